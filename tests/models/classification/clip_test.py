@@ -10,7 +10,7 @@ from robust_tfds import models
 from robust_tfds.models.convert import match
 from robust_tfds.models.spec import Variant
 from tests.models.classification import transformer_files as files
-from tests.models.convert import checkpoints, names
+from tests.models.convert import checkpoints, names, torchvision_cpu
 
 _CLASSES = 5
 _SMALL = {
@@ -67,7 +67,7 @@ class ParityTest(parameterized.TestCase):
 
 def _by_hand(reference, batch, text, logit_scale):
   """exp(scale) times cosines, of the reference's embeddings of pictures."""
-  torch = files.package("torch")
+  torch = torchvision_cpu.package("torch")
   pixels = torch.from_numpy(np.ascontiguousarray(batch.transpose(0, 3, 1, 2)))
   with torch.no_grad():
     pooled = reference.vision_model(pixels).pooler_output

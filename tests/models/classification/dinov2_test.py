@@ -11,7 +11,7 @@ from robust_tfds.models.convert import match
 from robust_tfds.models.layers import positions
 from tests.models import drawn
 from tests.models.classification import transformer_files as files
-from tests.models.convert import checkpoints, names
+from tests.models.convert import checkpoints, names, torchvision_cpu
 
 _CLASSES = 5
 _SMALL = {"width": 48, "depth": 2, "heads": 3}
@@ -64,7 +64,7 @@ class ParityTest(parameterized.TestCase):
 
   @parameterized.parameters(False, True)
   def test_features_of_timm(self, registers):
-    timm = files.package("timm")
+    timm = torchvision_cpu.package("timm")
     middle = "_reg4" if registers else ""
     reference = timm.create_model(
       f"vit_small_patch14{middle}_dinov2",
@@ -90,7 +90,7 @@ class ParityTest(parameterized.TestCase):
     files.assert_parity(self, got, want)
 
   def test_the_authors_interpolation(self):
-    torch = files.package("torch")
+    torch = torchvision_cpu.package("torch")
     rng = np.random.default_rng(0)
     grid = rng.standard_normal((1, 37 * 37, 8), np.float32)
     for patches in (16, 24, 40):

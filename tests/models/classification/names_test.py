@@ -10,7 +10,7 @@ from absl.testing import absltest, parameterized
 from robust_tfds import models
 from robust_tfds.models.convert import match
 from tests.models.classification import transformer_files as files
-from tests.models.convert import checkpoints, names
+from tests.models.convert import checkpoints, names, torchvision_cpu
 
 _BIT, _MIXER = "resnetv2_50x1_bit", "mixer_s32_224"
 
@@ -92,12 +92,12 @@ class SourcesTest(checkpoints.Case):
   @parameterized.parameters("vgg16", "vgg16_bn", "vgg11")
   @pytest.mark.slow
   def test_timm_computes_linear_layers_as_convolutions(self, name):
-    reference = files.package("timm").create_model(name).eval()
+    reference = torchvision_cpu.package("timm").create_model(name).eval()
     self._check(name, reference, "timm", 224)
 
   @pytest.mark.slow
   def test_timm_reads_google_as_we_do(self):
-    reference = files.package("timm").create_model(_BIT)
+    reference = torchvision_cpu.package("timm").create_model(_BIT)
     flat = checkpoints.drawn(_BIT)
     path = f"{self.create_tempdir().full_path}/bit.npz"
     np.savez(path, **_as_google(flat))

@@ -11,7 +11,7 @@ from robust_tfds import models
 from robust_tfds.models import variables as variables_lib
 from robust_tfds.models.convert import match
 from tests.models.classification import transformer_files as files
-from tests.models.convert import checkpoints, names
+from tests.models.convert import checkpoints, names, torchvision_cpu
 
 _TINY = "vit_tiny_patch16_224"
 _DISTILLED = "deit_tiny_distilled_patch16_224"
@@ -76,7 +76,7 @@ class PositionsTest(parameterized.TestCase):
       match.match_arrays(models.get(_TINY), arrays)
 
   def test_as_timm(self):
-    timm = files.package("timm")
+    timm = torchvision_cpu.package("timm")
     flat = checkpoints.drawn(_TINY)
     state = files.tensors(checkpoints.as_torch(flat))
     reference = timm.create_model(_TINY, img_size=160)
@@ -95,13 +95,11 @@ class NamesTest(checkpoints.Case):
   """Without torch: every array finds its place."""
 
   @parameterized.parameters(
-    ("", "Transformer/posembed_input/pos_embedding", (1, 3), False),
-    ("params/", "pos_embedding", (0, 0), False),
-    ("params/", "pos_embedding", (0, 0), True),
+    ("google vit", False), ("big_vision", False), ("big_vision", True)
   )
-  def test_big_vision(self, prefix, positions, counts, stacked):
+  def test_big_vision(self, publisher, stacked):
     flat = checkpoints.drawn(_TINY)
-    arrays = files.as_flax(flat, _HEADS, prefix, positions, counts)
+    arrays = files.as_flax(flat, _HEADS, publisher)
     if stacked:
       arrays = files.stacked(arrays)
     loaded = match.match_arrays(models.get(_TINY), arrays)
@@ -129,7 +127,7 @@ class SourcesTest(parameterized.TestCase):
   """Logits of the reference whose names a file has, all arrays random."""
 
   def test_timm_reads_big_vision_as_we_do(self):
-    timm = files.package("timm")
+    timm = torchvision_cpu.package("timm")
     arrays = files.as_flax(files.moderate(checkpoints.drawn(_TINY)), _HEADS)
     path = f"{self.create_tempdir().full_path}/augreg.npz"
     np.savez(path, **arrays)

@@ -81,19 +81,6 @@ def _listed() -> tuple[str, ...]:
   )
 
 
-def _import_torch():
-  try:
-    import torch
-
-    torchvision_cpu.define()
-  except ImportError as error:
-    raise absltest.unittest.SkipTest(
-      f"The extra `convert` is not installed: {error}"
-    ) from error
-  torch.set_num_threads(2)
-  return torch
-
-
 @functools.cache
 def _photographs(side: int) -> np.ndarray:
   """uint8 `[2, side, side, 3]`."""
@@ -172,7 +159,7 @@ def parity(
     side: of the pictures in pixels; None for the model's own.
     reference: as in a family's `oracles`; None for what stands there.
   """
-  torch = _import_torch()
+  torch = torchvision_cpu.package()
   model = models.get(name)
   if reference:
     family = dataclasses.replace(model.family, oracles={name: reference})
@@ -204,8 +191,21 @@ def parity(
   }
 
 
-class _Parity(parameterized.TestCase):
-  def check(self, name, side=None, reference=None):
+class ParityTest(parameterized.TestCase):
+  @parameterized.parameters(*_FAST.items())
+  def test_fast(self, name, side):
+    self._check(name, side)
+
+  @parameterized.parameters(*_ELSEWHERE)
+  def test_names_of_other_libraries(self, name, side, reference):
+    self._check(name, side, reference)
+
+  @parameterized.parameters(*(n for n in _listed() if n not in _FAST))
+  @pytest.mark.slow
+  def test_the_rest(self, name):
+    self._check(name, _SMALLER.get(name))
+
+  def _check(self, name, side=None, reference=None):
     got = parity(name, side, reference)
     print(
       f"{name}: {got['style']}, max |d| {got['difference']:.1e} at scale"
@@ -224,16 +224,6 @@ class _Parity(parameterized.TestCase):
       self.assertEqual(got["ours"], got["theirs"])
 
 
-class ParityTest(_Parity):
-  @parameterized.parameters(*_FAST.items())
-  def test_fast(self, name, side):
-    self.check(name, side)
-
-  @parameterized.parameters(*_ELSEWHERE)
-  def test_names_of_other_libraries(self, name, side, reference):
-    self.check(name, side, reference)
-
-
 def _weights_of(torchvision, name: str):
   """The first of torchvision's weights for a model and its size."""
   member = catalogue.family_of(name).oracles[name].partition(":")[2]
@@ -244,8 +234,7 @@ def _weights_of(torchvision, name: str):
 
 class PublishedSizeTest(absltest.TestCase):
   def test_as_torchvision_counts(self):
-    _import_torch()
-    import torchvision
+    torchvision = torchvision_cpu.package("torchvision")
 
     names = [
       n
@@ -269,7 +258,7 @@ class PublishedSizeTest(absltest.TestCase):
 
 class ReportTest(absltest.TestCase):
   def test_command_measures_parity(self):
-    torch = _import_torch()
+    torch = torchvision_cpu.package()
     model = models.get("resnet18")
     module = _reference(model)
     batch = np.asarray(model.preprocess(_photographs(224)))
@@ -284,13 +273,6 @@ class ReportTest(absltest.TestCase):
     self.assertLessEqual(facts["parity"]["max_difference"], 1e-5 * scale)
     self.assertEqual(facts["style"], "torch")
     self.assertNotEmpty(facts["ignored"])
-
-
-@pytest.mark.slow
-class WholeListParityTest(_Parity):
-  @parameterized.parameters(*(n for n in _listed() if n not in _FAST))
-  def test_the_rest(self, name):
-    self.check(name, _SMALLER.get(name))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,11 @@ imported; where the extension does not load, their schemas must be defined
 first. No kernel is needed by the classification models.
 """
 
+import importlib
+from typing import Any
+
+from absl.testing import absltest
+
 _SCHEMAS = {
   "nms": "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
   "qnms": "qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
@@ -37,3 +42,17 @@ def define() -> None:
     for schema in missing:
       library.define(schema)
     _LIBRARIES.append(library)
+
+
+def package(name: str = "torch") -> Any:
+  """torch, or a package on it; skips the test where one of them is missing."""
+  try:
+    torch = importlib.import_module("torch")
+    define()
+    module = importlib.import_module(name)
+  except ImportError as error:
+    raise absltest.unittest.SkipTest(
+      f"The extra `convert` is not installed: {error}"
+    ) from error
+  torch.set_num_threads(2)
+  return module

@@ -10,7 +10,6 @@ import functools
 from typing import Any
 
 import numpy as np
-from absl.testing import absltest
 
 from tests import shared_data
 from tests.models.convert import torchvision_cpu
@@ -18,15 +17,7 @@ from tests.models.convert import torchvision_cpu
 
 def import_torch() -> Any:
   """torch, ready for torchvision's detectors; skips where it is missing."""
-  try:
-    import torch
-
-    torchvision_cpu.define()
-    import torchvision
-  except ImportError as error:
-    raise absltest.unittest.SkipTest(
-      f"The extra `convert` is not installed: {error}"
-    ) from error
+  torchvision = torchvision_cpu.package("torchvision")
   from torchvision import extension
 
   if not extension._has_ops():
@@ -39,8 +30,7 @@ def import_torch() -> Any:
       _interpolate, module._bilinear_interpolate
     )
     torchvision.ops.boxes.nms = _nms
-  torch.set_num_threads(2)
-  return torch
+  return torchvision_cpu.package()
 
 
 def _interpolate(python, features, picture, y, x, ymask, xmask):

@@ -66,8 +66,17 @@ def compared(name: str, body: str = "resnet50") -> dict:
   }
 
 
-class _Parity(parameterized.TestCase):
-  def check(self, name, body="resnet50"):
+@pytest.mark.slow
+class ParityTest(parameterized.TestCase):
+  @parameterized.parameters(
+    *((name, "resnet50") for name in _RECIPES),
+    ("fasterrcnn_resnet50_fpn", "resnet101"),
+    ("maskrcnn_resnet50_fpn", "resnext101_64x4d"),
+  )
+  def test_torchvision(self, name, body):
+    self._check(name, body)
+
+  def _check(self, name, body):
     got = compared(name, body)
     worst = 0.0
     for ours, theirs in zip(*got["levels"], strict=True):
@@ -95,7 +104,7 @@ class _Parity(parameterized.TestCase):
         scores, np.abs(ours["scores"][i, kept] - want["scores"]).max()
       )
       if "masks" in want:
-        masks = max(masks, self.masks(ours, i, want))
+        masks = max(masks, self._masks(ours, i, want))
       self.assertGreater(counts[-1], 20)
       self.assertGreater(len(set(want["labels"])), 5)
     parameters = sum(p.numel() for p in got["module"].parameters())
@@ -112,7 +121,7 @@ class _Parity(parameterized.TestCase):
       np.array_equal(theirs[0]["boxes"][:20], theirs[1]["boxes"][:20])
     )
 
-  def masks(self, ours, i, want):
+  def _masks(self, ours, i, want):
     """The largest difference of pasted masks, in [0, 1]."""
     count, _, height, width = want["masks"].shape
     pasted = masks_lib.chances(
@@ -127,20 +136,6 @@ class _Parity(parameterized.TestCase):
       self.assertAlmostEqual(mask.sum(), inside.sum(), delta=1e-3 * mask.sum())
     self.assertGreater(want["masks"].std(), 0.05)
     return worst
-
-
-@pytest.mark.slow
-class ParityTest(_Parity):
-  @parameterized.parameters((name,) for name in _RECIPES)
-  def test_torchvision(self, name):
-    self.check(name)
-
-  @parameterized.parameters(
-    ("fasterrcnn_resnet50_fpn", "resnet101"),
-    ("maskrcnn_resnet50_fpn", "resnext101_64x4d"),
-  )
-  def test_other_bodies(self, name, body):
-    self.check(name, body)
 
 
 if __name__ == "__main__":

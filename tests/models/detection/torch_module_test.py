@@ -6,6 +6,7 @@ from absl.testing import absltest, parameterized
 from robust_tfds import errors
 from robust_tfds.models import adapters
 from robust_tfds.models.detection.detector import DetectorSpec
+from tests.models.convert import torchvision_cpu
 from tests.models.detection import oracles
 
 _SPEC = DetectorSpec(short_px=64, long_px=96)
@@ -24,10 +25,7 @@ def _on_host(net, spec, labels):
 def _transformers(name):
   """A small detector of `transformers` with random weights, and its package."""
   torch = oracles.import_torch()
-  try:
-    import transformers
-  except ImportError as error:
-    raise absltest.unittest.SkipTest(f"transformers: {error}") from error
+  transformers = torchvision_cpu.package("transformers")
   body = transformers.ResNetConfig(
     embedding_size=8,
     hidden_sizes=[8, 16, 16, 16],

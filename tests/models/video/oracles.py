@@ -33,23 +33,9 @@ class Oracle:
   options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
-def torch() -> Any:
-  """The library, with what torchvision needs; skips the test without it."""
-  try:
-    import torch as library
-
-    torchvision_cpu.define()
-  except ImportError as error:
-    raise absltest.unittest.SkipTest(
-      f"The extra `convert` is not installed: {error}"
-    ) from error
-  library.set_num_threads(2)
-  return library
-
-
 def built(oracle: Oracle) -> Any:
   """The module in evaluation mode; skips where its package is missing."""
-  library = torch()
+  library = torchvision_cpu.package()
   library.manual_seed(0)
   try:
     return oracle.build().eval()
@@ -59,7 +45,7 @@ def built(oracle: Oracle) -> Any:
 
 def logits(oracle: Oracle, module: Any, clips: np.ndarray) -> np.ndarray:
   """The module's answer to preprocessed `[B, T, H, W, 3]`."""
-  library = torch()
+  library = torchvision_cpu.package()
   channels_first = np.ascontiguousarray(clips.transpose(0, 4, 1, 2, 3))
   with library.no_grad():
     return oracle.unpack(
@@ -75,7 +61,7 @@ def randomise(
   Zero-initialised heads and gains would make a comparison vacuous, and with
   arbitrary statistics all clips would give the same logits.
   """
-  library = torch()
+  library = torchvision_cpu.package()
   generator = library.Generator().manual_seed(zlib.crc32(name.encode()))
 
   def draw(shape):
@@ -168,7 +154,7 @@ def _timesformer() -> Any:
 def _pathways(x: Any) -> list:
   """What SlowFast's reference takes: slow frames (PySlowFast's), all frames."""
   count = x.shape[2]
-  index = torch().linspace(0, count - 1, count // 4).long()
+  index = torchvision_cpu.package().linspace(0, count - 1, count // 4).long()
   return [x.index_select(2, index), x]
 
 

@@ -67,8 +67,17 @@ def _fitted(name: str, oracle: oracles.Oracle) -> Classifier:
   )
 
 
-class _Parity(parameterized.TestCase):
-  def check(self, name):
+class ParityTest(parameterized.TestCase):
+  @parameterized.parameters(*_FAST)
+  def test_fast(self, name):
+    self._check(name)
+
+  @parameterized.parameters(*(n for n in oracles.ORACLES if n not in _FAST))
+  @pytest.mark.slow
+  def test_the_rest(self, name):
+    self._check(name)
+
+  def _check(self, name):
     got = parity(name)
     print(
       f"{name}: {got['style']}, max |d| {got['difference']:.1e} at scale"
@@ -82,19 +91,6 @@ class _Parity(parameterized.TestCase):
     self.assertLessEqual(got["difference"], _TOLERANCE * got["scale"])
     self.assertEqual(got["ours"], got["theirs"])
     self.assertEqual(got["published"], models.get(name).spec.parameters)
-
-
-class ParityTest(_Parity):
-  @parameterized.parameters(*_FAST)
-  def test_fast(self, name):
-    self.check(name)
-
-
-@pytest.mark.slow
-class WholeListParityTest(_Parity):
-  @parameterized.parameters(*((n,) for n in oracles.ORACLES if n not in _FAST))
-  def test_the_rest(self, name):
-    self.check(name)
 
 
 if __name__ == "__main__":

@@ -52,30 +52,25 @@ class SpecTest(parameterized.TestCase):
       apply("timesformer_base", clips[:, :, :112, :112])
 
 
-class _LogitsTest(parameterized.TestCase):
-  def check_logits(self, name):
+class LogitsTest(parameterized.TestCase):
+  @parameterized.parameters(*_QUICK)
+  def test_whole_clips_give_logits(self, name):
+    self._check_logits(name)
+
+  @parameterized.parameters(
+    *(n for n in models.names(kind="video") if n not in _QUICK)
+  )
+  @pytest.mark.slow
+  def test_whole_clips_of_the_others(self, name):
+    self._check_logits(name)
+
+  def _check_logits(self, name):
     model = models.get(name, num_classes=7)
     spec = model.spec
     side = spec.input_px
     clips = jax.ShapeDtypeStruct((2, spec.frames, side, side, 3), np.uint8)
-    variables = drawn.abstract(model)
-    got = jax.eval_shape(model.apply, variables, clips)
+    got = jax.eval_shape(model.apply, drawn.abstract(model), clips)
     self.assertEqual((got.shape, got.dtype), ((2, 7), jnp.float32))
-
-
-class LogitsTest(_LogitsTest):
-  @parameterized.parameters(*_QUICK)
-  def test_whole_clips_give_logits(self, name):
-    self.check_logits(name)
-
-
-@pytest.mark.slow
-class WholeListTest(_LogitsTest):
-  @parameterized.parameters(
-    *(n for n in models.names(kind="video") if n not in _QUICK)
-  )
-  def test_whole_clips_give_logits(self, name):
-    self.check_logits(name)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
 from robust_tfds.models.convert.beside import hf_processor
+from tests.models.convert import torchvision_cpu
 
 _HALF = (0.5, 0.5, 0.5)
 _VIT = {"image_processor_type": "ViTImageProcessor"}
@@ -107,11 +108,7 @@ class ProcessorTest(parameterized.TestCase):
   @pytest.mark.slow
   @parameterized.parameters(*_CLASSES)
   def test_defaults_are_the_classes_own(self, name):
-    pytest.importorskip("torch", reason="the extra `convert`")
-    from tests.models.convert import torchvision_cpu
-
-    torchvision_cpu.define()
-    library = pytest.importorskip("transformers", reason="the comparison")
+    library = torchvision_cpu.package("transformers")
     kind = f"{name}ImageProcessor"
     facts = getattr(library, kind)().to_dict()
     written = {

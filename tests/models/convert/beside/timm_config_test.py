@@ -1,11 +1,11 @@
 """timm's `pretrained_cfg` as a spec, against timm's own transforms."""
 
-import pytest
 from absl.testing import absltest, parameterized
 
 from robust_tfds import errors, models
 from robust_tfds.models.convert import known, match, preprocessing
 from robust_tfds.models.convert.beside import timm_config
+from tests.models.convert import torchvision_cpu
 
 _A1 = {
   "tag": "a1_in1k",
@@ -66,11 +66,7 @@ class TimmTest(parameterized.TestCase):
       timm_config.fields({**_A1, field: value}, "c")
 
   def test_against_timm(self):
-    pytest.importorskip("torch", reason="the extra `convert`")
-    from tests.models.convert import torchvision_cpu
-
-    torchvision_cpu.define()
-    timm = pytest.importorskip("timm", reason="the extra `convert`")
+    timm = torchvision_cpu.package("timm")
     rows = [r for r in known.every() if r.name.startswith("timm:")]
     for row in rows:
       facts = timm.models.get_pretrained_cfg(row.name[5:]).to_dict()
@@ -100,11 +96,7 @@ class TimmTest(parameterized.TestCase):
     self.assertGreater(len(rows), 100)
 
   def test_a_folder_that_timm_wrote(self):
-    pytest.importorskip("torch", reason="the extra `convert`")
-    from tests.models.convert import torchvision_cpu
-
-    torchvision_cpu.define()
-    timm = pytest.importorskip("timm", reason="the extra `convert`")
+    timm = torchvision_cpu.package("timm")
     name = "vit_tiny_patch16_224"
     module = timm.create_model(f"{name}.augreg_in21k_ft_in1k")
     folder = self.create_tempdir().full_path

@@ -75,9 +75,6 @@ class TablesTest(parameterized.TestCase):
 
 
 class SourceTest(absltest.TestCase):
-  def _rows(self, table):
-    return [dict(row) for row in table]
-
   def _in_file(self, table):
     path = pathlib.Path(known.__file__).parent / f"{table}.csv"
     return [
@@ -86,7 +83,7 @@ class SourceTest(absltest.TestCase):
     ]
 
   def test_torchvision(self):
-    torchvision = _torchvision()
+    torchvision = torchvision_cpu.package("torchvision")
     self.assertTrue(torchvision.__version__.startswith("0.28"))
     rows = {r["name"]: r for r in self._in_file("torchvision")}
     says = {
@@ -99,21 +96,11 @@ class SourceTest(absltest.TestCase):
 
   @pytest.mark.slow
   def test_timm(self):
-    _torchvision()
-    pytest.importorskip("timm", reason="the extra `convert`")
+    torchvision_cpu.package("timm")
     says = [
       {k: v for k, v in r.items() if v} for r in known_checkpoints.timm_rows()
     ]
     self.assertEqual(self._in_file("timm"), says)
-
-
-def _torchvision():
-  try:
-    torchvision_cpu.define()
-    import torchvision
-  except ImportError as error:
-    raise absltest.unittest.SkipTest(f"Not installed: {error}") from error
-  return torchvision
 
 
 if __name__ == "__main__":
