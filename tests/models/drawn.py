@@ -1,4 +1,4 @@
-"""Variables of a model for tests: random numbers, or shapes alone.
+"""Variables of a model for tests: random numbers, or shapes alone; boxes.
 
 `Model.init` compiles every initializer, which takes longer than the tests.
 """
@@ -45,3 +45,10 @@ def abstract(model: model_lib.NetworkModel) -> Variables:
       for path, shape in model.shapes().items()
     }
   )
+
+
+def boxes(rng: np.random.Generator, count: int, side: int = 100) -> np.ndarray:
+  """float32 `[count, 4]`: boxes in a square, most of them inside of it."""
+  corner = rng.uniform(0, side - 20, (count, 2))
+  size = rng.uniform(4, 40, (count, 2))
+  return np.concatenate([corner, corner + size], 1).astype(np.float32)

@@ -95,33 +95,6 @@ class ModelTest(parameterized.TestCase):
     scale = float(jnp.abs(want).max())
     self.assertLess(float(jnp.abs(got - want).max()), 0.05 * scale)
 
-  def test_refuses_batches_that_do_not_fit(self):
-    def apply(batch):
-      return self.model.apply(self.variables, batch)
-
-    with self.assertRaisesRegex(ValueError, r"shape \(32, 32, 3\)"):
-      apply(self.images[0])
-    with self.assertRaisesRegex(ValueError, "28 x 28, expected 32 x 32"):
-      apply(self.images[:, :28, :28])
-    with self.assertRaisesRegex(ValueError, "int32 pixels"):
-      apply(self.images.astype(np.int32))
-
-  def test_refuses_variables_of_another_model(self):
-    other = models.get("digits_linear").init(jax.random.key(0))
-    with self.assertRaisesRegex(ValueError, "do not fit digits_cnn: at conv1"):
-      self.model.apply(other, self.images)
-    extra = {**self.variables, "tail": {"bias": np.zeros(3)}}
-    with self.assertRaisesRegex(ValueError, "has no tail/bias"):
-      self.model.apply(extra, self.images)
-
-  def test_variables_are_a_plain_nested_dict(self):
-    flat = variables_lib.flatten(self.variables)
-    self.assertEqual(set(flat), set(self.model.shapes()))
-    again = variables_lib.nest(flat)
-    self.assertEqual(
-      jax.tree.structure(again), jax.tree.structure(self.variables)
-    )
-
   def test_gradients_reach_every_variable(self):
     def loss(variables):
       return self.model.apply(variables, self.images)[:, 0].sum()

@@ -48,6 +48,7 @@ class ArgumentsTest(parameterized.TestCase):
       np.zeros((32, 32, 3), np.uint8),
       r"a batch of shape \(32, 32, 3\), expected",
     ),
+    (np.zeros((2, 28, 28, 3), np.uint8), "pictures of 28 x 28, expected 32 x"),
     (np.zeros((0, 32, 32, 3), np.uint8), "an empty batch of shape"),
     (np.full((2, 32, 32, 3), "a"), "a ndarray as a batch"),
     (None, "a NoneType as a batch"),

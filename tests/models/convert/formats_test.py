@@ -26,14 +26,15 @@ class BucketTest(checkpoints.Case):
   @parameterized.parameters(
     "npz", "safetensors", "caffemodel", "orbax", "torch"
   )
-  def test_every_format_is_read_from_a_bucket(self, kind):
+  def test_every_format_is_read_from_a_path_and_a_bucket(self, kind):
     flat = checkpoints.drawn("digits_linear")
     local = self._written(kind, flat)
     there = fake_bucket.upload(
       local, fake_bucket.create(self) / "checkpoints" / local.name
     )
     expected = formats.read(local)
-    self.assertNotEmpty(expected)
+    if kind != "caffemodel":  # its layout is of Caffe's networks alone
+      self.same(models.convert.load("digits_linear", local), flat)
     for path in (there, str(there)):
       got = formats.read(path)
       self.assertEqual(list(got), list(expected))
@@ -101,14 +102,6 @@ class FormatTest(checkpoints.Case):
     self.assertEqual(loaded.style, "caffe")
     self.same(loaded.variables, flat)
 
-  def test_safetensors(self):
-    from safetensors import numpy as safetensors
-
-    flat = checkpoints.drawn("resnet18")
-    path = self.folder / "weights.safetensors"
-    safetensors.save_file(checkpoints.as_torch(flat), path)
-    self.same(models.convert.load("resnet18", path), flat)
-
   def test_safetensors_of_half_precision(self):
     import jax.numpy as jnp
     from safetensors import flax as safetensors
@@ -125,26 +118,16 @@ class FormatTest(checkpoints.Case):
       }
       self.same(models.convert.load("digits_linear", path), rounded)
 
-  def test_orbax(self):
-    import orbax.checkpoint as ocp
-
-    flat = checkpoints.drawn("digits_cnn")
-    path = self.folder / "checkpoint"
-    with ocp.StandardCheckpointer() as checkpointer:
-      checkpointer.save(path, variables_lib.nest(flat))
-    self.same(models.convert.load("digits_cnn", path), flat)
-
-  @parameterized.parameters("plain", "wrapped")
-  def test_torch(self, kind):
+  def test_torch_in_a_wrapper(self):
     torch = pytest.importorskip("torch", reason="the extra `convert`")
-    flat = checkpoints.drawn("resnet18")
+    flat = checkpoints.drawn("digits_linear")
     state = {
-      n: torch.from_numpy(a) for n, a in checkpoints.as_torch(flat).items()
+      f"module.{n}": torch.from_numpy(a)
+      for n, a in checkpoints.as_torch(flat).items()
     }
     path = self.folder / "weights.pth"
-    wrapped = {"state_dict": {f"module.{n}": t for n, t in state.items()}}
-    torch.save(state if kind == "plain" else {**wrapped, "epoch": 3}, path)
-    self.same(models.convert.load("resnet18", path), flat)
+    torch.save({"state_dict": state, "epoch": 3}, path)
+    self.same(models.convert.load("digits_linear", path), flat)
 
   def test_caffemodel(self):
     flat = checkpoints.drawn("squeezenet1_1")
@@ -155,10 +138,6 @@ class FormatTest(checkpoints.Case):
 
 
 class RefusalTest(checkpoints.Case):
-  def test_nothing_there(self):
-    with self.assertRaisesRegex(FileNotFoundError, "No checkpoint at /"):
-      models.convert.load("resnet18", self.folder / "none.npz")
-
   def test_truncated(self):
     from safetensors import numpy as safetensors
 

@@ -4,8 +4,6 @@ import json
 import pathlib
 import tempfile
 
-import jax
-import numpy as np
 from absl.testing import absltest
 
 from robust_tfds import models
@@ -64,13 +62,6 @@ class CommandTest(checkpoints.Case):
         command.main(["digits_cnn", missing, f"{folder}/out.npz"]), 1
       )
       self.assertEqual(list(pathlib.Path(folder).iterdir()), [])
-
-  def test_converted_runs(self):
-    model = models.get("digits_cnn")
-    path = self.npz(checkpoints.as_torch(checkpoints.drawn("digits_cnn")))
-    variables = models.convert.load("digits_cnn", path)
-    logits = jax.jit(model.apply)(variables, np.zeros((3, 32, 32, 3), np.uint8))
-    self.assertTrue(np.isfinite(logits).all())
 
 
 if __name__ == "__main__":

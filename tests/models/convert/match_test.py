@@ -80,32 +80,10 @@ class RefusalTest(checkpoints.Case):
     ):
       models.convert.load("densenet121", path)
 
-  def test_leftovers_and_gaps_are_named(self):
-    arrays = checkpoints.as_torch(checkpoints.drawn("digits_cnn"))
-    with self.assertRaisesRegex(
-      ValueError, r"1 arrays are left over: tail\.bias \(3,\)"
-    ):
-      extra = {**arrays, "tail.bias": np.zeros(3)}
-      models.convert.load("digits_cnn", self.npz(extra))
-    del arrays["head.bias"]
-    with self.assertRaisesRegex(
-      ValueError, "1 arrays are not in the file: head.bias"
-    ):
-      models.convert.load("digits_cnn", self.npz(arrays))
-
   def test_an_array_twice(self):
     arrays = checkpoints.as_torch(checkpoints.drawn("digits_cnn"))
     arrays["module.head.bias"] = arrays["head.bias"]
     with self.assertRaisesRegex(ValueError, "both are head/bias"):
-      models.convert.load("digits_cnn", self.npz(arrays))
-
-  @parameterized.parameters(np.nan, np.inf)
-  def test_values_that_are_no_numbers(self, value):
-    arrays = checkpoints.as_torch(checkpoints.drawn("digits_cnn"))
-    arrays["conv2.weight"][0, 0, 0, 0] = value
-    with self.assertRaisesRegex(
-      ValueError, "conv2.weight has 1 values that are NaN or infinite"
-    ):
       models.convert.load("digits_cnn", self.npz(arrays))
 
   def test_another_class_count(self):

@@ -6,12 +6,7 @@ import numpy as np
 from absl.testing import absltest, parameterized
 
 from robust_tfds.models.detection import boxes
-
-
-def _boxes(rng, n, side=100):
-  corner = rng.uniform(0, side - 20, (n, 2))
-  size = rng.uniform(4, 40, (n, 2))
-  return np.concatenate([corner, corner + size], 1).astype(np.float32)
+from tests.models import drawn
 
 
 def _iou(a, b):
@@ -25,7 +20,7 @@ def _iou(a, b):
 class BoxesTest(parameterized.TestCase):
   def test_overlap(self):
     rng = np.random.default_rng(0)
-    one, two = _boxes(rng, 7), _boxes(rng, 9)
+    one, two = drawn.boxes(rng, 7), drawn.boxes(rng, 9)
     want = [[_iou(a, b) for b in two] for a in one]
     np.testing.assert_allclose(boxes.iou(one, two), want, rtol=1e-5)
     empty = jnp.zeros((1, 4))
@@ -33,7 +28,7 @@ class BoxesTest(parameterized.TestCase):
 
   def test_coding_there_and_back(self):
     rng = np.random.default_rng(0)
-    one, two = _boxes(rng, 20), _boxes(rng, 20)
+    one, two = drawn.boxes(rng, 20), drawn.boxes(rng, 20)
     weights = (10.0, 10.0, 5.0, 5.0)
     code = boxes.encode(one, two, weights)
     np.testing.assert_allclose(boxes.decode(code, two, weights), one, atol=1e-3)
@@ -47,7 +42,7 @@ class BoxesTest(parameterized.TestCase):
   @parameterized.parameters(0, 1, 2)
   def test_suppression(self, seed):
     rng = np.random.default_rng(seed)
-    box = _boxes(rng, 60, 60)
+    box = drawn.boxes(rng, 60, 60)
     score = np.round(rng.random(60), 1).astype(np.float32)  # with ties
     label = rng.integers(0, 3, 60)
     valid = rng.random(60) < 0.8

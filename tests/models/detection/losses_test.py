@@ -6,12 +6,7 @@ import numpy as np
 from absl.testing import absltest
 
 from robust_tfds.models.detection import losses
-
-
-def _boxes(rng, n, side=100):
-  corner = rng.uniform(0, side - 20, (n, 2))
-  size = rng.uniform(4, 40, (n, 2))
-  return np.concatenate([corner, corner + size], 1).astype(np.float32)
+from tests.models import drawn
 
 
 class LossesTest(absltest.TestCase):
@@ -24,7 +19,7 @@ class LossesTest(absltest.TestCase):
 
   def test_loss_falls_towards_the_truth(self):
     rng = np.random.default_rng(0)
-    laid = jnp.asarray(_boxes(rng, 50))
+    laid = jnp.asarray(drawn.boxes(rng, 50))
     truth, labels = laid[None, :2], jnp.array([[1, 0]])
     one_hot = jax.nn.one_hot(losses.match(laid, truth[0], labels[0])[1], 3)[
       None

@@ -6,18 +6,13 @@ import numpy as np
 from absl.testing import absltest
 
 from robust_tfds.models.detection import single_stage
-
-
-def _boxes(rng, n, side=100):
-  corner = rng.uniform(0, side - 20, (n, 2))
-  size = rng.uniform(4, 40, (n, 2))
-  return np.concatenate([corner, corner + size], 1).astype(np.float32)
+from tests.models import drawn
 
 
 class SingleStageTest(absltest.TestCase):
   def test_fixed_shapes_and_order(self):
     rng = np.random.default_rng(0)
-    laid = _boxes(rng, 40)
+    laid = drawn.boxes(rng, 40)
     scores = rng.uniform(0, 0.2, (2, 40, 3)).astype(np.float32)
     scores[0, 5, 2] = 0.9
     got = jax.jit(

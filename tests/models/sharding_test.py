@@ -1,0 +1,60 @@
+"""Answers of a batch that is sharded over devices are those of one device."""
+
+import pathlib
+import subprocess
+import sys
+
+from absl.testing import absltest
+
+# Devices must be asked for before jax starts.
+_SCRIPT = """
+import os
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=4"
+os.environ["JAX_PLATFORMS"] = "cpu"
+import jax
+import numpy as np
+from jax.sharding import AxisType
+from jax.sharding import PartitionSpec as P
+from robust_tfds import models
+from tests.models import drawn
+
+rng = np.random.default_rng(0)
+clips = rng.integers(0, 256, (4, 8, 32, 32, 3), np.uint8)
+pictures = rng.integers(0, 256, (4, 64, 64, 3), np.uint8)
+sizes = np.array([[64, 64], [64, 40], [32, 64], [50, 50]], np.int32)
+mesh = jax.make_mesh((4,), ("data",), axis_types=(AxisType.Auto,))
+for name, factor, atol, *batch in (
+  ("tiny_r3d", 1, 1e-5, clips),
+  # Small, as trained weights: boxes near the anchors.
+  ("tiny_retinanet", 0.3, 1e-4, pictures, sizes),
+):
+  model = models.get(name)
+  variables = jax.tree.map(lambda x: factor * x, drawn.variables(model))
+  sharded = jax.shard_map(
+    model.apply,
+    mesh=mesh,
+    in_specs=(P(), *(P("data") for _ in batch)),
+    out_specs=P("data"),
+  )
+  one = jax.jit(model.apply)(variables, *batch)
+  four = jax.jit(sharded)(variables, *batch)
+  for got, want in zip(*map(jax.tree.leaves, (four, one)), strict=True):
+    assert len(got.sharding.device_set) == 4
+    np.testing.assert_allclose(got, want, atol=atol)
+print("equal")
+"""
+
+
+class ShardingTest(absltest.TestCase):
+  def test_four_devices_answer_as_one(self):
+    done = subprocess.run(
+      [sys.executable, "-c", _SCRIPT],
+      capture_output=True,
+      text=True,
+      cwd=pathlib.Path(__file__).resolve().parents[2],
+    )
+    self.assertEqual(done.stdout.strip(), "equal", done.stderr[-2000:])
+
+
+if __name__ == "__main__":
+  absltest.main()
