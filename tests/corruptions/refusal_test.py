@@ -2,12 +2,12 @@
 
 import jax
 import numpy as np
-import pytest
 from absl.testing import absltest, parameterized
 
 from robust_tfds import conditions, corruptions, errors
 from robust_tfds.corruptions import refusal
 from robust_tfds.corruptions.sequence import crop_batch
+from tests import quick
 
 _IMAGES = np.arange(2 * 32 * 32 * 3, dtype=np.uint8).reshape(2, 32, 32, 3)
 _KEYS = conditions.raw_keys(0, "digits_c", "x", 1, ["a", "b"])
@@ -26,15 +26,8 @@ def _sequences(sizes, name="brightness"):
 
 
 class TracedTest(parameterized.TestCase):
-  @parameterized.parameters("gaussian_noise", "motion_blur")
+  @quick.cases(["gaussian_noise", "motion_blur"], ["jpeg_compression"])
   def test_severities_out_of_range_give_the_checker(self, name):
-    self._check_checker(name)
-
-  @pytest.mark.slow
-  def test_severities_out_of_range_give_the_checker_of_jpeg(self):
-    self._check_checker("jpeg_compression")
-
-  def _check_checker(self, name):
     function = jax.jit(lambda s: _batch(s, name=name))
     for severity in (0, 6, 9, -3, 2**31 - 1):
       got = function(severity)

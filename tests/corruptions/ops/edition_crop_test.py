@@ -7,13 +7,9 @@ from PIL import Image
 
 from robust_tfds.corruptions import spec
 from robust_tfds.corruptions.ops import edition_crop, layout
+from tests import tiny_files
 
 _crop = jax.jit(edition_crop.crop, static_argnums=2)
-
-
-def _picture(height: int, width: int) -> np.ndarray:
-  rng = np.random.default_rng(0)
-  return rng.integers(0, 256, (height, width, 3), np.uint8)
 
 
 def _resized(picture: np.ndarray, side: int) -> np.ndarray:
@@ -37,40 +33,40 @@ class WindowTest(absltest.TestCase):
 
 class CropTest(absltest.TestCase):
   def test_a_picture_of_the_editions_size_stays(self):
-    picture = _picture(32, 32)
+    picture = tiny_files.noise(32, 32)
     cifar = spec.edition("cifar10")
     got = edition_crop.crop(picture, layout.Size(32, 32), cifar)
     self.assertIs(got, picture)
 
   def test_the_centre_in_any_canvas(self):
-    picture = _picture(37, 50)
+    picture = tiny_files.noise(37, 50)
     canvas = np.pad(picture, ((0, 27), (0, 14), (0, 0)))
     got = _crop(canvas, layout.Size(37, 50), spec.edition("cifar10"))
     np.testing.assert_array_equal(got, picture[2:34, 9:41])
 
   def test_imagenet64_is_the_whole_picture(self):
-    picture = _picture(80, 100)
+    picture = tiny_files.noise(80, 100)
     canvas = np.pad(picture, ((0, 48), (0, 28), (0, 0)))
     got = _crop(canvas, layout.Size(80, 100), spec.edition("imagenet64"))
     expected = _resized(picture, 64)
     self.assertLessEqual(np.abs(np.asarray(got) - expected).max(), 1)
 
   def test_tiny_imagenet_is_the_central_square(self):
-    picture = _picture(80, 100)
+    picture = tiny_files.noise(80, 100)
     canvas = np.pad(picture, ((0, 48), (0, 28), (0, 0)))
     got = _crop(canvas, layout.Size(80, 100), spec.edition("tiny_imagenet"))
     expected = _resized(picture[:, 10:90], 64)
     self.assertLessEqual(np.abs(np.asarray(got) - expected).max(), 1)
 
   def test_inception_is_the_central_seven_eighths(self):
-    picture = _picture(320, 400)
+    picture = tiny_files.noise(320, 400)
     size = layout.Size(320, 400)
     got = _crop(picture, size, spec.edition("inception"))
     expected = _resized(picture[20:300, 25:375], 299)
     self.assertLessEqual(np.abs(np.asarray(got) - expected).max(), 1)
 
   def test_margins_of_inception_go_to_the_even_number(self):
-    picture = _picture(323, 340)  # margins of 41 and 43
+    picture = tiny_files.noise(323, 340)  # margins of 41 and 43
     size = layout.Size(323, 340)
     got = _crop(picture, size, spec.edition("inception"))
     expected = _resized(picture[20:302, 22:319], 299)

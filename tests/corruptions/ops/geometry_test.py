@@ -6,13 +6,9 @@ from absl.testing import absltest, parameterized
 
 from robust_tfds.corruptions import plugins, spec
 from robust_tfds.corruptions.ops import geometry, layout
+from tests import tiny_files
 
 _CIFAR = spec.edition("cifar10")
-
-
-def _picture(height: int, width: int) -> np.ndarray:
-  rng = np.random.default_rng(0)
-  return rng.integers(0, 256, (height, width, 3), np.uint8)
 
 
 class MatrixTest(parameterized.TestCase):
@@ -40,7 +36,7 @@ class FrameTest(absltest.TestCase):
     )
     table = plugin.tables(_CIFAR, 1)
     row = {name: table[name][0] for name in plugin.rows}
-    picture = _picture(40, 46)
+    picture = tiny_files.noise(40, 46)
 
     @jax.jit
     def frame(canvas):
@@ -58,7 +54,7 @@ class FrameTest(absltest.TestCase):
 
   def test_a_quarter_turn(self):
     """About (w / 2 + 0.5, h / 2 + 0.5): moved by one pixel and black there."""
-    picture = _picture(32, 32)
+    picture = tiny_files.noise(32, 32)
     matrix = geometry.matrix_table([geometry.affine_matrix(90.0)])["matrix"][0]
     got = jax.jit(geometry.affine, static_argnums=2)(
       picture, layout.Size(32, 32), _CIFAR, matrix

@@ -4,11 +4,11 @@ import io
 
 import jax
 import numpy as np
-import pytest
 from absl.testing import absltest, parameterized
 from PIL import Image
 
 from robust_tfds.corruptions.ops import jpeg, layout
+from tests import quick, tiny_files
 
 _roundtrip = jax.jit(jpeg.roundtrip)
 
@@ -62,18 +62,10 @@ class RoundtripTest(parameterized.TestCase):
     got = np.asarray(got).reshape(32, 48, 3)[: shape[0], : shape[1]]
     np.testing.assert_array_equal(got, np.asarray(_encoded(picture, quality)))
 
-  def test_is_pillows_where_it_fills_the_canvas(self):
-    self._check_whole(37, 3)
-
-  @parameterized.parameters((32, 48), (31, 47), (5, 3))
-  @pytest.mark.slow
-  def test_is_pillows_where_it_fills_other_canvases(self, height, width):
-    self._check_whole(height, width)
-
-  def _check_whole(self, height, width):
+  @quick.cases([(37, 3)], [(32, 48), (31, 47), (5, 3)])
+  def test_is_pillows_where_it_fills_the_canvas(self, height, width):
     """A batch of two pictures: noise, and a gradient with grain."""
-    rng = np.random.default_rng(0)
-    noise = rng.integers(0, 256, (height, width, 3), np.uint8)
+    noise = tiny_files.noise(height, width)
     pictures = np.stack([noise, _picture(height, width)])
     got = jpeg.roundtrip_batch(pictures, 30)
     for picture, pixels in zip(pictures, got, strict=True):

@@ -8,15 +8,10 @@ from absl.testing import absltest, parameterized
 from PIL import Image
 
 from robust_tfds.corruptions.ops import resampling
+from tests import quick, tiny_files
 
 _PILLOW = {False: Image.Resampling.BILINEAR, True: Image.Resampling.BICUBIC}
 _resample = jax.jit(resampling.resample)
-
-
-def _picture(height: int, width: int, seed: int = 0) -> np.ndarray:
-  """Noise: its edges overshoot, its sums come close to k + 1/2."""
-  rng = np.random.default_rng(seed)
-  return rng.integers(0, 256, (height, width, 3), np.uint8)
 
 
 def _resized(canvas, size, out, bicubic):
@@ -29,37 +24,35 @@ def _resized(canvas, size, out, bicubic):
 
 
 class ResamplingTest(parameterized.TestCase):
-  @parameterized.parameters(
-    ((240, 320), (182, 242), False),
-    ((37, 51), (128, 176), True),
-    ((700, 64), (160, 160), True),
-    ((256, 256), (256, 256), False),
-    ((1, 1), (8, 5), False),
-    ((60, 2), (3, 2), True),
+  @quick.cases(
+    [
+      ((240, 320), (182, 242), False),
+      ((37, 51), (128, 176), True),
+      ((700, 64), (160, 160), True),
+      ((256, 256), (256, 256), False),
+      ((1, 1), (8, 5), False),
+      ((60, 2), (3, 2), True),
+    ],
+    [
+      ((240, 320), (256, 341), False),
+      ((240, 320), (256, 341), True),
+      ((240, 320), (182, 242), True),
+      ((37, 51), (128, 176), False),
+      ((700, 64), (160, 160), False),
+      ((97, 131), (224, 224), False),
+      ((97, 131), (224, 224), True),
+      ((256, 256), (256, 256), True),
+      ((1, 1), (8, 5), True),
+      ((60, 2), (3, 2), False),
+      ((120, 50), (64, 25), False),
+      ((120, 50), (64, 25), True),
+    ],
   )
   def test_is_pillows(self, size, out, bicubic):
     self._check(size, out, bicubic)
 
-  @parameterized.parameters(
-    ((240, 320), (256, 341), False),
-    ((240, 320), (256, 341), True),
-    ((240, 320), (182, 242), True),
-    ((37, 51), (128, 176), False),
-    ((700, 64), (160, 160), False),
-    ((97, 131), (224, 224), False),
-    ((97, 131), (224, 224), True),
-    ((256, 256), (256, 256), True),
-    ((1, 1), (8, 5), True),
-    ((60, 2), (3, 2), False),
-    ((120, 50), (64, 25), False),
-    ((120, 50), (64, 25), True),
-  )
-  @pytest.mark.slow
-  def test_is_pillows_of_other_sizes(self, size, out, bicubic):
-    self._check(size, out, bicubic)
-
   def _check(self, size, out, bicubic):
-    picture = _picture(*size)
+    picture = tiny_files.noise(*size)
     pillow = Image.fromarray(picture).resize(out[::-1], _PILLOW[bicubic])
     got = _resized(picture, size, out, bicubic)
     np.testing.assert_array_equal(got, np.asarray(pillow))
@@ -72,7 +65,7 @@ class ResamplingTest(parameterized.TestCase):
     self._check(size, out.tolist(), bool(seed % 2))
 
   def test_what_lies_outside_the_picture_is_not_seen(self):
-    picture = _picture(60, 90)
+    picture = tiny_files.noise(60, 90)
     plain = _resized(picture, (60, 90), (40, 50), True)
     canvas = np.full((100, 120, 3), 255, np.uint8)
     canvas[:60, :90] = picture
@@ -80,7 +73,7 @@ class ResamplingTest(parameterized.TestCase):
     np.testing.assert_array_equal(padded, plain)
 
   def test_a_part_is_a_crop_and_black_beyond(self):
-    picture = _picture(60, 90)
+    picture = tiny_files.noise(60, 90)
     whole = _resized(picture, (60, 90), (40, 50), False)
     down = resampling.taps(60, 40).part(30, 44)
     across = resampling.taps(90, 50).part(-3, 20)
@@ -90,7 +83,7 @@ class ResamplingTest(parameterized.TestCase):
     np.testing.assert_array_equal(got.reshape(want.shape), want)
 
   def test_stacked_taps_of_several_sizes(self):
-    pictures = [_picture(60, 90), _picture(100, 80)]
+    pictures = [tiny_files.noise(60, 90), tiny_files.noise(100, 80)]
     canvases = np.zeros((2, 100, 90, 3), np.uint8)
     want = []
     for canvas, picture in zip(canvases, pictures, strict=True):

@@ -1,11 +1,11 @@
 """ImageNet-P sequences against frames made by the authors' scripts."""
 
 import hashlib
+import itertools
 import json
 
 import jax
 import numpy as np
-import pytest
 from absl.testing import absltest, parameterized
 from PIL import Image
 
@@ -13,7 +13,7 @@ from robust_tfds import corruptions
 from robust_tfds.corruptions import plugins, seeding, spec
 from robust_tfds.corruptions.ops import layout
 from robust_tfds.corruptions.sequence import run
-from tests import shared_data
+from tests import quick, shared_data
 
 PHOTOS = ("n01440764_tench", "n04070727_refrigerator")
 # name -> share of values that may be off by one
@@ -106,16 +106,11 @@ class GoldenTest(parameterized.TestCase):
     frames = np.asarray(frames).reshape(-1, 224, 224, 3)
     self._compare(frames, golden, _GIVEN_LAYER[name])
 
-  @parameterized.parameters("gaussian_noise_2", "shot_noise")
-  def test_statistics_of_a_kind(self, name):
-    self._check_statistics(name, PHOTOS[0])
-
-  @parameterized.product(name=(*_NOISE, "snow", "spatter"), photo=PHOTOS)
-  @pytest.mark.slow
+  @quick.cases(
+    [("gaussian_noise_2", PHOTOS[0]), ("shot_noise", PHOTOS[0])],
+    itertools.product((*_NOISE, "snow", "spatter"), PHOTOS),
+  )
   def test_statistics_of_random_ones(self, name, photo):
-    self._check_statistics(name, photo)
-
-  def _check_statistics(self, name, photo):
     path = shared_data.path(
       "golden/imagenet_p/stochastic_stats", f"{name}.json"
     )
