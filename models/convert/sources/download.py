@@ -206,12 +206,9 @@ def _write(response: Any, address: str, part: pathlib.Path) -> None:
   if tag.startswith("W/"):  # says that another version has the same meaning
     tag = ""
   state = part.with_name(part.name + _STATE)
-  try:
-    state.write_text(json.dumps({"tag": tag}), "utf-8")
-    with part.open("ab" if continues else "wb") as out:
-      _copy(response, out, address, before, total)
-  except errors.UserError:
-    raise
+  state.write_text(json.dumps({"tag": tag}), "utf-8")
+  with part.open("ab" if continues else "wb") as out:
+    _copy(response, out, address, before, total)
   got = part.stat().st_size
   if total is not None and got != total:
     raise http.client.IncompleteRead(b"", total - got)

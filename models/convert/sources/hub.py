@@ -111,19 +111,19 @@ def fetch_timm(text: str) -> str:
 
 def _fetch(repository: Repository) -> pathlib.Path:
   commit, digests = _listing(repository)
-  chosen = _chosen(repository, digests)
-  place = _kept(repository, commit, chosen, digests)
+  chosen = _choose(repository, digests)
+  place = _fetch_file(repository, commit, chosen, digests)
   if "/" not in chosen:
     for small in _SMALL:
       if small in digests:
-        _kept(repository, commit, small, digests)
+        _fetch_file(repository, commit, small, digests)
   if chosen.endswith(formats.INDEX):
     for shard in formats.shard_names(place):
-      _kept(repository, commit, shard, digests)
+      _fetch_file(repository, commit, shard, digests)
   return place
 
 
-def _chosen(repository: Repository, digests: Mapping[str, str]) -> str:
+def _choose(repository: Repository, digests: Mapping[str, str]) -> str:
   """The file of a repository to read."""
   if repository.file:
     if repository.file not in digests:
@@ -144,7 +144,7 @@ def _chosen(repository: Repository, digests: Mapping[str, str]) -> str:
   )
 
 
-def _kept(
+def _fetch_file(
   repository: Repository, commit: str, file: str, digests: Mapping[str, str]
 ) -> pathlib.Path:
   """A file of a repository, in the cache."""
@@ -158,14 +158,14 @@ def _kept(
     )
   )
   return cache.get(
-    _folder(repository, commit).joinpath(*_checked(file)),
+    _folder(repository, commit).joinpath(*_plain_parts(file)),
     f"{repository.text}: {file} at {commit}",
     digests.get(file, ""),
     lambda part: download.file(address, part, _headers()),
   )
 
 
-def _checked(file: str) -> tuple[str, ...]:
+def _plain_parts(file: str) -> tuple[str, ...]:
   """The parts of a file's path, each a plain name."""
   parts = pathlib.PurePosixPath(file).parts
   cache.place(*parts)  # refuses what could leave the folder
@@ -182,10 +182,10 @@ def _listing(repository: Repository) -> tuple[str, dict[str, str]]:
     note = _folder(repository, repository.revision) / _LISTING
     if note.exists():
       return repository.revision, _of_note(note)[1]
-    return _asked(repository)
+    return _ask(repository)
   note = _folder(repository, *repository.revision.split("/")) / _LISTING
   try:
-    return _asked(repository)
+    return _ask(repository)
   except errors.UserError:
     if not note.exists():
       raise
@@ -200,7 +200,7 @@ def _listing(repository: Repository) -> tuple[str, dict[str, str]]:
     return commit, digests
 
 
-def _asked(repository: Repository) -> tuple[str, dict[str, str]]:
+def _ask(repository: Repository) -> tuple[str, dict[str, str]]:
   """What the hub says of a revision; leaves notes of it in the cache."""
   revision = urllib.parse.quote(repository.revision, safe="")
   address = f"{_endpoint()}/api/models/{_path(repository)}/revision/{revision}?blobs=true"

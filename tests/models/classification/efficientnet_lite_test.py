@@ -1,6 +1,5 @@
 """EfficientNet-Lite: padding, and its weights on photographs."""
 
-import functools
 import importlib.util
 
 import jax
@@ -10,14 +9,12 @@ from absl.testing import absltest, parameterized
 from flax import nnx
 
 from robust_tfds import models
-from robust_tfds.building import geometry
 from robust_tfds.models.classification import efficientnet_lite
-from tests import shared_data
+from tests.models.classification import photographs
 
 # Right top-1 and top-5 of the 242 photographs, as the packages' torch code.
 _RIGHT = {0: (216, 237), 1: (212, 236), 2: (222, 238)}
 _SLACK = 1
-_BATCH = 22
 
 
 class PaddingTest(parameterized.TestCase):
@@ -50,27 +47,9 @@ class PhotographsTest(parameterized.TestCase):
         self.skipTest(f"{needed} is not installed.")
     model = models.get(name)
     variables = models.convert.load(name, f"package:{package}")
-    apply = jax.jit(functools.partial(model.apply, variables))
-    pictures, labels = _photographs(model.spec.geometry)
-    logits = np.concatenate(
-      [apply(rows) for rows in np.split(pictures, len(pictures) // _BATCH)]
-    )
-    hits = np.argsort(-logits, axis=1)[:, :5] == labels[:, None]
-    top1, top5 = int(hits[:, 0].sum()), int(hits.any(axis=1).sum())
-    print(f"{name}: {top1} and {top5} of {len(labels)}")
+    top1, top5 = photographs.right(model, variables)
     self.assertAlmostEqual(top1, _RIGHT[number][0], delta=_SLACK)
     self.assertAlmostEqual(top5, _RIGHT[number][1], delta=_SLACK)
-
-
-def _photographs(rule):
-  """uint8 `[242, side, side, 3]` and labels."""
-  folder = shared_data.path("data/imagenet_samples")
-  table = shared_data.path("data/imagenet_wnids.tsv").read_text("utf-8")
-  order = [line.split("\t")[0] for line in table.splitlines()]
-  paths = sorted(folder.glob("*.JPEG"))
-  pictures = [geometry.decode(p.read_bytes(), rule, p.name) for p in paths]
-  labels = [order.index(p.name.split("_")[0]) for p in paths]
-  return np.stack(pictures), np.array(labels)
 
 
 if __name__ == "__main__":
