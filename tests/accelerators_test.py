@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import corruptions
 from robust_tfds.corruptions import batching
@@ -79,7 +79,3 @@ class BranchesTest(parameterized.TestCase):
     self.assertIn(f"i32[{together},5]", str(program))
     if together < 7:
       self.assertIn("scan", str(program))
-
-
-if __name__ == "__main__":
-  absltest.main()

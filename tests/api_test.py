@@ -7,7 +7,7 @@ docstring.
 
 import inspect
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import corruptions, models
 from robust_tfds import eval as eval_lib
@@ -108,7 +108,3 @@ class ApiTest(parameterized.TestCase):
     for name, p in signature.parameters.items():
       self.assertIsNot(p.annotation, p.empty, f"{name} has no type")
       self.assertNotEqual(name, "rng", "JAX keys are called key")
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -303,7 +303,3 @@ class ArchitectureTest(absltest.TestCase):
       import_graph.imports(source), {"robust_tfds.eval.cells.table"}
     )
     self.assertEmpty(import_graph.imports(source, top_level=True))
-
-
-if __name__ == "__main__":
-  absltest.main()

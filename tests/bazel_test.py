@@ -165,7 +165,3 @@ class BazelTest(absltest.TestCase):
     self.assertEmpty(used - pinned)
     module = pathlib.Path(_ROOT / "MODULE.bazel").read_text("utf-8")
     self.assertIn('hub_name = "pypi"', module)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -99,7 +99,3 @@ class ScaleTest(absltest.TestCase):
     self.assertGreater(scale.times(work, slow).total, 5 * took.total)
     on_cores = scale.times(work, scale.MACHINES[0])
     self.assertEqual(on_cores.total, sum(on_cores.stages.values()))
-
-
-if __name__ == "__main__":
-  absltest.main()

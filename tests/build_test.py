@@ -4,7 +4,7 @@ import os
 from unittest import mock
 
 from absl import flags
-from absl.testing import absltest, flagsaver, parameterized
+from absl.testing import flagsaver, parameterized
 
 from robust_tfds import build, datasets, errors
 
@@ -83,7 +83,3 @@ class CommandTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, message):
       self._said(data_dir=folder, **settings)
     self.assertEmpty(os.listdir(folder))
-
-
-if __name__ == "__main__":
-  absltest.main()

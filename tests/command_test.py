@@ -120,7 +120,3 @@ class ArgumentsTest(absltest.TestCase):
     command.no_arguments(["program"])
     with self.assertRaisesRegex(app.UsageError, "arguments: a b"):
       command.no_arguments(["program", "a", "b"])
-
-
-if __name__ == "__main__":
-  absltest.main()

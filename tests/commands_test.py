@@ -5,7 +5,7 @@ import pathlib
 import subprocess
 import sys
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
 _FOLDERS = ("robust_tfds", "eval", "models", "configs")
@@ -73,7 +73,3 @@ class CommandsTest(parameterized.TestCase):
     for statement in ast.parse(path.read_text("utf-8")).body:
       if not isinstance(statement, (ast.FunctionDef, ast.ClassDef, ast.Expr)):
         self.assertNotIn("DEFINE_", ast.unparse(statement), name)
-
-
-if __name__ == "__main__":
-  absltest.main()

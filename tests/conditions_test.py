@@ -127,7 +127,3 @@ class KeysTest(absltest.TestCase):
 
 
 _FOG_KEY = np.array([2960694509, 2826600378], np.uint32)
-
-
-if __name__ == "__main__":
-  absltest.main()

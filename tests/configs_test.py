@@ -12,7 +12,7 @@ from unittest import mock
 
 import ml_collections
 from absl import flags
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import configs, errors
 from robust_tfds.corruptions import frost_pictures
@@ -140,7 +140,3 @@ class PrintedPlanTest(parameterized.TestCase):
       if "model" in config and "train" not in config.model:
         with self.assertRaisesRegex(errors.UserError, "neither a checkpoint"):
           self._printed(config)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -7,7 +7,7 @@ import time
 from unittest import mock
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from PIL import Image
 
 from robust_tfds import corrupt_folder, corruptions, errors
@@ -287,7 +287,3 @@ class CorruptFolderTest(parameterized.TestCase):
       corrupt_folder.run(
         self.source / "x.png", self.target, names=["fog"], severities=[1]
       )
-
-
-if __name__ == "__main__":
-  absltest.main()

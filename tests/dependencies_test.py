@@ -143,7 +143,3 @@ class DependenciesTest(absltest.TestCase):
       "from robust_tfds.eval import table\n"
     )
     self.assertEqual(imported(source), {"numpy", "PIL", "timm"})
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -5,7 +5,7 @@ import itertools
 import pathlib
 import re
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
 _SOURCES = ("robust_tfds", "eval", "models", "configs")
@@ -175,7 +175,3 @@ class RulesTest(parameterized.TestCase):
       ]
       for first, second in itertools.pairwise(sorted(numbers)):
         self.assertNotEqual(first, second, path.name)
-
-
-if __name__ == "__main__":
-  absltest.main()

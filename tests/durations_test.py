@@ -1,6 +1,6 @@
 """Durations in words."""
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import durations
 
@@ -15,7 +15,3 @@ class TextTest(parameterized.TestCase):
   )
   def test_text(self, seconds, text):
     self.assertEqual(durations.text(seconds), text)
-
-
-if __name__ == "__main__":
-  absltest.main()

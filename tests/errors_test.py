@@ -72,7 +72,3 @@ class OfUserTest(absltest.TestCase):
       "robust_tfds.errors.UserError: Got 2 boxes."
     )
     self.assertEqual(errors.of_user(error), "Got 2 boxes.")
-
-
-if __name__ == "__main__":
-  absltest.main()

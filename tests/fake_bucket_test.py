@@ -96,7 +96,3 @@ class FakeBucketTest(absltest.TestCase):
       [sys.executable, *command, f"{self.bucket}/a.json"], env=env, text=True
     )
     self.assertEqual(shown, "[1]\n")
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -4,7 +4,7 @@ import pathlib
 from unittest import mock
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from PIL import Image
 
 from robust_tfds import corrupt_folder, errors, folder_work
@@ -66,7 +66,3 @@ class FolderWorkTest(parameterized.TestCase):
     Image.fromarray(values).save(self.source / "x.png", transparency=0)
     with self.assertRaisesRegex(errors.UserError, "x.png: has transparency"):
       folder_work.read(self.source / "x.png")
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -49,7 +49,3 @@ class InProcessTest(absltest.TestCase):
     )
     with self.assertRaises(ZeroDivisionError):
       in_process.run(bug)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -56,7 +56,3 @@ class IntervalsTest(absltest.TestCase):
     }
     words = of_label["ResNeXt-101, + l_inf robustness"]
     self.assertIn("is [37.8, 43.7], printed [39.0, 43.7]", words)
-
-
-if __name__ == "__main__":
-  absltest.main()

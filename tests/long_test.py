@@ -4,7 +4,7 @@ import pathlib
 import subprocess
 import sys
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from tests import long
 
@@ -38,7 +38,3 @@ class PieceTest(parameterized.TestCase):
     )
     self.assertEqual(done.returncode, 2)
     self.assertIn("expected i/n", done.stderr)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -185,7 +185,3 @@ class MirrorTest(absltest.TestCase):
       ("models/convert/__main__.py", "tests/models/convert/main_test.py"),
     ):
       self.assertEqual(_test_of(pathlib.Path(path)).as_posix(), test)
-
-
-if __name__ == "__main__":
-  absltest.main()

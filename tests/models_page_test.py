@@ -22,7 +22,3 @@ class ModelsPageTest(absltest.TestCase):
     self.assertIn("| 25,557,032 | 4.089 | 224 px | short256_crop224 |", row)
     checkpoint = "\n| torchvision:ResNet50_Weights.IMAGENET1K_V2 | resnet50 |"
     self.assertEqual(text.count(checkpoint), 1)
-
-
-if __name__ == "__main__":
-  absltest.main()

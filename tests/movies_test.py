@@ -1,7 +1,7 @@
 """Encoding videos: round trips, equal bytes, refusals."""
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from PIL import Image
 
 from robust_tfds import movies
@@ -62,7 +62,3 @@ class MoviesTest(parameterized.TestCase):
       movies.encode([_moving(1)[0], _moving(1, 32, 32)[0]])
     with self.assertRaisesRegex(ValueError, "no encoder 'h999'"):
       movies.encode(_moving(), codec="h999")
-
-
-if __name__ == "__main__":
-  absltest.main()

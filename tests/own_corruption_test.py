@@ -208,7 +208,3 @@ class OwnCorruptionTest(absltest.TestCase):
     every, published = means
     self.assertEqual(every, published)
     self.assertIn(("digits_cnn", "mce"), every)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -275,7 +275,3 @@ class DoubtsTest(absltest.TestCase):
   def test_of_one_paper(self):
     of_papers = [papers.doubts(name) for name in papers.names()]
     self.assertEqual(sum(map(len, of_papers)), len(papers.doubts()))
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -1,6 +1,6 @@
 """Pages with printed numbers say what `eval/papers` holds."""
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.eval import papers
 from robust_tfds.eval.metrics import trend
@@ -35,7 +35,3 @@ class PrintedPageTest(parameterized.TestCase):
 def _slope(line):
   lo, hi = line.slope_interval
   return f"{line.slope:.3f} [{lo:.3f}, {hi:.3f}]"
-
-
-if __name__ == "__main__":
-  absltest.main()

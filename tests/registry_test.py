@@ -13,7 +13,3 @@ class RegistryTest(absltest.TestCase):
   def test_a_module_without_one(self):
     with self.assertRaises(ValueError):
       registry.only_class(absltest.__name__, base.Task)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.eval.papers import printed_rows
 from tools import same_names
@@ -36,7 +36,3 @@ class SameNamesTest(parameterized.TestCase):
   def test_conditions_of_the_whole_set(self, table, name, condition):
     one = row("shankar2021", table, name=name)
     self.assertEqual(same_names.condition(one), condition)
-
-
-if __name__ == "__main__":
-  absltest.main()

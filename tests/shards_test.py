@@ -1,6 +1,6 @@
 """Every n-th item; refusals in words."""
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors, shards
 
@@ -23,7 +23,3 @@ class ShardTest(parameterized.TestCase):
 
   def test_text(self):
     self.assertEqual(str(shards.Shard.parse("2/4")), "2/4")
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -170,7 +170,3 @@ class OwnModelsTest(absltest.TestCase):
     (user / "models" / "__init__.py").write_text("MINE = True\n")
     (user / "mine.py").write_text(_MINE)
     _python("-c", _OWN, cwd=user, path=str(_ROOT))
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -28,7 +28,3 @@ class VersionTest(absltest.TestCase):
     number = re.escape(version.VERSION)
     for file in ("CHANGELOG.md", "CITATION.cff"):
       self.assertRegex((_ROOT / file).read_text("utf-8"), rf"\b{number}\b")
-
-
-if __name__ == "__main__":
-  absltest.main()

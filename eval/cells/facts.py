@@ -48,7 +48,7 @@ class TaskFacts:
     ('gamma_r', 'natural_accuracy')
     """
     row = _rows()[task]
-    metrics = {
+    metrics: dict[str, Any] = {
       key: definitions.metrics(task, *row[key])
       for key in ("headlines", "details", "others")
       if key in row

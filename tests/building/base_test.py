@@ -205,7 +205,3 @@ class OwnConditionsTest(parameterized.TestCase):
     )
     with self.assertRaisesRegex(errors.UserError, f"hold no '{config}'"):
       Builder.config_of(config, codec=base.PUBLISHED)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -2,7 +2,7 @@
 
 import importlib.util
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.building import beam_options
@@ -60,7 +60,3 @@ class ParseTest(parameterized.TestCase):
   def test_servers_have_options_of_their_own(self):
     parsed = beam_options.parse(["runner=FlinkRunner", "checkpointing=3"])
     self.assertIn("--checkpointing=3", parsed._flags)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -330,7 +330,3 @@ class ClockTest(absltest.TestCase):
       said.clear()
       clock.built(10)
       self.assertEmpty(said)  # nothing is left
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -56,7 +56,3 @@ class FrameBoxesTest(absltest.TestCase):
       frame_boxes.coco([crop])
     with self.assertRaisesRegex(ValueError, "'b' is not among"):
       frame_boxes.coco([_frame("a", 0), _frame("b", 1)])
-
-
-if __name__ == "__main__":
-  absltest.main()

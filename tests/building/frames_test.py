@@ -5,7 +5,7 @@ import io
 from unittest import mock
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from PIL import Image
 
 from robust_tfds.building import frames
@@ -79,7 +79,3 @@ class CheckTest(parameterized.TestCase):
       if stored.ndim == 2:
         stored = np.repeat(stored[..., None], 3, axis=-1)
       np.testing.assert_array_equal(stored, shown)
-
-
-if __name__ == "__main__":
-  absltest.main()

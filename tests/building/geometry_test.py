@@ -1,7 +1,7 @@
 """Crop rules: shapes, and offsets that round as the published ones."""
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from PIL import Image
 
 from robust_tfds import errors
@@ -98,7 +98,3 @@ class GeometryTest(parameterized.TestCase):
   def test_shares_have_one_name(self, rule):
     with self.assertRaisesRegex(errors.UserError, "share .* in lowest terms"):
       geometry.shape(rule)
-
-
-if __name__ == "__main__":
-  absltest.main()

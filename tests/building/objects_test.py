@@ -3,7 +3,7 @@
 import dataclasses
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.building import objects
 from robust_tfds.coco import rle
@@ -49,7 +49,3 @@ class CheckedTest(parameterized.TestCase):
   def test_boxes_are_clipped_to_the_image(self):
     box = objects.normalised((-0.5, 12.0, 61.0, 12.0), (48, 60))
     self.assertEqual(tuple(box), (0.25, 0.0, 0.5, 1.0))
-
-
-if __name__ == "__main__":
-  absltest.main()

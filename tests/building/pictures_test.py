@@ -6,7 +6,7 @@ import pathlib
 import numpy as np
 import pytest
 import tensorflow_datasets as tfds
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from PIL import Image
 
 import robust_tfds
@@ -84,7 +84,3 @@ class BuildTest(parameterized.TestCase):
         datasets.prepare("digits_c", "clean", beam=True)
     else:
       self.skipTest("apache-beam is installed")
-
-
-if __name__ == "__main__":
-  absltest.main()

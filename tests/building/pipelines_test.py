@@ -11,7 +11,7 @@ from unittest import mock
 
 import pytest
 import tensorflow_datasets as tfds
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from tensorflow_datasets.core.utils import shard_utils
 
 from robust_tfds import datasets, errors
@@ -292,7 +292,3 @@ class EngineTest(_Case):
       )
       for _ in range(2):
         self._compare(name, config, options, limit=limit)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -66,7 +66,3 @@ class ScratchTest(absltest.TestCase):
   def test_a_parent_that_is_a_file(self):
     with self.assertRaisesRegex(errors.UserError, "cannot be kept there"):
       scratch.Scratch(__file__)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -8,7 +8,7 @@ from unittest import mock
 import numpy as np
 import pytest
 import tensorflow_datasets as tfds
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from PIL import Image
 
 import robust_tfds
@@ -235,7 +235,3 @@ class ImagenetPTest(parameterized.TestCase):
         data_dir=self.data,
         manual_dir=self.create_tempdir().full_path,
       )
-
-
-if __name__ == "__main__":
-  absltest.main()

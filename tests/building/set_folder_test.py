@@ -8,7 +8,7 @@ import sys
 from unittest import mock
 
 import pytest
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import datasets, errors
 from robust_tfds.building import set_folder, writer
@@ -207,7 +207,3 @@ class BuildingTest(parameterized.TestCase):
 
 def _cut(path: pathlib.Path) -> None:
   path.write_bytes(path.read_bytes()[:-10])
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -6,7 +6,7 @@ import shutil
 import zipfile
 from collections.abc import Callable
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import datasets, errors
 from robust_tfds.building import source_notes
@@ -107,7 +107,3 @@ def zipped(root: pathlib.Path) -> None:
     for path in sorted(p for p in folder.rglob("*") if p.is_file()):
       archive.write(path, path.relative_to(root))
   shutil.rmtree(folder)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -52,7 +52,3 @@ class EndsTest(absltest.TestCase):
     (member,) = archives.members(folder / "a.zip")
     packed = source.File("a", member.archive, member)
     self.assertEqual((packed.ends(2), packed.data()), (b"", b"abcdef"))
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -5,7 +5,7 @@ import tempfile
 
 import numpy as np
 import tensorflow_datasets as tfds
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import conditions, corruptions, datasets
 from robust_tfds.building import base, videos
@@ -132,7 +132,3 @@ class PerturbedVideosTest(parameterized.TestCase):
   def test_refusals(self):
     with self.assertRaisesRegex(ValueError, "Did you mean 'jpeg'"):
       datasets.builder("digits_video_p", "jpg_3")
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import datasets
 from tests import quick
@@ -102,7 +102,3 @@ class WriterTest(parameterized.TestCase):
       ),
       _records(name, config, self._folder(), limit=limit),
     )
-
-
-if __name__ == "__main__":
-  absltest.main()

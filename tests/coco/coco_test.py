@@ -28,7 +28,3 @@ class CocoTest(absltest.TestCase):
     command = [sys.executable, "-c", _PROGRAM, str(pathlib.Path(folder).parent)]
     out = subprocess.run(command, check=True, capture_output=True, text=True)
     self.assertEqual(out.stdout.strip(), "[]")
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -7,7 +7,7 @@ import pathlib
 
 import numpy as np
 import tensorflow_datasets as tfds
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import datasets
 from robust_tfds.building.sources import coco
@@ -185,7 +185,3 @@ class CocoFormatTest(parameterized.TestCase):
         "categories": [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}],
       },
     )
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -5,7 +5,7 @@ import sys
 from unittest import mock
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.coco import rle
 
@@ -164,7 +164,3 @@ class RleTest(parameterized.TestCase):
 
   def test_docstrings(self):
     self.assertEqual(doctest.testmod(rle).failed, 0)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -1,7 +1,7 @@
 """Columns of COCO's rows: what is legitimate passes, the row at fault is named."""
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.coco import rle
 from robust_tfds.coco import rows as coco_rows
@@ -110,7 +110,3 @@ class RowsTest(parameterized.TestCase):
       _rows(good, value).masks(
         [(3, 3)] * 2, polygons=rle.from_polygons, key="id"
       )
-
-
-if __name__ == "__main__":
-  absltest.main()

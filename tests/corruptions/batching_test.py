@@ -87,7 +87,3 @@ class OverPicturesTest(absltest.TestCase):
     got = batching.over_pictures(sizes, images, None)
     self.assertEqual(got.shape, images.shape)
     self.assertIn(layout.Size(4, 5), seen)
-
-
-if __name__ == "__main__":
-  absltest.main()

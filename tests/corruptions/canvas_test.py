@@ -35,7 +35,3 @@ class CanvasTest(absltest.TestCase):
       self.assertGreaterEqual((rows, columns), (height, width))
       power = 1 << (max(height, width) - 1).bit_length()
       self.assertLessEqual(max(rows, columns), max(power, 32))
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -19,7 +19,3 @@ class CorruptionsTest(absltest.TestCase):
   def test_it_offers_what_it_lists(self):
     for name in corruptions.__all__:
       self.assertTrue(callable(vars(corruptions)[name]), name)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -124,7 +124,3 @@ class FrostPicturesTest(absltest.TestCase):
         (495, 660, 3),
       ],
     )
-
-
-if __name__ == "__main__":
-  absltest.main()

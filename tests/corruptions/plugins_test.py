@@ -105,7 +105,3 @@ class RefusalsTest(absltest.TestCase):
       empty.PLUGIN = plugins.video("jpeg")
       with self.assertRaisesRegex(TypeError, "got OfImage"):
         plugins.picture("fog")
-
-
-if __name__ == "__main__":
-  absltest.main()

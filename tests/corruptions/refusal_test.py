@@ -2,7 +2,7 @@
 
 import jax
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import conditions, corruptions, errors
 from robust_tfds.corruptions import refusal
@@ -149,7 +149,3 @@ class KnownTest(parameterized.TestCase):
     ):
       with self.assertRaisesRegex(errors.UserError, "uint8"):
         function()
-
-
-if __name__ == "__main__":
-  absltest.main()

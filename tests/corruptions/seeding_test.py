@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import corruptions, errors
 from robust_tfds.corruptions import seeding
@@ -85,7 +85,3 @@ def _changed(**changes) -> jax.Array:
     "example_id": "a.jpg",
   }
   return corruptions.example_key(**{**base, **changes})
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.corruptions import spec
@@ -82,7 +82,3 @@ class SeverityTest(parameterized.TestCase):
     self.assertEqual(jax.jit(spec.severity)(9), 9)
     with self.assertRaisesRegex(errors.UserError, "outside jit"):
       jax.jit(spec.check_severity)(3)
-
-
-if __name__ == "__main__":
-  absltest.main()

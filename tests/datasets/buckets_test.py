@@ -249,7 +249,3 @@ class RecordsTest(absltest.TestCase):
       errors.UserError, "read by TensorFlow, which opens .*gs://"
     ):
       datasets.builder("digits_c", "clean", data_dir=bucket)
-
-
-if __name__ == "__main__":
-  absltest.main()

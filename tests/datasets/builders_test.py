@@ -83,7 +83,3 @@ class ImagenetPTest(tfds.testing.DatasetBuilderTestCase):
     folder = imagenet_c_dataset_builder.Builder.code_path.parent
     cls.EXAMPLE_DIR = str(folder / "dummy_data")
     super().setUpClass()
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -235,7 +235,3 @@ def _numbers(rows) -> dict[tuple, float]:
     for r in rows
     if r.metric in metrics
   }
-
-
-if __name__ == "__main__":
-  absltest.main()

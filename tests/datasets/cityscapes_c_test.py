@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import tensorflow_datasets as tfds
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from PIL import Image
 
 from robust_tfds import corruptions, datasets
@@ -208,7 +208,3 @@ class RefusalTest(_Case):
       FileNotFoundError, "leftImg8bit_trainvaltest.zip|gtFine_trainvaltest.zip"
     ):
       self._build()
-
-
-if __name__ == "__main__":
-  absltest.main()

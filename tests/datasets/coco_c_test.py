@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import tensorflow_datasets as tfds
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from PIL import Image
 
 from robust_tfds import conditions, corruptions
@@ -307,7 +307,3 @@ class RefusalTest(_Case):
     self._write({_JSON: files()[_JSON]})
     with self.assertRaisesRegex(FileNotFoundError, "folder val2017 and in"):
       self._build()
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -102,7 +102,3 @@ class NamesTest(parameterized.TestCase):
         datasets.builder(name)
       with self.assertRaisesRegex(ValueError, "Unknown config"):
         datasets.builder("digits_c", name)
-
-
-if __name__ == "__main__":
-  absltest.main()

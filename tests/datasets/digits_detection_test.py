@@ -4,7 +4,7 @@ from unittest import mock
 
 import numpy as np
 import tensorflow_datasets as tfds
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 import robust_tfds
 from robust_tfds import conditions, corruptions, datasets
@@ -133,7 +133,3 @@ class CorruptedTest(parameterized.TestCase):
     self.assertLess(
       abs(e["image"].astype(float) - image.astype(float)).mean(), 12
     )
-
-
-if __name__ == "__main__":
-  absltest.main()

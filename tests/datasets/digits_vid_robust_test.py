@@ -109,7 +109,3 @@ class DigitsTest(natural_videos.Prepared):
     far = np.abs(pictures[0] - pictures[-1]).mean()
     self.assertGreater(min(steps), 0)
     self.assertLess(max(steps), far / 3)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -33,7 +33,3 @@ class DigitsVideoTest(absltest.TestCase):
     self.assertNotEqual(
       own.Encoded("test", 5).data(), own.Encoded("train", 5).data()
     )
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -5,7 +5,7 @@ import pathlib
 import jax
 import numpy as np
 import tensorflow_datasets as tfds
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import corruptions, datasets, errors
 from robust_tfds.building import geometry
@@ -144,7 +144,3 @@ class NamesTest(parameterized.TestCase):
       datasets.builder(
         "imagenet_c", "fog_3", codec="published", geometry="squash9"
       )
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -5,7 +5,7 @@ import tarfile
 
 import numpy as np
 import tensorflow_datasets as tfds
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from PIL import Image
 
 from robust_tfds import errors
@@ -233,7 +233,3 @@ class VidTest(natural_videos.Prepared):
     natural_videos.annotation(file.with_suffix(".xml"), wnid, box)
     with self.assertRaisesRegex(ValueError, message):
       self.prepare()
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -5,7 +5,7 @@ import io
 import numpy as np
 import tensorflow as tf
 import tensorflow_datasets as tfds
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from PIL import Image
 
 from robust_tfds.datasets import jpeg_feature
@@ -54,7 +54,3 @@ class JpegFeatureTest(parameterized.TestCase):
     self.assertIsInstance(again["jpeg"], jpeg_feature.Jpeg)
     self.assertEqual(again["jpeg"].shape, (None, 7, 3))
     self.assertNotIsInstance(again["png"], jpeg_feature.Jpeg)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -54,7 +54,3 @@ class MovieTest(absltest.TestCase):
     again = movie_feature.Movie.from_json_content(content)
     self.assertEqual(again.get_tensor_info(), feature.get_tensor_info())
     self.assertEqual(feature.get_tensor_info().dtype, np.uint8)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -29,7 +29,3 @@ class NotebookTest(absltest.TestCase):
     self.assertGreater(result["acc_orig"][0], 0.85)
     self.assertLess(result["acc_pmk"][0], result["acc_orig"][0])
     self.assertLess(names["detected"]["map_pmk"], names["detected"]["map_orig"])
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import tensorflow_datasets as tfds
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from PIL import Image
 
 from robust_tfds import corruptions
@@ -174,7 +174,3 @@ class RefusalTest(_Case):
       FileNotFoundError, "test.txt is not in .*VOCtest_06-Nov-2007.tar"
     ):
       self._build()
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -72,7 +72,3 @@ class TinyImagenetCTest(absltest.TestCase):
       expected = pictures.encode(self._stored(f"{config}_raw"), "jpeg85")
       undecoded = {"image": tfds.decode.SkipDecoding()}
       self.assertEqual(self._stored(config, decoders=undecoded), expected)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -2,7 +2,7 @@
 
 import numpy as np
 import tensorflow_datasets as tfds
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.datasets.ytbb_robust import (
@@ -123,7 +123,3 @@ class YtbbTest(natural_videos.Prepared):
     (self.metadata / name).write_text(text)
     with self.assertRaisesRegex(errors.UserError, message):
       self.prepare()
-
-
-if __name__ == "__main__":
-  absltest.main()

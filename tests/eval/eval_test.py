@@ -24,7 +24,3 @@ class EvalTest(absltest.TestCase):
       [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     self.assertEqual(out.stdout.strip(), "")
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -1,6 +1,6 @@
 """The door of `eval.figures`."""
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.eval import figures
 from tests import in_folder, in_process
@@ -36,7 +36,3 @@ class FiguresTest(in_folder.TestCase):
   def test_a_refusal_of_the_program(self):
     done = in_process.program("eval.figures", "shankr_t5", "--out=x")
     in_process.check_refused(self, done, "Did you mean 'shankar_t5'")
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -1,7 +1,7 @@
 """The command: what it does with its flags, end to end on small runs."""
 
 from absl import flags
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval import leaderboard
@@ -89,7 +89,3 @@ class CommandTest(in_folder.TestCase):
     )
     in_process.check_refused(self, done, "is no workdir")
     self.assertFalse((self.root / "out").exists())
-
-
-if __name__ == "__main__":
-  absltest.main()

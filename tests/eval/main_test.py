@@ -107,7 +107,3 @@ class MainTest(absltest.TestCase):
         process_id=1,
       )
     initialize.assert_called_once_with("a:1", 2, 1)
-
-
-if __name__ == "__main__":
-  absltest.main()

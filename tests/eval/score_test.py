@@ -11,7 +11,7 @@ from unittest import mock
 
 import numpy as np
 from absl import flags
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval import score
@@ -323,7 +323,3 @@ class ScoreTest(in_folder.TestCase):
     )
     self.assertEqual(done.returncode, 1)
     self.assertEqual(done.stderr, "Error: none.csv does not exist.\n")
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from tests.faults import campaign, mutations, report
@@ -114,7 +114,3 @@ class FrameTest(parameterized.TestCase):
     self.assertNotIn(data, made)
     mutations.mutated.cache_clear()
     self.assertEqual(mutations.mutated(data, 5), made)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from PIL import Image
 
 from robust_tfds.configs import video_p
@@ -306,7 +306,3 @@ class KillsTest(parameterized.TestCase):
   @pytest.mark.slow
   def test_a_failing_disk(self, name, count):
     self._fails_at(name, count)
-
-
-if __name__ == "__main__":
-  absltest.main()

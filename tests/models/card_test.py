@@ -3,7 +3,7 @@
 import contextlib
 import io
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors, models
 from robust_tfds.models import card as card_lib
@@ -86,7 +86,3 @@ class CardTest(parameterized.TestCase):
     self.assertStartsWith(text, "models.card: Unknown model 'resnet5'. Did you")
     with self.assertRaises(errors.UserError):
       card_lib.of("my_module:build")
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -200,7 +200,3 @@ class SplitTest(absltest.TestCase):
   def test_split(self):
     self.assertEqual(catalogue.split("a+b+c"), ("a", ("b", "c")))
     self.assertEqual(catalogue.split("a:b"), ("a:b", ()))
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -40,7 +40,3 @@ class ContractTest(parameterized.TestCase):
     for pattern in part_of.ignored:
       re.compile(pattern)
       self.assertIsNone(re.search(pattern, ""), "it would ignore everything")
-
-
-if __name__ == "__main__":
-  absltest.main()

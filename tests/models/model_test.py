@@ -123,7 +123,3 @@ class TrainingTest(absltest.TestCase):
   def test_a_loss_that_is_not_there(self):
     with self.assertRaisesRegex(ValueError, "digits_cnn.*no training loss"):
       models.get("digits_cnn").loss({}, {})
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -5,7 +5,7 @@ import pathlib
 import jax
 import jax.numpy as jnp
 import pytest
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import models
 from robust_tfds.models import catalogue, multiply_adds
@@ -91,7 +91,3 @@ class ModelsTest(parameterized.TestCase):
   def test_the_file_is_as_the_tool_writes_it(self):
     text = count_models.FILE.read_text("utf-8")
     self.assertEqual(count_models.text(catalogue.gflops()), text)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -20,7 +20,3 @@ class NotebookTest(absltest.TestCase):
         source = "".join(cell["source"])
         exec(compile(source, f"{path.name} {cell['id']}", "exec"), names)
     self.assertLess(names["errors"]["clean"], 0.2)
-
-
-if __name__ == "__main__":
-  absltest.main()

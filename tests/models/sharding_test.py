@@ -54,7 +54,3 @@ class ShardingTest(absltest.TestCase):
       cwd=pathlib.Path(__file__).resolve().parents[2],
     )
     self.assertEqual(done.stdout.strip(), "equal", done.stderr[-2000:])
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -1,7 +1,7 @@
 """What specs say and refuse."""
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors, models
 from robust_tfds.building import geometry
@@ -165,7 +165,3 @@ class SpecTest(parameterized.TestCase):
       self.assertTrue(spec.weights, name)
       if spec.kind != "detection":
         self.assertRegex(spec.geometry, r"_crop|^centre", name)
-
-
-if __name__ == "__main__":
-  absltest.main()

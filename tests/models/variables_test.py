@@ -2,7 +2,7 @@
 
 import jax.numpy as jnp
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.models import variables
 
@@ -37,7 +37,3 @@ class VariablesTest(parameterized.TestCase):
     arrays = {p: a for p, a in arrays.items() if a is not None}
     with self.assertRaisesRegex(ValueError, message):
       variables.check_shapes("x", _EXPECTED, arrays)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -320,7 +320,3 @@ class ZipFilesTest(absltest.TestCase):
       errors.UserError, "take 10,000 bytes of a file"
     ):
       self._listed(data)
-
-
-if __name__ == "__main__":
-  absltest.main()

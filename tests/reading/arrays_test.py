@@ -5,7 +5,7 @@ import pathlib
 import zipfile
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors, reading
 
@@ -125,7 +125,3 @@ class ArraysTest(parameterized.TestCase):
       reading.npz_file(self._zip([("x.txt", b"1")]))
     with self.assertRaisesRegex(errors.UserError, "'x'.*not a NumPy array"):
       reading.npz_file(self._zip([("x.npy", b"1")]))
-
-
-if __name__ == "__main__":
-  absltest.main()

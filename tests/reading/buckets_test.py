@@ -5,7 +5,7 @@ import io
 import pathlib
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors, movies, reading
 from robust_tfds.reading import (
@@ -196,7 +196,3 @@ class BucketsTest(parameterized.TestCase):
     (self.bucket / "a.zip").write_bytes(data)
     listed = [m.name for m in archives.members(self.bucket / "a.zip")]
     self.assertEqual(listed, ["set/new.txt"])
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -3,7 +3,7 @@
 import pathlib
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.reading import column_files
@@ -65,7 +65,3 @@ class ColumnFilesTest(parameterized.TestCase):
   def test_texts_of(self):
     texts = column_files.Texts.of(["b", "a", "b"])
     self.assertEqual(texts.tolist(), ["b", "a", "b"])
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -3,7 +3,7 @@
 import os
 from unittest import mock
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.reading import limits
@@ -33,7 +33,3 @@ class LimitsTest(parameterized.TestCase):
     with mock.patch.dict(os.environ, {limits.VARIABLE: text}):
       with self.assertRaisesRegex(errors.UserError, "positive number"):
         limits.check(1, 10, "a.json", "bytes")
-
-
-if __name__ == "__main__":
-  absltest.main()

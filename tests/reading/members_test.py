@@ -3,7 +3,7 @@
 import os
 from unittest import mock
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.reading import members
@@ -47,7 +47,3 @@ class MembersTest(parameterized.TestCase):
       members.check_growth(1100 << 20, 10 << 20, "a.zip: x")
     with mock.patch.dict(os.environ, ROBUST_TFDS_LIMITS="2"):
       members.check_growth(1100 << 20, 10 << 20, "a.zip: x")
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -86,7 +86,3 @@ class WalkTest(absltest.TestCase):
       errors.UserError, "/b: a.jpg and a.png would be written to one file"
     ):
       self._walk()
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -7,7 +7,7 @@ import zlib
 from unittest import mock
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from PIL import Image
 
 from robust_tfds import errors
@@ -270,7 +270,3 @@ class PicturesTest(parameterized.TestCase):
   def test_plain_files_are_stored_as_they_are(self, kind):
     data = _bytes(_rgb(), kind)
     self.assertIs(pictures.stored(data, "a"), data)
-
-
-if __name__ == "__main__":
-  absltest.main()

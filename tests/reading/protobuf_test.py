@@ -1,6 +1,6 @@
 """Fields of protobuf messages are found without parsing what they hold."""
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.reading import protobuf
@@ -38,7 +38,3 @@ class ProtobufTest(parameterized.TestCase):
   def test_damaged(self, data, reason):
     with self.assertRaisesRegex(errors.UserError, reason):
       list(protobuf.fields(memoryview(data)))
-
-
-if __name__ == "__main__":
-  absltest.main()

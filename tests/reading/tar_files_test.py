@@ -4,7 +4,7 @@ import gzip
 import pathlib
 import tarfile
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.reading import tar_files
@@ -50,7 +50,3 @@ class TarFilesTest(parameterized.TestCase):
     self.path.write_bytes(gzip.compress(b"text")[:-2])
     with self.assertRaisesRegex(errors.UserError, "a.tar: cannot be unpacked"):
       tar_files.gunzipped(str(self.path))
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -8,7 +8,7 @@ import warnings
 from unittest import mock
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.reading import archives, tar_files, tar_index
 from robust_tfds.storage import paths
@@ -169,7 +169,3 @@ class TarIndexTest(parameterized.TestCase):
       fake_bucket.upload(self.path, bucket / "b.tar")
       _read(bucket / "b.tar")
     self.assertLen(list(self.cache.iterdir()), 1)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -5,7 +5,7 @@ import os
 import pathlib
 
 import pydantic
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors, reading
 
@@ -152,7 +152,3 @@ class XmlFilesTest(parameterized.TestCase):
   def test_refuses(self, data, words):
     with self.assertRaisesRegex(errors.UserError, f"^a.xml: .*{words}"):
       reading.xml_text(data, "a.xml")
-
-
-if __name__ == "__main__":
-  absltest.main()

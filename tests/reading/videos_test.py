@@ -11,7 +11,7 @@ from unittest import mock
 
 import av
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from PIL import Image
 
 from robust_tfds import errors, movies
@@ -428,7 +428,3 @@ class VideosTest(parameterized.TestCase):
       "else: raise SystemExit('imported')"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-if __name__ == "__main__":
-  absltest.main()

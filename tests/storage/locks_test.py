@@ -81,7 +81,3 @@ class LocksTest(absltest.TestCase):
       for module, path in import_graph.files().items()
     }
     self.assertEqual([m for m, text in texts.items() if "fcntl" in text], [])
-
-
-if __name__ == "__main__":
-  absltest.main()

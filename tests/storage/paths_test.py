@@ -7,7 +7,7 @@ import subprocess
 import sys
 from unittest import mock
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from etils import epath
 
 from robust_tfds import errors
@@ -162,7 +162,3 @@ class OnBothTest(parameterized.TestCase):
     with fake_bucket.fault("stat", "*", ZeroDivisionError()):
       with self.assertRaises(ZeroDivisionError):  # a bug of ours stays one
         paths.state(path)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -70,7 +70,3 @@ class WholeFilesTest(absltest.TestCase):
     with whole_files.writer(self.folder):
       self.assertLen(list(self.folder.iterdir()), 1)
     self.assertEqual(list(self.folder.iterdir()), [])
-
-
-if __name__ == "__main__":
-  absltest.main()

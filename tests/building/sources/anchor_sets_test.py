@@ -1,7 +1,5 @@
 """Anchors and the frames near them: which count, and which are missing."""
 
-from absl.testing import absltest
-
 from robust_tfds.building import frames
 from robust_tfds.building.sources import anchor_sets
 from tests import in_folder
@@ -69,7 +67,3 @@ class AnchorSetsTest(in_folder.TestCase):
       FileNotFoundError, "5 of 6 .*06.jpg.*08.jpg and 2 more.\nHelp."
     ):
       anchor_sets.check_files(paths, "Help.")
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -6,7 +6,7 @@ from unittest import mock
 
 import numpy as np
 import tensorflow_datasets as tfds
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import datasets
 from robust_tfds.building.sources import cifar
@@ -200,7 +200,3 @@ class PlacesTest(parameterized.TestCase):
       ),
     ):
       self._clean("cifar10_c")
-
-
-if __name__ == "__main__":
-  absltest.main()

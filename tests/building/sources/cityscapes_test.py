@@ -77,7 +77,3 @@ class CityscapesTest(absltest.TestCase):
     (self.root / f"leftImg8bit/val/{_B}_leftImg8bit.png").unlink()
     with self.assertRaisesRegex(FileNotFoundError, "but there is no"):
       cityscapes.sources(self.root, drop_groups=False)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -1,6 +1,6 @@
 """Class lists: whole, in the benchmark's order, or refused."""
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.building.sources import class_lists
 
@@ -28,7 +28,3 @@ class ClassListsTest(parameterized.TestCase):
       class_lists.labels(entries, "x.txt", 2)
     with self.assertRaisesRegex(ValueError, "x.txt: all 3 classes .* got 2"):
       class_lists.labels(entries, "x.txt", 3)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -96,7 +96,3 @@ class ParseTest(parameterized.TestCase):
     image = _parsed(_content())[0]
     with self.assertRaisesRegex(ValueError, "10 x 9 px, .* say 10 x 8"):
       image.objects_in((9, 10))
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -6,7 +6,7 @@ import tarfile
 import zipfile
 from unittest import mock
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.building.sources import folders
 from tests import in_folder, tiny_files
@@ -181,7 +181,3 @@ class ExtractedTest(in_folder.TestCase):
     for name in (".DS_Store", "._a.JPEG", "Thumbs.db", "desktop.ini"):
       self.assertTrue(folders.is_hidden(pathlib.PurePath("n01", name)))
     self.assertFalse(folders.is_hidden(pathlib.PurePath(".cache", "a.JPEG")))
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -59,7 +59,3 @@ class FrostTest(absltest.TestCase):
     with self._available(False):
       with self.assertRaisesRegex(FileNotFoundError, "offline.*folder `frost`"):
         frost.find(manager)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -4,7 +4,7 @@ import io
 import tarfile
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import datasets, errors
 from robust_tfds.building.sources import imagenet
@@ -131,7 +131,3 @@ class SourcesTest(in_folder.TestCase):
   def test_manual_dir_that_is_not_there(self):
     with self.assertRaisesRegex(FileNotFoundError, "does not exist"):
       datasets.prepare("imagenet_c", "clean", manual_dir="/nowhere")
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -128,7 +128,3 @@ class ObjectsTest(absltest.TestCase):
         instance_maps.objects_of(
           np.array([[value]]), 1, drop_groups=True, where="x"
         )
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -142,7 +142,3 @@ class MemoryTest(absltest.TestCase):
     tracemalloc.stop()
     self.assertEqual(count, 10_000)
     self.assertLess(peak, 5 * 2**20)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -215,7 +215,3 @@ class PublishedImagenetPTest(absltest.TestCase):
     from robust_tfds.reading import videos as video_files
 
     np.testing.assert_array_equal(example["frames"], video_files.decode(data))
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -1,7 +1,7 @@
 """HMDB51 and UCF101 in their official layouts, made small; refusals."""
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import corruptions, errors
 from tests.building.sources import action_layouts
@@ -154,7 +154,3 @@ class Hmdb51Test(action_layouts.Layout):
       errors.UserError, "waves_test_split1.txt.*'waves'. Did you mean 'wave'"
     ):
       self._build()
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -32,7 +32,3 @@ class StreamTest(absltest.TestCase):
       stream.facts(b"nothing")
     with self.assertRaises(FileNotFoundError):
       stream.facts("/nowhere/a.mp4")
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -3,7 +3,7 @@
 import zipfile
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.building import geometry
@@ -96,7 +96,3 @@ class TinyImagenetPTest(action_layouts.Layout):
     (root / "wnids.txt").write_text("\n".join(names))
     with self.assertRaisesRegex(errors.UserError, message):
       self._labels()
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -1,6 +1,6 @@
 """Listed videos: the first place counts, absent ones are named."""
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.building.sources import video_lists
 from tests import in_folder, tiny_files
@@ -56,7 +56,3 @@ class VideoListsTest(in_folder.TestCase):
     self.assertEqual(path, self.root / "two.txt")
     with self.assertRaisesRegex(FileNotFoundError, "None of one.txt is in"):
       video_lists.first_file(self.root, names[:1], "Help.")
-
-
-if __name__ == "__main__":
-  absltest.main()

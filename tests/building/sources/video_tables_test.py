@@ -2,7 +2,7 @@
 
 import json
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors, movies
 from tests.building.sources import action_layouts
@@ -189,7 +189,3 @@ class Ucf101DsTest(action_layouts.Layout):
     self._list([self._ROWS[0], self._ROWS[0]])
     with self.assertRaisesRegex(ValueError, "listed twice"):
       self._build()
-
-
-if __name__ == "__main__":
-  absltest.main()

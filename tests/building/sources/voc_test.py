@@ -2,7 +2,7 @@
 
 import pathlib
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.building.sources import voc
 
@@ -114,7 +114,3 @@ class SourcesTest(parameterized.TestCase):
     self._write("000002\n000003\n", 2)
     with self.assertRaisesRegex(FileNotFoundError, "no JPEGImages/000003.jpg"):
       voc.sources(self.manual)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -4,7 +4,7 @@ import itertools
 import json
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from PIL import Image
 
 from robust_tfds import conditions, corruptions
@@ -103,7 +103,3 @@ class ReplayTest(parameterized.TestCase):
   )
   def test_with_the_authors_draws(self, name, cell):
     replays.check(self, name, *cell, reference_draws.OF[name])
-
-
-if __name__ == "__main__":
-  absltest.main()

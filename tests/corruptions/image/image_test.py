@@ -234,7 +234,3 @@ class PropertyTest(absltest.TestCase):
     )
     self.assertEqual((one.shape, one.dtype), (image.shape, np.uint8))
     np.testing.assert_array_equal(np.asarray(one), np.asarray(two))
-
-
-if __name__ == "__main__":
-  absltest.main()

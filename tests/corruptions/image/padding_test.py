@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import corruptions
 from robust_tfds.corruptions import frost_pictures
@@ -126,7 +126,3 @@ class CanvasTest(parameterized.TestCase):
       np.testing.assert_array_equal(output[:height, :width], alone)
       self.assertEqual(output[height:].max(initial=0), 0)
       self.assertEqual(output[:, width:].max(initial=0), 0)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -5,7 +5,7 @@ import colorsys
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import conditions, corruptions
 from robust_tfds.corruptions.image import saturate
@@ -79,7 +79,3 @@ class SaturateTest(parameterized.TestCase):
       hue, saturation, value = colorsys.rgb_to_hsv(*colour)
       exact = colorsys.hsv_to_rgb(hue, saturation * 0.3, value)
       np.testing.assert_allclose(levels, np.array(exact) * 255, atol=1.001)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -20,7 +20,3 @@ class NoDropsTest(absltest.TestCase):
       np.testing.assert_array_equal(
         np.asarray(levels).reshape(picture.shape), picture
       )
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -5,7 +5,7 @@
 
 import numpy as np
 import pytest
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import conditions, corruptions
 from tests.corruptions import replays, statistics_of
@@ -76,7 +76,3 @@ class StatisticsTest(parameterized.TestCase):
     golden = statistics_of.reference()[key][name][str(severity)]
     ratio, which = statistics_of.worst(image, np.asarray(outputs), golden)
     self.assertLess(ratio, 1, f"{which} is {ratio:.2f} times what is allowed")
-
-
-if __name__ == "__main__":
-  absltest.main()

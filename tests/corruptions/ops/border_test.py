@@ -72,7 +72,3 @@ class Rotate180Test(absltest.TestCase):
     got = jax.jit(border.rotate180)(_in_canvas(picture), size)
     corner = np.asarray(got)[: _SHAPE[0], : _SHAPE[1]]
     np.testing.assert_array_equal(corner, picture[::-1, ::-1])
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -45,7 +45,3 @@ class CannyTest(absltest.TestCase):
     self.assertFalse(
       np.asarray(got)[24:].any() or np.asarray(got)[:, 26:].any()
     )
-
-
-if __name__ == "__main__":
-  absltest.main()

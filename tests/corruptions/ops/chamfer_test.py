@@ -1,7 +1,7 @@
 """The chamfer distance against shortest paths of its steps."""
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.corruptions.ops import chamfer
 
@@ -39,7 +39,3 @@ class ChamferTest(parameterized.TestCase):
     marked = np.random.default_rng(1).random((61, 70)) < share
     got = np.asarray(chamfer.distance(marked, 20))
     np.testing.assert_array_equal(got, _relaxed(marked, 20))
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -5,7 +5,7 @@ import itertools
 import jax
 import numpy as np
 import scipy.ndimage
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.corruptions.ops import clipped_zoom
 from tests import quick
@@ -47,7 +47,3 @@ class ClippedZoomTest(parameterized.TestCase):
     for side in range(1, 300):
       want = [int(np.ceil(side / float(zoom))) for zoom in zooms]
       np.testing.assert_array_equal(lengths(side).source, want)
-
-
-if __name__ == "__main__":
-  absltest.main()

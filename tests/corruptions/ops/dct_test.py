@@ -2,7 +2,7 @@
 
 import numpy as np
 import scipy.fft
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.corruptions.ops import dct
 
@@ -42,7 +42,3 @@ class TransformTest(parameterized.TestCase):
     got = np.asarray(dct.forward(blocks.transpose(1, 0, 2), axis=1))
     flat = blocks.astype(int).sum(axis=0)
     np.testing.assert_array_equal(got[0], (flat + 2) >> 2)
-
-
-if __name__ == "__main__":
-  absltest.main()

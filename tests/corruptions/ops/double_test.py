@@ -22,7 +22,3 @@ class DoubleTest(absltest.TestCase):
     got = jax.jit(double.quotient)(a, np.float32(255))
     self.assertEqual(got.dtype, jnp.float32)
     np.testing.assert_array_equal(got, a / np.float32(255))
-
-
-if __name__ == "__main__":
-  absltest.main()

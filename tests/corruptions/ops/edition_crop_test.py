@@ -71,7 +71,3 @@ class CropTest(absltest.TestCase):
     got = _crop(picture, size, spec.edition("inception"))
     expected = _resized(picture[20:302, 22:319], 299)
     self.assertLessEqual(np.abs(np.asarray(got) - expected).max(), 1)
-
-
-if __name__ == "__main__":
-  absltest.main()

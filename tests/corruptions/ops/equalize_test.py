@@ -22,7 +22,3 @@ class EqualizeTest(absltest.TestCase):
     levels = np.full((4, 4), 20, np.int32)
     got = _equalize(levels, np.ones((4, 4), bool), 21)
     np.testing.assert_array_equal(got, levels)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -37,7 +37,3 @@ class FreshNoiseTest(absltest.TestCase):
       normals = np.asarray(seeding.normal(_KEY, (4, 15), index))
       expected = (128 + 10 * normals).astype(np.uint8)
       np.testing.assert_array_equal(at(index), expected)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -78,7 +78,3 @@ class CubicTest(absltest.TestCase):
       crops.append(np.asarray(got).reshape(16, 18, 3))
     self.assertLess(np.abs(crops[0] - expected).max(), 1)
     np.testing.assert_array_equal(crops[0], crops[1])
-
-
-if __name__ == "__main__":
-  absltest.main()

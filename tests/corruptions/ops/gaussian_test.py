@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import scipy.ndimage
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.corruptions.ops import gaussian, layout
 
@@ -44,7 +44,3 @@ class GaussianTest(parameterized.TestCase):
   def test_unknown_border(self):
     with self.assertRaisesRegex(ValueError, "Border must be one of"):
       gaussian.blur(np.zeros((3, 3)), np.ones(1), (3, 3), "wrap")
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -68,7 +68,3 @@ class FrameTest(absltest.TestCase):
       for shift in ((0, 0), (0, 1), (1, 0), (1, 1), (0, -1), (-1, 0))
     ]
     self.assertLessEqual(min(shifts), 1)
-
-
-if __name__ == "__main__":
-  absltest.main()

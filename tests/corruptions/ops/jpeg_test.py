@@ -4,7 +4,7 @@ import io
 
 import jax
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from PIL import Image
 
 from robust_tfds.corruptions.ops import jpeg, layout
@@ -70,7 +70,3 @@ class RoundtripTest(parameterized.TestCase):
     got = jpeg.roundtrip_batch(pictures, 30)
     for picture, pixels in zip(pictures, got, strict=True):
       np.testing.assert_array_equal(pixels, np.asarray(_encoded(picture, 30)))
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -61,7 +61,3 @@ class KeepTest(absltest.TestCase):
       self.skipTest("Other backends fuse as they like.")
     program = _twice.lower(jnp.ones(3), 1).compile().as_text()
     self.assertIn("conditional", program)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.corruptions.ops import layout
 
@@ -51,7 +51,3 @@ class LayoutTest(parameterized.TestCase):
     expected = np.zeros((3, 12), np.uint8)
     expected[:2, :9] = np.asarray(flat)[:2, :9]
     np.testing.assert_array_equal(got, expected)
-
-
-if __name__ == "__main__":
-  absltest.main()

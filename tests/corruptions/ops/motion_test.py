@@ -77,7 +77,3 @@ class BlurTest(absltest.TestCase):
       np.testing.assert_array_equal(
         blurred(weights, offsets), expected.reshape(6, -1)
       )
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -4,7 +4,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.corruptions.ops import mpeg
 
@@ -39,7 +39,3 @@ class MpegTest(parameterized.TestCase):
     with mock.patch.object(mpeg, "stream", return_value=iter(clip[:2])):
       with self.assertRaisesRegex(ValueError, "gave back 2 frames of 3"):
         mpeg.roundtrip(clip, "mpeg4", "avi", 2, 25)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -26,7 +26,3 @@ class NormalNoiseTest(absltest.TestCase):
 
   def test_any_canvas(self):
     np.testing.assert_array_equal(_draws(64, 64)[:20, :90], _draws(20, 30))
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -45,7 +45,3 @@ class PackedTest(absltest.TestCase):
     index = np.array([2, 0, 0, 1])
     np.testing.assert_array_equal(packed.rows(words, index), words[index])
     np.testing.assert_array_equal(packed.columns(words, index), words[:, index])
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -65,7 +65,3 @@ class PlasmaTest(absltest.TestCase):
     above, highest = plasma.normalise(np.array([[-3, 4], [0, 9]]))
     np.testing.assert_array_equal(above, [[0, 7], [3, 12]])
     self.assertEqual(float(highest), 12)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -77,7 +77,3 @@ class DisplacedTest(absltest.TestCase):
     )
     self.assertLess(np.abs(channels - np.floor(expected)).max(), 2)
     self.assertGreater((channels == np.floor(expected)).mean(), 0.99)
-
-
-if __name__ == "__main__":
-  absltest.main()

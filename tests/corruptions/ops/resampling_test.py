@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from PIL import Image
 
 from robust_tfds.corruptions.ops import resampling
@@ -95,7 +95,3 @@ class ResamplingTest(parameterized.TestCase):
     self.assertEqual(down.weights.shape[-1] % 2, 0)
     got = jax.vmap(resampling.resample)(jnp.asarray(canvases), down, across)
     np.testing.assert_array_equal(got.reshape(2, 24, 16, 3), want)
-
-
-if __name__ == "__main__":
-  absltest.main()

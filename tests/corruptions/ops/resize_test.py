@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from PIL import Image
 
 from robust_tfds.corruptions.ops import resize
@@ -44,7 +44,3 @@ class ResizeTest(parameterized.TestCase):
       canvas[:height, :width] = picture
       padded = _resized(canvas, height, width, side)
       np.testing.assert_array_equal(padded, plain)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -1,7 +1,7 @@
 """Rotations by nearest neighbours against Pillow's, bit for bit."""
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from PIL import Image
 
 from robust_tfds.corruptions.ops import rotation
@@ -28,7 +28,3 @@ class RotationTest(parameterized.TestCase):
     clip = np.full((1, 20, 20, 3), 255, np.uint8)
     got = rotation.rotate(clip, rotation.steps(np.array([45.0]), (20, 20)))
     self.assertFalse(np.asarray(got)[0, 0, 0].any())
-
-
-if __name__ == "__main__":
-  absltest.main()

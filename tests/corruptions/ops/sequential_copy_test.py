@@ -2,7 +2,7 @@
 
 import jax
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.corruptions.ops import sequential_copy
 
@@ -40,7 +40,3 @@ class SequentialCopyTest(parameterized.TestCase):
     got = jax.jit(sequential_copy.sources)(down, right, 2, size)
     got = np.asarray(got).reshape(20, 30)
     np.testing.assert_array_equal(got[corner], want)
-
-
-if __name__ == "__main__":
-  absltest.main()

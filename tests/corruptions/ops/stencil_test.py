@@ -2,7 +2,7 @@
 
 import jax
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.corruptions.ops import border, layout, stencil
 
@@ -43,7 +43,3 @@ class StencilTest(parameterized.TestCase):
     expected = np.zeros((4, 5), bool)
     expected[:2, :3] = True
     np.testing.assert_array_equal(got, expected)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -3,7 +3,7 @@
 import jax
 import numpy as np
 import scipy.ndimage
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.corruptions.ops import taps
 
@@ -74,7 +74,3 @@ class TapsTest(parameterized.TestCase):
     np.testing.assert_allclose(
       centre + change, _blur(padded, half, turns, 0), rtol=1e-5
     )
-
-
-if __name__ == "__main__":
-  absltest.main()

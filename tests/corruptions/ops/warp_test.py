@@ -72,7 +72,3 @@ class OpenCVTest(absltest.TestCase):
         + down * across * black[y + 1, x + 1]
       )
       np.testing.assert_array_equal(got[:, i, j], (total + 512) >> 10)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -6,7 +6,7 @@ import json
 
 import jax
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from PIL import Image
 
 from robust_tfds import corruptions
@@ -139,7 +139,3 @@ def _statistics(frames):
     frames.std(axis=(1, 2, 3)),
     np.concatenate([[0.0], previous]),
   )
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -5,7 +5,7 @@ import itertools
 import jax
 import numpy as np
 import pytest
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import conditions, corruptions, errors
 from robust_tfds.corruptions import spec
@@ -99,7 +99,3 @@ class ContractTest(parameterized.TestCase):
     self.assertEqual(counts.pop("motion_blur"), 21)
     self.assertEqual(counts.pop("translate"), 16)
     self.assertEqual(set(counts.values()), {31})
-
-
-if __name__ == "__main__":
-  absltest.main()

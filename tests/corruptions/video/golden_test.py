@@ -4,7 +4,7 @@ import hashlib
 import json
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import conditions, corruptions
 from robust_tfds.corruptions import plugins, spec
@@ -262,7 +262,3 @@ class CodecTest(parameterized.TestCase):
     error = np.mean((got.astype(float) - clip) ** 2)
     psnr = 10 * np.log10(255**2 / error)
     self.assertAlmostEqual(psnr, told[code]["psnr"], delta=0.1)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -3,7 +3,7 @@
 import itertools
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from PIL import Image
 
 from robust_tfds import conditions, corruptions, errors
@@ -194,7 +194,3 @@ class VideoTest(parameterized.TestCase):
         corruptions.perturb_video(_small(), "mpeg2", 1, key=_key(), fps=fps)
     with self.assertRaisesRegex(ValueError, "Did you mean 'camera'"):
       corruptions.video_names("camra")
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -3,7 +3,7 @@
 import hashlib
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.coco import rle
 from robust_tfds.corruptions import canvas
@@ -61,7 +61,3 @@ class ScenesTest(parameterized.TestCase):
     )
     gap = image[mask].mean() - image[outside].mean()
     self.assertGreater(abs(gap), 50)
-
-
-if __name__ == "__main__":
-  absltest.main()

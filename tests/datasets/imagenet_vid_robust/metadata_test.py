@@ -1,6 +1,6 @@
 """ImageNet-Vid-Robust's real metadata: Table 1, and sets that cannot be."""
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.building import frames
 from robust_tfds.datasets.imagenet_vid_robust import metadata
@@ -58,7 +58,3 @@ class MetadataTest(parameterized.TestCase):
     )
     with self.assertRaisesRegex(ValueError, "no pixels"):
       frame.data()
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -3,7 +3,7 @@
 import csv
 import gzip
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.datasets.ytbb_robust import metadata
 from tests import shared_data
@@ -62,7 +62,3 @@ class MetadataTest(parameterized.TestCase):
     annotated = {"labels": [], "annotations": [{"key": "a.jpg", "labels": []}]}
     with self.assertRaisesRegex(ValueError, "'a.jpg' is not of the form"):
       metadata.anchors(annotated, [])
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -1,6 +1,6 @@
 """Facts of a cell's data and model: words, hashes, what is missing."""
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors, reading
 from robust_tfds.eval.cells import cell_facts
@@ -88,7 +88,3 @@ class CellFactsTest(parameterized.TestCase):
       errors.UserError, "^--x: .*'fogg'. Did you mean 'fog'.*Or 'none' alone"
     ):
       cell_facts.conditions_seen(["fogg"], "--x")
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -100,7 +100,3 @@ class SummaryTest(absltest.TestCase):
     ]
     self.assertEqual(marks[0], marks[1])
     self.assertLen(set(marks), 3)
-
-
-if __name__ == "__main__":
-  absltest.main()

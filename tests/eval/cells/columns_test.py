@@ -1,7 +1,7 @@
 """The schema of cells; every column of every task is in submissions/values_test."""
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import conditions, errors
 from robust_tfds.eval.cells import columns as columns_lib
@@ -51,7 +51,3 @@ class ColumnsTest(parameterized.TestCase):
       self.assertIn(name, known)
       self.assertNotIn(other, known)
     self.assertIn("boxes", columns_lib.of_cell("detection", _FOG, {}))
-
-
-if __name__ == "__main__":
-  absltest.main()

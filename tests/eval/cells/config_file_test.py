@@ -4,7 +4,7 @@ import json
 import pathlib
 
 import ml_collections
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval.cells import config_file, damage
@@ -93,7 +93,3 @@ class ConfigFileTest(parameterized.TestCase):
     self.assertEqual(
       config_file.differences(one, other), {"a.b": (1, 2), "a.c": (None, 3)}
     )
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -21,7 +21,3 @@ class DamageTest(absltest.TestCase):
     error = damage.DamagedError("a/b: empty.", pathlib.Path("a"))
     self.assertStartsWith(str(error), "a/b: empty. Run eval.main again with")
     self.assertEqual(error.reason, "a/b: empty.")
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -6,7 +6,7 @@ import os
 import pathlib
 from unittest import mock
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from etils import epath
 
 from robust_tfds import errors
@@ -113,7 +113,3 @@ class DiskTest(parameterized.TestCase):
     disk.remove_temporary(self.folder)
     stay = [f".a.json.{writer.name}.tmp" for writer in (this, far)]
     self.assertCountEqual(self._names(), ["users.tmp", ".users.tmp", *stay])
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -5,7 +5,7 @@ import pathlib
 import threading
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from etils import epath
 
 from robust_tfds import errors
@@ -97,7 +97,3 @@ class ExamplesTest(parameterized.TestCase):
     for thread in threads:
       thread.join()
     self.assertLen(list(folder.iterdir()), 1)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -1,6 +1,6 @@
 """What is to be said of a task's numbers."""
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.eval import tasks
 from robust_tfds.eval.cells import facts
@@ -43,7 +43,3 @@ class TaskFactsTest(parameterized.TestCase):
       if metric.normalises:
         self.assertIn(metric.normalises, known)
         self.assertNotEmpty(task.normalised)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -1,6 +1,6 @@
 """Text that a spreadsheet takes for a formula is marked, and reads back."""
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.eval.cells import formulas
 
@@ -19,7 +19,3 @@ class FormulasTest(parameterized.TestCase):
   @parameterized.parameters("=x", "'=x", "''=x", "'tis", "x", "", "'", "-")
   def test_reads_back(self, text):
     self.assertEqual(formulas.plain(formulas.neutral(text)), text)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -277,7 +277,3 @@ class LockTest(absltest.TestCase):
     with self.assertRaisesRegex(disk.DiskError, f"^{self.root}.*written"):
       with lock.held(self.root, ["a"]):
         self.fail("in a file")
-
-
-if __name__ == "__main__":
-  absltest.main()

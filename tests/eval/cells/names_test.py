@@ -1,6 +1,6 @@
 """Users' names as folders."""
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval.cells import names
@@ -33,7 +33,3 @@ class NamesTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, "The models .* Rename one"):
       names.check_distinct([one, "x", other], "model")
     names.check_distinct(["a/b", "a-b", "a_b", "a", "a"], "model")
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -6,7 +6,7 @@ import json
 import pathlib
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import conditions, errors
 from robust_tfds.eval.cells import note as note_lib
@@ -107,7 +107,3 @@ class NoteTest(parameterized.TestCase):
       path.write_bytes(data)
     with self.assertRaisesRegex(errors.UserError, f"^{path}: "):
       note_lib.read_file(path, self.file)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -18,7 +18,3 @@ class NumberTest(absltest.TestCase):
     self.assertEqual(Number(0.5, 0.0, 1.0).interval, (0.0, 1.0))
     for ends in ((), (0.1,), (None, 0.2), (-math.inf, 0.2), (0.1, math.inf)):
       self.assertIsNone(Number(0.5, *ends).interval, ends)
-
-
-if __name__ == "__main__":
-  absltest.main()

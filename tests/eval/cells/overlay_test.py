@@ -10,7 +10,3 @@ class OverlayTest(absltest.TestCase):
     box = overlay.Overlay("hit", (1.0, 2.0, 3.0, 4.0), "cat 0.90")
     self.assertIsNone(box.mask)
     self.assertEqual(box.corner, (0, 0))
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -4,7 +4,7 @@ import io
 import zipfile
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval.cells import packed
@@ -147,7 +147,3 @@ class PackedTest(parameterized.TestCase):
   def test_no_npz(self):
     with self.assertRaisesRegex(errors.UserError, "^x.npz: not a whole"):
       packed.loads(b"hello", "x.npz")
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from unittest import mock
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from etils import epath
 
 from robust_tfds import conditions, errors
@@ -325,7 +325,3 @@ class BucketTest(PartsTest):
     self._assert_rows(self._parts(), _CELLS, range(30))
     self._parts().remove()
     self.assertEmpty(fake_bucket.keys(self.workdir.path))
-
-
-if __name__ == "__main__":
-  absltest.main()

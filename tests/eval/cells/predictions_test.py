@@ -168,7 +168,3 @@ class PredictionsTest(in_folder.TestCase):
     cell = predictions.folder(self.root, "../evil", "a/b", "..")
     self.assertTrue(cell.resolve().is_relative_to(self.root.resolve()))
     self.assertLen(cell.relative_to(self.root).parts, 3)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -32,7 +32,3 @@ class ProcessTest(absltest.TestCase):
     child.start()
     child.join()
     self.assertFalse(dataclasses.replace(this, pid=child.pid).alive())
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -49,7 +49,3 @@ class FingerprintTest(absltest.TestCase):
     self.assertNotEqual(
       provenance.fingerprint(one), provenance.fingerprint({**one, "b": [2, 1]})
     )
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -20,7 +20,3 @@ class RecordsTest(absltest.TestCase):
     fields["b"] = "y"
     with self.assertRaisesRegex(errors.UserError, r"^f\.json: checksum: .*"):
       records.check(epath.Path("f.json"), fields)
-
-
-if __name__ == "__main__":
-  absltest.main()

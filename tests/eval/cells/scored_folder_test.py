@@ -2,8 +2,6 @@
 
 import json
 
-from absl.testing import absltest
-
 from robust_tfds.eval.cells import scored_folder
 from tests import fake_bucket, in_folder
 
@@ -107,7 +105,3 @@ class ScoredFolderTest(in_folder.TestCase):
     self.folder = self.root / "in"
     with self.assertRaisesRegex(ValueError, "in is what is scored"):
       self._write()
-
-
-if __name__ == "__main__":
-  absltest.main()

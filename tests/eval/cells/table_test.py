@@ -4,7 +4,7 @@ import csv
 import math
 import pathlib
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval.cells import table
@@ -137,7 +137,3 @@ class TableTest(parameterized.TestCase):
   def test_select(self):
     rows = [_row(), _row(severity=4)]
     self.assertEqual(table.select(rows, severity=4, model="a,b"), rows[1:])
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -554,7 +554,3 @@ class LabelsTest(absltest.TestCase):
     self.assertEqual(workdir_lib.labels_of(config), ["n"])
     config.model.label = "l"
     self.assertEqual(workdir_lib.labels_of(config), ["l"])
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -7,7 +7,7 @@ from unittest import mock
 
 import numpy as np
 from absl import flags
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval.compare import __main__ as compare
@@ -267,6 +267,3 @@ def _summary(context, folder):
 
 
 _ALL = (1, 2, 3, 4, 5)
-
-if __name__ == "__main__":
-  absltest.main()

@@ -23,7 +23,3 @@ class ProgressTest(absltest.TestCase):
     for _ in range(100):
       lines.step("x")
     self.assertLen(stream.getvalue().splitlines(), 1)
-
-
-if __name__ == "__main__":
-  absltest.main()

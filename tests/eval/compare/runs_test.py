@@ -2,8 +2,6 @@
 
 import pathlib
 
-from absl.testing import absltest
-
 from robust_tfds import errors
 from robust_tfds.eval.compare import runs
 from robust_tfds.eval.readers import base
@@ -95,7 +93,3 @@ class RunsTest(in_folder.TestCase):
         (self.root / "x").mkdir(exist_ok=True)
         with self.assertRaisesRegex(errors.UserError, words):
           runs.read(given)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -66,7 +66,3 @@ class ScoresTest(absltest.TestCase):
     path.write_bytes(bytes(data))
     with self.assertRaisesRegex(damage.DamagedError, "predictions.npz"):
       self._scored()
-
-
-if __name__ == "__main__":
-  absltest.main()

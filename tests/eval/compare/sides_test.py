@@ -1,6 +1,5 @@
 """One model of a run; facts as cells say them, as the config does, or unknown."""
 
-from absl.testing import absltest
 from etils import epath
 
 from robust_tfds.conditions import Condition
@@ -89,7 +88,3 @@ class SidesTest(in_folder.TestCase):
     )
     data, _ = self._facts("run")
     self.assertEqual(data["version"], ["1.0.0", "2.0.0"])
-
-
-if __name__ == "__main__":
-  absltest.main()

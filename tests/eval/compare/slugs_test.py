@@ -22,7 +22,3 @@ class SlugsTest(absltest.TestCase):
     self.assertEqual(names.of("Con"), "con-2")
     self.assertEqual([names.of("lpt1"), names.of("nul")], ["lpt1-2", "nul-2"])
     self.assertEqual(names.of("console"), "console")
-
-
-if __name__ == "__main__":
-  absltest.main()

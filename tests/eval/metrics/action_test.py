@@ -181,7 +181,3 @@ class OwnConditionTest(absltest.TestCase):
     self.assertTrue(
       np.isnan(action.robustness(accuracy, 0.8)["gamma_a"]["mean"])
     )
-
-
-if __name__ == "__main__":
-  absltest.main()

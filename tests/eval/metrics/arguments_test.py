@@ -2,7 +2,7 @@
 
 import jax.numpy as jnp
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval.metrics import (
@@ -270,7 +270,3 @@ class MetricsTest(parameterized.TestCase):
 
   def test_infinite_logits_are_ranked(self):
     self.assertEqual(stability.rank([[-_INF, _INF]]).tolist(), [[1, 0]])
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval.metrics import calibration, intervals
@@ -194,7 +194,3 @@ class ReliabilityTest(parameterized.TestCase):
       words = f"{name} must be a whole"
       with self.assertRaisesRegex(errors.UserError, words):
         metric([0.5], [True], **{name: 0})
-
-
-if __name__ == "__main__":
-  absltest.main()

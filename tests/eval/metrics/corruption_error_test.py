@@ -81,7 +81,3 @@ class OwnConditionTest(absltest.TestCase):
     after = ce.summarize({**flat, "invert": [1.0] * 5}, 0.1, baseline)
     self.assertEqual(after["ce"]["invert"], 2.0)
     self.assertEqual((after["mce"], after["mean_error"]), (1.0, 0.5))
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from tests.eval.metrics import coverage
 
@@ -34,7 +34,3 @@ class CoverageTest(parameterized.TestCase):
       self.assertGreater(share.there, 0.95 * sets, where)
       if share.jackknife_coverage is not None:
         self.assertBetween(share.jackknife_coverage, 0.92, 0.98, where)
-
-
-if __name__ == "__main__":
-  absltest.main()

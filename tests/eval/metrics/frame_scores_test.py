@@ -68,7 +68,3 @@ class FrameScoresTest(absltest.TestCase):
     self.assertNotIn("acc_pmk/unreviewed", _metrics())
     with self.assertRaisesRegex(ValueError, "accepted no anchor"):
       _metrics(reviewed=np.zeros(5, bool))
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -94,7 +94,3 @@ class LeftOutTest(absltest.TestCase):
       lo, hi = mean.interval()
       inside += lo <= 1 <= hi
     self.assertBetween(inside, 460, 490)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -24,7 +24,3 @@ class ClopperPearsonTest(absltest.TestCase):
     k = np.random.default_rng(0).binomial(40, 0.2, 4000)
     lo, hi = intervals.clopper_pearson(k, 40)
     self.assertGreaterEqual(((lo <= 0.2) & (0.2 <= hi)).mean(), 0.95)
-
-
-if __name__ == "__main__":
-  absltest.main()

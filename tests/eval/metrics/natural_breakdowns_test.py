@@ -42,7 +42,3 @@ class BreakdownsTest(absltest.TestCase):
       breakdowns.review_impact(self.correct, self.sets, [0] * 6)
     with self.assertRaisesRegex(ValueError, r"reviewed must be \[6\]"):
       breakdowns.review_impact(self.correct, self.sets, [1])
-
-
-if __name__ == "__main__":
-  absltest.main()

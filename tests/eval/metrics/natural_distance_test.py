@@ -32,7 +32,3 @@ class GoldenTest(absltest.TestCase):
     np.testing.assert_allclose(
       natural_distance.cdf(got, want["thresholds"]), want["cdf"], atol=1e-12
     )
-
-
-if __name__ == "__main__":
-  absltest.main()

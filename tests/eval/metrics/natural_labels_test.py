@@ -1,7 +1,7 @@
 """Right or wrong against several labels; predictions matched to frames."""
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.eval.metrics import natural_labels
 
@@ -43,7 +43,3 @@ class LabelsTest(parameterized.TestCase):
   def test_names_a_frame_predicted_twice(self):
     with self.assertRaisesRegex(ValueError, "More than one .* frame 'a'"):
       natural_labels.aligned(["a"], ["a", "a"], [1, 0])
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -1,7 +1,7 @@
 """Intervals of rates: exact where examples stand alone, wider where they do not."""
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.eval.metrics import intervals, rates
 
@@ -31,7 +31,3 @@ class IntervalTest(parameterized.TestCase):
       rates.interval([0.5], ["a"])
     with self.assertRaisesRegex(ValueError, "do not go together"):
       rates.interval([True, False], ["a", "b", "b"])
-
-
-if __name__ == "__main__":
-  absltest.main()

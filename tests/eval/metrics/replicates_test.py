@@ -95,7 +95,3 @@ class ReplicatesTest(absltest.TestCase):
     _, other = _of_normal(n=50)
     with self.assertRaisesRegex(ValueError, "different draws"):
       replicates.combine(np.subtract, one, other)
-
-
-if __name__ == "__main__":
-  absltest.main()

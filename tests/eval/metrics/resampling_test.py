@@ -1,7 +1,7 @@
 """Draws of whole groups: paired, of whole groups, equal to small loops."""
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.eval.metrics import resampling
 
@@ -115,7 +115,3 @@ class DrawsTest(parameterized.TestCase):
       resampling.Draws.of([])
     with self.assertRaisesRegex(ValueError, "column of texts"):
       resampling.Draws.of([1, 2])
-
-
-if __name__ == "__main__":
-  absltest.main()

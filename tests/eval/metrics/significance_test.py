@@ -3,7 +3,7 @@
 import itertools
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from scipy import stats
 
 from robust_tfds import errors
@@ -316,7 +316,3 @@ class RelativeDecreaseTest(parameterized.TestCase):
     clahe = of["ResNet-50 + CLAHE (5 epochs)", "mCE_%"]
     got = significance.relative_decrease(clahe, of["ResNet-50", "mCE_%"])
     self.assertAlmostEqual(got, 2.2 / 76.7, delta=1e-9)
-
-
-if __name__ == "__main__":
-  absltest.main()

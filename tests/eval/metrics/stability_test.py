@@ -134,7 +134,3 @@ class OwnConditionTest(absltest.TestCase):
     after = stability.summarize({**flat, "invert": 1.0}, flat, baseline)
     self.assertEqual(after["fr"]["invert"], 2.0)
     self.assertAlmostEqual(after["mfr"], 1.0)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -166,7 +166,3 @@ class LogitAxesTest(parameterized.TestCase):
     above = line.above([1.0, 0.0, 0.5], [0.9, 0.1, 1.0])
     self.assertTrue(np.isnan(above[:2]).all())
     self.assertAlmostEqual(above[2], 0.5)
-
-
-if __name__ == "__main__":
-  absltest.main()

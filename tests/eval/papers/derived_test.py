@@ -42,7 +42,3 @@ class DerivedTest(absltest.TestCase):
       self.assertAlmostEqual(value, float(row["mean_of_perturbation_rows"]), 4)
     count = sum(len(derived.groups(t)) for t in _TABLES.values())
     self.assertLen(rows, count * 2 * 3)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -16,7 +16,3 @@ class DoubtTest(absltest.TestCase):
     self.assertEqual(one.what, f"{first.label}, {first.metric}")
     self.assertEqual(Doubt((first, second), "both").what, first.label)
     self.assertEqual(Doubt((first,), "too large", "a drop").what, "a drop")
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -182,7 +182,3 @@ class SourcesTest(absltest.TestCase):
 
 def _perturbations() -> tuple[str, ...]:
   return conditions.SEQUENCES.names("common")
-
-
-if __name__ == "__main__":
-  absltest.main()

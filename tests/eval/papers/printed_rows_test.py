@@ -6,7 +6,7 @@ import pathlib
 import statistics
 from collections.abc import Iterable, Iterator
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import conditions, errors
 from robust_tfds.eval.metrics import corruption_error
@@ -363,7 +363,3 @@ class RowsTest(parameterized.TestCase):
   def test_labels(self):
     labels = {r.label for r in printed_rows.of_paper("schiappa2023")}
     self.assertContainsSubset({"R3D", "R3D, scratch", "MViT, pixmix"}, labels)
-
-
-if __name__ == "__main__":
-  absltest.main()

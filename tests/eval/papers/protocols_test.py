@@ -1,6 +1,6 @@
 """What printed numbers are of, and what keeps a run from standing beside them."""
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.eval import papers
 from robust_tfds.eval.papers import protocols
@@ -67,7 +67,3 @@ class ProtocolsTest(parameterized.TestCase):
     )
     for protocol in protocols.PROTOCOLS.values():
       self.assertIn(protocol.paper, papers.names())
-
-
-if __name__ == "__main__":
-  absltest.main()

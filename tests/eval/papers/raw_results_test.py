@@ -80,7 +80,3 @@ class RawResultsTest(absltest.TestCase):
   def test_sources(self):
     self.assertIn("MIT", raw_results.source())
     self.assertIn("uint8", raw_results.source("rmse"))
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from unittest import mock
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval.pipeline import blocks, inputs
@@ -265,7 +265,3 @@ class PictureReaderTest(parameterized.TestCase):
       self.assertEqual(batch.label.tolist(), [-1] * _BATCH)
       self.assertEqual(batch.example_id, [""] * _BATCH)
       np.testing.assert_array_equal(batch.image, 0)
-
-
-if __name__ == "__main__":
-  absltest.main()

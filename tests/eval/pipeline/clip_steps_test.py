@@ -2,7 +2,6 @@
 
 import jax.numpy as jnp
 import numpy as np
-from absl.testing import absltest
 from PIL import Image
 
 from robust_tfds.corruptions import video as perturbations
@@ -67,7 +66,3 @@ class ClipStepsTest(one_device.TestCase):
     got = step(order, *(jnp.asarray(p.reshape(1, 2, 4, 12)) for p in parts))
     self.assertEqual(got.shape, (1, 2, 3, 4, 4, 3))
     np.testing.assert_array_equal(got.reshape(6, 4, 4, 3), whole[0, order[0]])
-
-
-if __name__ == "__main__":
-  absltest.main()

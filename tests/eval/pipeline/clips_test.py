@@ -9,7 +9,7 @@ from unittest import mock
 import jax
 import jax.numpy as jnp
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from PIL import Image
 
 from robust_tfds import corruptions, errors, movies
@@ -338,7 +338,3 @@ class ReaderTest(one_device.TestCase):
       self.assertLess(row.nbytes - row.frames.nbytes, 1 << 20)
     # 300 frames more are 17 MB.
     self.assertLess(peaks[1] - peaks[0], 4 << 20)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -53,7 +53,3 @@ class PutTest(absltest.TestCase):
     shards[1].data = np.array([0])
     array = mock.Mock(addressable_shards=shards)
     self.assertEqual(devices.local_rows(array).tolist(), [0, 2, 4])
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -117,7 +117,3 @@ class CanvasTest(absltest.TestCase):
     self.assertEqual(larger.image.shape[1:3], (height + 1, width + 2))
     np.testing.assert_array_equal(larger.image[:, :height, :width], batch.image)
     self.assertEqual(larger.image.sum(), batch.image.sum())
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -7,7 +7,7 @@ from unittest import mock
 
 import jax.numpy as jnp
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.eval.pipeline import on_host, programs
 from tests.eval.pipeline import one_device
@@ -183,7 +183,3 @@ class HostPredictorTest(one_device.TestCase):
       got = predictor(self.put(images), self.labels, one_device.whole).fetch()
     compiled.assert_not_called()
     self.assertEqual(got["logits"].shape, (2, 3))
-
-
-if __name__ == "__main__":
-  absltest.main()

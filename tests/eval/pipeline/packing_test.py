@@ -2,7 +2,7 @@
 
 import jax.numpy as jnp
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.eval.pipeline import devices, packing
 from tests.eval.pipeline import one_device
@@ -80,7 +80,3 @@ class PackedTest(one_device.TestCase):
     got = packed(self.put(rows)).fetch()["x"]
     self.assertEqual(got.tolist(), rows.tolist())
     self.assertLen(traces, 1)
-
-
-if __name__ == "__main__":
-  absltest.main()

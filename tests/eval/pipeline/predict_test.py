@@ -8,7 +8,6 @@ import types
 import jax
 import jax.numpy as jnp
 import numpy as np
-from absl.testing import absltest
 
 from robust_tfds import conditions, corruptions
 from robust_tfds.corruptions.ops import jpeg
@@ -99,7 +98,3 @@ class TransformTest(one_device.TestCase):
       for image, name in zip(self.images, "ab")
     ]
     np.testing.assert_array_equal(self._through(transform, condition), want)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -152,7 +152,3 @@ class CachedTest(absltest.TestCase):
     self.assertCountEqual(made, ["a", "b"])
     self.assertLen(set(map(id, got)), 2)
     self.assertEqual(make.__doc__, "Says what it does.")
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -73,7 +73,3 @@ class PredictorTest(absltest.TestCase):
       np.testing.assert_allclose(got["nll"], expected["nll"], rtol=1e-5)
       np.testing.assert_allclose(got["brier"], expected["brier"], rtol=1e-5)
       self.assertTrue(got["finite"].all())  # of the model's own logits
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -5,7 +5,6 @@ import types
 import jax
 import jax.numpy as jnp
 import numpy as np
-from absl.testing import absltest
 
 from robust_tfds import conditions
 from robust_tfds.eval.pipeline import inputs, predict, show
@@ -92,7 +91,3 @@ class PictureShowTest(one_device.TestCase):
     self.assertIsInstance(got, jax.ShapeDtypeStruct)
     self.assertEqual((got.shape, got.dtype), (want.shape, want.dtype))
     self.assertIsInstance(want, jnp.ndarray)
-
-
-if __name__ == "__main__":
-  absltest.main()

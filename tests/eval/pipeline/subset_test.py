@@ -1,6 +1,6 @@
 """Which examples ids name: whole ids, stems, none, several, twice."""
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval.pipeline import subset
@@ -52,7 +52,3 @@ class PlacesTest(parameterized.TestCase):
   def test_case_matters(self):
     with self.assertRaisesRegex(errors.UserError, "1 of 1 ids are not in"):
       _places(["ilsvrc2012_val_00000001.jpeg"], _IMAGENET)
-
-
-if __name__ == "__main__":
-  absltest.main()

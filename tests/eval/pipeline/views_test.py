@@ -1,7 +1,7 @@
 """Views of videos: where they lie, and what temporal perturbations change."""
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import video as perturbations
@@ -59,7 +59,3 @@ class NumbersTest(parameterized.TestCase):
     (uniform,) = self._numbers(condition, "uniform", 1)
     want = order[views.uniform_indices(len(order), 4)[0]]
     np.testing.assert_array_equal(uniform, want)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -118,7 +118,3 @@ class WorkerTest(absltest.TestCase):
       while held() is not None and time.monotonic() < end:
         time.sleep(0.001)
       self.assertIsNone(held())
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -46,7 +46,3 @@ class ConfigTest(absltest.TestCase):
     base.check_labels({one: ["a", "b"], two: ["c"]})
     with self.assertRaisesRegex(ValueError, "'b' is in one and in two"):
       base.check_labels({one: ["a", "b"], two: ["b"]})
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -8,7 +8,6 @@ import math
 import pathlib
 
 import numpy as np
-from absl.testing import absltest
 
 from robust_tfds import conditions
 from robust_tfds.eval.cells import table
@@ -159,7 +158,3 @@ class CocoReaderTest(in_folder.TestCase):
     self.assertEqual(table.select(rows, metric="mpc")[0].value, 0.0)
     (rpc,) = table.select(rows, metric="rpc")
     self.assertEqual(rpc.note, "undefined: P is 0")
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -8,7 +8,7 @@ import pathlib
 from unittest import mock
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import conditions
 from robust_tfds.eval.cells import table
@@ -147,7 +147,3 @@ class CsvReaderTest(in_folder.TestCase):
     rows[column][-1] = value
     with self.assertRaisesRegex(ValueError, message):
       self._rows(self._csv(rows))
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -4,7 +4,6 @@ import csv
 import pathlib
 
 import numpy as np
-from absl.testing import absltest
 
 from robust_tfds import errors
 from robust_tfds.eval.metrics import pm_k
@@ -122,7 +121,3 @@ class FramesReaderTest(in_folder.TestCase):
     self.assertEqual(values["acc_pmk"].value, expected["acc_pmk"][0])
     self.assertEqual(values["acc_pmk"].n, 1109)
     self.assertIn("effective_robustness", values)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -7,7 +7,7 @@ import copy
 import json
 import pathlib
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import conditions
 from robust_tfds.eval import tasks
@@ -188,7 +188,3 @@ def _is_headline(row: dict[str, str]) -> bool:
   """P of VOC is AP50, else AP."""
   voc = row["dataset"] == "pascal_voc"
   return row["metric"].removesuffix("_per_class") == ("AP50" if voc else "AP")
-
-
-if __name__ == "__main__":
-  absltest.main()

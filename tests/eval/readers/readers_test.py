@@ -2,7 +2,7 @@
 
 import pathlib
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.eval import readers
 from robust_tfds.eval.readers import base
@@ -66,7 +66,3 @@ class ChooseTest(in_folder.TestCase):
       self.assertContainsSubset(
         reader.options, base.Options.__dataclass_fields__
       )
-
-
-if __name__ == "__main__":
-  absltest.main()

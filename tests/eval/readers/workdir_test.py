@@ -2,8 +2,6 @@
 
 from unittest import mock
 
-from absl.testing import absltest
-
 from robust_tfds import errors
 from robust_tfds.eval.cells import provenance
 from robust_tfds.eval.cells.workdir import Workdir
@@ -118,7 +116,3 @@ class WorkdirReaderTest(in_folder.TestCase):
     Workdir(self.root / "empty").claim(small_runs.config("a"))
     with self.assertRaisesRegex(ValueError, "empty: no finished cells yet"):
       self._read("empty")
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -19,7 +19,3 @@ class ContextTest(absltest.TestCase):
     context = contexts.of_task("frames")
     self.assertIn("", {r.model for r in context.rows})
     self.assertEqual(context.models, ["ours", "base"])
-
-
-if __name__ == "__main__":
-  absltest.main()

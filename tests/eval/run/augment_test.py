@@ -108,7 +108,3 @@ class RecipeTest(absltest.TestCase):
     )
     same = jax.tree.map(np.array_equal, weights["plain"], weights["crop"])
     self.assertFalse(all(jax.tree.leaves(same)))
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -9,7 +9,7 @@ from unittest import mock
 
 import pytest
 from absl import flags
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.corruptions import frost_pictures
@@ -174,7 +174,3 @@ class CommandTest(parameterized.TestCase):
     self.assertEqual(whole.returncode, 0, whole.stderr)
     table = (bucket / "whole/table.csv").read_bytes()
     self.assertEqual((bucket / "run/table.csv").read_bytes(), table)
-
-
-if __name__ == "__main__":
-  absltest.main()

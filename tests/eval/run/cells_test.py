@@ -10,7 +10,7 @@ from unittest import mock
 
 import jax
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import conditions, errors
 from robust_tfds.eval import tasks
@@ -365,7 +365,3 @@ class FaultTest(MakerTest):
       ):
         self.make(a=Predictor(), b=Own(), block_rows=4)
     self._goes_on()
-
-
-if __name__ == "__main__":
-  absltest.main()

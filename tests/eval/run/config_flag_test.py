@@ -5,7 +5,7 @@ import sys
 
 import ml_collections
 from absl import flags
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval.run import config_flag
@@ -110,7 +110,3 @@ class CheckTest(parameterized.TestCase):
     self.assertEqual(run.returncode, 1)
     self.assertStartsWith(run.stderr, "Error: quickstart.py:foo: expected")
     self.assertNotIn("Traceback", run.stderr)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -182,7 +182,3 @@ class CheckKeysTest(parameterized.TestCase):
     del config.data.severities
     with self.assertRaisesRegex(errors.UserError, "severities: missing"):
       config_lib.check_keys(tasks.bind(config))
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -67,7 +67,3 @@ class ContentsTest(absltest.TestCase):
         self.assertEqual(self._sha256(*self.files), first)
       self.assertStartsWith(said.getvalue(), f"{self.note}: ")
       self.assertIn("hashed again", said.getvalue())
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -82,7 +82,3 @@ class CostsTest(absltest.TestCase):
     clean, translate = plan.conditions
     more = got.cell_bytes[_LABEL, translate] > got.cell_bytes[_LABEL, clean]
     self.assertTrue(more)
-
-
-if __name__ == "__main__":
-  absltest.main()

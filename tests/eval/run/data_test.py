@@ -119,7 +119,3 @@ class OptionsTest(absltest.TestCase):
     self.assertEqual(data_lib.num_examples(plan, None), 3)
     self.assertStartsWith(plan.config.data.subset, "ids-")
     self.assertNotIn("subset", _plan(subset="").config.written.data)
-
-
-if __name__ == "__main__":
-  absltest.main()

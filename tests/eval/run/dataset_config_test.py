@@ -1,6 +1,6 @@
 """Every benchmark has a config, and it is that of its file."""
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import datasets, errors
 from robust_tfds.eval import tasks
@@ -23,7 +23,3 @@ class DatasetConfigTest(parameterized.TestCase):
   def test_another(self):
     with self.assertRaisesRegex(errors.UserError, "Unknown benchmark 'digits'"):
       dataset_config.of("digits")
-
-
-if __name__ == "__main__":
-  absltest.main()

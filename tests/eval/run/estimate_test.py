@@ -115,7 +115,3 @@ class EstimateTest(absltest.TestCase):
     self.assertEqual(look.call_args.kwargs["data_dir"], str(workdir.data))
     self.assertRegex(lines[2], r"digits_cnn \d+\.\d+ ms; per example: dec")
     self.assertFalse(workdir.path.exists())
-
-
-if __name__ == "__main__":
-  absltest.main()

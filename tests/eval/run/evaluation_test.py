@@ -7,7 +7,7 @@ import tempfile
 
 import jax
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from etils import epath
 
 from robust_tfds import errors, models
@@ -173,7 +173,3 @@ class EvaluationTest(parameterized.TestCase):
     options = {"model": levels, **options}
     with self.assertRaisesRegex(errors.UserError, words):
       self._evaluate(**options)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -136,7 +136,3 @@ class FinishedTest(absltest.TestCase):
       "holds 2 finished cells .* e.g. digits_cnn clean, digits_cnn gaussian_",
     ):
       fingerprints.check_finished(workdir, _cells(loaded=_loaded("other")))
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -56,7 +56,3 @@ class HostsTest(absltest.TestCase):
       with self.assertRaises(OSError):
         hosts.on_first_host(inputs.Host(0, 2), "x", broken)
     barrier.assert_not_called()
-
-
-if __name__ == "__main__":
-  absltest.main()

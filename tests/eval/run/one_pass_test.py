@@ -5,7 +5,6 @@ import time
 from unittest import mock
 
 import jax
-from absl.testing import absltest
 
 from robust_tfds.eval.cells import parts
 from robust_tfds.eval.pipeline import blocks
@@ -76,7 +75,3 @@ class MemoryTest(cells_test.MakerTest):
     self.assertEqual(sum(chunks), cells_test.COUNT)
     self.assertLessEqual(max(chunks), 2 * cells_test.BATCH + cells_test.BATCH)
     self.assertEqual(self.hashes(), self.reference())
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -221,7 +221,3 @@ class FrostTest(absltest.TestCase):
       plan_lib.make(_config(corruptions="frost", source="prepared"))
       with self.assertRaisesRegex(FileNotFoundError, "frost"):
         plan_lib.make(_config(corruptions="frost"))
-
-
-if __name__ == "__main__":
-  absltest.main()

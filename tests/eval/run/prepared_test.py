@@ -14,7 +14,7 @@ import ml_collections
 import numpy as np
 import pytest
 import tensorflow_datasets as tfds
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import conditions, datasets
 from robust_tfds.building import sequences, videos
@@ -330,7 +330,3 @@ def _first(pixels: np.ndarray) -> np.ndarray:
 
 def _last(pixels: np.ndarray) -> np.ndarray:
   return pixels.reshape(len(pixels), -1, *pixels.shape[-3:])[:, -1]
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -48,7 +48,3 @@ class ProgressTest(absltest.TestCase):
     p = progress.Progress(2, 0, 10, stream=io.StringIO())
     p.less(10)
     self.assertEqual(p.left_s(), 0.0)
-
-
-if __name__ == "__main__":
-  absltest.main()

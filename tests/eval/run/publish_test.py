@@ -139,7 +139,3 @@ class ShowTest(absltest.TestCase):
     self.assertTrue((shown(0) == shown(0)).all())
     self.assertTrue((shown(0) != shown(1)).any())
     np.testing.assert_array_equal(shown(0, fly=False), batch.image)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -78,7 +78,3 @@ class RepairTest(absltest.TestCase):
     content["versions"]["workdir"] = 1
     self.workdir.config_path.write_text(json.dumps(content))
     self.assertEmpty(self._moved())
-
-
-if __name__ == "__main__":
-  absltest.main()

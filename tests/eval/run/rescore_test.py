@@ -3,7 +3,7 @@
 import json
 import pathlib
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.cells.workdir import Workdir
@@ -142,7 +142,3 @@ class RescoreTest(in_folder.TestCase):
       self._score(self._csv())
     with self.assertRaisesRegex(ValueError, "is what is scored"):
       self._score(self.out)
-
-
-if __name__ == "__main__":
-  absltest.main()

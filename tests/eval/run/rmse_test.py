@@ -32,7 +32,3 @@ class RmseTest(absltest.TestCase):
     folder = pathlib.Path(self.create_tempdir().full_path)
     path = rmse.figure({("fog", 1): 30.0, ("fog", 2): 40.0}, rows, folder)
     self.assertGreater(path.stat().st_size, 1000)
-
-
-if __name__ == "__main__":
-  absltest.main()

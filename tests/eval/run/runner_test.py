@@ -518,7 +518,3 @@ class BlocksTest(absltest.TestCase):
     (reads,) = read_counts.of(workdir).values()
     self.assertLess(reads, 0.5)  # the second block at most
     self.assertFalse((workdir / "parts").exists())
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -9,7 +9,7 @@ import tempfile
 from unittest import mock
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds import eval as eval_lib
@@ -284,7 +284,3 @@ class RunTest(parameterized.TestCase):
       caption = f"digits_c, subset {self.name}"
       text = (folder / name).read_text().replace("\\", "")
       self.assertIn(caption, text)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -75,7 +75,3 @@ class StagesTest(absltest.TestCase):
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
       list(pool.map(report, range(4)))
     self.assertEqual(stages.summary({})["write_s"], 800.0)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -182,7 +182,3 @@ class TrainTest(absltest.TestCase):
       self._load(steps=21)
     with self.assertRaisesRegex(errors.UserError, "digits_linear.*digits_cnn"):
       self._load(model=models.get("digits_cnn"))
-
-
-if __name__ == "__main__":
-  absltest.main()

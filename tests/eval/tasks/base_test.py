@@ -153,7 +153,3 @@ class ScoreTest(absltest.TestCase):
   def test_nothing(self):
     scored = _Mean(base.Setting("d")).score([])
     self.assertEqual((scored.rows, scored.cells), ([], []))
-
-
-if __name__ == "__main__":
-  absltest.main()

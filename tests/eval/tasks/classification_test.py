@@ -235,7 +235,3 @@ class SummaryTest(parameterized.TestCase):
     _task("model:a").check_baseline(["a"])
     with self.assertRaisesRegex(errors.UserError, "Unknown baseline model 'b'"):
       _task("model:b").check_baseline(["a"])
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -299,7 +299,3 @@ class ReduceTest(absltest.TestCase):
     self.assertEqual(facts["image_id"].tolist(), [4])
     self.assertEqual(facts["example_id"].tolist(), ["a"])
     self.assertNotIn("label", facts)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -318,7 +318,3 @@ class SummaryTest(absltest.TestCase):
     self.assertEqual(rows, [2, 1])
     columns["reviewed"][1] = False
     self.assertEqual(frames._failures(columns), [2, 0])
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -74,7 +74,3 @@ class PublishedDetectorTest(absltest.TestCase):
       again = runner.Runner(plan_lib.make(_config(base)), base / "run").run()
     never.assert_not_called()
     self.assertEqual(again, rows)
-
-
-if __name__ == "__main__":
-  absltest.main()

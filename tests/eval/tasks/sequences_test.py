@@ -241,7 +241,3 @@ class RunTest(parameterized.TestCase):
     page = (workdir / "reports" / "report.html").read_text()
     self.assertEqual(page.count("<img"), 3)
     self.assertIn("mFR", page)
-
-
-if __name__ == "__main__":
-  absltest.main()

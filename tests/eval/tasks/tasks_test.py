@@ -90,7 +90,3 @@ class BindTest(absltest.TestCase):
     task = tasks.bind(config)
     self.assertEqual(task.facts.task, "classification")
     self.assertEqual(task.setting, base.Setting("digits_c"))
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -209,7 +209,3 @@ class RunTest(absltest.TestCase):
     )
     # One severity is no mean over five, which these bars are of.
     self.assertNotIn("action_drops.png", names)
-
-
-if __name__ == "__main__":
-  absltest.main()

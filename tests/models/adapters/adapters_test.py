@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from flax import linen, nnx
 
 from robust_tfds import errors
@@ -215,7 +215,3 @@ class AdaptersTest(parameterized.TestCase):
     with mock.patch.dict(sys.modules, {package: None}):
       with self.assertRaisesRegex(ImportError, rf"robust_tfds\[{kind}\]"):
         adapters.get(kind)("nowhere", _SPEC)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from flax import nnx
 
 from robust_tfds import errors
@@ -207,7 +207,3 @@ class DoorTest(parameterized.TestCase):
     variables = model.init(jax.random.key(0))
     self.assertLen(jax.tree.leaves(variables), 2)
     self.assertEqual(jax.jit(model.apply)(variables, _IMAGES).shape, (5, 4))
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -7,7 +7,7 @@ import jax
 import numpy as np
 import onnx
 import onnxruntime
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from onnx import helper, numpy_helper
 
 from robust_tfds import errors
@@ -271,7 +271,3 @@ class OnnxTest(parameterized.TestCase):
     model.opset_import[0].version = 6
     with self.assertRaisesRegex(errors.UserError, "opset 6, expected 7"):
       self._adapt(model)
-
-
-if __name__ == "__main__":
-  absltest.main()

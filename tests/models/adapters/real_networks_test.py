@@ -14,7 +14,7 @@ os.environ.setdefault("KERAS_BACKEND", "jax")
 import jax
 import numpy as np
 import pytest
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.models import adapters
 from tests.models.adapters import small
@@ -149,7 +149,3 @@ def _randomise_keras(keras, net, pixels):
   for norm in norms:
     norm.momentum = 0.0
   net(pixels, training=True)
-
-
-if __name__ == "__main__":
-  absltest.main()

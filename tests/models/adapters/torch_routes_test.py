@@ -27,7 +27,3 @@ class TorchRoutesTest(absltest.TestCase):
     self.assertIn("| net | 224 | host | 2.0e-05 (torch's own", text)
     self.assertEndsWith(text, "\n## Next\n")
     self.assertNotIn("old", text)
-
-
-if __name__ == "__main__":
-  absltest.main()

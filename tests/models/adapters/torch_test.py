@@ -271,7 +271,3 @@ class AllNetworksTest(absltest.TestCase):
         else:  # random weights amplify rounding, in torch itself as well
           self.assertIn("away from its own package's", row.route)
           self.assertLessEqual(row.difference, 3 * row.rounding)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -1,6 +1,6 @@
 """A run takes the traced route where it gives what the host gives."""
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.models.adapters import Adapted, OnHost
@@ -40,7 +40,3 @@ class AgreementTest(parameterized.TestCase):
     self.assertEqual(agreement.batch_shape(_SPEC, 2), (2, 8, 8, 3))
     with self.assertRaisesRegex(errors.UserError, "Got a spec of type dict"):
       agreement.batch_shape({}, 2)
-
-
-if __name__ == "__main__":
-  absltest.main()

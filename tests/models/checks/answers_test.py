@@ -1,7 +1,7 @@
 """What a model from elsewhere may answer: shapes, dtypes, names."""
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors, models
 from robust_tfds.models.checks import answers
@@ -56,7 +56,3 @@ class AnswersTest(parameterized.TestCase):
       answers.detections("mine", [], 2)
     with self.assertRaisesRegex(errors.UserError, "gave boxes, without scores"):
       answers.detections("mine", {"boxes": _detections()["boxes"]}, 2)
-
-
-if __name__ == "__main__":
-  absltest.main()

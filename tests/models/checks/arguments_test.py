@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors, models
 
@@ -87,7 +87,3 @@ class ArgumentsTest(parameterized.TestCase):
         models.get(name)
     with self.assertRaisesRegex(errors.UserError, "Unknown kind of models 'x'"):
       models.get("digits_linear", kind="x")
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -4,7 +4,7 @@ import dataclasses
 
 import jax
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import models
 from robust_tfds.models.convert import match
@@ -103,7 +103,3 @@ def _as_openai(arrays):
   out["visual.positional_embedding"] = out["visual.positional_embedding"][0]
   out["visual.proj"] = out.pop("visual.proj.weight").T
   return out
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -147,7 +147,3 @@ class FilesTest(checkpoints.Case):
     flat = checkpoints.drawn(model)
     arrays = names.arrays(checkpoints.as_torch(flat), "facebook dinov2")
     self.same(match.match_arrays(model, arrays).variables, flat)
-
-
-if __name__ == "__main__":
-  absltest.main()

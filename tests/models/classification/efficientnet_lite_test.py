@@ -5,7 +5,7 @@ import importlib.util
 import jax
 import numpy as np
 import pytest
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from flax import nnx
 
 from robust_tfds import models
@@ -50,7 +50,3 @@ class PhotographsTest(parameterized.TestCase):
     top1, top5 = photographs.right(model, variables)
     self.assertAlmostEqual(top1, _RIGHT[number][0], delta=_SLACK)
     self.assertAlmostEqual(top5, _RIGHT[number][1], delta=_SLACK)
-
-
-if __name__ == "__main__":
-  absltest.main()

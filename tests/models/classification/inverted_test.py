@@ -35,7 +35,3 @@ class InvertedTest(absltest.TestCase):
     # Of arXiv:1801.04381's code: the nearest multiple, never below nine tenths.
     for width, expected in ((32, 32), (35, 32), (36, 40), (44, 48), (9, 16)):
       self.assertEqual(inverted.round_channels(width), expected, width)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -5,7 +5,7 @@ import re
 import jax
 import numpy as np
 import pytest
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import models
 from robust_tfds.models.convert import match
@@ -115,7 +115,3 @@ class SourcesTest(checkpoints.Case):
     want = files.answer(reference, pixels)
     got = np.asarray(jax.jit(model.apply)(loaded.variables, pixels))
     files.assert_parity(self, got, want)
-
-
-if __name__ == "__main__":
-  absltest.main()

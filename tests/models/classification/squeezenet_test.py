@@ -6,7 +6,7 @@ Counts are those of the README of the weights: right top-1 and top-5 of 242.
 import jax
 import numpy as np
 import pytest
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import models
 from tests import shared_data
@@ -57,7 +57,3 @@ class SizesTest(parameterized.TestCase):
       batch = jax.ShapeDtypeStruct((2, side, side + 5, 3), np.uint8)
       got = jax.eval_shape(model.apply, variables, batch)
       self.assertEqual(got.shape, (2, 4))
-
-
-if __name__ == "__main__":
-  absltest.main()

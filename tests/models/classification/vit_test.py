@@ -5,7 +5,7 @@ import warnings
 
 import jax
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import models
 from robust_tfds.models import variables as variables_lib
@@ -184,7 +184,3 @@ def _as_hf(flat, version):
       out[f"cls_classifier.{leaf}"] = out.pop(f"classifier.{leaf}")
     out = {re.sub(r"^vit\.", "deit.", n): a for n, a in out.items()}
   return out
-
-
-if __name__ == "__main__":
-  absltest.main()

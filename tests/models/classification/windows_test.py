@@ -42,7 +42,3 @@ class SizesTest(absltest.TestCase):
     self.assertEqual(got.shape, (2, 4))
     with self.assertRaisesRegex(ValueError, "expected 224 x 224"):
       models.get("maxvit_t").apply({}, np.zeros((1, 256, 256, 3), np.uint8))
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -1,7 +1,7 @@
 """Caffe's files: both layouts, names, shapes, and damage in words."""
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.models.convert import caffemodel
 from tests.models.convert import checkpoints
@@ -46,7 +46,3 @@ class CaffemodelTest(parameterized.TestCase):
     self.assertNotEqual(broken, data)
     with self.assertRaisesRegex(ValueError, r"3 numbers for shape \(4,\)"):
       caffemodel.read(broken)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -1,6 +1,6 @@
 """`models.convert.load`: variables of any kind of model, ready for `apply`."""
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import models
 from tests.models.convert import checkpoints
@@ -18,7 +18,3 @@ class LoadTest(checkpoints.Case, parameterized.TestCase):
   def test_nothing_there(self):
     with self.assertRaisesRegex(FileNotFoundError, "No checkpoint at"):
       models.convert.load("digits_linear", self.folder / "none.npz")
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -13,7 +13,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors, models
 from robust_tfds.models import variables as variables_lib
@@ -399,7 +399,3 @@ class _Bomb:
 
   def __reduce__(self):
     return (open, (self.target, "w"))
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -4,8 +4,6 @@ import json
 import pathlib
 import tempfile
 
-from absl.testing import absltest
-
 from robust_tfds import models
 from robust_tfds.models import variables as variables_lib
 from robust_tfds.models.convert import __main__ as command
@@ -62,7 +60,3 @@ class CommandTest(checkpoints.Case):
         command.main(["digits_cnn", missing, f"{folder}/out.npz"]), 1
       )
       self.assertEqual(list(pathlib.Path(folder).iterdir()), [])
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -3,7 +3,7 @@
 import warnings
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import models
 from robust_tfds.models.convert import match
@@ -100,7 +100,3 @@ class RefusalTest(checkpoints.Case):
     arrays = checkpoints.as_torch(checkpoints.drawn("retinanet_resnet50_fpn"))
     with self.assertRaisesRegex(ValueError, "cls_logits"):
       match.match_arrays(models.get("retinanet_resnet50_fpn", 20), arrays)
-
-
-if __name__ == "__main__":
-  absltest.main()

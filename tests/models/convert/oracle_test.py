@@ -69,7 +69,3 @@ class CompareTest(absltest.TestCase):
       self.assertIsNone(oracle.logits(module, batch, whole=False))
     self.assertEqual(seen, [(2, 3, 5, 6)] * 2)
     np.testing.assert_allclose(got, batch.sum((1, 2)), rtol=1e-5)
-
-
-if __name__ == "__main__":
-  absltest.main()

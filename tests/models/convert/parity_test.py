@@ -273,7 +273,3 @@ class ReportTest(absltest.TestCase):
     self.assertLessEqual(facts["parity"]["max_difference"], 1e-5 * scale)
     self.assertEqual(facts["style"], "torch")
     self.assertNotEmpty(facts["ignored"])
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -191,7 +191,3 @@ class LoadTest(checkpoints.Case):
       r" prepared in \d+ ways \(resnet18: short_side 256, 224 px, bilinear, mean"
       r" 0\.485; timm:resnet18\.\w+: ",
     )
-
-
-if __name__ == "__main__":
-  absltest.main()

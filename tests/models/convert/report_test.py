@@ -5,7 +5,6 @@ import json
 import pathlib
 
 import numpy as np
-from absl.testing import absltest
 
 from robust_tfds import models
 from robust_tfds.models import variables as variables_lib
@@ -48,7 +47,3 @@ class ReportTest(checkpoints.Case):
       hashlib.sha256(source.read_bytes()).hexdigest(),
     )
     self.assertIn("no reference of digits_linear", facts["parity"])
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -34,7 +34,3 @@ class AnchorsTest(absltest.TestCase):
     np.testing.assert_array_equal(steps[0, 1] - steps[0, 0], [16, 0, 16, 0])
     np.testing.assert_array_equal(steps[3, 0] - steps[0, 0], [0, 48, 0, 48])
     self.assertNotEqual(float(got[0, 0]), np.round(got[0, 0]))
-
-
-if __name__ == "__main__":
-  absltest.main()

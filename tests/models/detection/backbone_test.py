@@ -2,7 +2,7 @@
 
 import jax
 import jax.numpy as jnp
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from flax import nnx
 
 from robust_tfds.models.detection import backbone
@@ -32,7 +32,3 @@ class PyramidTest(parameterized.TestCase):
       [level.shape for level in got],
       [(2, -(-64 // s), -(-96 // s), backbone.WIDTH) for s in strides],
     )
-
-
-if __name__ == "__main__":
-  absltest.main()

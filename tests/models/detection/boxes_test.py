@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.models.detection import boxes
 from tests.models import drawn
@@ -56,7 +56,3 @@ class BoxesTest(parameterized.TestCase):
       lambda *a: boxes.suppress(*a, threshold=0.4, most=30)
     )(box, score, label, valid)
     self.assertEqual(np.asarray(index)[np.asarray(kept)].tolist(), want[:30])
-
-
-if __name__ == "__main__":
-  absltest.main()

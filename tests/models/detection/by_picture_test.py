@@ -1,7 +1,7 @@
 """Detectors that are functions of one picture, on the host."""
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.coco import rle
@@ -125,7 +125,3 @@ class ByPictureTest(parameterized.TestCase):
   def test_refused_batches(self, images, sizes, words):
     with self.assertRaisesRegex(errors.UserError, words):
       _model().apply(None, images, sizes)
-
-
-if __name__ == "__main__":
-  absltest.main()

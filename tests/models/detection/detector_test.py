@@ -1,7 +1,7 @@
 """Detectors: who has a loss, and batches that are refused before any work."""
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import models
 from robust_tfds.models.detection import detector
@@ -34,7 +34,3 @@ class DetectorTest(parameterized.TestCase):
       network(np.zeros((1, 8, 8, 3)), np.zeros((1, 2)))
     with self.assertRaises(NotImplementedError):
       network.loss(np.zeros((1, 8, 8, 3)), np.zeros((1, 0, 4)), np.zeros(0))
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -1,7 +1,7 @@
 """Label ids of other packages: named, never guessed."""
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.models.detection import label_ids
@@ -46,7 +46,3 @@ class LabelIdsTest(parameterized.TestCase):
       errors.UserError, r"^mine gave the label ids 0, 91, expected 1..2"
     ):
       label_ids.of_ids("mine", np.array([91, 1, 0]), known)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -15,7 +15,3 @@ class LabelsTest(absltest.TestCase):
     self.assertEqual(sorted(set(coco)), list(range(-1, 80)))
     with self.assertRaisesRegex(ValueError, "plain, last"):
       labels.table("first", 3)
-
-
-if __name__ == "__main__":
-  absltest.main()

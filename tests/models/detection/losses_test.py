@@ -44,7 +44,3 @@ class LossesTest(absltest.TestCase):
     self.assertEqual(label.tolist(), [2, -2, -1])
     _, label = losses.match(laid, box, jnp.array([-1]))
     self.assertEqual(label.tolist(), [-1, -1, -1])
-
-
-if __name__ == "__main__":
-  absltest.main()

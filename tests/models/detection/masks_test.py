@@ -20,7 +20,3 @@ class MasksTest(absltest.TestCase):
   def test_refuses_a_batch(self):
     with self.assertRaisesRegex(ValueError, "of one picture"):
       masks.paste(np.zeros((2, 3, 28, 28)), np.zeros((2, 3, 4)), (8, 8))
-
-
-if __name__ == "__main__":
-  absltest.main()

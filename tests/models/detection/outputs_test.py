@@ -53,7 +53,3 @@ class OutputsTest(absltest.TestCase):
       outputs.of_queries("mine", answer, {0: 0, 1: 1}, 2, (50, 100))
     with self.assertRaisesRegex(errors.UserError, "has 2 labels, ids 0..1"):
       outputs.of_queries("mine", answer, {0: -1, 1: 0, 2: 1}, 2, (50, 100))
-
-
-if __name__ == "__main__":
-  absltest.main()

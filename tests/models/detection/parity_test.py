@@ -11,7 +11,7 @@ import functools
 import jax
 import numpy as np
 import pytest
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import models
 from robust_tfds.models.convert import match
@@ -136,7 +136,3 @@ class ParityTest(parameterized.TestCase):
       self.assertAlmostEqual(mask.sum(), inside.sum(), delta=1e-3 * mask.sum())
     self.assertGreater(want["masks"].std(), 0.05)
     return worst
-
-
-if __name__ == "__main__":
-  absltest.main()

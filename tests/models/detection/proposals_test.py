@@ -28,7 +28,3 @@ class ThinnedTest(absltest.TestCase):
       np.asarray(got)[np.asarray(valid)],
       [[90, 0, 100, 10], [0, 0, 10, 10], [0, 0, 10, 9]],
     )
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -62,7 +62,3 @@ class CascadeTest(absltest.TestCase):
     self.assertLessEqual(float(got["boxes"][1, :, 2].max()), 100)
     self.assertTrue(np.isfinite(np.asarray(got["masks"])).all())
     self.assertEqual(int(got["classes"][0, 0]), 1)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -2,7 +2,7 @@
 
 import jax.numpy as jnp
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from PIL import Image
 
 from robust_tfds.models.detection import resize
@@ -44,7 +44,3 @@ class ResizeTest(parameterized.TestCase):
     self.assertEqual(resize.network_canvas(480, 640, spec), (800, 1344))
     self.assertEqual(resize.network_canvas(640, 480, spec), (1344, 800))
     self.assertEqual(resize.network_canvas(640, 640, spec), (1344, 1344))
-
-
-if __name__ == "__main__":
-  absltest.main()

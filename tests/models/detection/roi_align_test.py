@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.models.detection import roi_align
 
@@ -72,7 +72,3 @@ class RoIAlignTest(parameterized.TestCase):
     pool = jax.jit(roi_align.pool, static_argnums=2)
     got = pool(levels, jnp.zeros((1, 3, 4)), 7)
     self.assertTrue(np.isfinite(np.asarray(got)).all())
-
-
-if __name__ == "__main__":
-  absltest.main()

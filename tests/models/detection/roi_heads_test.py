@@ -17,7 +17,3 @@ class EnlargeTest(absltest.TestCase):
     for i, j, a, b in np.ndindex(2, 3, 2, 2):
       want[0, 2 * i + a, 2 * j + b] = kernel[a, b] @ x[0, i, j]
     np.testing.assert_allclose(got, want, atol=1e-5)
-
-
-if __name__ == "__main__":
-  absltest.main()

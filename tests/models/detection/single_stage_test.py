@@ -32,7 +32,3 @@ class SingleStageTest(absltest.TestCase):
     kept = np.where(got["valid"], got["scores"], 0)
     self.assertTrue((np.diff(kept, axis=1) <= 0).all())
     self.assertLessEqual(float(got["boxes"][1, :, 2].max()), 60)
-
-
-if __name__ == "__main__":
-  absltest.main()

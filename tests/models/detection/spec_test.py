@@ -17,7 +17,3 @@ class DetectorSpecTest(absltest.TestCase):
     self.assertEqual((spec.num_classes, spec.label_space), (1, "custom"))
     with self.assertRaisesRegex(ValueError, "num_classes=0"):
       spec.with_classes(0)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -57,7 +57,3 @@ class TensorflowModuleTest(absltest.TestCase):
       self._model({}, labels=None)
     with self.assertRaisesRegex(errors.UserError, "on the host: leave route"):
       self._model({}, route="traced")
-
-
-if __name__ == "__main__":
-  absltest.main()

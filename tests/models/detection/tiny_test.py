@@ -42,7 +42,3 @@ class TinyTest(absltest.TestCase):
         lambda v, g: v - 0.05 * g / (1 + norm), variables, gradient
       )
     self.assertLess(float(loss), float(first))
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -1,7 +1,7 @@
 """torchvision's and transformers' detectors, beside their own post-processing."""
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.models import adapters
@@ -137,7 +137,3 @@ class TorchModuleTest(parameterized.TestCase):
     plain = torch.nn.Identity().eval()
     with self.assertRaisesRegex(errors.UserError, "expected a list of one dic"):
       _on_host(plain, _SPEC, "coco91").apply(None, _picture()[None])
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors, models
 from robust_tfds.models import adapters, enhancements
@@ -153,7 +153,3 @@ class EnhancementsTest(parameterized.TestCase):
         enhancements.wrap(self.model, "denoise").apply(
           self.variables, self.pictures
         )
-
-
-if __name__ == "__main__":
-  absltest.main()

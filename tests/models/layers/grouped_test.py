@@ -5,7 +5,7 @@ import functools
 import jax
 import jax.numpy as jnp
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from flax import nnx
 
 from robust_tfds.models import layers
@@ -89,7 +89,3 @@ class ConvTest(parameterized.TestCase):
       got,
       want,
     )
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from flax import nnx
 
 from robust_tfds.models import layers
@@ -135,7 +135,3 @@ class LayersTest(parameterized.TestCase):
       lambda x: layers.adaptive_avg_pool(x, 3),
     ):
       self.assertEqual(jax.eval_shape(layer, x).dtype, jnp.bfloat16)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -44,7 +44,3 @@ class FitTest(absltest.TestCase):
     got, said = positions.fit(("pos_embed",), array[0], (1, 10, 8))
     np.testing.assert_allclose(got, np.ones((1, 10, 8)), atol=1e-6)
     self.assertIn("2 x 2 patches were interpolated to 3 x 3", said)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -1,7 +1,7 @@
 """Query, key and value are joined where a file parts them."""
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.models.layers import qkv
 
@@ -49,7 +49,3 @@ class JoinTest(parameterized.TestCase):
   def test_others_pass(self):
     arrays = {"blocks.0.attn.qkv.weight": _THREE[0], "head.bias": _THREE[1]}
     self.assertEqual(list(qkv.join(arrays)), list(arrays))
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -129,7 +129,3 @@ class OwnTest(absltest.TestCase):
     ):
       with self.assertRaisesRegex(ValueError, message):
         models.get(name)
-
-
-if __name__ == "__main__":
-  absltest.main()

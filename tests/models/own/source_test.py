@@ -55,7 +55,3 @@ class OwnSourceTest(absltest.TestCase):
       self.assertEqual(own_source.hashes(name), {})
     self.assertEqual(own_source.hashes("jax:x"), {})
     self.assertEqual(own_source.hashes("not_there_at_all:x"), {})
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -29,7 +29,3 @@ class BottleneckTest(absltest.TestCase):
       for pattern, replacement in bottleneck.PYSLOWFAST:
         name = re.sub(pattern, replacement, name)
       self.assertEqual(name, ours)
-
-
-if __name__ == "__main__":
-  absltest.main()

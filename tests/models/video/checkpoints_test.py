@@ -81,7 +81,3 @@ class WarningTest(checkpoints.Case):
     path = self.npz(_published("mvit_v1_b", "torchvision mvit"))
     with self.assertWarnsRegex(UserWarning, "Load it into mvit_v1_b"):
       models.convert.load("mvit_base_16x4", path)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -11,7 +11,7 @@ import dataclasses
 import jax
 import numpy as np
 import pytest
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import models
 from robust_tfds.models.convert import match
@@ -91,7 +91,3 @@ class ParityTest(parameterized.TestCase):
     self.assertLessEqual(got["difference"], _TOLERANCE * got["scale"])
     self.assertEqual(got["ours"], got["theirs"])
     self.assertEqual(got["published"], models.get(name).spec.parameters)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -14,7 +14,3 @@ class FramesTest(absltest.TestCase):
     clips = jax.ShapeDtypeStruct((1, 6, 64, 64, 3), np.uint8)
     with self.assertRaisesRegex(ValueError, "6 frames, expected a multiple"):
       jax.eval_shape(model.apply, variables, clips)
-
-
-if __name__ == "__main__":
-  absltest.main()

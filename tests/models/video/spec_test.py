@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import models
 from tests.models import drawn
@@ -71,7 +71,3 @@ class LogitsTest(parameterized.TestCase):
     clips = jax.ShapeDtypeStruct((2, spec.frames, side, side, 3), np.uint8)
     got = jax.eval_shape(model.apply, drawn.abstract(model), clips)
     self.assertEqual((got.shape, got.dtype), ((2, 7), jnp.float32))
-
-
-if __name__ == "__main__":
-  absltest.main()

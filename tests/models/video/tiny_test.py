@@ -67,7 +67,3 @@ class TinyTest(absltest.TestCase):
     answer = np.argmax(self.apply(variables, clips), axis=1)
     self.assertLess(np.mean(losses[-10:]), 0.5)
     self.assertGreater(np.mean(answer == label), 0.8)
-
-
-if __name__ == "__main__":
-  absltest.main()

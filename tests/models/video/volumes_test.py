@@ -88,7 +88,3 @@ class PoolTest(absltest.TestCase):
         rtol=1e-4,
         atol=1e-6,
       )
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -6,7 +6,7 @@ import pathlib
 import shutil
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval.cells import packed
@@ -344,7 +344,3 @@ class CheckerTest(parameterized.TestCase):
       checker.check(self.root / "run")
     with self.assertRaisesRegex(errors.UserError, "there is no such folder"):
       checker.check(self.root / "nowhere")
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -3,7 +3,7 @@
 import pathlib
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval.cells.submissions import contents
@@ -125,7 +125,3 @@ class ContentsTest(parameterized.TestCase):
     root = pathlib.Path(self.create_tempdir().full_path)
     self.folder = small.submission(root, limit=50)
     self.assertEqual(self._check().labels, {"digits_c": (50, 50)})
-
-
-if __name__ == "__main__":
-  absltest.main()

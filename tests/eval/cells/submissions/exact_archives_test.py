@@ -5,7 +5,7 @@ import pathlib
 import zipfile
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval.cells import packed
@@ -58,7 +58,3 @@ class ArchivesTest(parameterized.TestCase):
   def test_what_holds_more(self, data, message):
     with self.assertRaisesRegex(errors.UserError, f"x.npz: .*({message})"):
       self._check(data)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -1,7 +1,7 @@
 """What is known of data sets, and what is held against it."""
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.datasets.digits import digits_dataset_builder as digits
@@ -71,7 +71,3 @@ class KnownTest(parameterized.TestCase):
     ids = ["a/1.png", "b/1.png", "c/1.png"]
     labels = np.array([1, 1, 2])
     self.assertEqual(known.check_labels("x", "mine", ids, labels), 0)
-
-
-if __name__ == "__main__":
-  absltest.main()

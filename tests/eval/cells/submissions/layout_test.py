@@ -3,7 +3,7 @@
 import pathlib
 from unittest import mock
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval.cells.submissions import layout
@@ -60,7 +60,3 @@ class LayoutTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, "more than 2 files"):
       with mock.patch.object(layout, "_MOST_FILES", 2):
         layout.files_of(self.folder)
-
-
-if __name__ == "__main__":
-  absltest.main()

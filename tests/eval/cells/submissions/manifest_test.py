@@ -3,7 +3,7 @@
 import json
 import pathlib
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval.cells import note
@@ -61,7 +61,3 @@ class ManifestTest(parameterized.TestCase):
       file.truncate(100 << 20)
     with self.assertRaisesRegex(errors.UserError, "the limit is 67,108,864"):
       manifest_lib.read(self.folder)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval.cells.submissions import checker, contents, rerun, writer
@@ -76,7 +76,3 @@ class RerunTest(in_folder.TestCase):
       errors.UserError, "rows of digits_cnn .* come out otherwise, the first is"
     ):
       checker.check(folder, rerun=1)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.eval.cells.submissions import top_five
 from robust_tfds.eval.tasks.parts import proper_scores, top_k
@@ -109,7 +109,3 @@ class TopFiveTest(parameterized.TestCase):
     ):
       got = top_five.brier_ends(np.array([label]), top5, score)
       np.testing.assert_allclose(np.concatenate(got), ends, atol=5e-4)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -1,7 +1,7 @@
 """Columns of every task: what each may hold, and what is refused."""
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import conditions, errors
 from robust_tfds.eval.cells.submissions import values as values_lib
@@ -207,7 +207,3 @@ class ColumnsTest(parameterized.TestCase):
     columns["brier"][:] = 3
     with self.assertRaisesRegex(errors.UserError, "2 rows like this"):
       _check("classification", columns)
-
-
-if __name__ == "__main__":
-  absltest.main()

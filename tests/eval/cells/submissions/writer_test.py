@@ -1,7 +1,5 @@
 """What is exported, and what is refused."""
 
-from absl.testing import absltest
-
 from robust_tfds import conditions, errors
 from robust_tfds.eval.cells import scored_folder
 from robust_tfds.eval.cells.submissions import checker, writer
@@ -122,7 +120,3 @@ class WriterTest(in_folder.TestCase):
     (run / "table.csv").write_text("nonsense")
     self._export(run)
     self.assertIn("error", (self.out / "table.csv").read_text())
-
-
-if __name__ == "__main__":
-  absltest.main()

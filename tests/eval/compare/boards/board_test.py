@@ -23,7 +23,3 @@ class EntryTest(absltest.TestCase):
     data, by = {"codec": None, "n": 1}, {"weights": None, "dtype": ""}
     entry = board.Entry("k", "l", "m", data=data, model_facts=by)
     self.assertEqual(entry.missing, ["codec", "weights"])
-
-
-if __name__ == "__main__":
-  absltest.main()

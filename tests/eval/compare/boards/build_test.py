@@ -1,6 +1,6 @@
 """Which models stand on one board, who is ranked, and why others are not."""
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import conditions
 from robust_tfds.eval.compare import runs, scores
@@ -179,7 +179,3 @@ class BuildTest(in_folder.TestCase):
       for s in conditions.SEVERITIES
     ]
     self.assertEqual(list(board.conditions), expected)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -4,7 +4,7 @@ import dataclasses
 import math
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval import papers
@@ -170,7 +170,3 @@ class EffectiveTest(parameterized.TestCase):
     board = dataclasses.replace(board, entries=[*board.entries, bare])
     added = effective.add(board)
     self.assertIsNone(added.entries[1].number(effective.METRIC.name))
-
-
-if __name__ == "__main__":
-  absltest.main()

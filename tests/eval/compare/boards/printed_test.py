@@ -44,7 +44,3 @@ class PrintedTest(absltest.TestCase):
 
   def test_of_no_paper(self):
     self.assertEmpty(self._entries(dataset="digits_c"))
-
-
-if __name__ == "__main__":
-  absltest.main()

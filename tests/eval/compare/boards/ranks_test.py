@@ -50,7 +50,3 @@ class RanksTest(absltest.TestCase):
       ranks.ranges(_numbers([same, same]), False), [(1, 2), (1, 2)]
     )
     self.assertEqual(ranks.ranks([0.2, 0.2, 0.1], False), [2, 2, 1])
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -2,7 +2,6 @@
 
 import csv
 
-from absl.testing import absltest
 from etils import epath
 
 from robust_tfds.eval.compare import runs, scores
@@ -82,7 +81,3 @@ class TablesTest(in_folder.TestCase):
     text = tables.summary(self.boards[0])
     self.assertIn("digits_c (classification)", text)
     self.assertIn("b, c", text)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -1,6 +1,6 @@
 """What normalises both sides."""
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.eval.compare.pairs import baseline
 from tests.eval.compare.pairs import sides_case
@@ -60,7 +60,3 @@ class BaselineTest(sides_case.TestCase):
     self.assertIn(
       "the first run is normalised by model:x, the second by al", got.note
     )
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -47,7 +47,3 @@ class CalibrationTest(absltest.TestCase):
     self.assertEmpty(self._lines(fog, {}))
     other = {c: _cell(0.1, "nll") for c in fog}
     self.assertEmpty(self._lines(fog, other))
-
-
-if __name__ == "__main__":
-  absltest.main()

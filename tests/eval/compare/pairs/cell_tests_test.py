@@ -176,7 +176,3 @@ class JackknifeTest(absltest.TestCase):
     self.assertAlmostEqual(got.difference.value, 0.1)
     self.assertEqual((got.test.kind, got.test.verdict), ("", ""))
     self.assertIn("no test", got.note)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -1,7 +1,5 @@
 """Two models compared: names, sentences, notes, refusals."""
 
-from absl.testing import absltest
-
 from robust_tfds import errors
 from robust_tfds.eval.compare import runs
 from robust_tfds.eval.compare.pairs import compare, lines
@@ -111,7 +109,3 @@ class CompareTest(in_folder.TestCase):
     other = self._run("other", {"a": 0.2}, prefix="y")
     with self.assertRaisesRegex(errors.UserError, "80 are in one alone"):
       self._compare(one, other)
-
-
-if __name__ == "__main__":
-  absltest.main()

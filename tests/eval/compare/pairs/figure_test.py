@@ -3,7 +3,7 @@
 import math
 import pathlib
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from etils import epath
 from PIL import Image
 
@@ -46,7 +46,3 @@ class FigureTest(parameterized.TestCase):
   )
   def test_whatever_there_is(self, **changes):
     self._write(comparison(**changes))
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -15,7 +15,3 @@ class LinesTest(absltest.TestCase):
     self.assertFalse(Line("ce", "fog", None, None, 1, 2, one).of_benchmark)
     cell = Line("error", "", 0, Condition(), 1, 2, one)
     self.assertFalse(cell.of_benchmark)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -86,7 +86,3 @@ class CalibrationTest(absltest.TestCase):
     _, got = self._of(1, nll=np.ones(_N, np.float32))
     self.assertTrue(np.isnan(got["nll"].interval()).all())
     self.assertTrue(np.isfinite(got["nll"].value))
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -1,7 +1,5 @@
 """Numbers over cells: differences, relative decreases, their intervals."""
 
-from absl.testing import absltest
-
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.compare.pairs import baseline, numbers, over_cells
 from robust_tfds.eval.compare.sides import Side
@@ -95,7 +93,3 @@ class OverCellsTest(sides_case.TestCase):
     clean = self._lines(one, other)["clean_error", ""]
     self.assertIsNone(clean.decrease.value)
     self.assertIsNotNone(clean.difference.interval)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -1,7 +1,7 @@
 """Which models and conditions are compared, and what is refused."""
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.conditions import Condition
@@ -138,7 +138,3 @@ class ColumnsTest(parameterized.TestCase):
     other = frames | {"frame": np.array([0, 4, 2])}
     with self.assertRaisesRegex(errors.UserError, "2 are in one.* a frame 1"):
       pairing.check_columns(Condition(), _columns(**frames), _columns(**other))
-
-
-if __name__ == "__main__":
-  absltest.main()

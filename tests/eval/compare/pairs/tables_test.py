@@ -98,7 +98,3 @@ class TablesTest(absltest.TestCase):
     text = tables.text([comparison(benchmark=[], corruptions=[])])
     self.assertNotIn("Whole benchmark", text)
     self.assertIn("## Cells", text)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -59,7 +59,3 @@ class TopicTest(parameterized.TestCase):
   def test_refuses(self, fields, message):
     with self.assertRaisesRegex(errors.UserError, message):
       self._read(fields)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -97,7 +97,3 @@ class DefinitionsTest(absltest.TestCase):
     words = definitions.metric("detection", "AP50").words
     self.assertRegex(words, "11 recalls")
     self.assertNotRegex(words, "area")
-
-
-if __name__ == "__main__":
-  absltest.main()

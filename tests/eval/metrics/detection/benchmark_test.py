@@ -92,7 +92,3 @@ class OwnConditionTest(absltest.TestCase):
       self.assertNotIn("invert", benchmark.names(scope))
       after = detection.summarize({**flat, "invert": [0.0] * 5}, 0.5, scope)
       self.assertEqual(after, detection.summarize(flat, 0.5, scope))
-
-
-if __name__ == "__main__":
-  absltest.main()

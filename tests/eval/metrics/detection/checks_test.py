@@ -63,7 +63,3 @@ class ArrayTest(parameterized.TestCase):
 
   def test_known_images(self):
     self.assertEqual(checks.known_images(_truth(), [5, 5]), [5])
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -5,7 +5,7 @@ import os
 import signal
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.eval.metrics import detection
 from robust_tfds.eval.metrics.detection import coco
@@ -272,7 +272,3 @@ class InputTest(parameterized.TestCase):
     ):
       with self.assertRaisesRegex(ValueError, message):
         detection.coco_ap(truth, detections)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -203,7 +203,3 @@ def _made_up(seed):
   dt = [row(int(rng.integers(8)) / 8) for _ in range(700)]
   dt += [(1, 1, *dt[i][2:]) for i in range(110)]  # more than count
   return gt, _dt(dt)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -1,7 +1,7 @@
 """Matching against a small loop that follows COCO's rules word by word."""
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.eval.metrics.detection import matches
 
@@ -100,7 +100,3 @@ class MatchesTest(parameterized.TestCase):
     self.assertTrue(got.wrong.all())
     self.assertEqual(got.objects.shape, (2, 0))
     self.assertLen(got.at(matcher.rank < 10).label, 10)
-
-
-if __name__ == "__main__":
-  absltest.main()

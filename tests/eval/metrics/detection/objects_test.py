@@ -50,7 +50,3 @@ class ObjectsTest(absltest.TestCase):
     self.assertEqual(rle.area(mask), 36)
     again = objects.of_truth(truth, np.array([4]), "segm")
     self.assertIs(again.masks[0], got.masks[2])
-
-
-if __name__ == "__main__":
-  absltest.main()

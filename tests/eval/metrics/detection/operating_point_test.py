@@ -28,7 +28,3 @@ class OperatingPointTest(absltest.TestCase):
     empty = np.zeros(0)
     got = operating_point.best_f1(empty, empty > 0, empty > 0, 5)
     self.assertEqual(got, (float("inf"), 0.0))
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -43,7 +43,3 @@ class OverlapsTest(absltest.TestCase):
     self.assertEqual(pairs.thing.tolist(), [1, 2, 0])
     few = pairs.where(np.array([True, False, True]))
     self.assertEqual(few.thing.tolist(), [1, 0])
-
-
-if __name__ == "__main__":
-  absltest.main()

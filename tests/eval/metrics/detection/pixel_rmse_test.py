@@ -33,7 +33,3 @@ class RmseTest(absltest.TestCase):
       ]
     )
     self.assertEqual(got, {("fog", 1): 20.0, ("fog", 2): 100.0})
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -1,6 +1,6 @@
 """VOC AP50 against two independent implementations' numbers."""
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.eval.metrics import detection
 from tests import shared_data
@@ -101,7 +101,3 @@ class RulesTest(parameterized.TestCase):
         detection.voc_ap50([], [], classes)
     with self.assertRaisesRegex(ValueError, "11point"):
       self._ap(gt, [], interpolation="12point")
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -226,7 +226,3 @@ class RealMetadataTest(absltest.TestCase):
     got = pm_k.accuracy(right, ids, offsets)
     self.assertAlmostEqual(got["acc_orig"][0], want["pm0"], delta=1e-12)
     self.assertAlmostEqual(got["acc_pmk"][0], want["pm10"], delta=1e-12)
-
-
-if __name__ == "__main__":
-  absltest.main()

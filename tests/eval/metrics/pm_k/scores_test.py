@@ -1,7 +1,7 @@
 """pm-k by hand and by brute force."""
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.eval.metrics import intervals, pm_k
 
@@ -76,7 +76,3 @@ class AccuracyTest(parameterized.TestCase):
   def test_whole_numbers_of_ids_and_floats(self):
     got = pm_k.accuracy(np.array([1.0, 0.0]), [7, 7], [0.0, 1.0])
     self.assertEqual(got["drop"][0], 1.0)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -37,7 +37,3 @@ class CheckedTest(parameterized.TestCase):
       ValueError, r"No prediction for set 'a', offset -2 \(1 in all\)"
     ):
       sets_lib.checked([1.0, 1.0, np.nan, 1.0, 0.0], self.sets)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -2,7 +2,7 @@
 
 import math
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval.metrics import pm_k
@@ -169,7 +169,3 @@ class RulesTest(parameterized.TestCase):
     arguments |= {"frame_index": {1: 0}, **change}
     with self.assertRaisesRegex(errors.UserError, message):
       pm_k.detection(**arguments)
-
-
-if __name__ == "__main__":
-  absltest.main()

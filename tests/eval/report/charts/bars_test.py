@@ -60,7 +60,3 @@ class BarsTest(absltest.TestCase):
     ax = _draw([1, 2], level=3)
     labels = ax.get_legend_handles_labels()[1]
     self.assertCountEqual(labels, ["series 0", "series 0, clean"])
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -2,7 +2,7 @@
 
 import itertools
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.eval.report.charts import box_labels
 
@@ -47,7 +47,3 @@ class LabelsTest(parameterized.TestCase):
   def test_more_labels_than_room(self):
     boxes, label = [_VIEW] * 40, box_labels.Label(60, 20)
     self.assertLen(box_labels.place(boxes, [label] * 40, _VIEW), 40)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -40,7 +40,3 @@ class FrameTest(absltest.TestCase):
       fig = _draw(2, legend=place)
       self.assertTrue(all(a.get_legend() for a in fig.axes))
     self.assertIsNone(_draw(1).axes[0].get_legend())
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -24,7 +24,3 @@ class HeatMapTest(absltest.TestCase):
     seen = [ax.get_visible() for ax in fig.axes]
     self.assertEqual(seen, [True, True, True, False, True])
     self.assertEmpty(fig.axes[0].texts)
-
-
-if __name__ == "__main__":
-  absltest.main()

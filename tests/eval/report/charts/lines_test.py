@@ -37,7 +37,3 @@ class LinesTest(absltest.TestCase):
     self.assertEqual(ax.lines[0].get_linestyle(), ":")
     self.assertEqual(ax.collections[0].get_segments()[0][0].tolist(), [1, 7])
     self.assertEqual(ax.get_xlabel(), "below")
-
-
-if __name__ == "__main__":
-  absltest.main()

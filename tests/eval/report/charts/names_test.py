@@ -40,7 +40,3 @@ class PlaceTest(absltest.TestCase):
   def test_an_empty_name_is_not_written(self):
     _, names, _ = _drawn([(0.0, 0.0), (1.0, 1.0)], ["", "b"])
     self.assertEqual([n.get_text() for n in names], ["b"])
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -24,7 +24,3 @@ class PicturesTest(absltest.TestCase):
   def test_frames_have_the_first_and_the_last(self):
     self.assertEqual(pictures.frames(np.zeros((9, 1)), 3), [0, 4, 8])
     self.assertEqual(pictures.frames(np.zeros((2, 1)), 3), [0, 0, 1])
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -26,7 +26,3 @@ class ReliabilityTest(absltest.TestCase):
     self.assertEqual(sum(counts), 40)
     shown = [p.get_height() for p in top.patches]
     self.assertLen(shown, sum(n > 0 for n in bins.count))
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -51,7 +51,3 @@ class ScatterTest(absltest.TestCase):
     self.assertLen(ax.collections, 1)
     self.assertEqual(ax.get_ylim(), (-1, 4))
     self.assertLen(ax.texts, 1)
-
-
-if __name__ == "__main__":
-  absltest.main()

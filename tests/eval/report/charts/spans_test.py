@@ -23,7 +23,3 @@ class SpansTest(absltest.TestCase):
     heights = {float(line.get_ydata()[0]) for line in ax.lines}
     self.assertLen(heights, 3)
     self.assertLen(ax.collections, 3)
-
-
-if __name__ == "__main__":
-  absltest.main()

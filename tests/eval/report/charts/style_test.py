@@ -45,7 +45,3 @@ class StyleTest(absltest.TestCase):
     self.assertEqual(style.colour(len(style.COLOURS)), style.colour(0))
     self.assertEqual(style.marker(len(style.MARKERS)), style.marker(0))
     self.assertEqual(style.hatch(len(style.HATCHES)), style.hatch(0))
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -50,7 +50,3 @@ class PaperFigureTest(absltest.TestCase):
     request = base.Request(clean=place / "no", stylized=place)
     with self.assertRaisesRegex(errors.UserError, "--clean=.*no: no such"):
       _FOLDERS.folders(request)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -63,7 +63,3 @@ class DrawingTest(absltest.TestCase):
   def test_a_request_without_runs(self):
     asked = base.Request(condition="jpeg_5")
     self.assertEqual(drawing.with_runs(asked, []), asked)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -7,7 +7,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from PIL import Image
 
 from robust_tfds import errors
@@ -325,7 +325,3 @@ class RegistryTest(parameterized.TestCase):
   def test_every_paper_has_a_citation(self):
     for paper in figures.papers().values():
       self.assertRegex(paper.citation, r"et al\. 20|and .* 20")
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -175,7 +175,3 @@ class BoardPageTest(absltest.TestCase):
 
   def test_states_that_no_entry_has_are_not_offered(self):
     self.assertNotIn("printed", _values(_page(boards.video())))
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -295,7 +295,3 @@ class BrowserTest(parameterized.TestCase):
     box = page.locator(".scroll").first
     self.assertEqual(box.evaluate("e => getComputedStyle(e).maxHeight"), "none")
     self.assertFalse(page.locator("form").is_visible())
-
-
-if __name__ == "__main__":
-  absltest.main()

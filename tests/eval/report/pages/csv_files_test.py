@@ -75,7 +75,3 @@ class CsvFilesTest(absltest.TestCase):
     view = view_lib.View(boards.one(numbers=numbers))
     (row,) = _rows(csv_files.headlines(view))
     self.assertEqual(row["relative_mce"], "-0.012346")
-
-
-if __name__ == "__main__":
-  absltest.main()

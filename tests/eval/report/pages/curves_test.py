@@ -54,7 +54,3 @@ class CurvesTest(absltest.TestCase):
     names = [picture.name for picture in group.pictures]
     self.assertEqual(names, ["pm-10 by k", "Error by offset"])
     self.assertLen({drawing.name for drawing in group.drawings}, 2)
-
-
-if __name__ == "__main__":
-  absltest.main()

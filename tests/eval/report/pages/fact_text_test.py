@@ -1,6 +1,6 @@
 """Facts in words."""
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.eval.cells import cell_facts
 from robust_tfds.eval.report.pages import fact_text
@@ -43,7 +43,3 @@ class FactTextTest(parameterized.TestCase):
     ]
     for name in names:
       self.assertNotIn("_", fact_text.name(name))
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -55,7 +55,3 @@ class HeatMapTest(absltest.TestCase):
 
   def test_no_row_of_headings_without_neighbours(self):
     self.assertEmpty(_map(_RATE, [[None, None]]).groups)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -57,7 +57,3 @@ class IndexPageTest(absltest.TestCase):
     page = _page([])
     self.assertEmpty(page.faults)
     self.assertIn("0 boards", page.text)
-
-
-if __name__ == "__main__":
-  absltest.main()

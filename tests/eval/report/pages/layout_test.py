@@ -35,7 +35,3 @@ class LayoutTest(absltest.TestCase):
     ):
       with self.assertRaisesRegex(ValueError, f"names: .*{named}"):
         layout.check(listed)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -89,7 +89,3 @@ class ModelPageTest(absltest.TestCase):
     self.assertEmpty(page.faults)
     for title in ("The benchmark", "By corruption", "All cells", "curves"):
       self.assertNotIn(title, page.text)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -2,7 +2,7 @@
 
 import re
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.eval.report.pages import paths
 
@@ -51,7 +51,3 @@ class PathsTest(parameterized.TestCase):
   )
   def test_nice_top(self, value, top):
     self.assertAlmostEqual(paths.nice_top(value), top)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -37,7 +37,3 @@ class ReliabilityTest(absltest.TestCase):
     self.assertEmpty(reliability.diagrams({}, conditions.PICTURES))
     empty = {Condition(): Bins([0], [None], [None])}
     self.assertEmpty(reliability.diagrams(empty, conditions.PICTURES))
-
-
-if __name__ == "__main__":
-  absltest.main()

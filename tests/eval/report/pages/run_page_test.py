@@ -40,7 +40,3 @@ class HtmlTest(absltest.TestCase):
     self.assertIn("seed &lt;0&gt;</footer>", page)
     for model in context.models:
       self.assertIn(f"<td>{model}</td>", page)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -79,7 +79,3 @@ class SiteTest(absltest.TestCase):
     file = self.create_tempfile().full_path
     with self.assertRaisesRegex(errors.UserError, "folder belongs"):
       site.write([boards.frames()], file)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -6,7 +6,7 @@ import html
 import re
 
 import jinja2
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.eval.report.pages import heat_map, template
 from tests.eval.report.pages import boards, html_check
@@ -130,7 +130,3 @@ class PageTest(parameterized.TestCase):
     for one, other in zip(steps, steps[1:]):
       ratio = (max(one, other) + 0.05) / (min(one, other) + 0.05)
       self.assertGreater(ratio, 1.15)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -73,7 +73,3 @@ class ViewTest(absltest.TestCase):
       "c": Number(None, note="missing: fog 3"),
     }
     self.assertEqual(view_lib.notes(numbers), {"missing: fog 3": ["a", "c"]})
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -19,7 +19,3 @@ class ReportTest(absltest.TestCase):
     report = _Nothing()
     self.assertEqual(report.pictures, ())
     self.assertEqual(report.tables(None), ())
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -4,7 +4,7 @@ import dataclasses
 import pathlib
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from etils import epath
 
 from robust_tfds import conditions
@@ -92,7 +92,3 @@ class WriteTest(parameterized.TestCase):
     svg = pathlib.Path(reliability.Reliability().write(context, self.folder)[1])
     self.assertIn("base", svg.read_text())
     self.assertNotIn("ours", svg.read_text())
-
-
-if __name__ == "__main__":
-  absltest.main()

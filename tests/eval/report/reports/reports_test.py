@@ -185,7 +185,3 @@ class PageTest(absltest.TestCase):
     column = pivot.headline_columns(context)[0]
     text = numbers_lib.percent(max(column.numbers))
     self.assertIn(f'<td class="best">{text}</td>', page)
-
-
-if __name__ == "__main__":
-  absltest.main()

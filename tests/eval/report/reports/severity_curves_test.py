@@ -21,7 +21,3 @@ class SeverityCurvesTest(absltest.TestCase):
   def test_nothing_without_corruptions(self):
     context = contexts.of_task("video", names=())
     self.assertIsNone(video.CURVES.draw(context))
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -24,7 +24,3 @@ class BreakdownsTest(absltest.TestCase):
     context = contexts.of_task("frames")
     self.assertEqual(breakdowns.class_name(context, "0"), "cat 0")
     self.assertEqual(breakdowns.class_name(context, "7"), "7")
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -22,7 +22,3 @@ class CsvTextTest(absltest.TestCase):
       ({"b": 1, "a": None}, '"{""a"": null, ""b"": 1}"'),
     ):
       self.assertEqual(csv_text.text(["x"], [["a", value]]), f"x\na,{text}\n")
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -32,7 +32,3 @@ class DetectionTablesTest(absltest.TestCase):
     text = detection_tables.markdown(rows)
     self.assertIn("| coco | mine | bbox/AP | 50.00 | - | - |", text)
     self.assertNotIn("Beside", text)
-
-
-if __name__ == "__main__":
-  absltest.main()

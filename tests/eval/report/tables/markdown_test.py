@@ -23,7 +23,3 @@ class MarkdownTest(absltest.TestCase):
     ):
       text = markdown.table("abc", ["123"], align)
       self.assertEqual(text, f"| a | b | c |\n{rule}\n| 1 | 2 | 3 |")
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -2,7 +2,7 @@
 
 import math
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.metrics.definitions import Metric
@@ -71,7 +71,3 @@ class NumbersTest(parameterized.TestCase):
     self.assertEqual(numbers.heading(Metric("e", "error")), "Error, %")
     self.assertEqual(numbers.heading(Metric("a", "pm-0")), "pm-0, %")
     self.assertEqual(numbers.heading(_PLAIN), "NLL")
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -3,7 +3,7 @@
 import dataclasses
 import math
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.eval.cells import cell as cells_lib
 from robust_tfds.eval.metrics.definitions import Metric
@@ -77,7 +77,3 @@ class PivotTest(parameterized.TestCase):
   def test_note_without_a_baseline(self):
     context = contexts.of_task("classification", baseline="")
     self.assertEqual(pivot.note(context), "No baseline: plain means only.")
-
-
-if __name__ == "__main__":
-  absltest.main()

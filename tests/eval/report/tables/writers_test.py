@@ -47,7 +47,3 @@ class WritersTest(absltest.TestCase):
         "c      25.0  10.0",
       ],
     )
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -97,7 +97,3 @@ class DefinitionsTest(absltest.TestCase):
     report.write_npz(variables_lib.nest(arrays), path)
     entry = {"name": "digits_linear", "checkpoint": str(path)}
     self.assertEqual(_define(entry).model.spec, model.spec)
-
-
-if __name__ == "__main__":
-  absltest.main()

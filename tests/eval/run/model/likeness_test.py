@@ -80,7 +80,3 @@ class LikenessTest(absltest.TestCase):
     self.assertEqual(likeness.difference(one, one), "")
     other = {**_detections(), "masks": 1 - masks}
     self.assertIn("a detection", likeness.difference(one, other))
-
-
-if __name__ == "__main__":
-  absltest.main()

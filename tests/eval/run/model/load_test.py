@@ -149,7 +149,3 @@ class ModelsTest(absltest.TestCase):
     np.savez(path, kernel=np.zeros((2, 2), np.float32))
     with self.assertRaises(errors.UserError):
       self._load(checkpoint=str(path))
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -152,7 +152,3 @@ class RunTest(absltest.TestCase):
     self.assertEqual(plan.conditions, [Condition()])
     self.assertIn("1 of 10 outputs are classes", plan.notes("ours")[-1])
     self.assertEqual(plan.notes("plain"), [])
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -9,7 +9,7 @@ import tempfile
 from unittest import mock
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval.cells import parts, table
@@ -227,7 +227,3 @@ def fails():
       check=False,
     )
     self.assertEqual(done.returncode, 0, done.stderr)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -6,7 +6,7 @@ import types
 import jax
 import jax.numpy as jnp
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from flax import nnx
 
 from robust_tfds import errors, models
@@ -268,7 +268,3 @@ class AnswersTest(parameterized.TestCase):
       errors.UserError, "classes -1..-1 on the set's"
     ):
       _answers(adapters.get("callable")(predict, _BOXES), None, None, 3)
-
-
-if __name__ == "__main__":
-  absltest.main()

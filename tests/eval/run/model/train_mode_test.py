@@ -2,7 +2,7 @@
 
 import types
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from flax import linen, nnx
 
 from robust_tfds.eval.run.model import train_mode
@@ -39,7 +39,3 @@ class TrainModeTest(parameterized.TestCase):
     self.assertIn("Keras", train_mode.remedy(lambda x: later(x)))
     if train_mode is None:
       later = len
-
-
-if __name__ == "__main__":
-  absltest.main()

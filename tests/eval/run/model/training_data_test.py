@@ -1,6 +1,6 @@
 """What a model was trained on: as stated, as its recipe or its checkpoint says."""
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval.run import config
@@ -54,7 +54,3 @@ class TrainingDataTest(parameterized.TestCase):
   def test_an_unknown_corruption(self):
     with self.assertRaisesRegex(errors.UserError, "Did you mean 'fog'|fog"):
       training_data.corruptions_seen(_model({"corruptions_seen": "fgo"}))
-
-
-if __name__ == "__main__":
-  absltest.main()

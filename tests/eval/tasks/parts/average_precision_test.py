@@ -78,7 +78,3 @@ class AveragePrecisionTest(absltest.TestCase):
     )
     self.assertAlmostEqual(float(one["bbox/AP50"].value), expected["mean"])
     self.assertEqual(one["bbox/AP50"].blocks, 7)
-
-
-if __name__ == "__main__":
-  absltest.main()

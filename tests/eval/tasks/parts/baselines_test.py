@@ -1,6 +1,6 @@
 """Baselines: which data sets a published one holds for, and what is said."""
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval.tasks.parts import baselines
@@ -67,7 +67,3 @@ class BaselinesTest(parameterized.TestCase):
   def test_unknown(self, baseline, message):
     with self.assertRaisesRegex(errors.UserError, message):
       baselines.check(baseline, ["mine"], "imagenet_c")
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -1,7 +1,7 @@
 """Codecs and crops that are not the published ones, in the notes of rows."""
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import conditions
 from robust_tfds.eval import tasks
@@ -55,7 +55,3 @@ class NoteTest(parameterized.TestCase):
 
 _LABELS = np.zeros(3, int)
 _TOP5 = np.zeros((3, 5), int)
-
-
-if __name__ == "__main__":
-  absltest.main()

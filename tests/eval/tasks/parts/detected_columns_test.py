@@ -110,7 +110,3 @@ class VocTest(absltest.TestCase):
     columns = {k: v[:1] for k, v in _columns().items()}
     got = _numbers(columns, "pascal_c")
     self.assertAlmostEqual(got["bbox/AP50"], 1.0)
-
-
-if __name__ == "__main__":
-  absltest.main()

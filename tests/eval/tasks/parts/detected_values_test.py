@@ -1,7 +1,7 @@
 """Detections that no score can be made of are refused, the example is named."""
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.eval.tasks.parts import detected_values
 
@@ -35,7 +35,3 @@ class DetectedValuesTest(parameterized.TestCase):
     outputs[key][1, 0] = value
     with self.assertRaisesRegex(ValueError, f"Example 'b': .*{message}"):
       detected_values.check(["a", "b"], outputs)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -73,7 +73,3 @@ class DrawnBoxesTest(absltest.TestCase):
     least, f1 = drawn_boxes.best_score(_columns(), truth)
     self.assertAlmostEqual(least, 0.9)
     self.assertAlmostEqual(f1, 2 / 3)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -78,7 +78,3 @@ class ErrorHeadlinesTest(absltest.TestCase):
     none = {c: {"error": 0.0} for c in _errors(1)}
     got = _numbers(_errors(0), none)
     self.assertTrue(np.isnan(got["mce", "", None]))
-
-
-if __name__ == "__main__":
-  absltest.main()

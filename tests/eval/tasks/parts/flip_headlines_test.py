@@ -72,7 +72,3 @@ class FlipHeadlinesTest(absltest.TestCase):
     tilt = cells[_FAMILY.condition("tilt", 1)]
     tilt["flip_probability"] = headlines.value_alone(np.zeros(3))
     self.assertTrue(np.isnan(_numbers(cells, cells)["fr", "tilt", 1]))
-
-
-if __name__ == "__main__":
-  absltest.main()

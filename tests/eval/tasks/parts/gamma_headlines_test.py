@@ -70,7 +70,3 @@ class GammaHeadlinesTest(absltest.TestCase):
       np.isnan(got["gamma_r", "", None].draws).tolist(), [False, True]
     )
     self.assertFalse(np.isnan(got["gamma_a", "", None].draws).any())
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -1,7 +1,7 @@
 """Headlines: value, interval, n and note of a number over cells."""
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells.cell import Cell, Summary
@@ -154,7 +154,3 @@ class RowTest(parameterized.TestCase):
     self.assertEqual(row.note, "no interval: every draw gives this value")
     own = _row(_RATIO, cells, reference=cells, is_baseline=True)
     self.assertEqual((own.lo, own.hi, own.note), (1, 1, ""))
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -5,7 +5,7 @@ import json
 import jax
 import jax.numpy as jnp
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.eval.tasks.parts import label_space
 from tests import shared_data
@@ -122,7 +122,3 @@ class ProjectTest(parameterized.TestCase):
     space = label_space.get(own.full_path)
     self.assertEqual((space.name, space.classes), ("own", ("a",)))
     self.assertEqual(float(space.project(jnp.arange(3.0))[0]), 2)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -3,7 +3,7 @@
 from unittest import mock
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.eval.tasks.parts import mask_outlines
 from tests.eval.tasks import painted_mask
@@ -86,7 +86,3 @@ class ChangesTest(parameterized.TestCase):
       np.testing.assert_array_equal(_pictures(masks, boxes, size), want)
     with mock.patch.object(mask_outlines, "_COLUMNS_AT_ONCE", 7):
       np.testing.assert_array_equal(_pictures(masks, boxes, size), want)
-
-
-if __name__ == "__main__":
-  absltest.main()

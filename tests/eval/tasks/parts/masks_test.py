@@ -55,7 +55,3 @@ class MasksTest(absltest.TestCase):
     outputs["classes"][:] = -1
     self.assertEqual(masks.run_lengths(outputs, 0, np.array([5, 6])), "")
     self.assertEqual(masks.texts(outputs, [], np.zeros((0, 2), int)), [])
-
-
-if __name__ == "__main__":
-  absltest.main()

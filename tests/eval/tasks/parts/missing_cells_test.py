@@ -1,6 +1,6 @@
 """Numbers over cells: empty, with a note, where one is missing."""
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
@@ -27,7 +27,3 @@ class NoteTest(parameterized.TestCase):
       missing_cells.note(cells, [family.condition("shot_noise", 2)]),
       "missing: tilt, shot_noise, shot_noise 3 (3 of 4)",
     )
-
-
-if __name__ == "__main__":
-  absltest.main()

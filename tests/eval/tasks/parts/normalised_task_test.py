@@ -1,6 +1,6 @@
 """What both normalised tasks say of a baseline, and refuse."""
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval import tasks
@@ -28,7 +28,3 @@ class NormalisedTaskTest(parameterized.TestCase):
     other_set = _task(name, dataset="digits_c", baseline="alexnet")
     with self.assertRaisesRegex(errors.UserError, "not of digits_c"):
       other_set.check_baseline([])
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -64,7 +64,3 @@ class PrecisionHeadlinesTest(absltest.TestCase):
     self.assertIn("mpc", asked)
     self.assertNotIn("mpc_all", asked)
     self.assertNotIn("segm/p", asked)
-
-
-if __name__ == "__main__":
-  absltest.main()

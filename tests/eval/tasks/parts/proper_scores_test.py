@@ -2,7 +2,7 @@
 
 import jax
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.eval.tasks.parts import proper_scores
 
@@ -121,7 +121,3 @@ class OfViewsTest(parameterized.TestCase):
   def test_far_apart(self, logits, nll):
     got = _of_views([logits], [1])[0]
     np.testing.assert_allclose(got, [nll], rtol=1e-6)
-
-
-if __name__ == "__main__":
-  absltest.main()

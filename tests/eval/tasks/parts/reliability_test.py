@@ -275,7 +275,3 @@ class OtherRowsTest(parameterized.TestCase):
     kept = [x for x in lines if not any(name in x for name in added)]
     self.assertEqual("".join(kept), before)
     self.assertGreaterEqual(len(lines) - len(kept), 5 * len(listed))
-
-
-if __name__ == "__main__":
-  absltest.main()

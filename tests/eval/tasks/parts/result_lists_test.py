@@ -3,7 +3,7 @@
 import json
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.eval.cells import predictions
 from robust_tfds.eval.metrics import detection
@@ -82,7 +82,3 @@ class ResultListsTest(parameterized.TestCase):
     columns = result_lists.columns(_one(bbox=None, segmentation=mask), _TRUTH)
     with self.assertRaisesRegex(ValueError, "needs boxes"):
       result_lists.corners(columns, _TRUTH)
-
-
-if __name__ == "__main__":
-  absltest.main()

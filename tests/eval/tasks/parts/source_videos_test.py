@@ -1,7 +1,7 @@
 """Videos of anchor sets."""
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.eval.tasks.parts import source_videos
 
@@ -27,7 +27,3 @@ class SourceVideosTest(parameterized.TestCase):
 
   def test_of_none(self):
     self.assertEmpty(source_videos.of("ytbb_robust", np.array([], "U3")))
-
-
-if __name__ == "__main__":
-  absltest.main()

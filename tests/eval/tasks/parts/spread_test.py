@@ -74,7 +74,3 @@ class SpreadTest(absltest.TestCase):
     )
     for other in (row(), row(lo=0.3, hi=0.31, n=4)):
       self.assertIs(spread.without_point(other), other)
-
-
-if __name__ == "__main__":
-  absltest.main()

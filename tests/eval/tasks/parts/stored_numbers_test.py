@@ -13,7 +13,3 @@ class StoredNumbersTest(absltest.TestCase):
     self.assertTrue(stored_numbers.is_one(columns))
     self.assertEqual(stored_numbers.numbers(columns), numbers)
     self.assertEqual(list(stored_numbers.numbers(columns))[0], "bbox/AP")
-
-
-if __name__ == "__main__":
-  absltest.main()

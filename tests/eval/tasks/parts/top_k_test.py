@@ -61,7 +61,3 @@ class ColumnsTest(absltest.TestCase):
     got = top_k.columns(batch, outputs)
     self.assertEqual(got["nll"].tolist(), [0, 1])
     self.assertEqual(got["brier"].tolist(), [0, 1])
-
-
-if __name__ == "__main__":
-  absltest.main()

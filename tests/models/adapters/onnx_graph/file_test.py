@@ -105,7 +105,3 @@ class FileTest(absltest.TestCase):
     size = sum(a.nbytes for a in arrays)
     self.assertLess(read, 0.1 * size)
     self.assertLess(whole, 1.1 * size)
-
-
-if __name__ == "__main__":
-  absltest.main()

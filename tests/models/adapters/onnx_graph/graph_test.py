@@ -132,7 +132,3 @@ class GraphTest(absltest.TestCase):
     np.testing.assert_array_equal(
       jax.jit(program)(program.variables, x), [[1, 6]]
     )
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -4,7 +4,7 @@ import jax
 import numpy as np
 import pytest
 import tensorflow as tf
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.models import adapters
@@ -59,7 +59,3 @@ class RoutesTest(parameterized.TestCase):
       adapters.get("tfm")(_Net(), _SPEC, route="both")
     with self.assertRaisesRegex(errors.UserError, "got a int, expected"):
       adapters.get("tfm")(3, _SPEC)
-
-
-if __name__ == "__main__":
-  absltest.main()

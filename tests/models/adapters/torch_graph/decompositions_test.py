@@ -3,7 +3,7 @@
 import jax
 import numpy as np
 import pytest
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 try:
   import torch
@@ -47,7 +47,3 @@ class DecompositionsTest(parameterized.TestCase):
       view(x, [2, 12])
     got = decompositions.table()[view](x, [2, 12])
     np.testing.assert_array_equal(got, x.reshape(2, 12))
-
-
-if __name__ == "__main__":
-  absltest.main()

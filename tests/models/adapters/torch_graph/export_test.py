@@ -108,7 +108,3 @@ class ExportTest(absltest.TestCase):
       self.assertRaisesRegex(ImportError, r"robust_tfds\[torch\]"),
     ):
       export.read(exported)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -56,7 +56,3 @@ def _hooked():
   net = nn.Linear(2, 2)
   net.register_forward_pre_hook(lambda *_: None)
   return net
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -4,7 +4,6 @@ import hashlib
 import json
 
 import numpy as np
-from absl.testing import absltest
 from etils import epath
 from safetensors import numpy as safetensors
 
@@ -93,7 +92,3 @@ class BesideTest(checkpoints.Case):
       with self.assertRaisesRegex(errors.UserError, f"{name}: got a list"):
         beside.declared(self.path)
       path.unlink()
-
-
-if __name__ == "__main__":
-  absltest.main()

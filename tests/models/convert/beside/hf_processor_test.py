@@ -1,7 +1,7 @@
 """HF's processors as specs, against transformers' own defaults."""
 
 import pytest
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.models.convert.beside import hf_processor
@@ -119,7 +119,3 @@ class ProcessorTest(parameterized.TestCase):
       hf_processor.fields({**written, "image_processor_type": kind}, "all"),
       hf_processor.fields({"image_processor_type": kind}, "none"),
     )
-
-
-if __name__ == "__main__":
-  absltest.main()

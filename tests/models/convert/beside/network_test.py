@@ -67,7 +67,3 @@ class ReadTest(absltest.TestCase):
     self.assertEqual(network.of_timm("hf:timm/resnet50.a1_in1k"), {})
     self.assertEqual(network.of_config({**said, "pretrained_cfg": {}}), said)
     self.assertEqual(network.of_config({"architectures": ["x"]}), {})
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -1,6 +1,6 @@
 """timm's `pretrained_cfg` as a spec, against timm's own transforms."""
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors, models
 from robust_tfds.models.convert import known, match, preprocessing
@@ -108,7 +108,3 @@ class TimmTest(parameterized.TestCase):
       preprocessing.differences(spec, loaded.declared.fields), {}
     )
     self.assertNotEmpty(loaded.declared.fields)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -1,6 +1,6 @@
 """Values that a spec can express, and refusals that name the field."""
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.models.convert.beside import values
@@ -29,7 +29,3 @@ class ValuesTest(parameterized.TestCase):
   def test_no_triple(self, value):
     with self.assertRaisesRegex(errors.UserError, "number per channel"):
       values.triple(value, "a", "f")
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -101,7 +101,3 @@ class SourceTest(absltest.TestCase):
       {k: v for k, v in r.items() if v} for r in known_checkpoints.timm_rows()
     ]
     self.assertEqual(self._in_file("timm"), says)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -7,7 +7,7 @@ import threading
 import time
 from unittest import mock
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.models.convert.sources import cache
@@ -106,7 +106,3 @@ class CacheTest(parameterized.TestCase):
       self.assertEqual(
         cache.folder(), pathlib.Path("/home/me/.cache/robust_tfds")
       )
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -5,7 +5,7 @@ import io
 import os
 from unittest import mock
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.models.convert.sources import download
@@ -116,7 +116,3 @@ class SecretTest(local_server.Case):
     self.served.files["/b"] = b"x" * 11
     with self.assertRaisesRegex(errors.UserError, "more than 10 bytes"):
       download.text(f"{self.served.address}/b", {}, 10)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -6,7 +6,7 @@ import os
 from unittest import mock
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from safetensors import numpy as safetensors
 
 from robust_tfds import errors, models
@@ -210,7 +210,3 @@ class NameTest(parameterized.TestCase):
     )
     got = hub.parse_timm("timm:resnet50.a1_in1k")
     self.assertEqual((got.owner, got.name), ("timm", "resnet50.a1_in1k"))
-
-
-if __name__ == "__main__":
-  absltest.main()

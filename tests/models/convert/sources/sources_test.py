@@ -2,7 +2,7 @@
 
 from unittest import mock
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.models.convert import sources
@@ -36,7 +36,3 @@ class SourcesTest(checkpoints.Case):
     with mock.patch.object(sources.formats, "existing") as existing:
       sources.locate("hf://me/net/a.npz")
     existing.assert_called_once_with("hf://me/net/a.npz")
-
-
-if __name__ == "__main__":
-  absltest.main()

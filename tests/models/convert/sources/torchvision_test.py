@@ -4,7 +4,7 @@ import dataclasses
 import hashlib
 from unittest import mock
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.models.convert import match
@@ -61,7 +61,3 @@ class NameTest(parameterized.TestCase):
   def test_unknown_weights_name_near_ones(self):
     with self.assertRaisesRegex(errors.UserError, f"Did you mean '{_V2}'"):
       torchvision.parse("torchvision:Resnet50_Weights.IMAGENET1K_V2")
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -3,7 +3,7 @@
 import hashlib
 import warnings
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors, models
 from robust_tfds.models.convert.sources import web
@@ -63,7 +63,3 @@ class ParseTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, words) as caught:
       models.convert.load("digits_linear", text)
     self.assertNotIn("secret", str(caught.exception))
-
-
-if __name__ == "__main__":
-  absltest.main()

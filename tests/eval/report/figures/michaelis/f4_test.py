@@ -50,6 +50,3 @@ class Figure4Test(absltest.TestCase):
 
 
 _ENDS = (".png", ".svg", ".csv")
-
-if __name__ == "__main__":
-  absltest.main()

@@ -48,7 +48,3 @@ class ApCurvesTest(absltest.TestCase):
     self.assertEqual(
       line[:7], ["coco_c", "fog", 0, model.label, 0.25, 0.2, 0.3]
     )
-
-
-if __name__ == "__main__":
-  absltest.main()

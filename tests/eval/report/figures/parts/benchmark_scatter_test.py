@@ -34,7 +34,3 @@ class PointsTest(absltest.TestCase):
     self.assertCountEqual(names, ["net", "ours", "base"])
     labels = dict.fromkeys(p.label for p in panel.points if p.label)
     self.assertEqual(list(labels), list(_TITLES.values()))
-
-
-if __name__ == "__main__":
-  absltest.main()

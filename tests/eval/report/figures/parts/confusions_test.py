@@ -3,7 +3,7 @@
 import dataclasses
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval.report.figures.parts import confusions, own
@@ -50,7 +50,3 @@ class ConfusionsTest(parameterized.TestCase):
 
   def test_nothing_perturbed(self):
     self.assertEqual(confusions.lowest({("a", "", 0): np.zeros((1, 2))}), "")
-
-
-if __name__ == "__main__":
-  absltest.main()

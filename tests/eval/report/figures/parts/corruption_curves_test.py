@@ -43,7 +43,3 @@ class CorruptionCurvesTest(absltest.TestCase):
       self.assertAlmostEqual(
         relative, point[keys[line["model"]]], delta=1e-3, msg=line
       )
-
-
-if __name__ == "__main__":
-  absltest.main()

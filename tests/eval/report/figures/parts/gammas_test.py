@@ -1,6 +1,6 @@
 """Lines of Tables 4 to 7 of Schiappa et al., and of runs."""
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.eval.report.figures.parts import gammas, own
 from tests.eval.report.figures import boards
@@ -40,7 +40,3 @@ class GammasTest(parameterized.TestCase):
     names = gammas.names()
     self.assertLen(names, 18)
     self.assertEqual(names[0], ("noise", "gaussian_noise"))
-
-
-if __name__ == "__main__":
-  absltest.main()

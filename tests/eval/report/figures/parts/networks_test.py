@@ -26,7 +26,3 @@ class NetworksTest(absltest.TestCase):
     self.assertEqual(ours.numbers, {_CE: models[0].number(*_CE)})
     self.assertEqual(base.source, models[1].source)
     self.assertEmpty(networks.of_runs(models, [("fr", "tilt")]))
-
-
-if __name__ == "__main__":
-  absltest.main()

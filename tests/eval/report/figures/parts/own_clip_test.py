@@ -16,7 +16,3 @@ class OwnClipTest(absltest.TestCase):
 
   def test_one_frame(self):
     self.assertLen(own_clip.frames(1), 1)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -77,7 +77,3 @@ class ComparableTest(parameterized.TestCase):
     models = self.models()
     self.assertIn("known of ours, base", own.without(models, []))
     self.assertEmpty(own.without(models, ["ours", "base"]))
-
-
-if __name__ == "__main__":
-  absltest.main()

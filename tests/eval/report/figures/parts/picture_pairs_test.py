@@ -1,7 +1,7 @@
 """Which picture belongs to which, and what is refused."""
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from etils import epath
 from PIL import Image
 
@@ -56,7 +56,3 @@ class PairsTest(in_folder.TestCase):
     Image.fromarray(np.zeros((600, 1200, 3), np.uint8)).save(file)
     drawn, size = picture_pairs.pixels(file)
     self.assertEqual((drawn.shape, size), ((240, 480, 3), (600, 1200)))
-
-
-if __name__ == "__main__":
-  absltest.main()

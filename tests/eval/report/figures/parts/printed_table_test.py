@@ -66,7 +66,3 @@ class PrintedTableTest(absltest.TestCase):
     self.assertAlmostEqual(numbers["drop"].value, drop)
     self.assertEqual(numbers["anchors"].value, 20)
     self.assertNotIn("mce", numbers)
-
-
-if __name__ == "__main__":
-  absltest.main()

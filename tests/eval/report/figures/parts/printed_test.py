@@ -23,7 +23,3 @@ class PrintedTest(absltest.TestCase):
     words = printed.doubts(printed.table("shankar2021", "table9"))
     self.assertStartsWith(words, "Doubtful: ILSVRC-30 drop: 61.0 - 44.9")
     self.assertEmpty(printed.doubts(printed.table("shankar2021", "table10")))
-
-
-if __name__ == "__main__":
-  absltest.main()

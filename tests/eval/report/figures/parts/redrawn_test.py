@@ -35,7 +35,3 @@ class RedrawnTest(absltest.TestCase):
     lines = redrawn.numbers(self.models, lambda r: r.metric == "clean_accuracy")
     self.assertEqual([x[0] for x in lines], ["ours", "base"])
     self.assertEqual({x[-1] for x in lines}, {"own run made_up, digits_c"})
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -28,7 +28,3 @@ class SeverityCurvesTest(absltest.TestCase):
       heading("Figure 9", models, "ucf101_p"),
       f"{_PAPER}; here of the own data set `digits_c`",
     )
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -45,7 +45,3 @@ class SheetTest(absltest.TestCase):
     text, numbers = self.write(["a", 1109, "x"], columns=columns)
     self.assertIn("a,1109,x", numbers)
     self.assertIn("| a | 1109 | x |", text)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -40,7 +40,3 @@ class StoredPicturesTest(absltest.TestCase):
     place.write_bytes(b"no picture")
     with self.assertRaisesRegex(errors.UserError, "natural_gallery.png"):
       self.draw()
-
-
-if __name__ == "__main__":
-  absltest.main()

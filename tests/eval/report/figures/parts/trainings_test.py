@@ -1,6 +1,6 @@
 """Curves by training data: one of each data set is absent, and printed."""
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.eval.papers import raw_results
 from robust_tfds.eval.report.figures.parts import ap_curves, trainings
@@ -21,7 +21,3 @@ class TrainingsTest(parameterized.TestCase):
     (absent,) = ap_curves.absent(dataset, models)
     self.assertEqual(absent.label, f"trained on {training} data")
     self.assertIn("Table 2", absent.source)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -33,7 +33,3 @@ class Figure3Test(absltest.TestCase):
     models = own.of([boards.board("frames"), boards.board("video")])
     points = f3.own_points(models)
     self.assertLen(points, 2)
-
-
-if __name__ == "__main__":
-  absltest.main()

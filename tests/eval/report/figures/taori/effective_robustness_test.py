@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval import papers
@@ -51,7 +51,3 @@ class EffectiveRobustnessTest(parameterized.TestCase):
     request = base.Request(boards=[boards.board("video")])
     with self.assertRaisesRegex(errors.UserError, "2 of at least 3 models"):
       lines.of(_NAME, request)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -28,7 +28,3 @@ class CellsTest(absltest.TestCase):
     self.assertEqual([c.heading for c in table.columns], [*"12345"])
     row = pivot.row(context, "base", metric="error", config="fog_3")
     self.assertEqual(table.columns[2].numbers[2], row.value)
-
-
-if __name__ == "__main__":
-  absltest.main()

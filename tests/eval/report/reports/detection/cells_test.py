@@ -16,7 +16,3 @@ class CellsTest(absltest.TestCase):
     self.assertNotIn("bbox/APs", text)
     clean = pivot.value(context, "ours", config="clean", metric="bbox/AP")
     self.assertIn(f"Clean: {numbers_lib.percent(clean)}", text)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -100,7 +100,3 @@ class LeaderboardsTest(absltest.TestCase):
     self.assertIn("| reading alone | 3.0 examples/s |", text)
     self.assertIn("| devices alone | 40.0 images/s |", text)
     self.assertIn("| devices idle after the first block | 12.5 % ", text)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -34,7 +34,3 @@ class TablesTest(absltest.TestCase):
     self.assertIn("| testbed | 9 | 0.900 [0.860, 0.950] |", self.text)
     self.assertIn("| this run | 9 |", self.text)
     self.assertNotIn("paper's table", self.text)
-
-
-if __name__ == "__main__":
-  absltest.main()

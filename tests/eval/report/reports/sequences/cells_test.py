@@ -17,7 +17,3 @@ class CellsTest(absltest.TestCase):
     self.assertLen(lines, 3)
     self.assertStartsWith(lines[2], "| tilt | 3 | ")
     self.assertEndsWith(lines[2], " | 40 |")
-
-
-if __name__ == "__main__":
-  absltest.main()

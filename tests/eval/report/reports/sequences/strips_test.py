@@ -3,7 +3,7 @@
 import pathlib
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds.eval.report.reports.sequences import strips
 from tests.eval.report.reports import contexts
@@ -26,7 +26,3 @@ class StripsTest(parameterized.TestCase):
     svg = (folder / "strips.svg").read_text("utf-8")
     self.assertIn(f"ours: {flips} of 11", svg)
     self.assertIn("classes seen: cat_0, dog", svg)
-
-
-if __name__ == "__main__":
-  absltest.main()

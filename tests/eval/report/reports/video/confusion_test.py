@@ -26,7 +26,3 @@ class ConfusionTest(absltest.TestCase):
     self.assertIn("## ours, shot noise 5", text)
     self.assertNotIn("gaussian noise", text)
     self.assertIn("| cat\\_0 | dog | 100.0 | 0.0 |", text)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -7,7 +7,7 @@ import jax
 import numpy as np
 import onnx
 import onnxruntime
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from onnx import helper, numpy_helper
 
 from robust_tfds.models.adapters.onnx_graph import file
@@ -156,7 +156,3 @@ class OperatorsTest(parameterized.TestCase):
     program = graph_lib.Program(nodes, "x", "y", {}, {})
     with self.assertRaisesRegex(UntraceableError, reason):
       jax.eval_shape(program, {}, np.zeros(shape, np.float32))
-
-
-if __name__ == "__main__":
-  absltest.main()
