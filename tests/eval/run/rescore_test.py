@@ -12,12 +12,12 @@ from robust_tfds.eval.run import rescore
 from tests import in_folder
 from tests.datasets import natural_videos
 from tests.eval import tiny_runs
+from tests.eval.compare import small_runs
 from tests.eval.readers import (
   coco_test,
   csv_test,
   frames_test,
   raw_results_test,
-  workdir_test,
 )
 from tests.eval.report.reports import without_pictures
 
@@ -102,13 +102,14 @@ class RescoreTest(in_folder.TestCase):
 
   @without_pictures.written()
   def test_parts_of_a_run_give_its_table(self):
-    config = workdir_test.config_of("a", "b")
-    config.baseline = "model:b"
-    workdir_test.write(self.root / "whole", config)
+    models, options = {"a": 0.1, "b": 0.3}, {"names": ("fog",)}
+    options["baseline"] = "model:b"
+    small_runs.write(self.root / "whole", models, **options)
     self._score(self.root / "whole")
     whole = (self.out / "table.csv").read_bytes()
-    workdir_test.write(self.root / "one", config, ("fog_3",))
-    workdir_test.write(self.root / "two", config, ("fog_1", "clean"))
+    for name, odd in (("one", True), ("two", False)):
+      chosen = lambda _, c, odd=odd: c.level % 2 == odd  # noqa: E731
+      small_runs.write(self.root / name, models, chosen=chosen, **options)
     self._score(self.root / "two", self.root / "one")
     self.assertEqual((self.out / "table.csv").read_bytes(), whole)
 
@@ -137,7 +138,7 @@ class RescoreTest(in_folder.TestCase):
     self.assertNotIn("out.unfinished", [p.name for p in self.root.iterdir()])
 
   def test_a_run_is_never_overwritten(self):
-    workdir_test.write(self.root / "out", workdir_test.config_of("a"))
+    small_runs.write(self.root / "out", {"a": 0.1}, names=("fog",))
     with self.assertRaisesRegex(ValueError, "is the workdir of a run"):
       self._score(self._csv())
     with self.assertRaisesRegex(ValueError, "is what is scored"):
