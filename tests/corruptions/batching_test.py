@@ -16,6 +16,10 @@ class ImagesTest(parameterized.TestCase):
     (np.zeros((32, 32, 3), np.uint16), "x >> 8"),
     (np.zeros((32, 32, 4), np.uint8), "Drop an alpha"),
     (np.zeros((32, 32, 2), np.uint8), "Drop an alpha"),
+    (np.zeros((32, 32, 3), bool), "must be uint8"),
+    (np.zeros((32, 32, 3), np.int64), "must be uint8"),
+    (np.zeros(32, np.uint8), r"\[H, W, 3\]"),
+    (np.zeros((3, 32, 32), np.uint8), "Drop an alpha"),
     (np.zeros((0, 32, 3), np.uint8), "Empty image"),
     (np.zeros((2, 32, 32, 3), np.uint8), r"\[H, W, 3\]"),
   )
@@ -50,6 +54,11 @@ class KeysAndSizesTest(absltest.TestCase):
       [(3.0, 4.0)] * 2,
       [("3", "4")] * 2,
       [(True, True)] * 2,
+      [(np.nan, 4)] * 2,
+      [(3, 4, 3)] * 2,
+      [3, 4, 3, 4],
+      "x",
+      32,
     ):
       sizes = np.array(sizes)
       message = r"sizes must be integers \[2, 2\]"
@@ -61,8 +70,9 @@ class KeysAndSizesTest(absltest.TestCase):
           batching.checked_sizes(form([(8, 9), size]), canvases)
     with self.assertRaisesRegex(errors.UserError, "row 0"):
       batching.checked_sizes([(8, 9), (8, 9)], canvases, least=9)
-    got = batching.checked_sizes([(8, 9), (1, 1)], canvases)
-    np.testing.assert_array_equal(got, [(8, 9), (1, 1)])
+    for form in (list, lambda sizes: np.array(sizes, np.uint8)):
+      got = batching.checked_sizes(form([(8, 9), (1, 1)]), canvases)
+      np.testing.assert_array_equal(got, [(8, 9), (1, 1)])
 
 
 class OverPicturesTest(absltest.TestCase):

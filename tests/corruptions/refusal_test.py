@@ -149,3 +149,9 @@ class KnownTest(parameterized.TestCase):
     ):
       with self.assertRaisesRegex(errors.UserError, "uint8"):
         function()
+
+  def test_no_pictures(self):
+    with self.assertRaisesRegex(errors.UserError, "Empty image"):
+      corruptions.corrupt_batch(
+        _IMAGES[:0], "fog", 1, edition="any", keys=_KEYS[:0]
+      )

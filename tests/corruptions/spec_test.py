@@ -50,6 +50,7 @@ class SeverityTest(parameterized.TestCase):
     (0, "Severity 0 is the clean image"),
     (6, "must be 1-5, got 6"),
     (-1, "must be 1-5"),
+    (10**30, "must be 1-5"),
     (True, "must be an integer"),
     (2.0, "must be an integer"),
     ("3", "must be an integer"),

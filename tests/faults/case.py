@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 # A refusal that quotes one of these says what Python saw, not what is wrong.
-_PYTHON = re.compile(
+QUOTES_PYTHON = re.compile(
   r"\b(KeyError|TypeError|ValueError|IndexError|AttributeError|EOFError|"
   r"RecursionError|AssertionError|UnicodeDecodeError|BadZipFile|OverflowError|"
   r"ZeroDivisionError)\b|'NoneType'"
@@ -151,7 +151,7 @@ def _refusal(case: Case, text: str) -> tuple[Class, str]:
   for words in case.names:
     if not any(word.lower() in lower for word in words.split("|")):
       return Class.UNNAMED, f"lacks {words!r}: {text}"
-  quoted = _PYTHON.search(text)
+  quoted = QUOTES_PYTHON.search(text)
   if quoted:
     return Class.UNNAMED, f"quotes {quoted[0]}: {text}"
   return Class.REFUSED, text

@@ -166,6 +166,8 @@ class VideoTest(parameterized.TestCase):
     ({"severity": 6}, "must be 1-5"),
     ({"edition": "papr"}, "Did you mean 'paper'"),
     ({"video": np.zeros((2, 4, 4), np.uint8)}, "uint8"),
+    ({"video": np.zeros((4, 4, 3), np.uint8)}, "uint8"),
+    ({"video": np.zeros((2, 4, 4, 4), np.uint8)}, "uint8"),
     ({"video": np.zeros((2, 4, 4, 3))}, "uint8"),
     ({"video": np.zeros((0, 4, 4, 3), np.uint8)}, "at least one frame"),
   )
@@ -179,6 +181,10 @@ class VideoTest(parameterized.TestCase):
         key=_key(),
         **arguments,
       )
+
+  def test_one_frame(self):
+    got = corruptions.perturb_video(_small(1), "jumbling", 3, key=_key())
+    np.testing.assert_array_equal(got, _small(1))
 
   def test_what_needs_the_whole_clip(self):
     for name in ("mpeg1", "freezing"):

@@ -13,6 +13,7 @@ from robust_tfds.eval.metrics import (
   pm_k,
   stability,
 )
+from tests.faults.case import QUOTES_PYTHON
 
 _NAN, _INF = float("nan"), float("inf")
 _NO_NUMBERS = (_NAN, _INF, None, "0.5", True, 1j, [0.5], {}, np.zeros(2))
@@ -75,6 +76,7 @@ def _of(function, arguments, *cases):
 
 _FOG = {"errors": {"fog": [0.5] * 5}, "clean_error": 0.1}
 _FRAMES = {"correct": [1, 1], "group_id": ["a", "a"], "frame": [0, 1]}
+_RANKED = np.tile(np.arange(6), (2, 4, 1))
 _JPEG = {"accuracy": {("jpeg", 1): 0.5}, "clean_accuracy": 0.8}
 _REFUSED = (
   *_of(
@@ -93,6 +95,7 @@ _REFUSED = (
       {"errors": {"fog": np.zeros((5, 2))}},
       "fog, severity 1 must be a fraction",
     ),
+    ({"errors": {"fog": [_INF] * 5}}, "fraction in"),
     ({"errors": {"fog": [0.5] * 4 + ["a"]}}, "fog, severity 5 must be"),
     ({"errors": {"fog": [True] * 5}}, "fog, severity 1 must be"),
     ({"errors": {3: [0.5] * 5}}, "Unknown corruption 3"),
@@ -120,6 +123,8 @@ _REFUSED = (
       ({"top1": [[0, -1, 2]]}, "numbered from 0, got -1"),
       ({"top1": [[0.0, _NAN]]}, "integer array"),
       ({"top1": [1, 2, 3]}, "integer array"),
+      ({"top1": [[[1, 2, 3]]]}, "integer array"),
+      ({"top1": [[1j, 2]]}, "integer array"),
       ({"top1": "abc"}, "integer array"),
       ({"top1": None}, "integer array"),
       ({"top1": 3}, "integer array"),
@@ -143,6 +148,21 @@ _REFUSED = (
       for noise in (None, "no", 1, np.array([True, False]))
     ),
     ({"difficulty": 2}, "more than 2 frames"),
+  ),
+  *(
+    case
+    for function, name in (
+      (stability.top5_distance, "ranked"),
+      (stability.zipf_distance, "ranked_all"),
+    )
+    for case in _of(
+      function,
+      {},
+      ({name: _RANKED[0]}, "integer array"),
+      ({name: _RANKED + 0.5}, "integer array"),
+      ({name: _RANKED[:, :1]}, "frames"),
+      ({name: _RANKED[:0]}, "no sequences"),
+    )
   ),
   *_of(
     stability.rank,
@@ -178,6 +198,7 @@ _REFUSED = (
     _FRAMES,
     ({"correct": [_NAN, 1]}, r"No prediction for set 'a', offset \+0"),
     ({"correct": [1, 2]}, r"0 or 1, got 2 for set 'a', offset \+1"),
+    ({"correct": [0.5, 1]}, r"0 or 1, got 0.5 for set 'a', offset \+0"),
     ({"correct": [1]}, r"must be \[..., 2\] like group_id and frame"),
     ({"correct": [[1, 1], [0, 1]]}, "takes many models"),
     ({"correct": [[1], [1, 2]]}, "unequal length"),
@@ -196,7 +217,7 @@ _REFUSED = (
     ({"frame": [1, 2]}, "no anchor .* the first 'a'"),
     *(
       ({"k": k}, "k must be a whole number")
-      for k in (_NAN, 1e300, -1, 1.5, True)
+      for k in (_NAN, 1e300, -1, 1.5, True, "10", None)
     ),
     ({"level": "0.95"}, "level must be"),
     ({"level": 95}, "level must lie"),
@@ -211,6 +232,7 @@ _REFUSED = (
       )
     ),
     ({"successes": -1}, "must not be negative"),
+    ({"successes": 0, "n": -3}, "must not be negative"),
     ({"successes": 6}, "More successes than trials: 6"),
     ({"successes": [[1], [1, 2]]}, "unequal length"),
     ({"successes": [1, 2], "n": [5, 6, 7]}, "do not go together"),
@@ -225,7 +247,7 @@ _REFUSED = (
     ({"accuracy": {("jpg", 1): 0.5}}, "Did you mean 'jpeg'"),
     *(
       ({"accuracy": {("jpeg", level): 0.5}}, f"must be 1-5, got {level}")
-      for level in (0, 1.0, True)
+      for level in (0, 6, 1.0, True)
     ),
     ({"accuracy": {("jpeg", 1): None}}, "jpeg, severity 1 must be a fraction"),
     ({"accuracy": {("jpeg", 1): _NAN}}, "jpeg, severity 1 must be a fraction"),
@@ -257,8 +279,9 @@ _REFUSED = (
 class MetricsTest(parameterized.TestCase):
   @parameterized.parameters(*_REFUSED)
   def test_refused(self, function, given, message):
-    with self.assertRaisesRegex(errors.UserError, message):
+    with self.assertRaisesRegex(errors.UserError, message) as caught:
       function(**given)
+    self.assertNotRegex(str(caught.exception), QUOTES_PYTHON)
 
   def test_a_class_that_is_ranked_twice(self):
     ranked = np.tile(np.arange(6), (2, 3, 1))

@@ -58,6 +58,10 @@ class CorruptionErrorTest(absltest.TestCase):
     self.assertTrue(math.isnan(got["relative_mce"]))
     self.assertLen(got["missing"], 14)
 
+  def test_a_baseline_without_errors_gives_no_mce(self):
+    baseline = {"errors": {**_FLAT, "fog": [0.0] * 5}, "clean_error": 0.3}
+    self.assertTrue(math.isnan(ce.summarize(_FLAT, 0.4, baseline)["mce"]))
+
   def test_lists_and_arrays_of_any_library(self):
     for kind in (tuple, np.array, jnp.array):
       got = ce.summarize({"fog": kind([0.5, 0.25, 0.5, 0.25, 0.5])}, 0.0)

@@ -98,6 +98,12 @@ class BadInputTest(absltest.TestCase):
       stability.flip_probability(top1, True, 3),
     )
 
+  def test_any_whole_numbers(self):
+    for kind in (np.int8, np.uint8, np.int64):
+      top1 = np.array([[1, 1, 2, 2, 2], [3, 3, 3, 3, 3]], kind)
+      self.assertEqual(stability.flip_probability(top1), 1 / 8)
+      self.assertEqual(stability.flip_probability(top1, True), 3 / 8)
+
   def test_few_classes(self):
     with self.assertRaisesRegex(ValueError, "at least 5 classes"):
       stability.top5_distance([[[0, 1, 2], [0, 2, 1]]])

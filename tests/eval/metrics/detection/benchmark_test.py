@@ -48,6 +48,7 @@ class SummarizeTest(parameterized.TestCase):
     for value, message in (
       ([0.1] * 4, "got 4"),
       ([0.1, 0.2, None, 0.1, 0.1], "fog, severity 3"),
+      ([0.1, 0.2, np.nan, 0.1, 0.1], "fog, severity 3"),
       ([0.1, 0.2, -1, 0.1, 0.1], "fog, severity 3"),
       ([10, 20, 30, 40, 50], "percent"),
       (["0.1"] * 5, "fog, severity 1: the cell holds '0.1'"),
@@ -64,7 +65,7 @@ class SummarizeTest(parameterized.TestCase):
       (({**cells, "fogg": [0.1] * 5}, 0.5), "Did you mean 'fog'"),
       *(
         ((cells, clean), "clean: the cell holds")
-        for clean in (None, "0.5", np.zeros(5), 50)
+        for clean in (None, "0.5", np.zeros(5), 50, np.nan)
       ),
       (([], 0.5), "cells: a dict .* got list"),
       ((cells, 0.5, None), "Unknown scope None"),

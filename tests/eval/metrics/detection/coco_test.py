@@ -165,6 +165,7 @@ class InputTest(parameterized.TestCase):
     ("annotations", "iscrowd", "yes", "Annotation 0: iscrowd is 0 or 1"),
     ("annotations", "area", float("nan"), "Annotation 0 has the area nan"),
     ("annotations", "area", -1, "Annotation 0 has the area"),
+    ("annotations", "id", 1.5, "id is a whole number"),
     ("annotations", "image_id", 1.5, "image_id is a whole number"),
     ("annotations", "category_id", True, "category_id is a whole number"),
     ("images", "width", "40", "Image 0: height and width"),
@@ -175,6 +176,7 @@ class InputTest(parameterized.TestCase):
     ("dt", "score", True, "Detection 0 has the score True"),
     ("dt", "score", "0.5", "Detection 0 has the score '0.5'"),
     ("dt", "bbox", [1, 2, 3], "expected, got"),
+    ("dt", "bbox", [1, 1, -2, 3], "sides >= 0"),
     ("dt", "bbox", None, "expected, got None"),
     ("dt", "bbox", [0, 0, 1e30, 1], "Detection 0: bbox"),
   )
@@ -265,7 +267,7 @@ class InputTest(parameterized.TestCase):
     for truth, detections, message in (
       *((t, dt, "ground truth has no") for t in (None, "gt.json", [])),
       ({**gt, "images": None}, dt, "images: a list"),
-      ({"images": []}, dt, "it is no COCO dict"),
+      *((t, dt, "it is no COCO dict") for t in ({}, {"images": []})),
       *((gt, d, "Detection") for d in (None, "dt.json", {}, [[1]], 5)),
       (gt, np.zeros((3, 6)), r"\[N, 7\]"),
       (gt, unknown, "known to the ground truth"),

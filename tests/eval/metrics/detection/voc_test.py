@@ -83,6 +83,7 @@ class RulesTest(parameterized.TestCase):
     ({"label": ["dog"]}, "label .'dog'."),
     ({"score": "0.5"}, "score '0.5'"),
     ({"score": True}, "score True"),
+    ({"score": None}, "score None"),
     ({"image": None}, "Detection 0: image is a name or a number"),
   )
   def test_refusals(self, change, message):
