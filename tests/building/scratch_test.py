@@ -1,7 +1,6 @@
 """Pixels that are kept on disk, and folders that killed builds left."""
 
 import os
-import pathlib
 import shutil
 from unittest import mock
 
@@ -10,6 +9,7 @@ from absl.testing import absltest
 
 from robust_tfds import errors
 from robust_tfds.building import scratch
+from tests import in_folder
 
 
 class PixelsTest(absltest.TestCase):
@@ -31,30 +31,26 @@ class PixelsTest(absltest.TestCase):
       scratch.keep(self.create_tempdir().full_path, frames)
 
 
-class ScratchTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.parent = pathlib.Path(self.create_tempdir().full_path)
-
+class ScratchTest(in_folder.TestCase):
   def test_it_is_gone_at_the_end(self):
-    place = scratch.Scratch(self.parent)
+    place = scratch.Scratch(self.root)
     scratch.keep_picture(place.folder, np.zeros((2, 2, 3), np.uint8))
     self.assertEqual(place.used(), 12)
     place.remove()
     place.remove()
-    self.assertEmpty(os.listdir(self.parent))
+    self.assertEmpty(os.listdir(self.root))
 
   def test_what_a_killed_build_left(self):
-    place = scratch.Scratch(self.parent)
-    left = self.parent / f"{place.folder.name}_"  # nobody holds its lock
+    place = scratch.Scratch(self.root)
+    left = self.root / f"{place.folder.name}_"  # nobody holds its lock
     left.mkdir()
-    scratch.discard_leftovers(self.parent)
-    self.assertEqual(list(self.parent.iterdir()), [place.folder])
+    scratch.discard_leftovers(self.root)
+    self.assertEqual(list(self.root.iterdir()), [place.folder])
     place.remove()
 
   def test_no_room(self):
-    place = scratch.Scratch(self.parent)
-    usage = shutil.disk_usage(self.parent)._replace(free=1 << 30)
+    place = scratch.Scratch(self.root)
+    usage = shutil.disk_usage(self.root)._replace(free=1 << 30)
     with mock.patch.object(shutil, "disk_usage", return_value=usage):
       place.check_room(1 << 20)
       with self.assertRaisesRegex(

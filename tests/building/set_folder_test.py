@@ -12,6 +12,7 @@ from absl.testing import parameterized
 
 from robust_tfds import datasets, errors
 from robust_tfds.building import set_folder, writer
+from tests import in_folder
 from tests.building.sources import small_sets
 
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -32,13 +33,9 @@ def _files(folder: pathlib.Path) -> dict[str, bytes]:
   }
 
 
-class BuildingTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.data = pathlib.Path(self.create_tempdir().full_path)
-
+class BuildingTest(in_folder.TestCase):
   def _prepare(self, **options):
-    options = {"data_dir": self.data, "limit": 3, **options}
+    options = {"data_dir": self.root, "limit": 3, **options}
     return datasets.prepare("digits_c", "clean", **options)
 
   @parameterized.parameters(
@@ -54,7 +51,7 @@ class BuildingTest(parameterized.TestCase):
   def test_options_that_are_refused(self, options, message):
     with self.assertRaisesRegex(errors.UserError, message):
       self._prepare(**options)
-    self.assertEqual(_files(self.data), {})
+    self.assertEqual(_files(self.root), {})
 
   def test_a_limit_beyond_the_set(self):
     builder = self._prepare(limit=1000)
@@ -64,16 +61,16 @@ class BuildingTest(parameterized.TestCase):
   def test_a_set_that_is_there(self):
     first = self._prepare()
     self.assertFalse(first.found_on_disk)
-    before = _files(self.data)
+    before = _files(self.root)
     self.assertTrue(self._prepare().found_on_disk)
-    self.assertEqual(_files(self.data), before)
+    self.assertEqual(_files(self.root), before)
     with self.assertRaisesRegex(
       errors.UserError, f"{first.data_dir}: the set is there as tfrecord"
     ):
       self._prepare(file_format="array_record")
 
   def test_a_set_that_another_builds_after_the_builder_looked(self):
-    folder = self.data / "first_3"
+    folder = self.root / "first_3"
     late = [
       datasets.builder("digits_c", "clean", data_dir=folder) for _ in range(2)
     ]
@@ -113,11 +110,11 @@ class BuildingTest(parameterized.TestCase):
         errors.UserError, "clean/1.0.0: the set cannot be written"
       ):
         self._prepare()
-    self.assertFalse(any("clean" in name for name in _files(self.data)))
+    self.assertFalse(any("clean" in name for name in _files(self.root)))
     self.assertFalse(self._prepare().found_on_disk)
 
   def test_what_killed_builds_left(self):
-    parent = self.data / "first_3/digits_c/clean"
+    parent = self.root / "first_3/digits_c/clean"
     left = parent / "incomplete.ABC123_1.0.0"
     left.mkdir(parents=True)
     (left / "half").write_bytes(b"x")
@@ -130,7 +127,7 @@ class BuildingTest(parameterized.TestCase):
     builder = datasets.prepare(
       "tiny_imagenet_c",
       "clean",
-      data_dir=self.data,
+      data_dir=self.root,
       manual_dir=small_sets.tiny_imagenet(root),
     )
     self.assertEqual(builder.counted(2), "2 of 10,000 published")
@@ -153,13 +150,13 @@ class BuildingTest(parameterized.TestCase):
     file.mkdir()
     with self.assertRaisesRegex(OSError, "val_1.JPEG"):
       self._tiny(root, workers)
-    self.assertEqual(list(self.data.glob("tiny*/clean/*")), [])
+    self.assertEqual(list(self.root.glob("tiny*/clean/*")), [])
 
   def _tiny(self, root, workers):
     datasets.prepare(
       "tiny_imagenet_c",
       "clean",
-      data_dir=self.data,
+      data_dir=self.root,
       manual_dir=root,
       workers=workers,
     )
@@ -182,7 +179,7 @@ class BuildingTest(parameterized.TestCase):
     for file_format in ("tfrecord", "array_record"):
       done = subprocess.run(
         ["bash", "-c", 'ulimit -f 100; exec "$@"', "bash"]
-        + _command(self.data, f"--file_format={file_format}"),
+        + _command(self.root, f"--file_format={file_format}"),
         cwd=_ROOT,
         capture_output=True,
         text=True,
@@ -191,18 +188,18 @@ class BuildingTest(parameterized.TestCase):
       self.assertEqual(done.returncode, 1)
       self.assertIn("1.0.0: the set cannot be written", done.stderr)
       self.assertNotIn("Traceback", done.stderr)
-      self.assertEqual(list(self.data.glob("digits_c/clean/*")), [])
+      self.assertEqual(list(self.root.glob("digits_c/clean/*")), [])
 
   @pytest.mark.slow
   def test_two_builds_at_once(self):
     runs = [
-      subprocess.Popen(_command(self.data), cwd=_ROOT, stdout=subprocess.PIPE)
+      subprocess.Popen(_command(self.root), cwd=_ROOT, stdout=subprocess.PIPE)
       for _ in range(2)
     ]
     texts = [run.communicate()[0].decode() for run in runs]
     self.assertEqual([run.returncode for run in runs], [0, 0])
     self.assertEqual(sum("not built again" in text for text in texts), 1)
-    self.assertEqual(list(self.data.glob("digits_c/.*lock")), [])
+    self.assertEqual(list(self.root.glob("digits_c/.*lock")), [])
 
 
 def _cut(path: pathlib.Path) -> None:

@@ -1,7 +1,6 @@
 """Parts of sources: what they say, and which files they read."""
 
 import dataclasses
-import pathlib
 import zipfile
 
 import numpy as np
@@ -9,6 +8,7 @@ from absl.testing import absltest
 
 from robust_tfds.building import source
 from robust_tfds.reading import archives
+from tests import in_folder
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,15 +40,14 @@ class PartTest(absltest.TestCase):
     self.assertEqual(list(pixels.facts())[0].shape, (2, 3, 3))
 
 
-class EndsTest(absltest.TestCase):
+class EndsTest(in_folder.TestCase):
   def test_ends(self):
-    folder = pathlib.Path(self.create_tempdir().full_path)
-    path = folder / "a"
+    path = self.root / "a"
     path.write_bytes(b"abcdef")
     self.assertEqual(source.File("a", str(path)).ends(2), b"abef")
-    self.assertEqual(source.File("a", str(folder / "b")).ends(2), b"")
-    with zipfile.ZipFile(folder / "a.zip", "w") as archive:
+    self.assertEqual(source.File("a", str(self.root / "b")).ends(2), b"")
+    with zipfile.ZipFile(self.root / "a.zip", "w") as archive:
       archive.write(path, "a")
-    (member,) = archives.members(folder / "a.zip")
+    (member,) = archives.members(self.root / "a.zip")
     packed = source.File("a", member.archive, member)
     self.assertEqual((packed.ends(2), packed.data()), (b"", b"abcdef"))

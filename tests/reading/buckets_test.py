@@ -2,7 +2,6 @@
 
 import gzip
 import io
-import pathlib
 
 import numpy as np
 from absl.testing import parameterized
@@ -16,7 +15,7 @@ from robust_tfds.reading import (
   pictures,
   videos,
 )
-from tests import fake_bucket, tiny_files
+from tests import fake_bucket, in_folder, tiny_files
 from tests.reading import archives_test
 
 _ARRAY = np.arange(300_000, dtype=np.int32).reshape(3, -1)
@@ -115,17 +114,16 @@ _BROKEN = [
 ]
 
 
-class BucketsTest(parameterized.TestCase):
+class BucketsTest(in_folder.TestCase):
   def setUp(self):
     super().setUp()
-    self.folder = pathlib.Path(self.create_tempdir().full_path)
     self.bucket = fake_bucket.create(self)
 
   @parameterized.parameters(*_DOORS)
   def test_a_bucket_gives_what_a_disk_gives(self, name, data, read):
-    (self.folder / name).write_bytes(data)
+    (self.root / name).write_bytes(data)
     (self.bucket / name).write_bytes(data)
-    expected = read(self.folder / name)
+    expected = read(self.root / name)
     self.assertTrue(expected)
     self.assertEqual(read(self.bucket / name), expected)
     self.assertEqual(read(f"{self.bucket}/{name}"), expected)

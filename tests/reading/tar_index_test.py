@@ -12,7 +12,7 @@ from absl.testing import parameterized
 
 from robust_tfds.reading import archives, tar_files, tar_index
 from robust_tfds.storage import paths
-from tests import fake_bucket
+from tests import fake_bucket, in_folder
 from tests.reading import archives_test
 
 _FILES = {
@@ -28,13 +28,12 @@ def _read(path, belongs=None):
   }
 
 
-class TarIndexTest(parameterized.TestCase):
+class TarIndexTest(in_folder.TestCase):
   def setUp(self):
     super().setUp()
-    self.folder = pathlib.Path(self.create_tempdir().full_path)
-    self.path = self.folder / "a.tar"
+    self.path = self.root / "a.tar"
     self.path.write_bytes(archives_test.tar_bytes(_FILES))
-    self.file = self.folder / ".a.tar.index.npz"
+    self.file = self.root / ".a.tar.index.npz"
     cache = self.create_tempdir().full_path
     for patch in (
       mock.patch.object(tar_index, "_WORTH", 10),
@@ -61,7 +60,7 @@ class TarIndexTest(parameterized.TestCase):
     )
     self.assertEqual(dict(archives.contents(self.path)).__len__(), 40)
     self.assertEqual(self.walks.call_count, 1)
-    self.assertCountEqual(os.listdir(self.folder), ["a.tar", self.file.name])
+    self.assertCountEqual(os.listdir(self.root), ["a.tar", self.file.name])
 
   def test_another_process_reads_the_file(self):
     _read(self.path)
@@ -151,7 +150,7 @@ class TarIndexTest(parameterized.TestCase):
     self.path.write_bytes(archives_test.tar_bytes({"a": b"1"}))
     _read(self.path)
     _read(self.path)
-    self.assertEqual(os.listdir(self.folder), ["a.tar"])
+    self.assertEqual(os.listdir(self.root), ["a.tar"])
     self.assertEqual(self.walks.call_count, 1)
 
   def test_in_a_bucket(self):

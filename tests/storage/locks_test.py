@@ -6,9 +6,8 @@ import subprocess
 import sys
 import threading
 
-from absl.testing import absltest
-
 from robust_tfds.storage import locks
+from tests import in_folder
 from tools import import_graph
 
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -37,13 +36,9 @@ def _other(call: str, *arguments: str) -> subprocess.Popen:
   )
 
 
-class LocksTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.folder = pathlib.Path(self.create_tempdir().full_path)
-
+class LocksTest(in_folder.TestCase):
   def test_one_at_a_time_and_a_killed_one_lets_go(self):
-    place = self.folder / "lock"
+    place = self.root / "lock"
     call = "alone(pathlib.Path(sys.argv[1]), 'x is being made')"
     with _other(call, str(place)) as other:
       other.stdout.readline()
@@ -54,23 +49,23 @@ class LocksTest(absltest.TestCase):
           self.assertIsNotNone(other.wait())  # it was waited for
           self.assertTrue(place.exists())
     self.assertIn(f"x is being made by process {other.pid} on", logs.output[0])
-    self.assertEqual(list(self.folder.iterdir()), [])
+    self.assertEqual(list(self.root.iterdir()), [])
 
   def test_a_folder_of_its_own_lives_as_long_as_its_process(self):
     call = "own_folder(pathlib.Path(sys.argv[1]), 'left_')"
-    with _other(call, str(self.folder)) as other:
+    with _other(call, str(self.root)) as other:
       theirs = pathlib.Path(other.stdout.readline().strip())
-      (self.folder / "mine").mkdir()
-      with locks.own_folder(self.folder, "left_") as ours:
-        locks.remove_leftovers(self.folder, "left_")
+      (self.root / "mine").mkdir()
+      with locks.own_folder(self.root, "left_") as ours:
+        locks.remove_leftovers(self.root, "left_")
         self.assertTrue(theirs.is_dir())  # it lives
         other.send_signal(signal.SIGKILL)
         other.communicate()
-        locks.remove_leftovers(self.folder, "left_")
+        locks.remove_leftovers(self.root, "left_")
         self.assertFalse(theirs.is_dir())
         self.assertTrue(ours.is_dir())
-    locks.remove_leftovers(self.folder / "none", "left_")
-    self.assertEqual([p.name for p in self.folder.iterdir()], ["mine"])
+    locks.remove_leftovers(self.root / "none", "left_")
+    self.assertEqual([p.name for p in self.root.iterdir()], ["mine"])
 
   def test_no_module_needs_what_windows_has_not(self):
     code = [sys.executable, "-c", _WITHOUT_FCNTL]

@@ -3,11 +3,9 @@
 import pathlib
 from unittest import mock
 
-from absl.testing import absltest
-
 from robust_tfds.building.sources import frost
 from robust_tfds.corruptions import frost_pictures
-from tests import frost_folder
+from tests import frost_folder, in_folder
 
 
 class _NoManualDir:
@@ -21,7 +19,7 @@ class _NoManualDir:
     raise AssertionError("no manual dir")
 
 
-class FrostTest(absltest.TestCase):
+class FrostTest(in_folder.TestCase):
   def _available(self, available: bool):
     patch = mock.patch.object(
       frost_pictures, "available", return_value=available
@@ -29,11 +27,10 @@ class FrostTest(absltest.TestCase):
     return patch
 
   def test_the_manual_dir_first(self):
-    root = pathlib.Path(self.create_tempdir().full_path)
-    (root / "frost").mkdir()
-    manager = mock.Mock(manual_dir=root)
+    (self.root / "frost").mkdir()
+    manager = mock.Mock(manual_dir=self.root)
     with self._available(True):
-      self.assertEqual(frost.find(manager), str(root / "frost"))
+      self.assertEqual(frost.find(manager), str(self.root / "frost"))
     manager.download.assert_not_called()
 
   def test_then_what_is_there_already(self):

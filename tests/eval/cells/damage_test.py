@@ -2,19 +2,17 @@
 
 import pathlib
 
-from absl.testing import absltest
-
 from robust_tfds.eval.cells import damage
+from tests import in_folder
 
 
-class DamageTest(absltest.TestCase):
+class DamageTest(in_folder.TestCase):
   def test_nothing_is_overwritten(self):
-    root = pathlib.Path(self.create_tempdir().full_path)
     for number in ("1", "2", "3"):
-      (root / "cells").mkdir()
-      (root / "cells" / "x").write_text(number)
-      damage.move_aside(root, root / "cells")
-    kept = sorted((root / "damaged").glob("*/x"))
+      (self.root / "cells").mkdir()
+      (self.root / "cells" / "x").write_text(number)
+      damage.move_aside(self.root, self.root / "cells")
+    kept = sorted((self.root / "damaged").glob("*/x"))
     self.assertEqual([p.read_text() for p in kept], ["1", "2", "3"])
 
   def test_says_what_to_do(self):

@@ -11,7 +11,7 @@ from etils import epath
 
 from robust_tfds import errors
 from robust_tfds.eval.cells import disk, process
-from tests import fake_bucket
+from tests import fake_bucket, in_folder
 
 
 def _write_at_once(path: pathlib.Path, text: str) -> None:
@@ -23,14 +23,13 @@ def _write_bit_by_bit(path: pathlib.Path, text: str) -> None:
     file.write(text.encode())
 
 
-class DiskTest(parameterized.TestCase):
+class DiskTest(in_folder.TestCase):
   def setUp(self):
     super().setUp()
-    self.folder = pathlib.Path(self.create_tempdir().full_path)
-    self.path = self.folder / "a.json"
+    self.path = self.root / "a.json"
 
   def _names(self) -> list[str]:
-    return [p.name for p in self.folder.iterdir()]
+    return [p.name for p in self.root.iterdir()]
 
   def test_replaces(self):
     disk.write_text(self.path, "1")
@@ -57,7 +56,7 @@ class DiskTest(parameterized.TestCase):
     with self.assertRaisesRegex(
       disk.DiskError, f"^{self.path}.x: could not be written: .*free some space"
     ):
-      with disk.writing(self.folder):
+      with disk.writing(self.root):
         raise OSError(errno.ENOSPC, "No space left", f"{self.path}.x")
 
   def test_a_whole_file_is_there_when_its_context_ends(self):
@@ -106,10 +105,10 @@ class DiskTest(parameterized.TestCase):
     far = dataclasses.replace(this, system="elsewhere")
     old = dataclasses.replace(far, nonce="old")
     for writer in (this, dead, far, old):
-      (self.folder / f".a.json.{writer.name}.tmp").touch()
+      (self.root / f".a.json.{writer.name}.tmp").touch()
     for name in ("users.tmp", ".users.tmp"):
-      (self.folder / name).touch()
-    os.utime(self.folder / f".a.json.{old.name}.tmp", (1, 1))
-    disk.remove_temporary(self.folder)
+      (self.root / name).touch()
+    os.utime(self.root / f".a.json.{old.name}.tmp", (1, 1))
+    disk.remove_temporary(self.root)
     stay = [f".a.json.{writer.name}.tmp" for writer in (this, far)]
     self.assertCountEqual(self._names(), ["users.tmp", ".users.tmp", *stay])

@@ -3,7 +3,6 @@
 import dataclasses
 import hashlib
 import json
-import pathlib
 
 import numpy as np
 from absl.testing import parameterized
@@ -12,29 +11,29 @@ from robust_tfds import conditions, errors
 from robust_tfds.eval.cells import note as note_lib
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.cell_facts import ModelFacts
+from tests import in_folder
 
 _CELL = Cell("m", "d", conditions.Condition("fog", 3), 7, "f")
 
 
-class NoteTest(parameterized.TestCase):
+class NoteTest(in_folder.TestCase):
   def setUp(self):
     super().setUp()
-    self.folder = pathlib.Path(self.create_tempdir().full_path)
-    (self.folder / "x.npz").write_bytes(b"columns")
+    (self.root / "x.npz").write_bytes(b"columns")
     split = note_lib.split_of("test", np.array(["a", "a", "b"]))
     self.file = note_lib.File.of(b"columns")
     self.note = note_lib.make(
       _CELL.note(), split, {"x.npz": self.file}, note_lib.File.of(b"ids")
     )
-    self.path = self.folder / note_lib.FILE
+    self.path = self.root / note_lib.FILE
     self.path.write_text(self.note.dumps())
 
   def _refuses(self, message: str) -> None:
     with self.assertRaisesRegex(errors.UserError, f"^{self.path}: {message}"):
-      note_lib.read(self.folder)
+      note_lib.read(self.root)
 
   def test_says_whose_and_of_what(self):
-    note = note_lib.read(self.folder)
+    note = note_lib.read(self.root)
     self.assertEqual(note, self.note)
     self.assertEqual(Cell.of_note(note), _CELL)
     self.assertEqual((note.split.rows, note.split.examples), (3, 2))
@@ -54,14 +53,14 @@ class NoteTest(parameterized.TestCase):
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     content["checksum"] = hashlib.sha256(text.encode()).hexdigest()
     self.path.write_text(json.dumps(content))
-    self.assertEqual(note_lib.read(self.folder).model, "m")
+    self.assertEqual(note_lib.read(self.root).model, "m")
 
   def test_an_unknown_value_within_a_fact_stays(self):
     by = ModelFacts(weights="w", preprocessing={"crop": None})
     cell = dataclasses.replace(_CELL, model_facts=by)
     note = note_lib.make(cell.note(), self.note.split, {}, self.file)
     self.path.write_text(note.dumps())
-    read = note_lib.read(self.folder)
+    read = note_lib.read(self.root)
     self.assertEqual(read.model_facts, by)
     self.assertEqual(read.model_facts.hash, by.hash)
 
@@ -101,7 +100,7 @@ class NoteTest(parameterized.TestCase):
 
   @parameterized.parameters(b"", b"column", b"Columns", None)
   def test_changed_files(self, data):
-    path = self.folder / "x.npz"
+    path = self.root / "x.npz"
     path.unlink()
     if data is not None:
       path.write_bytes(data)

@@ -1,15 +1,14 @@
 """Random flips and crops of training pictures."""
 
-import pathlib
-
 import jax
 import jax.numpy as jnp
 import ml_collections
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import models
 from robust_tfds.eval.run import augment, train
+from tests import in_folder
 
 _KEY = jax.random.key(0)
 
@@ -77,9 +76,8 @@ class BatchTest(parameterized.TestCase):
       augment.batch(_KEY, examples, flip=True)
 
 
-class RecipeTest(absltest.TestCase):
+class RecipeTest(in_folder.TestCase):
   def test_a_recipe_turns_it_on(self):
-    folder = pathlib.Path(self.create_tempdir().full_path)
     weights = {}
     for name, options in (
       ("plain", {}),
@@ -100,8 +98,8 @@ class RecipeTest(absltest.TestCase):
       weights[name] = train.load_or_train(
         models.get("digits_linear"),
         recipe,
-        folder / name,
-        data_dir=str(folder / "data"),
+        self.root / name,
+        data_dir=str(self.root / "data"),
       )
     jax.tree.map(
       np.testing.assert_array_equal, weights["plain"], weights["off"]

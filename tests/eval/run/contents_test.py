@@ -3,14 +3,12 @@
 import contextlib
 import io
 import os
-import pathlib
 import types
 from unittest import mock
 
-from absl.testing import absltest
-
 from robust_tfds.eval.run import contents
 from robust_tfds.storage import paths as paths_lib
+from tests import in_folder
 
 
 def _source(*paths):
@@ -20,12 +18,11 @@ def _source(*paths):
   return types.SimpleNamespace(builder=builder, split="test")
 
 
-class ContentsTest(absltest.TestCase):
+class ContentsTest(in_folder.TestCase):
   def setUp(self):
     super().setUp()
-    self.folder = pathlib.Path(self.create_tempdir().full_path)
-    self.note = self.folder / "contents.json"
-    self.files = [self.folder / name for name in ("a", "b")]
+    self.note = self.root / "contents.json"
+    self.files = [self.root / name for name in ("a", "b")]
     for i, path in enumerate(self.files):
       path.write_bytes(bytes([i]) * 9)
 

@@ -1,9 +1,6 @@
 """What `--plan` prints: every cell, and the sum of what was measured."""
 
-import pathlib
 from unittest import mock
-
-from absl.testing import absltest
 
 from robust_tfds import datasets
 from robust_tfds.eval.cells.workdir import Workdir
@@ -11,6 +8,7 @@ from robust_tfds.eval.run import costs as costs_lib
 from robust_tfds.eval.run import estimate
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.shards import WHOLE, Shard
+from tests import in_folder
 from tests.eval import tiny_config
 
 _BASE_BYTES = 1 << 30
@@ -39,7 +37,7 @@ def _measure(plan, workdir, chosen, examples=64, prepared=True):
   )
 
 
-class EstimateTest(absltest.TestCase):
+class EstimateTest(in_folder.TestCase):
   def _lines(self, plan, shard=WHOLE, workdir=None, **measured) -> list[str]:
     def measure(*args):
       return _measure(*args, **measured)
@@ -101,8 +99,7 @@ class EstimateTest(absltest.TestCase):
     self.assertIn("2.0 MiB of decoded pixels", lines[9])
 
   def test_number_of_examples_is_that_of_the_set_where_it_lies(self):
-    folder = pathlib.Path(self.create_tempdir().full_path)
-    workdir = Workdir(folder / "run")
+    workdir = Workdir(self.root / "run")
     config = tiny_config.get_config()
     with config.unlocked():
       config.data.update(limit=0, corruptions="none")

@@ -1,15 +1,13 @@
 """RMSE of corruptions and the figure beside a detector's losses."""
 
-import pathlib
-
 import numpy as np
-from absl.testing import absltest
 
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.run import rmse
+from tests import in_folder
 
 
-class RmseTest(absltest.TestCase):
+class RmseTest(in_folder.TestCase):
   def test_measured_on_real_corruptions(self):
     found = rmse.measure(
       "digits_detection_c",
@@ -29,6 +27,5 @@ class RmseTest(absltest.TestCase):
       table.Row("m", "coco_c", "", "", None, "p", 0.4),
       table.Row("m", "coco_c", "", "fog", None, "mean_ap", 0.2),
     ]
-    folder = pathlib.Path(self.create_tempdir().full_path)
-    path = rmse.figure({("fog", 1): 30.0, ("fog", 2): 40.0}, rows, folder)
+    path = rmse.figure({("fog", 1): 30.0, ("fog", 2): 40.0}, rows, self.root)
     self.assertGreater(path.stat().st_size, 1000)

@@ -17,16 +17,13 @@ from robust_tfds.eval.cells import table
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run import runner, subsets
+from tests import in_folder
 from tests.eval import read_counts, tiny_runs
 
 
-class ReadTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.folder = pathlib.Path(self.create_tempdir().full_path)
-
+class ReadTest(in_folder.TestCase):
   def _file(self, data: bytes, name: str = "pets.txt") -> pathlib.Path:
-    path = self.folder / name
+    path = self.root / name
     path.write_bytes(data)
     return path
 
@@ -72,21 +69,20 @@ class ReadTest(parameterized.TestCase):
     with self.assertRaisesRegex(
       errors.UserError, "config.data.subset: .*: not a file, expected one"
     ):
-      subsets.read(self.folder)
+      subsets.read(self.root)
 
 
-class RobustBenchTest(parameterized.TestCase):
+class RobustBenchTest(in_folder.TestCase):
   """A package that fails where it is imported: it is only looked for."""
 
   def setUp(self):
     super().setUp()
-    self.folder = pathlib.Path(self.create_tempdir().full_path)
     self.enterContext(
-      mock.patch.object(sys, "path", [str(self.folder), *sys.path])
+      mock.patch.object(sys, "path", [str(self.root), *sys.path])
     )
 
   def _package(self, ids: bytes | None) -> None:
-    package = self.folder / "robustbench"
+    package = self.root / "robustbench"
     (package / "helper_files").mkdir(parents=True)
     (package / "__init__.py").write_text("raise ImportError('imported')")
     if ids is not None:

@@ -1,6 +1,5 @@
 """Video: conditions, views averaged, gamma in the table."""
 
-import pathlib
 import types
 
 import jax
@@ -15,6 +14,7 @@ from robust_tfds.eval.cells import table
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.report import reports
 from robust_tfds.eval.tasks import base, video
+from tests import in_folder
 from tests.eval import tiny_runs
 
 
@@ -70,7 +70,7 @@ class ReduceTest(absltest.TestCase):
     )
 
 
-class TableTest(parameterized.TestCase):
+class TableTest(in_folder.TestCase):
   def _columns(self, right, groups=None):
     ids = np.array([f"{i:03d}" for i in range(len(right))])
     label = np.arange(len(right)) % 7
@@ -107,7 +107,6 @@ class TableTest(parameterized.TestCase):
     self.assertEqual(
       out, {"natural_accuracy": 0.5, "natural_category_accuracy": 0.5}
     )
-    folder = pathlib.Path(self.create_tempdir().full_path)
     context = reports.Context(
       facts=video.Video.facts,
       family=video.Video.family,
@@ -115,12 +114,12 @@ class TableTest(parameterized.TestCase):
       rows=scored,
       corruptions=(),
     )
-    written = {p.name for p in reports.write_all(context, folder)}
+    written = {p.name for p in reports.write_all(context, self.root)}
     self.assertContainsSubset({"action_shifts.md", "report.html"}, written)
     (mean,) = table.select(scored, metric="natural_category_accuracy")
     self.assertLess(mean.lo, mean.hi)
     self.assertEqual(mean.n, 6)
-    text = (folder / "action_shifts.md").read_text()
+    text = (self.root / "action_shifts.md").read_text()
     self.assertIn("| Age | 3 | 66.7 (", text)
 
   def test_every_number_over_cells_has_its_interval(self):

@@ -1,19 +1,16 @@
 """The files that a user's own model consists of."""
 
-import pathlib
 import sys
 
-from absl.testing import absltest
-
 from robust_tfds.models.own import source as own_source
+from tests import in_folder
 
 
-class OwnSourceTest(absltest.TestCase):
+class OwnSourceTest(in_folder.TestCase):
   def setUp(self):
     super().setUp()
-    self.folder = pathlib.Path(self.create_tempdir().full_path)
-    sys.path.insert(0, str(self.folder))
-    self.addCleanup(sys.path.remove, str(self.folder))
+    sys.path.insert(0, str(self.root))
+    self.addCleanup(sys.path.remove, str(self.root))
     self._write("source_model.py", "import json, jax\nimport source_net.parts")
     self._write("source_net/__init__.py", "")
     self._write(
@@ -26,7 +23,7 @@ class OwnSourceTest(absltest.TestCase):
     self._write("source_net/other.py", "")
 
   def _write(self, name, text):
-    path = self.folder / name
+    path = self.root / name
     path.parent.mkdir(exist_ok=True)
     path.write_text(text)
 

@@ -1,7 +1,5 @@
 """Cells against the manifest and each other; the campaign is in checker_test."""
 
-import pathlib
-
 import numpy as np
 from absl.testing import parameterized
 
@@ -9,11 +7,12 @@ from robust_tfds import errors
 from robust_tfds.eval.cells.submissions import contents
 from robust_tfds.eval.cells.submissions import manifest as manifest_lib
 from robust_tfds.eval.cells.workdir import Workdir
+from tests import in_folder
 from tests.eval.cells.submissions import small
 from tests.eval.compare import small_runs
 
 
-class ContentsTest(parameterized.TestCase):
+class ContentsTest(in_folder.TestCase):
   def setUp(self):
     super().setUp()
     self.folder = small.submission(self.create_tempdir().full_path)
@@ -122,6 +121,5 @@ class ContentsTest(parameterized.TestCase):
       path.write_bytes(whole)
 
   def test_fewer_that_the_config_says(self):
-    root = pathlib.Path(self.create_tempdir().full_path)
-    self.folder = small.submission(root, limit=50)
+    self.folder = small.submission(self.root, limit=50)
     self.assertEqual(self._check().labels, {"digits_c": (50, 50)})

@@ -1,27 +1,22 @@
 """Files of a submission: names, kinds, sizes. The campaign is in checker_test."""
 
-import pathlib
 from unittest import mock
 
 from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval.cells.submissions import layout
-from tests import fake_bucket
+from tests import fake_bucket, in_folder
 
 
-class LayoutTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.folder = pathlib.Path(self.create_tempdir().full_path)
-
+class LayoutTest(in_folder.TestCase):
   def test_files_have_their_paths_below_the_folder(self):
     for name in ("a.txt", "b/c.txt", "b/d/e.txt"):
-      path = self.folder / name
+      path = self.root / name
       path.parent.mkdir(parents=True, exist_ok=True)
       path.write_text(name)
     expected = {"a.txt", "b/c.txt", "b/d/e.txt"}
-    self.assertEqual(layout.files_of(self.folder), expected)
+    self.assertEqual(layout.files_of(self.root), expected)
 
   def test_files_of_a_bucket(self):
     folder = fake_bucket.create(self) / "submission"
@@ -56,7 +51,7 @@ class LayoutTest(parameterized.TestCase):
 
   def test_too_many_files(self):
     for i in range(3):
-      (self.folder / f"{i}").write_text("x")
+      (self.root / f"{i}").write_text("x")
     with self.assertRaisesRegex(errors.UserError, "more than 2 files"):
       with mock.patch.object(layout, "_MOST_FILES", 2):
-        layout.files_of(self.folder)
+        layout.files_of(self.root)

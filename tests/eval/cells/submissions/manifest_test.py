@@ -1,21 +1,20 @@
 """submission.json: what is written is read, anything else is refused."""
 
 import json
-import pathlib
 
 from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval.cells import note
 from robust_tfds.eval.cells.submissions import manifest as manifest_lib
+from tests import in_folder
 from tests.eval.cells.submissions import small
 from tests.eval.compare import small_runs
 
 
-class ManifestTest(parameterized.TestCase):
+class ManifestTest(in_folder.TestCase):
   def setUp(self):
     super().setUp()
-    self.folder = pathlib.Path(self.create_tempdir().full_path)
     data = small_runs.data_facts()
     self.manifest = manifest_lib.make(
       "classification",
@@ -24,11 +23,11 @@ class ManifestTest(parameterized.TestCase):
       {data.hash: data},
       {"table.csv": note.File.of(b"x")},
     )
-    manifest_lib.write(self.folder, self.manifest)
-    self.path = self.folder / manifest_lib.FILE
+    manifest_lib.write(self.root, self.manifest)
+    self.path = self.root / manifest_lib.FILE
 
   def test_round_trip(self):
-    self.assertEqual(manifest_lib.read(self.folder), self.manifest)
+    self.assertEqual(manifest_lib.read(self.root), self.manifest)
     self.assertEqual(
       json.loads(self.path.read_text())["files"]["table.csv"]["size"], 1
     )
@@ -47,17 +46,17 @@ class ManifestTest(parameterized.TestCase):
     content = json.loads(self.path.read_text())
     self.path.write_text(json.dumps({**content, **changes}))
     with self.assertRaisesRegex(errors.UserError, f"^{self.path}: {message}"):
-      manifest_lib.read(self.folder)
+      manifest_lib.read(self.root)
 
   def test_facts_that_earlier_code_did_not_know(self):
     content = json.loads(self.path.read_text())
     del content["models"]["a"]["corruptions_seen"]
     self.path.write_text(json.dumps(small.with_checksum(content)))
-    read = manifest_lib.read(self.folder)
+    read = manifest_lib.read(self.root)
     self.assertIsNone(read.models["a"].corruptions_seen)
 
   def test_one_of_a_hundred_mebibytes_is_not_opened(self):
     with self.path.open("r+b") as file:
       file.truncate(100 << 20)
     with self.assertRaisesRegex(errors.UserError, "the limit is 67,108,864"):
-      manifest_lib.read(self.folder)
+      manifest_lib.read(self.root)

@@ -1,15 +1,13 @@
 """Bars and intervals in figures."""
 
-import pathlib
-
 import numpy as np
-from absl.testing import absltest
 
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.report.charts import style
+from tests import in_folder
 
 
-class StyleTest(absltest.TestCase):
+class StyleTest(in_folder.TestCase):
   def test_whiskers(self):
     row = table.Row("m", "d", "", "", None, "error", 0.5, 0.4, 0.7)
     got = style.whiskers([style.scaled(row), style.Value(3)])
@@ -27,15 +25,13 @@ class StyleTest(absltest.TestCase):
     axes.set_yticks([0], ["$\\frac{"])
     axes.plot([0], [0], label="$\\frac{")
     axes.legend()
-    folder = pathlib.Path(self.create_tempdir().full_path)
-    png, svg = style.save(figure, folder, "a", ["$\\frac{"])
+    png, svg = style.save(figure, self.root, "a", ["$\\frac{"])
     self.assertTrue(png.exists() and svg.exists())
 
   def test_a_long_caption_stays_inside(self):
     figure = style.figure(4, 2)
     style.axes(figure, 1, 1)
-    folder = pathlib.Path(self.create_tempdir().full_path)
-    style.save(figure, folder, "a", ["words of a caption"] * 30)
+    style.save(figure, self.root, "a", ["words of a caption"] * 30)
     (caption,) = [t for t in figure.texts if "caption" in t.get_text()]
     box, page = caption.get_window_extent(), figure.bbox
     self.assertLessEqual(box.x1, page.x1)

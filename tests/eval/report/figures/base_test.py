@@ -2,11 +2,9 @@
 
 import dataclasses
 
-from absl.testing import absltest
-from etils import epath
-
 from robust_tfds import errors
 from robust_tfds.eval.report.figures import base
+from tests import in_folder
 from tests.eval.report.figures import boards
 
 
@@ -20,7 +18,7 @@ _PICTURES = dataclasses.replace(_FIGURE, needs_runs=True)
 _FOLDERS = _Figure("taori_f8", "", needs_folders=("clean", "stylized"))
 
 
-class PaperFigureTest(absltest.TestCase):
+class PaperFigureTest(in_folder.TestCase):
   def test_a_name_is_the_paper_and_the_number(self):
     self.assertEqual(_FIGURE.stem, "f7")
 
@@ -42,11 +40,10 @@ class PaperFigureTest(absltest.TestCase):
       _PICTURES.boards(request)
 
   def test_a_figure_of_folders_asks_for_them(self):
-    place = epath.Path(self.create_tempdir().full_path)
-    request = base.Request(clean=place, stylized=place)
-    self.assertEqual(_FOLDERS.folders(request), [place, place])
+    request = base.Request(clean=self.root, stylized=self.root)
+    self.assertEqual(_FOLDERS.folders(request), [self.root, self.root])
     with self.assertRaisesRegex(errors.UserError, "missing: --stylized"):
-      _FOLDERS.folders(base.Request(clean=place))
-    request = base.Request(clean=place / "no", stylized=place)
+      _FOLDERS.folders(base.Request(clean=self.root))
+    request = base.Request(clean=self.root / "no", stylized=self.root)
     with self.assertRaisesRegex(errors.UserError, "--clean=.*no: no such"):
       _FOLDERS.folders(request)

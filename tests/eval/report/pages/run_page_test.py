@@ -1,12 +1,9 @@
 """The page: what the reports wrote, and nothing that they did not."""
 
-import pathlib
-
-from absl.testing import absltest
-
 from robust_tfds.eval.report.pages import run_page
 from robust_tfds.eval.report.reports import base
 from robust_tfds.eval.report.tables import pivot
+from tests import in_folder
 from tests.eval.report.reports import contexts
 
 
@@ -23,14 +20,13 @@ class _Two(base.Report):
     return [pivot.Table("Counts & sums", "Class", ["<a>"], [])]
 
 
-class HtmlTest(absltest.TestCase):
+class HtmlTest(in_folder.TestCase):
   def test_pictures_tables_and_provenance(self):
-    folder = pathlib.Path(self.create_tempdir().full_path)
     context = contexts.of_task("classification", provenance=["seed <0>"])
     report = _Two()
-    report.write(context, folder)
-    (path,) = run_page.write(context, [report], folder)
-    self.assertEqual(path, folder / "report.html")
+    report.write(context, self.root)
+    (path,) = run_page.write(context, [report], self.root)
+    self.assertEqual(path, self.root / "report.html")
     page = path.read_text("utf-8")
     self.assertIn('alt="Here &lt;it&gt; is"', page)
     self.assertIn("data:image/png;base64,cGljdHVyZQ==", page)

@@ -5,11 +5,11 @@ import pathlib
 
 import numpy as np
 from absl.testing import parameterized
-from etils import epath
 
 from robust_tfds import conditions
 from robust_tfds.eval.metrics import calibration
 from robust_tfds.eval.report.reports import reliability
+from tests import in_folder
 from tests.eval.report.reports import contexts
 
 
@@ -65,15 +65,11 @@ class PanelsTest(parameterized.TestCase):
     self.assertLen(reliability.panels(context, "ours"), 1)
 
 
-class WriteTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.folder = epath.Path(self.create_tempdir().full_path)
-
+class WriteTest(in_folder.TestCase):
   @parameterized.parameters("classification", "video")
   def test_pictures(self, task):
     context = _context(task)
-    written = reliability.Reliability().write(context, self.folder)
+    written = reliability.Reliability().write(context, self.root)
     self.assertEqual(
       [p.name for p in written], ["reliability.png", "reliability.svg"]
     )
@@ -83,12 +79,12 @@ class WriteTest(parameterized.TestCase):
 
   def test_nothing_without_scores(self):
     context = dataclasses.replace(_context(), reliability={})
-    self.assertEqual(reliability.Reliability().write(context, self.folder), [])
+    self.assertEqual(reliability.Reliability().write(context, self.root), [])
 
   def test_a_model_without_scores_beside_one_with(self):
     context = _context()
     known = {k: v for k, v in context.reliability.items() if k[0] == "base"}
     context = dataclasses.replace(context, reliability=known)
-    svg = pathlib.Path(reliability.Reliability().write(context, self.folder)[1])
+    svg = pathlib.Path(reliability.Reliability().write(context, self.root)[1])
     self.assertIn("base", svg.read_text())
     self.assertNotIn("ours", svg.read_text())

@@ -1,12 +1,10 @@
 """Models of a run: their weights, another resize rule, a wrong label space."""
 
-import pathlib
 import types
 from unittest import mock
 
 import jax
 import numpy as np
-from absl.testing import absltest
 
 from robust_tfds import errors, models
 from robust_tfds.eval.cells import provenance
@@ -17,6 +15,7 @@ from robust_tfds.eval.run import train
 from robust_tfds.eval.run.model import load as load_lib
 from robust_tfds.models import adapters
 from robust_tfds.models.convert import report
+from tests import in_folder
 from tests.eval import tiny_config
 
 _RECIPE = {
@@ -66,11 +65,10 @@ def _clean(classes: int = 10):
   return types.SimpleNamespace(builder=builder, shape=(32, 32, 3))
 
 
-class ModelsTest(absltest.TestCase):
+class ModelsTest(in_folder.TestCase):
   def setUp(self):
     super().setUp()
-    self.folder = pathlib.Path(self.create_tempdir().full_path)
-    self.workdir = Workdir(self.folder / "run")
+    self.workdir = Workdir(self.root / "run")
     self.variables = models.get("digits_linear").init(jax.random.key(3))
 
   def _load(self, clean=None, **entry) -> load_lib.LoadedModel:
@@ -88,7 +86,7 @@ class ModelsTest(absltest.TestCase):
     )
 
   def _checkpoint(self) -> str:
-    path = self.folder / "weights.npz"
+    path = self.root / "weights.npz"
     report.write_npz(self.variables, path)
     return str(path)
 
@@ -145,7 +143,7 @@ class ModelsTest(absltest.TestCase):
       self._load(name="squeezenet1_1", train=_RECIPE)
 
   def test_a_checkpoint_that_does_not_fit(self):
-    path = self.folder / "other.npz"
+    path = self.root / "other.npz"
     np.savez(path, kernel=np.zeros((2, 2), np.float32))
     with self.assertRaises(errors.UserError):
       self._load(checkpoint=str(path))

@@ -1,11 +1,9 @@
 """`config.model.classes`: names, wnids and indices of a model's outputs."""
 
-import pathlib
-
 import jax
 import ml_collections
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from etils import epath
 
 from robust_tfds import datasets, errors, models
@@ -17,6 +15,7 @@ from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run import runner
 from robust_tfds.eval.run.model import output_classes
 from robust_tfds.models.convert import report
+from tests import in_folder
 from tests.eval import tiny_config
 
 _NAMES = [("cat",), ("dog",), ("Sea Lion",), ("9",)]
@@ -84,35 +83,34 @@ class ReadTest(parameterized.TestCase):
     self.assertEqual(list(tiny.class_names()), [])
 
 
-class RunTest(absltest.TestCase):
+class RunTest(in_folder.TestCase):
   def setUp(self):
     super().setUp()
-    self.folder = pathlib.Path(self.create_tempdir().full_path)
     variables = models.get("digits_linear").init(jax.random.key(3))
-    report.write_npz(variables, self.folder / "weights.npz")
+    report.write_npz(variables, self.root / "weights.npz")
 
   def _plan(self, classes: str, **spec) -> plan_lib.Plan:
-    (self.folder / "classes.txt").write_text(classes)
+    (self.root / "classes.txt").write_text(classes)
     config = tiny_config.get_config().unlock()
     config.data.corruptions = "none"
     config.data.limit = 16
     config.models = ml_collections.ConfigDict()
     plain = {
       "name": "digits_linear",
-      "checkpoint": str(self.folder / "weights.npz"),
+      "checkpoint": str(self.root / "weights.npz"),
       "spec": spec,
     }
     config.models.plain = plain
     config.models.ours = {
       **plain,
-      "classes": str(self.folder / "classes.txt"),
+      "classes": str(self.root / "classes.txt"),
     }
     return plan_lib.make(config.lock())
 
   def test_a_run(self):
     # Outputs 0 and 1 change places; 2 and 3 are none.
     text = "1\n0\n-\n-\n4\n5\n6\n7\n8\n9\n"
-    run = runner.Runner(self._plan(text), epath.Path(self.folder / "run"))
+    run = runner.Runner(self._plan(text), epath.Path(self.root / "run"))
     rows = run.run()
     cells = {c.model: c for c in Workdir(epath.Path(run.workdir.path)).cells()}
     top5 = {m: run.workdir.columns(c)["top5"] for m, c in cells.items()}
@@ -131,13 +129,13 @@ class RunTest(absltest.TestCase):
       self._plan("0\n1\n")
 
   def test_frames_have_label_maps(self):
-    (self.folder / "classes.txt").write_text("0\n")
+    (self.root / "classes.txt").write_text("0\n")
     config = vid_robust.get_config("digits_linear").unlock()
     config.data.name = "digits_vid_robust"
     config.data.geometry = ""
-    config.model.checkpoint = str(self.folder / "weights.npz")
+    config.model.checkpoint = str(self.root / "weights.npz")
     with config.ignore_type():
-      config.model.classes = str(self.folder / "classes.txt")
+      config.model.classes = str(self.root / "classes.txt")
     with self.assertRaisesRegex(
       errors.UserError, "set config.data.label_space"
     ):

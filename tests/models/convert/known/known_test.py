@@ -4,18 +4,18 @@ import dataclasses
 import pathlib
 
 import pytest
-from absl.testing import absltest, parameterized
-from etils import epath
+from absl.testing import absltest
 
 from robust_tfds import models
 from robust_tfds.models import catalogue
 from robust_tfds.models.convert import known, preprocessing
 from robust_tfds.models.spec import Spec
+from tests import in_folder
 from tests.models.convert import torchvision_cpu
 from tools import known_checkpoints
 
 
-class TablesTest(parameterized.TestCase):
+class TablesTest(in_folder.TestCase):
   def test_rows(self):
     rows = known.every()
     self.assertLen({row.name for row in rows}, len(rows))
@@ -67,11 +67,10 @@ class TablesTest(parameterized.TestCase):
         self.assertIn(preprocessing.prepared(spec), ways, name)
 
   def test_a_file_is_known_by_its_bytes_not_its_name(self):
-    folder = epath.Path(self.create_tempdir().full_path)
-    path = folder / "resnet50-0676ba61.pth"
+    path = self.root / "resnet50-0676ba61.pth"
     path.write_bytes(b"something else")
     self.assertIsNone(known.of_file(path))
-    self.assertIsNone(known.of_file(folder / "mine.pth"))
+    self.assertIsNone(known.of_file(self.root / "mine.pth"))
 
 
 class SourceTest(absltest.TestCase):

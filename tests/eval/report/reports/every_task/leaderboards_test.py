@@ -1,9 +1,5 @@
 """The leaderboards and the summary: what is bold, escaped and printed."""
 
-import pathlib
-
-from absl.testing import absltest
-
 from robust_tfds.eval.report.reports.every_task import (
   compare_published,
   leaderboard_latex,
@@ -12,10 +8,11 @@ from robust_tfds.eval.report.reports.every_task import (
   throughput,
 )
 from robust_tfds.eval.report.tables import pivot, writers
+from tests import in_folder
 from tests.eval.report.reports import contexts
 
 
-class LeaderboardsTest(absltest.TestCase):
+class LeaderboardsTest(in_folder.TestCase):
   def test_the_best_is_bold_in_percent(self):
     context = contexts.of_task("classification")
     text = leaderboard_markdown.LeaderboardMarkdown().text(context)
@@ -79,11 +76,10 @@ class LeaderboardsTest(absltest.TestCase):
 
   def test_nothing_published_nothing_timed(self):
     context = contexts.of_task("video")
-    folder = pathlib.Path(self.create_tempdir().full_path)
     self.assertEmpty(
-      compare_published.ComparePublished().write(context, folder)
+      compare_published.ComparePublished().write(context, self.root)
     )
-    self.assertEmpty(throughput.Throughput().write(context, folder))
+    self.assertEmpty(throughput.Throughput().write(context, self.root))
 
   def test_throughput_says_which_side_is_slow(self):
     timing = {"rate": 2.0, "images": 10.0, "waited_s": 4.0, "wall_s": 5.0}

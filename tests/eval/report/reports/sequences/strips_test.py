@@ -1,15 +1,14 @@
 """Flips in strips: of noise from the first frame, else from the one before."""
 
-import pathlib
-
 import numpy as np
 from absl.testing import parameterized
 
 from robust_tfds.eval.report.reports.sequences import strips
+from tests import in_folder
 from tests.eval.report.reports import contexts
 
 
-class StripsTest(parameterized.TestCase):
+class StripsTest(in_folder.TestCase):
   @parameterized.parameters(("tilt", 2), ("gaussian_noise", 6))
   def test_flips(self, name, flips):
     # 3 frames of class 0, 6 of class 1, 3 of class 0 again.
@@ -20,9 +19,8 @@ class StripsTest(parameterized.TestCase):
       names=(name,),
       predicted={("ours", name, 1): top5},
     )
-    folder = pathlib.Path(self.create_tempdir().full_path)
-    strips.Strips().write(context, folder)
+    strips.Strips().write(context, self.root)
     # Matplotlib draws text as shapes and says it in a comment before them.
-    svg = (folder / "strips.svg").read_text("utf-8")
+    svg = (self.root / "strips.svg").read_text("utf-8")
     self.assertIn(f"ours: {flips} of 11", svg)
     self.assertIn("classes seen: cat_0, dog", svg)
