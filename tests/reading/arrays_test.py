@@ -94,7 +94,8 @@ class ArraysTest(parameterized.TestCase):
 
   def test_cut_or_longer_npy(self):
     data = _npy(_ARRAYS["numbers"])
-    for content in (data[:-1], data + b"\0"):
+    below_zero = data.replace(b"(3, 4)", b"(-3,4)")
+    for content in (data[:-1], data + b"\0", below_zero):
       path = self._path("a.npy", content)
       with self.assertRaisesRegex(errors.UserError, f"^{path}: the header"):
         reading.npy_file(path)

@@ -69,6 +69,7 @@ class SlicesTest(parameterized.TestCase):
   @parameterized.parameters(
     (np.zeros((29, 32, 32, 3), np.uint8), r"\[30, 32, 32, 3\] expected, got"),
     (np.zeros((30, 3, 32, 32), np.uint8), r"got uint8 \[30, 3, 32, 32\]"),
+    (np.zeros((30, 3072), np.uint8), r"got uint8 \[30, 3072\]"),
     (np.zeros((30, 32, 32, 3), np.float32), "got float32"),
     (np.array([{"a": 1}], object), "Python objects"),
   )
@@ -80,7 +81,9 @@ class SlicesTest(parameterized.TestCase):
 
   @parameterized.parameters(
     (np.zeros(29, np.uint8), r"integers \[30\] expected, got uint8 \[29\]"),
+    (np.zeros((30, 1), np.uint8), r"got uint8 \[30, 1\]"),
     (np.zeros(30), "got float64"),
+    (np.zeros(30, object), "labels.npy: Python objects"),
     (np.full(30, 10), "labels 0..9 expected, got 10..10"),
     (np.full(30, -1), "labels 0..9 expected, got -1..-1"),
     (

@@ -85,6 +85,8 @@ class TinyImagenetPTest(action_layouts.Layout):
       self._labels()
 
   @parameterized.parameters(
+    (lambda names: [], "got 0 lines with 0"),
+    (lambda names: [f"x{i}" for i in range(200)], "<wnid> of wnids.txt"),
     (lambda names: names[:199], "got 199 lines with 199"),
     (lambda names: [*names[:199], names[0]], "got 200 lines with 199"),
     (lambda names: [*names, "n00000999"], "got 201 lines with 201"),
