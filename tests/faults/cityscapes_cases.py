@@ -1,4 +1,7 @@
-"""Cityscapes' labels and pictures, `robust_tfds.build cityscapes_c`."""
+"""Cityscapes' labels and pictures, `robust_tfds.build cityscapes_c`.
+
+What a file of labels may not hold is in tests/building/sources/instance_maps_test.py.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from PIL import Image
 
 from tests import tiny_files
 from tests.datasets import cityscapes_c_test
-from tests.faults import builds, mutations
+from tests.faults import builds, case, mutations
 from tests.faults.case import Case
 
 _A = "frankfurt/frankfurt_000001_000294"
@@ -27,9 +30,8 @@ _CHANGED_FILES = builds.change("cityscapes_c", cityscapes_c_test.files)
 
 
 def cases() -> Iterator[Case]:
-  """Polygons, their text, maps, pictures, names; and odd ones."""
+  """Polygons, maps, pictures, names; and odd ones."""
   yield from _polygons()
-  yield from _texts()
   yield from _maps()
   yield from _pictures()
   yield from _odd()
@@ -72,54 +74,20 @@ def _changed(change: Callable[[dict], Any], folder: pathlib.Path):
 
 
 def _polygons() -> Iterator[Case]:
-  nan, inf = float("nan"), float("inf")
-  for field, values in (
-    ("label", (None, 5, "", "Car", "cat", ["car"])),
-    ("polygon", (None, [], [[1]], [[1, 2, 3]] * 3, "x", [[nan, 1]] * 3,
-                 [[inf, 1], [2, 3], [3, 4]], [[1e9, 1e9], [0, 5], [5, 1e30]],
-                 [["1", "2"]] * 3, [None] * 3, {})),
-  ):  # fmt: skip
-    for value in values:
-      yield Case(
-        f"{field} is {json.dumps(value)[:40]}",
-        functools.partial(
-          _changed, lambda c, f=field, v=value: c["objects"][1].update({f: v})
-        ),
-        (_NAME, f"{field}|objects.1|object 1"),
-      )
-  for field, values in (
-    ("imgWidth", (None, "150", 0, -1, nan, 1e9, 150.5)),
-    ("objects", (None, {}, "x", [5], [None])),
-  ):
-    for value in values:
-      yield Case(
-        f"{field} is {json.dumps(value)[:40]}",
-        functools.partial(
-          _changed, lambda c, f=field, v=value: c.update({f: v})
-        ),
-        (_NAME, f"{field}|object|px"),
-        _as_valid if value == "150" else None,
-      )
-  yield Case(
-    "a field lacks",
-    functools.partial(_changed, lambda c: c.pop("imgHeight")),
-    (_NAME, "imgHeight"),
-  )
-
-
-def _texts() -> Iterator[Case]:
-  for kind, data in (
-    ("empty", b""),
-    ("null", b"null"),
-    ("a list", b"[]"),
-    ("nested 100,000 deep", b"[" * 100_000 + b"]" * 100_000),
-    ("cut", _whole()[:100]),
-    ("HTML", b"<html></html>"),
-    ("binary", bytes(range(256))),
-  ):
-    yield Case(
-      f"the JSON is {kind}", functools.partial(_with_json, data), (_NAME,)
-    )
+  yield from case.rows(
+    _with_json,
+    ("the JSON is empty", b""),
+    ("the JSON is cut", _whole()[:100]),
+    ("the JSON is of one label", b'{"objects": [{"label": 5}]}', "label|objects.0"),
+    names=(_NAME,),
+  )  # fmt: skip
+  yield from case.rows(
+    _changed,
+    ("a label is none", lambda c: c["objects"][1].update(label="cat"), "objects.1"),
+    ("imgWidth is another's", lambda c: c.update(imgWidth=15), "imgWidth|px"),
+    ("a field lacks", lambda c: c.pop("imgHeight"), "imgHeight"),
+    names=(_NAME,),
+  )  # fmt: skip
 
 
 def _map() -> np.ndarray:
@@ -130,43 +98,34 @@ def _map() -> np.ndarray:
 def _maps() -> Iterator[Case]:
   values = _map()
   name = "frankfurt_000001_000294_gtFine_instanceIds.png"
-  for kind, data in (
-    ("of 8 bits", tiny_files.encoded((values % 256).astype(np.uint8))),
-    ("in colour", tiny_files.encoded(np.zeros((48, 60, 3), np.uint8))),
+  yield from case.rows(
+    _with_map,
     ("turned", tiny_files.encoded(np.ascontiguousarray(values.T))),
-    ("cut", tiny_files.encoded(values)[:60]),
-    ("cut near its end", tiny_files.encoded(values)[:-14]),
+    ("cut near its end", tiny_files.encoded(values)[:-14], _as_valid),
     ("empty", b""),
-    ("of an unknown label",
-     tiny_files.encoded(np.where(values > 7, np.uint16(40007), values))),
     ("of label 65535", tiny_files.encoded(np.full_like(values, 65535))),
     ("of another picture's size",
      tiny_files.encoded(np.full((90, 150), 7, np.uint16))),
     ("a JPEG", tiny_files.encoded((values % 256).astype(np.uint8), "JPEG")),
-  ):  # fmt: skip
-    yield Case(
-      f"a map is {kind}",
-      functools.partial(_with_map, data),
-      (name,),
-      _as_valid if kind == "cut near its end" else None,
-    )
+    kinds="a map is {}",
+    names=(name,),
+  )  # fmt: skip
 
 
 def _pictures() -> Iterator[Case]:
   whole = cityscapes_c_test.files()[_PICTURE]
   small = tiny_files.encoded(np.zeros((4, 4, 3), np.uint8))
-  for kind, change, names in (
-    ("a picture is cut", {_PICTURE: whole[:99]}, ("lindau_000000_000019",)),
-    ("a picture is absent", {_PICTURE: None}, ("lindau_000000_000019",)),
-    ("a picture is small", {_PICTURE: small}, ("lindau_000000_000019",)),
-    ("no labels of a picture", {_JSON: None}, ("lindau_000000_000019",)),
+  yield from case.rows(
+    _CHANGED_FILES,
+    ("a picture is cut", {_PICTURE: whole[:99]}, "lindau_000000_000019"),
+    ("a picture is absent", {_PICTURE: None}, "lindau_000000_000019"),
+    ("a picture is small", {_PICTURE: small}, "lindau_000000_000019"),
+    ("no labels of a picture", {_JSON: None}, "lindau_000000_000019"),
     ("a picture of another city",
-     {"leftImg8bit/val/lindau/bonn_000000_000019_leftImg8bit.png": whole}, ("bonn",)),
+     {"leftImg8bit/val/lindau/bonn_000000_000019_leftImg8bit.png": whole}, "bonn"),
     ("a name of no frame",
-     {"leftImg8bit/val/lindau/lindau_1_leftImg8bit.png": whole}, ("lindau_1",)),
-  ):  # fmt: skip
-    act = functools.partial(_CHANGED_FILES, change)
-    yield Case(kind, act, names)
+     {"leftImg8bit/val/lindau/lindau_1_leftImg8bit.png": whole}, "lindau_1"),
+  )  # fmt: skip
 
 
 def _odd() -> Iterator[Case]:

@@ -83,6 +83,31 @@ class MapsTest(parameterized.TestCase):
       _polygons(objects=[_shape("cat")]),
       "a.json: objects.0: label 'cat' is not",
     ),
+    (b"", "a.json: the file is empty, expected JSON"),
+    (b"null", "a.json: got None"),
+    (bytes(range(256)), "a.json: byte 128 .0x80. is not UTF-8"),
+    *(
+      (_polygons(objects=[_shape(name)]), f"objects.0: label '{name}' is not C")
+      for name in ("", "Car")
+    ),
+    *(
+      (
+        _polygons(objects=[{**_shape(), field: value}]),
+        f"objects.0.{field}: got",
+      )
+      for field, value in (
+        *(("polygon", v) for v in (None, [], "x", {})),
+        *(("label", v) for v in (5, ["car"])),
+      )
+    ),
+    *(
+      (_polygons(**{field: value}), f"a.json: {field}: got {value!r}, expected")
+      for field, value in (
+        *(("imgWidth", v) for v in (0, -1, float("nan"), 150.5, "16")),
+        *(("objects", v) for v in ({}, "x")),
+      )
+    ),
+    (_polygons(objects=[_shape(x=float("inf"))]), "polygon.0.0: got inf"),
     (_polygons(objects=[_shape(None)]), "a.json: objects.0.label: got None"),
     (_polygons(objects=None), "a.json: objects: got None"),
     (_polygons(objects=[None]), "a.json: objects.0: got None"),
@@ -123,7 +148,7 @@ class ObjectsTest(absltest.TestCase):
     self.assertLen(objects, 2)
 
   def test_refuses_other_values(self):
-    for value in (40, 40007):
+    for value in (40, 40007, 65535):
       with self.assertRaisesRegex(ValueError, f"x: value {value} is no City"):
         instance_maps.objects_of(
           np.array([[value]]), 1, drop_groups=True, where="x"

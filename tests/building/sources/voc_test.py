@@ -67,6 +67,23 @@ class ObjectsTest(parameterized.TestCase):
       "object 1: difficult must be a number, got 'maybe'",
     ),
     (_xml(_object(more="<difficult>2</difficult>")), "difficult is 0 or 1"),
+    (_xml(_object(more="<difficult>-1</difficult>")), "0 or 1, got -1"),
+    (_xml(_object(more="<difficult></difficult>")), "must be a number, got ''"),
+    (_xml(_object(box=("", 2, 3, 4))), "xmin must be a number, got ''"),
+    (_xml(_object(box=(1, 2, "1e400", 4))), "must be a number, got '1e400'"),
+    (_xml("<object><name>car</name></object>"), "xmin must be .*, got None"),
+    (b"<annotation>" + _xml(_object()) + b"</annotation>", "lies inside anot"),
+    (b"<annotation>" * 65 + b"</annotation>" * 65, "x: .* more than 64 deep"),
+    (b'{"object": []}', "x: not XML"),
+    *(
+      (_xml(_object(name)), f"x, object 1: class '{shown}' is not one of")
+      for name, shown in (
+        ("cat and dog", "cat and dog"),
+        ("", ""),
+        ("CAR", "CAR"),
+        ("&lt;b&gt;", "<b>"),
+      )
+    ),
     (_xml(_object("dogs")), "x, object 1: class 'dogs' is not one of VOC's 20"),
     (_xml(_object(box=(1, 2, 3))), "object 1: ymax must be a number, got None"),
     (_xml(_object(), _object(box=(1, 2, "?", 4))), "object 2: xmax .* got '.'"),
