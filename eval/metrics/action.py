@@ -26,6 +26,39 @@ from robust_tfds.eval.metrics import arguments, rates
 Cell = tuple[str, int]
 
 
+def gamma_a(
+  accuracy: np.typing.ArrayLike, clean_accuracy: np.typing.ArrayLike
+) -> np.ndarray:
+  """Absolute robustness of a cell: Schiappa et al. 2023, section 4.
+
+  Args:
+    accuracy: under a perturbation, `[...]`, fractions.
+    clean_accuracy: without one, of a shape that goes with it.
+
+  >>> gamma_a([0.25, 1.0], 0.75)
+  array([0.5 , 1.25])
+  """
+  return 1 - (np.asarray(clean_accuracy) - np.asarray(accuracy))
+
+
+def gamma_r(
+  accuracy: np.typing.ArrayLike, clean_accuracy: np.typing.ArrayLike
+) -> np.ndarray:
+  """Relative robustness of a cell: Schiappa et al. 2023, section 4.
+
+  Args:
+    accuracy: under a perturbation, `[...]`, fractions.
+    clean_accuracy: without one, of a shape that goes with it.
+
+  Returns:
+    `[...]`; nan where the clean accuracy is 0.
+
+  >>> gamma_r([0.25, 1.0], 0.5)
+  array([0.5, 2. ])
+  """
+  return rates.ratio(accuracy, clean_accuracy)
+
+
 def robustness(
   accuracy: Mapping[Cell, float], clean_accuracy: float
 ) -> dict[str, Any]:
@@ -67,8 +100,10 @@ def robustness(
     for s in conditions.SEVERITIES
   ]
   return {
-    "gamma_a": averages({c: 1 - (clean - a) for c, a in checked.items()}),
-    "gamma_r": averages({c: a / clean for c, a in checked.items()}),
+    **{
+      name: averages({c: float(gamma(a, clean)) for c, a in checked.items()})
+      for name, gamma in (("gamma_a", gamma_a), ("gamma_r", gamma_r))
+    },
     "missing": [c for c in every if c not in checked],
   }
 

@@ -6,9 +6,10 @@ With E_{s,c} the top-1 error at severity s of corruption c:
   CE_c          = sum_s E_{s,c} / sum_s B_{s,c}
   relative CE_c = sum_s (E_{s,c} - E_clean) / sum_s (B_{s,c} - B_clean)
 
-for a baseline B (AlexNet in the paper). mCE and relative mCE are means over the
-15 common corruptions; the 4 extra ones and corruptions of your own never enter.
-The plain mean of E has a name apart, `mean_error`, because papers mix them up.
+for a baseline B (AlexNet in the paper): `ce` and `relative_ce`. mCE and relative
+mCE are means over the 15 common corruptions; the 4 extra ones and corruptions of
+your own never enter. The plain mean of E has a name apart, `mean_error`, because
+papers mix them up.
 """
 
 from __future__ import annotations
@@ -22,13 +23,59 @@ import numpy as np
 
 from robust_tfds import conditions, reading
 from robust_tfds import errors as errors_lib
-from robust_tfds.eval.metrics import arguments
+from robust_tfds.eval.metrics import arguments, rates
 
 SAME_RUN = "evaluated in the same run"  # of a baseline, in words
 _SEVERITIES = len(conditions.SEVERITIES)
 # What the excess of equal rates may round to; one example of 10 million is more.
-ZERO = 1e-9
+_ZERO = 1e-9
 _FOLDER = pathlib.Path(__file__).resolve().parents[1] / "papers" / "baselines"
+
+
+def ce(
+  errors: np.typing.ArrayLike, baseline: np.typing.ArrayLike
+) -> np.ndarray:
+  """CE of a corruption: Hendrycks & Dietterich 2019, section 4.1.
+
+  Args:
+    errors: top-1 errors `[severities, ...]`, fractions.
+    baseline: the baseline's, of a shape that goes with it.
+
+  Returns:
+    `[...]`; 1.0 is as good as the baseline, nan where the baseline's are all 0.
+
+  >>> float(ce([0.25, 0.75], [0.25, 0.25]))
+  2.0
+  """
+  ours, theirs = (np.asarray(e).mean(axis=0) for e in (errors, baseline))
+  return rates.ratio(ours, theirs, _ZERO)
+
+
+def relative_ce(
+  errors: np.typing.ArrayLike,
+  clean_error: np.typing.ArrayLike,
+  baseline: np.typing.ArrayLike,
+  baseline_clean: np.typing.ArrayLike,
+) -> np.ndarray:
+  """Relative CE of a corruption: Hendrycks & Dietterich 2019, section 4.1.
+
+  Args:
+    errors: top-1 errors `[severities, ...]`, fractions.
+    clean_error: on clean images, `[...]`.
+    baseline: the baseline's errors.
+    baseline_clean: the baseline's on clean images.
+
+  Returns:
+    `[...]`; nan where corruption does not change the baseline's error.
+
+  >>> float(relative_ce([0.25, 0.75], 0.25, [0.5, 0.5], 0.25))
+  1.0
+  """
+  ours, theirs = (
+    np.asarray(e).mean(axis=0) - np.asarray(clean)
+    for e, clean in ((errors, clean_error), (baseline, baseline_clean))
+  )
+  return rates.ratio(ours, theirs, _ZERO)
 
 
 def summarize(
@@ -72,18 +119,19 @@ def summarize(
   theirs_clean = arguments.fraction(
     "the baseline's clean_error", reference["clean_error"]
   )
-  ce, relative = {}, {}
-  for name in _normalised(ours, theirs):
-    excess = sum(theirs[name]) - _SEVERITIES * theirs_clean
-    ce[name] = _ratio(sum(ours[name]), sum(theirs[name]))
-    relative[name] = _ratio(sum(ours[name]) - _SEVERITIES * clean, excess)
+  names = _normalised(ours, theirs)
+  by_name = {n: float(ce(ours[n], theirs[n])) for n in names}
+  relative = {
+    n: float(relative_ce(ours[n], clean, theirs[n], theirs_clean))
+    for n in names
+  }
   common = conditions.PICTURES.names("common")
   missing = [n for n in common if n not in ours]
   present = [n for n in common if n in ours]
   return {
-    "ce": ce,
+    "ce": by_name,
     "relative_ce": relative,
-    "mce": _mean([ce[n] for n in present]) if not missing else math.nan,
+    "mce": _mean([by_name[n] for n in present]) if not missing else math.nan,
     "relative_mce": (
       _mean([relative[n] for n in present]) if not missing else math.nan
     ),
@@ -176,10 +224,6 @@ def _five(name: str, errors: object) -> list[float]:
     arguments.fraction(f"{name}, severity {i}", e)
     for i, e in enumerate(listed, 1)
   ]
-
-
-def _ratio(a: float, b: float) -> float:
-  return a / b if abs(b) > ZERO else math.nan
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -1,4 +1,4 @@
-"""Intervals of single rates: of examples that stand alone, and of groups."""
+"""Rates: the ratio of two, and intervals of single ones."""
 
 from __future__ import annotations
 
@@ -6,6 +6,24 @@ import numpy as np
 
 from robust_tfds import errors
 from robust_tfds.eval.metrics import arguments, intervals, resampling
+
+
+def ratio(
+  part: np.typing.ArrayLike, whole: np.typing.ArrayLike, zero: float = 0.0
+) -> np.ndarray:
+  """`part / whole`, nan where the whole is 0 or nan.
+
+  Args:
+    part: `[...]`.
+    whole: that divides it, of a shape that goes with it.
+    zero: what the whole may differ from 0 by and be 0.
+
+  >>> ratio([0.2, 0.2], [0.4, 0.0])
+  array([0.5, nan])
+  """
+  a, b = np.broadcast_arrays(part, whole)
+  undefined = np.full(a.shape, np.nan)
+  return np.divide(a, b, out=undefined, where=np.abs(b) > zero)
 
 
 def interval(

@@ -25,7 +25,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from robust_tfds import conditions, errors
-from robust_tfds.eval.metrics import arguments, corruption_error
+from robust_tfds.eval.metrics import arguments, corruption_error, rates
 
 _TOP = 5  # ranks that the top-5 distance compares
 _CHUNK = 1 << 18  # elements: what stays in a core's second-level cache
@@ -205,6 +205,27 @@ def rank(logits: np.typing.ArrayLike, k: int | None = None) -> np.ndarray:
   return out.reshape(*values.shape[:-1], count)
 
 
+def normalised(
+  number: np.typing.ArrayLike, baseline: np.typing.ArrayLike
+) -> np.ndarray:
+  """A flip rate of flip probabilities, or a T5D of unnormalised ones.
+
+  FR = FP / FP of the baseline, T5D = uT5D / uT5D of the baseline: Hendrycks &
+  Dietterich 2019, section 3.2.
+
+  Args:
+    number: FP or uT5D, `[...]`.
+    baseline: the baseline's, of a shape that goes with it.
+
+  Returns:
+    `[...]`; 1.0 is as stable as the baseline, nan where the baseline's is 0.
+
+  >>> normalised([0.1, 0.1], [0.2, 0.0])
+  array([0.5, nan])
+  """
+  return rates.ratio(number, baseline)
+
+
 def summarize(
   fp: Mapping[str, float],
   ut5d: Mapping[str, float],
@@ -212,8 +233,8 @@ def summarize(
 ) -> dict:
   """Flip rate, T5D and their means over the benchmark, normalised.
 
-  FR = FP / FP of the baseline, T5D = uT5D / uT5D of the baseline, mFR and mT5D
-  their means over the 10 common perturbations: section 3.2.
+  mFR and mT5D are means over the 10 common perturbations of FR and T5D, see
+  `normalised`.
 
   Args:
     fp: perturbation -> flip probability in [0, 1].
@@ -403,7 +424,7 @@ def _ratios(
     by = arguments.fraction(
       f"{name}: the baseline's {what}", theirs[name], highest
     )
-    out[name] = number / by if by else math.nan
+    out[name] = float(normalised(number, by))
   return out
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from robust_tfds import conditions, errors
+from robust_tfds.eval.metrics import rates
 
 _SEVERITIES = len(conditions.SEVERITIES)
 # The paper's names of the sets that a mean may be over. Corruptions of your own
@@ -47,6 +48,39 @@ def names(scope: str) -> tuple[str, ...]:
   if scope in _SETS:
     return tuple(n for s in _SETS[scope] for n in family.names(s))
   return family.members(scope, "common")
+
+
+def mpc(performance: np.typing.ArrayLike) -> np.ndarray:
+  """mPC: the mean over corruptions of the means over severities.
+
+  Args:
+    performance: P `[corruptions, severities, ...]`.
+
+  Returns:
+    `[...]`.
+
+  >>> float(mpc([[0.5, 0.25], [0.25, 0.0]]))
+  0.25
+  """
+  return np.asarray(performance).mean(axis=1).mean(axis=0)
+
+
+def rpc(
+  performance: np.typing.ArrayLike, clean: np.typing.ArrayLike
+) -> np.ndarray:
+  """rPC: mPC divided by P of the clean images.
+
+  Args:
+    performance: P `[corruptions, severities, ...]`.
+    clean: P on clean images, `[...]`.
+
+  Returns:
+    `[...]`; nan where P of the clean images is 0.
+
+  >>> float(rpc([[0.5, 0.25], [0.25, 0.0]], 0.5))
+  0.5
+  """
+  return rates.ratio(mpc(performance), clean)
 
 
 def summarize(
@@ -90,13 +124,12 @@ def summarize(
       " them, or choose a smaller scope."
     )
   p = _fraction("clean", clean)
-  per_corruption = {n: float(np.mean(_row(n, cells[n]))) for n in inside}
-  mpc = float(np.mean(list(per_corruption.values())))
+  rows = [_row(n, cells[n]) for n in inside]
   return {
     "p": p,
-    "mpc": mpc,
-    "rpc": mpc / p if p else float("nan"),
-    "per_corruption": per_corruption,
+    "mpc": float(mpc(rows)),
+    "rpc": float(rpc(rows, p)),
+    "per_corruption": {n: float(mpc([row])) for n, row in zip(inside, rows)},
   }
 
 

@@ -15,7 +15,7 @@ from robust_tfds.eval.tasks.parts.headlines import (
   Arrays,
   Cells,
   Headline,
-  over_levels,
+  levels,
 )
 
 _CLEAN = Condition()
@@ -87,23 +87,21 @@ def _over(
 
 
 def _plain(ours: Arrays, theirs: Arrays, name: str) -> np.ndarray:
-  return _mean(ours, name)
+  return np.mean(_errors(ours, name), axis=0)
 
 
 def _ce(ours: Arrays, theirs: Arrays, name: str) -> np.ndarray:
-  return _ratio(_mean(ours, name), _mean(theirs, name))
+  return corruption_error.ce(_errors(ours, name), _errors(theirs, name))
 
 
 def _relative_ce(ours: Arrays, theirs: Arrays, name: str) -> np.ndarray:
-  excess, reference_excess = (
-    _mean(errors, name) - errors[_CLEAN]["error"] for errors in (ours, theirs)
+  return corruption_error.relative_ce(
+    _errors(ours, name),
+    ours[_CLEAN]["error"],
+    _errors(theirs, name),
+    theirs[_CLEAN]["error"],
   )
-  return _ratio(excess, reference_excess)
 
 
-def _mean(errors: Arrays, name: str) -> np.ndarray:
-  return over_levels(errors, conditions.PICTURES, "error", name)
-
-
-def _ratio(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-  return np.where(np.abs(b) > corruption_error.ZERO, np.divide(a, b), np.nan)
+def _errors(cells: Arrays, name: str) -> np.ndarray:
+  return levels(cells, conditions.PICTURES, "error", name)

@@ -8,6 +8,7 @@ import numpy as np
 
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
+from robust_tfds.eval.metrics import stability
 from robust_tfds.eval.tasks.parts.headlines import Arrays, Cells, Headline
 
 NORMALISERS = {"fr": "flip_probability", "t5d": "unnormalised_t5d"}
@@ -99,8 +100,7 @@ class _Difficulty:
       value = self._at(ours, plain, name)
       if not normalised:
         return value
-      known = self._at(theirs, plain, name)
-      return np.where(known != 0, np.divide(value, known), np.nan)
+      return stability.normalised(value, self._at(theirs, plain, name))
 
     return Headline(
       metric,

@@ -19,14 +19,6 @@ _UNDEFINED = "undefined: the clean accuracy is 0"
 _Gamma = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
-def _absolute(accuracy: np.ndarray, clean: np.ndarray) -> np.ndarray:
-  return 1 - (clean - accuracy)
-
-
-def _relative(accuracy: np.ndarray, clean: np.ndarray) -> np.ndarray:
-  return np.where(clean > 0, accuracy / clean, np.nan)
-
-
 def headlines(cells: Cells) -> list[Headline]:
   """gamma_a and gamma_r of perturbations, groups and the benchmark.
 
@@ -35,7 +27,10 @@ def headlines(cells: Cells) -> list[Headline]:
   """
   names = dict.fromkeys(c.name for c in cells if c.name)
   out = []
-  for metric, gamma in (("gamma_a", _absolute), ("gamma_r", _relative)):
+  for metric, gamma in (
+    ("gamma_a", action.gamma_a),
+    ("gamma_r", action.gamma_r),
+  ):
     out += [_over([name], metric, gamma, "names", name) for name in names]
     for group in _FAMILY.groups:
       members = _FAMILY.members(group, "common")

@@ -179,12 +179,10 @@ def values_alone(cells: Reference) -> Reference:
   }
 
 
-def over_levels(
-  cells: Arrays, family: Family, metric: str, name: str
-) -> np.ndarray:
-  """The mean over the levels of a corruption: `[..., K]`."""
+def levels(cells: Arrays, family: Family, metric: str, name: str) -> np.ndarray:
+  """A metric at the levels of a corruption: `[levels, ..., K]`."""
   needed = missing_cells.needed(family, [name])
-  return np.mean([cells[c][metric] for c in needed], axis=0)
+  return np.stack([cells[c][metric] for c in needed])
 
 
 def value_alone(value: np.typing.ArrayLike) -> Replicates:

@@ -14,7 +14,7 @@ from robust_tfds.eval.tasks.parts.headlines import (
   Arrays,
   Cells,
   Headline,
-  over_levels,
+  levels,
 )
 
 _CLEAN = Condition()
@@ -68,13 +68,10 @@ def _over(
   cells = missing_cells.needed(_FAMILY, names)
 
   def formula(ours: Arrays, _: Arrays) -> np.ndarray:
-    mean = np.mean(
-      [over_levels(ours, _FAMILY, metric, n) for n in names], axis=0
-    )
+    performance = np.stack([levels(ours, _FAMILY, metric, n) for n in names])
     if not relative:
-      return mean
-    clean = ours[_CLEAN][metric]
-    return mean / np.where(clean > 0, clean, np.nan)
+      return benchmark.mpc(performance)
+    return benchmark.rpc(performance, ours[_CLEAN][metric])
 
   return Headline(
     headline,
