@@ -5,7 +5,8 @@ of a normalised task also what normalises. Seeds may differ: pairs are then by
 example, and the board says so. Otherwise there are several boards of a data set,
 headed by what differs. A model that lacks a condition of the ranked number, or was
 trained on a test condition, is shown with the reason and not ranked. Printed rows
-are ranked only where their protocol is the board's.
+are ranked only where their protocol is the board's, and nothing is ranked by a
+number of which nobody said whether more or less is better.
 """
 
 from __future__ import annotations
@@ -120,6 +121,7 @@ def _board(
   dataset = first.side.dataset
   key = names.of(" ".join([dataset, *_short(differs)]))
   metric = _ranked_by(group)
+  ranking = first.facts.metric(metric)
   labels = _labels(group)
   entries = [
     _entry(one.entry, label, metric, names) for one, label in zip(group, labels)
@@ -128,7 +130,7 @@ def _board(
   entries = _ranked(
     [*entries, *printed.entries(first.entry.data, first.baseline, names)],
     draws,
-    first.facts.metric(metric),
+    ranking,
   )
   board = Board(
     key=key,
@@ -139,10 +141,10 @@ def _board(
     data=first.entry.data,
     differs=differs,
     baseline=first.side.task.baseline if first.facts.normalised else "",
-    ranked_by=metric,
+    ranked_by=metric if ranking.sign else "",
     conditions=_conditions(group),
     entries=entries,
-    notes=_notes(group, entries, metric),
+    notes=_notes(group, entries, ranking),
   )
   return effective.add(board, draws, reference)
 
@@ -212,26 +214,26 @@ def _ranked(
   Args:
     entries: of a board.
     draws: key of an entry -> its numbers' draws.
-    metric: that ranks; its name is empty where none does.
+    metric: that ranks; its sense is unknown where none does.
   """
-  fit = [e for e in entries if _can_be_ranked(e, metric.name)]
+  fit = [e for e in entries if metric.sign and _is_fit(e, metric.name)]
   values = [_value(e, metric.name) or 0.0 for e in fit]
   ranges = _ranges(fit, values, draws, metric)
   out = [
     dataclasses.replace(entry, rank=rank, rank_range=open_ranks)
     for entry, rank, open_ranks in zip(
-      fit, ranks.ranks(values, metric.higher_is_better), ranges
+      fit, ranks.ranks(values, metric.sign), ranges
     )
   ]
   others = [e for e in entries if e not in fit]
   return sorted(out, key=lambda e: e.rank or 0) + others
 
 
-def _can_be_ranked(entry: Entry, metric: str) -> bool:
+def _is_fit(entry: Entry, metric: str) -> bool:
   """A whole run, or a printed number of the same protocol."""
   if entry.printed:
     return not entry.remark and _value(entry, metric) is not None
-  return bool(metric) and entry.state == board_lib.WHOLE
+  return entry.state == board_lib.WHOLE
 
 
 def _ranges(
@@ -259,7 +261,7 @@ def _ranges(
     else next(runs)
     for entry, value in zip(entries, values)
   ]
-  return ranks.ranges(numbers, metric.higher_is_better)
+  return ranks.ranges(numbers, metric.sign)
 
 
 def _conditions(group: Sequence[Scored]) -> list[Condition]:
@@ -268,15 +270,18 @@ def _conditions(group: Sequence[Scored]) -> list[Condition]:
 
 
 def _notes(
-  group: Sequence[Scored], entries: Sequence[Entry], metric: str
+  group: Sequence[Scored], entries: Sequence[Entry], metric: Metric
 ) -> list[str]:
   """What has to be known of the table, in sentences."""
   first, notes = group[0], []
-  if metric:
-    heading = first.facts.metric(metric).heading
+  if metric.sign:
     notes.append(
-      f"Ranked by {heading}. A rank range holds the ranks that the paired"
+      f"Ranked by {metric.heading}. A rank range holds the ranks that the paired"
       " differences leave open at 95 % over all pairs (Holm)."
+    )
+  elif metric.name:
+    notes.append(
+      f"Nothing is ranked by {metric.heading}: {metric.sense_words}."
     )
   if any(e.printed and e.rank for e in entries):
     notes.append("A printed number is taken as exact: papers print no draws.")

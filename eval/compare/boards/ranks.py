@@ -12,19 +12,20 @@ from robust_tfds.eval.metrics.replicates import Replicates
 LEVEL = 0.05
 
 
-def ranks(values: Sequence[float], higher_is_better: bool) -> list[int]:
+def ranks(values: Sequence[float], sign: int) -> list[int]:
   """Competition ranks from 1; equal values share the better one.
 
-  >>> ranks([0.3, 0.1, 0.1, 0.2], higher_is_better=False)
+  Args:
+    values: one each.
+    sign: 1 where more is better, -1 where less is; see `Metric.sign`.
+
+  >>> ranks([0.3, 0.1, 0.1, 0.2], sign=-1)
   [4, 1, 1, 3]
   """
-  sign = 1 if higher_is_better else -1
   return [1 + sum(sign * b > sign * a for b in values) for a in values]
 
 
-def ranges(
-  numbers: Sequence[Replicates], higher_is_better: bool
-) -> list[tuple[int, int]]:
+def ranges(numbers: Sequence[Replicates], sign: int) -> list[tuple[int, int]]:
   """Best and worst rank of each that its pairwise differences leave open.
 
   One model is better than another where their paired difference leaves chance at
@@ -33,7 +34,7 @@ def ranges(
 
   Args:
     numbers: of models over the same examples, each of shape `[]`.
-    higher_is_better: whether more is better.
+    sign: 1 where more is better, -1 where less is.
   """
   replicates.check_same(numbers)
   count = len(numbers)
@@ -52,7 +53,7 @@ def ranges(
   # Undefined without some block, as a ratio to 0 is: such a pair stays open.
   p = np.where(np.isnan(p), 1.0, p)
   sure = significance.holm(np.atleast_1d(p)) <= LEVEL
-  first_better = (difference > 0) == higher_is_better
+  first_better = sign * difference > 0
   better = np.zeros((count, count), bool)
   better[first[sure & first_better], second[sure & first_better]] = True
   better[second[sure & ~first_better], first[sure & ~first_better]] = True

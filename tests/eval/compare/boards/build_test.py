@@ -1,5 +1,7 @@
 """Which models stand on one board, who is ranked, and why others are not."""
 
+import dataclasses
+
 from absl.testing import parameterized
 
 from robust_tfds import conditions
@@ -14,10 +16,12 @@ class BuildTest(in_folder.TestCase):
   def _write(self, name, models, **others) -> str:
     return str(small_runs.write(self.root / name, models, **others))
 
-  def _boards(self, *paths) -> list[board_lib.Board]:
+  def _scored(self, *paths) -> list[scores.Scored]:
     quiet = lambda _: None
-    listed = [s for r in runs.read(paths) for s in scores.of_run(r, quiet)]
-    return build.boards(listed)
+    return [s for r in runs.read(paths) for s in scores.of_run(r, quiet)]
+
+  def _boards(self, *paths) -> list[board_lib.Board]:
+    return build.boards(self._scored(*paths))
 
   def test_two_runs_of_other_seeds(self):
     one = self._write("one", {"a": 0.1, "b": 0.4})
@@ -129,6 +133,26 @@ class BuildTest(in_folder.TestCase):
     (board,) = self._boards(part)
     self.assertEqual(board.ranked_by, "")
     self.assertEqual(board.entries[0].state, board_lib.PARTIAL)
+
+  @parameterized.parameters("unknown", "neither")
+  def test_a_number_without_a_better_side_ranks_nothing(self, sense):
+    listed = self._scored(self._write("one", {"a": 0.1, "b": 0.4}))
+    for one in listed:
+      facts = one.side.task.facts
+      senseless = [
+        dataclasses.replace(metric, sense=sense) for metric in facts.headlines
+      ]
+      one.side.task.facts = dataclasses.replace(
+        facts, headlines=tuple(senseless)
+      )
+    (board,) = build.boards(listed)
+    self.assertEqual(board.ranked_by, "")
+    self.assertEqual(
+      [(e.label, e.state, e.rank, e.rank_range) for e in board.entries],
+      [(name, board_lib.WHOLE, None, None) for name in ("a", "b")],
+    )
+    (note,) = [n for n in board.notes if "ranked" in n.lower()]
+    self.assertStartsWith(note, "Nothing is ranked by Mean error (15): ")
 
   def test_models_that_saw_test_corruptions_are_marked(self):
     run = self._write(

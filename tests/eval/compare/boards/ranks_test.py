@@ -22,10 +22,10 @@ class RanksTest(absltest.TestCase):
     three = two.copy()
     three[np.flatnonzero(two)[:2]] = False
     three[np.flatnonzero(~two)[:2]] = True
-    ranges = ranks.ranges(_numbers([one, two, three]), False)
+    ranges = ranks.ranges(_numbers([one, two, three]), -1)
     self.assertEqual(ranges, [(1, 1), (2, 3), (2, 3)])
     self.assertEqual(
-      ranks.ranges(_numbers([one, two, three]), True),
+      ranks.ranges(_numbers([one, two, three]), 1),
       [(3, 3), (1, 2), (1, 2)],
     )
 
@@ -33,20 +33,18 @@ class RanksTest(absltest.TestCase):
     # One model is right wherever the other is, and on 3 % more: the pairs decide
     # what two intervals of +-4 points would not.
     hard = np.random.default_rng(1).random(500)
-    ranges = ranks.ranges(_numbers([hard < 0.40, hard < 0.43]), False)
+    ranges = ranks.ranges(_numbers([hard < 0.40, hard < 0.43]), -1)
     self.assertEqual(ranges, [(1, 1), (2, 2)])
 
   def test_a_pair_that_some_block_leaves_undefined_stays_open(self):
     hard = np.random.default_rng(0).random(2000)
     one, two, three = _numbers([hard < 0.1, hard < 0.5, hard < 0.9])
     two.jackknife[3] = np.nan
-    ranges = ranks.ranges([one, two, three], False)
+    ranges = ranks.ranges([one, two, three], -1)
     self.assertEqual(ranges, [(1, 2), (1, 3), (2, 3)])
 
   def test_one_and_equal(self):
     same = np.arange(100) % 3 == 0
-    self.assertEqual(ranks.ranges(_numbers([same]), False), [(1, 1)])
-    self.assertEqual(
-      ranks.ranges(_numbers([same, same]), False), [(1, 2), (1, 2)]
-    )
-    self.assertEqual(ranks.ranks([0.2, 0.2, 0.1], False), [2, 2, 1])
+    self.assertEqual(ranks.ranges(_numbers([same]), -1), [(1, 1)])
+    self.assertEqual(ranks.ranges(_numbers([same, same]), -1), [(1, 2), (1, 2)])
+    self.assertEqual(ranks.ranks([0.2, 0.2, 0.1], -1), [2, 2, 1])
