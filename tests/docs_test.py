@@ -1,5 +1,6 @@
 """What sources and documents cite is there: files, sections, links, paths."""
 
+import fnmatch
 import functools
 import itertools
 import pathlib
@@ -20,6 +21,12 @@ _CITATION = re.compile(
 )
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _PATH = re.compile(rf"`((?:{'|'.join(_FOLDERS)})/[\w./-]+)`")
+# What is cited by the end of its path: `cells/parts.py`, `parts/spread`,
+# `parts/{masks,spread}.py`, `image/<name>.py`, `parts/spread.of_cells`.
+_TAIL = re.compile(r"`([\w.*{},<>-]+(?:/[\w.*{},<>-]+)+)(?::\w+)?`")
+_MODULE = re.compile(r"[a-z][a-z0-9_*]*(?:\.[a-z_]+)?")
+_DATA = (".csv", ".html", ".json", ".md", ".npz", ".tsv")
+_OF_OTHERS = ("timm", "transformers")
 _STORED = re.compile(r"tests/golden/[\w./*-]*\w")
 
 
@@ -48,6 +55,49 @@ def section_numbers(cited: str) -> list[str]:
     else:
       numbers.append(first)
   return numbers
+
+
+@functools.cache
+def _listed() -> tuple[str, ...]:
+  """Paths of all files and folders of the project's folders."""
+  paths = [p for folder in _FOLDERS for p in (_ROOT / folder).rglob("*")]
+  return tuple(p.relative_to(_ROOT).as_posix() for p in paths)
+
+
+@functools.cache
+def _folders_of_modules() -> frozenset[str]:
+  return frozenset(p.parent.name for p in _files(".py"))
+
+
+def _spelled(path: str) -> list[str]:
+  """The paths that braces stand for."""
+  braces = re.search(r"\{([^{}]*)\}", path)
+  if braces is None:
+    return [path]
+  before, after = path[: braces.start()], path[braces.end() :]
+  return [x for o in braces[1].split(",") for x in _spelled(before + o + after)]
+
+
+def lost_tails(text: str) -> list[str]:
+  """The ends of paths, cited in a text on one line, that no file has.
+
+  They end in `.py`, or name a module of a folder that has modules.
+  """
+  out = []
+  for cited in _TAIL.findall(text):
+    for tail in _spelled(re.sub(r"<\w+>", "*", cited)):
+      folder, name = tail.split("/")[-2:]
+      if tail.split("/")[0] in _OF_OTHERS:
+        continue
+      if not tail.endswith(".py"):
+        module = _MODULE.fullmatch(name) and not name.endswith(_DATA)
+        if folder not in _folders_of_modules() or not module:
+          continue
+        tail = tail.removesuffix(name) + name.split(".")[0]
+      globs = [f"*/{tail}", f"*/{tail}.py"]
+      if not any(fnmatch.fnmatch(f"/{p}", g) for g in globs for p in _listed()):
+        out.append(cited)
+  return out
 
 
 @functools.cache
@@ -120,6 +170,11 @@ class CitationsTest(parameterized.TestCase):
           f"{path.relative_to(_ROOT)} names {name}",
         )
 
+  def test_ends_of_paths_in_backticks_are_there(self):
+    for path in _files(".py", ".md"):
+      if path.parent.name != "specs":  # which cite the papers' own code
+        self.assertEmpty(lost_tails(_prose(path)), path.relative_to(_ROOT))
+
   def test_links_of_documents_lead_somewhere(self):
     links = 0
     for path in _files(".md"):
@@ -162,6 +217,15 @@ class RulesTest(parameterized.TestCase):
   def test_broken(self, text, expected):
     self.assertLen(lost(text), 1)
     self.assertIn(expected, lost(text)[0])
+
+  def test_ends_of_paths(self):
+    good = (
+      "`cells/parts.py`, `parts/spread.of_cells`, `parts/{masks,spread}.py`"
+    )
+    self.assertEmpty(lost_tails(f"{good}, `image/<name>.py`, `parts/spread`"))
+    self.assertEmpty(lost_tails("`timm/data/config.py`, `bbox/AP`, `i/n`"))
+    for text in ("`results/parts.py`", "`parts/spreads`", "`parts/{a,masks}`"):
+      self.assertNotEmpty(lost_tails(text), text)
 
   def test_section_numbers(self):
     self.assertEqual(

@@ -3,7 +3,7 @@
 Four threads work at once. One reads and decodes (`pipeline/blocks.py`); this one
 puts each batch onto the devices once and gives them, for each condition, the
 corruption and the models; one fetches what comes back; one writes a part a block
-(`results/parts.py`).
+(`cells/parts.py`).
 """
 
 from __future__ import annotations

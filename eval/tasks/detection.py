@@ -10,7 +10,7 @@ the severities of a corruption: `mean_ap`. Over the benchmark: `p` (clean),
 (the other 4); with `segm/` before them for masks. P is AP, of VOC AP50
 (Michaelis et al. 2019, section 2.3). AP is no mean over pictures: its interval is
 the jackknife's over 100 blocks of pictures, the same in all conditions
-(`parts/left_out_pictures`). Numbers that were read without detections have none. A
+(`parts/average_precision`). Numbers that were read without detections have none. A
 number some of whose cells are not there is empty, with a note
 (`parts/missing_cells`).
 """

@@ -1,7 +1,8 @@
 """HF's `preprocessor_config.json` (and `config.json` for the labels) as a spec.
 
 What a file leaves out is its class's default, so the class has to be known:
-the table below is of transformers 5.23, `models/<name>/image_processing_*.py`.
+the table below is of transformers 5.23,
+`transformers/models/<name>/image_processing_*.py`.
 A picture is resized (`size`), cropped (`crop_size`), scaled (`rescale_factor`)
 and normalised, each where its `do_...` says so.
 """

@@ -1,10 +1,11 @@
 """timm's `pretrained_cfg`, in `config.json` or a file's metadata, as a spec.
 
-The rules are those of timm 1.0.31: `data/config.py:resolve_data_config` for
-what is left out, `data/transforms_factory.py:transforms_imagenet_eval` for the
-resize and crop. `input_size` and `crop_pct` are taken, as timm's own snippets
-do (`resolve_model_data_config`); `test_input_size` and `test_crop_pct`, with
-which some of its printed numbers were measured, are not.
+The rules are those of timm 1.0.31: `timm/data/config.py:resolve_data_config`
+for what is left out, for the resize and crop
+`timm/data/transforms_factory.py:transforms_imagenet_eval`. `input_size` and
+`crop_pct` are taken, as timm's own snippets do (`resolve_model_data_config`);
+`test_input_size` and `test_crop_pct`, with which some of its printed numbers
+were measured, are not.
 """
 
 from __future__ import annotations
