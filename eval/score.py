@@ -23,7 +23,6 @@ stand side by side.
 from collections.abc import Sequence
 
 from absl import flags
-from etils import epath
 
 from robust_tfds import command
 from robust_tfds.eval import readers
@@ -77,17 +76,13 @@ def main(argv: Sequence[str]) -> None:
     dataset=settings.dataset,
     baseline=settings.baseline,
     seed=settings.seed,
-    truth=_path(settings.truth, "--truth"),
+    truth=paths.optional(settings.truth, "--truth"),
     rules=settings.rules,
-    metadata=_path(settings.metadata, "--metadata"),
+    metadata=paths.optional(settings.metadata, "--metadata"),
   )
   predictions = [paths.of(p, "--predictions") for p in settings.predictions]
   out = paths.of(settings.out, "--out")
   print(rescore.score(predictions, out, options, settings.format))
-
-
-def _path(text: str | None, flag: str) -> epath.Path | None:
-  return paths.of(text, flag) if text else None
 
 
 if __name__ == "__main__":

@@ -137,16 +137,6 @@ def family_of(name: str) -> Family:
   return _families()[base]
 
 
-def kind_of(name: str) -> Kind:
-  """What a model of `names()` does.
-
-  Raises:
-    UserError: an unknown name.
-  """
-  base, _ = split(name)
-  return family_of(base).variants[base].spec.kind
-
-
 def split(name: str) -> tuple[str, tuple[str, ...]]:
   """A model's name and its enhancements.
 

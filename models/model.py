@@ -54,7 +54,7 @@ class Model(abc.ABC):
     return False
 
   @property
-  def elsewhere(self) -> bool:
+  def is_external(self) -> bool:
     """Whether it is no network of the catalogue: it is probed before a run."""
     return True
 
@@ -158,7 +158,7 @@ class NetworkModel(Model):
       )
 
   @property
-  def elsewhere(self) -> bool:
+  def is_external(self) -> bool:
     """It is of the catalogue."""
     return False
 

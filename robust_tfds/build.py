@@ -21,7 +21,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from absl import app, flags
-from etils import epath
 
 from robust_tfds import command, conditions, datasets, errors, shards
 from robust_tfds.building import base, beam_options
@@ -90,8 +89,8 @@ def _options(settings: flags.FlagValues) -> dict[str, Any]:
       " add --beam, or leave them out."
     )
   options = {
-    "data_dir": _path(settings.data_dir, "--data_dir"),
-    "manual_dir": _path(settings.manual_dir, "--manual_dir"),
+    "data_dir": paths.optional(settings.data_dir, "--data_dir"),
+    "manual_dir": paths.optional(settings.manual_dir, "--manual_dir"),
     "workers": settings.workers,
     "file_format": settings.file_format,
     "limit": settings.limit,
@@ -102,10 +101,6 @@ def _options(settings: flags.FlagValues) -> dict[str, Any]:
     "say": lambda text: print(text, flush=True),
   }
   return options | ({"codec": settings.codec} if settings.codec else {})
-
-
-def _path(text: str | None, flag: str) -> epath.Path | None:
-  return paths.of(text, flag) if text else None
 
 
 def _report(built: base.Builder) -> None:

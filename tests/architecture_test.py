@@ -19,6 +19,7 @@ _ANYBODY = (
   "robust_tfds.registry",
   "robust_tfds.shards",
   "robust_tfds.storage",
+  "robust_tfds.strings",
   "robust_tfds.version",
   "robust_tfds.short_names",  # in the __init__.py of top-level folders
 )
@@ -33,6 +34,7 @@ _ALLOWED = {
   "robust_tfds.durations": (),
   "robust_tfds.registry": (),
   "robust_tfds.shards": ("robust_tfds.errors",),
+  "robust_tfds.strings": (),
   "robust_tfds.version": (),
   "robust_tfds.short_names": (),
   "robust_tfds.corruptions": (),

@@ -10,7 +10,7 @@ from absl.testing import absltest
 from tools import import_graph
 
 _ROOT = import_graph.ROOT
-_FOLDERS = (*import_graph.PACKAGES, *import_graph.OTHERS)
+_FOLDERS = (*import_graph.PACKAGES, "tests", "tools", "benchmarks")
 _DISTRIBUTIONS = {
   "PIL": "pillow",
   "absl": "absl-py",

@@ -19,7 +19,6 @@ BESIDE = (
   "configs",
 )  # top-level folders that are modules of robust_tfds
 PACKAGES = ("robust_tfds", *BESIDE)
-OTHERS = ("tests", "tools", "benchmarks")
 
 
 def canonical(name: str) -> str:

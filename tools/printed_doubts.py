@@ -242,20 +242,20 @@ def _of_file(
 
 def _named(paper: str, rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
   """Those that `paper.json` lists."""
-  for told in printed_rows.facts(paper).get("doubts", ()):
-    concerned = tuple(r for r in rows if _matches(r, told))
-    fields = (told.get(f) for f in ("network", "metric", "name"))
-    yield Doubt(concerned, told["words"], ", ".join(filter(None, fields)))
+  for doubt in printed_rows.facts(paper).get("doubts", ()):
+    concerned = tuple(r for r in rows if _matches(r, doubt))
+    fields = (doubt.get(f) for f in ("network", "metric", "name"))
+    yield Doubt(concerned, doubt["words"], ", ".join(filter(None, fields)))
 
 
-def _matches(row: PrintedRow, told: Mapping[str, str]) -> bool:
-  metric = told.get("metric", row.metric)
+def _matches(row: PrintedRow, doubt: Mapping[str, str]) -> bool:
+  metric = doubt.get("metric", row.metric)
   return (
-    row.table == told["table"]
-    and row.network == told.get("network", row.network)
-    and row.training == told.get("training", row.training)
+    row.table == doubt["table"]
+    and row.network == doubt.get("network", row.network)
+    and row.training == doubt.get("training", row.training)
     and (row.metric == metric or row.metric.endswith(f"/{metric}"))
-    and row.name == told.get("name", row.name)
+    and row.name == doubt.get("name", row.name)
   )
 
 

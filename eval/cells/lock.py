@@ -329,7 +329,7 @@ def waiting(
     thing: what is held.
     say: is told once whom it waits for.
   """
-  told = False
+  waits = False
   while True:
     lock = Lock(root, [thing])
     try:
@@ -338,9 +338,9 @@ def waiting(
     except disk.DiskError:
       raise
     except errors.UserError as e:
-      if not told:
+      if not waits:
         say(f"Waiting for {thing}. {e}")
-      told = True
+      waits = True
       time.sleep(_WAIT_S)
   try:
     yield

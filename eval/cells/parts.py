@@ -166,7 +166,7 @@ class Parts:
     each = max(size // max(len(cells), 1), 1)
     step = max(_MOST_BYTES // each, 1)
     for start in range(0, len(cells), step):
-      yield from self._some(names, cells[start : start + step])
+      yield from self._join(names, cells[start : start + step])
 
   def remove(self) -> None:
     """Removes all parts, when the cells are finished.
@@ -200,7 +200,7 @@ class Parts:
         place = last
     return out
 
-  def _some(
+  def _join(
     self, names: Sequence[_Name], cells: Sequence[Cell]
   ) -> Iterator[tuple[Cell, dict[str, np.ndarray]]]:
     chunks: dict[Cell, list[dict[str, np.ndarray]]] = {c: [] for c in cells}

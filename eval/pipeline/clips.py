@@ -26,7 +26,7 @@ import jax
 import numpy as np
 from jax.sharding import Mesh
 
-from robust_tfds import errors
+from robust_tfds import errors, strings
 from robust_tfds.building import geometry
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import canvas
@@ -180,7 +180,7 @@ class Reader:
     )
 
   def _row(self, example: Mapping[str, Any]) -> Row:
-    text = inputs.text(example["example_id"])
+    text = strings.text(example["example_id"])
     try:
       return self._decoded(example, text)
     except errors.UserError as e:
@@ -529,7 +529,7 @@ def _decoded(
       video.plain_numbers.tolist(),
     )
   except errors.UserError as e:
-    text = inputs.text(video.example["example_id"])
+    text = strings.text(video.example["example_id"])
     raise type(e)(f"{text}: {condition.config}: {e}") from e
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from robust_tfds import errors
+from robust_tfds import errors, strings
 from robust_tfds.corruptions import canvas
 from robust_tfds.eval.pipeline import subset as subset_lib
 
@@ -106,7 +106,9 @@ class Source:
     self.batch_size = batch_size
     self.decoded = 0  # examples of which pixels were decoded
     if subset is not None:
-      ids = [text(e["example_id"]) for e in self.metadata((self.pixels,))]
+      ids = [
+        strings.text(e["example_id"]) for e in self.metadata((self.pixels,))
+      ]
       self._places = subset.places(ids, builder.info.full_name)
       self.total = len(self._places)
     # Every host takes as many steps: the largest share.
@@ -160,7 +162,7 @@ class Source:
     """Id -> pixels, of those that the set has; no others are decoded."""
     missing, places = set(example_ids), {}
     for place, example in enumerate(self.metadata((self.pixels,))):
-      name = text(example["example_id"])
+      name = strings.text(example["example_id"])
       if name in missing:
         missing.remove(name)
         places[name] = place
@@ -272,7 +274,7 @@ def _batch(
     for e, picture in zip(examples, images):
       if picture.shape != shape:
         raise errors.UserError(
-          f"Example {text(e['example_id'])!r} has shape {picture.shape}, its data"
+          f"Example {strings.text(e['example_id'])!r} has shape {picture.shape}, its data"
           f" set says {shape}. Build the data set again."
         )
     fixed = [n for n in shape if n is not None]
@@ -303,8 +305,10 @@ def described_rows(
   labels = [e.get("label", -1) for e in examples] + [-1] * padding
   return {
     "mask": np.arange(batch_size) < len(examples),
-    "example_id": [text(e["example_id"]) for e in examples] + [""] * padding,
-    "group_id": [text(e["group_id"]) for e in examples] + [""] * padding,
+    "example_id": [strings.text(e["example_id"]) for e in examples]
+    + [""] * padding,
+    "group_id": [strings.text(e["group_id"]) for e in examples]
+    + [""] * padding,
     "frame": np.array(frames, np.int32),
     "label": np.array(labels, np.int32),
     "examples": examples,
@@ -324,8 +328,3 @@ def on_larger_canvas(batch: Batch, shape: tuple[int, int]) -> Batch:
   height, width = batch.image.shape[1:3]
   margin = [(0, 0), (0, shape[0] - height), (0, shape[1] - width), (0, 0)]
   return dataclasses.replace(batch, image=np.pad(batch.image, margin))
-
-
-def text(value: Any) -> str:
-  """A string, whether TFDS gave bytes or str."""
-  return value.decode("utf-8") if isinstance(value, bytes) else str(value)

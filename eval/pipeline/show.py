@@ -88,8 +88,8 @@ class PictureShow:
   def _placed(
     self, batch: inputs.Batch, put: Callable[[np.ndarray, Mesh], Any]
   ) -> Placed:
-    told = batch.any_size or self._sized
-    sizes = put(batch.size, self._mesh) if told else None
+    with_sizes = batch.any_size or self._sized
+    sizes = put(batch.size, self._mesh) if with_sizes else None
     return Placed(put(batch.image, self._mesh), sizes, batch.example_id)
 
   def see(self, placed: Placed, condition: Condition, spec: Any) -> Seen:

@@ -76,7 +76,7 @@ def measure(
   }
   listed = list(dict.fromkeys(c for _, c in chosen))
   decode_s, pixel_bytes, batch = _decoded(plan, source, listed, networks)
-  shown = None if batch is None else _Shown(plan, batch, networks)
+  shown = None if batch is None else _ShownBatch(plan, batch, networks)
   corrupt_s = {} if shown is None else shown.corrupt_s(listed)
   return Costs(
     examples=data_lib.num_examples(plan, workdir),
@@ -162,7 +162,7 @@ def _random_batch(plan: plan_lib.Plan) -> inputs.Batch:
   )
 
 
-class _Shown:
+class _ShownBatch:
   """A batch as models see it."""
 
   def __init__(

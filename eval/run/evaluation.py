@@ -19,7 +19,7 @@ from robust_tfds.eval.cells import table
 from robust_tfds.eval.run import config as config_lib
 from robust_tfds.eval.run import dataset_config, runner
 from robust_tfds.eval.run import plan as plan_lib
-from robust_tfds.eval.run.model.definitions import Given
+from robust_tfds.eval.run.model.definitions import ModelObject
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks.parts import baselines
 from robust_tfds.models import adapters
@@ -147,7 +147,7 @@ def evaluate(
 
 def config_of(
   predict: Any, dataset: str, options: Options
-) -> tuple[ml_collections.ConfigDict, Given | None]:
+) -> tuple[ml_collections.ConfigDict, ModelObject | None]:
   """The config that the command would have, and the model where it is an object."""
   config = _config(dataset, options)
   given = _given(predict, config, options)
@@ -224,14 +224,14 @@ def _batch_size(task: type[base.Task], pictures: int) -> int:
 
 def _given(
   predict: Any, config: ml_collections.ConfigDict, options: Options
-) -> Given | None:
+) -> ModelObject | None:
   """The model as an object; None where it is a name without variables."""
   if isinstance(predict, str):
     if options.variables is None:
       return None
     from robust_tfds import models
 
-    return Given(models.get(predict), options.variables)
+    return ModelObject(models.get(predict), options.variables)
   if isinstance(predict, Model):
     return _of_model(predict, options)
   if not callable(predict):
@@ -245,15 +245,15 @@ def _given(
       "variables= and checkpoint= are for models of the catalogue; a function"
       " has its own weights."
     )
-  return Given(_of_function(predict, config))
+  return ModelObject(_of_function(predict, config))
 
 
-def _of_model(model: Model, options: Options) -> Given:
-  if model.elsewhere and options.checkpoint is not None:
+def _of_model(model: Model, options: Options) -> ModelObject:
+  if model.is_external and options.checkpoint is not None:
     raise errors.UserError(
       f"checkpoint={options.checkpoint}: {model.name} brings its own weights."
     )
-  return Given(model, options.variables)
+  return ModelObject(model, options.variables)
 
 
 def _of_function(
@@ -301,7 +301,7 @@ def _answered(function: Callable[..., Any], counts: Sequence[int]) -> int:
 
 def _entry(
   predict: Any,
-  given: Given | None,
+  given: ModelObject | None,
   config: ml_collections.ConfigDict,
   options: Options,
 ) -> ml_collections.ConfigDict:

@@ -127,7 +127,7 @@ def _model_facts(plan: Plan, label: str, model: LoadedModel) -> ModelFacts:
 def _adapter(plan: Plan, label: str) -> str:
   """What runs a model: `jax`, of models from elsewhere `traced` or `host`."""
   model = plan.model(label)
-  if not model.elsewhere:
+  if not model.is_external:
     return "jax"
   return "host" if model.on_host else "traced"
 

@@ -47,7 +47,7 @@ class Plan:
   conditions: Sequence[Condition]
   models: Mapping[str, config_lib.Model]
   definitions: Mapping[str, definitions_lib.Definition]
-  given: Mapping[str, definitions_lib.Given]
+  given: Mapping[str, definitions_lib.ModelObject]
   config: config_lib.Config
   outputs: Mapping[str, output_classes.OutputClasses] = dataclasses.field(
     default_factory=dict
@@ -72,7 +72,7 @@ class Plan:
   def own(self, label: str) -> bool:
     """Whether a model is the user's, not one of the catalogue."""
     name = self.models[label].name
-    return ":" in name or self.model(label).elsewhere
+    return ":" in name or self.model(label).is_external
 
   def model(self, label: str) -> Model:
     """A model of the run, as it is shown pictures."""
@@ -123,7 +123,7 @@ class Plan:
 
 def make(
   config: ml_collections.ConfigDict,
-  given: Mapping[str, definitions_lib.Given] | None = None,
+  given: Mapping[str, definitions_lib.ModelObject] | None = None,
 ) -> Plan:
   """Resolves and checks a config.
 

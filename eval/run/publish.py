@@ -13,6 +13,7 @@ import numpy as np
 from etils import epath
 from jax.sharding import Mesh
 
+from robust_tfds import strings
 from robust_tfds.conditions import Condition
 from robust_tfds.eval import papers
 from robust_tfds.eval.cells import disk, provenance, table
@@ -153,7 +154,7 @@ class _Pictures:
     # One device: the others need not take part, and change no pixel.
     self._mesh = devices.mesh(jax.local_devices()[:1])
     self._sample = data.clean.sample()
-    self._name = inputs.text(self._sample["example_id"])
+    self._name = strings.text(self._sample["example_id"])
     self._predicted: dict[tuple[str, str, int], np.ndarray] = {}
     self._columns: dict[str, base.Columns] = {}
     self._boxes: dict[Condition, dict[str, list[Overlay]]] = {}
@@ -220,7 +221,7 @@ class _Pictures:
     count = min(_OVERLAID, clean.batch_size)
     examples = clean.metadata((clean.pixels,))
     return [
-      inputs.text(e["example_id"]) for e in itertools.islice(examples, count)
+      strings.text(e["example_id"]) for e in itertools.islice(examples, count)
     ]
 
   @functools.cached_property

@@ -20,9 +20,9 @@ import numpy as np
 from absl import flags
 from etils import epath
 
-from robust_tfds import command, conditions, corruptions, datasets
+from robust_tfds import command, conditions, corruptions, datasets, strings
 from robust_tfds.eval.cells import table
-from robust_tfds.eval.metrics import detection
+from robust_tfds.eval.metrics import definitions, detection
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.report.charts import scatter, style
 from robust_tfds.eval.report.charts.frame import INSIDE, Frame
@@ -71,7 +71,7 @@ def measure(
   def pairs() -> Iterator[tuple[str, int, np.ndarray, np.ndarray]]:
     for example in source.rows():
       image = np.asarray(example["image"])
-      name = inputs.text(example["example_id"])
+      name = strings.text(example["example_id"])
       for condition in listed:
         corrupted = corruptions.corrupt(
           image,
@@ -99,7 +99,8 @@ def figure(
       cells = [v for (n, _), v in distances.items() if n == r.corruption]
       if r.metric == "mean_ap" and cells:
         x, y = float(np.mean(cells)), 100 * r.value / clean
-        at, name = (style.Value(x), style.Value(y)), style.words(r.corruption)
+        at = style.Value(x), style.Value(y)
+        name = definitions.words(r.corruption)
         points.append(scatter.Point(*at, i, model, name))
   frame = Frame(
     *(7, 4.6),

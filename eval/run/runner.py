@@ -102,10 +102,10 @@ class Runner:
     outcome: publish.Outcome,
   ) -> list[table.Row]:
     """Writes the table and the reports, if all cells are there."""
-    others = self._others(cells)
+    others = self._cells_of_other_shards()
     if others is None:
       return []
-    with self._alone():
+    with self._workdir_lock():
       # Who opens a set waits for the other hosts, which are not here.
       alone = self.host.count == 1
       conditions = self.plan.conditions if alone else self._opened()
@@ -142,7 +142,7 @@ class Runner:
 
     Shards that were started with other weights are no parts of one table.
     """
-    chosen = [c for c in self._elsewhere() if c[0] in loaded]
+    chosen = [c for c in self._keys_of_other_shards() if c[0] in loaded]
     return self._cells(loaded, [c for c in chosen if c[1] in conditions])
 
   def _opened(self) -> Sequence[Condition]:
@@ -151,19 +151,19 @@ class Runner:
       return self.plan.conditions
     return [condition for _, condition in self._chosen]
 
-  def _elsewhere(self) -> list[tuple[str, Condition]]:
+  def _keys_of_other_shards(self) -> list[tuple[str, Condition]]:
     """(label, condition) of the cells of other shards."""
     mine = set(self._chosen)
     return [chosen for chosen in self.plan.cells if chosen not in mine]
 
-  def _others(self, cells: Sequence[Cell]) -> list[Cell] | None:
-    """The cells of other shards, if all are finished."""
+  def _cells_of_other_shards(self) -> list[Cell] | None:
+    """The cells of other shards; None where some are not finished."""
     planned = self.plan.cells
-    elsewhere = [
+    cells = [
       Cell(label, self.plan.dataset, condition, self.plan.seed)
-      for label, condition in self._elsewhere()
+      for label, condition in self._keys_of_other_shards()
     ]
-    missing = sum(not self.workdir.done(cell) for cell in elsewhere)
+    missing = sum(not self.workdir.done(cell) for cell in cells)
     if missing:
       self._say(
         f"shard {self._shard} is finished; {missing} of {len(planned)} cells are"
@@ -172,10 +172,10 @@ class Runner:
         " --predictions=WORKDIR ... --out=DIR"
       )
       return None
-    if not elsewhere:
+    if not cells:
       return []
     known = {(c.model, c.condition): c for c in self.workdir.cells()}
-    return [known[c.model, c.condition] for c in elsewhere]
+    return [known[c.model, c.condition] for c in cells]
 
   def _say(self, text: str) -> None:
     """Prints a line, on the first host."""
@@ -206,7 +206,7 @@ class Runner:
     """Alone in the workdir, for what runs over other cells make as well."""
     with contextlib.ExitStack() as stack:
       if self.host.index == 0:
-        stack.enter_context(self._alone())
+        stack.enter_context(self._workdir_lock())
         if self._repair:
           repair.repair(self.workdir, self.plan.models)
         self.workdir.claim(self.plan.config.written)
@@ -216,7 +216,7 @@ class Runner:
       hosts.barrier(self.host, "workdir")
       yield
 
-  def _alone(self) -> contextlib.AbstractContextManager[None]:
+  def _workdir_lock(self) -> contextlib.AbstractContextManager[None]:
     """Holds what all runs in the workdir write: they wait for each other."""
     thing = "the workdir's config, data, models and table"
     say = functools.partial(print, file=sys.stderr, flush=True)

@@ -368,7 +368,7 @@ class Task(abc.ABC):
       truth: what `truth` gave, for tasks that have one.
 
     Returns:
-      None at all where the cell has no examples, only numbers.
+      An empty array where the cell has no examples, only numbers.
     """
     return columns["group_id"]
 

@@ -44,7 +44,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from robust_tfds import errors
+from robust_tfds import errors, strings
 from robust_tfds.conditions import Condition
 from robust_tfds.eval import papers
 from robust_tfds.eval.cells import cell as cells_lib
@@ -166,7 +166,7 @@ class Frames(base.Task):
     columns["reviewed"] = np.array(
       [bool(r.get("reviewed", True)) for r in rows], bool
     )
-    kinds = [inputs.text(r.get("frame_type", "")) for r in rows]
+    kinds = [strings.text(r.get("frame_type", "")) for r in rows]
     columns["frame_type"] = np.array(kinds, np.str_)
     for name, default in (("fps", 0), ("linf", np.nan)):
       values = [r.get(name, default) for r in rows]

@@ -24,7 +24,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
-from robust_tfds import conditions, corruptions, errors
+from robust_tfds import conditions, corruptions, errors, strings
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells import cell as cells_lib
 from robust_tfds.eval.cells import facts as facts_lib
@@ -134,7 +134,7 @@ class Video(base.Task):
     columns = super().example_columns(batch)
     for name in _NATURAL:
       if batch.examples and name in batch.examples[0]:
-        texts = [inputs.text(e[name]) for e in batch.examples]
+        texts = [strings.text(e[name]) for e in batch.examples]
         columns[name] = np.array(texts, np.str_)
     return columns
 

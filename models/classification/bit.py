@@ -163,8 +163,8 @@ class Block(nnx.Module):
     self.conv2 = Conv(inner, inner, 3, stride, 1, rngs=rngs)
     self.norm3 = Norm(inner)
     self.conv3 = Conv(inner, outputs, 1, rngs=rngs)
-    self.shortens = stride != 1 or inputs != outputs
-    if self.shortens:
+    self.changes_shape = stride != 1 or inputs != outputs
+    if self.changes_shape:
       self.downsample = Shortcut(inputs, outputs, stride, rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
@@ -172,7 +172,7 @@ class Block(nnx.Module):
     normal = self.norm1(x)
     y = self.conv2(self.norm2(self.conv1(normal)))
     y = self.conv3(self.norm3(y))
-    return y + (self.downsample(normal) if self.shortens else x)
+    return y + (self.downsample(normal) if self.changes_shape else x)
 
 
 class Stem(nnx.Module):

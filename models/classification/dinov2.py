@@ -200,7 +200,7 @@ class Network(nnx.Module):
       )
       for count in (high, wide)
     ]
-    patches = positions.between(places[:, 1:], *matrices)
+    patches = positions.interpolate(places[:, 1:], *matrices)
     return jnp.concatenate([places[:, :1], patches], axis=1)
 
 

@@ -57,15 +57,15 @@ class InvertedResidual(nnx.Module):
         "conv_c": layers.conv(inner, outputs, 1, rngs=rngs),
       }
     )
-    self.shortens = stride == 2
-    if self.shortens:
+    self.changes_shape = stride == 2
+    if self.changes_shape:
       pool = functools.partial(layers.avg_pool, window=3, stride=2, padding=1)
       shortcut = layers.conv(inputs, outputs, 1, rngs=rngs)
       self.proj = layers.Stack((pool, shortcut))
 
   def __call__(self, x: jax.Array) -> jax.Array:
     """`[B, H, W, inputs]` -> `[B, H / stride, W / stride, outputs]`."""
-    return self.layers(x) + (self.proj(x) if self.shortens else x)
+    return self.layers(x) + (self.proj(x) if self.changes_shape else x)
 
 
 class Attention(nnx.Module):

@@ -129,13 +129,13 @@ class Block(nnx.Module):
       steps["se"] = inverted.Excite(outputs, squeeze, rngs=rngs)
     steps["c"] = conv(outputs, outputs, 1)
     self.f = layers.Stack(steps)
-    self.shortens = stride != 1 or inputs != outputs
-    if self.shortens:
+    self.changes_shape = stride != 1 or inputs != outputs
+    if self.changes_shape:
       self.proj = conv(inputs, outputs, 1, stride)
 
   def __call__(self, x: jax.Array) -> jax.Array:
     """`[B, H, W, inputs]` -> `[B, H / stride, W / stride, outputs]`."""
-    shortcut = self.proj(x) if self.shortens else x
+    shortcut = self.proj(x) if self.changes_shape else x
     return layers.relu(shortcut + self.f(x))
 
 

@@ -163,8 +163,8 @@ class Block(nnx.Module):
       self.bn1, self.bn2 = norm(planes), norm(planes)
     if excited:
       self.se = inverted.Excite(outputs, outputs // REDUCTION, rngs=rngs)
-    self.shortens = stride != 1 or inputs != outputs
-    if self.shortens:
+    self.changes_shape = stride != 1 or inputs != outputs
+    if self.changes_shape:
       shortcut = conv(inputs, outputs, 1, stride)
       self.downsample = layers.Stack((shortcut, norm(outputs)))
     self.bottleneck, self.excited = bottleneck, excited
@@ -177,7 +177,7 @@ class Block(nnx.Module):
       y = self.bn3(self.conv3(layers.relu(y)))
     if self.excited:
       y = self.se(y)
-    return layers.relu(y + (self.downsample(x) if self.shortens else x))
+    return layers.relu(y + (self.downsample(x) if self.changes_shape else x))
 
 
 class Network(nnx.Module):

@@ -67,8 +67,8 @@ class Block(nnx.Module):
     self.conv3 = conv(middle, outputs, 1)
     self.bn1, self.bn2, self.bn3 = norm(inner), norm(middle), norm(outputs)
     self.se_module = inverted.Excite(outputs, outputs // REDUCTION, rngs=rngs)
-    self.shortens = stride != 1 or inputs != outputs
-    if self.shortens:
+    self.changes_shape = stride != 1 or inputs != outputs
+    if self.changes_shape:
       kernel = 3 if kind == "senet" and stride != 1 else 1
       shortcut = conv(inputs, outputs, kernel, stride, kernel // 2)
       self.downsample = layers.Stack((shortcut, norm(outputs)))
@@ -78,7 +78,7 @@ class Block(nnx.Module):
     y = layers.relu(self.bn1(self.conv1(x)))
     y = layers.relu(self.bn2(self.conv2(y)))
     y = self.se_module(self.bn3(self.conv3(y)))
-    return layers.relu(y + (self.downsample(x) if self.shortens else x))
+    return layers.relu(y + (self.downsample(x) if self.changes_shape else x))
 
 
 class Stem(nnx.Module):

@@ -74,14 +74,16 @@ class Block(nnx.Module):
       pool = functools.partial(layers.max_pool, window=3, padding=1)
       steps.append(functools.partial(pool, stride=stride))
     self.rep = layers.Stack(steps)
-    self.shortens = stride != 1 or before != inputs
-    if self.shortens:
+    self.changes_shape = stride != 1 or before != inputs
+    if self.changes_shape:
       self.skip = layers.conv(inputs, before, 1, stride, bias=False, rngs=rngs)
       self.skipbn = norm(before)
 
   def __call__(self, x: jax.Array) -> jax.Array:
     """`[B, H, W, inputs]` -> `[B, H / stride, W / stride, widths[-1]]`."""
-    return self.rep(x) + (self.skipbn(self.skip(x)) if self.shortens else x)
+    return self.rep(x) + (
+      self.skipbn(self.skip(x)) if self.changes_shape else x
+    )
 
 
 class Network(nnx.Module):

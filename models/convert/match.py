@@ -56,9 +56,9 @@ class Loaded:
     ignored: names in the file that evaluation does not need.
     labels: families of preprocessing (as `ModelSpec.weights`) whose files have
       such names; none of a file with our own paths.
-    declared: what its source, or files beside it, say of its preprocessing; or
-      a doubt where its names fit several ways, or another than the model's, and
-      nothing says which.
+    declared: what its source, or files beside it, say of its preprocessing. It is a
+      doubt where nothing says which of several ways the names stand for, or where
+      they stand for another way than the model's.
     notes: what was done to arrays of other shapes, a sentence each.
   """
 

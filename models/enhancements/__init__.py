@@ -59,9 +59,9 @@ class Enhanced(Model):
   enhancements: tuple[str, ...]
 
   @property
-  def elsewhere(self) -> bool:
+  def is_external(self) -> bool:
     """As the inner model."""
-    return self.model.elsewhere
+    return self.model.is_external
 
   @property
   def route(self) -> str:

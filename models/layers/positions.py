@@ -59,15 +59,15 @@ def fit(
   if theirs != before**2 + tokens or array.shape[2] != shape[2]:
     return None
   matrix = weights(before, after, antialias=True)
-  resized = np.asarray(between(array[:, tokens:], matrix, matrix))
-  said = (
+  resized = np.asarray(interpolate(array[:, tokens:], matrix, matrix))
+  note = (
     f"its positions of {before} x {before} patches were interpolated to"
     f" {after} x {after}"
   )
-  return np.concatenate([array[:, :tokens], resized], axis=1), said
+  return np.concatenate([array[:, :tokens], resized], axis=1), note
 
 
-def between(
+def interpolate(
   array: jax.typing.ArrayLike, rows: np.ndarray, columns: np.ndarray
 ) -> jax.Array:
   """Positions `[1, n, width]` times a matrix along each side of their grid."""

@@ -97,8 +97,8 @@ class Block(nnx.Module):
     rngs: nnx.Rngs,
   ):
     """As `Branch`."""
-    self.shortens = strides != (1, 1) or inputs != outputs
-    if self.shortens:
+    self.changes_shape = strides != (1, 1) or inputs != outputs
+    if self.changes_shape:
       time, space = strides
       self.branch1_conv = volumes.Conv3d(
         inputs, outputs, 1, (time, space, space), rngs=rngs
@@ -110,7 +110,9 @@ class Block(nnx.Module):
 
   def __call__(self, x: jax.Array) -> jax.Array:
     """`[B, T, H, W, inputs]` -> the strided output with `outputs` channels."""
-    shortcut = self.branch1_norm(self.branch1_conv(x)) if self.shortens else x
+    shortcut = (
+      self.branch1_norm(self.branch1_conv(x)) if self.changes_shape else x
+    )
     return layers.relu(shortcut + self.branch2(x))
 
 

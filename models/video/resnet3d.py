@@ -108,8 +108,8 @@ class Block(nnx.Module):
         layers.BatchNorm(outputs, rngs=rngs),
       )
     )
-    self.shortens = stride != 1 or inputs != outputs
-    if self.shortens:
+    self.changes_shape = stride != 1 or inputs != outputs
+    if self.changes_shape:
       steps = (1 if kind == "space" else stride, stride, stride)
       self.downsample = layers.Stack(
         (
@@ -120,7 +120,7 @@ class Block(nnx.Module):
 
   def __call__(self, x: jax.Array) -> jax.Array:
     """`[B, T, H, W, inputs]` -> the strided output with `outputs` channels."""
-    shortcut = self.downsample(x) if self.shortens else x
+    shortcut = self.downsample(x) if self.changes_shape else x
     return layers.relu(self.conv2(self.conv1(x)) + shortcut)
 
 

@@ -156,9 +156,9 @@ class Block(nnx.Module):
     rngs: nnx.Rngs,
   ):
     """The branch is 2.25 times as wide as the output; see `Network`."""
-    self.shortens = stride != 1 or inputs != outputs
-    self.norms = self.shortens and (norms_all or inputs != outputs)
-    if self.shortens:
+    self.changes_shape = stride != 1 or inputs != outputs
+    self.norms = self.changes_shape and (norms_all or inputs != outputs)
+    if self.changes_shape:
       self.branch1_conv = volumes.Conv3d(
         inputs, outputs, 1, (1, stride, stride), rngs=rngs
       )
@@ -176,7 +176,7 @@ class Block(nnx.Module):
   def __call__(self, x: jax.Array) -> jax.Array:
     """`[B, T, H, W, inputs]` -> the strided output with `outputs` channels."""
     shortcut = x
-    if self.shortens:
+    if self.changes_shape:
       shortcut = self.branch1_conv(shortcut)
     if self.norms:
       shortcut = self.branch1_norm(shortcut)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from robust_tfds import errors
+from robust_tfds import errors, strings
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,7 +50,7 @@ def coco(examples: Iterable[Mapping[str, Any]]) -> Coco:
     UserError: no frames, crops (which have no boxes), or a reviewed frame whose
       anchor is not among the examples.
   """
-  rows = sorted(examples, key=lambda e: _text(e["example_id"]))
+  rows = sorted(examples, key=lambda e: strings.text(e["example_id"]))
   if not rows:
     raise errors.UserError("No frames were given.")
   if "objects" not in rows[0]:
@@ -58,14 +58,14 @@ def coco(examples: Iterable[Mapping[str, Any]]) -> Coco:
       "These frames are crops, which have no boxes; take the config `reviewed`"
       " or `all` as it is."
     )
-  ids = {_text(e["example_id"]): i for i, e in enumerate(rows, 1)}
+  ids = {strings.text(e["example_id"]): i for i, e in enumerate(rows, 1)}
   sets: dict[str, list[tuple[int, int]]] = {}
   gt: list[dict[str, Any]] = []
   for e in rows:
-    image = ids[_text(e["example_id"])]
+    image = ids[strings.text(e["example_id"])]
     gt += _annotations(e, image, len(gt) + 1)
     if bool(e["reviewed"]):
-      group = sets.setdefault(_text(e["group_id"]), [])
+      group = sets.setdefault(strings.text(e["group_id"]), [])
       group.append((int(e["frame"]), image))
   lost = [g for g in sets if g not in ids]
   if lost:
@@ -83,7 +83,7 @@ def coco(examples: Iterable[Mapping[str, Any]]) -> Coco:
       for offset, image in frames
     }
     | {
-      ids[_text(e["example_id"])]: -_APART
+      ids[strings.text(e["example_id"])]: -_APART
       for e in rows
       if not bool(e["reviewed"])
     },
@@ -111,7 +111,3 @@ def _annotations(
       }
     )
   return out
-
-
-def _text(value: Any) -> str:
-  return value.decode("utf-8") if isinstance(value, bytes) else str(value)

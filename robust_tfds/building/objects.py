@@ -84,7 +84,7 @@ class Annotation(Protocol):
 
 
 @dataclasses.dataclass(frozen=True)
-class Given:
+class KnownObjects:
   """Objects that are known."""
 
   known: Sequence[Object]
@@ -118,7 +118,7 @@ class Source(source_lib.Part):
   def decoded(self, folder: str) -> Source:
     """The same: its pixels lie in a scratch folder, its objects in memory."""
     image = self.picture.read()
-    given = Given(tuple(self.annotation.objects_in(image.shape[:2])))
+    given = KnownObjects(tuple(self.annotation.objects_in(image.shape[:2])))
     pixels = scratch.keep_picture(folder, image)
     return dataclasses.replace(self, picture=pixels, annotation=given)
 

@@ -115,9 +115,9 @@ class Job:
       return 0, (number, 0)
     sources = pickle.loads(self._index(offset, size))  # of `_write_index`
     try:
-      records = list(self._made(sources))
+      records = list(self._serialize(sources))
     except (errors.UserError, OSError) as e:
-      _write_whole(refusal, _in_words(e).encode())
+      _write_whole(refusal, _refusal_text(e).encode())
       return 0, (number, 0)
     lengths = np.array([len(r) for r in records], _LENGTH)
     data = b"".join([lengths.tobytes(), *records])
@@ -173,7 +173,7 @@ class Job:
           yield bytes(data[at : at + length])
         at += length
 
-  def _made(self, sources: Sequence[Any]) -> Iterator[bytes]:
+  def _serialize(self, sources: Sequence[Any]) -> Iterator[bytes]:
     """The records of sources, in their order."""
     serialize = example_serializer.ExampleSerializer(
       self.features.get_serialized_info()
@@ -348,7 +348,7 @@ def _write_whole(path: epath.Path, data: bytes) -> None:
   unfinished.replace(path)
 
 
-def _in_words(error: Exception) -> str:
+def _refusal_text(error: Exception) -> str:
   """A refusal of a worker for the user who started the pipeline."""
   if isinstance(error, errors.UserError):
     return str(error)

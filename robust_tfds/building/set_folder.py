@@ -61,7 +61,7 @@ def locked(data_path: str | os.PathLike) -> Iterator[None]:
   path = pathlib.Path(data_path)
   lock = path.parent.parent / f".{path.parent.name}_{path.name}.lock"
   lock.parent.mkdir(parents=True, exist_ok=True)
-  with locks.alone(lock, f"{path} is being built"):
+  with locks.exclusive(lock, f"{path} is being built"):
     yield
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from robust_tfds import errors
+from robust_tfds import errors, strings
 
 
 def category_ids(names: Sequence[str], ids: Sequence[int] = ()) -> list[int]:
@@ -61,7 +61,7 @@ def ground_truth(
     images.append(
       {
         "id": image_id,
-        "file_name": _text(example["example_id"]),
+        "file_name": strings.text(example["example_id"]),
         "height": int(height),
         "width": int(width),
       }
@@ -95,10 +95,6 @@ def _annotation(
     masks = objects["mask"]
     out["segmentation"] = {
       "size": [int(n) for n in masks["size"][i]],
-      "counts": _text(masks["counts"][i]),
+      "counts": strings.text(masks["counts"][i]),
     }
   return out
-
-
-def _text(value: Any) -> str:
-  return value.decode("utf-8") if isinstance(value, bytes) else str(value)

@@ -1,4 +1,8 @@
-"""Opens NumPy files: no pickles, no promise that the file's size cannot hold."""
+"""Reads NumPy files of others safely: .npz and .npy.
+
+Pickles, which can run code, are refused, and so is a file whose header promises
+more numbers than the file can hold: nothing is allocated for it.
+"""
 
 from __future__ import annotations
 

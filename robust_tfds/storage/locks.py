@@ -1,6 +1,6 @@
 """Locks between processes of one machine; the system frees those of a killed one.
 
-`alone` lets one process at a time do a piece of work. `own_folder` is a folder
+`exclusive` lets one process at a time do a piece of work. `own_folder` is a folder
 that goes with its process: what a killed one left, `remove_leftovers` removes.
 What the file system refuses is an OSError here; callers put it in words.
 """
@@ -22,7 +22,7 @@ _LOCK = "lock"  # of a folder, in it
 
 
 @contextlib.contextmanager
-def alone(place: pathlib.Path, work: str) -> Iterator[None]:
+def exclusive(place: pathlib.Path, work: str) -> Iterator[None]:
   """Holds a lock; waits, with a warning, while another process has it.
 
   Args:

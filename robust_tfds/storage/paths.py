@@ -111,6 +111,11 @@ def of(text: str | os.PathLike, name: str = "") -> epath.Path:
     ) from None
 
 
+def optional(text: str | None, name: str) -> epath.Path | None:
+  """As `of`; None where the user names nothing."""
+  return of(text, name) if text else None
+
+
 def check_records(path: str | os.PathLike, name: str = "") -> None:
   """Refuses a place for prepared sets where TensorFlow opens no file.
 

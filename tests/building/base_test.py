@@ -165,7 +165,7 @@ class KeysTest(parameterized.TestCase):
       "a.png",
       image_id=1,
       picture=source.Pixels(image),
-      annotation=objects.Given([]),
+      annotation=objects.KnownObjects([]),
       frame=frame,
     )
     built = datasets.builder("cityscapes_c", "gaussian_noise_3", data_dir="/x")

@@ -8,7 +8,9 @@ from robust_tfds.eval.cells import table
 from robust_tfds.eval.tasks.parts import reliability
 
 # Made of probabilities: float32 sums, in an order that the device chooses.
-_OF_SCORES = {m.name for m in (*reliability.METRICS, *reliability.MEANS)}
+_OF_SCORES = {
+  f"{mean}{m.name}" for m in reliability.METRICS for mean in ("", "mean_")
+}
 _DIGITS = 1e-5
 
 

@@ -37,7 +37,7 @@ def folder(name: str) -> pathlib.Path:
     name: of `NAMES`.
   """
   place = conftest.of_session() / f"tiny_{name}"
-  with locks.alone(place.with_suffix(".lock"), f"{place} is being made"):
+  with locks.exclusive(place.with_suffix(".lock"), f"{place} is being made"):
     if not place.exists():
       unfinished = place.with_suffix(".unfinished")
       run(name, unfinished)

@@ -25,7 +25,7 @@ def made(folder: pathlib.Path) -> pathlib.Path:
   """
   root = folder.parents[1]
   place = root / "finished_run"
-  with locks.alone(root / "finished_run.lock", "a run is being made"):
+  with locks.exclusive(root / "finished_run.lock", "a run is being made"):
     if not place.exists():
       unfinished = root / "unfinished_run"
       run(unfinished)

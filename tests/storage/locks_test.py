@@ -39,13 +39,13 @@ def _other(call: str, *arguments: str) -> subprocess.Popen:
 class LocksTest(in_folder.TestCase):
   def test_one_at_a_time_and_a_killed_one_lets_go(self):
     place = self.root / "lock"
-    call = "alone(pathlib.Path(sys.argv[1]), 'x is being made')"
+    call = "exclusive(pathlib.Path(sys.argv[1]), 'x is being made')"
     with _other(call, str(place)) as other:
       other.stdout.readline()
       killer = threading.Timer(0.3, other.send_signal, [signal.SIGKILL])
       with self.assertLogs(level="WARNING") as logs:
         killer.start()
-        with locks.alone(place, "x is being made"):
+        with locks.exclusive(place, "x is being made"):
           self.assertIsNotNone(other.wait())  # it was waited for
           self.assertTrue(place.exists())
     self.assertIn(f"x is being made by process {other.pid} on", logs.output[0])

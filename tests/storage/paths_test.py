@@ -22,6 +22,11 @@ class OfTest(parameterized.TestCase):
     self.assertEqual(os.fspath(path), os.fspath(text))
     self.assertTrue(paths.is_local(path))
 
+  @parameterized.parameters(None, "")
+  def test_nothing_named(self, text):
+    self.assertIsNone(paths.optional(text, "--truth"))
+    self.assertEqual(paths.optional("a/b", "--truth"), paths.of("a/b"))
+
   def test_addresses(self):
     path = paths.of("gs://bucket/run") / "a.npz"
     self.assertEqual(str(path), "gs://bucket/run/a.npz")

@@ -113,9 +113,9 @@ def _lines(
       for name in sorted(account.counted)
     ),
     *(
-      f"labels of {name}: {told:,} of {count:,} by their ids"
-      for name, (told, count) in account.labels.items()
-      if told
+      f"labels of {name}: {by_id:,} of {count:,} by their ids"
+      for name, (by_id, count) in account.labels.items()
+      if by_id
     ),
   ]
   unverified = [
@@ -135,10 +135,10 @@ def _lines(
     )
   for name in {d.dataset for d in manifest.data.values()} - account.counted:
     unverified.append(f"that {name} has these examples and no others")
-  for name, (told, count) in account.labels.items():
-    if told < count:
+  for name, (by_id, count) in account.labels.items():
+    if by_id < count:
       unverified.append(
-        f"labels of {count - told:,} of {count:,} rows of {name}: their ids do"
+        f"labels of {count - by_id:,} of {count:,} rows of {name}: their ids do"
         " not tell them"
       )
   if layout.TRUTH[0] in manifest.files:

@@ -292,8 +292,8 @@ class _Checker:
       account.counted.add(cell.dataset)
     if "label" in columns:
       rows = columns["example_id"].tolist()
-      told = known.check_labels(source, cell.dataset, rows, columns["label"])
-      account.labels[cell.dataset] = told, len(rows)
+      by_id = known.check_labels(source, cell.dataset, rows, columns["label"])
+      account.labels[cell.dataset] = by_id, len(rows)
     elif self._run.truth is not None:
       _check_pictures(source, columns, self._run.truth)
     self._check_same(source, cell.dataset, columns)

@@ -80,18 +80,18 @@ def check_labels(
     UserError: another class than the id tells; or ids of one class's name with
       two labels.
   """
-  told = 0
+  by_id = 0
   if dataset in datasets.names():
     builder = datasets.builder_class(dataset)
     for example_id, label in zip(ids, labels.tolist()):
       expected = builder.known_label(example_id)
-      told += expected is not None
+      by_id += expected is not None
       if expected not in (None, label):
         raise errors.UserError(
           f"{source}: label of {example_id!r}: got {label}, but its id says class"
           f" {expected}."
         )
-  return told or _check_one_label_a_name(source, ids, labels)
+  return by_id or _check_one_label_a_name(source, ids, labels)
 
 
 def _check_one_label_a_name(

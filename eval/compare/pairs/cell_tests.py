@@ -67,7 +67,7 @@ class _Cell:
     return right and one.groups.single
 
   @property
-  def apart(self) -> np.ndarray:
+  def group_differences(self) -> np.ndarray:
     """The difference summed over each group."""
     assert self.totals is not None
     one, other = self.totals
@@ -179,8 +179,10 @@ def _tested(
 
 
 def _mcnemar(cell: _Cell) -> float:
-  apart = cell.apart
-  return float(significance.mcnemar((apart > 0).sum(), (apart < 0).sum()))
+  differences = cell.group_differences
+  return float(
+    significance.mcnemar((differences > 0).sum(), (differences < 0).sum())
+  )
 
 
 def _of_groups(
@@ -194,22 +196,22 @@ def _of_groups(
   """
   if not cells:
     return []
-  apart = [
-    Totals(cell.totals[0].groups, cell.apart)
+  differences = [
+    Totals(cell.totals[0].groups, cell.group_differences)
     for cell in cells
     if cell.totals is not None
   ]
-  ids = np.unique(np.concatenate([t.groups.ids for t in apart]))
-  effective = min(t.groups.effective for t in apart)
+  ids = np.unique(np.concatenate([t.groups.ids for t in differences]))
+  effective = min(t.groups.effective for t in differences)
   drawn = Draws.of(
     ids, resamples=_resamples(family, effective, len(ids))
-  ).of_totals(apart)
+  ).of_totals(differences)
   return [
     (
       float(significance.bootstrap_p(d, int((t.sums != 0).sum()))),
       interval(d),
     )
-    for d, t in zip(drawn, apart)
+    for d, t in zip(drawn, differences)
   ]
 
 

@@ -16,6 +16,7 @@ from matplotlib.colors import LinearSegmentedColormap
 
 from robust_tfds.eval.compare.pairs import lines as lines_lib
 from robust_tfds.eval.compare.pairs.lines import Comparison, Line
+from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.metrics.definitions import Metric
 from robust_tfds.eval.report.charts import style
 
@@ -152,7 +153,7 @@ def _draw_map(ax: Axes, lines: Sequence[Line], metric: Metric) -> None:
     metric.sign * values, cmap=_MAP, vmin=-most, vmax=most, aspect="auto"
   )
   ax.set_xticks(range(len(levels)), [str(level) for level in levels])
-  ax.set_yticks(range(len(names)), [style.words(n) for n in names])
+  ax.set_yticks(range(len(names)), [definitions.words(n) for n in names])
   ax.tick_params(labelsize=7)
   ax.grid(False)
   unit = ", points" if metric.percent else ""

@@ -114,7 +114,8 @@ def check_facts(
   differ = {
     name: values
     for name, values in cell_facts.differences(one, other).items()
-    if name not in (*_OF_EXAMPLES, "subset")  # the ids are compared apart
+    if name
+    not in (*_OF_EXAMPLES, "subset")  # the ids are compared by check_columns
   }
   if differ:
     one_unknown = any(None in values for values in differ.values())

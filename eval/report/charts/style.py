@@ -177,11 +177,6 @@ def hatch(index: int) -> str:
   return HATCHES[index % len(HATCHES)]
 
 
-def words(name: str) -> str:
-  """A name of a table as words."""
-  return name.replace("_", " ")
-
-
 def bare(ax: Axes) -> None:
   """Axes of a picture: no ticks, no grid."""
   ax.set_xticks([])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.report.charts import lines, style
 from robust_tfds.eval.report.charts.frame import ABOVE, Frame
 from robust_tfds.eval.report.context import Context
@@ -64,5 +65,5 @@ class SeverityCurves(base.Chart):
       rows.sort(key=lambda r: r.severity or 0)
       x = [r.severity or 0 for r in rows]
       curves.append(lines.Line(model, x, list(map(style.scaled, rows)), i))
-    title = f"{style.words(name)}\n{context.group(name)}{kind}"
+    title = f"{definitions.words(name)}\n{context.group(name)}{kind}"
     return lines.Panel(curves, title=title)

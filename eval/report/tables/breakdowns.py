@@ -6,7 +6,7 @@ A metric `acc_pmk/class=3` is `acc_pmk` of the breakdown `class` at the value 3.
 from __future__ import annotations
 
 from robust_tfds.eval.cells import table
-from robust_tfds.eval.report.charts import style
+from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.report.context import Context
 
 
@@ -44,7 +44,9 @@ def line(context: Context, name: str) -> tuple[table.Row, table.Row] | None:
 def class_name(context: Context, index: str) -> str:
   """A class by its name, or by its id where names are not known."""
   names = context.class_names
-  return style.words(names[int(index)] if int(index) < len(names) else index)
+  return definitions.words(
+    names[int(index)] if int(index) < len(names) else index
+  )
 
 
 def _is_number(text: str) -> bool:

@@ -14,7 +14,7 @@ from robust_tfds.models.model import Model, NetworkModel
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Given:
+class ModelObject:
   """A model that is handed over as an object, not by a name.
 
   Attributes:
@@ -44,7 +44,7 @@ class Definition:
 
 def define(
   entries: Mapping[str, config_lib.Model],
-  given: Mapping[str, Given],
+  given: Mapping[str, ModelObject],
   kind: base.ModelKind,
 ) -> dict[str, Definition]:
   """Label -> definition.
@@ -67,7 +67,10 @@ def define(
 
 
 def _define(
-  label: str, entry: config_lib.Model, given: Given | None, kind: base.ModelKind
+  label: str,
+  entry: config_lib.Model,
+  given: ModelObject | None,
+  kind: base.ModelKind,
 ) -> Definition:
   _check_sides(label, entry, kind)
   model = _model(label, entry, given, kind)
@@ -93,7 +96,10 @@ def _with_fields(label: str, entry: config_lib.Model, model: Model) -> Model:
 
 
 def _model(
-  label: str, entry: config_lib.Model, given: Given | None, kind: base.ModelKind
+  label: str,
+  entry: config_lib.Model,
+  given: ModelObject | None,
+  kind: base.ModelKind,
 ) -> Model:
   """As it is by itself."""
   if given is None:

@@ -108,10 +108,10 @@ def answers(
   random = bool(likeness.difference(one, two))
   if not random:
     with _explained(label, 1):
-      alone = first.alone([part[:1] for part in rows])
+      single = first.try_one([part[:1] for part in rows])
     with _explained(label, len(rows[0])):
       words = _in_another_order(first, rows, one)
-      words = words or _without_others(first, rows, one, alone)
+      words = words or _without_others(first, rows, one, single)
     if words:
       raise errors.UserError(
         f"{label} {words}. Every input is to be answered by itself alone: batch"
@@ -135,7 +135,7 @@ def _without_others(
   ask: _Traced | _Called,
   rows: list[np.ndarray],
   one: Answers,
-  alone: Answers | None,
+  single: Answers | None,
 ) -> str:
   """How an answer depends on the others of the batch, in words; else empty.
 
@@ -143,17 +143,17 @@ def _without_others(
     ask: the model.
     rows: what it was shown.
     one: what it answered.
-    alone: to the first input alone, where that was computed.
+    single: to the first input alone, where that was computed.
   """
   expected = {key: value[:1] for key, value in one.items()}
-  if alone and not likeness.difference(expected, alone):
+  if single and not likeness.difference(expected, single):
     return ""
   # Another size of a batch may be another order of sums; the same size is not.
   count = len(rows[0])
   copies = ask([part[:1].repeat(count, 0) for part in rows])
   words = likeness.difference(expected, copies)
-  if alone and not words:
-    words = likeness.difference(expected, alone, _OTHER_SIZE)
+  if single and not words:
+    words = likeness.difference(expected, single, _OTHER_SIZE)
   return words and f"answers otherwise to an input without the others: {words}"
 
 
@@ -165,7 +165,7 @@ def _twice(
     asked = _Called(model, variables)
     return asked, asked
   one, two = _Traced(model, variables, rows), _Traced(model, variables, rows)
-  return one, one if one.same(two) else two
+  return one, one if one.is_same_program(two) else two
 
 
 class _Called:
@@ -180,7 +180,7 @@ class _Called:
     answer = _by_name(self._model.apply(self._variables, *rows))
     return {k: v for k, v in answer.items() if v.dtype != np.object_}
 
-  def alone(self, rows: Sequence[np.ndarray]) -> Answers:
+  def try_one(self, rows: Sequence[np.ndarray]) -> Answers:
     """The answer to one input."""
     return self(rows)
 
@@ -202,7 +202,7 @@ class _Traced:
   def _program(self) -> Any:
     return self._trace.lower().compile()
 
-  def alone(self, rows: Sequence[np.ndarray]) -> None:
+  def try_one(self, rows: Sequence[np.ndarray]) -> None:
     """Traces it for one input; not computed, as a second program takes long.
 
     Raises:
@@ -218,7 +218,7 @@ class _Traced:
     with jax.default_matmul_precision("highest"):
       return jax.jit(step).trace(self._variables, *map(jnp.asarray, rows))
 
-  def same(self, other: _Traced) -> bool:
+  def is_same_program(self, other: _Traced) -> bool:
     """Whether two traces are one program, constants included."""
     one, two = self._trace.jaxpr, other._trace.jaxpr
     if str(one) != str(two) or len(one.consts) != len(two.consts):

@@ -39,7 +39,6 @@ _OF_SCORES = {
   "rms_calibration_error": calibration.rms_calibration_error,
 }
 METRICS = definitions.metrics("", *_OF_SCORES, "nll", "brier")
-MEANS = definitions.metrics("", *(f"mean_{m.name}" for m in METRICS))
 # Of a model that gives a true class no chance at all.
 _NO_CHANCE = (
   "undefined: the model gives no chance to the true class of {count} examples"

@@ -69,7 +69,7 @@ def get(
   try:
     path.parent.mkdir(parents=True, exist_ok=True)
     lock = path.with_name(f".{path.name}.lock")
-    with locks.alone(lock, f"{path} is being fetched"):
+    with locks.exclusive(lock, f"{path} is being fetched"):
       if not path.exists():
         _fetch(path, source, sha256, fetch)
       _check(path, source, sha256)

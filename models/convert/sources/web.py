@@ -49,8 +49,9 @@ def parse(text: str) -> Address:
     readable = False
   if not readable:
     raise errors.UserError(
-      "Got what is no address, expected https://HOST/.../FILE#sha256=... In"
-      " a user's name or password write / as %2F, # as %23 and @ as %40."
+      "The address of a checkpoint cannot be read, expected"
+      " https://HOST/.../FILE#sha256=... In a"
+      " user's name or password write / as %2F, # as %23 and @ as %40."
     )
   download.check(address)
   path = urllib.parse.unquote(parts.path)

@@ -3,7 +3,7 @@
 import numpy as np
 from absl.testing import absltest, parameterized
 
-from robust_tfds import errors
+from robust_tfds import errors, strings
 from robust_tfds.eval.pipeline import inputs
 from tests.eval.pipeline import stored_examples
 
@@ -55,7 +55,7 @@ class SourceTest(parameterized.TestCase):
       whole = [i for i in _ids(source) if i]
       source.builder.reads = source.decoded = 0
       rows = list(source.rows(start, stop))
-      got = [inputs.text(row["example_id"]) for row in rows]
+      got = [strings.text(row["example_id"]) for row in rows]
       self.assertEqual(got, whole[start:stop])
       self.assertEqual(source.decoded, len(got))
       self.assertEqual(source.builder.reads, len(got))
@@ -80,7 +80,7 @@ class SourceTest(parameterized.TestCase):
       {name: image[0, 0, 0] for name, image in pixels.items()},
       {"example_1": 1, "example_3": 3},
     )
-    self.assertEqual(inputs.text(source.sample()["example_id"]), "example_0")
+    self.assertEqual(strings.text(source.sample()["example_id"]), "example_0")
     self.assertEqual(source.decoded, 0)  # of no batch
 
   def test_a_picture_of_another_shape_than_the_set_says(self):

@@ -132,7 +132,7 @@ class GeometryTest(parameterized.TestCase):
     config.data.update({"geometry": "model", "source": source})
     if dataset == "imagenet_c":
       config.data.corruptions = "fog"
-    given = definitions.Given(models.get(model, 1000), {})
+    given = definitions.ModelObject(models.get(model, 1000), {})
     return plan_lib.make(config.lock(), {model: given})
 
 

@@ -11,7 +11,7 @@ from unittest import mock
 import numpy as np
 from absl.testing import parameterized
 
-from robust_tfds import errors
+from robust_tfds import errors, strings
 from robust_tfds import eval as eval_lib
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.cells.workdir import Workdir
@@ -245,7 +245,7 @@ class RunTest(parameterized.TestCase):
         subset=plan.subset,
       )
       self.assertEqual(source.share, 21)
-      ids += [inputs.text(e["example_id"]) for e in source.rows()]
+      ids += [strings.text(e["example_id"]) for e in source.rows()]
       self.assertEqual(source.decoded, 21 - index)
     self.assertEqual(sorted(ids), self.ids)
 

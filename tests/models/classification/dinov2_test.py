@@ -101,7 +101,7 @@ class ParityTest(parameterized.TestCase):
         mode="bicubic",
       )
       matrix = positions.weights(37, patches, antialias=False, offset=0.1)
-      got = positions.between(grid, matrix, matrix)
+      got = positions.interpolate(grid, matrix, matrix)
       want = want.permute(0, 2, 3, 1).reshape(1, -1, 8).numpy()
       np.testing.assert_allclose(got, want, atol=3e-5)
 

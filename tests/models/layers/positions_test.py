@@ -41,6 +41,6 @@ class FitTest(absltest.TestCase):
     self.assertIsNone(positions.fit(("cls_token",), array, (1, 10, 8)))
     self.assertIsNone(positions.fit(("pos_embed",), array, (1, 10, 9)))
     self.assertIsNone(positions.fit(("pos_embed",), array, (1, 11, 8)))
-    got, said = positions.fit(("pos_embed",), array[0], (1, 10, 8))
+    got, note = positions.fit(("pos_embed",), array[0], (1, 10, 8))
     np.testing.assert_allclose(got, np.ones((1, 10, 8)), atol=1e-6)
-    self.assertIn("2 x 2 patches were interpolated to 3 x 3", said)
+    self.assertIn("2 x 2 patches were interpolated to 3 x 3", note)

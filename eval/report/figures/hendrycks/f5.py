@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from robust_tfds.eval.cells.number import Number
+from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.report.charts import bars, style
 from robust_tfds.eval.report.charts.frame import ABOVE, Frame
 from robust_tfds.eval.report.figures import base
@@ -35,15 +36,15 @@ class Figure5(base.PaperFigure):
     words = "CE: % of the baseline's error"
     fig = bars.draw(
       [bars.Panel(series)],
-      bars.Groups([style.words(name) for _, name in keys]),
+      bars.Groups([definitions.words(name) for _, name in keys]),
       Frame(6.4, 3.6, y=words, legend=ABOVE, entries=3),
     )
-    told = [
+    notes = [
       rows[0].source,
       own.without(models, [n.label for n in listed]),
       own.baselines(models, "imagenet_c"),
       own.remark(models, "imagenet_c"),
     ]
     lines = [[x, *rest] for n in listed for x, _, *rest in n.lines()]
-    foot = [words.rstrip(".") for words in told]
+    foot = [words.rstrip(".") for words in notes]
     return base.Drawn(fig, foot, sheet.Sheet(_COLUMNS, lines))

@@ -36,13 +36,13 @@ class Figure9(base.PaperFigure):
       for label in dict.fromkeys(row.label for row in rows)
       for metric in _TITLES
     ]
-    told = [rows[0].source, printed.doubts(rows)]
+    notes = [rows[0].source, printed.doubts(rows)]
     panel = benchmark_scatter.panel(points, _TITLES, "accuracy on subtypes (%)")
     frame = Frame(
       *(6.4, 4.6), x="accuracy on ImageNet-1K (%)", legend=OVER, share=""
     )
-    fig = scatter.draw([panel], frame, told)
+    fig = scatter.draw([panel], frame, notes)
     table = sheet.Sheet(
       benchmark_scatter.COLUMNS, [point.line() for point in points]
     )
-    return base.Drawn(fig, told, table)
+    return base.Drawn(fig, notes, table)

@@ -8,6 +8,7 @@ import numpy as np
 
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
+from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.papers import raw_results
 from robust_tfds.eval.report.charts import scatter, style
 from robust_tfds.eval.report.charts.frame import INSIDE, Frame
@@ -111,7 +112,7 @@ def _drawn(point: _Point, index: int, name: bool = False) -> scatter.Point:
     style.Value(100 * point.relative),
     index,
     point.label,
-    style.words(point.name) if name else "",
+    definitions.words(point.name) if name else "",
     looks={"ink": "black"},
   )
 

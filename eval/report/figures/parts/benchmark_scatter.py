@@ -89,22 +89,22 @@ class BenchmarkScatter(base.PaperFigure):
       points += of_panel
       panels.append(panel(of_panel, titles, label))
       remarks.append(own.remark(here, dataset))
-    told = [
+    notes = [
       *dict.fromkeys(p.source for p in points if not p.run),
       own.baselines(models, self.panels[0]),
       own.without(models, {p.network for p in points if p.run}),
       *remarks,
     ]
-    told = [words.rstrip(".") for words in told]
+    notes = [words.rstrip(".") for words in notes]
     frame = Frame(
       *(4.6 * len(panels), 4.2),
       x="accuracy on clean data (%)",
       legend=OVER,
       share="",
     )
-    fig = scatter.draw(panels, frame, told)
+    fig = scatter.draw(panels, frame, notes)
     lines = [point.line() for point in points]
-    return base.Drawn(fig, told, sheet.Sheet(COLUMNS, lines))
+    return base.Drawn(fig, notes, sheet.Sheet(COLUMNS, lines))
 
   def _printed(self, dataset: str, metrics: Iterable[str]) -> list[Point]:
     """The printed networks that have all numbers."""

@@ -31,8 +31,8 @@ class BreakdownLines(base.PaperFigure):
   def drawn(self, request: base.Request) -> base.Drawn:
     """The figure and its CSV."""
     models = own.of(self.boards(request))
-    told = redrawn.context(request, models)
-    curves = k_curve.of_breakdown(told, self.metric, self.breakdown)
+    context = redrawn.context(request, models)
+    curves = k_curve.of_breakdown(context, self.metric, self.breakdown)
     panel = lines.Panel(curves, title=self.title)
     frame = Frame(
       *(6, 4),
@@ -44,4 +44,4 @@ class BreakdownLines(base.PaperFigure):
     fig = lines.draw([panel], frame)
     prefix = f"{self.metric}/{self.breakdown}="
     rows = redrawn.numbers(models, lambda r: r.metric.startswith(prefix))
-    return base.Drawn(fig, told.provenance, redrawn.numbers_sheet(rows))
+    return base.Drawn(fig, context.provenance, redrawn.numbers_sheet(rows))

@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Sequence
 
 from robust_tfds import conditions
+from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.papers import PrintedRow
-from robust_tfds.eval.report.charts import style
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import (
   networks,
@@ -56,7 +56,7 @@ class ConditionTable(base.PaperFigure):
     columns: list[str | sheet.Column] = [
       *("network", sheet.Column("clean error"), sheet.Column(heading)),
       *(sheet.Column(f"{heading} lo"), sheet.Column(f"{heading} hi")),
-      *(sheet.Column(style.words(name), digits=0) for name in names),
+      *(sheet.Column(definitions.words(name), digits=0) for name in names),
       "source",
     ]
     cells = [_cells(network, keys) for network in listed]

@@ -42,13 +42,15 @@ class Confusions(base.PaperFigure):
     models = own.of(self.boards(request))
     shown = {m.label: self._shown(request, m) for m in models}
     pairs = {k: v for of in shown.values() for k, v in of.items()}
-    told = redrawn.context(request, models, confusions=pairs)
+    context = redrawn.context(request, models, confusions=pairs)
     chart = confusion.Confusion()
-    names = list(told.class_names)
+    names = list(context.class_names)
     sources = {m.label: m.source for m in models}
     lines = [x for k, v in pairs.items() for x in _lines(k, v, names, sources)]
-    table, foot = sheet.Sheet(_COLUMNS, lines), told.provenance
-    return base.Drawn(chart.draw(told), foot, table, text=chart.text(told))
+    table, foot = sheet.Sheet(_COLUMNS, lines), context.provenance
+    return base.Drawn(
+      chart.draw(context), foot, table, text=chart.text(context)
+    )
 
   def _shown(
     self, request: base.Request, model: own.Own

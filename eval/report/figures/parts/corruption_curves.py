@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 
 from robust_tfds import conditions
-from robust_tfds.eval.report.charts import lines, style
+from robust_tfds.eval.metrics import definitions
+from robust_tfds.eval.report.charts import lines
 from robust_tfds.eval.report.charts.frame import ABOVE, Frame
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import (
@@ -50,7 +51,7 @@ class CorruptionCurves(base.PaperFigure):
     }
     panels = [
       ap_curves.panel(
-        style.words(name) or "mean of the 15",
+        definitions.words(name) or "mean of the 15",
         curves if name else [*curves, *absent],
       )
       for name, curves in of.items()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 
+from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.report.charts import bars, style
 from robust_tfds.eval.report.charts.frame import OVER, Frame
 from robust_tfds.eval.report.figures import base
@@ -46,7 +47,7 @@ class DropBars(base.PaperFigure):
     ]
     names = gammas.names()
     groups = bars.Groups(
-      [style.words(name) for _, name in names],
+      [definitions.words(name) for _, name in names],
       [group for group, _ in names],
       slant=True,
     )

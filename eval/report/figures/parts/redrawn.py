@@ -115,17 +115,17 @@ class Redrawn(base.PaperFigure):
   def drawn(self, request: base.Request) -> base.Drawn:
     """What the report draws and says, and a CSV."""
     models = own.of(self.boards(request))
-    told = context(request, models, **self.others(request))
+    report_context = context(request, models, **self.others(request))
     chart = self._chart()
-    fig = chart.draw(told)
+    fig = chart.draw(report_context)
     if fig is None:
       raise errors.UserError(
         f"{self.name} cannot be drawn: the runs have none of the numbers that it"
         " shows." + (f" It needs {self.needs}." if self.needs else "")
       )
     lines = numbers(models, lambda r: r.metric.startswith(self.shows))
-    foot, table = told.provenance, numbers_sheet(lines)
-    return base.Drawn(fig, foot, table, text=chart.text(told))
+    foot, table = report_context.provenance, numbers_sheet(lines)
+    return base.Drawn(fig, foot, table, text=chart.text(report_context))
 
 
 def _row(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from robust_tfds import conditions, corruptions
-from robust_tfds.eval.report.charts import pictures, style
+from robust_tfds.eval.metrics import definitions
+from robust_tfds.eval.report.charts import pictures
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import own_clip, sheet
 
@@ -34,7 +35,7 @@ class Figure2(base.PaperFigure):
         away = np.abs(frame.astype(float) - clip[int(_AT * len(clip))])
         rows.append([name, severity, float(away.mean()), _SOURCE])
       group = conditions.VIDEOS.row(name).group
-      shown.append(pictures.Line(line, f"{style.words(name)}\n({group})"))
+      shown.append(pictures.Line(line, f"{definitions.words(name)}\n({group})"))
     fig = pictures.draw(shown, 1.4)
     columns = ("perturbation", "severity", "mean levels from clean", "source")
     return base.Drawn(fig, [_SOURCE], sheet.Sheet(columns, rows))

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from robust_tfds import errors
+from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.report.charts import spans, style
 from robust_tfds.eval.report.charts.frame import ABOVE, Frame
 from robust_tfds.eval.report.figures import base
@@ -30,8 +31,8 @@ class Figure22(base.PaperFigure):
   def drawn(self, request: base.Request) -> base.Drawn:
     """The figure and its CSV."""
     models = own.of(self.boards(request))
-    told = redrawn.context(request, models)
-    names = list(told.class_names)
+    context = redrawn.context(request, models)
+    names = list(context.class_names)
     panels = {}
     for model in models:
       pairs = confusions.of_model(request, model)
@@ -63,7 +64,7 @@ class Figure22(base.PaperFigure):
       for label, (name, clean, after) in panels.items()
       for c, (x, n) in clean.items()
     ]
-    return base.Drawn(fig, told.provenance, sheet.Sheet(_COLUMNS, lines))
+    return base.Drawn(fig, context.provenance, sheet.Sheet(_COLUMNS, lines))
 
 
 def _by_class(pairs: np.ndarray) -> dict[int, tuple[float, int]]:
@@ -89,5 +90,5 @@ def _panel(
     for words, values in (("clean", clean), ("under the condition", after))
   }
   classes = [confusions.class_name(c, names) for c in order]
-  title = f"{label}: {style.words(condition)}"
+  title = f"{label}: {definitions.words(condition)}"
   return spans.Panel(classes, series, title=title)

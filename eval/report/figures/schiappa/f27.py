@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from robust_tfds import conditions, corruptions
+from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.report.charts import scatter, style
 from robust_tfds.eval.report.charts.frame import Frame
 from robust_tfds.eval.report.figures import base
@@ -32,7 +33,9 @@ class Figure27(base.PaperFigure):
           for i, f in enumerate(shown)
         ]
         title = f"severity {severity}" if name == names[0] else ""
-        words = f"{style.words(name)}\nframe" * (severity == severities[0])
+        words = f"{definitions.words(name)}\nframe" * (
+          severity == severities[0]
+        )
         panels.append(scatter.Panel(points, title=title, y=words))
         rows += [[name, severity, i, f, _SOURCE] for i, f in enumerate(shown)]
     ends = (-2, _FRAMES + 1)

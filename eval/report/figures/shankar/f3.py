@@ -32,7 +32,7 @@ class Figure3(base.PaperFigure):
 
     models = own.of(self.boards(request))
     ours = own_points(models)
-    told = Context(
+    context = Context(
       facts=frames.Frames.facts,
       family=conditions.PICTURES,
       dataset=_DATASET,
@@ -48,12 +48,12 @@ class Figure3(base.PaperFigure):
         own.remark(models, _DATASET),
       ],
     )
-    fig = scatter.Scatter().draw(told)
+    fig = scatter.Scatter().draw(context)
     lines: list[list[sheet.Cell]] = [
-      [n, x, y, "printed"] for n, (x, y, *_) in told.networks.items()
+      [n, x, y, "printed"] for n, (x, y, *_) in context.networks.items()
     ]
     lines += [[m.label, *ours[m.label], m.source] for m in models]
-    return base.Drawn(fig, told.provenance, sheet.Sheet(_COLUMNS, lines))
+    return base.Drawn(fig, context.provenance, sheet.Sheet(_COLUMNS, lines))
 
 
 def networks(dataset: str) -> dict[str, tuple[float, ...]]:

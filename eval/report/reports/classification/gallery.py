@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.report.charts import pictures, style
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
@@ -29,7 +30,7 @@ class Gallery(base.Chart):
           )
           for severity in (0, *severities)
         ],
-        style.words(name),
+        definitions.words(name),
       )
       for i, name in enumerate(names)
     ]

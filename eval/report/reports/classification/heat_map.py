@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.report.charts import heat_map, style
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
@@ -31,7 +32,7 @@ class HeatMap(base.Chart):
       errors,
       "Mean top-1 error over severities (%); extra ones on the right",
       models,
-      [style.words(n) for n in names],
+      [definitions.words(n) for n in names],
       divide=len(context.common),
     )
     return heat_map.draw(

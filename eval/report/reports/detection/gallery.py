@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from robust_tfds.eval.cells.overlay import Overlay
+from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.report.charts import box_labels, style
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
@@ -72,7 +73,9 @@ def _line(
     before = clean[i] if i < len(clean) else None
     also = before[1] if before else ()
     view = _view(image.shape[:2], [*boxes, *also])
-    _panel(line[step * i + step - 1], image, boxes, view, style.words(title))
+    _panel(
+      line[step * i + step - 1], image, boxes, view, definitions.words(title)
+    )
     if before is not None:
       _panel(line[step * i], before[0], before[1], view, _CLEAN)
 

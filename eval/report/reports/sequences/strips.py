@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.report.charts import pictures, style
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
@@ -41,7 +42,7 @@ class Strips(base.Chart):
         pictures.Picture(video[i], str(i))
         for i in pictures.frames(video, _FRAMES)
       ]
-      pictures.show(axes[:-1], pictures.Line(shown, style.words(name)))
+      pictures.show(axes[:-1], pictures.Line(shown, definitions.words(name)))
       _bars(axes[-1], context, name, len(video))
     return fig
 

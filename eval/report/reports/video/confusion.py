@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.report.charts import heat_map, style
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
@@ -103,7 +104,7 @@ def _classes(context: Context) -> int:
 
 
 def _words(key: Key) -> str:
-  return f"{style.words(key[1])} {key[2]}" if key[1] else "clean"
+  return f"{definitions.words(key[1])} {key[2]}" if key[1] else "clean"
 
 
 def _tables(context: Context, panels: Mapping[str, Sequence[Key]]) -> str:

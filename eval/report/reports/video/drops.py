@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.report.charts import bars, style
 from robust_tfds.eval.report.charts.frame import ABOVE, Frame
 from robust_tfds.eval.report.context import Context
@@ -43,7 +44,7 @@ class Drops(base.Chart):
       for m in context.models
     ]
     groups = bars.Groups(
-      [style.words(n) for n in names],
+      [definitions.words(n) for n in names],
       [context.group(n) for n in names],
       slant=True,
     )

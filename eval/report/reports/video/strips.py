@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.report.charts import pictures, style
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
@@ -27,5 +28,5 @@ class Strips(base.Chart):
           pictures.Picture(video[i], f"{i + 1} of {len(video)}")
           for i in pictures.frames(video, _FRAMES)
         ]
-        lines.append(pictures.Line(shown, style.words(key[0]) or "clean"))
+        lines.append(pictures.Line(shown, definitions.words(key[0]) or "clean"))
     return pictures.draw(lines, 1.13, name_width=1.4) if lines else None

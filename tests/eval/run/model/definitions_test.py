@@ -58,7 +58,7 @@ class DefinitionsTest(absltest.TestCase):
       _define({"name": "resnet18", "spec": {"std": (0, 0, 0)}})
 
   def test_an_object_of_another_kind(self):
-    given = definitions.Given(models.get("tiny_r3d"))
+    given = definitions.ModelObject(models.get("tiny_r3d"))
     with self.assertRaisesRegex(errors.UserError, "of kind video, expected"):
       _define({"name": "tiny_r3d"}, given)
 
@@ -72,7 +72,7 @@ class DefinitionsTest(absltest.TestCase):
     stated = _define({**entry, "spec": {"mean": (0.5, 0.5, 0.5)}})
     self.assertEqual(stated.model.spec.mean, (0.5, 0.5, 0.5))
     spec = models.get("resnet18").spec.with_fields({"resize_px": 240})
-    given = definitions.Given(
+    given = definitions.ModelObject(
       models.get("resnet18").with_fields({"resize_px": 240})
     )
     self.assertEqual(_define(entry, given).model.spec, spec)

@@ -55,8 +55,14 @@ class ParseTest(parameterized.TestCase):
     ("https://me:secret@h.org/a.zip#sha256=" + _DIGITS, "is of no checkpoint"),
     ("https://me:secret@h.org/#sha256=" + _DIGITS, "is of no checkpoint"),
     ("http://me:secret@h.org/a.npz#sha256=" + _DIGITS, "begins with https://"),
-    ("https://[bad/a.npz#sha256=" + _DIGITS, "what is no address"),
-    ("https://me:secret/1@h.org/a.npz", "what is no address"),
+    (
+      "https://[bad/a.npz#sha256=" + _DIGITS,
+      "address of a checkpoint cannot be read",
+    ),
+    (
+      "https://me:secret/1@h.org/a.npz",
+      "address of a checkpoint cannot be read",
+    ),
     ("https:/h.org/a.npz#sha256=" + _DIGITS, "begins with https://"),
   )
   def test_refusals(self, text, words):
