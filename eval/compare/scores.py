@@ -91,7 +91,7 @@ def _of_dataset(
   ]
 
 
-def _entry(side: Side, scored: base.Scored) -> Entry:
+def _entry(side: Side, scored: base.RunScores) -> Entry:
   """What a board shows of a model, without a key."""
   rows = [row for row in scored.rows if row.model == side.model]
   diagrams = scored.reliability

@@ -41,7 +41,7 @@ MetricValue = tuple[intervals.Rate, int]
 
 
 @dataclasses.dataclass(frozen=True)
-class Scored:
+class Frames:
   """One model's frames with what the metrics need of them.
 
   Attributes:
@@ -60,7 +60,7 @@ class Scored:
   videos: np.ndarray
 
   @classmethod
-  def of(cls, predicted: Columns, videos: np.ndarray | None = None) -> Scored:
+  def of(cls, predicted: Columns, videos: np.ndarray | None = None) -> Frames:
     """All frames of a cell.
 
     Args:
@@ -88,14 +88,14 @@ class Scored:
     ]
     return listed if self.reviewed.all() else [*listed, *self.review()]
 
-  def accepted(self) -> Scored:
+  def accepted(self) -> Frames:
     """The frames that the review accepted."""
     if self.reviewed.all():
       return self
     if not self.reviewed.any():
       raise errors.UserError("The review accepted no anchor of this data set.")
     rows = {k: v[self.reviewed] for k, v in self.predicted.items()}
-    return Scored.of(rows, self.videos[self.reviewed])
+    return Frames.of(rows, self.videos[self.reviewed])
 
   @property
   def groups(self) -> np.ndarray:

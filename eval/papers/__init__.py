@@ -22,7 +22,8 @@ __all__ = [
   "DETECTION",
   "DetectionRow",
   "Doubt",
-  "Network",
+  "Key",
+  "PrintedNetwork",
   "PrintedRow",
   "Protocol",
   "anchors",
@@ -53,7 +54,7 @@ Key = tuple[str, str]  # metric, condition
 
 
 @dataclasses.dataclass(frozen=True)
-class Network:
+class PrintedNetwork:
   """What a paper prints of one network on one data set.
 
   Attributes:
@@ -140,7 +141,9 @@ def source_of(listed: Iterable[PrintedRow]) -> str:
 
 
 @functools.cache
-def printed_networks(dataset: str, every: bool = False) -> tuple[Network, ...]:
+def printed_networks(
+  dataset: str, every: bool = False
+) -> tuple[PrintedNetwork, ...]:
   """What is printed of each network on a data set.
 
   Args:
@@ -157,7 +160,9 @@ def printed_networks(dataset: str, every: bool = False) -> tuple[Network, ...]:
       key = row.metric, row.name
       numbers.setdefault(row.label, {}).setdefault(key, row)
   return tuple(
-    Network(label, next((r.model for r in its.values() if r.model), ""), its)
+    PrintedNetwork(
+      label, next((r.model for r in its.values() if r.model), ""), its
+    )
     for label, its in numbers.items()
   )
 
@@ -248,6 +253,6 @@ def _detection_row(task: str, parts: Mapping[str, PrintedRow]) -> DetectionRow:
 
 
 @functools.cache
-def _by_model(dataset: str) -> Mapping[str, Network]:
+def _by_model(dataset: str) -> Mapping[str, PrintedNetwork]:
   listed = printed_networks(dataset)
   return {n.model: n for n in reversed(listed) if n.model}

@@ -153,7 +153,7 @@ class Run:
     scored = (self.score(dataset)[1] for dataset in self.datasets)
     return [row for of_dataset in scored for row in of_dataset.rows]
 
-  def score(self, dataset: str) -> tuple[base.Task, base.Scored]:
+  def score(self, dataset: str) -> tuple[base.Task, base.RunScores]:
     """The task over one of the data sets, and what it says of the cells.
 
     Raises:

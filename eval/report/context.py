@@ -14,6 +14,9 @@ from robust_tfds.eval.cells.facts import TaskFacts
 from robust_tfds.eval.cells.overlay import Overlay
 from robust_tfds.eval.metrics.calibration import Bins
 
+# Of a cell of the data set: model, corruption, severity.
+CellKey = tuple[str, str, int]
+
 
 @dataclasses.dataclass(frozen=True)
 class Context:
@@ -61,7 +64,7 @@ class Context:
   samples: Mapping[tuple[str, int], np.ndarray] = dataclasses.field(
     default_factory=dict
   )
-  predicted: Mapping[tuple[str, str, int], np.ndarray] = dataclasses.field(
+  predicted: Mapping[CellKey, np.ndarray] = dataclasses.field(
     default_factory=dict
   )
   class_names: Sequence[str] = ()
@@ -79,12 +82,10 @@ class Context:
     dataclasses.field(default_factory=dict)
   )
   overlay_note: str = ""
-  confusions: Mapping[tuple[str, str, int], np.ndarray] = dataclasses.field(
+  confusions: Mapping[CellKey, np.ndarray] = dataclasses.field(
     default_factory=dict
   )
-  reliability: Mapping[tuple[str, str, int], Bins] = dataclasses.field(
-    default_factory=dict
-  )
+  reliability: Mapping[CellKey, Bins] = dataclasses.field(default_factory=dict)
   gflops: Mapping[str, float] = dataclasses.field(default_factory=dict)
   timing: Mapping[str, float] = dataclasses.field(default_factory=dict)
   title: str = ""

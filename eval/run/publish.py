@@ -22,6 +22,7 @@ from robust_tfds.eval.cells.overlay import Overlay
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.pipeline import blocks, devices, inputs
 from robust_tfds.eval.report import reports
+from robust_tfds.eval.report.context import CellKey
 from robust_tfds.eval.run import timing
 from robust_tfds.eval.run.data import Data
 from robust_tfds.eval.run.plan import Plan
@@ -51,7 +52,7 @@ class Outcome:
     """
     self._plan, self._workdir, self._data = plan, workdir, data
     self._scorer = base.Scorer(plan.task, truth)
-    self._published: tuple[base.Scored, dict[str, Any]] | None = None
+    self._published: tuple[base.RunScores, dict[str, Any]] | None = None
     self._pictures = None
     if plan.config.reports:
       self._pictures = _Pictures(plan, data, truth)
@@ -107,7 +108,7 @@ class Outcome:
 
 
 def context(
-  task: base.Task, scored: base.Scored, **others: Any
+  task: base.Task, scored: base.RunScores, **others: Any
 ) -> reports.Context:
   """What the reports of a scored run read.
 
@@ -155,7 +156,7 @@ class _Pictures:
     self._mesh = devices.mesh(jax.local_devices()[:1])
     self._sample = data.clean.sample()
     self._name = strings.text(self._sample["example_id"])
-    self._predicted: dict[tuple[str, str, int], np.ndarray] = {}
+    self._predicted: dict[CellKey, np.ndarray] = {}
     self._columns: dict[str, base.Columns] = {}
     self._boxes: dict[Condition, dict[str, list[Overlay]]] = {}
     # The least score of a box, and why.

@@ -76,7 +76,7 @@ class Setting:
 
 
 @dataclasses.dataclass(frozen=True)
-class Scored:
+class RunScores:
   """What follows from a run's cells.
 
   Attributes:
@@ -401,7 +401,7 @@ class Task(abc.ABC):
     self,
     cells: Iterable[tuple[Cell, Columns]],
     truth: Mapping[str, Any] | None = None,
-  ) -> Scored:
+  ) -> RunScores:
     """The table of some cells, each read once.
 
     Args:
@@ -539,7 +539,7 @@ class Scorer:
       self._reliability[cell] = bins
     return self._measured[cell].rows
 
-  def scored(self, cells: Sequence[Cell]) -> Scored:
+  def scored(self, cells: Sequence[Cell]) -> RunScores:
     """The table of cells that were added.
 
     Args:
@@ -552,7 +552,7 @@ class Scorer:
       rows += task.summary_rows(list(models.values()))
     note, subset = task.note, task.subset
     pairs, bins = self._pairs, self._reliability
-    return Scored(
+    return RunScores(
       [r.add_note(note).add_note(subset) for r in rows],
       cells,
       {c: pairs[c] for c in cells if c in pairs},

@@ -180,7 +180,7 @@ class Frames(base.Task):
     truth: Mapping[str, Any] | None = None,
   ) -> list[table.Row]:
     """All metrics of one model: see the header."""
-    scored = frame_scores.Scored.of(columns)
+    scored = frame_scores.Frames.of(columns)
     accuracies = [
       cell.row(metric, value, (lo, hi), n)
       for metric, ((value, lo, hi), n) in scored.metrics()
@@ -239,9 +239,9 @@ class Frames(base.Task):
     )
     return [*out, above]
 
-  def _accepted(self, columns: Columns) -> frame_scores.Scored:
+  def _accepted(self, columns: Columns) -> frame_scores.Frames:
     groups = self.group_ids(columns)
-    return frame_scores.Scored.of(columns, groups).accepted()
+    return frame_scores.Frames.of(columns, groups).accepted()
 
   def inputs(self, columns: Columns) -> dict[str, np.ndarray]:
     """What the static worst frames need: who is right where."""

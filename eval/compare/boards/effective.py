@@ -26,6 +26,7 @@ from robust_tfds.eval.metrics import (
   trend,
 )
 from robust_tfds.eval.papers import derived
+from robust_tfds.eval.report.tables import numbers as numbers_lib
 
 METRIC = definitions.metric("", "effective_robustness_logit")
 TESTBED, PRINTED, RUNS = REFERENCES = ("testbed", "printed", "runs")
@@ -120,11 +121,13 @@ class Reference:
   def described(self) -> str:
     """The models and their line, in words."""
     line = self.line
-    lo, hi = line.slope_interval
-    return (
-      f"{self.words}: slope of logits {line.slope:.2f} [{lo:.2f}, {hi:.2f}],"
-      f" R2 {line.r_squared:.2f}"
+    slope = numbers_lib.with_ends(
+      numbers_lib.decimals,
+      line.slope,
+      *line.slope_interval,
+      numbers_lib.BRACKETS,
     )
+    return f"{self.words}: slope of logits {slope}, R2 {line.r_squared:.2f}"
 
 
 def add(board: Board, draws: Draws | None = None, name: str = "") -> Board:
@@ -323,7 +326,7 @@ def _draws(
 
 
 def _plain(
-  network: papers.Network, metric: str, of_alexnet: str
+  network: papers.PrintedNetwork, metric: str, of_alexnet: str
 ) -> tuple[float, float] | None:
   """1 - clean error, and 1 - the mean error that normalised ones stand for."""
   clean = network.numbers.get(("clean_error", ""))

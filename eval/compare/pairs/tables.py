@@ -174,18 +174,14 @@ def _cells(comparison: Comparison, line: Line) -> list[str]:
   scale, digits = (100, 2) if metric.percent else (1, 4)
   out = [
     markdown.escape(comparison.words(line)),
-    _number(scale * line.first, digits),
-    _number(scale * line.second, digits),
+    numbers.decimals(scale * line.first, digits),
+    numbers.decimals(scale * line.second, digits),
     _interval(line.difference, scale, digits),
   ]
   if line.condition is None:
     return [*out, _interval(line.decrease, 100, 2)]
   test = line.test
   return [*out, _p(test.p), _p(test.adjusted), test.verdict or "no test"]
-
-
-def _number(value: float, digits: int) -> str:
-  return "-" if math.isnan(value) else f"{value:.{digits}f}"
 
 
 def _interval(number: Number, scale: float, digits: int) -> str:

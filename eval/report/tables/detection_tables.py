@@ -14,7 +14,9 @@ from etils import epath
 
 from robust_tfds.eval import papers
 from robust_tfds.eval.cells import table
+from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.report.tables import markdown as markdown_lib
+from robust_tfds.eval.report.tables import numbers
 from robust_tfds.eval.report.tables.markdown import escape
 
 # Half of the last printed digit, in percent; and the rounding of decimals.
@@ -63,10 +65,10 @@ def compare(rows: Sequence[table.Row]) -> list[Compared]:
 def markdown(rows: Sequence[table.Row]) -> str:
   """What the rows give, then the printed numbers beside it."""
   lines = []
-  for (dataset, model, metric), numbers in _summaries(rows).items():
-    texts = ["-" if math.isnan(n) else f"{n:.2f}" for n in numbers]
+  for (dataset, model, metric), of_model in _summaries(rows).items():
+    texts = map(numbers.decimals, of_model)
     lines.append([escape(dataset), escape(model), metric, *texts])
-  heads = ["data set", "model", "metric", "P", "mPC", "rPC"]
+  heads = ["data set", "model", "metric", *_headings()]
   parts = [
     "# Robust Detection Benchmark: P, mPC and rPC from raw results\n",
     "In percent; mPC over the 15 benchmark corruptions.\n",
@@ -77,6 +79,11 @@ def markdown(rows: Sequence[table.Row]) -> str:
     parts += ["\n## Beside the printed numbers\n", _beside(compared)]
     parts.append(f"\nSource: {papers.source(papers.DETECTION)}.\n")
   return "\n".join(parts) + "\n"
+
+
+def _headings() -> list[str]:
+  """Of P, mPC and rPC."""
+  return [m.heading for m in definitions.metrics("detection", *_PARTS)]
 
 
 def _summaries(
@@ -96,19 +103,19 @@ def _summaries(
     for task, prefix in (("bbox", ""), ("segm", "segm/")):
       plain = (dataset, model, f"{task}/AP") in metrics
       metric = f"{task}/{'AP' if plain else 'AP50'}"
-      numbers = [
+      p, mpc, rpc = (
         summaries.get((dataset, model, f"{prefix}{part}"), math.nan)
         for part in _PARTS
-      ]
-      if not math.isnan(numbers[0]):
-        p, mpc, rpc = numbers
+      )
+      if not math.isnan(p):
         out[dataset, model, metric] = (p, mpc, rpc)
   return out
 
 
 def _beside(compared: Sequence[Compared]) -> str:
+  first, *others = _headings()
   heads = ["where", "data set", "model", "metric"]
-  heads += ["P: ours, printed, difference", "mPC", "rPC", ""]
+  heads += [f"{first}: ours, printed, difference", *others, ""]
   lines = []
   for line in compared:
     row = line.row

@@ -61,16 +61,19 @@ def of_row(
   return with_ends(text, row.value, row.lo, row.hi, form)
 
 
+def decimals(number: float, digits: int = 2) -> str:
+  """A number with some digits behind the point, `-` for nan."""
+  return "-" if math.isnan(number) else f"{number:.{digits}f}"
+
+
 def percent(number: float, digits: int = 1) -> str:
   """A fraction in percent, `-` for nan."""
-  return "-" if math.isnan(number) else f"{100 * number:.{digits}f}"
+  return decimals(100 * number, digits)
 
 
 def plain(metric: Metric, number: float) -> str:
   """A number as reports print it: rates in percent, distances as they are."""
-  if metric.percent:
-    return percent(number)
-  return "-" if math.isnan(number) else f"{number:.2f}"
+  return percent(number) if metric.percent else decimals(number)
 
 
 def text(metric: Metric, number: Number | None) -> str:

@@ -74,7 +74,7 @@ class Answers:
     if not columns:
       return None
     if "labels" in columns:
-      accepted = frame_scores.Scored.of(columns).accepted()
+      accepted = frame_scores.Frames.of(columns).accepted()
       columns, correct = accepted.predicted, accepted.correct
     else:
       correct = columns["top5"][:, 0] == columns["label"]

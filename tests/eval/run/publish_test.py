@@ -32,14 +32,14 @@ def _plan(baseline="", **data) -> plan_lib.Plan:
   return plan_lib.make(config)
 
 
-def _scored() -> base.Scored:
+def _scored() -> base.RunScores:
   cells = [
     Cell("m", "digits_c", conditions.PICTURES.parse(name))
     for name in ("clean", "gaussian_noise_1", "gaussian_noise_3")
   ]
   rows = [cell.row("error", 0.5) for cell in cells]
   pairs = {cells[1]: np.array([[1, 2]])}
-  return base.Scored(rows, cells, pairs, {}, {})
+  return base.RunScores(rows, cells, pairs, {}, {})
 
 
 def _columns(correct: int) -> dict[str, np.ndarray]:

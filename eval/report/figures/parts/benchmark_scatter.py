@@ -7,22 +7,17 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from robust_tfds.eval import papers
 from robust_tfds.eval.cells.number import Number
+from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.report.charts import scatter, style
 from robust_tfds.eval.report.charts.frame import OVER, Frame
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import own, printed, sheet
 
 _TASKS = {"imagenet_c": "classification", "imagenet_p": "sequences"}
-# Data set -> label of the y axis, metric -> title.
-_PANELS: Mapping[str, tuple[str, Mapping[str, str]]] = {
-  "imagenet_c": (
-    "% of the baseline's error",
-    {"mce": "mCE", "relative_mce": "relative mCE"},
-  ),
-  "imagenet_p": (
-    "% of the baseline's rate",
-    {"mfr": "mFR", "mt5d": "mT5D"},
-  ),
+# Data set -> label of the y axis, metrics.
+_PANELS = {
+  "imagenet_c": ("% of the baseline's error", ("mce", "relative_mce")),
+  "imagenet_p": ("% of the baseline's rate", ("mfr", "mt5d")),
 }
 COLUMNS = (
   *("network", "metric"),
@@ -83,7 +78,8 @@ class BenchmarkScatter(base.PaperFigure):
     points: list[Point] = []
     panels, remarks = [], []
     for dataset in self.panels:
-      label, titles = _PANELS[dataset]
+      label, metrics = _PANELS[dataset]
+      titles = _titles(dataset, metrics)
       here = [m for m in models if m.board.task == _TASKS[dataset]]
       of_panel = [*self._printed(dataset, titles), *of_runs(here, titles)]
       points += of_panel
@@ -124,6 +120,12 @@ class BenchmarkScatter(base.PaperFigure):
           for m in means
         ]
     return out
+
+
+def _titles(dataset: str, metrics: Iterable[str]) -> dict[str, str]:
+  """Metric -> its heading, as it stands within a legend."""
+  listed = definitions.metrics(_TASKS[dataset], *metrics)
+  return {m.name: m.heading[0].lower() + m.heading[1:] for m in listed}
 
 
 def of_runs(models: Sequence[own.Own], metrics: Iterable[str]) -> list[Point]:

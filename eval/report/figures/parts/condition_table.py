@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from robust_tfds import conditions
 from robust_tfds.eval.metrics import definitions
-from robust_tfds.eval.papers import PrintedRow
+from robust_tfds.eval.papers import Key, PrintedRow
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import (
   networks,
@@ -80,9 +80,7 @@ class ConditionTable(base.PaperFigure):
     return " ".join(filter(None, dict.fromkeys(parts)))
 
 
-def _cells(
-  network: networks.Network, keys: Sequence[networks.Key]
-) -> list[sheet.Cell]:
+def _cells(network: networks.Network, keys: Sequence[Key]) -> list[sheet.Cell]:
   """The numbers, and the interval of the mean."""
   clean, mean, *others = (network.value(*key) for key in keys)
   interval = network.numbers.get(keys[1])

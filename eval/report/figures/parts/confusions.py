@@ -10,11 +10,11 @@ import numpy as np
 
 from robust_tfds import errors
 from robust_tfds.conditions import Condition
+from robust_tfds.eval.report.context import CellKey
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import own, redrawn, sheet
 from robust_tfds.eval.report.reports.video import confusion
 
-Key = tuple[str, str, int]  # model, perturbation, severity
 _COLUMNS = (
   *("model", "perturbation", "severity", "true", "predicted"),
   *("videos", sheet.Column("share of the true class"), "source"),
@@ -54,7 +54,7 @@ class Confusions(base.PaperFigure):
 
   def _shown(
     self, request: base.Request, model: own.Own
-  ) -> dict[Key, np.ndarray]:
+  ) -> dict[CellKey, np.ndarray]:
     """The cells that are shown of a model."""
     pairs = of_model(request, model)
     name = request.condition or (lowest(pairs) if self.one else "")
@@ -67,7 +67,9 @@ class Confusions(base.PaperFigure):
     }
 
 
-def of_model(request: base.Request, model: own.Own) -> dict[Key, np.ndarray]:
+def of_model(
+  request: base.Request, model: own.Own
+) -> dict[CellKey, np.ndarray]:
   """True and predicted class of every video, in every cell of a model."""
   entry = model.entry
   for side in (scored.side for scored in request.scored):
@@ -83,7 +85,7 @@ def of_model(request: base.Request, model: own.Own) -> dict[Key, np.ndarray]:
   return {}
 
 
-def chosen(pairs: dict[Key, Any], name: str) -> tuple[str, int]:
+def chosen(pairs: dict[CellKey, Any], name: str) -> tuple[str, int]:
   """The perturbation and severity of a config's name that a run has.
 
   Raises:
@@ -95,7 +97,7 @@ def chosen(pairs: dict[Key, Any], name: str) -> tuple[str, int]:
   return known[name]
 
 
-def lowest(pairs: dict[Key, np.ndarray]) -> str:
+def lowest(pairs: dict[CellKey, np.ndarray]) -> str:
   """Config name of the perturbed cell of the lowest accuracy; empty of none."""
   right = {
     Condition(n, s, "videos").config: float((p[:, 0] == p[:, 1]).mean())
@@ -111,7 +113,7 @@ def class_name(place: int, names: Sequence[str]) -> str:
 
 
 def _lines(
-  key: Key,
+  key: CellKey,
   pairs: np.ndarray,
   names: Sequence[str],
   sources: dict[str, str],

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from robust_tfds import conditions
-from robust_tfds.eval.papers import PrintedRow, derived
+from robust_tfds.eval.papers import Key, PrintedRow, derived
 from robust_tfds.eval.report.figures.parts import (
   networks,
   own,
@@ -35,7 +35,7 @@ def names() -> list[tuple[str, str]]:
   ]
 
 
-def key(measure: str, of: str) -> networks.Key:
+def key(measure: str, of: str) -> Key:
   """Of a measure's number of a perturbation, or of a group's mean."""
   return (f"{measure}/{of}", "") if of in _groups() else (measure, of)
 

@@ -7,10 +7,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from robust_tfds.eval.cells.number import Number
-from robust_tfds.eval.papers import PrintedRow
+from robust_tfds.eval.papers import Key, PrintedRow
 from robust_tfds.eval.report.figures.parts import own, sheet
-
-Key = tuple[str, str]  # metric, condition
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,43 +6,31 @@ import math
 
 from robust_tfds.eval.metrics.definitions import Metric
 from robust_tfds.eval.report.charts import bars, style
-from robust_tfds.eval.report.charts.frame import ABOVE, Frame
 from robust_tfds.eval.report.context import Context
-from robust_tfds.eval.report.reports import base
+from robust_tfds.eval.report.reports import corruption_bars
 from robust_tfds.eval.report.tables import pivot
 
 # AP over the severities -> AP on clean images.
 _CLEAN = {"mean_ap": "p", "segm/mean_ap": "segm/p"}
 
 
-class Bars(base.Chart):
+class Bars(corruption_bars.CorruptionBars):
   """A panel a kind of AP: of boxes, and of masks where there are any."""
 
   stem = "detection_bars"
   caption = "AP of every corruption"
+  height = 2.8
 
-  def draw(self, context: Context) -> style.Figure | None:
-    """None without corruptions."""
-    names, metrics = pivot.names(context), pivot.details(context)
-    if not names or not metrics:
-      return None
-    words = [n.replace("_", "\n") for n in names]
-    return bars.draw(
-      [_panel(context, metric) for metric in metrics],
-      bars.Groups(words, common=len(context.common)),
-      Frame(11, 2.8 * len(metrics) + 0.8, 1, legend=ABOVE, share="x"),
-    )
-
-
-def _panel(context: Context, metric: Metric) -> bars.Panel:
-  series = []
-  for model in context.models:
-    values = [
-      style.Value(100 * pivot.by_corruption(context, model, metric.name, n))
-      for n in pivot.names(context)
-    ]
-    clean = 100 * pivot.headline(context, model, _CLEAN[metric.name])
-    level = None if math.isnan(clean) else clean
-    series.append(bars.Series(model, values, level))
-  heading = pivot.with_unit(metric.heading, metric)
-  return bars.Panel(series, y=f"{heading}, mean over severities")
+  def panel(self, context: Context, metric: Metric) -> bars.Panel:
+    """A number's, see the class."""
+    series = []
+    for model in context.models:
+      values = [
+        style.Value(100 * pivot.by_corruption(context, model, metric.name, n))
+        for n in pivot.names(context)
+      ]
+      clean = 100 * pivot.headline(context, model, _CLEAN[metric.name])
+      level = None if math.isnan(clean) else clean
+      series.append(bars.Series(model, values, level))
+    heading = pivot.with_unit(metric.heading, metric)
+    return bars.Panel(series, y=f"{heading}, mean over severities")

@@ -11,7 +11,7 @@ from robust_tfds.eval.report.charts import scatter, style
 from robust_tfds.eval.report.charts.frame import INSIDE, Frame
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
-from robust_tfds.eval.report.tables import breakdowns
+from robust_tfds.eval.report.tables import breakdowns, numbers
 
 _GREY = "#999999"
 # A line's metrics without `_slope` and `_intercept`; colour, whose, dashes.
@@ -85,10 +85,10 @@ def _lines(
     line = breakdowns.line(context, name)
     if line:
       slope, intercept = line
-      label = (
-        f"line of the {whose}: slope {slope.value:.2f}"
-        f" [{slope.lo:.2f}, {slope.hi:.2f}]"
+      shown = numbers.with_ends(
+        numbers.decimals, slope.value, slope.lo, slope.hi, numbers.BRACKETS
       )
+      label = f"line of the {whose}: slope {shown}"
       x = np.linspace(*ends, 60)
       y = slope.value * x + 100 * intercept.value
       looks = {"color": colour, "linestyle": dashes}

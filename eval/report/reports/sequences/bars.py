@@ -4,45 +4,33 @@ from __future__ import annotations
 
 from robust_tfds.eval.metrics.definitions import Metric
 from robust_tfds.eval.report.charts import bars, style
-from robust_tfds.eval.report.charts.frame import ABOVE, Frame
 from robust_tfds.eval.report.context import Context
-from robust_tfds.eval.report.reports import base
+from robust_tfds.eval.report.reports import corruption_bars
 from robust_tfds.eval.report.tables import pivot
 
 _NONE = style.Value(float("nan"))
 
 
-class Bars(base.Chart):
+class Bars(corruption_bars.CorruptionBars):
   """A panel a number; of sequences, at their easiest difficulty."""
 
   stem = "stability_bars"
   caption = "Stability of every perturbation"
+  height = 2.6
 
-  def draw(self, context: Context) -> style.Figure | None:
-    """None without perturbations."""
-    names, metrics = pivot.names(context), pivot.main_details(context)
-    if not names or not metrics:
-      return None
-    words = [n.replace("_", "\n") for n in names]
-    return bars.draw(
-      [_panel(context, metric) for metric in metrics],
-      bars.Groups(words, common=len(context.common)),
-      Frame(11, 2.6 * len(metrics) + 0.8, 1, legend=ABOVE, share="x"),
+  def panel(self, context: Context, metric: Metric) -> bars.Panel:
+    """A number's, see the class."""
+    scale = 100 if metric.percent else 1
+    series = []
+    for model in context.models:
+      rows = [  # the easiest difficulty is the first row
+        pivot.row(context, model, corruption=name, metric=metric.name)
+        for name in pivot.names(context)
+      ]
+      values = [style.scaled(row, scale) if row else _NONE for row in rows]
+      series.append(bars.Series(model, values))
+    return bars.Panel(
+      series,
+      y=pivot.with_unit(metric.axis or metric.heading, metric),
+      line=100 if metric.normalises else None,  # 100 is the baseline
     )
-
-
-def _panel(context: Context, metric: Metric) -> bars.Panel:
-  scale = 100 if metric.percent else 1
-  series = []
-  for model in context.models:
-    rows = [  # the easiest difficulty is the first row
-      pivot.row(context, model, corruption=name, metric=metric.name)
-      for name in pivot.names(context)
-    ]
-    values = [style.scaled(row, scale) if row else _NONE for row in rows]
-    series.append(bars.Series(model, values))
-  return bars.Panel(
-    series,
-    y=pivot.with_unit(metric.axis or metric.heading, metric),
-    line=100 if metric.normalises else None,  # 100 is the baseline
-  )

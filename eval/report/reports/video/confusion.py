@@ -8,14 +8,12 @@ import numpy as np
 
 from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.report.charts import heat_map, style
-from robust_tfds.eval.report.context import Context
+from robust_tfds.eval.report.context import CellKey, Context
 from robust_tfds.eval.report.reports import base
-from robust_tfds.eval.report.tables import markdown
+from robust_tfds.eval.report.tables import markdown, numbers
 
 _MOST_NAMES = 12  # more classes than this have no names at the axes
 _MOST_PAIRS = 10  # most confused pairs of a panel in the table
-# (model, perturbation, severity) of a cell.
-Key = tuple[str, str, int]
 
 
 class Confusion(base.Chart):
@@ -65,10 +63,10 @@ def shares(pairs: np.ndarray, classes: int) -> np.ndarray:
   return count / np.maximum(count.sum(axis=1, keepdims=True), 1)
 
 
-def _panels(context: Context, model: str) -> list[Key]:
+def _panels(context: Context, model: str) -> list[CellKey]:
   """Clean, then the worst cell of each group."""
   cells = {k: v for k, v in context.confusions.items() if k[0] == model}
-  worst: dict[str, tuple[float, Key]] = {}
+  worst: dict[str, tuple[float, CellKey]] = {}
   for key, pairs in cells.items():
     if not key[1]:
       continue
@@ -80,13 +78,13 @@ def _panels(context: Context, model: str) -> list[Key]:
   return clean + [key for _, key in worst.values()]
 
 
-def _shown(context: Context) -> dict[str, list[Key]]:
+def _shown(context: Context) -> dict[str, list[CellKey]]:
   """The cells of every model that has any."""
   panels = {model: _panels(context, model) for model in context.models}
   return {model: keys for model, keys in panels.items() if keys}
 
 
-def _map(context: Context, key: Key, first: bool) -> heat_map.Map:
+def _map(context: Context, key: CellKey, first: bool) -> heat_map.Map:
   """A cell's matrix; names of few classes, at the first of a line."""
   classes = _classes(context)
   values = shares(context.confusions[key], classes)
@@ -103,11 +101,11 @@ def _classes(context: Context) -> int:
   return 1 + max(int(p.max()) for p in context.confusions.values())
 
 
-def _words(key: Key) -> str:
+def _words(key: CellKey) -> str:
   return f"{definitions.words(key[1])} {key[2]}" if key[1] else "clean"
 
 
-def _tables(context: Context, panels: Mapping[str, Sequence[Key]]) -> str:
+def _tables(context: Context, panels: Mapping[str, Sequence[CellKey]]) -> str:
   classes = _classes(context)
   names = list(context.class_names) or [str(i) for i in range(classes)]
   parts = ["# Most confused pairs, shares of the true class in %\n"]
@@ -133,8 +131,8 @@ def _pairs(
   for true, predicted in zip(*np.unravel_index(order, wrong.shape)):
     if not wrong[true, predicted]:
       break
-    clean = "-" if before is None else f"{100 * before[true, predicted]:.1f}"
     pair = [markdown.escape(names[c]) for c in (true, predicted)]
-    share = f"{100 * wrong[true, predicted]:.1f}"
+    share = numbers.percent(wrong[true, predicted])
+    clean = "-" if before is None else numbers.percent(before[true, predicted])
     lines.append([*pair, share, clean])
   return lines
