@@ -100,12 +100,12 @@ class Topic:
     """
     fields = reading.json_file(path)
     _check_fields(f"{path.name}: field", fields, cls)
-    for name, of in fields["metrics"].items():
-      _check_fields(f"{path.name}: field of {name}", of, Metric)
+    for name, row in fields["metrics"].items():
+      _check_fields(f"{path.name}: field of {name}", row, Metric)
       senses = typing.get_args(Sense)
-      if of["sense"] not in senses:
-        raise errors.unknown(f"sense of {name}", of["sense"], senses)
-    metrics = (Metric(name, **of) for name, of in fields["metrics"].items())
+      if row["sense"] not in senses:
+        raise errors.unknown(f"sense of {name}", row["sense"], senses)
+    metrics = (Metric(name, **row) for name, row in fields["metrics"].items())
     return cls(**{**fields, "metrics": tuple(metrics)})
 
 
