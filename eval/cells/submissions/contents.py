@@ -24,7 +24,6 @@ from robust_tfds.eval.cells.cell_facts import ModelFacts
 from robust_tfds.eval.cells.columns import Columns
 from robust_tfds.eval.cells.submissions import (
   exact_archives,
-  known,
   layout,
   values,
 )
@@ -34,7 +33,7 @@ from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.compare import runs as runs_lib
 from robust_tfds.eval.metrics.detection import checks
 from robust_tfds.eval.readers.base import Run
-from robust_tfds.eval.tasks.parts import result_lists, stored_numbers
+from robust_tfds.eval.tasks.parts import known, result_lists, stored_numbers
 
 # Facts that the config says too, where both say them.
 _IN_CONFIG = ("split", "subset", "source", "codec", "geometry")

@@ -6,7 +6,7 @@ from absl.testing import parameterized
 from robust_tfds import errors
 from robust_tfds.datasets.digits import digits_dataset_builder as digits
 from robust_tfds.eval.cells.cell_facts import DataFacts
-from robust_tfds.eval.cells.submissions import known
+from robust_tfds.eval.tasks.parts import known
 
 _IDS = list(digits.labels("test"))
 
