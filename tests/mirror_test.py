@@ -4,8 +4,8 @@
 `robust_tfds/errors.py` by `tests/errors_test.py`; the code of a folder's
 `__init__.py` by a test of the folder's name in its mirror. Where all files of a
 folder do one thing, as the corruptions of images do, one contract test runs over
-them instead: its cases name them. The campaign of bad inputs mirrors nothing: its
-files are named after the doors.
+them instead: its cases name them. The campaigns, of bad inputs and of intervals,
+mirror nothing.
 """
 
 import ast
@@ -22,8 +22,8 @@ from robust_tfds.models import family
 from tools import import_graph
 
 _TESTS = "tests"
-# Throws bad inputs at every public door: of no file alone.
-_CAMPAIGN = "tests/faults"
+# Of no file alone: bad inputs at every public door, intervals of every task.
+_CAMPAIGNS = ("tests/faults", "tests/eval/coverage")
 _CODE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 # Folder whose files are plugins of one kind -> the test that runs over them.
 _CONTRACTS = {
@@ -153,7 +153,7 @@ def _task_of(path: pathlib.Path) -> str:
 class MirrorTest(absltest.TestCase):
   def test_tests_lie_beside_what_exists(self):
     mirrors = {_mirror(path.parent) for path in import_graph.files().values()}
-    mirrors |= {pathlib.Path(_TESTS), pathlib.Path(_CAMPAIGN)}
+    mirrors |= {pathlib.Path(path) for path in (_TESTS, *_CAMPAIGNS)}
     for path in (import_graph.ROOT / _TESTS).rglob("*_test.py"):
       folder = path.relative_to(import_graph.ROOT).parent
       self.assertIn(folder, mirrors, f"{path.name} tests a folder that is gone")

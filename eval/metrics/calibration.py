@@ -21,7 +21,7 @@ So no number depends on the order of the examples; all scores equal is one bin.
 All three are biased upwards: |acc - conf| of a bin is not 0 where the model is
 calibrated but about sqrt(2 / pi) of its standard error. A bootstrap adds that noise
 once more: of calibrated models its interval lies wholly above the truth. So none of
-them has an interval here (`python -m tests.eval.metrics.calibration_coverage` prints
+them has an interval here (`python -m tests.eval.coverage --topic=calibration` prints
 how often one would cover); compare models of equally many examples.
 
 DEVIATION: the code of Hendrycks et al. leaves out the last bin and parts equal

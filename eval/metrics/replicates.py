@@ -58,7 +58,7 @@ class Replicates:
     draws below the value), at levels that are widened for few groups as in
     Hesterberg 2015, section 5.3 ("expanded percentile"): Phi(-sqrt(G / (G - 1))
     t(1 - a / 2; G - 1)) in place of a / 2, with G = `groups`. How often it covers:
-    `python -m tests.eval.metrics.coverage`. It always contains the value. Where
+    `python -m tests.eval.coverage`. It always contains the value. Where
     there are only blocks it is `jackknife_interval`.
 
     It cannot know what no group shows: rates of 0 or 1 in every draw collapse to

@@ -1,0 +1,24 @@
+"""How often the printed intervals hold the number of the population: simulations.
+
+    python -m tests.eval.coverage                        # all cases, a line each
+    python -m tests.eval.coverage --topic=video --sets=1000
+    python -m tests.eval.coverage --write                # results.tsv and the page
+
+A case (`case.py`) is a population whose numbers are known, in closed form or from a
+huge sample, and the project's own path from its data to printed intervals: columns
+through `Task.score`, draws through a board or a comparison, never a formula of its
+own. Data sets are drawn again and again; what is counted is how often the number of
+the population lies in the interval, and on which side of it where it does not.
+
+To add one: a `Case` in `CASES` of `cases/<topic>.py`; a file more is a topic more, and
+a section of the page, under its `WORDS`. `latent.py` draws right and wrong answers of
+clustered examples whose errors are known in closed form; `of_rows` in `case.py` takes
+intervals from the rows of a table. Then `python -m tests.eval.coverage --write
+--topic=<topic> --data=<words of the case>` keeps its results in `results.tsv` and
+writes docs/INTERVALS.md between its marks; where two did so at once, take one's file
+and write again.
+
+A case says what it promises: `least`, the share of intervals that cover. Where less
+than 93 % do, `least` says so and the words of the case or of its topic say why.
+Numbers of 95 % that cover too rarely are a finding, not a reason to lower it.
+"""

@@ -1,0 +1,1 @@
+"""Cases of the coverage of intervals, a file a topic: `CASES` of each."""

@@ -1,0 +1,97 @@
+"""Errors of a classifier: a cell's, CE, mCE and their relatives, plain means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import ml_collections
+import numpy as np
+
+from robust_tfds import conditions
+from robust_tfds.eval.cells.cell import Cell
+from robust_tfds.eval.tasks import base, classification
+from tests.eval.coverage import case as case_lib
+from tests.eval.coverage import latent
+
+WORDS = (
+  "A run of two models on the 15 common corruptions; the second one normalises and"
+  " is drawn together with the first."
+)
+_WORSE = 0.35  # of the baseline
+_NAMES = conditions.PICTURES.names("common")
+_WANTED = {
+  "error": {"metric": "error", "config": "clean", "model": "ours"},
+  "CE": {"metric": "ce", "corruption": "fog", "model": "ours"},
+  "mean error": {"metric": "mean_corruption_error", "model": "ours"},
+  "mCE": {"metric": "mce", "model": "ours"},
+  "relative mCE": {"metric": "relative_mce", "model": "ours"},
+}
+
+
+def _task() -> classification.Classification:
+  data = {"corruptions": "common", "severities": (1, 2, 3, 4, 5)}
+  return classification.Classification(
+    base.Setting(
+      "digits_c",
+      baseline="model:base",
+      data=ml_collections.ConfigDict(data),
+    )
+  )
+
+
+def _thresholds() -> np.ndarray:
+  """Of clean and of every corruption's five severities; then the baseline's."""
+  clean, *others = _task().conditions()
+  harder = [
+    -0.9 + 0.3 * (c.level - 1) + 0.04 * _NAMES.index(c.name) for c in others
+  ]
+  ours = np.array([-1.2, *harder])
+  return np.concatenate([ours, ours + _WORSE])
+
+
+def columns(wrong: np.ndarray, groups: np.ndarray) -> dict[str, np.ndarray]:
+  """A cell's predictions: wrong bool `[N]`, groups `[N]` texts."""
+  n = len(wrong)
+  top5 = np.full((n, 5), -1)
+  top5[:, 0] = wrong
+  return {"label": np.zeros(n, int), "top5": top5, "group_id": groups}
+
+
+def _truth(design: latent.Design) -> Mapping[str, float]:
+  listed = _task().conditions()
+  ours, theirs = design.errors(_thresholds()).reshape(2, -1)
+  at = {
+    name: [i for i, c in enumerate(listed) if c.name == name] for name in _NAMES
+  }
+  ce = {n: ours[i].sum() / theirs[i].sum() for n, i in at.items()}
+  relative = [
+    (ours[i] - ours[0]).sum() / (theirs[i] - theirs[0]).sum()
+    for i in at.values()
+  ]
+  return {
+    "error": ours[0],
+    "CE": ce["fog"],
+    "mean error": ours[1:].mean(),
+    "mCE": float(np.mean(list(ce.values()))),
+    "relative mCE": float(np.mean(relative)),
+  }
+
+
+def _case(design: latent.Design, least: float = 0.93) -> case_lib.Case:
+  def intervals(rng: np.random.Generator) -> Mapping[str, case_lib.Interval]:
+    task = _task()
+    wrong, groups = design.draw(rng, _thresholds())
+    cells = [
+      Cell(model, "digits_c", c)
+      for model in ("ours", "base")
+      for c in task.conditions()
+    ]
+    scores = task.score(
+      (cell, columns(of, groups)) for cell, of in zip(cells, wrong.T)
+    )
+    return case_lib.of_rows(scores.rows, _WANTED)
+
+  return case_lib.Case(design.words, lambda: _truth(design), intervals, least)
+
+
+CASES = tuple(_case(design) for design in latent.DESIGNS)

@@ -1,0 +1,72 @@
+"""Right and wrong answers of clustered examples, errors known in closed form.
+
+An example of a group is wrong in a cell where group effect + example effect + noise
+of the cell is below the cell's threshold, all normal. So cells share what makes an
+example hard, two models too, and so do examples of a group.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from scipy import stats
+
+_NOISE = 0.8  # standard deviation of what a cell adds
+
+
+@dataclasses.dataclass(frozen=True)
+class Design:
+  """What data sets are like.
+
+  Attributes:
+    groups: how many.
+    spread: standard deviation of the groups' effects, that of examples being 1;
+      None where every example is its own group.
+    size: examples of every group; 0: 2 to 20, in data sets of other sizes.
+  """
+
+  groups: int
+  spread: float | None = None
+  size: int = 0
+
+  @property
+  def words(self) -> str:
+    """For the table."""
+    if self.spread is None:
+      return f"{self.groups:,} examples"
+    inside = self.spread**2 / (self.spread**2 + 1 + _NOISE**2)
+    of = f"{self.size or '2-20'} examples"
+    return f"{self.groups:,} groups of {of}, correlation {inside:.2f}"
+
+  def errors(self, thresholds: np.ndarray) -> np.ndarray:
+    """The population's error in each cell: `[C]`."""
+    scale = np.sqrt((self.spread or 0) ** 2 + 1 + _NOISE**2)
+    return stats.norm.cdf(thresholds / scale)
+
+  def draw(
+    self, rng: np.random.Generator, thresholds: np.ndarray
+  ) -> tuple[np.ndarray, np.ndarray]:
+    """A data set: bool `[N, C]`, wrong or not, and its groups, `[N]` texts."""
+    of = np.repeat(np.arange(self.groups), self._sizes(rng))
+    hard = rng.normal(0, self.spread or 0, self.groups)[of]
+    hard = hard + rng.normal(size=len(of))
+    noise = rng.normal(0, _NOISE, (len(of), len(thresholds)))
+    ids = np.array([f"g{i}" for i in range(self.groups)])
+    return hard[:, None] + noise < thresholds, ids[of]
+
+  def _sizes(self, rng: np.random.Generator) -> np.ndarray:
+    if self.spread is None:
+      return np.ones(self.groups, int)
+    if self.size:
+      return np.full(self.groups, self.size)
+    return np.minimum(1 + rng.geometric(0.2, self.groups), 20)
+
+
+DESIGNS = (
+  Design(50),
+  Design(25, 1.5),
+  Design(50, 0.7),
+  Design(242),
+  Design(242, 1.5),
+)
