@@ -225,12 +225,20 @@ class Workdir:
     note = self.note(cell)
     if note.split.labels is not None:
       return note.split
-    try:
-      columns = self._examples.columns(self.examples, note.examples)
-    except errors.UserError as e:
-      raise damage.DamagedError(str(e), self.cell_folder(cell)) from e
+    columns = self.of_examples(cell)
     labels = examples_lib.labels(columns)
     return note_lib.split_of(note.split.name, columns["example_id"], labels)
+
+  def of_examples(self, cell: Cell) -> dict[str, np.ndarray]:
+    """The columns of a finished cell that are facts of its examples.
+
+    Raises:
+      DamagedError: see `columns`.
+    """
+    try:
+      return self._examples.columns(self.examples, self.note(cell).examples)
+    except errors.UserError as e:
+      raise damage.DamagedError(str(e), self.cell_folder(cell)) from e
 
   def columns(self, cell: Cell) -> dict[str, np.ndarray]:
     """The predictions of a finished cell, read and checked.

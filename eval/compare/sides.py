@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells import provenance
+from robust_tfds.eval.cells import groups, provenance
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.cell_facts import DataFacts, ModelFacts
 from robust_tfds.eval.readers.base import Run
@@ -30,6 +30,7 @@ class Side:
     model: its label in the run.
     task: bound to the run's settings.
     cells: in the order of the conditions.
+    names: of groups, which all sides share that are compared.
   """
 
   run: Run
@@ -37,21 +38,28 @@ class Side:
   model: str
   task: base.Task
   cells: Mapping[Condition, Cell]
+  names: groups.Names
 
   @classmethod
   def of(
-    cls, run: Run, dataset: str, model: str, task: base.Task | None = None
+    cls,
+    run: Run,
+    dataset: str,
+    model: str,
+    task: base.Task | None = None,
+    names: groups.Names | None = None,
   ) -> Side:
     """One model of a run; it has cells of the data set."""
     cells = {c.condition: c for c in run.cells_of(dataset, model)}
-    return cls(run, dataset, model, task or run.task(dataset), cells)
+    task, names = task or run.task(dataset), names or groups.Names()
+    return cls(run, dataset, model, task, cells, names)
 
   def columns(self, condition: Condition) -> base.Columns:
-    """The predictions of a cell."""
-    return self.run.columns(self.cells[condition])
+    """The predictions of a cell, with the groups' names of the first side."""
+    return self.names.of(self.dataset, self.run.columns(self.cells[condition]))
 
   def data(self, conditions: Sequence[Condition] = ()) -> dict[str, Any]:
-    """Facts of the data in words, and `ids`, `labels`.
+    """Facts of the data in words, and `ids`, `labels`, `groups`.
 
     Without `content`, which differs between conditions and between machines whose
     prepared files hold the same pixels.
@@ -128,7 +136,7 @@ class Side:
     )
 
   def _examples(self, cell: Cell) -> dict[str, Any]:
-    """How many, which, and with which labels."""
+    """How many, which, with which labels, and which of them belong together."""
     home = self.run.home
     if home is None:
       return {}
@@ -138,6 +146,7 @@ class Side:
       "examples": split.examples,
       "ids": split.ids,
       "labels": split.labels or workdir.truth_sha256,
+      "groups": groups.partition(workdir.of_examples(cell)),
     }
 
 

@@ -6,10 +6,11 @@ cells apart, or runs over the same data whose models have other labels.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import ml_collections
+import numpy as np
 from etils import epath
 
 from robust_tfds import errors
@@ -19,6 +20,7 @@ from robust_tfds.eval.cells import workdir as workdir_lib
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.workdir import ReadWorkdir, Workdir
 from robust_tfds.eval.readers import base
+from robust_tfds.eval.tasks.parts import known
 
 # Settings that may differ between runs whose tables are set side by side: which
 # conditions were run, and whether their equal pixels were stored before.
@@ -49,7 +51,8 @@ class WorkdirReader(base.Reader):
 
     Raises:
       UserError: no workdir, no finished cell, runs that are not comparable, a
-        label or a cell in two of them that are not of one model.
+        label or a cell in two of them that are not of one model; later, of a
+        cell's columns, groups that its data set does not have.
     """
     options.check(self.options, self.kind)
     workdirs = [ReadWorkdir(path) for path in paths]
@@ -69,7 +72,7 @@ class WorkdirReader(base.Reader):
     return base.Run(
       config=config,
       cells=list(home),
-      columns=lambda cell: home[cell].columns(cell),
+      columns=_columns(home),
       truth=_truth(workdirs),
       model_names=_model_names(configs),
       notes=[_note(len(home), configs)],
@@ -150,6 +153,24 @@ def _cells(
     )
 
   return {cell: home[cell] for cell in sorted(home, key=position)}
+
+
+def _columns(
+  home: Mapping[Cell, Workdir],
+) -> Callable[[Cell], dict[str, np.ndarray]]:
+  """Gives the columns of a cell, whose groups are those of the data set."""
+  checked: set[tuple[str, str]] = set()
+
+  def columns(cell: Cell) -> dict[str, np.ndarray]:
+    workdir = home[cell]
+    out = workdir.columns(cell)
+    key = cell.dataset, workdir.note(cell).examples.sha256
+    if key not in checked:
+      known.check_groups(str(workdir.cell_folder(cell)), cell.dataset, out)
+      checked.add(key)
+    return out
+
+  return columns
 
 
 def _check_one_model(home: Mapping[Cell, Workdir]) -> None:

@@ -387,6 +387,17 @@ class Builder(
     del example_id
     return None
 
+  @classmethod
+  def known_group(cls, example_id: str, frame: int = 0) -> str | None:
+    """What an example is of, its `group_id`; None where its id does not tell.
+
+    Args:
+      example_id: as `example_keys` has it.
+      frame: its number in the group.
+    """
+    del frame
+    return example_id
+
   def example_features(self) -> Mapping[str, Any]:
     """What an example holds beside its keys; implemented by the kinds."""
     raise NotImplementedError

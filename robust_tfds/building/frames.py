@@ -27,6 +27,7 @@ import collections
 import dataclasses
 import functools
 import io
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Protocol
 
@@ -38,6 +39,7 @@ from robust_tfds.building import base, geometry, pictures, source
 from robust_tfds.datasets import jpeg_feature
 from robust_tfds.reading import pictures as files
 
+_NUMBERED = re.compile(r"(?P<before>.*?)(?P<number>\d+)(?P<after>\.\w+)")
 K = 10  # Shankar et al. 2019, section 2: neighbours within ten frames
 REVIEWED, ALL = "reviewed", "all"
 WHOLE = "whole"
@@ -128,6 +130,17 @@ class Builder(
   SUPERVISED = ("image", "label")
   DEFAULT_BUILDER_CONFIG_NAME = REVIEWED
   SIDE_PX: ClassVar[int | None] = None
+
+  @classmethod
+  def known_group(cls, example_id: str, frame: int = 0) -> str | None:
+    """The anchor: so many frames away in the same folder."""
+    match = _NUMBERED.fullmatch(example_id)
+    if not match or int(match["number"]) < frame:
+      return None
+    # Numbers that begin with 0 are all of one length.
+    padded = len(match["number"]) if match["number"].startswith("0") else 0
+    number = f"{int(match['number']) - frame:0{padded}d}"
+    return f"{match['before']}{number}{match['after']}"
 
   @classmethod
   def condition_names(cls) -> list[str]:

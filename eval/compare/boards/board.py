@@ -73,7 +73,8 @@ class Entry:
     model: its label in the run, or the printed name.
     run: name of the run's folder; empty of printed rows.
     seed: the run's; None of printed rows.
-    data: facts of the data in words, and `ids`, `labels`: None is unknown.
+    data: facts of the data in words, and `ids`, `labels`, `groups`: None is
+      unknown.
     model_facts: of the model, in words; None is unknown.
     numbers: over cells.
     cells: condition -> metric -> number.

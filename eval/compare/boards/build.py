@@ -31,6 +31,8 @@ from robust_tfds.eval.compare.scores import Scored
 from robust_tfds.eval.metrics.definitions import Metric
 from robust_tfds.eval.metrics.replicates import Replicates
 
+_HASHES = ("ids", "labels", "groups")  # facts that name no board
+
 
 def boards(scored: Sequence[Scored], reference: str = "") -> list[Board]:
   """The boards of some runs' models.
@@ -151,7 +153,7 @@ def _board(
 
 def _short(differs: Mapping[str, Any]) -> list[str]:
   """What tells a board from its neighbours, for its address."""
-  return [str(v)[:16] for k, v in differs.items() if k not in ("ids", "labels")]
+  return [str(v)[:16] for k, v in differs.items() if k not in _HASHES]
 
 
 def _title(dataset: str, differs: Mapping[str, Any]) -> str:

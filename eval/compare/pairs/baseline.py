@@ -62,7 +62,7 @@ def _published(side: Side) -> str:
 
 def _of_models(name: str, label: str, first: Side, second: Side) -> Baseline:
   own = [
-    Side.of(side.run, side.dataset, label)
+    Side.of(side.run, side.dataset, label, names=side.names)
     if label in side.run.labels(side.dataset) and side.task.setting.baseline
     else None
     for side in (first, second)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from robust_tfds import errors
+from robust_tfds.eval.cells import groups
 from robust_tfds.eval.cells.cell import RANDOM
 from robust_tfds.eval.compare import sides
 from robust_tfds.eval.compare.pairs import baseline as baseline_lib
@@ -48,12 +49,15 @@ def runs(first: Run, second: Run, models: str = "") -> list[Comparison]:
       f"The runs are of other data sets: {', '.join(one)} and"
       f" {', '.join(other)}."
     )
-  out = []
+  out, names = [], groups.Names()
   for dataset in common:
     labels = [run.labels(dataset) for run in (first, second)]
     for a, b in pairing.models(labels[0], labels[1], models):
       out.append(
-        _models(Side.of(first, dataset, a), Side.of(second, dataset, b))
+        _models(
+          Side.of(first, dataset, a, names=names),
+          Side.of(second, dataset, b, names=names),
+        )
       )
   return out
 

@@ -21,7 +21,7 @@ from robust_tfds.eval.tasks import base
 
 _LISTED = 5  # names of a list that a sentence shows
 # Said more helpfully from the examples themselves.
-_OF_EXAMPLES = ("ids", "labels", "examples")
+_OF_EXAMPLES = ("ids", "labels", "groups", "examples")
 
 
 def models(

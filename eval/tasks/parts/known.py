@@ -14,6 +14,7 @@ import numpy as np
 
 from robust_tfds import datasets, errors
 from robust_tfds.eval.cells.cell_facts import DataFacts
+from robust_tfds.eval.cells.columns import Columns
 
 # Names of videos and pictures that begin with their class: a folder, or UCF101's.
 _CLASS_NAMES = (
@@ -60,6 +61,32 @@ def check_examples(
       " chosen."
     )
   return bool(expected)
+
+
+def check_groups(source: str, dataset: str, columns: Columns) -> None:
+  """Holds groups, which are drawn together, against what the ids tell.
+
+  Args:
+    source: what a refusal begins with.
+    dataset: name of the set.
+    columns: of a cell.
+
+  Raises:
+    UserError: an example of another group than its data set has it in.
+  """
+  names = [columns[n] for n in ("example_id", "frame", "group_id")]
+  # Numbers that somebody else measured are of no examples.
+  if dataset not in datasets.names() or "value" in columns:
+    return
+  builder = datasets.builder_class(dataset)
+  for example_id, frame, group in zip(*(n.tolist() for n in names)):
+    expected = builder.known_group(example_id, frame)
+    if expected not in (None, group):
+      raise errors.UserError(
+        f"{source}: group_id of {example_id!r}: got {group!r}, but in {dataset} it"
+        f" is of {expected!r}. Examples of one group are drawn together, so"
+        " intervals would be others."
+      )
 
 
 def check_labels(

@@ -97,6 +97,16 @@ def sources(
   ]
 
 
+def sequence(example_id: str) -> str | None:
+  """The sequence that a picture is of; None where it is not named as one.
+
+  >>> sequence("ulm_000001_000294_leftImg8bit.png")
+  'ulm_000001'
+  """
+  match = _PICTURE.fullmatch(f"{example_id.partition('_')[0]}/{example_id}")
+  return f"{match['city']}_{match['sequence']}" if match else None
+
+
 def _pictures(files: Mapping[str, source.File]) -> Pictures:
   pictures: Pictures = {}
   for name, file in files.items():

@@ -100,13 +100,8 @@ def _ucf101(
       )
     # Folder HandstandPushups holds files v_HandStandPushups_*: names as listed.
     place = root / _UCF101 / folder / file
-    match = _UCF101_NAME.fullmatch(file)
     yield video_lists.Entry(
-      where,
-      file,
-      labels[folder],
-      [place],
-      group_id=match["group"] if match else "",
+      where, file, labels[folder], [place], group_id=ucf101_group(file)
     )
 
 
@@ -140,17 +135,28 @@ def _hmdb51(root: epath.Path, suffix: str) -> Iterator[video_lists.Entry]:
           name,
           label_of[folder],
           [place],
-          group_id=_film(file, folder),
+          group_id=hmdb51_film(name),
         )
 
 
-def _film(file: str, folder: str) -> str:
+def ucf101_group(example_id: str) -> str:
+  """The video that a clip of UCF101 is of; empty where its name is of another form.
+
+  >>> ucf101_group("v_Archery_g01_c06.avi")
+  'v_Archery_g01'
+  """
+  match = _UCF101_NAME.fullmatch(example_id)
+  return match["group"] if match else ""
+
+
+def hmdb51_film(example_id: str) -> str:
   """The film that a clip of HMDB51 is of, which clips of other classes may be of
   too; empty where the name is of another form.
 
-  >>> _film("April_09_brush_hair_u_nm_np1_ba_goo_0.avi", "brush_hair")
+  >>> hmdb51_film("brush_hair/April_09_brush_hair_u_nm_np1_ba_goo_0.avi")
   'April_09'
   """
+  folder, _, file = example_id.partition("/")
   match = _HMDB51_NAME.fullmatch(file)
   return match["source"].removesuffix(f"_{folder}") if match else ""
 

@@ -58,6 +58,14 @@ class Builder(objects.Builder):
   def _ending(cls, variant: str) -> str:
     return variant
 
+  @classmethod
+  def known_group(cls, example_id: str, frame: int = 0) -> str | None:
+    """The sequence, by the file's name; a number alone is of a results list."""
+    del frame
+    return (
+      example_id if example_id.isdigit() else cityscapes.sequence(example_id)
+    )
+
   def _sources(self, dl_manager: Any) -> list[objects.Source]:
     return cityscapes.sources(
       dl_manager.manual_dir, drop_groups=self.config.variant == _GROUPS["drop"]

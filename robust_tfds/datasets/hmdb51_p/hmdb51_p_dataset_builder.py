@@ -29,5 +29,11 @@ class Builder(videos.Builder):
     del manual_dir
     return [(name,) for name in class_lists.packaged(class_lists.HMDB51)]
 
+  @classmethod
+  def known_group(cls, example_id: str, frame: int = 0) -> str | None:
+    """The film, by the file's name."""
+    del frame
+    return split_lists.hmdb51_film(example_id) or None
+
   def _sources(self, dl_manager: Any) -> list[videos.Source]:
     return split_lists.hmdb51(dl_manager.manual_dir)

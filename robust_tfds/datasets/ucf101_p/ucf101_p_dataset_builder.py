@@ -22,5 +22,11 @@ class Builder(videos.Builder):
   PUBLISHED_EXAMPLES = 3_783
   HOMEPAGE = "https://www.crcv.ucf.edu/data/UCF101.php"
 
+  @classmethod
+  def known_group(cls, example_id: str, frame: int = 0) -> str | None:
+    """UCF101's group of clips."""
+    del frame
+    return split_lists.ucf101_group(example_id) or None
+
   def _sources(self, dl_manager: Any) -> list[videos.Source]:
     return split_lists.ucf101(dl_manager.manual_dir)

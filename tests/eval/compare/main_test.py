@@ -118,6 +118,21 @@ class CompareTest(in_folder.TestCase):
     )
     self.assertIn("McNemar's test is not valid there", text)
 
+  def test_groups_of_other_names_are_paired(self):
+    options = {"groups": 12}
+    _, rows = self._both(task_runs.video, 0.95, 0.6, **options)
+    other = task_runs.video(self.root / "z", 0.6, named="z", **options)
+    _, renamed = self._compare(self.root / "first", other)
+    self.assertEqual(rows, renamed)
+
+  def test_other_groups_are_refused(self):
+    one = task_runs.video(self.root / "one", 0.9, groups=12)
+    other = task_runs.video(self.root / "other", 0.9, groups=6)
+    with self.assertRaisesRegex(
+      errors.UserError, "of 60 examples have another group in the two runs"
+    ):
+      self._compare(one, other)
+
   def test_natural_shifts(self):
     text, rows = self._both(task_runs.natural, 0.5, 0.8)
     ratios = []

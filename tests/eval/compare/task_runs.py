@@ -72,13 +72,23 @@ def hardness() -> np.ndarray:
   return np.random.default_rng(7).permutation(N) / N
 
 
-def video(folder, strength, *, groups=N, **options):
-  """Videos that are right where their hardness is below the strength."""
+def video(folder, strength, *, groups=N, named="g", **options):
+  """Videos that are right where their hardness is below the strength.
+
+  Args:
+    folder: the run's.
+    strength: of the model.
+    groups: how many.
+    named: how their names begin; `z` turns their order round.
+    **options: of `write`.
+  """
+  order = -1 if named == "z" else 1
 
   def columns(condition):
     label = np.arange(N) % 7
     right = hardness() < strength - condition.level / 10
-    names = np.array([f"g{i % groups:03d}" for i in range(N)])
+    of = np.arange(N) % groups
+    names = np.array([f"{named}{500 + order * i:03d}" for i in of])
     return {"group_id": names, **_top5(label, right)}
 
   data = {"name": "ucf101_p", "codec": "", "views": 1, "sampling": "dense"}

@@ -132,12 +132,22 @@ class CheckerTest(parameterized.TestCase):
   def test_a_changed_label_in_one_cell(self):
     # Examples of its own for one cell: written as another run would.
     def change(columns):
-      ids = columns["example_id"]
-      columns["example_id"] = np.char.replace(ids, "digit", "x")
+      for name in ("example_id", "group_id"):
+        columns[name] = np.char.replace(columns[name], "digit", "x")
 
     self.tampered.examples(change)
     self.tampered.all_hashes()
     self._refuses("digits_c has no example 'x_0004' .359 of 359")
+
+  def test_groups_that_the_set_does_not_have(self):
+    def change(columns):
+      ids = columns["example_id"]
+      columns["group_id"] = np.array([f"g{i % 30}" for i in range(len(ids))])
+
+    self.tampered.examples(change)
+    self.tampered.notes()
+    self.tampered.manifest()
+    self._refuses("group_id of 'digit_0004': got 'g0', but in digits_c it is")
 
   def test_a_dropped_example_with_its_hashes(self):
     self.tampered.examples(_dropped)

@@ -53,6 +53,49 @@ class KnownTest(parameterized.TestCase):
     ):
       check("x", dataset, [example_id], np.array([label + 1]))
 
+  @parameterized.parameters(
+    ("digits_c", "digit_0004", 0, "digit_0004"),
+    ("digits_video_p", "test_0011.mp4", 0, "test_0011.mp4"),
+    ("imagenet_p", "ILSVRC2012_val_00000001.JPEG", 0, None),
+    ("ucf101_p", "v_Archery_g01_c06.avi", 0, "v_Archery_g01"),
+    (
+      *("hmdb51_p", "wave/April_09_wave_u_nm_np1_ba_goo_0.avi", 0),
+      "April_09",
+    ),
+    ("digits_vid_robust", "digit_0004/000007.png", -3, "digit_0004/000010.png"),
+    ("imagenet_vid_robust", "val/x_0/000105.JPEG", 7, "val/x_0/000098.JPEG"),
+    ("ytbb_robust", "a_12000/frame-101.jpg", 3, "a_12000/frame-98.jpg"),
+    ("cityscapes_c", "ulm_000001_000294_leftImg8bit.png", 294, "ulm_000001"),
+    ("coco_c", "139", 2, "139"),
+  )
+  def test_groups_that_ids_tell(self, dataset, example_id, frame, group):
+    def columns(name):
+      return {
+        "example_id": np.array([example_id]),
+        "group_id": np.array([name]),
+        "frame": np.array([frame]),
+      }
+
+    known.check_groups("x", dataset, columns(group or example_id))
+    with self.assertRaisesRegex(
+      errors.UserError, f"x: group_id of '{example_id}': got 'g1', but in"
+    ):
+      known.check_groups("x", dataset, columns("g1"))
+
+  @parameterized.parameters(
+    ("mine", "a"),
+    ("ucf101_ds", "Archery/a.mp4"),  # its annotation says it
+    ("ucf101_p", "a.avi"),
+    ("ytbb_robust", "a.jpg"),
+  )
+  def test_groups_of_which_nothing_is_known(self, dataset, example_id):
+    columns = {
+      "example_id": np.array([example_id]),
+      "group_id": np.array(["g1"]),
+      "frame": np.array([0]),
+    }
+    known.check_groups("x", dataset, columns)
+
   def test_ids_that_tell_nothing(self):
     ids, labels = ["n99999999_1.JPEG", "x.JPEG"], np.array([1, 2])
     self.assertEqual(known.check_labels("x", "imagenet_c", ids, labels), 0)

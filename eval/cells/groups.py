@@ -1,0 +1,56 @@
+"""Which examples belong together, whatever their groups are called.
+
+Groups are drawn whole (`eval/metrics/resampling.py`), and a draw depends on their
+names. So runs are compared only where their groups hold the same examples, and
+equal groups are given equal names before anything is drawn.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+
+from robust_tfds.eval.cells.columns import Columns
+
+
+def partition(columns: Columns) -> str:
+  """sha256 of which rows are of one group; empty where each example is its own.
+
+  Args:
+    columns: of a cell's examples, in the order of their ids.
+  """
+  ids, names = columns["example_id"], columns["group_id"]
+  if np.array_equal(ids, names):
+    return ""
+  of_groups = _first_rows(names)
+  if np.array_equal(of_groups, _first_rows(ids)):
+    return ""
+  return hashlib.sha256(of_groups.astype("<i8").tobytes()).hexdigest()
+
+
+def _first_rows(names: np.ndarray) -> np.ndarray:
+  """The first row of each row's group: int64 `[N]`."""
+  _, first, index = np.unique(names, return_index=True, return_inverse=True)
+  return first[index]
+
+
+class Names:
+  """Names of groups that several runs share: those of the first run."""
+
+  def __init__(self) -> None:
+    """Knows no groups yet."""
+    self._of: dict[tuple[str, str, str], np.ndarray] = {}
+
+  def of(self, dataset: str, columns: Columns) -> dict[str, np.ndarray]:
+    """The columns of a cell, with equal names for equal groups.
+
+    Args:
+      dataset: its name.
+      columns: of the cell.
+    """
+    ids = np.ascontiguousarray(columns["example_id"].astype(np.str_))
+    digest = hashlib.sha256(ids.view(np.uint8).data).hexdigest()
+    key = dataset, digest, partition(columns)
+    names = self._of.setdefault(key, columns["group_id"])
+    return {**columns, "group_id": names}
