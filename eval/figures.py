@@ -37,7 +37,7 @@ def define_flags() -> None:
     "reference",
     "",
     ["", *effective.REFERENCES],
-    "Whose models a line is fitted to.",
+    "Whose models a line is fitted to, see eval.leaderboard.",
   )
   flags.DEFINE_string("clean", "", "Folder of your training pictures.")
   flags.DEFINE_string("stylized", "", "Folder of their stylized versions.")

@@ -114,12 +114,10 @@ def fit(
     )
   if not (np.isfinite(a).all() and np.isfinite(b).all()):
     raise errors.UserError("x and y must be finite; leave missing models out.")
-  off = a - a.mean()
-  squares = float(off @ off)
   if np.ptp(a) == 0:
     raise errors.UserError("All models have the same x: no line is determined.")
-  slope = float(off @ b) / squares
-  intercept = float(b.mean() - slope * a.mean())
+  squares = float(((a - a.mean()) ** 2).sum())
+  slope, intercept = map(float, _least_squares(a, b))
   residual = b - (slope * a + intercept)
   spread = float(np.sqrt(residual @ residual / (len(a) - 2)))
   width = _quantile(level, len(a)) * spread
@@ -142,6 +140,32 @@ def fit(
     x_squares=squares,
     logits=logits,
   )
+
+
+def above_lines(
+  x: np.ndarray, y: np.ndarray, of_x: np.ndarray, of_y: np.ndarray
+) -> np.ndarray:
+  """How far a model lies above lines on logit axes, a line for each draw.
+
+  Args:
+    x: `[K]`, the model's accuracy without the shift in K draws.
+    y: `[K]`, under it.
+    of_x: `[models, K]`, the same of the models that lines are fitted to.
+    of_y: `[models, K]`.
+
+  Returns:
+    `[K]`; nan where an accuracy has no logit, or all x are alike.
+  """
+  with np.errstate(divide="ignore", invalid="ignore"):
+    slope, intercept = _least_squares(logit(of_x), logit(of_y))
+    return y - inverse_logit(slope * logit(x) + intercept)
+
+
+def _least_squares(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, ...]:
+  """Slope and intercept of b on a, over the first axis."""
+  off = a - a.mean(axis=0)
+  slope = (off * b).sum(axis=0) / (off**2).sum(axis=0)
+  return slope, b.mean(axis=0) - slope * a.mean(axis=0)
 
 
 def logit(x: np.typing.ArrayLike) -> np.ndarray:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from robust_tfds.eval.papers import doubt as doubt_lib
-from robust_tfds.eval.papers import printed_rows, raw_results
+from robust_tfds.eval.papers import printed_rows, raw_results, testbed_kinds
 from robust_tfds.eval.papers.doubt import Doubt
 from robust_tfds.eval.papers.printed_rows import PrintedRow, names
 from robust_tfds.eval.papers.protocols import PROTOCOLS, Protocol
@@ -48,7 +48,6 @@ _DETECTION_SETS = {
   "pascal_c": "pascal_voc",
   "cityscapes_c": "cityscapes",
 }
-_TESTBEDS = ("testbed_vid", "testbed_ytbb")
 
 Key = tuple[str, str]  # metric, condition
 
@@ -212,13 +211,14 @@ def intervals(dataset: str, *metrics: str) -> dict[str, tuple[float, ...]]:
   return out
 
 
-def testbed(dataset: str) -> dict[str, tuple[float, float]]:
-  """Name -> (pm-0, pm-10) of the authors' testbed; empty where there is none."""
-  points: dict[str, dict[str, float]] = {}
-  for row in rows(dataset):
-    if row.table in _TESTBEDS:
-      points.setdefault(row.network, {})[row.metric] = row.value
-  return {n: (p["acc_orig"], p["acc_pmk"]) for n, p in points.items()}
+def testbed(dataset: str, kind: str = "") -> dict[str, tuple[float, float]]:
+  """Name -> (pm-0, pm-10) of the authors' testbed; empty where there is none.
+
+  Args:
+    dataset: its name.
+    kind: of models, one of `testbed_kinds.KINDS`; empty: all.
+  """
+  return testbed_kinds.points(dataset, kind)
 
 
 def anchors(dataset: str) -> int | None:

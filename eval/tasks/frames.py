@@ -27,10 +27,10 @@ The last three groups of accuracies only where the data set knows; calibration w
 scores are known: any of a frame's labels is right, NLL and Brier score are of its
 first one. Over models:
 `acc_static_worst` (Appendix C; from two models up), `effective_robustness`
-(distance above the line of the authors' testbed; on all of its anchors), and
+(distance above the line of the testbed's standard models; on all anchors), and
 rows without a model for the lines: `trend_slope`, `trend_intercept` (from three
 models up) and
-`published_trend_slope`, `published_trend_intercept` of the authors' testbed, and
+`published_trend_slope`, `published_trend_intercept` of these standard models, and
 `paper_trend_...` of the models in the paper's own table. Definitions:
 `eval/metrics/pm_k`, `eval/metrics/natural_*`.
 """
@@ -60,6 +60,7 @@ from robust_tfds.eval.metrics import (
   trend,
 )
 from robust_tfds.eval.metrics import natural_breakdowns as breakdowns
+from robust_tfds.eval.papers import testbed_kinds
 from robust_tfds.eval.pipeline import inputs, predict, programs
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks.parts import headlines as headlines_lib
@@ -225,10 +226,10 @@ class Frames(base.Task):
       headlines_lib.Headline.restating(metric, metric, condition)
       for metric in _ACCURACIES
     ]
-    testbed = papers.testbed(self.setting.dataset)
-    if not testbed:
+    standard = _standard(self.setting.dataset)
+    if not standard:
       return out
-    line = trend.fit(*zip(*testbed.values()))
+    line = trend.fit(*zip(*standard.values()))
     above = headlines_lib.Headline(
       "effective_robustness",
       ("acc_orig", "acc_pmk"),
@@ -274,11 +275,11 @@ class Frames(base.Task):
   def _beside_published(
     self, summary: cells_lib.Summary, models: Sequence[headlines_lib.ModelCells]
   ) -> list[table.Row]:
-    """The authors' lines, and how far above the testbed's each model lies."""
-    testbed = papers.testbed(summary.dataset)
-    if not testbed:
+    """Published lines, and how far above the standard models' each model lies."""
+    standard = _standard(summary.dataset)
+    if not standard:
       return []
-    line = trend.fit(*zip(*testbed.values()))
+    line = trend.fit(*zip(*standard.values()))
     printed = papers.networks(summary.dataset, "acc_orig", "acc_pmk")
     paper = trend.fit(*zip(*printed.values()))
     out = _line_rows(summary, "published_trend", line)
@@ -401,6 +402,11 @@ def _static(
     value, ends = float(hits.sum() / len(sets)), rates.interval(hits, videos)
     out.append(of_model.row("", "acc_static_worst", value, ends, len(sets)))
   return out
+
+
+def _standard(dataset: str) -> dict[str, tuple[float, float]]:
+  """The models that Taori et al. 2020 fit their line to, which is ours."""
+  return papers.testbed(dataset, testbed_kinds.STANDARD)
 
 
 def _line_rows(

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
 from robust_tfds import errors
+from robust_tfds.eval import papers
 from robust_tfds.eval.compare.boards import effective
 from robust_tfds.eval.metrics.trend import inverse_logit, logit
+from robust_tfds.eval.papers import testbed_kinds
 from robust_tfds.eval.report.charts import scatter, style
 from robust_tfds.eval.report.charts.frame import INSIDE, Frame
 from robust_tfds.eval.report.figures import base
@@ -34,9 +36,17 @@ _COLUMNS = (
   *("task", "dataset", "model", sheet.Column("x"), sheet.Column("y")),
   *(sheet.Column("line at x"), sheet.Column("line lo")),
   *(sheet.Column("line hi"), sheet.Column("effective robustness")),
-  *("reference", "source"),
+  *("reference", "kind", "fitted", "source"),
 )
 _PANELS = 3  # beside each other
+
+
+_WORDS = {
+  effective.STANDARD: "standard models",
+  effective.TESTBED: "all of the testbed",
+  effective.PRINTED: "printed networks",
+}
+_IMPLIED = {"video": ", implied of printed networks"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,6 +56,14 @@ class _Panel:
   line: effective.Reference
   models: Mapping[str, tuple[float, float]]
   sources: Mapping[str, str]
+
+  @property
+  def beside(self) -> effective.Points:
+    """The testbed's models that its line is not fitted to."""
+    if self.line.name != effective.STANDARD:
+      return {}
+    testbed = papers.testbed(self.dataset)
+    return {n: p for n, p in testbed.items() if n not in self.line.points}
 
 
 class EffectiveRobustness(base.PaperFigure):
@@ -71,7 +89,9 @@ class EffectiveRobustness(base.PaperFigure):
     for ax in fig.axes[: len(panels)]:
       _ticks(ax)
     foot = [
-      "band: 95 % of the line itself (Student's t on the logits)",
+      "band: 95 % of the line itself over models as if independent, though many"
+      " are of one family (Student's t on the logits); none of fewer than"
+      f" {effective.FEWEST_OF_BAND} models",
       *(f"{p.dataset}: {p.line.described}" for p in panels),
       *absent,
     ]
@@ -125,21 +145,26 @@ def _printed(name: str) -> tuple[list[_Panel], list[str]]:
 def _drawn(panel: _Panel) -> scatter.Panel:
   """In logits: the reference, its line and band, and the runs' models."""
   axes, line = effective.AXES[panel.task], panel.line
+  printed = line.name != effective.RUNS
   known = {label: p for label, p in panel.models.items() if 0 < p[0] < 1}
-  shown = [*line.points.values(), *known.values()]
+  beside = panel.beside
+  shown = [*line.points.values(), *beside.values(), *known.values()]
   x, y = (_inside(np.array(values)) for values in zip(*shown))
   ends = np.linspace(x.min() - 0.3, x.max() + 0.3, 80)
   at = inverse_logit(ends)
   lines = [
     scatter.Line(
       *(ends, logit(line.line.at(at)), "", {"color": "#444444"}),
-      band=[logit(end) for end in line.line.band(at)],
+      band=[logit(e) for e in line.line.band(at)] if line.banded else (),
     ),
     scatter.Line(
       *(ends, ends, "y = x", {"color": "#999999", "linestyle": ":"})
     ),
   ]
-  points = _reference(line) if line.name != effective.RUNS else []
+  points = [
+    *_dots(beside.values(), "of the testbed, not in the fit", "#bbbbbb"),
+    *(_dots(line.points.values(), _WORDS[line.name]) if printed else ()),
+  ]
   for i, (label, (a, b)) in enumerate(known.items()):
     above = round(100 * float(b - line.line.at(a)), 1) + 0.0
     words = f"{label}: {above:+.1f} points"
@@ -149,29 +174,21 @@ def _drawn(panel: _Panel) -> scatter.Panel:
     points,
     lines,
     title=panel.dataset,
-    x=f"{axes.x} (%, logit axis)",
+    x=f"{axes.x}{_IMPLIED.get(panel.task, '') if printed else ''} (%, logit axis)",
     y=f"{axes.y} (%, logit axis)",
     ends=((ends[0], ends[-1]), heights),
   )
 
 
-def _reference(line: effective.Reference) -> list[scatter.Point]:
-  words = {"testbed": "the testbed", "printed": "printed networks"}[line.name]
-  count = len(line.points)
+def _dots(
+  places: Collection[tuple[float, float]], words: str, colour: str = "#444444"
+) -> list[scatter.Point]:
+  """Small points of one kind, with their number in the legend."""
+  looks = {"color": colour, "marker": "o", "alpha": 0.7, "linewidth": 0}
+  label, area = f"{words} ({len(places)})", 10 if len(places) > 50 else 22
   return [
-    scatter.Point(
-      _logit(x),
-      _logit(y),
-      label=f"{words} ({count})",
-      area=10 if count > 50 else 22,
-      looks={
-        "color": "#555555",
-        "marker": "o",
-        "alpha": 0.6,
-        "linewidth": 0,
-      },
-    )
-    for x, y in line.points.values()
+    scatter.Point(_logit(x), _logit(y), label=label, area=area, looks=looks)
+    for x, y in places
   ]
 
 
@@ -197,16 +214,19 @@ def _ticks(ax: style.Axes) -> None:
 
 
 def _lines(panel: _Panel) -> list[list[sheet.Cell]]:
-  """A line a model: the reference's, then the runs'."""
-  line = panel.line
-  rows: list[list[sheet.Cell]] = []
-  printed = {label: (p, line.words) for label, p in line.points.items()}
+  """A line a model: the reference's, others of the testbed, then the runs'."""
+  line, kinds = panel.line, testbed_kinds.kinds()
+  printed = {**line.points, **panel.beside}
   if line.name == effective.RUNS:
     printed = {}
-  ours = {label: (p, panel.sources[label]) for label, p in panel.models.items()}
-  for label, ((x, y), source) in [*printed.items(), *ours.items()]:
+  rows: list[list[sheet.Cell]] = []
+  for label, (x, y) in [*printed.items(), *panel.models.items()]:
     at = float(line.line.at(x))
-    lo, hi = (float(end) for end in line.line.band(x))
+    ends = [float(e) for e in line.line.band(x)] if line.banded else [None] * 2
+    fitted = "yes" if label in line.points else "no"
+    of_run = label not in printed
+    of = [line.name, "own run" if of_run else kinds.get(label, ""), fitted]
+    source = panel.sources[label] if of_run else line.words
     texts = [panel.task, panel.dataset, label]
-    rows.append([*texts, x, y, at, lo, hi, y - at, line.name, source])
+    rows.append([*texts, x, y, at, *ends, y - at, *of, source])
   return rows

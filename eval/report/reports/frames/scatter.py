@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from robust_tfds.eval.cells import table
+from robust_tfds.eval.papers import testbed_kinds
 from robust_tfds.eval.report.charts import scatter, style
 from robust_tfds.eval.report.charts.frame import INSIDE, Frame
 from robust_tfds.eval.report.context import Context
@@ -16,7 +17,7 @@ from robust_tfds.eval.report.tables import breakdowns, numbers
 _GREY = "#999999"
 # A line's metrics without `_slope` and `_intercept`; colour, whose, dashes.
 _LINES = (
-  ("published_trend", _GREY, "testbed", "-"),
+  ("published_trend", _GREY, "testbed's standard models", "-"),
   ("paper_trend", _GREY, "paper's table", "--"),
   ("trend", "#000000", "models", "-"),
 )
@@ -30,14 +31,13 @@ class Scatter(base.Chart):
 
   def draw(self, context: Context) -> style.Figure | None:
     """Never None: the lines may be alone."""
-    testbed = [v for v in context.networks.values() if len(v) == 2]
-    points = [*_testbed(testbed), *_models(context)]
+    points = [*_testbed(_of_testbed(context)), *_models(context)]
     x_ends, y_ends = (
       _limits([place for p in points for place in _reach(value(p))])
       for value in (lambda p: p.x, lambda p: p.y)
     )
     y_ends = y_ends[0], max(y_ends[1], x_ends[1])
-    panel = scatter.Panel(points, _lines(context, testbed, x_ends))
+    panel = scatter.Panel(points, _lines(context, x_ends))
     frame = Frame(
       *(6.5, 5.5),
       x="accuracy on anchors, pm-0 (%)",
@@ -73,11 +73,17 @@ def _models(context: Context) -> list[scatter.Point]:
   return out
 
 
-def _lines(
-  context: Context,
-  testbed: Sequence[Sequence[float]],
-  ends: tuple[float, float],
-) -> list[scatter.Line]:
+def _of_testbed(context: Context, kind: str = "") -> list[Sequence[float]]:
+  """pm-0 and pm-10 of the testbed's models, of a kind or of all."""
+  kinds = testbed_kinds.kinds()
+  return [
+    values
+    for name, values in context.networks.items()
+    if len(values) == 2 and kind in ("", kinds.get(name))
+  ]
+
+
+def _lines(context: Context, ends: tuple[float, float]) -> list[scatter.Line]:
   """Without a drop, then those that are fitted."""
   looks = {"color": _GREY, "linestyle": ":"}
   out = [scatter.Line(ends, ends, "no drop", looks)]
@@ -92,7 +98,7 @@ def _lines(
       x = np.linspace(*ends, 60)
       y = slope.value * x + 100 * intercept.value
       looks = {"color": colour, "linestyle": dashes}
-      anchors = _anchors(context, name, testbed)
+      anchors = _anchors(context, name)
       band: tuple = ()
       if anchors:
         width = _half_width(x, slope, intercept, float(np.mean(anchors)))
@@ -115,12 +121,11 @@ def _half_width(
   return np.sqrt(np.maximum(at_centre + ((x - centre) * of_slope) ** 2, 0))
 
 
-def _anchors(
-  context: Context, line: str, testbed: Sequence[Sequence[float]]
-) -> list[float]:
+def _anchors(context: Context, line: str) -> list[float]:
   """pm-0 in % of the points that a line is fitted to; empty where unknown."""
   if line == "published_trend":
-    return [100 * x for x, _ in testbed]
+    standard = _of_testbed(context, testbed_kinds.STANDARD)
+    return [100 * x for x, _ in standard]
   if line == "trend":
     rows = [breakdowns.row(context, m, "acc_orig") for m in context.models]
     return [100 * row.value for row in rows if row]

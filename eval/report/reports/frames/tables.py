@@ -24,7 +24,7 @@ _REVIEWS = (
 )
 # A line's metrics without `_slope` and `_intercept`, and whose it is.
 _LINES = (
-  ("published_trend", "testbed"),
+  ("published_trend", "testbed's standard models"),
   ("paper_trend", "paper's table"),
   ("trend", "this run"),
 )

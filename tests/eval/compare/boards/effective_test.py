@@ -11,6 +11,7 @@ from robust_tfds.eval import papers
 from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.compare.boards import board as board_lib
 from robust_tfds.eval.compare.boards import effective
+from robust_tfds.eval.metrics import trend
 from robust_tfds.eval.metrics.replicates import Replicates
 from tests.eval.report.figures import boards
 
@@ -55,7 +56,7 @@ class EffectiveTest(parameterized.TestCase):
   def test_a_model_above_the_testbed(self):
     dataset = "imagenet_vid_robust"
     line = effective.reference(_board("frames", [(0.7, 0.6)], dataset))
-    self.assertEqual((line.name, len(line.points)), ("testbed", 335))
+    self.assertEqual((line.name, len(line.points)), ("standard", 78))
     board = _board("frames", [(0.7, float(line.line.at(0.7)) + 0.03)], dataset)
     (number,) = effective.numbers(board, line).values()
     self.assertAlmostEqual(number.value, 0.03, places=12)
@@ -102,6 +103,76 @@ class EffectiveTest(parameterized.TestCase):
     self.assertGreater(number.hi, number.value)
     # A binomial error of y alone, half as wide again for x at the most.
     self.assertBetween(number.hi - number.lo, 0.08, 0.25)
+
+  def _of_three_runs(self):
+    """A board of three models on the same examples, and their draws."""
+    rng, groups = np.random.default_rng(0), 500
+    hard = rng.random((groups, 1))
+    right = hard < np.array([0.55, 0.7, 0.8, 0.4, 0.6, 0.65])
+    right ^= rng.random(right.shape) < 0.05
+    picks = rng.integers(groups, size=(400, groups))
+    drawn, left = right[picks].mean(1), (right.sum(0) - right) / (groups - 1)
+    whole = right.mean(0)
+    of = [
+      Replicates(whole[i], drawn[:, i], left[:, i], groups) for i in range(6)
+    ]
+    draws = {
+      f"k{i}": {("acc_orig", "", None): of[i], ("acc_pmk", "", None): of[i + 3]}
+      for i in range(3)
+    }
+    return _board("frames", list(zip(whole[:3], whole[3:]))), draws
+
+  def test_the_line_of_runs_is_fitted_in_every_draw(self):
+    board, draws = self._of_three_runs()
+    line = effective.reference(board, effective.RUNS)
+    pairs = [list(draws[f"k{i}"].values()) for i in range(3)]
+    joined = np.array([[r.joined for r in pair] for pair in pairs])
+
+    def above(k):
+      x, y = joined[:, 0, k], joined[:, 1, k]
+      return trend.fit(x, y, logits=True).above(x, y)
+
+    brute = np.array([above(k) for k in range(joined.shape[-1])])
+    numbers = effective.numbers(board, line, draws)
+    for i in range(3):
+      want = pairs[i][0].like(brute[:, i]).interval()
+      number = numbers[f"k{i}"]
+      np.testing.assert_allclose((number.lo, number.hi), want, atol=1e-12)
+      self.assertIn("fitted to these models in every draw", number.note)
+
+  def test_a_fixed_line_says_so_and_is_much_wider_of_three_runs(self):
+    board, draws = self._of_three_runs()
+    line = effective.reference(board, effective.RUNS)
+    drawn = effective.numbers(board, line, draws)["k0"]
+    fixed = dataclasses.replace(line, keys=())
+    wide = effective.numbers(board, fixed, draws)["k0"]
+    self.assertIn("held fixed, of 3 models alone", wide.note)
+    self.assertGreater((wide.hi - wide.lo) / (drawn.hi - drawn.lo), 1.8)
+
+  @parameterized.parameters(
+    ("classification", "imagenet_c", "", "on 7 printed networks .* AlexNet's"),
+    ("video", "ucf101_p", "", "on 11 printed networks .*x implied by printed"),
+    (
+      "frames",
+      "ytbb_robust",
+      "",
+      "^the 78 standard models of Taori et al. 2020",
+    ),
+    ("frames", "ytbb_robust", "testbed", "^as Taori .*all.* 110 checkpoint"),
+  )
+  def test_who_the_line_is_of(self, task, dataset, name, words):
+    line = effective.fitted(task, dataset, name)
+    self.assertRegex(line.described, words)
+    is_theirs = not line.words.startswith("as Taori et al. 2020")
+    self.assertEqual(is_theirs, line.name == effective.STANDARD)
+
+  def test_a_note_says_how_far_the_line_is_known_and_that_it_is_extrapolated(
+    self,
+  ):
+    line = effective.fitted("classification", "imagenet_c")
+    self.assertRegex(line.fixed(0.9), r"own 95 % here are -\d\d?\.\d to \+")
+    self.assertIn("lie between 56.5 and 76.1 %", line.beyond(0.9))
+    self.assertEmpty(line.beyond(0.7))
 
   def test_a_videos_clean_accuracy_follows_from_its_gammas(self):
     """The interval is that of draws of the two accuracies themselves."""

@@ -14,9 +14,9 @@ class Figure3Test(absltest.TestCase):
     """docs/NATURAL_VIDEO.md, recomputed with scipy."""
     rows = {r.metric: r for r in f3.line_rows(_SET, {})}
     slope = rows["published_trend_slope"]
-    self.assertEqual(slope.n, 335)
-    self.assertAlmostEqual(slope.value, 0.850, delta=5e-4)
-    self.assertAlmostEqual(slope.lo, 0.835, delta=1e-3)
+    self.assertEqual(slope.n, 78)
+    self.assertAlmostEqual(slope.value, 1.207, delta=5e-4)
+    self.assertAlmostEqual(slope.lo, 1.153, delta=1e-3)
     self.assertAlmostEqual(rows["paper_trend_slope"].value, 1.024, delta=5e-4)
     self.assertNotIn("trend_slope", rows)
 

@@ -31,6 +31,8 @@ class TablesTest(absltest.TestCase):
     self.assertIn("| ours | all frames of all anchors |", self.text)
 
   def test_lines(self):
-    self.assertIn("| testbed | 9 | 0.900 [0.860, 0.950] |", self.text)
+    self.assertIn(
+      "| testbed's standard models | 9 | 0.900 [0.860, 0.950] |", self.text
+    )
     self.assertIn("| this run | 9 |", self.text)
     self.assertNotIn("paper's table", self.text)

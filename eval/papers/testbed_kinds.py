@@ -1,0 +1,58 @@
+"""The testbed of Taori et al. 2020: which of its models are of which kind.
+
+`shankar2021/testbed_models.tsv` has a line a model; `*` stands for the epochs of a
+training. Its sources are files of modestyachts/imagenet-testbed at commit a62fafa,
+or the paper of a model that was added after the paper. The authors fit their line
+to the standard models alone (`plotting/paper_vid_robust_pmk.py`), without those
+that they trained themselves (`aws` and `batch64` in the name): these 78.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import functools
+from collections.abc import Mapping
+
+from robust_tfds.eval.papers import printed_rows
+
+STANDARD = "standard"
+# Kind -> its models in words.
+KINDS = {
+  STANDARD: "trained on ImageNet alone, without an intervention",
+  "robust": "a robustness intervention",
+  "more_data": "trained on more data",
+  "control": "trained by the authors for comparison, not in their fit",
+  "later": "added after the paper, without more data",
+  "checkpoint": "an epoch of a training",
+}
+_PAPER, _TABLES = "shankar2021", ("testbed_vid", "testbed_ytbb")
+
+
+def points(dataset: str, kind: str = "") -> dict[str, tuple[float, float]]:
+  """Name -> (pm-0, pm-10) of the testbed's models.
+
+  Args:
+    dataset: its name; of one that the testbed has not, there are none.
+    kind: one of `KINDS`; empty: all.
+  """
+  of: dict[str, dict[str, float]] = {}
+  for row in printed_rows.of_paper(_PAPER):
+    if row.table in _TABLES and dataset in row.datasets:
+      of.setdefault(row.network, {})[row.metric] = row.value
+  return {
+    name: (p["acc_orig"], p["acc_pmk"])
+    for name, p in of.items()
+    if kind in ("", kinds()[name])
+  }
+
+
+@functools.cache
+def kinds() -> Mapping[str, str]:
+  """Name of each of the testbed's models -> its kind, one of `KINDS`."""
+  listed = list(printed_rows.lines(_PAPER, "testbed_models"))
+  names = [line["network"] for line in printed_rows.lines(_PAPER, _TABLES[0])]
+  return {
+    name: line["kind"]
+    for line in listed
+    for name in fnmatch.filter(names, line["network"])
+  }

@@ -1,0 +1,58 @@
+"""Which of the testbed's models are of which kind, and the authors' line."""
+
+import collections
+
+from absl.testing import parameterized
+
+from robust_tfds.eval import papers
+from robust_tfds.eval.metrics import trend
+from robust_tfds.eval.papers import printed_rows, testbed_kinds
+
+
+class TestbedKindsTest(parameterized.TestCase):
+  @parameterized.parameters("imagenet_vid_robust", "ytbb_robust")
+  def test_every_model_has_one_kind(self, dataset):
+    kinds = testbed_kinds.kinds()
+    self.assertSameElements(kinds, papers.testbed(dataset))
+    self.assertEqual(
+      collections.Counter(kinds.values()),
+      {
+        **{"standard": 78, "robust": 86, "more_data": 43},  # 30 in the paper
+        **{"checkpoint": 110, "control": 7, "later": 11},
+      },
+    )
+    self.assertSameElements(kinds.values(), testbed_kinds.KINDS)
+    self.assertLen(papers.testbed(dataset, "checkpoint"), 110)
+
+  def test_every_line_has_a_source_and_a_model(self):
+    listed = list(printed_rows.lines("shankar2021", "testbed_models"))
+    names = [line["network"] for line in listed]
+    self.assertLen(set(names), len(names))
+    for line in listed:
+      self.assertRegex(line["source"], r"^(plotting|src)/\S+\.py|arXiv")
+      self.assertIn(line["kind"], testbed_kinds.KINDS)
+      one_of_many = "*" in line["network"]
+      self.assertEqual(one_of_many, line["kind"] == "checkpoint", line)
+      self.assertTrue(
+        one_of_many or line["network"] in testbed_kinds.kinds(), line
+      )
+
+  @parameterized.parameters(
+    ("resnet50", "standard"),
+    ("efficientnet-l2-noisystudent", "more_data"),
+    ("resnet50_linf_eps4_robust", "robust"),
+    ("resnet50_aws_baseline", "control"),
+    ("resnet18_50k_99_epochs", "checkpoint"),
+    ("resnet50_swav", "later"),
+    ("vit_base_patch16_224", "more_data"),
+  )
+  def test_kinds(self, name, kind):
+    self.assertEqual(testbed_kinds.kinds()[name], kind)
+
+  @parameterized.parameters(("", 76.84, 5.29), ("standard", 79.74, 2.40))
+  def test_the_line_depends_on_whom_it_is_fitted_to(self, kind, at, above):
+    of = papers.testbed("imagenet_vid_robust", kind)
+    line = trend.fit(*zip(*of.values()), logits=True)
+    self.assertAlmostEqual(100 * float(line.at(0.88)), at, delta=0.01)
+    x, y = papers.testbed("imagenet_vid_robust")["efficientnet-l2-noisystudent"]
+    self.assertAlmostEqual(100 * float(y - line.at(x)), above, delta=0.01)
