@@ -144,9 +144,9 @@ class Reference:
   def described(self) -> str:
     """The models and their line, in words."""
     line = self.line
-    ends = line.slope_interval if self.banded else (None, None)
+    lo, hi = line.slope_interval if self.banded else (None, None)
     slope = numbers_lib.with_ends(
-      numbers_lib.decimals, line.slope, *ends, numbers_lib.BRACKETS
+      numbers_lib.decimals, line.slope, lo, hi, numbers_lib.BRACKETS
     )
     return f"{self.words}: slope of logits {slope}, R2 {line.r_squared:.2f}"
 
