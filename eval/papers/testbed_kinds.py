@@ -1,10 +1,11 @@
 """The testbed of Taori et al. 2020: which of its models are of which kind.
 
-`eval/papers/shankar2021/testbed_models.tsv` has a line a model; `*` stands for the epochs of a
-training. Its sources are files of modestyachts/imagenet-testbed at commit a62fafa,
-or the paper of a model that was added after the paper. The authors fit their line
-to the standard models alone (their file paper_vid_robust_pmk.py), without those
-that they trained themselves (`aws` and `batch64` in the name): these 78.
+The file `eval/papers/shankar2021/testbed_models.tsv` has a line a model; `*` stands
+for the epochs of a training. Its sources are files of modestyachts/imagenet-testbed
+at commit a62fafa, or the paper of a model that was added after the paper. The
+authors fit their line to the standard models alone (their file
+paper_vid_robust_pmk.py), without those that they trained themselves (`aws` and
+`batch64` in the name): these 78.
 """
 
 from __future__ import annotations
