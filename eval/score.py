@@ -1,10 +1,10 @@
 """Scores predictions: a run's, again, or those of any other program.
 
   python -m eval.score --predictions=/runs/resnet50 --out=/tmp/again
-  python -m eval.score --predictions=predictions.csv --out=/tmp/scored
+  python -m eval.score --predictions=mine.csv --dataset=imagenet_c --out=...
   python -m eval.score --predictions=mine.csv --metadata=/data/manual --out=...
   python -m eval.score --predictions=my_model/ --predictions=other_model/ \\
-      --truth=instances_val2017.json --out=/tmp/scored
+      --dataset=coco_c --truth=instances_val2017.json --out=/tmp/scored
 
 Needs no accelerator, model or pictures. What is read, each with its layout in its
 file of `eval/readers/`:
@@ -14,6 +14,9 @@ file of `eval/readers/`:
   frames       predictions on ImageNet-Vid-Robust or YTBB-Robust, the same files
   coco         folders of COCO results lists, one file a cell
   raw_results  JSON of the detection paper's authors; also writes tables.md
+
+Of what benchmark files are is said by --dataset, and held against what is known of
+the set (`eval/run/outside.py`); without, their numbers are plain means.
 
 --out gets the table and the reports of eval.main, and of files the cells too: it
 becomes a workdir then. An earlier score there is replaced. Models of several files
@@ -45,14 +48,14 @@ def define_flags() -> None:
   flags.DEFINE_string(
     "dataset",
     None,
-    "Name in the table; default: imagenet_c of csv, imagenet_vid_robust of"
-    " frames, coco_c of coco.",
+    "The set that the predictions are of, held against what is known of it;"
+    " default: none (plain means), of frames imagenet_vid_robust.",
   )
   flags.DEFINE_string(
     "baseline",
     None,
     "A file of eval/papers/baselines/, model:LABEL, or empty; default: alexnet of"
-    " csv where its numbers are of the dataset, a workdir's own.",
+    " csv where its numbers are of --dataset, a workdir's own.",
   )
   flags.DEFINE_integer("seed", None, "Seed column of the table; default: 0.")
   flags.DEFINE_string("truth", None, "COCO instances file, of coco.")
@@ -61,6 +64,15 @@ def define_flags() -> None:
     None,
     ["coco", "voc"],
     "Whose AP, of coco; default: VOC's of pascal_c, else COCO's.",
+  )
+  flags.DEFINE_string(
+    "subset",
+    None,
+    "Which of --dataset's examples there are, where not all: robustbench5k, or a"
+    " file of ids.",
+  )
+  flags.DEFINE_integer(
+    "limit", None, "How many of --dataset's first examples there are."
   )
   flags.DEFINE_string("metadata", None, "Folder of the metadata, of frames.")
 
@@ -79,6 +91,8 @@ def main(argv: Sequence[str]) -> None:
     truth=paths.optional(settings.truth, "--truth"),
     rules=settings.rules,
     metadata=paths.optional(settings.metadata, "--metadata"),
+    subset=settings.subset,
+    limit=settings.limit,
   )
   predictions = [paths.of(p, "--predictions") for p in settings.predictions]
   out = paths.of(settings.out, "--out")

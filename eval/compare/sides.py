@@ -108,8 +108,7 @@ class Side:
       return DataFacts(
         dataset=cell.dataset,
         source=ELSEWHERE,
-        subset="",
-        codec=setting.codec or None,
+        subset=stated.get("subset", ""),
         settings=self.task.data_facts(),
         # Scored by this code, from what the other program predicted.
         metric=provenance.METRICS_VERSION,

@@ -19,6 +19,8 @@ from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.tasks import base
 
 Columns = Mapping[str, np.ndarray]
+# In the place of a data set's name where nobody named one.
+UNNAMED = "unnamed"
 # Data sets of frames whose sets can be read from metadata alone.
 FRAME_SETS = ("imagenet_vid_robust", "ytbb_robust")
 
@@ -34,6 +36,8 @@ class Options:
     truth: a COCO instances file.
     rules: whose AP, `coco` or `voc`.
     metadata: folder of a frame set's metadata.
+    subset: which of the data set's examples there are: a name, or a file of ids.
+    limit: how many of its first examples there are.
   """
 
   dataset: str | None = None
@@ -42,6 +46,8 @@ class Options:
   truth: epath.Path | None = None
   rules: str | None = None
   metadata: epath.Path | None = None
+  subset: str | None = None
+  limit: int | None = None
 
   @property
   def of_frames(self) -> bool:
@@ -65,6 +71,10 @@ class Options:
     if self.seed is not None and self.seed < 0:
       raise errors.UserError(
         f"--seed={self.seed}: expected a whole number from 0."
+      )
+    if self.limit is not None and self.limit < 1:
+      raise errors.UserError(
+        f"--limit={self.limit}: expected a whole number from 1."
       )
     if self.dataset is not None:
       try:

@@ -21,10 +21,11 @@ from etils import epath
 
 from robust_tfds import conditions, errors, reading
 from robust_tfds.coco import rows as coco_rows
+from robust_tfds.eval import tasks
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.metrics.detection import checks
 from robust_tfds.eval.readers import base
-from robust_tfds.eval.tasks.parts import result_lists
+from robust_tfds.eval.tasks.parts import known, result_lists
 from robust_tfds.storage import paths as paths_lib
 
 RULES = ("coco", "voc")
@@ -34,7 +35,7 @@ class CocoReader(base.Reader):
   """Folders of the layout above."""
 
   kind = "a folder of COCO results lists"
-  options = ("dataset", "truth", "rules", "seed")
+  options = ("dataset", "truth", "rules", "seed", "subset", "limit")
 
   def fits(self, path: epath.Path, options: base.Options) -> bool:
     """Folders of JSON files that are no workdir."""
@@ -53,6 +54,8 @@ class CocoReader(base.Reader):
       UserError: no ground truth, two folders of one name, or see `files`.
     """
     options.check(self.options, self.kind)
+    dataset = options.dataset or base.UNNAMED
+    known.check_kind(dataset, tasks.get("detection").set_kind)
     if options.rules is not None and options.rules not in RULES:
       raise errors.unknown("rules", options.rules, RULES)
     if options.truth is None:
@@ -125,7 +128,7 @@ def _cell(
 ) -> Cell:
   return Cell(
     model=label,
-    dataset=options.dataset or "coco_c",
+    dataset=options.dataset or base.UNNAMED,
     condition=condition,
     seed=options.seed or 0,
     fingerprint=hashlib.sha256(file.read_bytes()).hexdigest()[:12],

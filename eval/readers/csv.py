@@ -30,7 +30,7 @@ from robust_tfds.eval import tasks
 from robust_tfds.eval.cells import predictions, provenance
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.readers import base
-from robust_tfds.eval.tasks.parts import baselines
+from robust_tfds.eval.tasks.parts import baselines, known
 from robust_tfds.reading import column_files
 from robust_tfds.reading.column_files import ColumnFile
 
@@ -47,7 +47,7 @@ class CsvReader(base.Reader):
   """Files of the schema above."""
 
   kind = "a file of classifications"
-  options = ("dataset", "baseline", "seed")
+  options = ("dataset", "baseline", "seed", "subset", "limit")
 
   def fits(self, path: epath.Path, options: base.Options) -> bool:
     """Tables, unless something is said of them that only frames have."""
@@ -58,8 +58,8 @@ class CsvReader(base.Reader):
   ) -> base.Run:
     """The cells of all files; see `columns` and `cells` for refusals."""
     options.check(self.options, self.kind)
-    dataset = options.dataset or "imagenet_c"
-    _check_dataset(dataset)
+    dataset = options.dataset or base.UNNAMED
+    known.check_kind(dataset, tasks.get("classification").set_kind)
     of_cells: dict[Cell, dict[str, np.ndarray]] = {}
     labels = {}
     notes = [f"scored from {', '.join(p.name for p in paths)}"]
@@ -218,22 +218,6 @@ def cells(
     )
     out[Cell(model, dataset, condition, seed, mark)] = of_cell
   return out
-
-
-def _check_dataset(dataset: str) -> None:
-  """Refuses a data set of ours that holds no classified pictures."""
-  from robust_tfds import datasets
-
-  if dataset not in datasets.names():
-    return
-  if (
-    datasets.builder_class(dataset).KIND != tasks.get("classification").set_kind
-  ):
-    raise errors.UserError(
-      f"--dataset={dataset}: its pictures are not classified one by one, but"
-      " these are classifications. Name a set of classified pictures, e.g."
-      " imagenet_c."
-    )
 
 
 def _ranks(file: ColumnFile) -> list[str]:

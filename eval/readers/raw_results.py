@@ -20,10 +20,11 @@ import pydantic
 from etils import epath
 
 from robust_tfds import conditions, errors, reading
+from robust_tfds.eval import tasks
 from robust_tfds.eval.cells import provenance
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.readers import base
-from robust_tfds.eval.tasks.parts import stored_numbers
+from robust_tfds.eval.tasks.parts import known, stored_numbers
 
 Numbers = dict[conditions.Condition, dict[str, float]]
 
@@ -61,6 +62,7 @@ class RawResultsReader(base.Reader):
     labels: dict[str, dict] = collections.defaultdict(dict)
     for path in paths:
       data = read(path)
+      known.check_kind(data["dataset"], tasks.get("detection").set_kind)
       labels[data["dataset"]][path] = [data["model"]]
       base.check_labels(labels[data["dataset"]])
       try:

@@ -24,7 +24,7 @@ from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.readers import base as readers_base
 from robust_tfds.eval.report import reports
 from robust_tfds.eval.report.tables import detection_tables
-from robust_tfds.eval.run import publish
+from robust_tfds.eval.run import outside, publish
 
 
 def score(
@@ -53,6 +53,8 @@ def score(
   with scored_folder.replacing(out, paths) as folder:
     predictions = reader.read(paths, options)
     if not reader.stored:
+      listed = ", ".join(map(str, paths))
+      predictions = outside.checked(predictions, options, listed)
       predictions = _store(predictions, Workdir(folder))
     rows, texts = _publish(predictions, Workdir(folder))
     if reader.has_paper_tables:

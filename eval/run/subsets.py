@@ -35,11 +35,14 @@ _REMEDY = (
 )
 
 
-def read(value: str | os.PathLike[str]) -> subset.Subset:
+def read(
+  value: str | os.PathLike[str], key: str = "config.data.subset"
+) -> subset.Subset:
   """The subset of a name or a file.
 
   Args:
-    value: of `config.data.subset`.
+    value: a name or a path.
+    key: where it is said, for refusals.
 
   Raises:
     UserError: an unknown name, a package that is not there or has another file,
@@ -47,29 +50,28 @@ def read(value: str | os.PathLike[str]) -> subset.Subset:
   """
   text = os.fspath(value)
   if text == ROBUSTBENCH:
-    return _robustbench()
-  path = paths.of(text, "config.data.subset")
+    return _robustbench(key)
+  path = paths.of(text, key)
   if not path.exists():
     raise errors.UserError(
-      f"config.data.subset: got {text!r}, which is no file, and no name:"
-      f" {', '.join(NAMES)}."
+      f"{key}: got {text!r}, which is no file, and no name: {', '.join(NAMES)}."
     )
   try:
     data = _bytes(path)
   except errors.UserError as e:
-    raise errors.UserError(f"config.data.subset: {e}") from e
+    raise errors.UserError(f"{key}: {e}") from e
   # What separates notes in a table does not stand in one.
   name = re.sub(r"[^\w.-]+", "_", pathlib.PurePosixPath(path.name).stem)
-  ids = _ids(data, f"config.data.subset: {path}")
+  source = f"{key}: {path}"
+  ids = _ids(data, source)
   listed = "\n".join(sorted(ids)).encode("utf-8", "surrogatepass")
   digest = hashlib.sha256(listed).hexdigest()
-  source = f"config.data.subset: {path}"
   return subset.Subset(f"{name}-{digest[:8]}", ids, source)
 
 
-def _robustbench() -> subset.Subset:
+def _robustbench(key: str) -> subset.Subset:
   """The ids that an installed package brings."""
-  key = f"config.data.subset={ROBUSTBENCH}"
+  key = f"{key}={ROBUSTBENCH}"
   spec = importlib.util.find_spec(_PACKAGE)  # imports nothing
   folders = list(spec.submodule_search_locations or ()) if spec else []
   files = [pathlib.Path(folder) / _IDS for folder in folders]

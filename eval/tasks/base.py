@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
+import functools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
@@ -29,6 +30,7 @@ from robust_tfds.eval.pipeline import blocks, inputs, predict
 from robust_tfds.eval.pipeline import show as show_lib
 from robust_tfds.eval.tasks.parts import (
   baselines,
+  known,
   reliability,
   spread,
   top_k,
@@ -414,6 +416,12 @@ class Task(abc.ABC):
       listed.append(cell)
     return scorer.scored(listed)
 
+  def examples(
+    self, columns: Columns, truth: Mapping[str, Any] | None = None
+  ) -> int:
+    """How many examples a cell is of; 0 where it does not name them."""
+    return len(np.unique(columns.get("example_id", ())))
+
   @property
   def note(self) -> str:
     """What every row has to say of the run's pixels; nothing by default."""
@@ -525,12 +533,16 @@ class Scorer:
     """
     self._task, self._truth = task, truth
     self._measured: dict[Cell, Measured] = {}
+    self._part = ""
     self._pairs: dict[Cell, np.ndarray] = {}
     self._reliability: dict[Cell, calibration.Bins] = {}
 
   def add(self, cell: Cell, columns: Columns) -> list[table.Row]:
     """Measures a cell; its columns are not needed any more then."""
     task = self._task
+    if not self._measured:  # all cells are of the same examples
+      count = task.examples(columns, self._truth)
+      self._part = known.part(task.setting.dataset, count)
     self._measured[cell] = task.measure(cell, columns, self._truth)
     if task.has_pairs:
       self._pairs[cell] = task.pairs(columns)
@@ -550,10 +562,10 @@ class Scorer:
     models = self._models(cells)
     if rows:
       rows += task.summary_rows(list(models.values()))
-    note, subset = task.note, task.subset
+    notes = task.note, task.subset, self._part
     pairs, bins = self._pairs, self._reliability
     return RunScores(
-      [r.add_note(note).add_note(subset) for r in rows],
+      [functools.reduce(table.Row.add_note, notes, row) for row in rows],
       cells,
       {c: pairs[c] for c in cells if c in pairs},
       {c: bins[c] for c in cells if c in bins},

@@ -193,6 +193,12 @@ class Detection(base.Task):
       return columns["group_id"]
     return np.array([str(i["id"]) for i in self._needed(truth)["images"]])
 
+  def examples(
+    self, columns: base.Columns, truth: Mapping[str, Any] | None = None
+  ) -> int:
+    """How many pictures."""
+    return len(self.group_ids(columns, truth))
+
   def replicates(
     self,
     columns: base.Columns,

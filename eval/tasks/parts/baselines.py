@@ -55,6 +55,26 @@ def describe(
   return f"{words}; {_why(PUBLISHED, dataset, edition)}"
 
 
+def note(baseline: str, dataset: str) -> str:
+  """What numbers say of a set that is not ours, where others normalise them.
+
+  >>> note("alexnet", "mine_c")
+  'AlexNet is of imagenet_c and imagenet_p, mine_c is a set that nobody knows'
+  >>> note("alexnet", "imagenet_c"), note("model:a", "mine_c"), note("", "mine_c")
+  ('', '', '')
+  """
+  from robust_tfds import datasets
+
+  known = dataset in datasets.names()  # of which `check` knows better
+  if known or not baseline or model_label(baseline):
+    return ""
+  published = corruption_error.load_baseline(baseline)
+  listed = " and ".join(published["datasets"])
+  return (
+    f"{published['name']} is of {listed}, {dataset} is a set that nobody knows"
+  )
+
+
 def check(
   baseline: str, labels: Sequence[str], dataset: str, edition: str = ""
 ) -> None:

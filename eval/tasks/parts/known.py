@@ -23,6 +23,44 @@ _CLASS_NAMES = (
 )
 
 
+def part(dataset: str, examples: int) -> str:
+  """How many of a benchmark's examples a run has; empty where it has all.
+
+  Empty too where nobody published how many there are, or says how many these are.
+
+  >>> part("imagenet_c", 60)
+  '60 of 50,000 published examples'
+  >>> part("imagenet_c", 50_000), part("mine_c", 60)
+  ('', '')
+  """
+  if not examples or dataset not in datasets.names():
+    return ""
+  published = datasets.builder_class(dataset).PUBLISHED_EXAMPLES
+  if examples >= published:
+    return ""
+  return f"{examples:,} of {published:,} published examples"
+
+
+def check_kind(dataset: str, kind: str) -> None:
+  """Refuses a data set of ours whose examples are of another kind.
+
+  Args:
+    dataset: its name.
+    kind: what the predictions are of, `Task.set_kind`.
+
+  Raises:
+    UserError: says what the set holds.
+  """
+  if dataset not in datasets.names():
+    return
+  holds = datasets.builder_class(dataset).KIND
+  if holds != kind:
+    raise errors.UserError(
+      f"--dataset={dataset}: it is a set of {holds}, but these are predictions on"
+      f" {kind}. Name the set that they are of."
+    )
+
+
 def check_examples(
   source: str, facts: DataFacts, limit: int, ids: Sequence[str]
 ) -> bool:
@@ -46,7 +84,7 @@ def check_examples(
   builder = datasets.builder_class(facts.dataset)
   whole = not facts.subset and not limit
   expected = builder.PUBLISHED_EXAMPLES
-  if facts.split == builder.SPLIT and builder.known_ids():
+  if facts.split in (None, "", builder.SPLIT) and builder.known_ids():
     expected = len(builder.known_ids())
     strange = sorted(set(ids) - set(builder.known_ids()))
     if strange:
@@ -57,8 +95,8 @@ def check_examples(
   if whole and expected and len(ids) != expected:
     raise errors.UserError(
       f"{source}: {len(ids):,} examples, but {facts.dataset} has {expected:,}, and"
-      " neither config.data.subset nor config.data.limit says that fewer were"
-      " chosen."
+      " neither a subset nor a limit says that fewer were chosen (config.data, or"
+      " --subset and --limit of eval.score)."
     )
   return bool(expected)
 

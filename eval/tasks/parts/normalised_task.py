@@ -30,10 +30,12 @@ class NormalisedTask(base.Task):
 
   @property
   def note(self) -> str:
-    """Codec and crop, where the published numbers are of others."""
+    """Codec, crop and data set, where the published numbers are of others."""
     setting = self.setting
     crop = setting.data.get("geometry", "")
-    return departures.note(setting.dataset, setting.codec, crop)
+    departs = departures.note(setting.dataset, setting.codec, crop)
+    other_set = baselines.note(setting.baseline, setting.dataset)
+    return "; ".join(filter(None, (departs, other_set)))
 
   def published_reference(self) -> headlines.Reference:
     """The printed numbers of a published baseline."""

@@ -56,7 +56,7 @@ class CsvReaderTest(in_folder.TestCase):
 
   def test_csv_gives_the_table(self):
     common = conditions.PICTURES.names("common")
-    rows = self._rows(self._csv(rows_of(common)))
+    rows = self._rows(self._csv(rows_of(common)), dataset="imagenet_c")
     clean = table.select(rows, config="clean", metric="error")[0]
     self.assertEqual(
       (clean.model, clean.value, clean.n), ("their_model", 0.5, 20)
@@ -90,7 +90,8 @@ class CsvReaderTest(in_folder.TestCase):
     self.assertEqual(table.select(scored, metric="top5_error")[0].value, 0.0)
 
   def test_without_all_fifteen_there_is_no_mce(self):
-    rows = self._rows(self._csv(rows_of(("fog", "snow"))))
+    path = self._csv(rows_of(("fog", "snow")))
+    rows = self._rows(path, dataset="imagenet_c")
     (mce,) = table.select(rows, metric="mce")
     self.assertFalse(mce.has_value)
     self.assertIn("jpeg_compression 1-5 (65 of 75)", mce.note)
@@ -98,7 +99,8 @@ class CsvReaderTest(in_folder.TestCase):
 
   def test_a_corruption_of_ones_own_enters_no_mean(self):
     common = conditions.PICTURES.names("common")
-    before = self._rows(self._csv(rows_of(common)))
+    options = {"dataset": "imagenet_c"}
+    before = self._rows(self._csv(rows_of(common)), **options)
     rows = (
       *conditions.PICTURES.rows,
       conditions.Row("invert", "digital", "own"),
@@ -109,7 +111,8 @@ class CsvReaderTest(in_folder.TestCase):
       mock.patch.dict(conditions.FAMILIES, {"pictures": family}),
       mock.patch.object(classification.Classification, "family", family),
     ):
-      after = self._rows(self._csv(rows_of((*common, "invert"))))
+      path = self._csv(rows_of((*common, "invert")))
+      after = self._rows(path, **options)
     (row,) = table.select(after, metric="mean_error", corruption="invert")
     self.assertAlmostEqual(row.value, 0.62)
     for metric in ("mce", "mean_corruption_error"):

@@ -46,7 +46,7 @@ class RescoreTest(in_folder.TestCase):
 
   def test_csv(self):
     text = self._score(self._csv())
-    self.assertIn("imagenet_c: 1 model(s)", text)
+    self.assertIn("unnamed: 1 model(s)", text)
     workdir = Workdir(self.out)
     self.assertLen(workdir.cells(), 6)
     self.assertEqual(workdir.config().task, "classification")

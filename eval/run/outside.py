@@ -1,0 +1,115 @@
+"""What predictions of another program are held against before they are scored.
+
+Nothing is of a benchmark by default: without `--dataset` they are plain means. Of a
+set of ours what is known (`eval/tasks/parts/known.py`, as for a submission) has to
+fit: kind, classes, how many examples, which, their labels. Fewer examples
+are chosen by `--subset` or `--limit`, as in a run, and every row says it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from robust_tfds import datasets, errors
+from robust_tfds.eval.cells.cell_facts import DataFacts
+from robust_tfds.eval.readers import base
+from robust_tfds.eval.run import subsets
+from robust_tfds.eval.tasks.parts import baselines, known, stored_numbers
+
+# The codec of the pixels that another program's models saw, for the notes.
+_UNKNOWN = "unknown"
+
+
+def checked(run: base.Run, options: base.Options, source: str) -> base.Run:
+  """The same run, with what was chosen of its data set in the config.
+
+  Args:
+    run: of a reader of files.
+    options: what was said of them.
+    source: the files, for refusals.
+
+  Raises:
+    UserError: a baseline or a choice of no data set, or what does not fit the
+      set that was named.
+  """
+  if options.dataset is None:
+    _check_unnamed(run, options)
+    return run
+  for dataset in run.datasets:
+    run.task(dataset).check_baseline(run.labels(dataset))
+  config = run.config.copy_and_resolve_references().unlock()
+  config.data.limit = options.limit or 0
+  ids, labels = _examples(run)
+  if options.subset:
+    config.data.subset = _subset(options, ids, source)
+  if run.task_name != "frames" and ids:  # their sets come of the metadata
+    facts = DataFacts(
+      dataset=options.dataset, subset=config.data.get("subset", "")
+    )
+    known.check_examples(source, facts, config.data.limit, ids)
+    known.check_labels(source, options.dataset, ids, labels)
+  if datasets.published_codec(options.dataset):
+    config.data.codec = _UNKNOWN
+  _check_classes(run, options.dataset, source)
+  return dataclasses.replace(run, config=config.lock())
+
+
+def _check_unnamed(run: base.Run, options: base.Options) -> None:
+  baseline = options.baseline or ""
+  if baseline and not baselines.model_label(baseline):
+    run.task(run.datasets[0]).check_baseline(run.labels())
+    raise errors.UserError(
+      f"--baseline={baseline}: its numbers are of one data set. Name the set that"
+      " these predictions are of by --dataset."
+    )
+  for name in ("subset", "limit"):
+    if getattr(options, name):
+      raise errors.UserError(
+        f"--{name}={getattr(options, name)} chooses examples of a data set: name"
+        " it by --dataset."
+      )
+
+
+def _examples(run: base.Run) -> tuple[list[str], np.ndarray]:
+  """Ids and labels of the examples; none where there are only numbers."""
+  if run.truth is not None:
+    images = run.truth["images"]
+    return [str(i.get("file_name", i["id"])) for i in images], np.zeros(0, int)
+  columns = run.columns(run.cells[0])
+  if stored_numbers.is_one(columns):
+    return [], np.zeros(0, int)
+  return columns["example_id"].tolist(), columns["label"]
+
+
+def _subset(options: base.Options, ids: Sequence[str], source: str) -> str:
+  """Name of the subset, whose examples are exactly those that are here."""
+  if options.limit:
+    raise errors.UserError(
+      f"--subset={options.subset} and --limit={options.limit} both choose"
+      " examples. Leave out one."
+    )
+  chosen = subsets.read(options.subset or "", "--subset")
+  places = chosen.places(ids, source)
+  if len(places) != len(ids):
+    strange = min(set(range(len(ids))) - set(places.tolist()))
+    raise errors.UserError(
+      f"{source}: {len(ids) - len(places):,} of {len(ids):,} examples are not in"
+      f" --subset={options.subset}, e.g. {ids[strange]!r}."
+    )
+  return chosen.name
+
+
+def _check_classes(run: base.Run, dataset: str, source: str) -> None:
+  """Refuses ground truth of other classes than the set has."""
+  expected = datasets.classes(dataset)
+  if run.truth is None or not expected:
+    return
+  got = len(run.truth["categories"])
+  if got != expected:
+    raise errors.UserError(
+      f"{source}: the ground truth has {got} classes, but {dataset} has"
+      f" {expected}."
+    )
