@@ -71,9 +71,6 @@ def define_flags() -> None:
     "Which of --dataset's examples there are, where not all: robustbench5k, or a"
     " file of ids.",
   )
-  flags.DEFINE_integer(
-    "limit", None, "How many of --dataset's first examples there are."
-  )
   flags.DEFINE_string("metadata", None, "Folder of the metadata, of frames.")
 
 
@@ -92,7 +89,6 @@ def main(argv: Sequence[str]) -> None:
     rules=settings.rules,
     metadata=paths.optional(settings.metadata, "--metadata"),
     subset=settings.subset,
-    limit=settings.limit,
   )
   predictions = [paths.of(p, "--predictions") for p in settings.predictions]
   out = paths.of(settings.out, "--out")

@@ -37,7 +37,6 @@ class Options:
     rules: whose AP, `coco` or `voc`.
     metadata: folder of a frame set's metadata.
     subset: which of the data set's examples there are: a name, or a file of ids.
-    limit: how many of its first examples there are.
   """
 
   dataset: str | None = None
@@ -47,7 +46,6 @@ class Options:
   rules: str | None = None
   metadata: epath.Path | None = None
   subset: str | None = None
-  limit: int | None = None
 
   @property
   def of_frames(self) -> bool:
@@ -71,10 +69,6 @@ class Options:
     if self.seed is not None and self.seed < 0:
       raise errors.UserError(
         f"--seed={self.seed}: expected a whole number from 0."
-      )
-    if self.limit is not None and self.limit < 1:
-      raise errors.UserError(
-        f"--limit={self.limit}: expected a whole number from 1."
       )
     if self.dataset is not None:
       try:

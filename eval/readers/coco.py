@@ -35,7 +35,7 @@ class CocoReader(base.Reader):
   """Folders of the layout above."""
 
   kind = "a folder of COCO results lists"
-  options = ("dataset", "truth", "rules", "seed", "subset", "limit")
+  options = ("dataset", "truth", "rules", "seed", "subset")
 
   def fits(self, path: epath.Path, options: base.Options) -> bool:
     """Folders of JSON files that are no workdir."""

@@ -47,7 +47,7 @@ class CsvReader(base.Reader):
   """Files of the schema above."""
 
   kind = "a file of classifications"
-  options = ("dataset", "baseline", "seed", "subset", "limit")
+  options = ("dataset", "baseline", "seed", "subset")
 
   def fits(self, path: epath.Path, options: base.Options) -> bool:
     """Tables, unless something is said of them that only frames have."""

@@ -3,7 +3,7 @@
 Nothing is of a benchmark by default: without `--dataset` they are plain means. Of a
 set of ours what is known (`eval/tasks/parts/known.py`, as for a submission) has to
 fit: kind, classes, how many examples, which, their labels. Fewer examples
-are chosen by `--subset` or `--limit`, as in a run, and every row says it.
+are chosen by `--subset`, as in a run, and every row says it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,6 @@ def checked(run: base.Run, options: base.Options, source: str) -> base.Run:
   for dataset in run.datasets:
     run.task(dataset).check_baseline(run.labels(dataset))
   config = run.config.copy_and_resolve_references().unlock()
-  config.data.limit = options.limit or 0
   ids, labels = _examples(run)
   if options.subset:
     config.data.subset = _subset(options, ids, source)
@@ -49,7 +48,7 @@ def checked(run: base.Run, options: base.Options, source: str) -> base.Run:
     facts = DataFacts(
       dataset=options.dataset, subset=config.data.get("subset", "")
     )
-    known.check_examples(source, facts, config.data.limit, ids)
+    known.check_examples(source, facts, 0, ids)
     known.check_labels(source, options.dataset, ids, labels)
   if datasets.published_codec(options.dataset):
     config.data.codec = _UNKNOWN
@@ -65,12 +64,11 @@ def _check_unnamed(run: base.Run, options: base.Options) -> None:
       f"--baseline={baseline}: its numbers are of one data set. Name the set that"
       " these predictions are of by --dataset."
     )
-  for name in ("subset", "limit"):
-    if getattr(options, name):
-      raise errors.UserError(
-        f"--{name}={getattr(options, name)} chooses examples of a data set: name"
-        " it by --dataset."
-      )
+  if options.subset:
+    raise errors.UserError(
+      f"--subset={options.subset} chooses examples of a data set: name it by"
+      " --dataset."
+    )
 
 
 def _examples(run: base.Run) -> tuple[list[str], np.ndarray]:
@@ -86,11 +84,6 @@ def _examples(run: base.Run) -> tuple[list[str], np.ndarray]:
 
 def _subset(options: base.Options, ids: Sequence[str], source: str) -> str:
   """Name of the subset, whose examples are exactly those that are here."""
-  if options.limit:
-    raise errors.UserError(
-      f"--subset={options.subset} and --limit={options.limit} both choose"
-      " examples. Leave out one."
-    )
   chosen = subsets.read(options.subset or "", "--subset")
   places = chosen.places(ids, source)
   if len(places) != len(ids):

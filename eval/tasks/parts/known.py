@@ -95,8 +95,8 @@ def check_examples(
   if whole and expected and len(ids) != expected:
     raise errors.UserError(
       f"{source}: {len(ids):,} examples, but {facts.dataset} has {expected:,}, and"
-      " neither a subset nor a limit says that fewer were chosen (config.data, or"
-      " --subset and --limit of eval.score)."
+      " neither a subset nor a limit says that fewer were chosen: config.data.subset"
+      " and config.data.limit of a run, --subset of eval.score."
     )
   return bool(expected)
 
