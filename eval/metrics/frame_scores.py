@@ -14,10 +14,10 @@ import numpy as np
 from robust_tfds import errors
 from robust_tfds.eval.metrics import (
   intervals,
-  natural_distance,
   natural_labels,
   pm_k,
   rates,
+  resampling,
 )
 from robust_tfds.eval.metrics import natural_breakdowns as breakdowns
 
@@ -47,17 +47,14 @@ class Frames:
   Attributes:
     predicted: the cell's columns.
     correct: bool `[F]`.
-    sets: of the frames.
+    sets: of the frames; those of one video are drawn together.
     reviewed: bool `[F]`: the review accepted the frame and its anchor.
-    videos: `[F]` texts: sets of one video are drawn together. Breakdowns by
-      class, offset, frame type and so on take every set alone.
   """
 
   predicted: Columns
   correct: np.ndarray
   sets: pm_k.Sets
   reviewed: np.ndarray
-  videos: np.ndarray
 
   @classmethod
   def of(cls, predicted: Columns, videos: np.ndarray | None = None) -> Frames:
@@ -67,17 +64,16 @@ class Frames:
       predicted: the cell's columns.
       videos: `[F]` texts; every set alone if None.
     """
-    sets = pm_k.group(predicted["group_id"], predicted["frame"])
+    sets = pm_k.group(predicted["group_id"], predicted["frame"], videos)
     reviewed = predicted["reviewed"]
     whole = reviewed[sets.anchor][sets.set_index]
-    videos = predicted["group_id"] if videos is None else videos
-    return cls(predicted, right(predicted), sets, reviewed & whole, videos)
+    return cls(predicted, right(predicted), sets, reviewed & whole)
 
   def metrics(self) -> list[tuple[str, MetricValue]]:
     """Every metric of the reviewed frames, and what the review changed."""
     accepted = self.accepted()
     listed = [
-      *((m, accepted._rate(hits)) for m, hits in accepted.hits().items()),
+      *accepted._rates(accepted.hits()),
       *accepted.curve(),
       *accepted.by_class(),
       *accepted.by_offset(),
@@ -98,9 +94,9 @@ class Frames:
     return Frames.of(rows, self.videos[self.reviewed])
 
   @property
-  def groups(self) -> np.ndarray:
-    """The video of each set: `[A]` texts."""
-    return self.videos[self.sets.anchor]
+  def videos(self) -> np.ndarray:
+    """The video of each frame: `[F]` texts."""
+    return self.sets.video[self.sets.set_index]
 
   def hits(self) -> dict[str, np.ndarray]:
     """Metric -> bool `[A]`, whose means `acc_orig`, `acc_pmk` and `drop` are."""
@@ -112,10 +108,10 @@ class Frames:
   def curve(self) -> list[tuple[str, MetricValue]]:
     """Every k, and pm-10 without the anchor."""
     failure = pm_k.first_failure(self.correct, self.sets)
-    by_k = [(f"acc_pmk/k={k}", self._rate(failure > k)) for k in range(K + 1)]
+    by_k = {f"acc_pmk/k={k}": failure > k for k in range(K + 1)}
     neighbours = self.correct | (self.sets.frame == 0)
     alone = pm_k.first_failure(neighbours, self.sets) > K
-    return [*by_k, ("acc_pmk/without_anchor", self._rate(alone))]
+    return self._rates({**by_k, "acc_pmk/without_anchor": alone})
 
   def by_class(self) -> list[tuple[str, MetricValue]]:
     """Anchors of each class."""
@@ -169,12 +165,11 @@ class Frames:
       if not n:
         continue
       # float32 of a whole number of levels: compare in levels.
-      levels = np.round(linf[rows] * 255)
-      share = natural_distance.cdf(levels, 255 * _THRESHOLDS)
-      shares = intervals.rates(np.round(share * n), n)
+      within = np.round(linf[rows] * 255)[:, None] <= 255 * _THRESHOLDS
+      totals = resampling.Totals.of(within, self.videos[rows])
       out += [
         (f"linf_cdf/{which}={t:.2f}", (rate, n))
-        for t, rate in zip(_THRESHOLDS, shares)
+        for t, rate in zip(_THRESHOLDS, rates.shares([totals]))
       ]
     return out
 
@@ -187,10 +182,13 @@ class Frames:
       for metric in ("acc_orig", "acc_pmk")
     ]
 
-  def _rate(self, hits: np.ndarray) -> MetricValue:
-    """The share of sets `[A]` and its interval over videos."""
-    lo, hi = rates.interval(hits, self.groups)
-    return (float(hits.sum() / len(hits)), lo, hi), len(hits)
+  def _rates(
+    self, hits: Mapping[str, np.ndarray]
+  ) -> list[tuple[str, MetricValue]]:
+    """The share of sets, bool `[A]`, of each metric."""
+    columns = np.stack(list(hits.values()), axis=1)
+    shares = rates.shares([resampling.Totals.of(columns, self.sets.video)])
+    return [(m, (rate, len(columns))) for m, rate in zip(hits, shares)]
 
 
 def _pairs(scores_of: Mapping, what: str) -> list[tuple[str, MetricValue]]:

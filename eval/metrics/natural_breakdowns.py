@@ -2,7 +2,8 @@
 
 Definitions: docs/specs/video.md section 4, "Secondary analyses"; figures and
 appendices of Shankar et al. 2019. `correct` is bool or 0/1 `[F]` (`[models, F]`
-where said), `sets` comes from `pm_k.group`.
+where said), `sets` comes from `pm_k.group`, and knows which sets are drawn together.
+Intervals are those of `rates.shares`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,10 @@ from typing import Any
 import numpy as np
 
 from robust_tfds import errors
-from robust_tfds.eval.metrics import intervals, pm_k
+from robust_tfds.eval.metrics import intervals, pm_k, rates
+from robust_tfds.eval.metrics.resampling import Totals
+
+_NO_PAIRS: intervals.Rate = (np.nan, 0.0, 1.0)
 
 
 def per_class(
@@ -39,10 +43,11 @@ def per_class(
   known = known[:, None] if known.ndim == 1 else known
   known = known[sets.anchor]
   failure = pm_k.first_failure(pm_k.checked(correct, sets), sets)
-  return {
-    int(c): _scores(failure, (known == c).any(axis=1), k)
+  parts = {
+    int(c): (failure, (known == c).any(axis=1))
     for c in np.unique(known[known >= 0])
   }
+  return _scores(parts, sets, k)
 
 
 def by_value(
@@ -74,13 +79,12 @@ def by_value(
   """
   listed = _per_anchor(values, sets)
   failure = pm_k.first_failure(pm_k.checked(correct, sets), sets)
-  out = {}
+  parts = {}
   for value in sorted(set(listed)):
-    inside = np.array([v == value for v in listed])
-    inside = ~inside if without else inside
+    inside = np.array([(v == value) != without for v in listed])
     if inside.any():
-      out[value] = _scores(failure, inside, k)
-  return out
+      parts[value] = failure, inside
+  return _scores(parts, sets, k)
 
 
 def offset_errors(
@@ -94,15 +98,22 @@ def offset_errors(
 
   Returns:
     offset -> `error`, (value, lo, hi), `wrong` and `n`, both counts over models
-    and frames. The interval treats them as independent.
+    and frames. A video's frames are drawn together, under all models.
   """
   right = np.atleast_2d(pm_k.checked(correct, sets))
-  offsets, at = np.unique(sets.frame, return_inverse=True)
-  wrong = np.bincount(at, weights=(~right).sum(axis=0)).astype(int)
-  n = np.bincount(at) * len(right)
+  offsets = np.unique(sets.frame)
+  totals = []
+  for offset in offsets:
+    rows = np.flatnonzero(sets.frame == offset)
+    videos = np.tile(sets.videos(rows), len(right))
+    totals.append(Totals.of(~right[:, rows].ravel(), videos))
   return {
-    int(o): {"error": error, "wrong": int(w), "n": int(m)}
-    for o, error, w, m in zip(offsets, intervals.rates(wrong, n), wrong, n)
+    int(o): {
+      "error": error,
+      "wrong": int(of.sums.sum()),
+      "n": of.groups.examples,
+    }
+    for o, error, of in zip(offsets, rates.shares(totals), totals)
   }
 
 
@@ -125,23 +136,28 @@ def conditional(
     nan accuracy.
   """
   right = pm_k.checked(correct, sets)
-  near = np.flatnonzero(sets.frame)
-  anchor = right[sets.anchor[sets.set_index[near]]]
-  both = anchor & right[near]
-  distance = sets.frame[near] if signed else np.abs(sets.frame[near])
-  values, at = np.unique(distance, return_inverse=True)
-  pairs = np.bincount(at, minlength=len(values))
-  n = np.bincount(at, weights=anchor, minlength=len(values)).astype(int)
-  hits = np.bincount(at, weights=both, minlength=len(values)).astype(int)
-  shares = intervals.rates(hits, n)
+  distance = sets.frame if signed else np.abs(sets.frame)
+  anchor = right[sets.anchor[sets.set_index]]
+  near = sets.frame != 0
+  distances = np.unique(distance[near])
+  listed = [np.flatnonzero(near & anchor & (distance == d)) for d in distances]
+  shares = iter(
+    rates.shares(
+      [
+        Totals.of(right[rows], sets.videos(rows))
+        for rows in listed
+        if len(rows)
+      ]
+    )
+  )
   return {
     int(d): {
-      "accuracy": share,
-      "right": int(h),
-      "n": int(m),
-      "pairs": int(p),
+      "accuracy": next(shares) if len(rows) else _NO_PAIRS,
+      "right": int(right[rows].sum()),
+      "n": len(rows),
+      "pairs": int((near & (distance == d)).sum()),
     }
-    for d, share, h, m, p in zip(values, shares, hits, n, pairs)
+    for d, rows in zip(distances, listed)
   }
 
 
@@ -182,11 +198,12 @@ def review_impact(
   every = pm_k.first_failure(right, sets)
   # A frame that is left out cannot fail.
   left = pm_k.first_failure(right | ~accepted, sets)
-  return {
-    "reviewed": _scores(left, same, k),
-    "unreviewed": _scores(every, np.ones_like(same), k),
-    "same_anchors": _scores(every, same, k),
+  parts = {
+    "reviewed": (left, same),
+    "unreviewed": (every, np.ones_like(same)),
+    "same_anchors": (every, same),
   }
+  return _scores(parts, sets, k)
 
 
 def static_worst(correct: np.typing.ArrayLike, sets: pm_k.Sets) -> dict:
@@ -214,16 +231,34 @@ def static_worst(correct: np.typing.ArrayLike, sets: pm_k.Sets) -> dict:
   both = right[:, chosen] & right[:, sets.anchor]
   return {
     "chosen": chosen,
-    "accuracy": intervals.rates(right[:, chosen].sum(axis=1), len(sets)),
-    "with_anchor": intervals.rates(both.sum(axis=1), len(sets)),
+    "accuracy": rates.shares([Totals.of(right[:, chosen].T, sets.video)]),
+    "with_anchor": rates.shares([Totals.of(both.T, sets.video)]),
   }
 
 
-def _scores(failure: np.ndarray, inside: np.ndarray, k: int) -> dict:
-  n = int(inside.sum())
-  hits = [int((failure[inside] > distance).sum()) for distance in (0, k)]
-  orig, worst = intervals.rates(hits, n)
-  return {"acc_orig": orig, "acc_pmk": worst, "n": n}
+def _scores(
+  parts: Mapping[Any, tuple[np.ndarray, np.ndarray]], sets: pm_k.Sets, k: int
+) -> dict[Any, dict]:
+  """pm-0 and pm-k of some anchors.
+
+  Args:
+    parts: which -> the first failures, and the anchors that count, `[A]` each.
+    sets: of the frames.
+    k: largest distance.
+  """
+  totals = [
+    Totals.of(failure[inside, None] > [0, k], sets.video[inside])
+    for failure, inside in parts.values()
+  ]
+  shares = iter(rates.shares(totals))
+  return {
+    which: {
+      "acc_orig": next(shares),
+      "acc_pmk": next(shares),
+      "n": of.groups.examples,
+    }
+    for which, of in zip(parts, totals)
+  }
 
 
 def _per_anchor(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 
 from robust_tfds import errors
@@ -31,12 +33,7 @@ def interval(
   groups: np.typing.ArrayLike,
   level: float = 0.95,
 ) -> tuple[float, float]:
-  """The interval of the share of hits.
-
-  Where every example is its own group it is Clopper and Pearson's, which is exact.
-  Where groups are larger it is that of draws of whole groups
-  (`Replicates.interval`). Where all groups are hit, or none is, draws say nothing:
-  then a group counts as one trial, Clopper and Pearson's for 0 or G of G.
+  """The interval of the share of hits; see `shares`.
 
   Args:
     hits: bool or 0/1 `[N]`.
@@ -50,16 +47,55 @@ def interval(
   (0.18708602844739855, 0.8129139715526015)
   """
   right = arguments.rights("hits", hits)
-  of = resampling.Groups.of(groups)
-  n = len(right)
-  if right.shape != of.index.shape:
+  if right.shape != np.shape(groups):
     raise errors.UserError(
-      f"hits {list(right.shape)} and groups [{len(of.index)}] do not go together."
+      f"hits {list(right.shape)} and groups {list(np.shape(groups))} do not go"
+      " together."
     )
-  if of.single:
-    ends = intervals.clopper_pearson(int(right.sum()), n, level)
-  elif right.all() or not right.any():
-    ends = intervals.clopper_pearson(len(of) * bool(right[0]), len(of), level)
-  else:
-    ends = resampling.Draws.of(groups).means(right, groups).interval(level)
-  return float(ends[0]), float(ends[1])
+  ((_, lo, hi),) = shares([resampling.Totals.of(right, groups)], level)
+  return lo, hi
+
+
+def shares(
+  hits: Sequence[resampling.Totals], level: float = 0.95
+) -> list[intervals.Rate]:
+  """Shares of hits, (value, lo, hi) of each.
+
+  Where every example is its own group the interval is Clopper and Pearson's, which
+  is exact. Where groups are larger it is that of draws of whole groups
+  (`Replicates.interval`), the same for all shares. Where all groups are hit, or none
+  is, draws say nothing: then a group counts as one trial, Clopper and Pearson's for
+  0 or G of G. The ends are nan where more than one draw in twenty has none of a
+  share's groups.
+
+  Args:
+    hits: bool, summed over groups; of K columns K shares.
+    level: coverage in (0, 1).
+
+  Returns:
+    In the order of `hits` and of their columns.
+  """
+  drawn = [of for of in hits if not of.groups.single]
+  numbers: Iterator[resampling.Replicates] = iter(())
+  if drawn:
+    every = np.concatenate([of.groups.ids for of in drawn])
+    numbers = iter(resampling.Draws.of(every).of_totals(drawn))
+  out = []
+  for of in hits:
+    number = None if of.groups.single else next(numbers)
+    out += _shares(of, number, level)
+  return out
+
+
+def _shares(
+  hits: resampling.Totals, number: resampling.Replicates | None, level: float
+) -> list[intervals.Rate]:
+  """As `shares`, of one; `number` is None where every example is its own group."""
+  right, n = np.atleast_1d(hits.sums.sum(axis=0)), hits.groups.examples
+  if number is None:
+    return intervals.rates(right, n, level)
+  groups, alike = len(hits.groups), (right == 0) | (right == n)
+  exact = intervals.clopper_pearson(groups * (right > 0), groups, level)
+  drawn = np.reshape(number.interval(level), (2, -1))
+  ends = np.where(alike, exact, drawn)
+  return list(zip((right / n).tolist(), *ends.tolist()))

@@ -4,8 +4,8 @@ The data sets hold the perturbations; there is one condition and nothing is
 corrupted. A model of another label space (the 1,000 ImageNet classes) is
 projected by `eval/tasks/parts/label_space.py` inside the jitted step.
 
-Cell metrics, each with its 95 % interval and n: Clopper-Pearson's, but of pm-k where
-several sets are of one video (YTBB-Robust) of draws of whole videos:
+Cell metrics, each with its 95 % interval and n: Clopper-Pearson's where a video gives
+one trial alone, else of draws of whole videos (`eval/metrics/rates`):
 
   acc_orig, acc_pmk, drop         pm-0, pm-10 and their difference
   acc_pmk/k=3                     at every k from 0 to 10
@@ -55,7 +55,6 @@ from robust_tfds.eval.metrics import (
   frame_scores,
   natural_labels,
   pm_k,
-  rates,
   resampling,
   trend,
 )
@@ -68,6 +67,7 @@ from robust_tfds.eval.tasks.parts import (
   label_space,
   reliability,
   source_videos,
+  spread,
   top_k,
 )
 
@@ -181,10 +181,10 @@ class Frames(base.Task):
     truth: Mapping[str, Any] | None = None,
   ) -> list[table.Row]:
     """All metrics of one model: see the header."""
-    scored = frame_scores.Frames.of(columns)
+    scored = frame_scores.Frames.of(columns, self.group_ids(columns))
     accuracies = [
-      cell.row(metric, value, (lo, hi), n)
-      for metric, ((value, lo, hi), n) in scored.metrics()
+      spread.rate_row(cell, metric, rate, n)
+      for metric, (rate, n) in scored.metrics()
     ]
     return [*accuracies, *self._calibration(cell, columns)]
 
@@ -213,7 +213,7 @@ class Frames(base.Task):
     """pm-0, pm-10 and their difference on what the review accepted."""
     scored = self._accepted(columns)
     return {
-      metric: resampling.Totals.of(hits, scored.groups)
+      metric: resampling.Totals.of(hits, scored.sets.video)
       for metric, hits in scored.hits().items()
     }
 
@@ -241,8 +241,8 @@ class Frames(base.Task):
     return [*out, above]
 
   def _accepted(self, columns: Columns) -> frame_scores.Frames:
-    groups = self.group_ids(columns)
-    return frame_scores.Frames.of(columns, groups).accepted()
+    videos = self.group_ids(columns)
+    return frame_scores.Frames.of(columns, videos).accepted()
 
   def inputs(self, columns: Columns) -> dict[str, np.ndarray]:
     """What the static worst frames need: who is right where."""
@@ -392,15 +392,13 @@ def _static(
     natural_labels.aligned(ids, c["example_id"].tolist(), c["correct"])
     for c in inputs
   ]
-  sets = pm_k.group(first["group_id"], first["frame"])
-  right = np.stack(correct)
-  chosen = breakdowns.static_worst(right, sets)["chosen"]
-  videos = first["video"][sets.anchor]
+  sets = pm_k.group(first["group_id"], first["frame"], first["video"])
+  worst = breakdowns.static_worst(np.stack(correct), sets)["accuracy"]
   out = []
-  for model, hits in zip(models, right[:, chosen]):
+  for model, (value, *ends) in zip(models, worst):
     of_model = dataclasses.replace(summary, model=model.every_row[0].model)
-    value, ends = float(hits.sum() / len(sets)), rates.interval(hits, videos)
-    out.append(of_model.row("", "acc_static_worst", value, ends, len(sets)))
+    row = of_model.row("", "acc_static_worst", value, tuple(ends), len(sets))
+    out.append(spread.without_point(row))
   return out
 
 

@@ -37,6 +37,7 @@ from robust_tfds.eval.tasks.parts import (
   gamma_headlines,
   proper_scores,
   reliability,
+  spread,
   top_k,
 )
 from robust_tfds.eval.tasks.parts import headlines as headlines_lib
@@ -233,8 +234,11 @@ def _shift_rows(
   shift, category = (columns[name].tolist() for name in _NATURAL)
   accuracies = action.by_shift(hits, shift, category, groups)
   return [
-    cell.row(
-      f"accuracy/{kind}/{name}", v["accuracy"], (v["lo"], v["hi"]), int(v["n"])
+    spread.rate_row(
+      cell,
+      f"accuracy/{kind}/{name}",
+      (v["accuracy"], v["lo"], v["hi"]),
+      int(v["n"]),
     )
     for kind, plural in (("category", "categories"), ("shift", "shifts"))
     for name, v in sorted(accuracies[plural].items())

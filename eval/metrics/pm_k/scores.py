@@ -11,7 +11,7 @@ import dataclasses
 import numpy as np
 
 from robust_tfds import errors
-from robust_tfds.eval.metrics import arguments, intervals
+from robust_tfds.eval.metrics import arguments, intervals, rates, resampling
 from robust_tfds.eval.metrics.pm_k import sets as sets_lib
 from robust_tfds.eval.metrics.pm_k.sets import Sets
 
@@ -45,6 +45,7 @@ def accuracy(
   *,
   k: int = K,
   level: float = 0.95,
+  video: np.typing.ArrayLike | None = None,
 ) -> dict:
   """Accuracy on the anchors, on their worst frames within k, and the drop.
 
@@ -54,7 +55,10 @@ def accuracy(
     frame: int `[F]`, signed offset in frames, 0 the anchor. Frames farther than
       k are left out; an anchor without neighbours counts by itself.
     k: largest distance in frames, k >= 0.
-    level: coverage of the Clopper-Pearson intervals.
+    level: coverage of the intervals: Clopper and Pearson's, or of draws of whole
+      videos (`rates.shares`).
+    video: `[F]`, texts: which video a frame is of, where one gives several
+      anchors (YTBB-Robust); None: each set has its own.
 
   Returns:
     `acc_orig` (pm-0), `acc_pmk` and `drop` (anchors right on themselves and not
@@ -71,7 +75,7 @@ def accuracy(
   0.0
   """
   largest = _distance(k)
-  sets = sets_lib.group(group_id, frame)
+  sets = sets_lib.group(group_id, frame, video)
   right = sets_lib.checked(correct, sets)
   if right.ndim != 1:
     raise errors.UserError(
@@ -79,8 +83,9 @@ def accuracy(
       " models at once."
     )
   failure = first_failure(right, sets)
-  near, far = (failure > 0).sum(), (failure > largest).sum()
-  shares = intervals.rates([near, far, near - far], len(sets), level)
+  near, far = failure > 0, failure > largest
+  hits = np.stack([near, far, near & ~far], axis=1)
+  shares = rates.shares([resampling.Totals.of(hits, sets.video)], level)
   return {
     **dict(zip(("acc_orig", "acc_pmk", "drop"), shares)),
     "n": len(sets),
@@ -101,9 +106,13 @@ def curve(
   largest = _distance(k)
   failure = first_failure(sets_lib.checked(correct, sets), sets)
   distances = np.arange(largest + 1)
-  right = np.stack([(failure > d).sum(axis=-1) for d in distances], axis=-1)
-  lo, hi = intervals.clopper_pearson(right, len(sets), level)
-  return Curve(distances, right / len(sets), lo, hi, len(sets))
+  right = np.stack([failure > d for d in distances], axis=-1)
+  by_set = np.moveaxis(right, -2, 0)
+  totals = resampling.Totals.of(by_set.reshape(len(sets), -1), sets.video)
+  value, lo, hi = np.transpose(rates.shares([totals], level))
+  shape = by_set.shape[1:]
+  ends = lo.reshape(shape), hi.reshape(shape)
+  return Curve(distances, value.reshape(shape), *ends, len(sets))
 
 
 def first_failure(correct: np.ndarray, sets: Sets) -> np.ndarray:
@@ -132,8 +141,8 @@ def without_anchor(
   """
   right = sets_lib.checked(correct, sets)
   failure = first_failure(right | (sets.frame == 0), sets)
-  hits = [(failure > _distance(k)).sum()]
-  return intervals.rates(hits, len(sets), level)[0]
+  hits = resampling.Totals.of(failure > _distance(k), sets.video)
+  return rates.shares([hits], level)[0]
 
 
 def _distance(k: int) -> int:

@@ -23,6 +23,7 @@ class Sets:
     anchor: int `[A]`, the row of each set's anchor.
     order: int `[F]`, rows sorted by (set, offset).
     start: int `[A]`, where each set begins in `order`.
+    video: str `[A]`: sets of one video are drawn together.
   """
 
   name: np.ndarray
@@ -31,10 +32,15 @@ class Sets:
   anchor: np.ndarray
   order: np.ndarray
   start: np.ndarray
+  video: np.ndarray
 
   def __len__(self) -> int:
     """Number of anchors."""
     return len(self.name)
+
+  def videos(self, rows: np.ndarray) -> np.ndarray:
+    """The video of each of some frames."""
+    return self.video[self.set_index[rows]]
 
   def row(self, index: int) -> str:
     """A frame in words, for errors."""
@@ -42,19 +48,24 @@ class Sets:
     return f"set {name!r}, offset {self.frame[index]:+d}"
 
 
-def group(group_id: np.typing.ArrayLike, frame: np.typing.ArrayLike) -> Sets:
+def group(
+  group_id: np.typing.ArrayLike,
+  frame: np.typing.ArrayLike,
+  video: np.typing.ArrayLike | None = None,
+) -> Sets:
   """Sorts frames into anchor sets.
 
   Args:
     group_id: `[F]`, str or int: the anchor set of each frame.
     frame: int `[F]`, the offset in frames; 0 is the anchor itself. A set may be
       the anchor alone (one of the 1,109 is).
+    video: `[F]`, texts: which video a frame is of; None: each set has its own.
 
   Raises:
     UserError: no frames, other shapes, offsets that are not whole, a set
       without its anchor or with the same offset twice; names the set.
   """
-  ids, offset = _ids(group_id), _whole(frame)
+  ids, offset = _ids("group_id", group_id), _whole(frame)
   if ids.ndim != 1 or ids.shape != offset.shape:
     raise errors.UserError(
       "group_id and frame must be [frames] each, got"
@@ -65,7 +76,8 @@ def group(group_id: np.typing.ArrayLike, frame: np.typing.ArrayLike) -> Sets:
   name, index = np.unique(ids, return_inverse=True)
   order = np.lexsort((offset, index))
   start = np.searchsorted(index[order], np.arange(len(name)))
-  sets = Sets(name, index, offset, np.full(len(name), -1), order, start)
+  alone, unknown = np.arange(len(name)).astype(str), np.full(len(name), -1)
+  sets = Sets(name, index, offset, unknown, order, start, alone)
   same = (np.diff(index[order]) == 0) & (np.diff(offset[order]) == 0)
   if same.any():
     raise errors.UserError(
@@ -80,7 +92,9 @@ def group(group_id: np.typing.ArrayLike, frame: np.typing.ArrayLike) -> Sets:
       f"{len(orphans)} set(s) have neighbours but no anchor (offset 0), the first"
       f" {name.tolist()[orphans[0]]!r}. Every set needs the anchor's own prediction."
     )
-  return sets
+  if video is None:
+    return sets
+  return dataclasses.replace(sets, video=_of_sets(video, sets))
 
 
 def checked(correct: np.typing.ArrayLike, sets: Sets) -> np.ndarray:
@@ -120,18 +134,37 @@ def checked(correct: np.typing.ArrayLike, sets: Sets) -> np.ndarray:
   return values.astype(bool)
 
 
-def _ids(group_id: np.typing.ArrayLike) -> np.ndarray:
+def _of_sets(video: np.typing.ArrayLike, sets: Sets) -> np.ndarray:
+  """The video of each set, which all of its frames name."""
+  of_frames = _ids("video", video)
+  if of_frames.shape != sets.frame.shape:
+    raise errors.UserError(
+      f"video must be [{len(sets.frame)}] like frame, got"
+      f" {list(of_frames.shape)}."
+    )
+  of_frames = of_frames.astype(np.str_)
+  of_sets = of_frames[sets.anchor]
+  other = of_sets[sets.set_index] != of_frames
+  if other.any():
+    raise errors.UserError(
+      f"The frames of a set are of one video; {sets.row(int(np.argmax(other)))}"
+      " is of another than its anchor."
+    )
+  return of_sets
+
+
+def _ids(what: str, group_id: np.typing.ArrayLike) -> np.ndarray:
   """Texts or whole numbers, all of one kind."""
   if isinstance(group_id, (list, tuple)):
     mixed = {isinstance(g, (str, bytes)) for g in group_id}
     if len(mixed) > 1:
-      raise errors.UserError("group_id must be all texts or all whole numbers.")
-  ids = arguments.array("group_id", group_id)
+      raise errors.UserError(f"{what} must be all texts or all whole numbers.")
+  ids = arguments.array(what, group_id)
   if ids.dtype == object and all(isinstance(g, str) for g in ids.flat):
     ids = ids.astype(str)
   if ids.size and ids.dtype.kind not in "iuSU":
     raise errors.UserError(
-      f"group_id must be texts or whole numbers, got {ids.dtype}: a set without"
+      f"{what} must be texts or whole numbers, got {ids.dtype}: a set without"
       " an id cannot be told from another."
     )
   return ids

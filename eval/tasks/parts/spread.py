@@ -11,7 +11,7 @@ import numpy as np
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells import cell as cells_lib
 from robust_tfds.eval.cells import table
-from robust_tfds.eval.metrics import resampling
+from robust_tfds.eval.metrics import intervals, resampling
 
 _ONE_GROUP = "no interval: all examples are one group"
 _NO_SPREAD = "no interval: every draw gives this value"
@@ -63,6 +63,22 @@ def interval(number: resampling.Replicates) -> tuple[cells_lib.Interval, str]:
   if not finite:
     return (None, None), _NO_INTERVAL
   return ((lo, hi), "") if number.groups >= 2 else ((None, None), _ONE_GROUP)
+
+
+def rate_row(
+  cell: cells_lib.Cell, metric: str, rate: intervals.Rate, n: int
+) -> table.Row:
+  """A cell's rate with the interval of `rates.shares`, or why it has none.
+
+  Args:
+    cell: whose row.
+    metric: its name.
+    rate: (value, lo, hi); the ends are nan where there is no interval.
+    n: examples behind it.
+  """
+  value, lo, hi = rate
+  note = _NO_INTERVAL if math.isnan(lo) else ""
+  return without_point(cell.row(metric, value, (lo, hi), n, note=note))
 
 
 def without_point(row: table.Row, groups: float = math.inf) -> table.Row:

@@ -14,8 +14,9 @@ import numpy as np
 from robust_tfds.eval.cells import cell as cells_lib
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.metrics import rates as rates_lib
+from robust_tfds.eval.metrics import resampling
 from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.tasks.parts import proper_scores
+from robust_tfds.eval.tasks.parts import proper_scores, spread
 
 SIZE = 5
 
@@ -108,7 +109,10 @@ def rate_rows(
     rates: metric -> of which examples, bool `[N]`.
     groups: `[N]`, what is drawn together.
   """
+  listed = rates_lib.shares(
+    [resampling.Totals.of(of, groups) for of in rates.values()]
+  )
   return [
-    cell.row(metric, float(of.mean()), rates_lib.interval(of, groups), len(of))
-    for metric, of in rates.items()
+    spread.rate_row(cell, metric, rate, len(groups))
+    for metric, rate in zip(rates, listed)
   ]

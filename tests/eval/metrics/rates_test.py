@@ -3,7 +3,7 @@
 import numpy as np
 from absl.testing import parameterized
 
-from robust_tfds.eval.metrics import intervals, rates
+from robust_tfds.eval.metrics import intervals, rates, resampling
 
 
 class IntervalTest(parameterized.TestCase):
@@ -25,6 +25,16 @@ class IntervalTest(parameterized.TestCase):
     ids = np.repeat([f"{i:02d}" for i in range(8)], 5)
     got = rates.interval(np.full(40, right), ids)
     self.assertEqual(got, intervals.clopper_pearson(8 * right, 8))
+
+  def test_several_shares_of_one_draw(self):
+    ids = np.repeat([f"{i:02d}" for i in range(20)], 2)
+    hits = np.arange(40) % 3 == 0
+    both = resampling.Totals.of(np.stack([hits, ~hits], axis=1), ids)
+    few = resampling.Totals.of(hits[:4], ids[:4])
+    (value, lo, hi), other, (_, *none) = rates.shares([both, few])
+    self.assertEqual((lo, hi), rates.interval(hits, ids))
+    np.testing.assert_allclose(other, (1 - value, 1 - hi, 1 - lo), atol=0.02)
+    self.assertTrue(np.isnan(none).all())  # one draw in eight has neither
 
   def test_refusals(self):
     with self.assertRaisesRegex(ValueError, "must be bool"):

@@ -14,12 +14,13 @@ from robust_tfds.configs import vid_robust
 from robust_tfds.eval import papers as published
 from robust_tfds.eval.cells import predictions, table
 from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.metrics import pm_k
+from robust_tfds.eval.metrics import intervals, pm_k
 from robust_tfds.eval.report import reports
 from robust_tfds.eval.tasks import base, frames
 from robust_tfds.eval.tasks.parts import label_space
 from tests.datasets import natural_videos
 from tests.eval import read_counts, tiny_runs
+from tests.eval.coverage.cases import frames as frames_cases
 from tests.eval.report.reports import without_pictures
 from tests.eval.tasks import level_model
 
@@ -120,6 +121,61 @@ class DigitsTest(parameterized.TestCase):
     with without_pictures.written():
       _run(config, again)
     self.assertEqual((again / "table.csv").read_bytes(), first)
+
+
+def _scored(wrong, levels, *, twice: bool) -> base.RunScores:
+  """YTBB-Robust's numbers of sets `[A, 21]`, an anchor a video or two alike."""
+  n, times = len(wrong), 1 + twice
+  names = [f"a/v{v}_{i}/frame-1.jpg" for i in range(times) for v in range(n)]
+  of_sets = np.zeros(n * times, int), np.ones(n * times, bool)
+  wrong, levels = np.tile(wrong, (times, 1)), np.tile(levels, (times, 1))
+  columns = frames_cases.columns(
+    np.array(names), of_sets[0], wrong, levels, of_sets[1]
+  )
+  task = frames.Frames(base.Setting("ytbb_robust"))
+  return task.score([(Cell("m", "ytbb_robust", Condition()), columns)])
+
+
+class VideosTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    rng = np.random.default_rng(0)
+    hard = rng.normal(size=(60, 1))
+    self.wrong = hard + rng.normal(0, 0.4, (60, 21)) < -0.6
+    self.levels = np.repeat(rng.integers(0, 256, (60, 1)), 21, axis=1)
+
+  def test_copies_of_a_videos_anchors_say_nothing_more(self):
+    alone, twice = (
+      {r.metric: r for r in _scored(self.wrong, self.levels, twice=t).rows}
+      for t in (False, True)
+    )
+    self.assertEqual(alone.keys(), twice.keys())
+    widths = []
+    for metric, row in alone.items():
+      if row.lo is None or "trend" in metric:
+        continue
+      again = twice[metric]
+      self.assertAlmostEqual(row.value, again.value, delta=1e-12)
+      widths.append((again.hi - again.lo) / (row.hi - row.lo))
+      self.assertGreater(widths[-1], 0.78, metric)  # sqrt(1 / 2) is 0.71
+    self.assertGreater(np.mean(widths), 0.9)
+
+  def test_the_table_has_the_intervals_of_the_boards_draws(self):
+    scores = _scored(self.wrong, self.levels, twice=True)
+    for metric in ("acc_orig", "acc_pmk", "drop"):
+      drawn = scores.headlines["m"][metric, "", None].interval()
+      for row in table.select(scores.rows, metric=metric):
+        np.testing.assert_allclose((row.lo, row.hi), drawn, err_msg=metric)
+
+  def test_pairs_of_one_set_are_drawn_together(self):
+    """All pairs of a set have one distance: 60 trials, not 1,200."""
+    rows = _scored(self.wrong, self.levels, twice=False).rows
+    for half in (0.25, 0.5, 0.75):
+      (row,) = table.select(rows, metric=f"linf_cdf/pairs={half:.2f}")
+      near = int((self.levels[:, 0] <= 255 * half).sum())
+      exact = intervals.clopper_pearson(near, 60)
+      self.assertEqual((row.value, row.n), (near / 60, 1200))
+      np.testing.assert_allclose((row.lo, row.hi), exact, atol=0.03)
 
 
 class VidTest(parameterized.TestCase):

@@ -40,7 +40,8 @@ class Tables(base.TextReport):
     parts = [
       f"# {markdown.escape(context.dataset)}\n",
       pivot.note(context),
-      "In %, with 95 % Clopper-Pearson intervals.\n",
+      "In %, with 95 % intervals: Clopper-Pearson's where a video gives one trial"
+      " alone, else of draws of whole videos.\n",
       _beside_published(context),
       *_breakdowns(context),
       *_review(context),

@@ -20,6 +20,16 @@ class GroupTest(absltest.TestCase):
     self.assertEqual(sets.start.tolist(), [0, 3])
     self.assertEqual(sets.row(1), "set 'a', offset +3")
 
+  def test_videos(self):
+    videos = ["y", "x", "x", "y", "x"]
+    sets = sets_lib.group(_IDS, _FRAMES, videos)
+    self.assertEqual(sets.video.tolist(), ["x", "y"])
+    self.assertEqual(sets.videos(np.array([3, 4])).tolist(), ["y", "x"])
+    with self.assertRaisesRegex(ValueError, "'a', offset -2 is of another"):
+      sets_lib.group(_IDS, _FRAMES, ["y", "x", "y", "y", "x"])
+    with self.assertRaisesRegex(ValueError, r"video must be \[5\] like frame"):
+      sets_lib.group(_IDS, _FRAMES, ["y"])
+
 
 class CheckedTest(parameterized.TestCase):
   def setUp(self):
