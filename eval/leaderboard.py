@@ -9,6 +9,8 @@ are given one after the other. --out gets CSVs, --site pages that open from a di
 either may be absent. Models are ranked together only where all facts of their data
 agree, otherwise there are several boards, headed by what differs. Everything is
 computed from the predictions: no accelerator, data, weights or network is needed.
+A run or model that cannot be read or scored is set aside, and said with its reason
+on the screen, the first page and in aside.csv; only where none is left it is an error.
 
 --export writes a submission, --check verifies one (docs/SUBMITTING.md): exit status
 0, else not 0 with the file and the reason.
@@ -131,21 +133,28 @@ def _check(settings: flags.FlagValues, runs: Sequence[str]) -> None:
 def _boards(settings: flags.FlagValues, runs: Sequence[str]) -> None:
   from robust_tfds.eval.compare import runs as runs_lib
   from robust_tfds.eval.compare import scores
+  from robust_tfds.eval.compare.boards import aside as aside_lib
   from robust_tfds.eval.compare.boards import build, tables
   from robust_tfds.eval.report.pages import site as site_lib
 
   out = paths.of(settings.out, "--out") if settings.out else None
   site = paths.of(settings.site, "--site") if settings.site else None
-  listed = runs_lib.read(runs)
-  runs_lib.check_outside(listed, out=out, site=site)
-  scored = scores.of_runs(listed)
+  aside: list[aside_lib.Aside] = []
+  listed = runs_lib.read(runs, aside)
+  aside_lib.check(listed, aside)
+  runs_lib.check_outside([*listed, *aside], out=out, site=site)
+  scored = scores.of_runs(listed, aside)
+  aside_lib.check(scored, aside)
   boards = build.boards(scored, settings.reference)
   for board in boards:
     print(tables.summary(board))
+  for one in aside:
+    print(f"set aside: {one}")
   if out:
-    print(f"{len(tables.write(boards, out))} CSVs in {out}")
+    print(f"{len(tables.write(boards, out, aside))} CSVs in {out}")
   if site:
-    print(f"{len(site_lib.write(boards, site))} files in {site}: index.html")
+    written = site_lib.write(boards, site, aside)
+    print(f"{len(written)} files in {site}: index.html")
 
 
 if __name__ == "__main__":

@@ -17,33 +17,38 @@ from etils import epath
 from robust_tfds import errors
 from robust_tfds.eval.cells import config_file, disk, scored_folder
 from robust_tfds.eval.cells.workdir import ReadWorkdir
+from robust_tfds.eval.compare.boards import aside as aside_lib
+from robust_tfds.eval.compare.boards.aside import Aside
 from robust_tfds.eval.readers.base import Options, Run
 from robust_tfds.eval.readers.workdir import WorkdirReader
 from robust_tfds.storage import paths as paths_lib
 
 
-def read(runs: Sequence[str]) -> list[Run]:
+def read(runs: Sequence[str], aside: list[Aside] | None = None) -> list[Run]:
   """Runs in the order of their first folders.
 
+  Args:
+    runs: their paths.
+    aside: takes the runs that cannot be read or have no finished cell; None:
+      they are refused.
+
   Raises:
-    UserError: no run, one that is named twice or cannot be read, a run without a
-      finished cell; names the folder.
+    UserError: no run, no folder, or one that is named twice; and see `aside`;
+      names the folder.
   """
   if not runs:
     raise errors.UserError(
       "No RUN is named: give folders of eval.main, eval.score or submissions."
     )
-  folders = _folders(runs)
-  joined = _joined(folders)
-  names = _names([group[0] for group in joined])
-  return [
-    dataclasses.replace(
-      WorkdirReader().read(group, Options()),
-      name="+".join([name, *(folder.name for folder in group[1:])]),
-      folders=tuple(group),
-    )
-    for name, group in zip(names, joined)
-  ]
+  joined = _joined(_folders(runs), aside)
+  names, out = _names([group[0] for group in joined]), []
+  for first, group in zip(names, joined):
+    name = "+".join([first, *(folder.name for folder in group[1:])])
+    folders = tuple(group)
+    with aside_lib.catching(aside, name, folders=folders):
+      run = WorkdirReader().read(group, Options())
+      out.append(dataclasses.replace(run, name=name, folders=folders))
+  return out
 
 
 def read_one(folders: Sequence[str]) -> Run:
@@ -89,7 +94,9 @@ def _read_shards(text: str) -> Run:
   return read_one(folders)
 
 
-def check_outside(runs: Sequence[Run], **outs: epath.Path | None) -> None:
+def check_outside(
+  runs: Sequence[Run | Aside], **outs: epath.Path | None
+) -> None:
   """Refuses to write into a run, or where a file is.
 
   Args:
@@ -139,20 +146,23 @@ def _folders(runs: Sequence[str]) -> list[epath.Path]:
   return out
 
 
-def _joined(folders: Sequence[epath.Path]) -> list[list[epath.Path]]:
+def _joined(
+  folders: Sequence[epath.Path], aside: list[Aside] | None
+) -> list[list[epath.Path]]:
   """Shards of one run beside each other: equal configs, no cell in two."""
   groups: list[tuple[dict, set, list[epath.Path]]] = []
   for folder in folders:
-    workdir = ReadWorkdir(folder)
-    config = config_file.plain(workdir.config())
-    places = {cell.place for cell in workdir.cells()}
-    for other, taken, group in groups:
-      if not config_file.differences(config, other) and not places & taken:
-        taken |= places
-        group.append(folder)
-        break
-    else:
-      groups.append((config, places, [folder]))
+    with aside_lib.catching(aside, folder.name, folders=(folder,)):
+      workdir = ReadWorkdir(folder)
+      config = config_file.plain(workdir.config())
+      places = {cell.place for cell in workdir.cells()}
+      for other, taken, group in groups:
+        if not config_file.differences(config, other) and not places & taken:
+          taken |= places
+          group.append(folder)
+          break
+      else:
+        groups.append((config, places, [folder]))
   return [group for _, _, group in groups]
 
 

@@ -9,11 +9,15 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
+from robust_tfds import errors
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells import table
+from robust_tfds.eval.cells import groups, table
 from robust_tfds.eval.cells.facts import TaskFacts
 from robust_tfds.eval.cells.number import Key, Number
+from robust_tfds.eval.compare.boards import aside as aside_lib
+from robust_tfds.eval.compare.boards.aside import Aside
 from robust_tfds.eval.compare.boards.board import Entry
 from robust_tfds.eval.compare.progress import Progress
 from robust_tfds.eval.compare.sides import Side
@@ -46,39 +50,90 @@ class Scored:
     return self.side.task.facts
 
 
-def of_runs(runs: Sequence[Run]) -> list[Scored]:
-  """The models of runs, with lines of progress."""
+def of_runs(
+  runs: Sequence[Run], aside: list[Aside] | None = None
+) -> list[Scored]:
+  """The models of runs, with lines of progress.
+
+  Args:
+    runs: as `runs.read` gives them.
+    aside: takes the models that cannot be scored; None: they are refused.
+  """
   lines = Progress(sum(len(run.cells) for run in runs))
-  return [scored for run in runs for scored in of_run(run, lines.step)]
+  names = groups.Names()
+  return [s for run in runs for s in of_run(run, lines.step, names, aside)]
 
 
-def of_run(run: Run, tell: Callable[[str], None]) -> list[Scored]:
+def of_run(
+  run: Run,
+  tell: Callable[[str], None],
+  names: groups.Names | None = None,
+  aside: list[Aside] | None = None,
+) -> list[Scored]:
   """The models of a run: by data set, then in the order of the run.
 
   Args:
     run: as `runs.read` gives it.
     tell: is told of each cell.
+    names: of groups, shared by all runs.
+    aside: takes the models that cannot be scored; None: they are refused.
 
   Raises:
     UserError: damaged cells, or cells that a task cannot score.
   """
-  datasets = run.datasets
-  return [s for name in datasets for s in _of_dataset(run, name, tell)]
+  names, out = names or groups.Names(), []
+  for dataset in run.datasets:
+    with aside_lib.catching(aside, run.name, dataset=dataset):
+      task = run.task(dataset)
+      sides = [
+        Side.of(run, dataset, label, task, names)
+        for label in run.labels(dataset)
+      ]
+      out += _of_dataset(sides, tell, aside)
+  return out
 
 
 def _of_dataset(
-  run: Run, dataset: str, tell: Callable[[str], None]
+  sides: Sequence[Side], tell: Callable[[str], None], aside: list[Aside] | None
 ) -> list[Scored]:
-  labels = run.labels(dataset)
-  task = run.task(dataset)
-  task.check_baseline(labels)
-  sides = [Side.of(run, dataset, label, task) for label in labels]
-  scorer = base.Scorer(task, run.truth)
+  """Of one run over one data set."""
+  run, dataset, task = sides[0].run, sides[0].dataset, sides[0].task
+  task.check_baseline([side.model for side in sides])
+  scorer, whole = base.Scorer(task, run.truth), []
   for side in sides:
-    for condition, cell in side.cells.items():
-      scorer.add(cell, side.columns(condition))
-      tell(f"{run.name}: {side.model} {condition.config}")
-  scored = scorer.scored(run.cells_of(dataset))
+    of = {"dataset": dataset, "model": side.model}
+    with aside_lib.catching(aside, run.name, **of):
+      for condition, cell in side.cells.items():
+        scorer.add(cell, side.columns(condition))
+        tell(f"{run.name}: {side.model} {condition.config}")
+      whole.append(side)
+  if not whole:
+    return []
+  label = baselines.model_label(task.setting.baseline)
+  if label and label not in [side.model for side in whole]:
+    raise errors.UserError(
+      f"{label}, which normalises the others, is set aside."
+    )
+  _check_groups(whole)
+  return _drawn_together(whole, scorer)
+
+
+def _check_groups(sides: Sequence[Side]) -> None:
+  """Refuses other groups of the same examples: a run's models are drawn together."""
+  first: dict[str, Any] = {}
+  for side in sides:
+    data = side.data()
+    if first.setdefault(str(data["ids"]), data["groups"]) != data["groups"]:
+      raise errors.UserError(
+        f"{side.model} and {sides[0].model} have the same examples in other"
+        " groups: they are no models of one run."
+      )
+
+
+def _drawn_together(sides: Sequence[Side], scorer: base.Scorer) -> list[Scored]:
+  """The models of one run over one data set, all of whose cells were added."""
+  cells = [cell for side in sides for cell in side.cells.values()]
+  scored = scorer.scored(cells)
   baseline = _baseline(sides)
   return [
     Scored(

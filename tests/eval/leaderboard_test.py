@@ -1,12 +1,15 @@
 """The command: what it does with its flags, end to end on small runs."""
 
+import html
+import shutil
+
 from absl import flags
 from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval import leaderboard
 from tests import in_folder, in_process, shared_data
-from tests.eval.compare import small_runs
+from tests.eval.compare import small_runs, task_runs
 
 
 def _settings(**given) -> flags.FlagValues:
@@ -20,6 +23,13 @@ def _settings(**given) -> flags.FlagValues:
   for name, value in given.items():
     setattr(values, name, value)
   return values
+
+
+def _cell(run, label, config="fog_3"):
+  """The predictions of a cell of a run."""
+  folder = run / "cells" / label / "digits_c" / config
+  (path,) = folder.glob("seed*/predictions.npz")
+  return path
 
 
 class FlagsTest(parameterized.TestCase):
@@ -82,6 +92,88 @@ class CommandTest(in_folder.TestCase):
     pages = list(site.rglob("*.html"))
     self.assertGreaterEqual(len(pages), 3)
     self.assertTrue((site / "index.html").exists())
+
+  def test_a_board_does_not_die_of_one_entry(self):
+    runs = [
+      small_runs.write(self.root / name, {"a": 0.1 + i / 20, "b": 0.3}, seed=i)
+      for i, name in enumerate(("whole", "model", "note", "config", "cell"))
+    ]
+    _cell(runs[1], "a").write_bytes(b"no archive")
+    (_cell(runs[2], "a").parent / "provenance.json").write_text("{")
+    (runs[3] / "config.json").write_text("[1, 2")
+    shutil.rmtree(runs[4] / "cells")
+    out, site = self.root / "out", self.root / "site"
+    done = in_process.run(
+      leaderboard, *map(str, runs), f"--out={out}", f"--site={site}"
+    )
+    self.assertEqual(done.returncode, 0, done.stderr)
+    rows = shared_data.lines(out / "digits-c.csv")
+    self.assertEqual(
+      [(r["model"], r["rank"]) for r in rows],
+      [("a", "1"), ("b (whole)", "2"), ("b (model)", "2")],
+    )
+    page = html.unescape((site / "index.html").read_text())
+    aside = shared_data.lines(out / "aside.csv")
+    self.assertEqual(
+      {(r["run"], r["model"]) for r in aside},
+      {("model", "a"), ("note", ""), ("config", ""), ("cell", "")},
+    )
+    for row in aside:
+      self.assertIn(f"{row['run']}: {row['reason']}", done.stdout)
+      self.assertIn(row["reason"], page)
+
+  def test_nothing_is_left(self):
+    run = small_runs.write(self.root / "run", {"a": 0.1}, names=["fog"])
+    _cell(run, "a").write_bytes(b"no archive")
+    done = in_process.run(leaderboard, str(run))
+    in_process.check_refused(self, done, "a on digits_c, run run: ")
+
+  def test_groups_of_other_names_and_other_groups(self):
+    for name, groups, named in (
+      *(("one", 12, "g"), ("renamed", 12, "z"), ("other", 6, "g")),
+    ):
+      task_runs.video(
+        self.root / name, 0.9, label=name, groups=groups, named=named
+      )
+    out = self.root / "out"
+    folders = [str(self.root / name) for name in ("one", "renamed", "other")]
+    done = in_process.run(leaderboard, *folders, f"--out={out}")
+    self.assertEqual(done.returncode, 0, done.stderr)
+    boards = shared_data.lines(out / "boards.csv")
+    self.assertEqual(
+      [r["title"][:24] for r in boards],
+      [f"ucf101_p: groups {r['groups'][:7]}" for r in boards],
+    )
+    both = shared_data.lines(out / "ucf101-p.csv")
+    names = [n for n in both[0] if n.endswith(("_lo", "_hi"))]
+    one, renamed = both[:2]
+    self.assertEqual({one["model"], renamed["model"]}, {"one", "renamed"})
+    self.assertEqual([one[n] for n in names], [renamed[n] for n in names])
+
+  def test_other_numbers_of_one_model(self):
+    same = {"of_models": {"a": {}, "b": {}}}
+    runs = [
+      small_runs.write(self.root / name, models, **same)
+      for name, models in (
+        *(("true", {"a": 0.1, "b": 0.3}), ("false", {"a": 0.0, "c": 0.2})),
+      )
+    ]
+    out = self.root / "out"
+    done = in_process.run(leaderboard, *map(str, runs), f"--out={out}")
+    self.assertEqual(done.returncode, 0, done.stderr)
+    rows = shared_data.lines(out / "digits-c.csv")
+    states = {r["model"]: (r["rank"], r["state"]) for r in rows}
+    self.assertEqual(
+      states,
+      {
+        "c": ("1", "whole"),
+        "b": ("2", "whole"),
+        "a (true)": ("", "contradicted"),
+        "a (false)": ("", "contradicted"),
+      },
+    )
+    self.assertIn("Clean error", done.stdout)
+    self.assertIn("One of the two is false", done.stdout)
 
   def test_a_folder_that_is_no_run(self):
     done = in_process.run(

@@ -23,6 +23,7 @@ T = TypeVar("T")
 WHOLE = "whole"
 PARTIAL = "partial"
 SEEN = "trained on test conditions"
+CONTRADICTED = "contradicted"
 PRINTED = "printed"
 
 
@@ -78,9 +79,10 @@ class Entry:
     model_facts: of the model, in words; None is unknown.
     numbers: over cells.
     cells: condition -> metric -> number.
-    state: `WHOLE`, `PARTIAL`, `SEEN` or `PRINTED`.
+    state: `WHOLE`, `PARTIAL`, `SEEN`, `CONTRADICTED` or `PRINTED`.
     remark: the state in words: which numbers are missing, which test conditions
-      it was trained on, or how a printed row's protocol differs.
+      it was trained on, what contradicts it, or how a printed row's protocol
+      differs.
     rank: from 1; None where it is not ranked. Equal values share one.
     rank_range: best and worst rank that the data leave open at 95 %; None where
       it is not ranked or has no draws.
@@ -112,6 +114,15 @@ class Entry:
   def printed(self) -> bool:
     """Whether a paper prints it, and no run of ours made it."""
     return self.state == PRINTED
+
+  @property
+  def comparable(self) -> dict[str, Any]:
+    """The facts of the data that entries of a board share.
+
+    Which examples they are the ids say; a subset is but their name.
+    """
+    ids = self.data.get("ids")
+    return {k: v for k, v in self.data.items() if k != "subset" or not ids}
 
   @property
   def missing(self) -> list[str]:

@@ -3,8 +3,9 @@
 Models stand on one board, and are ranked, only where all facts of their data agree,
 of a normalised task also what normalises. Seeds may differ: pairs are then by
 example, and the board says so. Otherwise there are several boards of a data set,
-headed by what differs. A model that lacks a condition of the ranked number, or was
-trained on a test condition, is shown with the reason and not ranked. Printed rows
+headed by what differs. A model that lacks a condition of the ranked number, was
+trained on a test condition, or has other numbers than its own weights have in another
+run, is shown with the reason and not ranked. Printed rows
 are ranked only where their protocol is the board's, and nothing is ranked by a
 number of which nobody said whether more or less is better.
 """
@@ -25,7 +26,12 @@ from robust_tfds.eval.cells.facts import TaskFacts
 from robust_tfds.eval.cells.number import Key
 from robust_tfds.eval.compare import sides, slugs
 from robust_tfds.eval.compare.boards import board as board_lib
-from robust_tfds.eval.compare.boards import effective, printed, ranks
+from robust_tfds.eval.compare.boards import (
+  contradictions,
+  effective,
+  printed,
+  ranks,
+)
 from robust_tfds.eval.compare.boards.board import Board, Entry
 from robust_tfds.eval.compare.scores import Scored
 from robust_tfds.eval.metrics.definitions import Metric
@@ -45,7 +51,7 @@ def boards(scored: Sequence[Scored], reference: str = "") -> list[Board]:
   Returns:
     By task, then by data set, in the order in which they were first named.
   """
-  scored = _all_seen(scored)
+  scored = contradictions.marked(_all_seen(scored))
   groups: dict[str, list[Scored]] = {}
   for one in scored:
     groups.setdefault(_comparable(one), []).append(one)
@@ -78,10 +84,7 @@ def _all_seen(scored: Sequence[Scored]) -> list[Scored]:
 
 def _comparable(one: Scored) -> str:
   """Equal texts for what can stand on one board."""
-  # Which examples they are the ids say; a subset is but their name.
-  ids = one.entry.data.get("ids")
-  data = {k: v for k, v in one.entry.data.items() if k != "subset" or not ids}
-  facts = [one.facts.task, data, one.baseline]
+  facts = [one.facts.task, one.entry.comparable, one.baseline]
   return json.dumps(facts, sort_keys=True)
 
 
@@ -195,6 +198,8 @@ def _entry(entry: Entry, label: str, metric: str, names: slugs.Slugs) -> Entry:
 
 
 def _state(entry: Entry, metric: str) -> tuple[str, str]:
+  if entry.state == board_lib.CONTRADICTED:
+    return entry.state, entry.remark
   seen = sides.seen(entry.model_facts, entry.cells)
   if seen:
     return board_lib.SEEN, f"trained on {', '.join(seen)}"
@@ -316,9 +321,8 @@ def _twice(entries: Sequence[Entry]) -> list[str]:
   """Names entries of equal weights, spec and seed: one model under two names."""
   same: dict[str, list[str]] = {}
   for entry in entries:
-    if entry.model_facts.get("weights"):
-      about = {k: v for k, v in entry.model_facts.items() if k != "name"}
-      mark = json.dumps([about, entry.seed], sort_keys=True)
+    mark = contradictions.mark(entry)
+    if mark and entry.state != board_lib.CONTRADICTED:
       same.setdefault(mark, []).append(entry.label)
   return [
     f"One model with one seed under several names: {', '.join(labels)}. Each"

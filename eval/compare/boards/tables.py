@@ -1,4 +1,4 @@
-"""Boards as CSVs with a header: `boards.csv`, `entries.csv`, one of each board.
+"""Boards as CSVs with a header: `boards.csv`, `aside.csv`, two of each board.
 
 Numbers are as in a run's table: fractions where they are
 rates, the shortest text that reads back as the same float.
@@ -13,6 +13,7 @@ from etils import epath
 
 from robust_tfds.eval.cells import disk
 from robust_tfds.eval.cells.number import Number
+from robust_tfds.eval.compare.boards.aside import Aside
 from robust_tfds.eval.compare.boards.board import Board, Entry
 from robust_tfds.eval.metrics.definitions import Metric
 from robust_tfds.eval.report.tables import csv_text
@@ -21,6 +22,7 @@ from robust_tfds.eval.report.tables import numbers as numbers_lib
 _SHOWN = 4  # headline numbers on the screen
 NUMBER = ("value", "lo", "hi", "jackknife_lo", "jackknife_hi", "n", "note")
 _ENTRY = ("rank", "rank_low", "rank_high", "model", "run", "seed")
+_ASIDE = ("run", "dataset", "model", "reason")
 NUMBERS_HEADER = (
   "board",
   "model",
@@ -33,16 +35,28 @@ NUMBERS_HEADER = (
 )
 
 
-def write(boards: Sequence[Board], folder: epath.Path) -> list[epath.Path]:
+def write(
+  boards: Sequence[Board], folder: epath.Path, aside: Sequence[Aside] = ()
+) -> list[epath.Path]:
   """Writes the CSVs.
 
+  Args:
+    boards: of all entries.
+    folder: where.
+    aside: what stands on no board.
+
   Returns:
-    `boards.csv`, then of every board `<key>.csv`, a line an entry, and
+    `boards.csv`, `aside.csv`, then of every board `<key>.csv`, a line an entry, and
     `<key>_numbers.csv`, a line a number.
   """
   with disk.writing(folder):
     folder.mkdir(parents=True, exist_ok=True)
-  files = {"boards.csv": csv_text.text(*_boards(boards))}
+  files = {
+    "boards.csv": csv_text.text(*_boards(boards)),
+    "aside.csv": csv_text.text(
+      _ASIDE, [[getattr(one, name) for name in _ASIDE] for one in aside]
+    ),
+  }
   for board in boards:
     files[f"{board.key}.csv"] = csv_text.text(*of_board(board))
     files[f"{board.key}_numbers.csv"] = csv_text.text(

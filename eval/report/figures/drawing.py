@@ -12,23 +12,33 @@ from robust_tfds.eval.cells import disk
 from robust_tfds.eval.report.figures import base
 
 
-def with_runs(asked: base.Request, runs: Sequence[str]) -> base.Request:
+def with_runs(
+  asked: base.Request,
+  runs: Sequence[str],
+  say: Callable[[str], None] = print,
+) -> base.Request:
   """What the command asks for, and the numbers of runs.
 
   Args:
     asked: all but the runs.
     runs: their paths.
+    say: takes a line of each run and model that is set aside.
 
   Raises:
-    UserError: a path that is no run.
+    UserError: a path that is no folder, or nothing is left.
   """
   if not runs:
     return asked
   from robust_tfds.eval.compare import runs as runs_lib
   from robust_tfds.eval.compare import scores
+  from robust_tfds.eval.compare.boards import aside as aside_lib
   from robust_tfds.eval.compare.boards import build
 
-  scored = scores.of_runs(runs_lib.read(runs))
+  aside: list[aside_lib.Aside] = []
+  scored = scores.of_runs(runs_lib.read(runs, aside), aside)
+  for one in aside:
+    say(f"set aside: {one}")
+  aside_lib.check(scored, aside)
   boards = build.boards(scored)
   return dataclasses.replace(asked, boards=boards, scored=scored)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from robust_tfds.eval.compare.boards.board import Entry
 from robust_tfds.eval.metrics import definitions
@@ -11,8 +12,13 @@ from robust_tfds.eval.report.pages.view import View
 from robust_tfds.eval.report.tables import numbers
 
 
-def html(views: Sequence[View]) -> str:
-  """The first page of a site."""
+def html(views: Sequence[View], aside: Sequence[Any] = ()) -> str:
+  """The first page of a site.
+
+  Args:
+    views: of its boards.
+    aside: what stands on none of them, see `site.write`.
+  """
   entries = [entry for view in views for entry in view.board.entries]
   return template.page(
     "index.html",
@@ -21,6 +27,7 @@ def html(views: Sequence[View]) -> str:
     title="Robustness boards",
     up=(),
     views=views,
+    aside=aside,
     ours=sum(not entry.printed for entry in entries),
     printed=sum(entry.printed for entry in entries),
     tasks=_by_task(views),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from etils import epath
 
@@ -21,13 +22,16 @@ from robust_tfds.eval.report.pages import (
 from robust_tfds.eval.report.pages.view import View
 
 
-def write(boards: Sequence[Board], folder: epath.PathLike) -> list[epath.Path]:
+def write(
+  boards: Sequence[Board], folder: epath.PathLike, aside: Sequence[Any] = ()
+) -> list[epath.Path]:
   """Writes a static site about boards, which opens without a server or network.
 
   Args:
     boards: what it shows; their keys differ, and those of all entries.
     folder: of the site; made where it is not there. Files of the same names are
       replaced.
+    aside: what stands on no board, as `compare/boards/aside.Aside`.
 
   Returns:
     The files; `index.html` is the first.
@@ -39,7 +43,7 @@ def write(boards: Sequence[Board], folder: epath.PathLike) -> list[epath.Path]:
   layout.check(boards)
   root = epath.Path(folder)
   out = []
-  for path, text in _files([View(board) for board in boards]):
+  for path, text in _files([View(board) for board in boards], aside):
     target = root / path
     with disk.writing(target):
       target.parent.mkdir(parents=True, exist_ok=True)
@@ -48,9 +52,11 @@ def write(boards: Sequence[Board], folder: epath.PathLike) -> list[epath.Path]:
   return out
 
 
-def _files(views: Sequence[View]) -> Iterator[tuple[str, str]]:
+def _files(
+  views: Sequence[View], aside: Sequence[Any]
+) -> Iterator[tuple[str, str]]:
   """(path, content) of every file."""
-  yield template.INDEX, index_page.html(views)
+  yield template.INDEX, index_page.html(views, aside)
   yield template.DEFINITIONS, definitions_page()
   for view in views:
     board = view.board

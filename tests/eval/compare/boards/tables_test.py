@@ -28,7 +28,8 @@ class TablesTest(in_folder.TestCase):
   def test_files(self):
     names = [p.name for p in self.files]
     self.assertEqual(
-      names, ["boards.csv", "digits-c.csv", "digits-c_numbers.csv"]
+      names,
+      ["boards.csv", "aside.csv", "digits-c.csv", "digits-c_numbers.csv"],
     )
     (board,) = self._read("boards.csv")
     header = (self.root / "out" / "boards.csv").read_text().split("\n")[0]
