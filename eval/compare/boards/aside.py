@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from etils import epath
 
@@ -37,7 +38,7 @@ class Aside:
 
 
 @contextlib.contextmanager
-def catching(aside: list[Aside] | None, run: str, **of: str) -> Iterator[None]:
+def catching(aside: list[Aside] | None, run: str, **of: Any) -> Iterator[None]:
   """Sets aside what is refused within; without a list it is refused.
 
   Args:

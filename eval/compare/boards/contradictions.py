@@ -10,10 +10,11 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.compare.boards import board as board_lib
 from robust_tfds.eval.compare.boards.board import Entry
 from robust_tfds.eval.compare.scores import Scored
@@ -83,7 +84,7 @@ def _difference(one: Scored, other: Scored) -> str:
   """Where two entries lie too far apart, in words; empty where they do not."""
   by_metric: dict[str, list[tuple[str, float, float, int]]] = {}
   for metric, *values in _shared(one, other):
-    by_metric.setdefault(metric, []).append(tuple(values))
+    by_metric.setdefault(metric, []).append(tuple(values))  # type: ignore[arg-type]
   for metric, listed in by_metric.items():
     heading = one.facts.metric(metric).heading
     ours, theirs, n = (np.array(c) for c in list(zip(*listed))[1:])
@@ -108,10 +109,10 @@ def _shared(
 ) -> Iterator[tuple[str, str, float, float, int]]:
   """(metric, cell, value, the other's, n) of the rates that both have."""
   for condition, numbers in one.entry.cells.items():
-    theirs: Mapping = other.entry.cells.get(condition, {})
+    theirs = other.entry.cells.get(condition, {})
     for metric, number in numbers.items():
-      values = [n.value for n in (number, theirs.get(metric)) if n]
-      if len(values) < 2 or None in values or not number.n:
+      a, b = number.value, theirs.get(metric, Number(None)).value
+      if a is None or b is None or not np.isfinite([a, b]).all():
         continue
-      if one.facts.metric(metric).percent and np.isfinite(values).all():
-        yield metric, condition.config, *values, number.n
+      if number.n and one.facts.metric(metric).percent:
+        yield metric, condition.config, a, b, number.n
