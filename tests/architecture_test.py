@@ -17,6 +17,7 @@ _ANYBODY = (
   "robust_tfds.errors",
   "robust_tfds.reading",
   "robust_tfds.registry",
+  "robust_tfds.resizing",
   "robust_tfds.shards",
   "robust_tfds.storage",
   "robust_tfds.strings",
@@ -33,6 +34,7 @@ _ALLOWED = {
   "robust_tfds.command": (),
   "robust_tfds.durations": (),
   "robust_tfds.registry": (),
+  "robust_tfds.resizing": (),
   "robust_tfds.shards": ("robust_tfds.errors",),
   "robust_tfds.strings": (),
   "robust_tfds.version": (),
@@ -175,6 +177,13 @@ _OPENERS = {
   "np.loadtxt",
   "Image.open",
 }
+# Its bytes hang on Pillow's version: `robust_tfds.resizing` is for what counts.
+_RESIZES = {"resize", "thumbnail", "draft"}
+_NOT_PILLOW = ("np.", "jnp.", "jax.", "tf.")
+_MAY_RESIZE = {
+  "robust_tfds.building.geometry",  # by the nearest neighbour alone
+  "robust_tfds.eval.report.figures.parts.picture_pairs",  # of a figure
+}
 _OPENING_PACKAGES = {"defusedxml", "gzip", "tarfile", "xml", "zipfile"}
 # Zip files are written here; what is read goes through the door.
 _WRITERS = {
@@ -265,6 +274,16 @@ class ArchitectureTest(absltest.TestCase):
       offenders,
       "Open them through robust_tfds.reading:\n" + "\n".join(offenders),
     )
+
+  def test_pillow_resizes_nothing_that_counts(self):
+    offenders = []
+    for module in import_graph.files():
+      for node in ast.walk(ast.parse(_source(module))):
+        name = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+        resizes = name.rpartition(".")[2] in _RESIZES
+        if resizes and not name.startswith(_NOT_PILLOW):
+          offenders += [f"{module}: {name}"] * (module not in _MAY_RESIZE)
+    self.assertEmpty(offenders, "Use robust_tfds.resizing.")
 
   def test_no_two_modules_import_each_other(self):
     self.assertEmpty(import_graph.cycles(import_graph.graph()))

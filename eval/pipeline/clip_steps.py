@@ -1,8 +1,8 @@
 """What devices do with frames of videos: gather, perturb, crop, put together.
 
 Every step is compiled for each canvas, not for each size: sizes travel as data, and
-so do the taps of the resize (`corruptions/ops/resampling.py`), which give Pillow's
-bytes. B is the videos of a batch, n the frames of each that are worked on at once.
+so do the taps of the resize (`robust_tfds/resizing.py`). B is the videos of a
+batch, n the frames of each that are worked on at once.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 from jax.sharding import Mesh, PartitionSpec
 
+from robust_tfds import resizing
 from robust_tfds.corruptions import batching
 from robust_tfds.corruptions import video as perturbations
 from robust_tfds.corruptions.ops import resampling
@@ -70,12 +71,12 @@ def perturb(
 
 @programs.cached
 def crop(where: Mesh) -> programs.Program:
-  """Pillow's resize and a crop of it.
+  """The resize and a crop of it, see `robust_tfds/resizing.py`.
 
   Returns:
     f(frames uint8 `[B, n, H, W * 3]` or `[B, n, H, W, 3]`, the taps down and
-    across (first int32 `[B, S]`, weights int32 `[B, S, K]` each), and, where some
-    go down first, bool `[B]`) -> uint8 `[B, n, S, S * 3]`.
+    across (first int32 `[B, S]`, weights int32 `[B, S, K]` each)) -> uint8
+    `[B, n, S, S * 3]`.
   """
 
   def step(frames: jax.Array, *taps: jax.Array) -> jax.Array:
@@ -89,8 +90,8 @@ def crop(where: Mesh) -> programs.Program:
     each = [jnp.repeat(x, count, axis=0) for x in taps]
 
     def of_frame(frame: jax.Array, *rows: jax.Array) -> jax.Array:
-      down, across = resampling.Taps(*rows[:2]), resampling.Taps(*rows[2:4])
-      return resampling.resample(frame, down, across, *rows[4:])
+      down, across = resizing.Taps(*rows[:2]), resizing.Taps(*rows[2:])
+      return resampling.resample(frame, down, across)
 
     cropped = batching.over_batch(of_frame, canvases, *each)
     return cropped.reshape(-1, count, *cropped.shape[1:])

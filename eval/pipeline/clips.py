@@ -26,12 +26,12 @@ import jax
 import numpy as np
 from jax.sharding import Mesh
 
-from robust_tfds import errors, strings
+from robust_tfds import errors, resizing, strings
 from robust_tfds.building import geometry
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import canvas
 from robust_tfds.corruptions import video as perturbations
-from robust_tfds.corruptions.ops import mpeg, resampling
+from robust_tfds.corruptions.ops import mpeg
 from robust_tfds.eval.pipeline import clip_steps, devices, inputs
 from robust_tfds.eval.pipeline import views as views_lib
 from robust_tfds.reading import videos as video_files
@@ -594,22 +594,13 @@ def _canvases(
 @functools.lru_cache(maxsize=256)
 def _taps(
   rule: str, height: int, width: int
-) -> tuple[resampling.Taps, resampling.Taps, bool]:
-  """What a rule takes of frames of a size: down, across, and whether down first.
+) -> tuple[resizing.Taps, resizing.Taps]:
+  """What a rule takes of frames of a size: down and across.
 
   Raises:
     UserError: as `geometry.fit`.
   """
-  way = geometry.fit(rule, width, height)
-  left, top, right, bottom = way.box
-  across = resampling.taps(right - left, way.size[0], way.bicubic)
-  down = resampling.taps(bottom - top, way.size[1], way.bicubic)
-  first = resampling.down_first((bottom - top, right - left), way.size[::-1])
-  return (
-    down.part(way.crop[1], way.crop[3]).after(top),
-    across.part(way.crop[0], way.crop[2]).after(left),
-    first,
-  )
+  return geometry.fit(rule, width, height).taps
 
 
 def _batch_taps(
@@ -617,13 +608,11 @@ def _batch_taps(
 ) -> list[np.ndarray]:
   """The taps of a batch, as `clip_steps.crop` takes them; padding is black."""
   rows = [_taps(rule, *size) for size in sizes.tolist()]
-  down = resampling.stack([row[0] for row in rows])
-  across = resampling.stack([row[1] for row in rows])
-  out = [
+  down = resizing.stack([row[0] for row in rows])
+  across = resizing.stack([row[1] for row in rows])
+  return [
     np.asarray(down.first),
     np.where(mask[:, None, None], down.weights, 0),
     np.asarray(across.first),
     np.where(mask[:, None, None], across.weights, 0),
   ]
-  first = np.array([row[2] for row in rows])
-  return [*out, first] if first.any() else out

@@ -341,11 +341,5 @@ def _clips(model: Any, name: str, split: str, data_dir: str) -> tuple:
 
 def _clip(video: np.ndarray, fps: float, spec: Any) -> np.ndarray:
   """The first view of a clean video: uint8 `[frames, S, S, 3]`."""
-  from PIL import Image
-
   (numbers,) = views.view_indices(len(video), fps, spec.frames, spec.rate, 1)
-  frames = [
-    geometry.apply(Image.fromarray(frame), spec.geometry)
-    for frame in video[numbers]
-  ]
-  return np.stack([np.asarray(frame) for frame in frames])
+  return np.stack([geometry.apply(f, spec.geometry) for f in video[numbers]])

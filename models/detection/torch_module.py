@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from robust_tfds import errors
+from robust_tfds import errors, resizing
 from robust_tfds.models.detection import label_ids, outputs
 from robust_tfds.models.detection.spec import DetectorSpec
 
@@ -98,17 +98,13 @@ def _call(net: Any, call: Callable[[Any], Any], pixels: np.ndarray) -> Any:
 
 
 def _resized(picture: np.ndarray, spec: DetectorSpec) -> np.ndarray:
-  """By the resize rule of DETR's transforms, bilinear as Pillow does it."""
+  """By the resize rule of DETR's transforms, bilinear and antialiased."""
   height, width = picture.shape[:2]
   high, wide = resized_px(height, width, spec)
   if (high, wide) == (height, width):
     return picture
-  from PIL import Image
-
-  small = Image.fromarray(picture).resize(
-    (wide, high), Image.Resampling.BILINEAR
-  )
-  return np.asarray(small)
+  down, across = resizing.taps(height, high), resizing.taps(width, wide)
+  return resizing.resized(picture, down, across)
 
 
 def resized_px(height: int, width: int, spec: DetectorSpec) -> tuple[int, int]:

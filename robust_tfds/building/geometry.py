@@ -15,9 +15,9 @@ A rule is a name, recorded in configs and fingerprints:
                       and the top
   whole               as it is
 
-with any numbers, and `_bicubic` at the end for bicubic resampling. Pillow's own
-antialiased resampling is the published one (docs/specs/corruptions.md section
-0).
+with any numbers, and `_bicubic` at the end for bicubic resampling. Antialiased
+resampling as Pillow's up to 12 is the published one (docs/specs/corruptions.md
+section 0): `robust_tfds/resizing.py`, whatever Pillow is here.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robust_tfds import errors
+from robust_tfds import errors, resizing
 from robust_tfds.reading import limits, pictures
 
 _LARGEST_PX = 8192
@@ -75,6 +75,17 @@ class Fit(NamedTuple):
   crop: tuple[int, int, int, int]
   bicubic: bool
 
+  @property
+  def taps(self) -> tuple[resizing.Taps, resizing.Taps]:
+    """What is seen, made of the whole picture: down and across."""
+    left, top, right, bottom = self.box
+    across = resizing.taps(right - left, self.size[0], self.bicubic)
+    down = resizing.taps(bottom - top, self.size[1], self.bicubic)
+    return (
+      down.part(self.crop[1], self.crop[3]).after(top),
+      across.part(self.crop[0], self.crop[2]).after(left),
+    )
+
 
 def fit(rule: str, width: int, height: int) -> Fit:
   """What a rule does to a picture of some size.
@@ -103,23 +114,25 @@ def fit(rule: str, width: int, height: int) -> Fit:
   return Fit(box, size, crop, bool(parts["bicubic"]))
 
 
-def apply(picture: Any, rule: str) -> Any:
-  """A PIL picture after a rule.
+def apply(pixels: np.ndarray, rule: str) -> np.ndarray:
+  """A picture after a rule.
+
+  Args:
+    pixels: uint8 `[H, W, C]`.
+    rule: see the header.
+
+  Returns:
+    uint8 `[h, w, C]`.
 
   Raises:
     UserError: as `fit`.
   """
-  from PIL import Image
-
-  way = fit(rule, *picture.size)
-  resample = Image.Resampling.BILINEAR
-  if way.bicubic:
-    resample = Image.Resampling.BICUBIC
-  if way.box != (0, 0, *picture.size):
-    picture = picture.crop(way.box)
-  if way.size != picture.size:
-    picture = picture.resize(way.size, resample)
-  return picture.crop(way.crop) if way.crop != (0, 0, *way.size) else picture
+  way = fit(rule, pixels.shape[1], pixels.shape[0])
+  left, top, right, bottom = way.box
+  if way.size != (right - left, bottom - top):
+    return resizing.resized(pixels, *way.taps)
+  rows, columns = slice(*way.crop[1::2]), slice(*way.crop[::2])
+  return pixels[top:bottom, left:right][rows, columns]
 
 
 def _parse(rule: str) -> dict[str, Any]:
@@ -179,10 +192,29 @@ def decode(
     try:
       # The order of the two is not published for 16-bit grey.
       if convert_last and not pictures.is_deep(picture):
-        return np.asarray(pictures.rgb(apply(picture, rule), what))
-      return np.asarray(apply(pictures.rgb(picture, what), rule))
+        return np.asarray(pictures.rgb(_of_its_mode(picture, rule), what))
+      return apply(np.asarray(pictures.rgb(picture, what)), rule)
     except _SizeError as e:
       raise errors.UserError(f"{what}: {e}") from e
+
+
+def _of_its_mode(picture: Any, rule: str) -> Any:
+  """A PIL picture of 8 bits a value after a rule, of the same mode.
+
+  As Pillow's `crop` and `resize`: colours are weighted by how opaque they are,
+  and the numbers of a palette, or of two levels, are not mixed.
+  """
+  from PIL import Image
+
+  way = fit(rule, *picture.size)
+  if picture.mode in ("1", "P", "PA"):
+    nearest = Image.Resampling.NEAREST  # alike in all versions
+    return picture.crop(way.box).resize(way.size, nearest).crop(way.crop)
+  mode = {"LA": "La", "RGBA": "RGBa"}.get(picture.mode, picture.mode)
+  levels = [np.asarray(band) for band in picture.convert(mode).split()]
+  seen = apply(np.stack(levels, axis=-1), rule)
+  bands = [Image.fromarray(seen[..., i]) for i in range(len(levels))]
+  return Image.merge(mode, bands).convert(picture.mode)
 
 
 def _shorter_side(w: int, h: int, side: int) -> tuple[int, int]:

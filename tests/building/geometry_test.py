@@ -2,11 +2,10 @@
 
 import numpy as np
 from absl.testing import parameterized
-from PIL import Image
 
-from robust_tfds import errors
+from robust_tfds import errors, resizing
 from robust_tfds.building import geometry
-from tests import tiny_files
+from tests import resizing_golden, shared_data, tiny_files
 
 
 class GeometryTest(parameterized.TestCase):
@@ -45,7 +44,7 @@ class GeometryTest(parameterized.TestCase):
     # (341 - 224) / 2 = 58.5 -> 58: docs/specs/imagenet_p.md section 1.
     column = np.arange(341, dtype=np.uint16) % 256
     image = np.tile(column.astype(np.uint8)[None, :, None], (256, 1, 3))
-    out = np.asarray(geometry.apply(Image.fromarray(image), "imagenet"))
+    out = geometry.apply(image, "imagenet")
     self.assertEqual(int(out[0, 0, 0]), 58)
 
   @parameterized.parameters(
@@ -57,14 +56,11 @@ class GeometryTest(parameterized.TestCase):
     ("fraction0.875_299", 340, 21),
   )
   def test_margins_of_the_inception_crop(self, rule, side, margin):
-    rng = np.random.default_rng(0)
-    image = Image.fromarray(rng.integers(0, 256, (side, side, 3), np.uint8))
-    part = int(0.875 * side)
-    box = (margin, margin, margin + part, margin + part)
-    expected = image.crop(box).resize((299, 299), Image.Resampling.BILINEAR)
-    np.testing.assert_array_equal(
-      geometry.apply(image, rule), np.asarray(expected)
-    )
+    image = tiny_files.noise(side, side)
+    part = slice(margin, margin + int(0.875 * side))
+    taps = resizing.taps(part.stop - margin, 299)
+    expected = resizing.resized(image[part, part], taps, taps)
+    np.testing.assert_array_equal(geometry.apply(image, rule), expected)
 
   @parameterized.parameters(
     # int(px / (px + 32) * shorter side); left and top (side - part + 1) // 2.
@@ -82,15 +78,21 @@ class GeometryTest(parameterized.TestCase):
     side = int(rule.rpartition("_")[2])
     self.assertEqual(way.size, (side, side))
 
-  def test_a_centre_square_is_resized_by_pillow(self):
-    rng = np.random.default_rng(0)
-    image = Image.fromarray(rng.integers(0, 256, (301, 400, 3), np.uint8))
-    expected = image.crop((69, 19, 332, 282)).resize(
-      (224, 224), Image.Resampling.BICUBIC
-    )
-    np.testing.assert_array_equal(
-      geometry.apply(image, "centre7of8_224_bicubic"), np.asarray(expected)
-    )
+  def test_a_centre_square_is_resized(self):
+    image = tiny_files.noise(301, 400)
+    taps = resizing.taps(263, 224, bicubic=True)
+    expected = resizing.resized(image[19:282, 69:332], taps, taps)
+    got = geometry.apply(image, "centre7of8_224_bicubic")
+    np.testing.assert_array_equal(got, expected)
+
+  @parameterized.parameters(*resizing_golden.MODES)
+  def test_what_older_pillows_gave(self, mode):
+    rows = shared_data.lines(shared_data.golden("resizing", "modes.tsv"))
+    for row in (row for row in rows if row["mode"] == mode):
+      size = int(row["height"]), int(row["width"])
+      data = tiny_files.encoded(resizing_golden.picture(mode, *size), "TIFF")
+      got = geometry.decode(data, row["rule"], mode, convert_last=True)
+      self.assertEqual(resizing_golden.checksum(got), row["sha256"], row)
 
   @parameterized.parameters(
     "centre0of8_224", "centre9of8_224", "centre224of256_224", "centre1of0_224"

@@ -25,8 +25,9 @@ def value(stored: jax.Array) -> jax.Array:
 
 
 def run_time_zero(stored: jax.Array) -> jax.Array:
-  """int64 0 that the compiler cannot know, from any traced `bits`."""
-  return (stored.reshape(-1)[0] & 0).astype(jnp.int64)
+  """int64 0 that the compiler cannot know, from any traced integers."""
+  with jax.enable_x64(True):
+    return (stored.reshape(-1)[0] & 0).astype(jnp.int64)
 
 
 def rounded(product: jax.Array, zero: jax.Array) -> jax.Array:

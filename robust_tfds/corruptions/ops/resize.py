@@ -1,17 +1,17 @@
-"""Pillow's antialiased bilinear resize as two products, for traced sizes.
+"""The resize of `robust_tfds/resizing.py` as two products, for traced sizes.
 
-Each output value is a triangle-weighted mean over its support in the input,
-horizontal pass first, each pass rounded to uint8, with weights in 22-bit fixed
-point (Pillow's Resample.c). Weights are made in float32, where Pillow takes
-float64, so a value may differ by one level where the sum lies at k + 1/2. All sums
-are of whole numbers that float32 holds exactly: no canvas, batch or device can
-change a bit.
+Bilinear and antialiased, first across, then down, each pass rounded to uint8, with
+weights in 22-bit fixed point: the host's bytes. Weights are made in float64, their
+sums in the host's order. All sums of levels are of whole numbers that float32
+holds exactly: no canvas, batch or device can change a bit.
 """
 
 from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
+
+from robust_tfds.corruptions.ops import double
 
 # Top, left, height and width: ints, or traced int32.
 Side = int | jax.Array
@@ -35,8 +35,9 @@ def bilinear(image: jax.Array, box: Box, out: tuple[int, int]) -> jax.Array:
     uint8 `[out[0], out[1], 3]`.
   """
   top, left, height, width = box
-  down = _weights(top, height, image.shape[0], out[0])
-  across = _weights(left, width, image.shape[1], out[1])
+  zero = double.run_time_zero(image)
+  down = _weights(top, height, image.shape[0], out[0], zero)
+  across = _weights(left, width, image.shape[1], out[1], zero)
   levels = image.transpose(2, 0, 1)
   levels = _weighted("chw,ow->cho", levels, across)
   levels = _weighted("chw,oh->cow", levels, down)
@@ -64,18 +65,40 @@ def _weighted(axes: str, levels: jax.Array, weights: jax.Array) -> jax.Array:
   return jnp.clip((high + low + (1 << (_BITS - 1))) >> _BITS, 0, 255)
 
 
-def _weights(start: Side, length: Side, canvas: int, out: int) -> jax.Array:
-  """int32 `[out, canvas]`; rows sum to about 2**22 over the box."""
-  length = jnp.asarray(length, jnp.float32)
-  scale = length / out
-  support = jnp.maximum(scale, 1.0)
-  center = (jnp.arange(out, dtype=jnp.float32)[:, None] + 0.5) * scale
-  low = jnp.maximum(jnp.floor(center - support + 0.5), 0.0)
-  high = jnp.minimum(jnp.floor(center + support + 0.5), length)
-  j = jnp.arange(canvas, dtype=jnp.float32)[None, :] - start
-  weight = jnp.maximum(1.0 - jnp.abs(j + 0.5 - center) / support, 0.0)
-  weight = jnp.where((j >= low) & (j < high), weight, 0.0)
-  # Summed as whole numbers: floats would depend on the canvas.
-  whole = (weight * (1 << _BITS) + 0.5).astype(jnp.int32)
-  total = whole.sum(axis=1, keepdims=True).astype(jnp.float32)
-  return (weight / total * 2.0 ** (2 * _BITS) + 0.5).astype(jnp.int32)
+def _weights(
+  start: Side, length: Side, canvas: int, out: int, zero: jax.Array
+) -> jax.Array:
+  """int32 `[out, canvas]`, as `resizing.taps`; rows sum to about 2**22.
+
+  Args:
+    start: of the box, in px.
+    length: of the box.
+    canvas: length of the image.
+    out: of the result.
+    zero: `double.run_time_zero`.
+  """
+  with jax.enable_x64(True):
+    # As values of the run time, or XLA multiplies with a reciprocal.
+    length, count = (jnp.asarray(n, jnp.int64) + zero for n in (length, out))
+    scale = length.astype(jnp.float64) / count.astype(jnp.float64)
+    stretch = jnp.maximum(scale, 1.0)
+    share = double.rounded(1.0 / stretch, zero)  # or XLA divides by it
+    center = double.rounded((jnp.arange(out) + 0.5) * scale, zero)
+    first = jnp.maximum((center - stretch + 0.5).astype(jnp.int64), 0)
+    last = jnp.minimum((center + stretch + 0.5).astype(jnp.int64), length)
+
+    def weight(at: jax.Array, center: jax.Array) -> jax.Array:
+      place = double.rounded((at - center + 0.5) * share, zero)
+      return jnp.maximum(1.0 - jnp.abs(place), 0.0)
+
+    def add(k: jax.Array, total: jax.Array) -> jax.Array:
+      at = first + k
+      return total + jnp.where(at < last, weight(at, center), 0.0)
+
+    most = (last - first).max()
+    total = jax.lax.fori_loop(0, most, add, jnp.zeros(out, jnp.float64))
+    at = jnp.arange(canvas)[None, :] - start
+    inside = (at >= first[:, None]) & (at < last[:, None])
+    weights = weight(at, center[:, None]) / total[:, None]
+    fixed = jnp.where(inside, weights, 0.0) * (1 << _BITS)
+    return (fixed + 0.5).astype(jnp.int32)

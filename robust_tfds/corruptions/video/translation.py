@@ -15,6 +15,7 @@ from collections.abc import Mapping
 import jax
 import numpy as np
 
+from robust_tfds import resizing
 from robust_tfds.corruptions import plugins, seeding
 from robust_tfds.corruptions.ops import layout, resampling
 
@@ -42,7 +43,7 @@ def sizes_after(edition: str, sizes: np.ndarray) -> np.ndarray:
 
 
 def draws(frames: plugins.Frames) -> plugins.Arrays:
-  """The taps of every frame's crop, see `ops/resampling.py`."""
+  """The taps of every frame's crop, see `resizing.py`."""
   sizes, edition = frames.sizes, frames.edition
   sides = sizes_after(edition, sizes)[:, 0]
   return crops(sizes, offsets(frames), edition, sides)
@@ -67,8 +68,8 @@ def crops(
       short = min(size) if edition == "paper" else _SHORT_PX
       first, weights = _taps(size[axis], short)
       place = slice(corner, corner + out)
-      rows.append(resampling.Taps(first[place], weights[place]))
-    taps = resampling.stack(rows)
+      rows.append(resizing.Taps(first[place], weights[place]))
+    taps = resizing.stack(rows)
     seen = np.arange(out) < sides[:, None]
     arrays[f"{name}_first"] = np.asarray(taps.first)
     arrays[f"{name}_weights"] = np.asarray(taps.weights) * seen[
@@ -82,14 +83,14 @@ def apply(
 ) -> jax.Array:
   """uint8 `[S, S * 3]`, black beyond the picture; the taps know its size."""
   down, across = (
-    resampling.Taps(draws[f"{n}_first"], draws[f"{n}_weights"])
+    resizing.Taps(draws[f"{n}_first"], draws[f"{n}_weights"])
     for n in ("down", "across")
   )
   return resampling.resample(frame, down, across)
 
 
 @functools.lru_cache(maxsize=256)
-def _taps(length: int, short: int) -> resampling.Taps:
+def _taps(length: int, short: int) -> resizing.Taps:
   """The taps that bring a frame's shorter side to 256 px, for one of its sides.
 
   A triangle in float32. The products with reciprocals and the fused product and
@@ -105,8 +106,8 @@ def _taps(length: int, short: int) -> resampling.Taps:
     beyond it.
   """
   if short == _SHORT_PX:
-    ones = np.full((length, 1), 1 << resampling.BITS, np.int32)
-    whole = resampling.Taps(np.arange(length, dtype=np.int32), ones)
+    ones = np.full((length, 1), 1 << resizing.BITS, np.int32)
+    whole = resizing.Taps(np.arange(length, dtype=np.int32), ones)
     return whole.part(0, length + _REACH_PX)
   out = _SHORT_PX * length // short
   scale = np.float32(length) / np.float32(out)
@@ -118,10 +119,10 @@ def _taps(length: int, short: int) -> resampling.Taps:
   distance = np.abs(at.astype(np.float32) + _HALF - center)
   weight = _fused(-distance, _ONE / support, _ONE)
   weight = np.where(at < last, np.maximum(weight, np.float32(0)), 0)
-  one = np.float32(1 << resampling.BITS)
+  one = np.float32(1 << resizing.BITS)
   total = (weight * one + _HALF).astype(np.int32).sum(axis=1, keepdims=True)
   share = weight * (_ONE / total.astype(np.float32)) * one * one
-  whole = resampling.Taps(first[:, 0], (share + _HALF).astype(np.int32))
+  whole = resizing.Taps(first[:, 0], (share + _HALF).astype(np.int32))
   return whole.part(0, out + _REACH_PX)
 
 

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robust_tfds import conditions
+from robust_tfds import conditions, resizing
 from robust_tfds.building import objects, source
 from robust_tfds.coco import rle
 from robust_tfds.datasets.digits import digits_dataset_builder as digits
@@ -172,12 +172,10 @@ def _stretch(grid: np.ndarray, height: int, width: int) -> np.ndarray:
 
 def _glyph(row: int, side: int) -> np.ndarray:
   """Opacity of a digit, float64 in [0, 1], cut to where it is >= 0.5."""
-  from PIL import Image
-
-  picture = Image.fromarray(digits.read(row)[..., 0])
-  resized = picture.resize((side, side), Image.Resampling.BICUBIC)
+  taps = resizing.taps(digits.SIDE_PX, side, bicubic=True)
+  levels = resizing.resized(digits.read(row)[..., 0], taps, taps)
   # Pen strokes of 8x8 digits are blurred when enlarged: sharpen the edge.
-  alpha = np.clip((np.asarray(resized) / 255.0 - 0.3) * 3.0, 0.0, 1.0)
+  alpha = np.clip((levels / 255.0 - 0.3) * 3.0, 0.0, 1.0)
   solid = alpha >= 0.5
   ys, xs = np.flatnonzero(solid.any(axis=1)), np.flatnonzero(solid.any(axis=0))
   return alpha[ys[0] : ys[-1] + 1, xs[0] : xs[-1] + 1]

@@ -111,40 +111,38 @@ def _draws(row: int) -> tuple[float, ...]:
 
 
 def _moved(row: int, offset: int) -> np.ndarray:
-  """float32 `[32, 32]` in 0..255, before the light changes."""
-  from PIL import Image
+  """float32 `[32, 32]` in 0..255, before the light changes.
 
+  Bilinear in float64, cut to whole levels: the sums of Pillow's Geometry.c
+  (affine_transform, bilinear_filter8), in its order.
+  """
   right, down, turn, scale, _ = _motion(row, offset)
   source = _large(row)
-  centre = source.size[0] / 2
+  centre = len(source) / 2
   cos, sin = math.cos(turn) / scale, math.sin(turn) / scale
-  # Pillow asks where each pixel of the frame comes from.
   x, y = -digits.SIDE_PX / 2 - right, -digits.SIDE_PX / 2 - down
-  affine = (
-    cos,
-    sin,
-    cos * x + sin * y + centre,
-    -sin,
-    cos,
-    -sin * x + cos * y + centre,
+  at = np.arange(digits.SIDE_PX) + 0.5
+  # Where each pixel of the frame comes from; never so far as the ground's end.
+  u = cos * at + sin * at[:, None] + (cos * x + sin * y + centre) - 0.5
+  v = -sin * at + cos * at[:, None] + (-sin * x + cos * y + centre) - 0.5
+  left, top = np.floor(u).astype(int), np.floor(v).astype(int)
+
+  def between(a: np.ndarray, b: np.ndarray, part: np.ndarray) -> np.ndarray:
+    return a + (b - a) * part
+
+  above, below = (
+    between(source[line, left], source[line, left + 1], u - left)
+    for line in (top, top + 1)
   )
-  moved = source.transform(
-    (digits.SIDE_PX, digits.SIDE_PX),
-    Image.Transform.AFFINE,
-    affine,
-    Image.Resampling.BILINEAR,
-  )
-  return np.asarray(moved, np.float32)
+  return np.trunc(between(above, below, v - top)).astype(np.float32)
 
 
 @functools.lru_cache(maxsize=2)
-def _large(row: int) -> Any:
-  """The digit as in `digits`, on a black ground three times as wide."""
-  from PIL import Image
-
+def _large(row: int) -> np.ndarray:
+  """The digit as in `digits`, on a black ground three times as wide: float64."""
   still = digits.read(row)[..., 0]
   margin = _MARGIN * digits.SIDE_PX // 8
-  return Image.fromarray(np.pad(still, margin))
+  return np.pad(still, margin).astype(np.float64)
 
 
 def _ink(row: int, offset: int) -> float:

@@ -17,8 +17,11 @@ class Builder(sequences.Builder):
     PUBLISHED_FOLDERS: crop -> folder of the authors' files.
   """
 
-  VERSION = tfds.core.Version("1.0.0")
-  RELEASE_NOTES = {"1.0.0": "Initial release."}
+  VERSION = tfds.core.Version("2.0.0")
+  RELEASE_NOTES = {
+    "1.0.0": "Initial release.",
+    "2.0.0": "Crop inception resized as Pillow 11 does; some levels were one off.",
+  }
   MANUAL_DOWNLOAD_INSTRUCTIONS = f"""{imagenet.INSTRUCTIONS}
 The published ImageNet-P (config suffix `_published`), from
 https://zenodo.org/record/3565846, in a folder `ImageNet-P`, of 299 px

@@ -12,8 +12,11 @@ from robust_tfds.building.sources import published_files, tiny_imagenet
 class Builder(sequences.Builder):
   """200 classes at 64 px, 31 frames a sequence."""
 
-  VERSION = tfds.core.Version("1.0.0")
-  RELEASE_NOTES = {"1.0.0": "Initial release."}
+  VERSION = tfds.core.Version("2.0.0")
+  RELEASE_NOTES = {
+    "1.0.0": "Initial release.",
+    "2.0.0": "Resized as Pillow 11 does; some levels were one off.",
+  }
   MANUAL_DOWNLOAD_INSTRUCTIONS = f"""{tiny_imagenet.INSTRUCTIONS}
 The published Tiny-ImageNet-P (config suffix `_published`), from
 https://zenodo.org/record/2536630, in a folder `Tiny-ImageNet-P`: tar archives as

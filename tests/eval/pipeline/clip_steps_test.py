@@ -2,10 +2,9 @@
 
 import jax.numpy as jnp
 import numpy as np
-from PIL import Image
 
+from robust_tfds import resizing
 from robust_tfds.corruptions import video as perturbations
-from robust_tfds.corruptions.ops import resampling
 from robust_tfds.eval.pipeline import clip_steps
 from tests.eval.pipeline import one_device
 
@@ -41,18 +40,14 @@ class ClipStepsTest(one_device.TestCase):
 
   def test_crop(self):
     frames = one_device.pixels(2, 3, 40, 30, 3)
-    sizes, taps = [(40, 30), (21, 25)], []
-    for size in sizes:
-      taps.append([resampling.taps(n, 16) for n in size])
-    down, across = (
-      resampling.stack([t[axis] for t in taps]) for axis in (0, 1)
-    )
+    sizes = [(40, 30), (21, 25)]
+    taps = [[resizing.taps(n, 16) for n in size] for size in sizes]
+    down, across = (resizing.stack([t[axis] for t in taps]) for axis in (0, 1))
     got = clip_steps.crop(self.mesh)(frames, *down, *across)
     self.assertEqual(got.shape, (2, 3, 16, 48))
     for i, (height, width) in enumerate(sizes):
       for j in range(3):
-        picture = Image.fromarray(frames[i, j, :height, :width])
-        want = picture.resize((16, 16), Image.Resampling.BILINEAR)
+        want = resizing.resized(frames[i, j, :height, :width], *taps[i])
         np.testing.assert_array_equal(got[i, j].reshape(16, 16, 3), want)
 
   def test_assemble(self):

@@ -10,7 +10,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from absl.testing import parameterized
-from PIL import Image
 
 from robust_tfds import corruptions, errors, movies
 from robust_tfds.building import geometry
@@ -79,10 +78,7 @@ def _want(example, condition, spec, how):
     at = views.uniform_indices(len(video), spec.frames)
   else:
     at = views.view_indices(len(video), fps, spec.frames, spec.rate, how.count)
-  frames = [
-    np.asarray(geometry.apply(Image.fromarray(video[n]), spec.geometry))
-    for n in at.ravel()
-  ]
+  frames = [geometry.apply(video[n], spec.geometry) for n in at.ravel()]
   return np.reshape(frames, (*at.shape, spec.input_px, spec.input_px, 3))
 
 

@@ -95,7 +95,7 @@ class WorkdirReaderTest(in_folder.TestCase):
       self._write("other", "b")
     self._read("other")
     with self.assertRaisesRegex(
-      ValueError, r"not comparable \(pixels of version: 3 and 2\)"
+      ValueError, r"not comparable \(pixels of version: 4 and 2\)"
     ):
       self._read("one", "other")
 

@@ -187,7 +187,7 @@ class RunnerTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ("config.json", "{"),
-    ("config.json", '{"versions": {"workdir": 4, "pixels": 3}}'),
+    ("config.json", '{"versions": {"workdir": 4, "pixels": 4}}'),
     ("models/digits_cnn/recipe.json", "[]"),
     ("models/digits_cnn/variables/_METADATA", "x"),
   )
