@@ -66,7 +66,7 @@ def relative_ce(
     baseline_clean: the baseline's on clean images.
 
   Returns:
-    `[...]`; nan where corruption does not change the baseline's error.
+    `[...]`; nan where corruption does not raise the baseline's error.
 
   >>> float(relative_ce([0.25, 0.75], 0.25, [0.5, 0.5], 0.25))
   1.0

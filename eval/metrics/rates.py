@@ -13,19 +13,23 @@ from robust_tfds.eval.metrics import arguments, intervals, resampling
 def ratio(
   part: np.typing.ArrayLike, whole: np.typing.ArrayLike, zero: float = 0.0
 ) -> np.ndarray:
-  """`part / whole`, nan where the whole is 0 or nan.
+  """`part / whole`, nan where the whole is not above 0.
+
+  The one rule of all numbers that are divided by another, of values as of draws:
+  nothing is a part of nothing, and where what divides lost its sign (a baseline
+  that errs less under corruption) more would read as better.
 
   Args:
     part: `[...]`.
     whole: that divides it, of a shape that goes with it.
-    zero: what the whole may differ from 0 by and be 0.
+    zero: up to which the whole is 0 but for rounding.
 
-  >>> ratio([0.2, 0.2], [0.4, 0.0])
-  array([0.5, nan])
+  >>> ratio([0.2, 0.2, 0.2], [0.4, 0.0, -0.4])
+  array([0.5, nan, nan])
   """
   a, b = np.broadcast_arrays(part, whole)
   undefined = np.full(a.shape, np.nan)
-  return np.divide(a, b, out=undefined, where=np.abs(b) > zero)
+  return np.divide(a, b, out=undefined, where=b > zero)
 
 
 def interval(
@@ -96,6 +100,6 @@ def _shares(
     return intervals.rates(right, n, level)
   groups, alike = len(hits.groups), (right == 0) | (right == n)
   exact = intervals.clopper_pearson(groups * (right > 0), groups, level)
-  drawn = np.reshape(number.interval(level), (2, -1))
+  drawn = np.clip(number.interval(level), 0, 1).reshape(2, -1)
   ends = np.where(alike, exact, drawn)
   return list(zip((right / n).tolist(), *ends.tolist()))

@@ -217,6 +217,13 @@ class Draws:
     """
     return self.of_totals([Totals.of(values, groups)])[0]
 
+  def left_out(
+    self, values: np.typing.ArrayLike, groups: np.typing.ArrayLike
+  ) -> Replicates:
+    """As `means`, without the draws: seconds less for each cell, in few bytes."""
+    blocks = dataclasses.replace(self, resamples=0).means(values, groups)
+    return Replicates(blocks.value, None, blocks.jackknife, blocks.groups)
+
   def of_totals(self, totals: Sequence[Totals]) -> list[Replicates]:
     """As `means` of many conditions, in one pass over the draws.
 

@@ -12,13 +12,11 @@ import numpy as np
 from scipy import special
 
 from robust_tfds import errors
-from robust_tfds.eval.metrics import arguments
-from robust_tfds.eval.metrics.replicates import (
-  FEWEST_DRAWS,
-  Replicates,
-  normal_bias,
-)
+from robust_tfds.eval.metrics import arguments, rates
+from robust_tfds.eval.metrics.replicates import Replicates
 
+_DIGITS = 1e-12  # of a sum, that another order changes
+_SIGNS_AT_ONCE = 2**22  # 32 MiB of float64
 _LARGEST_COUNT = 2**31 - 1  # of scipy's binomial tail
 
 
@@ -34,7 +32,7 @@ def mcnemar(
   equal models b is binomial with n = b + c and chance 1 / 2. p = min(1, 2 P(X <=
   min(b, c))), and 1 where no example tells the models apart. Examples that are
   both right or both wrong do not enter. Examples have to be independent: of
-  clustered ones use `bootstrap_p` of draws of whole groups.
+  clustered ones use `exchange_p` of whole groups.
 
   Args:
     only_first: how many examples the first alone has right; counts of any shape.
@@ -66,49 +64,47 @@ def mcnemar(
   return np.where(n == 0, 1.0, np.minimum(twice, 1.0))[()]
 
 
-def bootstrap_p(
-  difference: Replicates, differ: np.typing.ArrayLike | None = None
-) -> Any:
-  """The two-sided p of a difference from paired draws of whole groups.
+def exchange_p(
+  differences: np.typing.ArrayLike, exchanges: int, seed: int = 0
+) -> np.ndarray:
+  """The two-sided p of differences between two models, group by group.
 
-  The level at which `Replicates.interval` begins to hold 0 (Efron & Tibshirani
-  1993, section 15.7), so p <= 0.05 where the 95 % interval leaves 0 out. Of R draws
-  d the shares (1 + #{d <= 0}) / (R + 1) and (1 + #{d >= 0}) / (R + 1), with Davison
-  and Hinkley's (1997, section 4.2) correction by one, so that no finite number of
-  draws says 0, have the normal scores z; these lose 2 b and -2 b, the bias of the
-  draws' median, and the smaller gives p = 2 Phi(z), widened for few groups G: p =
-  2 T(sqrt((G - 1) / G) z; G - 1). p is never below 2 / (R + 1), nor below
-  2 ** (1 - d) where d groups tell the models apart: whoever throws a coin for each
-  of them gets equal signs by that chance. Few groups, above all a single one,
-  decide nothing.
+  Were the models equal, exchanging their results on any group would change nothing
+  but the sign of its difference (Fisher 1935, section 21; scipy's
+  `permutation_test` of samples). Of the random exchanges, whole groups alike in
+  all columns, p is the share whose sum is as far from 0, (1 + #) / (1 +
+  exchanges), and never below 2 ** (1 - d) where d groups tell the models apart:
+  few groups, above all a single one, decide nothing. Of single right and wrong
+  examples it is `mcnemar`'s up to that chance.
 
   Args:
-    difference: of numbers of any shape, with draws.
-    differ: how many groups tell the models apart, of that shape; default: all.
+    differences: `[groups]` or `[groups, numbers]`, summed over each group.
+    exchanges: how many, at least 1.
+    seed: of the exchanges.
 
   Returns:
-    p, float64 of the shape; a number for one difference; nan where the difference
-    or more than one draw in twenty is not finite.
+    float64 `[]` or `[numbers]`.
 
   Raises:
-    UserError: what is no count.
+    UserError: what is no number.
+
+  >>> float(exchange_p([0.3] * 5, 99))  # 2 / 2 ** 5
+  0.0625
   """
-  assert difference.draws is not None
-  d, value = difference.draws, difference.value
-  known = np.isfinite(d).sum(-1)
-  below, above = ((1 + side.sum(-1)) / (known + 1) for side in (d <= 0, d >= 0))
-  bias = 2 * normal_bias(value, d)
-  score = np.minimum(special.ndtri(below) - bias, special.ndtri(above) + bias)
-  groups = difference.groups
-  p = 2 * special.ndtr(score)
-  if groups > 1:
-    p = 2 * special.stdtr(groups - 1, score * np.sqrt((groups - 1) / groups))
-  every = np.floor(groups) if differ is None else differ
-  signs = 2.0 ** (1 - _counts("differ", every))
-  least = np.maximum(signs, 2 / (known + 1))
-  p = np.where(value == 0, 1.0, np.minimum(np.maximum(p, least), 1.0))
-  finite = np.isfinite(value) & (known >= FEWEST_DRAWS * d.shape[-1])
-  return np.where(finite, p, np.nan)[()]
+  given = arguments.reals("differences", differences)
+  of = given.reshape(len(given), -1)
+  exchanges = arguments.whole("exchanges", exchanges, 1)
+  rng = np.random.default_rng(seed)
+  least = np.abs(of.sum(axis=0)) - _DIGITS * np.abs(of).sum(axis=0)
+  as_far = np.ones(of.shape[1])
+  at_once = max(1, _SIGNS_AT_ONCE // max(len(of), 1))
+  for start in range(0, exchanges, at_once):
+    rows = min(at_once, exchanges - start)
+    heads = rng.integers(0, 2, (rows, len(of)), np.int8)
+    as_far += (np.abs((2.0 * heads - 1) @ of) >= least).sum(axis=0)
+  apart = np.exp2(1.0 - np.count_nonzero(of, axis=0))
+  p = np.maximum(as_far / (exchanges + 1), apart)
+  return np.minimum(p, 1).reshape(given.shape[1:])[()]
 
 
 def jackknife_p(difference: Replicates) -> Any:
@@ -118,7 +114,7 @@ def jackknife_p(difference: Replicates) -> Any:
   blocks the groups less one (Efron & Tibshirani 1993, chapter 11): p <= 0.05 where
   `Replicates.jackknife_interval` leaves 0 out. For average precision, which has no
   draws. Where nothing changes whichever block is left out p is 1 of a difference
-  of 0, else 2 ** (1 - J) as in `bootstrap_p`; a single block decides nothing.
+  of 0, else 2 ** (1 - J) as in `exchange_p`; a single block decides nothing.
 
   Args:
     difference: of numbers of any shape.
@@ -228,9 +224,7 @@ def relative_decrease(
   >>> round(float(relative_decrease(0.0472, 0.08)), 2)
   0.41
   """
-  a, b = np.asarray(first, np.float64), np.asarray(second, np.float64)
-  with np.errstate(divide="ignore", invalid="ignore"):
-    return (1 - a / np.where(b > 0, b, np.nan))[()]
+  return (1 - rates.ratio(first, second))[()]
 
 
 def _pairs(first: object, second: object) -> list[np.ndarray]:

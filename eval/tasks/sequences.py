@@ -125,7 +125,7 @@ class Sequences(normalised_task.NormalisedTask):
     draws = resampling.Draws.of(self.group_ids(columns))
     out = []
     for metric, number in self.replicates(columns, draws).items():
-      lo, hi = number.interval()
+      lo, hi = np.clip(number.interval(), *spread.AT_LEAST_0)
       for i, values in enumerate(columns[_COLUMNS[metric]].T):
         value, ends = np.mean(values, dtype=np.float64), (lo[i], hi[i])
         level, n = cell.level + i, len(values)

@@ -1,17 +1,17 @@
 """A test of every cell, and Holm's adjustment over all cells of a metric.
 
 Right and wrong of examples that are drawn alone: the exact test of McNemar. Whatever
-is drawn in groups, or is no right and wrong: paired draws of whole groups. Average
-precision: Student's t of the jackknife. A family is what Holm adjusts together: all
-cells of a metric that are not clean; where there is the clean cell alone, all of its
-metrics.
+is drawn in groups, or is no right and wrong: exchanges of the two models' results on
+whole groups. Average precision: Student's t of the jackknife. A family is what Holm
+adjusts together: all cells of a metric that are not clean; where there is the clean
+cell alone, all of its metrics.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -21,18 +21,17 @@ from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.compare.pairs import lines
 from robust_tfds.eval.compare.pairs.lines import Line, Test
 from robust_tfds.eval.compare.pairs.numbers import Numbers
-from robust_tfds.eval.metrics import replicates, resampling, significance
-from robust_tfds.eval.metrics.resampling import Draws, Replicates, Totals
+from robust_tfds.eval.metrics import replicates, significance
+from robust_tfds.eval.metrics.resampling import Replicates, Totals
 
 MCNEMAR = "exact McNemar"
-BOOTSTRAP = "paired bootstrap of groups"
+EXCHANGE = "exchange of groups"
 JACKKNIFE = "jackknife t"
 ONLY = "the only condition"
-_LEAST = (
-  0.01  # p after Holm that the draws of any family have to be able to show
-)
-_MOST_DRAWS = 10**5
-_MOST_COUNTS = 10**9  # draws x groups of one pass
+# Exchanges: enough for Holm over all cells of a benchmark, within what a pass over
+# all groups may take.
+_MOST, _LEAST = 10**5, 2000
+_MOST_SIGNS = 10**9  # exchanges x groups
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,7 +87,7 @@ def of_cells(numbers: Numbers, facts: TaskFacts) -> list[Line]:
   """
   cells = _cells(numbers)
   families = _families(cells)
-  tested = _tested(cells, families) if numbers.drawn else {}
+  tested = _tested(cells) if numbers.drawn else {}
   out: list[Line | None] = [None] * len(cells)
   for family, members in families.items():
     known = [i for i in members if i in tested]
@@ -154,28 +153,22 @@ def _families(cells: Sequence[_Cell]) -> dict[str, list[int]]:
   return out
 
 
-def _tested(
-  cells: Sequence[_Cell], families: Mapping[str, Sequence[int]]
-) -> dict[int, tuple[str, float, Number]]:
+def _tested(cells: Sequence[_Cell]) -> dict[int, tuple[str, float, Number]]:
   """Place of a cell -> its test's kind, p, and the interval."""
   out = {}
-  grouped = []
   for i, cell in enumerate(cells):
-    if cell.totals is not None and not cell.exact:
-      grouped.append(i)
-      continue
-    difference = cell.difference
     if cell.exact:
-      kind, p = MCNEMAR, _mcnemar(cell)
-    else:
-      kind, p = JACKKNIFE, float(significance.jackknife_p(difference))
-    out[i] = kind, p, interval(difference)
-  most = max((len(set(f) & set(grouped)) for f in families.values()), default=0)
-  for i, (p, ends) in zip(
-    grouped, _of_groups([cells[i] for i in grouped], most)
-  ):
-    out[i] = BOOTSTRAP, p, ends
-  return {i: test for i, test in out.items() if math.isfinite(test[1])}
+      out[i] = MCNEMAR, _mcnemar(cell)
+    elif cell.totals is None:
+      out[i] = JACKKNIFE, float(significance.jackknife_p(cell.difference))
+  rest = [i for i in range(len(cells)) if i not in out]
+  for i, p in zip(rest, _exchanged([cells[i] for i in rest])):
+    out[i] = EXCHANGE, p
+  return {
+    i: (kind, p, interval(cells[i].difference))
+    for i, (kind, p) in out.items()
+    if math.isfinite(p)
+  }
 
 
 def _mcnemar(cell: _Cell) -> float:
@@ -185,48 +178,21 @@ def _mcnemar(cell: _Cell) -> float:
   )
 
 
-def _of_groups(
-  cells: Sequence[_Cell], family: int
-) -> list[tuple[float, Number]]:
-  """p and interval of differences that are drawn in whole groups.
+def _exchanged(cells: Sequence[_Cell]) -> list[float]:
+  """p of differences whose groups are exchanged, the same ones in all cells.
 
   Args:
-    cells: with totals.
-    family: how many of them Holm adjusts together at most.
+    cells: with totals; some may lack groups of others.
   """
   if not cells:
     return []
-  differences = [
-    Totals(cell.totals[0].groups, cell.group_differences)
-    for cell in cells
-    if cell.totals is not None
-  ]
-  ids = np.unique(np.concatenate([t.groups.ids for t in differences]))
-  effective = min(t.groups.effective for t in differences)
-  drawn = Draws.of(
-    ids, resamples=_resamples(family, effective, len(ids))
-  ).of_totals(differences)
-  return [
-    (
-      float(significance.bootstrap_p(d, int((t.sums != 0).sum()))),
-      interval(d),
-    )
-    for d, t in zip(drawn, differences)
-  ]
-
-
-def _resamples(family: int, effective: float, groups: int) -> int:
-  """As many draws as Holm over a family needs to decide anything.
-
-  Args:
-    family: how many tests.
-    effective: groups of equal size that say as much.
-    groups: how many there are: a pass over the draws counts all of them.
-  """
-  tail = replicates.widened(_LEAST / 2 / family, effective)
-  needed = 1 / max(tail, 1 / _MOST_DRAWS)
-  most = max(_MOST_COUNTS // groups, resampling.RESAMPLES)
-  return int(min(max(needed, resampling.RESAMPLES), most))
+  of = [cell.totals[0].groups.ids for cell in cells if cell.totals is not None]
+  ids = np.unique(np.concatenate(of))
+  differences = np.zeros((len(ids), len(cells)))
+  for i, cell in enumerate(cells):
+    differences[np.searchsorted(ids, of[i]), i] = cell.group_differences
+  exchanges = max(min(_MOST, _MOST_SIGNS // len(ids)), _LEAST)
+  return significance.exchange_p(differences, exchanges).tolist()
 
 
 def interval(number: Replicates) -> Number:

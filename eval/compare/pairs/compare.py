@@ -22,8 +22,8 @@ from robust_tfds.eval.compare.sides import Side
 from robust_tfds.eval.readers.base import Run
 
 _OF_EXACT = (
-  "Where few examples tell two models apart an interval may leave 0 out though the"
-  " exact test does not decide: the verdict is the test's."
+  "Where few examples or groups tell two models apart an interval may leave 0 out"
+  " though the test does not decide: the verdict is the test's."
 )
 _OF_CALIBRATION = (
   "Calibration: of the clean cell, and means over cells; intervals are of the"
@@ -175,19 +175,24 @@ def _of_tests(cells: Sequence[Line]) -> list[str]:
     if line.test.family:
       sizes[line.test.family] = sizes.get(line.test.family, 0) + 1
   families = ", ".join(f"{name} ({size})" for name, size in sizes.items())
-  grouped = cell_tests.BOOTSTRAP in kinds
+  grouped = cell_tests.EXCHANGE in kinds
   return [
     f"Cells: {' and '.join(kinds)}, two-sided; decided where p after Holm over the"
     f" family is at most {lines_lib.LEVEL:g}. Families: {families}.",
     *(
       [
-        "Whole groups are drawn, since examples of a group are not independent"
-        " or the number is no right and wrong: McNemar's test is not valid there."
+        "The two models' results are exchanged on whole groups, since examples of"
+        " a group are not independent or the number is no right and wrong:"
+        " McNemar's test is not valid there."
       ]
       if grouped
       else []
     ),
     "Intervals are of 95 % each, from the same draws of both models, and not"
     " adjusted.",
-    *([_OF_EXACT] if cell_tests.MCNEMAR in kinds else []),
+    *(
+      [_OF_EXACT]
+      if {cell_tests.MCNEMAR, cell_tests.EXCHANGE} & {*kinds}
+      else []
+    ),
   ]

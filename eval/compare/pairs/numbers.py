@@ -75,14 +75,13 @@ def read(sides: Sequence[Side], common: Sequence[Condition]) -> Numbers:
   if any(len(g) for g in groups):
     draws = Draws.of(np.concatenate(groups))
     if all(of for side in totals for of in side.values()):
-      blocks = dataclasses.replace(draws, resamples=0)
       return Numbers(
         [spread.of_cells(of, draws) for of in totals],
         totals,
         n,
         drawn=True,
         calibration=[
-          {c: _calibration(a, blocks) for c, a in of.items()} for of in answers
+          {c: _calibration(a, draws) for c, a in of.items()} for of in answers
         ],
       )
     cells = [_replicates(side, common, draws) for side in sides]
@@ -105,15 +104,13 @@ def _answers(side: Side, columns: base.Columns) -> Answers | None:
   return dataclasses.replace(answers, score=answers.score.copy(), groups=groups)
 
 
-def _calibration(answers: Answers, blocks: Draws) -> dict[str, Replicates]:
+def _calibration(answers: Answers, draws: Draws) -> dict[str, Replicates]:
   """ECE's value; NLL and Brier score, where they are known and finite."""
-  finite = {n: v for n, v in answers.scores.items() if np.isfinite(v).all()}
-  totals = [Totals.of(v, answers.groups) for v in finite.values()]
   ece = calibration.ece(answers.score, answers.correct)
   out = {"ece": headlines.value_alone(ece)}
-  for name, number in zip(finite, blocks.of_totals(totals)):
-    groups = len(blocks.ids)
-    out[name] = Replicates(number.value, None, number.jackknife, groups)
+  for name, values in answers.scores.items():
+    if np.isfinite(values).all():
+      out[name] = draws.left_out(values, answers.groups)
   return out
 
 

@@ -19,7 +19,7 @@ from robust_tfds.eval.compare.pairs.cell_tests import interval
 from robust_tfds.eval.compare.pairs.lines import Line
 from robust_tfds.eval.compare.pairs.numbers import Numbers
 from robust_tfds.eval.compare.sides import Side
-from robust_tfds.eval.metrics import replicates, significance
+from robust_tfds.eval.metrics import rates, replicates, significance
 from robust_tfds.eval.metrics.replicates import Replicates
 
 _CATEGORY = "accuracy/category/"
@@ -124,8 +124,7 @@ def _of_training(first: Mapping, second: Mapping) -> list[Line]:
 
 
 def _robustness(clean: np.ndarray, perturbed: np.ndarray) -> np.ndarray:
-  with np.errstate(divide="ignore", invalid="ignore"):
-    return 2 - clean / perturbed
+  return 2 - rates.ratio(clean, perturbed)
 
 
 def split(

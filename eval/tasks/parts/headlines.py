@@ -55,6 +55,7 @@ class Headline:
     restated: the number is a cell's own, and so is its interval.
     own_fingerprint: the row's is of its cells alone, not of all of the model's.
     keeps_points: an interval of no width is kept.
+    bounds: that no such number exceeds; intervals end there.
   """
 
   metric: str
@@ -71,6 +72,7 @@ class Headline:
   restated: bool = False
   own_fingerprint: bool = False
   keeps_points: bool = False
+  bounds: tuple[float, float] = spread.AT_LEAST_0
 
   @classmethod
   def restating(
@@ -258,7 +260,7 @@ class ModelCells:
     if math.isnan(value) or not self._is_defined(headline):
       why = headline.undefined
       return summary.row(name, metric, None, level=level, note=why)
-    ends, note = spread.interval(number)
+    ends, note = spread.interval(number, headline.bounds)
     row = summary.row(name, metric, value, ends, self._n(headline), level=level)
     if headline.keeps_points or (headline.normalised and self.is_baseline):
       return row.add_note(note)

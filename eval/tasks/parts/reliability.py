@@ -24,7 +24,6 @@ from robust_tfds.eval.metrics import (
   calibration,
   definitions,
   frame_scores,
-  group_mean,
   resampling,
 )
 from robust_tfds.eval.metrics.replicates import Replicates
@@ -148,9 +147,9 @@ def _mean_row(
   if count:
     why = _NO_CHANCE.format(count=f"{count:,}")
     return cell.row(metric, np.nan, note=why)
-  mean, (lo, hi) = group_mean.interval(values, groups)
-  least = None if lo is None else max(lo, 0.0)  # neither score is below 0
-  row = cell.row(metric, mean, (least, hi), len(values))
+  mean = resampling.Draws.of(groups).left_out(values, groups)
+  ends, _ = spread_lib.interval(mean)
+  row = cell.row(metric, float(mean.value), ends, len(values))
   return spread_lib.without_point(row)
 
 
@@ -175,10 +174,11 @@ def numbers(
   answers = Answers.of(columns)
   if answers is None:
     return out, np.zeros(0, np.str_)
+  draws = resampling.Draws.of(answers.groups)
   for name, values in answers.scores.items():
     if np.isfinite(values).all():
-      out[name] = group_mean.left_out(values, answers.groups)
-  return out, resampling.Groups.of(answers.groups).ids
+      out[name] = draws.left_out(values, answers.groups)
+  return out, draws.ids
 
 
 def headlines(

@@ -13,6 +13,7 @@ from robust_tfds.eval.cells import cell as cells_lib
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.metrics import intervals, resampling
 
+AT_LEAST_0, RATE, ANY = (0.0, math.inf), (0.0, 1.0), (-math.inf, math.inf)
 _ONE_GROUP = "no interval: all examples are one group"
 _NO_SPREAD = "no interval: every draw gives this value"
 _NO_INTERVAL = "no interval: undefined in more than 1 of 20 draws"
@@ -50,19 +51,21 @@ def of_cells(totals: Totals, draws: resampling.Draws) -> Replicates:
   return out
 
 
-def interval(number: resampling.Replicates) -> tuple[cells_lib.Interval, str]:
+def interval(
+  number: resampling.Replicates, bounds: tuple[float, float] = AT_LEAST_0
+) -> tuple[cells_lib.Interval, str]:
   """The interval of a number as rows have it, or why a drawn one has none.
 
-  Numbers without draws are scores that are never below 0, while the jackknife's
-  interval is symmetric.
+  Args:
+    number: of shape `[]`.
+    bounds: that no such number exceeds.
   """
-  lo, hi = number.interval()
-  finite = bool(np.isfinite([lo, hi]).all())
-  if number.draws is None:
-    return ((max(lo, 0.0), hi) if finite else (None, None)), ""
-  if not finite:
-    return (None, None), _NO_INTERVAL
-  return ((lo, hi), "") if number.groups >= 2 else ((None, None), _ONE_GROUP)
+  lo, hi = np.clip(number.interval(), *bounds).tolist()
+  if not math.isfinite(lo + hi):
+    return (None, None), _NO_INTERVAL if number.draws is not None else ""
+  if number.draws is not None and number.groups < 2:
+    return (None, None), _ONE_GROUP
+  return (lo, hi), ""
 
 
 def rate_row(

@@ -113,9 +113,7 @@ class CompareTest(in_folder.TestCase):
 
   def test_videos_in_groups(self):
     text, rows = self._both(task_runs.video, 0.95, 0.6, groups=12)
-    self.assertEqual(
-      rows["accuracy", "jpeg_3"]["test"], "paired bootstrap of groups"
-    )
+    self.assertEqual(rows["accuracy", "jpeg_3"]["test"], "exchange of groups")
     self.assertIn("McNemar's test is not valid there", text)
 
   def test_groups_of_other_names_are_paired(self):
@@ -151,7 +149,7 @@ class CompareTest(in_folder.TestCase):
   def test_sequences(self):
     text, rows = self._both(task_runs.sequences, 0.9, 0.5)
     self.assertEqual(
-      rows["flip_probability", "tilt"]["test"], "paired bootstrap of groups"
+      rows["flip_probability", "tilt"]["test"], "exchange of groups"
     )
     self.assertIn("(flip_probability; Holm)", text.replace("\\", ""))
     self.assertIn("(unnormalised_t5d; Holm)", text.replace("\\", ""))

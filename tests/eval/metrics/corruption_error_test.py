@@ -62,6 +62,15 @@ class CorruptionErrorTest(absltest.TestCase):
     baseline = {"errors": {**_FLAT, "fog": [0.0] * 5}, "clean_error": 0.3}
     self.assertTrue(math.isnan(ce.summarize(_FLAT, 0.4, baseline)["mce"]))
 
+  def test_a_baseline_that_errs_no_more_gives_no_relative_mce(self):
+    for fog in (0.1, 0.3):
+      baseline = {"errors": {**_FLAT, "fog": [fog] * 5}, "clean_error": 0.3}
+      got = ce.summarize(_FLAT, 0.0, baseline)
+      self.assertTrue(math.isnan(got["relative_ce"]["fog"]))
+      self.assertTrue(math.isnan(got["relative_mce"]))
+      self.assertAlmostEqual(got["relative_ce"]["snow"], 2.5)
+      self.assertFalse(math.isnan(got["mce"]))
+
   def test_lists_and_arrays_of_any_library(self):
     for kind in (tuple, np.array, jnp.array):
       got = ce.summarize({"fog": kind([0.5, 0.25, 0.5, 0.25, 0.5])}, 0.0)

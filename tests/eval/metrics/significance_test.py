@@ -9,7 +9,6 @@ from scipy import stats
 from robust_tfds import errors
 from robust_tfds.eval.metrics import significance
 from robust_tfds.eval.metrics.replicates import Replicates
-from robust_tfds.eval.metrics.resampling import Draws
 from tests import shared_data
 
 _LEVEL = 0.05
@@ -76,93 +75,64 @@ class McNemarTest(parameterized.TestCase):
       significance.mcnemar([1, 2], [1, 2, 3])
 
 
-def _difference(per_group, *, resamples=499, seed=0) -> Replicates:
-  """Of the mean over groups of a difference `[G]`."""
-  ids = np.array([f"g{i:05d}" for i in range(len(per_group))])
-  draws = Draws.of(ids, resamples=resamples, seed=seed)
-  return draws.means(per_group, ids)
+class ExchangeTest(parameterized.TestCase):
+  def test_equals_scipys_permutation_test(self):
+    d = np.random.default_rng(3).normal(0.5, 1, (9, 3))
+    want = [
+      stats.permutation_test(
+        (column, np.zeros(9)),
+        lambda x, y: (x - y).sum(),
+        permutation_type="samples",
+      ).pvalue  # exact: all 2 ** 9
+      for column in d.T
+    ]
+    got = significance.exchange_p(d, 200_000)
+    np.testing.assert_allclose(got, want, atol=0.003)
 
-
-class BootstrapTest(parameterized.TestCase):
-  @parameterized.parameters(12, 60, 400)
-  def test_agrees_with_the_interval(self, groups):
-    rng = np.random.default_rng(1)
-    decided = 0
-    for seed in range(25):
-      d = rng.normal(2.1 / groups**0.5, 1, groups)
-      difference = _difference(d, seed=seed)
-      p = significance.bootstrap_p(difference)
-      lo, hi = difference.interval()
-      if not 0.04 < p < 0.06:  # quantiles lie between two draws
-        self.assertEqual(p <= _LEVEL, lo > 0 or hi < 0)
-      decided += p <= _LEVEL
-    self.assertBetween(decided, 5, 20)
+  def test_of_single_examples_it_is_mcnemar(self):
+    d = np.repeat([1, -1, 0], [19, 7, 300])
+    got = significance.exchange_p(d, 100_000)
+    self.assertAlmostEqual(got, significance.mcnemar(19, 7), delta=0.002)
+    self.assertEqual(_exchanged([1, 1, 1, 0], [0, 0, 0, 1]), 0.625)
 
   def test_agrees_with_the_t_test(self):
     d = np.random.default_rng(3).normal(0.05, 1, 600)
-    want = stats.ttest_1samp(d, 0).pvalue
-    got = significance.bootstrap_p(_difference(d, resamples=5_000))
-    self.assertAlmostEqual(got, want, delta=0.15 * want)
-    turned = significance.bootstrap_p(_difference(-d, resamples=5_000))
-    self.assertAlmostEqual(got, turned, delta=0.15 * want)
-
-  def test_cells_together(self):
-    d = np.random.default_rng(4).normal([0, 0.2], 1, (80, 2))
-    both = significance.bootstrap_p(_difference(d))
-    each = [significance.bootstrap_p(_difference(column)) for column in d.T]
-    self.assertEqual(both.tolist(), each)
-
-  def test_nothing_differs(self):
-    self.assertEqual(significance.bootstrap_p(_difference(np.zeros(9)), 0), 1)
-    self.assertEqual(significance.bootstrap_p(_difference(np.zeros(1))), 1)
+    got = significance.exchange_p(d, 20_000)
+    self.assertAlmostEqual(got, stats.ttest_1samp(d, 0).pvalue, delta=0.01)
+    self.assertEqual(got, significance.exchange_p(-d, 20_000))
 
   def test_few_groups_decide_nothing(self):
     for groups, want in ((1, 1.0), (2, 0.5), (5, 1 / 16)):
-      got = significance.bootstrap_p(_difference(np.full(groups, 0.3)))
-      self.assertAlmostEqual(got, want, delta=1e-15)
+      got = significance.exchange_p(np.full(groups, 0.3), 9_999)
+      self.assertBetween(got, want, want + 0.01)
+    self.assertEqual(significance.exchange_p(np.zeros(9), 99), 1)
     # Of 300 groups four tell the models apart.
-    d = np.arange(300) < 4
-    got = significance.bootstrap_p(_difference(d.astype(float)), d.sum())
-    self.assertGreaterEqual(got, 1 / 8)
+    got = significance.exchange_p(np.arange(300) < 4, 99_999)
+    self.assertBetween(got, 1 / 8, 1 / 8 + 0.005)
 
-  def test_no_more_than_the_draws_can_show(self):
-    d = np.full(5_000, 0.5)
-    for resamples in (99, 999):
-      got = significance.bootstrap_p(_difference(d, resamples=resamples))
-      self.assertAlmostEqual(got, 2 / (resamples + 1), delta=0.02 * got)
+  def test_no_more_than_the_exchanges_can_show(self):
+    got = significance.exchange_p(np.full(5_000, 0.5), 99)
+    self.assertAlmostEqual(got, 1 / 100)
 
-  def test_by_hand(self):
-    draws = np.array([-0.2, 0.0, 0.1, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8])
-    many = Replicates(np.array(0.4), draws, np.zeros(3), 1e9)
-    # Two of nine are not above 0.
-    self.assertAlmostEqual(significance.bootstrap_p(many), 0.6, delta=1e-6)
-    few = Replicates(np.array(0.4), draws, np.zeros(3), 5)
-    score = stats.norm.isf(0.3) * 0.8**0.5
-    self.assertAlmostEqual(
-      significance.bootstrap_p(few), 2 * stats.t.sf(score, 4), delta=1e-12
+  @parameterized.parameters((8, 0), (25, 0), (25, 2), (60, 2))
+  def test_false_alarms_of_clusters(self, groups, unequal):
+    """Groups of 5 alike, or of sizes that differ by the factor e ** 2."""
+    tries = 2_000
+    rng = np.random.default_rng(4)
+    first, second = rng.random((2, groups, tries)) < 0.6
+    sizes = 5 * np.exp(rng.normal(0, unequal / 2, (groups, tries))).round(1)
+    d = (first.astype(float) - second) * sizes
+    p = significance.exchange_p(d, 2_000)
+    self.assertLess((p <= _LEVEL).mean(), 0.055)
+    by_examples = significance.mcnemar(
+      (d.clip(0)).sum(0).round(), (-d).clip(0).sum(0).round()
     )
-    unequal = Replicates(np.array(0.4), draws, np.zeros(3), 4.7)
-    self.assertBetween(significance.bootstrap_p(unequal), 0.6, 0.7)
-
-  def test_a_difference_without_an_interval(self):
-    nothing = Replicates(np.array(0.1), np.full(9, np.nan), np.ones(3), 3)
-    self.assertTrue(np.isnan(significance.bootstrap_p(nothing)))
-
-  @parameterized.parameters(8, 40)
-  def test_false_alarms_of_clusters(self, groups):
-    # Five examples a group that are alike; McNemar would take them for many.
-    tries = 250
-    first, second = np.random.default_rng(4).random((2, groups, tries)) < 0.6
-    d = first.astype(float) - second
-    p = significance.bootstrap_p(_difference(d), (d != 0).sum(0))
-    self.assertLess((p <= _LEVEL).mean(), 0.075)
-    b, c = 5 * (d > 0).sum(0), 5 * (d < 0).sum(0)
-    by_examples = significance.mcnemar(b, c)
     self.assertGreater((by_examples <= _LEVEL).mean(), 0.2)
 
-  def test_refusals(self):
-    with self.assertRaisesRegex(errors.UserError, "differ must be whole"):
-      significance.bootstrap_p(_difference(np.ones(3)), -1)
+  @parameterized.parameters(([np.nan], 9), (["a"], 9), ([1.0], 0))
+  def test_refusals(self, differences, exchanges):
+    with self.assertRaises(errors.UserError):
+      significance.exchange_p(differences, exchanges)
 
 
 def _of_blocks(value, jackknife) -> Replicates:

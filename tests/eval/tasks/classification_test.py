@@ -100,6 +100,34 @@ class SummaryTest(parameterized.TestCase):
     self.assertAlmostEqual(_value(rows, metric="mce", model="ours"), 0.5)
     self.assertAlmostEqual(_value(rows, metric="mce", model="base"), 1.0)
 
+  def test_a_baseline_that_errs_less_under_corruption(self):
+    """Of the baseline fog takes errors away: nothing is relative to that."""
+
+    def wrong(model, condition):
+      if model == "ours":
+        return 4 if condition.name else 0
+      return 2 if condition.name == "fog" else 6 + bool(condition.name)
+
+    task = _task("model:base", corruptions="common")
+    rows = _score(task, wrong, "ours", "base")
+    for model in ("ours", "base"):
+      of = table.select(rows, model=model)
+      (fog,) = table.select(of, metric="relative_ce", corruption="fog")
+      (mean,) = table.select(of, metric="relative_mce")
+      self.assertEqual(
+        fog.note, "undefined: corruption does not raise the baseline's error"
+      )
+      self.assertEqual(
+        mean.note,
+        "undefined: some corruptions do not raise the baseline's error",
+      )
+      for row in (fog, mean):
+        self.assertFalse(row.has_value)
+        self.assertEqual((row.lo, row.hi), (None, None))
+      (snow,) = table.select(of, metric="relative_ce", corruption="snow")
+      self.assertAlmostEqual(snow.value, 4 if model == "ours" else 1)
+      self.assertTrue(table.select(of, metric="mce")[0].has_value)
+
   def test_the_note_names_the_cells(self):
     task = _task("alexnet", corruptions="common")
     cells = [
@@ -179,7 +207,7 @@ class SummaryTest(parameterized.TestCase):
       self.assertEqual(row.n, _N)
 
   def test_an_interval_of_ce_by_a_loop(self):
-    """Draws, sums and percentiles of a toy, written out."""
+    """Draws, sums, blocks and ends of a toy, written out."""
     task = _task("alexnet", corruptions="fog")
     rng = np.random.default_rng(3)
     groups = np.array([f"g{i // 3}" for i in range(_N)])
@@ -195,7 +223,8 @@ class SummaryTest(parameterized.TestCase):
     draws = resampling.Draws.of(np.array(names))
     times = draws.means(identity, np.array(names)).draws.T * len(names)
     drawn = []
-    for weights in times.round().astype(int):
+    left_out = 1 - np.eye(len(names), dtype=int)
+    for weights in [*times.round().astype(int), *left_out]:
       error = 0.0
       for condition in task.conditions()[1:]:
         misses = count = 0
@@ -206,17 +235,21 @@ class SummaryTest(parameterized.TestCase):
               count += weight
         error += misses / count
       drawn.append(error / by)
+    drawn, without = drawn[:-7], np.array(drawn[-7:])
     sizes = [3] * 6 + [2]
     effective = sum(sizes) ** 2 / sum(s * s for s in sizes)
-    score = (effective / (effective - 1)) ** 0.5
-    score *= stats.t.ppf(0.975, effective - 1)
+    t = stats.t.ppf(0.975, effective - 1)
     value = sum(wrong[c].mean() for c in task.conditions()[1:]) / by
     below = sum(d < value - 1e-12 for d in drawn)
     below += sum(abs(d - value) <= 1e-12 for d in drawn) / 2
     bias = stats.norm.ppf(below / len(drawn))
-    ranks = stats.norm.cdf([2 * bias - score, 2 * bias + score])
-    want = np.quantile(drawn, ranks)
-    np.testing.assert_allclose((row.lo, row.hi), want, rtol=1e-12)
+    off = without.mean() - without
+    error = (6 / 7 * sum(off**2)) ** 0.5
+    a = sum(off**3) / (6 * sum(off**2) ** 1.5) + bias
+    a += np.mean(np.array(drawn) - value) / np.std(np.array(drawn) - value)
+    far, near = (((1 + 3 * a * (y - bias)) ** (1 / 3) - 1) / a for y in (t, -t))
+    want = value - max(t, far) * error, value - min(-t, near) * error
+    np.testing.assert_allclose((row.lo, row.hi), want, rtol=1e-3)
 
   def test_groups_widen_the_intervals_of_cells(self):
     columns = _columns(6)

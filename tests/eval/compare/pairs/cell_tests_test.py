@@ -102,7 +102,7 @@ class GroupsTest(parameterized.TestCase):
     fog = Condition("fog", 1)
     numbers = _numbers({fog: place < 2}, {fog: place < 6}, groups)
     (got,) = cell_tests.of_cells(numbers, _FACTS)
-    self.assertEqual(got.test.kind, cell_tests.BOOTSTRAP)
+    self.assertEqual(got.test.kind, cell_tests.EXCHANGE)
     self.assertGreaterEqual(got.test.p, 1 / 8)
     self.assertEqual(got.test.verdict, lines.UNDECIDED)
     self.assertAlmostEqual(got.difference.value, -1 / 3, delta=1e-12)
@@ -115,10 +115,10 @@ class GroupsTest(parameterized.TestCase):
     second = {c: v + 0.5 for c, v in first.items()}
     got = cell_tests.of_cells(_numbers(first, second), _FACTS)
     self.assertEqual({x.test.verdict for x in got}, {lines.BETTER})
-    self.assertLessEqual(max(x.test.adjusted for x in got), 0.012)
+    self.assertLessEqual(max(x.test.adjusted for x in got), 0.001)
 
-  def test_few_groups_get_more_draws(self):
-    # 25 groups of UCF101's kind, 30 cells: 2,000 draws could decide none.
+  def test_few_groups_can_still_be_decided(self):
+    # 25 groups of UCF101's kind.
     rng = np.random.default_rng(0)
     groups = np.repeat([f"g{i:02d}" for i in range(25)], 4)
     cells = [
@@ -128,6 +128,21 @@ class GroupsTest(parameterized.TestCase):
     second = {c: v + 0.5 for c, v in first.items()}
     got = cell_tests.of_cells(_numbers(first, second, groups), _FACTS)
     self.assertEqual({x.test.verdict for x in got}, {lines.BETTER})
+
+  def test_cells_that_lack_groups_of_others(self):
+    fog, snow = Condition("fog", 1), Condition("snow", 1)
+    ids = np.repeat([f"g{i:02d}" for i in range(12)], 2)
+    draws, cells, totals = Draws.of(ids), [{}, {}], [{}, {}]
+    for side, more in enumerate((0.0, 0.5)):
+      for condition, first in ((fog, 0), (snow, 4)):
+        of = Totals.of(np.arange(24.0)[first:] + more, ids[first:])
+        totals[side][condition] = {"error": of}
+        cells[side][condition] = {"error": draws.of_totals([of])[0]}
+    numbers = Numbers(cells, totals, {fog: 24, snow: 20}, drawn=True)
+    got = cell_tests.of_cells(numbers, _FACTS)
+    np.testing.assert_allclose(
+      [x.test.p for x in got], [2**-11, 2**-9], rtol=0.2
+    )
 
   def test_several_levels_of_a_cell(self):
     tilt = Condition("tilt", 1, "sequences")
@@ -162,7 +177,7 @@ class JackknifeTest(absltest.TestCase):
     self.assertEqual(got.test.kind, cell_tests.JACKKNIFE)
     self.assertAlmostEqual(got.test.p, want.pvalue, delta=1e-9)
     ends = want.confidence_interval()
-    self.assertAlmostEqual(got.difference.lo, ends.low, delta=1e-9)
+    self.assertBetween(got.difference.lo, ends.low - 0.001, ends.low + 1e-9)
     self.assertEqual(got.test.verdict, lines.BETTER)
 
   def test_values_alone(self):

@@ -55,8 +55,8 @@ class CompareTest(in_folder.TestCase):
       self.assertEqual((line.test.p, line.test.adjusted), (1, 1))
       self.assertEqual(line.test.verdict, lines.UNDECIDED)
     self.assertIn(
-      "Where few examples tell two models apart an interval may leave 0 out though"
-      " the exact test does not decide: the verdict is the test's.",
+      "Where few examples or groups tell two models apart an interval may leave 0"
+      " out though the test does not decide: the verdict is the test's.",
       got.notes,
     )
 

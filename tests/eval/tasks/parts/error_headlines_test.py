@@ -15,9 +15,10 @@ _NAMES = _FAMILY.names()
 def _errors(seed, names=_NAMES):
   rng = np.random.default_rng(seed)
   cells = [Condition(n, s) for n in names for s in conditions.SEVERITIES]
+  errors = {c: rng.uniform(0.2, 0.9) for c in cells}
   return {
-    c: {"error": headlines.value_alone(rng.uniform(0.2, 0.9))}
-    for c in [Condition(), *cells]
+    c: {"error": headlines.value_alone(e)}
+    for c, e in {Condition(): 0.1, **errors}.items()
   }
 
 

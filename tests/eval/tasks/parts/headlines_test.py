@@ -20,7 +20,7 @@ def _excess(ours, theirs):
   return excess / theirs[_FOG]["error"] if theirs else excess
 
 
-_EXCESS = Headline("excess", ("error",), _CELLS, _excess)
+_EXCESS = Headline("excess", ("error",), _CELLS, _excess, bounds=spread.ANY)
 _RATIO = Headline(
   "ratio",
   ("error",),

@@ -10,7 +10,7 @@ from robust_tfds import conditions
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.metrics import calibration, group_mean
+from robust_tfds.eval.metrics import calibration, resampling
 from robust_tfds.eval.tasks import (
   base,
   classification,
@@ -64,6 +64,12 @@ def _frames() -> dict[str, np.ndarray]:
   }
 
 
+def _mean(values, groups) -> tuple[float, float, float]:
+  """A mean, and its interval's ends."""
+  mean = resampling.Draws.of(groups).left_out(values, groups)
+  return float(mean.value), *mean.interval()
+
+
 def _without(columns, *names):
   return {k: v for k, v in columns.items() if k not in names}
 
@@ -89,9 +95,8 @@ class RowsTest(parameterized.TestCase):
       self.assertEqual((of[name].value, of[name].n), (want, _N))
       self.assertIsNone(of[name].lo)
     for name in ("nll", "brier"):
-      mean, ends = group_mean.interval(columns[name], columns["group_id"])
-      row = of[name]
-      self.assertEqual((row.value, row.lo, row.hi), (mean, *ends))
+      row, want = of[name], _mean(columns[name], columns["group_id"])
+      self.assertEqual((row.value, row.lo, row.hi), want)
     self.assertEqual({(r.config, r.severity) for r in rows}, {("fog_2", 2)})
 
   def test_what_the_columns_do_not_hold(self):
@@ -162,8 +167,8 @@ class RowsTest(parameterized.TestCase):
       of["ece/anchors"].value, calibration.ece(score[anchor], right[anchor])
     )
     self.assertEqual((of["nll"].n, of["nll/anchors"].n), (30, 10))
-    want = group_mean.interval(columns["nll"][kept], columns["group_id"][kept])
-    self.assertEqual((of["nll"].value, of["nll"].lo), (want[0], want[1][0]))
+    want = _mean(columns["nll"][kept], columns["group_id"][kept])
+    self.assertEqual((of["nll"].value, of["nll"].lo), want[:2])
 
 
 class BinsTest(absltest.TestCase):
