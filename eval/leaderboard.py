@@ -58,6 +58,12 @@ def define_flags() -> None:
     "How many cells of the submission to compute again; needs weights and data.",
     lower_bound=0,
   )
+  flags.DEFINE_integer(
+    "rerun_seed",
+    None,
+    "Of the draw of these cells, to repeat one; default: a new one each time.",
+    lower_bound=0,
+  )
 
 
 def main(argv: Sequence[str]) -> None:
@@ -67,7 +73,8 @@ def main(argv: Sequence[str]) -> None:
   if settings.check:
     from robust_tfds.eval.cells.submissions import checker
 
-    print(checker.check(paths.of(settings.check, "--check"), settings.rerun))
+    folder = paths.of(settings.check, "--check")
+    print(checker.check(folder, settings.rerun, settings.rerun_seed))
     return
   if settings.export:
     from robust_tfds.eval.cells.submissions import writer
@@ -121,6 +128,8 @@ def _check(settings: flags.FlagValues, runs: Sequence[str]) -> None:
     )
   if settings.rerun and not settings.check:
     raise errors.UserError("--rerun is of --check=DIR: name the submission.")
+  if settings.rerun_seed is not None and not settings.rerun:
+    raise errors.UserError("--rerun_seed is of --rerun=K: say how many cells.")
   if settings.export and not settings.out:
     raise errors.UserError("--export=RUN needs --out=DIR, the submission.")
   for name in ("trained_on", "corruptions_seen"):

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import hashlib
 import pathlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -97,3 +98,9 @@ def stem(name: str) -> str:
   'ILSVRC2012_val_00000293'
   """
   return pathlib.PurePosixPath(name.replace("\\", "/")).stem
+
+
+def sha256(ids: Iterable[str]) -> str:
+  """Of ids in their order of letters, one a line."""
+  listed = "\n".join(sorted(ids)).encode("utf-8", "surrogatepass")
+  return hashlib.sha256(listed).hexdigest()

@@ -64,9 +64,7 @@ def read(
   name = re.sub(r"[^\w.-]+", "_", pathlib.PurePosixPath(path.name).stem)
   source = f"{key}: {path}"
   ids = _ids(data, source)
-  listed = "\n".join(sorted(ids)).encode("utf-8", "surrogatepass")
-  digest = hashlib.sha256(listed).hexdigest()
-  return subset.Subset(f"{name}-{digest[:8]}", ids, source)
+  return subset.Subset(f"{name}-{subset.sha256(ids)[:8]}", ids, source)
 
 
 def _robustbench(key: str) -> subset.Subset:

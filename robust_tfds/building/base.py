@@ -133,6 +133,7 @@ class Builder(
     HOMEPAGE: of the data.
     PUBLISHED_EXAMPLES: how many examples the published benchmark has in a
       config; 0 where that is not known.
+    NAMES_VARY: files, and with them ids, may have other names than the official.
     session: what it shares with the builders of other configs: processes,
       sources, their pixels.
     beam: make examples in an Apache Beam pipeline instead.
@@ -156,6 +157,7 @@ class Builder(
   SUPERVISED: ClassVar[tuple[str, str] | None] = None
   HOMEPAGE: ClassVar[str] = ""
   PUBLISHED_EXAMPLES: ClassVar[int] = 0
+  NAMES_VARY: ClassVar[bool] = False
   DEFAULT_BUILDER_CONFIG_NAME: ClassVar[str | None] = conditions.CLEAN
 
   session: BuildSession | None = None
@@ -378,7 +380,10 @@ class Builder(
 
   @classmethod
   def known_ids(cls) -> Collection[str]:
-    """Ids of all examples of `SPLIT`, known without any file; else none."""
+    """Ids of all examples of `SPLIT`, known without any file; else none.
+
+    Of the usual variant; where `NAMES_VARY`, in the official spelling.
+    """
     return ()
 
   @classmethod
@@ -659,6 +664,14 @@ class Builder(
         f" have no seed, got seed {seed}: leave it out, or take another codec"
         f" ({others})."
       )
+
+
+def place(split: str, example_id: str) -> int:
+  """What TFDS sorts a split's examples by: of 128 bits, as if at random.
+
+  So the first n of a set follow from the ids that it has (`ExampleWriter`).
+  """
+  return int(tfds.core.hashing.Hasher(split).hash_key(example_id))
 
 
 def example_keys(

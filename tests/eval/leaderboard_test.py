@@ -19,6 +19,7 @@ def _settings(**given) -> flags.FlagValues:
   for name in ("export", "trained_on", "corruptions_seen"):
     flags.DEFINE_multi_string(name, [], "", flag_values=values)
   flags.DEFINE_integer("rerun", 0, "", flag_values=values)
+  flags.DEFINE_integer("rerun_seed", None, "", flag_values=values)
   values.mark_as_parsed()
   for name, value in given.items():
     setattr(values, name, value)
@@ -38,6 +39,7 @@ class FlagsTest(parameterized.TestCase):
     ({"check": "x"}, ["run"], "one thing at a time"),
     ({"check": "x", "export": ["y"]}, [], "one thing at a time"),
     ({"rerun": 2}, ["run"], "--rerun is of --check"),
+    ({"check": "x", "rerun_seed": 0}, [], "--rerun_seed is of --rerun=K"),
     ({"export": ["x"]}, [], "needs --out"),
     ({"trained_on": ["a=b"]}, ["run"], "--trained_on is of --export"),
     ({"check": "x", "site": "y"}, [], "--site is of RUNs"),
@@ -51,6 +53,7 @@ class FlagsTest(parameterized.TestCase):
     ({"out": "x"}, ["run", "run"]),
     ({"out": "x", "site": "y"}, ["run"]),
     ({"check": "x", "rerun": 3}, []),
+    ({"check": "x", "rerun": 3, "rerun_seed": 0}, []),
     ({"export": ["x"], "out": "y"}, []),
   )
   def test_what_does(self, given, runs):

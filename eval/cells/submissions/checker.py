@@ -5,12 +5,14 @@ of all files; config, notes and facts against each other; ids, labels and values
 against the data set; the table, recomputed byte for byte. *Consistent* means that
 all of it holds. Whoever makes up predictions and recomputes everything that follows
 from them is consistent too: only the model itself tells, by `--rerun=k`; then it
-says *reproduced*.
+says of how many cells it is *reproduced*.
 """
 
 from __future__ import annotations
 
 import itertools
+import secrets
+import typing
 
 from etils import epath
 
@@ -23,14 +25,22 @@ from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.readers.base import Run
 from robust_tfds.storage import paths
 
+if typing.TYPE_CHECKING:
+  from robust_tfds.eval.cells.submissions.rerun import Again
 
-def check(folder: epath.Path, rerun: int = 0) -> str:
+_SEED_BITS = 63  # what no submitter guesses
+
+
+def check(
+  folder: epath.Path, rerun: int = 0, rerun_seed: int | None = None
+) -> str:
   """Checks a submission.
 
   Args:
     folder: of the submission.
     rerun: how many cells are computed again, with the model and the data that
       its config names.
+    rerun_seed: of the draw of these cells; None: one that nobody can foresee.
 
   Returns:
     What was and was not verified, in words.
@@ -53,20 +63,21 @@ def check(folder: epath.Path, rerun: int = 0) -> str:
     rows = _check_table(folder, manifest, run)
   except damage.DamagedError as e:
     raise errors.UserError(f"{e.reason.rstrip('.')}.") from e
-  verified, unverified = _lines(manifest, account, rows)
-  word = "consistent"
+  again, word = None, "consistent"
   if rerun:
     from robust_tfds.eval.cells.submissions import rerun as rerun_lib
 
-    verified += rerun_lib.rerun(folder, manifest, run, rerun)
-    word = "reproduced"
+    seed = secrets.randbits(_SEED_BITS) if rerun_seed is None else rerun_seed
+    again = rerun_lib.rerun(folder, run, rerun, seed)
+    word = f"reproduced, {len(again.cells):,} of {again.of:,} cells"
+  verified, unverified = _lines(manifest, account, rows, again)
   return "\n".join(
     [
       f"{word}: {folder}",
       "verified:",
       *(f"- {line}" for line in verified),
       "not verified:",
-      *(f"- {line}" for line in unverified[bool(rerun) :]),
+      *(f"- {line}" for line in unverified),
     ]
   )
 
@@ -97,31 +108,30 @@ def _check_table(folder: epath.Path, manifest: Manifest, run: Run) -> int:
 
 
 def _lines(
-  manifest: Manifest, account: contents.Account, rows: int
+  manifest: Manifest, account: contents.Account, rows: int, again: Again | None
 ) -> tuple[list[str], list[str]]:
-  """What was verified, and what was not; of the latter the model first."""
+  """What was verified, and what was not; of the latter the predictions first."""
   total = sum(file.size for file in manifest.files.values())
   verified = [
     f"{len(manifest.files):,} files of {total:,} bytes: names, sizes, sha256; no"
     " other file, no link, no pickle",
     f"table.csv: {rows:,} rows, byte for byte from the predictions",
-    f"{account.cells:,} cells: of the config's models, data and conditions, every"
-    " value one that a model can give",
-    f"{account.marked:,} fingerprints: those of the facts",
-    *(
-      f"{name}: the examples that the set has"
-      for name in sorted(account.counted)
-    ),
-    *(
-      f"labels of {name}: {by_id:,} of {count:,} by their ids"
-      for name, (by_id, count) in account.labels.items()
-      if by_id
-    ),
+    f"{account.cells:,} of the {account.planned:,} cells that config.json names:"
+    " every value within what its column and those beside it allow",
+    f"{account.marked:,} fingerprints: those of the facts beside them",
   ]
   unverified = [
     "that the models gave these predictions: run again with --rerun=K where the"
     " weights and the data are",
   ]
+  if again:
+    verified += again.lines
+    unverified = list(again.left)
+  labels = sorted(manifest.models.keys() - (again.models if again else set()))
+  if labels:
+    unverified.append(
+      f"weights, preprocessing and code of {', '.join(labels)}: statements"
+    )
   for label, facts in manifest.models.items():
     seen = facts.corruptions_seen
     words = "nobody says" if seen is None else ", ".join(seen) or "none"
@@ -133,14 +143,32 @@ def _lines(
       f"facts of {account.cells - account.marked:,} cells, which were not noted"
       " when they were made"
     )
-  for name in {d.dataset for d in manifest.data.values()} - account.counted:
-    unverified.append(f"that {name} has these examples and no others")
-  for name, (by_id, count) in account.labels.items():
-    if by_id < count:
-      unverified.append(
-        f"labels of {count - by_id:,} of {count:,} rows of {name}: their ids do"
-        " not tell them"
-      )
+  for name in account.examples.keys() | account.labels.keys():
+    one, other = _of_examples(name, account, again)
+    verified += one
+    unverified += other
   if layout.TRUTH[0] in manifest.files:
-    unverified.append("that truth.json is the data set's ground truth")
+    (verified if again else unverified).append(
+      "that truth.json is the data set's ground truth"
+    )
+  return verified, unverified
+
+
+def _of_examples(
+  name: str, account: contents.Account, again: Again | None
+) -> tuple[list[str], list[str]]:
+  """What was verified of a set's examples and labels, and what was not."""
+  if again and name in again.datasets:
+    return [f"{name}: its examples and labels, from the data that are here"], []
+  examples = sorted(account.examples[name])
+  verified = [each.verified for each in examples if each.verified]
+  unverified = [each.unverified for each in examples if each.unverified]
+  by_id, count = account.labels.get(name, (0, 0))
+  if by_id:
+    verified.append(f"labels of {name}: {by_id:,} of {count:,} by their ids")
+  if by_id < count:
+    unverified.append(
+      f"labels of {count - by_id:,} of {count:,} rows of {name}: their ids do"
+      " not tell them"
+    )
   return verified, unverified

@@ -19,6 +19,7 @@ from robust_tfds.eval.cells import cell_facts
 from robust_tfds.eval.cells import examples as examples_lib
 from robust_tfds.eval.cells import note as note_lib
 from robust_tfds.eval.cells import predictions as predictions_lib
+from robust_tfds.eval.cells import workdir as workdir_lib
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.cell_facts import ModelFacts
 from robust_tfds.eval.cells.columns import Columns
@@ -35,8 +36,14 @@ from robust_tfds.eval.metrics.detection import checks
 from robust_tfds.eval.readers.base import Run
 from robust_tfds.eval.tasks.parts import known, result_lists, stored_numbers
 
-# Facts that the config says too, where both say them.
-_IN_CONFIG = ("split", "subset", "source", "codec", "geometry")
+# Facts that the config says too, and what it means where it says nothing.
+_IN_CONFIG = {
+  "split": None,
+  "subset": "",
+  "source": None,
+  "codec": None,
+  "geometry": "",
+}
 
 
 @dataclasses.dataclass
@@ -45,14 +52,18 @@ class Account:
 
   Attributes:
     cells: how many.
+    planned: how many the config's models, data and conditions would give.
     marked: those whose fingerprint is that of their facts.
-    counted: data sets of which the number of examples is known.
+    examples: data set -> what was held against what is known of it.
     labels: data set -> (rows whose id tells the label, rows).
   """
 
   cells: int = 0
+  planned: int = 0
   marked: int = 0
-  counted: set[str] = dataclasses.field(default_factory=set)
+  examples: dict[str, set[known.Examples]] = dataclasses.field(
+    default_factory=lambda: collections.defaultdict(set)
+  )
   labels: dict[str, tuple[int, int]] = dataclasses.field(default_factory=dict)
 
 
@@ -82,7 +93,8 @@ def check(folder: epath.Path, manifest: Manifest, run: Run) -> Account:
     if name.endswith(".npz"):
       exact_archives.check(folder / name)
   _check_truth(folder / layout.TRUTH[0], run.truth)
-  account, checker = Account(), _Checker(folder, manifest, run)
+  checker = _Checker(folder, manifest, run)
+  account = Account(planned=checker.planned)
   for cell in run.cells:
     checker.check(cell, account)
   return account
@@ -177,7 +189,7 @@ class _Checker:
     self._task_name = manifest.task
     self._versions = self._workdir.versions()
     config = run.config
-    self._config = config
+    self._config, self._models = config, workdir_lib.labels_of(config)
     self._datasets = str(config.data.name).split(",")
     self._conditions = {
       dataset: set(run.task(dataset).conditions())
@@ -187,6 +199,12 @@ class _Checker:
     # Files of examples that were checked, and of which data.
     self._checked: set[tuple[str, str, str]] = set()
     self._labels: dict[str, dict[tuple, tuple]] = collections.defaultdict(dict)
+
+  @property
+  def planned(self) -> int:
+    """How many cells the config names."""
+    of_model = sum(map(len, self._conditions.values()))
+    return len(self._models) * of_model
 
   def check(self, cell: Cell, account: Account) -> None:
     """All of a cell.
@@ -210,6 +228,11 @@ class _Checker:
     account.cells += 1
 
   def _check_config(self, source: str, cell: Cell) -> None:
+    if cell.model not in self._models:
+      raise errors.UserError(
+        f"{source}: model: got {cell.model!r}, but config.json has"
+        f" {', '.join(self._models)}."
+      )
     if cell.dataset not in self._datasets:
       raise errors.UserError(
         f"{source}: dataset: got {cell.dataset!r}, but config.json has"
@@ -256,9 +279,10 @@ class _Checker:
         f"{source}: data.pixels: got {note.data.pixels}, but config.json has"
         f" {pixels}."
       )
-    for name in _IN_CONFIG:
-      stated, fact = self._config.data.get(name), getattr(note.data, name)
-      if stated and fact and stated != fact:
+    for name, default in _IN_CONFIG.items():
+      stated = self._config.data.get(name) or default
+      fact = getattr(note.data, name)
+      if None not in (stated, fact) and stated != fact:
         raise errors.UserError(
           f"{source}: data.{name}: got {fact!r}, but config.json has {stated!r}."
         )
@@ -287,8 +311,9 @@ class _Checker:
       )
     ids = list(dict.fromkeys(columns["example_id"].tolist()))
     limit = int(self._config.data.get("limit", 0) or 0)
-    if known.check_examples(source, note.data, limit, ids):
-      account.counted.add(cell.dataset)
+    account.examples[cell.dataset].add(
+      known.check_examples(source, note.data, limit, ids)
+    )
     if "label" in columns:
       rows = columns["example_id"].tolist()
       by_id = known.check_labels(source, cell.dataset, rows, columns["label"])

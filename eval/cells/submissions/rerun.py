@@ -1,20 +1,24 @@
 """Computes cells of a submission again and holds them against what it says.
 
-Which ones follows from the checksum of its manifest: two checkers choose the same,
-and nobody can choose for them but by making the whole submission anew. The model
-and the data are those that the config names, on this machine. Weights have to have
-the sha256 of the facts. Predictions are equal, or, on another kind of device, equal
-in all whole numbers and texts (the five classes) and in every number to `TOLERANCE`.
+Which ones the checker draws, by a seed of its own that the answer names: no text
+of a submission has a say. Of each model as many, or one more; of its conditions,
+in the table's order, one from each of as many parts (docs/SUBMITTING.md has what
+that finds). The model and the data are those that the config names, on this
+machine. Weights have to have the sha256 of the facts. Predictions are equal, or,
+on another kind of device, equal in all whole numbers and texts (the five classes)
+and in every number to `TOLERANCE`.
 """
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import dataclasses
 import hashlib
+import itertools
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 import ml_collections
@@ -25,14 +29,16 @@ from robust_tfds import errors
 from robust_tfds.eval.cells import cell_facts
 from robust_tfds.eval.cells import workdir as workdir_lib
 from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.cells.submissions.manifest import Manifest
+from robust_tfds.eval.cells.cell_facts import DataFacts, ModelFacts
+from robust_tfds.eval.cells.submissions import layout
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.readers.base import Run
 from robust_tfds.shards import Shard
 
 TOLERANCE = 1e-3  # absolute or relative, whichever is larger
-# Facts that may differ: other files may hold the same pixels.
-_FREE = ("content",)
+# Facts that may differ: other files may hold the same pixels, and later code may
+# say more of a spec.
+_FREE = ("content", "code", "preprocessing")
 
 T = TypeVar("T")
 
@@ -48,34 +54,56 @@ class _Chosen(Shard):
     return [item for item in items if item in self.cells]
 
 
-def rerun(
-  folder: epath.Path,
-  manifest: Manifest,
-  run: Run,
-  count: int,
-) -> list[str]:
+@dataclasses.dataclass(frozen=True)
+class Again:
+  """What was computed again.
+
+  Attributes:
+    cells: those that were.
+    of: how many there are.
+    lines: what was reproduced, in words.
+    left: what of the predictions was not, in words; none where all cells were.
+  """
+
+  cells: Sequence[Cell]
+  of: int
+  lines: Sequence[str]
+  left: Sequence[str]
+
+  @property
+  def datasets(self) -> set[str]:
+    """Whose examples and labels were read again."""
+    return {cell.dataset for cell in self.cells}
+
+  @property
+  def models(self) -> set[str]:
+    """Labels of those that were run."""
+    return {cell.model for cell in self.cells}
+
+
+def rerun(folder: epath.Path, run: Run, count: int, seed: int) -> Again:
   """Computes some cells again.
 
   Args:
     folder: of the submission.
-    manifest: that lies in it.
     run: of the submission.
     count: how many cells; all where there are fewer.
-
-  Returns:
-    What was reproduced, a line each.
+    seed: of the draw.
 
   Raises:
     UserError: the model or the data is not here, or the cells come out otherwise:
       names the first and how many rows differ.
   """
-  cells = chosen(manifest, run.cells, count)
+  cells = drawn(run.cells, count, seed)
   with tempfile.TemporaryDirectory(prefix="robust_tfds_") as temporary:
     made = _run(run, cells, epath.Path(temporary))
+    _check_truth(folder, run, made.values())
     exact = [_compare(folder, made, cell, run.columns(cell)) for cell in cells]
+  of = len(run.cells)
   names = ", ".join(f"{c.model} {c.condition.config}" for c in cells)
   same = sum(exact)
-  lines = [f"{len(cells)} cells, computed again: {names}"]
+  draw = f", drawn by --rerun_seed={seed}" if len(cells) < of else ""
+  lines = [f"{len(cells):,} of {of:,} cells{draw}, computed again: {names}"]
   if same:
     lines.append(f"{same} of them are equal in every bit")
   if same < len(cells):
@@ -83,20 +111,55 @@ def rerun(
       f"{len(cells) - same} of them are equal in all classes and texts, and in"
       f" every number to {TOLERANCE:g}"
     )
-  return lines
+  return Again(cells, of, lines, _left(run, cells))
 
 
-def chosen(manifest: Manifest, cells: Sequence[Cell], count: int) -> list[Cell]:
-  """The cells that are computed again: a rule that anybody can repeat.
+def _left(run: Run, cells: Sequence[Cell]) -> list[str]:
+  """What nobody knows of the cells that were not computed again."""
+  others = len(run.cells) - len(cells)
+  absent = sorted(set(run.labels()) - {cell.model for cell in cells})
+  without = f", all of {', '.join(absent)} among them" if absent else ""
+  return [
+    f"that the models gave the predictions of the other {others:,} cells{without}:"
+    f" --rerun={len(run.cells)} computes them all"
+  ] * bool(others)
 
-  Ordered by the sha256 of the manifest's checksum and the cell's place.
+
+def drawn(cells: Sequence[Cell], count: int, seed: int) -> list[Cell]:
+  """The cells that are computed again, in their order.
+
+  As many of every model, or one more. A model's cells are cut into as many parts
+  of neighbours, of equal length or one more, and one is drawn from each.
+
+  Args:
+    cells: of the submission, in the table's order.
+    count: how many; all where there are fewer.
+    seed: of the draw: what comes first is the least sha256 of it and a name.
   """
 
-  def mark(cell: Cell) -> str:
-    text = "/".join((manifest.checksum, *cell.place))
-    return hashlib.sha256(text.encode()).hexdigest()
+  def first(names: Sequence[str]) -> str:
+    return hashlib.sha256("/".join((str(seed), *names)).encode()).hexdigest()
 
-  return sorted(cells, key=mark)[:count]
+  of_model: dict[str, list[Cell]] = {}
+  for cell in cells:
+    of_model.setdefault(cell.model, []).append(cell)
+  labels = sorted(of_model, key=lambda label: first([label]))
+  turns = sorted(
+    (turn, i) for i, m in enumerate(labels) for turn in range(len(of_model[m]))
+  )[:count]
+  shares = collections.Counter(labels[i] for _, i in turns)
+  chosen = {
+    min(part, key=lambda cell: first(cell.place))
+    for label, share in shares.items()
+    for part in _parts(of_model[label], share)
+  }
+  return [cell for cell in cells if cell in chosen]
+
+
+def _parts(items: Sequence[T], count: int) -> list[Sequence[T]]:
+  """Neighbours, in so many parts of equal length or one more."""
+  ends = [i * len(items) // count for i in range(count + 1)]
+  return [items[a:b] for a, b in itertools.pairwise(ends)]
 
 
 def _run(
@@ -150,6 +213,18 @@ def _check_models(config: ml_collections.ConfigDict) -> None:
       )
 
 
+def _check_truth(
+  folder: epath.Path, run: Run, made: Iterable[tuple[Cell, Workdir]]
+) -> None:
+  """Refuses ground truth that is not that of the data that are here."""
+  for _, workdir in made:
+    if workdir.truth() != run.truth:
+      raise errors.UserError(
+        f"{folder / layout.TRUTH[0]}: it is not the ground truth of the data that"
+        " are here."
+      )
+
+
 def _compare(
   folder: epath.Path,
   made: Mapping[Cell, tuple[Cell, Workdir]],
@@ -194,19 +269,23 @@ def _check_facts(source: str, cell: Cell, again: Cell) -> None:
       f"{source}: the weights of {cell.model} that are here have the sha256"
       f" {again.model_facts.weights}, but the facts say {cell.model_facts.weights}."
     )
-  differ = {
-    name: values
-    for name, values in cell_facts.differences(
-      cell.data.words(), again.data.words()
-    ).items()
-    if name not in _FREE and values[0] is not None
-  }
-  if differ:
-    name, (one, other) = next(iter(differ.items()))
-    raise errors.UserError(
-      f"{source}: the data that are here differ: {name}: {one!r} in the facts,"
-      f" {other!r} here."
-    )
+  _check_same(source, cell.model, cell.model_facts, again.model_facts)
+  _check_same(source, "the data", cell.data, again.data)
+
+
+def _check_same(
+  source: str,
+  whose: str,
+  one: ModelFacts | DataFacts,
+  other: ModelFacts | DataFacts,
+) -> None:
+  """Refuses facts that both know and that differ."""
+  differ = cell_facts.differences(one.words(), other.words())
+  for name, (stated, here) in differ.items():
+    if name not in _FREE and None not in (stated, here):
+      raise errors.UserError(
+        f"{source}: {whose}: {name}: {stated!r} in the facts, {here!r} here."
+      )
 
 
 def _differ(one: np.ndarray, other: np.ndarray) -> np.ndarray:

@@ -7,14 +7,30 @@ Of a set that is not ours nothing is known.
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from robust_tfds import datasets, errors
+from robust_tfds.building import base
 from robust_tfds.eval.cells.cell_facts import DataFacts
 from robust_tfds.eval.cells.columns import Columns
+from robust_tfds.eval.pipeline import subset as subset_lib
+
+# `subset.sha256` of the stems of the ids. `robustbench5k`: of the file of
+# robustbench 1.1.1 (`eval/run/subsets.py`).
+_SUBSETS = {
+  "robustbench5k": (
+    "b03ccff6d05e129cb1b9cd2b27b30c1a81031dfde52a7c44be9c6d93077407ed"
+  )
+}
+_DIGITS = re.compile(r"[0-9a-f]{8}")
+_OURS = ("fly", "prepared")
+_PLACE_BITS = 128  # of `base.place`
+_LEAST_CHANCE = 1e-9  # that whole sets have, whose last place is so far behind
 
 # Names of videos and pictures that begin with their class: a folder, or UCF101's.
 _CLASS_NAMES = (
@@ -61,9 +77,21 @@ def check_kind(dataset: str, kind: str) -> None:
     )
 
 
+class Examples(NamedTuple):
+  """What was held against a set, in words; empty where nothing was, or is left.
+
+  Attributes:
+    verified: what is right.
+    unverified: what nothing here tells.
+  """
+
+  verified: str = ""
+  unverified: str = ""
+
+
 def check_examples(
   source: str, facts: DataFacts, limit: int, ids: Sequence[str]
-) -> bool:
+) -> Examples:
   """Holds examples against those that the data set has.
 
   Args:
@@ -72,33 +100,163 @@ def check_examples(
     limit: the config's `data.limit`; 0 for all.
     ids: different ids, as many as there are examples.
 
-  Returns:
-    Whether anything is known of them.
-
   Raises:
-    UserError: examples that the set does not have, or fewer than it has though
-      the facts name no subset.
+    UserError: examples that the set does not have, fewer than it has though
+      neither a subset nor a limit says so, others than the first ones that a
+      limit takes, or others than those of a named subset.
   """
-  if facts.dataset not in datasets.names():
-    return False
-  builder = datasets.builder_class(facts.dataset)
-  whole = not facts.subset and not limit
-  expected = builder.PUBLISHED_EXAMPLES
-  if facts.split in (None, "", builder.SPLIT) and builder.known_ids():
-    expected = len(builder.known_ids())
-    strange = sorted(set(ids) - set(builder.known_ids()))
-    if strange:
-      raise errors.UserError(
-        f"{source}: {facts.dataset} has no example {strange[0]!r}"
-        f" ({len(strange):,} of {len(ids):,} are not there)."
-      )
-  if whole and expected and len(ids) != expected:
+  name = facts.dataset
+  if name not in datasets.names():
+    return Examples("", f"that {name} has these examples and no others")
+  builder = datasets.builder_class(name)
+  _check_split(source, facts, builder)
+  _check_count(source, facts, limit, ids)
+  known = _known_ids(builder, facts, ids)
+  strange = sorted(set(ids) - known) if known else []
+  if strange:
     raise errors.UserError(
-      f"{source}: {len(ids):,} examples, but {facts.dataset} has {expected:,}, and"
+      f"{source}: {name} has no example {strange[0]!r}"
+      f" ({len(strange):,} of {len(ids):,} are not there)."
+    )
+  if facts.subset:
+    return _of_subset(name, source, facts.subset, ids)
+  total = len(known) or _published(builder, facts)
+  if limit:
+    return _of_limit(source, facts, ids, known, total)
+  if total and len(ids) != total:
+    raise errors.UserError(
+      f"{source}: {len(ids):,} examples, but {name} has {total:,}, and"
       " neither a subset nor a limit says that fewer were chosen: config.data.subset"
       " and config.data.limit of a run, --subset of eval.score."
     )
-  return bool(expected)
+  if known:
+    return Examples(f"{name}: its {total:,} examples, by their ids")
+  count = f"{name}: {total:,} examples, as many as it has" if total else ""
+  return Examples(count, f"that {name} has these examples and no others")
+
+
+def _check_split(
+  source: str, facts: DataFacts, builder: type[base.Builder]
+) -> None:
+  """Refuses a split that a set of conditions does not have."""
+  if builder.FAMILY and facts.split not in (None, "", builder.SPLIT):
+    raise errors.UserError(
+      f"{source}: data.split: got {facts.split!r}, and {facts.dataset} has"
+      f" {builder.SPLIT!r} alone."
+    )
+
+
+def _check_count(
+  source: str, facts: DataFacts, limit: int, ids: Sequence[str]
+) -> None:
+  """Refuses a limit that was not kept, or one of a subset."""
+  if limit and (facts.subset or len(ids) != limit):
+    raise errors.UserError(
+      f"{source}: {len(ids):,} examples"
+      f"{f' of the subset {facts.subset}' if facts.subset else ''}, but"
+      f" the limit takes the first {limit:,} of {facts.dataset}."
+    )
+
+
+def _known_ids(
+  builder: type[base.Builder], facts: DataFacts, ids: Sequence[str]
+) -> set[str]:
+  """Ids of all examples; none where they are not known, or named otherwise.
+
+  Other programs name the examples of a published set as they like.
+  """
+  known = set(builder.known_ids()) if _is_usual(builder, facts) else set()
+  outside = facts.source not in _OURS and builder.PUBLISHED_EXAMPLES
+  varies = builder.NAMES_VARY or outside or _are_numbers(facts, ids)
+  return set() if varies and not known & set(ids) else known
+
+
+def _are_numbers(facts: DataFacts, ids: Sequence[str]) -> bool:
+  """Whether these are another program's results, whose pictures have numbers."""
+  return facts.source not in _OURS and all(i.isdigit() for i in ids)
+
+
+def _published(builder: type[base.Builder], facts: DataFacts) -> int:
+  """How many examples there are; 0 where that is not known."""
+  return builder.PUBLISHED_EXAMPLES if _is_usual(builder, facts) else 0
+
+
+def _is_usual(builder: type[base.Builder], facts: DataFacts) -> bool:
+  """Whether data are of the variant that is published."""
+  config = builder.config_of(facts.config) if facts.config else None
+  return config is None or config.variant in ("", base.SOURCE)
+
+
+def _of_subset(
+  name: str, source: str, subset: str, ids: Sequence[str]
+) -> Examples:
+  """Holds ids against those of a subset's name (`eval/run/subsets.py`)."""
+  examples = (
+    f"{name}: the {len(ids):,} examples of the subset {subset}, by their ids"
+  )
+  stems = [subset_lib.stem(i) for i in ids]
+  if subset in _SUBSETS:
+    if subset_lib.sha256(stems) != _SUBSETS[subset]:
+      raise errors.UserError(
+        f"{source}: these {len(ids):,} examples are not those of the subset"
+        f" {subset}, whose ids are a fixed list. Choose examples of your own by"
+        " a file."
+      )
+    return Examples(examples)
+  _, dash, digits = subset.rpartition("-")
+  if not dash or not _DIGITS.fullmatch(digits):
+    raise errors.UserError(
+      f"{source}: data.subset: got {subset!r}, expected one of"
+      f" {', '.join(_SUBSETS)}, or a file's stem and 8 digits of a sha256."
+    )
+  chosen = f"how the subset {subset} was chosen: by a file of the submitter's"
+  if digits in (subset_lib.sha256(i)[: len(digits)] for i in (ids, stems)):
+    return Examples(examples, chosen)
+  return Examples("", f"{chosen}, whose ids are not at hand")
+
+
+def _of_limit(
+  source: str,
+  facts: DataFacts,
+  ids: Sequence[str],
+  known: Collection[str],
+  total: int,
+) -> Examples:
+  """Holds ids against the first of the set, in the order that TFDS gives it."""
+  name = facts.dataset
+  place = functools.partial(base.place, datasets.builder_class(name).SPLIT)
+  wrong = sorted(set(ids) - set(sorted(known, key=place)[: len(ids)]))
+  if known and wrong:
+    raise errors.UserError(
+      f"{source}: the limit takes the first {len(ids):,} of {name}, and"
+      f" {wrong[0]!r} is none of them ({len(wrong):,} of {len(ids):,} are not)."
+    )
+  if known:
+    return Examples(
+      f"{name}: the first {len(ids):,} of its {total:,} examples, by their ids"
+    )
+  last = max(map(place, ids)) / 2**_PLACE_BITS
+  told = total and not _are_numbers(facts, ids)
+  if told and _chance(len(ids), total, last) < _LEAST_CHANCE:
+    raise errors.UserError(
+      f"{source}: the limit takes the first {len(ids):,} of the {total:,}"
+      f" examples of {name}, in TFDS's order, and these reach as far as the first"
+      f" {last:.1%} of them: they were chosen otherwise, or from fewer. Name"
+      " them in a file (config.data.subset, or --subset of eval.score)."
+    )
+  return Examples(
+    "", f"that these are the first {len(ids):,} examples of {name}"
+  )
+
+
+def _chance(count: int, total: int, last: float) -> float:
+  """That the last of the first `count` places lies at `last`, or behind it.
+
+  Places are uniform in [0, 1): fewer than `count` of `total` lie before it.
+  """
+  from scipy import stats
+
+  return float(stats.binom.cdf(count - 1, total, last))
 
 
 def check_groups(source: str, dataset: str, columns: Columns) -> None:

@@ -28,6 +28,7 @@ _DEVKIT_TAR = "ILSVRC2012_devkit_t12.tar.gz"
 _GROUND_TRUTH = "ILSVRC2012_validation_ground_truth.txt"
 _META = "meta.mat"
 _FOLDERS = ("", "ILSVRC2012_img_val", "val", "imagenet_samples")
+EXAMPLES = 50_000
 _OFFICIAL = re.compile(r"ILSVRC2012_val_(\d{8})\.JPEG$", re.IGNORECASE)
 _WNID = re.compile(r"n\d{8}")
 _EXTENSIONS = (".jpeg", ".jpg", ".png")
@@ -64,6 +65,12 @@ def names() -> dict[str, tuple[str, ...]]:
 @functools.cache
 def _label_of() -> dict[str, int]:
   return {wnid: i for i, wnid in enumerate(wnids())}
+
+
+@functools.cache
+def official_names() -> list[str]:
+  """Of all validation images: `ILSVRC2012_val_00000001.JPEG` is the first."""
+  return [f"ILSVRC2012_val_{n:08d}.JPEG" for n in range(1, EXAMPLES + 1)]
 
 
 def known_label(name: str) -> int | None:

@@ -1,5 +1,6 @@
 """The test scenes of digits under 19 corruptions x 5 severities, embedded."""
 
+from collections.abc import Collection
 from typing import Any
 
 import tensorflow_datasets as tfds
@@ -16,6 +17,11 @@ class Builder(objects.Builder):
   RELEASE_NOTES = {"1.0.0": "Initial release."}
   CLASSES = tuple(str(d) for d in range(10))
   HOMEPAGE = digits.HOMEPAGE
+
+  @classmethod
+  def known_ids(cls) -> Collection[str]:
+    """Of the embedded scenes."""
+    return [source.example_id for source in scenes.sources(cls.SPLIT)]
 
   def _sources(self, dl_manager: Any) -> list[objects.Source]:
     del dl_manager

@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import io
 import math
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,11 @@ class Builder(frames.Builder):
   HOMEPAGE = digits.HOMEPAGE
 
   @classmethod
+  def known_ids(cls) -> Collection[str]:
+    """Of the embedded frames."""
+    return [f.example_id for f in _listed(cls.SPLIT, False)]
+
+  @classmethod
   def known_label(cls, example_id: str) -> int | None:
     """Of the digit whose video a frame is of."""
     return digits.labels(cls.SPLIT).get(example_id.partition("/")[0])
@@ -45,12 +51,18 @@ class Builder(frames.Builder):
     self, dl_manager: Any, include_unreviewed: bool
   ) -> list[frames.Frame]:
     del dl_manager
-    return [
-      frame
-      for row, label in digits.rows(self.SPLIT)[::_EVERY]
-      for frame in video(row, label)
-      if include_unreviewed or frame.reviewed
-    ]
+    return _listed(self.SPLIT, include_unreviewed)
+
+
+@functools.cache
+def _listed(split: str, include_unreviewed: bool) -> list[frames.Frame]:
+  """The frames of all anchors of a split."""
+  return [
+    frame
+    for row, label in digits.rows(split)[::_EVERY]
+    for frame in video(row, label)
+    if include_unreviewed or frame.reviewed
+  ]
 
 
 def video(row: int, label: int) -> list[frames.Frame]:

@@ -1,6 +1,6 @@
 """ImageNet-C: the ILSVRC 2012 validation set under 19 corruptions x 5."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, ClassVar
 
 import tensorflow_datasets as tfds
@@ -39,8 +39,14 @@ a folder ImageNet-C; of 299 px in ImageNet-C-299 (config suffix `_inception`), o
     "imagenet": ("", "ImageNet-C"),
     "inception": ("ImageNet-C-299",),
   }
-  PUBLISHED_EXAMPLES = 50_000
+  PUBLISHED_EXAMPLES = imagenet.EXAMPLES
+  NAMES_VARY = True
   HOMEPAGE = "https://github.com/hendrycks/robustness"
+
+  @classmethod
+  def known_ids(cls) -> Collection[str]:
+    """The official names."""
+    return imagenet.official_names()
 
   @classmethod
   def known_label(cls, example_id: str) -> int | None:

@@ -1,6 +1,6 @@
 """ImageNet-P: the ILSVRC 2012 validation set as perturbation sequences."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, ClassVar
 
 import tensorflow_datasets as tfds
@@ -39,8 +39,14 @@ to <perturbation>/<wnid>/<name>.mp4."""
   # perturbations at 299 px act on the original (docs/specs/imagenet_p.md
   # sections 1 and 4).
   SOURCE_RULES = {"": "short256", "inception": "whole"}
-  PUBLISHED_EXAMPLES = 50_000
+  PUBLISHED_EXAMPLES = imagenet.EXAMPLES
+  NAMES_VARY = True
   HOMEPAGE = "https://github.com/hendrycks/robustness"
+
+  @classmethod
+  def known_ids(cls) -> Collection[str]:
+    """The official names."""
+    return imagenet.official_names()
 
   @classmethod
   def known_label(cls, example_id: str) -> int | None:

@@ -1,6 +1,7 @@
 """A whole submission is consistent; tampered ones are refused, each in words."""
 
 import contextlib
+import hashlib
 import os
 import pathlib
 import shutil
@@ -9,6 +10,8 @@ import numpy as np
 from absl.testing import parameterized
 
 from robust_tfds import errors
+from robust_tfds.building import base
+from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells import packed
 from robust_tfds.eval.cells.submissions import checker
 from robust_tfds.eval.cells.workdir import Workdir
@@ -60,9 +63,9 @@ class CheckerTest(parameterized.TestCase):
     status, text = door.check(self.folder)
     self.assertEqual(status, 0, text)
     self.assertStartsWith(text, f"consistent: {self.folder}\nverified:\n")
-    self.assertIn("6 cells: of the config's models", text)
+    self.assertIn("6 of the 6 cells that config.json names", text)
     self.assertIn("6 fingerprints: those of the facts", text)
-    self.assertIn("digits_c: the examples that the set has", text)
+    self.assertIn("digits_c: its 359 examples, by their ids", text)
     self.assertIn("labels of digits_c: 359 of 359 by their ids", text)
     self.assertIn(
       "a: trained on digits train; test corruptions seen: none", text
@@ -226,6 +229,66 @@ class CheckerTest(parameterized.TestCase):
     shutil.rmtree(self.tampered.cell().parent)
     self.tampered.manifest()
     self._refuses("submission.json: cells: got 6, but there are 5")
+    self.tampered.table()
+    self.tampered.manifest(lambda m: m.update(cells=5))
+    text = door.check(self.folder)[1]
+    self.assertIn("5 of the 6 cells that config.json names", text)
+
+  def test_a_model_that_the_config_does_not_have(self):
+    self.tampered.config(lambda c: c["models"].pop("b"))
+    self.tampered.manifest()
+    self._refuses("model: got 'b', but config.json has a")
+
+  @parameterized.parameters(
+    ({"limit": 300}, "limit takes the first 300 .* 'digit_.* is none of them"),
+    ({"limit": 299}, "300 examples, but the limit takes the first 299"),
+    ({"subset": "robustbench5k"}, "data.subset: got '', but config.json has"),
+  )
+  def test_easy_examples(self, settings, message):
+    self._pick(range(59, 359), settings)
+    self._refuses(message)
+
+  @parameterized.parameters(
+    ("robustbench5k", "are not those of the subset robustbench5k"),
+    ("mine", "expected one of robustbench5k, or a file's stem"),
+  )
+  def test_easy_examples_as_a_subset(self, subset, message):
+    self._pick(range(59, 359), {"subset": subset}, subset=subset)
+    self._refuses(message)
+
+  def test_a_subset_of_a_file(self):
+    ids = small.columns(Condition())["example_id"][59:].tolist()
+    lines = "\n".join(ids).encode()
+    name = f"mine-{hashlib.sha256(lines).hexdigest()[:8]}"
+    self._pick(range(59, 359), {"subset": name}, subset=name)
+    text = door.check(self.folder)[1]
+    self.assertIn(f"300 examples of the subset {name}, by their ids", text)
+    self.assertIn(f"- how the subset {name} was chosen: by a file of", text)
+    other = "mine-12345678"
+    self.tampered.config(lambda c: c["data"].update(subset=other))
+    small.with_facts(self.tampered, subset=other)
+    text = door.check(self.folder)[1]
+    self.assertIn("submitter's, whose ids are not at hand", text)
+
+  def test_the_first_examples(self):
+    ids = small.columns(Condition())["example_id"].tolist()
+    first = sorted(ids, key=lambda i: base.place("test", i))[:300]
+    self._pick([ids.index(i) for i in sorted(first)], {"limit": 300})
+    text = door.check(self.folder)[1]
+    self.assertIn("digits_c: the first 300 of its 359 examples, by", text)
+
+  def _pick(self, places, settings, **facts) -> None:
+    """Leaves some examples alone, and says so everywhere."""
+
+    def pick(columns):
+      columns.update({k: v[list(places)] for k, v in columns.items()})
+
+    self.tampered.examples(pick)
+    for name in small.CONFIGS:
+      for label in ("a", "b"):
+        self.tampered.columns(pick, name, label)
+    self.tampered.config(lambda c: c["data"].update(settings))
+    small.with_facts(self.tampered, examples=len(places), **facts)
 
   def test_a_link(self):
     path = self.folder / "table.csv"

@@ -32,7 +32,9 @@ class ContentsTest(in_folder.TestCase):
   def test_the_account(self):
     account = self._check()
     self.assertEqual((account.cells, account.marked), (3, 3))
-    self.assertEqual(account.counted, {"digits_c"})
+    self.assertEqual(account.planned, 3)
+    ((examples,),) = account.examples.values()
+    self.assertIn("its 359 examples", examples.verified)
     self.assertEqual(account.labels, {"digits_c": (359, 359)})
 
   def test_an_example_that_is_another_in_another_cell(self):

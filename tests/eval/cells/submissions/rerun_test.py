@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from absl.testing import parameterized
 
-from robust_tfds import errors
+from robust_tfds import conditions, errors
+from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.submissions import checker, contents, rerun, writer
 from robust_tfds.eval.cells.submissions import manifest as manifest_lib
 from robust_tfds.eval.cells.workdir import Workdir
@@ -12,26 +13,52 @@ from tests import in_folder
 from tests.eval import tiny_runs
 from tests.eval.cells.submissions import small
 
+_PLACE = {c: i for i, c in enumerate(conditions.PICTURES.conditions())}
+
+
+def _cells(labels):
+  """All of two models, or one, as a run over ImageNet-C has them."""
+  listed = list(_PLACE)[:96]
+  return [Cell(m, "digits_c", c) for m in labels for c in listed]
+
 
 class RerunTest(in_folder.TestCase):
-  def test_the_choice_follows_from_the_manifest(self):
+  def test_no_text_of_a_submission_steers_the_draw(self):
     folder = small.submission(self.root, ("a", "b"))
-    manifest = manifest_lib.read(folder)
     cells = contents.read(folder).cells
-    first = rerun.chosen(manifest, cells, 2)
-    self.assertEqual(rerun.chosen(manifest, cells[::-1], 2), first)
-    self.assertEqual(rerun.chosen(manifest, cells, 3)[:2], first)
-    self.assertLen(rerun.chosen(manifest, cells, 99), 6)
-    others = {
-      tuple(
-        c.place
-        for c in rerun.chosen(
-          manifest.model_copy(update={"checksum": str(i)}), cells, 2
-        )
-      )
-      for i in range(20)
-    }
-    self.assertGreater(len(others), 5)
+    first = rerun.drawn(cells, 2, 5)
+    manifest = manifest_lib.read(folder).model_copy(update={"code": "0.1.1"})
+    manifest_lib.write(folder, manifest.signed())
+    self.assertEqual(rerun.drawn(contents.read(folder).cells, 2, 5), first)
+    self.assertEqual(rerun.drawn(cells, 99, 5), cells)
+
+  @parameterized.parameters((8, (4, 4)), (7, (3, 4)), (3, (1, 2)), (1, (0, 1)))
+  def test_draws_are_of_every_model_and_spread_over_its_conditions(
+    self, count, each
+  ):
+    cells = _cells(("a", "b"))
+    for seed in range(30):
+      drawn = rerun.drawn(cells, count, seed)
+      of_model = {m: [c for c in drawn if c.model == m] for m in "ab"}
+      self.assertEqual(tuple(sorted(map(len, of_model.values()))), each)
+      for listed in of_model.values():  # no two of 24 neighbours
+        parts = [_PLACE[c.condition] * len(listed) // 96 for c in listed]
+        self.assertEqual(parts, list(range(len(listed))))
+    self.assertGreater(
+      len({tuple(rerun.drawn(cells, count, s)) for s in range(30)}), 20
+    )
+
+  @parameterized.product(forged=(1, 10, 40), spread=(False, True))
+  def test_how_often_a_forgery_is_drawn(self, forged, spread):
+    # docs/SUBMITTING.md: of n cells of which k are drawn, wherever f lie.
+    cells, drawn = _cells(("a",)), 8
+    places = range(0, 96, 96 // forged) if spread else range(96)
+    wrong = {cells[i] for i in list(places)[:forged]}
+    found = np.mean(
+      [bool(wrong & set(rerun.drawn(cells, drawn, s))) for s in range(400)]
+    )
+    least = 1 - (1 - forged / 96) ** drawn
+    self.assertGreater(found, least - 3 * np.sqrt(0.25 / 400))
 
   @parameterized.parameters(
     ({"models": ["a"]}, "of another program"),
@@ -43,7 +70,7 @@ class RerunTest(in_folder.TestCase):
     tampered.config(lambda c: c.update(settings))
     tampered.manifest()
     with self.assertRaisesRegex(errors.UserError, message):
-      checker.check(folder, rerun=1)
+      checker.check(folder, rerun=2)
 
   def test_a_count_that_is_none(self):
     with self.assertRaisesRegex(errors.UserError, "--rerun=-1"):
@@ -53,9 +80,16 @@ class RerunTest(in_folder.TestCase):
   def test_a_run_is_reproduced_and_a_made_up_one_is_not(self):
     folder = self.root / "out"
     writer.export([tiny_runs.folder("classification")], folder, {}, {})
-    text = checker.check(folder, rerun=2)
-    self.assertStartsWith(text, "reproduced")
+    text = checker.check(folder, rerun=2, rerun_seed=1)
+    of = len(Workdir(folder).cells())
+    self.assertStartsWith(text, f"reproduced, 2 of {of} cells: ")
+    self.assertIn(f"2 of {of} cells, drawn by --rerun_seed=1, computed", text)
     self.assertIn("2 of them are equal in every bit", text)
+    self.assertIn(
+      f"not verified:\n- that the models gave the predictions of the other {of - 2}",
+      text,
+    )
+    self.assertIn("digits_c: its examples and labels, from the data", text)
     # Whoever gives a picture what another of its class was given is consistent.
     cells = Workdir(folder).cells()
     tampered = small.Tampered(folder)
@@ -71,10 +105,11 @@ class RerunTest(in_folder.TestCase):
         columns[name] = columns[name][order]
 
     for cell in cells:
-      tampered.columns(exchanged, cell.condition.config, cell.model)
+      if cell.model == "digits_cnn":
+        tampered.columns(exchanged, cell.condition.config, cell.model)
     tampered.all_hashes()
     self.assertStartsWith(checker.check(folder), "consistent")
     with self.assertRaisesRegex(
       errors.UserError, "rows of digits_cnn .* come out otherwise, the first is"
     ):
-      checker.check(folder, rerun=1)
+      checker.check(folder, rerun=2)

@@ -1,5 +1,6 @@
 """A small finished run over the true digits, and how a submission is tampered."""
 
+import functools
 import hashlib
 import json
 import pathlib
@@ -10,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from robust_tfds import conditions
+from robust_tfds.building import base
 from robust_tfds.datasets.digits import digits_dataset_builder as digits
 from robust_tfds.eval.cells import (
   cell_facts,
@@ -20,6 +22,7 @@ from robust_tfds.eval.cells import (
 from robust_tfds.eval.cells.submissions import contents, manifest, writer
 from tests.eval.compare import small_runs
 
+_place = functools.partial(base.place, "test")  # what the set is sorted by
 CONFIGS = ("clean", "fog_1", "fog_3")
 DATA = {"corruptions": "fog", "severities": (1, 3)}
 
@@ -55,7 +58,9 @@ def run(folder, labels=("a",), of_models=None, **others):
   for shift, label in enumerate(labels):
     for condition in map(conditions.PICTURES.parse, CONFIGS):
       whole = columns(condition, shift)
-      rows = {k: v[: others.get("limit")] for k, v in whole.items()}
+      order = sorted(whole["example_id"].tolist(), key=_place)
+      first = np.isin(whole["example_id"], order[: others.get("limit")])
+      rows = {k: v[first] for k, v in whole.items()}
       of_cells[label, condition] = rows
   return small_runs.write_cells(
     folder,

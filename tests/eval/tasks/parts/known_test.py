@@ -1,40 +1,107 @@
 """What is known of data sets, and what is held against it."""
 
+import functools
+
 import numpy as np
 from absl.testing import parameterized
 
-from robust_tfds import errors
+from robust_tfds import datasets, errors, strings
+from robust_tfds.building import base
+from robust_tfds.building.sources import imagenet
 from robust_tfds.datasets.digits import digits_dataset_builder as digits
 from robust_tfds.eval.cells.cell_facts import DataFacts
+from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.tasks.parts import known
 
 _IDS = list(digits.labels("test"))
+
+
+def _prepared(name: str, folder: str) -> list[str]:
+  """Ids of a set that is prepared, in its order."""
+  builder = datasets.prepare(name, data_dir=folder)
+  source = inputs.Source(builder, builder.SPLIT, batch_size=1)
+  rows = source.metadata((source.pixels,))
+  return [strings.text(row["example_id"]) for row in rows]
 
 
 class KnownTest(parameterized.TestCase):
   def test_examples_of_a_published_set(self):
     facts = DataFacts(dataset="imagenet_c", split="validation", subset="")
     ids = [str(i) for i in range(50_000)]
-    self.assertTrue(known.check_examples("x", facts, 0, ids))
+    got = known.check_examples("x", facts, 0, ids)
+    self.assertEqual(
+      got.verified, "imagenet_c: 50,000 examples, as many as it has"
+    )
+    self.assertIn("has these examples and no others", got.unverified)
     with self.assertRaisesRegex(
       errors.UserError, "x: 49,999 examples, but imagenet_c has 50,000"
     ):
       known.check_examples("x", facts, 0, ids[1:])
-    self.assertTrue(known.check_examples("x", facts, 49_999, ids[1:]))
+
+  def test_official_names(self):
+    facts = DataFacts(dataset="imagenet_c", split="validation")
+    ids = imagenet.official_names()
+    got = known.check_examples("x", facts, 0, ids)
+    self.assertEqual(got, ("imagenet_c: its 50,000 examples, by their ids", ""))
+    with self.assertRaisesRegex(errors.UserError, "no example 'other'"):
+      known.check_examples("x", facts, 0, [*ids[1:], "other"])
     subset = facts.model_copy(update={"subset": "robustbench5k"})
-    self.assertTrue(known.check_examples("x", subset, 0, ids[:5000]))
+    with self.assertRaisesRegex(errors.UserError, "whose ids are a fixed list"):
+      known.check_examples("x", subset, 0, ids[:5000])
+
+  def test_the_first_examples_where_ids_are_not_known(self):
+    # The places of the ids tell: those of the first n lie before n / 50,000.
+    facts = DataFacts(dataset="imagenet_c", split="validation")
+    ids = [f"n01440764_{i}.JPEG" for i in range(50_000)]
+    ids.sort(key=lambda i: base.place("validation", i))
+    got = known.check_examples("x", facts, 300, ids[:300])
+    words = "that these are the first 300 examples of imagenet_c"
+    self.assertEqual(got, ("", words))
+    for others in (ids[300:600], ids[:299] + ids[20_000:20_001]):
+      with self.assertRaisesRegex(
+        errors.UserError, "and these reach as far as"
+      ):
+        known.check_examples("x", facts, 300, others)
 
   def test_examples_that_are_known_one_by_one(self):
     facts = DataFacts(dataset="digits_c", split="test", subset="")
-    self.assertTrue(known.check_examples("x", facts, 0, _IDS))
+    got = known.check_examples("x", facts, 0, _IDS)
+    self.assertEqual(got, ("digits_c: its 359 examples, by their ids", ""))
     with self.assertRaisesRegex(errors.UserError, "358 examples, but digits_c"):
       known.check_examples("x", facts, 0, _IDS[1:])
     with self.assertRaisesRegex(errors.UserError, "no example 'other'"):
       known.check_examples("x", facts, 1, ["other"])
+    other = facts.model_copy(update={"split": "train"})
+    with self.assertRaisesRegex(errors.UserError, "digits_c has 'test' alone"):
+      known.check_examples("x", other, 0, _IDS)
+
+  @parameterized.parameters(
+    "digits_c",
+    "digits_detection_c",
+    "digits_vid_robust",
+    "cifar10_c",
+    "imagenet_p",
+  )
+  def test_ids_are_those_of_the_builder(self, name):
+    builder = datasets.builder_class(name)
+    ids = builder.known_ids()
+    self.assertLen(set(ids), len(ids))
+    if builder.PUBLISHED_EXAMPLES:
+      self.assertLen(ids, builder.PUBLISHED_EXAMPLES)
+    else:
+      prepared = _prepared(name, self.create_tempdir().full_path)
+      in_order = sorted(ids, key=functools.partial(base.place, "test"))
+      self.assertEqual(prepared, in_order)
+
+  def test_unreviewed_frames_are_not_known(self):
+    facts = DataFacts(dataset="digits_vid_robust", split="test", config="all")
+    got = known.check_examples("x", facts, 0, ["digit_0004/000000.png"])
+    self.assertEqual(got.verified, "")
 
   def test_of_other_sets_nothing_is_known(self):
     facts = DataFacts(dataset="mine")
-    self.assertFalse(known.check_examples("x", facts, 0, ["a"]))
+    got = known.check_examples("x", facts, 0, ["a"])
+    self.assertEqual(got, ("", "that mine has these examples and no others"))
     self.assertEqual(known.check_labels("x", "mine", ["a"], np.array([3])), 0)
 
   @parameterized.parameters(
