@@ -23,6 +23,8 @@ class Metric:
     heading: over a column.
     sense: which direction is better; unknown where nobody has said it.
     words: what is measured.
+    population: what the interval holds at 95 %: the number of which population;
+      or why there is none.
     formula: as plain text.
     percent: a fraction, shown in percent.
     unit: of what is no fraction.
@@ -36,6 +38,7 @@ class Metric:
   heading: str
   sense: Sense = "unknown"
   words: str = ""
+  population: str = ""
   formula: str = ""
   percent: bool = True
   unit: str = ""

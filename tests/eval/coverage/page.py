@@ -7,12 +7,12 @@ import importlib
 import pathlib
 from collections.abc import Iterable, Mapping
 
+from robust_tfds.eval.metrics import definitions
 from tests.eval.coverage import cases
 from tests.eval.coverage.case import Tally
 
 FILE = pathlib.Path(__file__).with_name("results.tsv")
 PAGE = pathlib.Path(__file__).resolve().parents[3] / "docs" / "INTERVALS.md"
-_MARKS = "<!-- coverage: begin -->\n", "<!-- coverage: end -->\n"
 _COUNTS = ("sets", "absent", "below", "above")
 _HEAD = ("topic", "data", "number", *_COUNTS, "truth", "mean")
 
@@ -48,12 +48,27 @@ def keep(results: Results, known: Iterable[tuple[str, str]]) -> None:
 
 
 def written(page: str, results: Results) -> str:
-  """The page with the tables of results between its marks."""
-  before, _, rest = page.partition(_MARKS[0])
-  _, _, after = rest.partition(_MARKS[1])
+  """The page with what is estimated, and the results, between their marks."""
   topics = dict.fromkeys(topic for topic, _, _ in results)
   tables = "\n".join(_table(topic, results) for topic in topics)
-  return f"{before}{_MARKS[0]}\n{tables}\n{_MARKS[1]}{after}"
+  return _between(_between(page, "estimated", _estimated()), "coverage", tables)
+
+
+def _between(page: str, mark: str, text: str) -> str:
+  begin, end = f"<!-- {mark}: begin -->\n", f"<!-- {mark}: end -->\n"
+  before, _, rest = page.partition(begin)
+  return f"{before}{begin}\n{text}\n{end}{rest.partition(end)[2]}"
+
+
+def _estimated() -> str:
+  """What every number's interval is of, as its definition says."""
+  lines = ["| number | what the interval holds |", "|---|---|"]
+  for topic in definitions.TOPICS:
+    lines.append(f"| **{topic.title}** | |")
+    for metric in topic.metrics:
+      heading = f"{metric.full_heading} (`{metric.name}`)"
+      lines.append(f"| {heading} | {metric.population} |")
+  return "\n".join(lines) + "\n"
 
 
 def _line(key: Key, tally: Tally) -> str:

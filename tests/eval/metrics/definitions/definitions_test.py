@@ -58,6 +58,8 @@ class DefinitionsTest(absltest.TestCase):
     for topic in definitions.TOPICS:
       for metric in topic.metrics:
         self.assertNotEmpty(metric.words, metric.name)
+        # What is estimated, in one sentence or two.
+        self.assertRegex(metric.population, r"^[A-Z0-9].{20,}\.$", metric.name)
         self.assertNotEqual(metric.sense, "unknown", metric.name)
 
   def test_anchors_differ(self):
