@@ -37,7 +37,11 @@ def _alone(hits: np.ndarray, groups: np.ndarray) -> tuple[float, float]:
 class HarnessTest(parameterized.TestCase):
   def test_the_truth_is_what_many_examples_say(self):
     thresholds = np.linspace(-1.2, 0.4, 5)
-    for design in (latent.Design(9000), latent.Design(4000, 0.7, 2)):
+    for design in (
+      latent.Design(9000),
+      latent.Design(4000, 0.7, 2),
+      latent.Design(4000, 0.7, harder=0.4),
+    ):
       wrong, groups = design.draw(np.random.default_rng(0), thresholds)
       self.assertLen(np.unique(groups), design.groups)
       errors = design.errors(thresholds)

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import stats
 
 _NOISE = 0.8  # standard deviation of what a cell adds
+_MORE = 0.2  # the chance that a group of 2 to 20 ends with an example
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,11 +25,14 @@ class Design:
     spread: standard deviation of the groups' effects, that of examples being 1;
       None where every example is its own group.
     size: examples of every group; 0: 2 to 20, in data sets of other sizes.
+    harder: of groups of 2 to 20: what the logarithm of the size takes from a
+      group's effect, so that large groups are wrong more often.
   """
 
   groups: int
   spread: float | None = None
   size: int = 0
+  harder: float = 0.0
 
   @property
   def words(self) -> str:
@@ -37,19 +41,28 @@ class Design:
       return f"{self.groups:,} examples"
     inside = self.spread**2 / (self.spread**2 + 1 + _NOISE**2)
     of = f"{self.size or '2-20'} examples"
-    return f"{self.groups:,} groups of {of}, correlation {inside:.2f}"
+    large = ", large ones harder" if self.harder else ""
+    return f"{self.groups:,} groups of {of}, correlation {inside:.2f}{large}"
 
   def errors(self, thresholds: np.ndarray) -> np.ndarray:
-    """The population's error in each cell: `[C]`."""
+    """The population's error in each cell, of examples: `[C]`."""
     scale = np.sqrt((self.spread or 0) ** 2 + 1 + _NOISE**2)
-    return stats.norm.cdf(thresholds / scale)
+    sizes = np.arange(2, 21)
+    chance = stats.geom.pmf(sizes - 1, _MORE)
+    chance[-1] = stats.geom.sf(sizes[-1] - 2, _MORE)
+    moved = thresholds[:, None] + self.harder * np.log(sizes)
+    return np.average(
+      stats.norm.cdf(moved / scale), axis=1, weights=chance * sizes
+    )
 
   def draw(
     self, rng: np.random.Generator, thresholds: np.ndarray
   ) -> tuple[np.ndarray, np.ndarray]:
     """A data set: bool `[N, C]`, wrong or not, and its groups, `[N]` texts."""
-    of = np.repeat(np.arange(self.groups), self._sizes(rng))
-    hard = rng.normal(0, self.spread or 0, self.groups)[of]
+    sizes = self._sizes(rng)
+    of = np.repeat(np.arange(self.groups), sizes)
+    hard = rng.normal(0, self.spread or 0, self.groups)
+    hard = (hard - self.harder * np.log(sizes))[of]
     hard = hard + rng.normal(size=len(of))
     noise = rng.normal(0, _NOISE, (len(of), len(thresholds)))
     ids = np.array([f"g{i}" for i in range(self.groups)])
@@ -60,7 +73,7 @@ class Design:
       return np.ones(self.groups, int)
     if self.size:
       return np.full(self.groups, self.size)
-    return np.minimum(1 + rng.geometric(0.2, self.groups), 20)
+    return np.minimum(1 + rng.geometric(_MORE, self.groups), 20)
 
 
 DESIGNS = (
@@ -69,4 +82,5 @@ DESIGNS = (
   Design(50, 0.7),
   Design(242),
   Design(242, 1.5),
+  Design(100, 0.7, harder=0.4),
 )

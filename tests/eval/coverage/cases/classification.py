@@ -39,14 +39,18 @@ def _task() -> classification.Classification:
   )
 
 
-def _thresholds() -> np.ndarray:
-  """Of clean and of every corruption's five severities; then the baseline's."""
+def thresholds() -> np.ndarray:
+  """Of clean and of every corruption's five severities: `[76]`."""
   clean, *others = _task().conditions()
   harder = [
     -0.9 + 0.3 * (c.level - 1) + 0.04 * _NAMES.index(c.name) for c in others
   ]
-  ours = np.array([-1.2, *harder])
-  return np.concatenate([ours, ours + _WORSE])
+  return np.array([-1.2, *harder])
+
+
+def _of_both() -> np.ndarray:
+  """The model's thresholds, then the baseline's: `[152]`."""
+  return np.concatenate([thresholds(), thresholds() + _WORSE])
 
 
 def columns(wrong: np.ndarray, groups: np.ndarray) -> dict[str, np.ndarray]:
@@ -57,9 +61,9 @@ def columns(wrong: np.ndarray, groups: np.ndarray) -> dict[str, np.ndarray]:
   return {"label": np.zeros(n, int), "top5": top5, "group_id": groups}
 
 
-def _truth(design: latent.Design) -> Mapping[str, float]:
+def _truth(design: latent.Design, shift: float) -> Mapping[str, float]:
   listed = _task().conditions()
-  ours, theirs = design.errors(_thresholds()).reshape(2, -1)
+  ours, theirs = design.errors(_of_both() + shift).reshape(2, -1)
   at = {
     name: [i for i, c in enumerate(listed) if c.name == name] for name in _NAMES
   }
@@ -77,10 +81,14 @@ def _truth(design: latent.Design) -> Mapping[str, float]:
   }
 
 
-def _case(design: latent.Design, least: float = 0.93) -> case_lib.Case:
+def _case(
+  design: latent.Design, shift: float = 0, least: float = 0.93
+) -> case_lib.Case:
+  """Of errors that are fewer for a shift below 0."""
+
   def intervals(rng: np.random.Generator) -> Mapping[str, case_lib.Interval]:
     task = _task()
-    wrong, groups = design.draw(rng, _thresholds())
+    wrong, groups = design.draw(rng, _of_both() + shift)
     cells = [
       Cell(model, "digits_c", c)
       for model in ("ours", "base")
@@ -91,7 +99,14 @@ def _case(design: latent.Design, least: float = 0.93) -> case_lib.Case:
     )
     return case_lib.of_rows(scores.rows, _WANTED)
 
-  return case_lib.Case(design.words, lambda: _truth(design), intervals, least)
+  truth = _truth(design, shift)
+  rare = f", clean error {truth['error']:.3f}" if shift else ""
+  return case_lib.Case(design.words + rare, lambda: truth, intervals, least)
 
 
-CASES = tuple(_case(design) for design in latent.DESIGNS)
+CASES = (
+  *(_case(design) for design in latent.DESIGNS),
+  # No interval knows what no example shows.
+  _case(latent.Design(25), -1.5, least=0.85),
+  _case(latent.Design(25, 1.5), -2.5, least=0.85),
+)

@@ -14,6 +14,7 @@ from robust_tfds.conditions import Condition
 from robust_tfds.eval import papers
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.metrics import trend
+from robust_tfds.eval.papers import testbed_kinds
 from robust_tfds.eval.tasks import base, frames
 from tests.eval.coverage import case as case_lib
 
@@ -45,7 +46,7 @@ _WANTED = {
 
 
 @dataclasses.dataclass(frozen=True)
-class _Videos:
+class Videos:
   """How the data sets are.
 
   Attributes:
@@ -119,7 +120,7 @@ def columns(
 
 
 @functools.cache
-def _truth() -> Mapping[str, float]:
+def truth() -> Mapping[str, float]:
   """By Gauss-Hermite quadrature over what makes a set hard."""
   nodes, weights = np.polynomial.hermite_e.hermegauss(200)
   hard = np.hypot(_VIDEO, _ANCHOR) * nodes
@@ -132,7 +133,8 @@ def _truth() -> Mapping[str, float]:
 
   right, mistaken = 1 - wrong, (1 - wrong) * wrong
   orig, pmk = mean(right), mean(right ** len(_OFFSETS))
-  line = trend.fit(*zip(*papers.testbed("ytbb_robust").values()))
+  standard = papers.testbed("ytbb_robust", testbed_kinds.STANDARD)
+  line = trend.fit(*zip(*standard.values()))
   return {
     "pm-0": orig,
     "pm-10": pmk,
@@ -148,7 +150,7 @@ def _truth() -> Mapping[str, float]:
   }
 
 
-def _case(of: _Videos) -> case_lib.Case:
+def _case(of: Videos) -> case_lib.Case:
   task = frames.Frames(
     base.Setting("ytbb_robust", data=ml_collections.ConfigDict())
   )
@@ -166,9 +168,9 @@ def _case(of: _Videos) -> case_lib.Case:
       _ABOVE: case_lib.Interval(float(above.value), *above.interval()),
     }
 
-  return case_lib.Case(of.words, _truth, intervals)
+  return case_lib.Case(of.words, truth, intervals)
 
 
 CASES = tuple(
-  _case(of) for of in (_Videos(100, 1), _Videos(100, 2), _Videos(40, 0))
+  _case(of) for of in (Videos(100, 1), Videos(100, 2), Videos(40, 0))
 )

@@ -1,0 +1,137 @@
+"""Effective robustness of a board's models, above lines of three references."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+import ml_collections
+import numpy as np
+from scipy import special
+
+from robust_tfds.conditions import Condition
+from robust_tfds.eval.cells.cell import Cell
+from robust_tfds.eval.cells.number import Key, Number
+from robust_tfds.eval.compare.boards import board as board_lib
+from robust_tfds.eval.compare.boards import effective
+from robust_tfds.eval.metrics.replicates import Replicates
+from robust_tfds.eval.tasks import base, classification, frames
+from tests.eval.coverage import case as case_lib
+from tests.eval.coverage import latent
+from tests.eval.coverage.cases import classification as pictures
+from tests.eval.coverage.cases import frames as anchors
+from tests.eval.report.figures import boards
+
+WORDS = (
+  "On logit axes, as boards print it: above a line that is held fixed (the standard"
+  " models of the testbed, the printed networks), and above one of the run's own four"
+  " models, which is fitted in every draw."
+)
+# Of the models: what is added to the thresholds of clean and of corrupted pictures.
+_MODELS = ((0.0, -0.1), (0.15, 0.3), (0.3, 0.35), (-0.2, -0.1))
+
+
+def _intervals(
+  task: str,
+  dataset: str,
+  reference: str,
+  headlines: Mapping[str, Mapping[Key, Replicates]],
+) -> case_lib.Interval:
+  """The first model's on a board of all."""
+  entries = [
+    board_lib.Entry(
+      key=model,
+      label=model,
+      model=model,
+      run="run",
+      numbers={key: Number(float(r.value)) for key, r in of.items()},
+    )
+    for model, of in headlines.items()
+  ]
+  board = dataclasses.replace(
+    boards.board(task), entries=entries, dataset=dataset
+  )
+  line = effective.reference(board, reference)
+  number = effective.numbers(board, line, headlines)[entries[0].key]
+  assert number.value is not None
+  return case_lib.Interval(number.value, number.lo, number.hi)
+
+
+def _above(x: float, y: float, points: np.ndarray) -> float:
+  """y above the least-squares line of logits of points `[N, 2]`."""
+  line = np.polyfit(*special.logit(points).T, 1)
+  return float(y - special.expit(np.polyval(line, special.logit(x))))
+
+
+def _thresholds(clean: float, corrupted: float) -> np.ndarray:
+  added = np.full(76, corrupted)
+  added[0] = clean
+  return pictures.thresholds() + added
+
+
+def _of_pictures(design: latent.Design) -> case_lib.Case:
+  data = {"corruptions": "common", "severities": (1, 2, 3, 4, 5)}
+  task = classification.Classification(
+    base.Setting("imagenet_c", data=ml_collections.ConfigDict(data))
+  )
+  every = [_thresholds(*added) for added in _MODELS]
+
+  def truth() -> Mapping[str, float]:
+    right = [1 - design.errors(of) for of in every]
+    points = np.array([[of[0], of[1:].mean()] for of in right])
+    printed = effective.printed_points("classification", "imagenet_c")
+    return {
+      "line of the runs": _above(*points[0], points),
+      "line of printed networks": _above(
+        *points[0], np.array(list(printed.values()))
+      ),
+    }
+
+  def intervals(rng: np.random.Generator) -> Mapping[str, case_lib.Interval]:
+    wrong, groups = design.draw(rng, np.concatenate(every))
+    cells = [
+      Cell(f"m{i}", "imagenet_c", c)
+      for i in range(len(every))
+      for c in task.conditions()
+    ]
+    headlines = task.score(
+      (cell, pictures.columns(of, groups)) for cell, of in zip(cells, wrong.T)
+    ).headlines
+    return {
+      words: _intervals("classification", "imagenet_c", name, headlines)
+      for words, name in (
+        ("line of the runs", effective.RUNS),
+        ("line of printed networks", effective.PRINTED),
+      )
+    }
+
+  return case_lib.Case(f"pictures: {design.words}", truth, intervals)
+
+
+def _of_frames(videos: anchors.Videos) -> case_lib.Case:
+  task = frames.Frames(
+    base.Setting("ytbb_robust", data=ml_collections.ConfigDict())
+  )
+  words = "line of the testbed"
+
+  def truth() -> Mapping[str, float]:
+    known = anchors.truth()
+    points = effective.fitted(
+      "frames", "ytbb_robust", effective.STANDARD
+    ).points
+    listed = np.array(list(points.values()))
+    return {words: _above(known["pm-0"], known["pm-10"], listed)}
+
+  def intervals(rng: np.random.Generator) -> Mapping[str, case_lib.Interval]:
+    cell = Cell("m", "ytbb_robust", Condition())
+    headlines = task.score([(cell, videos.draw(rng))]).headlines
+    of = _intervals("frames", "ytbb_robust", effective.STANDARD, headlines)
+    return {words: of}
+
+  return case_lib.Case(f"anchor sets: {videos.words}", truth, intervals)
+
+
+CASES = (
+  *(_of_pictures(d) for d in (latent.Design(200), latent.Design(50, 0.7))),
+  _of_frames(anchors.Videos(100, 2)),
+)
