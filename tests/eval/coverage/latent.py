@@ -46,7 +46,7 @@ class Design:
 
   def errors(self, thresholds: np.ndarray) -> np.ndarray:
     """The population's error in each cell, of examples: `[C]`."""
-    scale = np.sqrt((self.spread or 0) ** 2 + 1 + _NOISE**2)
+    scale = np.sqrt(self.variance)
     sizes = np.arange(2, 21)
     chance = stats.geom.pmf(sizes - 1, _MORE)
     chance[-1] = stats.geom.sf(sizes[-1] - 2, _MORE)
@@ -55,18 +55,28 @@ class Design:
       stats.norm.cdf(moved / scale), axis=1, weights=chance * sizes
     )
 
+  @property
+  def variance(self) -> float:
+    """Of what makes an example hard in a cell, where `harder` is 0."""
+    return (self.spread or 0) ** 2 + 1 + _NOISE**2
+
   def draw(
     self, rng: np.random.Generator, thresholds: np.ndarray
   ) -> tuple[np.ndarray, np.ndarray]:
     """A data set: bool `[N, C]`, wrong or not, and its groups, `[N]` texts."""
+    hard, groups = self.effects(rng, len(thresholds))
+    return hard < thresholds, groups
+
+  def effects(
+    self, rng: np.random.Generator, cells: int
+  ) -> tuple[np.ndarray, np.ndarray]:
+    """What makes examples easy in each cell, `[N, C]`, and their groups `[N]`."""
     sizes = self._sizes(rng)
     of = np.repeat(np.arange(self.groups), sizes)
-    hard = rng.normal(0, self.spread or 0, self.groups)
-    hard = (hard - self.harder * np.log(sizes))[of]
-    hard = hard + rng.normal(size=len(of))
-    noise = rng.normal(0, _NOISE, (len(of), len(thresholds)))
+    ease = rng.normal(0, self.spread or 0, self.groups)
+    ease = (ease - self.harder * np.log(sizes))[of] + rng.normal(size=len(of))
     ids = np.array([f"g{i}" for i in range(self.groups)])
-    return hard[:, None] + noise < thresholds, ids[of]
+    return ease[:, None] + rng.normal(0, _NOISE, (len(of), cells)), ids[of]
 
   def _sizes(self, rng: np.random.Generator) -> np.ndarray:
     if self.spread is None:

@@ -1,0 +1,92 @@
+"""Differences of two models, and the tests of cells: `eval.compare`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import ml_collections
+import numpy as np
+
+from robust_tfds.eval.cells.number import Number
+from robust_tfds.eval.compare.pairs import cell_tests, over_cells
+from robust_tfds.eval.compare.pairs.numbers import Numbers
+from robust_tfds.eval.metrics.resampling import Draws
+from robust_tfds.eval.tasks import base, classification
+from robust_tfds.eval.tasks.parts import spread
+from tests.eval.coverage import case as case_lib
+from tests.eval.coverage import latent
+from tests.eval.coverage.cases import classification as pictures
+
+WORDS = (
+  "Two models under fog. The test of a cell holds where it decides nothing at 5 %"
+  " between equal models: McNemar's of single examples, exchanges of whole groups"
+  " elsewhere."
+)
+_AT = np.array(
+  [-1.2, -0.9, -0.6, -0.3, 0.0, 0.3]
+)  # of clean and of the severities
+_KEY = ("mean_error", "fog", None)
+
+
+def _case(
+  design: latent.Design, better: float, shift: float = 0
+) -> case_lib.Case:
+  """Of a second model whose thresholds lie above the first one's."""
+  data = {"corruptions": "fog", "severities": (1, 2, 3, 4, 5)}
+  task = classification.Classification(
+    base.Setting("digits_c", data=ml_collections.ConfigDict(data))
+  )
+  listed = task.conditions()
+  thresholds = np.concatenate([_AT, _AT + better]) + shift
+
+  def truth() -> Mapping[str, float]:
+    ours, theirs = design.errors(thresholds).reshape(2, -1)
+    mean, other = ours[1:].mean(), theirs[1:].mean()
+    tests = {} if better else {"test of clean": 0.05, "test of fog 3": 0.05}
+    return {
+      "difference, clean": ours[0] - theirs[0],
+      "difference of means": mean - other,
+      "relative decrease": (other - mean) / other,
+      **tests,
+    }
+
+  def intervals(rng: np.random.Generator) -> Mapping[str, case_lib.Interval]:
+    wrong, groups = design.draw(rng, thresholds)
+    totals = [
+      {
+        c: task.totals(pictures.columns(of, groups))
+        for c, of in zip(listed, side)
+      }
+      for side in np.split(wrong.T, 2)
+    ]
+    draws = Draws.of(groups)
+    cells = [spread.of_cells(of, draws) for of in totals]
+    n = dict.fromkeys(listed, len(wrong))
+    numbers = Numbers(cells, totals, n, drawn=True)
+    clean, _, _, fog, *_ = cell_tests.of_cells(numbers, task.facts)
+    first, second = (task.over_cells(of)[_KEY] for of in cells)
+    mean = over_cells.line(_KEY, first, second)
+    return {
+      "difference, clean": _of(clean.difference),
+      "difference of means": _of(mean.difference),
+      "relative decrease": _of(mean.decrease),
+      "test of clean": case_lib.Interval(clean.test.p, 0, clean.test.p),
+      "test of fog 3": case_lib.Interval(fog.test.p, 0, fog.test.p),
+    }
+
+  kind = "a better model" if better else "equal models"
+  rare = f", clean error {design.errors(thresholds)[0]:.3f}" if shift else ""
+  return case_lib.Case(f"{kind}: {design.words}{rare}", truth, intervals)
+
+
+def _of(number: Number) -> case_lib.Interval:
+  return case_lib.Interval(number.or_nan, number.lo, number.hi)
+
+
+CASES = (
+  _case(latent.Design(200), 0),
+  _case(latent.Design(25, 0.7), 0),
+  _case(latent.Design(242, 1.5), 0, -2.0),
+  _case(latent.Design(200), 0.35),
+  _case(latent.Design(25, 0.7), 0.35),
+)
