@@ -40,10 +40,12 @@ def check(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
         f"none of its {len(whole)} intervals is the exact one of {n:,} anchors;"
         f" all follow from {other:,}, the share not rounded to whole anchors"
       )
-      yield Doubt(whole, words)
+      used = tuple((None, *_exact(row, n)[1:]) for row, n in listed)
+      yield Doubt(whole, words, "interval", used=used)
     else:
       for row, n in unfit:
-        yield Doubt((row,), _words(row, n))
+        used = (None, *_exact(row, n)[1:])
+        yield Doubt((row,), _words(row, n), "interval", used=(used,))
 
 
 def fits(row: PrintedRow, n: int) -> bool:
@@ -75,11 +77,17 @@ def _off(row: PrintedRow, n: int) -> np.ndarray:
   return np.abs(np.stack([lo - row.lo, hi - row.hi], axis=-1))
 
 
-def _words(row: PrintedRow, n: int) -> str:
+def _exact(row: PrintedRow, n: int) -> tuple[int, float, float]:
+  """How many anchors are right, as the print has it nearest, and their interval."""
   off = _off(row, n)
   nearest = np.lexsort([off.max(-1), (off > _HALF_DIGIT).sum(-1)])[0]
-  right = _candidates(row, n)[nearest]
-  exact = intervals.clopper_pearson(right, n)
+  right = int(_candidates(row, n)[nearest])
+  lo, hi = intervals.clopper_pearson(right, n)
+  return right, float(lo), float(hi)
+
+
+def _words(row: PrintedRow, n: int) -> str:
+  right, *exact = _exact(row, n)
   words = f"the exact interval of {right} of {n:,} is {_interval(*exact)},"
   return f"{words} printed {_interval(row.lo, row.hi)}"
 

@@ -11,6 +11,7 @@ two ways; what arithmetic cannot see, a number printed without its point, lies i
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -50,11 +51,13 @@ def text(paper: str) -> str:
   """A paper's doubts as their file says them."""
   lines = [doubt_lib.COLUMNS]
   for number, doubt in enumerate(of_paper(paper), 1):
-    words = doubt.subject, doubt.words
-    for row in doubt.rows:
+    words = doubt.subject, doubt.words, doubt.kind
+    used = doubt.used or [(None,) * 3] * len(doubt.rows)
+    for row, better in zip(doubt.rows, used, strict=True):
       place = row.table, str(row.line), row.metric, row.name
-      lines.append((str(number), *place, *words))
-      words = "", ""
+      ends = ("" if v is None else f"{v:.6g}" for v in better)
+      lines.append((str(number), *place, *words, *ends))
+      words = "", "", ""
   return "".join("\t".join(cells).rstrip("\t") + "\n" for cells in lines)
 
 
@@ -96,18 +99,67 @@ def _means(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
 
 
 def _mean(
-  mean: PrintedRow, parts: Sequence[PrintedRow], noun: str
+  mean: PrintedRow,
+  parts: Sequence[PrintedRow],
+  noun: str,
+  better: Mapping[PrintedRow, float] | None = None,
+  also: Sequence[PrintedRow] = (),
 ) -> Iterator[Doubt]:
+  """Of a mean that is not that of its parts.
+
+  Args:
+    mean: the printed mean.
+    parts: of it.
+    noun: what they are.
+    better: parts that are doubtful themselves, and what is used instead.
+    also: other prints of the same mean.
+  """
   ours = statistics.fmean(p.value for p in parts)
   allowed = (mean.digit + max(p.digit for p in parts)) / 2
   if abs(ours - mean.value) > allowed + _EPSILON:
     words = f"the mean of its {len(parts)} {noun} is {_as(mean, ours)}"
-    yield Doubt((mean,), f"{words}, printed {mean.text}")
+    used = statistics.fmean((better or {}).get(p, p.value) for p in parts)
+    if abs(used - ours) > _EPSILON:
+      words += f" ({_as(mean, used)} of those that are used)"
+    same = mean, *also
+    yield _recomputed(
+      "mean", same, f"{words}, printed {mean.text}", [used] * len(same)
+    )
+
+
+def _recomputed(
+  kind: str, rows: Sequence[PrintedRow], words: str, used: Sequence[float]
+) -> Doubt:
+  """Of numbers whose place others take."""
+  of_rows = tuple((value, None, None) for value in used)
+  return Doubt(tuple(rows), words, kind, used=of_rows)
 
 
 def _groups(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
-  """A group's row against its perturbations', the mean against the groups'."""
+  """A group's row against its perturbations', the mean against the groups'.
+
+  The groups come first: a mean is recomputed from those that are used.
+  """
+  groups = list(_of_perturbations(rows))
+  better = {r: v for d in groups for r, (v, *_) in zip(d.rows, d.used) if v}
+  yield from groups
+  for line in _lines(rows):
+    for measure in derived.MEASURES:
+      names = conditions.VIDEOS.groups
+      of_groups = [line.get(f"{measure}/{g}", []) for g in names]
+      whole = [r for r in line.get(measure, []) if not r.name]
+      if whole and all(of_groups):
+        parts = [g[0] for g in of_groups]
+        yield from _mean(whole[0], parts, "groups", better)
+
+
+def _of_perturbations(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
+  """Groups' means, also where another table prints the same number."""
   family = conditions.VIDEOS
+  prints: dict[tuple, list[PrintedRow]] = {}
+  for row in rows:
+    same = row.datasets, row.label, row.metric, row.name, row.text
+    prints.setdefault(same, []).append(row)
   for line in _lines(rows):
     for measure in derived.MEASURES:
       of_groups = [line.get(f"{measure}/{g}", []) for g in family.groups]
@@ -115,10 +167,10 @@ def _groups(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
         members = family.members(group)
         parts = [r for r in line.get(measure, []) if r.name in members]
         if printed and parts:
-          yield from _mean(printed[0], parts, "perturbations")
-      whole = [r for r in line.get(measure, []) if not r.name]
-      if whole and all(of_groups):
-        yield from _mean(whole[0], [g[0] for g in of_groups], "groups")
+          mean = printed[0]
+          same = mean.datasets, mean.label, mean.metric, mean.name, mean.text
+          also = [r for r in prints[same] if r.table != mean.table]
+          yield from _mean(mean, parts, "perturbations", None, also)
 
 
 def _drops(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
@@ -133,7 +185,8 @@ def _drops(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
         ours = first.value - second.value
         if abs(ours - row.value) > row.digit / 2 + _EPSILON:
           words = f"{first.text} - {second.text} = {_as(row, ours)}"
-          yield Doubt((row,), f"{words}, printed {row.text}")
+          words += f", printed {row.text}"
+          yield _recomputed("difference", [row], words, [ours])
 
 
 def _twice(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
@@ -153,7 +206,32 @@ def _twice(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
       for row in same:
         by_text.setdefault(row.text, {})[row.where] = None
       words = "; ".join(f"{t} in {', '.join(w)}" for t, w in by_text.items())
-      yield Doubt(tuple(same), words, ", ".join(filter(None, key[1:])))
+      subject = ", ".join(filter(None, key[1:]))
+      yield _of_prints(same, words, subject, rows)
+
+
+def _of_prints(
+  same: Sequence[PrintedRow],
+  words: str,
+  subject: str,
+  rows: Sequence[PrintedRow],
+) -> Doubt:
+  """Two prints of a number: where one is of perturbations, their mean is used."""
+  measure, _, group = same[0].metric.partition("/")
+  lines = {(r.table, r.line) for r in same}
+  parts = [
+    r.value
+    for r in rows
+    if (r.table, r.line) in lines
+    and r.metric == measure
+    and group in conditions.VIDEOS.groups
+    and r.name in conditions.VIDEOS.members(group)
+  ]
+  if not parts:
+    return Doubt(tuple(same), words, "twice", subject)
+  used = [statistics.fmean(parts)] * len(same)
+  doubt = _recomputed("mean", same, words, used)
+  return dataclasses.replace(doubt, subject=subject)
 
 
 def _conflict(first: PrintedRow, second: PrintedRow) -> bool:
@@ -172,9 +250,8 @@ def _testbed(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
       if row.table == table and row.model and other:
         if abs(row.value - other.value) > row.digit / 2 + _EPSILON:
           words = f"the testbed has {other.text} of {other.whole:,} anchors,"
-          yield Doubt(
-            (row,), f"{words} {_as(row, other.value)}, printed {row.text}"
-          )
+          words += f" {_as(row, other.value)}, printed {row.text}"
+          yield _recomputed("count", [row], words, [other.value])
 
 
 def _medians(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
@@ -189,7 +266,7 @@ def _medians(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
       ours = statistics.median(d.value for d in drops)
       if abs(ours - row.value) > row.digit / 2 + _EPSILON:
         words = f"the median of {drops[0].where} is {_as(row, ours)}, printed"
-        yield Doubt((row,), f"{words} {row.text}")
+        yield _recomputed("median", [row], f"{words} {row.text}", [ours])
 
 
 def _accuracies() -> Iterator[Doubt]:
@@ -207,7 +284,7 @@ def _accuracies() -> Iterator[Doubt]:
         f" for at least {100 * implied.lo:.1f}, another for at most"
         f" {100 * implied.hi:.1f}"
       )
-      yield Doubt(gammas[implied.dataset, implied.label], words)
+      yield Doubt(gammas[implied.dataset, implied.label], words, "accuracy")
 
 
 def _raw(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
@@ -237,7 +314,7 @@ def _of_file(
     texts = ", ".join(r.text for r, _ in off)
     words = f"the file {off[0][0].model} gives {given}, printed {texts}"
     note = f"; {off[0][0].note}" if off[0][0].note else ""
-    yield Doubt(tuple(r for r, _ in off), words + note)
+    yield Doubt(tuple(r for r, _ in off), words + note, "file")
 
 
 def _named(paper: str, rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
@@ -245,7 +322,8 @@ def _named(paper: str, rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
   for doubt in printed_rows.facts(paper).get("doubts", ()):
     concerned = tuple(r for r in rows if _matches(r, doubt))
     fields = (doubt.get(f) for f in ("network", "metric", "name"))
-    yield Doubt(concerned, doubt["words"], ", ".join(filter(None, fields)))
+    subject = ", ".join(filter(None, fields))
+    yield Doubt(concerned, doubt["words"], doubt["kind"], subject)
 
 
 def _matches(row: PrintedRow, doubt: Mapping[str, str]) -> bool:
@@ -256,6 +334,7 @@ def _matches(row: PrintedRow, doubt: Mapping[str, str]) -> bool:
     and row.training == doubt.get("training", row.training)
     and (row.metric == metric or row.metric.endswith(f"/{metric}"))
     and row.name == doubt.get("name", row.name)
+    and row.text == doubt.get("text", row.text)
   )
 
 

@@ -11,6 +11,7 @@ import pathlib
 from collections.abc import Iterator
 
 from robust_tfds.eval import papers
+from robust_tfds.eval.papers import doubt as doubt_lib
 from robust_tfds.eval.papers.protocols import PROTOCOLS
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -37,7 +38,12 @@ _DOUBTS = """
 ## Doubts
 
 Printed numbers that do not fit other printed numbers, or their raw results. They are
-stored as they are printed.
+stored as they are printed (`papers.rows`). Which number figures, means, lines and
+boards use is one rule a kind of doubt (`eval/papers/doubt_kinds.tsv`); whatever shows
+one says so. Tables that redraw a printed one show it as it is printed, with a dagger.
+
+| kind | used | why |
+|---|---|---|
 """
 
 
@@ -48,8 +54,10 @@ def main() -> None:
 
 def text() -> str:
   """The page."""
-  parts = [_HEAD, *_tables(), _PROTOCOLS, *_protocols(), _DOUBTS, *_doubts()]
-  return "".join(parts)
+  parts = [_HEAD, *_tables(), _PROTOCOLS, *_protocols(), _DOUBTS]
+  kinds = doubt_lib.kinds().items()
+  parts += [f"| {kind} | {used} | {why} |\n" for kind, (used, why) in kinds]
+  return "".join([*parts, *_doubts()])
 
 
 def _tables() -> Iterator[str]:
@@ -75,12 +83,14 @@ def _protocols() -> Iterator[str]:
 def _doubts() -> Iterator[str]:
   for paper in papers.names():
     yield f"\n### {papers.source(paper)}\n\n"
-    yield "| where | of | data set | numbers | why |\n|---|---|---|---:|---|\n"
+    heads = ("where", "of", "data set", "numbers", "kind", "why")
+    yield f"| {' | '.join(heads)} |\n|---|---|---|---:|---|---|\n"
     for doubt in papers.doubts(paper):
       of = doubt.what or "all"
       sets = ", ".join(doubt.rows[0].datasets)
       why = doubt.words
-      yield f"| {doubt.where} | {of} | {sets} | {len(doubt.rows)} | {why} |\n"
+      cells = doubt.where, of, sets, str(len(doubt.rows)), doubt.kind, why
+      yield f"| {' | '.join(cells)} |\n"
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 
 Every number lies in one place: a folder for each paper, a TSV file for each of
 its tables (`printed_rows`). `rows` gives them all, `doubts` those that do not fit
-others, `protocol` what they are of. The other functions are views of `rows`.
+others, `protocol` what they are of. The other functions are views of `rows`, of a
+doubtful number with what is used in its place (`PrintedRow.used`, `doubt`).
 """
 
 from __future__ import annotations
@@ -28,8 +29,10 @@ __all__ = [
   "Protocol",
   "anchors",
   "detection_rows",
+  "doubtful",
   "doubts",
   "intervals",
+  "marked",
   "names",
   "networks",
   "printed",
@@ -59,7 +62,8 @@ class PrintedNetwork:
   Attributes:
     label: as printed, with its training where tables tell networks apart by it.
     model: our name of it, or empty.
-    numbers: (metric, condition) -> row; of a number in two tables the first.
+    numbers: (metric, condition) -> row, as it is used; of a number in two tables
+      the first.
   """
 
   label: str
@@ -157,7 +161,7 @@ def printed_networks(
   for row in rows(dataset):
     if row.network and (every or row.listed):
       key = row.metric, row.name
-      numbers.setdefault(row.label, {}).setdefault(key, row)
+      numbers.setdefault(row.label, {}).setdefault(key, row.used)
   return tuple(
     PrintedNetwork(
       label, next((r.model for r in its.values() if r.model), ""), its
@@ -187,7 +191,11 @@ def printed(model: str, dataset: str) -> dict[str, Any]:
       numbers.setdefault(metric, {})[name] = row.value
     else:
       numbers[metric] = row.value
-  return {**numbers, "source": network.source}
+  doubtful = doubt_lib.sentences(
+    row for row in network.numbers.values() if row.marked
+  )
+  source_words = ". ".join(filter(None, (network.source, doubtful)))
+  return {**numbers, "source": source_words}
 
 
 def networks(dataset: str, *metrics: str) -> dict[str, tuple[float, ...]]:
@@ -196,6 +204,28 @@ def networks(dataset: str, *metrics: str) -> dict[str, tuple[float, ...]]:
     network.label: tuple(network.numbers[m, ""].value for m in metrics)
     for network in printed_networks(dataset)
     if all((m, "") in network.numbers for m in metrics)
+  }
+
+
+def doubtful(dataset: str, *metrics: str) -> frozenset[str]:
+  """Labels of the networks of which one of these numbers is doubtful."""
+  return frozenset(
+    network.label
+    for network in printed_networks(dataset)
+    if any(
+      row.marked
+      for (metric, _), row in network.numbers.items()
+      if metric in metrics
+    )
+  )
+
+
+def marked(dataset: str, *metrics: str) -> dict[str, tuple[float, ...]]:
+  """As `networks`; the label of a network with a doubtful number says so."""
+  doubts = doubtful(dataset, *metrics)
+  return {
+    f"{label}, doubtful" if label in doubts else label: values
+    for label, values in networks(dataset, *metrics).items()
   }
 
 

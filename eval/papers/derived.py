@@ -86,6 +86,26 @@ def clean_accuracies() -> list[CleanAccuracy]:
   ]
 
 
+def of_dataset(dataset: str) -> dict[str, CleanAccuracy]:
+  """Label -> the implied accuracy of a data set's networks."""
+  return {c.label: c for c in clean_accuracies() if c.dataset == dataset}
+
+
+def contradictions(dataset: str) -> str:
+  """Networks whose rows imply no one accuracy, in words; or nothing."""
+  accuracies = of_dataset(dataset).values()
+  labels = [clean.label for clean in accuracies if not clean.consistent]
+  if not labels:
+    return ""
+  return f"Doubtful, no one clean accuracy fits all rows: {'; '.join(labels)}"
+
+
+def in_group(name: str) -> str:
+  """The group of Figure 6 that a perturbation is in."""
+  group = conditions.VIDEOS.row(name).group
+  return next(g for g, parts in FIGURE_6.items() if group in parts)
+
+
 def groups(table: str) -> dict[str, dict[str, dict[str, float]]]:
   """Label -> measure -> group of Figure 6 -> mean over its perturbations."""
   family = conditions.VIDEOS

@@ -1,7 +1,11 @@
 """Printed numbers that do not fit other printed numbers: `<paper>/doubts.tsv`.
 
 `tools/printed_doubts.py` finds them and writes the files. A line is of one printed
-number; lines of one `doubt` are about one thing, which the first of them says.
+number; lines of one `doubt` are about one thing, which the first of them says, with
+its kind. `eval/papers/doubt_kinds.tsv` is the rule: of which kinds the printed number
+is used, of which a recomputed one (`value`, `lo`, `hi` of the line), and why. Tables
+that redraw a printed one show it as it is printed, marked; all else uses
+`PrintedRow.used`.
 """
 
 from __future__ import annotations
@@ -9,11 +13,16 @@ from __future__ import annotations
 import dataclasses
 import functools
 import pathlib
+from collections.abc import Iterable, Mapping, Sequence
 
 from robust_tfds.eval.papers import printed_rows
 from robust_tfds.eval.papers.printed_rows import PrintedRow
 
-COLUMNS = ("doubt", "table", "line", "metric", "name", "subject", "words")
+COLUMNS = (
+  *("doubt", "table", "line", "metric", "name", "subject", "words", "kind"),
+  *printed_rows.USED,
+)
+_FEW = 3  # numbers of a doubt that are all named
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,12 +32,16 @@ class Doubt:
   Attributes:
     rows: the printed numbers it is about.
     words: why, with the arithmetic.
+    kind: a row of `eval/papers/doubt_kinds.tsv`.
     subject: what they have in common, where their fields do not say it.
+    used: value, lo and hi that take each number's place; None: as printed.
   """
 
   rows: tuple[PrintedRow, ...]
   words: str
+  kind: str
   subject: str = ""
+  used: tuple[tuple[float | None, float | None, float | None], ...] = ()
 
   @property
   def paper(self) -> str:
@@ -66,10 +79,50 @@ def of_paper(paper: str) -> tuple[Doubt, ...]:
     Doubt(
       tuple(rows[printed_rows.place_of(line)] for line in about),
       about[0]["words"],
+      about[0]["kind"],
       about[0]["subject"],
+      tuple(map(_used, about)),
     )
     for about in lines.values()
   )
+
+
+def _used(line: Mapping[str, str]) -> tuple[float | None, ...]:
+  return tuple(float(line[k]) if line[k] else None for k in printed_rows.USED)
+
+
+@functools.cache
+def kinds() -> dict[str, tuple[str, str]]:
+  """Kind of doubt -> `printed` or `recomputed`: which is used, and why."""
+  listed = printed_rows.lines(".", "doubt_kinds")
+  return {line["kind"]: (line["used"], line["why"]) for line in listed}
+
+
+def sentences(rows: Iterable[PrintedRow], as_printed: bool = False) -> str:
+  """What is doubtful of numbers, and which is shown; or nothing.
+
+  Args:
+    rows: of the numbers.
+    as_printed: whether they are shown as printed also where others are used.
+  """
+  listed: dict[str, list[str]] = {}
+  for row in rows:
+    if row.doubt:
+      of = [row.label, row.metric.replace("/", " "), row.name]
+      words = " ".join(filter(None, of)).replace("_", " ")
+      recomputed = row.better is not None and not as_printed
+      shown = "recomputed" if recomputed else "as printed"
+      why = f"{row.doubt.rstrip('.')} (shown {shown})"
+      listed.setdefault(why, []).append(words)
+  parts = [f"{_short(of)}: {words}." for words, of in listed.items()]
+  return f"Doubtful: {' '.join(parts)}" if parts else ""
+
+
+def _short(of: Sequence[str]) -> str:
+  """What a doubt is about: all of few numbers, else the first and how many."""
+  if len(of) <= _FEW:
+    return ", ".join(of)
+  return f"{of[0]} and {len(of) - 1} more numbers"
 
 
 def path(paper: str) -> pathlib.Path:

@@ -18,13 +18,16 @@ import decimal
 import functools
 import pathlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from robust_tfds import errors, reading
 
 FOLDER = pathlib.Path(__file__).parent
 DOUBTS = "doubts"
+USED = ("value", "lo", "hi")  # of a line of doubts: what is used instead
+# Kinds of doubts that are not of the number itself.
+_BESIDE = frozenset({"accuracy", "interval"})
 _TEXTS = ("dataset", "network", "training", "model", "condition", "note")
 _ENDS = ("lo", "hi")
 _HEAD = re.compile(
@@ -61,6 +64,9 @@ class PrintedRow:
     note: what the table says besides.
     listed: whether the table lists networks under one protocol.
     doubt: what does not fit the other numbers, in words, or empty.
+    marked: whether that is the number itself, not its interval or what it implies.
+    better: value, lo and hi that are used in place of the printed ones, where
+      the doubt's kind says so: `doubt_kinds.tsv`.
   """
 
   paper: str
@@ -83,6 +89,16 @@ class PrintedRow:
   note: str
   listed: bool
   doubt: str = ""
+  marked: bool = False
+  better: tuple[float, float | None, float | None] | None = None
+
+  @property
+  def used(self) -> PrintedRow:
+    """The number that figures, means and lines use: printed, or recomputed."""
+    if self.better is None:
+      return self
+    value, lo, hi = self.better
+    return dataclasses.replace(self, value=value, lo=lo, hi=hi)
 
   @property
   def label(self) -> str:
@@ -110,16 +126,30 @@ def facts(paper: str) -> Mapping[str, Any]:
 @functools.cache
 def of_paper(paper: str) -> tuple[PrintedRow, ...]:
   """All numbers of a paper, tables in the order of `paper.json`."""
-  words: dict[Place, list[str]] = {}
-  of_doubt: dict[str, str] = {}
+  doubts: dict[Place, list[dict[str, str]]] = {}
+  first: dict[str, Mapping[str, str]] = {}
   for line in lines(paper, DOUBTS):
-    text = of_doubt.setdefault(line["doubt"], line["words"])
-    words.setdefault(place_of(line), []).append(text)
+    about = first.setdefault(line["doubt"], line)
+    said = {"words": about["words"], "kind": about["kind"]}
+    doubts.setdefault(place_of(line), []).append({**line, **said})
   return tuple(
-    dataclasses.replace(row, doubt="; ".join(words.get(place(row), ())))
+    _doubted(row, doubts.get(place(row), ()))
     for table in facts(paper)["tables"]
     for row in _of_table(paper, table)
   )
+
+
+def _doubted(
+  row: PrintedRow, doubts: Sequence[Mapping[str, str]]
+) -> PrintedRow:
+  """A number with what its doubts say, and what is used in its place."""
+  ends = {k: float(d[k]) for d in doubts for k in USED if d[k]}
+  if ends:
+    value, lo, hi = (ends.get(k, getattr(row, k)) for k in USED)
+    row = dataclasses.replace(row, better=(value, lo, hi))
+  words = "; ".join(d["words"] for d in doubts)
+  marked = any(d["kind"] not in _BESIDE for d in doubts)
+  return dataclasses.replace(row, doubt=words, marked=marked)
 
 
 def place(row: PrintedRow) -> Place:

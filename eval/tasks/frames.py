@@ -309,10 +309,12 @@ class Frames(base.Task):
     if not testbed:
       return {}
     metrics = "acc_orig", "acc_pmk"
-    ends = papers.intervals(dataset, *metrics)
+    ends = papers.intervals(dataset, *metrics).values()
     printed = {
-      f"{name}, printed": (*values, *ends[name])
-      for name, values in papers.networks(dataset, *metrics).items()
+      f"{name}, printed": (*values, *of_name)
+      for (name, values), of_name in zip(
+        papers.marked(dataset, *metrics).items(), ends, strict=True
+      )
     }
     return {**testbed, **printed}
 

@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from robust_tfds import errors
+from robust_tfds import conditions, errors
 from robust_tfds.eval import papers
 from robust_tfds.eval.cells.number import Key, Number
 from robust_tfds.eval.compare.boards import board as board_lib
@@ -115,6 +115,9 @@ _FOLLOWS = {
   "sequences": "means from printed FR times AlexNet's rates",
   "video": "x implied by printed gamma_a and gamma_r, not printed; y = x gamma_r",
 }
+
+
+_GROUPS = "gamma_r/"  # metrics of a group's mean
 
 
 @dataclasses.dataclass(frozen=True)
@@ -328,7 +331,15 @@ def _reference(
     return points, f"as Taori et al. 2020, on all of their testbed ({listed})"
   if name == PRINTED:
     points = printed_points(task, dataset)
-    how = filter(None, (papers.source(dataset), _FOLLOWS.get(task)))
+    doubts = len(doubtful(task, dataset))
+    how = filter(
+      None,
+      (
+        papers.source(dataset),
+        _FOLLOWS.get(task),
+        f"doubtful: numbers of {doubts}" if doubts else "",
+      ),
+    )
     words = f"{len(points)} printed networks ({'; '.join(how)})"
   else:
     points = of_runs
@@ -430,16 +441,24 @@ def _plain(
   return 1 - clean.value, 1 - float(np.mean(means))
 
 
+def doubtful(task: str, dataset: str) -> frozenset[str]:
+  """Labels of the printed networks whose (x, y) have a doubtful number."""
+  groups = [f"{_GROUPS}{g}" for g in conditions.VIDEOS.groups]
+  ratio, _ = _NORMALISED.get(task, ("", ""))
+  metrics = (*AXES[task].metrics, ratio) if task != "video" else groups
+  clean = derived.of_dataset(dataset).values()
+  contradictory = {c.label for c in clean if not c.consistent}
+  return papers.doubtful(dataset, *metrics) | contradictory
+
+
 def _videos(dataset: str) -> dict[str, tuple[float, float]]:
-  clean = {
-    c.label: c.value for c in derived.clean_accuracies() if c.dataset == dataset
-  }
+  clean = {k: c.value for k, c in derived.of_dataset(dataset).items()}
   out = {}
   for network in papers.printed_networks(dataset):
     groups = [
       row.value
       for (metric, _), row in network.numbers.items()
-      if metric.startswith("gamma_r/")
+      if metric.startswith(_GROUPS)
     ]
     if network.label in clean and groups:
       x = clean[network.label]

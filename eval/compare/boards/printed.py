@@ -10,6 +10,7 @@ from robust_tfds.eval.cells.number import Key, Number
 from robust_tfds.eval.compare.boards import board as board_lib
 from robust_tfds.eval.compare.boards.board import Entry
 from robust_tfds.eval.compare.slugs import Slugs
+from robust_tfds.eval.papers import doubt as doubt_lib
 
 
 def entries(
@@ -49,8 +50,9 @@ def _numbers(
   """The first of each: a number that two tables repeat is one."""
   out: dict[Key, Number] = {}
   for row in rows:
-    note = "; ".join(filter(None, (row.note, row.doubt)))
-    number = Number(row.value, row.lo, row.hi, note=note)
+    used, doubt = row.used, doubt_lib.sentences([row])
+    note = "; ".join(filter(None, (row.note, doubt)))
+    number = Number(used.value, used.lo, used.hi, note=note)
     out.setdefault((row.metric, row.name, None), number)
   return out
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from robust_tfds.eval.cells.number import Number
+from robust_tfds.eval.papers import doubt
 from robust_tfds.eval.report.charts import scatter
 from robust_tfds.eval.report.charts.frame import OVER, Frame
 from robust_tfds.eval.report.figures import base
@@ -29,14 +29,14 @@ class Figure9(base.PaperFigure):
       benchmark_scatter.Point(
         label,
         metric,
-        Number(of[label, "accuracy"].value),
-        Number(of[label, metric].value),
+        printed.number(of[label, "accuracy"]),
+        printed.number(of[label, metric]),
         of[label, metric].source,
       )
       for label in dict.fromkeys(row.label for row in rows)
       for metric in _TITLES
     ]
-    notes = [rows[0].source, printed.doubts(rows)]
+    notes = [rows[0].source, doubt.sentences(rows)]
     panel = benchmark_scatter.panel(points, _TITLES, "accuracy on subtypes (%)")
     frame = Frame(
       *(6.4, 4.6), x="accuracy on ImageNet-1K (%)", legend=OVER, share=""

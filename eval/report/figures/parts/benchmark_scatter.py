@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from robust_tfds.eval import papers
 from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.metrics import definitions
+from robust_tfds.eval.papers import doubt
 from robust_tfds.eval.report.charts import scatter, style
 from robust_tfds.eval.report.charts.frame import OVER, Frame
 from robust_tfds.eval.report.figures import base
@@ -41,6 +42,7 @@ class Point:
     number: the mean.
     source: where both are from.
     run: whether it is a run's.
+    doubt: what is doubtful of both, in sentences.
   """
 
   network: str
@@ -49,6 +51,7 @@ class Point:
   number: Number
   source: str
   run: bool = False
+  doubt: str = ""
 
   def line(self) -> list[sheet.Cell]:
     """Of the CSV."""
@@ -87,6 +90,7 @@ class BenchmarkScatter(base.PaperFigure):
       remarks.append(own.remark(here, dataset))
     notes = [
       *dict.fromkeys(p.source for p in points if not p.run),
+      *dict.fromkeys(p.doubt for p in points),
       own.baselines(models, self.panels[0]),
       own.without(models, {p.network for p in points if p.run}),
       *remarks,
@@ -110,13 +114,17 @@ class BenchmarkScatter(base.PaperFigure):
       numbers = network.numbers
       if self.table:
         of = [row for row in of_table if row.label == network.label]
-        numbers = {(row.metric, row.name): row for row in of}
+        numbers = {(row.metric, row.name): row.used for row in of}
       keys = [(metric, "") for metric in (_CLEAN, *metrics)]
       if numbers.keys() >= set(keys):
         clean, *means = (numbers[key] for key in keys)
-        accuracy = Number(1 - clean.value)
+        right = 1 - clean.value
+        accuracy = Number(sheet.Marked(right) if clean.marked else right)
         out += [
-          Point(network.label, m.metric, accuracy, Number(m.value), m.source)
+          Point(
+            *(network.label, m.metric, accuracy, printed.number(m), m.source),
+            doubt=doubt.sentences([clean, m]),
+          )
           for m in means
         ]
     return out

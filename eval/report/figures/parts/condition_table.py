@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from robust_tfds import conditions
 from robust_tfds.eval.metrics import definitions
-from robust_tfds.eval.papers import Key, PrintedRow
+from robust_tfds.eval.papers import Key, PrintedRow, doubt
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import (
   networks,
@@ -67,7 +67,8 @@ class ConditionTable(base.PaperFigure):
   def _caption(
     self, rows: Sequence[PrintedRow], models: Sequence[own.Own]
   ) -> str:
-    parts = [f"In %. Source: {printed.source_of(rows)}.", printed.doubts(rows)]
+    doubts = doubt.sentences(rows, as_printed=True)
+    parts = [f"In %. Source: {printed.source_of(rows)}.", doubts]
     if models:
       dataset = rows[0].datasets[0]
       known = [m.label for m in models if m.number(self.mean[0])]

@@ -6,6 +6,7 @@ import dataclasses
 import math
 
 from robust_tfds.eval.metrics import definitions
+from robust_tfds.eval.papers import derived, doubt
 from robust_tfds.eval.report.charts import bars, style
 from robust_tfds.eval.report.charts.frame import OVER, Frame
 from robust_tfds.eval.report.figures import base
@@ -61,6 +62,14 @@ class DropBars(base.PaperFigure):
     foot = [
       f"{gammas.NAMES[self.dataset]}: {listed[0].source}",
       "100 (1 - gamma_a), mean over severities",
+      doubt.sentences(
+        row
+        for row in gammas.printed_rows(self.dataset)
+        if row.metric.startswith(_MEASURE)
+        and self.training in ("", row.training)
+        and row.marked
+      ),
+      derived.contradictions(self.dataset),
       own.remark(added, self.dataset),
     ]
     lines = gammas.lines([*listed, *ours])

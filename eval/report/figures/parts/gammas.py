@@ -45,11 +45,19 @@ def printed_rows(dataset: str) -> list[PrintedRow]:
   return printed.table(derived.PAPER, derived.TABLES[dataset])
 
 
-def printed_networks(dataset: str) -> list[networks.Network]:
-  """The networks of a data set's table, in its order, as the paper calls them."""
+def printed_networks(
+  dataset: str, as_printed: bool = False
+) -> list[networks.Network]:
+  """The networks of a data set's table, in its order, as the paper calls them.
+
+  Args:
+    dataset: its name.
+    as_printed: whether doubtful numbers are those in print, for the table itself.
+  """
+  rows = [r if as_printed else r.used for r in printed_rows(dataset)]
   return [
     dataclasses.replace(n, label="-".join(filter(None, (n.name, short))))
-    for n in networks.printed(printed_rows(dataset))
+    for n in networks.printed(rows)
     for short in [_TRAININGS.get(n.training, n.training)]
   ]
 
@@ -79,9 +87,11 @@ def lines(listed: Sequence[networks.Network]) -> list[list[sheet.Cell]]:
 
 
 def group_mean(network: networks.Network, measure: str) -> float:
-  """Mean over the five groups: how Table 2's Mean is made."""
-  groups = _groups()
-  return sum(network.value(*key(measure, g)) for g in groups) / len(groups)
+  """Mean over the five groups: how Table 2's Mean is made; marked as they are."""
+  values = [network.value(*key(measure, g)) for g in _groups()]
+  mean = sum(values) / len(values)
+  marked = any(isinstance(v, sheet.Marked) for v in values)
+  return sheet.Marked(mean) if marked else mean
 
 
 def _groups() -> Sequence[str]:

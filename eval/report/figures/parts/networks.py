@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.papers import Key, PrintedRow
 from robust_tfds.eval.report.figures.parts import own, sheet
+from robust_tfds.eval.report.figures.parts import printed as printed_lib
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,7 +56,7 @@ def printed(rows: Iterable[PrintedRow], source: str = "") -> list[Network]:
   return [
     Network(
       label,
-      {(r.metric, r.name): Number(r.value, r.lo, r.hi) for r in listed},
+      {(r.metric, r.name): printed_lib.number(r) for r in listed},
       source or listed[0].source,
       listed[0].network,
       listed[0].training,

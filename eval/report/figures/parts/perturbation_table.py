@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from robust_tfds import conditions
-from robust_tfds.eval.papers import derived
+from robust_tfds.eval.papers import derived, doubt
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import (
   gammas,
@@ -33,7 +33,7 @@ class PerturbationTable(base.PaperFigure):
     """The table and its CSV."""
     added = own.of(self.boards(request))
     listed = [
-      *gammas.printed_networks(self.dataset),
+      *gammas.printed_networks(self.dataset, as_printed=True),
       *gammas.of_runs(added),
     ]
     rows = gammas.printed_rows(self.dataset)
@@ -41,7 +41,7 @@ class PerturbationTable(base.PaperFigure):
       "gamma_a: 1 - (clean accuracy - accuracy), gamma_r: accuracy / clean"
       " accuracy, means over severities; a group's line is the printed mean,"
       f" which need not be that of its lines. Source: {printed.source_of(rows)}."
-      f" {printed.doubts(rows)} {own.remark(added, self.dataset)}"
+      f" {doubt.sentences(rows, as_printed=True)} {own.remark(added, self.dataset)}"
     )
     numbers = sheet.Sheet(gammas.COLUMNS, gammas.lines(listed))
     return base.Drawn(None, (), numbers, _table(listed, caption))

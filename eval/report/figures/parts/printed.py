@@ -1,13 +1,13 @@
-"""Printed tables as figures take them: lines of numbers, sources, doubts."""
+"""Printed tables as figures take them: lines of numbers, sources."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from robust_tfds.eval import papers
+from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.papers import PrintedRow
-
-_FEW = 3  # numbers of a doubt that are all named
+from robust_tfds.eval.report.figures.parts import sheet
 
 
 def table(paper: str, name: str) -> list[PrintedRow]:
@@ -25,20 +25,11 @@ def source_of(rows: Iterable[PrintedRow]) -> str:
   return "; ".join(dict.fromkeys(row.source for row in rows))
 
 
-def doubts(rows: Iterable[PrintedRow]) -> str:
-  """What does not fit other printed numbers, as sentences; or nothing."""
-  listed: dict[str, list[str]] = {}
-  for row in rows:
-    if row.doubt:
-      of = [row.label, row.metric.replace("/", " "), row.name]
-      words = " ".join(filter(None, of)).replace("_", " ")
-      listed.setdefault(row.doubt.rstrip("."), []).append(words)
-  parts = [f"{_short(of)}: {words}." for words, of in listed.items()]
-  return f"Doubtful: {' '.join(parts)}" if parts else ""
-
-
-def _short(of: Sequence[str]) -> str:
-  """What a doubt is about: all of few numbers, else the first and how many."""
-  if len(of) <= _FEW:
-    return ", ".join(of)
-  return f"{of[0]} and {len(of) - 1} more numbers"
+def number(row: PrintedRow) -> Number:
+  """A row's number, marked where it is doubtful."""
+  value = sheet.Marked(row.value) if row.marked else row.value
+  lo, hi = row.lo, row.hi
+  if lo is not None and hi is not None and row.better:
+    others = row.better[1:] != (lo, hi)
+    lo, hi = (sheet.Marked(lo), sheet.Marked(hi)) if others else (lo, hi)
+  return Number(value, lo, hi)

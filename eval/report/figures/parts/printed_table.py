@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.metrics import definitions
-from robust_tfds.eval.papers import PrintedRow
+from robust_tfds.eval.papers import PrintedRow, doubt
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import own, printed, sheet
 
@@ -148,7 +148,7 @@ def _printed_line(rows: Sequence[PrintedRow]) -> Line:
     "condition": rows[0].name,
     "note": rows[0].note,
   }
-  numbers = {row.metric: Number(row.value, row.lo, row.hi) for row in rows}
+  numbers = {row.metric: printed.number(row) for row in rows}
   return Line(texts, numbers)
 
 
@@ -210,7 +210,10 @@ def _caption(
   models: Sequence[own.Own],
   drawn: Sequence[str],
 ) -> str:
-  parts = [f"Source: {printed.source_of(rows)}.", printed.doubts(rows)]
+  parts = [
+    f"Source: {printed.source_of(rows)}.",
+    doubt.sentences(rows, as_printed=True),
+  ]
   if models:
     datasets = {d for row in rows for d in row.datasets}
     if not datasets & {m.board.dataset for m in models}:

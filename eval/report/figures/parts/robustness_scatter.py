@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from robust_tfds.eval.papers import derived
+from robust_tfds.eval.papers import derived, doubt
 from robust_tfds.eval.report.charts import scatter, style
 from robust_tfds.eval.report.charts.frame import Frame
 from robust_tfds.eval.report.figures import base
@@ -19,7 +19,7 @@ from robust_tfds.eval.report.figures.parts import (
 
 _COLUMNS = (
   *("model", sheet.Column("clean accuracy"), sheet.Column("gamma_r")),
-  *("gflops", "source"),
+  *("gflops", "clean accuracy is", "source"),
 )
 _IMPLIED = (
   "no table prints clean accuracy: it is implied by gamma_a and gamma_r of the"
@@ -33,6 +33,7 @@ class _Point:
   x: float
   y: float
   gflops: float | None = None
+  accuracy: str = "measured"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -54,7 +55,12 @@ class RobustnessScatter(base.PaperFigure):
     added = own.of(self.boards(request))
     points = [*_printed(self.dataset), *_own(added)]
     names = list(dict.fromkeys(p.network.name for p in points))
-    foot = [points[0].network.source, _IMPLIED, own.remark(added, self.dataset)]
+    rows = gammas.printed_rows(self.dataset)
+    foot = [
+      *(points[0].network.source, _IMPLIED, own.remark(added, self.dataset)),
+      doubt.sentences(r for r in rows if r.metric.startswith("gamma_r/")),
+      derived.contradictions(self.dataset),
+    ]
     panel = scatter.Panel(
       [_drawn(p, names.index(p.network.name)) for p in points],
       title=f"{gammas.NAMES[self.dataset]}: area is multiply-adds; hollow: from"
@@ -63,11 +69,14 @@ class RobustnessScatter(base.PaperFigure):
       naming=scatter.PLACED,
     )
     frame = Frame(
-      *(7, 4.8), x="clean accuracy (%)", y="relative robustness gamma_r"
+      *(7, 4.8),
+      x="clean accuracy, implied of printed networks (%)",
+      y="relative robustness gamma_r",
     )
     fig = scatter.draw([panel], frame, foot)
     lines = [
-      [p.network.label, p.x, p.y, p.gflops, p.network.source] for p in points
+      [p.network.label, p.x, p.y, p.gflops, p.accuracy, p.network.source]
+      for p in points
     ]
     return base.Drawn(fig, foot, sheet.Sheet(_COLUMNS, lines))
 
@@ -78,16 +87,13 @@ def _printed(dataset: str) -> list[_Point]:
     for row in printed.table(derived.PAPER, "table1")
     if row.metric == "gflops"
   }
-  accuracy = {
-    clean.label: clean.value
-    for clean in derived.clean_accuracies()
-    if clean.dataset == dataset
-  }
+  accuracy = derived.of_dataset(dataset)
   out = []
   for network in gammas.printed_networks(dataset):
-    x = accuracy[", ".join(filter(None, (network.name, network.training)))]
+    clean = accuracy[", ".join(filter(None, (network.name, network.training)))]
+    x = clean.value if clean.consistent else sheet.Marked(clean.value)
     y = gammas.group_mean(network, "gamma_r")
-    out.append(_Point(network, x, y, gflops.get(network.name)))
+    out.append(_Point(network, x, y, gflops.get(network.name), "implied"))
   return out
 
 

@@ -12,6 +12,14 @@ from robust_tfds.eval.cells import disk
 from robust_tfds.eval.report.tables import csv_text, markdown
 
 Cell = str | float | int | None
+_MARK = "\u2020"
+
+
+class Marked(float):
+  """A number that is doubtful: the caption or the foot says why.
+
+  Markdown has a dagger behind it, the CSV a last column that names its heading.
+  """
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,7 +57,12 @@ class Sheet:
   def write_csv(self, folder: epath.Path, stem: str) -> epath.Path:
     """Writes `<stem>.csv`; text is safe in spreadsheets."""
     path = folder / f"{stem}.csv"
-    disk.write_text(path, csv_text.text(self.headings, self.lines))
+    headings, lines = self.headings, self.lines
+    marks = [self._marked(line) for line in lines]
+    if any(marks):
+      headings = [*headings, "doubtful"]
+      lines = [[*line, mark] for line, mark in zip(lines, marks, strict=True)]
+    disk.write_text(path, csv_text.text(headings, lines))
     return path
 
   def write_markdown(
@@ -67,6 +80,11 @@ class Sheet:
     disk.write_text(path, "\n".join(parts))
     return path
 
+  def _marked(self, line: Sequence[Cell]) -> str:
+    """Headings of a line's doubtful numbers."""
+    pairs = zip(self.headings, line, strict=True)
+    return "; ".join(name for name, cell in pairs if isinstance(cell, Marked))
+
   @property
   def headings(self) -> list[str]:
     """Above the columns."""
@@ -83,9 +101,10 @@ def _shown(column: str | Column, cell: Cell) -> str:
     return str(cell)
   assert cell is not None  # it would be absent
   number = 100 * cell if column.percent else cell
+  mark = _MARK if isinstance(cell, Marked) else ""
   if column.digits is None:
-    return f"{number:g}"
-  return f"{number:.{column.digits}f}"
+    return f"{number:g}{mark}"
+  return f"{number:.{column.digits}f}{mark}"
 
 
 def _absent(cell: Cell) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from robust_tfds.eval.papers import derived
+from robust_tfds.eval.papers import derived, doubt
 from robust_tfds.eval.report.charts import bars, style
 from robust_tfds.eval.report.charts.frame import ABOVE, Frame
 from robust_tfds.eval.report.figures import base
@@ -26,11 +26,15 @@ class Figure6(base.PaperFigure):
   def drawn(self, request: base.Request) -> base.Drawn:
     """The figure and its CSV."""
     kinds = list(derived.FIGURE_6)
-    panels, sources = [], []
+    panels, sources, doubts = [], [], []
     rows: list[list[sheet.Cell]] = []
     for dataset in _SETS:
       printed_rows = gammas.printed_rows(dataset)
       sources.append(printed.source_of(printed_rows))
+      doubtful = [r for r in printed_rows if r.marked and r.name]
+      marked = {(r.label, r.metric, derived.in_group(r.name)) for r in doubtful}
+      doubts.append(doubt.sentences(doubtful))
+      doubts.append(derived.contradictions(dataset))
       means = derived.groups(derived.TABLES[dataset])
       networks = list(dict.fromkeys(row.network for row in printed_rows))
       for kind in kinds:
@@ -45,6 +49,8 @@ class Figure6(base.PaperFigure):
         for measure, of_kind in measures.items():
           for kind, value in of_kind.items():
             texts = [dataset, network, training, kind, measure]
+            if (label, measure, kind) in marked:
+              value = sheet.Marked(value)
             rows.append([*texts, value, f"mean of lines of {sources[-1]}"])
     frame = Frame(
       *(10, 5, len(kinds)),
@@ -53,7 +59,8 @@ class Figure6(base.PaperFigure):
       share="y",
     )
     fig = bars.draw(panels, bars.Groups(networks), frame)
-    return base.Drawn(fig, [*sources, _WORDS], sheet.Sheet(_COLUMNS, rows))
+    foot = [*sources, _WORDS, *doubts]
+    return base.Drawn(fig, foot, sheet.Sheet(_COLUMNS, rows))
 
 
 def _mean(means: dict, network: str, training: str, kind: str) -> style.Value:

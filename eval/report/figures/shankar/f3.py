@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from robust_tfds.eval import papers
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.metrics import trend
-from robust_tfds.eval.papers import testbed_kinds
+from robust_tfds.eval.papers import doubt, testbed_kinds
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import (
@@ -29,6 +29,7 @@ class Figure3(base.PaperFigure):
   def drawn(self, request: base.Request) -> base.Drawn:
     """The figure and its CSV."""
     from robust_tfds import conditions
+    from robust_tfds.eval.tasks import base as task_base
     from robust_tfds.eval.tasks import frames
 
     models = own.of(self.boards(request))
@@ -42,10 +43,16 @@ class Figure3(base.PaperFigure):
         *line_rows(_DATASET, ours),
       ],
       corruptions=(),
-      networks=networks(_DATASET),
+      networks=frames.Frames(task_base.Setting(_DATASET)).published_networks(),
       provenance=[
         papers.source(_DATASET),
         printed.source_of(printed.table("shankar2021", "testbed_vid")[:1]),
+        doubt.sentences(
+          row
+          for network in papers.printed_networks(_DATASET)
+          for row in network.numbers.values()
+          if row.metric in _METRICS
+        ),
         own.remark(models, _DATASET),
       ],
     )
@@ -55,16 +62,6 @@ class Figure3(base.PaperFigure):
     ]
     lines += [[m.label, *ours[m.label], m.source] for m in models]
     return base.Drawn(fig, context.provenance, sheet.Sheet(_COLUMNS, lines))
-
-
-def networks(dataset: str) -> dict[str, tuple[float, ...]]:
-  """Testbed, then the printed models with their intervals, for the report."""
-  ends = papers.intervals(dataset, *_METRICS)
-  of_table = {
-    f"{name}, printed": (*values, *ends[name])
-    for name, values in papers.networks(dataset, *_METRICS).items()
-  }
-  return {**papers.testbed(dataset), **of_table}
 
 
 def own_points(models: Sequence[own.Own]) -> dict[str, tuple[float, float]]:

@@ -216,6 +216,11 @@ def _ticks(ax: style.Axes) -> None:
 def _lines(panel: _Panel) -> list[list[sheet.Cell]]:
   """A line a model: the reference's, others of the testbed, then the runs'."""
   line, kinds = panel.line, testbed_kinds.kinds()
+  doubtful = (
+    effective.doubtful(panel.task, panel.dataset)
+    if line.name == effective.PRINTED
+    else frozenset()
+  )
   printed = {**line.points, **panel.beside}
   if line.name == effective.RUNS:
     printed = {}
@@ -228,5 +233,14 @@ def _lines(panel: _Panel) -> list[list[sheet.Cell]]:
     of = [line.name, "own run" if of_run else kinds.get(label, ""), fitted]
     source = panel.sources[label] if of_run else line.words
     texts = [panel.task, panel.dataset, label]
-    rows.append([*texts, x, y, at, *ends, y - at, *of, source])
+    numbers: list[sheet.Cell] = [x, y, at, *ends, y - at]
+    if label in doubtful and not of_run:
+      numbers = [
+        sheet.Marked(x),
+        sheet.Marked(y),
+        at,
+        *ends,
+        sheet.Marked(y - at),
+      ]
+    rows.append([*texts, *numbers, *of, source])
   return rows

@@ -76,6 +76,16 @@ class EffectiveTest(parameterized.TestCase):
       self.assertTrue(0 < x < 1 and 0 < y < 1)
     self.assertEqual(effective.fitted(task, dataset, "printed").points, points)
 
+  def test_doubtful_numbers_are_recomputed_and_said(self):
+    """Digital of X3D from scratch is printed .13, its three lines .873."""
+    x, y = effective.printed_points("video", "hmdb51_p")["X3D, scratch"]
+    self.assertAlmostEqual(y / x, 0.6867, delta=5e-5)
+    line = effective.fitted("video", "hmdb51_p")
+    self.assertGreater(line.line.above([x], [y])[0], -0.005)
+    self.assertRegex(line.words, r"doubtful: numbers of \d")
+    self.assertIn("X3D, scratch", effective.doubtful("video", "hmdb51_p"))
+    self.assertEmpty(effective.doubtful("detection", "pascal_c"))
+
   def test_plain_means_follow_from_normalised_ones(self):
     """AlexNet's CE are 1: its mean error is that of the baseline."""
     points = effective.printed_points("classification", "imagenet_c")

@@ -42,5 +42,12 @@ class PrintedTest(absltest.TestCase):
         self.assertStartsWith(entry.remark, "another protocol: ")
         self.assertIn(words, entry.remark)
 
+  def test_a_doubtful_number_is_recomputed_and_says_so(self):
+    entries = {e.model: e for e in self._entries(dataset="hmdb51_p")}
+    number = entries["X3D, scratch"].number("gamma_r/digital")
+    self.assertAlmostEqual(number.value, 0.8733, delta=5e-5)
+    self.assertIn("0.873, printed 0.13 (shown recomputed)", number.note)
+    self.assertEmpty(entries["X3D, scratch"].number("gamma_a/digital").note)
+
   def test_of_no_paper(self):
     self.assertEmpty(self._entries(dataset="digits_c"))

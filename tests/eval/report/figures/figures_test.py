@@ -8,6 +8,7 @@ from unittest import mock
 import numpy as np
 import pytest
 from absl.testing import parameterized
+from etils import epath
 from PIL import Image
 
 from robust_tfds import errors
@@ -15,7 +16,7 @@ from robust_tfds.eval.metrics import pm_k
 from robust_tfds.eval.report import figures
 from robust_tfds.eval.report.charts import style
 from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import printed
+from robust_tfds.eval.report.figures.parts import printed, sheet
 from tests.eval.report.figures import boards, lines
 from tests.eval.report.reports import contexts
 
@@ -74,6 +75,10 @@ _NUMBERS = (
   ("hendrycks_t1", "pictures", f"{_OURS}; condition=fog", "metric", "ce ce"),
   ("hendrycks_t3", "sequences", f"{_OURS}; metric=mfr", "metric", "mfr mfr"),
   ("hendrycks_t3", "sequences", f"{_OURS}; condition=tilt", "metric", "fr fr"),
+  # Digital is printed .13, its three lines .89 .87 .86.
+  ("schiappa_f19", "", "model=X3D-S", "gamma_r", "0.686667"),
+  ("schiappa_f19", "", "model=X3D-S", "clean accuracy is", "implied"),
+  ("hendrycks_f4", "", "network=VGG-19+BN; metric=mfr", "value", "0.644"),
   # The accuracy is implied; gamma_r is the mean of the groups of Table 6.
   ("schiappa_f1", "", "model=R3D-P", "clean accuracy", "0.830508"),
   ("schiappa_f1", "", "model=R3D-P", "gamma_r", "0.692"),
@@ -133,6 +138,22 @@ _NUMBERS = (
     *("shankar_f11", "frames", "model=ours", "metric"),
     " ".join(f"acc_pmk/k={k}" for k in range(11)),
   ),
+)
+# Drawn from printed numbers, and those of them that show doubtful ones.
+_ALONE = tuple(
+  f.name
+  for f in figures.figures()
+  if not (f.needs_runs or f.needs_folders or "own" in f.drawn_from)
+)
+_DOUBTFUL = (
+  *("hendrycks_t1", "hendrycks_t2", "hendrycks_t3", "hendrycks_t4"),
+  *("hendrycks_readme_c", "hendrycks_readme_p", "hendrycks_s5_2"),
+  *("hendrycks_f3", "hendrycks_f4", "hendrycks_f6", "hendrycks_f9"),
+  *("michaelis_t1", "michaelis_t2", "michaelis_t5"),
+  *(f"schiappa_t{i}" for i in range(2, 8)),
+  *(f"schiappa_f{i}" for i in (1, 3, 6, 7, 19, 23, 24, 28)),
+  *("shankar_t2", "shankar_t4", "shankar_t5", "shankar_t6", "shankar_t9"),
+  "effective_robustness",
 )
 # Table, request, what its Markdown has.
 _TEXTS = (
@@ -257,6 +278,28 @@ class FiguresTest(parameterized.TestCase):
     got = [c for c in cells if isinstance(c, (int, float))]
     ends = [e for r in rows for e in (r.lo, r.hi) if e is not None]
     self.assertCountEqual(got, [*(r.value for r in rows), *ends])
+
+  @parameterized.parameters(*_ALONE)
+  def test_doubtful_numbers_are_marked_and_said(self, name):
+    drawn = figure(name).drawn(_PAPER)
+    cells = (cell for line in drawn.numbers.lines for cell in line)
+    is_marked = any(isinstance(cell, sheet.Marked) for cell in cells)
+    self.assertEqual(is_marked, name in _DOUBTFUL)
+    caption = drawn.table.caption if drawn.table else ""
+    words = " ".join([*drawn.foot, caption])
+    self.assertEqual("oubtful" in words, is_marked or name == "shankar_f3")
+
+  def test_a_mark_stands_in_both_files(self):
+    folder = self.folder()
+    figure("schiappa_t3").draw(_PAPER, epath.Path(folder))
+    text = (folder / "schiappa_t3.md").read_text()
+    self.assertIn("| 0.90 | 0.67\u2020 | 0.77 |", text)
+    (x3d,) = [
+      line
+      for line in csv.DictReader((folder / "schiappa_t3.csv").open())
+      if line["model"] == "X3D"
+    ]
+    self.assertIn("gamma_r blur", x3d["doubtful"])
 
   @parameterized.parameters(*_NUMBERS)
   def test_numbers(self, name, asked, where, heading, expected):

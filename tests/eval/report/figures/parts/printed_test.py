@@ -1,8 +1,8 @@
-"""Lines of printed tables, their sources and doubts."""
+"""Lines of printed tables, their sources and marks."""
 
 from absl.testing import absltest
 
-from robust_tfds.eval.report.figures.parts import printed
+from robust_tfds.eval.report.figures.parts import printed, sheet
 
 
 class PrintedTest(absltest.TestCase):
@@ -19,7 +19,15 @@ class PrintedTest(absltest.TestCase):
       printed.source_of(rows), "Shankar et al. 2021 (arXiv 1906.02168), Table 9"
     )
 
-  def test_doubts_say_which_number(self):
-    words = printed.doubts(printed.table("shankar2021", "table9"))
-    self.assertStartsWith(words, "Doubtful: ILSVRC-30 drop: 61.0 - 44.9")
-    self.assertEmpty(printed.doubts(printed.table("shankar2021", "table10")))
+  def test_doubtful_numbers_and_ends_are_marked(self):
+    rows = printed.table("shankar2021", "table9")
+    marked = [r.metric for r in rows if _marked(printed.number(r).value)]
+    self.assertEqual(marked, ["drop"])
+    for row in printed.table("shankar2021", "table6"):
+      if row.lo is not None:
+        self.assertTrue(_marked(printed.number(row).lo), row)
+        self.assertFalse(_marked(printed.number(row.used).lo), row)
+
+
+def _marked(value):
+  return isinstance(value, sheet.Marked)

@@ -4,7 +4,7 @@ from absl.testing import absltest
 
 from robust_tfds.eval.report.figures.parts import own
 from robust_tfds.eval.report.figures.shankar import f3
-from tests.eval.report.figures import boards
+from tests.eval.report.figures import boards, lines
 
 _SET = "imagenet_vid_robust"
 
@@ -27,9 +27,11 @@ class Figure3Test(absltest.TestCase):
     self.assertAlmostEqual(rows["trend_intercept"].value, -0.1)
 
   def test_networks_and_own_points(self):
-    networks = f3.networks(_SET)
-    self.assertLen(networks, 335 + 45)
-    self.assertLen(networks["resnet152_finetuned, printed"], 6)
+    lines_of = lines.of("shankar_f3")
+    self.assertLen(lines_of, 335 + 45)
+    names = [line["model"] for line in lines_of]
+    self.assertIn("resnet152_finetuned, printed", names)
+    self.assertIn("resnet50_detection, doubtful, printed", names)
     models = own.of([boards.board("frames"), boards.board("video")])
     points = f3.own_points(models)
     self.assertLen(points, 2)
