@@ -22,6 +22,7 @@ COLUMNS = (
   *("doubt", "table", "line", "metric", "name", "subject", "words", "kind"),
   *printed_rows.USED,
 )
+Used = tuple[float | None, float | None, float | None]  # None: as printed
 _FEW = 3  # numbers of a doubt that are all named
 
 
@@ -41,7 +42,7 @@ class Doubt:
   words: str
   kind: str
   subject: str = ""
-  used: tuple[tuple[float | None, float | None, float | None], ...] = ()
+  used: tuple[Used, ...] = ()
 
   @property
   def paper(self) -> str:
@@ -87,8 +88,11 @@ def of_paper(paper: str) -> tuple[Doubt, ...]:
   )
 
 
-def _used(line: Mapping[str, str]) -> tuple[float | None, ...]:
-  return tuple(float(line[k]) if line[k] else None for k in printed_rows.USED)
+def _used(line: Mapping[str, str]) -> Used:
+  value, lo, hi = (
+    float(line[k]) if line[k] else None for k in printed_rows.USED
+  )
+  return value, lo, hi
 
 
 @functools.cache

@@ -101,7 +101,7 @@ def _own(models: Sequence[own.Own]) -> list[_Point]:
   """Of the models that have both numbers."""
   keys = [("clean_accuracy", ""), ("gamma_r", "")]
   return [
-    _Point(network, *(network.value(*key) for key in keys))
+    _Point(network, network.value(*keys[0]), network.value(*keys[1]))
     for network in networks.of_runs(models, keys)
     if len(network.numbers) == len(keys)
   ]
