@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from robust_tfds import errors
-from robust_tfds.eval.metrics import intervals
+from robust_tfds.eval.metrics import intervals, rates, resampling
 from robust_tfds.eval.report.charts import lines, style
 from robust_tfds.eval.report.charts.frame import INSIDE, Frame
 from robust_tfds.eval.report.figures import base
@@ -24,20 +26,19 @@ class Figure2(base.PaperFigure):
   def drawn(self, request: base.Request) -> base.Drawn:
     """The figure and its CSV."""
     self.boards(request)
-    counts = _counts(request)
-    if not counts:
+    shares = _shares(request)
+    if not shares:
       raise errors.UserError(
         f"{self.name}: these runs have no frames from before the review. Run"
         " eval.main with --config.data.config=all."
       )
     curves, rows = [], []
-    for i, (name, of_offset) in enumerate(counts.items()):
+    for i, (name, of_offset) in enumerate(shares.items()):
       values = []
-      for offset, (left_out, n) in of_offset.items():
-        ends = intervals.clopper_pearson(left_out, n)
-        share = style.Value(left_out / n, *ends)
-        values.append(style.scaled(share))
-        rows.append([name, offset, share.value, *ends, n, f"own run {name}"])
+      for offset, ((share, *ends), n) in of_offset.items():
+        known = [None if math.isnan(end) else end for end in ends]
+        values.append(style.scaled(style.Value(share, *known)))
+        rows.append([name, offset, share, *known, n, f"own run {name}"])
       curves.append(lines.Line(name, list(of_offset), values, i, whiskers=True))
     frame = Frame(
       *(7, 3.6),
@@ -55,11 +56,11 @@ class Figure2(base.PaperFigure):
     return base.Drawn(fig, [_WORDS], sheet.Sheet(columns, rows))
 
 
-def _counts(
+def _shares(
   request: base.Request,
-) -> dict[str, dict[int, tuple[int, int]]]:
-  """Run and data set -> offset -> (frames left out, frames)."""
-  out: dict[str, dict[int, tuple[int, int]]] = {}
+) -> dict[str, dict[int, tuple[intervals.Rate, int]]]:
+  """Run and data set -> offset -> (share of frames left out, frames)."""
+  out = {}
   for side in (scored.side for scored in request.scored):
     if side.task.facts.task != "frames":
       continue
@@ -67,16 +68,19 @@ def _counts(
     reviewed = columns.get("reviewed", np.ones(1, bool))
     if not reviewed.all():
       name = f"{side.run.name} ({side.dataset})"
-      out[name] = _by_offset(columns["frame"], reviewed)
+      videos = side.task.group_ids(columns)
+      out[name] = _by_offset(columns["frame"], ~reviewed, videos)
   return out
 
 
 def _by_offset(
-  frame: np.ndarray, reviewed: np.ndarray
-) -> dict[int, tuple[int, int]]:
-  at = {o: frame == o for o in _OFFSETS}
+  frame: np.ndarray, left_out: np.ndarray, videos: np.ndarray
+) -> dict[int, tuple[intervals.Rate, int]]:
+  at = {o: frame == o for o in _OFFSETS if (frame == o).any()}
+  totals = [
+    resampling.Totals.of(left_out[here], videos[here]) for here in at.values()
+  ]
+  shares = rates.shares(totals)
   return {
-    o: (int((~reviewed[here]).sum()), int(here.sum()))
-    for o, here in at.items()
-    if here.any()
+    o: (rate, int(here.sum())) for (o, here), rate in zip(at.items(), shares)
   }

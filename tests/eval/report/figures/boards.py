@@ -76,6 +76,7 @@ def _scored(one: board_lib.Board, entry: board_lib.Entry, folder: Any) -> Any:
   task = types.SimpleNamespace(
     facts=one.facts,
     pairs=lambda c: np.stack([c["label"], c["top5"][:, 0]], axis=1),
+    group_ids=lambda c: c["group_id"],
   )
   side = types.SimpleNamespace(
     run=run,
@@ -97,6 +98,7 @@ def _columns(condition: Condition) -> dict[str, np.ndarray]:
     "label": label,
     "top5": top5,
     "frame": np.array([0, -1, 1, 0, -1, 1]),
+    "group_id": np.repeat(["a", "b"], 3),
     "reviewed": np.array([1, 1, 0, 1, 1, 1], bool),
   }
 

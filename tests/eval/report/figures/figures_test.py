@@ -336,6 +336,24 @@ class FiguresTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, "config.data.config=all"):
       lines.of("shankar_f2", request)
 
+  def test_frames_left_out_are_drawn_in_whole_videos(self):
+    widths = []
+    for anchors in (1, 2):
+      columns = {
+        "frame": np.tile([0, 1], 60 * anchors),
+        "reviewed": np.tile(np.arange(120) % 6 != 1, anchors),
+        "group_id": np.tile(
+          np.repeat([f"v{i}" for i in range(60)], 2), anchors
+        ),
+      }
+      request = boards.request("frames")
+      for one in request.scored:
+        one.side.columns = lambda _, c=columns: c
+      line = lines.of("shankar_f2", request)[0]
+      self.assertAlmostEqual(float(line["share left out"]), 1 / 3)
+      widths.append(float(line["hi"]) - float(line["lo"]))
+    self.assertGreater(widths[1] / widths[0], 0.9)  # sqrt(1 / 2) of 120 trials
+
   @parameterized.parameters(
     ("shankar_f6", "frames", "two models or more"),
     ("schiappa_f10", "video", "cannot.* needs .* UCF101-DS"),
