@@ -44,9 +44,14 @@ def dumps(columns: Columns) -> bytes:
   Args:
     columns: names without dots -> arrays `[N, ...]`; texts are `[N]`.
   """
+  return archived(pack(columns))
+
+
+def archived(arrays: Columns) -> bytes:
+  """Arrays of any names as the bytes of a `.npz` file without pickles."""
   file = io.BytesIO()
   with zipfile.ZipFile(file, "w") as archive:
-    for name, array in sorted(pack(columns).items()):
+    for name, array in sorted(arrays.items()):
       write(archive, name, array)
   return file.getvalue()
 

@@ -122,6 +122,15 @@ class Run:
     cells = self.cells_of(dataset) if dataset else self.cells
     return list(dict.fromkeys(c.model for c in cells))
 
+  @property
+  def trained(self) -> list[str]:
+    """Labels of the models that the run itself trained."""
+    model, models = self.config.get("model"), self.config.get("models")
+    if model and model.get("name"):
+      models = {model.get("label") or model.name: model}
+    entries = models.items() if hasattr(models, "items") else ()
+    return [label for label, entry in entries if entry and entry.get("train")]
+
   def cells_of(self, dataset: str, model: str = "") -> list[Cell]:
     """The cells of a data set, of one model or of all of them."""
     return [

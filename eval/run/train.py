@@ -74,25 +74,51 @@ def load_or_train(
       " Classifiers of models.names() have one, and tiny_retinanet: name one of"
       " them, or leave out `train` and give a checkpoint."
     )
-  facts = {"model": model.name, **dict(recipe)}
-  if model.statistics():  # older code moved them by the gradient
-    facts["statistics"] = "moved by the train mode"
-  note = folder / _NOTE
+  facts, record = _facts(model, recipe), check_whole(folder)
+  if not record:
+    variables = jax.tree.map(np.asarray, _train(model, recipe, data_dir))
+    store(model, recipe, folder, variables)
+    return variables
+  if record != facts:
+    raise errors.UserError(
+      f"{folder} holds a model trained by another recipe: {record} there,"
+      f" {facts} now. Use another --workdir or delete that folder."
+    )
+  shapes = jax.eval_shape(lambda: model.init(jax.random.key(0)))
+  # numpy in and out: orbax takes no device array of one host among many.
+  return _restored(
+    folder, jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), shapes)
+  )
+
+
+def stored(folder: epath.Path) -> Any:
+  """The variables of a model that was trained there; None where none was.
+
+  Raises:
+    DamagedError: see `check_whole`.
+  """
+  return _restored(folder) if check_whole(folder) else None
+
+
+def store(model: Any, recipe: Any, folder: epath.Path, variables: Any) -> None:
+  """Writes a trained model, as `load_or_train` finds it.
+
+  Args:
+    model: from `models.get`.
+    recipe: see `load_or_train`.
+    folder: where.
+    variables: the weights.
+
+  Raises:
+    UserError: they are not the model's.
+  """
+  shapes = jax.eval_shape(lambda: model.init(jax.random.key(0)))
+  variables_lib.check_shapes(
+    model.name,
+    {p: x.shape for p, x in variables_lib.flatten(shapes).items()},
+    variables_lib.flatten(variables),
+  )
   checkpoint = paths.resolved(folder) / _WEIGHTS
-  if disk.exists(note):
-    record = check_whole(folder)
-    if record != facts:
-      raise errors.UserError(
-        f"{folder} holds a model trained by another recipe: {record} there,"
-        f" {facts} now. Use another --workdir or delete that folder."
-      )
-    shapes = jax.eval_shape(lambda: model.init(jax.random.key(0)))
-    # numpy in and out: orbax takes no device array of one host among many.
-    like = jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), shapes)
-    with paths.local_copy(checkpoint) as place, _checkpointer() as checkpointer:
-      restored = checkpointer.restore(place, like)
-    return jax.tree.map(np.asarray, restored)
-  variables = jax.tree.map(np.asarray, _train(model, recipe, data_dir))
   with disk.writing(folder):
     disk.remove(checkpoint)  # of a run that was killed
     folder.mkdir(parents=True, exist_ok=True)
@@ -102,9 +128,24 @@ def load_or_train(
       _checkpointer() as checkpointer,
     ):
       checkpointer.save(place, variables, force=True)
-  record = {"recipe": facts, "files": _checksums(folder)}
-  disk.write_text(note, json.dumps(record, indent=1, sort_keys=True) + "\n")
-  return variables
+  record = {"recipe": _facts(model, recipe), "files": _checksums(folder)}
+  text = json.dumps(record, indent=1, sort_keys=True) + "\n"
+  disk.write_text(folder / _NOTE, text)
+
+
+def _facts(model: Any, recipe: Any) -> dict[str, Any]:
+  """What a trained model's weights depend on."""
+  facts = {"model": model.name, **dict(recipe)}
+  if model.statistics():  # older code moved them by the gradient
+    facts["statistics"] = "moved by the train mode"
+  return facts
+
+
+def _restored(folder: epath.Path, *like: Any) -> Any:
+  """The variables of a checkpoint; `like`: their structure, where it is known."""
+  checkpoint = paths.resolved(folder) / _WEIGHTS
+  with paths.local_copy(checkpoint) as place, _checkpointer() as checkpointer:
+    return jax.tree.map(np.asarray, checkpointer.restore(place, *like))
 
 
 def check_whole(folder: epath.Path) -> dict[str, Any]:

@@ -68,7 +68,7 @@ def check(
     from robust_tfds.eval.cells.submissions import rerun as rerun_lib
 
     seed = secrets.randbits(_SEED_BITS) if rerun_seed is None else rerun_seed
-    again = rerun_lib.rerun(folder, run, rerun, seed)
+    again = rerun_lib.rerun(folder, run, account.trained, rerun, seed)
     word = f"reproduced, {len(again.cells):,} of {again.of:,} cells"
   verified, unverified = _lines(manifest, account, rows, again)
   return "\n".join(
@@ -132,6 +132,11 @@ def _lines(
     unverified.append(
       f"weights, preprocessing and code of {', '.join(labels)}: statements"
     )
+  for label in account.trained:
+    verified.append(
+      f"weights of {label}: of the facts' sha256, in the submission"
+    )
+    unverified.append(f"that training {label} as config.json says gives them")
   for label, facts in manifest.models.items():
     seen = facts.corruptions_seen
     words = "nobody says" if seen is None else ", ".join(seen) or "none"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from etils import epath
 
@@ -55,6 +55,7 @@ class Account:
     planned: how many the config's models, data and conditions would give.
     marked: those whose fingerprint is that of their facts.
     examples: data set -> what was held against what is known of it.
+    trained: labels of models whose weights lie beside the cells.
     labels: data set -> (rows whose id tells the label, rows).
   """
 
@@ -65,6 +66,7 @@ class Account:
     default_factory=lambda: collections.defaultdict(set)
   )
   labels: dict[str, tuple[int, int]] = dataclasses.field(default_factory=dict)
+  trained: Sequence[str] = ()
 
 
 def read(folder: epath.Path) -> Run:
@@ -94,7 +96,8 @@ def check(folder: epath.Path, manifest: Manifest, run: Run) -> Account:
       exact_archives.check(folder / name)
   _check_truth(folder / layout.TRUTH[0], run.truth)
   checker = _Checker(folder, manifest, run)
-  account = Account(planned=checker.planned)
+  trained = _check_weights(folder, manifest, run)
+  account = Account(planned=checker.planned, trained=trained)
   for cell in run.cells:
     checker.check(cell, account)
   return account
@@ -156,6 +159,8 @@ def _check_files(folder: epath.Path, manifest: Manifest, run: Run) -> None:
       f"{place}/{note_lib.FILE}",
       of_examples.relative_to(folder).as_posix(),
     }
+  weights = {f"{w.relative_to(folder)}" for w in _weights(folder, manifest)}
+  expected |= weights & manifest.files.keys()
   listed = {name for name in manifest.files if "/" in name}
   for name in sorted(listed - expected):
     raise errors.UserError(f"{folder / name}: it belongs to no finished cell.")
@@ -163,6 +168,35 @@ def _check_files(folder: epath.Path, manifest: Manifest, run: Run) -> None:
     raise errors.UserError(
       f"{folder / manifest_lib.FILE}: files: lacks {name}, which a cell needs."
     )
+
+
+def _weights(folder: epath.Path, manifest: Manifest) -> dict[epath.Path, str]:
+  """Where weights of models may lie, and whose they are there."""
+  from robust_tfds.eval.run.model import weights
+
+  workdir = Workdir(folder)
+  return {weights.path(workdir, label): label for label in manifest.models}
+
+
+def _check_weights(
+  folder: epath.Path, manifest: Manifest, run: Run
+) -> list[str]:
+  """Refuses weights that are not those of the facts; gives whose there are."""
+  from robust_tfds.eval.run.model import weights
+
+  there = {
+    label: path
+    for path, label in _weights(folder, manifest).items()
+    if path.relative_to(folder).as_posix() in manifest.files
+  }
+  for label, path in there.items():
+    if label not in run.trained:
+      raise errors.UserError(
+        f"{path}: config.json does not train {label}: a submission holds no other"
+        " weights."
+      )
+    weights.read(path, manifest.models[label].weights)
+  return list(there)
 
 
 def _check_truth(path: epath.Path, truth: Mapping | None) -> None:

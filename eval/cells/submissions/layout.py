@@ -33,6 +33,7 @@ _ALLOWED = re.compile(
     (
       *map(re.escape, (*REQUIRED, *TRUTH)),
       rf"{examples.FOLDER}/[0-9a-f]{{16}}\.npz",
+      rf"models/{_NAME}/weights\.npz",
       rf"{_CELL}/({re.escape(predictions.FILE)}|{re.escape(note.FILE)})",
     )
   )

@@ -4,9 +4,10 @@ Which ones the checker draws, by a seed of its own that the answer names: no tex
 of a submission has a say. Of each model as many, or one more; of its conditions,
 in the table's order, one from each of as many parts (docs/SUBMITTING.md has what
 that finds). The model and the data are those that the config names, on this
-machine. Weights have to have the sha256 of the facts. Predictions are equal, or,
-on another kind of device, equal in all whole numbers and texts (the five classes)
-and in every number to `TOLERANCE`.
+machine; weights that the run trained are the submission's. They have to have the
+sha256 of the facts. Predictions are equal, or, on another kind of device, equal in
+whole numbers and texts, and in every number to `TOLERANCE`; of the five classes those
+may change places whose scores are as near to each other.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import hashlib
 import itertools
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 import ml_collections
@@ -27,7 +28,6 @@ from etils import epath
 
 from robust_tfds import errors
 from robust_tfds.eval.cells import cell_facts
-from robust_tfds.eval.cells import workdir as workdir_lib
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.cell_facts import DataFacts, ModelFacts
 from robust_tfds.eval.cells.submissions import layout
@@ -36,6 +36,11 @@ from robust_tfds.eval.readers.base import Run
 from robust_tfds.shards import Shard
 
 TOLERANCE = 1e-3  # absolute or relative, whichever is larger
+_TRAINED_ANEW = (
+  " It was trained anew, which gives others on another number of cores or devices:"
+  " this submission does not hold the weights. Export it again where the run's"
+  " folder models/ is."
+)
 # Facts that may differ: other files may hold the same pixels, and later code may
 # say more of a spec.
 _FREE = ("content", "code", "preprocessing")
@@ -81,12 +86,15 @@ class Again:
     return {cell.model for cell in self.cells}
 
 
-def rerun(folder: epath.Path, run: Run, count: int, seed: int) -> Again:
+def rerun(
+  folder: epath.Path, run: Run, trained: Collection[str], count: int, seed: int
+) -> Again:
   """Computes some cells again.
 
   Args:
     folder: of the submission.
     run: of the submission.
+    trained: labels of models whose weights lie in it: they are not trained again.
     count: how many cells; all where there are fewer.
     seed: of the draw.
 
@@ -96,8 +104,11 @@ def rerun(folder: epath.Path, run: Run, count: int, seed: int) -> Again:
   """
   cells = drawn(run.cells, count, seed)
   with tempfile.TemporaryDirectory(prefix="robust_tfds_") as temporary:
-    made = _run(run, cells, epath.Path(temporary))
+    with_weights = {label: Workdir(folder) for label in trained}
+    made = _run(run, cells, with_weights, epath.Path(temporary))
     _check_truth(folder, run, made.values())
+    for cell in cells:
+      _check_facts(folder, cell, made[cell][0], set(run.trained) - set(trained))
     exact = [_compare(folder, made, cell, run.columns(cell)) for cell in cells]
   of = len(run.cells)
   names = ", ".join(f"{c.model} {c.condition.config}" for c in cells)
@@ -108,8 +119,8 @@ def rerun(folder: epath.Path, run: Run, count: int, seed: int) -> Again:
     lines.append(f"{same} of them are equal in every bit")
   if same < len(cells):
     lines.append(
-      f"{len(cells) - same} of them are equal in all classes and texts, and in"
-      f" every number to {TOLERANCE:g}"
+      f"{len(cells) - same} of them are equal in every number to {TOLERANCE:g}, in"
+      " texts, and in classes but for those whose scores are as near"
     )
   return Again(cells, of, lines, _left(run, cells))
 
@@ -165,11 +176,13 @@ def _parts(items: Sequence[T], count: int) -> list[Sequence[T]]:
 def _run(
   run: Run,
   cells: Sequence[Cell],
+  trained: Mapping[str, Workdir],
   folder: epath.Path,
 ) -> dict[Cell, tuple[Cell, Workdir]]:
   """Makes the cells; gives each with what was made and where."""
   from robust_tfds.eval.run import plan as plan_lib
   from robust_tfds.eval.run import runner
+  from robust_tfds.eval.run.model import weights
 
   _check_models(run.config)
   out: dict[Cell, tuple[Cell, Workdir]] = {}
@@ -179,6 +192,8 @@ def _run(
       plan = plan_lib.make(run.settings(dataset))
       named = frozenset((c.model, c.condition) for c in of_dataset)
       place = folder / str(number)
+      for label in {c.model for c in of_dataset} & trained.keys():
+        weights.hand_over(plan, label, trained[label], Workdir(place))
       # What a run prints is no part of the answer.
       with contextlib.redirect_stdout(sys.stderr):
         runner.Runner(
@@ -233,8 +248,7 @@ def _compare(
 ) -> bool:
   """Whether all is equal in every bit; refuses what is not reproduced."""
   again, workdir = made[cell]
-  source = workdir_lib.Workdir(folder).cell_folder(cell)
-  _check_facts(str(source), cell, again)
+  source = Workdir(folder).cell_folder(cell)
   now = workdir.columns(again)
   # A column may be younger than the submission.
   names = [name for name in columns if name in now]
@@ -250,7 +264,7 @@ def _compare(
     )
   differ = np.zeros(len(now["example_id"]), bool)
   for name in names:
-    differ |= _differ(columns[name], now[name])
+    differ |= _differ(name, columns, now)
   if differ.any():
     first = str(columns["example_id"][np.flatnonzero(differ)[0]])
     raise errors.UserError(
@@ -261,13 +275,17 @@ def _compare(
   return all(_same(columns[name], now[name]) for name in names)
 
 
-def _check_facts(source: str, cell: Cell, again: Cell) -> None:
+def _check_facts(
+  folder: epath.Path, cell: Cell, again: Cell, anew: Collection[str]
+) -> None:
   """Refuses other weights and other data than those of the facts."""
+  source = str(Workdir(folder).cell_folder(cell))
   assert cell.model_facts and cell.data and again.model_facts and again.data
   if cell.model_facts.weights not in (None, again.model_facts.weights):
     raise errors.UserError(
       f"{source}: the weights of {cell.model} that are here have the sha256"
       f" {again.model_facts.weights}, but the facts say {cell.model_facts.weights}."
+      f"{_TRAINED_ANEW if cell.model in anew else ''}"
     )
   _check_same(source, cell.model, cell.model_facts, again.model_facts)
   _check_same(source, "the data", cell.data, again.data)
@@ -288,17 +306,40 @@ def _check_same(
       )
 
 
-def _differ(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-  """bool `[N]`: rows that are not equal, numbers to `TOLERANCE`."""
-  if one.shape != other.shape:
-    return np.ones(len(one), bool)
-  if one.dtype.kind == "f":
-    close = np.isclose(
-      one, other, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True
-    )
+def _differ(
+  name: str, one: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray]
+) -> np.ndarray:
+  """bool `[N]`: rows of a column that are not equal, numbers to `TOLERANCE`."""
+  first, second = one[name], other[name]
+  if first.shape != second.shape:
+    return np.ones(len(first), bool)
+  if name == "top5" and "score" in one and "score" in other:
+    close = _near(one, other) & _near(other, one)
+  elif first.dtype.kind == "f":
+    close = _close(first, second)
   else:
-    close = np.asarray(one == other)
-  return ~close.reshape(len(one), -1).all(axis=1)
+    close = np.asarray(first == second)
+  return ~close.reshape(len(first), -1).all(axis=1)
+
+
+def _near(
+  one: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray]
+) -> np.ndarray:
+  """bool `[N, ..., 5]`: classes whose scores the other list has too.
+
+  Classes of all but equal scores change places, or the last one goes: one that is
+  not listed there has the last score.
+  """
+  same = one["top5"][..., :, None] == other["top5"][..., None, :]
+  scores = other["score"]
+  there = np.where(same, scores[..., None, :], 0).sum(axis=-1)
+  last = np.broadcast_to(scores[..., -1:], there.shape)
+  return _close(one["score"], np.where(same.any(axis=-1), there, last))
+
+
+def _close(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+  """bool, of the same shape: equal to `TOLERANCE`."""
+  return np.isclose(one, other, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True)
 
 
 def _same(one: np.ndarray, other: np.ndarray) -> bool:

@@ -54,6 +54,7 @@ def export(
   _check_out(out)
   models = _models(run, trained_on, corruptions_seen)
   try:
+    absent = _write_weights(run, out, models)
     manifest = _write(run, out, models)
   except BaseException:
     disk.remove(out)
@@ -62,7 +63,18 @@ def export(
   return (
     f"{out}: a submission of {', '.join(models)}: {manifest.cells} cells,"
     f" {len(manifest.files)} files, {size / 1e6:,.1f} MB.\n"
-    f"Check it: python -m eval.leaderboard --check={out}"
+    f"{_without_weights(absent)}Check it: python -m eval.leaderboard --check={out}"
+  )
+
+
+def _without_weights(labels: Sequence[str]) -> str:
+  """What follows where trained weights do not lie in the run."""
+  return (
+    f"The weights of {', '.join(labels)}, which the run trained, are not in its"
+    " folder models/: --rerun trains anew, and gets these on a machine like yours"
+    " alone.\n"
+    if labels
+    else ""
   )
 
 
@@ -154,6 +166,26 @@ def _write(
   )
   manifest_lib.write(out, manifest)
   return manifest
+
+
+def _write_weights(
+  run: Run, out: epath.Path, models: Mapping[str, ModelFacts]
+) -> list[str]:
+  """Writes the weights that the run trained; gives whose are not there."""
+  from robust_tfds.eval.run.model import weights
+
+  first = {cell.model: cell for cell in reversed(run.cells)}
+  home = run.home
+  assert home is not None  # of workdirs
+  absent = []
+  for label in [label for label in run.trained if label in models]:
+    workdir, sha256 = home(first[label]), models[label].weights
+    variables = weights.of_run(workdir, label, sha256)
+    if variables is None:
+      absent.append(label)
+    else:
+      weights.write(weights.path(Workdir(out), label), variables)
+  return absent
 
 
 def _cells(run: Run, models: Mapping[str, ModelFacts]) -> Iterator[Cell]:

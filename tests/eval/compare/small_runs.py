@@ -4,7 +4,7 @@ import ml_collections
 import numpy as np
 
 from robust_tfds import conditions
-from robust_tfds.eval.cells import cell_facts
+from robust_tfds.eval.cells import cell_facts, provenance
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.workdir import Workdir
 
@@ -58,7 +58,7 @@ def data_facts(**others) -> cell_facts.DataFacts:
     "geometry": "",
     "px": [32, 32],
     "metric": 1,
-    "pixels": 3,
+    "pixels": provenance.PIXELS_VERSION,
     "content": "0" * 64,
   }
   return cell_facts.DataFacts(**facts | others)

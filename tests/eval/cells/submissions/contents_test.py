@@ -50,6 +50,25 @@ class ContentsTest(in_folder.TestCase):
         "group_id, label of 'digit_0004': got .'g0', 4., but .'digit_0004', 4."
       )
 
+  def test_weights_of_a_model_that_the_run_did_not_train(self):
+    self._with_weights(np.zeros(3))
+    self._refuses("weights.npz: config.json does not train a: a submission")
+
+  def test_other_weights_than_those_of_the_facts(self):
+    self.tampered.config(lambda c: c["models"]["a"].update(train={"steps": 1}))
+    self._with_weights(np.zeros(3))
+    self._refuses("weights.npz: these weights have the sha256 .* say a0000")
+
+  def test_weights_of_a_model_that_is_not_there(self):
+    self._with_weights(np.zeros(3), "b")
+    self._refuses("b/weights.npz: it belongs to no finished cell")
+
+  def _with_weights(self, array, label="a") -> None:
+    path = self.folder / "models" / label / "weights.npz"
+    path.parent.mkdir(parents=True)
+    small.write_packed(path, {"kernel": array})
+    self.tampered.manifest()
+
   def test_other_models_than_the_manifests(self):
     by = small_runs.model_facts("c").model_dump()
     self.tampered.manifest(lambda m: m["models"].update(c=by))
@@ -97,7 +116,7 @@ class ContentsTest(in_folder.TestCase):
   def test_pixels_that_are_not_the_configs(self):
     self.tampered.config(lambda c: c["versions"].update(pixels=2))
     self.tampered.manifest()
-    self._refuses("data.pixels: got 3, but config.json has 2")
+    self._refuses(r"data.pixels: got \d+, but config.json has 2")
 
   @parameterized.parameters(
     ([], "images"),

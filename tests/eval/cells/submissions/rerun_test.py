@@ -1,5 +1,9 @@
 """Cells are computed again: which, and what is refused."""
 
+import shutil
+from unittest import mock
+
+import jax
 import numpy as np
 import pytest
 from absl.testing import parameterized
@@ -9,6 +13,7 @@ from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.submissions import checker, contents, rerun, writer
 from robust_tfds.eval.cells.submissions import manifest as manifest_lib
 from robust_tfds.eval.cells.workdir import Workdir
+from robust_tfds.eval.run import train
 from tests import in_folder
 from tests.eval import tiny_runs
 from tests.eval.cells.submissions import small
@@ -20,6 +25,16 @@ def _cells(labels):
   """All of two models, or one, as a run over ImageNet-C has them."""
   listed = list(_PLACE)[:96]
   return [Cell(m, "digits_c", c) for m in labels for c in listed]
+
+
+def _other_weights(training):
+  """f(...) that trains as another machine does: to other last bits."""
+
+  def train_elsewhere(*arguments):
+    variables = training(*arguments)
+    return jax.tree.map(lambda x: np.nextafter(x, np.float32(9)), variables)
+
+  return train_elsewhere
 
 
 class RerunTest(in_folder.TestCase):
@@ -61,6 +76,25 @@ class RerunTest(in_folder.TestCase):
     self.assertGreater(found, least - 3 * np.sqrt(0.25 / 400))
 
   @parameterized.parameters(
+    (lambda top5, score: None, False),
+    (lambda top5, score: top5[0].put([1, 2], [2, 1]), False),  # of one score
+    (lambda top5, score: top5[0].put(4, 9), False),  # behind the last
+    (lambda top5, score: top5[0].put([0, 1], [1, 0]), True),
+    (lambda top5, score: top5[0].put(2, 9), True),  # where 2 was, and not last
+    (lambda top5, score: score[0].put(0, 0.61), True),
+    (lambda top5, score: score[0].put(0, 0.6004), False),
+  )
+  def test_classes_of_one_score_change_places(self, change, differs):
+    columns = {
+      "top5": np.arange(5, dtype=np.int32)[None].repeat(2, axis=0),
+      "score": np.float32([[0.6, 0.2, 0.2, 0.001, 0.0005]] * 2),
+    }
+    other = {name: values.copy() for name, values in columns.items()}
+    change(**other)
+    differ = [rerun._differ(name, columns, other) for name in columns]
+    self.assertEqual(np.any(differ, axis=0).tolist(), [differs, False])
+
+  @parameterized.parameters(
     ({"models": ["a"]}, "of another program"),
     ({"models": {"a": {"name": "shutil:rmtree"}}}, "code of the submitter"),
   )
@@ -77,10 +111,29 @@ class RerunTest(in_folder.TestCase):
       checker.check(self.root, rerun=-1)
 
   @pytest.mark.slow
+  def test_a_run_whose_weights_are_gone(self):
+    run = tiny_runs.copy("classification", self.root / "run")
+    shutil.rmtree(run / "models")
+    folder = self.root / "out"
+    text = writer.export([run], folder, {}, {})
+    self.assertIn("The weights of digits_cnn", text)
+    self.assertIn("--rerun trains anew, and gets these on a machine like", text)
+    self.assertNotIn("weights of digits_cnn: of", checker.check(folder))
+    with mock.patch.object(train, "_train", _other_weights(train._train)):
+      with self.assertRaisesRegex(
+        errors.UserError, "this submission does not hold"
+      ):
+        checker.check(folder, rerun=2)
+
+  @pytest.mark.slow
   def test_a_run_is_reproduced_and_a_made_up_one_is_not(self):
     folder = self.root / "out"
     writer.export([tiny_runs.folder("classification")], folder, {}, {})
-    text = checker.check(folder, rerun=2, rerun_seed=1)
+    # As on a machine where training gives other weights.
+    with mock.patch.object(train, "_train", side_effect=AssertionError):
+      text = checker.check(folder, rerun=2, rerun_seed=1)
+    self.assertIn("not verified:", text)
+    self.assertIn("- that training digits_cnn as config.json says gives", text)
     of = len(Workdir(folder).cells())
     self.assertStartsWith(text, f"reproduced, 2 of {of} cells: ")
     self.assertIn(f"2 of {of} cells, drawn by --rerun_seed=1, computed", text)
