@@ -109,7 +109,10 @@ def _report(built: base.Builder) -> None:
     f"{built.counted(s.num_examples)} {n} examples"
     for n, s in built.info.splits.items()
   )
-  before = " (there before, not built again)" if built.found_on_disk else ""
+  before = ""
+  if built.found_on_disk:
+    words = ("there before, not built again", built.made_otherwise())
+    before = f" ({'; '.join(filter(None, words))})"
   print(
     f"{built.info.full_name}: {counts} in {built.data_dir}{before}",
     flush=True,

@@ -125,9 +125,10 @@ def _matrix(taps: Taps, length: int) -> Any:
 
   weights = np.asarray(taps.weights)
   row, tap = np.nonzero(weights)
-  place = (row, np.asarray(taps.first)[row] + tap)
+  place = np.asarray(taps.first)[row] + tap
+  starts = np.searchsorted(row, np.arange(len(weights) + 1))
   shape = (len(weights), length)
-  return sparse.csr_matrix((weights[row, tap], place), shape)
+  return sparse.csr_matrix((weights[row, tap], place, starts), shape)
 
 
 def _sums(matrix: Any, levels: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ program made. Nothing is guessed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pydantic
@@ -70,6 +70,9 @@ class DataFacts(_Facts):
     pixels: version of the pixels, `provenance.PIXELS_VERSION`.
     content: sha256 of the prepared files that were read. Other files may hold
       the same pixels.
+    decoders: what decoded the files of others, in words; empty: nothing. In no
+      fingerprint: those that were tried give the same pixels, and a run goes on
+      after an update. Comparisons say where they differ.
   """
 
   dataset: str
@@ -87,6 +90,7 @@ class DataFacts(_Facts):
   metric: int | None = None
   pixels: int | None = None
   content: str | None = None
+  decoders: str | None = None
 
 
 class ModelFacts(_Facts):
@@ -143,7 +147,7 @@ def fingerprint(
     seed: the run's.
   """
   depends = {
-    "data": data.hash,
+    "data": data.model_copy(update={"decoders": None}).hash,
     "model": model.hash,
     "condition": condition,
     "seed": seed,
@@ -172,6 +176,29 @@ def differences(
     for name in names
     if one.get(name) != other.get(name)
   }
+
+
+def decoders_differ(named: Iterable[tuple[str, Any]]) -> list[str]:
+  """A sentence where entries were decoded by different programs; else nothing.
+
+  Args:
+    named: (name, value of `DataFacts.decoders`) of what is set side by side.
+
+  >>> decoders_differ([("a", "read with X 1"), ("b", "read with X 2")])
+  ['Pixels were decoded by different programs, and a level may differ here and \
+there: read with X 1 (a); read with X 2 (b).']
+  """
+  names: dict[str, list[str]] = {}
+  for name, value in named:
+    words = "unknown" if value is None else value or "none"
+    names.setdefault(str(words), []).append(name)
+  if len(names) < 2:
+    return []
+  listed = "; ".join(f"{k} ({', '.join(v)})" for k, v in names.items())
+  return [
+    "Pixels were decoded by different programs, and a level may differ here and"
+    f" there: {listed}."
+  ]
 
 
 def conditions_seen(names: Sequence[str], what: str) -> list[str]:

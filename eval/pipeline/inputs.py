@@ -125,6 +125,18 @@ class Source:
     return _batch(rows, self.batch_size, self.pixels, self.shape)
 
   @property
+  def decoders(self) -> str | None:
+    """What decoded the pixels, where the set was made and here, in words.
+
+    Empty where nothing did; None where nobody noted what the set was made with.
+    """
+    made, here = self.builder.made_with(), self.builder.read_with()
+    if made is None:
+      return None
+    parts = {"made with": made, "read with": here}
+    return "; ".join(f"{k} {v}" for k, v in parts.items() if v)
+
+  @property
   def category_ids(self) -> tuple[int, ...]:
     """By label, what COCO-style result files call the classes; empty: label + 1."""
     return self.builder.CATEGORY_IDS

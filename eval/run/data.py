@@ -41,6 +41,16 @@ class Data:
     }
 
   @property
+  def made_otherwise(self) -> list[str]:
+    """A sentence for each program that made sets and is not the one here."""
+    first: dict[str, str] = {}
+    for source in self._sources.values():
+      words = source.builder.made_otherwise()
+      if words:
+        first.setdefault(words, source.builder.info.full_name)
+    return [f"{name}: {words}." for words, name in first.items()]
+
+  @property
   def clean(self) -> inputs.Source:
     """What corruptions are made from on the fly, else the clean images."""
     return self.of(conditions.Condition())

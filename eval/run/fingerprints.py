@@ -93,6 +93,7 @@ def _data_facts(plan: Plan, source: inputs.Source, content: str) -> DataFacts:
     metric=provenance.METRICS_VERSION,
     pixels=provenance.PIXELS_VERSION,
     content=content,
+    decoders=source.decoders,
   )
 
 

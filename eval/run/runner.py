@@ -264,6 +264,8 @@ class Runner:
     """Cells of the run, with what they depend on."""
     contents = Contents(self.workdir.contents_path)
     cells = fingerprints.cells(self.plan, self.data, loaded, contents, chosen)
+    for text in self.data.made_otherwise:
+      self._say(text)
     if self.host.index == 0:
       contents.save()
     return cells

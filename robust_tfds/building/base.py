@@ -42,10 +42,16 @@ from robust_tfds.building import geometry as geometry_lib
 from robust_tfds.building import pipelines, set_folder, source_notes, writer
 from robust_tfds.building.build_session import BuildSession
 from robust_tfds.building.sources import folders, frost
+from robust_tfds.datasets import jpeg_feature, movie_feature
+from robust_tfds.reading import decoders
 from robust_tfds.storage import paths
 
 PUBLISHED = "published"  # the codec of the authors' own files
 SOURCE = "source"  # the variant that holds what conditions are made from
+_MADE_WITH = "made_with"  # of the metadata
+_AND = " and "
+# What encodes with loss, by codec.
+_ENCODERS = {"jpeg85": decoders.of_pictures, "h264": decoders.of_videos}
 _SEEDED = re.compile(r"(?P<name>.+)_seed(?P<seed>\d+)")
 _frost_in_use: list[str | int] = []  # by this process: folder and version
 
@@ -318,6 +324,31 @@ class Builder(
     """The builder's config; clean by default where the dataset has none."""
     return cast(Config, self.builder_config or Config(name=""))
 
+  def made_with(self) -> str | None:
+    """What decoded and encoded a set on disk when it was made, in words.
+
+    Empty where nothing did; None of sets from before that was noted.
+    """
+    return (self.info.metadata or {}).get(_MADE_WITH)
+
+  def made_otherwise(self) -> str:
+    """That a set was made with other programs than are here; else empty."""
+    made, here = self.made_with() or "", self._made_here()
+    if set(made.split(_AND)) <= {"", *here.split(_AND)}:
+      return ""
+    return f"made with {made}; here is {here}: levels may differ"
+
+  def read_with(self) -> str:
+    """What decodes a set's pixels here; empty: PNG alone, which has one answer."""
+    features = self.info.features.values()
+    if any(isinstance(f, movie_feature.Movie) for f in features):
+      return decoders.of_videos()
+    if not any(isinstance(f, jpeg_feature.Jpeg) for f in features):
+      return ""
+    if self.info.file_format.value == "array_record":
+      return decoders.of_pictures()
+    return decoders.of_tensorflow()
+
   def published_examples(self) -> int:
     """How many examples the published config has; 0 where it is not known."""
     return self.PUBLISHED_EXAMPLES
@@ -427,6 +458,7 @@ class Builder(
         }
       ),
       supervised_keys=self.SUPERVISED,
+      metadata=tfds.core.MetadataDict(),
       homepage=self.HOMEPAGE or None,
     )
 
@@ -450,6 +482,20 @@ class Builder(
     """Whether sources are decoded, which several configs share."""
     return True
 
+  def _decoder(self) -> Callable[[], str] | None:
+    """Names what decodes the sources' files; None where they stay as they are."""
+    return None if self.config.codec == PUBLISHED else decoders.of_pictures
+
+  def _made_here(self, from_files: bool = True) -> str:
+    """What beside this project makes a config's pixels here, in words.
+
+    Args:
+      from_files: whether its sources are files of others.
+    """
+    named = [self._decoder()] if from_files else []
+    named.append(_ENCODERS.get(self.config.codec))
+    return _AND.join(dict.fromkeys(name() for name in named if name))
+
   def _recipe(self) -> Recipe:
     edition = self.edition_of(self.config.geometry)
     return Recipe(self.name, edition, self.config, self._frost_dir)
@@ -469,6 +515,8 @@ class Builder(
     sources = self._shared_sources(dl_manager)
     if not sources:
       raise self._no_example(dl_manager)
+    from_files = next(sources[0].files(), None) is not None
+    self.info.metadata[_MADE_WITH] = self._made_here(from_files)
     if self.MANUAL_DOWNLOAD_INSTRUCTIONS:  # else there is no manual dir
       manual_dir = folders.manual_dir(dl_manager)
       if manual_dir and manual_dir.is_absolute():
@@ -493,6 +541,7 @@ class Builder(
     self, dl_manager: Any, download_config: Any
   ) -> None:
     """Makes the set's files in a folder that TFDS gives its name afterwards."""
+    self.info.metadata[_MADE_WITH] = ""
     if self._by_beam():
       self._make_by_beam(dl_manager, download_config)
     else:

@@ -22,6 +22,7 @@ from robust_tfds import conditions, errors, movies
 from robust_tfds.building import base, scratch
 from robust_tfds.building import source as source_lib
 from robust_tfds.datasets import movie_feature
+from robust_tfds.reading import decoders
 from robust_tfds.reading import videos as video_files
 
 LOSSLESS, H264 = "lossless", "h264"
@@ -114,6 +115,10 @@ class Builder(
 
   def _to_example(self) -> Callable[[Row], tuple[str, dict[str, Any]]]:
     return example
+
+  def _decoder(self) -> Callable[[], str] | None:
+    """PyAV."""
+    return decoders.of_videos if self._decodes() else None
 
   def _decodes(self) -> bool:
     return self.config.variant != base.SOURCE

@@ -1,14 +1,18 @@
 """ImageNet-C at 299 and 64 px: the library's bytes, names, the published files."""
 
 import pathlib
+from unittest import mock
 
 import jax
 import numpy as np
 import tensorflow_datasets as tfds
 from absl.testing import parameterized
+from PIL import features
 
 from robust_tfds import corruptions, datasets, errors
 from robust_tfds.building import geometry
+from robust_tfds.eval.pipeline import inputs
+from robust_tfds.reading import decoders
 from tests import quick, tiny_files
 
 _WNID = "n01440764"
@@ -63,6 +67,40 @@ class EditionsTest(parameterized.TestCase):
         key=key,
       )
       np.testing.assert_array_equal(image, jax.device_get(expected))
+
+  def test_what_made_a_set_is_noted(self):
+    made, folder = decoders.of_pictures(), self.create_tempdir().full_path
+    place = {"data_dir": folder, "manual_dir": self.manual}
+    built = datasets.prepare("imagenet_c", "clean", **place)
+    self.assertEqual(built.made_with(), made)
+    self.assertEqual(built.read_with(), decoders.of_tensorflow())
+    with mock.patch.object(features, "version", return_value="99"):
+      again = datasets.prepare("imagenet_c", "clean", **place)
+      self.assertEqual(
+        again.made_otherwise(),
+        f"made with {made}; here is Pillow 99, libjpeg-turbo 99: levels may"
+        " differ",
+      )
+    self.assertTrue(again.found_on_disk)
+    self.assertEqual((again.made_with(), again.made_otherwise()), (made, ""))
+    source = inputs.Source(again, "validation", batch_size=1)
+    self.assertEqual(
+      source.decoders, f"made with {made}; read with {again.read_with()}"
+    )
+    (pathlib.Path(again.data_dir) / "metadata.json").unlink()
+    before = datasets.prepare("imagenet_c", "clean", **place)
+    self.assertIsNone(before.made_with())
+    source = inputs.Source(before, "validation", batch_size=1)
+    self.assertIsNone(source.decoders)
+
+  @parameterized.parameters(
+    ("digits_c", "clean", ""),
+    ("digits_p", "clean_h264", decoders.of_videos()),
+  )
+  def test_drawn_digits_need_no_decoder_but_a_codecs(self, name, config, codec):
+    folder = self.create_tempdir().full_path
+    built = datasets.prepare(name, config, data_dir=folder, limit=1)
+    self.assertEqual((built.made_with(), built.read_with()), (codec, codec))
 
   def test_clean_is_the_crop(self):
     for name, config in (

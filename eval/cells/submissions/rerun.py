@@ -43,7 +43,7 @@ _TRAINED_ANEW = (
 )
 # Facts that may differ: other files may hold the same pixels, and later code may
 # say more of a spec.
-_FREE = ("content", "code", "preprocessing")
+_FREE = ("content", "decoders", "code", "preprocessing")
 
 T = TypeVar("T")
 
@@ -270,9 +270,16 @@ def _compare(
     raise errors.UserError(
       f"{source}: {int(differ.sum()):,} of {len(differ):,} rows of {cell.model}"
       f" {cell.condition.config} come out otherwise, the first is {first!r}: it"
-      " is not reproduced."
+      f" is not reproduced.{_decoders(cell, again)}"
     )
   return all(_same(columns[name], now[name]) for name in names)
+
+
+def _decoders(cell: Cell, again: Cell) -> str:
+  """What may explain levels that differ; nothing where it cannot."""
+  known = (("there", cell), ("here", again))
+  named = [(name, c.data.decoders) for name, c in known if c.data]
+  return "".join(f" {text}" for text in cell_facts.decoders_differ(named))
 
 
 def _check_facts(

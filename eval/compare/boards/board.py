@@ -119,10 +119,11 @@ class Entry:
   def comparable(self) -> dict[str, Any]:
     """The facts of the data that entries of a board share.
 
-    Which examples they are the ids say; a subset is but their name.
+    Which examples they are the ids say; a subset is but their name. Decoders may
+    differ, and the board says so.
     """
-    ids = self.data.get("ids")
-    return {k: v for k, v in self.data.items() if k != "subset" or not ids}
+    free = {"decoders", "subset" if self.data.get("ids") else ""}
+    return {k: v for k, v in self.data.items() if k not in free}
 
   @property
   def missing(self) -> list[str]:

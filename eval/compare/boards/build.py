@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells import workdir
+from robust_tfds.eval.cells import cell_facts, workdir
 from robust_tfds.eval.cells.facts import TaskFacts
 from robust_tfds.eval.cells.number import Key
 from robust_tfds.eval.compare import sides, slugs
@@ -113,7 +113,8 @@ def _differs(one: Scored, others: Sequence[Scored]) -> dict[str, Any]:
 
 def _facts(one: Scored) -> dict[str, Any]:
   normalised = {"baseline": one.baseline} if one.facts.normalised else {}
-  return {**one.entry.data, **normalised}
+  data = {k: v for k, v in one.entry.data.items() if k != "decoders"}
+  return {**data, **normalised}
 
 
 def _board(
@@ -297,6 +298,9 @@ def _notes(
       "Seeds differ: the corruptions were drawn anew, and models are paired by"
       " example, not by draw."
     )
+  notes += cell_facts.decoders_differ(
+    (e.label, e.data.get("decoders")) for e in entries if not e.printed
+  )
   notes += _twice(entries)
   notes += _without_interval(entries, first.facts)
   missing = dict.fromkeys(

@@ -114,8 +114,8 @@ def check_facts(
   differ = {
     name: values
     for name, values in cell_facts.differences(one, other).items()
-    if name
-    not in (*_OF_EXAMPLES, "subset")  # the ids are compared by check_columns
+    # The ids are compared by check_columns, decoders are said.
+    if name not in (*_OF_EXAMPLES, "subset", "decoders")
   }
   if differ:
     one_unknown = any(None in values for values in differ.values())
@@ -126,11 +126,18 @@ def check_facts(
       + " What is unknown nobody noted: the run is of an earlier robust_tfds, or"
       " another program's." * one_unknown
     )
-  unknown = [n for n in one if one[n] is None and n not in _OF_EXAMPLES]
+  notes = cell_facts.decoders_differ(
+    (which, data["decoders"])
+    for which, data in (("first", one), ("second", other))
+  )
+  unknown = [
+    n for n in one if one[n] is other[n] is None and n not in _OF_EXAMPLES
+  ]
   if not unknown:
-    return []
+    return notes
   return [
-    f"Neither run records these facts, so they may differ: {', '.join(unknown)}."
+    *notes,
+    f"Neither run records these facts, so they may differ: {', '.join(unknown)}.",
   ]
 
 

@@ -12,6 +12,7 @@ _NAMES = {
   "adapter": "runs as",
   "classes": "classes, sha256",
   "content": "files, sha256",
+  "decoders": "decoded",
   "px": "pixels",
   "pixels": "version of the pixels",
   "metric": "version of the metrics",
@@ -28,6 +29,7 @@ _VALUES = {
   ("source", "prepared"): "beforehand, a prepared set",
   ("source", "elsewhere"): "elsewhere, by another program",
   ("subset", ""): "all examples",
+  ("decoders", ""): "nothing: no files of others",
   ("geometry", ""): "the set's own",
 }
 _HASH = re.compile(r"[0-9a-f]{64}")

@@ -23,6 +23,7 @@ def data(**others):
     "metric": 1,
     "pixels": 3,
     "content": "0" * 64,
+    "decoders": "read with X 1",
   }
   return cell_facts.DataFacts(**facts | others)
 
@@ -46,6 +47,7 @@ class CellFactsTest(parameterized.TestCase):
       {"metric": 2},
       {"pixels": 4},
       {"content": "1" * 64},
+      {"decoders": "read with X 2"},
     ]
     marks |= {data(**other).hash for other in others}
     self.assertLen(marks, len(cell_facts.DataFacts.model_fields) + 1)
@@ -64,6 +66,20 @@ class CellFactsTest(parameterized.TestCase):
     self.assertEqual(one.hash, two.hash)
     other = cell_facts.ModelFacts(trained_on="x")
     self.assertNotEqual(one.hash, other.hash)
+
+  def test_an_update_of_a_decoder_leaves_the_fingerprint(self):
+    model = cell_facts.ModelFacts()
+    marks = {
+      cell_facts.fingerprint(data(decoders=words), model, "clean", 0)
+      for words in (None, "", "read with X 1", "read with X 2")
+    }
+    self.assertLen(marks, 1)
+
+  def test_decoders_that_differ(self):
+    same = [("a", "read with X 1"), ("b", "read with X 1")]
+    self.assertEmpty(cell_facts.decoders_differ(same))
+    (text,) = cell_facts.decoders_differ([*same, ("c", ""), ("d", None)])
+    self.assertIn("read with X 1 (a, b); none (c); unknown (d).", text)
 
   def test_read_back(self):
     again = reading.records(data().model_dump(), cell_facts.DataFacts, "")

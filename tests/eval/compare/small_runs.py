@@ -60,6 +60,7 @@ def data_facts(**others) -> cell_facts.DataFacts:
     "metric": 1,
     "pixels": provenance.PIXELS_VERSION,
     "content": "0" * 64,
+    "decoders": "",
   }
   return cell_facts.DataFacts(**facts | others)
 

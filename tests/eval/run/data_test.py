@@ -54,6 +54,20 @@ class DataDirTest(parameterized.TestCase):
     for option, value in look.call_args.kwargs.items():
       self.assertEqual(run.call_args.kwargs[option], value, option)
 
+  def test_sets_that_others_made_are_named_once(self):
+    builder = stored_examples.Builder([stored_examples.example(0)])
+    builder.made_otherwise = lambda: "made with X 1; here is X 2"
+    plan = _plan(source="prepared")
+    data = data_lib.Data(plan, _WORKDIR, inputs.Host(), timing.Stages())
+    with mock.patch.object(datasets, "prepare", return_value=builder):
+      self.assertEmpty(data.made_otherwise)
+      data.of(Condition())
+      data.of(_FOG)
+    self.assertEqual(
+      data.made_otherwise,
+      ["digits_c/clean/1.0.0: made with X 1; here is X 2."],
+    )
+
 
 class DataTest(absltest.TestCase):
   def setUp(self):

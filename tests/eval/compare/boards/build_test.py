@@ -43,6 +43,22 @@ class BuildTest(in_folder.TestCase):
     ranges = [e.rank_range for e in board.entries]
     self.assertEqual((ranges[0][0], ranges[-1]), (1, (4, 4)))
 
+  def test_other_decoders_are_said(self):
+    one, two, same = (
+      self._write(name, {label: 0.1}, facts={"decoders": words})
+      for name, label, words in (
+        ("one", "a", "read with PyAV 15"),
+        ("two", "b", "read with PyAV 18"),
+        ("same", "c", "read with PyAV 18"),
+      )
+    )
+    (board,) = self._boards(one, two, same)
+    (note,) = [n for n in board.notes if "decoded" in n]
+    self.assertIn("read with PyAV 15 (a); read with PyAV 18 (b, c)", note)
+    self.assertLen([e for e in board.entries if e.rank], 3)
+    (board,) = self._boards(two, same)
+    self.assertEmpty([n for n in board.notes if "decoded" in n])
+
   def test_numbers_are_the_table_of_the_run(self):
     (board,) = self._boards(self._write("one", {"a": 0.1}))
     number = board.entries[0].number("mean_corruption_error")

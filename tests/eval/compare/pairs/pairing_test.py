@@ -87,6 +87,12 @@ class RunsTest(sides_case.TestCase):
     other = self.side("other", seed=1, facts={"content": "1" * 64})
     self.assertEmpty(pairing.check_facts(one, other, list(one.cells)))
 
+  def test_other_decoders_are_said(self):
+    one = self.side("one")
+    other = self.side("other", facts={"decoders": "read with PyAV 18"})
+    (note,) = pairing.check_facts(one, other, list(one.cells))
+    self.assertIn("none (first); read with PyAV 18 (second)", note)
+
 
 def _columns(**changes):
   ids = np.array(["a", "b", "c"])

@@ -1,0 +1,35 @@
+"""Which programs decode files here, in words: what they give are pixels too.
+
+Nobody promises that another version of a decoder gives the same levels. What was
+measured is in docs/ROBUST_INPUT.md.
+"""
+
+from __future__ import annotations
+
+from robust_tfds.reading import videos
+
+
+def of_pictures() -> str:
+  """Pillow and its JPEG: `Pillow 13.0.0, libjpeg-turbo 3.2.0`."""
+  from PIL import features
+
+  turbo, jpeg = features.version("libjpeg_turbo"), features.version("jpg")
+  jpeg = f"libjpeg-turbo {turbo}" if turbo else f"libjpeg {jpeg}"
+  return f"Pillow {features.version('pil')}, {jpeg}"
+
+
+def of_tensorflow() -> str:
+  """What reads JPEG sets in tf.data: `TensorFlow 2.21.0`."""
+  import tensorflow as tf
+
+  return f"TensorFlow {tf.__version__}"
+
+
+def of_videos() -> str:
+  """`PyAV 18.1.0, FFmpeg 8.1.2`.
+
+  Raises:
+    UserError: no PyAV.
+  """
+  av = videos.pyav()
+  return f"PyAV {av.__version__}, FFmpeg {av.ffmpeg_version_info}"
