@@ -27,6 +27,7 @@ class TaskFacts:
     normalised: the normalised numbers in words; empty where there are none.
     mean: the benchmark's means over the common conditions, in words.
     explanation: what the numbers mean, where no baseline enters.
+    intervals: what these are of, where that is not what the value is of.
     ranked: what boards rank by: the first of these metrics that models have.
   """
 
@@ -38,6 +39,7 @@ class TaskFacts:
   normalised: str = ""
   mean: str = ""
   explanation: str = ""
+  intervals: str = ""
   ranked: tuple[str, ...] = ()
 
   @classmethod

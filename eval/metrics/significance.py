@@ -110,11 +110,12 @@ def exchange_p(
 def jackknife_p(difference: Replicates) -> Any:
   """The two-sided p of a difference from its values with one block left out.
 
-  t = value / se, Student's t with J - 1 degrees of freedom, of fewer groups than
-  blocks the groups less one (Efron & Tibshirani 1993, chapter 11): p <= 0.05 where
-  `Replicates.jackknife_interval` leaves 0 out. For average precision, which has no
-  draws. Where nothing changes whichever block is left out p is 1 of a difference
-  of 0, else 2 ** (1 - J) as in `exchange_p`; a single block decides nothing.
+  t = (value - bias) / se, Student's t with J - 1 degrees of freedom, of fewer groups
+  than blocks the groups less one (Efron & Tibshirani 1993, chapter 11): p <= 0.05
+  where `Replicates.jackknife_interval` leaves 0 out, and 1 where the bias is more
+  than the difference. For average precision, which has no draws. Where nothing
+  changes whichever block is left out p is 1 of a difference of 0, else 2 ** (1 - J)
+  as in `exchange_p`; a single block decides nothing.
 
   Args:
     difference: of numbers of any shape.
@@ -126,8 +127,10 @@ def jackknife_p(difference: Replicates) -> Any:
   value, blocks = difference.value, difference.blocks
   freedom = min(blocks, difference.groups or blocks) - 1
   error = np.asarray(difference.standard_error)
+  # As far from 0 as the value and the value without its bias agree on.
+  away = np.maximum(np.sign(value) * (value - difference.bias), 0)
   with np.errstate(divide="ignore", invalid="ignore"):
-    p = 2 * special.stdtr(max(freedom, 1), -np.abs(value) / error)
+    p = 2 * special.stdtr(max(freedom, 1), -away / error)
   p = np.where(error == 0, 2.0 ** (1 - blocks), p)
   nothing = (value == 0) & ~(error > 0)
   p = np.where(nothing | (blocks < 2), 1.0, p)

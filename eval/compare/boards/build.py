@@ -301,6 +301,8 @@ def _notes(
   notes += cell_facts.decoders_differ(
     (e.label, e.data.get("decoders")) for e in entries if not e.printed
   )
+  if first.facts.intervals:
+    notes.append(first.facts.intervals)
   notes += _twice(entries)
   notes += _without_interval(entries, first.facts)
   missing = dict.fromkeys(

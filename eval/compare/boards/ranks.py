@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
@@ -39,21 +40,15 @@ def ranges(numbers: Sequence[Replicates], sign: int) -> list[tuple[int, int]]:
   replicates.check_same(numbers)
   count = len(numbers)
   first, second = np.triu_indices(count, 1)
-  values = np.array([float(n.value) for n in numbers])
-  left_out = np.stack([n.jackknife for n in numbers])
-  difference = values[first] - values[second]
-  p = significance.jackknife_p(
-    Replicates(
-      difference,
-      None,
-      left_out[first] - left_out[second],
-      min(n.groups for n in numbers),
-    )
-  )
+  alone = [dataclasses.replace(n, draws=None) for n in numbers]
+  joined = np.stack([n.joined for n in alone])
+  fewest = min(alone, key=lambda n: n.groups)
+  difference = fewest.like(joined[first] - joined[second])
+  p = significance.jackknife_p(difference)
   # Undefined without some block, as a ratio to 0 is: such a pair stays open.
   p = np.where(np.isnan(p), 1.0, p)
   sure = significance.holm(np.atleast_1d(p)) <= LEVEL
-  first_better = sign * difference > 0
+  first_better = sign * difference.value > 0
   better = np.zeros((count, count), bool)
   better[first[sure & first_better], second[sure & first_better]] = True
   better[second[sure & ~first_better], first[sure & ~first_better]] = True

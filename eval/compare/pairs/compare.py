@@ -101,6 +101,7 @@ def _models(first: Side, second: Side) -> Comparison:
       *_of_models(first, names[0]),
       *_of_models(second, names[1]),
       *_of_tests(cells),
+      *([facts.intervals] if facts.intervals and numbers.drawn else []),
       *([_OF_CALIBRATION] if calibrated else []),
     ],
   )

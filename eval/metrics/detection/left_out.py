@@ -1,10 +1,14 @@
-"""AP with each block of pictures left out, from matches that were made once.
+"""AP with each block of pictures left out, and of halves, from matches made once.
 
 Leaving out pictures leaves out their detections and objects; what remains keeps
 its order and its matches. Precision has its maxima at hits, so that only hits are
 looked at, all blocks at once: with a hit come the false alarms before it, counted
 per block, and what is left out is subtracted. A class of which no object remains
 is left out of the mean, as the metric does with a class that has none.
+
+The blocks are parted in two as well, several times: AP of few pictures lies above
+that of many, and halves say by how much (`Replicates.bias`). A class whose objects
+all lie in one half counts in the other with the same number.
 """
 
 from __future__ import annotations
@@ -33,6 +37,7 @@ class Rule:
 # pycocotools: 101 recalls; its precision is tp / (fp + tp + eps).
 COCO = Rule(np.linspace(0.0, 1.0, 101), float(np.spacing(1)))
 VOC = Rule(voc.RECALLS, 0.0)  # the devkit of 2007
+_SPLITS = 5  # of the blocks, in two; 20 tell the bias little better
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,8 +45,9 @@ class Numbers:
   """Average precision and highest recall of every class.
 
   Attributes:
-    precision: float64 `[K, T, 1 + J]` of K classes and T thresholds: of all
-      pictures, then without each of J blocks; nan where no object is.
+    precision: float64 `[K, T, 1 + J + H]` of K classes and T thresholds: of all
+      pictures, then without each of J blocks, then of H halves, two after two;
+      nan where no object is. A single block has no halves.
     recall: the same of the highest recall.
   """
 
@@ -49,7 +55,7 @@ class Numbers:
   recall: np.ndarray
 
   def mean_precision(self, threshold: int | None = None) -> np.ndarray:
-    """AP, the mean over classes that have objects: float64 `[1 + J]`.
+    """AP, the mean over classes that have objects: float64 `[1 + J + H]`.
 
     Args:
       threshold: place of the only threshold; all if None.
@@ -57,7 +63,7 @@ class Numbers:
     return _mean(self.precision, threshold)
 
   def mean_recall(self) -> np.ndarray:
-    """AR: float64 `[1 + J]`."""
+    """AR: float64 `[1 + J + H]`."""
     return _mean(self.recall, None)
 
 
@@ -67,7 +73,7 @@ def numbers(
   classes: int,
   rule: Rule = COCO,
 ) -> Numbers:
-  """AP of all pictures, and without each block.
+  """AP of all pictures, without each block, and of halves.
 
   Args:
     matches: of all pictures.
@@ -76,8 +82,9 @@ def numbers(
     rule: of the average.
   """
   most = int(blocks.max(initial=-1)) + 1
+  halves = in_halves(most)
   thresholds = matches.right.shape[1]
-  shape = (classes, thresholds, 1 + most)
+  shape = (classes, thresholds, 1 + most + halves.shape[1])
   precision, recall = np.full(shape, np.nan), np.full(shape, np.nan)
   block = blocks[matches.image]
   edges = np.searchsorted(matches.label, np.arange(classes + 1))
@@ -86,14 +93,15 @@ def numbers(
   np.add.at(counts, (label, blocks[image]), 1)
   for k in np.flatnonzero(counts.sum(axis=1)).tolist():
     rows = slice(edges[k], edges[k + 1])
-    number = counts[k].sum() - np.append(0, counts[k])
+    left = counts[k].sum() - np.append(0, counts[k])
+    number = np.concatenate([left, counts[k] @ halves])
     need = _needed(number, rule)
     for t in range(thresholds):
       right, wrong = matches.right[rows, t], matches.wrong[rows, t]
       precision[k, t], recall[k, t] = _of_class(
-        right, wrong, block[rows], number, need, rule
+        right, wrong, block[rows], halves, number, need, rule
       )
-  return Numbers(precision, recall)
+  return Numbers(*(_with_other_half(x, 1 + most) for x in (precision, recall)))
 
 
 def coco_numbers(
@@ -102,7 +110,7 @@ def coco_numbers(
   blocks: np.ndarray,
   classes: int,
 ) -> dict[str, np.ndarray]:
-  """COCO's 12 numbers of all pictures, and without each block.
+  """COCO's 12 numbers of all pictures, without each block, and of halves.
 
   Args:
     objects: of the pictures that the detector was shown.
@@ -111,8 +119,8 @@ def coco_numbers(
     classes: K; labels are below.
 
   Returns:
-    AP AP50 AP75 APs APm APl AR1 AR10 AR100 ARs ARm ARl -> float64 `[1 + J]`, nan
-    where no object is.
+    AP AP50 AP75 APs APm APl AR1 AR10 AR100 ARs ARm ARl -> float64
+    `[1 + J + H]`, nan where no object is.
   """
   matcher, out = matches_lib.Matcher(objects, detected), {}
   for size, area in matches_lib.AREAS.items():
@@ -132,7 +140,7 @@ def coco_numbers(
 def voc_ap50(
   matches: matches_lib.Matches, blocks: np.ndarray, classes: int
 ) -> np.ndarray:
-  """VOC2007's AP50 of all pictures, and without each block: float64 `[1 + J]`.
+  """VOC2007's AP50, as `numbers` has it: float64 `[1 + J + H]`.
 
   Args:
     matches: as `voc.match` gives them.
@@ -140,6 +148,26 @@ def voc_ap50(
     classes: K; labels are below.
   """
   return numbers(matches, blocks, classes, VOC).mean_precision()
+
+
+def in_halves(blocks: int) -> np.ndarray:
+  """Which blocks are in each half: int64 `[J, H]`, 0 or 1.
+
+  Blocks are drawn, so that any fixed parts of them are drawn too.
+  """
+  if blocks < 2:
+    return np.zeros((blocks, 0), np.int64)
+  rng = np.random.default_rng(0)
+  first = np.stack([rng.permutation(blocks) % 2 for _ in range(_SPLITS)], 1)
+  return np.stack([first, 1 - first], axis=-1).reshape(blocks, -1)
+
+
+def _with_other_half(values: np.ndarray, first: int) -> np.ndarray:
+  """A half that has none of a class's objects has the other's number."""
+  halves = values[..., first:]
+  other = halves[..., np.arange(halves.shape[-1]) ^ 1]
+  values[..., first:] = np.where(np.isnan(halves), other, halves)
+  return values
 
 
 def _mean(values: np.ndarray, threshold: int | None) -> np.ndarray:
@@ -156,30 +184,31 @@ def _of_class(
   right: np.ndarray,
   wrong: np.ndarray,
   block: np.ndarray,
+  halves: np.ndarray,
   number: np.ndarray,
   need: np.ndarray,
   rule: Rule,
 ) -> tuple[np.ndarray, np.ndarray]:
-  """Average precision and highest recall of a class at a threshold, `[1 + J]`.
+  """Average precision and highest recall of a class at a threshold, `[C]`.
 
   Args:
     right: bool `[D]`, hits by decreasing score.
     wrong: bool `[D]`, false alarms.
     block: int `[D]`.
-    number: int64 `[1 + J]`, objects that remain.
-    need: int64 `[R, 1 + J]`, see `_needed`.
+    halves: int64 `[J, H]`, see `in_halves`.
+    number: int64 `[C]`, C = 1 + J + H, objects that remain.
+    need: int64 `[R, C]`, see `_needed`.
     rule: of the average.
   """
-  blocks = len(number) - 1
   hits = np.flatnonzero(right)
   own = block[hits]
   before = np.searchsorted(hits, np.flatnonzero(wrong))  # hits before an alarm
-  alarms = _without(before, block[wrong], len(hits), blocks)
-  so_far = _without(np.arange(len(hits)), own, len(hits), blocks)
+  alarms = _without(before, block[wrong], len(hits), halves)
+  so_far = _without(np.arange(len(hits)), own, len(hits), halves)
   precision = so_far / np.maximum(so_far + alarms + rule.epsilon, 1e-300)
   highest = np.maximum.accumulate(precision[::-1])[::-1]
   total = so_far[-1] if len(hits) else np.zeros(len(number), np.int64)
-  remaining = _remaining(own, blocks)
+  remaining = _remaining(own, halves)
   average = _average(highest, remaining, total, need)
   with np.errstate(divide="ignore", invalid="ignore"):
     recall = total / number
@@ -187,20 +216,29 @@ def _of_class(
 
 
 def _without(
-  row: np.ndarray, block: np.ndarray, rows: int, blocks: int
+  row: np.ndarray, block: np.ndarray, rows: int, halves: np.ndarray
 ) -> np.ndarray:
-  """How many there are up to each row, without each block: `[rows, 1 + J]`."""
+  """How many there are up to each row, of what each column has: `[rows, C]`."""
+  blocks = len(halves)
   size = (rows + 1) * blocks
   each = np.bincount(row * blocks + block, minlength=size)
   up_to = np.cumsum(each.reshape(rows + 1, blocks)[:rows], axis=0)
   all_of_them = up_to.sum(axis=1, keepdims=True)
-  return np.concatenate([all_of_them, all_of_them - up_to], axis=1)
+  first = up_to.astype(np.float64) @ halves[:, ::2]  # whole, and by BLAS
+  parts = np.stack([first, all_of_them - first], axis=-1)
+  left = [
+    all_of_them,
+    all_of_them - up_to,
+    parts.reshape(rows, halves.shape[1]),
+  ]
+  return np.concatenate(left, axis=1)
 
 
-def _remaining(own: np.ndarray, blocks: int) -> np.ndarray:
-  """Places of the hits that remain, those left out behind: `[H, 1 + J]`."""
-  left_out = own[:, None] == np.arange(-1, blocks)
-  return np.argsort(left_out, axis=0, kind="stable")
+def _remaining(own: np.ndarray, halves: np.ndarray) -> np.ndarray:
+  """Places of the hits that each column has, the others behind: `[H, C]`."""
+  left_out = own[:, None] == np.arange(-1, len(halves))
+  absent = np.concatenate([left_out, halves[own] == 0], axis=1)
+  return np.argsort(absent, axis=0, kind="stable")
 
 
 def _average(
@@ -209,7 +247,7 @@ def _average(
   total: np.ndarray,
   need: np.ndarray,
 ) -> np.ndarray:
-  """The mean of the highest precision at or beyond every recall: `[1 + J]`."""
+  """The mean of the highest precision at or beyond every recall: `[C]`."""
   hits, columns = highest.shape
   if not hits:
     return np.zeros(columns)

@@ -190,7 +190,7 @@ def note(context: Context) -> str:
 def _meaning(context: Context) -> str:
   facts = context.facts
   if facts.explanation:
-    return facts.explanation
+    return " ".join(s for s in (facts.explanation, facts.intervals) if s)
   if not context.baseline or context.baseline.startswith("none"):
     means = context.baseline.removeprefix("none: ") or "plain means only"
     return f"No baseline: {means}."

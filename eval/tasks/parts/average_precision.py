@@ -1,8 +1,9 @@
-"""A cell's AP, and without each block of pictures, from detections matched once.
+"""A cell's AP, without each block of pictures and of halves, matched once.
 
 Blocks are the same in all conditions and of all models of the same pictures
-(`resampling.Draws`). AP is no mean over pictures, so there are no draws of it, and
-its interval is the jackknife's.
+(`resampling.Draws`). AP is no mean over pictures, so there are no draws of it: its
+interval is the jackknife's, of the AP of very many pictures, below which that of few
+lies by what halves tell (`Replicates.bias`).
 """
 
 from __future__ import annotations
@@ -51,8 +52,10 @@ class Pictures:
     return cls(ids[order], blocks, len(draws.ids))
 
   def replicates(self, numbers: np.ndarray) -> Replicates:
-    """Of a number of all pictures and without each block, `[1 + J]`."""
-    return Replicates(numbers[0], None, numbers[1:], self.groups)
+    """Of what `left_out` gives: `[1 + J + H]`."""
+    blocks = int(self.blocks.max(initial=-1)) + 1
+    value, without, halves = np.split(numbers, [1, 1 + blocks])
+    return Replicates(value[0], None, without, self.groups, halves)
 
   def places(self, image_ids: Any) -> np.ndarray:
     """Where some of their ids are: int64 `[N]`."""

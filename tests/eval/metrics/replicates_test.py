@@ -1,5 +1,7 @@
 """Intervals from draws and from the jackknife; numbers made of numbers."""
 
+import dataclasses
+
 import numpy as np
 from absl.testing import absltest
 from scipy import optimize, stats
@@ -105,6 +107,33 @@ class ReplicatesTest(absltest.TestCase):
     self.assertEqual(alone.jackknife_interval(), mean.jackknife_interval())
     twice = alone.map(lambda x: -2 * x)
     np.testing.assert_allclose(twice.interval()[1], -2 * alone.interval()[0])
+
+  def test_halves_move_the_interval_to_what_many_groups_give(self):
+    _, mean = _of_normal()
+    alone = replicates.Replicates(mean.value, None, mean.jackknife)
+    more = mean.value + np.array([0.01, 0.03])
+    both = dataclasses.replace(alone, halves=more)
+    self.assertAlmostEqual(both.bias, 0.02 / (2 ** (2 / 3) - 1))
+    error = np.hypot(alone.standard_error, both.bias / 2)
+    self.assertAlmostEqual(both.standard_error, error)
+    for plain, moved in (
+      (alone.interval(), both.interval()),
+      (alone.jackknife_interval(), both.jackknife_interval()),
+    ):
+      widths = (np.array(plain) - mean.value) / alone.standard_error
+      want = mean.value - both.bias + widths * error
+      np.testing.assert_allclose(moved, want)
+    far = dataclasses.replace(alone, halves=mean.value + np.full(2, 99.0))
+    self.assertEqual(far.interval(0.5)[1], mean.value)
+
+  def test_halves_go_through_formulas(self):
+    _, mean = _of_normal()
+    one = dataclasses.replace(mean, halves=mean.value * np.array([1.1, 1.3]))
+    ratio = replicates.combine(np.divide, one, one.map(np.square))
+    np.testing.assert_allclose(ratio.halves, 1 / one.halves)
+    np.testing.assert_allclose(ratio.jackknife, 1 / one.jackknife)
+    with self.assertRaisesRegex(ValueError, "halves"):
+      replicates.combine(np.subtract, one, mean)
 
   def test_no_interval_without_numbers(self):
     _, mean = _of_normal()

@@ -1,5 +1,6 @@
 """Tests of differences: closed forms, brute force, rates of false alarms."""
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -155,6 +156,22 @@ class JackknifeTest(parameterized.TestCase):
     without = (x.sum(1, keepdims=True) - x) / 19
     p = significance.jackknife_p(_of_blocks(x.mean(1), without))
     self.assertAlmostEqual((p <= _LEVEL).mean(), _LEVEL, delta=0.01)
+
+  @parameterized.parameters(0.42, 0.32, 0.3, 0.0)
+  def test_decides_where_the_interval_of_a_biased_number_does(self, half):
+    x = np.random.default_rng(5).normal(0.4, 0.7, 25)
+    without = (x.sum() - x) / 24
+    halves = np.full(2, half)
+    one = dataclasses.replace(_of_blocks(x.mean(), without), halves=halves)
+    p = significance.jackknife_p(one)
+    for level in (1 - 1.001 * p, 1 - 0.999 * p):
+      lo, hi = one.interval(level)
+      self.assertEqual(not lo <= 0 <= hi, level < 1 - p, level)
+
+  def test_a_bias_beyond_the_difference_decides_nothing(self):
+    one = _of_blocks(0.01, np.full(9, 0.01))
+    more = dataclasses.replace(one, halves=np.full(2, 0.03))
+    self.assertEqual(significance.jackknife_p(more), 1)
 
   @parameterized.parameters(
     (0.0, [0.0] * 100, 1),

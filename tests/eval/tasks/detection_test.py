@@ -221,7 +221,7 @@ class IntervalTest(absltest.TestCase):
     self.assertAlmostEqual(ratio, np.mean(aps[1:]) / aps[0])
     lo, hi = mpc.interval()
     row = self._row("mpc")
-    self.assertAlmostEqual(row.lo, lo)
+    self.assertAlmostEqual(row.lo, max(lo, 0))
     self.assertAlmostEqual(row.hi, hi)
     self.assertAlmostEqual(row.value, float(mpc.value))
 
