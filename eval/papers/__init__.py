@@ -35,6 +35,7 @@ __all__ = [
   "marked",
   "names",
   "networks",
+  "other_data",
   "printed",
   "printed_networks",
   "protocol",
@@ -123,6 +124,24 @@ def doubts(paper: str = "") -> tuple[Doubt, ...]:
 def protocol(dataset: str) -> Protocol | None:
   """What the printed numbers of a data set are of; None where none are."""
   return PROTOCOLS.get(dataset)
+
+
+def other_data(
+  dataset: str, facts: Mapping[str, Any]
+) -> dict[str, tuple[Any, Any]]:
+  """What keeps a run out of a table or figure of printed numbers.
+
+  Args:
+    dataset: the run's.
+    facts: as `Protocol.differences` takes them.
+
+  Returns:
+    As `Protocol.differences`, but for pixels that the authors drew once and every
+    run draws anew; `dataset` where nothing is printed of it.
+  """
+  of = protocol(dataset)
+  differ = of.differences(facts) if of else {"dataset": ("", dataset)}
+  return {name: both for name, both in differ.items() if name != "pixels"}
 
 
 def source(name: str) -> str:

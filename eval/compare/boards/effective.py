@@ -227,6 +227,7 @@ def reference(board: Board, name: str = "") -> Reference:
   """The models that a board's line is fitted to.
 
   Of runs every set of weights once, and none that was trained on test conditions.
+  Printed models only where the board's runs are of their data.
 
   Args:
     board: any.
@@ -234,7 +235,7 @@ def reference(board: Board, name: str = "") -> Reference:
 
   Raises:
     UserError: an unknown name; fewer than three models, all alike, or with an
-      accuracy of 0 or 1.
+      accuracy of 0 or 1; printed models of other data.
   """
   points: dict[str, tuple[float, float]] = {}
   keys: list[str] = []
@@ -248,12 +249,30 @@ def reference(board: Board, name: str = "") -> Reference:
       weights.add(mark)
       points[entry.label] = point
       keys.append(entry.key)
-  line = fitted(board.task, board.dataset, name, points)
+  line = fitted(board.task, board.dataset, name, points, _other_data(board))
   return dataclasses.replace(line, keys=keys) if line.name == RUNS else line
 
 
+def _other_data(board: Board) -> str:
+  """Why no run of a board has its place on a line of printed models, in words."""
+  if papers.protocol(board.dataset) is None:
+    return ""
+  differ: dict[str, tuple] = {}
+  for entry in board.runs:
+    differ |= papers.other_data(board.dataset, entry.data)
+  listed = ", ".join(
+    f"{name} {board_lib.words_of(theirs)}, here {board_lib.words_of(ours)}"
+    for name, (theirs, ours) in differ.items()
+  )
+  return f"of other data than these runs: {listed}." if listed else ""
+
+
 def fitted(
-  task: str, dataset: str, name: str = "", of_runs: Points | None = None
+  task: str,
+  dataset: str,
+  name: str = "",
+  of_runs: Points | None = None,
+  other_data: str = "",
 ) -> Reference:
   """As `reference`, without a board.
 
@@ -262,6 +281,7 @@ def fitted(
     dataset: its name.
     name: of the reference; empty: the first of `REFERENCES` with a line.
     of_runs: label -> (x, y) of the models of runs.
+    other_data: why runs are not held against printed models; empty: they are.
 
   Raises:
     UserError: as `reference`.
@@ -270,6 +290,9 @@ def fitted(
     raise errors.unknown("reference", name, REFERENCES)
   reasons = []
   for one in [name] if name else REFERENCES:
+    if other_data and one != RUNS:
+      reasons.append(f"{one}: {other_data}")
+      continue
     try:
       return _fitted(task, dataset, one, of_runs or {})
     except errors.UserError as e:

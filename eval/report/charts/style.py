@@ -144,6 +144,15 @@ def save(
   return [png, svg]
 
 
+def head(fig: Figure, title: str) -> None:
+  """Writes a title over the whole figure."""
+  words = textwrap.fill(title, int(fig.get_figwidth() * _LETTERS_AN_INCH / 2))
+  for legend in fig.legends:  # it stands above the panels too
+    legend.set_title(words, {"size": 9})
+    return
+  fig.suptitle(words, fontsize=9, x=0.01, ha="left")
+
+
 def foot(fig: Figure, provenance: Sequence[str]) -> None:
   """Writes the provenance under the figure; `save` does, too.
 

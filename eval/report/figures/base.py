@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from etils import epath
 
 from robust_tfds import errors
 from robust_tfds.eval.cells import disk
 from robust_tfds.eval.report.charts import style
-from robust_tfds.eval.report.figures.parts import sheet
+from robust_tfds.eval.report.figures.parts import own, sheet
 
 if TYPE_CHECKING:
   from robust_tfds.eval.compare.boards.board import Board
   from robust_tfds.eval.compare.scores import Scored
+
+T = TypeVar("T")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,6 +34,8 @@ class Request:
       `eval/compare/boards/effective.py:REFERENCES`; empty: the figure's own choice.
     clean: folder of training pictures of the user.
     stylized: folder of their stylized versions.
+    printed: whether printed numbers stand beside the runs: not where the runs
+      are of other data.
   """
 
   boards: Sequence[Board] = ()
@@ -40,6 +44,11 @@ class Request:
   reference: str = ""
   clean: epath.Path | None = None
   stylized: epath.Path | None = None
+  printed: bool = True
+
+  def shown(self, printed: Iterable[T]) -> list[T]:
+    """What is printed, where it stands beside the runs; else nothing."""
+    return list(printed) if self.printed else []
 
 
 @dataclasses.dataclass(frozen=True)
@@ -112,6 +121,35 @@ class PaperFigure(abc.ABC):
     return self.name.partition("_")[2]
 
   @property
+  def printed_sets(self) -> Collection[str]:
+    """Data sets of the printed numbers that runs stand beside; none by default."""
+    return ()
+
+  def parts(self, request: Request) -> list[tuple[PaperFigure, Request]]:
+    """The figure, and one without printed numbers for each board of other data.
+
+    Args:
+      request: with boards of any data.
+
+    Returns:
+      Each with what it is drawn from; the first with the printed numbers.
+    """
+    out: list[tuple[PaperFigure, Request]] = [(self, request)]
+    if not self.printed_sets:
+      return out
+    beside = self.boards(request)
+    for board in request.boards:
+      if board.task in self.tasks and board not in beside:
+        figure = dataclasses.replace(
+          self,
+          name=f"{self.name}_{board.key}",
+          title=f"{self.title}; of own runs over {board.title} alone",
+        )
+        alone = dataclasses.replace(request, boards=[board], printed=False)
+        out.append((figure, alone))
+    return out
+
+  @property
   def status(self) -> str:
     """What it needs, in words."""
     tasks = " or ".join(self.tasks if len(self.tasks) < 3 else ["any task"])
@@ -125,10 +163,15 @@ class PaperFigure(abc.ABC):
   def boards(self, request: Request) -> list[Board]:
     """The boards of the figure's tasks.
 
+    Printed numbers and those of runs stand in one table or share an axis only
+    where the run's data are those of the paper's protocol.
+
     Raises:
       UserError: there is none, and the figure needs one.
     """
     boards = [b for b in request.boards if b.task in self.tasks]
+    if self.printed_sets and request.printed:
+      boards = [b for b in boards if own.is_beside(b, self.printed_sets)]
     if self.needs_runs and not boards:
       raise errors.UserError(
         f"{self.name} ({self.title}) is drawn from runs of the task"
@@ -171,6 +214,8 @@ class PaperFigure(abc.ABC):
   def draw(self, request: Request, folder: epath.Path) -> list[epath.Path]:
     """Writes the files: PNG and SVG of figures, Markdown of tables, and a CSV.
 
+    Of `parts` this one alone.
+
     Args:
       request: runs, and what else was asked for.
       folder: where they go; it is there.
@@ -181,7 +226,14 @@ class PaperFigure(abc.ABC):
     Raises:
       UserError: what it is drawn from is not there, in words.
     """
-    return self.drawn(request).save(folder, self.name, self.title)
+    drawn = self.drawn(request)
+    if not drawn.numbers.lines:
+      raise errors.UserError(
+        f"{self.name} ({self.title}): the runs have none of its numbers."
+      )
+    if drawn.figure and not request.printed:
+      style.head(drawn.figure, self.title)
+    return drawn.save(folder, self.name, self.title)
 
 
 def _flags(names: Sequence[str]) -> str:

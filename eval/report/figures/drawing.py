@@ -51,6 +51,8 @@ def draw(
 ) -> list[epath.Path]:
   """Draws every figure; of several, those that cannot be drawn are named.
 
+  Runs of other data than a figure's printed numbers have files of their own.
+
   Args:
     figures: in the order in which they are drawn.
     asked: runs, and what else was asked for.
@@ -67,17 +69,21 @@ def draw(
   reasons: dict[str, str] = {}
   with disk.writing(folder):
     folder.mkdir(parents=True, exist_ok=True)
-    for figure in figures:
+    parts = [part for figure in figures for part in figure.parts(asked)]
+    for figure, request in parts:
       try:
-        written = figure.draw(asked, folder)
+        written = figure.draw(request, folder)
       except errors.UserError as e:
-        if len(figures) == 1:
+        if len(parts) == 1:
           raise
         reasons[figure.name] = str(e)
         continue
       files += written
       say(f"{figure.name}: {', '.join(p.name for p in written)}")
-      _say_unused(figure, asked, say)
+      if request.printed:
+        _say_unused(figure, asked, say)
+      else:
+        say(f"{figure.name}: of other data than the printed numbers, so apart")
   for name, reason in reasons.items():
     say(f"{name}: not drawn. {reason}")
   if not files:

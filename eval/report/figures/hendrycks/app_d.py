@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import (
   networks,
@@ -10,6 +12,7 @@ from robust_tfds.eval.report.figures.parts import (
   sheet,
 )
 
+_DATASET = "imagenet_c"
 _COLUMNS: tuple[str | sheet.Column, ...] = (
   *("network", "corruption", sheet.Column("mean error")),
   *(sheet.Column("lo"), sheet.Column("hi"), "source"),
@@ -19,15 +22,22 @@ _COLUMNS: tuple[str | sheet.Column, ...] = (
 class AppendixD(base.PaperFigure):
   """What normalises CE, and the mean errors of runs."""
 
+  @property
+  def printed_sets(self) -> Collection[str]:
+    """Whose errors AlexNet's are."""
+    return (_DATASET,)
+
   def drawn(self, request: base.Request) -> base.Drawn:
     """The table and its CSV."""
     rows = printed.table("hendrycks2019", "appendix_d")
     models = own.of(self.boards(request))
     listed = networks.printed(rows, "printed")
-    listed += networks.of_runs(models, listed[0].numbers)
-    caption = f"In %. Source: {printed.source_of(rows)}."
-    if models:
-      caption += f" {own.remark(models, 'imagenet_c')}"
+    ours = networks.of_runs(models, listed[0].numbers)
+    listed = [*request.shown(listed), *ours]
+    words = printed.words_of_source(request.shown(rows))
+    caption = " ".join(
+      filter(None, ["In %.", words, own.remark(models, _DATASET)])
+    )
     cells = [[x, *rest] for n in listed for x, _, *rest in n.lines()]
     table = sheet.Sheet(_COLUMNS, cells, caption)
     return base.Drawn(None, (), table, table)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.report.charts import bars, style
@@ -14,11 +16,17 @@ from robust_tfds.eval.report.figures.parts import (
   sheet,
 )
 
+_DATASET = "imagenet_c"
 _COLUMNS = ("network", "condition", "value", "lo", "hi", "source")
 
 
 class Figure5(base.PaperFigure):
   """Bars of ResNet-50, MSDNet and Multigrid networks, and of runs."""
+
+  @property
+  def printed_sets(self) -> Collection[str]:
+    """Whose corruptions they are."""
+    return (_DATASET,)
 
   def drawn(self, request: base.Request) -> base.Drawn:
     """The figure and its CSV."""
@@ -26,7 +34,7 @@ class Figure5(base.PaperFigure):
     models = own.of(self.boards(request))
     listed = networks.printed(rows)
     keys = list(listed[0].numbers)
-    listed += networks.of_runs(models, keys)
+    listed = [*request.shown(listed), *networks.of_runs(models, keys)]
     series = [
       bars.Series(
         n.label, [style.scaled(n.numbers.get(k, Number(None))) for k in keys]
@@ -40,10 +48,10 @@ class Figure5(base.PaperFigure):
       Frame(6.4, 3.6, y=words, legend=ABOVE, entries=3),
     )
     notes = [
-      rows[0].source,
+      printed.source_of(request.shown(rows)),
       own.without(models, [n.label for n in listed]),
-      own.baselines(models, "imagenet_c"),
-      own.remark(models, "imagenet_c"),
+      own.baselines(models, _DATASET),
+      own.remark(models, _DATASET),
     ]
     lines = [[x, *rest] for n in listed for x, _, *rest in n.lines()]
     foot = [words.rstrip(".") for words in notes]

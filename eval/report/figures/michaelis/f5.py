@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from robust_tfds.eval.report.charts import lines
 from robust_tfds.eval.report.charts.frame import INSIDE, Frame
@@ -16,24 +16,29 @@ from robust_tfds.eval.report.figures.parts import (
 
 
 class Figure5(base.PaperFigure):
-  """A panel a data set; runs over other data have panels of their own."""
+  """A panel a data set."""
+
+  @property
+  def printed_sets(self) -> Collection[str]:
+    """Of the panels."""
+    return trainings.DATASETS
 
   def drawn(self, request: base.Request) -> base.Drawn:
     """The figure and its CSV."""
     models = own.of(self.boards(request))
     others = dict.fromkeys(m.board.dataset for m in models)
-    datasets = [*dict.fromkeys([*trainings.DATASETS, *others])]
+    datasets = [*dict.fromkeys([*request.shown(trainings.DATASETS), *others])]
     panels, rows = [], []
-    foot = [self.source, "mean over the 15 corruptions"]
+    foot = [*request.shown([self.source]), "mean over the 15 corruptions"]
     for dataset in datasets:
       here = [m for m in models if m.board.dataset == dataset]
-      panel, of_panel = _panel(dataset, here)
+      raw = trainings.of(dataset) if request.printed else ()
+      panel, of_panel = _panel(dataset, raw, here)
       panels.append(panel)
       rows += of_panel
-      if dataset in trainings.DATASETS:
-        missing = ap_curves.absent(dataset, trainings.of(dataset))
-        foot.append(f"{dataset}: {ap_curves.remark(missing)}")
-        foot.append(own.remark(here, dataset))
+      missing = ap_curves.remark(ap_curves.absent(dataset, raw))
+      foot.append(f"{dataset}: {missing}" if missing else "")
+    foot.append(own.remark(models, *trainings.DATASETS))
     frame = Frame(
       *(4.4 * len(datasets), 5.2),
       x="severity",
@@ -48,11 +53,10 @@ class Figure5(base.PaperFigure):
 
 
 def _panel(
-  dataset: str, models: Sequence[own.Own]
+  dataset: str, raw: Sequence[ap_curves.Model], models: Sequence[own.Own]
 ) -> tuple[lines.Panel, list[list[sheet.Cell]]]:
   """A data set, and its lines of the CSV."""
   name, measure = trainings.DATASETS.get(dataset, (f"own: {dataset}", "AP"))
-  raw = trainings.of(dataset) if dataset in trainings.DATASETS else ()
   curves = [
     *ap_curves.of_raw(dataset, raw),
     *(

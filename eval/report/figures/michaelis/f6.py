@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Collection
 
 import numpy as np
 
-from robust_tfds import conditions
+from robust_tfds import conditions, errors
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.papers import raw_results
@@ -48,14 +49,28 @@ class _Point:
 class Figure6(base.PaperFigure):
   """What training on stylized data gains, corruption by corruption."""
 
+  @property
+  def printed_sets(self) -> Collection[str]:
+    """Whose RMSE and raw results these are."""
+    return (_DATASET,)
+
   def drawn(self, request: base.Request) -> base.Drawn:
     """The figure and its CSV."""
-    standard, combined = _raw(_STANDARD), _raw(_COMBINED)
+    standard, combined = (
+      request.shown(_raw(file)) for file in (_STANDARD, _COMBINED)
+    )
     models = own.of(self.boards(request))
+    if own.other_datasets(models, _DATASET):
+      raise errors.UserError(
+        f"{self.name}: the RMSE of the authors' file is of {_DATASET}, and says"
+        f" nothing of {', '.join(own.other_datasets(models, _DATASET))}."
+      )
     runs = [_of_run(model) for model in models]
     shown = {p.label for points in runs for p in points}
     foot = [
-      *(self.source, _DEFECT, _ARROWS),
+      *request.shown([self.source]),
+      _DEFECT,
+      *request.shown([_ARROWS]),
       own.remark(models, _DATASET),
       own.without(models, shown),
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from robust_tfds.eval import papers
 from robust_tfds.eval.cells.number import Number
@@ -75,6 +75,11 @@ class BenchmarkScatter(base.PaperFigure):
   panels: tuple[str, ...]
   table: str = ""
 
+  @property
+  def printed_sets(self) -> Collection[str]:
+    """Of the panels."""
+    return self.panels
+
   def drawn(self, request: base.Request) -> base.Drawn:
     """The figure and its CSV."""
     models = own.of(self.boards(request))
@@ -84,7 +89,10 @@ class BenchmarkScatter(base.PaperFigure):
       label, metrics = _PANELS[dataset]
       titles = _titles(dataset, metrics)
       here = [m for m in models if m.board.task == _TASKS[dataset]]
-      of_panel = [*self._printed(dataset, titles), *of_runs(here, titles)]
+      of_panel = request.shown(self._printed(dataset, titles))
+      of_panel += of_runs(here, titles)
+      if not of_panel:
+        continue
       points += of_panel
       panels.append(panel(of_panel, titles, label))
       remarks.append(own.remark(here, dataset))
@@ -167,11 +175,12 @@ def panel(
     y: words left of it.
   """
   named: set[str] = set()
-  out = []
+  out, alone = [], all(p.run for p in points)
   for i, (metric, title) in enumerate(titles.items()):
     series = [p for p in points if p.metric == metric]
     for point in sorted(series, key=lambda p: p.run):
-      out.append(_drawn(point, i, title, point.network not in named))
+      words = title if alone or not point.run else ""
+      out.append(_drawn(point, i, words, point.network not in named))
     named |= {p.network for p in series}
   return scatter.Panel(out, y=y, margins=(0.16, 0.12), naming=scatter.PLACED)
 
@@ -179,12 +188,12 @@ def panel(
 def _drawn(
   point: Point, index: int, title: str, with_name: bool
 ) -> scatter.Point:
-  """A point of a series; a run's is open, and not in the legend."""
+  """A point of a series; a run's is open."""
   return scatter.Point(
     style.scaled(point.accuracy),
     style.scaled(point.number),
     index,
-    "" if point.run else title,
+    title,
     point.network if with_name else "",
     hollow=point.run,
     area=_AREAS[index % len(_AREAS)],

@@ -37,9 +37,14 @@ class ConditionTable(base.PaperFigure):
   detail: str
   family: str
 
+  @property
+  def printed_sets(self) -> Sequence[str]:
+    """Of the table."""
+    return printed.datasets("hendrycks2019", self.table)
+
   def drawn(self, request: base.Request) -> base.Drawn:
     """The table and its CSV."""
-    rows = printed.table("hendrycks2019", self.table)
+    rows = request.shown(printed.table("hendrycks2019", self.table))
     models = own.of(self.boards(request))
     metric, heading = self.mean
     names = conditions.family(self.family).names("common")
@@ -68,9 +73,9 @@ class ConditionTable(base.PaperFigure):
     self, rows: Sequence[PrintedRow], models: Sequence[own.Own]
   ) -> str:
     doubts = doubt.sentences(rows, as_printed=True)
-    parts = [f"In %. Source: {printed.source_of(rows)}.", doubts]
+    parts = ["In %.", printed.words_of_source(rows), doubts]
     if models:
-      dataset = rows[0].datasets[0]
+      dataset = self.printed_sets[0]
       known = [m.label for m in models if m.number(self.mean[0])]
       parts += [
         "lo, hi: 95 % intervals of runs; printed numbers have none.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Collection
 
 from robust_tfds import conditions
 from robust_tfds.eval.metrics import definitions
@@ -24,7 +25,7 @@ class CorruptionCurves(base.PaperFigure):
   """The 15 corruptions and their mean.
 
   Attributes:
-    dataset: of the figure; runs over others are drawn too, and the foot says so.
+    dataset: of the figure.
     models: the figure's curves; empty: those of the three trainings.
     measure: what P is.
   """
@@ -35,10 +36,15 @@ class CorruptionCurves(base.PaperFigure):
   models: tuple[ap_curves.Model, ...] = ()
   measure: str = "AP"
 
+  @property
+  def printed_sets(self) -> Collection[str]:
+    """The figure's."""
+    return (self.dataset,)
+
   def drawn(self, request: base.Request) -> base.Drawn:
     """The figure and its CSV."""
     models = own.of(self.boards(request))
-    raw = self.models or trainings.of(self.dataset)
+    raw = request.shown(self.models or trainings.of(self.dataset))
     absent = ap_curves.absent(self.dataset, raw)
     of = {
       name: [
@@ -76,5 +82,5 @@ class CorruptionCurves(base.PaperFigure):
       for row in curve.lines(self.dataset, name or ap_curves.MEAN)
     ]
     runs = own.remark(models, self.dataset)
-    foot = [self.source, ap_curves.remark(absent), runs]
+    foot = [*request.shown([self.source]), ap_curves.remark(absent), runs]
     return base.Drawn(fig, foot, sheet.Sheet(ap_curves.COLUMNS, rows))

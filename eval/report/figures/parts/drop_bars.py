@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Collection
 
 from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.papers import derived, doubt
@@ -29,16 +30,21 @@ class DropBars(base.PaperFigure):
   dataset: str
   training: str = ""
 
+  @property
+  def printed_sets(self) -> Collection[str]:
+    """The figure's."""
+    return (self.dataset,)
+
   def drawn(self, request: base.Request) -> base.Drawn:
     """The figure and its CSV."""
     added = own.of(self.boards(request))
-    listed = [
+    listed = request.shown(
       m
       for m in gammas.printed_networks(self.dataset)
       if not self.training or m.training == self.training
-    ]
+    )
     ours = gammas.of_runs(added)
-    trainings = dict.fromkeys(m.training for m in listed)
+    trainings = dict.fromkeys(m.training for m in listed or ours)
     panels = [
       bars.Panel(
         [_series(m) for m in (*listed, *ours) if m.training in (t, "")],
@@ -60,7 +66,7 @@ class DropBars(base.PaperFigure):
     )
     fig = bars.draw(panels, groups, frame)
     foot = [
-      f"{gammas.NAMES[self.dataset]}: {listed[0].source}",
+      *(f"{gammas.NAMES[self.dataset]}: {m.source}" for m in listed[:1]),
       "100 (1 - gamma_a), mean over severities",
       doubt.sentences(
         row

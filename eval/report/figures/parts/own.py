@@ -38,8 +38,12 @@ class Own:
     protocol = papers.protocol(self.board.dataset)
     if protocol is None:
       return {"dataset": ("", self.board.dataset)}
-    facts = {**self.entry.data, "baseline": self.board.baseline}
-    return protocol.differences(facts)
+    return protocol.differences(self.facts)
+
+  @property
+  def facts(self) -> dict[str, Any]:
+    """What a protocol is held against."""
+    return {**self.entry.data, "baseline": self.board.baseline}
 
   def number(
     self, metric: str, corruption: str = "", level: int | None = None
@@ -81,6 +85,18 @@ def of(boards: Iterable[Board]) -> list[Own]:
   return out
 
 
+def is_beside(board: Board, datasets: Collection[str]) -> bool:
+  """Whether a board's runs are of the data of the printed numbers of a data set.
+
+  Args:
+    board: of runs.
+    datasets: of the printed numbers.
+  """
+  return board.dataset in datasets and not any(
+    papers.other_data(board.dataset, model.facts) for model in of([board])
+  )
+
+
 def runs(models: Sequence[Own]) -> str:
   """Which runs they are of, and of which data."""
   return ", ".join(
@@ -88,22 +104,22 @@ def runs(models: Sequence[Own]) -> str:
   )
 
 
-def other_datasets(models: Sequence[Own], dataset: str) -> list[str]:
+def other_datasets(models: Sequence[Own], *datasets: str) -> list[str]:
   """The data sets of models that are not a figure's own, each once."""
   listed = dict.fromkeys(m.board.dataset for m in models)
-  return [name for name in listed if name != dataset]
+  return [name for name in listed if name not in datasets]
 
 
-def remark(models: Sequence[Own], dataset: str) -> str:
+def remark(models: Sequence[Own], *datasets: str) -> str:
   """A sentence about models of other data than a figure's; or nothing."""
   parts = []
-  other = other_datasets(models, dataset)
+  other = other_datasets(models, *datasets)
   if other:
     parts.append(
-      f"Own runs over {', '.join(other)} are of other data than {dataset}: not"
-      " comparable with the printed numbers."
+      f"Own runs over {', '.join(other)} are of other data than"
+      f" {' and '.join(datasets)}: not comparable with the printed numbers."
     )
-  same = [m for m in models if m.board.dataset == dataset and m.differences]
+  same = [m for m in models if m.board.dataset in datasets and m.differences]
   parts += dict.fromkeys(map(_protocol, same))
   return " ".join(parts)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from robust_tfds import conditions
 from robust_tfds.eval.papers import derived, doubt
@@ -14,6 +14,10 @@ from robust_tfds.eval.report.figures.parts import (
   own,
   printed,
   sheet,
+)
+
+_MEANS = (
+  "A group's line is the printed mean, which need not be that of its lines."
 )
 
 
@@ -29,20 +33,28 @@ class PerturbationTable(base.PaperFigure):
   tasks: tuple[str, ...] = ("video",)
   dataset: str
 
+  @property
+  def printed_sets(self) -> Collection[str]:
+    """The figure's."""
+    return (self.dataset,)
+
   def drawn(self, request: base.Request) -> base.Drawn:
     """The table and its CSV."""
     added = own.of(self.boards(request))
     listed = [
-      *gammas.printed_networks(self.dataset, as_printed=True),
+      *request.shown(gammas.printed_networks(self.dataset, as_printed=True)),
       *gammas.of_runs(added),
     ]
-    rows = gammas.printed_rows(self.dataset)
-    caption = (
+    rows = request.shown(gammas.printed_rows(self.dataset))
+    parts = [
       "gamma_a: 1 - (clean accuracy - accuracy), gamma_r: accuracy / clean"
-      " accuracy, means over severities; a group's line is the printed mean,"
-      f" which need not be that of its lines. Source: {printed.source_of(rows)}."
-      f" {doubt.sentences(rows, as_printed=True)} {own.remark(added, self.dataset)}"
-    )
+      " accuracy, means over severities.",
+      *request.shown([_MEANS]),
+      printed.words_of_source(rows),
+      doubt.sentences(rows, as_printed=True),
+      own.remark(added, self.dataset),
+    ]
+    caption = " ".join(filter(None, parts))
     numbers = sheet.Sheet(gammas.COLUMNS, gammas.lines(listed))
     return base.Drawn(None, (), numbers, _table(listed, caption))
 

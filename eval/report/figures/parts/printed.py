@@ -20,9 +20,26 @@ def table(paper: str, name: str) -> list[PrintedRow]:
   return [row for row in papers.rows(paper) if row.table == name]
 
 
+def datasets(paper: str, name: str) -> list[str]:
+  """The data sets that a printed table is of.
+
+  Args:
+    paper: folder of `eval/papers`.
+    name: the table's file.
+  """
+  listed = (d for row in table(paper, name) for d in row.datasets)
+  return list(dict.fromkeys(listed))
+
+
 def source_of(rows: Iterable[PrintedRow]) -> str:
   """Where rows are printed, once each."""
   return "; ".join(dict.fromkeys(row.source for row in rows))
+
+
+def words_of_source(rows: Iterable[PrintedRow]) -> str:
+  """The same as a sentence; nothing where no row is shown."""
+  source = source_of(rows)
+  return f"Source: {source}." if source else ""
 
 
 def number(row: PrintedRow) -> Number:

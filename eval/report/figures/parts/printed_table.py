@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.metrics import definitions
@@ -23,13 +23,11 @@ class Line:
     texts: `dataset`, `model`, `condition`, `note`.
     numbers: metric -> number.
     source: printed, or which run.
-    comparable: whether it is of the data of the printed lines.
   """
 
   texts: Mapping[str, str]
   numbers: Mapping[str, Number]
   source: str = _PRINTED
-  comparable: bool = True
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -38,8 +36,8 @@ class PrintedTable(base.PaperFigure):
 
   Attributes:
     of: folder of `eval/papers`, file of the table in it.
-    best_first: metric that all comparable lines are sorted by, the largest
-      first; empty: as they are printed. Others follow.
+    best_first: metric that all lines are sorted by, the largest first; empty: as
+      they are printed.
     lowest_first: the same, the smallest first.
     suffixes: (condition in words, end of the metrics' names) of the lines of a
       run's model.
@@ -64,16 +62,26 @@ class PrintedTable(base.PaperFigure):
     ]
     return [(f"{v} {self.breakdown}", f"/{self.breakdown}={v}") for v in values]
 
+  @property
+  def printed_sets(self) -> Collection[str]:
+    """Of the table."""
+    return printed.datasets(*self.of)
+
   def drawn(self, request: base.Request) -> base.Drawn:
     """The table and its CSV."""
     rows = printed.table(*self.of)
     metrics = list(dict.fromkeys(row.metric for row in rows))
     models = own.of(self.boards(request))
-    lines = [*_printed_lines(rows), *self.own_lines(models, metrics)]
+    lines = [
+      *request.shown(_printed_lines(rows)),
+      *self.own_lines(models, metrics),
+    ]
     lines.sort(key=self._order)
     sources = {line.source for line in lines}
     drawn = [m.label for m in models if m.source in sources]
-    table = _sheet(rows, metrics, lines, _caption(rows, models, drawn))
+    remark = own.remark(models, *self.printed_sets)
+    caption = _caption(request.shown(rows), models, drawn, remark)
+    table = _sheet(rows, metrics, lines, caption)
     return base.Drawn(None, (), table, table)
 
   def own_lines(
@@ -95,18 +103,14 @@ class PrintedTable(base.PaperFigure):
           "condition": condition,
         }
         if numbers:
-          lines.append(
-            Line(texts, numbers, model.source, not model.differences)
-          )
+          lines.append(Line(texts, numbers, model.source))
     return lines
 
-  def _order(self, line: Line) -> tuple[bool, float]:
-    """Comparable lines by the metric, if there is one; then the others."""
+  def _order(self, line: Line) -> float:
+    """By the metric, if there is one."""
     if self.lowest_first:
-      return not line.comparable, _value(line, self.lowest_first) or math.inf
-    if self.best_first:
-      return not line.comparable, -_value(line, self.best_first)
-    return False, 0.0
+      return _value(line, self.lowest_first) or math.inf
+    return -_value(line, self.best_first)
 
 
 def own_numbers(
@@ -209,14 +213,9 @@ def _caption(
   rows: Sequence[PrintedRow],
   models: Sequence[own.Own],
   drawn: Sequence[str],
+  remark: str,
 ) -> str:
-  parts = [
-    f"Source: {printed.source_of(rows)}.",
-    doubt.sentences(rows, as_printed=True),
-  ]
-  if models:
-    datasets = {d for row in rows for d in row.datasets}
-    if not datasets & {m.board.dataset for m in models}:
-      parts.append(own.remark(models, " and ".join(sorted(datasets))))
-  parts.append(own.without(models, drawn))
+  source = printed.words_of_source(rows)
+  doubts = doubt.sentences(rows, as_printed=True)
+  parts = [source, doubts, remark, own.without(models, drawn)]
   return " ".join(filter(None, parts))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from robust_tfds.eval.papers import derived, doubt
 from robust_tfds.eval.report.charts import scatter, style
@@ -50,21 +50,33 @@ class RobustnessScatter(base.PaperFigure):
   tasks: tuple[str, ...] = ("video",)
   dataset: str
 
+  @property
+  def printed_sets(self) -> Collection[str]:
+    """The figure's."""
+    return (self.dataset,)
+
   def drawn(self, request: base.Request) -> base.Drawn:
     """The figure and its CSV."""
     added = own.of(self.boards(request))
-    points = [*_printed(self.dataset), *_own(added)]
+    points = [*request.shown(_printed(self.dataset)), *_own(added)]
     names = list(dict.fromkeys(p.network.name for p in points))
-    rows = gammas.printed_rows(self.dataset)
+    rows = request.shown(gammas.printed_rows(self.dataset))
     foot = [
-      *(points[0].network.source, _IMPLIED, own.remark(added, self.dataset)),
+      printed.source_of(rows),
+      *request.shown([_IMPLIED, derived.contradictions(self.dataset)]),
       doubt.sentences(r for r in rows if r.metric.startswith("gamma_r/")),
-      derived.contradictions(self.dataset),
+      own.remark(added, self.dataset),
     ]
     panel = scatter.Panel(
       [_drawn(p, names.index(p.network.name)) for p in points],
-      title=f"{gammas.NAMES[self.dataset]}: area is multiply-adds; hollow: from"
-      " scratch (S), filled: pretrained (P)",
+      title="".join(
+        request.shown(
+          [
+            f"{gammas.NAMES[self.dataset]}: area is multiply-adds; hollow: from"
+            " scratch (S), filled: pretrained (P)"
+          ]
+        )
+      ),
       margins=(0.12, 0.12),
       naming=scatter.PLACED,
     )

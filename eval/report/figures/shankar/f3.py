@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from robust_tfds.eval import papers
 from robust_tfds.eval.cells import table
@@ -26,10 +26,14 @@ _COLUMNS = (*("model", sheet.Column("pm-0"), sheet.Column("pm-10"), "source"),)
 class Figure3(base.PaperFigure):
   """Points, the lines of the testbed's standard models, of Table 5, of ours."""
 
+  @property
+  def printed_sets(self) -> Collection[str]:
+    """Whose models the testbed's are."""
+    return (_DATASET,)
+
   def drawn(self, request: base.Request) -> base.Drawn:
     """The figure and its CSV."""
     from robust_tfds import conditions
-    from robust_tfds.eval.tasks import base as task_base
     from robust_tfds.eval.tasks import frames
 
     models = own.of(self.boards(request))
@@ -37,24 +41,14 @@ class Figure3(base.PaperFigure):
     context = Context(
       facts=frames.Frames.facts,
       family=conditions.PICTURES,
-      dataset=_DATASET,
+      dataset=_DATASET if request.printed else models[0].board.dataset,
       rows=[
         *(row for model in models for row in redrawn.rows(model)),
-        *line_rows(_DATASET, ours),
+        *line_rows(_DATASET, ours, request.printed),
       ],
       corruptions=(),
-      networks=frames.Frames(task_base.Setting(_DATASET)).published_networks(),
-      provenance=[
-        papers.source(_DATASET),
-        printed.source_of(printed.table("shankar2021", "testbed_vid")[:1]),
-        doubt.sentences(
-          row
-          for network in papers.printed_networks(_DATASET)
-          for row in network.numbers.values()
-          if row.metric in _METRICS
-        ),
-        own.remark(models, _DATASET),
-      ],
+      networks=_networks() if request.printed else {},
+      provenance=[*request.shown(_sources()), own.remark(models, _DATASET)],
     )
     fig = scatter.Scatter().draw(context)
     lines: list[list[sheet.Cell]] = [
@@ -62,6 +56,27 @@ class Figure3(base.PaperFigure):
     ]
     lines += [[m.label, *ours[m.label], m.source] for m in models]
     return base.Drawn(fig, context.provenance, sheet.Sheet(_COLUMNS, lines))
+
+
+def _networks() -> Mapping[str, Sequence[float]]:
+  """Testbed, then the printed models with their intervals."""
+  from robust_tfds.eval.tasks import base as task_base
+  from robust_tfds.eval.tasks import frames
+
+  return frames.Frames(task_base.Setting(_DATASET)).published_networks()
+
+
+def _sources() -> list[str]:
+  """Where the printed networks are from, and what is doubtful of them."""
+  testbed = printed.table("shankar2021", "testbed_vid")
+  rows = [
+    row
+    for network in papers.printed_networks(_DATASET)
+    for row in network.numbers.values()
+    if row.metric in _METRICS
+  ]
+  sources = [papers.source(_DATASET), printed.source_of(testbed[:1])]
+  return [*sources, doubt.sentences(rows)]
 
 
 def own_points(models: Sequence[own.Own]) -> dict[str, tuple[float, float]]:
@@ -75,16 +90,24 @@ def own_points(models: Sequence[own.Own]) -> dict[str, tuple[float, float]]:
 
 
 def line_rows(
-  dataset: str, ours: Mapping[str, tuple[float, float]]
+  dataset: str,
+  ours: Mapping[str, tuple[float, float]],
+  with_printed: bool = True,
 ) -> list[table.Row]:
-  """Slopes and intercepts of the standard models', the table's and our line."""
+  """Slopes and intercepts of the standard models', the table's and our line.
+
+  Args:
+    dataset: of the printed models.
+    ours: label -> (pm-0, pm-10).
+    with_printed: whether the first two are drawn.
+  """
   standard = papers.testbed(dataset, testbed_kinds.STANDARD)
   printed = papers.networks(dataset, *_METRICS)
   points: dict[str, list[tuple[float, ...]]] = {
     "published_trend": list(standard.values()),
     "paper_trend": list(printed.values()),
-    "trend": list(ours.values()),
   }
+  points = {**(points if with_printed else {}), "trend": list(ours.values())}
   rows = []
   for name, pairs in points.items():
     if len(pairs) > 2 and len({x for x, _ in pairs}) > 1:

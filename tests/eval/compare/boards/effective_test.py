@@ -36,6 +36,7 @@ def _board(task, points, dataset="digits"):
         label=f"m{i}",
         model=f"m{i}",
         run="one",
+        data=boards.data_of(dataset),
         numbers={k: Number(v) for k, v in numbers.items()},
       )
     )

@@ -11,6 +11,7 @@ _OURS = {
   "examples": 50_000,
   "codec": "jpeg85",
   "edition": "imagenet",
+  "split": "validation",
   "px": [224, 224],
   "subset": "",
 }

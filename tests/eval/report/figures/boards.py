@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pathlib
 import types
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
+from robust_tfds.eval import papers
 from robust_tfds.eval.cells.number import Key, Number
 from robust_tfds.eval.compare.boards import board as board_lib
 from robust_tfds.eval.report.context import Context
@@ -24,6 +26,22 @@ _LIKE = {
 }
 # Of a cell, and of the benchmark of one condition.
 _HEADLINES = ("acc_orig", "acc_pmk", "drop")
+
+
+def data_of(dataset: str) -> dict[str, Any]:
+  """Facts of data that are those of the printed numbers of a data set."""
+  of = papers.protocol(dataset)
+  facts = {name: values[0] for name, values in of.facts.items()} if of else {}
+  return {"dataset": dataset, **facts}
+
+
+def beside(one: board_lib.Board, dataset: str) -> board_lib.Board:
+  """The board, over the data that the printed numbers of a data set are of."""
+  data = data_of(dataset)
+  entries = [dataclasses.replace(e, data=data) for e in one.entries]
+  return dataclasses.replace(
+    one, dataset=dataset, title=dataset, data=data, entries=entries
+  )
 
 
 def board(task: str, *, run: str = RUN, **changes: Any) -> board_lib.Board:

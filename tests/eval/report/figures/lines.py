@@ -9,7 +9,8 @@ from robust_tfds.eval.report.figures import base
 
 
 def of(name: str, asked: base.Request | None = None) -> list[dict[str, Any]]:
-  """A figure's lines of the CSV by heading."""
+  """A figure's lines of the CSVs by heading: with printed numbers, then apart."""
   (figure,) = figures.select(name)
-  numbers = figure.drawn(asked or base.Request()).numbers
-  return [dict(zip(numbers.headings, cells)) for cells in numbers.lines]
+  parts = figure.parts(asked or base.Request())
+  sheets = [part.drawn(request).numbers for part, request in parts]
+  return [dict(zip(s.headings, cells)) for s in sheets for cells in s.lines]

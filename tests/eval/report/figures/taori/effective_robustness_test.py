@@ -46,9 +46,7 @@ class EffectiveRobustnessTest(parameterized.TestCase):
     self.assertEqual({x["reference"] for x in mine}, {name})
 
   def test_runs_stand_above_the_testbed(self):
-    board = dataclasses.replace(
-      boards.board("frames"), dataset="imagenet_vid_robust"
-    )
+    board = boards.beside(boards.board("frames"), "imagenet_vid_robust")
     printed = {x["dataset"] for x in lines.of(_NAME)}
     got = lines.of(_NAME, base.Request(boards=[board]))
     order = list(dict.fromkeys(x["dataset"] for x in got))
@@ -59,6 +57,18 @@ class EffectiveRobustnessTest(parameterized.TestCase):
     (line,) = [x for x in mine if x["model"] == "ours"]
     value = line["y"] - line["line at x"]
     self.assertAlmostEqual(line["effective robustness"], value)
+
+  def test_runs_of_other_data_stand_above_no_printed_line(self):
+    board = boards.beside(boards.board("frames"), "imagenet_vid_robust")
+    entries = [
+      dataclasses.replace(e, data={**e.data, "examples": 100})
+      for e in board.entries
+    ]
+    asked = base.Request(boards=[dataclasses.replace(board, entries=entries)])
+    with self.assertRaisesRegex(
+      errors.UserError, "other data than these runs: examples 22179, here 100"
+    ):
+      lines.of(_NAME, asked)
 
   def test_too_few_models(self):
     request = base.Request(boards=[boards.board("video")])
