@@ -148,7 +148,8 @@ def head(fig: Figure, title: str) -> None:
   """Writes a title over the whole figure."""
   words = textwrap.fill(title, int(fig.get_figwidth() * _LETTERS_AN_INCH / 2))
   for legend in fig.legends:  # it stands above the panels too
-    legend.set_title(words, {"size": 9})
+    legend.set_title(words)
+    legend.get_title().set_fontsize(9)
     return
   fig.suptitle(words, fontsize=9, x=0.01, ha="left")
 

@@ -52,7 +52,8 @@ class ProtocolsTest(parameterized.TestCase):
   def test_words(self):
     self.assertEqual(
       papers.protocol("imagenet_c").words(),
-      "examples 50,000, codec jpeg85, edition imagenet, px 224 x 224",
+      "split validation, examples 50,000, codec jpeg85, edition imagenet, px 224 x"
+      " 224",
     )
 
   def test_every_set_with_a_list_of_networks_has_one(self):
