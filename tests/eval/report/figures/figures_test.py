@@ -405,7 +405,8 @@ class FiguresTest(parameterized.TestCase):
       listed = figure(name).parts(base.Request(boards=[board]))
       self.assertLen(listed, parts)
       numbers = listed[0][0].drawn(listed[0][1]).numbers
-      sources = " ".join(str(line[-1]) for line in numbers.lines)
+      place = numbers.headings.index("source")
+      sources = " ".join(str(line[place]) for line in numbers.lines)
       self.assertEqual("own run made_up" in sources, parts == 1)
 
   def test_pixels_that_the_authors_drew_once_may_differ(self):
