@@ -83,7 +83,9 @@ def line(
 
 
 def _note(drawn: bool, ends: Sequence[Number]) -> str:
-  """Why there is no interval, where there is none."""
+  """Why there is no number or no interval, where there is none."""
+  if not math.isfinite(ends[0].or_nan):
+    return "undefined: what a side is divided by is not above 0"
   if not drawn:
     return "no interval: values alone"
   for what, number in zip(("difference", "relative decrease"), ends):

@@ -1,9 +1,12 @@
 """Numbers over cells: differences, relative decreases, their intervals."""
 
+import numpy as np
+
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.compare.pairs import baseline, numbers, over_cells
 from robust_tfds.eval.compare.sides import Side
 from robust_tfds.eval.metrics import corruption_error
+from robust_tfds.eval.tasks.parts import headlines
 from tests.eval.compare import small_runs
 from tests.eval.compare.pairs import sides_case
 
@@ -93,3 +96,9 @@ class OverCellsTest(sides_case.TestCase):
     clean = self._lines(one, other)["clean_error", ""]
     self.assertIsNone(clean.decrease.value)
     self.assertIsNotNone(clean.difference.interval)
+
+  def test_a_number_that_one_side_lacks(self):
+    lacks, has = (headlines.value_alone(v) for v in (np.nan, 0.5))
+    got = over_cells.line(("relative_mce", "", None), lacks, has)
+    self.assertIsNone(got.difference.value)
+    self.assertIn("undefined", got.note)
