@@ -153,9 +153,10 @@ def _lines(
     verified += one
     unverified += other
   if layout.TRUTH[0] in manifest.files:
-    (verified if again else unverified).append(
-      "that truth.json is the data set's ground truth"
-    )
+    if again:
+      verified.append("truth.json: the ground truth of the data that are here")
+    else:
+      unverified.append("that truth.json is the data set's ground truth")
   return verified, unverified
 
 

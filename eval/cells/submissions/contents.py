@@ -21,7 +21,7 @@ from robust_tfds.eval.cells import note as note_lib
 from robust_tfds.eval.cells import predictions as predictions_lib
 from robust_tfds.eval.cells import workdir as workdir_lib
 from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.cells.cell_facts import ModelFacts
+from robust_tfds.eval.cells.cell_facts import DataFacts, ModelFacts
 from robust_tfds.eval.cells.columns import Columns
 from robust_tfds.eval.cells.submissions import (
   exact_archives,
@@ -126,6 +126,12 @@ def _check_manifest(folder: epath.Path, manifest: Manifest, run: Run) -> None:
       raise errors.UserError(
         f"{source}: models.{label}.trained_on: missing. A submission says what"
         " its models were trained on."
+      )
+    stated = run.model_names.get(label)
+    if facts.name and stated and facts.name != stated:
+      raise errors.UserError(
+        f"{source}: models.{label}.name: got {facts.name!r}, but config.json has"
+        f" {stated!r}."
       )
     for name in facts.corruptions_seen or ():
       if name not in conditions.every_name():
@@ -313,6 +319,7 @@ class _Checker:
         f"{source}: data.pixels: got {note.data.pixels}, but config.json has"
         f" {pixels}."
       )
+    _check_edition(source, note.data)
     for name, default in _IN_CONFIG.items():
       stated = self._config.data.get(name) or default
       fact = getattr(note.data, name)
@@ -401,6 +408,18 @@ def _as_noted(facts: ModelFacts) -> Iterable[ModelFacts]:
     ("trained_on", "corruptions_seen"),
   ):
     yield facts.model_copy(update=dict.fromkeys(names))
+
+
+def _check_edition(source: str, facts: DataFacts) -> None:
+  """Refuses another edition of the corruptions than the set has in this crop."""
+  if facts.edition is None or facts.dataset not in datasets.names():
+    return
+  expected = datasets.edition(facts.dataset, facts.geometry or "")
+  if facts.edition != expected:
+    raise errors.UserError(
+      f"{source}: data.edition: got {facts.edition!r}, but {facts.dataset} is of"
+      f" {expected!r}."
+    )
 
 
 def _check_split(source: str, note: note_lib.Note, columns: Columns) -> None:

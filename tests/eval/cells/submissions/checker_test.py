@@ -171,8 +171,17 @@ class CheckerTest(parameterized.TestCase):
     self._refuses("data: submission.json has no such facts")
 
   def test_a_changed_fact_everywhere(self):
-    small.with_facts(self.tampered, marks=False, edition="imagenet")
+    small.with_facts(self.tampered, marks=False, version="1.0.1")
     self._refuses("fingerprint: .* is not the hash of the facts beside it")
+
+  def test_an_edition_that_the_set_is_not_of(self):
+    small.with_facts(self.tampered, edition="imagenet")
+    self._refuses("data.edition: got 'imagenet', but digits_c is of 'cifar10'")
+
+  def test_a_name_that_is_not_the_configs(self):
+    self.tampered.config(lambda c: c["models"]["a"].update(name="resnet50"))
+    self.tampered.manifest()
+    self._refuses("models.a.name: got 'digits_cnn', but config.json has 'resn")
 
   def test_a_changed_fact_that_the_config_says_too(self):
     small.with_facts(self.tampered, codec="lossless")
