@@ -127,7 +127,7 @@ def context(
     notes=[r for r in scored.rows if r.note],
     corruptions=names,
     baseline=task.baseline,
-    networks=task.published_networks(),
+    networks=_networks(task, scored),
     confusions={
       (cell.model, cell.name, cell.level): pairs
       for cell, pairs in scored.pairs.items()
@@ -138,6 +138,17 @@ def context(
     },
     **others,
   )
+
+
+def _networks(
+  task: base.Task, scored: base.RunScores
+) -> Mapping[str, Sequence[float]]:
+  """Printed networks beside a run of their data; of other data none."""
+  known = next((cell.data for cell in scored.cells if cell.data), None)
+  dataset = task.setting.dataset
+  if known and papers.other_data(dataset, known.words()):
+    return {}
+  return task.published_networks()
 
 
 class _Pictures:

@@ -14,12 +14,13 @@ from robust_tfds import conditions
 from robust_tfds.eval import tasks
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.cells.cell import Cell
+from robust_tfds.eval.cells.cell_facts import DataFacts
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.pipeline import devices, inputs
 from robust_tfds.eval.report import reports
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run import publish, timing
-from robust_tfds.eval.tasks import base
+from robust_tfds.eval.tasks import base, frames
 from tests.eval import tiny_config
 from tests.eval.pipeline import stored_examples
 
@@ -103,6 +104,16 @@ class ContextTest(parameterized.TestCase):
     self.assertEqual(got.class_names, ["a"])
     self.assertEqual(got.baseline, plan.task.baseline)
     self.assertIn("digits_cnn", got.baseline)
+
+  @parameterized.parameters((22_179, 380), (100, 0))
+  def test_printed_networks_stand_beside_runs_of_their_data(self, n, count):
+    dataset = "imagenet_vid_robust"
+    facts = DataFacts(
+      dataset=dataset, examples=n, subset="", settings={"merge": "max"}
+    )
+    scored = types.SimpleNamespace(cells=[types.SimpleNamespace(data=facts)])
+    task = frames.Frames(base.Setting(dataset))
+    self.assertLen(publish._networks(task, scored), count)
 
   @parameterized.parameters(
     ({}, "corrupted on the fly"),
