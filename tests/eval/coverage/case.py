@@ -92,6 +92,11 @@ def run(case: Case, sets: int, seed: int = 0) -> dict[str, Tally]:
   return out
 
 
+def lowest(share: float, sets: int) -> float:
+  """What chance leaves of a share: 2.5 standard errors of some sets less."""
+  return share - 2.5 * float(np.sqrt(share * (1 - share) / sets))
+
+
 def topics() -> dict[str, tuple[Case, ...]]:
   """The cases of every file of `cases`, by its name."""
   names = sorted(m.name for m in pkgutil.iter_modules(cases.__path__))
