@@ -27,6 +27,7 @@ class LayoutTest(in_folder.TestCase):
   @parameterized.parameters(
     "config.json",
     "truth.sha256",
+    "models/a/weights.npz",
     f"examples/{'0' * 16}.npz",
     "cells/my%20net/imagenet_c/fog_3/seed0/predictions.npz",
     "cells/m%C3%BC/imagenet_c/clean/seed-1/provenance.json",
@@ -44,7 +45,8 @@ class LayoutTest(in_folder.TestCase):
     "cells/a/b/../seed0/predictions.npz",
     "cells/a/.b/c/seed0/predictions.npz",
     "cells/a/b/c/seedx/predictions.npz",
-    "models/a/weights.npz",
+    "models/a/variables/weights.npz",
+    "models/a/weights.pkl",
   )
   def test_names_that_no_submission_has(self, name):
     self.assertFalse(layout._ALLOWED.fullmatch(name))

@@ -102,7 +102,9 @@ class RerunTest(in_folder.TestCase):
     folder = small.submission(self.root)
     tampered = small.Tampered(folder)
     tampered.config(lambda c: c.update(settings))
-    tampered.manifest()
+    name = {"name": "shutil:rmtree"}
+    tampered.notes(lambda note: note["by"].update(name))
+    tampered.manifest(lambda m: m["models"]["a"].update(name))
     with self.assertRaisesRegex(errors.UserError, message):
       checker.check(folder, rerun=2)
 
