@@ -40,7 +40,12 @@ class OwnTest(absltest.TestCase):
 
 class ComparableTest(parameterized.TestCase):
   def models(self, **facts):
-    data = {"examples": 50_000, "edition": "imagenet", "px": [224, 224]}
+    data = {
+      "split": "validation",
+      "examples": 50_000,
+      "edition": "imagenet",
+      "px": [224, 224],
+    }
     data |= {"codec": "jpeg85", "subset": "", **facts}
     board = boards.board("classification", dataset="imagenet_c")
     entries = [dataclasses.replace(e, data=data) for e in board.entries]
