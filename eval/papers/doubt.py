@@ -23,6 +23,7 @@ COLUMNS = (
   *printed_rows.USED,
 )
 Used = tuple[float | None, float | None, float | None]  # None: as printed
+HEAD = "Doubtful:"  # of what `sentences` says
 _FEW = 3  # numbers of a doubt that are all named
 
 
@@ -119,7 +120,7 @@ def sentences(rows: Iterable[PrintedRow], as_printed: bool = False) -> str:
       why = f"{row.doubt.rstrip('.')} (shown {shown})"
       listed.setdefault(why, []).append(words)
   parts = [f"{_short(of)}: {words}." for words, of in listed.items()]
-  return f"Doubtful: {' '.join(parts)}" if parts else ""
+  return f"{HEAD} {' '.join(parts)}" if parts else ""
 
 
 def _short(of: Sequence[str]) -> str:

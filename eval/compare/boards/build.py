@@ -293,6 +293,7 @@ def _notes(
     )
   if any(e.printed and e.rank for e in entries):
     notes.append("A printed number is taken as exact: papers print no draws.")
+  notes += printed.doubts(entries)
   if len({e.seed for e in entries if not e.printed}) > 1:
     notes.append(
       "Seeds differ: the corruptions were drawn anew, and models are paired by"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from robust_tfds.eval import papers
@@ -41,6 +41,22 @@ def entries(
       source="; ".join(dict.fromkeys(r.source for r in of_label)),
     )
     for label, of_label in rows.items()
+  ]
+
+
+def doubts(entries: Iterable[Entry]) -> list[str]:
+  """Which printed entries have doubtful numbers, in a sentence; or none."""
+  labels = [
+    entry.model
+    for entry in entries
+    if entry.printed
+    and any(doubt_lib.HEAD in n.note for n in entry.numbers.values())
+  ]
+  if not labels:
+    return []
+  return [
+    f"Doubtful printed numbers of {'; '.join(labels)}: recomputed where they"
+    " follow from others, each number's note says how."
   ]
 
 

@@ -49,6 +49,9 @@ class PrintedTest(absltest.TestCase):
     self.assertAlmostEqual(number.value, 0.8733, delta=5e-5)
     self.assertIn("0.873, printed 0.13 (shown recomputed)", number.note)
     self.assertEmpty(entries["X3D, scratch"].number("gamma_a/digital").note)
+    (words,) = printed.doubts(entries.values())
+    self.assertIn("X3D, scratch", words)
+    self.assertEmpty(printed.doubts(self._entries(dataset="digits_c")))
 
   def test_of_no_paper(self):
     self.assertEmpty(self._entries(dataset="digits_c"))
