@@ -119,6 +119,7 @@ _ALLOWED = {
     "robust_tfds.eval.compare",
   ),
   "robust_tfds.eval.cells.submissions": (
+    "robust_tfds.corruptions",
     _CELLS,
     "robust_tfds.datasets",
     "robust_tfds.eval.compare",

@@ -88,7 +88,7 @@ def start(
   **options: Any,
 ) -> list[table.Row]:
   """As `run`, of any config; options are the runner's."""
-  with _few_videos():
+  with few_videos():
     plan, of = plan_lib.make(config), shards.Shard.parse(shard)
     return runner.Runner(plan, workdir, shard=of, **options).run()
 
@@ -170,7 +170,7 @@ _CONFIGS = {
 
 
 @contextlib.contextmanager
-def _few_videos() -> Iterator[None]:
+def few_videos() -> Iterator[None]:
   """To draw and encode all 1,200 takes longer than everything else."""
   from robust_tfds.datasets.digits_video import (
     digits_video_dataset_builder as digits_video,

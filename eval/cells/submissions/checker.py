@@ -127,6 +127,7 @@ def _lines(
   if again:
     verified += again.lines
     unverified = list(again.left)
+  unverified += account.copies
   labels = sorted(manifest.models.keys() - (again.models if again else set()))
   if labels:
     unverified.append(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 
 from etils import epath
@@ -24,6 +25,7 @@ from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.cell_facts import DataFacts, ModelFacts
 from robust_tfds.eval.cells.columns import Columns
 from robust_tfds.eval.cells.submissions import (
+  copies,
   exact_archives,
   layout,
   values,
@@ -44,6 +46,8 @@ _IN_CONFIG = {
   "codec": None,
   "geometry": "",
 }
+# Columns that an example has alike in all cells.
+_SAME = ("group_id", "label", "image_id", "labels", "reviewed")
 
 
 @dataclasses.dataclass
@@ -57,6 +61,7 @@ class Account:
     examples: data set -> what was held against what is known of it.
     trained: labels of models whose weights lie beside the cells.
     labels: data set -> (rows whose id tells the label, rows).
+    copies: what looks copied, in words.
   """
 
   cells: int = 0
@@ -67,6 +72,7 @@ class Account:
   )
   labels: dict[str, tuple[int, int]] = dataclasses.field(default_factory=dict)
   trained: Sequence[str] = ()
+  copies: list[str] = dataclasses.field(default_factory=list)
 
 
 def read(folder: epath.Path) -> Run:
@@ -100,6 +106,7 @@ def check(folder: epath.Path, manifest: Manifest, run: Run) -> Account:
   account = Account(planned=checker.planned, trained=trained)
   for cell in run.cells:
     checker.check(cell, account)
+  account.copies = checker.copies.lines
   return account
 
 
@@ -236,6 +243,7 @@ class _Checker:
       for dataset in run.datasets
       if dataset in self._datasets
     }
+    self.copies = copies.Copies(run.truth)
     # Files of examples that were checked, and of which data.
     self._checked: set[tuple[str, str, str]] = set()
     self._labels: dict[str, dict[tuple, tuple]] = collections.defaultdict(dict)
@@ -263,7 +271,9 @@ class _Checker:
     values.check(
       str(source / predictions_lib.FILE), columns, rules, cell.condition
     )
+    _check_frames(str(source / predictions_lib.FILE), cell, columns)
     _check_split(str(source / note_lib.FILE), note, columns)
+    self.copies.add(cell, columns)
     self._check_examples(cell, note, columns, account)
     account.cells += 1
 
@@ -359,13 +369,16 @@ class _Checker:
       rows = columns["example_id"].tolist()
       by_id = known.check_labels(source, cell.dataset, rows, columns["label"])
       account.labels[cell.dataset] = by_id, len(rows)
+      for more in columns["labels"].T if by_id and "labels" in columns else ():
+        named = list(itertools.compress(rows, more >= 0))
+        known.check_labels(source, cell.dataset, named, more[more >= 0])
     elif self._run.truth is not None:
       _check_pictures(source, columns, self._run.truth)
     self._check_same(source, cell.dataset, columns)
 
   def _check_same(self, source: str, dataset: str, columns: Columns) -> None:
     """Refuses an example that is another one in another cell."""
-    names = [n for n in ("group_id", "label", "image_id") if n in columns]
+    names = [n for n in _SAME if n in columns]
     ids = zip(columns["example_id"].tolist(), columns["frame"].tolist())
     rows = zip(*(columns[n].tolist() for n in names))
     first = self._labels[dataset]
@@ -419,6 +432,25 @@ def _check_edition(source: str, facts: DataFacts) -> None:
     raise errors.UserError(
       f"{source}: data.edition: got {facts.edition!r}, but {facts.dataset} is of"
       f" {expected!r}."
+    )
+
+
+def _check_frames(source: str, cell: Cell, columns: Columns) -> None:
+  """Refuses sequences of more or fewer frames than their edition has."""
+  known_set = cell.dataset in datasets.names()
+  if "flips" not in columns or cell.data is None or not known_set:
+    return
+  from robust_tfds.corruptions.sequence import frame_count
+
+  expected = frame_count(
+    cell.condition.config,
+    datasets.edition(cell.dataset, cell.data.geometry or ""),
+  )
+  got = columns["top5"].shape[1]
+  if got != expected:
+    raise errors.UserError(
+      f"{source}: {got} frames a sequence, but {cell.condition.config} of"
+      f" {cell.dataset} has {expected}."
     )
 
 

@@ -119,19 +119,6 @@ class CheckerTest(parameterized.TestCase):
     self.tampered.manifest()
     self._refuses("table.csv: line .*but the predictions give")
 
-  def test_a_changed_row_with_its_hashes(self):
-    path = self.folder / "table.csv"
-    lines = path.read_text().split("\n")
-    lines[1] = lines[1].replace(",0.0,", ",0.001,", 1)
-    path.write_text("\n".join(lines))
-    self.tampered.manifest()
-    self._refuses("table.csv: line 2: got .*0.001.*but the predictions give")
-
-  def test_a_changed_label_with_its_hashes(self):
-    self.tampered.examples(_set("label", 0, 9))
-    self.tampered.all_hashes()
-    self._refuses("label of 'digit_0004': got 9, but its id says class 4")
-
   def test_a_changed_label_in_one_cell(self):
     # Examples of its own for one cell: written as another run would.
     def change(columns):
@@ -160,11 +147,6 @@ class CheckerTest(parameterized.TestCase):
     self.tampered.all_hashes()
     self._refuses("358 examples, but the facts of the data say 359")
 
-  def test_a_dropped_example_and_its_facts(self):
-    self.test_a_dropped_example_with_its_hashes()
-    small.with_facts(self.tampered, examples=358)
-    self._refuses("358 examples, but digits_c has 359, and neither")
-
   def test_a_changed_fact_of_the_data(self):
     self.tampered.notes(lambda note: note["data"].update(codec="lossless"))
     self.tampered.manifest()
@@ -174,18 +156,10 @@ class CheckerTest(parameterized.TestCase):
     small.with_facts(self.tampered, marks=False, version="1.0.1")
     self._refuses("fingerprint: .* is not the hash of the facts beside it")
 
-  def test_an_edition_that_the_set_is_not_of(self):
-    small.with_facts(self.tampered, edition="imagenet")
-    self._refuses("data.edition: got 'imagenet', but digits_c is of 'cifar10'")
-
   def test_a_name_that_is_not_the_configs(self):
     self.tampered.config(lambda c: c["models"]["a"].update(name="resnet50"))
     self.tampered.manifest()
     self._refuses("models.a.name: got 'digits_cnn', but config.json has 'resn")
-
-  def test_a_changed_fact_that_the_config_says_too(self):
-    small.with_facts(self.tampered, codec="lossless")
-    self._refuses("data.codec: got 'lossless', but config.json has 'raw'")
 
   def test_a_changed_fingerprint(self):
     self.tampered.notes(lambda note: note.update(fingerprint="0" * 12))
@@ -210,11 +184,6 @@ class CheckerTest(parameterized.TestCase):
   def test_a_file_too_many(self):
     (self.folder / "more.txt").write_text("x")
     self._refuses("more.txt: submission.json does not name this file")
-
-  def test_a_file_too_many_that_is_named(self):
-    (self.folder / "more.txt").write_text("x")
-    self.tampered.manifest()
-    self._refuses("submission.json: files: 'more.txt' is no file of a")
 
   def test_an_examples_file_that_no_cell_needs(self):
     (self.folder / "examples" / f"{'0' * 16}.npz").write_bytes(b"x")

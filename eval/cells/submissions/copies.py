@@ -1,0 +1,117 @@
+"""Predictions that look copied: said, and not refused.
+
+Two cells of other weights or other conditions have the same five classes (of
+detectors, the same boxes) in every row; or a detector's boxes are those of the
+ground truth to the last bit. A model that always answers the same is not meant.
+"""
+
+from __future__ import annotations
+
+import collections
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from robust_tfds.eval.cells.cell import Cell
+from robust_tfds.eval.cells.columns import Columns
+
+_LEAST = (
+  10  # rows that differ from one another, of an answer that tells anything
+)
+_MOST = 5  # pairs that are named
+_SHARE = (
+  0.5  # of a ground truth's boxes, that no detector gives to the last bit
+)
+
+
+class Copies:
+  """The cells of a submission, one after the other."""
+
+  def __init__(self, truth: Mapping[str, Any] | None):
+    """`truth` is that of detection, where there is one."""
+    self._boxes = _boxes_of(truth)
+    self._first: dict[str, Cell] = {}
+    self._pairs: list[tuple[Cell, Cell]] = []
+    self._of_truth: list[str] = []
+
+  def add(self, cell: Cell, columns: Columns) -> None:
+    """Holds a cell against those before it, and against the ground truth."""
+    mark = _mark(columns)
+    other = self._first.setdefault(mark, cell) if mark else cell
+    if _differ(cell, other):
+      self._pairs.append((other, cell))
+    found = _found(columns, self._boxes)
+    if found > _SHARE:
+      self._of_truth.append(f"{_name(cell)} ({found:.0%})")
+
+  @property
+  def lines(self) -> list[str]:
+    """What was seen, in words; empty where nothing was."""
+    pairs = [f"{_name(one)} and {_name(two)}" for one, two in self._pairs]
+    out = []
+    if pairs:
+      out.append(
+        "that these are no copies of one another, equal in every row:"
+        f" {_listed(pairs)}"
+      )
+    if self._of_truth:
+      out.append(
+        "that these are detections: boxes of truth.json to the last bit in"
+        f" {_listed(self._of_truth)}"
+      )
+    return out
+
+
+def _name(cell: Cell) -> str:
+  return f"{cell.model} {cell.condition.config}"
+
+
+def _listed(names: list[str]) -> str:
+  more = len(names) - _MOST
+  return ", ".join(names[:_MOST]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _differ(one: Cell, other: Cell) -> bool:
+  """Whether two cells are of other weights or of other conditions."""
+  weights = [
+    c.model_facts.weights if c.model_facts else "" for c in (one, other)
+  ]
+  return (one.condition, weights[0]) != (other.condition, weights[1])
+
+
+def _mark(columns: Columns) -> str:
+  """Equal texts for equal answers; empty where nearly all rows are alike."""
+  name = next((n for n in ("top5", "boxes") if n in columns), "")
+  if not name:
+    return ""
+  values = np.ascontiguousarray(columns[name].astype(np.float64))
+  rows = values.reshape(len(values), -1)
+  if len(np.unique(rows, axis=0)) < _LEAST:
+    return ""
+  return hashlib.sha256(
+    repr(values.shape).encode() + values.tobytes()
+  ).hexdigest()
+
+
+def _boxes_of(truth: Mapping[str, Any] | None) -> collections.Counter[tuple]:
+  """(picture, left, top, right, bottom) of the objects, as float32 rounds."""
+  listed = (truth or {}).get("annotations", ())
+  boxes = np.array([a["bbox"] for a in listed], np.float64).reshape(-1, 4)
+  boxes[:, 2:] += boxes[:, :2]
+  corners = boxes.astype(np.float32).tolist()
+  return collections.Counter(
+    (a["image_id"], *box) for a, box in zip(listed, corners)
+  )
+
+
+def _found(columns: Columns, boxes: collections.Counter[tuple]) -> float:
+  """Share of the ground truth's boxes that a cell has to the last bit."""
+  if not boxes or not {"boxes", "image_id"} <= columns.keys():
+    return 0.0
+  there = columns["classes"] >= 0
+  images = np.broadcast_to(columns["image_id"][:, None], there.shape)[there]
+  rows = zip(images.tolist(), columns["boxes"][there].tolist())
+  got = collections.Counter((image, *box) for image, box in rows)
+  return (got & boxes).total() / boxes.total()

@@ -1,0 +1,59 @@
+"""What looks copied, and what does not; more in tests/eval/forgeries."""
+
+import numpy as np
+from absl.testing import absltest
+
+from robust_tfds.conditions import PICTURES
+from robust_tfds.eval.cells.cell import Cell
+from robust_tfds.eval.cells.submissions import copies
+from tests.eval.compare import small_runs
+
+
+def _cell(label, name):
+  facts = small_runs.model_facts(label)
+  return Cell(label, "mine", PICTURES.parse(name), model_facts=facts)
+
+
+def _columns(shift=0):
+  top5 = np.arange(20)[:, None] + np.arange(5) + shift
+  return {"top5": top5.astype(np.int32)}
+
+
+class CopiesTest(absltest.TestCase):
+  def _lines(self, *cells, truth=None):
+    seen = copies.Copies(truth)
+    for cell, columns in cells:
+      seen.add(cell, columns)
+    return seen.lines
+
+  def test_equal_answers(self):
+    a, b, fog = _cell("a", "clean"), _cell("b", "clean"), _cell("a", "fog_1")
+    (line,) = self._lines((a, _columns()), (b, _columns()), (fog, _columns()))
+    self.assertEndsWith(line, ": a clean and b clean, a clean and a fog_1")
+    self.assertEmpty(self._lines((a, _columns()), (b, _columns(1))))
+
+  def test_what_is_no_copy(self):
+    a, fog = _cell("a", "clean"), _cell("a", "fog_1")
+    constant = {"top5": np.tile(np.arange(5), (20, 1))}
+    self.assertEmpty(self._lines((a, constant), (fog, constant)))
+    again = Cell("again", "mine", a.condition, model_facts=a.model_facts)
+    self.assertEmpty(self._lines((a, _columns()), (again, _columns())))
+
+  def test_boxes_of_the_truth(self):
+    corners = np.arange(80, dtype=np.float32).reshape(20, 1, 4) ** 2
+    columns = {
+      "image_id": np.arange(20),
+      "boxes": corners,
+      "classes": np.zeros((20, 1), int),
+    }
+    boxes = corners[:, 0].tolist()
+    truth = {
+      "annotations": [
+        {"image_id": i, "bbox": [x, y, r - x, b - y]}
+        for i, (x, y, r, b) in enumerate(boxes)
+      ]
+    }
+    (line,) = self._lines((_cell("a", "clean"), columns), truth=truth)
+    self.assertEndsWith(line, "to the last bit in a clean (100%)")
+    moved = {**columns, "boxes": corners + np.float32(0.5)}
+    self.assertEmpty(self._lines((_cell("a", "clean"), moved), truth=truth))

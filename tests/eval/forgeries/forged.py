@@ -1,0 +1,138 @@
+"""A submission in memory, to be forged and written with every hash made to fit.
+
+What follows from predictions, facts and config is written by the product's own
+writer: hashes, fingerprints, table and manifest are those of what was forged.
+"""
+
+from __future__ import annotations
+
+import functools
+import pathlib
+import shutil
+from collections.abc import Callable, Iterator
+from typing import Any, Self
+from unittest import mock
+
+import ml_collections
+import numpy as np
+
+from robust_tfds import conditions
+from robust_tfds.eval import tasks
+from robust_tfds.eval.cells import cell_facts
+from robust_tfds.eval.cells.submissions import contents, writer
+from robust_tfds.eval.cells.workdir import Workdir
+from robust_tfds.eval.tasks.parts import known
+from tests import conftest
+from tests.eval import tiny_runs
+from tests.eval.compare import small_runs
+
+CNN, LINEAR = "digits_cnn", "digits_linear"
+TWO = "two"  # all test digits, two models
+Columns = dict[str, np.ndarray]
+
+
+class Forged:
+  """The parts of a submission, which a forgery changes.
+
+  Attributes:
+    config: settings, as in config.json.
+    data: facts of the data.
+    models: label -> facts of the model.
+    cells: (label, condition's config name) -> columns, those of examples too.
+    truth: of detection; else None.
+  """
+
+  def __init__(self, folder: pathlib.Path):
+    """Reads a submission."""
+    run, self._folder = contents.read(folder), folder
+    self.config = run.config.copy_and_resolve_references().to_dict()
+    first = run.cells[0]
+    self.data = first.data.model_dump()
+    self.models = {c.model: c.model_facts.model_dump() for c in run.cells}
+    self.cells = {
+      (c.model, c.condition.config): dict(run.columns(c)) for c in run.cells
+    }
+    self.truth = run.truth
+    self.split = Workdir(folder).note(first).split.name
+
+  def __iter__(self) -> Iterator[Columns]:
+    """The columns of all cells."""
+    return iter(self.cells.values())
+
+  def corrupted(self) -> list[Columns]:
+    """Those of all cells but clean ones."""
+    return [c for (_, name), c in self.cells.items() if name != "clean"]
+
+  def each(self, change: Callable[[Columns], Any]) -> Self:
+    """Changes the columns of every cell."""
+    for columns in self:
+      change(columns)
+    return self
+
+  def take(self, rows: np.ndarray, **data: Any) -> None:
+    """Leaves some rows of every cell; says so in facts and config."""
+    for columns in self:
+      columns.update({k: v[rows] for k, v in columns.items()})
+    self.data["examples"] = len(np.unique(columns["example_id"]))
+    self.say(**data)
+
+  def say(self, **data: Any) -> None:
+    """Says it in the facts of the data, and in the config's `data`."""
+    self.data.update({k: v for k, v in data.items() if k in self.data})
+    self.config["data"].update(data)
+
+  def write(self, root: pathlib.Path) -> pathlib.Path:
+    """Writes it, every hash fits; gives its folder."""
+    config = ml_collections.ConfigDict(self.config)
+    task = tasks.get(config.task)
+    run, out = root / "forged_run", root / "forged"
+    kinds = (task.family, conditions.PICTURES)
+    if (self._folder / "models").exists():  # weights travel
+      shutil.copytree(self._folder / "models", run / "models")
+    with mock.patch.object(known, "check_groups"):  # the forger's own writer
+      small_runs.write_cells(
+        run,
+        config,
+        {m: cell_facts.ModelFacts(**f) for m, f in self.models.items()},
+        cell_facts.DataFacts(**self.data),
+        {
+          (label, _condition(kinds, name)): columns
+          for (label, name), columns in self.cells.items()
+        },
+        split=self.split,
+      )
+      if self.truth is not None:
+        Workdir(run).write_truth(self.truth)
+      writer.export([run], out, {}, {})
+    return out
+
+
+def _condition(kinds, name: str) -> conditions.Condition:
+  return conditions.Condition() if name == "clean" else kinds[0].parse(name)
+
+
+@functools.cache
+def honest(name: str) -> pathlib.Path:
+  """A submission that nobody forged, of a run of models.
+
+  Args:
+    name: `TWO`, or of `tiny_runs.NAMES`.
+  """
+  root = conftest.of_session() / f"honest_{name}"
+  shutil.rmtree(root, ignore_errors=True)
+  run = _two(root / "run") if name == TWO else tiny_runs.folder(name)
+  labels = {c.model for c in Workdir(run).cells()}
+  said = {m: "scenes of digits" for m in labels if name == "detection"}
+  writer.export([run], root / "submission", said, {})
+  return root / "submission"
+
+
+def _two(workdir: pathlib.Path) -> pathlib.Path:
+  config = tiny_runs.config("whole").unlock()
+  from robust_tfds.configs import vid_robust
+
+  config.models[LINEAR] = vid_robust.get_config().models[LINEAR]
+  for entry in config.models.values():
+    entry.train.steps = 30
+  tiny_runs.start(config.lock(), workdir)
+  return workdir
