@@ -54,6 +54,16 @@ class EffectiveTest(parameterized.TestCase):
       self.assertAlmostEqual(number.value, 0, places=12)
       self.assertIn("slope of logits 0.80", number.note)
 
+  @parameterized.parameters(board_lib.SEEN, board_lib.CONTRADICTED)
+  def test_whose_numbers_are_not_to_be_believed_is_of_no_line(self, state):
+    board = _board("frames", [(0.4, 0.3), (0.5, 0.4), (0.6, 0.5), (0.7, 0.9)])
+    *others, last = board.entries
+    entries = [*others, dataclasses.replace(last, state=state)]
+    board = dataclasses.replace(board, entries=entries)
+    line = effective.reference(board, effective.RUNS)
+    self.assertEqual(list(line.points), ["m0", "m1", "m2"])
+    self.assertIn("k3", effective.numbers(board, line))
+
   def test_a_model_above_the_testbed(self):
     dataset = "imagenet_vid_robust"
     line = effective.reference(_board("frames", [(0.7, 0.6)], dataset))
