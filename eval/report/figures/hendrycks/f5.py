@@ -50,7 +50,7 @@ class Figure5(base.PaperFigure):
     notes = [
       printed.source_of(request.shown(rows)),
       own.without(models, [n.label for n in listed]),
-      own.baselines(models, _DATASET),
+      own.baselines(models, *request.shown([_DATASET])),
       own.remark(models, _DATASET),
     ]
     lines = [[x, *rest] for n in listed for x, _, *rest in n.lines()]

@@ -99,7 +99,7 @@ class BenchmarkScatter(base.PaperFigure):
     notes = [
       *dict.fromkeys(p.source for p in points if not p.run),
       *dict.fromkeys(p.doubt for p in points),
-      own.baselines(models, self.panels[0]),
+      own.baselines(models, *request.shown(self.panels[:1])),
       own.without(models, {p.network for p in points if p.run}),
       *remarks,
     ]

@@ -78,8 +78,8 @@ class ConditionTable(base.PaperFigure):
       dataset = self.printed_sets[0]
       known = [m.label for m in models if m.number(self.mean[0])]
       parts += [
-        "lo, hi: 95 % intervals of runs; printed numbers have none.",
-        own.baselines(models, dataset),
+        f"lo, hi: 95 % intervals of runs{'; printed numbers have none' * bool(rows)}.",
+        own.baselines(models, dataset if rows else ""),
         own.remark(models, dataset),
         own.without(models, known),
       ]

@@ -70,12 +70,12 @@ class DropBars(base.PaperFigure):
       "100 (1 - gamma_a), mean over severities",
       doubt.sentences(
         row
-        for row in gammas.printed_rows(self.dataset)
+        for row in request.shown(gammas.printed_rows(self.dataset))
         if row.metric.startswith(_MEASURE)
         and self.training in ("", row.training)
         and row.marked
       ),
-      derived.contradictions(self.dataset),
+      *request.shown([derived.contradictions(self.dataset)]),
       own.remark(added, self.dataset),
     ]
     lines = gammas.lines([*listed, *ours])

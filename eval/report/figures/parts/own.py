@@ -133,15 +133,15 @@ def _protocol(model: Own) -> str:
   return f"Own run {model.entry.run} is of another protocol: {listed}."
 
 
-def baselines(models: Sequence[Own], printed: str) -> str:
+def baselines(models: Sequence[Own], printed: str = "") -> str:
   """What printed numbers and those of runs are divided by, in sentences.
 
   Args:
     models: of runs.
-    printed: the data set that printed ones are of.
+    printed: the data set that printed ones are of; empty: none are shown.
   """
   protocol = papers.protocol(printed)
-  parts = {"Printed numbers": protocol.baseline if protocol else ""}
+  parts = {"Printed numbers": protocol.baseline} if protocol else {}
   parts |= {
     m.board.dataset: m.board.baseline for m in models if m.board.baseline
   }

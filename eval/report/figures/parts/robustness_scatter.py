@@ -67,22 +67,19 @@ class RobustnessScatter(base.PaperFigure):
       doubt.sentences(r for r in rows if r.metric.startswith("gamma_r/")),
       own.remark(added, self.dataset),
     ]
+    title = (
+      f"{gammas.NAMES[self.dataset]}: area is multiply-adds; hollow: from"
+      " scratch (S), filled: pretrained (P)"
+    )
     panel = scatter.Panel(
       [_drawn(p, names.index(p.network.name)) for p in points],
-      title="".join(
-        request.shown(
-          [
-            f"{gammas.NAMES[self.dataset]}: area is multiply-adds; hollow: from"
-            " scratch (S), filled: pretrained (P)"
-          ]
-        )
-      ),
+      title=title * request.printed,
       margins=(0.12, 0.12),
       naming=scatter.PLACED,
     )
     frame = Frame(
       *(7, 4.8),
-      x="clean accuracy, implied of printed networks (%)",
+      x=f"clean accuracy{', implied of printed networks' * request.printed} (%)",
       y="relative robustness gamma_r",
     )
     fig = scatter.draw([panel], frame, foot)
