@@ -120,13 +120,15 @@ def _of_dataset(
 
 def _check_groups(sides: Sequence[Side]) -> None:
   """Refuses other groups of the same examples: a run's models are drawn together."""
-  first: dict[str, Any] = {}
+  first: dict[str, tuple[str, Any]] = {}
   for side in sides:
     data = side.data()
-    if first.setdefault(str(data["ids"]), data["groups"]) != data["groups"]:
+    own = side.model, data["groups"]
+    model, theirs = first.setdefault(str(data["ids"]), own)
+    if theirs != data["groups"]:
       raise errors.UserError(
-        f"{side.model} and {sides[0].model} have the same examples in other"
-        " groups: they are no models of one run."
+        f"{side.model} and {model} have the same examples in other groups: they"
+        " are no models of one run."
       )
 
 

@@ -14,10 +14,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from robust_tfds.eval.papers import doubt as doubt_lib
-from robust_tfds.eval.papers import printed_rows, raw_results, testbed_kinds
+from robust_tfds.eval.papers import printed_rows, raw_results
 from robust_tfds.eval.papers.doubt import Doubt
 from robust_tfds.eval.papers.printed_rows import PrintedRow, names
 from robust_tfds.eval.papers.protocols import PROTOCOLS, Protocol
+from robust_tfds.eval.papers.testbed_kinds import testbed
 
 __all__ = [
   "DETECTION",
@@ -243,7 +244,7 @@ def marked(dataset: str, *metrics: str) -> dict[str, tuple[float, ...]]:
   """As `networks`; the label of a network with a doubtful number says so."""
   doubts = doubtful(dataset, *metrics)
   return {
-    f"{label}, doubtful" if label in doubts else label: values
+    label + ", doubtful" * (label in doubts): values
     for label, values in networks(dataset, *metrics).items()
   }
 
@@ -258,16 +259,6 @@ def intervals(dataset: str, *metrics: str) -> dict[str, tuple[float, ...]]:
       e for pair in ends for e in pair if e is not None
     )
   return out
-
-
-def testbed(dataset: str, kind: str = "") -> dict[str, tuple[float, float]]:
-  """Name -> (pm-0, pm-10) of the authors' testbed; empty where there is none.
-
-  Args:
-    dataset: its name.
-    kind: of models, one of `testbed_kinds.KINDS`; empty: all.
-  """
-  return testbed_kinds.points(dataset, kind)
 
 
 def anchors(dataset: str) -> int | None:

@@ -29,12 +29,12 @@ KINDS = {
 _PAPER, _TABLES = "shankar2021", ("testbed_vid", "testbed_ytbb")
 
 
-def points(dataset: str, kind: str = "") -> dict[str, tuple[float, float]]:
-  """Name -> (pm-0, pm-10) of the testbed's models.
+def testbed(dataset: str, kind: str = "") -> dict[str, tuple[float, float]]:
+  """Name -> (pm-0, pm-10) of the testbed's models; empty where there is none.
 
   Args:
-    dataset: its name; of one that the testbed has not, there are none.
-    kind: one of `KINDS`; empty: all.
+    dataset: its name.
+    kind: of models, one of `KINDS`; empty: all.
   """
   of: dict[str, dict[str, float]] = {}
   for row in printed_rows.of_paper(_PAPER):
@@ -50,10 +50,9 @@ def points(dataset: str, kind: str = "") -> dict[str, tuple[float, float]]:
 @functools.cache
 def kinds() -> Mapping[str, str]:
   """Name of each of the testbed's models -> its kind, one of `KINDS`."""
-  listed = list(printed_rows.lines(_PAPER, "testbed_models"))
   names = [line["network"] for line in printed_rows.lines(_PAPER, _TABLES[0])]
   return {
     name: line["kind"]
-    for line in listed
+    for line in printed_rows.lines(_PAPER, "testbed_models")
     for name in fnmatch.filter(names, line["network"])
   }

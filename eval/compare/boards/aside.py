@@ -32,9 +32,8 @@ class Aside:
 
   def __str__(self) -> str:
     """Whose it is, and the reason."""
-    of = f" on {self.dataset}" * bool(self.dataset)
-    who = f"{self.model}{of}, run " if self.model else ""
-    return f"{who}{self.run}: {self.reason}"
+    whose = " on ".join(filter(None, (self.model, self.dataset)))
+    return f"{whose}{', run ' * bool(whose)}{self.run}: {self.reason}"
 
 
 @contextlib.contextmanager

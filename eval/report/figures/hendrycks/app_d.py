@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import (
   networks,
@@ -22,10 +20,7 @@ _COLUMNS: tuple[str | sheet.Column, ...] = (
 class AppendixD(base.PaperFigure):
   """What normalises CE, and the mean errors of runs."""
 
-  @property
-  def printed_sets(self) -> Collection[str]:
-    """Whose errors AlexNet's are."""
-    return (_DATASET,)
+  printed_sets = (_DATASET,)
 
   def drawn(self, request: base.Request) -> base.Drawn:
     """The table and its CSV."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.report.charts import bars, style
@@ -23,10 +21,7 @@ _COLUMNS = ("network", "condition", "value", "lo", "hi", "source")
 class Figure5(base.PaperFigure):
   """Bars of ResNet-50, MSDNet and Multigrid networks, and of runs."""
 
-  @property
-  def printed_sets(self) -> Collection[str]:
-    """Whose corruptions they are."""
-    return (_DATASET,)
+  printed_sets = (_DATASET,)
 
   def drawn(self, request: base.Request) -> base.Drawn:
     """The figure and its CSV."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from robust_tfds.eval.report.charts import lines
 from robust_tfds.eval.report.charts.frame import INSIDE, Frame
@@ -18,10 +18,7 @@ from robust_tfds.eval.report.figures.parts import (
 class Figure5(base.PaperFigure):
   """A panel a data set."""
 
-  @property
-  def printed_sets(self) -> Collection[str]:
-    """Of the panels."""
-    return trainings.DATASETS
+  printed_sets = trainings.DATASETS
 
   def drawn(self, request: base.Request) -> base.Drawn:
     """The figure and its CSV."""

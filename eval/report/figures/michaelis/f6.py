@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection
 
 import numpy as np
 
@@ -49,10 +48,7 @@ class _Point:
 class Figure6(base.PaperFigure):
   """What training on stylized data gains, corruption by corruption."""
 
-  @property
-  def printed_sets(self) -> Collection[str]:
-    """Whose RMSE and raw results these are."""
-    return (_DATASET,)
+  printed_sets = (_DATASET,)
 
   def drawn(self, request: base.Request) -> base.Drawn:
     """The figure and its CSV."""

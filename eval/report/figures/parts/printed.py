@@ -45,8 +45,7 @@ def words_of_source(rows: Iterable[PrintedRow]) -> str:
 def number(row: PrintedRow) -> Number:
   """A row's number, marked where it is doubtful."""
   value = sheet.Marked(row.value) if row.marked else row.value
-  lo, hi = row.lo, row.hi
-  if lo is not None and hi is not None and row.better:
-    others = row.better[1:] != (lo, hi)
-    lo, hi = (sheet.Marked(lo), sheet.Marked(hi)) if others else (lo, hi)
+  others = row.better is not None and row.better[1:] != (row.lo, row.hi)
+  end = sheet.Marked if others else float
+  lo, hi = (None if e is None else end(e) for e in (row.lo, row.hi))
   return Number(value, lo, hi)

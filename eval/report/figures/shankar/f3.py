@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from robust_tfds.eval import papers
 from robust_tfds.eval.cells import table
@@ -26,10 +26,7 @@ _COLUMNS = (*("model", sheet.Column("pm-0"), sheet.Column("pm-10"), "source"),)
 class Figure3(base.PaperFigure):
   """Points, the lines of the testbed's standard models, of Table 5, of ours."""
 
-  @property
-  def printed_sets(self) -> Collection[str]:
-    """Whose models the testbed's are."""
-    return (_DATASET,)
+  printed_sets = (_DATASET,)
 
   def drawn(self, request: base.Request) -> base.Drawn:
     """The figure and its CSV."""

@@ -233,14 +233,8 @@ def _lines(panel: _Panel) -> list[list[sheet.Cell]]:
     of = [line.name, "own run" if of_run else kinds.get(label, ""), fitted]
     source = panel.sources[label] if of_run else line.words
     texts = [panel.task, panel.dataset, label]
-    numbers: list[sheet.Cell] = [x, y, at, *ends, y - at]
-    if label in doubtful and not of_run:
-      numbers = [
-        sheet.Marked(x),
-        sheet.Marked(y),
-        at,
-        *ends,
-        sheet.Marked(y - at),
-      ]
-    rows.append([*texts, *numbers, *of, source])
+    shown = float if of_run or label not in doubtful else sheet.Marked
+    rows.append(
+      [*texts, shown(x), shown(y), at, *ends, shown(y - at), *of, source]
+    )
   return rows

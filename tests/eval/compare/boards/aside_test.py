@@ -10,6 +10,8 @@ class AsideTest(absltest.TestCase):
   def test_words(self):
     one = aside.Aside("r", "it is broken.", "digits_c", "a")
     self.assertEqual(str(one), "a on digits_c, run r: it is broken.")
+    whole = aside.Aside("r", "it is broken.", "digits_c")
+    self.assertEqual(str(whole), "digits_c, run r: it is broken.")
     self.assertEqual(str(aside.Aside("r", "gone.")), "r: gone.")
 
   def test_refusals_are_taken_and_bugs_are_not(self):
