@@ -149,7 +149,7 @@ def _lines(
       f"facts of {account.cells - account.marked:,} cells, which were not noted"
       " when they were made"
     )
-  for name in account.examples.keys() | account.labels.keys():
+  for name in sorted(account.examples):
     one, other = _of_examples(name, account, again)
     verified += one
     unverified += other

@@ -240,8 +240,7 @@ class _Checker:
     self._datasets = str(config.data.name).split(",")
     self._conditions = {
       dataset: set(run.task(dataset).conditions())
-      for dataset in run.datasets
-      if dataset in self._datasets
+      for dataset in self._datasets
     }
     self.copies = copies.Copies(run.truth)
     # Files of examples that were checked, and of which data.

@@ -106,7 +106,7 @@ def rerun(
   with tempfile.TemporaryDirectory(prefix="robust_tfds_") as temporary:
     with_weights = {label: Workdir(folder) for label in trained}
     made = _run(run, cells, with_weights, epath.Path(temporary))
-    _check_truth(folder, run, made.values())
+    _check_truth(folder, run, {workdir for _, workdir in made.values()})
     for cell in cells:
       _check_facts(folder, cell, made[cell][0], set(run.trained) - set(trained))
     exact = [_compare(folder, made, cell, run.columns(cell)) for cell in cells]
@@ -229,10 +229,10 @@ def _check_models(config: ml_collections.ConfigDict) -> None:
 
 
 def _check_truth(
-  folder: epath.Path, run: Run, made: Iterable[tuple[Cell, Workdir]]
+  folder: epath.Path, run: Run, made: Iterable[Workdir]
 ) -> None:
   """Refuses ground truth that is not that of the data that are here."""
-  for _, workdir in made:
+  for workdir in made:
     if workdir.truth() != run.truth:
       raise errors.UserError(
         f"{folder / layout.TRUTH[0]}: it is not the ground truth of the data that"

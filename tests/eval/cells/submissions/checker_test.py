@@ -212,6 +212,12 @@ class CheckerTest(parameterized.TestCase):
     text = door.check(self.folder)[1]
     self.assertIn("5 of the 6 cells that config.json names", text)
 
+  def test_a_data_set_of_which_no_cell_is_there(self):
+    self.tampered.config(lambda c: c["data"].update(name="cifar10_c,digits_c"))
+    self.tampered.manifest()
+    text = door.check(self.folder)[1]
+    self.assertIn("6 of the 12 cells that config.json names", text)
+
   def test_a_model_that_the_config_does_not_have(self):
     self.tampered.config(lambda c: c["models"].pop("b"))
     self.tampered.manifest()
