@@ -464,11 +464,18 @@ def _cell_of(folder: epath.Path, note: note_lib.Note) -> Cell:
     raise damage.DamagedError(reason, folder) from e
 
 
+def models_of(config: ml_collections.ConfigDict) -> dict[str, Mapping]:
+  """Label -> what a config says of the model: nothing where another program ran."""
+  if "model" in config and config.model.get("name"):
+    return {config.model.get("label") or config.model.name: config.model}
+  models = config.get("models") or {}
+  entries = models.items() if hasattr(models, "items") else ()
+  return {label: {} for label in models} | {k: v or {} for k, v in entries}
+
+
 def labels_of(config: ml_collections.ConfigDict) -> list[str]:
   """Labels of a config's models."""
-  if "model" in config and config.model.get("name"):
-    return [config.model.get("label") or config.model.name]
-  return list(config.get("models") or {})
+  return list(models_of(config))
 
 
 def place(condition: conditions.Condition) -> tuple[int, int]:

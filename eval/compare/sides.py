@@ -12,6 +12,7 @@ from typing import Any
 
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells import groups, provenance
+from robust_tfds.eval.cells import workdir as workdir_lib
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.cell_facts import DataFacts, ModelFacts
 from robust_tfds.eval.readers.base import Run
@@ -129,10 +130,7 @@ class Side:
   @property
   def _is_elsewhere(self) -> bool:
     """Whether another program made the predictions: models are labels alone."""
-    config = self.run.config
-    return not config.get("model") and not hasattr(
-      config.get("models"), "items"
-    )
+    return not any(workdir_lib.models_of(self.run.config).values())
 
   def _examples(self, cell: Cell) -> dict[str, Any]:
     """How many, which, with which labels, and which of them belong together."""

@@ -13,7 +13,7 @@ from etils import epath
 
 from robust_tfds import errors
 from robust_tfds.eval import tasks
-from robust_tfds.eval.cells import names, table
+from robust_tfds.eval.cells import names, table, workdir
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.tasks import base
@@ -125,11 +125,8 @@ class Run:
   @property
   def trained(self) -> list[str]:
     """Labels of the models that the run itself trained."""
-    model, models = self.config.get("model"), self.config.get("models")
-    if model and model.get("name"):
-      models = {model.get("label") or model.name: model}
-    entries = models.items() if hasattr(models, "items") else ()
-    return [label for label, entry in entries if entry and entry.get("train")]
+    models = workdir.models_of(self.config)
+    return [label for label, model in models.items() if model.get("train")]
 
   def cells_of(self, dataset: str, model: str = "") -> list[Cell]:
     """The cells of a data set, of one model or of all of them."""

@@ -234,15 +234,12 @@ def _model_names(
   configs: Sequence[ml_collections.ConfigDict],
 ) -> Mapping[str, str]:
   """Label -> the name of the model in `models`, of runs."""
-  out = {}
-  for config in configs:
-    if "model" in config and config.model.get("name"):
-      out[workdir_lib.labels_of(config)[0]] = config.model.name
-      continue
-    entries = config.get("models", {})
-    if isinstance(entries, ml_collections.ConfigDict):
-      out |= {label: entry.name for label, entry in entries.items()}
-  return out
+  return {
+    label: model["name"]
+    for config in configs
+    for label, model in workdir_lib.models_of(config).items()
+    if "name" in model
+  }
 
 
 def _note(finished: int, configs: Sequence[ml_collections.ConfigDict]) -> str:

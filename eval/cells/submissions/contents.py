@@ -172,8 +172,10 @@ def _check_files(folder: epath.Path, manifest: Manifest, run: Run) -> None:
       f"{place}/{note_lib.FILE}",
       of_examples.relative_to(folder).as_posix(),
     }
-  weights = {f"{w.relative_to(folder)}" for w in _weights(folder, manifest)}
-  expected |= weights & manifest.files.keys()
+  expected |= {
+    path.relative_to(folder).as_posix()
+    for path in _weights(folder, manifest).values()
+  }
   listed = {name for name in manifest.files if "/" in name}
   for name in sorted(listed - expected):
     raise errors.UserError(f"{folder / name}: it belongs to no finished cell.")
@@ -183,12 +185,16 @@ def _check_files(folder: epath.Path, manifest: Manifest, run: Run) -> None:
     )
 
 
-def _weights(folder: epath.Path, manifest: Manifest) -> dict[epath.Path, str]:
-  """Where weights of models may lie, and whose they are there."""
+def _weights(folder: epath.Path, manifest: Manifest) -> dict[str, epath.Path]:
+  """Label -> where the model's weights lie, of those that the manifest names."""
   from robust_tfds.eval.run.model import weights
 
-  workdir = Workdir(folder)
-  return {weights.path(workdir, label): label for label in manifest.models}
+  places = {m: weights.path(Workdir(folder), m) for m in manifest.models}
+  return {
+    label: path
+    for label, path in places.items()
+    if path.relative_to(folder).as_posix() in manifest.files
+  }
 
 
 def _check_weights(
@@ -197,11 +203,7 @@ def _check_weights(
   """Refuses weights that are not those of the facts; gives whose there are."""
   from robust_tfds.eval.run.model import weights
 
-  there = {
-    label: path
-    for path, label in _weights(folder, manifest).items()
-    if path.relative_to(folder).as_posix() in manifest.files
-  }
+  there = _weights(folder, manifest)
   for label, path in there.items():
     if label not in run.trained:
       raise errors.UserError(
@@ -239,8 +241,7 @@ class _Checker:
     self._config, self._models = config, workdir_lib.labels_of(config)
     self._datasets = str(config.data.name).split(",")
     self._conditions = {
-      dataset: set(run.task(dataset).conditions())
-      for dataset in self._datasets
+      dataset: set(run.task(dataset).conditions()) for dataset in self._datasets
     }
     self.copies = copies.Copies(run.truth)
     # Files of examples that were checked, and of which data.

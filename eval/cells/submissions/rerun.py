@@ -28,6 +28,7 @@ from etils import epath
 
 from robust_tfds import errors
 from robust_tfds.eval.cells import cell_facts
+from robust_tfds.eval.cells import workdir as workdir_lib
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.cell_facts import DataFacts, ModelFacts
 from robust_tfds.eval.cells.submissions import layout
@@ -104,8 +105,7 @@ def rerun(
   """
   cells = drawn(run.cells, count, seed)
   with tempfile.TemporaryDirectory(prefix="robust_tfds_") as temporary:
-    with_weights = {label: Workdir(folder) for label in trained}
-    made = _run(run, cells, with_weights, epath.Path(temporary))
+    made = _run(folder, run, trained, cells, epath.Path(temporary))
     _check_truth(folder, run, {workdir for _, workdir in made.values()})
     for cell in cells:
       _check_facts(folder, cell, made[cell][0], set(run.trained) - set(trained))
@@ -128,12 +128,14 @@ def rerun(
 def _left(run: Run, cells: Sequence[Cell]) -> list[str]:
   """What nobody knows of the cells that were not computed again."""
   others = len(run.cells) - len(cells)
+  if not others:
+    return []
   absent = sorted(set(run.labels()) - {cell.model for cell in cells})
   without = f", all of {', '.join(absent)} among them" if absent else ""
   return [
     f"that the models gave the predictions of the other {others:,} cells{without}:"
     f" --rerun={len(run.cells)} computes them all"
-  ] * bool(others)
+  ]
 
 
 def drawn(cells: Sequence[Cell], count: int, seed: int) -> list[Cell]:
@@ -174,12 +176,13 @@ def _parts(items: Sequence[T], count: int) -> list[Sequence[T]]:
 
 
 def _run(
-  run: Run,
-  cells: Sequence[Cell],
-  trained: Mapping[str, Workdir],
   folder: epath.Path,
+  run: Run,
+  trained: Collection[str],
+  cells: Sequence[Cell],
+  target: epath.Path,
 ) -> dict[Cell, tuple[Cell, Workdir]]:
-  """Makes the cells; gives each with what was made and where."""
+  """Makes the cells below `target`; gives each with what was made and where."""
   from robust_tfds.eval.run import plan as plan_lib
   from robust_tfds.eval.run import runner
   from robust_tfds.eval.run.model import weights
@@ -191,9 +194,9 @@ def _run(
     try:
       plan = plan_lib.make(run.settings(dataset))
       named = frozenset((c.model, c.condition) for c in of_dataset)
-      place = folder / str(number)
-      for label in {c.model for c in of_dataset} & trained.keys():
-        weights.hand_over(plan, label, trained[label], Workdir(place))
+      place = target / str(number)
+      for label in {c.model for c in of_dataset} & set(trained):
+        weights.hand_over(plan, label, Workdir(folder), Workdir(place))
       # What a run prints is no part of the answer.
       with contextlib.redirect_stdout(sys.stderr):
         runner.Runner(
@@ -212,14 +215,14 @@ def _run(
 
 def _check_models(config: ml_collections.ConfigDict) -> None:
   """Refuses models that cannot be run, and code that a submission names."""
-  entries = config.get("models") or {"": config.get("model")}
-  if not hasattr(entries, "items"):
+  models = workdir_lib.models_of(config)
+  if not any(models.values()):
     raise errors.UserError(
       "--rerun: these predictions are of another program: config.json names no"
       " model that could be run."
     )
-  for entry in entries.values():
-    name = str((entry or {}).get("name", ""))
+  for model in models.values():
+    name = str(model.get("name", ""))
     if not name or ":" in name:
       raise errors.UserError(
         f"--rerun: config.json names the model {name!r}, which is code of the"
@@ -228,9 +231,7 @@ def _check_models(config: ml_collections.ConfigDict) -> None:
       )
 
 
-def _check_truth(
-  folder: epath.Path, run: Run, made: Iterable[Workdir]
-) -> None:
+def _check_truth(folder: epath.Path, run: Run, made: Iterable[Workdir]) -> None:
   """Refuses ground truth that is not that of the data that are here."""
   for workdir in made:
     if workdir.truth() != run.truth:

@@ -65,7 +65,7 @@ class RunsTest(sides_case.TestCase):
     ({"codec": None}, "codec: raw .first., unknown .second."),
     (
       {"codec": "h264", "pixels": 2},
-      "codec: raw .*h264 .second.; pixels: 3 .first., 2 ",
+      "codec: raw .*h264 .second.; pixels: 4 .first., 2 ",
     ),
   )
   def test_other_data(self, facts, message):
