@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 
 from absl.testing import parameterized
 
@@ -69,6 +70,14 @@ class OutsideTest(in_folder.TestCase):
     subset = self._ids(*(f"n01440764_{i}" for i in range(4)))
     options = {"dataset": "imagenet_c", "subset": subset}
     self._refused("got 1, but its id says class 0", path, **options)
+
+  def test_folders_of_pictures_name_no_class(self):
+    text = re.sub(r",x([01]),", r",a/\1,", _GOOD)
+    text = re.sub(r",x([23]),", r",b/\1,", text)
+    self._score(self._file(text), dataset="mine_c")
+    ids = [f"{folder}/{i}" for i, folder in enumerate("aabb")]
+    options = {"dataset": "imagenet_c", "subset": self._ids(*ids)}
+    self._score(self._file(text), **options)
 
   def test_a_part_of_a_named_set_is_said_in_every_row(self):
     options = {

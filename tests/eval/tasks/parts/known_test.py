@@ -180,4 +180,4 @@ class KnownTest(parameterized.TestCase):
   def test_folders_that_are_no_classes(self):
     ids = ["a/1.png", "b/1.png", "c/1.png"]
     labels = np.array([1, 1, 2])
-    self.assertEqual(known.check_labels("x", "mine", ids, labels), 0)
+    self.assertEqual(known.check_labels("x", "ucf101_p", ids, labels), 0)
