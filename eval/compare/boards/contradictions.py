@@ -25,6 +25,9 @@ _FREE = ("name", "code", "trained_on", "corruptions_seen")
 # How far rates of one model may lie apart, beside one example: in a cell, and in
 # the mean over cells, where roundings cancel.
 _IN_CELL, _IN_MEAN, _EXAMPLES = 0.01, 0.002, 1.5
+# Average precision and recall of a size: one object may be all that a class has, and
+# n counts pictures.
+_OF_FEW = frozenset(f"{of}{size}" for of in ("AP", "AR") for size in "sml")
 
 
 def mark(entry: Entry) -> str:
@@ -82,16 +85,16 @@ def _with(one: Scored, remark: str) -> Scored:
 
 def _difference(one: Scored, other: Scored) -> str:
   """Where two entries lie too far apart, in words; empty where they do not."""
-  by_metric: dict[str, list[tuple[str, float, float, int]]] = {}
+  by_metric: dict[str, list[tuple]] = {}
   for metric, *values in _shared(one, other):
-    by_metric.setdefault(metric, []).append(tuple(values))  # type: ignore[arg-type]
+    by_metric.setdefault(metric, []).append(tuple(values))
   for metric, listed in by_metric.items():
     heading = one.facts.metric(metric).heading
-    ours, theirs, n = (np.array(c) for c in list(zip(*listed))[1:])
+    cells, ours, theirs, n = map(np.array, zip(*listed))
     excess = abs(ours - theirs) - _IN_CELL - _EXAMPLES / n
     worst = int(excess.argmax())
     if excess[worst] > 0:
-      where = f"of {listed[worst][0]}"
+      where = f"of {cells[worst]}"
       return _words(heading, where, ours[worst], theirs[worst])
     apart = abs(float((ours - theirs).mean()))
     if apart > _IN_MEAN + _EXAMPLES / n.sum():
@@ -111,8 +114,8 @@ def _shared(
   for condition, numbers in one.entry.cells.items():
     theirs = other.entry.cells.get(condition, {})
     for metric, number in numbers.items():
-      a, b = number.value, theirs.get(metric, Number(None)).value
-      if a is None or b is None or not np.isfinite([a, b]).all():
-        continue
-      if number.n and one.facts.metric(metric).percent:
+      a, b = number.or_nan, theirs.get(metric, Number(None)).or_nan
+      of_examples = number.n and metric.rpartition("/")[2] not in _OF_FEW
+      is_rate = of_examples and one.facts.metric(metric).percent
+      if is_rate and np.isfinite([a, b]).all():
         yield metric, condition.config, a, b, number.n

@@ -15,15 +15,15 @@ _CELLS = [Condition(), Condition("fog", 1), Condition("fog", 5)]
 
 
 class ContradictionsTest(in_folder.TestCase):
-  def _two(self, by=0.0, n=1000, cells=_CELLS, **facts):
-    """A model twice; the second one's errors in some cells are others."""
+  def _two(self, by=0.0, n=1000, cells=_CELLS, metric="error", **facts):
+    """A model twice; the second one's numbers in some cells are others."""
     folder = str(small_runs.write(self.root / "one", {"a": 0.1}, names=["fog"]))
     (run,) = runs.read([folder])
     (one,) = scores.of_run(run, lambda _: None)
     out = []
     for name, extra in (("one", 0.0), ("two", by)):
       numbers = {
-        c: {"error": Number(0.2 + extra * (c in cells), n=n)} for c in _CELLS
+        c: {metric: Number(0.2 + extra * (c in cells), n=n)} for c in _CELLS
       }
       about = {**one.entry.model_facts, **(facts if name == "two" else {})}
       entry = dataclasses.replace(
@@ -54,6 +54,7 @@ class ContradictionsTest(in_folder.TestCase):
     {"by": 0.05, "preprocessing": {"input_px": 64}},
     {"by": 0.05, "dtype": "bfloat16"},
     {"by": 0.05, "random": True},
+    {"by": 0.05, "cells": _CELLS[:1], "metric": "bbox/APs"},  # of one object
   )
   def test_what_may_differ(self, **given):
     self.assertEqual(self._two(**given), ["", ""])
