@@ -107,20 +107,20 @@ def topics() -> dict[str, tuple[Case, ...]]:
 
 
 def of_rows(
-  rows: Iterable[table.Row], wanted: Mapping[str, Mapping[str, object]]
+  rows: Iterable[table.Row], fields: Mapping[str, Mapping[str, object]]
 ) -> dict[str, Interval]:
   """Intervals of a table.
 
   Args:
     rows: of the table.
-    wanted: number's name -> what its row has: `metric`, `corruption`, ...
+    fields: number's name -> what its row has: `metric`, `corruption`, ...
 
   Raises:
     ValueError: a number that no row is of, or more than one.
   """
   listed = list(rows)
   out = {}
-  for name, which in wanted.items():
+  for name, which in fields.items():
     (row,) = [
       r for r in listed if all(getattr(r, k) == v for k, v in which.items())
     ]

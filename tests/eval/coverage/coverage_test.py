@@ -14,6 +14,12 @@ from tests.eval.coverage import latent, page
 
 _THRESHOLD = np.array([-0.4])
 _CLUSTERED = latent.Design(50, 1.5)
+_TOPICS = case_lib.topics()
+_EVERY = [
+  (f"{topic}_{number}", case)
+  for topic, listed in _TOPICS.items()
+  for number, case in enumerate(listed)
+]
 
 
 def _rate(interval) -> case_lib.Case:
@@ -62,21 +68,13 @@ class HarnessTest(parameterized.TestCase):
     self.assertEqual(counts, (4, 1, 1, 1))
     self.assertAlmostEqual(tally.coverage, 1 / 3)
 
-  @parameterized.named_parameters(
-    (f"{topic}_{number}", case)
-    for topic, listed in case_lib.topics().items()
-    for number, case in enumerate(listed)
-  )
+  @parameterized.named_parameters(*_EVERY)
   def test_every_case_has_its_numbers(self, case):
     self.assertContainsSubset(
       case.truth(), case.intervals(np.random.default_rng(0))
     )
 
-  @parameterized.named_parameters(
-    (f"{topic}_{number}", case)
-    for topic, listed in case_lib.topics().items()
-    for number, case in enumerate(listed)
-  )
+  @parameterized.named_parameters(*_EVERY)
   @pytest.mark.slow
   def test_intervals_cover_what_the_case_promises(self, case):
     sets = 300
@@ -92,16 +90,15 @@ class PageTest(parameterized.TestCase):
     self.assertEqual(page.written(text, page.read()), text)
 
   def test_results_are_of_cases_and_of_every_topic(self):
-    topics = case_lib.topics()
-    known = {(topic, c.data) for topic, of in topics.items() for c in of}
+    known = {(topic, c.data) for topic, of in _TOPICS.items() for c in of}
     results = page.read()
     self.assertContainsSubset({key[:2] for key in results}, known)
-    self.assertEqual({topic for topic, _, _ in results}, set(topics))
+    self.assertEqual({topic for topic, _, _ in results}, set(_TOPICS))
 
   def test_what_is_on_the_page_keeps_what_its_case_promises(self):
     least = {
       (topic, case.data): case.least
-      for topic, listed in case_lib.topics().items()
+      for topic, listed in _TOPICS.items()
       for case in listed
     }
     for key, tally in page.read().items():

@@ -19,7 +19,7 @@ WORDS = (
 )
 _WORSE = 0.35  # of the baseline
 _NAMES = conditions.PICTURES.names("common")
-_WANTED = {
+_FIELDS = {
   "error": {"metric": "error", "config": "clean", "model": "ours"},
   "CE": {"metric": "ce", "corruption": "fog", "model": "ours"},
   "mean error": {"metric": "mean_corruption_error", "model": "ours"},
@@ -97,7 +97,7 @@ def _case(
     scores = task.score(
       (cell, columns(of, groups)) for cell, of in zip(cells, wrong.T)
     )
-    return case_lib.of_rows(scores.rows, _WANTED)
+    return case_lib.of_rows(scores.rows, _FIELDS)
 
   truth = _truth(design, shift)
   rare = f", clean error {truth['error']:.3f}" if shift else ""

@@ -96,13 +96,13 @@ def _scored(
 
 def _case(population: Population, whole: bool = True, **more) -> case_lib.Case:
   metrics = {_P: "p", _MPC: "mpc", _RPC: "rpc"} if whole else {_P: "p"}
-  wanted = {
+  fields = {
     name: {"model": "one", "metric": metric} for name, metric in metrics.items()
   }
 
   def intervals(rng: np.random.Generator) -> Mapping[str, case_lib.Interval]:
     scored = _scored(population, whole, rng)
-    out = case_lib.of_rows(scored.rows, wanted)
+    out = case_lib.of_rows(scored.rows, fields)
     for name, metric in zip(_BETWEEN, ("p", "mpc")[: len(metrics)]):
       key = metric, "", None
       pair = (scored.headlines[model][key] for model in ("one", "other"))

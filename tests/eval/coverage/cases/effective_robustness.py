@@ -48,9 +48,8 @@ def _intervals(
     )
     for model, of in headlines.items()
   ]
-  board = dataclasses.replace(
-    boards.board(task), entries=entries, dataset=dataset
-  )
+  board = dataclasses.replace(boards.board(task), entries=entries)
+  board = boards.beside(board, dataset)
   line = effective.reference(board, reference)
   number = effective.numbers(board, line, headlines)[entries[0].key]
   assert number.value is not None

@@ -39,7 +39,7 @@ _BREAKDOWNS = {
   "l∞, mistakes": f"linf_cdf/mistakes={_LEVEL:.2f}",
 }
 _ABOVE = "effective robustness"
-_WANTED = {
+_FIELDS = {
   **{n: {"metric": m, "config": ""} for n, m in _HEADLINES.items()},
   **{n: {"metric": m, "config": "clean"} for n, m in _BREAKDOWNS.items()},
 }
@@ -164,7 +164,7 @@ def _case(of: Videos) -> case_lib.Case:
       if metric == "effective_robustness"
     ]
     return {
-      **case_lib.of_rows(scores.rows, _WANTED),
+      **case_lib.of_rows(scores.rows, _FIELDS),
       _ABOVE: case_lib.Interval(float(above.value), *above.interval()),
     }
 

@@ -21,7 +21,7 @@ WORDS = (
 )
 _SKEW = 1.3  # of the logarithm of NLL, for a unit of what makes it hard
 _AT = -2.0 + 0.4 * np.arange(6)  # of clean and of the severities
-_WANTED = {
+_FIELDS = {
   "NLL": {"metric": "nll", "config": "clean"},
   "Brier": {"metric": "brier", "config": "clean"},
   "mean NLL": {"metric": "mean_nll", "corruption": "fog"},
@@ -59,7 +59,7 @@ def _case(design: latent.Design, least: float = 0.93) -> case_lib.Case:
         "brier": (2 * stats.norm.cdf(of)).astype(np.float32),
       }
       listed.append((cell, columns))
-    return case_lib.of_rows(task.score(listed).rows, _WANTED)
+    return case_lib.of_rows(task.score(listed).rows, _FIELDS)
 
   return case_lib.Case(design.words, truth, intervals, least)
 

@@ -22,7 +22,7 @@ WORDS = (
 _NAMES = conditions.SEQUENCES.names("common")
 _WORSE = 0.3  # of the baseline
 _SKEW = 0.8  # of the logarithm of distances, for a unit of what makes them hard
-_WANTED = {
+_FIELDS = {
   "FP": {"metric": "flip_probability", "corruption": "tilt", "severity": 1},
   "FR": {"metric": "fr", "corruption": "tilt", "severity": 1},
   "mFR": {"metric": "mfr", "severity": 1},
@@ -82,7 +82,7 @@ def _case(design: latent.Design) -> case_lib.Case:
       }
       listed.append((cell, {"group_id": groups, **scores}))
     rows = [r for r in task.score(listed).rows if r.model == "ours"]
-    return case_lib.of_rows(rows, _WANTED)
+    return case_lib.of_rows(rows, _FIELDS)
 
   return case_lib.Case(design.words, lambda: _truth(design), intervals)
 
