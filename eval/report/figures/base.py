@@ -236,5 +236,21 @@ class PaperFigure(abc.ABC):
     return drawn.save(folder, self.name, self.title)
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class OneSet(PaperFigure):
+  """Of one printed data set, beside which runs over it stand.
+
+  Attributes:
+    dataset: its name.
+  """
+
+  dataset: str
+
+  @property
+  def printed_sets(self) -> Collection[str]:
+    """The figure's."""
+    return (self.dataset,)
+
+
 def _flags(names: Sequence[str]) -> str:
   return " and ".join(f"--{name}" for name in names)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection
 
 from robust_tfds import conditions
 from robust_tfds.eval.metrics import definitions
@@ -21,25 +20,18 @@ _ACROSS = 4
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class CorruptionCurves(base.PaperFigure):
+class CorruptionCurves(base.OneSet):
   """The 15 corruptions and their mean.
 
   Attributes:
-    dataset: of the figure.
     models: the figure's curves; empty: those of the three trainings.
     measure: what P is.
   """
 
   source: str = "eval/papers: the authors' raw results"
   tasks: tuple[str, ...] = ("detection",)
-  dataset: str
   models: tuple[ap_curves.Model, ...] = ()
   measure: str = "AP"
-
-  @property
-  def printed_sets(self) -> Collection[str]:
-    """The figure's."""
-    return (self.dataset,)
 
   def drawn(self, request: base.Request) -> base.Drawn:
     """The figure and its CSV."""

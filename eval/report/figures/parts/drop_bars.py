@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Collection
 
 from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.papers import derived, doubt
@@ -17,23 +16,16 @@ _MEASURE = "gamma_a"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class DropBars(base.PaperFigure):
+class DropBars(base.OneSet):
   """1 - gamma_a of the printed networks, own models after them.
 
   Attributes:
-    dataset: whose table it is drawn from.
     training: `scratch` or `kinetics400`; empty: all of the table.
   """
 
   source: str = "eval/papers: the table by perturbation"
   tasks: tuple[str, ...] = ("video",)
-  dataset: str
   training: str = ""
-
-  @property
-  def printed_sets(self) -> Collection[str]:
-    """The figure's."""
-    return (self.dataset,)
 
   def drawn(self, request: base.Request) -> base.Drawn:
     """The figure and its CSV."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from robust_tfds import conditions
 from robust_tfds.eval.papers import derived, doubt
@@ -22,21 +22,11 @@ _MEANS = (
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class PerturbationTable(base.PaperFigure):
-  """Printed networks, then own models; the CSV has a line a number.
-
-  Attributes:
-    dataset: whose table it is.
-  """
+class PerturbationTable(base.OneSet):
+  """Printed networks, then own models; the CSV has a line a number."""
 
   source: str = "eval/papers: the printed table"
   tasks: tuple[str, ...] = ("video",)
-  dataset: str
-
-  @property
-  def printed_sets(self) -> Collection[str]:
-    """The figure's."""
-    return (self.dataset,)
 
   def drawn(self, request: base.Request) -> base.Drawn:
     """The table and its CSV."""

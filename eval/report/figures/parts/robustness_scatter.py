@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from robust_tfds.eval.papers import derived, doubt
 from robust_tfds.eval.report.charts import scatter, style
@@ -37,23 +37,13 @@ class _Point:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class RobustnessScatter(base.PaperFigure):
-  """A colour a network; filled markers are pretrained.
-
-  Attributes:
-    dataset: of the table.
-  """
+class RobustnessScatter(base.OneSet):
+  """A colour a network; filled markers are pretrained."""
 
   source: str = (
     "eval/papers: the table by perturbation, clean accuracy implied by it"
   )
   tasks: tuple[str, ...] = ("video",)
-  dataset: str
-
-  @property
-  def printed_sets(self) -> Collection[str]:
-    """The figure's."""
-    return (self.dataset,)
 
   def drawn(self, request: base.Request) -> base.Drawn:
     """The figure and its CSV."""
