@@ -115,7 +115,7 @@ def _shared(
     theirs = other.entry.cells.get(condition, {})
     for metric, number in numbers.items():
       a, b = number.or_nan, theirs.get(metric, Number(None)).or_nan
-      of_examples = number.n and metric.rpartition("/")[2] not in _OF_FEW
-      is_rate = of_examples and one.facts.metric(metric).percent
-      if is_rate and np.isfinite([a, b]).all():
+      of_few = metric.rpartition("/")[2] in _OF_FEW
+      is_rate = one.facts.metric(metric).percent and not of_few
+      if number.n and is_rate and np.isfinite([a, b]).all():
         yield metric, condition.config, a, b, number.n
