@@ -17,13 +17,9 @@ import numpy as np
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.columns import Columns
 
-_LEAST = (
-  10  # rows that differ from one another, of an answer that tells anything
-)
+_LEAST = 10  # different rows, below which equal answers tell nothing
 _MOST = 5  # pairs that are named
-_SHARE = (
-  0.5  # of a ground truth's boxes, that no detector gives to the last bit
-)
+_SHARE = 0.5  # of the true boxes: so many no detector gives to the last bit
 
 
 class Copies:
@@ -42,9 +38,9 @@ class Copies:
     other = self._first.setdefault(mark, cell) if mark else cell
     if _differ(cell, other):
       self._pairs.append((other, cell))
-    found = _found(columns, self._boxes)
-    if found > _SHARE:
-      self._of_truth.append(f"{_name(cell)} ({found:.0%})")
+    share = _share_of(self._boxes, columns)
+    if share > _SHARE:
+      self._of_truth.append(f"{_name(cell)} ({share:.0%})")
 
   @property
   def lines(self) -> list[str]:
@@ -87,12 +83,10 @@ def _mark(columns: Columns) -> str:
   if not name:
     return ""
   values = np.ascontiguousarray(columns[name].astype(np.float64))
-  rows = values.reshape(len(values), -1)
-  if len(np.unique(rows, axis=0)) < _LEAST:
+  if len({row.tobytes() for row in values}) < _LEAST:
     return ""
-  return hashlib.sha256(
-    repr(values.shape).encode() + values.tobytes()
-  ).hexdigest()
+  content = repr(values.shape).encode() + values.tobytes()
+  return hashlib.sha256(content).hexdigest()
 
 
 def _boxes_of(truth: Mapping[str, Any] | None) -> collections.Counter[tuple]:
@@ -106,7 +100,7 @@ def _boxes_of(truth: Mapping[str, Any] | None) -> collections.Counter[tuple]:
   )
 
 
-def _found(columns: Columns, boxes: collections.Counter[tuple]) -> float:
+def _share_of(boxes: collections.Counter[tuple], columns: Columns) -> float:
   """Share of the ground truth's boxes that a cell has to the last bit."""
   if not boxes or not {"boxes", "image_id"} <= columns.keys():
     return 0.0
