@@ -24,6 +24,12 @@ def _prepared(name: str, folder: str) -> list[str]:
   return [strings.text(row["example_id"]) for row in rows]
 
 
+def _columns(example_id: str, frame: int, group: str) -> dict[str, np.ndarray]:
+  """Of one row."""
+  row = {"example_id": example_id, "group_id": group, "frame": frame}
+  return {name: np.array([value]) for name, value in row.items()}
+
+
 class KnownTest(parameterized.TestCase):
   def test_examples_of_a_published_set(self):
     facts = DataFacts(dataset="imagenet_c", split="validation", subset="")
@@ -136,18 +142,12 @@ class KnownTest(parameterized.TestCase):
     ("coco_c", "139", 2, "139"),
   )
   def test_groups_that_ids_tell(self, dataset, example_id, frame, group):
-    def columns(name):
-      return {
-        "example_id": np.array([example_id]),
-        "group_id": np.array([name]),
-        "frame": np.array([frame]),
-      }
-
-    known.check_groups("x", dataset, columns(group or example_id))
+    columns = _columns(example_id, frame, group or example_id)
+    known.check_groups("x", dataset, columns)
     with self.assertRaisesRegex(
       errors.UserError, f"x: group_id of '{example_id}': got 'g1', but in"
     ):
-      known.check_groups("x", dataset, columns("g1"))
+      known.check_groups("x", dataset, _columns(example_id, frame, "g1"))
 
   @parameterized.parameters(
     ("mine", "a"),
@@ -156,12 +156,7 @@ class KnownTest(parameterized.TestCase):
     ("ytbb_robust", "a.jpg"),
   )
   def test_groups_of_which_nothing_is_known(self, dataset, example_id):
-    columns = {
-      "example_id": np.array([example_id]),
-      "group_id": np.array(["g1"]),
-      "frame": np.array([0]),
-    }
-    known.check_groups("x", dataset, columns)
+    known.check_groups("x", dataset, _columns(example_id, 0, "g1"))
 
   def test_ids_that_tell_nothing(self):
     ids, labels = ["n99999999_1.JPEG", "x.JPEG"], np.array([1, 2])
