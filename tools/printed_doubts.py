@@ -141,7 +141,7 @@ def _groups(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
   The groups come first: a mean is recomputed from those that are used.
   """
   groups = list(_of_perturbations(rows))
-  better = {r: v for d in groups for r, (v, *_) in zip(d.rows, d.used) if v}
+  better = {r: u[0] for d in groups for r, u in zip(d.rows, d.used)}
   yield from groups
   for line in _lines(rows):
     for measure in derived.MEASURES:

@@ -91,13 +91,16 @@ def of_dataset(dataset: str) -> dict[str, CleanAccuracy]:
   return {c.label: c for c in clean_accuracies() if c.dataset == dataset}
 
 
+def contradictory(dataset: str) -> list[str]:
+  """Labels of the networks whose rows imply no one accuracy."""
+  return [k for k, c in of_dataset(dataset).items() if not c.consistent]
+
+
 def contradictions(dataset: str) -> str:
-  """Networks whose rows imply no one accuracy, in words; or nothing."""
-  accuracies = of_dataset(dataset).values()
-  labels = [clean.label for clean in accuracies if not clean.consistent]
-  if not labels:
-    return ""
-  return f"Doubtful, no one clean accuracy fits all rows: {'; '.join(labels)}"
+  """These networks, in words; or nothing."""
+  labels = "; ".join(contradictory(dataset))
+  words = f"Doubtful, no one clean accuracy fits all rows: {labels}"
+  return words if labels else ""
 
 
 def in_group(name: str) -> str:

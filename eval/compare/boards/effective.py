@@ -54,12 +54,17 @@ class Axes:
     of: arrays of these -> (x, y), accuracies.
     x: in words.
     y: in words.
+    normalised: the metric that papers print instead, and AlexNet's numbers that it
+      is times; none where they print `metrics`.
+    follows: how (x, y) of printed networks follow, where they are not printed.
   """
 
   metrics: tuple[str, str]
   of: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
   x: str
   y: str
+  normalised: tuple[str, ...] = ()
+  follows: str = ""
 
 
 def _errors(clean: np.ndarray, corrupted: np.ndarray) -> tuple:
@@ -80,12 +85,16 @@ AXES: Mapping[str, Axes] = {
     _errors,
     "1 - clean error",
     "1 - mean error under corruption",
+    ("ce", "errors"),
+    "means from printed CE times AlexNet's errors",
   ),
   "sequences": Axes(
     ("clean_error", "mean_flip_probability"),
     _errors,
     "1 - clean error",
     "1 - mean flip probability",
+    ("fr", "flip_probability"),
+    "means from printed FR times AlexNet's rates",
   ),
   "detection": Axes(("p", "mpc"), _as_they_are, "P: clean AP", "mPC: mean AP"),
   "video": Axes(
@@ -93,6 +102,7 @@ AXES: Mapping[str, Axes] = {
     _relative,
     "clean accuracy",
     "mean accuracy under perturbation",
+    follows="x implied by printed gamma_a and gamma_r, not printed; y = x gamma_r",
   ),
   "frames": Axes(
     ("acc_orig", "acc_pmk"),
@@ -101,23 +111,6 @@ AXES: Mapping[str, Axes] = {
     "accuracy on worst frames, pm-10",
   ),
 }
-
-
-# Task -> the printed normalised metric, and AlexNet's numbers that it is times.
-_NORMALISED = {
-  "classification": ("ce", "errors"),
-  "sequences": ("fr", "flip_probability"),
-}
-
-
-# Task -> how (x, y) of printed networks follow, where they are not printed.
-_FOLLOWS = {
-  "classification": "means from printed CE times AlexNet's errors",
-  "sequences": "means from printed FR times AlexNet's rates",
-  "video": "x implied by printed gamma_a and gamma_r, not printed; y = x gamma_r",
-}
-
-
 _GROUPS = "gamma_r/"  # metrics of a group's mean
 
 
@@ -324,11 +317,12 @@ def printed_points(task: str, dataset: str) -> dict[str, tuple[float, float]]:
   """
   if task == "video":
     return _videos(dataset)
-  if task not in _NORMALISED:
-    as_printed = papers.networks(dataset, *AXES[task].metrics)
+  axes = AXES[task]
+  if not axes.normalised:
+    as_printed = papers.networks(dataset, *axes.metrics)
     return {label: (x, y) for label, (x, y) in as_printed.items()}
   networks = papers.printed_networks(dataset)
-  points = {n.label: _plain(n, *_NORMALISED[task]) for n in networks}
+  points = {n.label: _plain(n, *axes.normalised) for n in networks}
   return {label: point for label, point in points.items() if point}
 
 
@@ -359,7 +353,7 @@ def _reference(
       None,
       (
         papers.source(dataset),
-        _FOLLOWS.get(task),
+        AXES[task].follows,
         f"doubtful: numbers of {doubts}" if doubts else "",
       ),
     )
@@ -466,12 +460,12 @@ def _plain(
 
 def doubtful(task: str, dataset: str) -> frozenset[str]:
   """Labels of the printed networks whose (x, y) have a doubtful number."""
-  groups = [f"{_GROUPS}{g}" for g in conditions.VIDEOS.groups]
-  ratio, _ = _NORMALISED.get(task, ("", ""))
-  metrics = (*AXES[task].metrics, ratio) if task != "video" else groups
-  clean = derived.of_dataset(dataset).values()
-  contradictory = {c.label for c in clean if not c.consistent}
-  return papers.doubtful(dataset, *metrics) | contradictory
+  axes = AXES[task]
+  metrics = [*axes.metrics, *axes.normalised[:1]]
+  if task == "video":
+    metrics = [f"{_GROUPS}{g}" for g in conditions.VIDEOS.groups]
+  contradictory = derived.contradictory(dataset)
+  return papers.doubtful(dataset, *metrics).union(contradictory)
 
 
 def _videos(dataset: str) -> dict[str, tuple[float, float]]:

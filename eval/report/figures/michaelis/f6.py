@@ -56,10 +56,11 @@ class Figure6(base.PaperFigure):
       request.shown(_raw(file)) for file in (_STANDARD, _COMBINED)
     )
     models = own.of(self.boards(request))
-    if own.other_datasets(models, _DATASET):
+    others = own.other_datasets(models, _DATASET)
+    if others:
       raise errors.UserError(
         f"{self.name}: the RMSE of the authors' file is of {_DATASET}, and says"
-        f" nothing of {', '.join(own.other_datasets(models, _DATASET))}."
+        f" nothing of {', '.join(others)}."
       )
     runs = [_of_run(model) for model in models]
     shown = {p.label for points in runs for p in points}
