@@ -141,7 +141,8 @@ def _groups(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
   The groups come first: a mean is recomputed from those that are used.
   """
   groups = list(_of_perturbations(rows))
-  better = {r: u[0] for d in groups for r, u in zip(d.rows, d.used)}
+  used = ((r, v) for d in groups for r, (v, *_) in zip(d.rows, d.used))
+  better = {row: value for row, value in used if value is not None}
   yield from groups
   for line in _lines(rows):
     for measure in derived.MEASURES:
