@@ -469,8 +469,9 @@ def models_of(config: ml_collections.ConfigDict) -> dict[str, Mapping]:
   if "model" in config and config.model.get("name"):
     return {config.model.get("label") or config.model.name: config.model}
   models = config.get("models") or {}
-  entries = models.items() if hasattr(models, "items") else ()
-  return {label: {} for label in models} | {k: v or {} for k, v in entries}
+  if hasattr(models, "items"):
+    return dict(models.items())
+  return {label: {} for label in models}
 
 
 def labels_of(config: ml_collections.ConfigDict) -> list[str]:

@@ -554,3 +554,6 @@ class LabelsTest(absltest.TestCase):
     self.assertEqual(workdir_lib.labels_of(config), ["n"])
     config.model.label = "l"
     self.assertEqual(workdir_lib.labels_of(config), ["l"])
+    self.assertEqual(workdir_lib.models_of(config), {"l": config.model})
+    elsewhere = ml_collections.ConfigDict({"models": ("a", "b")})
+    self.assertEqual(workdir_lib.models_of(elsewhere), {"a": {}, "b": {}})
