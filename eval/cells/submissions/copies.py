@@ -1,6 +1,6 @@
 """Predictions that look copied: said, and not refused.
 
-Two cells of other weights or other conditions have the same five classes (of
+Two cells of other networks, weights or conditions have the same five classes (of
 detectors, the same boxes) in every row; or a detector's boxes are those of the
 ground truth to the last bit. A model that always answers the same is not meant.
 """
@@ -70,11 +70,12 @@ def _listed(names: list[str]) -> str:
 
 
 def _differ(one: Cell, other: Cell) -> bool:
-  """Whether two cells are of other weights or of other conditions."""
-  weights = [
-    c.model_facts.weights if c.model_facts else "" for c in (one, other)
+  """Whether two cells are of other networks, weights or conditions."""
+  facts = [
+    (c.model_facts.name, c.model_facts.weights) if c.model_facts else ()
+    for c in (one, other)
   ]
-  return (one.condition, weights[0]) != (other.condition, weights[1])
+  return (one.condition, facts[0]) != (other.condition, facts[1])
 
 
 def _mark(columns: Columns) -> str:

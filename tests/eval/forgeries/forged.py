@@ -18,12 +18,19 @@ import numpy as np
 
 from robust_tfds import conditions
 from robust_tfds.eval import tasks
-from robust_tfds.eval.cells import cell_facts
-from robust_tfds.eval.cells.submissions import contents, writer
+from robust_tfds.eval.cells import cell_facts, table
+from robust_tfds.eval.cells.submissions import (
+  contents,
+  layout,
+  manifest,
+  writer,
+)
 from robust_tfds.eval.cells.workdir import Workdir
+from robust_tfds.eval.run.model import weights
 from robust_tfds.eval.tasks.parts import known
 from tests import conftest
 from tests.eval import tiny_runs
+from tests.eval.cells.submissions import small
 from tests.eval.compare import small_runs
 
 CNN, LINEAR = "digits_cnn", "digits_linear"
@@ -40,6 +47,7 @@ class Forged:
     models: label -> facts of the model.
     cells: (label, condition's config name) -> columns, those of examples too.
     truth: of detection; else None.
+    weights: label -> the file of weights that travel.
   """
 
   def __init__(self, folder: pathlib.Path):
@@ -53,6 +61,8 @@ class Forged:
       (c.model, c.condition.config): dict(run.columns(c)) for c in run.cells
     }
     self.truth = run.truth
+    files = {m: weights.path(Workdir(folder), m) for m in self.models}
+    self.weights = {m: file for m, file in files.items() if file.exists()}
     self.split = Workdir(folder).note(first).split.name
 
   def __iter__(self) -> Iterator[Columns]:
@@ -83,28 +93,33 @@ class Forged:
 
   def write(self, root: pathlib.Path) -> pathlib.Path:
     """Writes it, every hash fits; gives its folder."""
-    config = ml_collections.ConfigDict(self.config)
-    task = tasks.get(config.task)
-    run, out = root / "forged_run", root / "forged"
-    kinds = (task.family, conditions.PICTURES)
-    if (self._folder / "models").exists():  # weights travel
-      shutil.copytree(self._folder / "models", run / "models")
+    config, out = ml_collections.ConfigDict(self.config), root / "forged"
+    data = cell_facts.DataFacts(**self.data)
+    models = {m: cell_facts.ModelFacts(**f) for m, f in self.models.items()}
+    small_runs.write_cells(
+      out, config, models, data, self._cells(config), split=self.split
+    )
+    for label, file in self.weights.items():
+      target = weights.path(Workdir(out), label)
+      target.parent.mkdir(parents=True)
+      shutil.copy(file, target)
+    if self.truth is not None:
+      Workdir(out).write_truth(self.truth)
     with mock.patch.object(known, "check_groups"):  # the forger's own writer
-      small_runs.write_cells(
-        run,
-        config,
-        {m: cell_facts.ModelFacts(**f) for m, f in self.models.items()},
-        cell_facts.DataFacts(**self.data),
-        {
-          (label, _condition(kinds, name)): columns
-          for (label, name), columns in self.cells.items()
-        },
-        split=self.split,
-      )
-      if self.truth is not None:
-        Workdir(run).write_truth(self.truth)
-      writer.export([run], out, {}, {})
+      table.write(contents.read(out).rows(), out / "table.csv")
+    files = {name: small.file(out / name) for name in layout.files_of(out)}
+    made = manifest.make(
+      config.task, len(self.cells), models, {data.hash: data}, files
+    )
+    manifest.write(out, made)
     return out
+
+  def _cells(self, config: ml_collections.ConfigDict) -> dict[tuple, Columns]:
+    kinds = tasks.get(config.task).family, conditions.PICTURES
+    return {
+      (label, _condition(kinds, name)): columns
+      for (label, name), columns in self.cells.items()
+    }
 
 
 def _condition(kinds, name: str) -> conditions.Condition:
@@ -128,11 +143,12 @@ def honest(name: str) -> pathlib.Path:
 
 
 def _two(workdir: pathlib.Path) -> pathlib.Path:
-  config = tiny_runs.config("whole").unlock()
+  """The run of all digits goes on with a second model."""
   from robust_tfds.configs import vid_robust
 
+  tiny_runs.copy("whole", workdir, config=False)
+  config = tiny_runs.config("whole").unlock()
   config.models[LINEAR] = vid_robust.get_config().models[LINEAR]
-  for entry in config.models.values():
-    entry.train.steps = 30
+  config.models[LINEAR].train.steps = 30
   tiny_runs.start(config.lock(), workdir)
   return workdir

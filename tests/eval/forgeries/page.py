@@ -1,6 +1,6 @@
 """The table of docs/SUBMITTING.md.
 
-python -m tests.eval.forgeries.page    writes it
+python -m tests.eval.forgeries.page
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ from tests.eval.forgeries.rows import ROWS, Catch, Forgery
 
 PAGE = pathlib.Path(__file__).parents[3] / "docs" / "SUBMITTING.md"
 # Lines that stand under "not verified" of honest submissions too.
-ALWAYS_SAID = ("that truth.json is the data set's ground truth",)
+ALWAYS_SAID = (
+  "that truth.json is the data set's ground truth",
+  "that training digits_cnn as config.json says gives them",
+)
 _HEAD = "| forged | of | caught by | |\n|---|---|---|---|\n"
 # How many cells the honest submissions have.
 CELLS = {

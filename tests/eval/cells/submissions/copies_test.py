@@ -39,6 +39,13 @@ class CopiesTest(absltest.TestCase):
     again = Cell("again", "mine", a.condition, model_facts=a.model_facts)
     self.assertEmpty(self._lines((a, _columns()), (again, _columns())))
 
+  def test_weights_of_one_network_under_the_name_of_another(self):
+    a = _cell("a", "clean")
+    facts = a.model_facts.model_copy(update={"name": "digits_linear"})
+    other = Cell("other", "mine", a.condition, model_facts=facts)
+    (line,) = self._lines((a, _columns()), (other, _columns()))
+    self.assertEndsWith(line, ": a clean and other clean")
+
   def test_boxes_of_the_truth(self):
     corners = np.arange(80, dtype=np.float32).reshape(20, 1, 4) ** 2
     columns = {
