@@ -230,7 +230,8 @@ def _row(
 
 
 def _joined(note: str, remarks: Sequence[str]) -> str:
-  return "; ".join(filter(None, (note, *remarks)))
+  parts = (*note.split("; "), *remarks)  # a cell's own note has its remarks
+  return "; ".join(dict.fromkeys(filter(None, parts)))
 
 
 def _is_remark(part: str) -> bool:

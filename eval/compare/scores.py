@@ -7,7 +7,6 @@ says what the cells say, whoever wrote the table beside them.
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -24,7 +23,7 @@ from robust_tfds.eval.compare.sides import Side
 from robust_tfds.eval.metrics.replicates import Replicates
 from robust_tfds.eval.readers.base import Run
 from robust_tfds.eval.tasks import base
-from robust_tfds.eval.tasks.parts import baselines
+from robust_tfds.eval.tasks.parts import baselines, spread
 
 
 @dataclasses.dataclass(frozen=True)
@@ -193,18 +192,19 @@ def _numbers(
   for row in rows:
     if not row.config or (row.config, row.severity) not in own:
       key = row.metric, row.corruption, row.severity
-      out[key] = _beside(row.number, draws.get(key))
+      bounds = side.task.facts.metric(row.metric).bounds
+      out[key] = _beside(row.number, draws.get(key), bounds)
   return out
 
 
-def _beside(number: Number, drawn: Replicates | None) -> Number:
+def _beside(
+  number: Number, drawn: Replicates | None, bounds: tuple[float, float]
+) -> Number:
   """The number with the jackknife's interval, where the draws have one."""
   if drawn is None or number.lo is None:
     return number
-  lo, hi = map(float, drawn.jackknife_interval())
-  if not (math.isfinite(lo) and math.isfinite(hi)):
-    return number
-  return dataclasses.replace(number, jackknife=(lo, hi))
+  beside = spread.number(drawn, bounds, keeps_points=True).jackknife
+  return dataclasses.replace(number, jackknife=beside)
 
 
 def _cells(

@@ -34,10 +34,11 @@ class Replicates:
     draws: float64 `[..., R]`, of R draws of whole groups; None where there is
       only the jackknife.
     jackknife: float64 `[..., J]`, one block of whole groups left out at a time.
-    groups: how many groups of equal size would say as much: (sum of their sizes)^2
-      / sum of the squared sizes; 0 where only blocks are known. Of numbers made of
-      several it is the most that one of them has: a mean over parts of the data
-      says more than its smallest part.
+    effective_groups: how many groups of equal size would say as much: (sum of
+      their sizes)^2 / sum of the squared sizes; 0 where only blocks are known. Of
+      numbers made of several it is the most that one of them has: a mean over
+      parts of the data says more than its smallest part. Student's t needs it;
+      how many groups there are, up to a hundred, `blocks` says.
     halves: float64 `[..., H]`, of halves of the blocks, two after two; None where
       the number of few groups is near enough to that of many.
   """
@@ -45,7 +46,7 @@ class Replicates:
   value: np.ndarray
   draws: np.ndarray | None
   jackknife: np.ndarray
-  groups: float = 0
+  effective_groups: float = 0
   halves: np.ndarray | None = None
 
   def map(self, f: Callable[[np.ndarray], np.ndarray]) -> Replicates:
@@ -125,21 +126,25 @@ class Replicates:
 
   def _is_known(self) -> np.ndarray:
     """Whether the value and enough draws are finite, of the shape of `value`."""
-    known = np.isfinite(self.value)
+    return np.isfinite(self.value) & self.enough_draws
+
+  @property
+  def enough_draws(self) -> Any:
+    """Whether enough draws are finite, of the shape of `value`; without any it is so."""
     if self.draws is None:
-      return known
-    return known & (np.isfinite(self.draws).mean(-1) >= FEWEST_DRAWS)
+      return np.ones_like(self.value, bool)[()]
+    return np.isfinite(self.draws).mean(-1) >= FEWEST_DRAWS
 
   def _t(self, level: float) -> float:
     """Student's t: as many degrees of freedom as blocks, or groups, less one."""
-    freedom = min(self.blocks, self.groups or self.blocks) - 1
+    freedom = min(self.blocks, self.effective_groups or self.blocks) - 1
     return float(stats.t.isf((1 - arguments.level(level)) / 2, max(freedom, 1)))
 
   def jackknife_interval(self, level: float = 0.95) -> tuple[Any, Any]:
     """value -+ t standard errors of the jackknife over the blocks.
 
-    t has as many degrees of freedom as there are blocks, or `groups` where those
-    are fewer, less one.
+    t has as many degrees of freedom as there are blocks, or `effective_groups`
+    where those are fewer, less one.
 
     Args:
       level: coverage in (0, 1).
@@ -194,7 +199,8 @@ class Replicates:
     draws = None if self.draws is None else joined[..., 1:drawn]
     halves = None if self.halves is None else joined[..., left:]
     jackknife = joined[..., drawn:left]
-    return Replicates(joined[..., 0], draws, jackknife, self.groups, halves)
+    groups = self.effective_groups
+    return Replicates(joined[..., 0], draws, jackknife, groups, halves)
 
 
 def combine(
@@ -212,7 +218,7 @@ def combine(
     UserError: replicates of different draws.
   """
   check_same(replicates)
-  most = max(replicates, key=lambda r: r.groups)
+  most = max(replicates, key=lambda r: r.effective_groups)
   with np.errstate(divide="ignore", invalid="ignore"):
     return most.like(np.asarray(f(*[r.joined for r in replicates])))
 

@@ -125,7 +125,7 @@ def jackknife_p(difference: Replicates) -> Any:
     is no number.
   """
   value, blocks = difference.value, difference.blocks
-  freedom = min(blocks, difference.groups or blocks) - 1
+  freedom = min(blocks, difference.effective_groups or blocks) - 1
   error = np.asarray(difference.standard_error)
   # As far from 0 as the value and the value without its bias agree on.
   away = np.maximum(np.sign(value) * (value - difference.bias), 0)

@@ -178,8 +178,10 @@ class Detection(base.Task):
     numbers = self.replicates(columns, resampling.Draws.of(groups), truth)
     rows = []
     for metric, number in numbers.items():
-      ends, _ = spread.interval(number)
-      rows.append(cell.row(metric, float(number.value), ends, len(groups)))
+      bounds = self.facts.metric(metric).bounds
+      of = spread.number(number, bounds, keeps_points=True)
+      ends, n = (of.lo, of.hi), len(groups)
+      rows.append(cell.row(metric, float(number.value), ends, n, note=of.note))
     ids = resampling.Groups.of(groups).ids
     return base.Measured(rows, numbers=numbers, groups=ids)
 

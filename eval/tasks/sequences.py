@@ -122,15 +122,16 @@ class Sequences(normalised_task.NormalisedTask):
       label, top5 = columns["label"], columns["top5"][:, 0]
       clean = top_k.error_rows(cell, label, top5, self.group_ids(columns))
       return [*clean, *reliability.rows(cell, columns)]
-    draws = resampling.Draws.of(self.group_ids(columns))
+    groups = self.group_ids(columns)
+    draws = resampling.Draws.of(groups)
     out = []
     for metric, number in self.replicates(columns, draws).items():
-      lo, hi = np.clip(number.interval(), *spread.AT_LEAST_0)
-      for i, values in enumerate(columns[_COLUMNS[metric]].T):
-        value, ends = np.mean(values, dtype=np.float64), (lo[i], hi[i])
-        level, n = cell.level + i, len(values)
-        row = cell.row(metric, float(value), ends, n, level=level)
-        out.append(spread.without_point(row, number.groups))
+      bounds = self.facts.metric(metric).bounds
+      for i, joined in enumerate(number.joined):
+        of = spread.number(number.like(joined), bounds)
+        value, ends, level = float(joined[0]), (of.lo, of.hi), cell.level + i
+        row = cell.row(metric, value, ends, len(groups), level=level)
+        out.append(row.add_note(of.note))
     return out
 
   def totals(self, columns: base.Columns) -> dict[str, resampling.Totals]:

@@ -191,6 +191,7 @@ class Video(base.Task):
         ("accuracy", *categories),
         (clean,),
         lambda ours, _: np.mean([ours[clean][m] for m in categories], axis=0),
+        of_parts=True,
       ),
     ]
 

@@ -32,6 +32,7 @@ from robust_tfds.eval.metrics import (
 )
 from robust_tfds.eval.papers import derived, testbed_kinds
 from robust_tfds.eval.report.tables import numbers as numbers_lib
+from robust_tfds.eval.tasks.parts import spread
 
 METRIC = definitions.metric("", "effective_robustness_logit")
 REFERENCES = ("standard", "testbed", "printed", "runs")
@@ -382,15 +383,16 @@ def _number(
   if not own:
     return Number(value, note=note)
   try:
-    lo, hi = _above(axes, line, own, others).interval()
+    above = _above(axes, line, own, others)
   except errors.UserError:
     apart = f"{note}; no interval: its two numbers were not drawn together"
     return Number(value, note=apart)
-  if not (np.isfinite(lo) and np.isfinite(hi)):
-    return Number(value, note=note)
+  number = spread.number(above, METRIC.bounds, keeps_points=True)
+  if number.interval is None:
+    return Number(value, note=f"{note}; {number.note}")
   together = "; interval: the line is fitted to these models in every draw"
   note += together if others else line.fixed(x)
-  return Number(value, float(lo), float(hi), note=note)
+  return Number(value, number.lo, number.hi, note=note)
 
 
 def _drawn(

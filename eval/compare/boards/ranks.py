@@ -42,7 +42,7 @@ def ranges(numbers: Sequence[Replicates], sign: int) -> list[tuple[int, int]]:
   first, second = np.triu_indices(count, 1)
   alone = [dataclasses.replace(n, draws=None) for n in numbers]
   joined = np.stack([n.joined for n in alone])
-  fewest = min(alone, key=lambda n: n.groups)
+  fewest = min(alone, key=lambda n: n.effective_groups)
   difference = fewest.like(joined[first] - joined[second])
   p = significance.jackknife_p(difference)
   # Undefined without some block, as a ratio to 0 is: such a pair stays open.

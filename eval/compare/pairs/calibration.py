@@ -2,7 +2,8 @@
 
 Means over cells are those of a run's table: of a corruption over its levels, of the
 benchmark over the common corruptions. Intervals of NLL and Brier score are of the
-jackknife over blocks of groups; ECE has none.
+jackknife over blocks of groups; ECE has none: it is
+biased upwards by how many examples a bin has, of two models unequally.
 """
 
 from __future__ import annotations
@@ -36,12 +37,9 @@ def lines(
   )
   clean = Condition()
   for metric in METRICS:
-    # No resampling of examples covers ECE: it is biased upwards by how many
-    # examples a bin has, of two models unequally.
-    drawn = metric != "ece"
     if all(metric in side.get(clean, {}) for side in (first, second)):
       cells = (side[clean][metric] for side in (first, second))
-      yield over_cells.line((metric, "", None), *cells, drawn=drawn)
+      yield over_cells.line((metric, "", None), *cells)
     means = [k for k in one if k in other and k[0] == f"mean_{metric}"]
     for key in sorted(means, key=lambda k: k[1] != ""):  # the benchmark's first
-      yield over_cells.line(key, one[key], other[key], drawn=drawn)
+      yield over_cells.line(key, one[key], other[key])

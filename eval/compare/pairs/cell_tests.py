@@ -21,8 +21,9 @@ from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.compare.pairs import lines
 from robust_tfds.eval.compare.pairs.lines import Line, Test
 from robust_tfds.eval.compare.pairs.numbers import Numbers
-from robust_tfds.eval.metrics import replicates, significance
+from robust_tfds.eval.metrics import definitions, replicates, significance
 from robust_tfds.eval.metrics.resampling import Replicates, Totals
+from robust_tfds.eval.tasks.parts import spread
 
 MCNEMAR = "exact McNemar"
 EXCHANGE = "exchange of groups"
@@ -76,6 +77,13 @@ class _Cell:
   def difference(self) -> Replicates:
     """First less second, in every draw."""
     return replicates.combine(np.subtract, self.first, self.second)
+
+  @property
+  def number(self) -> Number:
+    """The difference with its interval."""
+    bounds = definitions.of_any_task(self.metric).bounds
+    ends = spread.difference_bounds(bounds)
+    return spread.number(self.difference, ends, keeps_points=True)
 
 
 def of_cells(numbers: Numbers, facts: TaskFacts) -> list[Line]:
@@ -165,7 +173,7 @@ def _tested(cells: Sequence[_Cell]) -> dict[int, tuple[str, float, Number]]:
   for i, p in zip(rest, _exchanged([cells[i] for i in rest])):
     out[i] = EXCHANGE, p
   return {
-    i: (kind, p, interval(cells[i].difference))
+    i: (kind, p, cells[i].number)
     for i, (kind, p) in out.items()
     if math.isfinite(p)
   }
@@ -193,15 +201,6 @@ def _exchanged(cells: Sequence[_Cell]) -> list[float]:
     differences[np.searchsorted(ids, of[i]), i] = cell.group_differences
   exchanges = max(min(_MOST, _MOST_SIGNS // len(ids)), _LEAST)
   return significance.exchange_p(differences, exchanges).tolist()
-
-
-def interval(number: Replicates) -> Number:
-  """A number with its interval; a single group has none but of nothing."""
-  value = float(number.value)
-  if number.draws is not None and number.groups < 2:
-    return Number.of(value, *((0.0, 0.0) if value == 0 else ()))
-  lo, hi = number.interval()
-  return Number.of(value, float(lo), float(hi))
 
 
 def _verdict(sign: int, difference: float) -> str:
@@ -236,5 +235,5 @@ def _line(
     difference,
     n=cell.n,
     test=test,
-    note="" if tested else "no test: values alone",
+    note=difference.note if tested else "no test: values alone",
   )

@@ -15,14 +15,20 @@ import numpy as np
 from robust_tfds.eval.cells.facts import TaskFacts
 from robust_tfds.eval.cells.number import Key, Number
 from robust_tfds.eval.compare.pairs.baseline import Baseline
-from robust_tfds.eval.compare.pairs.cell_tests import interval
 from robust_tfds.eval.compare.pairs.lines import Line
 from robust_tfds.eval.compare.pairs.numbers import Numbers
 from robust_tfds.eval.compare.sides import Side
-from robust_tfds.eval.metrics import rates, replicates, significance
+from robust_tfds.eval.metrics import (
+  definitions,
+  rates,
+  replicates,
+  significance,
+)
 from robust_tfds.eval.metrics.replicates import Replicates
+from robust_tfds.eval.tasks.parts import spread
 
 _CATEGORY = "accuracy/category/"
+_AT_MOST_1 = (-math.inf, 1.0)  # of 1 less a ratio
 
 
 def lines(
@@ -45,29 +51,27 @@ def lines(
   metrics = list(dict.fromkeys(metric for metric, _, _ in mine))
   shared = (key for key in mine if key in theirs)
   out = [
-    line(key, mine[key], theirs[key], drawn=numbers.drawn)
+    line(key, mine[key], theirs[key])
     for key in sorted(shared, key=lambda k: (k[2] or 0, metrics.index(k[0])))
   ]
   return [*out, *_of_training(one, other)]
 
 
-def line(
-  key: Key, first: Replicates, second: Replicates, *, drawn: bool = True
-) -> Line:
+def line(key: Key, first: Replicates, second: Replicates) -> Line:
   """One number over cells.
 
   Args:
     key: metric, corruption, level.
     first: of one side.
     second: of the other, of the same draws.
-    drawn: whether there are draws or blocks.
   """
   metric, corruption, level = key
   difference = replicates.combine(np.subtract, first, second)
   decrease = replicates.combine(significance.relative_decrease, first, second)
+  bounds = spread.difference_bounds(definitions.of_any_task(metric).bounds)
   ends = [
-    interval(r) if drawn else Number.of(float(r.value))
-    for r in (difference, decrease)
+    spread.number(of, bounds_of, keeps_points=True)
+    for of, bounds_of in ((difference, bounds), (decrease, _AT_MOST_1))
   ]
   return Line(
     metric,
@@ -78,20 +82,17 @@ def line(
     float(second.value),
     difference=ends[0],
     decrease=ends[1],
-    note=_note(drawn, ends),
+    note=_note(*ends),
   )
 
 
-def _note(drawn: bool, ends: Sequence[Number]) -> str:
+def _note(difference: Number, decrease: Number) -> str:
   """Why there is no number or no interval, where there is none."""
-  if not math.isfinite(ends[0].or_nan):
+  if not math.isfinite(difference.or_nan):
     return "undefined: what a side is divided by is not above 0"
-  if not drawn:
-    return "no interval: values alone"
-  for what, number in zip(("difference", "relative decrease"), ends):
-    if math.isfinite(number.or_nan) and number.interval is None:
-      return f"no interval of the {what}: it is undefined in too many draws"
-  return ""
+  if difference.note or not decrease.note:
+    return difference.note
+  return f"the relative decrease: {decrease.note}"
 
 
 def _of_training(first: Mapping, second: Mapping) -> list[Line]:
@@ -118,7 +119,7 @@ def _of_training(first: Mapping, second: Mapping) -> list[Line]:
       None,
       float(mean.value),
       1.0,
-      interval(above),
+      spread.number(above, _AT_MOST_1, keeps_points=True),
       note="the first as trained on clean, the second on perturbed data: Figure"
       " 12 of Schiappa et al. 2023",
     )

@@ -9,7 +9,7 @@ overlap is meant. What nobody defined stands under its own name, its sense unkno
   base.py        what a metric and a topic are, and how a file is read
 
 The look-ups stand here: `metric`, `metrics`, `find`, `printed_heading`,
-`topic_of`, `title_of`, `anchor`, `words`.
+`of_any_task`, `topic_of`, `title_of`, `anchor`, `words`.
 """
 
 from __future__ import annotations
@@ -88,6 +88,18 @@ def find(task: str, name: str) -> tuple[Topic, Metric] | None:
   if family.startswith(_MEAN):
     return find(task, family.removeprefix(_MEAN))
   return None
+
+
+@functools.cache
+def of_any_task(name: str) -> Metric:
+  """A metric under its full name, whosever it is: for what all tasks agree on.
+
+  >>> of_any_task("segm/mpc").bounds, of_any_task("mean_brier").bounds
+  ((0, 1), (0, 2))
+  """
+  tasks = (topic.task for topic in TOPICS)
+  task = next((task for task in tasks if find(task, name)), "")
+  return metric(task, name)
 
 
 def printed_heading(name: str) -> str:

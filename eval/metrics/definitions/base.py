@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import pathlib
 import typing
 from collections.abc import Mapping
@@ -25,6 +26,8 @@ class Metric:
     words: what is measured.
     population: what the interval holds at 95 %: the number of which population;
       or why there is none.
+    bounds: the least and the most that it can be, infinite where nothing limits
+      it: intervals end there.
     formula: as plain text.
     percent: a fraction, shown in percent.
     unit: of what is no fraction.
@@ -39,6 +42,7 @@ class Metric:
   sense: Sense = "unknown"
   words: str = ""
   population: str = ""
+  bounds: tuple[float, float] = (-math.inf, math.inf)
   formula: str = ""
   percent: bool = True
   unit: str = ""
@@ -61,6 +65,11 @@ class Metric:
   def sign(self) -> int:
     """1 where more is better, -1 where less is; 0 of neither and of unknown."""
     return {"higher": 1, "lower": -1}.get(self.sense, 0)
+
+  @property
+  def has_interval(self) -> bool:
+    """Whether it can have one."""
+    return not self.population.startswith("No interval")
 
   @property
   def sense_words(self) -> str:
@@ -108,8 +117,18 @@ class Topic:
       senses = typing.get_args(Sense)
       if row["sense"] not in senses:
         raise errors.unknown(f"sense of {name}", row["sense"], senses)
-    metrics = (Metric(name, **row) for name, row in fields["metrics"].items())
-    return cls(**{**fields, "metrics": tuple(metrics)})
+    metrics = tuple(_metric(*item) for item in fields["metrics"].items())
+    return cls(**{**fields, "metrics": metrics})
+
+
+def _metric(name: str, row: Mapping[str, Any]) -> Metric:
+  """Of a file's row, whose bounds are null where there are none."""
+  least, most = row["bounds"]
+  bounds = (
+    -math.inf if least is None else least,
+    math.inf if most is None else most,
+  )
+  return Metric(name, **{**row, "bounds": bounds})
 
 
 def _check_fields(what: str, fields: Mapping[str, Any], kind: type) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.metrics import corruption_error
-from robust_tfds.eval.tasks.parts import missing_cells, spread
+from robust_tfds.eval.tasks.parts import missing_cells
 from robust_tfds.eval.tasks.parts.headlines import (
   Arrays,
   Cells,
@@ -73,14 +73,12 @@ def _over(
 ) -> Headline:
   """The mean over corruptions."""
   cells = missing_cells.needed(conditions.PICTURES, names)
-  undefined, bounds = _UNDEFINED, spread.AT_LEAST_0
-  if rate is _plain:
-    bounds = spread.RATE
-  elif rate is _relative_ce:
+  undefined = _UNDEFINED
+  if rate is _relative_ce:
     which = (
       "corruption does not raise" if name else "some corruptions do not raise"
     )
-    undefined, bounds = f"undefined: {which} the baseline's error", spread.ANY
+    undefined = f"undefined: {which} the baseline's error"
   return Headline(
     metric,
     ("error",),
@@ -91,7 +89,6 @@ def _over(
     name,
     normalised=rate is not _plain,
     undefined=undefined,
-    bounds=bounds,
   )
 
 

@@ -21,6 +21,7 @@ from robust_tfds.conditions import Condition, Family
 from robust_tfds.eval.cells import cell as cells_lib
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.cells.number import Key
+from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.metrics import replicates as replicates_lib
 from robust_tfds.eval.metrics.replicates import Replicates
 from robust_tfds.eval.tasks.parts import missing_cells, spread
@@ -55,7 +56,8 @@ class Headline:
     restated: the number is a cell's own, and so is its interval.
     own_fingerprint: the row's is of its cells alone, not of all of the model's.
     keeps_points: an interval of no width is kept.
-    bounds: that no such number exceeds; intervals end there.
+    of_parts: it is a mean over parts of the data, of which draws may lack one: where
+      too many do, it has the interval of blocks alone.
   """
 
   metric: str
@@ -72,7 +74,7 @@ class Headline:
   restated: bool = False
   own_fingerprint: bool = False
   keeps_points: bool = False
-  bounds: tuple[float, float] = spread.AT_LEAST_0
+  of_parts: bool = False
 
   @classmethod
   def restating(
@@ -150,10 +152,15 @@ class Headline:
     except errors.UserError:
       return self.number(values_alone(cells), values_alone(reference))
     blocks_alone = every[0].draws is None
-    like = (min if blocks_alone else max)(every, key=lambda r: r.groups)
+    like = (min if blocks_alone else max)(
+      every, key=lambda r: r.effective_groups
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
       joined = self.formula(_joined(ours), _joined(theirs))
-    return like.like(np.asarray(joined, np.float64))
+    number = like.like(np.asarray(joined, np.float64))
+    if self.of_parts and not number.enough_draws:
+      return self.number(without_draws(cells), reference)
+    return number
 
   def _chosen(self, cells: Reference) -> Reference:
     return {c: {m: cells[c][m] for m in self.metrics} for c in self.cells}
@@ -172,13 +179,12 @@ def numbers(
 
 def values_alone(cells: Reference) -> Reference:
   """Cells without draws and blocks."""
-  return {
-    c: {
-      m: value_alone(r.value) if isinstance(r, Replicates) else r
-      for m, r in metrics.items()
-    }
-    for c, metrics in cells.items()
-  }
+  return _each(cells, lambda r: value_alone(r.value))
+
+
+def without_draws(cells: Reference) -> Reference:
+  """Cells without draws."""
+  return _each(cells, lambda r: dataclasses.replace(r, draws=None))
 
 
 def levels(cells: Arrays, family: Family, metric: str, name: str) -> np.ndarray:
@@ -194,12 +200,14 @@ def value_alone(value: np.typing.ArrayLike) -> Replicates:
 
 
 def _joined(cells: Reference) -> Arrays:
+  return _each(cells, lambda r: r.joined)
+
+
+def _each(cells: Reference, f: Callable[[Replicates], Any]) -> dict:
+  """Cells with what a function gives of each replicates; constants stay."""
   return {
-    c: {
-      m: r.joined if isinstance(r, Replicates) else r
-      for m, r in metrics.items()
-    }
-    for c, metrics in cells.items()
+    c: {m: f(r) if isinstance(r, Replicates) else r for m, r in of.items()}
+    for c, of in cells.items()
   }
 
 
@@ -254,22 +262,24 @@ class ModelCells:
       row = self.row_of(headline.cells[0], headline.metrics[0])
       if headline.own_fingerprint:
         summary = cells_lib.Summary.of([row])
-      return summary.row(name, metric, row.value, (row.lo, row.hi), row.n)
+      ends = row.lo, row.hi
+      return summary.row(name, metric, row.value, ends, row.n, note=row.note)
     number = self.number(headline)
     value = float(number.value)
     if math.isnan(value) or not self._is_defined(headline):
       why = headline.undefined
       return summary.row(name, metric, None, level=level, note=why)
-    ends, note = spread.interval(number, headline.bounds)
-    row = summary.row(name, metric, value, ends, self._n(headline), level=level)
-    if headline.keeps_points or (headline.normalised and self.is_baseline):
-      return row.add_note(note)
-    return spread.without_point(row).add_note(note)
+    known = definitions.of_any_task(metric)
+    keeps = headline.keeps_points or (headline.normalised and self.is_baseline)
+    of = spread.number(number, known.bounds, keeps_points=keeps)
+    note = of.note if known.has_interval else ""
+    n, ends = self._n(headline), (of.lo, of.hi)
+    return summary.row(name, metric, value, ends, n, level=level, note=note)
 
   def number(self, headline: Headline) -> Replicates:
     """A headline's; of cells whose blocks are of other groups its value alone."""
     number = headline.number(self.numbers, self.reference)
-    if number.draws is not None or not number.blocks:
+    if number.draws is not None or not number.blocks or headline.of_parts:
       return number
     groups = [self.groups[c] for c in headline.cells]
     first = groups[0]

@@ -148,9 +148,9 @@ def _mean_row(
     why = _NO_CHANCE.format(count=f"{count:,}")
     return cell.row(metric, np.nan, note=why)
   mean = resampling.Draws.of(groups).left_out(values, groups)
-  ends, _ = spread_lib.interval(mean)
-  row = cell.row(metric, float(mean.value), ends, len(values))
-  return spread_lib.without_point(row)
+  of = spread_lib.number(mean, definitions.metric("", metric).bounds)
+  ends, n = (of.lo, of.hi), len(values)
+  return cell.row(metric, float(mean.value), ends, n, note=of.note)
 
 
 def numbers(

@@ -1,4 +1,8 @@
-"""Intervals of numbers over cells: one draw of whole groups serves all cells."""
+"""Intervals of numbers: one draw of whole groups serves all cells.
+
+`number` is the one rule of whether a number has an interval, why not, and where it
+is cut: of rows, boards and comparisons alike.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +15,17 @@ import numpy as np
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells import cell as cells_lib
 from robust_tfds.eval.cells import table
+from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.metrics import intervals, resampling
 
-AT_LEAST_0, RATE, ANY = (0.0, math.inf), (0.0, 1.0), (-math.inf, math.inf)
+Bounds = tuple[float, float]
+ANY: Bounds = (-math.inf, math.inf)
+ALONE = "no interval: values alone"
 _ONE_GROUP = "no interval: all examples are one group"
 _NO_SPREAD = "no interval: every draw gives this value"
 _NO_INTERVAL = "no interval: undefined in more than 1 of 20 draws"
+_NO_BLOCK = "no interval: undefined without some of the groups"
+_ROUNDING = 1e-9  # by which a mean may exceed what each of its numbers may be
 # Condition -> a cell's metric -> its sums over groups; its replicates.
 Totals = Mapping[Condition, Mapping[str, resampling.Totals]]
 Replicates = dict[Condition, dict[str, resampling.Replicates]]
@@ -51,21 +60,48 @@ def of_cells(totals: Totals, draws: resampling.Draws) -> Replicates:
   return out
 
 
-def interval(
-  number: resampling.Replicates, bounds: tuple[float, float] = AT_LEAST_0
-) -> tuple[cells_lib.Interval, str]:
-  """The interval of a number as rows have it, or why a drawn one has none.
+def number(
+  of: resampling.Replicates, bounds: Bounds, *, keeps_points: bool = False
+) -> Number:
+  """A number with its intervals, or with the note why it has none.
 
   Args:
-    number: of shape `[]`.
-    bounds: that no such number exceeds.
+    of: of shape `[]`.
+    bounds: that no such number exceeds (`Metric.bounds`): intervals end there.
+    keeps_points: whether an interval of no width is one.
+
+  Raises:
+    ValueError: a value beyond the bounds.
   """
-  lo, hi = np.clip(number.interval(), *bounds).tolist()
+  value = float(of.value)
+  least, most = bounds
+  if not (math.isnan(value) or least - _ROUNDING <= value <= most + _ROUNDING):
+    raise ValueError(f"A number is {value}, expected one in [{least}, {most}].")
+  why = "" if math.isnan(value) else _why_none(of, keeps_points)
+  if why or math.isnan(value):
+    return dataclasses.replace(Number.of(value), note=why)
+  lo, hi = np.clip(of.interval(), *bounds)
+  t = np.clip(of.jackknife_interval(), *bounds).tolist()
+  beside = None if of.draws is None else (t[0], t[1])
+  return dataclasses.replace(Number.of(value, lo, hi), jackknife=beside)
+
+
+def difference_bounds(bounds: Bounds) -> Bounds:
+  """Of the difference of two numbers that have these bounds."""
+  least, most = bounds
+  return least - most, most - least
+
+
+def _why_none(of: resampling.Replicates, keeps_points: bool) -> str:
+  """Why a number has no interval; empty where it has one."""
+  if not of.blocks:
+    return ALONE
+  if of.blocks < 2:
+    return _ONE_GROUP
+  lo, hi = of.interval()
   if not math.isfinite(lo + hi):
-    return (None, None), _NO_INTERVAL if number.draws is not None else ""
-  if number.draws is not None and number.groups < 2:
-    return (None, None), _ONE_GROUP
-  return (lo, hi), ""
+    return _NO_BLOCK if of.enough_draws else _NO_INTERVAL
+  return _NO_SPREAD if _equal(lo, hi) and not keeps_points else ""
 
 
 def rate_row(
@@ -84,17 +120,11 @@ def rate_row(
   return without_point(cell.row(metric, value, (lo, hi), n, note=note))
 
 
-def without_point(row: table.Row, groups: float = math.inf) -> table.Row:
-  """A row without an interval of no width, which says nothing of other examples.
-
-  Args:
-    row: any.
-    groups: that were drawn; a single one gives no interval either.
-  """
+def without_point(row: table.Row) -> table.Row:
+  """A row without an interval of no width, which says nothing of other examples."""
   if row.lo is None or row.hi is None or not _equal(row.lo, row.hi):
     return row
-  note = _ONE_GROUP if groups < 2 else _NO_SPREAD
-  return dataclasses.replace(row, lo=None, hi=None).add_note(note)
+  return dataclasses.replace(row, lo=None, hi=None).add_note(_NO_SPREAD)
 
 
 def _equal(lo: float, hi: float) -> bool:

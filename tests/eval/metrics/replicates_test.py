@@ -98,7 +98,9 @@ class ReplicatesTest(absltest.TestCase):
     draws = resampling.Draws.of(ids)
     few, most = draws.means(values[:4], ids[:4]), draws.means(values, ids)
     both = replicates.combine(np.add, few, most)
-    self.assertEqual((few.groups, most.groups, both.groups), (4, 60, 60))
+    self.assertEqual(
+      [r.effective_groups for r in (few, most, both)], [4, 60, 60]
+    )
 
   def test_without_draws_the_jackknife_speaks(self):
     _, mean = _of_normal()

@@ -39,7 +39,7 @@ class DrawsTest(parameterized.TestCase):
     result = resampling.Draws.of(_IDS, resamples=2).means(_VALUES, _IDS)
     want = [_VALUES[_IDS != g].mean() for g in sorted(set(_IDS))]
     np.testing.assert_allclose(sorted(result.jackknife), sorted(want))
-    self.assertAlmostEqual(result.groups, 8**2 / (9 + 9 + 1 + 1))
+    self.assertAlmostEqual(result.effective_groups, 8**2 / (9 + 9 + 1 + 1))
 
   def test_blocks_are_equal_whole_and_not_of_neighbours(self):
     ids = np.array([f"{i:05d}" for i in range(1050)])

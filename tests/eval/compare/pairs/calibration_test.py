@@ -7,11 +7,14 @@ from robust_tfds import conditions
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.compare.pairs import calibration
 from robust_tfds.eval.metrics.replicates import Replicates
+from robust_tfds.eval.tasks.parts import headlines
 
 _FAMILY = conditions.PICTURES
 
 
 def _cell(value, metric="ece") -> dict[str, Replicates]:
+  if metric == "ece":
+    return {metric: headlines.value_alone(value)}
   without = value + np.linspace(-0.01, 0.01, 20)
   return {metric: Replicates(np.array(value), None, without, 40)}
 

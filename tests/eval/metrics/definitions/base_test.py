@@ -1,6 +1,7 @@
 """A metric's unit, direction and heading, in words."""
 
 import json
+import math
 import pathlib
 
 from absl.testing import absltest, parameterized
@@ -44,9 +45,17 @@ class TopicTest(parameterized.TestCase):
     return Topic.read(pathlib.Path(file.full_path))
 
   def test_reads(self):
-    topic = self._read({"heading": "NLL", "sense": "lower", "percent": False})
+    topic = self._read(
+      {
+        "heading": "NLL",
+        "sense": "lower",
+        "bounds": [0, None],
+        "percent": False,
+      }
+    )
     self.assertEqual(
-      topic.metrics, (Metric("nll", "NLL", "lower", percent=False),)
+      topic.metrics,
+      (Metric("nll", "NLL", "lower", percent=False, bounds=(0, math.inf)),),
     )
 
   @parameterized.parameters(

@@ -20,7 +20,7 @@ def _excess(ours, theirs):
   return excess / theirs[_FOG]["error"] if theirs else excess
 
 
-_EXCESS = Headline("excess", ("error",), _CELLS, _excess, bounds=spread.ANY)
+_EXCESS = Headline("excess", ("error",), _CELLS, _excess)
 _RATIO = Headline(
   "ratio",
   ("error",),
@@ -86,7 +86,7 @@ class NumberTest(parameterized.TestCase):
 
   def test_of_blocks_the_fewest_groups_count(self):
     cells = {_FOG: {"error": _blocks()}, _CLEAN: {"error": _blocks(groups=4.0)}}
-    self.assertEqual(_EXCESS.number(cells, {}).groups, 4)
+    self.assertEqual(_EXCESS.number(cells, {}).effective_groups, 4)
 
   def test_numbers_that_lack_cells_are_left_out(self):
     cells = _drawn()
@@ -145,7 +145,7 @@ class RowTest(parameterized.TestCase):
     self.assertIsNotNone(_row(_EXCESS, cells).hi)
     other = {_CLEAN: _IDS, _FOG: _IDS[1:]}
     row = _row(_EXCESS, cells, groups=other)
-    self.assertEqual((row.lo, row.note, row.n), (None, "", 30))
+    self.assertEqual((row.lo, row.note, row.n), (None, spread.ALONE, 30))
 
   def test_no_interval_of_no_width_but_of_the_baseline(self):
     cells = _drawn()

@@ -1,12 +1,13 @@
 """Draws of all cells at once, and intervals as rows have them."""
 
 import numpy as np
-from absl.testing import absltest
+from absl.testing import absltest, parameterized
 
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells import table
-from robust_tfds.eval.metrics import resampling
+from robust_tfds.eval.metrics import definitions, resampling
 from robust_tfds.eval.tasks.parts import spread
+from tests.eval import tiny_runs
 
 _IDS = np.array([f"{i:02d}" for i in range(30)])
 _CLEAN, _FOG = Condition(), Condition("fog", 1)
@@ -20,10 +21,26 @@ def _totals(n=30):
   }
 
 
-def _replicates(draws, groups=30, value=0.2):
-  return resampling.Replicates(
-    np.array(value), np.asarray(draws), np.full(9, value), groups
-  )
+def _replicates(draws, blocks=(0.2,) * 9, value=0.2):
+  drawn = None if draws is None else np.asarray(draws)
+  return resampling.Replicates(np.array(value), drawn, np.array(blocks), 30)
+
+
+class RowsTest(parameterized.TestCase):
+  @parameterized.parameters(*tiny_runs.NAMES)
+  def test_every_interval_holds_its_value_or_the_row_says_why(self, name):
+    rows = table.read(tiny_runs.folder(name) / "table.csv")
+    for row in (r for r in rows if r.has_value):
+      what = f"{row.metric} of {row.config or row.corruption}"
+      metric = definitions.of_any_task(row.metric)
+      (least, most), interval = metric.bounds, row.number.interval
+      if interval:
+        lo, hi = interval
+        self.assertTrue(metric.has_interval, what)
+        self.assertBetween(row.value, lo - 1e-9, hi + 1e-9, what)
+        self.assertTrue(least <= lo <= hi <= most, f"{what}: {interval}")
+      elif metric.has_interval:
+        self.assertIn("no interval: ", row.note, what)
 
 
 class SpreadTest(absltest.TestCase):
@@ -42,23 +59,46 @@ class SpreadTest(absltest.TestCase):
 
   def test_intervals(self):
     drawn = np.linspace(0.1, 0.3, 2000)
-    number = _replicates(drawn)
-    self.assertEqual(spread.interval(number), (number.interval(), ""))
-    for wrong, words in (
-      (_replicates(np.where(np.arange(2000) % 9, drawn, np.nan)), "1 of 20"),
-      (_replicates(drawn, groups=1), "all examples are one group"),
+    number = _replicates(drawn, blocks=[0.1, 0.2, 0.3])
+    got = spread.number(number, spread.ANY)
+    self.assertEqual((got.lo, got.hi), number.interval())
+    self.assertEqual(got.jackknife, number.jackknife_interval())
+    self.assertEmpty(got.note)
+    cut = spread.number(number, (0.19, 0.21))
+    self.assertEqual((cut.interval, cut.jackknife), ((0.19, 0.21),) * 2)
+    with self.assertRaisesRegex(
+      ValueError, r"0\.2, expected one in \[0, 0\.1\]"
     ):
-      ends, note = spread.interval(wrong)
-      self.assertEqual(ends, (None, None))
-      self.assertIn(words, note)
+      spread.number(number, (0, 0.1))
 
-  def test_without_draws_no_score_is_below_0(self):
-    blocks = np.array([0.0, 0.3, 0.1])
-    number = resampling.Replicates(np.array(0.1), None, blocks, 30)
-    (lo, hi), note = spread.interval(number)
-    self.assertEqual((lo, hi, note), (0.0, number.interval()[1], ""))
-    alone = resampling.Replicates(np.array(0.1), None, np.zeros(0))
-    self.assertEqual(spread.interval(alone), ((None, None), ""))
+  def test_why_a_number_has_none(self):
+    drawn, gaps = np.linspace(0.1, 0.3, 2000), np.arange(2000) % 9
+    for number, words in (
+      (_replicates(np.where(gaps, drawn, np.nan)), "1 of 20 draws"),
+      (_replicates(drawn, blocks=[0.1, np.nan]), "without some of the groups"),
+      (_replicates(drawn, blocks=[np.nan]), "all examples are one group"),
+      (_replicates(None, blocks=[np.nan]), "all examples are one group"),
+      (_replicates(None, blocks=[]), "values alone"),
+      (_replicates(np.full(9, 0.2)), "every draw gives this value"),
+    ):
+      got = spread.number(number, (0, 1))
+      self.assertEqual((got.value, got.interval), (0.2, None))
+      self.assertRegex(got.note, f"^no interval: .*{words}$")
+    point = _replicates(np.full(9, 0.2))
+    got = spread.number(point, (0, 1), keeps_points=True)
+    np.testing.assert_allclose((got.lo, got.hi), 0.2)
+    self.assertIsNone(
+      spread.number(_replicates(drawn, value=np.nan), (0, 1)).value
+    )
+
+  def test_two_unequal_groups_are_not_one(self):
+    groups = np.repeat(["a", "b"], [60, 40])
+    wrong = np.arange(100) % 7 < np.repeat([1, 3], [60, 40])
+    mean = resampling.Draws.of(groups).means(wrong, groups)
+    self.assertLess(mean.effective_groups, 2)
+    got = spread.number(mean, (0, 1))
+    self.assertEmpty(got.note)
+    self.assertBetween(got.value, got.lo, got.hi)
 
   def test_points(self):
     def row(**facts):
@@ -68,9 +108,5 @@ class SpreadTest(absltest.TestCase):
     got = spread.without_point(point)
     self.assertEqual((got.value, got.lo, got.hi, got.n), (0.3, None, None, 4))
     self.assertEqual(got.note, "no interval: every draw gives this value")
-    self.assertEqual(
-      spread.without_point(point, 1).note,
-      "no interval: all examples are one group",
-    )
     for other in (row(), row(lo=0.3, hi=0.31, n=4)):
       self.assertIs(spread.without_point(other), other)
