@@ -29,18 +29,18 @@ def read(runs: Sequence[str], aside: list[Aside] | None = None) -> list[Run]:
 
   Args:
     runs: their paths.
-    aside: takes the runs that cannot be read or have no finished cell; None:
-      they are refused.
+    aside: takes the runs that are not there, cannot be read or have no finished
+      cell; None: they are refused.
 
   Raises:
-    UserError: no run, no folder, or one that is named twice; and see `aside`;
-      names the folder.
+    UserError: no run, or one that is named twice; and see `aside`; names the
+      folder.
   """
   if not runs:
     raise errors.UserError(
       "No RUN is named: give folders of eval.main, eval.score or submissions."
     )
-  joined = _joined(_folders(runs), aside)
+  joined = _joined(_folders(runs, aside), aside)
   names, out = _names([group[0] for group in joined]), []
   for first, group in zip(names, joined):
     name = "+".join([first, *(folder.name for folder in group[1:])])
@@ -120,21 +120,17 @@ def check_outside(
         )
 
 
-def _folders(runs: Sequence[str]) -> list[epath.Path]:
+def _folders(
+  runs: Sequence[str], aside: list[Aside] | None
+) -> list[epath.Path]:
   """The workdirs that are named, each once."""
   first: dict[str, str] = {}
   out = []
   for run in runs:
-    place = paths_lib.of(run, "RUN")
-    if not place.is_dir():
-      raise errors.UserError(
-        f"RUN {run}: there is no such folder. A RUN is a folder of eval.main or"
-        " eval.score, or a submission."
-      )
-    sources = [place]
-    if scored_folder.is_table_alone(place):
-      sources = [epath.Path(p) for p in scored_folder.sources(place)]
-    for folder in sources:
+    folders: list[epath.Path] = []
+    with aside_lib.catching(aside, run):
+      folders = _workdirs(run)
+    for folder in folders:
       key = str(paths_lib.resolved(folder))
       if key in first:
         raise errors.UserError(
@@ -144,6 +140,19 @@ def _folders(runs: Sequence[str]) -> list[epath.Path]:
       first[key] = run
       out.append(folder)
   return out
+
+
+def _workdirs(run: str) -> list[epath.Path]:
+  """The folders that a RUN stands for."""
+  place = paths_lib.of(run, "RUN")
+  if not place.is_dir():
+    raise errors.UserError(
+      f"RUN {run}: there is no such folder. A RUN is a folder of eval.main or"
+      " eval.score, or a submission."
+    )
+  if scored_folder.is_table_alone(place):
+    return [epath.Path(p) for p in scored_folder.sources(place)]
+  return [place]
 
 
 def _joined(

@@ -26,6 +26,8 @@ _UNKNOWN = "unknown"
 def checked(run: base.Run, options: base.Options, source: str) -> base.Run:
   """The same run, with what was chosen of its data set in the config.
 
+  Its notes say what nothing here could verify.
+
   Args:
     run: of a reader of files.
     options: what was said of them.
@@ -33,27 +35,30 @@ def checked(run: base.Run, options: base.Options, source: str) -> base.Run:
 
   Raises:
     UserError: a baseline or a choice of no data set, or what does not fit the
-      set that was named.
+      set that was named; another spelling of a name of ours.
   """
   if options.dataset is None:
     _check_unnamed(run, options)
     return run
+  known.check_name(options.dataset)
   for dataset in run.datasets:
     run.task(dataset).check_baseline(run.labels(dataset))
   config = run.config.copy_and_resolve_references().unlock()
-  ids, labels = _examples(run)
+  (ids, labels), notes = _examples(run), [*run.notes]
   if options.subset:
     config.data.subset = _subset(options, ids, source)
   if run.task_name != "frames" and ids:  # their sets come of the metadata
     facts = DataFacts(
       dataset=options.dataset, subset=config.data.get("subset", "")
     )
-    known.check_examples(source, facts, 0, ids)
-    known.check_labels(source, options.dataset, ids, labels)
+    held = known.check_examples(source, facts, 0, ids)
+    by_id = known.check_labels(source, options.dataset, ids, labels)
+    unverified = [held.unverified, "" if by_id else "labels: no id tells them"]
+    notes += [f"not verified: {words}" for words in unverified if words]
   if datasets.published_codec(options.dataset):
     config.data.codec = _UNKNOWN
   _check_classes(run, options.dataset, source)
-  return dataclasses.replace(run, config=config.lock())
+  return dataclasses.replace(run, config=config.lock(), notes=notes)
 
 
 def _check_unnamed(run: base.Run, options: base.Options) -> None:

@@ -107,7 +107,11 @@ class CommandTest(in_folder.TestCase):
     shutil.rmtree(runs[4] / "cells")
     out, site = self.root / "out", self.root / "site"
     done = in_process.run(
-      leaderboard, *map(str, runs), f"--out={out}", f"--site={site}"
+      leaderboard,
+      *map(str, runs),
+      "/no/such",
+      f"--out={out}",
+      f"--site={site}",
     )
     self.assertEqual(done.returncode, 0, done.stderr)
     rows = shared_data.lines(out / "digits-c.csv")
@@ -119,7 +123,13 @@ class CommandTest(in_folder.TestCase):
     aside = shared_data.lines(out / "aside.csv")
     self.assertEqual(
       {(r["run"], r["model"]) for r in aside},
-      {("model", "a"), ("note", ""), ("config", ""), ("cell", "")},
+      {
+        ("model", "a"),
+        ("note", ""),
+        ("config", ""),
+        ("cell", ""),
+        ("/no/such", ""),
+      },
     )
     for row in aside:
       self.assertIn(f"{row['run']}: {row['reason']}", done.stdout)

@@ -51,7 +51,7 @@ def boards(scored: Sequence[Scored], reference: str = "") -> list[Board]:
   Returns:
     By task, then by data set, in the order in which they were first named.
   """
-  scored = contradictions.marked(_all_seen(scored))
+  scored = contradictions.marked(_said_by_others(scored))
   groups: dict[str, list[Scored]] = {}
   for one in scored:
     groups.setdefault(_comparable(one), []).append(one)
@@ -64,22 +64,27 @@ def boards(scored: Sequence[Scored], reference: str = "") -> list[Board]:
   return out
 
 
-def _all_seen(scored: Sequence[Scored]) -> list[Scored]:
-  """Models of equal weights have seen what any of them says."""
-  seen: dict[str, set[str]] = {}
-  for one in scored:
-    if one.entry.model_facts.get("weights"):
-      stated = one.entry.model_facts.get("corruptions_seen") or []
-      seen.setdefault(one.entry.model_facts["weights"], set()).update(stated)
-  out = []
-  for one in scored:
-    names = seen.get(one.entry.model_facts.get("weights") or "")
-    if names:
-      facts = {**one.entry.model_facts, "corruptions_seen": sorted(names)}
-      entry = dataclasses.replace(one.entry, model_facts=facts)
-      one = dataclasses.replace(one, entry=entry)
-    out.append(one)
-  return out
+def _said_by_others(scored: Sequence[Scored]) -> list[Scored]:
+  """Models with what entries of equal weights say that these have seen.
+
+  It is a statement of somebody else's, and takes no rank away.
+  """
+  return [_beside_others(one, scored) for one in scored]
+
+
+def _beside_others(one: Scored, scored: Sequence[Scored]) -> Scored:
+  weights = one.entry.model_facts.get("weights")
+  own = sides.seen(one.entry.model_facts, one.entry.cells)
+  remarks = {}
+  for other in scored if weights else ():
+    names = sides.seen(other.entry.model_facts, one.entry.cells)
+    more = sorted(set(names) - set(own))
+    if more and other.entry.model_facts.get("weights") == weights:
+      listed = ", ".join(more)
+      said = f"{other.entry.run} says of the same weights: trained on {listed}"
+      remarks[said] = None
+  entry = dataclasses.replace(one.entry, remark="; ".join(remarks))
+  return dataclasses.replace(one, entry=entry) if remarks else one
 
 
 def _comparable(one: Scored) -> str:
@@ -203,13 +208,18 @@ def _state(entry: Entry, metric: str) -> tuple[str, str]:
     return entry.state, entry.remark
   seen = sides.seen(entry.model_facts, entry.cells)
   if seen:
-    return board_lib.SEEN, f"trained on {', '.join(seen)}"
+    return board_lib.SEEN, _and(f"trained on {', '.join(seen)}", entry.remark)
   if _value(entry, metric) is None:
     number = entry.number(metric)
     why = number.note if number else ""
     have = f"{len(entry.cells)} condition{'s' * (len(entry.cells) != 1)}"
-    return board_lib.PARTIAL, why or f"{have}, no {metric or 'mean'}"
-  return board_lib.WHOLE, ""
+    why = why or f"{have}, no {metric or 'mean'}"
+    return board_lib.PARTIAL, _and(why, entry.remark)
+  return board_lib.WHOLE, entry.remark
+
+
+def _and(*remarks: str) -> str:
+  return "; ".join(filter(None, remarks))
 
 
 def _ranked(

@@ -2,26 +2,30 @@
 
 Equal weights with equal preprocessing, one seed and the same examples answer alike,
 but for what devices round otherwise. Where two entries differ by more, one of them
-is false, and nothing here tells which: both are marked, and neither is ranked.
+is false, and nothing here tells which: both are marked, and neither is ranked. Where
+they say that they prepare pixels otherwise, or run other code, both may be right:
+they are ranked, and say so.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import json
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
+from robust_tfds.eval.cells import cell_facts
 from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.compare.boards import board as board_lib
 from robust_tfds.eval.compare.boards.board import Entry
 from robust_tfds.eval.compare.scores import Scored
 from robust_tfds.eval.tasks.parts import baselines
 
-# Facts that change no number, or that are statements.
-_FREE = ("name", "code", "trained_on", "corruptions_seen")
+# Facts that change no number, or that are statements: of a model, of its spec.
+_FREE = ("name", "code", "trained_on", "corruptions_seen", "adapter")
+_FREE_SPEC = ("source", "weights", "label_space", "parameters", "gflops")
 # How far rates of one model may lie apart, beside one example: in a cell, and in
 # the mean over cells, where roundings cancel.
 _IN_CELL, _IN_MEAN, _EXAMPLES = 0.01, 0.002, 1.5
@@ -32,11 +36,26 @@ _OF_FEW = frozenset(f"{of}{size}" for of in ("AP", "AR") for size in "sml")
 
 def mark(entry: Entry) -> str:
   """Equal texts of entries that ought to have equal numbers; empty: nobody knows."""
-  facts = entry.model_facts
-  if not facts.get("weights") or facts.get("random"):
+  weights = _same_weights(entry)
+  about = sorted(_about(entry).items())
+  return json.dumps([weights, about], sort_keys=True) if weights else ""
+
+
+def _same_weights(entry: Entry) -> str:
+  """Equal texts of equal weights, seeds and data; empty where nobody knows."""
+  weights = entry.model_facts.get("weights")
+  if not weights or entry.model_facts.get("random"):
     return ""
-  about = {k: v for k, v in facts.items() if k not in _FREE}
-  return json.dumps([about, entry.seed, entry.comparable], sort_keys=True)
+  return json.dumps([weights, entry.seed, entry.comparable], sort_keys=True)
+
+
+def _about(entry: Entry) -> dict[str, Any]:
+  """The facts of a model, and of its spec, on which its answers depend."""
+  spec = entry.model_facts.get("preprocessing") or {}
+  facts = {k: v for k, v in entry.model_facts.items() if k not in _FREE}
+  facts.pop("preprocessing", None)
+  used = {k: v for k, v in spec.items() if k not in _FREE_SPEC}
+  return {**facts, **{f"preprocessing.{k}": v for k, v in used.items()}}
 
 
 def marked(scored: Sequence[Scored]) -> list[Scored]:
@@ -44,41 +63,56 @@ def marked(scored: Sequence[Scored]) -> list[Scored]:
 
   What a contradicted model of the run normalises is not to be believed either.
   """
-  remarks = _remarks(scored)
-  false = {_place(scored[i], scored[i].entry.model) for i in remarks}
-  for i, one in enumerate(scored):
+  out = _compared(scored)
+  false = {_place(s) for s in out if s.entry.state == board_lib.CONTRADICTED}
+  for i, one in enumerate(out):
     label = baselines.model_label(one.side.task.setting.baseline)
-    if label and i not in remarks and _place(one, label) in false:
-      remarks[i] = f"normalised by {label}, which another entry contradicts"
-  return [_with(one, remarks.get(i, "")) for i, one in enumerate(scored)]
-
-
-def _remarks(scored: Sequence[Scored]) -> dict[int, str]:
-  """Place of a contradicted model -> by which numbers of which other."""
-  same: dict[str, list[int]] = {}
-  for i, one in enumerate(scored):
-    same.setdefault(mark(one.entry), []).append(i)
-  same.pop("", None)
-  out: dict[int, str] = {}
-  for places in same.values():
-    for i, j in itertools.permutations(places, 2):
-      words = "" if i in out else _difference(scored[i], scored[j])
-      if words:
-        out[i] = (
-          "the same weights, seed and examples gave other numbers in"
-          f" {scored[j].entry.run}: {words}. One of the two is false"
-        )
+    if label and _place(one, label) in false and _place(one) not in false:
+      remark = f"normalised by {label}, which another entry contradicts"
+      out[i] = _with(one, remark, board_lib.CONTRADICTED)
   return out
 
 
-def _place(one: Scored, label: str) -> tuple[str, str, str]:
-  return one.entry.run, one.side.dataset, label
+def _compared(scored: Sequence[Scored]) -> list[Scored]:
+  """Each model beside the first of its weights that has other numbers."""
+  same: dict[str, list[int]] = {}
+  for i, one in enumerate(scored):
+    same.setdefault(_same_weights(one.entry), []).append(i)
+  same.pop("", None)
+  out = list(scored)
+  for places in same.values():
+    for i in places:
+      out[i] = _beside(scored[i], [scored[j] for j in places if j != i])
+  return out
 
 
-def _with(one: Scored, remark: str) -> Scored:
-  if not remark:
+def _beside(one: Scored, others: Sequence[Scored]) -> Scored:
+  """With what its weights gave in other entries, of equal facts first."""
+  about = _about(one.entry)
+  apart = [
+    (cell_facts.differences(about, _about(other.entry)), words, other)
+    for other in others
+    if (words := _difference(one, other))
+  ]
+  if not apart:
     return one
-  state = board_lib.CONTRADICTED
+  names, words, other = min(apart, key=lambda a: len(a[0]))
+  said = (
+    "the same weights, seed and examples gave other numbers in"
+    f" {other.entry.run}: {words}. "
+  )
+  if names:
+    said += f"The models' facts differ in {', '.join(names)}"
+    return _with(one, said, one.entry.state)
+  return _with(one, f"{said}One of the two is false", board_lib.CONTRADICTED)
+
+
+def _place(one: Scored, label: str = "") -> tuple[str, str, str]:
+  return one.entry.run, one.side.dataset, label or one.entry.model
+
+
+def _with(one: Scored, remark: str, state: str) -> Scored:
+  remark = "; ".join(filter(None, (one.entry.remark, remark)))
   entry = dataclasses.replace(one.entry, state=state, remark=remark)
   return dataclasses.replace(one, entry=entry)
 

@@ -346,7 +346,10 @@ def _reference(
       return points, f"the {len(points)} standard models of Taori et al. 2020"
     counts = collections.Counter(testbed_kinds.kinds()[n] for n in points)
     listed = ", ".join(f"{n} {k.replace('_', ' ')}" for k, n in counts.items())
-    return points, f"as Taori et al. 2020, on all of their testbed ({listed})"
+    return (
+      points,
+      f"by the method of Taori et al. 2020, on all their testbed ({listed})",
+    )
   if name == PRINTED:
     points = printed_points(task, dataset)
     doubts = len(doubtful(task, dataset))
@@ -362,7 +365,7 @@ def _reference(
   else:
     points = of_runs
     words = f"the {len(points)} models of the runs, each one among them"
-  return points, f"as Taori et al. 2020, fitted on {words}"
+  return points, f"by the method of Taori et al. 2020, fitted on {words}"
 
 
 def _number(

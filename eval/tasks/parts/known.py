@@ -30,6 +30,7 @@ _SUBSETS = {
 }
 _DIGITS = re.compile(r"[0-9a-f]{8}")
 _OURS = ("fly", "prepared")
+_BALANCED = ("pictures", "sequences")
 _PLACE_BITS = 128  # of `base.place`
 _LEAST_CHANCE = 1e-9  # that whole sets have, whose last place is so far behind
 
@@ -56,6 +57,25 @@ def part(dataset: str, examples: int) -> str:
   if examples >= published:
     return ""
   return f"{examples:,} of {published:,} published examples"
+
+
+def check_name(dataset: str) -> None:
+  """Refuses a name that is one of ours but for its spelling.
+
+  Raises:
+    UserError: names ours.
+  """
+  ours = {_letters(name): name for name in datasets.names()}
+  name = ours.get(_letters(dataset), dataset)
+  if name != dataset:
+    raise errors.UserError(
+      f"--dataset={dataset}: write {name} where it is that set, whose examples are"
+      " then checked; name another set otherwise."
+    )
+
+
+def _letters(name: str) -> str:
+  return "".join(filter(str.isalnum, name.casefold()))
 
 
 def check_kind(dataset: str, kind: str) -> None:
@@ -300,12 +320,13 @@ def check_labels(
     How many ids tell their class.
 
   Raises:
-    UserError: another class than the id tells; or ids of videos of one class's
-      name with two labels.
+    UserError: another class than the id tells; ids of videos of one class's
+      name with two labels; or a whole set with other counts of its classes.
   """
   if dataset not in datasets.names():
     return 0
   builder, by_id = datasets.builder_class(dataset), 0
+  _check_balance(source, builder, labels)
   for example_id, label in zip(ids, labels.tolist()):
     expected = builder.known_label(example_id)
     by_id += expected is not None
@@ -317,6 +338,30 @@ def check_labels(
   if by_id or builder.KIND != "videos":  # pictures may lie in any folders
     return by_id
   return _check_one_label_a_name(source, ids, labels)
+
+
+def _check_balance(
+  source: str, builder: type[base.Builder], labels: np.ndarray
+) -> None:
+  """Refuses a whole published set whose classes are not of one size.
+
+  Of pictures and sequences all are: 50 of each class of ImageNet's validation
+  (Russakovsky et al. 2015, Table 2) and of Tiny ImageNet's, 1,000 and 100 of
+  CIFAR's test (Krizhevsky 2009).
+  """
+  total, classes = len(labels), datasets.classes(builder.name)
+  whole = total and total == builder.PUBLISHED_EXAMPLES
+  if builder.KIND not in _BALANCED or not whole:
+    return
+  counts = np.bincount(labels[labels >= 0], minlength=classes)
+  each = total // classes
+  worst = int(abs(counts - each).argmax())
+  if counts[worst] != each:
+    raise errors.UserError(
+      f"{source}: {counts[worst]:,} of {total:,} examples are of class {worst}, but"
+      f" {builder.name} has {each:,} of each class. Name the set that"
+      " they are of."
+    )
 
 
 def _check_one_label_a_name(

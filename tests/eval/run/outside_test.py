@@ -61,6 +61,26 @@ class OutsideTest(in_folder.TestCase):
   def test_a_set_that_these_are_not(self, settings, message):
     self._refused(message, self._file(), **settings)
 
+  @parameterized.parameters("ImageNet-C", "imagenet-c", "IMAGENET_C")
+  def test_another_spelling_of_a_set(self, dataset):
+    self._refused("write imagenet_c", self._file(), dataset=dataset)
+
+  def test_a_whole_set_has_as_many_of_each_class(self):
+    rows = [["", 0, f"{i:05d}", i % 10, i % 10] for i in range(10_000)]
+    path = self._file(scored.text(rows))
+    self._score(path, dataset="cifar10_c")
+    rows[0][3] = 1
+    path = self._file(scored.text(rows))
+    words = "999 of 10,000 .* class 0, but cifar10_c has 1,000 of each"
+    self._refused(words, path, dataset="cifar10_c")
+
+  def test_what_is_not_verified_is_said(self):
+    rows = [["", 0, f"mine_{i}", i % 10, i % 10] for i in range(10_000)]
+    self._score(self._file(scored.text(rows)), dataset="cifar10_c")
+    report = (self.out / "reports" / "leaderboard.md").read_text()
+    self.assertIn("not verified: labels", report)
+    self.assertIn("not verified: that cifar10_c has these examples", report)
+
   def test_classes_of_a_named_set(self):
     path = self._file(_GOOD.replace("x1,1,1", "x1,1,1000"))
     self._refused("has the classes 0-999", path, dataset="imagenet_c")

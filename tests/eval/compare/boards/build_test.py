@@ -108,7 +108,7 @@ class BuildTest(in_folder.TestCase):
     (note,) = [n for n in board.notes if "several names" in n]
     self.assertIn("a (one), a (copy)", note)
 
-  def test_the_same_weights_have_seen_the_same(self):
+  def test_what_others_say_of_the_same_weights_takes_no_rank(self):
     said = self._write(
       "said",
       {"a": 0.1},
@@ -122,8 +122,13 @@ class BuildTest(in_folder.TestCase):
       {
         "b": board_lib.WHOLE,
         "a (said)": board_lib.SEEN,
-        "a (silent)": board_lib.SEEN,
+        "a (silent)": board_lib.WHOLE,
       },
+    )
+    remarks = {e.label: e.remark for e in board.entries}
+    self.assertEqual(remarks["a (said)"], "trained on fog")
+    self.assertEqual(
+      remarks["a (silent)"], "said says of the same weights: trained on fog"
     )
 
   def test_a_board_has_its_name_first(self):

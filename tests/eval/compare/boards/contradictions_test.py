@@ -38,6 +38,8 @@ class ContradictionsTest(in_folder.TestCase):
     {"by": 0.004},  # every cell a little
     {"by": 0.05, "code": "9.9"},
     {"by": 0.05, "trained_on": "other words", "name": "b"},
+    {"by": 0.05, "adapter": "onnx"},
+    {"by": 0.05, "preprocessing": {"input_px": 32, "source": "other words"}},
   )
   def test_other_numbers(self, **given):
     first, second = self._two(**given)
@@ -51,13 +53,21 @@ class ContradictionsTest(in_folder.TestCase):
     {"by": 0.025, "n": 40, "cells": _CELLS[:1]},  # one example
     {"by": 0.05, "weights": "9" * 64},
     {"by": 0.05, "weights": None},
-    {"by": 0.05, "preprocessing": {"input_px": 64}},
-    {"by": 0.05, "dtype": "bfloat16"},
     {"by": 0.05, "random": True},
     {"by": 0.05, "cells": _CELLS[:1], "metric": "bbox/APs"},  # of one object
   )
   def test_what_may_differ(self, **given):
     self.assertEqual(self._two(**given), ["", ""])
+
+  @parameterized.parameters(
+    ({"preprocessing": {"input_px": 64}}, "preprocessing.input_px"),
+    ({"dtype": "bfloat16"}, "dtype"),
+  )
+  def test_other_facts_are_said_beside_both(self, facts, name):
+    for remark in self._two(by=0.05, **facts):
+      self.assertIn("the same weights, seed and examples gave other", remark)
+      self.assertEndsWith(remark, f"The models' facts differ in {name}")
+    self.assertEqual(self._two(**facts), ["", ""])
 
   def test_a_baseline_takes_along_what_it_normalises(self):
     folders = [

@@ -179,12 +179,17 @@ class EffectiveTest(parameterized.TestCase):
       "",
       "^the 78 standard models of Taori et al. 2020",
     ),
-    ("frames", "ytbb_robust", "testbed", "^as Taori .*all.* 110 checkpoint"),
+    (
+      "frames",
+      "ytbb_robust",
+      "testbed",
+      "^by the method of Taori .*all.* 110 checkpoint",
+    ),
   )
   def test_who_the_line_is_of(self, task, dataset, name, words):
     line = effective.fitted(task, dataset, name)
     self.assertRegex(line.described, words)
-    is_theirs = not line.words.startswith("as Taori et al. 2020")
+    is_theirs = not line.words.startswith("by the method of")
     self.assertEqual(is_theirs, line.name == effective.STANDARD)
 
   def test_a_note_says_how_far_the_line_is_known_and_that_it_is_extrapolated(
