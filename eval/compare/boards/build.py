@@ -75,7 +75,7 @@ def _said_by_others(scored: Sequence[Scored]) -> list[Scored]:
 def _beside_others(one: Scored, scored: Sequence[Scored]) -> Scored:
   weights = one.entry.model_facts.get("weights")
   own = sides.seen(one.entry.model_facts, one.entry.cells)
-  remarks = {}
+  remarks: dict[str, None] = {}
   for other in scored if weights else ():
     names = sides.seen(other.entry.model_facts, one.entry.cells)
     more = sorted(set(names) - set(own))
