@@ -83,7 +83,9 @@ class _Cell:
     """The difference with its interval."""
     bounds = definitions.of_any_task(self.metric).bounds
     ends = spread.difference_bounds(bounds)
-    return spread.number(self.difference, ends, keeps_points=True)
+    # Groups that win what they lose: a point, though answers differ.
+    alone = self.totals is None or self.totals[0].groups.single
+    return spread.number(self.difference, ends, keeps_points=alone)
 
 
 def of_cells(numbers: Numbers, facts: TaskFacts) -> list[Line]:

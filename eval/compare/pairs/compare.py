@@ -184,7 +184,9 @@ def _of_tests(cells: Sequence[Line]) -> list[str]:
       [
         "The two models' results are exchanged on whole groups, since examples of"
         " a group are not independent or the number is no right and wrong:"
-        " McNemar's test is not valid there."
+        " McNemar's test is not valid there. The exchange is exact where both"
+        " models' results have one distribution; of equal accuracy alone, few"
+        " unequal groups decide too often (docs/INTERVALS.md)."
       ]
       if grouped
       else []

@@ -315,6 +315,11 @@ class SummaryTest(absltest.TestCase):
     cell = Cell("m", "imagenet_vid_robust", Condition())
     rows = task.score([(cell, columns)]).rows
     by_metric = {r.metric: r.value for r in rows}
+    # Below the line, where an interval must not end at 0.
+    (above,) = table.select(rows, metric="effective_robustness")
+    self.assertLess(above.value, 0)
+    self.assertLess(above.lo, above.value)
+    self.assertLess(above.value, above.hi)
     x, y = by_metric["acc_orig"], by_metric["acc_pmk"]
     line = by_metric["published_trend_slope"] * x
     line += by_metric["published_trend_intercept"]

@@ -122,6 +122,23 @@ class TableTest(in_folder.TestCase):
     text = (self.root / "action_shifts.md").read_text()
     self.assertIn("| Age | 3 | 66.7 (", text)
 
+  def test_categories_of_few_sources_that_draws_miss(self):
+    category = np.repeat(["a", "b", "c"], [6, 6, 200])
+    source = np.array([f"v{i // 2:03d}" for i in range(212)])
+    right = np.random.default_rng(0).random(212) < 0.7
+    columns = self._columns(right) | {
+      "shift": category,
+      "category": category,
+      "group_id": source,
+    }
+    cell = Cell("m", "ucf101_ds", Condition())
+    rows = _task("ucf101_ds").score([(cell, columns)]).rows
+    (mean,) = table.select(rows, metric="natural_category_accuracy")
+    self.assertEqual(mean.note, "")
+    self.assertBetween(mean.value, mean.lo, mean.hi)
+    self.assertBetween(mean.lo, 0, mean.value)
+    self.assertBetween(mean.hi, mean.value, 1)
+
   def test_every_number_over_cells_has_its_interval(self):
     rng = np.random.default_rng(0)
     rows = self._rows(lambda c: rng.random(200) < 0.9 - 0.1 * c.level)

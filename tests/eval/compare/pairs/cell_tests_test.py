@@ -107,6 +107,14 @@ class GroupsTest(parameterized.TestCase):
     self.assertEqual(got.test.verdict, lines.UNDECIDED)
     self.assertAlmostEqual(got.difference.value, -1 / 3, delta=1e-12)
 
+  def test_a_giant_group_that_wins_what_it_loses_is_no_certain_0(self):
+    groups = np.array(["giant"] * 900 + [f"s{i:02d}" for i in range(99)])
+    fog, place = Condition("fog", 1), np.arange(999)
+    numbers = _numbers({fog: place < 5}, {fog: (place - 5) // 5 == 0}, groups)
+    (got,) = cell_tests.of_cells(numbers, _FACTS)
+    self.assertEqual((got.difference.value, got.difference.interval), (0, None))
+    self.assertIn("every draw gives this value", got.note)
+
   def test_a_family_of_many_can_still_be_decided(self):
     cells = [Condition("fog", s) for s in range(1, 6)]
     cells += [Condition("snow", s) for s in range(1, 6)]

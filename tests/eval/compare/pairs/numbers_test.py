@@ -74,7 +74,7 @@ class CalibrationTest(absltest.TestCase):
       want = nll[block != j].astype(np.float64).mean()
       self.assertAlmostEqual(got["nll"].jackknife[j], want, delta=1e-12)
     self.assertIsNone(got["brier"].draws)
-    self.assertEqual(got["brier"].groups, 30)
+    self.assertEqual(got["brier"].effective_groups, 30)
 
   def test_no_chance_for_a_true_class(self):
     nll = np.full(_N, np.float32(1))
