@@ -74,12 +74,13 @@ def _line(ax: style.Axes, line: Line) -> None:
     **line.looks,
   }
   y = [v.value for v in line.values]
-  if line.whiskers:
-    ends = style.whiskers(line.values)
+  ends = style.whiskers(line.values)
+  # A band between points of which some have no interval would look narrow there.
+  without = [v for v in line.values if v.lo is None and v.value == v.value]
+  if line.whiskers or (ends is not None and without):
     ax.errorbar(line.x, y, yerr=ends, elinewidth=0.6, **looks)
     return
   ax.plot(line.x, y, **looks)
-  ends = style.whiskers(line.values)
   if ends is not None:
     looks = {"color": looks["color"], "alpha": 0.15, "linewidth": 0}
     ax.fill_between(line.x, y - ends[0], y + ends[1], **looks)

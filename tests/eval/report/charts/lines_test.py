@@ -26,6 +26,12 @@ class LinesTest(absltest.TestCase):
   def test_without_intervals_there_is_no_band(self):
     self.assertEmpty(_axes(lines.Line("a", [0], [Value(1)], 0)).collections)
 
+  def test_a_band_does_not_narrow_to_a_point_without_an_interval(self):
+    values = [Value(1, 0.5, 2), Value(2)]
+    ax = _axes(lines.Line("a", [0, 1], values, 1))
+    (whiskers,) = ax.collections
+    self.assertEqual(whiskers.get_segments()[0][:, 1].tolist(), [0.5, 2])
+
   def test_whiskers(self):
     ax = _axes(lines.Line("a", [0], [Value(1, 0, 3)], 0, whiskers=True))
     (whiskers,) = ax.collections
