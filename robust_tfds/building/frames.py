@@ -143,6 +143,11 @@ class Builder(
     return f"{match['before']}{number}{match['after']}"
 
   @classmethod
+  def known_frames(cls) -> Sequence[Row]:
+    """All frames, also unreviewed ones, known without any file; else none."""
+    return ()
+
+  @classmethod
   def condition_names(cls) -> list[str]:
     """Names of the configs of whole frames."""
     return [REVIEWED, ALL]

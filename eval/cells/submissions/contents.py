@@ -360,13 +360,23 @@ class _Checker:
         f"{source}: {note.split.examples:,} examples, but the facts of the data"
         f" say {note.data.examples:,}."
       )
-    ids = list(dict.fromkeys(columns["example_id"].tolist()))
+    rows = columns["example_id"].tolist()
+    ids = list(dict.fromkeys(rows))
+    # Only a set's frames may have one name in two of its groups.
+    if len(ids) < len(rows) and "reviewed" not in columns:
+      twice = collections.Counter(rows).most_common(1)[0][0]
+      raise errors.UserError(
+        f"{source}: {twice!r} is there more than once: {len(rows):,} rows of"
+        f" {len(ids):,} examples."
+      )
     limit = int(self._config.data.get("limit", 0) or 0)
     account.examples[cell.dataset].add(
       known.check_examples(source, note.data, limit, ids)
     )
+    account.examples[cell.dataset].add(
+      known.check_frames(source, cell.dataset, columns)
+    )
     if "label" in columns:
-      rows = columns["example_id"].tolist()
       by_id = known.check_labels(source, cell.dataset, rows, columns["label"])
       account.labels[cell.dataset] = by_id, len(rows)
       for more in columns["labels"].T if by_id and "labels" in columns else ():

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from robust_tfds import datasets, errors
-from robust_tfds.building import base
+from robust_tfds.building import base, frames
 from robust_tfds.eval.cells.cell_facts import DataFacts
 from robust_tfds.eval.cells.columns import Columns
 from robust_tfds.eval.pipeline import subset as subset_lib
@@ -186,7 +186,8 @@ def _known_ids(
 
   Other programs name the examples of a published set as they like.
   """
-  known = set(builder.known_ids()) if _is_usual(builder, facts) else set()
+  usual = _is_usual(builder, facts)
+  known = set(builder.known_ids() if usual else _frames(builder))
   outside = facts.source not in _OURS and builder.PUBLISHED_EXAMPLES
   varies = builder.NAMES_VARY or outside or _are_numbers(facts, ids)
   return set() if varies and not known & set(ids) else known
@@ -303,6 +304,52 @@ def check_groups(source: str, dataset: str, columns: Columns) -> None:
         f" is of {expected!r}. Examples of one group are drawn together, so"
         " intervals would be others. Run again over the set as it is built now."
       )
+
+
+@functools.cache
+def _frames(builder: type[base.Builder]) -> Mapping[str, frames.Row]:
+  """Id -> frame, also unreviewed ones; none where they are not embedded."""
+  listed = builder.known_frames() if issubclass(builder, frames.Builder) else ()
+  return {row.frame.example_id: row for row in listed}
+
+
+def check_frames(source: str, dataset: str, columns: Columns) -> Examples:
+  """Holds what a set says of its frames against what is embedded.
+
+  Args:
+    source: what a refusal begins with.
+    dataset: name of the set.
+    columns: of a cell; nothing is said of those without `reviewed`.
+
+  Raises:
+    UserError: a frame of other labels, another review, type, rate or distance.
+  """
+  if "reviewed" not in columns:
+    return Examples()
+  names = ("labels", "reviewed", "frame", "frame_type", "fps", "linf")
+  names = tuple(name for name in names if name in columns)
+  ours = dataset in datasets.names()
+  known = _frames(datasets.builder_class(dataset)) if ours else {}
+  ids = columns["example_id"].tolist()
+  if not known.keys() >= set(ids):
+    return Examples("", f"{', '.join(names)} of the frames of {dataset}")
+  rows = [known[i] for i in ids]
+  for name in names:
+    got = columns[name]
+    if name == "labels":
+      listed = [(*r.frame.labels, *[-1] * got.shape[1]) for r in rows]
+      expected = np.array(listed)[:, : got.shape[1]]
+    else:
+      of = [r.linf if name == "linf" else getattr(r.frame, name) for r in rows]
+      expected = np.array(of).astype(got.dtype)
+    wrong = np.flatnonzero((got != expected).reshape(len(ids), -1).any(axis=1))
+    if len(wrong):
+      raise errors.UserError(
+        f"{source}: {name} of {ids[wrong[0]]!r}: got {got[wrong[0]].tolist()!r},"
+        f" but {dataset} has {expected[wrong[0]].tolist()!r} ({len(wrong):,} of"
+        f" {len(ids):,} rows differ)."
+      )
+  return Examples(f"{dataset}: {', '.join(names)} of its frames")
 
 
 def check_labels(

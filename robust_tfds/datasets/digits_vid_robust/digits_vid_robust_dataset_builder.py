@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import io
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,11 @@ class Builder(frames.Builder):
   def known_ids(cls) -> Collection[str]:
     """Of the embedded frames."""
     return [f.example_id for f in _listed(cls.SPLIT, False)]
+
+  @classmethod
+  def known_frames(cls) -> Sequence[frames.Row]:
+    """Of the embedded frames, reviewed or not."""
+    return frames.encode_chunk(_listed(cls.SPLIT, True), rule=cls.GEOMETRY)
 
   @classmethod
   def known_label(cls, example_id: str) -> int | None:

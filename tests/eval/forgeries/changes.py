@@ -10,10 +10,14 @@ import shutil
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import numpy as np
 
+from robust_tfds.eval.cells import provenance
 from robust_tfds.eval.cells.submissions import top_five
 from robust_tfds.eval.metrics import stability
+from robust_tfds.eval.run.model import weights as weights_lib
+from tests import conftest
 from tests.eval.cells.submissions.small import Tampered
 from tests.eval.forgeries.forged import CNN, LINEAR, Columns, Forged
 
@@ -126,6 +130,22 @@ def weights(f: Forged, target: str, source: str) -> None:
   f.models[target]["weights"] = f.models[source]["weights"]
 
 
+def flat_weights(f: Forged) -> None:
+  """A network that gives every class one score, and its cells the true class."""
+  variables = weights_lib.read(f.weights[CNN], f.models[CNN]["weights"])
+  variables = jax.tree.map(lambda x: x * np.float32(1e-4), variables)
+  f.weights[CNN] = conftest.of_session() / "flat.npz"
+  weights_lib.write(f.weights[CNN], variables)
+  f.models[CNN]["weights"] = provenance.weights_sha256(variables)
+  for (label, _), columns in f.cells.items():
+    if label == CNN:
+      top5 = (columns["label"][:, None] + np.arange(5)) % 10
+      columns["top5"] = top5.astype(np.int32)
+      put(columns, "score", 0.1)
+      put(columns, "nll", np.log(10))
+      put(columns, "brier", 0.9)
+
+
 def exchange(f: Forged, one: str, other: str) -> None:
   """Two conditions of every model change places."""
   for label in f.models:
@@ -143,6 +163,15 @@ def easy_twice(f: Forged) -> None:
   """Easy examples stand in the place of hard ones, under their own ids."""
   easy = np.flatnonzero(hardest(f, 30))
   f.take(np.sort(np.concatenate([easy, easy[:30]])))
+
+
+def easy_once_more(f: Forged) -> None:
+  """Easy examples are there twice, the second time as another frame."""
+  easy = hardest(f, len(hardest(f)) - 40)
+  f.take(np.repeat(np.arange(len(easy)), easy + 1))
+  for columns in f:
+    ids = columns["example_id"]
+    columns["frame"] = np.append(0, ids[1:] == ids[:-1]).astype(np.int32)
 
 
 def rename_set(f: Forged) -> None:
@@ -312,6 +341,7 @@ CHANGES: dict[str, Callable[[Forged], Any]] = {
     hardest(f), subset="mine-0123abcd"
   ),
   "easy_twice": easy_twice,
+  "easy_once_more": easy_once_more,
   "easy_predictions": _each(as_easy),
   "ids_of_train": _each(
     lambda c: [put(c, n, "digit_0001", 0) for n in ("example_id", "group_id")]
@@ -333,8 +363,9 @@ CHANGES: dict[str, Callable[[Forged], Any]] = {
     lambda c: (put(c, "top5", c["top5"][:, [0, 2, 1, 3, 4]]), fit(c))
   ),
   "class_twice": _each(lambda c: put(c, "top5", c["top5"][:, 0], (..., 1))),
+  "flat_weights": flat_weights,
   "nll_within_tolerance": _each(
-    lambda c: c.update(nll=np.maximum(c["nll"] - np.float32(9e-4), 0))
+    lambda c: c.update(nll=np.maximum(c["nll"] - np.float32(9e-6), 0))
   ),
   "other_sha256": _model(weights="0" * 64),
   "other_weights": lambda f: f.weights.update({LINEAR: f.weights[CNN]}),
@@ -369,6 +400,7 @@ CHANGES: dict[str, Callable[[Forged], Any]] = {
   "labels_more": _each(
     lambda c: put(c, "labels", c["top5"][:, 0], (slice(None), 1))
   ),
+  "distances_none": _each(lambda c: put(c, "linf", 0)),
   "frames_far": _each(
     lambda c: put(c, "frame", np.where(c["frame"] == 0, 0, c["frame"] + 40))
   ),

@@ -95,6 +95,7 @@ class ForgeriesTest(in_folder.TestCase):
       3,
       "1 of 359 rows of digits_cnn gaussian_noise_3 come out",
     ),
+    ("flat_weights", 1, "of 359 rows have another first class: the error is"),
     ("fewer_steps", 1, "- that training digits_cnn as config.json says gives"),
     ("better_weights_one_answer", 1, "Variables do not fit digits_linear"),
   )

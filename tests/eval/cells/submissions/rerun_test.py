@@ -82,17 +82,48 @@ class RerunTest(in_folder.TestCase):
     (lambda top5, score: top5[0].put([0, 1], [1, 0]), True),
     (lambda top5, score: top5[0].put(2, 9), True),  # where 2 was, and not last
     (lambda top5, score: score[0].put(0, 0.61), True),
-    (lambda top5, score: score[0].put(0, 0.6004), False),
+    (lambda top5, score: score[0].put(0, 0.6004), True),
+    (lambda top5, score: score[0].put(0, 0.60004), False),
+    (lambda top5, score: top5[0].put([3, 4], [4, 3]), True),  # .001 and .0005
+    (
+      lambda top5, score: top5[0].put(4, 7),
+      True,
+    ),  # the true class, which has less
+    (lambda top5, score: score[0].put([1, 2], [0.2001, 0.1999]), True),
   )
   def test_classes_of_one_score_change_places(self, change, differs):
     columns = {
       "top5": np.arange(5, dtype=np.int32)[None].repeat(2, axis=0),
       "score": np.float32([[0.6, 0.2, 0.2, 0.001, 0.0005]] * 2),
+      "label": np.int32([7, 0]),
+      "nll": -np.log(np.float32([0.0002, 0.6])),
     }
     other = {name: values.copy() for name, values in columns.items()}
-    change(**other)
-    differ = [rerun._differ(name, columns, other) for name in columns]
+    change(other["top5"], other["score"])
+    differ = [rerun._differ(name, other, columns) for name in columns]
     self.assertEqual(np.any(differ, axis=0).tolist(), [differs, False])
+
+  @parameterized.parameters((1, False), (2, True))
+  def test_a_model_that_cannot_tell_its_classes_apart(self, rows, refused):
+    # Whoever makes all scores equal does not choose the first class by it.
+    folder = small.submission(self.root)
+    cell, workdir = contents.read(folder).cells[0], Workdir(folder)
+
+    def flat(columns):
+      columns["score"] = np.full_like(columns["score"], 0.1)
+
+    small.Tampered(folder).columns(flat, cell.condition.config)
+    small.Tampered(folder).all_hashes()
+    claimed = {k: v[::-1].copy() for k, v in workdir.columns(cell).items()}
+    claimed["top5"][:rows] = np.roll(claimed["top5"][:rows], 1, axis=1)
+    arguments = folder, {cell: (cell, workdir)}, cell, claimed
+    if not refused:  # whatever the order of the rows
+      self.assertEqual(rerun._compare(*arguments), (False, rows))
+      return
+    with self.assertRaisesRegex(
+      errors.UserError, r"2 of 359 rows have another .* 0.0000 here, 0.0056 in"
+    ):
+      rerun._compare(*arguments)
 
   @parameterized.parameters(
     ({"models": ["a"]}, "of another program"),

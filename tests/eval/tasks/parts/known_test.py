@@ -99,10 +99,10 @@ class KnownTest(parameterized.TestCase):
       in_order = sorted(ids, key=functools.partial(base.place, "test"))
       self.assertEqual(prepared, in_order)
 
-  def test_unreviewed_frames_are_not_known(self):
+  def test_unreviewed_frames_are_known_too(self):
     facts = DataFacts(dataset="digits_vid_robust", split="test", config="all")
-    got = known.check_examples("x", facts, 0, ["digit_0004/000000.png"])
-    self.assertEqual(got.verified, "")
+    with self.assertRaisesRegex(errors.UserError, "1 examples, but .* 2,520"):
+      known.check_examples("x", facts, 0, ["digit_0004/000000.png"])
 
   def test_of_other_sets_nothing_is_known(self):
     facts = DataFacts(dataset="mine")
