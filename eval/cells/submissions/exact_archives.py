@@ -56,6 +56,8 @@ def _fault(file: IO[bytes], archive: zipfile.ZipFile) -> str:
     if entry.header_offset != place:
       return f"foreign bytes before {entry.filename!r}"
     header = _read(file, place, _MEMBER)
+    if entry.compress_type != zipfile.ZIP_STORED:  # could grow a thousandfold
+      return f"{entry.filename!r} is compressed"
     if entry.comment or max(len(entry.extra), header[2]) > _MOST_EXTRA:
       return f"foreign bytes beside the name {entry.filename!r}"
     place += _MEMBER.size + header[1] + header[2] + entry.compress_size

@@ -35,6 +35,7 @@ from robust_tfds.eval.cells.cell_facts import DataFacts, ModelFacts
 from robust_tfds.eval.cells.submissions import layout
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.readers.base import Run
+from robust_tfds.eval.tasks.parts import known
 from robust_tfds.shards import Shard
 
 # Relative, and what numbers may differ by anyway. Measured on processors: 2e-6 at
@@ -203,7 +204,7 @@ def _run(
   for number, dataset in enumerate(dict.fromkeys(c.dataset for c in cells)):
     of_dataset = [c for c in cells if c.dataset == dataset]
     try:
-      plan = plan_lib.make(run.settings(dataset))
+      plan = plan_lib.make(_settings(run, of_dataset[0], target))
       named = frozenset((c.model, c.condition) for c in of_dataset)
       place = target / str(number)
       for label in {c.model for c in of_dataset} & set(trained):
@@ -222,6 +223,21 @@ def _run(
     for cell in of_dataset:
       out[cell] = made[cell.model, cell.condition], workdir
   return out
+
+
+def _settings(
+  run: Run, cell: Cell, target: epath.Path
+) -> ml_collections.ConfigDict:
+  """The run's, over a cell's set; a subset's file is written anew of its ids."""
+  settings = run.settings(cell.dataset)
+  subset = str(settings.data.get("subset") or "")
+  ids = dict.fromkeys(run.columns(cell)["example_id"].tolist())
+  lines = known.subset_lines(subset, list(ids))
+  if lines:
+    file = target / f"{subset.rpartition('-')[0]}.txt"
+    file.write_text("\n".join(lines))
+    settings.data.subset = str(file)
+  return settings
 
 
 def _check_models(config: ml_collections.ConfigDict) -> None:
@@ -325,8 +341,8 @@ def _first_classes(
 
 def _decoders(cell: Cell, again: Cell) -> str:
   """What may explain levels that differ; nothing where it cannot."""
-  known = (("there", cell), ("here", again))
-  named = [(k, c.data.decoders) for k, c in known if c.data and c.data.decoders]
+  sides = (("there", cell), ("here", again))
+  named = [(k, c.data.decoders) for k, c in sides if c.data and c.data.decoders]
   return "".join(f" {text}" for text in cell_facts.decoders_differ(named))
 
 

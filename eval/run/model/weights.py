@@ -6,8 +6,10 @@ One `.npz` without pickles, its arrays named by their paths in the variables:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from etils import epath
 
 from robust_tfds import errors, reading
@@ -19,6 +21,7 @@ from robust_tfds.models import variables as variables_lib
 from robust_tfds.reading import limits
 
 FILE = "weights.npz"
+_DEEPEST = 32  # names of a path; networks have about ten
 
 
 def path(workdir: Workdir, label: str) -> epath.Path:
@@ -93,8 +96,23 @@ def read(file: epath.Path, sha256: str | None) -> Any:
 def _variables(file: epath.Path) -> Any:
   data = reading.file_bytes(file, limit=limits.ARRAY_BYTES)
   arrays = reading.npz_bytes(data, str(file))
+  for name, array in arrays.items():
+    _check_array(f"{file}: {name[:100]!r}", name.split("/"), array)
   flat = {tuple(name.split("/")): array for name, array in arrays.items()}
   try:
     return variables_lib.nest(flat)
   except (TypeError, AttributeError, IndexError) as e:  # one below an array
     raise errors.UserError(f"{file}: these are no variables ({e}).") from e
+
+
+def _check_array(source: str, names: Sequence[str], array: np.ndarray) -> None:
+  """Refuses what no network of ours has among its weights."""
+  if not all(names) or len(names) > _DEEPEST:
+    raise errors.UserError(
+      f"{source}: expected a path of 1 to {_DEEPEST} names, got {len(names):,}."
+    )
+  if array.dtype.kind not in "fiu" or not np.isfinite(array).all():
+    raise errors.UserError(
+      f"{source}: expected finite numbers, got {array.dtype}"
+      " or ones that are not finite."
+    )

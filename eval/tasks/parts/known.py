@@ -28,7 +28,8 @@ _SUBSETS = {
     "b03ccff6d05e129cb1b9cd2b27b30c1a81031dfde52a7c44be9c6d93077407ed"
   )
 }
-_DIGITS = re.compile(r"[0-9a-f]{8}")
+# As `eval/run/subsets.py` names files: a submission's name leads to no folder.
+_OF_FILE = re.compile(r"(?P<stem>[\w.-]+)-(?P<digits>[0-9a-f]{8})")
 _OURS = ("fly", "prepared")
 _BALANCED = ("pictures", "sequences")
 _PLACE_BITS = 128  # of `base.place`
@@ -225,16 +226,30 @@ def _of_subset(
         " a file."
       )
     return Examples(examples)
-  _, dash, digits = subset.rpartition("-")
-  if not dash or not _DIGITS.fullmatch(digits):
+  match = _OF_FILE.fullmatch(subset)
+  if not match or match["stem"] in _SUBSETS:
     raise errors.UserError(
       f"{source}: data.subset: got {subset!r}, expected one of"
       f" {', '.join(_SUBSETS)}, or a file's stem and 8 digits of a sha256."
     )
   chosen = f"how the subset {subset} was chosen: by a file of the submitter's"
-  if digits in (subset_lib.sha256(i)[: len(digits)] for i in (ids, stems)):
+  if subset_lines(subset, ids):
     return Examples(examples, chosen)
   return Examples("", f"{chosen}, whose ids are not at hand")
+
+
+def subset_lines(subset: str, ids: Sequence[str]) -> list[str]:
+  """Lines of the file that a subset's name is of; none where they were others.
+
+  Args:
+    subset: a file's stem and 8 digits.
+    ids: of the examples: the lines were these, or their stems.
+  """
+  match = _OF_FILE.fullmatch(subset)
+  for lines in (list(ids), [subset_lib.stem(i) for i in ids]):
+    if match and subset_lib.sha256(lines).startswith(match["digits"]):
+      return lines
+  return []
 
 
 def _of_limit(

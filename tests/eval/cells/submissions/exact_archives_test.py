@@ -17,13 +17,14 @@ _WHOLE = packed.dumps(
 _DIRECTORY = _WHOLE.index(b"PK\x01\x02")
 
 
-def _zipped(comment=b"", of_entry=b"", extra=b"", gap=b""):
+def _zipped(comment=b"", of_entry=b"", extra=b"", gap=b"", kind=0):
   """An archive of two members."""
   file = io.BytesIO()
-  with zipfile.ZipFile(file, "w") as archive:
+  with zipfile.ZipFile(file, "w", kind) as archive:
     for name in ("a.npy", "b.npy"):
       entry = zipfile.ZipInfo(name)
       entry.comment, entry.extra = of_entry, extra
+      entry.compress_type = kind
       archive.writestr(entry, b"content")
       file.write(gap)
       archive.start_dir = file.tell()
@@ -51,6 +52,7 @@ class ArchivesTest(parameterized.TestCase):
     (_zipped(of_entry=b"hello"), "beside the name 'a.npy'"),
     (_zipped(extra=b"\xff\xff\x40\0" + 64 * b"x"), "beside the name 'a.npy'"),
     (_zipped(gap=b"hello"), "foreign bytes before 'b.npy'"),
+    (_zipped(kind=zipfile.ZIP_DEFLATED), "'a.npy' is compressed"),
     (_WHOLE[:-1], "not a whole .npz file"),
     (b"", "not a whole .npz file"),
     (b"text", "not a whole .npz file"),

@@ -3,6 +3,7 @@
 import jax
 import ml_collections
 import numpy as np
+from absl.testing import parameterized
 
 from robust_tfds import errors, models
 from robust_tfds.eval.cells import packed, provenance
@@ -39,11 +40,18 @@ class WeightsTest(in_folder.TestCase):
     ):
       weights.read(self.path, self.sha256)
 
-  def test_arrays_that_are_no_variables(self):
+  @parameterized.parameters(
+    ({"a": np.zeros(1), "a/b": np.zeros(1)}, "these are no variables"),
+    ({"/".join("a" * 33): np.zeros(1)}, "a path of 1 to 32 names, got 33"),
+    ({"a//b": np.zeros(1)}, "a path of 1 to 32 names"),
+    ({"a": np.array([1, np.nan])}, "expected finite numbers"),
+    ({"a": np.array(["x"])}, "finite numbers, got <U1"),
+    ({"a": np.ones(2, complex)}, "finite numbers, got complex128"),
+  )
+  def test_arrays_that_are_no_variables(self, arrays, message):
     self.path.parent.mkdir(parents=True)
-    arrays = {name: np.zeros(1) for name in ("a", "a/b")}
     self.path.write_bytes(packed.archived(arrays))
-    with self.assertRaisesRegex(errors.UserError, "these are no variables"):
+    with self.assertRaisesRegex(errors.UserError, message):
       weights.read(self.path, self.sha256)
 
   def test_of_a_run_and_of_a_submission(self):
