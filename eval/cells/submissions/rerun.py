@@ -390,7 +390,7 @@ def _differ(
     close = _close(first, second, _ANYWAY)
   else:
     close = np.asarray(first == second)
-  return ~close.reshape(len(first), -1).all(axis=1)
+  return ~np.asarray(close.reshape(len(first), -1).all(axis=1))
 
 
 def _near(

@@ -32,6 +32,7 @@ _SUBSETS = {
 _OF_FILE = re.compile(r"(?P<stem>[\w.-]+)-(?P<digits>[0-9a-f]{8})")
 _OURS = ("fly", "prepared")
 _BALANCED = ("pictures", "sequences")
+_OF_FRAMES = ("labels", "reviewed", "frame", "frame_type", "fps", "linf")
 _PLACE_BITS = 128  # of `base.place`
 _LEAST_CHANCE = 1e-9  # that whole sets have, whose last place is so far behind
 
@@ -188,7 +189,7 @@ def _known_ids(
   Other programs name the examples of a published set as they like.
   """
   usual = _is_usual(builder, facts)
-  known = set(builder.known_ids() if usual else _frames(builder))
+  known = set(builder.known_ids() if usual else _frames(facts.dataset))
   outside = facts.source not in _OURS and builder.PUBLISHED_EXAMPLES
   varies = builder.NAMES_VARY or outside or _are_numbers(facts, ids)
   return set() if varies and not known & set(ids) else known
@@ -322,8 +323,9 @@ def check_groups(source: str, dataset: str, columns: Columns) -> None:
 
 
 @functools.cache
-def _frames(builder: type[base.Builder]) -> Mapping[str, frames.Row]:
+def _frames(dataset: str) -> Mapping[str, frames.Row]:
   """Id -> frame, also unreviewed ones; none where they are not embedded."""
+  builder = datasets.builder_class(dataset)
   listed = builder.known_frames() if issubclass(builder, frames.Builder) else ()
   return {row.frame.example_id: row for row in listed}
 
@@ -341,22 +343,15 @@ def check_frames(source: str, dataset: str, columns: Columns) -> Examples:
   """
   if "reviewed" not in columns:
     return Examples()
-  names = ("labels", "reviewed", "frame", "frame_type", "fps", "linf")
-  names = tuple(name for name in names if name in columns)
+  names = [name for name in _OF_FRAMES if name in columns]
   ours = dataset in datasets.names()
-  known = _frames(datasets.builder_class(dataset)) if ours else {}
+  known = _frames(dataset) if ours else {}
   ids = columns["example_id"].tolist()
   if not known.keys() >= set(ids):
     return Examples("", f"{', '.join(names)} of the frames of {dataset}")
   rows = [known[i] for i in ids]
   for name in names:
-    got = columns[name]
-    if name == "labels":
-      listed = [(*r.frame.labels, *[-1] * got.shape[1]) for r in rows]
-      expected = np.array(listed)[:, : got.shape[1]]
-    else:
-      of = [r.linf if name == "linf" else getattr(r.frame, name) for r in rows]
-      expected = np.array(of).astype(got.dtype)
+    got, expected = columns[name], _of_frames(name, rows, columns)
     wrong = np.flatnonzero((got != expected).reshape(len(ids), -1).any(axis=1))
     if len(wrong):
       raise errors.UserError(
@@ -365,6 +360,19 @@ def check_frames(source: str, dataset: str, columns: Columns) -> Examples:
         f" {len(ids):,} rows differ)."
       )
   return Examples(f"{dataset}: {', '.join(names)} of its frames")
+
+
+def _of_frames(
+  name: str, rows: Sequence[frames.Row], columns: Columns
+) -> np.ndarray:
+  """What a column of embedded frames has to hold."""
+  if name == "labels":
+    width = columns[name].shape[1]
+    padded = [(*r.frame.labels, *[-1] * width)[:width] for r in rows]
+    return np.array(padded, np.int32)
+  if name == "linf":
+    return np.array([r.linf for r in rows], np.float32)
+  return np.array([getattr(r.frame, name) for r in rows])
 
 
 def check_labels(
