@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 from robust_tfds import errors
 from robust_tfds.eval.metrics import arguments
@@ -138,7 +138,8 @@ class Replicates:
   def _t(self, level: float) -> float:
     """Student's t: as many degrees of freedom as blocks, or groups, less one."""
     freedom = min(self.blocks, self.effective_groups or self.blocks) - 1
-    return float(stats.t.isf((1 - arguments.level(level)) / 2, max(freedom, 1)))
+    above = (1 + arguments.level(level)) / 2
+    return float(special.stdtrit(max(freedom, 1), above))
 
   def jackknife_interval(self, level: float = 0.95) -> tuple[Any, Any]:
     """value -+ t standard errors of the jackknife over the blocks.

@@ -27,6 +27,7 @@ RESAMPLES = 2000
 BLOCKS = 100
 _AT_ONCE = 2**22  # counts of a chunk of draws, as float64: 32 MiB
 _STREAM = 50  # draws that one generator gives
+_TOGETHER = 2**14  # groups of draws that are counted together
 _KEPT = 2**27  # counts that are kept as bytes from one use to the next: 128 MiB
 
 
@@ -351,12 +352,17 @@ class Draws:
   def _count(self, start: int, stop: int) -> np.ndarray:
     """Of some draws: uint8 `[stop - start, G]`, where `start` begins a stream."""
     n = len(self.ids)
+    at_once = max(1, _TOGETHER // n)
     out = np.empty((stop - start, n), np.uint8)
     for first in range(start, stop, _STREAM):
       rng = self._rng("draws", first)
-      for i in range(first, min(first + _STREAM, stop)):
-        index = rng.integers(0, n, n, np.uint32)
-        out[i - start] = np.bincount(index, minlength=n)
+      end = min(first + _STREAM, stop)
+      for i in range(first, end, at_once):
+        many = min(at_once, end - i)
+        drawn = rng.integers(0, n, (many, n), np.uint32)
+        places = np.arange(many)[:, None] * n + drawn
+        counts = np.bincount(places.ravel(), minlength=many * n)
+        out[i - start : i - start + many] = counts.reshape(many, n)
     return out
 
   def _rng(self, what: str, number: int = 0) -> np.random.Generator:

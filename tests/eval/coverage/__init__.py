@@ -12,13 +12,15 @@ the population lies in the interval, and on which side of it where it does not.
 
 To add one: a `Case` in `CASES` of `cases/<topic>.py`; a file more is a topic more, and
 a section of the page, under its `WORDS`. `latent.py` draws right and wrong answers of
-clustered examples whose errors are known in closed form; `of_rows` in `case.py` takes
-intervals from the rows of a table. Then `python -m tests.eval.coverage --write
---topic=<topic> --data=<words of the case>` keeps its results in `results.tsv` and
-writes docs/INTERVALS.md between its marks; where two did so at once, take one's file
-and write again.
+clustered examples whose errors are known in closed form; in `case.py` `of_rows` takes
+intervals from the rows of a table, and `light` leaves out what a case does not count.
+Then `python -m tests.eval.coverage --write --topic=<topic> --data=<words of the case>`
+keeps its results in `results.tsv` and writes docs/INTERVALS.md between its marks;
+where two did so at once, take one's file and write again. The matrices are small:
+`OPENBLAS_NUM_THREADS=1` halves the time.
 
-A case says what it promises: `least`, the share of intervals that cover. Where less
-than 93 % do, `least` says so and the words of the case or of its topic say why.
+A case says how many data sets the page has of it at least, `sets`, and what share of
+the intervals covers: `least`. Where less than 93 % do, the words of the case or of
+its topic say why.
 Numbers of 95 % that cover too rarely are a finding, not a reason to lower it.
 """

@@ -19,7 +19,7 @@ def main() -> None:
   topics = case_lib.topics()
   parser.add_argument("--topic", choices=topics, help="of these cases alone")
   parser.add_argument("--data", default="", help="what their words contain")
-  parser.add_argument("--sets", type=int, default=300, help="of every case")
+  parser.add_argument("--sets", type=int, help="of every case, not its own")
   parser.add_argument("--write", action="store_true", help="keep the results")
   args = parser.parse_args()
   every = [(topic, case) for topic, of in topics.items() for case in of]
@@ -27,7 +27,7 @@ def main() -> None:
   for topic, case in every:
     if args.topic in (None, topic) and args.data in case.data:
       start = time.process_time()
-      tallies = case_lib.run(case, args.sets)
+      tallies = case_lib.run(case, args.sets or case.sets)
       seconds = time.process_time() - start
       print(f"{topic}: {case.data} ({seconds:.0f} s of CPU)")
       for name, tally in tallies.items():

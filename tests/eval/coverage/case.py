@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from robust_tfds.eval.cells import table
+from robust_tfds.eval.cells.cell import Cell
+from robust_tfds.eval.tasks import base
 from tests.eval.coverage import cases
 
 
@@ -37,12 +39,14 @@ class Case:
     truth: () -> number's name -> its value in the population.
     intervals: of one data set, drawn by a generator: number's name -> interval.
     least: the share of intervals that cover, which the case promises.
+    sets: how many data sets the page has at least.
   """
 
   data: str
   truth: Callable[[], Mapping[str, float]]
   intervals: Callable[[np.random.Generator], Mapping[str, Interval]]
   least: float = 0.93
+  sets: int = 200
 
 
 @dataclasses.dataclass
@@ -104,6 +108,36 @@ def topics() -> dict[str, tuple[Case, ...]]:
     name: importlib.import_module(f"{cases.__name__}.{name}").CASES
     for name in names
   }
+
+
+def light(
+  task: base.Task,
+  fields: Mapping[str, Mapping[str, object]],
+  metrics: Sequence[str],
+  whole: Callable[[Cell], bool] = lambda cell: cell.condition.clean,
+) -> None:
+  """Makes a task leave out what a case does not count, most of the time it takes.
+
+  Args:
+    task: that gives from now on the headlines of `fields` alone.
+    fields: as of `of_rows`.
+    metrics: of other cells than `whole`, whose rows have no values from now on.
+    whole: the cells whose rows stay.
+  """
+  rows, headlines = task.cell_rows, task.headlines
+  keys = {(of["metric"], of.get("corruption", "")) for of in fields.values()}
+
+  def few_rows(cell, columns, truth=None):
+    if whole(cell):
+      return rows(cell, columns, truth)
+    n = len(columns["group_id"])
+    return [cell.row(metric, np.nan, n=n) for metric in metrics]
+
+  def few_headlines(cells, reference):
+    listed = headlines(cells, reference)
+    return [h for h in listed if (h.metric, h.name) in keys]
+
+  task.cell_rows, task.headlines = few_rows, few_headlines
 
 
 def of_rows(

@@ -68,8 +68,10 @@ class HarnessTest(parameterized.TestCase):
     self.assertEqual(counts, (4, 1, 1, 1))
     self.assertAlmostEqual(tally.coverage, 1 / 3)
 
-  @parameterized.named_parameters(*_EVERY)
-  def test_every_case_has_its_numbers(self, case):
+  @parameterized.named_parameters(
+    (topic, listed[0]) for topic, listed in _TOPICS.items()
+  )
+  def test_the_first_case_of_a_topic_has_its_numbers(self, case):
     self.assertContainsSubset(
       case.truth(), case.intervals(np.random.default_rng(0))
     )
@@ -77,7 +79,7 @@ class HarnessTest(parameterized.TestCase):
   @parameterized.named_parameters(*_EVERY)
   @pytest.mark.slow
   def test_intervals_cover_what_the_case_promises(self, case):
-    sets = 300
+    sets = 100  # the page's are more
     for name, tally in case_lib.run(case, sets, seed=1).items():
       if tally.absent < tally.sets:
         lowest = case_lib.lowest(case.least, sets)
@@ -89,11 +91,16 @@ class PageTest(parameterized.TestCase):
     text = page.PAGE.read_text("utf-8")
     self.assertEqual(page.written(text, page.read()), text)
 
-  def test_results_are_of_cases_and_of_every_topic(self):
-    known = {(topic, c.data) for topic, of in _TOPICS.items() for c in of}
+  def test_results_are_of_every_case_and_of_as_many_sets_as_it_says(self):
+    sets = {
+      (topic, case.data): case.sets
+      for topic, listed in _TOPICS.items()
+      for case in listed
+    }
     results = page.read()
-    self.assertContainsSubset({key[:2] for key in results}, known)
-    self.assertEqual({topic for topic, _, _ in results}, set(_TOPICS))
+    self.assertEqual({key[:2] for key in results}, set(sets))
+    for key, tally in results.items():
+      self.assertGreaterEqual(tally.sets, sets[key[:2]], key)
 
   def test_what_is_on_the_page_keeps_what_its_case_promises(self):
     least = {

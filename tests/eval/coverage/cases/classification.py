@@ -28,20 +28,28 @@ _FIELDS = {
 }
 
 
-def _task() -> classification.Classification:
+def task(
+  dataset: str,
+  fields: Mapping[str, Mapping[str, object]],
+  baseline: str = "",
+) -> classification.Classification:
+  """Of clean pictures and the five severities of all common corruptions."""
   data = {"corruptions": "common", "severities": (1, 2, 3, 4, 5)}
-  return classification.Classification(
-    base.Setting(
-      "digits_c",
-      baseline="model:base",
-      data=ml_collections.ConfigDict(data),
-    )
+  setting = base.Setting(
+    dataset, baseline=baseline, data=ml_collections.ConfigDict(data)
   )
+  out = classification.Classification(setting)
+  case_lib.light(out, fields, ["error"])
+  return out
+
+
+_TASK = task("digits_c", _FIELDS, "model:base")
+_CONDITIONS = _TASK.conditions()
 
 
 def thresholds() -> np.ndarray:
   """Of clean and of every corruption's five severities: `[76]`."""
-  clean, *others = _task().conditions()
+  _, *others = _CONDITIONS
   harder = [
     -0.9 + 0.3 * (c.level - 1) + 0.04 * _NAMES.index(c.name) for c in others
   ]
@@ -62,10 +70,10 @@ def columns(wrong: np.ndarray, groups: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def _truth(design: latent.Design, shift: float) -> Mapping[str, float]:
-  listed = _task().conditions()
   ours, theirs = design.errors(_of_both() + shift).reshape(2, -1)
   at = {
-    name: [i for i, c in enumerate(listed) if c.name == name] for name in _NAMES
+    name: [i for i, c in enumerate(_CONDITIONS) if c.name == name]
+    for name in _NAMES
   }
   ce = {n: ours[i].sum() / theirs[i].sum() for n, i in at.items()}
   relative = [
@@ -87,14 +95,13 @@ def _case(
   """Of errors that are fewer for a shift below 0."""
 
   def intervals(rng: np.random.Generator) -> Mapping[str, case_lib.Interval]:
-    task = _task()
     wrong, groups = design.draw(rng, _of_both() + shift)
     cells = [
       Cell(model, "digits_c", c)
       for model in ("ours", "base")
-      for c in task.conditions()
+      for c in _CONDITIONS
     ]
-    scores = task.score(
+    scores = _TASK.score(
       (cell, columns(of, groups)) for cell, of in zip(cells, wrong.T)
     )
     return case_lib.of_rows(scores.rows, _FIELDS)

@@ -129,15 +129,18 @@ def _words(of: Population) -> str:
 
 
 _FEW = Population(200, 20)
+_MANY_CLASSES = Population(200, 80, tail=1.0, objects=7.0)
 CASES = (
-  _case(Population(50, 4)),
-  _case(Population(1000, 4)),
+  _case(Population(50, 4), sets=300),
+  _case(Population(1000, 4), sets=300),
   _case(Population(50, 20)),
-  _case(_FEW),
+  _case(_FEW, sets=300),
   _case(dataclasses.replace(_FEW, tail=1.0, objects=7.0)),
   _case(dataclasses.replace(_FEW, better=0.3, alarms=10.0)),
   _case(dataclasses.replace(_FEW, together=2.0)),
   _case(dataclasses.replace(_FEW, voc=True)),
-  _case(dataclasses.replace(_FEW, classes=80, tail=1.0, objects=7.0)),
-  _case(Population(5000, 80, tail=1.0, objects=7.0), whole=False),
+  _case(_MANY_CLASSES, sets=100),
+  _case(
+    dataclasses.replace(_MANY_CLASSES, pictures=5000), whole=False, sets=100
+  ),
 )

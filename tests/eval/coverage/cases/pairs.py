@@ -20,7 +20,8 @@ from tests.eval.coverage.cases import classification as pictures
 WORDS = (
   "Two models under fog. The test of a cell holds where it decides nothing at 5 %"
   " between equal models: McNemar's of single examples, exchanges of whole groups"
-  " elsewhere."
+  " elsewhere. Models of equal errors need not be equal: where one errs on whole"
+  " groups and the other on single examples, no exchange is exact."
 )
 _AT = np.array(
   [-1.2, -0.9, -0.6, -0.3, 0.0, 0.3]
@@ -29,9 +30,21 @@ _KEY = ("mean_error", "fog", None)
 
 
 def _case(
-  design: latent.Design, better: float, shift: float = 0
+  design: latent.Design,
+  better: float = 0,
+  shift: float = 0,
+  alone: bool = False,
+  **more,
 ) -> case_lib.Case:
-  """Of a second model whose thresholds lie above the first one's."""
+  """Of a second model whose thresholds lie above the first one's.
+
+  Args:
+    design: of the data sets.
+    better: by how much they do.
+    shift: of all thresholds.
+    alone: whether the second model errs on single examples, as often.
+    **more: of the case.
+  """
   data = {"corruptions": "fog", "severities": (1, 2, 3, 4, 5)}
   task = classification.Classification(
     base.Setting("digits_c", data=ml_collections.ConfigDict(data))
@@ -52,6 +65,8 @@ def _case(
 
   def intervals(rng: np.random.Generator) -> Mapping[str, case_lib.Interval]:
     wrong, groups = design.draw(rng, thresholds)
+    if alone:
+      wrong[:, len(_AT) :] = _single(rng, design, len(wrong), shift)
     totals = [
       {
         c: task.totals(pictures.columns(of, groups))
@@ -75,8 +90,19 @@ def _case(
     }
 
   kind = "a better model" if better else "equal models"
+  kind = "equal errors, the second's on single examples" if alone else kind
   rare = f", clean error {design.errors(thresholds)[0]:.3f}" if shift else ""
-  return case_lib.Case(f"{kind}: {design.words}{rare}", truth, intervals)
+  words = f"{kind}: {design.words}{rare}"
+  return case_lib.Case(words, truth, intervals, **more)
+
+
+def _single(
+  rng: np.random.Generator, like: latent.Design, examples: int, shift: float
+) -> np.ndarray:
+  """Bool `[N, 6]`: errors as frequent as a design's, each example its own group."""
+  design = latent.Design(examples)
+  scale = np.sqrt(design.variance / like.variance)
+  return design.draw(rng, scale * (_AT + shift))[0]
 
 
 def _of(number: Number) -> case_lib.Interval:
@@ -84,9 +110,11 @@ def _of(number: Number) -> case_lib.Interval:
 
 
 CASES = (
-  _case(latent.Design(200), 0),
-  _case(latent.Design(25, 0.7), 0),
-  _case(latent.Design(242, 1.5), 0, -2.0),
+  _case(latent.Design(200)),
+  _case(latent.Design(25, 0.7)),
+  _case(latent.Design(25, 5.0), shift=-5.4, alone=True, least=0.88),
+  _case(latent.Design(100, 5.0), shift=-5.4, alone=True, least=0.9),
   _case(latent.Design(200), 0.35),
   _case(latent.Design(25, 0.7), 0.35),
+  _case(latent.Design(242, 1.5), shift=-2.0, sets=100),
 )

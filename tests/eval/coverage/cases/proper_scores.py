@@ -61,7 +61,7 @@ def _case(design: latent.Design, least: float = 0.93) -> case_lib.Case:
       listed.append((cell, columns))
     return case_lib.of_rows(task.score(listed).rows, _FIELDS)
 
-  return case_lib.Case(design.words, truth, intervals, least)
+  return case_lib.Case(design.words, truth, intervals, least, sets=300)
 
 
 CASES = (

@@ -34,10 +34,9 @@ def _ends(mean: Replicates) -> dict[str, Interval]:
   off = mean.jackknife.mean() - mean.jackknife
   square = (off**2).sum()
   skew = (off**3).sum() / (6 * square**1.5) if square else 0.0
-  more = mean.effective_groups / (
-    mean.effective_groups - 1
-  )  # Hesterberg 2015, section 5.3
-  z = bias + more**0.5 * stats.t.ppf([0.025, 0.975], mean.groups - 1)
+  groups = mean.effective_groups
+  more = groups / (groups - 1)  # Hesterberg 2015, section 5.3
+  z = bias + more**0.5 * stats.t.ppf([0.025, 0.975], groups - 1)
 
   def drawn(scores: np.ndarray) -> tuple[float, float]:
     lo, hi = np.quantile(draws, stats.norm.cdf(scores))

@@ -61,6 +61,12 @@ def _case(design: latent.Design) -> case_lib.Case:
       "digits_p", baseline="model:base", data=ml_collections.ConfigDict(data)
     )
   )
+  case_lib.light(
+    task,
+    _FIELDS,
+    ["flip_probability", "unnormalised_t5d"],
+    lambda cell: cell.condition.name == "tilt",
+  )
   perturbed = {c.name: c for c in task.conditions() if not c.clean}
   cells = [
     Cell(model, "digits_p", perturbed[name])
@@ -84,7 +90,9 @@ def _case(design: latent.Design) -> case_lib.Case:
     rows = [r for r in task.score(listed).rows if r.model == "ours"]
     return case_lib.of_rows(rows, _FIELDS)
 
-  return case_lib.Case(design.words, lambda: _truth(design), intervals)
+  return case_lib.Case(
+    design.words, lambda: _truth(design), intervals, sets=300
+  )
 
 
 CASES = tuple(

@@ -46,6 +46,7 @@ def _task(dataset: str, perturbations: str) -> video.Video:
 
 def _perturbed(design: latent.Design) -> case_lib.Case:
   task = _task("ucf101_p", "common")
+  case_lib.light(task, _GAMMAS, ["accuracy"])
   clean, *listed = task.conditions()
   names = conditions.VIDEOS.names("common")
   harder = [-1 + 0.3 * c.level + 0.03 * names.index(c.name) for c in listed]
