@@ -173,7 +173,9 @@ class BothWaysTest(parameterized.TestCase):
         add(name, severity, array[_N * (severity - 1) : _N * severity])
     path = self.root / "theirs.csv"
     path.write_text("\n".join(lines) + "\n")
-    options = readers_base.Options(dataset="cifar10_c")
+    chosen = self.root / "chosen.txt"
+    chosen.write_text("\n".join(map(str, self.ids)))
+    options = readers_base.Options(dataset="cifar10_c", subset=str(chosen))
     text = rescore.score([path], self.root / "scored", options)
     return text, table.read(self.root / "scored" / "table.csv")
 

@@ -233,10 +233,8 @@ class VidTest(parameterized.TestCase):
     self.assertNotIn(("level", "effective_robustness"), self.rows)
     self.assertNotIn(("level", "acc_static_worst"), self.rows)
     text = self.base / "first/reports/natural_perturbations.md"
-    self.assertIn(
-      "| resnet152\\_finetuned, printed | 84.8 [82.5, 86.8] | 70.2 [67.4, 72.8]",
-      text.read_text(),
-    )
+    # Nor are the printed networks of these anchors.
+    self.assertNotIn("printed |", text.read_text())
 
   def test_frames_missing_and_truncated(self):
     for spoil, error, message in (
