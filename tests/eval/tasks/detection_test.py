@@ -256,8 +256,9 @@ class IntervalTest(absltest.TestCase):
     scored = _TASK.score(cells)
     over = {r.metric: r for r in scored.rows if not r.config}
     mpc, rpc = over["mpc"], over["rpc"]
+    why = "no interval: values alone"
     self.assertEqual(
-      (mpc.value, mpc.lo, mpc.n, mpc.note), (0.5, None, None, "")
+      (mpc.value, mpc.lo, mpc.n, mpc.note), (0.5, None, None, why)
     )
     self.assertFalse(rpc.has_value)
     self.assertEqual(rpc.note, "undefined: P is 0")

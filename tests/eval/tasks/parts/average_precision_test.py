@@ -42,7 +42,7 @@ class AveragePrecisionTest(absltest.TestCase):
     blocks = self.draws.blocks_of(self.groups)
     one = got["bbox/AP"]
     self.assertIsNone(one.draws)
-    self.assertEqual((one.blocks, one.groups), (7, 40))
+    self.assertEqual((one.blocks, one.effective_groups), (7, 40))
     self.assertAlmostEqual(
       float(one.value), detection.coco_ap(self.truth, self.results)["AP"]
     )
