@@ -84,7 +84,7 @@ def _case(design: latent.Design) -> case_lib.Case:
       scores = {
         "flips": stats.norm.cdf(columns),
         "t5d": np.exp(_SKEW * columns),
-        "zipf": columns.astype(np.float32),
+        "zipf": np.exp(columns).astype(np.float32),
       }
       listed.append((cell, {"group_id": groups, **scores}))
     rows = [r for r in task.score(listed).rows if r.model == "ours"]
