@@ -271,7 +271,7 @@ class _Checker:
     values.check(
       str(source / predictions_lib.FILE), columns, rules, cell.condition
     )
-    _check_frames(str(source / predictions_lib.FILE), cell, columns)
+    _check_frame_count(str(source / predictions_lib.FILE), cell, columns)
     _check_split(str(source / note_lib.FILE), note, columns)
     self.copies.add(cell, columns)
     self._check_examples(cell, note, columns, account)
@@ -370,12 +370,10 @@ class _Checker:
         f" {len(ids):,} examples."
       )
     limit = int(self._config.data.get("limit", 0) or 0)
-    account.examples[cell.dataset].add(
-      known.check_examples(source, note.data, limit, ids)
-    )
-    account.examples[cell.dataset].add(
-      known.check_frames(source, cell.dataset, columns)
-    )
+    account.examples[cell.dataset] |= {
+      known.check_examples(source, note.data, limit, ids),
+      known.check_frames(source, cell.dataset, columns),
+    }
     if "label" in columns:
       by_id = known.check_labels(source, cell.dataset, rows, columns["label"])
       account.labels[cell.dataset] = by_id, len(rows)
@@ -445,7 +443,7 @@ def _check_edition(source: str, facts: DataFacts) -> None:
     )
 
 
-def _check_frames(source: str, cell: Cell, columns: Columns) -> None:
+def _check_frame_count(source: str, cell: Cell, columns: Columns) -> None:
   """Refuses sequences of more or fewer frames than their edition has."""
   known_set = cell.dataset in datasets.names()
   if "flips" not in columns or cell.data is None or not known_set:

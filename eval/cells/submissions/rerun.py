@@ -42,12 +42,10 @@ from robust_tfds.shards import Shard
 # most (docs/SUBMITTING.md). The rest is room for accelerators, not measured.
 TOLERANCE = 1e-4
 _ANYWAY = 1e-5
-_NO_SCORE = (
-  1e-30  # float32 has no exact ones below, and some devices none at all
-)
-_FEW = (
-  1e-3  # of the rows, or of a sequence's frames: in so many classes are tied
-)
+# Below it float32 has no exact scores, and some devices none at all.
+_NO_SCORE = 1e-30
+# Of the rows, or of a sequence's frames: in so many classes may be tied.
+_FEW = 1e-3
 _TRAINED_ANEW = (
   " It was trained anew, which gives others on another number of cores or devices:"
   " this submission does not hold the weights. Export it again where the run's"

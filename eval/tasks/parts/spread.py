@@ -19,7 +19,6 @@ from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.metrics import intervals, resampling
 
 Bounds = tuple[float, float]
-ANY: Bounds = (-math.inf, math.inf)
 ALONE = "no interval: values alone"
 _ONE_GROUP = "no interval: all examples are one group"
 _NO_SPREAD = "no interval: every draw gives this value"
