@@ -19,6 +19,9 @@ os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "0")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
+# Nothing of theirs has to outlive a power cut.
+os.fsync = lambda descriptor: None
+
 # Everything that tests make by `tempfile` goes with the run.
 _folder = tempfile.mkdtemp(prefix="robust_tfds_tests_")
 atexit.register(shutil.rmtree, _folder, ignore_errors=True)

@@ -8,6 +8,7 @@ cells of one dataset and split hold the same examples.
 from __future__ import annotations
 
 import collections
+import os
 import pathlib
 from collections.abc import Callable, Iterator, Mapping
 
@@ -57,16 +58,18 @@ def check_no_links(root: epath.Path, folder: epath.Path) -> None:
   """
   if not paths.is_local(folder):  # buckets have none
     return
-  place = pathlib.Path(folder)
-  between = [p for p in place.parents if p.is_relative_to(root) and p != root]
-  within = sorted(place.iterdir()) if place.is_dir() else []
-  for path in (*reversed(between), place, *within):
-    if path.is_symlink():
-      raise DamagedError(
-        f"{path}: a symbolic link; a cell lies in its workdir as it was written"
-        " (the workdir itself may be a link)",
-        folder,
-      )
+  place, inside = pathlib.Path(folder), pathlib.Path(folder).relative_to(root)
+  between = [pathlib.Path(root, p) for p in reversed(inside.parents[:-1])]
+  links = [p for p in (*between, place) if p.is_symlink()]
+  if not links and place.is_dir():
+    with os.scandir(place) as entries:
+      links = sorted(pathlib.Path(e) for e in entries if e.is_symlink())
+  if links:
+    raise DamagedError(
+      f"{links[0]}: a symbolic link; a cell lies in its workdir as it was written"
+      " (the workdir itself may be a link)",
+      folder,
+    )
 
 
 def is_folder(path: epath.Path) -> bool:

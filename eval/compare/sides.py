@@ -7,6 +7,7 @@ other programs' predictions the run's config says a part; the rest is None, unkn
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -68,11 +69,18 @@ class Side:
     Args:
       conditions: of the cells; empty: of all.
     """
-    cells = [self.cells[c] for c in conditions or self.cells]
-    words = [{**self.data_facts(c).words(), **self._examples(c)} for c in cells]
+    words = [self._words[c] for c in conditions or self.cells]
     out = {name: _common([w.get(name) for w in words]) for name in words[0]}
     del out["content"]
     return out
+
+  @functools.cached_property
+  def _words(self) -> dict[Condition, dict[str, Any]]:
+    """Facts of every cell's data and examples, in words."""
+    return {
+      condition: {**self.data_facts(cell).words(), **self._examples(cell)}
+      for condition, cell in self.cells.items()
+    }
 
   def data_facts(self, cell: Cell) -> DataFacts:
     """What is known of the data of one of its cells."""

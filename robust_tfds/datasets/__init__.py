@@ -24,6 +24,8 @@ _FORMATS = ("tfrecord", "array_record")
 _LOSSY = ("jpeg85", "h264")
 
 
+@functools.cache
+@functools.cache
 def names() -> tuple[str, ...]:
   """Names of all datasets of this package."""
   return tuple(
