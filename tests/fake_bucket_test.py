@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 
+import pytest
 from absl.testing import absltest
 from etils import epath
 
@@ -83,6 +84,7 @@ class FakeBucketTest(absltest.TestCase):
     self.assertEqual(ended.returncode, -signal.SIGKILL)
     self.assertEqual(fake_bucket.keys(self.bucket), {"1": 3})
 
+  @pytest.mark.slow
   def test_commands_know_the_scheme(self):
     (self.bucket / "a.json").write_text("[1]")
     program = (

@@ -179,6 +179,7 @@ class BothWaysTest(parameterized.TestCase):
     text = rescore.score([path], self.root / "scored", options)
     return text, table.read(self.root / "scored" / "table.csv")
 
+  @pytest.mark.slow
   def test_a_run_of_both_ways_and_a_score_agree(self):
     fly = _numbers(self._run("fly"))
     made = _numbers(self._run("made", source="prepared"))

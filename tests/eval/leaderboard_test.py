@@ -98,7 +98,12 @@ class CommandTest(in_folder.TestCase):
 
   def test_a_board_does_not_die_of_one_entry(self):
     runs = [
-      small_runs.write(self.root / name, {"a": 0.1 + i / 20, "b": 0.3}, seed=i)
+      small_runs.write(
+        self.root / name,
+        {"a": 0.1 + i / 20, "b": 0.3},
+        seed=i,
+        names=None if i < 2 else ["fog"],
+      )
       for i, name in enumerate(("whole", "model", "note", "config", "cell"))
     ]
     _cell(runs[1], "a").write_bytes(b"no archive")

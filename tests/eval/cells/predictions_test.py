@@ -7,7 +7,7 @@ import signal
 from unittest import mock
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import absltest
 from etils import epath
 
 from robust_tfds import conditions
@@ -16,7 +16,7 @@ from robust_tfds.eval.cells import note as note_lib
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.process import Process
 from robust_tfds.storage import paths
-from tests import fake_bucket, in_folder
+from tests import fake_bucket, in_folder, quick
 from tests.faults import filesystem
 
 _FACTS = Cell("model", "d", conditions.Condition("fog", 3)).note()
@@ -109,7 +109,7 @@ class PredictionsTest(in_folder.TestCase):
     self.assertEmpty(list(self.cell.iterdir()))
     predictions.read(other, self.examples)
 
-  @parameterized.parameters("disk", "bucket")
+  @quick.cases(["bucket"], ["disk"])
   def test_killed_between_any_two_steps(self, kind):
     """It is not there, or whole; and again writes what nothing happened to."""
     columns = _columns(["b", "a"])

@@ -12,7 +12,6 @@ from unittest import mock
 import jax
 import ml_collections
 import numpy as np
-import pytest
 import tensorflow_datasets as tfds
 from absl.testing import parameterized
 
@@ -24,6 +23,7 @@ from robust_tfds.eval.pipeline import devices, inputs
 from robust_tfds.eval.tasks import base
 from robust_tfds.models.video.spec import VideoSpec
 from robust_tfds.reading import videos as video_files
+from tests import quick
 from tests.building.sources import cifar_layouts, small_sets
 from tests.datasets import natural_videos
 
@@ -78,6 +78,10 @@ def _task(
     data=ml_collections.ConfigDict({"views": 2}),
   )
   return tasks.get(task)(setting)
+
+
+def _is_of_videos(name: str) -> bool:
+  return datasets.builder_class(name).FAMILY is conditions.VIDEOS
 
 
 class PreparedTest(parameterized.TestCase):
@@ -166,7 +170,11 @@ class PreparedTest(parameterized.TestCase):
   def test_every_set_is_here(self):
     self.assertCountEqual(_NAMES, small_sets.MAKERS)
 
-  @parameterized.parameters(*_NAMES)
+  # Of pictures and sequences `test_every_codec` compares as much.
+  @quick.cases(
+    [n for n in _NAMES if n.startswith("digits") or _is_of_videos(n)],
+    [n for n in _NAMES if not (n.startswith("digits") or _is_of_videos(n))],
+  )
   def test_on_the_fly_equals_prepared(self, name):
     family = datasets.builder_class(name).FAMILY
     condition = family.parse(_CONFIGS[family.kind])
@@ -180,16 +188,8 @@ class PreparedTest(parameterized.TestCase):
     # A canvas may be black where its picture ends.
     self.assertGreater(np.mean(_first(clean_pixels) != _last(fly_pixels)), 0.1)
 
-  @parameterized.parameters(*_FAST)
+  @quick.cases(_FAST, _SLOW)
   def test_every_codec(self, name, codec):
-    self._check_codec(name, codec)
-
-  @parameterized.parameters(*_SLOW)
-  @pytest.mark.slow
-  def test_every_other_codec(self, name, codec):
-    self._check_codec(name, codec)
-
-  def _check_codec(self, name, codec):
     family = datasets.builder_class(name).FAMILY
     condition = family.parse(_CONFIGS[family.kind])
     source = self._source(name, condition.config, codec, seed=0)
@@ -296,7 +296,7 @@ class PreparedTest(parameterized.TestCase):
       (batch,) = inputs.Source(other, source.split, batch_size=3).batches()
       np.testing.assert_array_equal(batch.image, images)
 
-  @parameterized.parameters("imagenet_c", "imagenet_p")
+  @quick.cases(["imagenet_c"], ["imagenet_p"])
   def test_at_299_px(self, name):
     family = datasets.builder_class(name).FAMILY
     condition = family.parse(_CONFIGS[family.kind])

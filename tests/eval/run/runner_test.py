@@ -25,7 +25,7 @@ from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.run import one_pass, runner
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run.model import load as load_lib
-from tests import in_folder, in_process
+from tests import in_folder, in_process, quick
 from tests.eval import read_counts, same_tables, tiny_config, tiny_runs
 
 _ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -201,6 +201,7 @@ class RunnerTest(parameterized.TestCase):
     tiny_runs.start(tiny_config.get_config(), workdir, repair=True)
     self._run_again(workdir)
 
+  @pytest.mark.slow
   def test_the_same_command_twice_at_once_is_refused(self):
     workdir = self._copy("twice")
     first = _start(workdir, stderr=subprocess.DEVNULL)
@@ -396,13 +397,10 @@ class EveryTaskTest(in_folder.TestCase):
       for column, values in Workdir(workdir).columns(twin).items():
         np.testing.assert_array_equal(own[column], values, column)
 
-  @parameterized.parameters(("classification", 5), ("sequences", 3))
+  @quick.cases(
+    [("classification", 5)], [("sequences", 3), ("detection", 5), ("video", 4)]
+  )
   def test_prepared_equals_on_the_fly(self, name, sets):
-    self._check_prepared(name, tiny_runs.folder(name), sets)
-
-  @parameterized.parameters(("detection", 5), ("video", 4))
-  @pytest.mark.slow
-  def test_prepared_equals_on_the_fly_of_large_pixels(self, name, sets):
     self._check_prepared(name, tiny_runs.folder(name), sets)
 
   @pytest.mark.slow

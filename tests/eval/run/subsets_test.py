@@ -17,7 +17,7 @@ from robust_tfds.eval.cells import table
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run import runner, subsets
-from tests import in_folder
+from tests import in_folder, quick
 from tests.eval import read_counts, tiny_runs
 
 
@@ -211,7 +211,7 @@ class RunTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, "another config .*subset"):
       self._subset_run("first", subset="")
 
-  @parameterized.parameters("shards", "prepared", "array_record", "one_by_one")
+  @quick.cases(["shards", "array_record", "one_by_one"], ["prepared"])
   def test_what_must_not_matter(self, what):
     data = {
       "prepared": {"source": "prepared"},

@@ -21,7 +21,6 @@ from robust_tfds.eval.tasks.parts import label_space
 from tests.datasets import natural_videos
 from tests.eval import read_counts, tiny_runs
 from tests.eval.coverage.cases import frames as frames_cases
-from tests.eval.report.reports import without_pictures
 from tests.eval.tasks import level_model
 
 _MODEL = "tests.eval.tasks.level_model:build"
@@ -109,18 +108,6 @@ class DigitsTest(parameterized.TestCase):
     text = (folder / "natural_perturbations.md").read_text()
     self.assertIn("What the review changed", text)
     self.assertIn("not corrupted", text)
-
-  def test_the_table_is_made_again_from_the_cells(self):
-    first = (self.folder / "table.csv").read_bytes()
-    again = pathlib.Path(self.create_tempdir().full_path) / "again"
-    tiny_runs.copy("frames", again)
-    (again / "table.csv").unlink()
-    shutil.rmtree(again / "cells/digits_cnn")
-    config = tiny_runs.config("frames")
-    config.batch_size = 64
-    with without_pictures.written():
-      _run(config, again)
-    self.assertEqual((again / "table.csv").read_bytes(), first)
 
 
 def _scored(wrong, levels, *, twice: bool) -> base.RunScores:

@@ -42,6 +42,7 @@ class SqueezeNetTest(parameterized.TestCase):
     self.assertAlmostEqual(top1, want1, delta=_SLACK)
     self.assertAlmostEqual(top5, want5, delta=_SLACK)
 
+  @pytest.mark.slow
   def test_swapped_channels_cost_much(self):
     top1, _ = _right("squeezenet1_1", swapped=True)
     # The README measured about 20 points; on these 242 it is 18.6.

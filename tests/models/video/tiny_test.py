@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+import pytest
 from absl.testing import absltest
 
 from robust_tfds import models
@@ -30,6 +31,7 @@ class TinyTest(absltest.TestCase):
     got = jax.eval_shape(self.model.apply, self.variables, clips)
     self.assertEqual(got.shape, (1, 10))
 
+  @pytest.mark.slow
   def test_learns_motion(self):
     """Left or right: no single frame tells. A few seconds of training."""
 

@@ -1,26 +1,31 @@
 """Boards as CSVs: headers, every number, safe in spreadsheets."""
 
 import csv
+import pathlib
+import tempfile
 
+from absl.testing import absltest
 from etils import epath
 
 from robust_tfds.eval.compare import runs, scores
 from robust_tfds.eval.compare.boards import build, tables
-from tests import in_folder, shared_data
+from tests import shared_data
 from tests.eval.compare import small_runs
 
 
-class TablesTest(in_folder.TestCase):
-  def setUp(self):
-    super().setUp()
+class TablesTest(absltest.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.root = pathlib.Path(tempfile.mkdtemp())
     small_runs.write(
-      self.root / "run",
+      cls.root / "run",
       {"=HYPERLINK(1)": 0.1, "b, c": 0.3},
       of_models={"b, c": {"trained_on": '@SUM("x")\nnext'}},
     )
-    (run,) = runs.read([str(self.root / "run")])
-    self.boards = build.boards(scores.of_run(run, lambda _: None))
-    self.files = tables.write(self.boards, epath.Path(self.root / "out"))
+    (run,) = runs.read([str(cls.root / "run")])
+    cls.boards = build.boards(scores.of_run(run, lambda _: None))
+    cls.files = tables.write(cls.boards, epath.Path(cls.root / "out"))
 
   def _read(self, name):
     return shared_data.lines(self.root / "out" / name)

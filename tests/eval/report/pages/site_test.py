@@ -3,6 +3,7 @@
 import pathlib
 import posixpath
 
+import pytest
 from absl.testing import absltest
 
 from robust_tfds import errors
@@ -48,6 +49,7 @@ class SiteTest(absltest.TestCase):
       seen, {p.relative_to(folder).as_posix() for p in folder.rglob("*.*")}
     )
 
+  @pytest.mark.slow
   def test_a_hundred_models_of_96_conditions_are_small(self):
     board = boards.classification(100)
     self.assertLen(board.conditions, 96)
