@@ -53,6 +53,25 @@ def builder_class(name: str) -> type[base.Builder]:
   return module.Builder
 
 
+class Unknown(base.Builder, skip_registration=True):
+  """A set that is none of this package: nothing is known of it."""
+
+  @classmethod
+  def config_of(cls, name: str, **options: Any) -> None:
+    """None: nobody knows its configs."""
+    del name, options
+
+  @classmethod
+  def known_group(cls, example_id: str, frame: int = 0) -> None:
+    """None: its ids do not tell."""
+    del example_id, frame
+
+
+def known(name: str) -> type[base.Builder]:
+  """What is known of a set whatever its name: `builder_class`, else `Unknown`."""
+  return builder_class(name) if name in names() else Unknown
+
+
 def edition(name: str, geometry: str = "") -> str:
   """Edition of a dataset's corruptions, e.g. `cifar10`; empty if it has none.
 
@@ -74,9 +93,7 @@ def classes(name: str) -> int:
   >>> classes("imagenet_c"), classes("mine")
   (1000, 0)
   """
-  if name not in names():
-    return 0
-  listed = builder_class(name).CLASSES
+  listed = known(name).CLASSES
   return listed if isinstance(listed, int) else len(listed)
 
 
@@ -89,7 +106,7 @@ def published_codec(name: str) -> str:
   >>> published_codec("imagenet_c"), published_codec("cifar10_c")
   ('jpeg85', '')
   """
-  listed = codecs(name) if name in names() else ()
+  listed = known(name).CODECS
   lossy = [c for c in listed if c in _LOSSY]
   return lossy[0] if lossy and PUBLISHED in listed else ""
 

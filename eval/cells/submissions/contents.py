@@ -22,7 +22,7 @@ from robust_tfds.eval.cells import note as note_lib
 from robust_tfds.eval.cells import predictions as predictions_lib
 from robust_tfds.eval.cells import workdir as workdir_lib
 from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.cells.cell_facts import DataFacts, ModelFacts
+from robust_tfds.eval.cells.cell_facts import ModelFacts
 from robust_tfds.eval.cells.columns import Columns
 from robust_tfds.eval.cells.submissions import (
   copies,
@@ -271,7 +271,7 @@ class _Checker:
     values.check(
       str(source / predictions_lib.FILE), columns, rules, cell.condition
     )
-    _check_frame_count(str(source / predictions_lib.FILE), cell, columns)
+    _check_edition(source, cell, columns)
     _check_split(str(source / note_lib.FILE), note, columns)
     self.copies.add(cell, columns)
     self._check_examples(cell, note, columns, account)
@@ -329,7 +329,6 @@ class _Checker:
         f"{source}: data.pixels: got {note.data.pixels}, but config.json has"
         f" {pixels}."
       )
-    _check_edition(source, note.data)
     for name, default in _IN_CONFIG.items():
       stated = self._config.data.get(name) or default
       fact = getattr(note.data, name)
@@ -431,34 +430,26 @@ def _as_noted(facts: ModelFacts) -> Iterable[ModelFacts]:
     yield facts.model_copy(update=dict.fromkeys(names))
 
 
-def _check_edition(source: str, facts: DataFacts) -> None:
-  """Refuses another edition of the corruptions than the set has in this crop."""
-  if facts.edition is None or facts.dataset not in datasets.names():
+def _check_edition(source: epath.Path, cell: Cell, columns: Columns) -> None:
+  """Refuses another edition than the set has in this crop, and others' frames."""
+  facts, name = cell.data, cell.condition.config
+  if facts is None or cell.dataset not in datasets.names():
     return
-  expected = datasets.edition(facts.dataset, facts.geometry or "")
-  if facts.edition != expected:
+  expected = datasets.edition(cell.dataset, facts.geometry or "")
+  if facts.edition not in (None, expected):
     raise errors.UserError(
-      f"{source}: data.edition: got {facts.edition!r}, but {facts.dataset} is of"
-      f" {expected!r}."
+      f"{source / note_lib.FILE}: data.edition: got {facts.edition!r}, but"
+      f" {cell.dataset} is of {expected!r}."
     )
-
-
-def _check_frame_count(source: str, cell: Cell, columns: Columns) -> None:
-  """Refuses sequences of more or fewer frames than their edition has."""
-  known_set = cell.dataset in datasets.names()
-  if "flips" not in columns or cell.data is None or not known_set:
+  if "flips" not in columns:
     return
   from robust_tfds.corruptions.sequence import frame_count
 
-  expected = frame_count(
-    cell.condition.config,
-    datasets.edition(cell.dataset, cell.data.geometry or ""),
-  )
-  got = columns["top5"].shape[1]
-  if got != expected:
+  got, expected_count = columns["top5"].shape[1], frame_count(name, expected)
+  if got != expected_count:
     raise errors.UserError(
-      f"{source}: {got} frames a sequence, but {cell.condition.config} of"
-      f" {cell.dataset} has {expected}."
+      f"{source / predictions_lib.FILE}: {got} frames a sequence, but {name} of"
+      f" {cell.dataset} has {expected_count}."
     )
 
 

@@ -1,8 +1,8 @@
 """What is known of a data set before anybody shows a prediction.
 
 How many examples it has, which examples those are, and what class an id alone
-tells: of the builders (`robust_tfds.datasets`), with no file of the data.
-Of a set that is not ours nothing is known.
+tells: of the builders (`robust_tfds.datasets.known`), with no file of the data.
+Of a set that is not ours nothing is known but what its facts say.
 """
 
 from __future__ import annotations
@@ -53,10 +53,8 @@ def part(dataset: str, examples: int) -> str:
   >>> part("imagenet_c", 50_000), part("mine_c", 60)
   ('', '')
   """
-  if not examples or dataset not in datasets.names():
-    return ""
-  published = datasets.builder_class(dataset).PUBLISHED_EXAMPLES
-  if examples >= published:
+  published = datasets.known(dataset).PUBLISHED_EXAMPLES
+  if not 0 < examples < published:
     return ""
   return f"{examples:,} of {published:,} published examples"
 
@@ -90,10 +88,8 @@ def check_kind(dataset: str, kind: str) -> None:
   Raises:
     UserError: says what the set holds.
   """
-  if dataset not in datasets.names():
-    return
-  holds = datasets.builder_class(dataset).KIND
-  if holds != kind:
+  holds = datasets.known(dataset).KIND
+  if holds not in ("", kind):
     raise errors.UserError(
       f"--dataset={dataset}: it is a set of {holds}, but these are predictions on"
       f" {kind}. Name the set that they are of."
@@ -128,10 +124,7 @@ def check_examples(
       neither a subset nor a limit says so, others than the first ones that a
       limit takes, or others than those of a named subset.
   """
-  name = facts.dataset
-  if name not in datasets.names():
-    return Examples("", f"that {name} has these examples and no others")
-  builder = datasets.builder_class(name)
+  name, builder = facts.dataset, datasets.known(facts.dataset)
   _check_split(source, facts, builder)
   _check_count(source, facts, limit, ids)
   known = _known_ids(builder, facts, ids)
@@ -143,7 +136,8 @@ def check_examples(
     )
   if facts.subset:
     return _of_subset(name, source, facts.subset, ids)
-  total = len(known) or _published(builder, facts)
+  usual = _is_usual(builder, facts)
+  total = len(known) or (builder.PUBLISHED_EXAMPLES if usual else 0)
   if limit:
     return _of_limit(source, facts, ids, known, total)
   if total and len(ids) != total:
@@ -198,11 +192,6 @@ def _known_ids(
 def _are_numbers(facts: DataFacts, ids: Sequence[str]) -> bool:
   """Whether these are another program's results, whose pictures have numbers."""
   return facts.source not in _OURS and all(i.isdigit() for i in ids)
-
-
-def _published(builder: type[base.Builder], facts: DataFacts) -> int:
-  """How many examples there are; 0 where that is not known."""
-  return builder.PUBLISHED_EXAMPLES if _is_usual(builder, facts) else 0
 
 
 def _is_usual(builder: type[base.Builder], facts: DataFacts) -> bool:
@@ -262,7 +251,7 @@ def _of_limit(
 ) -> Examples:
   """Holds ids against the first of the set, in the order that TFDS gives it."""
   name = facts.dataset
-  place = functools.partial(base.place, datasets.builder_class(name).SPLIT)
+  place = functools.partial(base.place, datasets.known(name).SPLIT)
   wrong = sorted(set(ids) - set(sorted(known, key=place)[: len(ids)]))
   if known and wrong:
     raise errors.UserError(
@@ -308,9 +297,9 @@ def check_groups(source: str, dataset: str, columns: Columns) -> None:
   Raises:
     UserError: an example of another group than its data set has it in.
   """
-  if dataset not in datasets.names() or stored_numbers.is_one(columns):
+  if stored_numbers.is_one(columns):
     return
-  builder = datasets.builder_class(dataset)
+  builder = datasets.known(dataset)
   names = [columns[n].tolist() for n in ("example_id", "frame", "group_id")]
   for example_id, frame, group in zip(*names):
     expected = builder.known_group(example_id, frame)
@@ -325,7 +314,7 @@ def check_groups(source: str, dataset: str, columns: Columns) -> None:
 @functools.cache
 def _frames(dataset: str) -> Mapping[str, frames.Row]:
   """Id -> frame, also unreviewed ones; none where they are not embedded."""
-  builder = datasets.builder_class(dataset)
+  builder = datasets.known(dataset)
   listed = builder.known_frames() if issubclass(builder, frames.Builder) else ()
   return {row.frame.example_id: row for row in listed}
 
@@ -344,8 +333,7 @@ def check_frames(source: str, dataset: str, columns: Columns) -> Examples:
   if "reviewed" not in columns:
     return Examples()
   names = [name for name in _OF_FRAMES if name in columns]
-  ours = dataset in datasets.names()
-  known = _frames(dataset) if ours else {}
+  known = _frames(dataset)
   ids = columns["example_id"].tolist()
   if not known.keys() >= set(ids):
     return Examples("", f"{', '.join(names)} of the frames of {dataset}")
@@ -393,9 +381,7 @@ def check_labels(
     UserError: another class than the id tells; ids of videos of one class's
       name with two labels; or a whole set with other counts of its classes.
   """
-  if dataset not in datasets.names():
-    return 0
-  builder, by_id = datasets.builder_class(dataset), 0
+  builder, by_id = datasets.known(dataset), 0
   _check_balance(source, builder, labels)
   for example_id, label in zip(ids, labels.tolist()):
     expected = builder.known_label(example_id)

@@ -12,7 +12,6 @@ from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.tasks.parts import known
 from tests import in_folder
 from tests.eval.cells.submissions import small
-from tests.eval.compare import small_runs
 
 
 class ContentsTest(in_folder.TestCase):
@@ -50,74 +49,6 @@ class ContentsTest(in_folder.TestCase):
       self._refuses(
         "group_id, label of 'digit_0004': got .'g0', 4., but .'digit_0004', 4."
       )
-
-  def test_weights_of_a_model_that_the_run_did_not_train(self):
-    self._with_weights(np.zeros(3))
-    self._refuses("weights.npz: config.json does not train a: a submission")
-
-  def test_other_weights_than_those_of_the_facts(self):
-    self.tampered.config(lambda c: c["models"]["a"].update(train={"steps": 1}))
-    self._with_weights(np.zeros(3))
-    self._refuses("weights.npz: these weights have the sha256 .* say a0000")
-
-  def test_weights_of_a_model_that_is_not_there(self):
-    self._with_weights(np.zeros(3), "b")
-    self._refuses("b/weights.npz: it belongs to no finished cell")
-
-  def _with_weights(self, array, label="a") -> None:
-    path = self.folder / "models" / label / "weights.npz"
-    path.parent.mkdir(parents=True)
-    small.write_packed(path, {"kernel": array})
-    self.tampered.manifest()
-
-  def test_other_models_than_the_manifests(self):
-    by = small_runs.model_facts("c").model_dump()
-    self.tampered.manifest(lambda m: m["models"].update(c=by))
-    self._refuses("models: got .*c.*, but the cells are of a")
-
-  def test_other_facts_of_a_model(self):
-    better = {"trained_on": "something better"}
-    self.tampered.manifest(lambda m: m["models"]["a"].update(better))
-    self._refuses(
-      "by: other facts than submission.json has of a: trained_on: 'digits train'"
-    )
-
-  def test_a_corruption_that_is_none(self):
-    seen = {"corruptions_seen": ["Fog"]}
-    self.tampered.manifest(lambda m: m["models"]["a"].update(seen))
-    self._refuses("models.a.corruptions_seen: 'Fog' is no corruption")
-
-  def test_another_task(self):
-    self.tampered.manifest(lambda m: m.update(task="video"))
-    self._refuses("task: got 'video', but config.json has 'classification'")
-
-  def test_facts_under_another_hash(self):
-    def change(content):
-      ((_, facts),) = content["data"].items()
-      content["data"] = {"0" * 12: facts}
-
-    self.tampered.manifest(change)
-    self._refuses("data.000000000000: these facts have the hash")
-
-  def test_a_note_of_other_ids(self):
-    self.tampered.notes(lambda n: n["split"].update(ids="0" * 64))
-    self.tampered.manifest()
-    self._refuses("split: 359 examples and their hashes are not those")
-
-  def test_a_note_without_facts(self):
-    self.tampered.notes(lambda n: n.pop("data"))
-    self.tampered.manifest()
-    self._refuses("data, by: a submission's cells say their facts")
-
-  def test_a_seed_that_is_not_the_configs(self):
-    self.tampered.config(lambda c: c.update(seed=5))
-    self.tampered.manifest()
-    self._refuses("seed: got 0, but config.json has 5")
-
-  def test_pixels_that_are_not_the_configs(self):
-    self.tampered.config(lambda c: c["versions"].update(pixels=2))
-    self.tampered.manifest()
-    self._refuses(r"data.pixels: got \d+, but config.json has 2")
 
   @parameterized.parameters(
     ([], "images"),

@@ -106,6 +106,13 @@ class Tampered:
     change(arrays)
     path.write_bytes(packed.dumps(arrays))
 
+  def every_cell(self, change: Callable[[dict], None]) -> None:
+    """Changes the outputs of all cells of two models, and their examples."""
+    self.examples(change)
+    for name in CONFIGS:
+      for label in ("a", "b"):
+        self.columns(change, name, label)
+
   def examples(self, change: Callable[[dict], None]) -> None:
     """Changes the facts of the examples, which all cells share."""
     (path,) = (self.folder / "examples").iterdir()
