@@ -8,7 +8,8 @@ no two names share a folder, and none leads out of it.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 from urllib import parse
 
 from robust_tfds import errors
@@ -28,12 +29,12 @@ def folder_name(name: str) -> str:
   """
   if not name:
     raise errors.UserError("A name is empty: it has to name a folder.")
-  for character in name:
-    if unicodedata.category(character) in _INVISIBLE:
-      raise errors.UserError(
-        f"The name {name!r} holds the invisible character {character!r}; it has"
-        " to name a folder. Choose another name."
-      )
+  character = _invisible(name)
+  if character:
+    raise errors.UserError(
+      f"The name {name!r} holds the invisible character {character!r}; it has"
+      " to name a folder. Choose another name."
+    )
   last = len(name) - 1
   out = "".join(
     _encoded(c) if c == "." and i in (0, last) else _safe(c)
@@ -45,6 +46,30 @@ def folder_name(name: str) -> str:
       f" folder ({_BYTES} bytes are allowed). Choose a shorter one."
     )
   return out
+
+
+def check_visible(value: Any, source: str) -> None:
+  """Refuses texts that would not stay on their line where they are printed.
+
+  Args:
+    value: a text, or lists and objects of JSON that hold texts.
+    source: what a refusal begins with.
+
+  Raises:
+    UserError: a text with characters that nobody sees, e.g. a new line.
+  """
+  if isinstance(value, Mapping):
+    for name, item in value.items():
+      check_visible(name, source)
+      check_visible(item, f"{source}: {name}")
+  elif isinstance(value, (list, tuple)):
+    for item in value:
+      check_visible(item, source)
+  elif isinstance(value, str) and _invisible(value):
+    raise errors.UserError(
+      f"{source}: got {value[:200]!r}, expected a text of one line; it holds the"
+      f" invisible character {_invisible(value)!r}."
+    )
 
 
 def check_distinct(names: Iterable[str], kind: str) -> None:
@@ -66,6 +91,11 @@ def check_distinct(names: Iterable[str], kind: str) -> None:
         f"The {kind}s {other!r} and {name!r} share a folder where file systems"
         " take large letters for small ones. Rename one."
       )
+
+
+def _invisible(text: str) -> str:
+  """The first character that nobody sees; empty where there is none."""
+  return next((c for c in text if unicodedata.category(c) in _INVISIBLE), "")
 
 
 def _safe(character: str) -> str:

@@ -128,11 +128,13 @@ def _lines(
     verified += again.lines
     unverified = list(again.left)
   unverified += account.copies
-  labels = sorted(manifest.models.keys() - (again.models if again else set()))
-  if labels:
-    unverified.append(
-      f"weights, preprocessing and code of {', '.join(labels)}: statements"
-    )
+  labels = manifest.models.keys() - (again.models if again else set())
+  for what, of in (
+    ("weights, preprocessing and code", labels - {*account.trained}),
+    ("preprocessing and code", labels & {*account.trained}),
+  ):
+    if of:
+      unverified.append(f"{what} of {', '.join(sorted(of))}: statements")
   for label in account.trained:
     verified.append(
       f"weights of {label}: of the facts' sha256, in the submission"

@@ -12,6 +12,7 @@ import collections
 import dataclasses
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from etils import epath
 
@@ -34,6 +35,7 @@ from robust_tfds.eval.cells.submissions import manifest as manifest_lib
 from robust_tfds.eval.cells.submissions.manifest import Manifest
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.compare import runs as runs_lib
+from robust_tfds.eval.compare import sides
 from robust_tfds.eval.metrics.detection import checks
 from robust_tfds.eval.readers.base import Run
 from robust_tfds.eval.tasks.parts import known, result_lists, stored_numbers
@@ -42,7 +44,7 @@ from robust_tfds.eval.tasks.parts import known, result_lists, stored_numbers
 _IN_CONFIG = {
   "split": None,
   "subset": "",
-  "source": None,
+  "source": "fly",
   "codec": None,
   "geometry": "",
 }
@@ -243,6 +245,9 @@ class _Checker:
     self._conditions = {
       dataset: set(run.task(dataset).conditions()) for dataset in self._datasets
     }
+    self._stated = {
+      dataset: _stated(run, dataset) for dataset in self._datasets
+    }
     self.copies = copies.Copies(run.truth)
     # Files of examples that were checked, and of which data.
     self._checked: set[tuple[str, str, str]] = set()
@@ -329,9 +334,9 @@ class _Checker:
         f"{source}: data.pixels: got {note.data.pixels}, but config.json has"
         f" {pixels}."
       )
-    for name, default in _IN_CONFIG.items():
-      stated = self._config.data.get(name) or default
-      fact = getattr(note.data, name)
+    facts = note.data.words()
+    for name, stated in self._stated[cell.dataset].items():
+      fact = facts.get(name)
       if None not in (stated, fact) and stated != fact:
         raise errors.UserError(
           f"{source}: data.{name}: got {fact!r}, but config.json has {stated!r}."
@@ -395,6 +400,14 @@ class _Checker:
           f"{source}: {', '.join(names)} of {example[0]!r}: got {row}, but"
           f" {first[example]} in another cell of {dataset}."
         )
+
+
+def _stated(run: Run, dataset: str) -> dict[str, Any]:
+  """Facts of the data as the config has them, the task's own settings too."""
+  out = {k: run.config.data.get(k) or v for k, v in _IN_CONFIG.items()}
+  if not any(workdir_lib.models_of(run.config).values()):
+    out["source"] = sides.ELSEWHERE
+  return {**out, **run.task(dataset).data_facts()}
 
 
 def _check_marks(source: str, cell: Cell, note: note_lib.Note) -> bool:

@@ -14,7 +14,7 @@ import pydantic
 from etils import epath
 
 from robust_tfds import errors, reading
-from robust_tfds.eval.cells import disk, provenance
+from robust_tfds.eval.cells import disk, names, provenance
 from robust_tfds.eval.cells.cell_facts import DataFacts, ModelFacts
 from robust_tfds.eval.cells.note import File
 from robust_tfds.eval.cells.records import Signed
@@ -73,7 +73,12 @@ def make(
 
 
 def write(folder: epath.Path, manifest: Manifest) -> None:
-  """Writes it into the folder of a submission that is whole otherwise."""
+  """Writes it into the folder of a submission that is whole otherwise.
+
+  Raises:
+    UserError: a text of it has more than one line.
+  """
+  names.check_visible(manifest.written(), str(folder / FILE))
   disk.write_text(folder / FILE, manifest.dumps())
 
 
@@ -82,7 +87,8 @@ def read(folder: epath.Path) -> Manifest:
 
   Raises:
     UserError: no submission; a manifest that is none, is too large, was changed
-      or is of another version. Names the file and the field.
+      or is of another version, or a text has several lines, which would be
+      read as lines of an answer. Names the file and the field.
   """
   path = folder / FILE
   if not disk.exists(path):
@@ -97,4 +103,5 @@ def read(folder: epath.Path) -> Manifest:
     raise errors.UserError(
       f"{path}: version: got {version!r}, this code reads {VERSION}."
     )
+  names.check_visible(value, str(path))
   return Manifest.read(path, value)

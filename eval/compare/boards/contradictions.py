@@ -1,10 +1,11 @@
 """Entries that one model cannot both have: the same data, and other numbers.
 
-Equal weights with equal preprocessing, one seed and the same examples answer alike,
-but for what devices round otherwise. Where two entries differ by more, one of them
-is false, and nothing here tells which: both are marked, and neither is ranked. Where
-they say that they prepare pixels otherwise, or run other code, both may be right:
-they are ranked, and say so.
+Equal weights with equal preprocessing and the same examples answer alike, but for
+what devices round otherwise, and under another seed for what is drawn otherwise.
+Where two entries differ by more, one of them is false, and nothing here tells which:
+both are marked, and neither is ranked. Where they say that they prepare pixels
+otherwise, run other code or answer at random, both may be right: they are ranked,
+and say so.
 """
 
 from __future__ import annotations
@@ -29,6 +30,9 @@ _FREE_SPEC = ("source", "weights", "label_space", "parameters", "gflops")
 # How far rates of one model may lie apart, beside one example: in a cell, and in
 # the mean over cells, where roundings cancel.
 _IN_CELL, _IN_MEAN, _EXAMPLES = 0.01, 0.002, 1.5
+# Of two seeds an answer, 0 or 1, has a difference of variance 2 p (1 - p) <= 1/2 in
+# each example: so many standard deviations of their mean.
+_OF_SEEDS = 5 * 0.5**0.5
 # Average precision and recall of a size: one object may be all that a class has, and
 # n counts pictures.
 _OF_FEW = frozenset(f"{of}{size}" for of in ("AP", "AR") for size in "sml")
@@ -36,17 +40,15 @@ _OF_FEW = frozenset(f"{of}{size}" for of in ("AP", "AR") for size in "sml")
 
 def mark(entry: Entry) -> str:
   """Equal texts of entries that ought to have equal numbers; empty: nobody knows."""
-  weights = _same_weights(entry)
-  about = sorted(_about(entry).items())
-  return json.dumps([weights, about], sort_keys=True) if weights else ""
+  about = _about(entry)
+  return "" if about.get("random") else _same(entry, entry.seed, about)
 
 
-def _same_weights(entry: Entry) -> str:
-  """Equal texts of equal weights, seeds and data; empty where nobody knows."""
+def _same(entry: Entry, *facts: Any) -> str:
+  """Equal texts of equal weights, data and further facts; empty: nobody knows."""
   weights = entry.model_facts.get("weights")
-  if not weights or entry.model_facts.get("random"):
-    return ""
-  return json.dumps([weights, entry.seed, entry.comparable], sort_keys=True)
+  known = [weights, entry.comparable, *facts]
+  return json.dumps(known, sort_keys=True) if weights else ""
 
 
 def _about(entry: Entry) -> dict[str, Any]:
@@ -77,7 +79,7 @@ def _compared(scored: Sequence[Scored]) -> list[Scored]:
   """Each model beside the first of its weights that has other numbers."""
   same: dict[str, list[int]] = {}
   for i, one in enumerate(scored):
-    same.setdefault(_same_weights(one.entry), []).append(i)
+    same.setdefault(_same(one.entry), []).append(i)
   same.pop("", None)
   out = list(scored)
   for places in same.values():
@@ -97,12 +99,14 @@ def _beside(one: Scored, others: Sequence[Scored]) -> Scored:
   if not apart:
     return one
   names, words, other = min(apart, key=lambda a: len(a[0]))
-  said = (
-    "the same weights, seed and examples gave other numbers in"
-    f" {other.entry.run}: {words}. "
+  same = one.entry.seed == other.entry.seed
+  seeds = (
+    ", seed and examples" if same else " and examples, under another seed,"
   )
-  if names:
-    said += f"The models' facts differ in {', '.join(names)}"
+  said = f"the same weights{seeds} gave other numbers in {other.entry.run}: {words}. "
+  if names or about.get("random"):
+    why = f"The models' facts differ in {', '.join(names)}"
+    said += why if names else "Both say that they answer at random"
     return _with(one, said, one.entry.state)
   return _with(one, f"{said}One of the two is false", board_lib.CONTRADICTED)
 
@@ -119,19 +123,21 @@ def _with(one: Scored, remark: str, state: str) -> Scored:
 
 def _difference(one: Scored, other: Scored) -> str:
   """Where two entries lie too far apart, in words; empty where they do not."""
+  drawn = _OF_SEEDS if one.entry.seed != other.entry.seed else 0.0
   by_metric: dict[str, list[tuple]] = {}
   for metric, *values in _shared(one, other):
     by_metric.setdefault(metric, []).append(tuple(values))
   for metric, listed in by_metric.items():
     heading = one.facts.metric(metric).heading
     cells, ours, theirs, n = map(np.array, zip(*listed))
-    excess = abs(ours - theirs) - _IN_CELL - _EXAMPLES / n
+    of_seeds = drawn * (cells != "clean") / np.sqrt(n)
+    excess = abs(ours - theirs) - _IN_CELL - _EXAMPLES / n - of_seeds
     worst = int(excess.argmax())
     if excess[worst] > 0:
       where = f"of {cells[worst]}"
       return _words(heading, where, ours[worst], theirs[worst])
     apart = abs(float((ours - theirs).mean()))
-    if apart > _IN_MEAN + _EXAMPLES / n.sum():
+    if apart > _IN_MEAN + _EXAMPLES / n.sum() + drawn / np.sqrt(n.sum()):
       where = f"over {len(n)} cells"
       return _words(heading, where, ours.mean(), theirs.mean())
   return ""

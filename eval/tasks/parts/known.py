@@ -69,8 +69,8 @@ def check_name(dataset: str) -> None:
   name = ours.get(_letters(dataset), dataset)
   if name != dataset:
     raise errors.UserError(
-      f"--dataset={dataset}: write {name} where it is that set, whose examples are"
-      " then checked; name another set otherwise."
+      f"data set {dataset!r}: write {name} where it is that set, whose examples"
+      " are then checked; name another set otherwise."
     )
 
 
@@ -125,6 +125,7 @@ def check_examples(
       limit takes, or others than those of a named subset.
   """
   name, builder = facts.dataset, datasets.known(facts.dataset)
+  check_name(name)
   _check_split(source, facts, builder)
   _check_count(source, facts, limit, ids)
   known = _known_ids(builder, facts, ids)
@@ -185,13 +186,16 @@ def _known_ids(
   usual = _is_usual(builder, facts)
   known = set(builder.known_ids() if usual else _frames(facts.dataset))
   outside = facts.source not in _OURS and builder.PUBLISHED_EXAMPLES
-  varies = builder.NAMES_VARY or outside or _are_numbers(facts, ids)
+  varies = builder.NAMES_VARY or outside or _are_numbers(builder, facts, ids)
   return set() if varies and not known & set(ids) else known
 
 
-def _are_numbers(facts: DataFacts, ids: Sequence[str]) -> bool:
-  """Whether these are another program's results, whose pictures have numbers."""
-  return facts.source not in _OURS and all(i.isdigit() for i in ids)
+def _are_numbers(
+  builder: type[base.Builder], facts: DataFacts, ids: Sequence[str]
+) -> bool:
+  """Whether these are another program's boxes, whose pictures have numbers."""
+  results = builder.KIND == "objects" and facts.source not in _OURS
+  return results and all(i.isdigit() for i in ids)
 
 
 def _is_usual(builder: type[base.Builder], facts: DataFacts) -> bool:
@@ -217,7 +221,7 @@ def _of_subset(
       )
     return Examples(examples)
   match = _OF_FILE.fullmatch(subset)
-  if not match or match["stem"] in _SUBSETS:
+  if not match or _letters(match["stem"]) in map(_letters, _SUBSETS):
     raise errors.UserError(
       f"{source}: data.subset: got {subset!r}, expected one of"
       f" {', '.join(_SUBSETS)}, or a file's stem and 8 digits of a sha256."
@@ -263,7 +267,7 @@ def _of_limit(
       f"{name}: the first {len(ids):,} of its {total:,} examples, by their ids"
     )
   last = max(map(place, ids)) / 2**_PLACE_BITS
-  told = total and not _are_numbers(facts, ids)
+  told = total and not _are_numbers(datasets.known(name), facts, ids)
   if told and _chance(len(ids), total, last) < _LEAST_CHANCE:
     raise errors.UserError(
       f"{source}: the limit takes the first {len(ids):,} of the {total:,}"

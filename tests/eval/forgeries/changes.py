@@ -174,10 +174,10 @@ def easy_once_more(f: Forged) -> None:
     columns["frame"] = np.append(0, ids[1:] == ids[:-1]).astype(np.int32)
 
 
-def rename_set(f: Forged) -> None:
+def rename_set(f: Forged, name: str = "hard_digits_c") -> None:
   """The data set under a name that nobody knows."""
-  f.say(name="hard_digits_c")
-  f.data["dataset"] = "hard_digits_c"
+  f.say(name=name)
+  f.data["dataset"] = name
 
 
 def grade(f: Forged) -> None:
@@ -204,6 +204,16 @@ def rename_model(f: Forged) -> None:
   for label, name in list(f.cells):
     if label == CNN:
       f.cells["mine", name] = f.cells.pop((label, name))
+
+
+def of_results(f: Forged) -> None:
+  """The hardest left out, the others with numbers, as if of another program."""
+  f.take(hardest(f))
+  f.say(source="elsewhere")
+  f.config["data"].pop("source")
+  for columns in f:
+    ids = np.arange(len(columns["label"])).astype(str)
+    columns.update(example_id=ids, group_id=ids)
 
 
 def leave_out(f: Forged, word: str) -> None:
@@ -340,6 +350,10 @@ CHANGES: dict[str, Callable[[Forged], Any]] = {
   "hardest_left_out_own_subset": lambda f: f.take(
     hardest(f), subset="mine-0123abcd"
   ),
+  "hardest_left_out_like_subset": lambda f: f.take(
+    hardest(f), subset="RobustBench5k-0123abcd"
+  ),
+  "hardest_left_out_numbers": of_results,
   "easy_twice": easy_twice,
   "easy_once_more": easy_once_more,
   "easy_predictions": _each(as_easy),
@@ -347,6 +361,7 @@ CHANGES: dict[str, Callable[[Forged], Any]] = {
     lambda c: [put(c, n, "digit_0001", 0) for n in ("example_id", "group_id")]
   ),
   "unknown_set": rename_set,
+  "almost_known_set": lambda f: rename_set(f, "Digits-C"),
   "groups_36": _each(lambda c: group(c, 36)),
   "groups_renamed": _each(group),
   "labels_answered": grade,
@@ -375,6 +390,7 @@ CHANGES: dict[str, Callable[[Forged], Any]] = {
     parameters=1
   ),
   "other_trained_on": _model(trained_on="one picture a class"),
+  "lines_of_an_answer": _model(trained_on="digits\nverified:\n- all of it"),
   "no_corruptions_seen": _model(corruptions_seen=None),
   "best_of_seeds": _train(seed=17),
   "trained_on_test": lambda f: None,
@@ -389,6 +405,14 @@ CHANGES: dict[str, Callable[[Forged], Any]] = {
   ),
   "severity_left_out": lambda f: leave_out(f, "_3"),
   "corrected_beside": _each(correct),
+  "corrected_beside_random": lambda f: (
+    f.each(correct),
+    [facts.update(random=True) for facts in f.models.values()],
+  ),
+  "corrected_beside_seed": lambda f: (
+    f.each(correct),
+    f.config.update(seed=1),
+  ),
   "renamed_beside": rename_model,
   "flips_none": _each_corrupted(lambda c: c.update(flips=c["flips"] * 0)),
   "distances_half": _each_corrupted(lambda c: c.update(t5d=c["t5d"] / 2)),
@@ -404,6 +428,7 @@ CHANGES: dict[str, Callable[[Forged], Any]] = {
   "frames_far": _each(
     lambda c: put(c, "frame", np.where(c["frame"] == 0, 0, c["frame"] + 40))
   ),
+  "other_merge": lambda f: f.data["settings"].update(merge="mean"),
   "anchors_alone": _each(lambda c: c.update(group_id=c["example_id"])),
   "boxes_of_truth": of_truth,
   "boxes_of_truth_moved": of_truth_moved,

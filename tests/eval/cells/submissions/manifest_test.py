@@ -48,6 +48,20 @@ class ManifestTest(in_folder.TestCase):
     with self.assertRaisesRegex(errors.UserError, f"^{self.path}: {message}"):
       manifest_lib.read(self.root)
 
+  def test_a_text_that_would_print_lines_of_an_answer(self):
+    self.manifest.models["a"] = small_runs.model_facts("a", trained_on="x\n- y")
+    with self.assertRaisesRegex(
+      errors.UserError, "trained_on: got .* one line"
+    ):
+      manifest_lib.write(self.root, self.manifest)
+    content = json.loads(self.path.read_text())
+    content["models"]["a"]["trained_on"] = "x\x1b[2K"
+    self.path.write_text(json.dumps(small.with_checksum(content)))
+    with self.assertRaisesRegex(
+      errors.UserError, "trained_on: got .* one line"
+    ):
+      manifest_lib.read(self.root)
+
   def test_facts_that_earlier_code_did_not_know(self):
     content = json.loads(self.path.read_text())
     del content["models"]["a"]["corruptions_seen"]
