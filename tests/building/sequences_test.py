@@ -102,6 +102,7 @@ class DigitsPTest(parameterized.TestCase):
       frames, sequence_sets.through_h264(raw, "rotate")
     )
 
+  @pytest.mark.slow
   def test_array_record_holds_the_same(self):
     for codec in ("png", "h264"):
       tfrecord = _examples(self._build("tilt", codec=codec), "test")

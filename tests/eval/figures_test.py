@@ -63,7 +63,3 @@ class FiguresTest(in_folder.TestCase):
   )
   def test_refusals_in_words(self, arguments, words):
     in_process.check_refused(self, in_process.run(figures, *arguments), words)
-
-  def test_a_refusal_of_the_program(self):
-    done = in_process.program("eval.figures", "shankr_t5", "--out=x")
-    in_process.check_refused(self, done, "Did you mean 'shankar_t5'")

@@ -3,6 +3,7 @@
 import json
 import pathlib
 
+import pytest
 from absl.testing import parameterized
 
 from robust_tfds.eval.cells import table
@@ -74,6 +75,7 @@ class RescoreTest(in_folder.TestCase):
     self.assertEqual(Workdir(self.out).truth(), coco_test.truth())
     self._again()
 
+  @pytest.mark.slow
   def test_raw_results(self):
     with without_pictures.written():
       text = self._score(*raw_results_test.files())

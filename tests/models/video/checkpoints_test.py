@@ -4,10 +4,11 @@ import warnings
 
 import numpy as np
 import pytest
-from absl.testing import absltest, parameterized
+from absl.testing import absltest
 
 from robust_tfds import models
 from robust_tfds.models.convert import match
+from tests import quick
 from tests.models.convert import checkpoints, names
 
 
@@ -18,7 +19,7 @@ def _published(name: str, *publishers: str) -> dict[str, np.ndarray]:
 
 
 class NamesTest(checkpoints.Case):
-  @parameterized.parameters("slow_r50", "slowfast_r50", "x3d_s", "r3d_18")
+  @quick.cases(["slow_r50", "r3d_18"], ["slowfast_r50", "x3d_s"])
   def test_our_names_in_torch_words(self, name):
     loaded = match.match_arrays(models.get(name), _published(name))
     self.assertIn(loaded.style, ("torch", "torchvision"))
@@ -66,10 +67,12 @@ class RefusalTest(absltest.TestCase):
 
 
 class WarningTest(checkpoints.Case):
-  @parameterized.parameters(
-    ("r3d_18",),
-    ("x3d_xs_pyslowfast", "pyslowfast x3d", "pyslowfast"),
-    ("slow_r50", "pyslowfast"),  # pytorchvideo's files, renamed
+  @quick.cases(
+    [("r3d_18",)],
+    [
+      ("x3d_xs_pyslowfast", "pyslowfast x3d", "pyslowfast"),
+      ("slow_r50", "pyslowfast"),  # pytorchvideo's files, renamed
+    ],
   )
   def test_no_word_where_pictures_are_prepared_alike(self, name, *publishers):
     path = self.npz(_published(name, *publishers))

@@ -17,6 +17,7 @@ from robust_tfds.eval.report import figures
 from robust_tfds.eval.report.charts import style
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import printed, sheet
+from tests import quick
 from tests.eval.report.figures import boards, lines
 from tests.eval.report.reports import contexts
 
@@ -249,7 +250,10 @@ class FiguresTest(parameterized.TestCase):
     )
     self.check_files(one, folder)
 
-  @parameterized.parameters(*_WITH_RUNS)
+  @quick.cases(
+    [n for n in _WITH_RUNS if n in _WHOLE],
+    [n for n in _WITH_RUNS if n not in _WHOLE],
+  )
   def test_runs_are_added(self, name):
     """Under names that are no formula, no markup and no mathematics."""
     one, folder, run = figure(name), self.folder(), self.folder()

@@ -9,6 +9,7 @@ import tempfile
 from unittest import mock
 
 import numpy as np
+import pytest
 from absl.testing import parameterized
 
 from robust_tfds import errors
@@ -200,6 +201,7 @@ def fails():
     ):
       self._run("fails", batch_size=4)
 
+  @pytest.mark.slow
   def test_eight_devices_see_the_same_model(self):
     self._run()
     (self.modules / "eight.py").write_text(

@@ -12,6 +12,7 @@ from robust_tfds.datasets.digits import digits_dataset_builder as digits
 from robust_tfds.eval.cells.cell_facts import DataFacts
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.tasks.parts import known
+from tests import quick
 
 _IDS = list(digits.labels("test"))
 
@@ -81,12 +82,9 @@ class KnownTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, "digits_c has 'test' alone"):
       known.check_examples("x", other, 0, _IDS)
 
-  @parameterized.parameters(
-    "digits_c",
-    "digits_detection_c",
-    "digits_vid_robust",
-    "cifar10_c",
-    "imagenet_p",
+  @quick.cases(
+    ["digits_c", "cifar10_c", "imagenet_p"],
+    ["digits_detection_c", "digits_vid_robust"],
   )
   def test_ids_are_those_of_the_builder(self, name):
     builder = datasets.builder_class(name)
@@ -109,6 +107,12 @@ class KnownTest(parameterized.TestCase):
     got = known.check_examples("x", facts, 0, ["a"])
     self.assertEqual(got, ("", "that mine has these examples and no others"))
     self.assertEqual(known.check_labels("x", "mine", ["a"], np.array([3])), 0)
+    known.check_kind("mine", "pictures")
+    with self.assertRaisesRegex(errors.UserError, "takes the first 2 of mine"):
+      known.check_examples("x", facts, 2, ["a"])
+    chosen = facts.model_copy(update={"subset": "mine-01234567"})
+    got = known.check_examples("x", chosen, 0, ["a"])
+    self.assertIn("how the subset mine-01234567 was chosen", got.unverified)
 
   @parameterized.parameters(
     ("digits_c", "digit_0004", 4),
