@@ -17,7 +17,7 @@ from robust_tfds.eval.report import figures
 from robust_tfds.eval.report.charts import style
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import printed, sheet
-from tests import quick
+from tests import quick, shared_data
 from tests.eval.report.figures import boards, lines
 from tests.eval.report.reports import contexts
 
@@ -62,84 +62,6 @@ _REQUESTS = {
   "pictures": base.Request(boards=[boards.normalised("classification")]),
   "sequences": base.Request(boards=[boards.normalised("sequences")]),
 }
-_OURS = "source=own run made_up, digits_c"
-_LOST = "perturbation=jumbling; measure=gamma_a"
-# Figure, request, the cells by which lines are chosen, a heading, what is below.
-_NUMBERS = (
-  ("hendrycks_f3", "", "network=ResNet-50", "value", "0.767 1.05"),
-  ("hendrycks_f4", "", "network=ResNet-50", "value", "0.58 0.783"),
-  ("hendrycks_f6", "", "network=ResNet-50", "value", "0.767 1.05 0.58 0.783"),
-  ("hendrycks_f6", "", "network=DenseNet-161; metric=mce", "accuracy", "0.771"),
-  ("hendrycks_f6", "pictures", _OURS, "metric", "mce relative_mce " * 2),
-  ("hendrycks_f5", "pictures", _OURS, "value", "0.73 0.73 0.73 0.83 0.83 0.83"),
-  ("hendrycks_t1", "pictures", f"{_OURS}; metric=mce", "value", "0.73 0.83"),
-  ("hendrycks_t1", "pictures", f"{_OURS}; condition=fog", "metric", "ce ce"),
-  ("hendrycks_t3", "sequences", f"{_OURS}; metric=mfr", "metric", "mfr mfr"),
-  ("hendrycks_t3", "sequences", f"{_OURS}; condition=tilt", "metric", "fr fr"),
-  # Digital is printed .13, its three lines .89 .87 .86.
-  ("schiappa_f19", "", "model=X3D-S", "gamma_r", "0.686667"),
-  ("schiappa_f19", "", "model=X3D-S", "clean accuracy is", "implied"),
-  ("hendrycks_f4", "", "network=VGG-19+BN; metric=mfr", "value", "0.644"),
-  # The accuracy is implied; gamma_r is the mean of the groups of Table 6.
-  ("schiappa_f1", "", "model=R3D-P", "clean accuracy", "0.830508"),
-  ("schiappa_f1", "", "model=R3D-P", "gamma_r", "0.692"),
-  ("schiappa_f1", "", "model=R3D-P", "gflops", "55.1"),
-  ("schiappa_f1", "video", "model=ours", "clean accuracy", "0.124"),
-  (
-    *("schiappa_f3", "video", _LOST, "model"),
-    "R3D I3D SF X3D TF MViT ours base",
-  ),
-  (
-    *("schiappa_f23", "video", _LOST, "model"),
-    "R3D-S I3D-S SF-S X3D-S MViT-S ours base",
-  ),
-  (
-    *("schiappa_f24", "video", _LOST, "model"),
-    "R3D-P I3D-P SF-P X3D-P MViT-P TF-P ours base",
-  ),
-  (
-    "schiappa_f4",
-    "groups",
-    "model=ours; group=temporal",
-    "perturbations",
-    "2 " * 5,
-  ),
-  ("schiappa_f4", "groups", "model=ours; group=noise", "severity", ""),
-  # The mean of two accuracies, over the clean one.
-  (
-    *("schiappa_f4", "groups", "model=ours; group=temporal; severity=3"),
-    *("gamma_r", "2.09677"),
-  ),
-  # .90 .90 .94 .96 .91 of Table 6.
-  (
-    "schiappa_f6",
-    "",
-    "dataset=ucf101_p; network=R3D; training=scratch; kind=temporal;"
-    " measure=gamma_r",
-    *("mean", "0.922"),
-  ),
-  # Severity 3 turns both videos of the first class and one of the second.
-  ("schiappa_f22", "jumbling_3", "model=ours", "class", "cat_0 dog newt"),
-  ("schiappa_f22", "jumbling_3", "model=ours", "clean accuracy", "1 1 1"),
-  ("schiappa_f22", "jumbling_3", "model=ours", "lost", "1 0.5 0"),
-  (
-    *("schiappa_f27", "", "perturbation=sampling; severity=4"),
-    *("frame", "0 16 32 48"),
-  ),
-  # Of two sets of three frames one frame, one after its anchor, is out.
-  ("shankar_f2", "frames", "", "offset", "-1 1"),
-  ("shankar_f2", "frames", "", "share left out", "0 0.5"),
-  ("shankar_f2", "frames", "", "frames", "2 2"),
-  ("shankar_f3", "", "model=resnet152_finetuned, printed", "pm-10", "0.702"),
-  (
-    *("shankar_f6", "frames", "model=ours", "metric"),
-    "acc_orig acc_pmk acc_static_worst",
-  ),
-  (
-    *("shankar_f11", "frames", "model=ours", "metric"),
-    " ".join(f"acc_pmk/k={k}" for k in range(11)),
-  ),
-)
 # Drawn from printed numbers, and those of them that show doubtful ones.
 _ALONE = tuple(
   f.name
@@ -156,24 +78,6 @@ _DOUBTFUL = (
   *("shankar_t2", "shankar_t4", "shankar_t5", "shankar_t6", "shankar_t9"),
   "effective_robustness",
 )
-# Table, request, what its Markdown has.
-_TEXTS = (
-  (
-    "hendrycks_t1",
-    "",
-    "| SqueezeNet | 41.8 | 104.4 | - | - | 107 | 106 | 105 |",
-  ),
-  ("hendrycks_t1", "pictures", "not comparable with the printed numbers"),
-  ("hendrycks_t3", "", "the mean of its 10 FRs is 64.40, printed 65.1"),
-  ("schiappa_t5", "", "| gaussian noise | 0.64 | 0.42 | 0.45 | 0.12 | 0.74 |"),
-  ("schiappa_t5", "", "| all blur |"),
-  ("schiappa_t5", "", "Doubtful: I3D"),
-  ("schiappa_t5", "video", "| ours gamma\\_a | ours gamma\\_r |"),
-  ("schiappa_t5", "video", "not comparable with the printed numbers"),
-  ("schiappa_t8", "groups", "of other data than ucf101"),
-  ("shankar_t5", "", "| 84.8 | 82.5 | 86.8 | 70.2 | 67.4 | 72.8 | 14.6 |"),
-  ("shankar_t10", "", "| 1e-05 | 32 | 10 |"),
-)
 # Figure -> how many lines it has.
 _COUNTS = {
   "hendrycks_f3": 2 * 7,
@@ -185,6 +89,12 @@ _COUNTS = {
   "shankar_t5": 45,
   "shankar_t6": 60,
 }
+
+
+def _rows(name: str) -> list[tuple[str, ...]]:
+  """Lines of a file beside this one, without why they are so."""
+  listed = shared_data.lines(pathlib.Path(__file__).with_name(name))
+  return [tuple(line.values())[:-1] for line in listed]
 
 
 def _words(drawn: base.Drawn) -> list[str]:
@@ -321,7 +231,7 @@ class FiguresTest(parameterized.TestCase):
     ]
     self.assertIn("gamma_r blur", x3d["doubtful"])
 
-  @parameterized.parameters(*_NUMBERS)
+  @parameterized.parameters(*_rows("numbers.tsv"))
   def test_numbers(self, name, asked, where, heading, expected):
     cells = [
       cell.partition("=")[::2] for cell in filter(None, where.split("; "))
@@ -334,7 +244,7 @@ class FiguresTest(parameterized.TestCase):
     shown = [x if isinstance(x, str) else f"{x:.6g}" for x in got]
     self.assertEqual(shown, expected.split())
 
-  @parameterized.parameters(*_TEXTS)
+  @parameterized.parameters(*_rows("texts.tsv"))
   def test_texts(self, name, asked, words):
     folder = self.folder()
     self.draw(figure(name), _REQUESTS[asked], folder)
