@@ -4,14 +4,13 @@ import dataclasses
 import json
 import os
 import pathlib
-import subprocess
-import sys
 
 import pytest
 from absl.testing import absltest
 
 from benchmarks import scale
 from robust_tfds import conditions
+from tests import in_process
 from tools import import_graph
 
 
@@ -19,18 +18,12 @@ class CommandsTest(absltest.TestCase):
   def _run(self, module, *arguments):
     """What a benchmark prints, and what it writes."""
     out = pathlib.Path(self.create_tempdir().full_path, "numbers.json")
-    run = subprocess.run(
-      [
-        sys.executable,
-        "-m",
-        f"benchmarks.{module}",
-        *arguments,
-        f"--out={out}",
-      ],
+    run = in_process.program(
+      f"benchmarks.{module}",
+      *arguments,
+      f"--out={out}",
       cwd=import_graph.ROOT,
       env=os.environ | {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": ""},
-      capture_output=True,
-      text=True,
     )
     self.assertEqual(run.returncode, 0, run.stderr)
     return run.stdout, json.loads(out.read_text())

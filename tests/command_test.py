@@ -1,7 +1,5 @@
 """The frame of every command: refusals in words, bugs with their traceback."""
 
-import subprocess
-import sys
 import types
 from unittest import mock
 
@@ -30,12 +28,7 @@ def main(argv):
 def _run(body, *arguments):
   """The command as a program of its own."""
   program = f"{_PROGRAM.format(body=body)}\ncommand.run(main, define_flags)"
-  return subprocess.run(
-    [sys.executable, "-c", program, *(arguments or ["--out=x"])],
-    capture_output=True,
-    text=True,
-    check=False,
-  )
+  return in_process.python("-c", program, *(arguments or ["--out=x"]))
 
 
 def _run_here(body, *arguments):

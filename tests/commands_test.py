@@ -2,10 +2,10 @@
 
 import ast
 import pathlib
-import subprocess
-import sys
 
 from absl.testing import parameterized
+
+from tests import in_process
 
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
 _FOLDERS = ("robust_tfds", "eval", "models", "configs")
@@ -57,13 +57,7 @@ class CommandsTest(parameterized.TestCase):
         "print(sorted(ours))",
       ]
     )
-    done = subprocess.run(
-      [sys.executable, "-c", program],
-      cwd=_ROOT,
-      capture_output=True,
-      text=True,
-      check=False,
-    )
+    done = in_process.python("-c", program)
     self.assertEqual(done.returncode, 0, done.stderr)
     self.assertEqual(done.stdout.strip(), "[]")
 

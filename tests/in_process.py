@@ -11,6 +11,7 @@ import pathlib
 import subprocess
 import sys
 import types
+from typing import Any
 from unittest import mock
 
 from absl import app, flags, logging
@@ -58,15 +59,26 @@ def run(
   return subprocess.CompletedProcess(argv, code, out.getvalue(), err.getvalue())
 
 
-def program(name: str, *arguments: str) -> subprocess.CompletedProcess:
-  """Runs a module as a program of its own, from the project's folder."""
+def python(*arguments: object, **options: Any) -> subprocess.CompletedProcess:
+  """Runs Python as a program of its own, from the project's folder.
+
+  Args:
+    *arguments: of the interpreter.
+    **options: of `subprocess.run`.
+  """
   return subprocess.run(
-    [sys.executable, "-m", name, *map(str, arguments)],
-    cwd=_ROOT,
+    [sys.executable, *map(str, arguments)],
+    **{"cwd": _ROOT, "check": False, **options},
     capture_output=True,
     text=True,
-    check=False,
   )
+
+
+def program(
+  name: str, *arguments: object, **options: Any
+) -> subprocess.CompletedProcess:
+  """Runs a module so."""
+  return python("-m", name, *arguments, **options)
 
 
 def check_refused(

@@ -1,12 +1,10 @@
 """Pieces of the slow tests: every test in one, of about the same time."""
 
 import pathlib
-import subprocess
-import sys
 
 from absl.testing import parameterized
 
-from tests import long
+from tests import in_process, long
 
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
 
@@ -29,12 +27,6 @@ class PieceTest(parameterized.TestCase):
 
   @parameterized.parameters("0/3", "4/3", "1", "a/b")
   def test_refusals(self, text):
-    done = subprocess.run(
-      [sys.executable, "-m", "tests.long", f"--piece={text}"],
-      cwd=_ROOT,
-      capture_output=True,
-      text=True,
-      check=False,
-    )
+    done = in_process.program("tests.long", f"--piece={text}")
     self.assertEqual(done.returncode, 2)
     self.assertIn("expected i/n", done.stderr)

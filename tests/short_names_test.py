@@ -4,12 +4,13 @@ import os
 import pathlib
 import shutil
 import subprocess
-import sys
 import tempfile
 import zipfile
 
 import pytest
 from absl.testing import absltest
+
+from tests import in_process
 
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
 _SAME = """
@@ -52,14 +53,7 @@ def _python(*arguments: str, cwd, path: str = "") -> str:
   environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
   if path:
     environment["PYTHONPATH"] = str(path)
-  done = subprocess.run(
-    [sys.executable, *arguments],
-    cwd=cwd,
-    env=environment,
-    capture_output=True,
-    text=True,
-    check=False,
-  )
+  done = in_process.python(*arguments, cwd=cwd, env=environment)
   assert done.returncode == 0, done.stderr[-3000:]
   return done.stdout
 
@@ -70,13 +64,7 @@ class CloneTest(absltest.TestCase):
 
   def test_commands_run_by_both_names(self):
     for name in ("eval.score", "robust_tfds.eval.score"):
-      done = subprocess.run(
-        [sys.executable, "-m", name, "--help"],
-        cwd=_ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-      )
+      done = in_process.program(name, "--help")
       self.assertIn("--predictions", done.stdout + done.stderr, name)
 
   def test_the_tree_holds_no_link(self):

@@ -24,6 +24,7 @@ from robust_tfds.building.build_session import BuildSession
 from robust_tfds.datasets.digits import digits_dataset_builder
 from robust_tfds.datasets.digits_detection import scenes
 from robust_tfds.datasets.digits_video import digits_video_dataset_builder
+from tests import in_process
 from tests.building.sources import small_sets
 
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -275,9 +276,7 @@ class WorkersTest(parameterized.TestCase):
       "pids = set(session.worked(build_session_test._process, [[1]] * 8));"
       "print(*pids, flush=True); os.kill(os.getpid(), 9)"
     )
-    done = subprocess.run(
-      [sys.executable, "-c", code], capture_output=True, text=True, cwd=_ROOT
-    )
+    done = in_process.python("-c", code)
     self.assertEqual(done.returncode, -9, done.stderr)
     left = {int(pid) for pid in done.stdout.split()}
     self.assertNotEmpty(left)

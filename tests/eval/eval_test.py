@@ -1,12 +1,10 @@
 """`from eval import evaluate`: a function at the top, which loads what it needs."""
 
-import subprocess
-import sys
-
 from absl.testing import absltest
 
 from robust_tfds import eval as eval_lib
 from robust_tfds.eval.run import evaluation
+from tests import in_process
 
 
 class EvalTest(absltest.TestCase):
@@ -20,7 +18,5 @@ class EvalTest(absltest.TestCase):
       "import sys; from robust_tfds.eval import evaluate;"
       "print(*{'jax', 'tensorflow'} & set(sys.modules))"
     )
-    out = subprocess.run(
-      [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
+    out = in_process.python("-c", code, check=True)
     self.assertEqual(out.stdout.strip(), "")

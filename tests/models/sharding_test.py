@@ -1,10 +1,8 @@
 """Answers of a batch that is sharded over devices are those of one device."""
 
-import pathlib
-import subprocess
-import sys
-
 from absl.testing import absltest
+
+from tests import in_process
 
 # Devices must be asked for before jax starts.
 _SCRIPT = """
@@ -47,10 +45,5 @@ print("equal")
 
 class ShardingTest(absltest.TestCase):
   def test_four_devices_answer_as_one(self):
-    done = subprocess.run(
-      [sys.executable, "-c", _SCRIPT],
-      capture_output=True,
-      text=True,
-      cwd=pathlib.Path(__file__).resolve().parents[2],
-    )
+    done = in_process.python("-c", _SCRIPT)
     self.assertEqual(done.stdout.strip(), "equal", done.stderr[-2000:])

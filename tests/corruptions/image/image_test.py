@@ -2,8 +2,6 @@
 
 import hashlib
 import os
-import subprocess
-import sys
 
 import hypothesis
 import jax
@@ -15,7 +13,7 @@ from hypothesis import strategies as st
 from robust_tfds import conditions, corruptions
 from robust_tfds.corruptions import canvas, frost_pictures, seeding, spec
 from robust_tfds.corruptions import image as image_frame
-from tests import frost_folder, quick
+from tests import frost_folder, in_process, quick
 from tests.corruptions import canvas_test
 
 _NAMES = conditions.PICTURES.names("all")
@@ -185,12 +183,12 @@ class DevicesTest(parameterized.TestCase):
       )
       digest.update(np.asarray(corrupted).tobytes())
     flags = "--xla_force_host_platform_device_count=8"
-    process = subprocess.run(
-      [sys.executable, "-c", _EIGHT_DEVICES, *names],
+    process = in_process.python(
+      "-c",
+      _EIGHT_DEVICES,
+      *names,
       env={**os.environ, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"},
       check=True,
-      capture_output=True,
-      text=True,
     )
     self.assertEqual(process.stdout.split(), ["8", digest.hexdigest()])
 

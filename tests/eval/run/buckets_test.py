@@ -4,7 +4,6 @@ import os
 import pathlib
 import signal
 import subprocess
-import sys
 from unittest import mock
 
 import pytest
@@ -20,7 +19,7 @@ from robust_tfds.eval.run import rescore
 from robust_tfds.models import convert
 from robust_tfds.models.convert import report
 from robust_tfds.storage import paths
-from tests import fake_bucket, frost_folder
+from tests import fake_bucket, frost_folder, in_process
 from tests.eval import main_test, tiny_config, tiny_runs
 
 _ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -128,18 +127,11 @@ class RunTest(parameterized.TestCase):
 
 class CommandTest(parameterized.TestCase):
   def _main(self, workdir, env=None) -> subprocess.CompletedProcess:
-    return subprocess.run(
-      [
-        sys.executable,
-        *("-m", "tests.fake_bucket", "robust_tfds.eval.main"),
-        f"--config={_CONFIG}",
-        f"--workdir={workdir}",
-      ],
-      cwd=_ROOT,
+    return in_process.python(
+      *("-m", "tests.fake_bucket", "robust_tfds.eval.main"),
+      f"--config={_CONFIG}",
+      f"--workdir={workdir}",
       env=env or dict(os.environ),
-      capture_output=True,
-      text=True,
-      check=False,
     )
 
   def test_unknown_and_missing(self):

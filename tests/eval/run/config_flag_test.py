@@ -1,14 +1,12 @@
 """`--config`: files, arguments and keys that are not there."""
 
-import subprocess
-import sys
-
 import ml_collections
 from absl import flags
 from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval.run import config_flag
+from tests import in_process
 
 _QUICKSTART = "--config=configs/quickstart.py"
 
@@ -101,12 +99,7 @@ class CheckTest(parameterized.TestCase):
     )
 
   def test_the_command_prints_words(self):
-    run = subprocess.run(
-      [sys.executable, "-m", "eval.main", f"{_QUICKSTART}:foo", "--plan"],
-      capture_output=True,
-      text=True,
-      check=False,
-    )
+    run = in_process.program("eval.main", f"{_QUICKSTART}:foo", "--plan")
     self.assertEqual(run.returncode, 1)
     self.assertStartsWith(run.stderr, "Error: quickstart.py:foo: expected")
     self.assertNotIn("Traceback", run.stderr)

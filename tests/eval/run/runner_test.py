@@ -413,17 +413,10 @@ class EveryTaskTest(in_folder.TestCase):
   def _check_devices(self, name: str) -> None:
     workdir = tiny_runs.copy(name, self.root / "eight", cells=False)
     code = f"tiny_runs.run({name!r}, pathlib.Path({str(workdir)!r}))"
-    done = subprocess.run(
-      [
-        sys.executable,
-        "-c",
-        f"import pathlib; from tests.eval import tiny_runs; {code}",
-      ],
-      cwd=_ROOT,
+    done = in_process.python(
+      "-c",
+      f"import pathlib; from tests.eval import tiny_runs; {code}",
       env=_environment(8),
-      capture_output=True,
-      text=True,
-      check=False,
     )
     self.assertEqual(done.returncode, 0, done.stderr)
     first = tiny_runs.folder(name) / "table.csv"

@@ -3,7 +3,6 @@
 import os
 import pathlib
 import shutil
-import subprocess
 import sys
 import tempfile
 from unittest import mock
@@ -14,6 +13,7 @@ from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval.cells import parts, table
+from tests import in_process
 from tests.eval import tiny_config, tiny_runs
 
 _ROOT = pathlib.Path(__file__).resolve().parents[4]
@@ -209,23 +209,15 @@ def fails():
       "  import ml_collections\n"
       f"  return ml_collections.ConfigDict({self._config().to_dict()!r})\n"
     )
-    done = subprocess.run(
-      [
-        sys.executable,
-        "-m",
-        "eval.main",
-        f"--config={self.modules / 'eight.py'}",
-        f"--workdir={self.workdir}",
-      ],
-      cwd=_ROOT,
+    done = in_process.program(
+      "eval.main",
+      f"--config={self.modules / 'eight.py'}",
+      f"--workdir={self.workdir}",
       env={
         **os.environ,
         "XLA_FLAGS": "--xla_force_host_platform_device_count=8",
         "JAX_PLATFORMS": "cpu",
         "PYTHONPATH": str(self.modules),
       },
-      capture_output=True,
-      text=True,
-      check=False,
     )
     self.assertEqual(done.returncode, 0, done.stderr)
