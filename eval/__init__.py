@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if __name__ == "eval":  # in a clone: a second name of the same modules
 
 
 def evaluate(
-  predict: str | Model | Callable[..., Any],
-  dataset: str,
+  predict: str | Model | Callable[..., Any] | Mapping[str, Any],
+  dataset: Any,
   *,
   conditions: str | Sequence[str] = "common",
   severities: int | Sequence[int] = (1, 2, 3, 4, 5),
@@ -35,6 +35,9 @@ def evaluate(
   checkpoint: str | os.PathLike[str] | None = None,
   seed: int = 0,
   baseline: str | None = None,
+  name: str = "",
+  size: int | None = None,
+  classes: Any = None,
   **data: Any,
 ) -> Result:
   """Evaluates a model on a benchmark: the run of `eval.main`, as a function.
@@ -44,8 +47,10 @@ def evaluate(
       `models.get` takes, also `my_module:build`; or a plain function on the
       host, from numpy uint8 `[B, H, W, 3]` (of videos clips `[B, 8, H, W, 3]`,
       8 source frames apart) to real logits `[B, classes]`, of detection from one
-      picture `[h, w, 3]` to a dict of `boxes`, `scores`, `classes`.
-    dataset: a corrupted, perturbed or natural set, e.g. `imagenet_c`.
+      picture `[h, w, 3]` to a dict of `boxes`, `scores`, `classes`. Several of
+      them by their labels: `{"a": net1, "b": net2}`.
+    dataset: a corrupted, perturbed or natural set, e.g. `imagenet_c`, or data of
+      your own, e.g. `folder:/data/pets`: docs/OWN_DATA.md.
     conditions: `common`, `extra`, `all`, `none` (clean alone), a group, a name,
       or several of them.
     severities: of corruptions and of video perturbations; sequences have
@@ -60,6 +65,12 @@ def evaluate(
     seed: of the corruptions.
     baseline: what normalised numbers are divided by: a name in
       `eval/papers/baselines`, or empty; None: the benchmark's own.
+    name: what tables and example keys call data of your own; default: the last
+      part of their place.
+    size: side of the square pictures that a plain function is shown, px, after
+      ImageNet's crop in proportion; None: 224.
+    classes: what the models' outputs stand for where they are not the set's
+      classes in its order: names, one an output, or a file of them.
     **data: further keys of `config.data`, e.g. `manual_dir="/data/imagenet"`,
       `geometry="model"`, `codec="raw"`, `data_dir=` (where the prepared set is
       kept for the next call).
@@ -86,6 +97,9 @@ def evaluate(
       checkpoint=checkpoint,
       seed=seed,
       baseline=baseline,
+      name=name,
+      size=size,
+      classes=classes,
       data=data,
     ),
   )

@@ -3,6 +3,7 @@
   python -m robust_tfds.build digits_c --config=gaussian_noise_3 --data_dir=/data
   python -m robust_tfds.build imagenet_c --config=all --manual_dir=/data/manual \\
       --data_dir=/data --workers=8 --file_format=array_record
+  python -m robust_tfds.build folder:/data/pets --config=fog_3 --data_dir=/data
 
 `--config` is `all` (every condition under the default codec) or names with commas
 between them: configs (`fog_3`), corruptions (`fog`: every severity) and sets of them
@@ -22,7 +23,7 @@ from typing import Any
 
 from absl import app, flags
 
-from robust_tfds import command, conditions, datasets, errors, shards
+from robust_tfds import command, conditions, datasets, errors, own, shards
 from robust_tfds.building import base, beam_options
 from robust_tfds.storage import paths
 
@@ -34,6 +35,12 @@ def define_flags() -> None:
     "",
     "clean, <corruption>_<severity>, a corruption, a set of them, several with"
     " commas, or all.",
+  )
+  flags.DEFINE_string(
+    "set_name", "", "Of data of your own; default: their place's last part."
+  )
+  flags.DEFINE_bool(
+    "sequences", False, "Of pictures of your own: ImageNet-P's sequences."
   )
   flags.DEFINE_string("data_dir", None, "Where TFDS keeps datasets.")
   flags.DEFINE_string("manual_dir", None, "Where sources lie.")
@@ -70,13 +77,15 @@ def main(argv: Sequence[str]) -> None:
   if len(argv) != 2:
     raise app.UsageError("Name one dataset, e.g. digits_c.")
   settings = flags.FLAGS
-  names = configs(argv[1], settings.config)
+  options = own.Options(settings.set_name, sequences=settings.sequences)
+  dataset = datasets.builder_class(argv[1], options)
+  names = configs(dataset, settings.config)
   part = shard(names, settings.shard)
   if settings.shard != "1/1":
     print(
       f"shard {settings.shard}: {len(part)} of {len(names)} configs", flush=True
     )
-  for built in datasets.prepare_all(argv[1], part, **_options(settings)):
+  for built in datasets.prepare_all(dataset, part, **_options(settings)):
     _report(built)
 
 
@@ -119,7 +128,7 @@ def _report(built: base.Builder) -> None:
   )
 
 
-def configs(name: str, selection: str) -> list[str]:
+def configs(name: datasets.Named, selection: str) -> list[str]:
   """Config names that a `--config` value stands for, each once.
 
   Raises:

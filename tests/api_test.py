@@ -68,7 +68,7 @@ _SURFACE = (
   (
     eval_lib.evaluate,
     "(predict, dataset, *, conditions, severities, limit, workdir, batch_size,"
-    " variables, checkpoint, seed, baseline, data)",
+    " variables, checkpoint, seed, baseline, name, size, classes, data)",
   ),
   (models.names, "(pattern)"),
   (models.adapters.get, "(kind)"),

@@ -49,11 +49,17 @@ _ALLOWED = {
     "robust_tfds.datasets.movie_feature",
     "robust_tfds.movies",
   ),
-  "robust_tfds.datasets": ("robust_tfds.building", "robust_tfds.movies"),
+  "robust_tfds.datasets": (
+    "robust_tfds.building",
+    "robust_tfds.movies",
+    "robust_tfds.own",
+  ),
+  "robust_tfds.own": ("robust_tfds.building",),
   "robust_tfds.build": (
     "robust_tfds.building",
     "robust_tfds.command",
     "robust_tfds.datasets",
+    "robust_tfds.own",
   ),
   "robust_tfds.corrupt_folder": (
     "robust_tfds.command",

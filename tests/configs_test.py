@@ -35,6 +35,7 @@ CONDITIONS = {
   "video_p:kinetics400_p,x3d_m": 91,
   "video_p:ssv2_p,mvit_base_16x4": 91,
   "video_p:ucf101_ds,r2plus1d_18": 1,
+  "own_data": 76,
   "quickstart": 96,
   "quickstart:digits_p": 21,
   "quickstart_detection": 96,
@@ -45,6 +46,7 @@ _OWN = "tests.faults.own_models"
 QUICK = {
   "cifar10_c": f"{_OWN}:small",
   "imagenet_p": f"{_OWN}:large",
+  "own_data": "",
   "vid_robust": "",
 }
 # Programs of many pixels, and networks.

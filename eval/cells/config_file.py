@@ -26,6 +26,7 @@ _RESUMABLE = (
   "data.block_mib",
   "data.data_dir",
   "data.manual_dir",
+  "data.own",
   "reports",
 )
 

@@ -17,9 +17,11 @@ import ml_collections
 import numpy as np
 import pydantic
 
-from robust_tfds import conditions, errors
+from robust_tfds import conditions, datasets, errors
+from robust_tfds.building.base import Builder
 from robust_tfds.eval.cells import workdir
 from robust_tfds.eval.cells.records import Record
+from robust_tfds.eval.run import dataset_config
 from robust_tfds.eval.tasks import base
 
 if typing.TYPE_CHECKING:
@@ -157,6 +159,7 @@ class Data(_Group):
 
   name: _Name
   split: _Name
+  own: _Text = ""  # where a set of one's own lay, see `dataset_config`
   config: _Text = ""
   source: _Name = "fly"
   codec: _Text = ""
@@ -199,11 +202,21 @@ class Config(_Group):
   model: Model | None = None
   models: dict[str, Model] = {}
   _written: ml_collections.ConfigDict = pydantic.PrivateAttr()
+  _own: type[Builder] | None = pydantic.PrivateAttr(None)
 
   @property
   def written(self) -> ml_collections.ConfigDict:
     """The keys that its file and command name: as `config.json` has them."""
     return self._written
+
+  @property
+  def builder(self) -> type[Builder]:
+    """The class of its data set's builders.
+
+    Raises:
+      UserError: an unknown data set, with a suggestion.
+    """
+    return self._own or datasets.builder_class(self.data.name)
 
   @property
   def entries(self) -> dict[str, Model]:
@@ -247,13 +260,14 @@ def parse(config: ml_collections.ConfigDict) -> Config:
       "config: get_config() must return an ml_collections.ConfigDict, got"
       f" {type(config).__name__}."
     )
+  config, builder = dataset_config.resolved(config)
   values = _plain(config.to_dict())
   try:
     out = Config.model_validate(values)
   except pydantic.ValidationError as e:
     fault = e.errors(include_url=False, include_context=False)[0]
     raise _refusal(fault["type"], fault["loc"], values) from e
-  out._written = config
+  out._written, out._own = config, builder
   if out.model and out.models:
     raise errors.UserError(
       "config.model and config.models are both set, and a run reads one of them:"

@@ -115,7 +115,7 @@ def _source(
   data = plan.config.data
   config, codec = plan.stored(Condition())
   builder = datasets.builder(
-    data.name, config, data_dir=folder, **plan.options(codec)
+    plan.config.builder, config, data_dir=folder, **plan.options(codec)
   )
   if data.split not in builder.info.splits:
     return None

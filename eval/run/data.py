@@ -74,7 +74,7 @@ class Data:
       self._host,
       f"data {config}",
       lambda: datasets.prepare(
-        data.name,
+        self._plan.config.builder,
         config,
         data_dir=data_dir(self._plan, self._workdir),
         manual_dir=data.manual_dir or None,
@@ -126,7 +126,7 @@ def prepared_examples(plan: Plan, workdir: Workdir | None) -> int | None:
     return None
   config, codec = plan.stored(conditions.Condition())
   return datasets.prepared_examples(
-    data.name,
+    plan.config.builder,
     config,
     data.split,
     data_dir=folder,

@@ -1,57 +1,118 @@
-"""The config of `configs/` that a data set is run with, by the set's name."""
+"""A data set's config: the file of `configs/` that runs it; one of one's own.
+
+A benchmark's builder says its file (`RUN_BY`). A set of somebody's own is named by
+where it lies (`config.data.name = "folder:/data/pets"`), which is no fact of it: so a
+run knows it by its name (`pets`), and where it was stands in `config.data.own`, which
+may be another place when the run is continued.
+"""
 
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
 import ml_collections
 
-from robust_tfds import datasets, errors
+from robust_tfds import datasets, errors, own
+from robust_tfds.building import base
+from robust_tfds.eval import tasks
 
-_MODEL = "model"  # in place of a name: the config's models are not read
-# Data set -> file of `configs/`, and what stands after its colon.
-_FILES = {
-  "cifar10_c": ("cifar10_c", _MODEL),
-  "cifar100_c": ("cifar10_c", _MODEL),
-  "tiny_imagenet_c": ("tiny_imagenet_c", _MODEL),
-  "imagenet64_c": ("tiny_imagenet_c", _MODEL),
-  "imagenet_c": ("imagenet_c", _MODEL),
-  "imagenet_p": ("imagenet_p", _MODEL),
-  "imagenet64_p": ("imagenet_p", _MODEL),
-  "tiny_imagenet_p": ("imagenet_p", _MODEL),
-  "cifar10_p": ("imagenet_p", _MODEL),
-  "cifar100_p": ("imagenet_p", _MODEL),
-  "coco_c": ("coco_c", _MODEL),
-  "pascal_c": ("pascal_c", _MODEL),
-  "cityscapes_c": ("cityscapes_c", _MODEL),
-  "imagenet_vid_robust": ("vid_robust", _MODEL),
-  "ytbb_robust": ("vid_robust", _MODEL),
-  "hmdb51_p": ("video_p", f"hmdb51_p,{_MODEL}"),
-  "kinetics400_p": ("video_p", f"kinetics400_p,{_MODEL}"),
-  "ssv2_p": ("video_p", f"ssv2_p,{_MODEL}"),
-  "ucf101_p": ("video_p", f"ucf101_p,{_MODEL}"),
-  "ucf101_ds": ("video_p", f"ucf101_ds,{_MODEL}"),
-  "digits_c": ("quickstart", "digits_c"),
-  "digits_p": ("quickstart", "digits_p"),
-  "digits_detection_c": ("quickstart_detection", ""),
-  "digits_vid_robust": ("vid_robust", ""),
-  "digits_video_p": ("quickstart_video", ""),
-}
+_OWN = "own_data:model"  # the config of all sets that are no benchmarks
+# Keys of `data` that are options of a source, and no facts of the run.
+_OF_SOURCES = ("set_name",)
+# Keys of `data` that name conditions; a task reads those of its family.
+_CONDITIONS = ("corruptions", "severities", "perturbations", "difficulties")
 
 
 def of(dataset: str) -> ml_collections.ConfigDict:
   """The config, unlocked; its models are examples of others.
 
   Raises:
-    UserError: no benchmark of that name, with the nearest one.
+    UserError: no benchmark of that name, with the nearest one, and no source.
   """
-  if dataset not in _FILES:
-    raise errors.unknown("benchmark", dataset, _FILES)
-  file, argument = _FILES[dataset]
-  module = importlib.import_module(f"robust_tfds.configs.{file}")
-  config = module.get_config(*[argument] * bool(argument)).unlock()
+  config = _config(_OWN if own.is_source(dataset) else _run_by(dataset))
   if config.data.name != dataset:
     config.data.name = dataset
-    builder = datasets.builder_class(dataset)
-    config.data.split = builder.SPLIT
+    if not own.is_source(dataset):
+      config.data.split = datasets.builder_class(dataset).SPLIT
   return config
+
+
+def _run_by(dataset: str) -> str:
+  known = {n: datasets.builder_class(n).RUN_BY for n in datasets.names()}
+  known = {name: text for name, text in known.items() if text}
+  if dataset not in known:
+    raise errors.unknown("benchmark", dataset, known)
+  return known[dataset]
+
+
+def _config(text: str) -> ml_collections.ConfigDict:
+  file, _, argument = text.partition(":")
+  module = importlib.import_module(f"robust_tfds.configs.{file}")
+  config: ml_collections.ConfigDict = module.get_config(
+    *[argument] if argument else []
+  )
+  return config.unlock()
+
+
+def builder_class(config: ml_collections.ConfigDict) -> type[base.Builder]:
+  """The class of a config's data set; of one's own made here, of its files."""
+  data = config.data
+  if not own.is_source(data.name):  # also of what was made before
+    return datasets.builder_class(data.name)
+  return datasets.builder_class(
+    data.name,
+    own.Options(
+      name=data.get("set_name") or "",
+      split=data.get("split") or "",
+      sequences=bool(data.get("perturbations")),
+    ),
+  )
+
+
+def resolved(
+  config: ml_collections.ConfigDict,
+) -> tuple[ml_collections.ConfigDict, type[base.Builder] | None]:
+  """The config by the set's name, with what follows from the set; its builder.
+
+  Args:
+    config: of a run; of somebody's own set its name is the source's text, or the
+      builder's class.
+
+  Returns:
+    Of a benchmark the config as it is, and None.
+
+  Raises:
+    UserError: see `datasets.builder_class`.
+  """
+  data = config.get("data")
+  name = data.get("name") if isinstance(data, ml_collections.ConfigDict) else ""
+  if not own.is_source(name) and not isinstance(name, type):
+    return config, None
+  made, builder = (
+    config.copy_and_resolve_references().unlock(),
+    builder_class(config),
+  )
+  data = made.data
+  with made.ignore_type():
+    data.name, data.split = builder.set_name(), builder.SPLIT
+    data.own = builder.OWN.where if builder.OWN else ""
+    made.task = made.get("task") or task_of(builder)
+    data.codec = data.get("codec") or builder.CODECS[0]
+    _leave_out(made)
+  return made.lock(), builder
+
+
+def task_of(builder: type[base.Builder]) -> str:
+  """Name of the task of a kind of data."""
+  (task,) = (t for t in tasks.names() if tasks.get(t).set_kind == builder.KIND)
+  return task
+
+
+def _leave_out(config: ml_collections.ConfigDict) -> None:
+  """Removes options of the source, and empty conditions of other families."""
+  data: Any = config.data
+  read = tasks.bind(config).condition_keys
+  for key in (*_OF_SOURCES, *(k for k in _CONDITIONS if k not in read)):
+    if key in data:
+      del data[key]

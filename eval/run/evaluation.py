@@ -33,7 +33,7 @@ _PICTURES = 8  # that a sequence, a video or a scene counts as
 _CONDITIONS = "common"
 _SEVERITIES = (1, 2, 3, 4, 5)
 # Of a model's part of the config: what its spec says where it is an object.
-_SIDE_PX = 224
+_SIDE_PX, _RESIZE = 224, 256  # ImageNet's crop, and the shorter side before it
 _OF_SPEC = ("dtype", "long_px", "num_classes", "short_px", "train")
 
 
@@ -50,6 +50,9 @@ class Options:
   checkpoint: str | os.PathLike[str] | None = None
   seed: int = 0
   baseline: str | None = None
+  name: str = ""
+  size: int | None = None
+  classes: Any = None
   data: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
@@ -130,13 +133,9 @@ def _without_baseline(
   }
 
 
-def evaluate(
-  predict: str | Model | Callable[..., Any], dataset: str, options: Options
-) -> Result:
+def evaluate(predict: Any, dataset: Any, options: Options) -> Result:
   """See `eval.evaluate`."""
-  config, given = config_of(predict, dataset, options)
-  label = config.model.name
-  plan = plan_lib.make(config, {} if given is None else {label: given})
+  plan = plan_lib.make(*config_of(predict, dataset, options))
   temporary, folder = None, options.workdir
   if folder is None:
     temporary = tempfile.TemporaryDirectory(prefix="robust_tfds_")
@@ -146,29 +145,65 @@ def evaluate(
 
 
 def config_of(
-  predict: Any, dataset: str, options: Options
-) -> tuple[ml_collections.ConfigDict, ModelObject | None]:
-  """The config that the command would have, and the model where it is an object."""
+  predict: Any, dataset: Any, options: Options
+) -> tuple[ml_collections.ConfigDict, dict[str, ModelObject]]:
+  """The config that the command would have; label -> model, where it is an object."""
   config = _config(dataset, options)
-  given = _given(predict, config, options)
-  config.model = _entry(predict, given, config, options)
-  if "models" in config:
-    del config["models"]
-  return config.lock(), given
+  example = ml_collections.ConfigDict(config.get("model") or {})
+  for key in ("model", "models"):
+    if key in config:
+      del config[key]
+  if not isinstance(predict, Mapping):
+    given, config.model = _model(predict, "", example, config, options)
+    objects = {config.model.name: given} if given else {}
+    return config.lock(), objects
+  if not predict:
+    raise errors.UserError("predict: got no model, expected one or several.")
+  config.models, objects = ml_collections.ConfigDict(), {}
+  for label, each in predict.items():
+    given, config.models[label] = _model(each, label, example, config, options)
+    if given:
+      objects[label] = given
+  return config.lock(), objects
 
 
-def _config(dataset: str, options: Options) -> ml_collections.ConfigDict:
-  """The benchmark's config with the options, but for the model."""
+def _model(
+  predict: Any,
+  label: str,
+  example: ml_collections.ConfigDict,
+  config: ml_collections.ConfigDict,
+  options: Options,
+) -> tuple[ModelObject | None, ml_collections.ConfigDict]:
+  """A model where it is an object, and its part of the config.
+
+  Args:
+    predict: what was handed over.
+    label: its name where several are; empty of one.
+    example: a model's part of the data set's config.
+    config: all else.
+    options: of the call.
+  """
+  given = _given(predict, label, config, options)
+  return given, _entry(predict, given, example, options)
+
+
+def _config(dataset: Any, options: Options) -> ml_collections.ConfigDict:
+  """The benchmark's config with the options, but for the models."""
   config = dataset_config.of(dataset)
   data = config.data
-  task = tasks.get(config.task)
   with config.ignore_type():  # the schema refuses what they must not be
     data.limit, config.seed = _plain(options.limit), _plain(options.seed)
-  config.batch_size = _batch_size(task, options.batch_size)
   config.baseline = _baseline(dataset, options)
+  with config.ignore_type():
+    for key, value in options.data.items():
+      data[key] = os.fspath(value) if isinstance(value, os.PathLike) else value
+    if options.name:
+      data.set_name = options.name
+    builder = dataset_config.builder_class(config)
+    data.name = builder if builder.OWN else dataset  # lists files once
+  task = tasks.get(config.task or dataset_config.task_of(builder))
+  config.batch_size = _batch_size(task, options.batch_size)
   _set_conditions(data, dataset, options)
-  for key, value in options.data.items():
-    data[key] = os.fspath(value) if isinstance(value, os.PathLike) else value
   return config
 
 
@@ -223,7 +258,10 @@ def _batch_size(task: type[base.Task], pictures: int) -> int:
 
 
 def _given(
-  predict: Any, config: ml_collections.ConfigDict, options: Options
+  predict: Any,
+  label: str,
+  config: ml_collections.ConfigDict,
+  options: Options,
 ) -> ModelObject | None:
   """The model as an object; None where it is a name without variables."""
   if isinstance(predict, str):
@@ -245,7 +283,7 @@ def _given(
       "variables= and checkpoint= are for models of the catalogue; a function"
       " has its own weights."
     )
-  return ModelObject(_of_function(predict, config))
+  return ModelObject(_of_function(predict, label, config, options))
 
 
 def _of_model(model: Model, options: Options) -> ModelObject:
@@ -257,11 +295,19 @@ def _of_model(model: Model, options: Options) -> ModelObject:
 
 
 def _of_function(
-  function: Callable[..., Any], config: ml_collections.ConfigDict
+  function: Callable[..., Any],
+  label: str,
+  config: ml_collections.ConfigDict,
+  options: Options,
 ) -> Model:
   """A plain function as a model on the host, of the data set's classes."""
-  counts = plan_lib.model_classes(config_lib.parse(config))
-  kind = tasks.get(config.task).model_kind
+  parsed = config_lib.parse(config)
+  counts = plan_lib.model_classes(parsed)
+  if isinstance(options.classes, Sequence) and not isinstance(
+    options.classes, str
+  ):
+    counts = (len(options.classes),)
+  kind = tasks.get(parsed.task).model_kind
   spec: ModelSpec
   if kind == "detection":
     spec = DetectorSpec(num_classes=counts[0], short_px=0, label_space="custom")
@@ -269,8 +315,21 @@ def _of_function(
     spec = VideoSpec(num_classes=counts[0], label_space="custom")
   else:
     classes = counts[0] if len(counts) == 1 else _answered(function, counts)
-    spec = Spec(num_classes=classes, flexible=True, weights="own")
-  return adapters.get("on_host")(function, spec, name=_name(function))
+    spec = _spec_of(classes, options.size or _SIDE_PX)
+  name = label or _name(function)
+  return adapters.get("on_host")(function, spec, name=name)
+
+
+def _spec_of(classes: int, side_px: int) -> Spec:
+  """Of a plain function: ImageNet's crop, of 256 to 224 px, at a size."""
+  return Spec(
+    num_classes=classes,
+    input_px=side_px,
+    resize_px=round(side_px * _RESIZE / _SIDE_PX),
+    flexible=True,
+    weights="own",
+    label_space="custom",
+  )
 
 
 def _name(function: Callable[..., Any]) -> str:
@@ -302,11 +361,11 @@ def _answered(function: Callable[..., Any], counts: Sequence[int]) -> int:
 def _entry(
   predict: Any,
   given: ModelObject | None,
-  config: ml_collections.ConfigDict,
+  example: ml_collections.ConfigDict,
   options: Options,
 ) -> ml_collections.ConfigDict:
   """The model's part of the config."""
-  entry = ml_collections.ConfigDict(config.get("model") or {})
+  entry = example.copy_and_resolve_references()
   for key in _OF_SPEC if given else ("train",):
     if key in entry:
       del entry[key]
@@ -315,4 +374,6 @@ def _entry(
   entry.checkpoint = ""
   if options.checkpoint is not None:
     entry.checkpoint = os.fspath(options.checkpoint)
+  if options.classes is not None:
+    entry.classes = options.classes
   return entry

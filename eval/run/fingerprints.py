@@ -79,7 +79,7 @@ def _data_facts(plan: Plan, source: inputs.Source, content: str) -> DataFacts:
   setting = plan.task.setting
   return DataFacts(
     dataset=setting.dataset,
-    version=str(source.builder.info.version),
+    version=source.builder.data_version(),
     config=plan.stored(Condition())[0],
     split=source.split,
     subset=setting.data.get("subset", ""),

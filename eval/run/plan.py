@@ -10,6 +10,7 @@ from typing import Any
 import ml_collections
 
 from robust_tfds import errors
+from robust_tfds.building.base import Builder
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import frost_pictures
 from robust_tfds.eval import tasks
@@ -148,10 +149,11 @@ def make(
   entries = parsed.entries
   defined = definitions_lib.define(entries, given, task.model_kind)
   if parsed.data.geometry == _OF_MODELS:
-    parsed = parsed.with_data("geometry", _crop(defined))
+    crop = parsed.builder.crop(_crop(defined))
+    parsed = parsed.with_data("geometry", crop)
     task = task_of(parsed)
   task.check_baseline(list(entries))
-  _check_codec(task)
+  _check_codec(task, parsed.builder)
   plan = Plan(task, conditions, entries, defined, given, parsed, subset=subset)
   for label, entry in entries.items():
     training_data.corruptions_seen(entry)
@@ -192,24 +194,19 @@ def task_of(config: config_lib.Config) -> base.Task:
     UserError: an unknown task, dataset or `data.source`, or a setting that the
       task refuses.
   """
-  from robust_tfds import datasets
-
   if config.data.geometry == _OF_MODELS:
     config = config.with_data("geometry", "")
   data = config.data
   if data.source not in _SOURCES:
     raise errors.unknown("data.source", data.source, _SOURCES)
   _check_set_kind(config)
-  edition = datasets.edition(data.name, data.geometry or "")
+  edition = config.builder.edition_of(data.geometry or "")
   return tasks.bind(config.written, edition)
 
 
 def _check_set_kind(config: config_lib.Config) -> None:
   """Refuses a data set of another task."""
-  from robust_tfds import datasets
-
-  name = config.data.name
-  kind = datasets.builder_class(name).KIND
+  name, kind = config.data.name, config.builder.KIND
   if kind != tasks.get(config.task).set_kind:
     others = [t for t in tasks.names() if tasks.get(t).set_kind == kind]
     raise errors.UserError(
@@ -250,14 +247,11 @@ def _with_subset(
   return config.with_data("subset", subset.name), subset
 
 
-def _check_codec(task: base.Task) -> None:
-  from robust_tfds import datasets
-
+def _check_codec(task: base.Task, builder: type[Builder]) -> None:
   setting = task.setting
   if setting.fly and setting.codec not in task.fly_codecs:
-    stored = datasets.codecs(setting.dataset)
-    if setting.codec not in stored:
-      known = dict.fromkeys((*task.fly_codecs, *stored))
+    if setting.codec not in builder.CODECS:
+      known = dict.fromkeys((*task.fly_codecs, *builder.CODECS))
       unknown = errors.unknown("codec", setting.codec, known)
       raise errors.UserError(f"config.data.codec: {unknown}")
     raise errors.UserError(
@@ -269,9 +263,7 @@ def _check_codec(task: base.Task) -> None:
 
 def _check_sets(plan: Plan) -> None:
   """Refuses configs, codecs and crops that the data set does not have."""
-  from robust_tfds import datasets
-
-  builder, split = datasets.builder_class(plan.dataset), plan.config.data.split
+  builder, split = plan.config.builder, plan.config.data.split
   if builder.FAMILY is not None and split != builder.SPLIT:
     raise errors.UserError(
       f"config.data.split: got {split!r}, and {plan.dataset} has"
@@ -303,13 +295,11 @@ def _clean_builder(plan: Plan) -> Any:
   from robust_tfds import datasets
 
   config, codec = plan.stored(plan.conditions[0])
-  return datasets.builder(plan.dataset, config, **plan.options(codec))
+  return datasets.builder(plan.config.builder, config, **plan.options(codec))
 
 
 def _outputs(plan: Plan) -> dict[str, output_classes.OutputClasses]:
   """Of the models whose entries name a file of classes."""
-  from robust_tfds import datasets
-
   files = {k: e.classes for k, e in plan.models.items() if e.classes}
   if files and "label_space" in plan.task.own_keys:
     raise errors.UserError(
@@ -321,7 +311,7 @@ def _outputs(plan: Plan) -> dict[str, output_classes.OutputClasses]:
   if not files:
     return {}
   feature = plan.task.label_feature(_clean_builder(plan).info.features)
-  names = datasets.builder_class(plan.dataset).class_names(
+  names = plan.config.builder.class_names(
     os.fspath(plan.config.data.manual_dir or "")
   )
   return {

@@ -248,7 +248,9 @@ class Runner:
     return loaded, truth, cells
 
   def _say_how_many(self, clean: inputs.Source) -> None:
-    """Prints that a set is smaller than the published one."""
+    """Prints what a set of one's own is, or how much of a published one."""
+    if clean.builder.OWN:
+      self._say(clean.builder.OWN.words)
     published = clean.builder.published_examples()
     if published not in (0, clean.total):
       self._say(

@@ -31,7 +31,7 @@ from collections.abc import (
   Mapping,
   Sequence,
 )
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Protocol, cast
 
 import numpy as np
 import tensorflow_datasets as tfds
@@ -39,7 +39,13 @@ from etils import epath
 
 from robust_tfds import conditions, errors
 from robust_tfds.building import geometry as geometry_lib
-from robust_tfds.building import pipelines, set_folder, source_notes, writer
+from robust_tfds.building import (
+  pipelines,
+  set_folder,
+  source,
+  source_notes,
+  writer,
+)
 from robust_tfds.building.build_session import BuildSession
 from robust_tfds.building.sources import folders, frost
 from robust_tfds.datasets import jpeg_feature, movie_feature
@@ -114,6 +120,29 @@ class Recipe:
       _frost_in_use[:] = [self.frost_dir, frost_pictures.assets_version()]
 
 
+class Own(Protocol):
+  """What a set of somebody's own says of itself: `robust_tfds/own/own_set.py`."""
+
+  @property
+  def name(self) -> str:
+    """Of tables, boards and example keys."""
+
+  @property
+  def where(self) -> str:
+    """The source's text."""
+
+  @property
+  def content(self) -> str:
+    """12 digits over the ids, classes and bytes of all files."""
+
+  @property
+  def words(self) -> str:
+    """What a run prints of it."""
+
+  def files(self) -> Sequence[source.File]:
+    """Every example's."""
+
+
 class Builder(
   tfds.core.GeneratorBasedBuilder,
   skip_registration=True,  # type: ignore[call-arg]
@@ -139,6 +168,10 @@ class Builder(
     HOMEPAGE: of the data.
     PUBLISHED_EXAMPLES: how many examples the published benchmark has in a
       config; 0 where that is not known.
+    RUN_BY: the file of `configs/` that runs the set, and after a colon what its
+      `get_config` takes; empty where none does.
+    OWN: what the set says of itself where it is no benchmark but somebody's
+      own, see `robust_tfds/own`.
     NAMES_VARY: files, and with them ids, may have other names than the official.
     session: what it shares with the builders of other configs: processes,
       sources, their pixels.
@@ -163,6 +196,8 @@ class Builder(
   SUPERVISED: ClassVar[tuple[str, str] | None] = None
   HOMEPAGE: ClassVar[str] = ""
   PUBLISHED_EXAMPLES: ClassVar[int] = 0
+  RUN_BY: ClassVar[str] = ""
+  OWN: ClassVar[Own | None] = None
   NAMES_VARY: ClassVar[bool] = False
   DEFAULT_BUILDER_CONFIG_NAME: ClassVar[str | None] = conditions.CLEAN
 
@@ -319,10 +354,31 @@ class Builder(
 
     return spec.edition_for(side)
 
+  @classmethod
+  def crop(cls, rule: str) -> str:
+    """The crop in which models of a rule are shown the set: the rule."""
+    return rule
+
   @property
   def config(self) -> Config:
     """The builder's config; clean by default where the dataset has none."""
     return cast(Config, self.builder_config or Config(name=""))
+
+  @classmethod
+  def set_name(cls) -> str:
+    """What example keys and tables call the set: its own, of others the builder's."""
+    return cls.OWN.name if cls.OWN else cls.name
+
+  def made_of(self) -> dict[str, str]:
+    """What tells a set of somebody's own from another; nothing of benchmarks."""
+    return (
+      {"set": self.OWN.name, "content": self.OWN.content} if self.OWN else {}
+    )
+
+  def data_version(self) -> str:
+    """The builder's version; of a set of somebody's own its content too."""
+    content = (self.info.metadata or {}).get("content")
+    return "-".join(filter(None, (str(self.info.version), content)))
 
   def made_with(self) -> str | None:
     """What decoded and encoded a set on disk when it was made, in words.
@@ -395,9 +451,21 @@ class Builder(
           with set_folder.refusals(path):
             super().download_and_prepare(**options)
     set_folder.check_whole(self)
+    self._check_made_of()
     download = options.get("download_config")
     if self.found_on_disk and download and download.manual_dir:
       self._compare_sources(download.manual_dir)
+
+  def _check_made_of(self) -> None:
+    """Refuses somebody else's set of the same builder, or one of other files."""
+    there, here = self.info.metadata or {}, self.made_of()
+    differ = [f"{k} {there.get(k)}" for k in here if there.get(k) != here[k]]
+    if differ:
+      raise errors.UserError(
+        f"{self.data_path}: made of another set ({', '.join(differ)} there;"
+        f" {', '.join(f'{k} {v}' for k, v in here.items())} now). Name another"
+        " data_dir, or remove this folder to build the set anew."
+      )
 
   @classmethod
   def class_names(cls, manual_dir: str = "") -> Sequence[Sequence[str]]:
@@ -498,7 +566,7 @@ class Builder(
 
   def _recipe(self) -> Recipe:
     edition = self.edition_of(self.config.geometry)
-    return Recipe(self.name, edition, self.config, self._frost_dir)
+    return Recipe(self.set_name(), edition, self.config, self._frost_dir)
 
   def _split_generators(self, dl_manager: Any) -> dict[str, Any]:
     if self.config.codec == PUBLISHED:
@@ -541,7 +609,7 @@ class Builder(
     self, dl_manager: Any, download_config: Any
   ) -> None:
     """Makes the set's files in a folder that TFDS gives its name afterwards."""
-    self.info.metadata[_MADE_WITH] = ""
+    self.info.metadata.update({_MADE_WITH: "", **self.made_of()})
     if self._by_beam():
       self._make_by_beam(dl_manager, download_config)
     else:

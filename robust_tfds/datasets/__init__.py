@@ -12,7 +12,7 @@ from typing import Any
 
 import tensorflow_datasets as tfds
 
-from robust_tfds import errors
+from robust_tfds import errors, own
 from robust_tfds.building import base
 from robust_tfds.building import beam_options as beam_options_lib
 from robust_tfds.building.build_session import BuildSession
@@ -22,9 +22,9 @@ from robust_tfds.storage import paths
 PUBLISHED = base.PUBLISHED
 _FORMATS = ("tfrecord", "array_record")
 _LOSSY = ("jpeg85", "h264")
+Named = str | type[base.Builder]
 
 
-@functools.cache
 @functools.cache
 def names() -> tuple[str, ...]:
   """Names of all datasets of this package."""
@@ -41,12 +41,23 @@ def register() -> None:
     builder_class(name)
 
 
-def builder_class(name: str) -> type[base.Builder]:
+def builder_class(
+  name: Named, options: own.Options = own.NO_OPTIONS
+) -> type[base.Builder]:
   """The class of a dataset's builder: its edition, codecs, classes and so on.
 
+  Args:
+    name: dataset, or a source of somebody's own (`folder:/data/pets`, see
+      `robust_tfds/own`); a class passes through.
+    options: of such a source.
+
   Raises:
-    UserError: unknown dataset, with a suggestion.
+    UserError: unknown dataset, with a suggestion; or a source that is none.
   """
+  if isinstance(name, type):
+    return name
+  if own.is_source(name):
+    return _not_ours(own.builder_class(name, options))
   if not isinstance(name, str) or name not in names():
     raise errors.unknown("dataset", name, names())
   module = importlib.import_module(f"{__name__}.{name}.{name}_dataset_builder")
@@ -72,7 +83,20 @@ def known(name: str) -> type[base.Builder]:
   return builder_class(name) if name in names() else Unknown
 
 
-def edition(name: str, geometry: str = "") -> str:
+def _not_ours(made: type[base.Builder]) -> type[base.Builder]:
+  """Refuses a set of somebody's own that is called as one of ours."""
+  named = {"".join(filter(str.isalnum, n.casefold())) for n in names()}
+  name = made.set_name()
+  if "".join(filter(str.isalnum, name.casefold())) in named:
+    raise errors.UserError(
+      f"{name!r} is the name of a benchmark; call data of your own otherwise:"
+      " name= of evaluate, --config.data.set_name, --set_name of"
+      " robust_tfds.build."
+    )
+  return made
+
+
+def edition(name: Named, geometry: str = "") -> str:
   """Edition of a dataset's corruptions, e.g. `cifar10`; empty if it has none.
 
   Args:
@@ -82,7 +106,7 @@ def edition(name: str, geometry: str = "") -> str:
   return builder_class(name).edition_of(geometry)
 
 
-def family(name: str) -> Family | None:
+def family(name: Named) -> Family | None:
   """The conditions of a dataset's kind of data; None if it has clean data alone."""
   return builder_class(name).FAMILY
 
@@ -111,18 +135,18 @@ def published_codec(name: str) -> str:
   return lossy[0] if lossy and PUBLISHED in listed else ""
 
 
-def codecs(name: str) -> tuple[str, ...]:
+def codecs(name: Named) -> tuple[str, ...]:
   """The codecs of a dataset, its default first; empty if it has no configs."""
   return builder_class(name).CODECS
 
 
-def conditions(name: str) -> list[str]:
+def conditions(name: Named) -> list[str]:
   """Config names of a dataset under its default options, clean first."""
   return builder_class(name).condition_names()
 
 
 def builder(
-  name: str,
+  name: Named,
   config: str = "",
   *,
   data_dir: str | os.PathLike | None = None,
@@ -171,7 +195,7 @@ def builder(
   return cls(config=config_of(), data_dir=data_dir, file_format=file_format)
 
 
-def prepare(name: str, config: str = "", **options: Any) -> base.Builder:
+def prepare(name: Named, config: str = "", **options: Any) -> base.Builder:
   """A dataset's builder, prepared if it was not yet.
 
   Args:
@@ -188,7 +212,7 @@ def prepare(name: str, config: str = "", **options: Any) -> base.Builder:
 
 
 def prepare_all(
-  name: str,
+  name: Named,
   configs: Sequence[str],
   *,
   data_dir: str | os.PathLike | None = None,
@@ -279,7 +303,7 @@ def _session(
 
 
 def prepared_examples(
-  name: str,
+  name: Named,
   config: str,
   split: str,
   *,

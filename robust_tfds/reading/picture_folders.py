@@ -1,9 +1,9 @@
 """Walks a folder of pictures, one directory at a time, to the bottom.
 
-Links to files and folders are followed. Hidden files and folders (`.name`) and
-files of other types are counted, as are links back to a folder that they lie in;
-links that lead nowhere, folders that cannot be read and names that are not UTF-8
-are faults. No more than the names of
+Links to files and folders are followed, where asked for inside the folder alone.
+Hidden files and folders (`.name`) and files of other types are counted, as are
+links back to a folder that they lie in; links that lead nowhere, folders that
+cannot be read and names that are not UTF-8 are faults. No more than the names of
 one directory and of those above it are held.
 """
 
@@ -33,6 +33,9 @@ class Walk:
 
   Attributes:
     root: the folder.
+    by_stem: refuse two pictures of a directory that differ in their extensions
+      alone.
+    outside: follow links that lead out of the folder; else they are faults.
     hidden: how many hidden files and folders were passed by.
     other_types: how many files of other types, by their extension.
     loops: links back to a folder that they lie in.
@@ -40,6 +43,8 @@ class Walk:
   """
 
   root: epath.Path
+  by_stem: bool = True
+  outside: bool = True
   hidden: int = 0
   other_types: collections.Counter[str] = dataclasses.field(
     default_factory=collections.Counter
@@ -51,8 +56,7 @@ class Walk:
     """Every picture once: those of a directory, then of the ones below it.
 
     Raises:
-      UserError: two pictures of a directory that differ in their extensions
-        alone.
+      UserError: see `by_stem`.
     """
     self.hidden = 0
     self.other_types.clear()
@@ -77,7 +81,7 @@ class Walk:
         elif kind == "picture":
           stem, _ = os.path.splitext(entry.name)
           before = stems.setdefault(stem, entry.name)
-          if before != entry.name:
+          if before != entry.name and self.by_stem:
             raise errors.UserError(
               f"{shown(folder)}: {shown(before)} and {shown(entry.name)} would be"
               " written to one file; rename one of them."
@@ -104,6 +108,12 @@ class Walk:
       return ""
     suffix = os.path.splitext(entry.name)[1].lower()
     try:
+      if not self.outside and entry.is_symlink() and self._leads_out(entry):
+        self.faults.append(
+          f"{shown(entry.path)}: a link out of {shown(self.root)}. Copy what it"
+          " leads to, or remove it."
+        )
+        return ""
       if entry.is_dir():
         return "folder"
       if suffix in EXTENSIONS and entry.is_file():
@@ -115,6 +125,11 @@ class Walk:
     else:
       self.other_types[suffix] += 1
     return ""
+
+  def _leads_out(self, entry: _Entry) -> bool:
+    """Whether a link's end lies outside the folder."""
+    end, root = map(os.path.realpath, (entry.path, os.fspath(self.root)))
+    return os.path.commonpath([end, root]) != root
 
 
 def _is_utf8(name: str) -> bool:

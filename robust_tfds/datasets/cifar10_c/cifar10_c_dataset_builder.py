@@ -18,6 +18,7 @@ class Builder(pictures.Builder):
 
   VERSION = tfds.core.Version("1.0.0")
   RELEASE_NOTES = {"1.0.0": "Initial release."}
+  RUN_BY = "cifar10_c:model"
   SET: ClassVar[cifar.Cifar] = cifar.CIFAR10
   MANUAL_DOWNLOAD_INSTRUCTIONS = (
     f"{cifar.CIFAR10.instructions}\n{frost.INSTRUCTIONS}"

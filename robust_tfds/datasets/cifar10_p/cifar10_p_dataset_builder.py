@@ -18,6 +18,7 @@ class Builder(sequences.Builder):
 
   VERSION = tfds.core.Version("1.0.0")
   RELEASE_NOTES = {"1.0.0": "Initial release."}
+  RUN_BY = "imagenet_p:model"
   SET: ClassVar[cifar.Cifar] = cifar.CIFAR10
   MANUAL_DOWNLOAD_INSTRUCTIONS = cifar.CIFAR10.instructions
   EDITION = "cifar10"

@@ -20,6 +20,7 @@ class Builder(objects.Builder):
 
   VERSION = tfds.core.Version("1.0.0")
   RELEASE_NOTES = {"1.0.0": "Initial release."}
+  RUN_BY = "cityscapes_c:model"
   MANUAL_DOWNLOAD_INSTRUCTIONS = cityscapes.INSTRUCTIONS
   SPLIT = "validation"
   CLASSES = tuple(instance_maps.CLASSES.values())

@@ -13,6 +13,7 @@ class Builder(objects.Builder):
 
   VERSION = tfds.core.Version("1.0.0")
   RELEASE_NOTES = {"1.0.0": "Initial release."}
+  RUN_BY = "coco_c:model"
   MANUAL_DOWNLOAD_INSTRUCTIONS = coco.INSTRUCTIONS
   SPLIT = "validation"
   CLASSES = tuple(name for _, name in sorted(coco.categories().items()))

@@ -15,6 +15,7 @@ class Builder(objects.Builder):
 
   VERSION = tfds.core.Version("1.0.0")
   RELEASE_NOTES = {"1.0.0": "Initial release."}
+  RUN_BY = "quickstart_detection"
   CLASSES = tuple(str(d) for d in range(10))
   HOMEPAGE = digits.HOMEPAGE
 

@@ -14,6 +14,7 @@ class Builder(sequences.Builder):
 
   VERSION = tfds.core.Version("1.0.0")
   RELEASE_NOTES = {"1.0.0": "Initial release."}
+  RUN_BY = "quickstart:digits_p"
   EDITION = "cifar10"
   CLASSES = 10
   SIDE_PX = digits.SIDE_PX

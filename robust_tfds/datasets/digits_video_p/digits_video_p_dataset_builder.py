@@ -17,6 +17,7 @@ class Builder(videos.Builder):
 
   VERSION = tfds.core.Version("1.0.0")
   RELEASE_NOTES = {"1.0.0": "Initial release."}
+  RUN_BY = "quickstart_video"
   CLASSES = digits_video.CLASSES
   HOMEPAGE = digits.HOMEPAGE
 

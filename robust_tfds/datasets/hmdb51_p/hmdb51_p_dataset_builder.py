@@ -17,6 +17,7 @@ class Builder(videos.Builder):
     "1.0.0": "Initial release.",
     "1.1.0": "group_id is the film that the clip is of; pixels as before.",
   }
+  RUN_BY = "video_p:hmdb51_p,model"
   MANUAL_DOWNLOAD_INSTRUCTIONS = split_lists.HMDB51_INSTRUCTIONS
   SPLIT = "test"
   CLASSES = 51

@@ -10,6 +10,7 @@ class Builder(imagenet_c_dataset_builder.Builder):
 
   VERSION = tfds.core.Version("1.0.0")
   RELEASE_NOTES = {"1.0.0": "Initial release."}
+  RUN_BY = "tiny_imagenet_c:model"
   EDITION = "imagenet64"
   GEOMETRY = ""
   OTHER_GEOMETRIES = ()

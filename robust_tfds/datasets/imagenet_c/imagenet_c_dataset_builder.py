@@ -20,6 +20,7 @@ class Builder(pictures.Builder):
 
   VERSION = tfds.core.Version("1.0.0")
   RELEASE_NOTES = {"1.0.0": "Initial release."}
+  RUN_BY = "imagenet_c:model"
   MANUAL_DOWNLOAD_INSTRUCTIONS = f"""{imagenet.INSTRUCTIONS}
 The published ImageNet-C (config suffix `_published`): noise.tar, blur.tar,
 weather.tar, digital.tar, extra.tar from https://zenodo.org/record/2235448, as they

@@ -22,6 +22,7 @@ class Builder(sequences.Builder):
     "1.0.0": "Initial release.",
     "2.0.0": "Crop inception resized as Pillow 11 does; some levels were one off.",
   }
+  RUN_BY = "imagenet_p:model"
   MANUAL_DOWNLOAD_INSTRUCTIONS = f"""{imagenet.INSTRUCTIONS}
 The published ImageNet-P (config suffix `_published`), from
 https://zenodo.org/record/3565846, in a folder `ImageNet-P`, of 299 px

@@ -14,6 +14,7 @@ class Builder(videos.Builder):
 
   VERSION = tfds.core.Version("1.0.0")
   RELEASE_NOTES = {"1.0.0": "Initial release."}
+  RUN_BY = "video_p:kinetics400_p,model"
   MANUAL_DOWNLOAD_INSTRUCTIONS = video_tables.KINETICS400_INSTRUCTIONS
   SPLIT = "validation"
   CLASSES = 400

@@ -13,6 +13,7 @@ class Builder(objects.Builder):
 
   VERSION = tfds.core.Version("1.0.0")
   RELEASE_NOTES = {"1.0.0": "Initial release."}
+  RUN_BY = "pascal_c:model"
   MANUAL_DOWNLOAD_INSTRUCTIONS = voc.INSTRUCTIONS
   CLASSES = voc.CLASSES
   MASKS = False

@@ -13,6 +13,7 @@ class Builder(videos.Builder):
 
   VERSION = tfds.core.Version("1.0.0")
   RELEASE_NOTES = {"1.0.0": "Initial release."}
+  RUN_BY = "video_p:ssv2_p,model"
   MANUAL_DOWNLOAD_INSTRUCTIONS = video_tables.SSV2_INSTRUCTIONS
   SPLIT = "validation"
   CLASSES = 174

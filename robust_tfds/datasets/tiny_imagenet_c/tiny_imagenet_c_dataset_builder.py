@@ -18,6 +18,7 @@ class Builder(pictures.Builder):
 
   VERSION = tfds.core.Version("1.0.0")
   RELEASE_NOTES = {"1.0.0": "Initial release."}
+  RUN_BY = "tiny_imagenet_c:model"
   MANUAL_DOWNLOAD_INSTRUCTIONS = f"""{tiny_imagenet.INSTRUCTIONS}
 The published Tiny-ImageNet-C (config suffix `_published`), from
 https://zenodo.org/record/2536630: Tiny-ImageNet-C.tar and

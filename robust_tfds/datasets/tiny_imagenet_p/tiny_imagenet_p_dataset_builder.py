@@ -17,6 +17,7 @@ class Builder(sequences.Builder):
     "1.0.0": "Initial release.",
     "2.0.0": "Resized as Pillow 11 does; some levels were one off.",
   }
+  RUN_BY = "imagenet_p:model"
   MANUAL_DOWNLOAD_INSTRUCTIONS = f"""{tiny_imagenet.INSTRUCTIONS}
 The published Tiny-ImageNet-P (config suffix `_published`), from
 https://zenodo.org/record/2536630, in a folder `Tiny-ImageNet-P`: tar archives as

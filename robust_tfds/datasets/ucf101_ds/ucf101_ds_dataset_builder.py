@@ -16,6 +16,7 @@ class Builder(videos.Builder):
     "1.0.0": "Initial release.",
     "1.1.0": "group_id is the video that the clip is of; pixels as before.",
   }
+  RUN_BY = "video_p:ucf101_ds,model"
   MANUAL_DOWNLOAD_INSTRUCTIONS = video_tables.UCF101_DS_INSTRUCTIONS
   FAMILY = None  # the shifts are nature's
   EDITION = ""

@@ -16,6 +16,7 @@ class Builder(videos.Builder):
     "1.0.0": "Initial release.",
     "1.1.0": "group_id is UCF101's group of clips of one video; pixels as before.",
   }
+  RUN_BY = "video_p:ucf101_p,model"
   MANUAL_DOWNLOAD_INSTRUCTIONS = split_lists.UCF101_INSTRUCTIONS
   SPLIT = "test"
   CLASSES = 101

@@ -14,6 +14,7 @@ class Builder(frames.Builder):
 
   VERSION = tfds.core.Version("1.0.0")
   RELEASE_NOTES = {"1.0.0": "Initial release."}
+  RUN_BY = "vid_robust:model"
   MANUAL_DOWNLOAD_INSTRUCTIONS = metadata.INSTRUCTIONS
   CLASSES = tuple(c["name"] for c in metadata.classes())
   # 2,030 anchors and 36,827 pairs.

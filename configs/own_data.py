@@ -1,0 +1,69 @@
+"""Data of your own: pictures in class folders, TFDS sets; docs/OWN_DATA.md.
+
+  python -m eval.main --config=configs/own_data.py:resnet50 \\
+      --config.data.name=folder:/data/pets --workdir=/runs/pets \\
+      --config.model.checkpoint=torchvision:IMAGENET1K_V2
+  ... --config.data.perturbations=common
+
+  folder:/data/pets        a folder a class, pictures of any sizes
+  digits_c                 without a name: embedded digits, to try it
+
+What runs call the set is the folder's last part, or `--config.data.set_name=pets`. It
+is part of every example's key: pixels are the same wherever the folder lies. With
+`perturbations` pictures become ImageNet-P's sequences; else `corruptions` are made.
+Pictures are cropped by the model's own rule, then corrupted by the edition of that
+size.
+"""
+
+import ml_collections
+
+
+def get_config(model: str = "") -> ml_collections.ConfigDict:
+  """The run of one model, named after the colon; the task is the data's."""
+  config = ml_collections.ConfigDict()
+  config.task = "" if model else "classification"  # that of the data
+  config.seed = 0
+  config.batch_size = 64
+  config.baseline = ""  # or "model:LABEL"
+  config.reports = True
+
+  config.data = ml_collections.ConfigDict()
+  config.data.name = "" if model else "digits_c"
+  if model:
+    config.data.set_name = ""  # default: the place's last part
+  config.data.split = "" if model else "test"  # of a TFDS set
+  config.data.source = "fly"  # or "prepared"
+  config.data.codec = "" if model else "raw"  # default: lossless
+  config.data.geometry = "model" if model else ""  # the model's own crop
+  config.data.corruptions = "common"  # extra, all, none or names
+  config.data.severities = (1, 2, 3, 4, 5)
+  if model:
+    config.data.perturbations = ""  # of pictures: ImageNet-P's instead
+    config.data.difficulties = (1,)
+  config.data.limit = 0  # 0: all examples
+  config.data.subset = ""  # a name, or a file of ids
+  config.data.data_dir = ""  # default: inside the workdir
+  config.data.manual_dir = ""
+  config.data.frost_dir = ""  # default: the installed imagecorruptions
+  config.data.file_format = ""
+  config.data.block_mib = 512  # pixels decoded at once; two are in memory
+
+  config.model = ml_collections.ConfigDict()
+  config.model.name = model or "digits_linear"
+  config.model.label = ""  # default: the name
+  config.model.checkpoint = ""
+  config.model.num_classes = 0
+  config.model.allow_random = False  # of models of your own
+  config.model.dtype = "float32"  # or "bfloat16", with float32 logits
+  if not model:
+    config.model.train = ml_collections.ConfigDict(
+      {
+        "dataset": "digits",
+        "split": "train",
+        "steps": 300,
+        "batch_size": 128,
+        "learning_rate": 3e-3,
+        "seed": 0,
+      }
+    )
+  return config.lock()

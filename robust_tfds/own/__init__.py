@@ -1,0 +1,60 @@
+"""Sets of anybody's own, by a text that says where they lie.
+
+  folder:/data/pets        a folder a class, pictures of any sizes
+
+A kind is the name before the colon and a file of this package, whose
+`builder_class(place, options)` says three things: the classes in label order, the
+files with their ids and labels, and which kind of `robust_tfds/building` serves
+them. All else is what the benchmarks use. What such a builder says of its set is
+its `OWN`, an `OwnSet`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from typing import Any
+
+from robust_tfds import errors
+from robust_tfds.building import base
+from robust_tfds.own.own_set import Options
+
+# What a text begins with -> the file that reads it.
+KINDS = {"folder": "folder"}
+NO_OPTIONS = Options()
+
+
+def is_source(name: object) -> bool:
+  """Whether a text is of somebody's own set: no benchmark has a colon or slash.
+
+  >>> is_source("folder:/data/pets"), is_source("imagenet_c")
+  (True, False)
+  """
+  return isinstance(name, str) and bool({":", "/", os.sep} & set(name))
+
+
+def builder_class(
+  source: str, options: Options = NO_OPTIONS
+) -> type[base.Builder]:
+  """The builder of a source's set; lists its files, and reads none.
+
+  Args:
+    source: `kind:place`.
+    options: what else is said of it.
+
+  Raises:
+    UserError: an unknown kind, with the nearest; or a place that holds no such
+      set, in words.
+  """
+  kind, colon, place = source.partition(":")
+  if not colon or not place or "/" in kind:
+    raise errors.UserError(
+      f"{source!r} is no benchmark. Data of your own are named by what they are"
+      f" and where they lie: {', '.join(f'{k}:...' for k in KINDS)}, e.g."
+      " folder:/data/pets for pictures in a folder a class."
+    )
+  if kind not in KINDS:
+    raise errors.unknown("kind of data", kind, KINDS)
+  module = importlib.import_module(f"{__name__}.{KINDS[kind]}")
+  made: Any = module.builder_class(place, options)
+  return made

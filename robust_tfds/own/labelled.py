@@ -1,0 +1,107 @@
+"""Builders over anybody's labelled pictures: corrupted, or as sequences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import tensorflow_datasets as tfds
+
+from robust_tfds import errors
+from robust_tfds.building import base, geometry, pictures, sequences
+from robust_tfds.own.own_set import OwnSet
+
+_VERSION = tfds.core.Version("1.0.0")
+_RELEASE_NOTES = {"1.0.0": "Initial release."}
+
+
+class _Pictures(
+  pictures.Builder,
+  skip_registration=True,  # type: ignore[call-arg]
+):
+  """Cropped by a rule, then corrupted by the edition of that size."""
+
+  EDITION = "imagenet"
+  GEOMETRY = "imagenet"
+  OTHER_GEOMETRIES = ("inception",)
+  EDITIONS = {"inception": "inception"}
+  CODECS = (pictures.RAW, pictures.JPEG85)
+  OWN: ClassVar[OwnSet]
+
+  @classmethod
+  def crop(cls, rule: str) -> str:
+    """The rule; under ImageNet-C's name where it is that."""
+    same = geometry.fit(rule, 512, 384) == geometry.fit(cls.GEOMETRY, 512, 384)
+    return cls.GEOMETRY if same else rule
+
+  def _sources(self, dl_manager: object) -> Sequence[pictures.Source]:
+    del dl_manager
+    return pictures.of_files(self.OWN.files(), self.config.geometry)
+
+
+class _Sequences(
+  sequences.Builder,
+  skip_registration=True,  # type: ignore[call-arg]
+):
+  """ImageNet-P's sequences, by the edition of a model's size."""
+
+  EDITION = "imagenet"
+  SIDE_PX = 224
+  OTHER_GEOMETRIES = ("inception", "squash64", "short32_crop32")
+  EDITIONS = {
+    "inception": "inception",
+    "squash64": "imagenet64",
+    "short32_crop32": "cifar10",
+  }
+  # What each edition starts from, as `ImageNet-P`'s, and its scripts at 64 and
+  # 32 px (corruptions/sequence).
+  SOURCE_RULES = {"": "short256", "inception": "whole"}
+  OWN: ClassVar[OwnSet]
+  _CROPS = {224: "", 299: "inception", 64: "squash64", 32: "short32_crop32"}
+
+  @classmethod
+  def crop(cls, rule: str) -> str:
+    """The edition's own crop of that size.
+
+    Raises:
+      UserError: no edition of the sequences is of that size.
+    """
+    side = geometry.shape(rule)[0]
+    if side not in cls._CROPS:
+      raise errors.UserError(
+        f"{cls.set_name()}: sequences of {side} px are not known, but of"
+        f" {', '.join(map(str, cls._CROPS))} px: give a model of that size, or"
+        " size= of evaluate."
+      )
+    return cls._CROPS[side]
+
+  def _sources(self, dl_manager: object) -> Sequence[pictures.Source]:
+    del dl_manager
+    crop = self.config.geometry
+    rule = self.SOURCE_RULES.get(crop, crop)
+    return pictures.of_files(self.OWN.files(), rule, convert_last=True)
+
+
+def builder_class(own: OwnSet, as_sequences: bool) -> type[base.Builder]:
+  """The builder of a set of labelled pictures.
+
+  Args:
+    own: the set.
+    as_sequences: make ImageNet-P's sequences rather than ImageNet-C's pictures.
+  """
+  kind: type[base.Builder] = _Sequences if as_sequences else _Pictures
+
+  class Builder(
+    kind,  # type: ignore[misc, valid-type]
+    skip_registration=True,  # type: ignore[call-arg]
+  ):
+    """Of one set."""
+
+    VERSION = _VERSION
+    RELEASE_NOTES = _RELEASE_NOTES
+    name = f"{own.kind}_{'p' if as_sequences else 'c'}"
+    OWN = own
+    CLASSES = own.classes
+    SPLIT = own.split
+
+  return Builder

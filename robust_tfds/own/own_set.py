@@ -1,0 +1,169 @@
+"""What a set of somebody's own says of itself: its name, classes and content."""
+
+from __future__ import annotations
+
+import abc
+import collections
+import concurrent.futures
+import dataclasses
+import functools
+import hashlib
+from collections.abc import Sequence
+from typing import ClassVar
+
+from robust_tfds import errors
+from robust_tfds.building import source
+
+_DIGITS = 12  # of a content's sha256, where it is a fact
+_READERS = 8  # files that are read at once
+_LISTED = 5  # classes that are printed
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+  """What is said of a set beside its place; empty where nothing is.
+
+  Attributes:
+    name: of the set; else its kind's default.
+    split: of a TFDS set.
+    sequences: pictures become ImageNet-P's sequences.
+  """
+
+  name: str = ""
+  split: str = ""
+  sequences: bool = False
+
+
+class OwnSet(abc.ABC):
+  """One set: what does not depend on a condition.
+
+  Class attributes:
+    kind: the name before the colon.
+
+  Attributes:
+    name: of tables, boards and example keys; no path.
+    where: the source's text.
+    classes: names in label order.
+    split: of the builder.
+    notes: what a run prints of the files beside the examples, in words.
+  """
+
+  kind: ClassVar[str]
+
+  def __init__(
+    self,
+    name: str,
+    where: str,
+    classes: Sequence[str],
+    split: str = "test",
+    notes: Sequence[str] = (),
+  ):
+    """Checks the classes.
+
+    Raises:
+      UserError: fewer than two, or a name that no file of names can hold.
+    """
+    self.name, self.where = checked_name(name), where
+    self.split, self.notes = split, notes
+    self.classes = tuple(classes)
+    for each in self.classes:
+      if not each.isprintable():
+        raise errors.UserError(f"{each!r}: no name of a class: rename it.")
+
+  @abc.abstractmethod
+  def files(self) -> Sequence[source.File]:
+    """Every example's file: `name` is its id; sorted by it, listed once."""
+
+  def described(self) -> Sequence[str]:
+    """What else the content is of, e.g. a version; a line each."""
+    return ()
+
+  @functools.cached_property
+  def content(self) -> str:
+    """sha256 over the ids, classes and bytes of all files, in 12 digits.
+
+    Raises:
+      UserError: one picture in two classes, or a file that cannot be read.
+    """
+    files = self.files()
+    with concurrent.futures.ThreadPoolExecutor(_READERS) as pool:
+      digests = list(pool.map(_sha256, files))
+    self._check_once(files, digests)
+    lines = [
+      f"{file.name}\t{self._class(file)}\t{digest}"
+      for file, digest in zip(files, digests, strict=True)
+    ]
+    text = "\n".join([*self.described(), *sorted(lines)])
+    return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
+
+  @property
+  def words(self) -> str:
+    """Name, size, classes and content, for the screen; reads all files."""
+    listed = ", ".join(self.classes[:_LISTED])
+    more = ", ..." if len(self.classes) > _LISTED else ""
+    of_classes = f" of {len(self.classes)} classes ({listed}{more})"
+    parts = [
+      f"{self.name}: {len(self.files()):,} examples{of_classes}, content"
+      f" {self.content}",
+      *self.notes,
+    ]
+    return "; ".join(parts) + "."
+
+  def _class(self, file: source.File) -> str:
+    return "" if file.label is None else self.classes[file.label]
+
+  def _check_once(
+    self, files: Sequence[source.File], digests: Sequence[str]
+  ) -> None:
+    """Refuses one picture in two classes: one of the labels is wrong."""
+    first: dict[str, source.File] = {}
+    for file, digest in zip(files, digests, strict=True):
+      other = first.setdefault(digest, file)
+      if other.label != file.label:
+        raise errors.UserError(
+          f"{file.where} (class {self._class(file)}) and {other.where} (class"
+          f" {self._class(other)}) are one picture, byte for byte. Remove it"
+          " from the class that it is not of."
+        )
+
+
+def checked_name(name: str) -> str:
+  """A set's name; it stands in tables, file names and lists with commas.
+
+  Raises:
+    UserError: empty, or with characters that cannot stand there.
+  """
+  if not name.strip() or not name.isprintable() or set(name) & set(",:;/\\"):
+    raise errors.UserError(
+      f"{name!r} cannot name a set of data: expected letters, digits, spaces, - _"
+      " and dots. Give another one: name= of evaluate, --config.data.set_name,"
+      " --set_name of robust_tfds.build."
+    )
+  return name
+
+
+def check_distinct(names: Sequence[str], what: str) -> None:
+  """Refuses names that are one on systems that take large letters for small.
+
+  Args:
+    names: normalized by Unicode's NFC.
+    what: they name, for the refusal.
+  """
+  first: dict[str, str] = {}
+  counts = collections.Counter(name.casefold() for name in names)
+  for name in (n for n in names if counts[n.casefold()] > 1):
+    other = first.setdefault(name.casefold(), name)
+    if other is not name:
+      raise errors.UserError(
+        f"{what} {other!r} and {name!r} differ by case or by the form of their"
+        " Unicode alone, and are one on other systems. Rename one."
+      )
+
+
+def _sha256(file: source.File) -> str:
+  try:
+    return hashlib.sha256(file.data()).hexdigest()
+  except OSError as e:
+    raise errors.UserError(
+      f"{file.where}: cannot be read: {e.strerror}."
+    ) from e

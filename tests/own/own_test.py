@@ -1,0 +1,25 @@
+"""What a text of one's own data may be."""
+
+from absl.testing import parameterized
+
+from robust_tfds import datasets, errors, own
+from robust_tfds import eval as eval_lib
+
+
+class OwnTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ("foldr:/data", "Unknown kind of data 'foldr'. Did you mean 'folder'?"),
+    ("/data/pets", "is no benchmark. .* folder:/data/pets"),
+    ("folder:", "is no benchmark"),
+    ("folder:/is/not/there", "folder:/is/not/there: there is no such folder"),
+  )
+  def test_refused_at_every_door(self, text, words):
+    with self.assertRaisesRegex(errors.UserError, words):
+      own.builder_class(text)
+    with self.assertRaisesRegex(errors.UserError, words):
+      datasets.builder_class(text)
+    with self.assertRaisesRegex(errors.UserError, words):
+      eval_lib.evaluate(len, text)
+
+  def test_benchmarks_are_none(self):
+    self.assertFalse(any(map(own.is_source, datasets.names())))
