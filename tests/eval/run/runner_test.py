@@ -185,11 +185,12 @@ class RunnerTest(parameterized.TestCase):
       self.assertFalse((workdir / name).exists())
     self.assertEmpty(list(workdir.glob("**/*.tmp")))
 
-  @parameterized.parameters(
-    ("config.json", "{"),
-    ("config.json", '{"versions": {"workdir": 4, "pixels": 4}}'),
-    ("models/digits_cnn/recipe.json", "[]"),
-    ("models/digits_cnn/variables/_METADATA", "x"),
+  @quick.cases(
+    [("config.json", "{"), ("models/digits_cnn/recipe.json", "[]")],
+    [
+      ("config.json", '{"versions": {"workdir": 4, "pixels": 4}}'),
+      ("models/digits_cnn/variables/_METADATA", "x"),
+    ],
   )
   def test_what_else_is_repaired(self, name, text):
     workdir = self._copy(f"repaired_{hash((name, text))}")
@@ -234,7 +235,7 @@ class RunnerTest(parameterized.TestCase):
         tiny_runs.start(tiny_config.get_config(), workdir, break_lock=True)
     self._run_again(workdir)
 
-  @parameterized.parameters("fly", "prepared")
+  @quick.cases(["fly"], ["prepared"])
   def test_shards_of_other_weights_make_no_table(self, source):
     workdir = self._copy(f"shards_of_two_{source}", config=False)
     make = runner.Runner._make
