@@ -2,8 +2,9 @@
 
 Whoever writes a cell puts the facts of its examples into a file of their own
 (`OF_EXAMPLES`, see `eval/cells/examples.py`); whoever reads one that somebody else
-made holds it against the schema (`check`). What the values may be is in
-`eval/cells/submissions/values.py`.
+made holds it against the schema (`check`). Between which numbers values lie that
+means are made of is checked whenever a cell is read (`check_ranges`); what else they
+may be is in `eval/cells/submissions/values.py`.
 """
 
 from __future__ import annotations
@@ -101,6 +102,17 @@ _RESULT_LIST = {
 # Numbers that somebody else measured, a row each.
 _NUMBERS = {"value": Column(REAL, needed=True)}
 
+# The least and the most of values whose means have such bounds: `Metric.bounds`.
+_RANGES = {
+  "nll": (0, np.inf),
+  "brier": (0, 2),
+  "flips": (0, 1),
+  "t5d": (0, 15),
+  "zipf": (0, np.inf),
+  "linf": (0, 1),
+  "value": (-1, 1),  # -1: not defined
+}
+
 OF_EXAMPLES = frozenset(
   name
   for listed in (_EXAMPLE, _FRAMES, _VIDEO, _DETECTED)
@@ -156,6 +168,28 @@ def check(
     elif column.needed:
       raise errors.UserError(
         f"{source}: lacks the column {name!r}, which the task {task} has."
+      )
+
+
+def check_ranges(source: str, columns: Columns) -> None:
+  """Refuses values that no mean of them could be made of; NaN is none of these.
+
+  Args:
+    source: what a refusal begins with: the cell's file.
+    columns: of a cell.
+
+  Raises:
+    UserError: names the column, the first value and where it may lie.
+  """
+  for name, (least, most) in _RANGES.items():
+    values = columns.get(name, np.zeros(0))
+    if values.dtype.kind != REAL:
+      continue  # `check` and who reads them refuse these
+    wrong = (values < least) | (values > most)
+    if wrong.any():
+      raise errors.UserError(
+        f"{source}: {name}: got {values[wrong][0]}, expected numbers in"
+        f" [{least}, {most}]."
       )
 
 

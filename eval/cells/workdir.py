@@ -34,6 +34,7 @@ import numpy as np
 from etils import epath
 
 from robust_tfds import conditions, errors, reading
+from robust_tfds.eval.cells import columns as columns_lib
 from robust_tfds.eval.cells import (
   config_file,
   damage,
@@ -260,7 +261,9 @@ class Workdir:
     try:
       of_examples = self._examples.columns(self.examples, note.examples)
       of_model = predictions.outputs(folder, note)
-      return predictions.together(folder, of_examples, of_model)
+      columns = predictions.together(folder, of_examples, of_model)
+      columns_lib.check_ranges(str(folder / predictions.FILE), columns)
+      return columns
     except errors.UserError as e:
       raise damage.DamagedError(str(e), folder) from e
 

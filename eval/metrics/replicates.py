@@ -58,7 +58,9 @@ class Replicates:
     """
     return combine(f, self)
 
-  def interval(self, level: float = 0.95) -> tuple[Any, Any]:
+  def interval(
+    self, level: float = 0.95, *, percentiles: bool = False
+  ) -> tuple[Any, Any]:
     """The project's confidence interval.
 
     Its ends are the outer ones of two intervals. One is `jackknife_interval`, value
@@ -87,6 +89,9 @@ class Replicates:
 
     Args:
       level: coverage in (0, 1).
+      percentiles: whether it holds those of the draws too: of a number that the
+        groups bend far more than blocks left out can show, a line through models
+        that are as near each other as chance moves them.
 
     Returns:
       (lo, hi) of the shape of `value`; floats where it has none. nan where the
@@ -101,13 +106,23 @@ class Replicates:
     below = np.maximum(t, _straightened(t, bend, shift))
     above = np.maximum(t, -_straightened(-t, bend, shift))
     error = np.where(self._is_known(), self.standard_error, np.nan)
-    return self._ends(below * error, above * error)
+    lo, hi = self._ends(below * error, above * error)
+    if percentiles and self.draws is not None and np.all(self.enough_draws):
+      tail = (1 - level) / 2
+      least, most = np.nanquantile(self.draws, (tail, 1 - tail), axis=-1)
+      lo, hi = np.minimum(lo, least), np.maximum(hi, most)
+    return lo, hi
 
   def _ends(self, below: Any, above: Any) -> tuple[Any, Any]:
     """That far below and above the value without its bias, and beyond the value."""
     middle = self.value - self.bias
     lo, hi = middle - below, middle + above
     return np.minimum(lo, self.value)[()], np.maximum(hi, self.value)[()]
+
+  def without_skewness(self, x: Any) -> Any:
+    """g of `interval`: of distances from the value in standard errors."""
+    a, b = self._skewness()
+    return x + a * x**2 + a**2 * x**3 / 3 + b
 
   def _skewness(self) -> tuple[np.ndarray, np.ndarray]:
     """a and b of `interval`, of the shape of `value`."""

@@ -107,13 +107,13 @@ def exchange_p(
   return np.minimum(p, 1).reshape(given.shape[1:])[()]
 
 
-def jackknife_p(difference: Replicates) -> Any:
-  """The two-sided p of a difference from its values with one block left out.
+def interval_p(difference: Replicates) -> Any:
+  """The two-sided p of a difference: 1 less the level whose interval ends at 0.
 
-  t = (value - bias) / se, Student's t with J - 1 degrees of freedom, of fewer groups
-  than blocks the groups less one (Efron & Tibshirani 1993, chapter 11): p <= 0.05
-  where `Replicates.jackknife_interval` leaves 0 out, and 1 where the bias is more
-  than the difference. For average precision, which has no draws. Where nothing
+  So p <= 0.05 where `Replicates.interval` leaves 0 out: the larger p of (value -
+  bias) / se and of what Hall's correction makes of it, by Student's t with J - 1
+  degrees of freedom, of fewer groups than blocks the groups less one; 1 where the
+  bias is more than the difference. Average precision has no other. Where nothing
   changes whichever block is left out p is 1 of a difference of 0, else 2 ** (1 - J)
   as in `exchange_p`; a single block decides nothing.
 
@@ -127,10 +127,12 @@ def jackknife_p(difference: Replicates) -> Any:
   value, blocks = difference.value, difference.blocks
   freedom = min(blocks, difference.effective_groups or blocks) - 1
   error = np.asarray(difference.standard_error)
-  # As far from 0 as the value and the value without its bias agree on.
-  away = np.maximum(np.sign(value) * (value - difference.bias), 0)
-  with np.errstate(divide="ignore", invalid="ignore"):
-    p = 2 * special.stdtr(max(freedom, 1), -away / error)
+  with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+    x = (value - difference.bias) / error
+    corrected = difference.without_skewness(x)
+    # As far from 0 as the value and both of these agree on.
+    away = np.minimum(np.sign(value) * x, np.sign(value) * corrected)
+    p = 2 * special.stdtr(max(freedom, 1), -np.maximum(away, 0))
   p = np.where(error == 0, 2.0 ** (1 - blocks), p)
   nothing = (value == 0) & ~(error > 0)
   p = np.where(nothing | (blocks < 2), 1.0, p)

@@ -179,7 +179,7 @@ class Detection(base.Task):
     rows = []
     for metric, number in numbers.items():
       bounds = self.facts.metric(metric).bounds
-      of = spread.number(number, bounds, keeps_points=True)
+      of = spread.number(number, bounds)
       ends, n = (of.lo, of.hi), len(groups)
       rows.append(cell.row(metric, float(number.value), ends, n, note=of.note))
     ids = resampling.Groups.of(groups).ids

@@ -13,10 +13,12 @@ from unittest import mock
 import numpy as np
 from absl import flags
 from absl.testing import parameterized
+from etils import epath
 
 from robust_tfds import conditions, errors
 from robust_tfds.eval import score
 from robust_tfds.eval.cells import table
+from robust_tfds.eval.cells import workdir as workdir_lib
 from robust_tfds.eval.readers import base
 from robust_tfds.eval.report import reports
 from tests import in_folder, in_process, shared_data
@@ -97,7 +99,8 @@ class CommandTest(in_folder.TestCase):
 
   def _score(self, *paths, **settings) -> str:
     settings = _settings(
-      predictions=[str(p) for p in paths], out=str(self.out), **settings
+      **{"predictions": [str(p) for p in paths], "out": str(self.out)}
+      | settings
     )
     screen = io.StringIO()
     with mock.patch.object(flags, "FLAGS", settings):
@@ -340,6 +343,22 @@ class ScoreTest(in_folder.TestCase):
     self.assertEqual(done.returncode, 0, done.stderr)
     self.assertIn("Mean error (15) of mine: missing: ", done.stdout)
     self.assertIn("fog 4, ", done.stdout)
+
+  @parameterized.parameters(("brier", 7), ("brier", -1), ("nll", -3))
+  def test_values_that_no_model_gives_in_cells_that_fit_their_notes(
+    self, name, value
+  ):
+    self._score(self._file())
+    workdir = workdir_lib.Workdir(epath.Path(self.out))
+    cell, *_ = workdir.cells()
+    columns = workdir.columns(cell)
+    columns["score"] = np.full(columns["top5"].shape, 0.2, np.float32)
+    columns[name] = np.full(len(columns["label"]), value, np.float32)
+    workdir.write_cell(cell, columns)
+    with self.assertRaisesRegex(
+      errors.UserError, rf"predictions\.npz: {name}: got {value}.*in \[0, "
+    ):
+      self._score(self.out, out=str(self.root / "again"))
 
   def test_refusals_have_no_traceback(self):
     done = in_process.program(

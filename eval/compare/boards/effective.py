@@ -7,8 +7,9 @@ theirs to the standard models of their testbed: that is `standard`. `testbed` is
 of it, `printed` the printed networks of the data set, `runs` the models of the runs.
 
 An interval is over examples. The models of runs are drawn with the model, and their
-line is fitted in every draw; every other line is held fixed, and the note says how
-far it is known itself, over models that are taken as independent.
+line is fitted in every draw, whose percentiles the interval holds too; every other
+line is held fixed, and the note says how far it is known itself, over models that are
+taken as independent.
 """
 
 from __future__ import annotations
@@ -390,7 +391,7 @@ def _number(
   except errors.UserError:
     apart = f"{note}; no interval: its two numbers were not drawn together"
     return Number(value, note=apart)
-  number = spread.number(above, METRIC.bounds, keeps_points=True)
+  number = spread.number(above, METRIC.bounds, percentiles=bool(others))
   if number.interval is None:
     return Number(value, note=f"{note}; {number.note}")
   together = "; interval: the line is fitted to these models in every draw"

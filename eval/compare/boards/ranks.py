@@ -30,7 +30,7 @@ def ranges(numbers: Sequence[Replicates], sign: int) -> list[tuple[int, int]]:
   """Best and worst rank of each that its pairwise differences leave open.
 
   One model is better than another where their paired difference leaves chance at
-  5 % over all pairs (Holm). p is the jackknife's: the draws of a bootstrap, a few
+  5 % over all pairs (Holm). p is of the blocks' interval: the draws of a bootstrap, a few
   thousand, cannot show the small p that many pairs need.
 
   Args:
@@ -44,7 +44,7 @@ def ranges(numbers: Sequence[Replicates], sign: int) -> list[tuple[int, int]]:
   joined = np.stack([n.joined for n in alone])
   fewest = min(alone, key=lambda n: n.effective_groups)
   difference = fewest.like(joined[first] - joined[second])
-  p = significance.jackknife_p(difference)
+  p = significance.interval_p(difference)
   # Undefined without some block, as a ratio to 0 is: such a pair stays open.
   p = np.where(np.isnan(p), 1.0, p)
   sure = significance.holm(np.atleast_1d(p)) <= LEVEL

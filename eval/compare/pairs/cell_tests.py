@@ -2,9 +2,10 @@
 
 Right and wrong of examples that are drawn alone: the exact test of McNemar. Whatever
 is drawn in groups, or is no right and wrong: exchanges of the two models' results on
-whole groups. Average precision: Student's t of the jackknife. A family is what Holm
-adjusts together: all cells of a metric that are not clean; where there is the clean
-cell alone, all of its metrics.
+whole groups, whose p is no less than that of the difference's interval. Average
+precision: the p of that interval. A family is what Holm adjusts together: all cells
+of a metric that are not clean; where there is the clean cell alone, all of its
+metrics.
 """
 
 from __future__ import annotations
@@ -83,9 +84,7 @@ class _Cell:
     """The difference with its interval."""
     bounds = definitions.of_any_task(self.metric).bounds
     ends = spread.difference_bounds(bounds)
-    # Groups that win what they lose: a point, though answers differ.
-    alone = self.totals is None or self.totals[0].groups.single
-    return spread.number(self.difference, ends, keeps_points=alone)
+    return spread.number(self.difference, ends)
 
 
 def of_cells(numbers: Numbers, facts: TaskFacts) -> list[Line]:
@@ -170,7 +169,7 @@ def _tested(cells: Sequence[_Cell]) -> dict[int, tuple[str, float, Number]]:
     if cell.exact:
       out[i] = MCNEMAR, _mcnemar(cell)
     elif cell.totals is None:
-      out[i] = JACKKNIFE, float(significance.jackknife_p(cell.difference))
+      out[i] = JACKKNIFE, float(significance.interval_p(cell.difference))
   rest = [i for i in range(len(cells)) if i not in out]
   for i, p in zip(rest, _exchanged([cells[i] for i in rest])):
     out[i] = EXCHANGE, p
@@ -202,7 +201,9 @@ def _exchanged(cells: Sequence[_Cell]) -> list[float]:
   for i, cell in enumerate(cells):
     differences[np.searchsorted(ids, of[i]), i] = cell.group_differences
   exchanges = max(min(_MOST, _MOST_SIGNS // len(ids)), _LEAST)
-  return significance.exchange_p(differences, exchanges).tolist()
+  p = significance.exchange_p(differences, exchanges)
+  of_intervals = [significance.interval_p(cell.difference) for cell in cells]
+  return np.fmax(p, of_intervals).tolist()
 
 
 def _verdict(sign: int, difference: float) -> str:

@@ -70,7 +70,7 @@ def line(key: Key, first: Replicates, second: Replicates) -> Line:
   decrease = replicates.combine(significance.relative_decrease, first, second)
   bounds = spread.difference_bounds(definitions.of_any_task(metric).bounds)
   ends = [
-    spread.number(of, bounds_of, keeps_points=True)
+    spread.number(of, bounds_of)
     for of, bounds_of in ((difference, bounds), (decrease, _AT_MOST_1))
   ]
   return Line(
@@ -119,7 +119,7 @@ def _of_training(first: Mapping, second: Mapping) -> list[Line]:
       None,
       float(mean.value),
       1.0,
-      spread.number(above, _AT_MOST_1, keeps_points=True),
+      spread.number(above, _AT_MOST_1),
       note="the first as trained on clean, the second on perturbed data: Figure"
       " 12 of Schiappa et al. 2023",
     )

@@ -55,7 +55,6 @@ class Headline:
     undefined: why there is no number though all cells are there.
     restated: the number is a cell's own, and so is its interval.
     own_fingerprint: the row's is of its cells alone, not of all of the model's.
-    keeps_points: an interval of no width is kept.
     of_parts: it is a mean over parts of the data, of which draws may lack one: where
       too many do, it has the interval of blocks alone.
   """
@@ -73,7 +72,6 @@ class Headline:
   undefined: str = ""
   restated: bool = False
   own_fingerprint: bool = False
-  keeps_points: bool = False
   of_parts: bool = False
 
   @classmethod
@@ -270,7 +268,7 @@ class ModelCells:
       why = headline.undefined
       return summary.row(name, metric, None, level=level, note=why)
     known = definitions.of_any_task(metric)
-    keeps = headline.keeps_points or (headline.normalised and self.is_baseline)
+    keeps = headline.normalised and self.is_baseline
     of = spread.number(number, known.bounds, keeps_points=keeps)
     note = of.note if known.has_interval else ""
     n, ends = self._n(headline), (of.lo, of.hi)

@@ -81,5 +81,4 @@ def _over(
     name,
     asked=missing_cells.needed(_FAMILY, asked),
     undefined=_UNDEFINED,
-    keeps_points=True,
   )

@@ -60,14 +60,20 @@ def of_cells(totals: Totals, draws: resampling.Draws) -> Replicates:
 
 
 def number(
-  of: resampling.Replicates, bounds: Bounds, *, keeps_points: bool = False
+  of: resampling.Replicates,
+  bounds: Bounds,
+  *,
+  keeps_points: bool = False,
+  percentiles: bool = False,
 ) -> Number:
   """A number with its intervals, or with the note why it has none.
 
   Args:
     of: of shape `[]`.
     bounds: that no such number exceeds (`Metric.bounds`): intervals end there.
-    keeps_points: whether an interval of no width is one.
+    keeps_points: whether an interval of no width is one: of what is 1 by its
+      definition alone, since models that answer alike here may differ elsewhere.
+    percentiles: see `Replicates.interval`.
 
   Raises:
     ValueError: a value beyond the bounds.
@@ -79,7 +85,7 @@ def number(
   why = "" if math.isnan(value) else _why_none(of, keeps_points)
   if why or math.isnan(value):
     return dataclasses.replace(Number.of(value), note=why)
-  lo, hi = np.clip(of.interval(), *bounds)
+  lo, hi = np.clip(of.interval(percentiles=percentiles), *bounds)
   t = np.clip(of.jackknife_interval(), *bounds).tolist()
   beside = None if of.draws is None else (t[0], t[1])
   return dataclasses.replace(Number.of(value, lo, hi), jackknife=beside)

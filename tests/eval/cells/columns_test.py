@@ -44,6 +44,18 @@ class ColumnsTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, f"^f.npz: .*{message}"):
       columns_lib.check("f.npz", given, "classification", _FOG)
 
+  @parameterized.parameters(
+    ("nll", -1e-3), ("brier", 2.1), ("flips", 1.1), ("t5d", 15.1),
+    ("zipf", -1.5), ("linf", 1.1), ("value", 1.1),
+  )  # fmt: skip
+  def test_values_between_which_means_lie(self, name, wrong):
+    good = np.array([0.0, 1, np.nan])
+    columns_lib.check_ranges("f.npz", {name: good, "top5": good - 9})
+    with self.assertRaisesRegex(
+      errors.UserError, rf"^f\.npz: {name}: got {wrong:g}, expected numbers in"
+    ):
+      columns_lib.check_ranges("f.npz", {name: np.append(good, wrong)})
+
   def test_forms_of_detections(self):
     for name, other in (("value", "boxes"), ("category_id", "value")):
       there = {name: np.zeros(1)}

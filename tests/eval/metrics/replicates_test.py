@@ -56,6 +56,13 @@ class ReplicatesTest(absltest.TestCase):
     self.assertEqual([lo[0] == low[0], hi[1] == high[1]], [True, True])
     self.assertGreater(hi[2], high[2] + 1)
 
+  def test_percentiles_of_draws_can_be_in_it(self):
+    _, mean = _of_normal()
+    ends = np.quantile(mean.draws, (0.025, 0.975))
+    self.assertEqual(mean.interval(percentiles=True), mean.interval())
+    calm = dataclasses.replace(mean, jackknife=mean.value + 0 * mean.jackknife)
+    np.testing.assert_allclose(calm.interval(percentiles=True), ends)
+
   def test_of_many_groups_it_is_the_bca_of_scipy(self):
     values = np.random.default_rng(6).exponential(size=2000)
     ids = np.array([f"{i:04d}" for i in range(2000)])

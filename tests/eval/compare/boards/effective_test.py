@@ -156,7 +156,7 @@ class EffectiveTest(parameterized.TestCase):
     brute = np.array([above(k) for k in range(joined.shape[-1])])
     numbers = effective.numbers(board, line, draws)
     for i in range(3):
-      want = pairs[i][0].like(brute[:, i]).interval()
+      want = pairs[i][0].like(brute[:, i]).interval(percentiles=True)
       number = numbers[f"k{i}"]
       np.testing.assert_allclose((number.lo, number.hi), want, atol=1e-12)
       self.assertIn("fitted to these models in every draw", number.note)

@@ -51,7 +51,7 @@ class CompareTest(in_folder.TestCase):
     (got,) = self._compare(one, one)
     for line in got.cells:
       ends = line.difference
-      self.assertEqual((ends.value, ends.lo, ends.hi), (0, 0, 0))
+      self.assertEqual((ends.value, ends.interval), (0, None))
       self.assertEqual((line.test.p, line.test.adjusted), (1, 1))
       self.assertEqual(line.test.verdict, lines.UNDECIDED)
     self.assertIn(

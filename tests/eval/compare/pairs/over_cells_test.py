@@ -6,6 +6,7 @@ from robust_tfds.conditions import Condition
 from robust_tfds.eval.compare.pairs import baseline, numbers, over_cells
 from robust_tfds.eval.compare.sides import Side
 from robust_tfds.eval.metrics import corruption_error
+from robust_tfds.eval.metrics.resampling import Draws
 from robust_tfds.eval.tasks.parts import headlines
 from tests.eval.compare import small_runs
 from tests.eval.compare.pairs import sides_case
@@ -80,9 +81,19 @@ class OverCellsTest(sides_case.TestCase):
     one = self.side("one", {"a": 0.2}, names=None, baseline="alexnet")
     for line in self._lines(one, one).values():
       ends = line.difference
-      self.assertEqual((ends.value, ends.lo, ends.hi), (0, 0, 0))
-      if line.decrease.interval:
-        self.assertEqual((line.decrease.lo, line.decrease.hi), (0, 0))
+      self.assertEqual((ends.value, ends.interval), (0, None))
+      self.assertIsNone(line.decrease.interval)
+      self.assertIn("every draw gives this value", line.note)
+
+  def test_a_giant_group_that_wins_what_it_loses_is_no_certain_0(self):
+    ids = np.array(["giant"] * 900 + [f"s{i:02d}" for i in range(99)])
+    draws, place = Draws.of(ids), np.arange(999)
+    one, other = (draws.means(place // 5 == i, ids) for i in (0, 1))
+    line = over_cells.line(("mean_error", "fog", None), one, other)
+    self.assertEqual(
+      (line.difference.value, line.difference.interval), (0, None)
+    )
+    self.assertIn("every draw gives this value", line.note)
 
   def test_nothing_over_some_of_the_cells(self):
     one = self.side("one", {"a": 0.2}, names=["fog", "snow"])
