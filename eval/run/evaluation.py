@@ -6,7 +6,7 @@ import dataclasses
 import inspect
 import os
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -57,7 +57,7 @@ class Options:
 
 
 class Summary(dict[str, float]):
-  """Metric -> value, of those that are whole."""
+  """Metric -> value, of those that have one."""
 
   def __init__(self, values: Mapping[str, float], missing: Mapping[str, str]):
     """`missing` says why others are not here."""
@@ -76,7 +76,9 @@ class Result:
 
   Attributes:
     table: the tidy rows, as in `table.csv`.
-    summary: metric -> value over the benchmark; only what is whole.
+    summary: metric -> value over the benchmark; of a part of its conditions
+      under names of their own (`part_mean_corruption_error`), and by corruption
+      (`mean_error/fog`).
     missing: metric -> why it is not in `summary`.
     workdir: the run's folder.
   """
@@ -91,11 +93,19 @@ class Result:
     self._run, self._temporary = run, temporary
     self.table = list(rows)
     self.workdir = run.workdir.path
+    task = run.plan.task
     whole = [r for r in rows if not r.corruption and not r.config]
     self.missing = {r.metric: r.note for r in whole if not r.has_value}
-    self.missing |= _without_baseline(run.plan.task, whole)
-    values = {r.metric: r.value for r in whole if r.has_value}
+    self.missing |= _without_baseline(task, whole)
+    shown = {r.metric: r for r in whole if r.has_value}
+    shown |= _by_corruption(task, rows, shown)
+    values = {name: row.value for name, row in shown.items()}
     self.summary = Summary(values, self.missing)
+    self._notes = {
+      name: row.note
+      for name, row in shown.items()
+      if task.facts.metric(row.metric).part_of
+    }
 
   def report(self, folder: str | os.PathLike[str]) -> None:
     """Writes the reports, `report.html` among them, and `table.csv`.
@@ -115,10 +125,39 @@ class Result:
     table.write(self.table, place / "table.csv")
 
   def __str__(self) -> str:
-    """The summary, a line a metric."""
-    lines = [f"{k:32} {v:.4f}" for k, v in self.summary.items()]
-    lines += [f"{k:32} {why}" for k, why in self.missing.items()]
+    """The summary, a line a metric; then what is missing, a line a reason."""
+    lines = [
+      f"{k:32} {v:.4f}  {self._notes.get(k, '')}".rstrip()
+      for k, v in self.summary.items()
+    ]
+    reasons: dict[str, list[str]] = {}
+    for metric, why in self.missing.items():
+      reasons.setdefault(why, []).append(metric)
+    lines += [f"{', '.join(of):32} {why}" for why, of in reasons.items()]
     return "\n".join(lines)
+
+
+def _by_corruption(
+  task: base.Task, rows: Sequence[table.Row], shown: Collection[str]
+) -> dict[str, table.Row]:
+  """`mean_error/fog` and so on, where no mean of the whole benchmark is known.
+
+  Args:
+    task: of the run.
+    rows: of the table.
+    shown: the benchmark's metrics that have a value.
+  """
+  if any(metric in shown for metric in task.facts.ranked):
+    return {}
+  details = {metric.name for metric in task.facts.details}
+  return {
+    f"{r.metric}/{r.corruption}": r
+    for r in rows
+    if r.corruption
+    and r.metric in details
+    and r.has_value
+    and r.severity in (None, 1)  # of a sequence the first difficulty
+  }
 
 
 def _without_baseline(

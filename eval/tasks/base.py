@@ -340,7 +340,14 @@ class Task(abc.ABC):
         baseline is one.
     """
     theirs = reference or self.published_reference()
-    return headlines_lib.numbers(self.headlines(cells, theirs), cells, theirs)
+    return headlines_lib.numbers(self._listed(cells, theirs), cells, theirs)
+
+  def _listed(
+    self, cells: headlines_lib.Cells, reference: headlines_lib.Cells
+  ) -> list[headlines_lib.Headline]:
+    """The headlines, and those over a part of their cells."""
+    listed = self.headlines(cells, reference)
+    return headlines_lib.with_parts(listed, cells)
 
   def summary_rows(
     self, models: Sequence[headlines_lib.ModelCells]
@@ -352,7 +359,7 @@ class Task(abc.ABC):
     """
     out = []
     for model in models:
-      listed = self.headlines(model.numbers, model.reference)
+      listed = self._listed(model.numbers, model.reference)
       if self.averages_calibration:
         listed += reliability.headlines(model.numbers, self.family)
       out += model.over(listed)
@@ -602,7 +609,9 @@ class Scorer:
     self, model: headlines_lib.ModelCells
   ) -> dict[Key, resampling.Replicates]:
     """The headlines that have draws or blocks."""
-    listed = self._task.headlines(model.numbers, model.reference)
+    listed = headlines_lib.with_parts(
+      self._task.headlines(model.numbers, model.reference), model.numbers
+    )
     whole = (h for h in listed if not h.lacks(model.numbers, model.reference))
     every = {h.key: model.number(h) for h in whole}
     return {key: number for key, number in every.items() if number.blocks}

@@ -341,8 +341,11 @@ class ScoreTest(in_folder.TestCase):
     with without_pictures.written():
       done = in_process.run(score, f"--predictions={path}", f"--out={self.out}")
     self.assertEqual(done.returncode, 0, done.stderr)
-    self.assertIn("Mean error (15) of mine: missing: ", done.stdout)
-    self.assertIn("fog 4, ", done.stdout)
+    there = "fog 1, fog 2, fog 3, fog 5"
+    missing = f"Mean error (15) of mine: missing: all but {there} (71 of 75)"
+    self.assertEqual(done.stdout.count(missing), 1)
+    self.assertIn(f"mean over 4 of 75 cells: {there}", done.stdout)
+    self.assertRegex(done.stdout, r"(?m)^fog +60\.0$")
 
   @parameterized.parameters(("brier", 7), ("brier", -1), ("nll", -3))
   def test_values_that_no_model_gives_in_cells_that_fit_their_notes(

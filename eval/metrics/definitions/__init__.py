@@ -19,6 +19,7 @@ import functools
 import pathlib
 from collections.abc import Mapping
 
+from robust_tfds.eval.metrics.definitions.base import PART as PART
 from robust_tfds.eval.metrics.definitions.base import Metric, Topic
 
 FOLDER = pathlib.Path(__file__).parent

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from robust_tfds import errors, reading
 
+PART = "part_"  # begins the name of a mean over a part of its conditions
 Sense = Literal["lower", "higher", "neither", "unknown"]
 
 
@@ -50,6 +51,19 @@ class Metric:
   normalises: str = ""
   title: str = ""
   axis: str = ""
+
+  @property
+  def part_of(self) -> str:
+    """Of a mean over those conditions alone that a run has, the whole mean's name.
+
+    Empty of all other numbers. It is shown and never ranked, and has no best.
+
+    >>> Metric("segm/part_mpc", "Mask mPC (part)").part_of
+    'segm/mpc'
+    """
+    *overlap, last = self.name.split("/")
+    whole = last.removeprefix(PART)
+    return "/".join([*overlap, whole]) if whole != last else ""
 
   @property
   def full_heading(self) -> str:

@@ -34,10 +34,10 @@ class Column:
 
   @property
   def best(self) -> int | None:
-    """Index of the best of several numbers; None of one, where all are nan, or
-    where nobody said which is better.
+    """Index of the best of several numbers; None of one, where all are nan, where
+    nobody said which is better, or of means over parts.
     """
-    if len(self.numbers) < 2 or not self.metric.sign:
+    if len(self.numbers) < 2 or not self.metric.sign or self.metric.part_of:
       return None
     real = [
       (-self.metric.sign * number, index)
@@ -207,7 +207,11 @@ def _meaning(context: Context) -> str:
 
 
 def _present(context: Context, metrics: Sequence[Metric]) -> list[Metric]:
-  return [m for m in metrics if m.name in context.metrics]
+  """Those that the table has; no empty ones beside means over a part."""
+  present = [m for m in metrics if m.name in context.metrics]
+  parts = {m.part_of for m in present}
+  filled = {row.metric for row in context.rows}
+  return [m for m in present if m.name in filled or m.name not in parts]
 
 
 def _notes(context: Context) -> list[str]:

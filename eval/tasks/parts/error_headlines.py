@@ -89,11 +89,16 @@ def _over(
     name,
     normalised=rate is not _plain,
     undefined=undefined,
+    each=_error if rate is _plain else None,
   )
 
 
 def _plain(ours: Arrays, theirs: Arrays, name: str) -> np.ndarray:
   return np.mean(_errors(ours, name), axis=0)
+
+
+def _error(ours: Arrays, theirs: Arrays, condition: Condition) -> np.ndarray:
+  return ours[condition]["error"]
 
 
 def _ce(ours: Arrays, theirs: Arrays, name: str) -> np.ndarray:

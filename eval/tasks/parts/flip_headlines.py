@@ -113,6 +113,7 @@ class _Difficulty:
       self._level,
       normalised=normalised,
       undefined=_UNDEFINED,
+      each=lambda ours, theirs, condition: rate(ours, theirs, condition.name),
     )
 
   def _cell(self, name: str) -> Condition:

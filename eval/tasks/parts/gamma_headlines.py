@@ -26,7 +26,7 @@ def headlines(cells: Cells) -> list[Headline]:
     cells: of one model, with the metric `accuracy`.
   """
   names = dict.fromkeys(c.name for c in cells if c.name)
-  out = []
+  out = _accuracies(cells, list(names))
   for metric, gamma in (
     ("gamma_a", action.gamma_a),
     ("gamma_r", action.gamma_r),
@@ -37,6 +37,28 @@ def headlines(cells: Cells) -> list[Headline]:
       out.append(_over(members, f"{metric}/{group}", gamma, "groups", group))
     out.append(_over(_FAMILY.names("common"), metric, gamma, "mean"))
   return out
+
+
+def _accuracies(cells: Cells, names: Sequence[str]) -> list[Headline]:
+  """The mean accuracies, where only a part of the cells is there.
+
+  Of whole perturbations and benchmarks the papers print gamma alone.
+  """
+  every = [_accuracy([name], name) for name in names]
+  parts = [h.part(cells) for h in [*every, _accuracy(_FAMILY.names("common"))]]
+  return [h for h in parts if h is not None]
+
+
+def _accuracy(names: Sequence[str], name: str = "") -> Headline:
+  listed = missing_cells.needed(_FAMILY, names)
+  return Headline(
+    "mean_accuracy",
+    ("accuracy",),
+    listed,
+    lambda ours, _: np.mean([ours[c]["accuracy"] for c in listed], axis=0),
+    name,
+    each=lambda ours, _, condition: ours[condition]["accuracy"],
+  )
 
 
 def _over(
@@ -60,6 +82,9 @@ def _over(
     )
     return averages[kind][key] if key else averages[kind]
 
+  def each(ours: Arrays, _: Arrays, condition: Condition) -> np.ndarray:
+    return gamma(ours[condition]["accuracy"], ours[_CLEAN]["accuracy"])
+
   return Headline(
     metric,
     ("accuracy",),
@@ -68,4 +93,5 @@ def _over(
     key if kind == "names" else "",
     positive=_CLEAN,
     undefined=_UNDEFINED,
+    each=None if kind == "groups" else each,
   )

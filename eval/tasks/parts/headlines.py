@@ -35,6 +35,8 @@ Reference = Mapping[Condition, Mapping[str, Any]]
 Arrays = Mapping[Condition, Mapping[str, np.ndarray]]
 # f(cells, the baseline's cells) -> `[..., K]`.
 Formula = Callable[[Arrays, Arrays], np.ndarray]
+# f(cells, the baseline's cells, one of them) -> `[..., K]`.
+Each = Callable[[Arrays, Arrays, Condition], np.ndarray]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,6 +59,8 @@ class Headline:
     own_fingerprint: the row's is of its cells alone, not of all of the model's.
     of_parts: it is a mean over parts of the data, of which draws may lack one: where
       too many do, it has the interval of blocks alone.
+    each: what it is the mean of, where a part of its cells has a mean too.
+    note: what its row says besides.
   """
 
   metric: str
@@ -73,6 +77,8 @@ class Headline:
   restated: bool = False
   own_fingerprint: bool = False
   of_parts: bool = False
+  each: Each | None = None
+  note: str = ""
 
   @classmethod
   def restating(
@@ -122,6 +128,31 @@ class Headline:
     note = missing_cells.note(self.cells, theirs)
     return f"of the baseline {note}" if note else ""
 
+  def part(self, cells: Cells) -> Headline | None:
+    """The plain mean over those of its corrupted cells that are there.
+
+    Its name begins with `part_`. None where all are there, or none, or where a
+    clean one lacks.
+    """
+    each, there = self.each, [c for c in self.cells if self._is_in(cells, c)]
+    corrupted = [c for c in self.cells if not c.clean]
+    present = [c for c in there if not c.clean]
+    lacks_clean = len(there) - len(present) < len(self.cells) - len(corrupted)
+    if each is None or lacks_clean or len(present) in (0, len(corrupted)):
+      return None
+    *overlap, name = self.metric.split("/")
+    return dataclasses.replace(
+      self,
+      metric="/".join([*overlap, definitions.PART + name]),
+      cells=there,
+      formula=lambda ours, theirs: np.mean(
+        [each(ours, theirs, c) for c in present], axis=0
+      ),
+      asked=(),
+      each=None,
+      note=missing_cells.part_note(corrupted, present),
+    )
+
   def _is_in(self, cells: Cells, condition: Condition) -> bool:
     return all(m in cells.get(condition, ()) for m in self.metrics)
 
@@ -162,6 +193,12 @@ class Headline:
 
   def _chosen(self, cells: Reference) -> Reference:
     return {c: {m: cells[c][m] for m in self.metrics} for c in self.cells}
+
+
+def with_parts(headlines: Iterable[Headline], cells: Cells) -> list[Headline]:
+  """Headlines, each with its part behind it where cells lack; see `part`."""
+  pairs = ((h, h.part(cells)) for h in headlines)
+  return [one for pair in pairs for one in pair if one is not None]
 
 
 def numbers(
@@ -271,6 +308,7 @@ class ModelCells:
     keeps = headline.normalised and self.is_baseline
     of = spread.number(number, known.bounds, keeps_points=keeps)
     note = of.note if known.has_interval else ""
+    note = "; ".join(filter(None, (headline.note, note)))
     n, ends = self._n(headline), (of.lo, of.hi)
     return summary.row(name, metric, value, ends, n, level=level, note=note)
 

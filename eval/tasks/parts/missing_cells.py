@@ -1,7 +1,8 @@
 """Which cells a number over several of them lacks, in words.
 
 A mean over some of its cells looks like the mean over all: where a cell is not
-there the number is empty, and its note names what is missing. A number none of
+there the number is empty, and its note names what is missing; the mean over those
+that are there stands under a name of its own (`Headline.part`). A number none of
 whose cells is there was not asked for and has no row.
 """
 
@@ -10,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from robust_tfds.conditions import Condition, Family
+
+_FEW = 3  # that are always listed
 
 
 def needed(family: Family, names: Iterable[str]) -> list[Condition]:
@@ -32,20 +35,53 @@ def note(cells: Sequence[Condition], present: Collection[Condition]) -> str:
   absent = [c for c in cells if c not in present]
   if not absent:
     return ""
+  return f"missing: {_chosen(cells, absent)} ({len(absent)} of {len(cells)})"
+
+
+def part_note(cells: Sequence[Condition], present: Sequence[Condition]) -> str:
+  """Which of some cells a mean is over, in words.
+
+  >>> from robust_tfds import conditions
+  >>> cells = needed(conditions.PICTURES, ["fog", "frost"])
+  >>> part_note(cells, [c for c in cells if c.level in (1, 3)])
+  'mean over 4 of 10 cells: levels 1, 3 of each'
+  """
+  count = f"{len(present)} of {len(cells)}"
+  return f"mean over {count} cells: {_chosen(cells, present)}"
+
+
+def _chosen(cells: Sequence[Condition], chosen: Sequence[Condition]) -> str:
+  """Some of the cells, in the fewest words."""
+  listed = _listed(cells, chosen)
+  if len(listed) <= _FEW:
+    return ", ".join(listed)
+  levels = {c.level for c in chosen if not c.clean}
+  if list(chosen) == [c for c in cells if c.level in levels]:
+    noun = "levels" if len(levels) > 1 else "level"
+    return f"{noun} {', '.join(map(str, sorted(levels)))} of each"
+  others = _listed(cells, [c for c in cells if c not in chosen])
+  if len(others) < len(listed):
+    return f"all but {', '.join(others)}"
+  return ", ".join(listed)
+
+
+def _listed(
+  cells: Sequence[Condition], chosen: Sequence[Condition]
+) -> list[str]:
   words: list[str] = []
-  for name in dict.fromkeys(c.name for c in absent):
-    words += _of_name(name, cells, absent)
-  return f"missing: {', '.join(words)} ({len(absent)} of {len(cells)})"
+  for name in dict.fromkeys(c.name for c in chosen):
+    words += _of_name(name, cells, chosen)
+  return words
 
 
 def _of_name(
-  name: str, cells: Sequence[Condition], absent: Sequence[Condition]
+  name: str, cells: Sequence[Condition], chosen: Sequence[Condition]
 ) -> list[str]:
   whole = [c for c in cells if c.name == name]
-  lacking = [c for c in absent if c.name == name]
-  if len(whole) == len(lacking) > 1:
-    return [f"{name} {lacking[0].level}-{lacking[-1].level}"]
-  return [_words(c) for c in lacking]
+  own = [c for c in chosen if c.name == name]
+  if len(whole) == len(own) > 1:
+    return [f"{name} {own[0].level}-{own[-1].level}"]
+  return [_words(c) for c in own]
 
 
 def _words(condition: Condition) -> str:

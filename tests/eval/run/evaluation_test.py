@@ -72,7 +72,12 @@ class EvaluationTest(parameterized.TestCase):
     self.assertEqual({r.model for r in result.table}, {"predict"})
     self.assertIn("clean_error", result.summary)
     missing = result.missing["mean_corruption_error"]
-    self.assertRegex(missing, "missing: .*fog 1")
+    self.assertEqual(missing, "missing: all but fog 3 (74 of 75)")
+    part = result.summary["part_mean_corruption_error"]
+    self.assertEqual(part, result.summary["part_mean_error/fog"])
+    printed = str(result)
+    self.assertIn("mean over 1 of 75 cells: fog 3", printed)
+    self.assertEqual(printed.count(missing), 1)  # of six numbers
     self.assertIn("needs a baseline", result.missing["mce"])
     with self.assertRaisesRegex(KeyError, "mean_corruption_error: missing"):
       result.summary["mean_corruption_error"]
@@ -86,7 +91,14 @@ class EvaluationTest(parameterized.TestCase):
     self.assertFalse(result.workdir.joinpath("reports").exists())
     out = pathlib.Path(self._temporary()) / "report"
     result.report(out)
-    self.assertIn("levels", (out / "report.html").read_text("utf-8"))
+    page, text = (
+      (out / name).read_text("utf-8") for name in ("report.html", "summary.txt")
+    )
+    self.assertIn("levels", page)
+    for shown in (page, text):
+      self.assertIn("Mean error (part)", shown)
+      self.assertIn("mean over 1 of 75 cells: fog 3", shown)
+    self.assertRegex(text, r"(?m)^fog +\d+\.\d$")
     self.assertEqual(
       (out / "table.csv").read_bytes(),
       (result.workdir / "table.csv").read_bytes(),

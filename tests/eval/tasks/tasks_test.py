@@ -9,6 +9,7 @@ from robust_tfds import conditions, errors
 from robust_tfds.eval import tasks
 from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.tasks import base
+from robust_tfds.eval.tasks.parts import headlines as headlines_lib
 
 _OF_CELLS = (
   "error",
@@ -49,6 +50,22 @@ class TasksTest(parameterized.TestCase):
         self.assertTrue(headline.is_asked(cells))
         found = definitions.find(name, headline.metric)
         self.assertIsNotNone(found, headline.metric)
+
+  def test_a_part_of_the_conditions_has_means_under_their_own_names(self):
+    for name in set(tasks.names()) - {"frames"}:  # which has one condition
+      task = tasks.get(name)(base.Setting("digits_c"))
+      asked = [c for c in task.family.conditions() if c.level in (0, 1)][:3]
+      numbers = {m: headlines_lib.value_alone([0.5] * 3) for m in _OF_CELLS}
+      cells = {condition: numbers for condition in asked}
+      over = {key[0] for key in task.over_cells(cells, cells)}
+      parts = {m for m in over if definitions.metric(name, m).part_of}
+      shown = {m.name for m in task.facts.headlines + task.facts.details}
+      self.assertNotEmpty(parts, name)
+      self.assertContainsSubset(parts, shown)
+      self.assertNoCommonElements(parts, task.facts.ranked)
+      for metric in parts:
+        _, defined = definitions.find(name, metric)
+        self.assertStartsWith(defined.name, definitions.PART)
 
   @parameterized.parameters(
     ("detection", "Detection has no baseline model, got 'alexnet': rPC is rel"),

@@ -210,7 +210,7 @@ class RunTest(absltest.TestCase):
     self.assertEqual(clean.n, 20)
     self.assertBetween(clean.value, clean.lo, clean.hi)
     (temporal,) = table.select(self.rows, metric="gamma_r/temporal")
-    self.assertIn("sampling 1-5", temporal.note)
+    self.assertIn("missing: all but clean, freezing", temporal.note)
     names = {p.name for p in (self.folder / "reports").iterdir()}
     self.assertContainsSubset(
       {

@@ -29,7 +29,8 @@ class Bars(corruption_bars.CorruptionBars):
         style.Value(100 * pivot.by_corruption(context, model, metric.name, n))
         for n in pivot.names(context)
       ]
-      clean = 100 * pivot.headline(context, model, _CLEAN[metric.name])
+      of_clean = _CLEAN[metric.part_of or metric.name]
+      clean = 100 * pivot.headline(context, model, of_clean)
       level = None if math.isnan(clean) else clean
       series.append(bars.Series(model, values, level))
     heading = pivot.with_unit(metric.heading, metric)

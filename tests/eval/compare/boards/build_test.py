@@ -151,9 +151,16 @@ class BuildTest(in_folder.TestCase):
 
   def test_only_partial_runs(self):
     part = self._write("part", {"b": 0.05}, names=["fog"])
-    (board,) = self._boards(part)
+    other = self._write("other", {"c": 0.2}, names=["fog", "snow"])
+    (board,) = self._boards(part, other)
     self.assertEqual(board.ranked_by, "")
-    self.assertEqual(board.entries[0].state, board_lib.PARTIAL)
+    shown = [m.name for m in board.headlines]
+    self.assertIn("part_mean_corruption_error", shown)
+    for entry, count in zip(board.entries, (5, 10)):
+      self.assertEqual((entry.state, entry.rank), (board_lib.PARTIAL, None))
+      number = entry.number("part_mean_corruption_error")
+      self.assertStartsWith(number.note, f"mean over {count} of 75 cells: ")
+      self.assertBetween(number.value, number.lo, number.hi)
 
   @parameterized.parameters("unknown", "neither")
   def test_a_number_without_a_better_side_ranks_nothing(self, sense):

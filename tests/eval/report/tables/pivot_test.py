@@ -20,6 +20,7 @@ class PivotTest(parameterized.TestCase):
     (_RATE, [0.3, 0.1, math.nan], 1),
     (_AP, [0.3, 0.1, math.nan], 0),
     (_RATE, [0.3], None),
+    (Metric("part_mean_error", "", "lower"), [0.3, 0.1], None),
     (_DISTANCE, [0.3, 0.1], None),  # of an unknown sense
     (_RATE, [math.nan, math.nan], None),
   )

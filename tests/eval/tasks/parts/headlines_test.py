@@ -7,7 +7,7 @@ from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells.cell import Cell, Summary
 from robust_tfds.eval.metrics import resampling
 from robust_tfds.eval.metrics.replicates import Replicates
-from robust_tfds.eval.tasks.parts import headlines, spread
+from robust_tfds.eval.tasks.parts import error_headlines, headlines, spread
 from robust_tfds.eval.tasks.parts.headlines import Headline
 
 _IDS = np.array([f"{i:02d}" for i in range(30)])
@@ -97,6 +97,35 @@ class NumberTest(parameterized.TestCase):
     )
     del cells[_CLEAN]
     self.assertEqual(_EXCESS.lacks(cells, {}), "missing: clean (1 of 2)")
+
+
+class PartTest(parameterized.TestCase):
+  def test_it_is_the_mean_over_the_cells_that_are_there(self):
+    whole = error_headlines.headlines({}, {})[1]
+    self.assertEqual(whole.metric, "mean_corruption_error")
+    drawn = _drawn()
+    cells = {c: drawn[_FOG if c.level % 2 else _CLEAN] for c in whole.cells[:3]}
+    of = {c: n["error"] for c, n in cells.items()}
+    part = whole.part(cells)
+    got = part.number(cells, {})
+    for attribute in ("value", "draws", "jackknife"):
+      listed = [getattr(number, attribute) for number in of.values()]
+      np.testing.assert_allclose(
+        getattr(got, attribute), np.mean(listed, axis=0)
+      )
+    row = _row(part, cells)
+    self.assertEqual(row.metric, "part_mean_corruption_error")
+    self.assertIn("mean over 3 of 75 cells: gaussian_noise 1,", row.note)
+    self.assertEqual((row.lo, row.hi), got.interval())
+    self.assertEqual(row.n, 31)
+
+  def test_of_all_cells_or_none_there_is_no_part(self):
+    for index in (0, 1, 2):  # clean, common, extra
+      whole = error_headlines.headlines({}, {})[index]
+      every = {c: {"error"} for c in whole.cells}
+      self.assertIsNone(whole.part(every))
+      self.assertIsNone(whole.part({}))
+      self.assertEqual(headlines.with_parts([whole], every), [whole])
 
 
 class RowTest(parameterized.TestCase):
