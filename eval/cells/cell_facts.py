@@ -135,6 +135,17 @@ class ModelFacts(_Facts):
     return self.model_dump()
 
 
+def with_spec(words: Mapping[str, Any]) -> dict[str, Any]:
+  """Facts of a model in words, those of its spec each by itself.
+
+  >>> with_spec({"dtype": "float32", "preprocessing": {"input_px": 32}})
+  {'dtype': 'float32', 'preprocessing.input_px': 32}
+  """
+  rest = {k: v for k, v in words.items() if k != "preprocessing"}
+  spec = words.get("preprocessing") or {}
+  return rest | {f"preprocessing.{k}": v for k, v in spec.items()}
+
+
 def fingerprint(
   data: DataFacts, model: ModelFacts, condition: str, seed: int
 ) -> str:

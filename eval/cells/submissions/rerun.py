@@ -8,7 +8,8 @@ machine; weights that the run trained are the submission's. They have to have th
 sha256 of the facts. Predictions are equal, or, on another kind of device, equal in
 whole numbers and texts, and in every number to `TOLERANCE`. Of the five classes those
 may change places whose scores, computed here, are as near to each other: in a few rows,
-for a model that cannot tell its classes apart would let somebody else choose them.
+and nowhere so that the cell's main number moves, for a model that cannot tell its
+classes or its boxes apart would let somebody else choose them.
 """
 
 from __future__ import annotations
@@ -32,11 +33,13 @@ from robust_tfds.eval.cells import cell_facts
 from robust_tfds.eval.cells import workdir as workdir_lib
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.cell_facts import DataFacts, ModelFacts
+from robust_tfds.eval.cells.columns import Columns
 from robust_tfds.eval.cells.submissions import layout
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.readers.base import Run
 from robust_tfds.eval.tasks.parts import known
 from robust_tfds.shards import Shard
+from robust_tfds.storage import paths
 
 # Relative, and what numbers may differ by anyway. Measured on processors: 2e-6 at
 # most (docs/SUBMITTING.md). The rest is room for accelerators, not measured.
@@ -44,7 +47,8 @@ TOLERANCE = 1e-4
 _ANYWAY = 1e-5
 # Below it float32 has no exact scores, and some devices none at all.
 _NO_SCORE = 1e-30
-# Of the rows, or of a sequence's frames: in so many classes may be tied.
+# Of the rows, or of a sequence's frames: in so many classes may be tied, and so far
+# may the main number lie from that computed here.
 _FEW = 1e-3
 _TRAINED_ANEW = (
   " It was trained anew, which gives others on another number of cores or devices:"
@@ -53,7 +57,7 @@ _TRAINED_ANEW = (
 )
 # Facts that may differ: other files may hold the same pixels, and later code may
 # say more of a spec.
-_FREE = ("content", "decoders", "code", "preprocessing")
+_FREE = ("content", "decoders", "code", "preprocessing.source")
 
 T = TypeVar("T")
 
@@ -118,7 +122,7 @@ def rerun(
     _check_truth(folder, run, {workdir for _, workdir in made.values()})
     for cell in cells:
       _check_facts(folder, cell, made[cell][0], set(run.trained) - set(trained))
-    compared = [_compare(folder, made, c, run.columns(c)) for c in cells]
+    compared = [_compare(folder, run, made, cell) for cell in cells]
   of = len(run.cells)
   names = ", ".join(f"{c.model} {c.condition.config}" for c in cells)
   same = sum(exact for exact, _ in compared)
@@ -228,6 +232,12 @@ def _settings(
 ) -> ml_collections.ConfigDict:
   """The run's, over a cell's set; a subset's file is written anew of its ids."""
   settings = run.settings(cell.dataset)
+  for name in ("data_dir", "manual_dir", "frost_dir"):
+    if not paths.is_local(str(settings.data.get(name) or "")):
+      raise errors.UserError(
+        f"--rerun: config.data.{name}={settings.data[name]} is a place of the"
+        " submitter's: examples are read from this machine alone."
+      )
   subset = str(settings.data.get("subset") or "")
   ids = dict.fromkeys(run.columns(cell)["example_id"].tolist())
   lines = known.subset_lines(subset, list(ids))
@@ -268,9 +278,9 @@ def _check_truth(folder: epath.Path, run: Run, made: Iterable[Workdir]) -> None:
 
 def _compare(
   folder: epath.Path,
+  run: Run,
   made: Mapping[Cell, tuple[Cell, Workdir]],
   cell: Cell,
-  columns: Mapping[str, np.ndarray],
 ) -> tuple[bool, int]:
   """Refuses what is not reproduced.
 
@@ -279,7 +289,8 @@ def _compare(
   """
   again, workdir = made[cell]
   source = Workdir(folder).cell_folder(cell)
-  columns, now = _in_order(columns), _in_order(workdir.columns(again))
+  columns = _in_order(run.columns(cell))
+  now = _in_order(workdir.columns(again))
   # A column may be younger than the submission.
   names = [name for name in columns if name in now]
   absent = [name for name in columns if name not in now]
@@ -296,13 +307,19 @@ def _compare(
   for name in names:
     differ |= _differ(name, columns, now)
   others = _other_classes(columns, now)
+  apart, numbers = _numbers(run, cell, columns, now)
   if differ.any() or others.sum() > max(1, _FEW * others.size):
     differ |= others.reshape(len(differ), -1).any(axis=1)
     first = str(columns["example_id"][np.flatnonzero(differ)[0]])
     raise errors.UserError(
       f"{source}: {int(differ.sum()):,} of {len(differ):,} rows of {cell.model}"
       f" {cell.condition.config} come out otherwise, the first is {first!r}: it"
-      f" is not reproduced.{_first_classes(columns, now)}{_decoders(cell, again)}"
+      f" is not reproduced. {numbers}{_decoders(cell, again)}"
+    )
+  if apart > max(1 / len(differ), _FEW):
+    raise errors.UserError(
+      f"{source}: {numbers} Scores of {cell.model} are so near to one another that"
+      " whoever writes them down chooses their order."
     )
   same = all(_same(columns[name], now[name]) for name in names)
   return same, int(others.sum())
@@ -323,17 +340,15 @@ def _other_classes(
   return (one["top5"] != other["top5"]).any(axis=-1)
 
 
-def _first_classes(
-  one: Mapping[str, np.ndarray], now: Mapping[str, np.ndarray]
-) -> str:
-  """How many first classes are others, and what errors follow from them."""
-  if "label" not in one or one.get("top5", one["label"]).ndim != 2:
-    return ""
-  first, here = one["top5"][:, 0], now["top5"][:, 0]
-  there, again = (first != one["label"]).mean(), (here != now["label"]).mean()
-  return (
-    f" {int((first != here).sum()):,} of {len(here):,} rows have another first"
-    f" class: the error is {again:.4f} here, {there:.4f} in the submission."
+def _numbers(
+  run: Run, cell: Cell, one: Columns, now: Columns
+) -> tuple[float, str]:
+  """How far a cell's main number is from that computed here, and both in words."""
+  task = run.task(cell.dataset)
+  there, here = (task.cell_rows(cell, c, run.truth)[0] for c in (one, now))
+  return abs(there.value - here.value), (
+    f"{task.facts.metric(here.metric).heading} is {here.value:.4f} here,"
+    f" {there.value:.4f} in the submission."
   )
 
 
@@ -367,7 +382,9 @@ def _check_same(
   other: ModelFacts | DataFacts,
 ) -> None:
   """Refuses facts that both know and that differ."""
-  differ = cell_facts.differences(one.words(), other.words())
+  differ = cell_facts.differences(
+    cell_facts.with_spec(one.words()), cell_facts.with_spec(other.words())
+  )
   for name, (stated, here) in differ.items():
     if name not in _FREE and None not in (stated, here):
       raise errors.UserError(

@@ -25,8 +25,11 @@ from robust_tfds.eval.compare.scores import Scored
 from robust_tfds.eval.tasks.parts import baselines
 
 # Facts that change no number, or that are statements: of a model, of its spec.
-_FREE = ("name", "code", "trained_on", "corruptions_seen", "adapter")
-_FREE_SPEC = ("source", "weights", "label_space", "parameters", "gflops")
+_OF_SPEC = ("source", "weights", "label_space", "parameters", "gflops")
+_FREE = (
+  *("name", "code", "trained_on", "corruptions_seen", "adapter"),
+  *(f"preprocessing.{name}" for name in _OF_SPEC),
+)
 # How far rates of one model may lie apart, beside one example: in a cell, and in
 # the mean over cells, where roundings cancel.
 _IN_CELL, _IN_MEAN, _EXAMPLES = 0.01, 0.002, 1.5
@@ -53,11 +56,8 @@ def _same(entry: Entry, *facts: Any) -> str:
 
 def _about(entry: Entry) -> dict[str, Any]:
   """The facts of a model, and of its spec, on which its answers depend."""
-  spec = entry.model_facts.get("preprocessing") or {}
-  facts = {k: v for k, v in entry.model_facts.items() if k not in _FREE}
-  facts.pop("preprocessing", None)
-  used = {k: v for k, v in spec.items() if k not in _FREE_SPEC}
-  return {**facts, **{f"preprocessing.{k}": v for k, v in used.items()}}
+  facts = cell_facts.with_spec(entry.model_facts)
+  return {k: v for k, v in facts.items() if k not in _FREE}
 
 
 def marked(scored: Sequence[Scored]) -> list[Scored]:

@@ -432,6 +432,9 @@ CHANGES: dict[str, Callable[[Forged], Any]] = {
   "anchors_alone": _each(lambda c: c.update(group_id=c["example_id"])),
   "boxes_of_truth": of_truth,
   "boxes_of_truth_moved": of_truth_moved,
+  "boxes_of_one_score": _each(
+    lambda c: put(c, "scores", 0.5, c["classes"] >= 0)
+  ),
   "small_left_out": without_small,
   "scores_none": _each(lambda c: put(c, "scores", 0)),
   "pictures_left_out": lambda f: f.take(np.arange(20) > 0),

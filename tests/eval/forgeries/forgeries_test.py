@@ -51,7 +51,7 @@ class ForgeriesTest(in_folder.TestCase):
       again = of_honest[cell.model, cell.condition]
       try:
         rerun._check_facts(folder, cell, again, ())
-        rerun._compare(folder, {cell: (again, there)}, cell, run.columns(cell))
+        rerun._compare(folder, run, {cell: (again, there)}, cell)
       except errors.UserError:
         count += 1
     return count
@@ -95,7 +95,7 @@ class ForgeriesTest(in_folder.TestCase):
       3,
       "1 of 359 rows of digits_cnn gaussian_noise_3 come out",
     ),
-    ("flat_weights", 1, "of 359 rows have another first class: the error is"),
+    ("flat_weights", 1, "of 359 rows of digits_cnn"),
     ("fewer_steps", 1, "- that training digits_cnn as config.json says gives"),
     ("better_weights_one_answer", 1, "Variables do not fit digits_linear"),
   )

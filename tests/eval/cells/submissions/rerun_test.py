@@ -1,5 +1,6 @@
 """Cells are computed again: which, and what is refused."""
 
+import dataclasses
 import shutil
 from unittest import mock
 
@@ -17,6 +18,8 @@ from robust_tfds.eval.run import train
 from tests import in_folder
 from tests.eval import tiny_runs
 from tests.eval.cells.submissions import small
+from tests.eval.forgeries import changes
+from tests.eval.forgeries.forged import Forged
 
 _PLACE = {c: i for i, c in enumerate(conditions.PICTURES.conditions())}
 
@@ -107,7 +110,8 @@ class RerunTest(in_folder.TestCase):
   def test_a_model_that_cannot_tell_its_classes_apart(self, rows, refused):
     # Whoever makes all scores equal does not choose the first class by it.
     folder = small.submission(self.root)
-    cell, workdir = contents.read(folder).cells[0], Workdir(folder)
+    run, workdir = contents.read(folder), Workdir(folder)
+    cell = run.cells[0]
 
     def flat(columns):
       columns["score"] = np.full_like(columns["score"], 0.1)
@@ -116,14 +120,49 @@ class RerunTest(in_folder.TestCase):
     small.Tampered(folder).all_hashes()
     claimed = {k: v[::-1].copy() for k, v in workdir.columns(cell).items()}
     claimed["top5"][:rows] = np.roll(claimed["top5"][:rows], 1, axis=1)
-    arguments = folder, {cell: (cell, workdir)}, cell, claimed
+    run = dataclasses.replace(run, columns=lambda _: claimed)
+    arguments = folder, run, {cell: (cell, workdir)}, cell
     if not refused:  # whatever the order of the rows
       self.assertEqual(rerun._compare(*arguments), (False, rows))
       return
     with self.assertRaisesRegex(
-      errors.UserError, r"2 of 359 rows have another .* 0.0000 here, 0.0056 in"
+      errors.UserError, r"2 of 359 rows .* Error is 0.0000 here, 0.0056 in"
     ):
       rerun._compare(*arguments)
+
+  def test_a_detector_that_gives_every_box_one_score(self):
+    folder = tiny_runs.folder("detection")
+    forged = Forged(folder)
+    changes.of_truth(forged)
+    run, columns = contents.read(folder), next(iter(forged))
+    columns["boxes"][::2] += 500  # every other picture has no box that fits
+    columns["scores"] /= 2
+    better = {**columns, "scores": columns["scores"].copy()}
+    better["scores"][1::2] *= np.float32(1 + 5e-5)
+    self.assertFalse(rerun._differ("scores", better, columns).any())
+    apart, words = rerun._numbers(run, run.cells[0], better, columns)
+    self.assertGreater(apart, 0.05)
+    self.assertRegex(words, r"^AP is 0\.\d+ here, 0\.\d+ in the submission\.$")
+    same, _ = rerun._numbers(run, run.cells[0], columns, columns)
+    self.assertEqual(same, 0)
+    workdir = mock.Mock(columns=lambda _: columns)
+    run = dataclasses.replace(run, columns=lambda _: better)
+    made = {run.cells[0]: (run.cells[0], workdir)}
+    with self.assertRaisesRegex(errors.UserError, "AP is .* so near to one"):
+      rerun._compare(folder, run, made, run.cells[0])
+
+  @parameterized.parameters(
+    ({"data_dir": "gs://mine/data"}, "config.data.data_dir=gs://mine/data"),
+    ({"frost_dir": "hf://mine/frost"}, "config.data.frost_dir=hf"),
+  )
+  def test_no_place_of_the_submitter_is_read(self, data, message):
+    folder = small.submission(self.root)
+    run = contents.read(folder)
+    config = run.config.copy_and_resolve_references().unlock()
+    config.data.update(data)
+    run = dataclasses.replace(run, config=config.lock())
+    with self.assertRaisesRegex(errors.UserError, message):
+      rerun._settings(run, run.cells[0], self.root)
 
   @parameterized.parameters(
     ({"models": ["a"]}, "of another program"),
