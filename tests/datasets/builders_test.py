@@ -71,7 +71,9 @@ class ImagenetPTest(tfds.testing.DatasetBuilderTestCase):
   SPLITS = {"validation": 3}
   BUILDER_CONFIG_NAMES_TO_TEST = [
     "clean",
+    "source",
     "tilt",
+    "tilt_h264",
   ]
   SKIP_TF1_GRAPH_MODE = True
 

@@ -6,6 +6,7 @@ import tempfile
 
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from absl.testing import absltest, parameterized
 
 from robust_tfds.building import geometry
@@ -21,6 +22,7 @@ from robust_tfds.eval.tasks.parts import label_space
 from tests.datasets import natural_videos
 from tests.eval import read_counts, tiny_runs
 from tests.eval.coverage.cases import frames as frames_cases
+from tests.eval.report.reports import without_pictures
 from tests.eval.tasks import level_model
 
 _MODEL = "tests.eval.tasks.level_model:build"
@@ -108,6 +110,19 @@ class DigitsTest(parameterized.TestCase):
     text = (folder / "natural_perturbations.md").read_text()
     self.assertIn("What the review changed", text)
     self.assertIn("not corrupted", text)
+
+  @pytest.mark.slow
+  def test_the_table_is_made_again_from_the_cells(self):
+    first = (self.folder / "table.csv").read_bytes()
+    again = pathlib.Path(self.create_tempdir().full_path) / "again"
+    tiny_runs.copy("frames", again)
+    (again / "table.csv").unlink()
+    shutil.rmtree(again / "cells/digits_cnn")
+    config = tiny_runs.config("frames")
+    config.batch_size = 64
+    with without_pictures.written():
+      _run(config, again)
+    self.assertEqual((again / "table.csv").read_bytes(), first)
 
 
 def _scored(wrong, levels, *, twice: bool) -> base.RunScores:
