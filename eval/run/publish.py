@@ -108,17 +108,22 @@ class Outcome:
 
 
 def context(
-  task: base.Task, scored: base.RunScores, **others: Any
+  task: base.Task,
+  scored: base.RunScores,
+  published: Mapping[str, dict[str, Any]],
+  **others: Any,
 ) -> reports.Context:
   """What the reports of a scored run read.
 
   Args:
     task: of the run.
     scored: its cells.
+    published: label -> what papers print of the model; shown beside a run of the
+      same data alone.
     **others: further attributes of the context.
   """
   names = tuple(dict.fromkeys(c.name for c in scored.cells if c.name))
-  dataset = task.setting.dataset
+  dataset, other = task.setting.dataset, _is_other_data(task, scored)
   return reports.Context(
     facts=task.facts,
     family=task.family,
@@ -127,7 +132,8 @@ def context(
     notes=[r for r in scored.rows if r.note],
     corruptions=names,
     baseline=task.baseline,
-    networks=_networks(task, scored),
+    networks={} if other else task.published_networks(),
+    published={} if other else published,
     confusions={
       (cell.model, cell.name, cell.level): pairs
       for cell, pairs in scored.pairs.items()
@@ -140,15 +146,12 @@ def context(
   )
 
 
-def _networks(
-  task: base.Task, scored: base.RunScores
-) -> Mapping[str, Sequence[float]]:
-  """Printed networks beside a run of their data; of other data none."""
+def _is_other_data(task: base.Task, scored: base.RunScores) -> bool:
+  """Whether printed numbers are of other data, or of more of it."""
   known = next((cell.data for cell in scored.cells if cell.data), None)
-  dataset = task.setting.dataset
-  if known and papers.other_data(dataset, known.words()):
-    return {}
-  return task.published_networks()
+  if known is None:  # of another program
+    return bool(task.subset or scored.part)
+  return bool(papers.other_data(task.setting.dataset, known.words()))
 
 
 class _Pictures:

@@ -89,6 +89,7 @@ class RunScores:
     headlines: model -> its numbers over cells in every draw; of those that have
       draws.
     reliability: cell -> its reliability diagram, where scores are known.
+    part: how many of the published examples there are; empty where all are.
   """
 
   rows: list[table.Row]
@@ -98,6 +99,7 @@ class RunScores:
   headlines: Mapping[str, Mapping[Key, resampling.Replicates]] = (
     dataclasses.field(default_factory=dict)
   )
+  part: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -577,6 +579,7 @@ class Scorer:
       {c: pairs[c] for c in cells if c in pairs},
       {c: bins[c] for c in cells if c in bins},
       {label: self._drawn(model) for label, model in models.items()},
+      self._part,
     )
 
   def _models(

@@ -95,7 +95,7 @@ class OutcomeTest(absltest.TestCase):
 class ContextTest(parameterized.TestCase):
   def test_what_reports_read(self):
     plan, scored = _plan("model:digits_cnn"), _scored()
-    got = publish.context(plan.task, scored, class_names=["a"])
+    got = publish.context(plan.task, scored, {}, class_names=["a"])
     self.assertEqual(got.dataset, "digits_c")
     self.assertIs(got.facts, plan.task.facts)
     self.assertEqual(got.rows, scored.rows)
@@ -105,15 +105,25 @@ class ContextTest(parameterized.TestCase):
     self.assertEqual(got.baseline, plan.task.baseline)
     self.assertIn("digits_cnn", got.baseline)
 
-  @parameterized.parameters((22_179, 380), (100, 0))
-  def test_printed_networks_stand_beside_runs_of_their_data(self, n, count):
+  @parameterized.parameters(
+    (22_179, "", 380),
+    (100, "", 0),
+    (None, "", 380),  # of another program, all of them, and a part
+    (None, "100 of 22,179 published examples", 0),
+  )
+  def test_printed_numbers_stand_beside_runs_of_their_data(
+    self, n, part, count
+  ):
     dataset = "imagenet_vid_robust"
     facts = DataFacts(
       dataset=dataset, examples=n, subset="", settings={"merge": "max"}
     )
-    scored = types.SimpleNamespace(cells=[types.SimpleNamespace(data=facts)])
+    cell = Cell("m", dataset, conditions.Condition(), data=n and facts)
+    scored = base.RunScores([], [cell], {}, {}, {}, part)
     task = frames.Frames(base.Setting(dataset))
-    self.assertLen(publish._networks(task, scored), count)
+    got = publish.context(task, scored, {"m": {"acc_orig": 0.7}})
+    self.assertLen(got.networks, count)
+    self.assertEqual(bool(got.published), bool(count))
 
   @parameterized.parameters(
     ({}, "corrupted on the fly"),
