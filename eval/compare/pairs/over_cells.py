@@ -68,10 +68,12 @@ def line(key: Key, first: Replicates, second: Replicates) -> Line:
   metric, corruption, level = key
   difference = replicates.combine(np.subtract, first, second)
   decrease = replicates.combine(significance.relative_decrease, first, second)
-  bounds = spread.difference_bounds(definitions.of_any_task(metric).bounds)
+  known = definitions.of_any_task(metric).bounds
+  # Of a number that can be below 0, as relative CE can, any decrease is possible.
+  of_decrease = _AT_MOST_1 if known[0] >= 0 else (-math.inf, math.inf)
   ends = [
-    spread.number(of, bounds_of)
-    for of, bounds_of in ((difference, bounds), (decrease, _AT_MOST_1))
+    spread.number(difference, spread.difference_bounds(known)),
+    spread.number(decrease, of_decrease),
   ]
   return Line(
     metric,

@@ -3,6 +3,7 @@
 import numpy as np
 
 from robust_tfds.conditions import Condition
+from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.compare.pairs import baseline, numbers, over_cells
 from robust_tfds.eval.compare.sides import Side
 from robust_tfds.eval.metrics import corruption_error
@@ -84,6 +85,22 @@ class OverCellsTest(sides_case.TestCase):
       self.assertEqual((ends.value, ends.interval), (0, None))
       self.assertIsNone(line.decrease.interval)
       self.assertIn("every draw gives this value", line.note)
+
+  def test_a_model_that_corruption_helps(self):
+    """Relative CE below 0 is a decrease of more than all."""
+    options = {"baseline": "model:x", "examples": 200}
+    one = self.side("one", {"a": 0.3, "x": 0.2}, **options)
+    for cell in one.run.cells_of(small_runs.DATASET, "a"):
+      if not cell.condition.clean:
+        columns = {**one.run.columns(cell)}
+        columns["top5"] = (columns["label"][:, None] + np.arange(5)) % 10
+        Workdir(self.root / "one").write_cell(cell, columns)
+    other = self.side("other", {"b": 0.1, "x": 0.2}, **options)
+    line = self._lines(sides_case.of(self.root / "one"), other)[
+      "relative_ce", "fog"
+    ]
+    self.assertLess(line.first, 0)
+    self.assertGreater(line.decrease.value, 1)
 
   def test_a_giant_group_that_wins_what_it_loses_is_no_certain_0(self):
     ids = np.array(["giant"] * 900 + [f"s{i:02d}" for i in range(99)])
