@@ -6,7 +6,9 @@
   ... --config.data.perturbations=common
 
   folder:/data/pets        a folder a class, pictures of any sizes
-  digits_c                 without a name: embedded digits, to try it
+  tfds:oxford_iiit_pet     a TFDS set of labelled pictures
+  tfds:my_module:Builder   a TFDS builder of your own
+  tfds:digits              without a name: embedded digits, to try it
 
 What runs call the set is the folder's last part, or `--config.data.set_name=pets`. It
 is part of every example's key: pixels are the same wherever the folder lies. With
@@ -21,25 +23,23 @@ import ml_collections
 def get_config(model: str = "") -> ml_collections.ConfigDict:
   """The run of one model, named after the colon; the task is the data's."""
   config = ml_collections.ConfigDict()
-  config.task = "" if model else "classification"  # that of the data
+  config.task = ""  # that of the data
   config.seed = 0
   config.batch_size = 64
   config.baseline = ""  # or "model:LABEL"
   config.reports = True
 
   config.data = ml_collections.ConfigDict()
-  config.data.name = "" if model else "digits_c"
-  if model:
-    config.data.set_name = ""  # default: the place's last part
-  config.data.split = "" if model else "test"  # of a TFDS set
+  config.data.name = "" if model else "tfds:digits"
+  config.data.set_name = ""  # default: the place's last part
+  config.data.split = ""  # of a TFDS set
   config.data.source = "fly"  # or "prepared"
-  config.data.codec = "" if model else "raw"  # default: lossless
-  config.data.geometry = "model" if model else ""  # the model's own crop
+  config.data.codec = ""  # default: lossless
+  config.data.geometry = "model"  # the model's own crop
   config.data.corruptions = "common"  # extra, all, none or names
   config.data.severities = (1, 2, 3, 4, 5)
-  if model:
-    config.data.perturbations = ""  # of pictures: ImageNet-P's instead
-    config.data.difficulties = (1,)
+  config.data.perturbations = ""  # of pictures: ImageNet-P's instead
+  config.data.difficulties = (1,)
   config.data.limit = 0  # 0: all examples
   config.data.subset = ""  # a name, or a file of ids
   config.data.data_dir = ""  # default: inside the workdir

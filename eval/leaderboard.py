@@ -64,6 +64,11 @@ def define_flags() -> None:
     "Of the draw of these cells, to repeat one; default: a new one each time.",
     lower_bound=0,
   )
+  flags.DEFINE_string(
+    "own_data",
+    "",
+    "With --rerun, where data that are no benchmark lie here: folder:/data/pets.",
+  )
 
 
 def main(argv: Sequence[str]) -> None:
@@ -74,7 +79,11 @@ def main(argv: Sequence[str]) -> None:
     from robust_tfds.eval.cells.submissions import checker
 
     folder = paths.of(settings.check, "--check")
-    print(checker.check(folder, settings.rerun, settings.rerun_seed))
+    print(
+      checker.check(
+        folder, settings.rerun, settings.rerun_seed, settings.own_data
+      )
+    )
     return
   if settings.export:
     from robust_tfds.eval.cells.submissions import writer
@@ -130,6 +139,8 @@ def _check(settings: flags.FlagValues, runs: Sequence[str]) -> None:
     raise errors.UserError("--rerun is of --check=DIR: name the submission.")
   if settings.rerun_seed is not None and not settings.rerun:
     raise errors.UserError("--rerun_seed is of --rerun=K: say how many cells.")
+  if settings.own_data and not settings.rerun:
+    raise errors.UserError("--own_data is of --rerun=K: say how many cells.")
   if settings.export and not settings.out:
     raise errors.UserError("--export=RUN needs --out=DIR, the submission.")
   for name in ("trained_on", "corruptions_seen"):

@@ -39,6 +39,7 @@ def define_flags() -> None:
   flags.DEFINE_string(
     "set_name", "", "Of data of your own; default: their place's last part."
   )
+  flags.DEFINE_string("split", "", "Of a tfds: set; default: test.")
   flags.DEFINE_bool(
     "sequences", False, "Of pictures of your own: ImageNet-P's sequences."
   )
@@ -77,7 +78,12 @@ def main(argv: Sequence[str]) -> None:
   if len(argv) != 2:
     raise app.UsageError("Name one dataset, e.g. digits_c.")
   settings = flags.FLAGS
-  options = own.Options(settings.set_name, sequences=settings.sequences)
+  options = own.Options(
+    settings.set_name,
+    settings.split,
+    settings.sequences,
+    settings.data_dir or "",
+  )
   dataset = datasets.builder_class(argv[1], options)
   names = configs(dataset, settings.config)
   part = shard(names, settings.shard)

@@ -9,6 +9,7 @@ may be another place when the run is continued.
 from __future__ import annotations
 
 import importlib
+import os
 from typing import Any
 
 import ml_collections
@@ -66,6 +67,7 @@ def builder_class(config: ml_collections.ConfigDict) -> type[base.Builder]:
       name=data.get("set_name") or "",
       split=data.get("split") or "",
       sequences=bool(data.get("perturbations")),
+      data_dir=os.fspath(data.get("data_dir") or ""),
     ),
   )
 

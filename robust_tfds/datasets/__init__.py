@@ -83,11 +83,33 @@ def known(name: str) -> type[base.Builder]:
   return builder_class(name) if name in names() else Unknown
 
 
+def spelled(name: str) -> str:
+  """The dataset that a name is but for signs and large letters; else empty.
+
+  >>> spelled("ImageNet-C"), spelled("pets")
+  ('imagenet_c', '')
+  """
+  return _by_letters().get(letters(name), "")
+
+
+@functools.cache
+def _by_letters() -> dict[str, str]:
+  return {letters(name): name for name in names()}
+
+
+def letters(name: str) -> str:
+  """A name without signs and large letters.
+
+  >>> letters("ImageNet-C")
+  'imagenetc'
+  """
+  return "".join(filter(str.isalnum, name.casefold()))
+
+
 def _not_ours(made: type[base.Builder]) -> type[base.Builder]:
   """Refuses a set of somebody's own that is called as one of ours."""
-  named = {"".join(filter(str.isalnum, n.casefold())) for n in names()}
   name = made.set_name()
-  if "".join(filter(str.isalnum, name.casefold())) in named:
+  if spelled(name):
     raise errors.UserError(
       f"{name!r} is the name of a benchmark; call data of your own otherwise:"
       " name= of evaluate, --config.data.set_name, --set_name of"

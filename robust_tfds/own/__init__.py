@@ -1,6 +1,7 @@
 """Sets of anybody's own, by a text that says where they lie.
 
   folder:/data/pets        a folder a class, pictures of any sizes
+  tfds:oxford_iiit_pet     a TFDS set of labelled pictures; `tfds:my_module:Builder`
 
 A kind is the name before the colon and a file of this package, whose
 `builder_class(place, options)` says three things: the classes in label order, the
@@ -20,7 +21,7 @@ from robust_tfds.building import base
 from robust_tfds.own.own_set import Options
 
 # What a text begins with -> the file that reads it.
-KINDS = {"folder": "folder"}
+KINDS = {"folder": "folder", "tfds": "tfds_set"}
 NO_OPTIONS = Options()
 
 

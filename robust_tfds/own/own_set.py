@@ -27,11 +27,13 @@ class Options:
     name: of the set; else its kind's default.
     split: of a TFDS set.
     sequences: pictures become ImageNet-P's sequences.
+    data_dir: where a TFDS set is looked for, before TFDS's own folder.
   """
 
   name: str = ""
   split: str = ""
   sequences: bool = False
+  data_dir: str = ""
 
 
 class OwnSet(abc.ABC):

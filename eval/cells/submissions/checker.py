@@ -32,7 +32,10 @@ _SEED_BITS = 63  # what no submitter guesses
 
 
 def check(
-  folder: epath.Path, rerun: int = 0, rerun_seed: int | None = None
+  folder: epath.Path,
+  rerun: int = 0,
+  rerun_seed: int | None = None,
+  own_data: str = "",
 ) -> str:
   """Checks a submission.
 
@@ -41,6 +44,7 @@ def check(
     rerun: how many cells are computed again, with the model and the data that
       its config names.
     rerun_seed: of the draw of these cells; None: one that nobody can foresee.
+    own_data: where a set that is no benchmark lies here, `folder:/data/pets`.
 
   Returns:
     What was and was not verified, in words.
@@ -68,7 +72,9 @@ def check(
     from robust_tfds.eval.cells.submissions import rerun as rerun_lib
 
     seed = secrets.randbits(_SEED_BITS) if rerun_seed is None else rerun_seed
-    again = rerun_lib.rerun(folder, run, account.trained, rerun, seed)
+    again = rerun_lib.rerun(
+      folder, run, account.trained, rerun, seed, own_data
+    )
     word = f"reproduced, {len(again.cells):,} of {again.of:,} cells"
   verified, unverified = _lines(manifest, account, rows, again)
   return "\n".join(

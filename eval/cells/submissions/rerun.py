@@ -28,7 +28,7 @@ import ml_collections
 import numpy as np
 from etils import epath
 
-from robust_tfds import errors
+from robust_tfds import datasets, errors
 from robust_tfds.eval.cells import cell_facts
 from robust_tfds.eval.cells import workdir as workdir_lib
 from robust_tfds.eval.cells.cell import Cell
@@ -101,7 +101,12 @@ class Again:
 
 
 def rerun(
-  folder: epath.Path, run: Run, trained: Collection[str], count: int, seed: int
+  folder: epath.Path,
+  run: Run,
+  trained: Collection[str],
+  count: int,
+  seed: int,
+  own_data: str = "",
 ) -> Again:
   """Computes some cells again.
 
@@ -111,6 +116,7 @@ def rerun(
     trained: labels of models whose weights lie in it: they are not trained again.
     count: how many cells; all where there are fewer.
     seed: of the draw.
+    own_data: where a set that is no benchmark lies here, `folder:/data/pets`.
 
   Raises:
     UserError: the model or the data is not here, or the cells come out otherwise:
@@ -118,7 +124,8 @@ def rerun(
   """
   cells = drawn(run.cells, count, seed)
   with tempfile.TemporaryDirectory(prefix="robust_tfds_") as temporary:
-    made = _run(folder, run, trained, cells, epath.Path(temporary))
+    place = epath.Path(temporary)
+    made = _run(folder, run, trained, cells, place, own_data)
     _check_truth(folder, run, {workdir for _, workdir in made.values()})
     for cell in cells:
       _check_facts(folder, cell, made[cell][0], set(run.trained) - set(trained))
@@ -195,6 +202,7 @@ def _run(
   trained: Collection[str],
   cells: Sequence[Cell],
   target: epath.Path,
+  own_data: str,
 ) -> dict[Cell, tuple[Cell, Workdir]]:
   """Makes the cells below `target`; gives each with what was made and where."""
   from robust_tfds.eval.run import plan as plan_lib
@@ -206,7 +214,8 @@ def _run(
   for number, dataset in enumerate(dict.fromkeys(c.dataset for c in cells)):
     of_dataset = [c for c in cells if c.dataset == dataset]
     try:
-      plan = plan_lib.make(_settings(run, of_dataset[0], target))
+      settings = _settings(run, of_dataset[0], target)
+      plan = plan_lib.make(_of_own_data(settings, own_data))
       named = frozenset((c.model, c.condition) for c in of_dataset)
       place = target / str(number)
       for label in {c.model for c in of_dataset} & set(trained):
@@ -245,6 +254,28 @@ def _settings(
     file = target / f"{subset.rpartition('-')[0]}.txt"
     file.write_text("\n".join(lines))
     settings.data.subset = str(file)
+  return settings
+
+
+def _of_own_data(
+  settings: ml_collections.ConfigDict, own_data: str
+) -> ml_collections.ConfigDict:
+  """The run's over data that are here: no submission says where, or whose code.
+
+  Raises:
+    UserError: its set is no benchmark, and nobody says where it lies.
+  """
+  data = settings.data
+  data.pop("own", None)
+  name = data.name
+  if name in datasets.names():
+    return settings
+  if not own_data:
+    raise errors.UserError(
+      f"--rerun: {name} is no benchmark but data of the submitter's own. If you"
+      " have them, say where: --own_data=folder:/data/pets."
+    )
+  data.name, data.set_name = own_data, name
   return settings
 
 

@@ -145,7 +145,9 @@ def _write(
   target = Workdir(out)
   with disk.writing(out):
     out.mkdir(parents=True, exist_ok=True)
-  config_file.write(target.config_path, run.config, pixels=versions["pixels"])
+  config = run.config.copy_and_resolve_references().unlock()
+  config.data.pop("own", None)  # where the submitter's data lay
+  config_file.write(target.config_path, config, pixels=versions["pixels"])
   if run.truth is not None:
     target.write_truth(run.truth)
   data = {}

@@ -65,17 +65,12 @@ def check_name(dataset: str) -> None:
   Raises:
     UserError: names ours.
   """
-  ours = {_letters(name): name for name in datasets.names()}
-  name = ours.get(_letters(dataset), dataset)
-  if name != dataset:
+  name = datasets.spelled(dataset)
+  if name not in ("", dataset):
     raise errors.UserError(
       f"data set {dataset!r}: write {name} where it is that set, whose examples"
       " are then checked; name another set otherwise."
     )
-
-
-def _letters(name: str) -> str:
-  return "".join(filter(str.isalnum, name.casefold()))
 
 
 def check_kind(dataset: str, kind: str) -> None:
@@ -221,7 +216,9 @@ def _of_subset(
       )
     return Examples(examples)
   match = _OF_FILE.fullmatch(subset)
-  if not match or _letters(match["stem"]) in map(_letters, _SUBSETS):
+  if not match or datasets.letters(match["stem"]) in map(
+    datasets.letters, _SUBSETS
+  ):
     raise errors.UserError(
       f"{source}: data.subset: got {subset!r}, expected one of"
       f" {', '.join(_SUBSETS)}, or a file's stem and 8 digits of a sha256."

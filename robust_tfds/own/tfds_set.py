@@ -1,0 +1,199 @@
+"""`tfds:NAME`: a set of TFDS, or of anybody's own builder, of labelled pictures.
+
+  tfds:oxford_iiit_pet      a set that TFDS knows; `NAME/CONFIG` where it has configs
+  tfds:my_module:Builder    a builder's class, in a module on Python's path
+
+An example's id is what the set itself has: its id or file name where no two are
+alike, else its place (`test_00042`). The pictures as they are stored are copied
+into one temporary file, once, from which all conditions read them in any order.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow_datasets as tfds
+
+from robust_tfds import errors, strings
+from robust_tfds.building import base, source
+from robust_tfds.own import labelled, own_set
+from robust_tfds.reading import archives
+
+# Features that name an example, the first that is there and of no two alike.
+_IDS = ("example_id", "id", "file_name", "filename", "image/filename")
+_SPLITS = ("test", "validation")  # the first that is there, where none is named
+
+
+class TfdsSet(own_set.OwnSet):
+  """The labelled pictures of a builder's split."""
+
+  kind = "tfds"
+
+  def __init__(self, builder: Any, options: own_set.Options, where: str):
+    """Reads what the builder says of itself; prepares and reads nothing.
+
+    Raises:
+      UserError: no picture with one class in an example.
+    """
+    self._builder = builder
+    self._image, self._label = _features(builder, where)
+    names = builder.info.features[self._label].names
+    ours = type(builder).__module__.startswith(f"{__name__.partition('.')[0]}.")
+    name = options.name or f"{'tfds_' * ours}{builder.name}"
+    super().__init__(name, where, names, _split(builder, options.split))
+
+  def described(self) -> Sequence[str]:
+    """The builder's name and version, and the split."""
+    return [f"{self._builder.info.full_name} {self.split}"]
+
+  def files(self) -> Sequence[source.File]:
+    """In the order of their ids; the first call copies all pictures."""
+    return self._files
+
+  @functools.cached_property
+  def _files(self) -> list[source.File]:
+    self._prepare()
+    # Gone with this object, which the run's builder holds.
+    self._copy = tempfile.NamedTemporaryFile(
+      prefix="robust_tfds_", suffix=".pictures"
+    )  # noqa: SIM115
+    places, labels = [], []
+    named: dict[str, list[str]] = {}
+    for example in self._examples():
+      data = example.pop(self._image)
+      places.append((self._copy.tell(), self._copy.write(data)))
+      labels.append(int(example.pop(self._label)))
+      for feature, value in example.items():
+        named.setdefault(feature, []).append(strings.text(value))
+    self._copy.flush()
+    ids = self._ids(named, len(places))
+    files = [
+      self._file(i, label, *place)
+      for i, label, place in zip(ids, labels, places, strict=True)
+    ]
+    return sorted(files, key=lambda file: file.name)
+
+  def _file(self, name: str, label: int, offset: int, size: int) -> source.File:
+    if not 0 <= label < len(self.classes):
+      raise errors.UserError(
+        f"{self.where}: {name} has the label {label}, expected 0 to"
+        f" {len(self.classes) - 1}. A split without labels measures nothing."
+      )
+    member = archives.Member(self._copy.name, name, size, offset)
+    return source.File(name, self.where, member, label)
+
+  def _ids(
+    self, named: Mapping[str, Sequence[str]], count: int
+  ) -> Sequence[str]:
+    for ids in (named[feature] for feature in _IDS if feature in named):
+      if len(set(ids)) == count:
+        return ids
+    return [f"{self.split}_{number:05d}" for number in range(count)]
+
+  def _prepare(self) -> None:
+    try:
+      self._builder.download_and_prepare()
+    except errors.UserError:
+      raise
+    except Exception as e:  # a download's, or of somebody's code
+      raise errors.UserError(
+        f"{self.where}: it is not prepared in {self._builder.data_dir}, and cannot"
+        f" be: {errors.of_user(e)}"
+      ) from e
+    if self.split not in self._builder.info.splits:
+      raise errors.unknown(
+        f"split of {self.where}", self.split, self._builder.info.splits
+      )
+
+  def _examples(self) -> Iterator[dict[str, Any]]:
+    """Stored pictures, labels and what may name them, in the set's order."""
+    features = dict(self._builder.info.features.items())
+    names = [n for n in _IDS if isinstance(features.get(n), tfds.features.Text)]
+    chosen = tfds.decode.PartialDecoding(
+      dict.fromkeys((self._image, self._label, *names), True),
+      decoders={self._image: tfds.decode.SkipDecoding()},
+    )
+    if self._builder.info.file_format.value == "array_record":
+      listed = self._builder.as_data_source(split=self.split, decoders=chosen)
+      return (dict(listed[i]) for i in range(len(listed)))
+    rows = self._builder.as_dataset(
+      split=self.split,
+      shuffle_files=False,
+      decoders=chosen,
+      read_config=tfds.ReadConfig(interleave_cycle_length=1),
+    )
+    return iter(tfds.as_numpy(rows))
+
+
+def builder_class(place: str, options: own_set.Options) -> type[base.Builder]:
+  """The builder of a TFDS set's pictures; see `TfdsSet`."""
+  own = TfdsSet(_builder(place, options.data_dir), options, f"tfds:{place}")
+  return labelled.builder_class(own, options.sequences)
+
+
+def _builder(place: str, data_dir: str) -> Any:
+  """TFDS's builder: where it is prepared already, else of the folder named first."""
+  module, colon, name = place.partition(":")
+  made = functools.partial(tfds.builder, place)
+  if colon:
+    made = _class(module, name)
+  roots = [data_dir or None, *[None] * bool(data_dir)]
+  try:
+    builders = [made(data_dir=root) for root in roots]
+  except tfds.core.DatasetNotFoundError as e:
+    raise errors.unknown("TFDS set", place, tfds.list_builders()) from e
+  except Exception as e:  # of somebody's code
+    raise errors.UserError(
+      f"tfds:{place}: its builder fails: {errors.of_user(e)}"
+    ) from e
+  return next((b for b in builders if b.is_prepared()), builders[0])
+
+
+def _class(module: str, name: str) -> Any:
+  try:
+    made = getattr(importlib.import_module(module), name, None)
+  except Exception as e:  # of somebody's code
+    raise errors.UserError(
+      f"tfds:{module}:{name}: its module cannot be imported: {errors.of_user(e)}"
+    ) from e
+  if not isinstance(made, type) or not issubclass(
+    made, tfds.core.DatasetBuilder
+  ):
+    raise errors.UserError(
+      f"tfds:{module}:{name}: expected the class of a TFDS builder, got {made!r}."
+    )
+  return made
+
+
+def _features(builder: Any, where: str) -> tuple[str, str]:
+  """Names of the picture and of its class."""
+  features = dict(builder.info.features.items())
+  for pair in (builder.info.supervised_keys, ("image", "label")):
+    picture, label = (features.get(str(name)) for name in (pair or (0, 0))[:2])
+    if (
+      isinstance(picture, tfds.features.Image)
+      and np.dtype(picture.np_dtype) == np.uint8
+      and isinstance(label, tfds.features.ClassLabel)
+      and label.names
+    ):
+      return pair[:2]
+  held = ", ".join(f"{k}: {type(v).__name__}" for k, v in features.items())
+  raise errors.UserError(
+    f"{where}: expected a picture (Image of uint8) and one class of it (ClassLabel"
+    f" with names) in each example; it has {held}. Sets of several labels, of"
+    " numbers and of boxes are no classification."
+  )
+
+
+def _split(builder: Any, asked: str) -> str:
+  """The split that is read; of a set that is not prepared none is known."""
+  there = list(builder.info.splits)
+  if asked and there and asked not in there:
+    raise errors.unknown(f"split of {builder.name}", asked, there)
+  usual = [split for split in _SPLITS if split in there]
+  return asked or [*usual, *there, _SPLITS[0]][0]

@@ -1,0 +1,130 @@
+"""`tfds:NAME`: sets of TFDS and builders of one's own."""
+
+import pathlib
+
+import numpy as np
+import tensorflow_datasets as tfds
+from absl.testing import parameterized
+
+from robust_tfds import datasets, errors, own
+from tests import tiny_files
+from tests.own import made
+
+_THIS = f"tfds:{__name__}"
+_Image = tfds.features.Image
+_CLASSES = tfds.features.ClassLabel(names=["cat", "dog"])
+
+
+class MyPets(tfds.core.GeneratorBasedBuilder):
+  """Ten lines, as docs/OWN_DATA.md has them."""
+
+  VERSION = tfds.core.Version("1.0.0")
+
+  def _info(self):
+    return self.dataset_info_from_configs(
+      features=tfds.features.FeaturesDict(
+        {
+          "image": _Image(),
+          "label": _CLASSES,
+          "file_name": tfds.features.Text(),
+        }
+      )
+    )
+
+  def _split_generators(self, dl_manager):
+    return {
+      "test": self._generate_examples(8),
+      "more": self._generate_examples(2),
+    }
+
+  def _generate_examples(self, count):
+    for i in range(count):
+      name = f"{i}.png" if self.names_differ else "same.png"
+      pixels = tiny_files.noise(30 + 9 * i, 70 - 5 * i, i)
+      yield i, {"image": pixels, "label": i % 2, "file_name": name}
+
+  names_differ = True
+
+
+class NoNames(MyPets):
+  """File names that are alike."""
+
+  names_differ = False
+
+
+class Several(MyPets):
+  """Several labels a picture."""
+
+  def _info(self):
+    labels = tfds.features.Sequence(_CLASSES)
+    return self.dataset_info_from_configs(
+      features=tfds.features.FeaturesDict({"image": _Image(), "label": labels})
+    )
+
+
+class Number(MyPets):
+  """Regression."""
+
+  def _info(self):
+    features = {"image": _Image(), "label": np.float32}
+    return self.dataset_info_from_configs(
+      features=tfds.features.FeaturesDict(features)
+    )
+
+
+class TfdsSetTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path)
+
+  def _own(self, text, **options):
+    options = own.Options(data_dir=str(self.folder), **options)
+    return datasets.builder_class(text, options).OWN
+
+  @parameterized.parameters(f"{_THIS}:MyPets", "tfds:my_pets")
+  def test_a_builder_of_ones_own(self, text):
+    set_ = self._own(text)
+    self.assertEqual((set_.name, set_.classes), ("my_pets", ("cat", "dog")))
+    self.assertEqual([f.name for f in set_.files()][:2], ["0.png", "1.png"])
+    self.assertEqual([f.label for f in set_.files()], [0, 1] * 4)
+    self.assertLen(self._own(text, split="more").files(), 2)
+    self.assertNotEqual(self._own(text, split="more").content, set_.content)
+
+  def test_places_where_names_are_alike(self):
+    ids = [file.name for file in self._own(f"{_THIS}:NoNames").files()]
+    self.assertEqual(ids[:2], ["test_00000", "test_00001"])
+
+  def test_a_run(self):
+    fly, prepared = self.folder / "fly", self.folder / "prepared"
+    model = made.Seen(2)
+    for workdir in (fly, prepared):
+      _, said = made.evaluate(
+        model,
+        f"{_THIS}:MyPets",
+        workdir=workdir,
+        source=workdir.name,
+        data_dir=self.folder / "data",
+      )
+    self.assertIn("my_pets: 8 examples of 2 classes (cat, dog), content", said)
+    self.assertLen(made.cells(fly), 2)
+    self.assertEqual(made.cells(fly), made.cells(prepared))
+    name = "tfds_c/gaussian_noise_3_short37_crop32_cifar10"
+    rows = tfds.load(name, data_dir=self.folder / "data", split="test")
+    loaded = {made.sha256(row["image"]) for row in tfds.as_numpy(rows)}
+    self.assertContainsSubset(loaded, model.pictures)
+
+  @parameterized.parameters(
+    (f"{_THIS}:Several", "it has image: Image, label: Sequence. .*several"),
+    (f"{_THIS}:Number", "label: Tensor"),
+    (f"{_THIS}:Other", "expected the class of a TFDS builder, got None"),
+    ("tfds:no_module:Other", "its module cannot be imported"),
+    ("tfds:oxford_iit_pet", "Did you mean 'oxford_iiit_pet'"),
+  )
+  def test_refused(self, text, words):
+    with self.assertRaisesRegex(errors.UserError, words):
+      self._own(text)
+
+  def test_a_split_that_is_not_there(self):
+    set_ = self._own(f"{_THIS}:MyPets", split="tset")
+    with self.assertRaisesRegex(errors.UserError, "Did you mean 'test'"):
+      set_.files()
