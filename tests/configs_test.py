@@ -129,7 +129,8 @@ class PrintedPlanTest(parameterized.TestCase):
     loaded = match.Loaded(None, {}, match.OWN, {}, ())  # no weights are here
     with mock.patch.object(match, "load", return_value=loaded):
       text = self._printed(config)
-    self.assertStartsWith(text, f"{config.data.name}: ")
+    name = config.data.name.replace("tfds:", "tfds_")  # of one's own data
+    self.assertStartsWith(text, f"{name}: ")
     self.assertIn("measured here on one batch of 1 examples", text)
     self.assertIn("memory: about", text)
 

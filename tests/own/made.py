@@ -26,6 +26,11 @@ def folder(root: pathlib.Path, *, seed: int = 0) -> pathlib.Path:
   return root
 
 
+def picture(seed: int) -> np.ndarray:
+  """uint8 `[40, 61, 3]`."""
+  return tiny_files.noise(40, 61, seed)
+
+
 class Seen:
   """A model on the host whose answers tell one pixel from another."""
 

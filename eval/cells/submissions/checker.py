@@ -72,9 +72,7 @@ def check(
     from robust_tfds.eval.cells.submissions import rerun as rerun_lib
 
     seed = secrets.randbits(_SEED_BITS) if rerun_seed is None else rerun_seed
-    again = rerun_lib.rerun(
-      folder, run, account.trained, rerun, seed, own_data
-    )
+    again = rerun_lib.rerun(folder, run, account.trained, rerun, seed, own_data)
     word = f"reproduced, {len(again.cells):,} of {again.of:,} cells"
   verified, unverified = _lines(manifest, account, rows, again)
   return "\n".join(

@@ -266,8 +266,7 @@ def _of_own_data(
     UserError: its set is no benchmark, and nobody says where it lies.
   """
   data = settings.data
-  data.pop("own", None)
-  name = data.name
+  name, data.own = data.name, ""
   if name in datasets.names():
     return settings
   if not own_data:

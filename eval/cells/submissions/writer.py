@@ -146,7 +146,8 @@ def _write(
   with disk.writing(out):
     out.mkdir(parents=True, exist_ok=True)
   config = run.config.copy_and_resolve_references().unlock()
-  config.data.pop("own", None)  # where the submitter's data lay
+  if "own" in config.data:  # where the submitter's data lay
+    del config.data.own
   config_file.write(target.config_path, config, pixels=versions["pixels"])
   if run.truth is not None:
     target.write_truth(run.truth)

@@ -1,10 +1,26 @@
-"""Every benchmark has a config, and it is that of its file."""
+"""Every benchmark has a config; runs over one's own data, wherever these lie."""
 
+import contextlib
+import io
+import pathlib
+import shutil
+
+import jax
+import numpy as np
 from absl.testing import parameterized
+from etils import epath
 
-from robust_tfds import datasets, errors
+from robust_tfds import datasets, errors, models
+from robust_tfds.configs import own_data
 from robust_tfds.eval import tasks
+from robust_tfds.eval.cells.submissions import checker, writer
+from robust_tfds.eval.compare import runs, scores
+from robust_tfds.eval.compare.boards import build
 from robust_tfds.eval.run import dataset_config
+from robust_tfds.models.convert import report
+from tests import tiny_files
+from tests.eval import tiny_runs
+from tests.own import made
 
 _CLEAN_ALONE = ("digits", "digits_detection", "digits_video")
 
@@ -23,3 +39,81 @@ class DatasetConfigTest(parameterized.TestCase):
   def test_another(self):
     with self.assertRaisesRegex(errors.UserError, "Unknown benchmark 'digits'"):
       dataset_config.of("digits")
+
+
+def _boards(*workdirs) -> list[tuple[str, ...]]:
+  """Labels of the models of every board."""
+  read = runs.read([str(w) for w in workdirs])
+  return [
+    tuple(entry.label for entry in board.entries)
+    for board in build.boards(scores.of_runs(read))
+  ]
+
+
+class OwnDataTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path)
+    self.root = made.folder(self.folder / "pets")
+
+  def test_one_set_on_two_paths_and_another_picture(self):
+    moved = shutil.copytree(self.root, self.folder / "x" / "pets")
+    other = shutil.copytree(self.root, self.folder / "y" / "pets")
+    tiny_files.put(other, {"cat/0.png": tiny_files.encoded(made.picture(99))})
+    workdirs = [self.folder / name for name in ("one", "two", "three")]
+    for workdir, root in zip(workdirs, (self.root, moved, other)):
+      made.evaluate(
+        {workdir.name: made.Seen()}, f"folder:{root}", workdir=workdir
+      )
+    one, two, three = (list(made.cells(w).values()) for w in workdirs)
+    self.assertEqual(one, two)
+    self.assertNotEqual(one, three)
+    facts = [runs.read_one([str(w)]).cells[0].data for w in workdirs]
+    self.assertEqual(facts[0], facts[1])
+    self.assertNotIn(str(self.folder), repr(facts))
+    self.assertCountEqual(
+      [sorted(b) for b in _boards(*workdirs)], [["one", "two"], ["three"]]
+    )
+
+  def test_continued_after_the_folder_moved(self):
+    workdir = self.folder / "run"
+    made.evaluate(made.Seen(), f"folder:{self.root}", workdir=workdir)
+    before = made.cells(workdir)
+    moved = shutil.move(self.root, self.folder / "elsewhere")
+    again = {"workdir": workdir, "name": "pets"}
+    _, said = made.evaluate(made.Seen(), f"folder:{moved}", **again)
+    self.assertNotIn("ETA", said)
+    self.assertEqual(made.cells(workdir), before)
+    with self.assertRaisesRegex(
+      errors.UserError, "'pets' there, 'elsewhere' now"
+    ):
+      made.evaluate(made.Seen(), f"folder:{moved}", workdir=workdir)
+    tiny_files.put(moved, {"cat/5.png": tiny_files.encoded(made.picture(7))})
+    with self.assertRaisesRegex(errors.UserError, "made of another set"):
+      made.evaluate(made.Seen(), f"folder:{moved}", **again)
+
+  def test_a_submission(self):
+    model = models.get("digits_linear", num_classes=3)
+    variables = jax.tree.map(np.asarray, model.init(jax.random.key(3)))
+    checkpoint = epath.Path(self.folder) / "linear.npz"
+    report.write_npz(variables, checkpoint)
+    config = own_data.get_config("digits_linear").unlock()
+    config.data.name = f"folder:{self.root}"
+    config.data.corruptions, config.data.severities = "fog", (3,)
+    config.model.update(num_classes=3, checkpoint=str(checkpoint))
+    run, out = self.folder / "run", self.folder / "out"
+    with contextlib.redirect_stdout(io.StringIO()):
+      tiny_runs.start(config.lock(), run)
+    self.assertIn("pets", (run / "reports/summary.txt").read_text("utf-8"))
+    writer.export([run], out, {"digits_linear": "nothing"}, {})
+    self.assertNotIn("folder:", (out / "config.json").read_text("utf-8"))
+    said = checker.check(out)
+    self.assertIn("that pets has these examples and no others", said)
+    with self.assertRaisesRegex(errors.UserError, "say where: --own_data"):
+      checker.check(out, 1)
+    moved = shutil.move(self.root, self.folder / "theirs")
+    said = checker.check(out, 2, 0, f"folder:{moved}")
+    self.assertIn("reproduced, 2 of 2 cells", said)
+    tiny_files.put(moved, {"cat/5.png": tiny_files.encoded(made.picture(7))})
+    with self.assertRaisesRegex(errors.UserError, "the data: version: '1.0.0-"):
+      checker.check(out, 1, 0, f"folder:{moved}")
