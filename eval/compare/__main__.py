@@ -9,11 +9,11 @@ predictions, no model and no data.
 
 Of every cell: both values, their difference with its interval, and a test: McNemar's
 exact one of right and wrong, exchanges of the models' results on whole groups
-elsewhere, Student's t of the jackknife of average precision; Holm's adjustment over
-all cells. Of every headline number (mCE, mFR, mPC, pm-k, gamma, ...): difference and
-relative decrease with intervals, from the same draws of both. Runs over UCF101-DS
-are compared by category, with Figure 12's gamma_r of Schiappa et al. 2023 (first:
-trained on clean, second: on perturbed data).
+elsewhere where its interval leaves 0 out, that interval alone of average precision;
+Holm's adjustment over all cells. Of every headline number (mCE, mFR, mPC, pm-k,
+gamma, ...): difference and relative decrease with intervals, from the same draws of
+both. Runs over UCF101-DS are compared by category, with Figure 12's gamma_r of
+Schiappa et al. 2023 (first: trained on clean, second: on perturbed data).
 
 Refused: other tasks, examples, labels or facts of the data (codec, views, edition,
 version, ...). Seeds may differ, which the output says. Writes comparison.csv,
