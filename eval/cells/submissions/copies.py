@@ -1,14 +1,13 @@
 """Predictions that look copied: said, and not refused.
 
 Two cells of other networks, weights or conditions have the same five classes (of
-detectors, the same boxes) in every row; or a detector's boxes are those of the
+detectors, the same boxes) in nearly every row; or a detector's boxes are those of the
 ground truth to the last bit. A model that always answers the same is not meant.
 """
 
 from __future__ import annotations
 
 import collections
-import hashlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,6 +18,8 @@ from robust_tfds.eval.cells.columns import Columns
 
 _LEAST = 10  # different rows, below which equal answers tell nothing
 _MOST = 5  # pairs that are named
+# Of rows that are equal. Honest cells: 0.88 at most (digits, clean and faint noise).
+_NEARLY = 0.95
 _SHARE = 0.5  # of the true boxes: so many no detector gives to the last bit
 
 
@@ -28,16 +29,19 @@ class Copies:
   def __init__(self, truth: Mapping[str, Any] | None):
     """`truth` is that of detection, where there is one."""
     self._boxes = _boxes_of(truth)
-    self._first: dict[str, Cell] = {}
+    self._rows: list[tuple[Cell, np.ndarray]] = []
     self._pairs: list[tuple[Cell, Cell]] = []
     self._of_truth: list[str] = []
 
   def add(self, cell: Cell, columns: Columns) -> None:
     """Holds a cell against those before it, and against the ground truth."""
-    mark = _mark(columns)
-    other = self._first.setdefault(mark, cell) if mark else cell
-    if _differ(cell, other):
-      self._pairs.append((other, cell))
+    rows = _rows(columns)
+    for other, theirs in self._rows:
+      if _alike(rows, theirs) and _differ(cell, other):
+        self._pairs.append((other, cell))
+        break
+    if len(np.unique(rows)) >= _LEAST:
+      self._rows.append((cell, rows))
     share = _share_of(self._boxes, columns)
     if share > _SHARE:
       self._of_truth.append(f"{_name(cell)} ({share:.0%})")
@@ -49,7 +53,7 @@ class Copies:
     out = []
     if pairs:
       out.append(
-        "that these are no copies of one another, equal in every row:"
+        "that these are no copies of one another, equal in nearly every row:"
         f" {_listed(pairs)}"
       )
     if self._of_truth:
@@ -78,16 +82,22 @@ def _differ(one: Cell, other: Cell) -> bool:
   return (one.condition, facts[0]) != (other.condition, facts[1])
 
 
-def _mark(columns: Columns) -> str:
-  """Equal texts for equal answers; empty where nearly all rows are alike."""
+def _alike(one: np.ndarray, other: np.ndarray) -> bool:
+  """Whether nearly all rows are equal, but for the second one's commonest."""
+  if one.shape != other.shape:
+    return False
+  values, places, counts = np.unique(
+    other, return_inverse=True, return_counts=True
+  )
+  told = places != counts.argmax() if len(values) < len(other) else places >= 0
+  return bool((one == other)[told].mean() >= _NEARLY)
+
+
+def _rows(columns: Columns) -> np.ndarray:
+  """int64 `[N]`: equal where the answers of a row are; `[0]` without any."""
   name = next((n for n in ("top5", "boxes") if n in columns), "")
-  if not name:
-    return ""
-  values = np.ascontiguousarray(columns[name].astype(np.float64))
-  if len({row.tobytes() for row in values}) < _LEAST:
-    return ""
-  content = repr(values.shape).encode() + values.tobytes()
-  return hashlib.sha256(content).hexdigest()
+  values = columns[name].astype(np.float64) if name else ()
+  return np.array([hash(row.tobytes()) for row in values], np.int64)
 
 
 def _boxes_of(truth: Mapping[str, Any] | None) -> collections.Counter[tuple]:

@@ -103,5 +103,6 @@ def read(folder: epath.Path) -> Manifest:
     raise errors.UserError(
       f"{path}: version: got {version!r}, this code reads {VERSION}."
     )
-  names.check_visible(value, str(path))
+  texts = {k: v for k, v in value.items() if k != "files"}  # paths: `layout`
+  names.check_visible(texts, str(path))
   return Manifest.read(path, value)

@@ -32,6 +32,24 @@ class CopiesTest(absltest.TestCase):
     self.assertEndsWith(line, ": a clean and b clean, a clean and a fog_1")
     self.assertEmpty(self._lines((a, _columns()), (b, _columns(1))))
 
+  def test_a_few_answers_changed(self):
+    a, b, few, more = _cell("a", "clean"), _cell("b", "clean"), {}, {}
+    for changed, count in ((few, 1), (more, 2)):
+      changed["top5"] = _columns()["top5"]
+      changed["top5"][:count] += 7
+    (line,) = self._lines((a, _columns()), (b, few))
+    self.assertIn("equal in nearly every row: a clean and b clean", line)
+    self.assertEmpty(self._lines((a, _columns()), (b, more)))
+
+  def test_pictures_without_a_box_are_no_copies(self):
+    def boxes(seed):
+      values = np.zeros((400, 3, 4), np.float32)
+      values[:15] = np.random.default_rng(seed).random((15, 3, 4))
+      return {"boxes": values, "classes": np.zeros((400, 3), int)}
+
+    cells = _cell("a", "fog_4"), _cell("a", "fog_5")
+    self.assertEmpty(self._lines(*zip(cells, (boxes(0), boxes(1)))))
+
   def test_what_is_no_copy(self):
     a, fog = _cell("a", "clean"), _cell("a", "fog_1")
     constant = {"top5": np.tile(np.arange(5), (20, 1))}
