@@ -72,6 +72,30 @@ def define_flags() -> None:
     " file of ids.",
   )
   flags.DEFINE_string("metadata", None, "Folder of the metadata, of frames.")
+  flags.DEFINE_string(
+    "columns",
+    None,
+    "What columns are called in the file, where not as here: top1=prediction,...",
+  )
+  flags.DEFINE_enum(
+    "separator",
+    None,
+    [",", ";", "tab", "|"],
+    "Between a CSV's values; default: the one that its header is written with.",
+  )
+  flags.DEFINE_string(
+    "classes",
+    None,
+    "File of the classes' names, one a line, in label order; default: the sorted"
+    " names of the labels, where these are no numbers.",
+  )
+  flags.DEFINE_string(
+    "facts",
+    None,
+    "A RUN over the same pictures: the predictions stand beside it on boards. That"
+    " they are of its pictures is your statement; ids and labels are held against"
+    " it.",
+  )
 
 
 def main(argv: Sequence[str]) -> None:
@@ -89,6 +113,10 @@ def main(argv: Sequence[str]) -> None:
     rules=settings.rules,
     metadata=paths.optional(settings.metadata, "--metadata"),
     subset=settings.subset,
+    columns=settings.columns,
+    separator=settings.separator,
+    classes=paths.optional(settings.classes, "--classes"),
+    facts=paths.optional(settings.facts, "--facts"),
   )
   predictions = [paths.of(p, "--predictions") for p in settings.predictions]
   out = paths.of(settings.out, "--out")

@@ -2,6 +2,7 @@
 
   python -m robust_tfds.corrupt_folder IN OUT --corruption=all --severity=1,3,5
   python -m robust_tfds.corrupt_folder IN OUT --corruption=fog,snow --format=jpeg
+  python -m robust_tfds.corrupt_folder IN OUT --manifest=todo.csv
 
 Writes OUT/<corruption>/<severity>/<the picture's path in IN>. Pictures keep their
 size (the rules of the detection paper, edition `any`). Other modes become RGB
@@ -9,6 +10,13 @@ size (the rules of the detection paper, edition `any`). Other modes become RGB
 turned upright as their EXIF data ask, which the results do not have any more;
 `--ignore_orientation` leaves the pixels as they are stored. Transparency is
 refused unless `--drop_alpha`.
+
+Results are PNG, which loses nothing, or JPEG of quality 85 (`--format=jpeg`).
+`--keep_names` leaves their names as they were, `a.jpg`, so that lists of files fit;
+the content is what `--format` says, by which Pillow, OpenCV and TensorFlow read it.
+
+`--manifest=FILE` stores the clean pictures too, as OUT/clean/0/, and writes a table
+of all of them to fill in (`folder_manifest.py`), which `eval.score` reads.
 
 A second launch continues; files that exist are never overwritten. A picture that
 cannot be read or corrupted is named and left out, the others are done, and the
@@ -19,6 +27,7 @@ held at a time, whatever the number in the folder.
 from __future__ import annotations
 
 import concurrent.futures
+import functools
 import json
 import os
 import sys
@@ -29,7 +38,14 @@ from typing import Any
 from absl import app, flags
 from etils import epath
 
-from robust_tfds import command, conditions, errors, folder_work, reading
+from robust_tfds import (
+  command,
+  conditions,
+  errors,
+  folder_manifest,
+  folder_work,
+  reading,
+)
 from robust_tfds.reading import picture_folders
 from robust_tfds.storage import paths, whole_files
 
@@ -46,6 +62,8 @@ def run(
   severities: Sequence[int],
   seed: int = 0,
   file_format: str = "png",
+  keep_names: bool = False,
+  manifest: str | os.PathLike | None = None,
   drop_alpha: bool = False,
   ignore_orientation: bool = False,
   workers: int = 4,
@@ -60,6 +78,8 @@ def run(
     severities: 1-5 each.
     seed: of the corruptions.
     file_format: `png` or `jpeg`.
+    keep_names: name results as the pictures are named.
+    manifest: a table of the results, to fill in; None: none.
     drop_alpha: ignore transparency.
     ignore_orientation: do not turn photographs upright.
     workers: threads that read and write.
@@ -72,7 +92,7 @@ def run(
     FileNotFoundError: no such folder, or no pictures in it.
     UserError: unknown names or severities, folders inside one another, results
       of other settings in `target`, pictures that would be written to one file,
-      or a result that cannot be written.
+      a manifest that is there, or a result that cannot be written.
   """
   cells = _cells(names, severities)
   conditions.raw_keys(seed, "folder", *cells[0], ["a"])  # refuses odd seeds
@@ -82,14 +102,24 @@ def run(
   if workers < 1:
     raise errors.UserError(f"workers: got {workers}, expected at least 1.")
   root, out = _folders(source, target)
-  walk = picture_folders.Walk(root)
+  walk = picture_folders.Walk(root, by_stem=not keep_names)
   total = sum(1 for _ in walk.pictures())  # refuses what would collide, too
+  table = paths.of(manifest, "--manifest") if manifest else None
+  if table:
+    folder_manifest.check(table)
+    classes = folder_manifest.class_folders(root, walk.pictures())
+    cells = [(conditions.CLEAN, 0), *cells]
   if not total and not walk.faults:
     raise FileNotFoundError(
       f"No pictures in {root}; looked for"
       f" {', '.join(sorted(picture_folders.EXTENSIONS))}."
     )
-  settings = {"seed": seed, "ignore_orientation": ignore_orientation}
+  settings: dict[str, Any] = {
+    "seed": seed,
+    "ignore_orientation": ignore_orientation,
+  }
+  if keep_names:  # elsewhere the suffixes tell
+    settings["keep_names"] = file_format
   with (
     whole_files.writer(out) as writer,
     concurrent.futures.ThreadPoolExecutor(workers) as pool,
@@ -106,6 +136,7 @@ def run(
       writer=writer,
       pool=pool,
       workers=workers,
+      keep_names=keep_names,
     )
     start = time.perf_counter()
     try:
@@ -114,10 +145,36 @@ def run(
           _report(done, total, batch.written, time.perf_counter() - start)
     finally:
       pool.shutdown(cancel_futures=True)
-  if not quiet:
-    for note in [*batch.notes.lines(), *_beside(walk)]:
-      print(f"Note: {note}")
+  notes = [*batch.notes.lines(), *_beside(walk)]
+  if keep_names:
+    notes.append(
+      f"names are kept: every file holds {file_format.upper()}, also where its"
+      " name ends otherwise."
+    )
+  if table:
+    shown = functools.partial(_as_typed, target, out)
+    files = walk.pictures()
+    rows = folder_manifest.write(table, batch, files, shown, bool(classes))
+    notes.append(f"{rows:,} rows in {table}: {_labelled(classes)}.")
+  for note in notes if not quiet else ():
+    print(f"Note: {note}")
   return batch.written, [*walk.faults, *batch.failed]
+
+
+def _as_typed(
+  target: str | os.PathLike, out: epath.Path, place: epath.Path
+) -> str:
+  """A result below the folder that was named, as it was named."""
+  return os.path.join(os.fspath(target), *place.relative_to(out).parts)
+
+
+def _labelled(classes: Sequence[str]) -> str:
+  """What stands under `label` of a manifest."""
+  if classes:
+    return (
+      f"labels are the {len(classes)} class folders, top1 is to be filled in"
+    )
+  return "no class folders, so label and top1 are to be filled in"
 
 
 def _cells(names: Sequence[str], severities: Sequence[int]) -> list[_Cell]:
@@ -214,6 +271,12 @@ def define_flags() -> None:
   flags.DEFINE_list("severity", ["1", "2", "3", "4", "5"], "1-5.")
   flags.DEFINE_integer("seed", 0, "Seed of the corruptions.")
   flags.DEFINE_enum("format", "png", ["png", "jpeg"], "Of the results.")
+  flags.DEFINE_bool(
+    "keep_names", False, "Name results as the pictures are named, suffix too."
+  )
+  flags.DEFINE_string(
+    "manifest", None, "Table of all results and the clean pictures, to fill in."
+  )
   flags.DEFINE_bool("drop_alpha", False, "Ignore transparency.")
   flags.DEFINE_bool(
     "ignore_orientation", False, "Do not turn photographs upright (EXIF)."
@@ -254,6 +317,8 @@ def _run_command(
     severities=list(severities(options.severity)),
     seed=options.seed,
     file_format=options.format,
+    keep_names=options.keep_names,
+    manifest=options.manifest,
     drop_alpha=options.drop_alpha,
     ignore_orientation=options.ignore_orientation,
     workers=options.workers,

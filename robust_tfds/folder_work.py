@@ -17,11 +17,13 @@ from typing import Any, TypeVar
 import numpy as np
 from etils import epath
 
-from robust_tfds import errors
+from robust_tfds import conditions, errors
 from robust_tfds.reading import picture_folders, pictures
 from robust_tfds.storage import paths, whole_files
 
 SUFFIXES = {"png": ".png", "jpeg": ".jpg"}  # of the results, by format
+_QUALITY = 85  # of JPEG, as ImageNet-C was published
+CODECS = {"png": "png", "jpeg": f"jpeg{_QUALITY}"}  # what pixels went through
 _WAITING_BYTES = 256 << 20  # of results that are not written yet
 
 _Cell = tuple[str, int]  # (corruption, severity)
@@ -79,6 +81,7 @@ class Batch:
   writer: whole_files.Writer
   pool: concurrent.futures.ThreadPoolExecutor
   workers: int
+  keep_names: bool = False
   written: int = 0
   failed: list[str] = dataclasses.field(default_factory=list)
   notes: Notes = dataclasses.field(default_factory=Notes)
@@ -101,7 +104,7 @@ class Batch:
           except errors.UserError as e:
             self.failed.append(f"{picture_folders.shown(path)}: {e}")
             break
-          waiting.add(self._place(path, name, severity), pixels)
+          waiting.add(self.place(path, name, severity), pixels)
       elif picture is not None:
         self.failed.append(str(picture))
       yield done
@@ -118,7 +121,7 @@ class Batch:
 
   def _missing(self, path: epath.Path) -> list[_Cell]:
     """What a picture lacks; notes results that are older than it."""
-    places = {cell: os.fspath(self._place(path, *cell)) for cell in self.cells}
+    places = {cell: os.fspath(self.place(path, *cell)) for cell in self.cells}
     there = paths.states(places.values())
     changed = paths.state(path).changed[0]
     if any(state.changed[0] < changed for state in there.values()):
@@ -152,6 +155,8 @@ class Batch:
 
     from robust_tfds import corruptions
 
+    if name == conditions.CLEAN:
+      return image
     relative = path.relative_to(self.root).as_posix()
     key = corruptions.example_key(self.seed, "folder", name, severity, relative)
     try:
@@ -164,10 +169,11 @@ class Batch:
         f" than there is ({' '.join(str(e).split())[:99]}). Make it smaller."
       ) from e
 
-  def _place(self, path: epath.Path, name: str, severity: int) -> epath.Path:
-    relative = path.relative_to(self.root).with_suffix(
-      SUFFIXES[self.file_format]
-    )
+  def place(self, path: epath.Path, name: str, severity: int) -> epath.Path:
+    """Where a picture's result lies."""
+    relative = path.relative_to(self.root)
+    if not self.keep_names:
+      relative = relative.with_suffix(SUFFIXES[self.file_format])
     return self.out / name / str(severity) / relative
 
 
@@ -278,5 +284,5 @@ def _encoded(pixels: np.ndarray, file_format: str) -> bytes:
   if file_format == "png":
     picture.save(out, "PNG")
   else:
-    picture.save(out, "JPEG", quality=85, optimize=True)
+    picture.save(out, "JPEG", quality=_QUALITY, optimize=True)
   return out.getvalue()

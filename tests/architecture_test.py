@@ -64,8 +64,10 @@ _ALLOWED = {
   "robust_tfds.corrupt_folder": (
     "robust_tfds.command",
     "robust_tfds.corruptions",
+    "robust_tfds.folder_manifest",
     "robust_tfds.folder_work",
   ),
+  "robust_tfds.folder_manifest": ("robust_tfds.folder_work",),
   "robust_tfds.folder_work": ("robust_tfds.corruptions",),
   "robust_tfds.configs": (),
   "robust_tfds.models": (),

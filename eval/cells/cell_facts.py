@@ -19,6 +19,8 @@ from robust_tfds.eval.cells import provenance
 from robust_tfds.eval.cells.records import Record
 
 NONE = "none"
+# Source of data, and adapter of models, of which another program made predictions.
+ELSEWHERE = "elsewhere"
 # A value of a task's own settings.
 Scalar = str | int | float | bool | None
 
@@ -59,7 +61,7 @@ class DataFacts(_Facts):
     subset: name of the examples that were chosen; empty for all.
     examples: how many there are of a condition.
     source: `fly` (corrupted in the run), `prepared`, or `elsewhere` (predictions
-      of another program).
+      of another program, of which nobody named a run over the same pictures).
     codec: of the pixels that models see.
     edition: of the corruptions; empty where the set has none.
     geometry: rule of the crop; empty for the set's own.
@@ -102,7 +104,8 @@ class ModelFacts(_Facts):
     weights: sha256 of its variables.
     dtype: that it computes in.
     preprocessing: its spec.
-    adapter: what runs it: the kind of adapter, `jax` for the networks here.
+    adapter: what runs it: the kind of adapter, `jax` for the networks here,
+      `elsewhere` where another program did, beside a run that somebody named.
     code: version of robust_tfds.
     source: module -> sha256 of its file, of a user's own model.
     classes: sha256 of the file that says what its outputs stand for; else empty.
@@ -187,6 +190,25 @@ def differences(
     for name in names
     if one.get(name) != other.get(name)
   }
+
+
+def stated(named: Iterable[tuple[str, Mapping[str, Any]]]) -> list[str]:
+  """A sentence on predictions of another program that stand beside a run.
+
+  Args:
+    named: (name, facts of the model in words) of what is set side by side.
+
+  >>> stated([("a", {"adapter": "jax"}), ("b", {"adapter": "elsewhere"})])
+  ['Another program made the predictions of b: that they are of these pictures \
+is a statement of whoever scored them (--facts).']
+  """
+  names = [name for name, facts in named if facts.get("adapter") == ELSEWHERE]
+  if not names:
+    return []
+  return [
+    f"Another program made the predictions of {', '.join(names)}: that they are of"
+    " these pictures is a statement of whoever scored them (--facts)."
+  ]
 
 
 def decoders_differ(named: Iterable[tuple[str, Any]]) -> list[str]:

@@ -19,6 +19,8 @@ from robust_tfds.eval.cells import damage, disk, provenance, records
 # checksums of cells, which cannot be made up afterwards. 3: ids in every cell.
 # No earlier version is read.
 VERSION = 4
+# Key of another program's predictions: the mark of the run that they stand beside.
+BESIDE = "beside"
 # What may differ between two launches of one workdir: nothing here can change
 # a number.
 _RESUMABLE = (
@@ -160,6 +162,11 @@ def write(
 def plain(config: ml_collections.ConfigDict) -> dict[str, Any]:
   """The settings as JSON knows them."""
   return reading.json_text(config.to_json_best_effort(), "config")
+
+
+def mark(config: Mapping[str, Any]) -> str:
+  """12 digits over a run's settings, by which others name it."""
+  return provenance.fingerprint(config)
 
 
 def check_same(path: epath.Path, config: ml_collections.ConfigDict) -> None:

@@ -158,8 +158,14 @@ class Workdir:
     config = config_file.read(self.config_path, any_pixels=True)
     return dict(config["versions"])
 
-  def claim(self, config: ml_collections.ConfigDict) -> None:
+  def claim(
+    self, config: ml_collections.ConfigDict, pixels: int | None = None
+  ) -> None:
     """Writes config.json, or checks that it is this run's.
+
+    Args:
+      config: of the run.
+      pixels: version of the pixels that cells are of; today's if None.
 
     Raises:
       UserError: the workdir belongs to another config (names what differs) or
@@ -168,7 +174,7 @@ class Workdir:
     self.check(config)
     with disk.writing(self.path):
       self.path.mkdir(parents=True, exist_ok=True)
-    config_file.write(self.config_path, config)
+    config_file.write(self.config_path, config, pixels)
 
   def check(self, config: ml_collections.ConfigDict) -> None:
     """Refuses to run here what `claim` would refuse; writes nothing."""

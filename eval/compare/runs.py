@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import dataclasses
 import pathlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from etils import epath
 
@@ -19,9 +20,13 @@ from robust_tfds.eval.cells import config_file, disk, scored_folder
 from robust_tfds.eval.cells.workdir import ReadWorkdir
 from robust_tfds.eval.compare.boards import aside as aside_lib
 from robust_tfds.eval.compare.boards.aside import Aside
-from robust_tfds.eval.readers.base import Options, Run
+from robust_tfds.eval.readers import base
+from robust_tfds.eval.readers.base import Run
 from robust_tfds.eval.readers.workdir import WorkdirReader
 from robust_tfds.storage import paths as paths_lib
+
+# A config, places of its cells, and the folders that hold them.
+_Group = tuple[dict[str, Any], set, list[epath.Path]]
 
 
 def read(runs: Sequence[str], aside: list[Aside] | None = None) -> list[Run]:
@@ -46,7 +51,9 @@ def read(runs: Sequence[str], aside: list[Aside] | None = None) -> list[Run]:
     name = "+".join([first, *(folder.name for folder in group[1:])])
     folders = tuple(group)
     with aside_lib.catching(aside, name, folders=folders):
-      run = WorkdirReader().read(group, Options())
+      # Models beside a run are normalised by what normalises it.
+      baseline = str(ReadWorkdir(group[0]).config().get("baseline", ""))
+      run = WorkdirReader().read(group, base.Options(baseline=baseline))
       out.append(dataclasses.replace(run, name=name, folders=folders))
   return out
 
@@ -158,8 +165,12 @@ def _workdirs(run: str) -> list[epath.Path]:
 def _joined(
   folders: Sequence[epath.Path], aside: list[Aside] | None
 ) -> list[list[epath.Path]]:
-  """Shards of one run beside each other: equal configs, no cell in two."""
-  groups: list[tuple[dict, set, list[epath.Path]]] = []
+  """Shards of one run beside each other: equal configs, no cell in two.
+
+  Behind them predictions of another program that were scored beside the run.
+  """
+  groups: list[_Group] = []
+  beside: list[_Group] = []
   for folder in folders:
     with aside_lib.catching(aside, folder.name, folders=(folder,)):
       workdir = ReadWorkdir(folder)
@@ -171,8 +182,42 @@ def _joined(
           group.append(folder)
           break
       else:
-        groups.append((config, places, [folder]))
-  return [group for _, _, group in groups]
+        of = beside if config_file.BESIDE in config else groups
+        of.append((config, places, [folder]))
+  return [*_with_beside(groups, beside)]
+
+
+def _with_beside(
+  groups: Sequence[_Group], beside: Sequence[_Group]
+) -> Iterator[list[epath.Path]]:
+  """Every run, and behind it the models that were scored beside it.
+
+  These stand alone where the run is not here, or has a model of their label.
+  """
+  left = list(beside)
+  for config, _, group in groups:
+    for one in beside:
+      mark = one[0][config_file.BESIDE]
+      if mark == config_file.mark(config) and _labels_differ(group, one[2]):
+        group += one[2]
+        left.remove(one)
+    yield group
+  yield from (group for _, _, group in left)
+
+
+def _labels_differ(
+  run: Sequence[epath.Path], beside: Sequence[epath.Path]
+) -> bool:
+  """Whether no model of a run has a label of those beside it."""
+  one, other = (
+    dict.fromkeys(label for f in folders for label in ReadWorkdir(f).labels())
+    for folders in (run, beside)
+  )
+  try:
+    base.check_labels({run[0]: list(one), beside[0]: list(other)})
+  except errors.UserError:
+    return False
+  return True
 
 
 def _names(folders: Sequence[epath.Path]) -> list[str]:

@@ -12,14 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells import groups, provenance
+from robust_tfds.eval.cells import cell_facts, groups, provenance
 from robust_tfds.eval.cells import workdir as workdir_lib
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.cell_facts import DataFacts, ModelFacts
 from robust_tfds.eval.readers.base import Run
 from robust_tfds.eval.tasks import base
-
-ELSEWHERE = "elsewhere"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,7 +114,7 @@ class Side:
     if self._is_elsewhere:
       return DataFacts(
         dataset=cell.dataset,
-        source=ELSEWHERE,
+        source=cell_facts.ELSEWHERE,
         subset=stated.get("subset", ""),
         settings=self.task.data_facts(),
         # Scored by this code, from what the other program predicted.

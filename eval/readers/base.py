@@ -37,6 +37,10 @@ class Options:
     rules: whose AP, `coco` or `voc`.
     metadata: folder of a frame set's metadata.
     subset: which of the data set's examples there are: a name, or a file of ids.
+    columns: what columns are called in the file, `top1=prediction,...`.
+    separator: of a CSV's values.
+    classes: a file of their names, one a line, in label order.
+    facts: a RUN of the same examples, whose facts of the data these have.
   """
 
   dataset: str | None = None
@@ -46,6 +50,10 @@ class Options:
   rules: str | None = None
   metadata: epath.Path | None = None
   subset: str | None = None
+  columns: str | None = None
+  separator: str | None = None
+  classes: epath.Path | None = None
+  facts: epath.Path | None = None
 
   @property
   def of_frames(self) -> bool:

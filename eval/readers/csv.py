@@ -10,8 +10,11 @@ CSV with a header, NPZ with one array per column, or Parquet:
   top1        int, the predicted class
   top2..top5  int, optional, best first: they give the top-5 error
 
-A condition has a prediction of every example or is left out as a whole: what
-needs it is empty in the table then. Other columns are not read, and named.
+A condition has a prediction of every example or is left out as a whole, its rows
+or their `top1`: what needs it is empty in the table then. Other columns are not
+read, and named. Columns of other names are said by `--columns=top1=prediction`; a
+CSV's values stand between `,` `;` tab or `|`. Classes may be names
+(`eval/tasks/parts/class_names.py`).
 """
 
 from __future__ import annotations
@@ -30,12 +33,14 @@ from robust_tfds.eval import tasks
 from robust_tfds.eval.cells import predictions, provenance
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.readers import base
-from robust_tfds.eval.tasks.parts import baselines, known
+from robust_tfds.eval.tasks.parts import baselines, class_names, known
 from robust_tfds.reading import column_files
 from robust_tfds.reading.column_files import ColumnFile
 
 REQUIRED = ("corruption", "severity", "example_id", "label", "top1")
 RANKS = ("top1", "top2", "top3", "top4", "top5")
+_CLASSES = ("label", *RANKS)  # what may be names
+_LISTED = 10  # names of a list that a note shows
 _TEXTS = ("model", "corruption", "example_id")
 _INTEGERS = ("severity", "label", *RANKS)
 _LARGEST = 2**31 - 1  # cells hold int32
@@ -47,7 +52,16 @@ class CsvReader(base.Reader):
   """Files of the schema above."""
 
   kind = "a file of classifications"
-  options = ("dataset", "baseline", "seed", "subset")
+  options = (
+    "dataset",
+    "baseline",
+    "seed",
+    "subset",
+    "columns",
+    "separator",
+    "classes",
+    "facts",
+  )
 
   def fits(self, path: epath.Path, options: base.Options) -> bool:
     """Tables, unless something is said of them that only frames have."""
@@ -62,16 +76,22 @@ class CsvReader(base.Reader):
     known.check_kind(dataset, tasks.get("classification").set_kind)
     of_cells: dict[Cell, dict[str, np.ndarray]] = {}
     labels = {}
+    named = class_names.read(options.classes) if options.classes else ()
+    names: Sequence[str] = ()
     notes = [f"scored from {', '.join(p.name for p in paths)}"]
     for path in paths:
-      file = open_file(path, REQUIRED, _TEXTS, _INTEGERS)
+      file = open_file(path, REQUIRED, _TEXTS, _INTEGERS, options, _CLASSES)
+      file, names = class_names.numbered(file, _ranks(file), named)
+      file, unasked = _asked(file)
+      notes += [*_noted(file, names if not named else ()), *unasked]
       labels[path] = models(file)
       base.check_labels(labels)
-      of_file = cells(file, dataset, options.seed or 0)
+      count = _count(dataset, options, names)
+      of_file = cells(file, dataset, options.seed or 0, count)
       if of_cells:
         _check_same(paths[0], of_cells, path, of_file)
       of_cells |= of_file
-      notes += unread(file, (*_TEXTS, *_INTEGERS))
+      notes += unread(file, (*_TEXTS, *_INTEGERS), options)
     baseline = options.baseline
     if baseline is None:
       baseline = baselines.default(dataset)
@@ -80,8 +100,71 @@ class CsvReader(base.Reader):
       config=base.config("classification", listed, baseline=baseline),
       cells=listed,
       columns=of_cells.__getitem__,
+      class_names=names,
       notes=notes,
     )
+
+
+def _count(dataset: str, options: base.Options, names: Sequence[str]) -> int:
+  """How many classes there are; 0 where nobody knows.
+
+  Raises:
+    UserError: other names than the set has classes.
+  """
+  from robust_tfds import datasets
+
+  classes = datasets.classes(dataset)
+  if options.classes and classes and len(names) != classes:
+    raise errors.UserError(
+      f"--classes={options.classes}: {len(names)} names, but {dataset} has"
+      f" {classes} classes."
+    )
+  return classes or len(names)
+
+
+def _noted(file: ColumnFile, names: Sequence[str]) -> list[str]:
+  """What was seen of a file that nobody said, for the foot of reports."""
+  seen = []
+  if file.separator not in ("", ","):
+    word = {"\t": "tab"}.get(file.separator, file.separator)
+    seen.append(f"values of {file.path.name} are separated by {word}")
+  if names:
+    listed = ", ".join(names[:_LISTED]) + ", ..." * (len(names) > _LISTED)
+    seen.append(
+      f"classes of {file.path.name}: the {len(names)} names of its labels,"
+      f" sorted: {listed}"
+    )
+  return seen
+
+
+def _asked(file: ColumnFile) -> tuple[ColumnFile, list[str]]:
+  """The rows of the conditions that have predictions, and a note on the others.
+
+  Raises:
+    UserError: a prediction is empty in a condition that has others, or all are.
+  """
+  empty = file.numbers("top1") == class_names.EMPTY
+  if not empty.any():
+    return file, []
+  keep, unasked, partly = ~empty, [], 0
+  for (model, condition), rows in _rows_of_cells(file).items():
+    if empty[rows].all():
+      unasked.append(f"{model} {condition.config}")
+    else:
+      partly += int(empty[rows].sum())
+      keep[rows] = True
+  lacking = np.flatnonzero(empty & keep)
+  if len(lacking) or not keep.any():
+    row = int(lacking[0] if len(lacking) else 0)
+    raise errors.UserError(
+      f"{file.path}: {partly or len(file):,} of {len(file):,} predictions are"
+      f" empty, the first in row {file.row(row)} ({_example(file, row)},"
+      f" {_place(file, row)}). Fill in column 'top1'; whole conditions alone may"
+      " be left empty."
+    )
+  listed = ", ".join(unasked[:_LISTED]) + ", ..." * (len(unasked) > _LISTED)
+  note = f"{len(unasked)} conditions of {file.path.name} have no predictions"
+  return file.only(keep), [f"{note}: {listed}"]
 
 
 def open_file(
@@ -89,6 +172,8 @@ def open_file(
   required: Sequence[str],
   texts: Sequence[str],
   integers: Sequence[str],
+  options: base.Options,
+  either: Sequence[str] = (),
 ) -> ColumnFile:
   """A file of predictions; without a column `model` its name is the model's.
 
@@ -97,13 +182,21 @@ def open_file(
     required: columns that it must have.
     texts: columns of text, required or not, `model` among them.
     integers: columns of whole numbers, required or not.
+    options: what else is said of the file.
+    either: those of `integers` that may be text.
 
   Raises:
     UserError: see `column_files.column_file`; a column whose name is nearly one
       of the schema.
   """
+  layout = _layout(options, (*texts, *integers))
   file = column_files.column_file(
-    path, required=required, texts=texts, integers=integers
+    path,
+    required=required,
+    texts=texts,
+    integers=integers,
+    either=either,
+    layout=layout,
   )
   for name, needs in (
     ("example_id", "every example needs an id"),
@@ -112,9 +205,9 @@ def open_file(
     if name in file.columns:
       _check_filled(file, name, needs)
   known = {_letters(name): name for name in (*texts, *integers)}
-  for name in file.header:
+  for name in set(file.header) - set(layout.names.values()):
     near = known.get(_letters(name), name)
-    if near != name:
+    if near not in (name, *layout.names):
       raise errors.UserError(
         f"{path}: unknown column {name!r}. Did you mean {near!r}?"
       )
@@ -125,13 +218,40 @@ def open_file(
   return dataclasses.replace(file, columns={**file.columns, "model": model})
 
 
+def _layout(options: base.Options, known: Sequence[str]) -> column_files.Layout:
+  """What `--columns` and `--separator` say.
+
+  Raises:
+    UserError: not OURS=THEIRS, or a name of ours that is none, or stands twice.
+  """
+  names: dict[str, str] = {}
+  for text in (options.columns or "").split(",") if options.columns else ():
+    ours, equals, theirs = (part.strip() for part in text.partition("="))
+    if not (ours and equals and theirs) or ours in names:
+      raise errors.UserError(
+        f"--columns={options.columns}: {text!r}: expected a column's name here and"
+        " its name in the file, each once, e.g. top1=prediction."
+      )
+    if ours not in known:
+      raise errors.UserError(
+        f"--columns: {errors.unknown('column', ours, known)}"
+      )
+    names[ours] = theirs
+  separator = {"tab": "\t"}.get(
+    options.separator or "", options.separator or ""
+  )
+  if separator and separator not in column_files.SEPARATORS:
+    raise errors.unknown("separator", separator, (",", ";", "tab", "|"))
+  return column_files.Layout(separator, names)
+
+
 def _check_filled(file: ColumnFile, name: str, needs: str) -> None:
   column = file.texts(name)
   empty = [i for i, value in enumerate(column.values) if not value.strip()]
   rows = np.flatnonzero(np.isin(column.codes, empty))
   if rows.size:
     raise errors.UserError(
-      f"{file.path}: column {name!r}, row {rows[0] + 1} is empty; {needs}."
+      f"{file.path}: column {name!r}, row {file.row(rows[0])} is empty; {needs}."
     )
 
 
@@ -139,9 +259,13 @@ def _letters(name: str) -> str:
   return re.sub("[^0-9a-z]", "", name.lower())
 
 
-def unread(file: ColumnFile, known: Sequence[str]) -> list[str]:
+def unread(
+  file: ColumnFile, known: Sequence[str], options: base.Options
+) -> list[str]:
   """Names the columns that were not read, for the foot of reports."""
-  names = [name for name in file.header if name and name not in known]
+  theirs = _layout(options, known).names
+  read = [theirs.get(name, name) for name in known]
+  names = [name for name in file.header if name and name not in read]
   if not names:
     return []
   return [f"columns of {file.path.name} not read: {', '.join(names)}"]
@@ -175,29 +299,34 @@ def check_classes(
       if classes:
         scope = (
           f"{dataset} has the classes 0-{classes - 1}; name other data by"
-          " --dataset."
+          " --dataset, other classes by --classes."
         )
       raise errors.UserError(
-        f"{file.path}: column {name!r}, row {row + 1}"
+        f"{file.path}: column {name!r}, row {file.row(row)}"
         f" ({ids.values[ids.codes[row]]!r}): no class {values[row]}."
         f" {scope}"
       )
 
 
 def cells(
-  file: ColumnFile, dataset: str, seed: int
+  file: ColumnFile, dataset: str, seed: int, classes: int
 ) -> dict[Cell, dict[str, np.ndarray]]:
   """A file's cells with the columns that a classification's cells have.
+
+  Args:
+    file: of predictions, whose classes are numbers.
+    dataset: its name.
+    seed: of the cells.
+    classes: how many there are; 0 where that is not known.
 
   Raises:
     UserError: an unknown corruption, a severity that is none, a class that the
       data set does not have or that is ranked twice, an example twice in a cell,
       without a prediction in one, or with several labels.
   """
-  from robust_tfds import datasets
-
   ranks = _ranks(file)
-  check_classes(file, ("label", *ranks), dataset, datasets.classes(dataset))
+  _check_no_rank_empty(file, ranks)
+  check_classes(file, ("label", *ranks), dataset, classes)
   _check_ranks(file, ranks)
   ids = file.texts("example_id")
   by_id = np.argsort(np.array(ids.values, np.str_), kind="stable")
@@ -231,6 +360,18 @@ def _ranks(file: ColumnFile) -> list[str]:
   return there
 
 
+def _check_no_rank_empty(file: ColumnFile, ranks: Sequence[str]) -> None:
+  for name in ranks:
+    empty = file.numbers(name) == class_names.EMPTY
+    if empty.any():
+      row = int(np.argmax(empty))
+      raise errors.UserError(
+        f"{file.path}: column {name!r}, row {file.row(row)}"
+        f" ({_example(file, row)}) is empty: give every row this rank, or leave"
+        " the column out."
+      )
+
+
 def _check_ranks(file: ColumnFile, ranks: Sequence[str]) -> None:
   """Refuses a class that is ranked twice; names the row."""
   for i, name in enumerate(ranks):
@@ -239,7 +380,7 @@ def _check_ranks(file: ColumnFile, ranks: Sequence[str]) -> None:
       if same.any():
         row = int(np.argmax(same))
         raise errors.UserError(
-          f"{file.path}: row {row + 1} ({_example(file, row)}): the class"
+          f"{file.path}: row {file.row(row)} ({_example(file, row)}): the class"
           f" {file.numbers(name)[row]} is both {other} and {name}; each rank needs"
           " another class."
         )
@@ -254,8 +395,8 @@ def _check_labels(file: ColumnFile) -> None:
     row = int(np.argmax(differ))
     other = int(first[codes[row]])
     raise errors.UserError(
-      f"{file.path}: row {row + 1} ({_example(file, row)}): label {label[row]},"
-      f" but {label[other]} in row {other + 1}. An example has one true class in"
+      f"{file.path}: row {file.row(row)} ({_example(file, row)}): label {label[row]},"
+      f" but {label[other]} in row {file.row(other)}. An example has one true class in"
       " every condition and model."
     )
 
@@ -305,6 +446,7 @@ def _check_severities(file: ColumnFile, severity: np.ndarray) -> None:
 
 
 def _condition(file: ColumnFile, name: str, level: int, row: int) -> Condition:
+  name = name.strip()
   try:
     if name in ("", conditions.CLEAN):
       return conditions.PICTURES.condition("", level)
@@ -312,7 +454,7 @@ def _condition(file: ColumnFile, name: str, level: int, row: int) -> Condition:
     return conditions.PICTURES.condition(name, level)
   except errors.UserError as e:
     raise errors.UserError(
-      f"{file.path}: row {row + 1} ({_example(file, row)}), corruption {name!r}"
+      f"{file.path}: row {file.row(row)} ({_example(file, row)}), corruption {name!r}"
       f" with severity {level}: {e}"
     ) from e
 
@@ -333,10 +475,10 @@ def _check_examples(
     where = f"{file.path}: {model}, {condition.config}"
     if (count > 1).any():
       code = int(np.argmax(count > 1))
-      twice = rows[ids.codes[rows] == code][:2] + 1
+      one, two = map(file.row, rows[ids.codes[rows] == code][:2])
       raise errors.UserError(
         f"{where}: example {ids.values[code]!r} has more than one prediction, in"
-        f" rows {twice[0]} and {twice[1]}. Each example occurs once in a"
+        f" rows {one} and {two}. Each example occurs once in a"
         " condition."
       )
     lacks = used & (count == 0)
@@ -345,7 +487,7 @@ def _check_examples(
       row = int(np.argmax(ids.codes == code))
       raise errors.UserError(
         f"{where}: {lacks.sum()} of {used.sum()} examples have no prediction, e.g."
-        f" {ids.values[code]!r}, which is in row {row + 1} for"
+        f" {ids.values[code]!r}, which is in row {file.row(row)} for"
         f" {_place(file, row)}.{_form(ids.values, code)} Every condition needs"
         " the same examples; leave out a condition that is not complete."
       )

@@ -42,7 +42,7 @@ class FramesReader(base.Reader):
   """Files of the schema above."""
 
   kind = "a file of predictions on frames"
-  options = ("dataset", "metadata", "seed")
+  options = ("dataset", "metadata", "seed", "columns", "separator")
 
   def fits(self, path: epath.Path, options: base.Options) -> bool:
     """Tables of which a set of frames or its metadata is named."""
@@ -64,11 +64,11 @@ class FramesReader(base.Reader):
     labels = {}
     notes = [f"scored from {', '.join(p.name for p in paths)}"]
     for path in paths:
-      file = csv_reader.open_file(path, _REQUIRED, _TEXTS, ("top1",))
+      file = csv_reader.open_file(path, _REQUIRED, _TEXTS, ("top1",), options)
       labels[path] = csv_reader.models(file)
       base.check_labels(labels)
       of_cells |= cells(file, frames, dataset, options.seed or 0)
-      notes += csv_reader.unread(file, _REQUIRED + _TEXTS)
+      notes += csv_reader.unread(file, (*_TEXTS, "top1"), options)
       notes += _left_out(file, frames)
     listed = list(of_cells)
     return base.Run(

@@ -24,7 +24,7 @@ from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.readers import base as readers_base
 from robust_tfds.eval.report import reports
 from robust_tfds.eval.report.tables import detection_tables
-from robust_tfds.eval.run import outside, publish
+from robust_tfds.eval.run import beside, outside, publish
 
 
 def score(
@@ -50,11 +50,10 @@ def score(
     OSError: a file that is not there, or a disk that is full.
   """
   reader = readers.choose(paths, form, options)
-  with scored_folder.replacing(out, paths) as folder:
-    predictions = reader.read(paths, options)
+  sources = [*paths, *([options.facts] if options.facts else [])]
+  with scored_folder.replacing(out, sources) as folder:
+    predictions = _read(reader, paths, options)
     if not reader.stored:
-      listed = ", ".join(map(str, paths))
-      predictions = outside.checked(predictions, options, listed)
       predictions = _store(predictions, Workdir(folder))
     rows, texts = _publish(predictions, Workdir(folder))
     if reader.has_paper_tables:
@@ -62,9 +61,27 @@ def score(
   return "\n".join(texts)
 
 
+def _read(
+  reader: readers_base.Reader,
+  paths: Sequence[epath.Path],
+  options: readers_base.Options,
+) -> readers_base.Run:
+  """What is to be scored; of files held against what is said of them."""
+  listed = ", ".join(map(str, paths))
+  if options.facts and "facts" in reader.options:
+    options, run = beside.named(options)
+    predictions = reader.read(paths, options)
+    return beside.joined(predictions, run, options, listed)
+  predictions = reader.read(paths, options)
+  if reader.stored:
+    return predictions
+  return outside.checked(predictions, options, listed)
+
+
 def _store(predictions: readers_base.Run, workdir: Workdir) -> readers_base.Run:
   """The same predictions as a workdir's."""
-  workdir.claim(predictions.config)
+  data = predictions.cells[0].data  # of a run beside, where there is one
+  workdir.claim(predictions.config, data.pixels if data else None)
   if predictions.truth is not None:
     workdir.write_truth(predictions.truth)
   for cell in predictions.cells:

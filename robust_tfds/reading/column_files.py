@@ -27,6 +27,7 @@ CHARACTERS = (
   1000  # of one text; the longest ids of the benchmarks have about 60
 )
 _FLOAT_WHOLE = 2.0**53  # float64 holds every whole number up to here
+SEPARATORS = (",", ";", "\t", "|")  # of a CSV's values, the usual one first
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _BOM = b"\xef\xbb\xbf"
 
@@ -63,6 +64,22 @@ class Texts:
 
 
 @dataclasses.dataclass(frozen=True)
+class Layout:
+  """How a table departs from what is expected.
+
+  Attributes:
+    separator: one of `SEPARATORS`; empty: the one that the header is written with.
+    names: name of a column -> its name in the file, where that is another.
+  """
+
+  separator: str = ""
+  names: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+
+_AS_EXPECTED = Layout()
+
+
+@dataclasses.dataclass(frozen=True)
 class ColumnFile:
   """A table of a file.
 
@@ -70,21 +87,48 @@ class ColumnFile:
     path: of the file.
     header: names of all its columns, in its order.
     columns: int64 `[N]` or `Texts` of those that were asked for and are there.
+    separator: of a CSV's values; empty of other kinds.
+    places: int64 `[N]`, the row of the file (from 0) that each row is; None: all.
   """
 
   path: epath.Path
   header: Sequence[str]
   columns: Mapping[str, np.ndarray | Texts]
+  separator: str = ""
+  places: np.ndarray | None = None
 
   def __len__(self) -> int:
     """Number of rows."""
     return len(next(iter(self.columns.values())))
 
+  def row(self, place: int) -> int:
+    """The file's number of a row, from 1, for refusals."""
+    return 1 + int(place if self.places is None else self.places[place])
+
+  def only(self, keep: np.ndarray) -> ColumnFile:
+    """The same with fewer rows: those of bool `[N]` that are true."""
+    columns = {
+      name: dataclasses.replace(column, codes=column.codes[keep])
+      if isinstance(column, Texts)
+      else column[keep]
+      for name, column in self.columns.items()
+    }
+    places = np.flatnonzero(keep)
+    return dataclasses.replace(self, columns=columns, places=places)
+
   def numbers(self, name: str) -> np.ndarray:
-    """A column of whole numbers: int64 `[N]`."""
+    """A column of whole numbers: int64 `[N]`.
+
+    Raises:
+      UserError: it is text, of which a value is none; names the row.
+    """
     column = self.columns[name]
-    assert isinstance(column, np.ndarray)
-    return column
+    if isinstance(column, np.ndarray):
+      return column
+    import pyarrow as pa
+
+    text = pa.chunked_array([pa.array(column.tolist())])
+    return _parsed(f"{self.path}: column {name!r}", text)
 
   def texts(self, name: str) -> Texts:
     """A column of text."""
@@ -104,6 +148,8 @@ def column_file(
   required: Sequence[str],
   texts: Sequence[str],
   integers: Sequence[str],
+  either: Sequence[str] = (),
+  layout: Layout = _AS_EXPECTED,
 ) -> ColumnFile:
   """A file's columns, checked.
 
@@ -112,6 +158,8 @@ def column_file(
     required: columns that it must have.
     texts: names of columns of text, required or not.
     integers: names of columns of whole numbers, required or not.
+    either: those of `integers` that are text where a value is no number.
+    layout: what is said of the file.
 
   Returns:
     Those of `texts` and `integers` that the file has.
@@ -122,41 +170,61 @@ def column_file(
       of its column's kind, empty (numbers alone), with control characters or of
       more than `CHARACTERS` characters. Names the column and the row.
   """
-  return _column_file(paths.of(path), required, texts, integers)
-
-
-def _column_file(
-  path: epath.Path,
-  required: Sequence[str],
-  texts: Sequence[str],
-  integers: Sequence[str],
-) -> ColumnFile:
-  if path.suffix not in _FORMATS:
+  source = paths.of(path)
+  if source.suffix not in _FORMATS:
     raise errors.unknown(
-      f"kind of predictions file, {path},", path.suffix, _FORMATS
+      f"kind of predictions file, {source},", source.suffix, _FORMATS
     )
-  text_files.file_size(path)
-  header, read = _FORMATS[path.suffix](path)
+  text_files.file_size(source)
+  place = {name: layout.names.get(name, name) for name in (*texts, *integers)}
+  expected = [place[name] for name in required]
+  written, separator, read = _FORMATS[source.suffix](source, layout, expected)
+  header = [name.strip() for name in written]
   # Numbers of rows that a program wrote beside the columns have no name.
-  text_files.check_header(path, [name for name in header if name])
-  absent = [c for c in required if c not in header]
+  text_files.check_header(source, [name for name in header if name])
+  _check_names(source, header, required, layout)
+  there = {n: written[header.index(p)] for n, p in place.items() if p in header}
+  raw = read({in_file: name in integers for name, in_file in there.items()})
+  _check_lengths(source, {n: len(raw[in_file]) for n, in_file in there.items()})
+  columns: dict[str, np.ndarray | Texts] = {}
+  for name, in_file in there.items():
+    words = f"{source}: column {place[name]!r}"
+    if name not in integers:
+      text = _texts(words, raw[in_file])
+      # Blanks around the header's names are around values, too.
+      columns[name] = text if header == list(written) else _trimmed(text)
+    elif name in either:
+      columns[name] = _numbers_or_texts(words, raw[in_file])
+    else:
+      columns[name] = _whole_numbers(words, raw[in_file])
+  return ColumnFile(source, header, columns, separator)
+
+
+def _check_names(
+  path: epath.Path,
+  header: Sequence[str],
+  required: Sequence[str],
+  layout: Layout,
+) -> None:
+  """Refuses a header without what was said of it, or without a column."""
+  for name in layout.names.values():
+    if name not in header:
+      raise errors.UserError(
+        f"{path}: {errors.unknown('column', name, header)}"
+      )
+  absent = [n for n in required if layout.names.get(n, n) not in header]
   if absent:
     raise errors.UserError(
       f"{path} lacks the columns {', '.join(absent)}; it has"
-      f" {', '.join(header)}."
+      f" {', '.join(header)}. Columns of other names are said by"
+      f" --columns={absent[0]}=NAME,..."
     )
-  raw = read({c: c in integers for c in header if c in (*texts, *integers)})
-  _check_lengths(path, {name: len(column) for name, column in raw.items()})
-  return ColumnFile(
-    path,
-    header,
-    {
-      name: (_whole_numbers if name in integers else _texts)(
-        f"{path}: column {name!r}", column
-      )
-      for name, column in raw.items()
-    },
-  )
+
+
+def _trimmed(column: Texts) -> Texts:
+  """Text without the blanks around it."""
+  short = Texts.of([value.strip() for value in column.values])
+  return Texts(short.codes[column.codes], short.values)
 
 
 def _check_lengths(path: epath.Path, lengths: Mapping[str, int]) -> None:
@@ -171,31 +239,48 @@ def _check_lengths(path: epath.Path, lengths: Mapping[str, int]) -> None:
     raise errors.UserError(f"{path} holds no rows.")
 
 
-# One function a format: the header, and a function that gives the columns asked
-# for, name -> whether it is of whole numbers, as pyarrow's arrays.
+# One function a format: the header, the separator, and a function that gives the
+# columns asked for, name -> whether it is of whole numbers, as pyarrow's arrays.
 _Read = Callable[[Mapping[str, bool]], dict[str, Any]]
+_Open = Callable[
+  [epath.Path, Layout, Sequence[str]], tuple[list[str], str, _Read]
+]
 
 
-def _csv(path: epath.Path) -> tuple[list[str], _Read]:
+def _csv(
+  path: epath.Path, layout: Layout, expected: Sequence[str]
+) -> tuple[list[str], str, _Read]:
   data = text_files.file_bytes(path, limit=limits.JSON_BYTES)
   text_files.decode(data, str(path))  # refuses what is no text in UTF-8
   data = data.removeprefix(_BOM)
-  return _csv_header(path, data), functools.partial(_csv_columns, path, data)
+  separator = layout.separator or max(
+    SEPARATORS,
+    key=lambda s: _likely(_csv_header(path, data, s, strict=False), expected),
+  )
+  read = functools.partial(_csv_columns, path, data, separator)
+  return _csv_header(path, data, separator), separator, read
 
 
-def _csv_header(path: epath.Path, data: bytes) -> list[str]:
+def _likely(header: Sequence[str], expected: Sequence[str]) -> tuple[int, int]:
+  """How well a header fits: how many of its names are expected; how many."""
+  return len({n.strip() for n in header} & set(expected)), len(header)
+
+
+def _csv_header(
+  path: epath.Path, data: bytes, separator: str, strict: bool = True
+) -> list[str]:
   import csv
 
   lines = data[: 1 << 20].decode("utf-8", "replace").splitlines(keepends=True)
   filled = (line for line in lines if line.strip())
   try:
-    return next(csv.reader(filled, strict=True), [])
+    return next(csv.reader(filled, delimiter=separator, strict=strict), [])
   except csv.Error as e:
     raise errors.UserError(f"{path}: line 1: not CSV: {e}.") from e
 
 
 def _csv_columns(
-  path: epath.Path, data: bytes, asked: Mapping[str, bool]
+  path: epath.Path, data: bytes, separator: str, asked: Mapping[str, bool]
 ) -> dict[str, Any]:
   import pyarrow as pa
 
@@ -203,25 +288,29 @@ def _csv_columns(
   kinds = {n: pa.int64() if whole else text for n, whole in asked.items()}
   if b"0x" not in data.lower():  # pyarrow reads 0x1f as a number
     try:
-      return _parse(data, kinds)
+      return _parse(data, separator, kinds)
     except pa.ArrowInvalid:
       pass  # `1.0`, a word, a line of another length
   kinds = {n: pa.string() if whole else text for n, whole in asked.items()}
   try:
-    return _parse(data, kinds)
+    return _parse(data, separator, kinds)
   except pa.ArrowInvalid as e:
-    for _ in text_files.csv_file(path, unnamed=True):
+    for _ in text_files.csv_file(path, unnamed=True, separator=separator):
       pass  # names the line in its own words
     raise errors.UserError(f"{path}: not CSV: {e}.") from e
 
 
-def _parse(data: bytes, kinds: Mapping[str, Any]) -> dict[str, Any]:
+def _parse(
+  data: bytes, separator: str, kinds: Mapping[str, Any]
+) -> dict[str, Any]:
   import pyarrow as pa
   from pyarrow import csv
 
   table = csv.read_csv(
     pa.BufferReader(data),
-    parse_options=csv.ParseOptions(newlines_in_values=True),
+    parse_options=csv.ParseOptions(
+      delimiter=separator, newlines_in_values=True
+    ),
     convert_options=csv.ConvertOptions(
       column_types=kinds,
       include_columns=list(kinds),
@@ -232,13 +321,23 @@ def _parse(data: bytes, kinds: Mapping[str, Any]) -> dict[str, Any]:
   return {name: table.column(name) for name in kinds}
 
 
-def _npz(path: epath.Path) -> tuple[list[str], _Read]:
+def _check_no_separator(path: epath.Path, layout: Layout) -> None:
+  if layout.separator:
+    raise errors.UserError(
+      f"{path}: --separator={layout.separator} is of CSV, expected none."
+    )
+
+
+def _npz(
+  path: epath.Path, layout: Layout, expected: Sequence[str]
+) -> tuple[list[str], str, _Read]:
+  _check_no_separator(path, layout)
   content = arrays.npz_file(path)
 
   def read(asked: Mapping[str, bool]) -> dict[str, Any]:
     return {n: _of_numpy(f"{path}: column {n!r}", content[n]) for n in asked}
 
-  return list(content), read
+  return list(content), "", read
 
 
 def _of_numpy(source: str, array: np.ndarray) -> Any:
@@ -266,10 +365,13 @@ def _of_numpy(source: str, array: np.ndarray) -> Any:
     ) from e
 
 
-def _parquet(path: epath.Path) -> tuple[list[str], _Read]:
+def _parquet(
+  path: epath.Path, layout: Layout, expected: Sequence[str]
+) -> tuple[list[str], str, _Read]:
   import pyarrow as pa
   from pyarrow import parquet
 
+  _check_no_separator(path, layout)
   try:
     file = parquet.ParquetFile(_seekable(path), page_checksum_verification=True)
     limits.check_arrays(
@@ -286,7 +388,7 @@ def _parquet(path: epath.Path) -> tuple[list[str], _Read]:
     except (pa.ArrowException, OSError) as e:
       raise _not_parquet(path, e) from e
 
-  return list(file.schema_arrow.names), read
+  return list(file.schema_arrow.names), "", read
 
 
 def _seekable(path: epath.Path) -> Any:
@@ -315,7 +417,7 @@ def _not_parquet(path: epath.Path, error: Exception) -> errors.UserError:
   )
 
 
-_FORMATS: Mapping[str, Callable[[epath.Path], tuple[list[str], _Read]]] = {
+_FORMATS: Mapping[str, _Open] = {
   ".csv": _csv,
   ".npz": _npz,
   ".parquet": _parquet,
@@ -342,21 +444,40 @@ def _whole_numbers(source: str, column: Any) -> np.ndarray:
     return _whole_floats(source, column.to_numpy().astype(np.float64))
   if pa.types.is_dictionary(column.type):
     column = column.cast(column.type.value_type)
-  if not (
-    pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-  ):
+  if not _is_text(column):
     raise errors.UserError(
       f"{source} holds {column.type}; expected whole numbers."
     )
   return _parsed(source, column)
 
 
+def _numbers_or_texts(source: str, column: Any) -> np.ndarray | Texts:
+  """A column as int64 `[N]`, or as the text that is no whole numbers."""
+  try:
+    return _whole_numbers(source, column)
+  except errors.UserError:
+    if _is_text(column):
+      return _texts(source, column)
+    raise
+
+
+def _is_text(column: Any) -> bool:
+  import pyarrow as pa
+
+  return pa.types.is_string(column.type) or pa.types.is_large_string(
+    column.type
+  )
+
+
 def _parsed(source: str, column: Any) -> np.ndarray:
-  """Text as numbers, `7` or `7.0`."""
+  """Text as numbers, `7`, `7.0` or, beside semicolons, `7,0`."""
   import pyarrow as pa
   from pyarrow import compute
 
   trimmed = compute.utf8_trim_whitespace(column)
+  trimmed = compute.replace_substring_regex(
+    trimmed, pattern="^([+-]?[0-9]+),0$", replacement=r"\1"
+  )
   hexadecimal = compute.match_substring_regex(trimmed, "^[+-]?0[xX]")
   if compute.any(hexadecimal).as_py():
     row = int(np.argmax(hexadecimal.to_numpy()))
@@ -401,7 +522,7 @@ def _texts(source: str, column: Any) -> Texts:
     column = column.cast(column.type.value_type)
   if pa.types.is_integer(column.type):
     column = column.cast(pa.string()).dictionary_encode()
-  elif pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+  elif _is_text(column):
     column = column.dictionary_encode().unify_dictionaries()
   else:
     raise errors.UserError(f"{source} holds {column.type}; expected text.")
@@ -420,12 +541,23 @@ def _check_texts(source: str, texts: Texts) -> None:
       raise errors.UserError(
         f"{source} holds {type(value).__name__}; expected text."
       )
-    wrong = ""
-    if len(value) > CHARACTERS:
-      wrong = f"has {len(value):,} characters, the limit is {CHARACTERS:,}"
-    elif _CONTROL.search(value):
-      wrong = "has control characters"
-    if wrong:
+    if _wrong(value):
       rows = np.flatnonzero(texts.codes == code)
       row = f", row {int(rows[0]) + 1}" if len(rows) else ""
-      raise errors.UserError(f"{source}{row}: {value[:40]!r} {wrong}.")
+      check_text(f"{source}{row}", value)
+
+
+def _wrong(value: str) -> str:
+  if len(value) > CHARACTERS:
+    return f"has {len(value):,} characters, the limit is {CHARACTERS:,}"
+  return "has control characters" if _CONTROL.search(value) else ""
+
+
+def check_text(source: str, value: str) -> None:
+  """Refuses text that no column may hold.
+
+  Raises:
+    UserError: it begins with the source.
+  """
+  if _wrong(value):
+    raise errors.UserError(f"{source}: {value[:40]!r} {_wrong(value)}.")

@@ -142,6 +142,7 @@ def csv_file(
   columns: Iterable[str] | None = None,
   *,
   unnamed: bool = False,
+  separator: str = ",",
 ) -> Iterator[tuple[int, dict[str, str]]]:
   """The rows of a table, by the names of its header.
 
@@ -149,6 +150,7 @@ def csv_file(
     path: of a file in UTF-8, a header first.
     columns: that it must have (it may have more); None asks for none.
     unnamed: whether a column may have no name.
+    separator: of the values.
 
   Yields:
     The line (from 1, the header is the first) and its values by column. Empty
@@ -158,7 +160,8 @@ def csv_file(
     UserError: see `reading.text_file`; no header, a column twice, without a name
       or missing, a row of another length, a quote that is not closed.
   """
-  lines = csv_text(text_file(path, limit=limits.JSON_BYTES), str(path))
+  text = text_file(path, limit=limits.JSON_BYTES)
+  lines = csv_text(text, str(path), separator)
   _, header = next(lines, (1, []))
   named = [name for name in header if name] if unnamed else header
   check_header(path, named, columns)
@@ -173,12 +176,15 @@ def csv_file(
     yield line, dict(zip(header, row, strict=True))
 
 
-def csv_text(text: str, source: str) -> Iterator[tuple[int, list[str]]]:
+def csv_text(
+  text: str, source: str, separator: str = ","
+) -> Iterator[tuple[int, list[str]]]:
   """The rows of a text of CSV, whatever their length.
 
   Args:
     text: all of it.
     source: what a refusal begins with, a path or `archive: member`.
+    separator: of the values.
 
   Yields:
     The line (from 1) on which a row ends, and its values; none of an empty line.
@@ -186,7 +192,8 @@ def csv_text(text: str, source: str) -> Iterator[tuple[int, list[str]]]:
   Raises:
     UserError: a quote that is not closed, or text behind a closed one.
   """
-  reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+  lines = io.StringIO(text, newline="")
+  reader = csv.reader(lines, delimiter=separator, strict=True)
   try:
     for row in reader:
       yield reader.line_num, row

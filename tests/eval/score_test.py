@@ -6,6 +6,7 @@ import gzip
 import io
 import os
 import pathlib
+import re
 import types
 from collections.abc import Iterator
 from unittest import mock
@@ -34,6 +35,9 @@ _GOOD = _HEADER + "".join(
   for name, severity in (("", 0), ("fog", 1))
   for i in range(4)
 )
+# The same with names of classes; and a condition without predictions.
+_NAMED = re.sub(r",(\d),(\d)\n", r",a\1,a\2\n", _GOOD)
+_UNASKED = "".join(f"fog,2,x{i},{i},\n" for i in range(4))
 
 
 def _changed(old, new) -> bytes:
@@ -144,9 +148,23 @@ class CommandTest(in_folder.TestCase):
     ("a_comma", _changed("x1", '"x,1"')),
     ("clean", _changed("\n,0", "\nclean,0")),
     ("numbered_rows", _numbered()),
+    ("semicolons", _GOOD.replace(",", ";").encode()),
+    ("tabs", _GOOD.replace(",", "\t").encode(), {"separator": "tab"}),
+    ("names", _NAMED.encode()),
+    ("names_of_a_file", _NAMED.encode(), {"classes": "names.txt"}),
+    (
+      "other_columns",
+      _GOOD.replace("example_id", "filename").replace("top1", "Top-1").encode(),
+      {"columns": "example_id=filename,top1=Top-1"},
+    ),
+    ("a_condition_is_empty", _GOOD.encode() + _UNASKED.encode()),
   )
-  def test_whole_files(self, data):
-    self._score(self._file(data))
+  def test_whole_files(self, data, settings=()):
+    (self.root / "names.txt").write_text("a3\na1\na0\na2\nother\n")
+    settings = dict(settings)
+    if "classes" in settings:
+      settings["classes"] = str(self.root / "names.txt")
+    self._score(self._file(data), **settings)
     (row,) = table.select(self._table(), config="fog_1", metric="error")
     self.assertEqual((row.value, row.n), (0.0, 4))
 
@@ -247,6 +265,40 @@ class CommandTest(in_folder.TestCase):
     self._refused(r"row 1 \('a'\): the class 1 is both top1 and top3", path)
     path = self._file(header.replace("top2,", "") + ",0,a,1,1,2\n")
     self._refused("give all ranks from top1 to top3", path)
+
+  @parameterized.parameters(
+    ({"columns": "top1=first"}, _GOOD, "Unknown column 'first'"),
+    ({"columns": "top6=top1"}, _GOOD, "--columns: .*Did you mean 'top5'"),
+    ({"columns": "top1"}, _GOOD, "'top1': expected a column's name"),
+    ({"columns": "top1=a,top1=b"}, _GOOD, "top1=b': .* each once"),
+    ({"separator": ";"}, _GOOD, "mine.csv lacks the columns .* --columns"),
+    ({"separator": "x"}, _GOOD, "Unknown separator 'x'"),
+    ({}, _GOOD + _UNASKED.replace("2,x0,0,", "2,x0,0,0"), "3 of 12 pre.* row 10"),
+    ({}, re.sub(r",\d\n", ",\n", _GOOD), "8 of 8 predictions are empty"),
+    ({"classes": "names.txt"}, _GOOD, "row 3 .'x2'.: no class 2. .* 0-1;"),
+    ({"classes": "names.txt", "dataset": "digits_c"}, _GOOD, "2 names, but digi"),
+  )  # fmt: skip
+  def test_what_is_said_wrongly(self, settings, text, message):
+    (self.root / "names.txt").write_text("a0\na1\n")
+    if "classes" in settings:
+      settings = {**settings, "classes": str(self.root / "names.txt")}
+    self._refused(message, self._file(text), **settings)
+
+  def test_what_is_seen_is_said(self):
+    screen = self._score(
+      self._file(
+        (
+          _NAMED
+          + "fog,2,x0,a0,\n"
+          + "".join(f"fog,2,x{i},a{i},\n" for i in (1, 2, 3))
+        ).replace(",", ";")
+      )
+    )
+    self.assertIn("values of mine.csv are separated by ;", screen)
+    self.assertIn("the 4 names of its labels, sorted: a0, a1, a2, a3", screen)
+    self.assertIn(
+      "1 conditions of mine.csv have no predictions: mine fog_2", screen
+    )
 
   def test_what_is_not_read_is_named(self):
     screen = self._score(self._file(_with("score", 0.5)))

@@ -19,6 +19,7 @@ from tests.faults import case, mutations, scored
 from tests.faults.case import Case
 
 _FILE = "mine.csv"
+_NAMES = "names.txt"
 Change = Callable[[scored.Rows], Any]
 
 
@@ -226,6 +227,28 @@ def _flags() -> Iterator[Case]:
     yield Case(
       f"--{flag}={value}", functools.partial(_with, flag, value), (word,)
     )
+  yield from case.rows(
+    _said,
+    ("--columns of no column", {"columns": "top1=first"}, _FILE, "first"),
+    ("--columns of no such name", {"columns": "top9=top1"}, "top9"),
+    ("--columns without a name", {"columns": "top1="}, "top1="),
+    ("--columns twice", {"columns": "top1=a,top1=b"}, "top1=b"),
+    ("--separator of another file", {"separator": "tab"}, _FILE, "corruption"),
+    ("--classes too few", {"classes": _NAMES}, _FILE, "x2", "--classes"),
+    ("--classes that are not there", {"classes": "no.txt"}, "no.txt"),
+    ("--classes of one set, --dataset another",
+     {"classes": _NAMES, "dataset": "digits_c"}, _NAMES, "10 classes"),
+    ("--facts of no run", {"facts": "."}, "no workdir"),
+    ("--facts that are not there", {"facts": "nowhere"}, "nowhere"),
+  )  # fmt: skip
+  yield from case.rows(
+    _score_bytes,
+    ("one prediction is empty", _emptied(-1), _FILE, "row 110", "x9"),
+    ("all predictions are empty", _emptied(*range(110)), _FILE, "110 of 110"),
+    ("labels are names, predictions numbers", _label_names(), "--classes"),
+    ("semicolons and commas", scored.text(scored.rows()).replace(",", ";", 1),
+     _FILE, "corruption"),
+  )  # fmt: skip
   yield Case(
     "--dataset that leaves the folder",
     _leaving,
@@ -238,6 +261,27 @@ def _flags() -> Iterator[Case]:
     ("baseline|alexnet",),
     right=_not_normalised,
   )
+
+
+def _emptied(*places: int) -> str:
+  """Valid predictions, without those of some rows."""
+  rows = scored.rows()
+  for place in places:
+    rows[place][4] = ""
+  return scored.text(rows)
+
+
+def _label_names() -> str:
+  return scored.text([[*r[:3], f"c{r[3]}", r[4]] for r in scored.rows()])
+
+
+def _said(flags, folder):
+  """Scores with what flags say, in the folder's names of files."""
+  (folder / _FILE).write_text(scored.text(scored.rows()))
+  (folder / _NAMES).write_text("a\nb\n")
+  of_files = ("classes", "facts")
+  flags = {k: folder / v if k in of_files else v for k, v in flags.items()}
+  return scored.score(folder, folder / _FILE, **flags)
 
 
 def _leaving(folder):

@@ -1,5 +1,6 @@
 """Tables by columns: text once, whole numbers, refusals with their row."""
 
+import functools
 import pathlib
 
 import numpy as np
@@ -57,6 +58,39 @@ class ColumnFilesTest(parameterized.TestCase):
   def test_refusals(self, text, message):
     with self.assertRaisesRegex(errors.UserError, message):
       self._read(text)
+
+  @parameterized.parameters(
+    ("id;n\na;7,0\nb;8,0\n", ";"),
+    ("id\tn\na\t7\nb\t8\n", "\t"),
+    ("id|n\na|7\nb|8\n", "|"),
+    ('\ufeff"id"; n\r\n"a"; 7 \r\nb ; 8 \r\n', ";"),
+    ("id, n\na, 7\n b , 8.0\n", ","),
+  )
+  def test_separators_and_blanks_are_seen_in_the_header(self, text, separator):
+    file = self._read(text)
+    self.assertEqual(file.separator, separator)
+    self.assertEqual(file.texts("id").tolist(), ["a", "b"])
+    self.assertEqual(file.numbers("n").tolist(), [7, 8])
+
+  def test_names_of_the_file(self):
+    self.path.write_text("id;n;who\na;1;b\n")
+    layout = column_files.Layout(";", {"id": "who"})
+    read = functools.partial(
+      column_files.column_file, self.path, required=("id",), integers=("n",)
+    )
+    file = read(texts=("id",), layout=layout)
+    self.assertEqual(file.texts("id").tolist(), ["b"])
+    for layout, message in (
+      (column_files.Layout(names={"id": "whom"}), "'whom'. Did you mean 'who'"),
+      (column_files.Layout(","), "lacks the columns id; .* by --columns=id="),
+    ):
+      with self.assertRaisesRegex(errors.UserError, message):
+        read(texts=("id",), layout=layout)
+
+  def test_rows_that_are_left_keep_their_numbers(self):
+    file = self._read("id,n\na,1\nb,2\nc,3\n").only(np.array([0, 1, 1], bool))
+    self.assertEqual(file.texts("id").tolist(), ["b", "c"])
+    self.assertEqual((file.row(0), file.numbers("n").tolist()), (2, [2, 3]))
 
   def test_other_kinds(self):
     with self.assertRaisesRegex(errors.UserError, "a.txt.*Known: .csv"):

@@ -17,7 +17,7 @@ import typing
 from etils import epath
 
 from robust_tfds import errors
-from robust_tfds.eval.cells import damage, provenance, table
+from robust_tfds.eval.cells import cell_facts, damage, provenance, table
 from robust_tfds.eval.cells.submissions import contents, layout
 from robust_tfds.eval.cells.submissions import manifest as manifest_lib
 from robust_tfds.eval.cells.submissions.manifest import Manifest
@@ -144,6 +144,9 @@ def _lines(
       f"weights of {label}: of the facts' sha256, in the submission"
     )
     unverified.append(f"that training {label} as config.json says gives them")
+  unverified += cell_facts.stated(
+    (label, facts.words()) for label, facts in manifest.models.items()
+  )
   for label, facts in manifest.models.items():
     seen = facts.corruptions_seen
     words = "nobody says" if seen is None else ", ".join(seen) or "none"

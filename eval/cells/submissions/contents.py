@@ -17,7 +17,7 @@ from typing import Any
 from etils import epath
 
 from robust_tfds import conditions, datasets, errors
-from robust_tfds.eval.cells import cell_facts
+from robust_tfds.eval.cells import cell_facts, config_file
 from robust_tfds.eval.cells import examples as examples_lib
 from robust_tfds.eval.cells import note as note_lib
 from robust_tfds.eval.cells import predictions as predictions_lib
@@ -35,7 +35,6 @@ from robust_tfds.eval.cells.submissions import manifest as manifest_lib
 from robust_tfds.eval.cells.submissions.manifest import Manifest
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.compare import runs as runs_lib
-from robust_tfds.eval.compare import sides
 from robust_tfds.eval.metrics.detection import checks
 from robust_tfds.eval.readers.base import Run
 from robust_tfds.eval.tasks.parts import known, result_lists, stored_numbers
@@ -334,6 +333,13 @@ class _Checker:
         f"{source}: data.pixels: got {note.data.pixels}, but config.json has"
         f" {pixels}."
       )
+    of_others = note.model_facts.adapter == cell_facts.ELSEWHERE
+    if of_others != (config_file.BESIDE in self._config):
+      raise errors.UserError(
+        f"{source}: by.adapter: got {note.model_facts.adapter!r}; it is"
+        f" {cell_facts.ELSEWHERE!r} where config.json says beside which run the"
+        " predictions stand (--facts), and nowhere else."
+      )
     facts = note.data.words()
     for name, stated in self._stated[cell.dataset].items():
       fact = facts.get(name)
@@ -405,8 +411,9 @@ class _Checker:
 def _stated(run: Run, dataset: str) -> dict[str, Any]:
   """Facts of the data as the config has them, the task's own settings too."""
   out = {k: run.config.data.get(k) or v for k, v in _IN_CONFIG.items()}
-  if not any(workdir_lib.models_of(run.config).values()):
-    out["source"] = sides.ELSEWHERE
+  named = any(workdir_lib.models_of(run.config).values())
+  if not named and config_file.BESIDE not in run.config:
+    out["source"] = cell_facts.ELSEWHERE
   return {**out, **run.task(dataset).data_facts()}
 
 

@@ -312,6 +312,7 @@ def _notes(
   notes += cell_facts.decoders_differ(
     (e.label, e.data.get("decoders")) for e in entries if not e.printed
   )
+  notes += cell_facts.stated((e.label, e.model_facts) for e in entries)
   if first.facts.intervals:
     notes.append(first.facts.intervals)
   notes += _twice(entries)

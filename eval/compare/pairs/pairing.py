@@ -130,6 +130,9 @@ def check_facts(
     (which, data["decoders"])
     for which, data in (("first", one), ("second", other))
   )
+  notes += cell_facts.stated(
+    (side.model, side.model_facts.words()) for side in (first, second)
+  )
   unknown = [
     n for n in one if one[n] is other[n] is None and n not in _OF_EXAMPLES
   ]

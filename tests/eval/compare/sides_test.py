@@ -3,7 +3,8 @@
 from etils import epath
 
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.compare import runs, sides
+from robust_tfds.eval.cells import cell_facts
+from robust_tfds.eval.compare import runs
 from robust_tfds.eval.compare.sides import Side
 from robust_tfds.eval.readers import base
 from robust_tfds.eval.run import rescore
@@ -70,7 +71,7 @@ class SidesTest(in_folder.TestCase):
       [epath.Path(path)], epath.Path(self.root / "out"), base.Options()
     )
     data, model = self._facts("out")
-    self.assertEqual(data["source"], sides.ELSEWHERE)
+    self.assertEqual(data["source"], cell_facts.ELSEWHERE)
     self.assertIsNone(data["codec"])
     self.assertEqual(data["examples"], 3)
     self.assertIsNone(model["trained_on"])

@@ -1,0 +1,126 @@
+"""Predictions of another program beside a run of the same pictures: `--facts=RUN`.
+
+The facts of the data are the run's then, so that boards and pairs set both side by
+side. Conditions, ids and labels are held against the run's. That the other program
+saw the run's pictures no table tells: the cells say that it made them
+(`cell_facts.stated`), and boards, pairs and `--check` say that the rest is a
+statement.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import ml_collections
+
+from robust_tfds import errors
+from robust_tfds.eval.cells import cell_facts, config_file
+from robust_tfds.eval.cells.cell import Cell
+from robust_tfds.eval.cells.cell_facts import ModelFacts
+from robust_tfds.eval.compare.pairs import pairing
+from robust_tfds.eval.readers import base
+from robust_tfds.eval.readers.workdir import WorkdirReader
+from robust_tfds.eval.tasks.parts import baselines
+
+_OF_THE_RUN = ("seed", "subset")  # what the run says, and nobody else can
+_KIND = "classification"
+
+
+def named(options: base.Options) -> tuple[base.Options, base.Run]:
+  """The run of `--facts`, and the options with what it says of the data.
+
+  Raises:
+    UserError: no run of classifications, several data sets of which none is
+      named, or what is said of the data beside it.
+  """
+  assert options.facts is not None
+  where = f"--facts={options.facts}"
+  run = WorkdirReader().read([options.facts], base.Options())
+  if run.task_name != _KIND:
+    raise errors.UserError(
+      f"{where}: a run of {run.task_name}, expected one of {_KIND}."
+    )
+  for name in _OF_THE_RUN:
+    if getattr(options, name) is not None:
+      raise errors.UserError(f"{where} says the {name}: leave out --{name}.")
+  if options.dataset not in run.datasets:
+    if options.dataset is not None or len(run.datasets) > 1:
+      got = options.dataset or "none"
+      raise errors.unknown(f"--dataset of {where}", got, run.datasets)
+  baseline, of_run = options.baseline, str(run.config.get("baseline", ""))
+  if baseline is None:  # a model of the run normalises where the run is, too
+    baseline = "" if baselines.model_label(of_run) else of_run
+  options = dataclasses.replace(
+    options,
+    dataset=options.dataset or run.datasets[0],
+    seed=run.cells[0].seed,
+    baseline=baseline,
+  )
+  return options, run
+
+
+def joined(
+  predictions: base.Run, run: base.Run, options: base.Options, source: str
+) -> base.Run:
+  """The same predictions with the facts of the run's data.
+
+  Args:
+    predictions: of a reader of files.
+    run: see `named`.
+    options: the same.
+    source: the files, for refusals.
+
+  Raises:
+    UserError: a condition that the run does not have, or whose facts it does not
+      say; other examples or labels.
+  """
+  dataset = predictions.datasets[0]
+  theirs = {c.condition: c for c in reversed(run.cells_of(dataset))}
+  of_cells, facts = {}, ModelFacts(adapter=cell_facts.ELSEWHERE)
+  for cell in predictions.cells:
+    other = theirs.get(cell.condition)
+    if other is None or other.data is None:
+      lacks = "no such cell" if other is None else "no facts of its data"
+      raise errors.UserError(
+        f"{source}: {cell.condition.config}: --facts={options.facts} has {lacks}."
+        " Leave the condition out, or name a RUN that was made over it."
+      )
+    columns = _beside(cell, predictions, run.columns(other), source)
+    cell = dataclasses.replace(cell, data=other.data, model_facts=facts)
+    of_cells[cell] = columns
+  return dataclasses.replace(
+    predictions,
+    config=_config(predictions, run, dataset),
+    cells=list(of_cells),
+    columns=of_cells.__getitem__,
+    notes=[
+      *predictions.notes,
+      f"facts of the data: those of {options.facts}",
+      *cell_facts.stated((m, facts.words()) for m in predictions.labels()),
+    ],
+  )
+
+
+def _beside(
+  cell: Cell, predictions: base.Run, theirs: base.Columns, source: str
+) -> dict:
+  """A cell's columns, in the groups of the run's."""
+  columns = predictions.columns(cell)
+  ours = {n: columns[n] for n in ("example_id", "frame", "label")}
+  try:
+    pairing.check_columns(cell.condition, theirs, ours)
+  except errors.UserError as e:
+    raise errors.UserError(f"{source} beside --facts (the first): {e}") from e
+  return {**columns, "group_id": theirs["group_id"]}
+
+
+def _config(
+  predictions: base.Run, run: base.Run, dataset: str
+) -> ml_collections.ConfigDict:
+  """The run's settings of the data, over what was predicted."""
+  config = predictions.config.to_dict()
+  data = {**run.settings(dataset).data.to_dict(), **config["data"]}
+  mark = config_file.mark(config_file.plain(run.config))
+  return ml_collections.ConfigDict(
+    {**config, "data": data, config_file.BESIDE: mark}
+  )

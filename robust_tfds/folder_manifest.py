@@ -1,0 +1,109 @@
+"""A table to fill in: a row for every picture of a folder under every condition.
+
+  path        of the stored picture, as a program in the current folder opens it
+  example_id  path of the picture below the folder that was corrupted
+  label       its class: the first folder of that path, where there are several
+  corruption  name; `clean` for the picture itself
+  severity    1-5, 0 for clean
+  codec       how pixels are stored: `png`, which loses nothing, or `jpeg85`
+  top1        empty: the prediction, which whoever fills it in writes
+
+`eval.score --predictions=FILE` reads it, classes by name or by number.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Callable, Iterable
+
+from etils import epath
+
+from robust_tfds import errors
+from robust_tfds.folder_work import CODECS, Batch
+from robust_tfds.reading import column_files, picture_folders
+from robust_tfds.storage import paths
+
+HEADER = (
+  "path",
+  "example_id",
+  "label",
+  "corruption",
+  "severity",
+  "codec",
+  "top1",
+)
+
+
+def check(path: epath.Path) -> None:
+  """Refuses to write over a file, which may hold predictions.
+
+  Raises:
+    UserError: names it, or the folder that is not there.
+  """
+  if paths.is_local(path) and not path.parent.is_dir():
+    raise errors.UserError(
+      f"--manifest={path}: there is no folder {path.parent}. Make it first."
+    )
+  if paths.exist([path])[0]:
+    raise errors.UserError(
+      f"--manifest={path}: something is there, and may hold predictions. Name a"
+      " new file."
+    )
+
+
+def class_folders(root: epath.Path, files: Iterable[epath.Path]) -> list[str]:
+  """Names of the classes: the folders right below the root that hold pictures.
+
+  Returns:
+    None of a single folder, or where a picture lies beside the folders.
+
+  Raises:
+    UserError: a picture whose name no table can hold.
+  """
+  names: set[str] = set()
+  for file in files:
+    parts = file.relative_to(root).parts
+    column_files.check_text(picture_folders.shown(file), "/".join(parts))
+    names.add(parts[0] if len(parts) > 1 else "")
+  return sorted(names) if len(names) > 1 and "" not in names else []
+
+
+def write(
+  path: epath.Path,
+  batch: Batch,
+  files: Iterable[epath.Path],
+  shown: Callable[[epath.Path], str],
+  classes: bool,
+) -> int:
+  """Writes the table, of the pictures that are there under every condition.
+
+  Args:
+    path: where; nothing is there yet.
+    batch: that was run.
+    files: the pictures that were corrupted.
+    shown: how a program opens a result.
+    classes: whether the first folder is the class.
+
+  Returns:
+    How many rows.
+  """
+  rows = 0
+  with paths.written_locally(path) as local:
+    unfinished = f"{local}.unfinished"
+    with open(unfinished, "w", encoding="utf-8", newline="") as out:
+      table = csv.writer(out, lineterminator="\n")
+      table.writerow(HEADER)
+      for file in files:
+        places = {cell: batch.place(file, *cell) for cell in batch.cells}
+        if len(paths.states(map(os.fspath, places.values()))) < len(places):
+          continue
+        example = file.relative_to(batch.root)
+        label = example.parts[0] if classes else ""
+        codec = CODECS[batch.file_format]
+        for (name, severity), place in places.items():
+          row = (shown(place), example.as_posix(), label, name, severity)
+          table.writerow((*row, codec, ""))
+          rows += 1
+    os.replace(unfinished, local)
+  return rows
