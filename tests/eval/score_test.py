@@ -357,6 +357,22 @@ class CommandTest(in_folder.TestCase):
     self.assertEqual(outside, [self.root.name])
     self.assertEqual({p.name for p in self.root.iterdir()}, {"mine.csv", "out"})
 
+  @parameterized.parameters(("brier", 7), ("brier", -1), ("nll", -3))
+  def test_values_that_no_model_gives_in_cells_that_fit_their_notes(
+    self, name, value
+  ):
+    self._score(self._file())
+    workdir = workdir_lib.Workdir(epath.Path(self.out))
+    cell, *_ = workdir.cells()
+    columns = workdir.columns(cell)
+    columns["score"] = np.full(columns["top5"].shape, 0.2, np.float32)
+    columns[name] = np.full(len(columns["label"]), value, np.float32)
+    workdir.write_cell(cell, columns)
+    with self.assertRaisesRegex(
+      errors.UserError, rf"predictions\.npz: {name}: got {value}.*in \[0, "
+    ):
+      self._score(self.out, out=str(self.root / "again"))
+
 
 class ScoreTest(in_folder.TestCase):
   """With its flags; a refusal as a program."""
@@ -398,22 +414,6 @@ class ScoreTest(in_folder.TestCase):
     self.assertEqual(done.stdout.count(missing), 1)
     self.assertIn(f"mean over 4 of 75 cells: {there}", done.stdout)
     self.assertRegex(done.stdout, r"(?m)^fog +60\.0$")
-
-  @parameterized.parameters(("brier", 7), ("brier", -1), ("nll", -3))
-  def test_values_that_no_model_gives_in_cells_that_fit_their_notes(
-    self, name, value
-  ):
-    self._score(self._file())
-    workdir = workdir_lib.Workdir(epath.Path(self.out))
-    cell, *_ = workdir.cells()
-    columns = workdir.columns(cell)
-    columns["score"] = np.full(columns["top5"].shape, 0.2, np.float32)
-    columns[name] = np.full(len(columns["label"]), value, np.float32)
-    workdir.write_cell(cell, columns)
-    with self.assertRaisesRegex(
-      errors.UserError, rf"predictions\.npz: {name}: got {value}.*in \[0, "
-    ):
-      self._score(self.out, out=str(self.root / "again"))
 
   def test_refusals_have_no_traceback(self):
     done = in_process.program(
