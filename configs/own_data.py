@@ -1,4 +1,4 @@
-"""Data of your own: pictures in class folders, TFDS sets; docs/OWN_DATA.md.
+"""Data of your own: pictures or videos in class folders; docs/OWN_DATA.md.
 
   python -m eval.main --config=configs/own_data.py:resnet50 \\
       --config.data.name=folder:/data/pets --workdir=/runs/pets \\
@@ -8,13 +8,15 @@
   folder:/data/pets        a folder a class, pictures of any sizes
   tfds:oxford_iiit_pet     a TFDS set of labelled pictures
   tfds:my_module:Builder   a TFDS builder of your own
+  videos:/data/clips       a folder a class, videos of any sizes and lengths
   tfds:digits              without a name: embedded digits, to try it
 
 What runs call the set is the folder's last part, or `--config.data.set_name=pets`. It
 is part of every example's key: pixels are the same wherever the folder lies. With
 `perturbations` pictures become ImageNet-P's sequences; else `corruptions` are made.
 Pictures are cropped by the model's own rule, then corrupted by the edition of that
-size.
+size. Videos are perturbed whole; 5 clips of each are shown, as of HMDB51 and UCF101
+(`views`), cut and cropped by the model's own rule.
 """
 
 import ml_collections
@@ -25,7 +27,7 @@ def get_config(model: str = "") -> ml_collections.ConfigDict:
   config = ml_collections.ConfigDict()
   config.task = ""  # that of the data
   config.seed = 0
-  config.batch_size = 64
+  config.batch_size = 0  # 64 pictures, 8 videos
   config.baseline = ""  # or "model:LABEL"
   config.reports = True
 
@@ -33,6 +35,7 @@ def get_config(model: str = "") -> ml_collections.ConfigDict:
   config.data.name = "" if model else "tfds:digits"
   config.data.set_name = ""  # default: the place's last part
   config.data.split = ""  # of a TFDS set
+  config.data.groups = ""  # of videos: '/(.+)_clip' names a clip's source
   config.data.source = "fly"  # or "prepared"
   config.data.codec = ""  # default: lossless
   config.data.geometry = "model"  # the model's own crop
@@ -40,6 +43,7 @@ def get_config(model: str = "") -> ml_collections.ConfigDict:
   config.data.severities = (1, 2, 3, 4, 5)
   config.data.perturbations = ""  # of pictures: ImageNet-P's instead
   config.data.difficulties = (1,)
+  config.data.views = 5  # clips of a video, evenly placed
   config.data.limit = 0  # 0: all examples
   config.data.subset = ""  # a name, or a file of ids
   config.data.data_dir = ""  # default: inside the workdir

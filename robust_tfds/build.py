@@ -43,6 +43,9 @@ def define_flags() -> None:
   flags.DEFINE_bool(
     "sequences", False, "Of pictures of your own: ImageNet-P's sequences."
   )
+  flags.DEFINE_string(
+    "groups", "", "Of videos of your own: what names a clip's source in its id."
+  )
   flags.DEFINE_string("data_dir", None, "Where TFDS keeps datasets.")
   flags.DEFINE_string("manual_dir", None, "Where sources lie.")
   flags.DEFINE_integer("workers", 1, "Processes to corrupt with.")
@@ -83,6 +86,7 @@ def main(argv: Sequence[str]) -> None:
     settings.split,
     settings.sequences,
     settings.data_dir or "",
+    settings.groups,
   )
   dataset = datasets.builder_class(argv[1], options)
   names = configs(dataset, settings.config)

@@ -103,11 +103,11 @@ def run(
     raise errors.UserError(f"workers: got {workers}, expected at least 1.")
   root, out = _folders(source, target)
   walk = picture_folders.Walk(root, by_stem=not keep_names)
-  total = sum(1 for _ in walk.pictures())  # refuses what would collide, too
+  total = sum(1 for _ in walk.files())  # refuses what would collide, too
   table = paths.of(manifest, "--manifest") if manifest else None
   if table:
     folder_manifest.check(table)
-    classes = folder_manifest.class_folders(root, walk.pictures())
+    classes = folder_manifest.class_folders(root, walk.files())
     cells = [(conditions.CLEAN, 0), *cells]
   if not total and not walk.faults:
     raise FileNotFoundError(
@@ -140,7 +140,7 @@ def run(
     )
     start = time.perf_counter()
     try:
-      for done in batch.run(walk.pictures()):
+      for done in batch.run(walk.files()):
         if not quiet:
           _report(done, total, batch.written, time.perf_counter() - start)
     finally:
@@ -153,7 +153,7 @@ def run(
     )
   if table:
     shown = functools.partial(_as_typed, target, out)
-    files = walk.pictures()
+    files = walk.files()
     rows = folder_manifest.write(table, batch, files, shown, bool(classes))
     notes.append(f"{rows:,} rows in {table}: {_labelled(classes)}.")
   for note in notes if not quiet else ():

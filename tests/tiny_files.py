@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+_CODECS = {"avi": ("ffv1", "bgr0"), "webm": ("libvpx-vp9", "yuv420p")}
+
 
 def noise(height: int, width: int, seed: int = 0) -> np.ndarray:
   """Levels without structure: uint8 `[H, W, 3]`."""
@@ -34,6 +36,21 @@ def encoded(
   out = io.BytesIO()
   picture.save(out, form, **options)
   return out.getvalue()
+
+
+def movie(frames: np.ndarray, container: str = "mp4", fps: float = 25) -> bytes:
+  """Frames `[T, H, W, 3]` as a video's file; in AVI as they are."""
+  from robust_tfds import movies
+
+  codec, pixel_format = _CODECS.get(container, ("libx264", "yuv420p"))
+  return movies.encode(
+    frames,
+    codec=codec,
+    options={"g": "4"} if codec == "libx264" else {},
+    pixel_format=pixel_format,
+    container={"mkv": "matroska"}.get(container, container),
+    fps=fps,
+  )
 
 
 def npy(array: np.ndarray, **options: Any) -> bytes:

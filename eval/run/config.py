@@ -170,6 +170,7 @@ class Data(_Group):
   difficulties: _Levels = _UNNAMED
   views: _Positive = _UNNAMED
   sampling: _Name = _UNNAMED
+  groups: _Text = _UNNAMED
   label_space: _Path = _UNNAMED
   merge: _Text = _UNNAMED
   rules: _Text = _UNNAMED

@@ -21,8 +21,18 @@ from robust_tfds.eval import tasks
 _OWN = "own_data:model"  # the config of all sets that are no benchmarks
 # Keys of `data` that are options of a source, and no facts of the run.
 _OF_SOURCES = ("set_name",)
-# Keys of `data` that name conditions; a task reads those of its family.
-_CONDITIONS = ("corruptions", "severities", "perturbations", "difficulties")
+# Keys of `data` that own_data.py has and not every task reads: the conditions, by
+# family, and the clips and groups of videos.
+_OF_TASKS = (
+  "corruptions",
+  "severities",
+  "perturbations",
+  "difficulties",
+  "views",
+  "groups",
+)
+# Kinds whose examples count as so many pictures each in a batch.
+_MANY, _PICTURES = ("sequences", "videos", "objects"), 8
 
 
 def of(dataset: str) -> ml_collections.ConfigDict:
@@ -68,6 +78,7 @@ def builder_class(config: ml_collections.ConfigDict) -> type[base.Builder]:
       split=data.get("split") or "",
       sequences=bool(data.get("perturbations")),
       data_dir=os.fspath(data.get("data_dir") or ""),
+      groups=data.get("groups") or "",
     ),
   )
 
@@ -90,6 +101,11 @@ def resolved(
   data = config.get("data")
   name = data.get("name") if isinstance(data, ml_collections.ConfigDict) else ""
   if not own.is_source(name) and not isinstance(name, type):
+    if name in datasets.names() and data.get("groups"):
+      raise errors.UserError(
+        f"config.data.groups: got {data.groups!r}; {name} knows its own groups."
+        " Leave it out."
+      )
     return config, None
   made, builder = (
     config.copy_and_resolve_references().unlock(),
@@ -100,7 +116,11 @@ def resolved(
     data.name, data.split = builder.set_name(), builder.SPLIT
     data.own = builder.OWN.where if builder.OWN else ""
     made.task = made.get("task") or task_of(builder)
-    data.codec = data.get("codec") or builder.CODECS[0]
+    made.batch_size = made.get("batch_size") or batch_size(builder.KIND)
+    codecs = tasks.get(made.task).fly_codecs
+    data.codec = data.get("codec") or (
+      "" if "" in codecs else builder.CODECS[0]
+    )
     _leave_out(made)
   return made.lock(), builder
 
@@ -111,10 +131,18 @@ def task_of(builder: type[base.Builder]) -> str:
   return task
 
 
+def batch_size(kind: str, pictures: int = 64) -> int:
+  """Examples at once of a kind of data, by how many pictures a batch may show."""
+  return -(-pictures // _PICTURES) if kind in _MANY else pictures
+
+
 def _leave_out(config: ml_collections.ConfigDict) -> None:
-  """Removes options of the source, and empty conditions of other families."""
+  """Removes options of the source, and what other tasks read."""
   data: Any = config.data
-  read = tasks.bind(config).condition_keys
-  for key in (*_OF_SOURCES, *(k for k in _CONDITIONS if k not in read)):
+  task = tasks.bind(config)
+  read = (*task.condition_keys, *task.own_keys)
+  for key in (*_OF_SOURCES, *(k for k in _OF_TASKS if k not in read)):
     if key in data:
       del data[key]
+  conditions = task.condition_keys[0]
+  data[conditions] = data.get(conditions) or "common"

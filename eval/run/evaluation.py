@@ -14,6 +14,7 @@ import ml_collections
 import numpy as np
 
 from robust_tfds import errors
+from robust_tfds.building.base import Builder
 from robust_tfds.eval import tasks
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.run import config as config_lib
@@ -29,7 +30,6 @@ from robust_tfds.models.spec import ModelSpec, Spec
 from robust_tfds.models.video.spec import VideoSpec
 from robust_tfds.storage import paths
 
-_PICTURES = 8  # that a sequence, a video or a scene counts as
 _CONDITIONS = "common"
 _SEVERITIES = (1, 2, 3, 4, 5)
 # Of a model's part of the config: what its spec says where it is an object.
@@ -242,7 +242,7 @@ def _config(dataset: Any, options: Options) -> ml_collections.ConfigDict:
     data.name = builder if builder.OWN else dataset  # lists files once
   task = tasks.get(config.task or dataset_config.task_of(builder))
   config.batch_size = _batch_size(task, options.batch_size)
-  _set_conditions(data, dataset, options)
+  _set_conditions(data, builder, options)
   return config
 
 
@@ -251,14 +251,18 @@ def _plain(value: Any) -> Any:
 
 
 def _set_conditions(
-  data: ml_collections.ConfigDict, dataset: str, options: Options
+  data: ml_collections.ConfigDict,
+  builder: type[Builder],
+  options: Options,
 ) -> None:
   """Which conditions, under the names that the data set's config has."""
-  names = [k for k in ("corruptions", "perturbations") if k in data]
+  dataset, family = builder.set_name(), builder.FAMILY
+  keys = (f"{family.noun}s" if family else "", "corruptions", "perturbations")
+  key = next((k for k in keys if k in data), "")
   asked = options.conditions != _CONDITIONS
-  if names and (asked or data[names[0]] != "none"):
+  if key and (asked or data[key] != "none" and key not in options.data):
     with data.ignore_type():
-      data[names[0]] = options.conditions
+      data[key] = options.conditions
   elif asked:
     raise errors.UserError(
       f"conditions={options.conditions!r}: {dataset} is natural data, shown as it"
@@ -290,8 +294,7 @@ def _batch_size(task: type[base.Task], pictures: int) -> int:
     raise errors.UserError(
       f"batch_size: got {pictures!r}, expected a whole number from 1."
     )
-  many = task.set_kind in ("sequences", "videos", "objects")
-  examples = -(-pictures // _PICTURES) if many else pictures
+  examples = dataset_config.batch_size(task.set_kind, pictures)
   count = len(jax.devices())
   return -(-examples // count) * count
 
@@ -351,17 +354,17 @@ def _of_function(
   if kind == "detection":
     spec = DetectorSpec(num_classes=counts[0], short_px=0, label_space="custom")
   elif kind == "video":
-    spec = VideoSpec(num_classes=counts[0], label_space="custom")
+    spec = _spec_of(VideoSpec, counts[0], options.size or _SIDE_PX)
   else:
     classes = counts[0] if len(counts) == 1 else _answered(function, counts)
-    spec = _spec_of(classes, options.size or _SIDE_PX)
+    spec = _spec_of(Spec, classes, options.size or _SIDE_PX)
   name = label or _name(function)
   return adapters.get("on_host")(function, spec, name=name)
 
 
-def _spec_of(classes: int, side_px: int) -> Spec:
+def _spec_of(kind: type[Spec], classes: int, side_px: int) -> Spec:
   """Of a plain function: ImageNet's crop, of 256 to 224 px, at a size."""
-  return Spec(
+  return kind(
     num_classes=classes,
     input_px=side_px,
     resize_px=round(side_px * _RESIZE / _SIDE_PX),

@@ -58,7 +58,7 @@ class Video(base.Task):
   clean_codec = ""
   fly_codecs = ("",)
   per_model = True
-  own_keys = ("views", "sampling")
+  own_keys = ("views", "sampling", "groups")
   unit = "clip"
   has_pairs = True
   averages_calibration = True

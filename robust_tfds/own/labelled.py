@@ -89,7 +89,15 @@ def builder_class(own: OwnSet, as_sequences: bool) -> type[base.Builder]:
     own: the set.
     as_sequences: make ImageNet-P's sequences rather than ImageNet-C's pictures.
   """
-  kind: type[base.Builder] = _Sequences if as_sequences else _Pictures
+  if as_sequences:
+    return of_kind(_Sequences, own, "p")
+  return of_kind(_Pictures, own, "c")
+
+
+def of_kind(
+  kind: type[base.Builder], own: OwnSet, letter: str
+) -> type[base.Builder]:
+  """A kind's builder of one set, called `<own.kind>_<letter>`."""
 
   class Builder(
     kind,  # type: ignore[misc, valid-type]
@@ -99,7 +107,7 @@ def builder_class(own: OwnSet, as_sequences: bool) -> type[base.Builder]:
 
     VERSION = _VERSION
     RELEASE_NOTES = _RELEASE_NOTES
-    name = f"{own.kind}_{'p' if as_sequences else 'c'}"
+    name = f"{own.kind}_{letter}"
     OWN = own
     CLASSES = own.classes
     SPLIT = own.split

@@ -13,6 +13,7 @@ from typing import ClassVar
 
 from robust_tfds import errors
 from robust_tfds.building import source
+from robust_tfds.storage import paths
 
 _DIGITS = 12  # of a content's sha256, where it is a fact
 _READERS = 8  # files that are read at once
@@ -28,12 +29,15 @@ class Options:
     split: of a TFDS set.
     sequences: pictures become ImageNet-P's sequences.
     data_dir: where a TFDS set is looked for, before TFDS's own folder.
+    groups: of videos, a regular expression whose one part in brackets is, in an
+      example's id, what it was cut from: those are drawn together.
   """
 
   name: str = ""
   split: str = ""
   sequences: bool = False
   data_dir: str = ""
+  groups: str = ""
 
 
 class OwnSet(abc.ABC):
@@ -85,7 +89,7 @@ class OwnSet(abc.ABC):
     """sha256 over the ids, classes and bytes of all files, in 12 digits.
 
     Raises:
-      UserError: one picture in two classes, or a file that cannot be read.
+      UserError: one file in two classes, or a file that cannot be read.
     """
     files = self.files()
     with concurrent.futures.ThreadPoolExecutor(_READERS) as pool:
@@ -117,14 +121,14 @@ class OwnSet(abc.ABC):
   def _check_once(
     self, files: Sequence[source.File], digests: Sequence[str]
   ) -> None:
-    """Refuses one picture in two classes: one of the labels is wrong."""
+    """Refuses one file in two classes: one of the labels is wrong."""
     first: dict[str, source.File] = {}
     for file, digest in zip(files, digests, strict=True):
       other = first.setdefault(digest, file)
       if other.label != file.label:
         raise errors.UserError(
           f"{file.where} (class {self._class(file)}) and {other.where} (class"
-          f" {self._class(other)}) are one picture, byte for byte. Remove it"
+          f" {self._class(other)}) are one file, byte for byte. Remove it"
           " from the class that it is not of."
         )
 
@@ -164,6 +168,8 @@ def check_distinct(names: Sequence[str], what: str) -> None:
 
 def _sha256(file: source.File) -> str:
   try:
+    if file.member is None:
+      return paths.sha256(file.path)
     return hashlib.sha256(file.data()).hexdigest()
   except OSError as e:
     raise errors.UserError(

@@ -1,4 +1,4 @@
-"""Walks a folder of pictures, one directory at a time, to the bottom.
+"""Walks a folder of pictures or videos, one directory at a time, to the bottom.
 
 Links to files and folders are followed, where asked for inside the folder alone.
 Hidden files and folders (`.name`) and files of other types are counted, as are
@@ -12,7 +12,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from etils import epath
 
@@ -29,20 +29,22 @@ EXTENSIONS = frozenset(
 
 @dataclasses.dataclass
 class Walk:
-  """The pictures below a folder, and what lies beside them.
+  """The files of some types below a folder, and what lies beside them.
 
   Attributes:
     root: the folder.
-    by_stem: refuse two pictures of a directory that differ in their extensions
+    extensions: of the types, with the dot, in small letters.
+    by_stem: refuse two files of a directory that differ in their extensions
       alone.
     outside: follow links that lead out of the folder; else they are faults.
     hidden: how many hidden files and folders were passed by.
     other_types: how many files of other types, by their extension.
     loops: links back to a folder that they lie in.
-    faults: a line for each entry that may have held pictures.
+    faults: a line for each entry that may have held such files.
   """
 
   root: epath.Path
+  extensions: Collection[str] = EXTENSIONS
   by_stem: bool = True
   outside: bool = True
   hidden: int = 0
@@ -52,8 +54,8 @@ class Walk:
   loops: list[str] = dataclasses.field(default_factory=list)
   faults: list[str] = dataclasses.field(default_factory=list)
 
-  def pictures(self) -> Iterator[epath.Path]:
-    """Every picture once: those of a directory, then of the ones below it.
+  def files(self) -> Iterator[epath.Path]:
+    """Every file of the types once: those of a directory, then of the ones below it.
 
     Raises:
       UserError: see `by_stem`.
@@ -78,7 +80,7 @@ class Walk:
             self.loops.append(entry.path)
           else:
             below.append((entry.path, (*above, real)))
-        elif kind == "picture":
+        elif kind == "file":
           stem, _ = os.path.splitext(entry.name)
           before = stems.setdefault(stem, entry.name)
           if before != entry.name and self.by_stem:
@@ -97,7 +99,7 @@ class Walk:
       return []
 
   def _kind(self, entry: _Entry) -> str:
-    """`folder`, `picture`, or empty for what was counted instead."""
+    """`folder`, `file`, or empty for what was counted instead."""
     if entry.name.startswith("."):
       self.hidden += 1
       return ""
@@ -116,11 +118,11 @@ class Walk:
         return ""
       if entry.is_dir():
         return "folder"
-      if suffix in EXTENSIONS and entry.is_file():
-        return "picture"
+      if suffix in self.extensions and entry.is_file():
+        return "file"
     except OSError:  # a link to itself, or into a folder that is locked
       pass
-    if suffix in EXTENSIONS or (entry.is_symlink() and not suffix):
+    if suffix in self.extensions or (entry.is_symlink() and not suffix):
       self.faults.append(f"{shown(entry.path)}: {_no_file(entry.path)}")
     else:
       self.other_types[suffix] += 1

@@ -40,6 +40,10 @@ from robust_tfds.storage import paths
 
 Video = bytes | str | os.PathLike
 
+# Of files that a folder is searched for; any name is opened.
+EXTENSIONS = frozenset(
+  ".mp4 .avi .mkv .mov .webm .m4v .mpg .mpeg .wmv .flv .3gp .ogv".split()
+)
 ALLOW_CUT = "ROBUST_TFDS_ALLOW_CUT_VIDEOS"
 _SLACK = 2  # frames
 _TENTH = 0.1  # of the frames of a file that has all its bytes

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tests import tiny_files
 from tests.building.sources import action_layouts
 from tests.faults import builds, case
 from tests.faults.case import Case
@@ -22,29 +23,16 @@ _LIST = "ucfTrainTestlist/testlist01.txt"
 
 
 def cases() -> Iterator[Case]:
-  """Containers, lists of UCF101, HMDB51, Kinetics and SSv2."""
+  """Containers, lists of UCF101, HMDB51, Kinetics and SSv2; folders of one's own."""
   yield from _containers()
+  yield from _own()
   yield from _ucf()
   yield from _others()
 
 
 @functools.cache
 def _movie(container: str = "avi", frames: int = _FRAMES) -> bytes:
-  from robust_tfds import movies
-
-  h264 = {"codec": "libx264", "options": {"g": "4"}, "pixel_format": "yuv420p"}
-  codecs = {
-    "avi": {"codec": "ffv1", "options": {}, "pixel_format": "bgr0"},
-    "mp4": h264,
-    "webm": {"codec": "libvpx-vp9", "options": {}, "pixel_format": "yuv420p"},
-    "mkv": h264,
-  }
-  return movies.encode(
-    action_layouts.clip(0, frames),
-    container={"mkv": "matroska"}.get(container, container),
-    fps=25,
-    **codecs[container],
-  )
+  return tiny_files.movie(action_layouts.clip(0, frames), container)
 
 
 def _files() -> dict[str, bytes]:
@@ -113,6 +101,45 @@ def _containers() -> Iterator[Case]:
     "odd: a video of one frame",
     lambda folder: _ucf_build({_VIDEO: _movie("avi", 1)}, folder),
     right=lambda e: sorted(len(x["video"]) for x in e.values()) == [1, _FRAMES],
+  )
+
+
+def _own() -> Iterator[Case]:
+  """`videos:FOLDER`: two classes of two videos each, and a change of them."""
+  whole = {
+    f"{name}/{i}.mp4": _movie("mp4", 5 + 3 * (name == "b") + i)
+    for name in "ab"
+    for i in range(2)
+  }
+
+  def build(change: dict[str, bytes | None], folder: pathlib.Path) -> Any:
+    some = {**whole, **change}
+    left = {k: v for k, v in some.items() if v is not None}
+    return builds.of_files(f"videos:{folder}", left, folder)
+
+  def of_two(found: Any) -> bool:
+    return sorted(int(e["label"]) for e in found.values()) == [0, 0, 1, 1]
+
+  mp4 = whole["a/0.mp4"]
+  yield from case.rows(
+    build,
+    ("an empty file", {"b/1.mp4": b""}, "b/1.mp4"),
+    ("a file of text", {"b/1.mp4": b"hello"}, "b/1.mp4"),
+    ("a video cut at half", {"b/1.mp4": mp4[: len(mp4) // 2]}, "b/1.mp4"),
+    ("one video in two classes", {"b/1.mp4": mp4}, "b/1.mp4", "a/0.mp4"),
+    ("one class", {"b/0.mp4": None, "b/1.mp4": None}, "1 folders|two"),
+    ("a class of pictures", {"c/x.png": b"png"}, "/c: a class without a video"),
+    ("names of one case", {"a/0.MP4": _movie("mp4", 4)}, "a/0.MP4", "by case"),
+    kinds="own videos: {}",
+  )
+  yield from case.rows(
+    build,
+    ("hidden files", {"a/._0.mp4": b"", "Thumbs.db": b"", ".x/0.mp4": b""}),
+    ("notes", {"a/notes.txt": b"x", "read.me": b"x", "x.mp4": mp4}),
+    ("other containers", {"a/0.mp4": None, "a/0.webm": _movie("webm", 7)}),
+    ("one frame", {"a/0.mp4": _movie("avi", 1)}),
+    kinds="odd: own videos: {}",
+    right=of_two,
   )
 
 

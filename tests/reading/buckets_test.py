@@ -164,9 +164,7 @@ class BucketsTest(in_folder.TestCase):
     for name in ("b/2.png", "a.jpg", "b/1.png", ".hidden/3.png", "notes.txt"):
       (self.bucket / "in" / name).write_bytes(b"1")
     walk = picture_folders.Walk(self.bucket / "in")
-    listed = [
-      path.relative_to(walk.root).as_posix() for path in walk.pictures()
-    ]
+    listed = [path.relative_to(walk.root).as_posix() for path in walk.files()]
     self.assertEqual(listed, ["a.jpg", "b/1.png", "b/2.png"])
     self.assertEqual((walk.hidden, dict(walk.other_types)), (1, {".txt": 1}))
 

@@ -24,7 +24,7 @@ class WalkTest(absltest.TestCase):
 
   def _walk(self):
     walk = picture_folders.Walk(self.root)
-    names = [str(p.relative_to(self.root)) for p in walk.pictures()]
+    names = [str(p.relative_to(self.root)) for p in walk.files()]
     return sorted(names), walk
 
   def test_pictures_at_every_depth_and_what_is_beside_them(self):
@@ -42,7 +42,7 @@ class WalkTest(absltest.TestCase):
     self._touch("a.png", "b.txt", ".c")
     walk = picture_folders.Walk(self.root)
     for _ in range(2):
-      self.assertLen(list(walk.pictures()), 1)
+      self.assertLen(list(walk.files()), 1)
       self.assertEqual((walk.hidden, walk.other_types[".txt"]), (1, 1))
 
   def test_links(self):

@@ -14,6 +14,7 @@ from typing_extensions import TypedDict
 from robust_tfds import errors, reading
 from robust_tfds.building import videos
 from robust_tfds.building.sources import class_lists, split_lists, video_lists
+from robust_tfds.reading import videos as video_files
 from robust_tfds.storage import paths
 
 _KINETICS = ("kinetics400/val", "val", "validate")
@@ -42,7 +43,6 @@ Something-Something v2 (Qualcomm; registration) in the manual dir: the videos as
 
 _UCF101_DS, _UCF101_DS_LIST = "UCF101-DS", "ucf101-DS_eval.csv"
 _UCF101_DS_COLUMNS = ("label", "filename", "video_id", "shift", "category")
-_EXTENSIONS = (".mp4", ".avi", ".mkv", ".mov", ".webm")
 # Labels spelt otherwise than in UCF101's classInd.txt (docs/specs/video.md
 # section 3).
 _SPELLINGS = {
@@ -202,9 +202,10 @@ def _ucf101_ds(root: epath.Path) -> Iterator[video_lists.Entry]:
       raise errors.UserError(
         f"{where}: {row['label']!r} is no class of UCF101."
       )
-    if not file.lower().endswith(_EXTENSIONS):
+    if pathlib.PurePath(file).suffix.lower() not in video_files.EXTENSIONS:
       raise errors.UserError(
-        f"{where}: {row['filename']!r} is none of {', '.join(_EXTENSIONS)}."
+        f"{where}: {row['filename']!r} is none of"
+        f" {', '.join(sorted(video_files.EXTENSIONS))}."
       )
     yield video_lists.Entry(
       where,

@@ -89,7 +89,7 @@ def _by_stem(root: epath.Path) -> dict[str, epath.Path]:
   walk = picture_folders.Walk(root)
   out = {
     file.relative_to(root).with_suffix("").as_posix(): file
-    for file in walk.pictures()
+    for file in walk.files()
   }
   if walk.faults:
     raise errors.UserError(walk.faults[0])

@@ -1,0 +1,98 @@
+"""`videos:PATH`: videos of any sizes and lengths, in a folder a class.
+
+Listed as `folder:` lists pictures; an example's id is the path below the place. Whole
+videos are perturbed in their own size, as the benchmarks' are, then cut to clips and
+cropped by each model's rule. Turns that a file asks for are carried out, sound is left
+out, and frames are counted, not timed: of a varying rate the average serves.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import ClassVar
+
+from robust_tfds import errors
+from robust_tfds.building import base
+from robust_tfds.building import videos as building
+from robust_tfds.own import folder, labelled, own_set
+from robust_tfds.reading import videos as video_files
+
+
+class Videos(folder.Folder):
+  """The videos of a folder.
+
+  Attributes:
+    groups: see `own_set.Options`.
+  """
+
+  kind = "videos"
+  noun = "video"
+  extensions = video_files.EXTENSIONS
+  groups = ""
+
+  def described(self) -> Sequence[str]:
+    """How they are grouped, where that was said: intervals depend on it."""
+    return [f"groups\t{self.groups}"] if self.groups else []
+
+  def group_ids(self) -> Sequence[str]:
+    """Of every file, in their order; empty where nothing was said.
+
+    Raises:
+      UserError: no regular expression with one part in brackets, or an id in
+        which it is not found.
+    """
+    ids = [file.name for file in self.files()]
+    if not self.groups:
+      return [""] * len(ids)
+    try:
+      pattern = re.compile(self.groups)
+    except (re.error, TypeError) as e:
+      raise _no_groups(self.groups, str(e)) from e
+    if pattern.groups != 1:
+      raise _no_groups(self.groups, f"it has {pattern.groups} parts")
+    matches = [pattern.search(each) for each in ids]
+    if None in matches:
+      missed = ids[matches.index(None)]
+      raise _no_groups(self.groups, f"it is not found in {missed!r}")
+    return [match[1] or "" for match in matches if match]
+
+
+def _no_groups(text: str, why: str) -> errors.UserError:
+  return errors.UserError(
+    f"groups={text!r}: {why}. Expected a regular expression with one part in round"
+    " brackets, found in every id (the path below the folder) and naming what the"
+    " video was cut from, e.g. '/(.+)_clip'."
+  )
+
+
+class _Videos(
+  building.Builder,
+  skip_registration=True,  # type: ignore[call-arg]
+):
+  """Perturbed whole."""
+
+  OWN: ClassVar[Videos]
+
+  @classmethod
+  def crop(cls, rule: str) -> str:
+    """None: models crop what was perturbed."""
+    del rule
+    return ""
+
+  def _sources(self, dl_manager: object) -> Sequence[building.Source]:
+    del dl_manager
+    return [
+      building.Source(file.name, file.label or 0, file, group_id=group)
+      for file, group in zip(
+        self.OWN.files(), self.OWN.group_ids(), strict=True
+      )
+    ]
+
+
+def builder_class(place: str, options: own_set.Options) -> type[base.Builder]:
+  """The builder of a folder's videos; see `Videos`."""
+  own = Videos.at(place, options)
+  own.groups = options.groups
+  own.group_ids()  # refuses now what no run can use
+  return labelled.of_kind(_Videos, own, "p")

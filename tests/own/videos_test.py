@@ -1,0 +1,126 @@
+"""`videos:PATH`: clips of all kinds through the doors; what is refused by file."""
+
+import pathlib
+import shutil
+
+import tensorflow_datasets as tfds
+from absl.testing import parameterized
+
+from robust_tfds import build, datasets, errors, own
+from robust_tfds.eval import main
+from tests import in_process, tiny_files
+from tests.own import made
+
+_IDS = [
+  "run/deep/s2_turned.mov",
+  "run/s1_a.mp4",
+  "run/s1_b.AVI",
+  "walk/s2_d.mkv",
+  "walk/s3_e.webm",
+]
+
+
+def clips():
+  """A model for `eval.main`: a plain function, as `my_module:build` makes it."""
+  from robust_tfds.models import adapters
+  from robust_tfds.models.video import spec
+
+  of_two = spec.VideoSpec(num_classes=2, input_px=32, resize_px=37)
+  return adapters.get("on_host")(made.Seen(2), of_two, name="clips")
+
+
+class VideosTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path)
+    self.root = made.videos(self.folder / "gaits")
+
+  def _own(self, **options):
+    text = f"videos:{self.root}"
+    return datasets.builder_class(text, own.Options(**options)).OWN
+
+  def test_listed(self):
+    tiny_files.put(self.root, {"run/.x.mp4": "", "run/notes.txt": ""})
+    listed = self._own()
+    self.assertEqual([file.name for file in listed.files()], _IDS)
+    self.assertEqual([file.label for file in listed.files()], [0, 0, 0, 1, 1])
+    self.assertIn("gaits: 5 examples of 2 classes (run, walk)", listed.words)
+    self.assertEndsWith(
+      listed.words,
+      "1 hidden files left out; 1 files that are no videos left out.",
+    )
+
+  def test_prepared_is_on_the_fly_wherever_they_lie(self):
+    model, result = made.Seen(2), None
+    moved = shutil.copytree(self.root, self.folder / "elsewhere" / "gaits")
+    workdirs = [self.folder / "fly", self.folder / "prepared"]
+    for workdir, root, source in zip(
+      workdirs, (self.root, moved), ("fly", "prepared")
+    ):
+      result, said = made.evaluate(
+        model,
+        f"videos:{root}",
+        conditions="freezing",
+        severities=(1, 2, 3, 4, 5),
+        workdir=workdir,
+        source=source,
+        groups="/.*(s[0-9])_",
+      )
+      self.assertIn("gaits: 5 examples of 2 classes", said)
+    fly, prepared = map(made.cells, workdirs)
+    self.assertLen(fly, 6)
+    self.assertEqual(fly, prepared)
+    self.assertEqual(model.shapes, {(8, 32, 32, 3)})
+    name = "videos_p/freezing_3"
+    rows = tfds.load(name, data_dir=workdirs[1] / "data", split="test")
+    loaded = {r["example_id"].decode(): r for r in tfds.as_numpy(rows)}
+    self.assertEqual(sorted(loaded), _IDS)
+    groups = [loaded[i]["group_id"].decode() for i in _IDS]
+    self.assertEqual(groups, ["s2", "s1", "s1", "s2", "s3"])
+    self.assertEqual(loaded[_IDS[0]]["video"].shape[1:], (32, 48, 3))  # turned
+    clean, *_ = result.table
+    self.assertEqual((clean.metric, clean.config), ("accuracy", "clean"))
+    self.assertEqual((clean.lo, clean.hi), (0, 1))  # of three groups
+    gamma = {r.metric for r in result.table if r.corruption == "freezing"}
+    self.assertContainsSubset({"gamma_a", "gamma_r"}, gamma)
+
+  def test_commands(self):
+    ran = in_process.run(
+      main,
+      f"--config={self._config()}:{__name__}:clips",
+      f"--config.data.name=videos:{self.root}",
+      "--config.data.perturbations=jpeg",
+      "--config.data.severities=(1,)",
+      "--config.data.views=1",
+      "--plan",
+    )
+    self.assertEqual(ran.returncode, 0, ran.stderr)
+    self.assertStartsWith(ran.stdout, "gaits: ")
+    ran = in_process.run(
+      build,
+      f"videos:{self.root}",
+      "--config=sampling_1",
+      "--groups=/(.*)_",
+      f"--data_dir={self.folder}",
+    )
+    self.assertIn("videos_p/sampling_1/1.0.0: 5 test examples", ran.stdout)
+
+  def _config(self):
+    return pathlib.Path(main.__file__).parents[1] / "configs" / "own_data.py"
+
+  @parameterized.parameters(
+    ("(", "missing \\)"),
+    ("s.", "it has 0 parts"),
+    ("(.)(.)", "it has 2 parts"),
+    ("(s1)_", "it is not found in 'run/deep/s2_turned.mov'"),
+  )
+  def test_no_groups(self, groups, words):
+    with self.assertRaisesRegex(errors.UserError, words):
+      self._own(groups=groups)
+
+  def test_groups_are_of_videos_and_part_of_the_set(self):
+    with self.assertRaisesRegex(errors.UserError, "folder: has none"):
+      datasets.builder_class(f"folder:{self.root}", own.Options(groups="(.)"))
+    with self.assertRaisesRegex(errors.UserError, "digits_video_p knows its"):
+      made.evaluate(made.Seen(8), "digits_video_p", groups="(.)")
+    self.assertNotEqual(self._own().content, self._own(groups="(.)").content)
