@@ -14,7 +14,7 @@ from tests.eval.compare import small_runs, task_runs
 
 def _settings(**given) -> flags.FlagValues:
   values = flags.FlagValues()
-  for name in ("out", "site", "check"):
+  for name in ("out", "site", "check", "own_data"):
     flags.DEFINE_string(name, None, "", flag_values=values)
   for name in ("export", "trained_on", "corruptions_seen"):
     flags.DEFINE_multi_string(name, [], "", flag_values=values)
@@ -75,7 +75,12 @@ class FlagsTest(parameterized.TestCase):
 class CommandTest(in_folder.TestCase):
   def test_two_runs(self):
     one = small_runs.write(self.root / "one", {"a": 0.1, "b": 0.3})
-    two = small_runs.write(self.root / "two", {"a": 0.2, "b": 0.3}, seed=1)
+    two = small_runs.write(
+      self.root / "two",
+      {"a": 0.2, "b": 0.3},
+      seed=1,
+      of_models={"a": {"weights": "2" * 64}},
+    )
     out, site = self.root / "out", self.root / "site"
     done = in_process.program(
       "eval.leaderboard", one, two, f"--out={out}", f"--site={site}"

@@ -25,7 +25,8 @@ class BuildTest(in_folder.TestCase):
 
   def test_two_runs_of_other_seeds(self):
     one = self._write("one", {"a": 0.1, "b": 0.4})
-    two = self._write("two", {"a": 0.2, "c": 0.3}, seed=1)
+    other = {"a": {"weights": "2" * 64}}
+    two = self._write("two", {"a": 0.2, "c": 0.3}, seed=1, of_models=other)
     (board,) = self._boards(one, two)
     self.assertEqual(
       [(e.label, e.run, e.seed, e.rank) for e in board.entries],
