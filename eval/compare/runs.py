@@ -197,27 +197,17 @@ def _with_beside(
   left = list(beside)
   for config, _, group in groups:
     for one in beside:
-      mark = one[0][config_file.BESIDE]
-      if mark == config_file.mark(config) and _labels_differ(group, one[2]):
+      is_its = one[0][config_file.BESIDE] == config_file.mark(config)
+      if is_its and not _labels(group) & _labels(one[2]):
         group += one[2]
         left.remove(one)
     yield group
   yield from (group for _, _, group in left)
 
 
-def _labels_differ(
-  run: Sequence[epath.Path], beside: Sequence[epath.Path]
-) -> bool:
-  """Whether no model of a run has a label of those beside it."""
-  one, other = (
-    dict.fromkeys(label for f in folders for label in ReadWorkdir(f).labels())
-    for folders in (run, beside)
-  )
-  try:
-    base.check_labels({run[0]: list(one), beside[0]: list(other)})
-  except errors.UserError:
-    return False
-  return True
+def _labels(folders: Sequence[epath.Path]) -> set[str]:
+  """Of models, as folders are named without regard to case."""
+  return {x.casefold() for f in folders for x in ReadWorkdir(f).labels()}
 
 
 def _names(folders: Sequence[epath.Path]) -> list[str]:

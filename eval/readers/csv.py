@@ -237,6 +237,12 @@ def _layout(options: base.Options, known: Sequence[str]) -> column_files.Layout:
         f"--columns: {errors.unknown('column', ours, known)}"
       )
     names[ours] = theirs
+  for ours, theirs in names.items():
+    if [*names.values(), *(set(known) - set(names))].count(theirs) > 1:
+      raise errors.UserError(
+        f"--columns: the column {theirs!r} would be {ours!r} and another column,"
+        " too. Say what each is."
+      )
   separator = {"tab": "\t"}.get(
     options.separator or "", options.separator or ""
   )

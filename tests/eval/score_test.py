@@ -271,6 +271,7 @@ class CommandTest(in_folder.TestCase):
     ({"columns": "top6=top1"}, _GOOD, "--columns: .*Did you mean 'top5'"),
     ({"columns": "top1"}, _GOOD, "'top1': expected a column's name"),
     ({"columns": "top1=a,top1=b"}, _GOOD, "top1=b': .* each once"),
+    ({"columns": "label=top1"}, _GOOD, "'top1' would be 'label' and another"),
     ({"separator": ";"}, _GOOD, "mine.csv lacks the columns .* --columns"),
     ({"separator": "x"}, _GOOD, "Unknown separator 'x'"),
     ({}, _GOOD + _UNASKED.replace("2,x0,0,", "2,x0,0,0"), "3 of 12 pre.* row 10"),

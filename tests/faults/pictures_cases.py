@@ -315,6 +315,11 @@ def _folders() -> Iterator[Case]:
   )
   yield Case("odd: another file", run(other), right=only_good)
   yield Case("two pictures of one stem", run(twins), ("good.",))
+  yield Case(
+    "odd: two pictures of one stem, --keep_names",
+    run(twins, "--keep_names"),
+    right=only_good,  # of those that end in .png
+  )
   yield Case("OUT is a file", run(closed), ("/out",))
   for flag, name in (
     ("--corruption=fogg", "fog"),
@@ -327,6 +332,8 @@ def _folders() -> Iterator[Case]:
     ("--format=gif", "format"),
     ("--seed=x", "seed"),
     ("--frost_dir=/nowhere", "/nowhere"),
+    ("--manifest=/nowhere/todo.csv", "/nowhere"),
+    ("--manifest=/dev/null", "something is there"),
   ):
     yield Case(f"flag {flag}", run(good, flag), (name,))
 

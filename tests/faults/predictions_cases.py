@@ -233,12 +233,13 @@ def _flags() -> Iterator[Case]:
     ("--columns of no such name", {"columns": "top9=top1"}, "top9"),
     ("--columns without a name", {"columns": "top1="}, "top1="),
     ("--columns twice", {"columns": "top1=a,top1=b"}, "top1=b"),
+    ("--columns of one column twice", {"columns": "label=top1"}, "'top1' would"),
     ("--separator of another file", {"separator": "tab"}, _FILE, "corruption"),
     ("--classes too few", {"classes": _NAMES}, _FILE, "x2", "--classes"),
     ("--classes that are not there", {"classes": "no.txt"}, "no.txt"),
     ("--classes of one set, --dataset another",
      {"classes": _NAMES, "dataset": "digits_c"}, _NAMES, "10 classes"),
-    ("--facts of no run", {"facts": "."}, "no workdir"),
+    ("--facts of no run", {"facts": _FILE}, "no workdir"),
     ("--facts that are not there", {"facts": "nowhere"}, "nowhere"),
   )  # fmt: skip
   yield from case.rows(

@@ -64,8 +64,13 @@ def numbered(
   if own:
     assert isinstance(label, Texts)
     names = sorted({value.strip() for value in label.values} - {""})
-  out = {name: _column(file, name, names, own) for name in ("label", *columns)}
-  _check_labels(file, out["label"])
+  out = {n: _column(file, n, names, own) for n in ("label", *columns)}
+  empty = isinstance(label, Texts) and out["label"] == EMPTY
+  if np.any(empty):
+    raise errors.UserError(
+      f"{_place(file, 'label', int(np.argmax(empty)))} is empty; every example"
+      " needs its true class."
+    )
   return dataclasses.replace(file, columns={**file.columns, **out}), tuple(
     names
   )
@@ -136,18 +141,6 @@ def _numbers(file: ColumnFile, name: str, column: Texts) -> np.ndarray:
     ) from e
   empty = np.array([not value.strip() for value in column.values])
   return np.where(empty[column.codes], EMPTY, numbers)
-
-
-def _check_labels(file: ColumnFile, labels: np.ndarray) -> None:
-  column = file.columns["label"]
-  if isinstance(column, Texts):
-    empty = np.array([not v.strip() for v in column.values])[column.codes]
-    if empty.any():
-      row = int(np.argmax(empty))
-      raise errors.UserError(
-        f"{_place(file, 'label', row)} is empty; every example needs its true"
-        " class."
-      )
 
 
 def _place(file: ColumnFile, name: str, row: int) -> str:

@@ -94,7 +94,7 @@ class CsvReaderTest(in_folder.TestCase):
     rows = self._rows(path, dataset="imagenet_c")
     (mce,) = table.select(rows, metric="mce")
     self.assertFalse(mce.has_value)
-    self.assertIn("jpeg_compression 1-5 (65 of 75)", mce.note)
+    self.assertIn("all but snow 1-5, fog 1-5 (65 of 75)", mce.note)
     self.assertLen(table.select(rows, metric="ce"), 2)
 
   def test_a_corruption_of_ones_own_enters_no_mean(self):
