@@ -5,6 +5,7 @@ import shutil
 from unittest import mock
 
 import jax
+import ml_collections
 import numpy as np
 import pytest
 from absl.testing import parameterized
@@ -165,7 +166,7 @@ class RerunTest(in_folder.TestCase):
       rerun._settings(run, run.cells[0], self.root)
 
   @parameterized.parameters(
-    ({"models": ["a"]}, "of another program"),
+    ({"models": ["a"]}, "config.json has 'elsewhere'"),
     ({"models": {"a": {"name": "shutil:rmtree"}}}, "code of the submitter"),
   )
   def test_models_that_are_not_run(self, settings, message):
@@ -177,6 +178,11 @@ class RerunTest(in_folder.TestCase):
     tampered.manifest(lambda m: m["models"]["a"].update(name))
     with self.assertRaisesRegex(errors.UserError, message):
       checker.check(folder, rerun=2)
+
+  def test_predictions_of_another_program(self):
+    config = ml_collections.ConfigDict({"model": {"name": ""}})
+    with self.assertRaisesRegex(errors.UserError, "of another program"):
+      rerun._check_models(config)
 
   def test_a_count_that_is_none(self):
     with self.assertRaisesRegex(errors.UserError, "--rerun=-1"):
