@@ -24,7 +24,8 @@ class Relabelling:
   """Which class each output is.
 
   Attributes:
-    class_of: of every output, a class of the data set or `NONE`; no class twice.
+    class_of: of every output, a class of the data set or `NONE`; outputs of one
+      class share it, and it gets the sum of their probabilities.
     classes: number of the data set's classes.
   """
 
@@ -39,7 +40,8 @@ class Relabelling:
   @property
   def words(self) -> str:
     """How many outputs and classes belong together, for the screen."""
-    outputs, known = len(self.class_of), self.classes - self.without_output
+    outputs = len(self.class_of)
+    known = outputs - self.class_of.count(NONE)
     return (
       f"{known} of {outputs} outputs are classes of the data set;"
       f" {self.without_output} of its {self.classes} classes have none"
@@ -47,12 +49,25 @@ class Relabelling:
 
   def logits(self, logits: jax.Array) -> jax.Array:
     """`[..., outputs]` -> `[..., classes]`, -inf where there is no output."""
+    known = [label for label in self.class_of if label != NONE]
+    if len(set(known)) < len(known):
+      return self._summed(logits)
     output_of = np.full(self.classes, NONE)
     for output, label in enumerate(self.class_of):
       if label != NONE:
         output_of[label] = output
     taken = jnp.asarray(logits)[..., np.maximum(output_of, 0)]
     return jnp.where(output_of == NONE, -jnp.inf, taken)
+
+  def _summed(self, logits: jax.Array) -> jax.Array:
+    """As `logits`, where several outputs are one class: log of the sum of exp."""
+    outputs = [o for o, label in enumerate(self.class_of) if label != NONE]
+    label_of = jnp.asarray([self.class_of[o] for o in outputs])
+    rows = jnp.moveaxis(jnp.asarray(logits)[..., jnp.asarray(outputs)], -1, 0)
+    largest = jax.ops.segment_max(rows, label_of, self.classes)
+    parts = jnp.exp(rows - largest[label_of])
+    total = jax.ops.segment_sum(parts, label_of, self.classes)
+    return jnp.moveaxis(largest + jnp.log(total), 0, -1)
 
   def detections(
     self, outputs: Mapping[str, jax.Array]

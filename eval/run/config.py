@@ -112,6 +112,19 @@ _Seen = Annotated[
 ]
 
 
+_Outputs = Annotated[
+  str
+  | pathlib.PurePath
+  | list[str]
+  | tuple[str, ...]
+  | list[list[str | list[int]]]
+  | None,
+  pydantic.Field(
+    description="a file of classes, their names, or (name, numbers of outputs)"
+  ),
+]
+
+
 _UNNAMED: Any = None  # the default is that of who reads the key
 
 
@@ -148,7 +161,7 @@ class Model(_Group):
   short_px: _Positive = _UNNAMED
   long_px: _Positive = _UNNAMED
   spec: _Spec = {}
-  classes: _Path = ""
+  classes: _Outputs = ""
   trained_on: _Text = ""
   corruptions_seen: _Seen = ""
   train: Train | None = None

@@ -194,8 +194,8 @@ def config_of(
       del config[key]
   if not isinstance(predict, Mapping):
     given, config.model = _model(predict, "", example, config, options)
-    objects = {config.model.name: given} if given else {}
-    return config.lock(), objects
+    label = config.model.label or config.model.name
+    return config.lock(), {label: given} if given else {}
   if not predict:
     raise errors.UserError("predict: got no model, expected one or several.")
   config.models, objects = ml_collections.ConfigDict(), {}
@@ -306,11 +306,18 @@ def _given(
   options: Options,
 ) -> ModelObject | None:
   """The model as an object; None where it is a name without variables."""
+  if options.size and (isinstance(predict, (str, Model))):
+    raise errors.UserError(
+      f"size={options.size}: {predict} says its size itself; size= is of a plain"
+      " function. Leave it out."
+    )
   if isinstance(predict, str):
-    if options.variables is None:
-      return None
     from robust_tfds import models
 
+    if ":" in predict and options.variables is options.checkpoint is None:
+      return ModelObject(models.get(predict))
+    if options.variables is None:
+      return None
     return ModelObject(models.get(predict), options.variables)
   if isinstance(predict, Model):
     return _of_model(predict, options)
@@ -345,19 +352,20 @@ def _of_function(
   """A plain function as a model on the host, of the data set's classes."""
   parsed = config_lib.parse(config)
   counts = plan_lib.model_classes(parsed)
-  if isinstance(options.classes, Sequence) and not isinstance(
-    options.classes, str
-  ):
-    counts = (len(options.classes),)
+  side_px = options.size or _SIDE_PX
+  if options.classes is not None:
+    counts = (_answered(function, side_px),)
   kind = tasks.get(parsed.task).model_kind
   spec: ModelSpec
   if kind == "detection":
     spec = DetectorSpec(num_classes=counts[0], short_px=0, label_space="custom")
   elif kind == "video":
-    spec = _spec_of(VideoSpec, counts[0], options.size or _SIDE_PX)
+    spec = _spec_of(VideoSpec, counts[0], side_px)
   else:
-    classes = counts[0] if len(counts) == 1 else _answered(function, counts)
-    spec = _spec_of(Spec, classes, options.size or _SIDE_PX)
+    classes = counts[0]
+    if len(counts) > 1:
+      classes = _answered(function, side_px, counts)
+    spec = _spec_of(Spec, classes, side_px)
   name = label or _name(function)
   return adapters.get("on_host")(function, spec, name=name)
 
@@ -381,10 +389,12 @@ def _name(function: Callable[..., Any]) -> str:
   return type(function).__name__
 
 
-def _answered(function: Callable[..., Any], counts: Sequence[int]) -> int:
-  """Which of several class counts a function answers with."""
+def _answered(
+  function: Callable[..., Any], side_px: int, counts: Sequence[int] = ()
+) -> int:
+  """How many classes a function answers with, one of some counts; none: any."""
   rng = np.random.default_rng(0)
-  pictures = rng.integers(0, 256, (2, _SIDE_PX, _SIDE_PX, 3), np.uint8)
+  pictures = rng.integers(0, 256, (2, side_px, side_px, 3), np.uint8)
   try:
     shape = np.shape(function(pictures))
   except Exception as error:
@@ -392,12 +402,21 @@ def _answered(function: Callable[..., Any], counts: Sequence[int]) -> int:
       f"{_name(function)} fails on uint8 {list(pictures.shape)}:"
       f" {errors.of_user(error)}"
     ) from error
-  if len(shape) != 2 or shape[1] not in counts:
+  if len(shape) != 2 or (counts and shape[1] not in counts):
+    of = f" with {' or '.join(map(str, counts))} classes" if counts else ""
     raise errors.UserError(
-      f"{_name(function)} answered with shape {shape}, expected [B, classes]"
-      f" with {' or '.join(map(str, counts))} classes."
+      f"{_name(function)} answered with shape {shape}, expected [B, classes]{of}."
     )
-  return shape[1]
+  return int(shape[1])
+
+
+def _plain_classes(classes: Any) -> Any:
+  """As a config has them: a path, names, or (name, numbers of its outputs)."""
+  if isinstance(classes, Mapping):
+    return [[k, np.atleast_1d(v).tolist()] for k, v in classes.items()]
+  if isinstance(classes, (str, os.PathLike)):
+    return os.fspath(classes)
+  return [str(name) for name in classes]
 
 
 def _entry(
@@ -411,11 +430,12 @@ def _entry(
   for key in _OF_SPEC if given else ("train",):
     if key in entry:
       del entry[key]
-  entry.name = given.model.name if given else predict
-  entry.label = ""
+  name = given.model.name if given else predict
+  entry.name = predict if isinstance(predict, str) else name
+  entry.label = "" if entry.name == name else name
   entry.checkpoint = ""
   if options.checkpoint is not None:
     entry.checkpoint = os.fspath(options.checkpoint)
   if options.classes is not None:
-    entry.classes = options.classes
+    entry.classes = _plain_classes(options.classes)
   return entry

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import ml_collections
@@ -24,6 +24,7 @@ from robust_tfds.models.model import Model
 from robust_tfds.storage import paths
 
 _SOURCES = ("fly", "prepared")
+_IMAGENET = "imagenet1k"  # whose outputs are ImageNet's 1,000 classes
 _OF_MODELS = "model"  # geometry: the models' own crop rule
 _ANY_SIZE_PX = 640  # of pictures that have no one size: about COCO's
 
@@ -299,29 +300,43 @@ def _clean_builder(plan: Plan) -> Any:
 
 
 def _outputs(plan: Plan) -> dict[str, output_classes.OutputClasses]:
-  """Of the models whose entries name a file of classes."""
-  files = {k: e.classes for k, e in plan.models.items() if e.classes}
-  if files and "label_space" in plan.task.own_keys:
+  """Of models whose entries say their classes, or that a set's own names tell."""
+  given = {k: e.classes for k, e in plan.models.items() if e.classes}
+  if given and "label_space" in plan.task.own_keys:
     raise errors.UserError(
-      f"{next(iter(files))}: config.model.classes is not read by task"
+      f"{next(iter(given.values()))}: config.model.classes is not read by task"
       f" {plan.task.facts.task}, which groups a model's outputs by a label map:"
       " set config.data.label_space to a JSON file whose members are your"
       " model's outputs."
     )
-  if not files:
+  builder = plan.config.builder
+  if not given and not builder.OWN:
     return {}
   feature = plan.task.label_feature(_clean_builder(plan).info.features)
-  names = plan.config.builder.class_names(
-    os.fspath(plan.config.data.manual_dir or "")
-  )
-  return {
+  names = builder.class_names(os.fspath(plan.config.data.manual_dir or ""))
+  out = {
     label: output_classes.read(
-      os.fspath(file),
+      os.fspath(each) if isinstance(each, os.PathLike) else each,
       names,
       feature.num_classes,
       plan.model(label).spec.num_classes,
     )
-    for label, file in files.items()
+    for label, each in given.items()
+  }
+  return out | (_of_imagenet(plan, names, set(out)) if builder.OWN else {})
+
+
+def _of_imagenet(
+  plan: Plan, names: Sequence[Sequence[str]], said: Collection[str]
+) -> dict[str, output_classes.OutputClasses]:
+  """Of ImageNet's models over a set whose classes are ImageNet's, none is said."""
+  outputs = output_classes.of_imagenet(names)
+  return {
+    label: outputs
+    for label in plan.models
+    if outputs
+    and label not in said
+    and getattr(plan.model(label).spec, "label_space", "") == _IMAGENET
   }
 
 
@@ -378,7 +393,7 @@ def check_classes(plan: Plan, label: str, spec: Any, builder: Any) -> None:
   if spec.num_classes not in plan.task.model_classes(classes):
     raise errors.UserError(
       f"Wrong label space: {label} has {spec.num_classes} classes"
-      f" ({spec.label_space}), {builder.info.name} has {classes}. Use a model of"
+      f" ({spec.label_space}), {plan.dataset} has {classes}. Use a model of"
       " that label space, or say in a file what its outputs stand for"
       " (config.model.classes)."
     )

@@ -40,6 +40,7 @@ class FlagsTest(parameterized.TestCase):
     ({"check": "x", "export": ["y"]}, [], "one thing at a time"),
     ({"rerun": 2}, ["run"], "--rerun is of --check"),
     ({"check": "x", "rerun_seed": 0}, [], "--rerun_seed is of --rerun=K"),
+    ({"check": "x", "own_data": "y"}, [], "--own_data is of --rerun=K"),
     ({"export": ["x"]}, [], "needs --out"),
     ({"trained_on": ["a=b"]}, ["run"], "--trained_on is of --export"),
     ({"check": "x", "site": "y"}, [], "--site is of RUNs"),

@@ -6,6 +6,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 from absl.testing import parameterized
 
+from robust_tfds import errors, models
 from tests.own import made
 
 
@@ -42,3 +43,38 @@ class LabelledTest(parameterized.TestCase):
     self.assertContainsSubset(
       {made.sha256(image) for each in pixels for image in each}, model.pictures
     )
+
+  def test_models_side_by_side_and_their_classes(self):
+    # The second model's outputs stand for the same classes in another order.
+    other = made.Seen()
+    turned = lambda images: other(images)[:, ::-1]
+    pair = {"a": made.Seen(), "b": other}
+    both, _ = made.evaluate(pair, f"folder:{self.root}")
+    error = {r.model: r.value for r in both.table if r.metric == "error"}
+    self.assertEqual(error.keys(), {"a", "b"})
+    self.assertEqual(error["a"], error["b"])
+    names = ["dog", "cat", "Füchse"]
+    for classes in (names, {name: i for i, name in enumerate(names)}):
+      alone, _ = made.evaluate(turned, f"folder:{self.root}", classes=classes)
+      self.assertEqual(alone.summary["clean_error"], both_clean(both))
+
+  def test_several_outputs_of_a_class(self):
+    model = made.Seen(5)
+    classes = {"cat": [0, 3], "dog": 1, "Füchse": [2]}
+    seen, _ = made.evaluate(model, f"folder:{self.root}", classes=classes)
+    self.assertIn("clean_error", seen.summary)
+    with self.assertRaisesRegex(errors.UserError, "output 3 is named twice"):
+      classes = {"cat": [0, 3], "dog": 3}
+      made.evaluate(model, f"folder:{self.root}", classes=classes)
+
+  def test_a_size_is_of_plain_functions(self):
+    model = models.get("digits_linear", num_classes=3)
+    with self.assertRaisesRegex(errors.UserError, "size=32: .* says its size"):
+      made.evaluate(model, f"folder:{self.root}")
+
+
+def both_clean(result) -> float:
+  """The clean error that all models of a run have."""
+  rows = [r for r in result.table if r.metric == "clean_error"]
+  (value,) = {r.value for r in rows}
+  return value

@@ -1,10 +1,13 @@
-"""`config.model.classes`: a file that says what a model's outputs stand for.
+"""`config.model.classes`: what a model's outputs stand for.
 
-A line an output, in the order of the outputs: the class's name as the data set has
-it, its wnid (words may follow: `n01440764 tench`), its index, or `-` for none. All
-lines are indices, or none is. Of ImageNet's classes the English names are known as
-well. Outputs that are no class of the data set are left out, as of a head of 21,843
-classes, or of 1,000 on Tiny ImageNet's 200.
+A file has a line an output, in the order of the outputs: the class's name as the
+data set has it, its wnid (words may follow: `n01440764 tench`), its index, or `-` for
+none. All lines are indices, or none is. Of ImageNet's classes the English names are
+known as well. Outputs that are no class of the data set are left out, as of a head of
+21,843 classes, or of 1,000 on Tiny ImageNet's 200. The lines may stand in the config
+in place of a file; or pairs (class, numbers of its outputs), where several outputs
+are one class, which gets the sum of their probabilities. Over a set of one's own whose
+classes are all ImageNet's, models of ImageNet need none of it.
 """
 
 from __future__ import annotations
@@ -12,8 +15,10 @@ from __future__ import annotations
 import collections
 import dataclasses
 import difflib
+import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from robust_tfds import errors, reading
 from robust_tfds.eval.pipeline import relabel
@@ -31,20 +36,23 @@ class OutputClasses:
 
   Attributes:
     relabelling: which class each output is.
-    sha256: of the file.
+    sha256: of the file, or of the same lines.
   """
 
   relabelling: relabel.Relabelling
   sha256: str
 
 
+Given = str | Sequence[str] | Sequence[Sequence[Any]]
+
+
 def read(
-  path: str, names: Sequence[Sequence[str]], classes: int, outputs: int
+  given: Given, names: Sequence[Sequence[str]], classes: int, outputs: int
 ) -> OutputClasses:
   """The classes of a model's outputs.
 
   Args:
-    path: of the file.
+    given: path of a file, its lines, or (class, outputs).
     names: what each class of the data set is called, in label order; empty where
       nobody knows.
     classes: number of the data set's classes.
@@ -54,8 +62,78 @@ def read(
     UserError: another number of lines, a name of two classes, a class of two
       outputs, an index outside, or no line that is a class; with the line.
   """
-  where = str(path)
-  lines = reading.line_list(paths.of(path, _KEY))
+  if isinstance(given, str):
+    lines = reading.line_list(paths.of(given, _KEY))
+    return _of_lines(given, lines, paths.sha256(given), names, classes, outputs)
+  if all(isinstance(line, str) for line in given):
+    lines = [str(line) for line in given]
+    return _of_lines(_KEY, lines, _sha256(lines), names, classes, outputs)
+  return _of_outputs(dict(given), names, classes, outputs)  # type: ignore[arg-type]
+
+
+def of_imagenet(names: Sequence[Sequence[str]]) -> OutputClasses | None:
+  """What ImageNet's 1,000 outputs are in a set whose classes all are ImageNet's.
+
+  Args:
+    names: of the set's classes: wnids, or English names of one class alone.
+
+  Returns:
+    None where some class is not one of them, or they are the outputs as they are.
+  """
+  from robust_tfds.building.sources import imagenet
+
+  wnids = [(wnid,) for wnid in imagenet.wnids()]
+  exact, small = _known(wnids, _key), _known(wnids, _small)
+  found = [exact.get(_key(n[0])) or small.get(_small(n[0]), []) for n in names]
+  class_of = [relabel.NONE] * len(wnids)
+  for label, output in enumerate(found):
+    if len(output) != 1 or class_of[output[0]] != relabel.NONE:
+      return None
+    class_of[output[0]] = label
+  if class_of == list(range(len(wnids))):
+    return None
+  relabelling = relabel.Relabelling(tuple(class_of), len(names))
+  return OutputClasses(relabelling, _sha256([name[0] for name in names]))
+
+
+def _sha256(lines: Sequence[str]) -> str:
+  """Of lines, as of a file of them."""
+  return hashlib.sha256("".join(f"{n}\n" for n in lines).encode()).hexdigest()
+
+
+def _of_outputs(
+  given: Mapping[str, Sequence[int]],
+  names: Sequence[Sequence[str]],
+  classes: int,
+  outputs: int,
+) -> OutputClasses:
+  """Of (class, outputs): an output is of one class, a class may have several."""
+  labels = dict(zip(given, _labels(_KEY, list(given), names), strict=True))
+  class_of = [relabel.NONE] * outputs
+  for name, numbers in given.items():
+    if labels[name] == relabel.NONE:
+      raise errors.unknown("class", name, [n[0] for n in names])
+    for number in numbers:
+      if not 0 <= number < outputs or class_of[number] != relabel.NONE:
+        raise errors.UserError(
+          f"{_KEY}: {name!r}: output {number} is named twice, or is none of the"
+          f" model's, 0 to {outputs - 1}."
+        )
+      class_of[number] = labels[name]
+  lines = [f"{name}\t{list(numbers)}" for name, numbers in given.items()]
+  relabelling = relabel.Relabelling(tuple(class_of), classes)
+  return OutputClasses(relabelling, _sha256(lines))
+
+
+def _of_lines(
+  where: str,
+  lines: Sequence[str],
+  sha256: str,
+  names: Sequence[Sequence[str]],
+  classes: int,
+  outputs: int,
+) -> OutputClasses:
+  """See `read`; refusals begin with `where`."""
   if len(lines) != outputs:
     raise errors.UserError(
       f"{where}: {len(lines)} lines, and the model has {outputs} outputs:"
@@ -74,8 +152,7 @@ def read(
   else:
     labels = _labels(where, lines, names)
   _check_once(where, lines, labels)
-  relabelling = relabel.Relabelling(tuple(labels), classes)
-  return OutputClasses(relabelling, paths.sha256(path))
+  return OutputClasses(relabel.Relabelling(tuple(labels), classes), sha256)
 
 
 def _index(where: str, number: int, line: str, classes: int) -> int:

@@ -27,6 +27,14 @@ class RelabellingTest(absltest.TestCase):
     )
     self.assertEqual(relabel.Relabelling((1, 0), 2).without_output, 0)
 
+  def test_several_outputs_are_one_class(self):
+    several = relabel.Relabelling((1, 0, -1, 1), 3)
+    logits = np.array([[[1.0, 2.0, 9.0, 400.0], [3.0, 2.0, 9.0, 3.0]]])
+    got = np.asarray(several.logits(logits))
+    expected = [[2, 400, _NEVER], [2, 3 + np.log(2), _NEVER]]
+    np.testing.assert_allclose(got, [expected], rtol=1e-6)
+    self.assertStartsWith(several.words, "3 of 4 outputs are classes")
+
   def test_never_answered(self):
     logits = jax.random.normal(jax.random.key(0), (6, 4))
     top5 = np.asarray(top_k.best(_PART(logits))["top5"])

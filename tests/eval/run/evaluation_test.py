@@ -13,7 +13,7 @@ from etils import epath
 from robust_tfds import errors, models
 from robust_tfds import eval as eval_lib
 from robust_tfds.configs import cifar10_c, imagenet_c
-from robust_tfds.eval.cells import config_file, names, table
+from robust_tfds.eval.cells import config_file, table
 from robust_tfds.eval.run import evaluation, runner
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.models.convert import report
@@ -136,10 +136,8 @@ class EvaluationTest(parameterized.TestCase):
     given, run = self._temporary(), self._temporary()
     self._evaluate(build(), workdir=given)
     self._evaluate(f"{__name__}:build", workdir=run)
-    place = "cells/{}/digits_c/fog_3/seed0/predictions.npz"
-    label = f"{__name__}:build"
-    first = pathlib.Path(given) / place.format("levels")
-    second = pathlib.Path(run) / place.format(names.folder_name(label))
+    place = "cells/levels/digits_c/fog_3/seed0/predictions.npz"
+    first, second = (pathlib.Path(folder) / place for folder in (given, run))
     self.assertEqual(first.read_bytes(), second.read_bytes())
     marks = [
       [r.fingerprint for r in table.read(pathlib.Path(f) / "table.csv")]

@@ -52,6 +52,23 @@ class ReadTest(parameterized.TestCase):
     ):
       self._read("tench\ncrane\n", names, 1000)
 
+  def test_imagenet_by_itself(self):
+    wnids = imagenet.wnids()
+    for names, expected in (
+      ([wnids[3], wnids[0]], (3, 0)),
+      (["tench", "Tabby", "n02119789"], (0, 281, 278)),
+      (["tench", "crane"], None),  # a bird or a machine
+      (["tench", "goldfinch", "cat"], None),
+      (wnids, None),
+    ):
+      got = output_classes.of_imagenet([(n,) for n in names])
+      if expected is None:
+        self.assertIsNone(got)
+      else:
+        class_of = got.relabelling.class_of
+        self.assertEqual([class_of[o] for o in expected], [*range(len(names))])
+        self.assertEqual(class_of.count(-1), 1000 - len(names))
+
   @parameterized.parameters(
     ("cat\n\ndog\n", "line 2: empty, expected a class"),
     ("cat\ndog\nCat\n", r"lines 1 and 3 \(.Cat.\) are one class"),
