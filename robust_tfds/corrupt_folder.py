@@ -27,7 +27,6 @@ held at a time, whatever the number in the folder.
 from __future__ import annotations
 
 import concurrent.futures
-import functools
 import json
 import os
 import sys
@@ -152,20 +151,13 @@ def run(
       " name ends otherwise."
     )
   if table:
-    shown = functools.partial(_as_typed, target, out)
-    files = walk.files()
-    rows = folder_manifest.write(table, batch, files, shown, bool(classes))
+    rows = folder_manifest.write(
+      table, batch, walk.files(), os.fspath(target), bool(classes)
+    )
     notes.append(f"{rows:,} rows in {table}: {_labelled(classes)}.")
   for note in notes if not quiet else ():
     print(f"Note: {note}")
   return batch.written, [*walk.faults, *batch.failed]
-
-
-def _as_typed(
-  target: str | os.PathLike, out: epath.Path, place: epath.Path
-) -> str:
-  """A result below the folder that was named, as it was named."""
-  return os.path.join(os.fspath(target), *place.relative_to(out).parts)
 
 
 def _labelled(classes: Sequence[str]) -> str:

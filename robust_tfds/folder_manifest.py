@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from etils import epath
 
@@ -73,7 +73,7 @@ def write(
   path: epath.Path,
   batch: Batch,
   files: Iterable[epath.Path],
-  shown: Callable[[epath.Path], str],
+  typed: str,
   classes: bool,
 ) -> int:
   """Writes the table, of the pictures that are there under every condition.
@@ -82,7 +82,7 @@ def write(
     path: where; nothing is there yet.
     batch: that was run.
     files: the pictures that were corrupted.
-    shown: how a program opens a result.
+    typed: the folder of the results, as the user named it.
     classes: whether the first folder is the class.
 
   Returns:
@@ -102,7 +102,8 @@ def write(
         label = example.parts[0] if classes else ""
         codec = CODECS[batch.file_format]
         for (name, severity), place in places.items():
-          row = (shown(place), example.as_posix(), label, name, severity)
+          result = os.path.join(typed, *place.relative_to(batch.out).parts)
+          row = (result, example.as_posix(), label, name, severity)
           table.writerow((*row, codec, ""))
           rows += 1
     os.replace(unfinished, local)

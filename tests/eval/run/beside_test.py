@@ -12,7 +12,7 @@ from robust_tfds.eval.compare.boards import build
 from robust_tfds.eval.compare.pairs import compare
 from robust_tfds.eval.readers import base
 from robust_tfds.eval.run import rescore
-from tests import in_folder
+from tests import in_folder, quick
 from tests.eval.compare import small_runs, task_runs
 from tests.eval.report.reports import without_pictures
 from tests.faults import scored
@@ -24,14 +24,18 @@ class BesideTest(in_folder.TestCase):
   def setUp(self):
     super().setUp()
     self.enterContext(without_pictures.written())
-    self.run_folder = small_runs.write(
-      self.root / "run",
+    self.run_folder = self._run("run", ["fog"])
+    self.out = self.root / "out"
+
+  def _run(self, name, names) -> pathlib.Path:
+    return small_runs.write(
+      self.root / name,
       {"a": 0.1, "b": 0.2},
+      names=names,
       baseline="model:b",
       name=_DATASET,
       facts={"dataset": _DATASET},
     )
-    self.out = self.root / "out"
 
   def _rows(self) -> list[list]:
     """What `a` answers, as a table."""
@@ -51,8 +55,9 @@ class BesideTest(in_folder.TestCase):
     rescore.score([path], self.out, base.Options(**options))
     return self.out
 
-  @parameterized.parameters(False, True)
+  @quick.cases([True], [False])
   def test_one_board_and_pairs(self, first):
+    self.run_folder = self._run("whole", None)
     folders = [str(self.run_folder), str(self._score(self._rows()))]
     listed = reversed(folders) if first else folders
     (board,) = build.boards(scores.of_runs(runs.read(list(listed))))
