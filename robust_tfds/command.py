@@ -20,9 +20,9 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-from absl import app, logging
+from absl import app, flags, logging
 
-from robust_tfds import errors
+from robust_tfds import errors, own_corruptions
 from robust_tfds.storage import paths
 
 Main = Callable[[Sequence[str]], None]
@@ -46,6 +46,12 @@ def run(
 
   def parse(argv: list[str]) -> list[str]:
     define_flags()
+    flags.DEFINE_list(
+      own_corruptions.FLAG,
+      [],
+      "Files of corruptions of your own, which are run: posterize.py.",
+      module_name=sys.argv[0],  # whose --help shows it
+    )
     try:
       check(argv)
     except (errors.UserError, OSError) as e:
@@ -62,6 +68,9 @@ def run(
     # Functions on the host that fail are refused in words, without their trace.
     python_logging.getLogger("jax._src.callback").setLevel("CRITICAL")
     try:
+      given = flags.FLAGS.flag_values_dict()
+      for file in given.get(own_corruptions.FLAG) or ():
+        own_corruptions.register(file)
       main(argv)
     except (errors.UserError, OSError) as e:
       fail(f"Error: {e}")

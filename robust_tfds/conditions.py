@@ -12,7 +12,8 @@ A row says a name, its group and its set: `common` ones enter the published mean
 `extra` ones are published apart (the validation set of ImageNet-C), `own` ones are
 of whoever added them and enter no published mean. To add one: a row here and a
 plugin file in `robust_tfds/corruptions/{image,sequence,video}/`; of videos the row
-alone, where it is a corruption of pictures in every frame or a codec.
+alone, where it is a corruption of pictures in every frame or a codec; of pictures
+also a file anywhere, without a clone: `robust_tfds/own_corruptions.py`.
 
 Sources: docs/specs/corruptions.md section 1, docs/specs/imagenet_p.md sections 1
 and 2, docs/specs/video.md section 1; the order is the papers'.
@@ -31,7 +32,7 @@ import functools
 import hashlib
 import operator
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal, cast
 
 import numpy as np
@@ -52,6 +53,7 @@ SETS: Mapping[str, tuple[str, ...]] = {
   "all": ("common", "extra", "own"),
 }
 LARGEST_SEED = 2**63 - 1  # what numpy's and jax's generators both take
+_TOLD_OF_ROWS: list[Callable[[], None]] = []  # when a family has one more
 _BETWEEN = "\x1f"  # the fields of a key
 # One spelling for each level: `fog_01` and `fog_1` would be two files of one cell.
 _LEVELS_IN_NAMES = re.compile(r"(?P<name>.+?)_(?P<level>0|-?[1-9][0-9]*)")
@@ -184,6 +186,13 @@ class Family:
   noun: str
   level_noun: str
   rows: tuple[Row, ...]
+
+  def add(self, row: Row) -> None:
+    """One more row, of a user's own: `robust_tfds/own_corruptions.py`."""
+    object.__setattr__(self, "rows", (*self.rows, row))
+    vars(self).pop("_by_name", None)
+    for tell in _TOLD_OF_ROWS:
+      tell()
 
   @functools.cached_property
   def _by_name(self) -> Mapping[str, Row]:
@@ -542,6 +551,11 @@ VIDEOS = Family(
 FAMILIES: Mapping[Kind, Family] = {
   f.kind: f for f in (PICTURES, SEQUENCES, VIDEOS)
 }
+
+
+def when_added(tell: Callable[[], None]) -> None:
+  """Calls a function whenever a family has a row more."""
+  _TOLD_OF_ROWS.append(tell)
 
 
 def every_name() -> tuple[str, ...]:

@@ -24,6 +24,7 @@ from robust_tfds.models import convert
 # Exactly what outside code may call (DESIGN, "Public surface").
 _SURFACE = (
   (corruptions.names, "(benchmark)"),
+  (corruptions.register, "(source)"),
   (corruptions.corrupt, "(image, name, severity, *, edition, key)"),
   (
     corruptions.corrupt_batch,

@@ -15,6 +15,7 @@ _ANYBODY = (
   "robust_tfds.conditions",
   "robust_tfds.durations",
   "robust_tfds.errors",
+  "robust_tfds.own_corruptions",
   "robust_tfds.reading",
   "robust_tfds.registry",
   "robust_tfds.resizing",

@@ -21,6 +21,7 @@ from robust_tfds.eval.cells.records import Record
 NONE = "none"
 # Source of data, and adapter of models, of which another program made predictions.
 ELSEWHERE = "elsewhere"
+OWN = "own_corruption"  # of settings: sha256 of the file of a user's own
 # A value of a task's own settings.
 Scalar = str | int | float | bool | None
 

@@ -33,9 +33,9 @@ import ml_collections
 import numpy as np
 from etils import epath
 
-from robust_tfds import conditions, errors, reading
-from robust_tfds.eval.cells import columns as columns_lib
+from robust_tfds import conditions, errors, own_corruptions, reading
 from robust_tfds.eval.cells import (
+  cell_facts,
   config_file,
   damage,
   disk,
@@ -43,6 +43,7 @@ from robust_tfds.eval.cells import (
   names,
   predictions,
 )
+from robust_tfds.eval.cells import columns as columns_lib
 from robust_tfds.eval.cells import examples as examples_lib
 from robust_tfds.eval.cells import note as note_lib
 from robust_tfds.eval.cells.cell import Cell
@@ -465,7 +466,15 @@ def _settings(config: Mapping[str, Any]) -> ml_collections.ConfigDict:
 
 
 def _cell_of(folder: epath.Path, note: note_lib.Note) -> Cell:
-  """The cell of a note."""
+  """The cell of a note.
+
+  Raises:
+    UserError: it is of a corruption of its author's that is not registered here.
+  """
+  settings = note.data.settings if note.data else {}
+  if note.kind == "pictures" and cell_facts.OWN in settings:
+    where, sha256 = str(folder / note_lib.FILE), str(settings[cell_facts.OWN])
+    own_corruptions.check_noted(where, note.corruption, sha256)
   try:
     return Cell.of_note(note)
   except errors.UserError as e:

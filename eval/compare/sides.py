@@ -68,7 +68,8 @@ class Side:
       conditions: of the cells; empty: of all.
     """
     words = [self._words[c] for c in conditions or self.cells]
-    out = {name: _common([w.get(name) for w in words]) for name in words[0]}
+    names = dict.fromkeys(name for of_cell in words for name in of_cell)
+    out = {name: _common([w.get(name) for w in words]) for name in names}
     del out["content"]
     return out
 

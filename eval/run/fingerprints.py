@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from robust_tfds import errors, reading
+from robust_tfds import errors, own_corruptions, reading
 from robust_tfds.building import geometry
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells import cell_facts, provenance
@@ -58,6 +58,10 @@ def _cell(
   data: DataFacts,
   model: ModelFacts,
 ) -> Cell:
+  own = own_corruptions.sha256(condition.name)
+  if own and condition.kind == "pictures":
+    settings = {**data.settings, cell_facts.OWN: own}
+    data = data.model_copy(update={"settings": settings})
   return Cell(
     model=label,
     dataset=plan.dataset,

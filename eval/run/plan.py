@@ -12,7 +12,7 @@ import ml_collections
 from robust_tfds import errors
 from robust_tfds.building.base import Builder
 from robust_tfds.conditions import Condition
-from robust_tfds.corruptions import frost_pictures
+from robust_tfds.corruptions import frost_pictures, plugins
 from robust_tfds.eval import tasks
 from robust_tfds.eval.pipeline import subset as subset_lib
 from robust_tfds.eval.run import config as config_lib
@@ -155,6 +155,7 @@ def make(
     task = task_of(parsed)
   task.check_baseline(list(entries))
   _check_codec(task, parsed.builder)
+  _check_own(task, conditions)
   plan = Plan(task, conditions, entries, defined, given, parsed, subset=subset)
   for label, entry in entries.items():
     training_data.corruptions_seen(entry)
@@ -246,6 +247,14 @@ def _with_subset(
     )
   subset = subsets.read(data.subset)
   return config.with_data("subset", subset.name), subset
+
+
+def _check_own(task: base.Task, conditions: Sequence[Condition]) -> None:
+  """Refuses corruptions of one's own that lack the set's edition."""
+  for name in dict.fromkeys(c.name for c in conditions):
+    if task.family.kind == "pictures" and task.setting.fly and name:
+      setting = task.setting
+      plugins.check_edition(name, setting.edition, setting.dataset)
 
 
 def _check_codec(task: base.Task, builder: type[Builder]) -> None:

@@ -37,7 +37,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 from etils import epath
 
-from robust_tfds import conditions, errors
+from robust_tfds import conditions, errors, own_corruptions
 from robust_tfds.building import geometry as geometry_lib
 from robust_tfds.building import (
   pipelines,
@@ -55,6 +55,7 @@ from robust_tfds.storage import paths
 PUBLISHED = "published"  # the codec of the authors' own files
 SOURCE = "source"  # the variant that holds what conditions are made from
 _MADE_WITH = "made_with"  # of the metadata
+_OWN = "own_corruption"  # of the metadata: sha256 of its file
 _AND = " and "
 # What encodes with loss, by codec.
 _ENCODERS = {"jpeg85": decoders.of_pictures, "h264": decoders.of_videos}
@@ -93,12 +94,15 @@ class Recipe:
     edition: of the corruptions.
     config: which examples.
     frost_dir: folder of the frost pictures; empty where they are not needed.
+    own: source and sha256 of a registered corruption of the user's own, else
+      empty.
   """
 
   dataset: str
   edition: str
   config: Config
   frost_dir: str = ""
+  own: tuple[str, ...] = ()
 
   @property
   def condition(self) -> conditions.Condition:
@@ -109,8 +113,14 @@ class Recipe:
     """The raw keys of examples: uint32 `[B, 2]`."""
     return self.condition.keys(self.config.seed, self.dataset, example_ids)
 
-  def use_frost(self) -> None:
-    """Tells this process where the frost pictures lie; once, they are large."""
+  def set_up(self) -> None:
+    """Makes known to a process what the corruption needs.
+
+    Its file, where it is the user's own; where the frost pictures lie, once, they
+    are large.
+    """
+    if self.own:
+      own_corruptions.register(*self.own)
     if not self.frost_dir:
       return
     from robust_tfds.corruptions import frost_pictures
@@ -214,6 +224,16 @@ class Builder(
     cls.BUILDER_CONFIGS = cls.configs()
     if not cls.BUILDER_CONFIGS:
       cls.DEFAULT_BUILDER_CONFIG_NAME = None
+    conditions.when_added(cls._list_added)
+
+  @classmethod
+  def _list_added(cls) -> None:
+    """Lists the configs of a row that was added."""
+    known = {config.name for config in cls.BUILDER_CONFIGS}
+    added = [c for c in cls.configs() if c.name not in known]
+    cls.BUILDER_CONFIGS = [*cls.BUILDER_CONFIGS, *added]
+    # TFDS makes these once.
+    cls.builder_configs.update({config.name: config for config in added})
 
   @classmethod
   def configs(cls) -> list[Config]:
@@ -370,10 +390,17 @@ class Builder(
     return cls.OWN.name if cls.OWN else cls.name
 
   def made_of(self) -> dict[str, str]:
-    """What tells a set of somebody's own from another; nothing of benchmarks."""
-    return (
+    """What tells a set of somebody's own from another; nothing of benchmarks.
+
+    Also the file of a corruption of one's own.
+    """
+    out = (
       {"set": self.OWN.name, "content": self.OWN.content} if self.OWN else {}
     )
+    if self.FAMILY is conditions.PICTURES:
+      own = own_corruptions.sha256(self.config.condition.name)
+      out |= {_OWN: own} if own else {}
+    return out
 
   def data_version(self) -> str:
     """The builder's version; of a set of somebody's own its content too."""
@@ -516,6 +543,7 @@ class Builder(
     # A config that a user made has not been through `config_of`.
     if self.config.codec not in ("", *self.CODECS):
       raise errors.unknown("codec", self.config.codec, self.CODECS)
+    self._check_own()
     return self.dataset_info_from_configs(
       features=tfds.features.FeaturesDict(
         {
@@ -566,7 +594,22 @@ class Builder(
 
   def _recipe(self) -> Recipe:
     edition = self.edition_of(self.config.geometry)
-    return Recipe(self.set_name(), edition, self.config, self._frost_dir)
+    own = own_corruptions.get(self.config.condition.name)
+    return Recipe(
+      self.set_name(),
+      edition,
+      self.config,
+      self._frost_dir,
+      (own.source, own.sha256) if own and _OWN in self.made_of() else (),
+    )
+
+  def _check_own(self) -> None:
+    """Refuses a corruption of one's own that does not serve the set's edition."""
+    if _OWN in self.made_of():
+      from robust_tfds.corruptions import plugins
+
+      edition = self.edition_of(self.config.geometry)
+      plugins.check_edition(self.config.condition.name, edition, self.name)
 
   def _split_generators(self, dl_manager: Any) -> dict[str, Any]:
     if self.config.codec == PUBLISHED:

@@ -203,7 +203,7 @@ def encode_chunk(
   Raises:
     UserError: a broken picture or annotation; names it.
   """
-  recipe.use_frost()
+  recipe.set_up()
   rows: list[Row] = []
   for source in sources:
     image = source.picture.read()

@@ -126,7 +126,7 @@ def encode_chunk(
   sources: Sequence[Source], *, recipe: base.Recipe
 ) -> list[Row]:
   """Rows of some sources under one condition; runs in worker processes too."""
-  recipe.use_frost()
+  recipe.set_up()
   images: Any = [s.picture.read() for s in sources]
   if not recipe.condition.clean:
     images = corrupt(images, [s.example_id for s in sources], recipe)

@@ -15,8 +15,11 @@ function takes it: `from robust_tfds.corruptions.sequence import ...` for the re
   (224, 224, 3)
 """
 
+import os
+
 import robust_tfds.corruptions.sequence  # noqa: F401 before its function
-from robust_tfds import conditions
+from robust_tfds import conditions, own_corruptions
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions.image import corrupt, corrupt_batch
 from robust_tfds.corruptions.seeding import example_key
 from robust_tfds.corruptions.sequence import (
@@ -31,8 +34,27 @@ from robust_tfds.corruptions.video import (
 )
 
 
+def register(source: str | os.PathLike[str]) -> str:
+  """Makes a corruption of your own known to this process, as set `own`.
+
+  Args:
+    source: path of its file, or a module's name: `robust_tfds/own_corruptions.py`
+      says what it holds.
+
+  Returns:
+    Its name, which is the file's.
+
+  Raises:
+    UserError: no such file, one that fails or is no plugin, or a name that is
+      taken.
+  """
+  name = own_corruptions.register(source)
+  plugins.picture(name)  # refuses what is none
+  return name
+
+
 def names(benchmark: str = "common") -> tuple[str, ...]:
-  """Names of the corruptions in the paper's order: `common`, `extra` or `all`.
+  """Names of the corruptions in the paper's order: `common`, `extra`, `own` or `all`.
 
   Raises:
     UserError: another set, with a suggestion.
@@ -47,6 +69,7 @@ __all__ = (
   "frame_indices",
   "names",
   "perturb_video",
+  "register",
   "sequence",
   "sequence_batch",
   "sequence_names",

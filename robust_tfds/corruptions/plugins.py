@@ -24,7 +24,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from robust_tfds import conditions
+from robust_tfds import conditions, errors, own_corruptions
 from robust_tfds.corruptions import batching, spec
 from robust_tfds.corruptions.ops import layout
 
@@ -239,7 +239,48 @@ VideoPlugin = conditions.OfImage | conditions.OfCodec | OfFrames | OfIndices
 
 def picture(name: str) -> Corruption:
   """The plugin of a corruption of pictures; UserError with a suggestion."""
-  return _load("pictures", name, Corruption)
+  conditions.PICTURES.row(name)
+  own = own_corruptions.get(name)
+  if own is None:
+    return _load("pictures", name, Corruption)
+  if not isinstance(own.module.PLUGIN, Corruption):
+    raise errors.UserError(
+      f"{own.source}: it must end in PLUGIN = plugins.Corruption(...), got"
+      f" {own.module.PLUGIN!r}."
+    )
+  return own.module.PLUGIN
+
+
+def check_edition(name: str, edition: str, needs: str) -> None:
+  """Refuses a corruption of one's own that lacks an edition's severities.
+
+  Args:
+    name: of a corruption of pictures; the published ones have all.
+    edition: whose are needed.
+    needs: what needs them, for the message.
+
+  Raises:
+    UserError: names the corruption, the editions that it has and the one needed.
+  """
+  if not own_corruptions.sha256(name):
+    return
+  known, variant = picture(name).severities, spec.edition(edition)
+  for unknown in set(known) - set(spec.EDITIONS):
+    raise errors.unknown(
+      f"edition in SEVERITIES of {name}", unknown, spec.EDITIONS
+    )
+  if not set(known) & {variant.name, *variant.parents}:
+    listed = ", ".join(map(repr, known))
+    alone = " alone" * (len(known) == 1)
+    raise errors.UserError(
+      f"{name} has severities for edition {listed}{alone}; {needs} needs"
+      f" {edition!r}: add a row {edition!r} to its SEVERITIES."
+    )
+  if len(variant.row(known)) != len(conditions.SEVERITIES):
+    raise errors.UserError(
+      f"{name}: SEVERITIES of {edition!r}: {len(variant.row(known))} rows,"
+      f" expected {len(conditions.SEVERITIES)}, one a severity."
+    )
 
 
 def sequence(name: str) -> Perturbation:

@@ -66,9 +66,12 @@ class ContractTest(absltest.TestCase):
     )
 
   def test_every_edition_has_five_severities(self):
+    own = conditions.PICTURES.names("own")
     for name in conditions.PICTURES.names():
-      for edition in spec.EDITIONS.values():
-        self.assertLen(edition.row(plugins.picture(name).severities), 5, name)
+      severities = plugins.picture(name).severities
+      self.assertNotEmpty(severities, name)
+      for edition in severities if name in own else spec.EDITIONS:
+        self.assertLen(spec.edition(edition).row(severities), 5, name)
 
   def test_editions_of_sequences_exist(self):
     for name in conditions.SEQUENCES.names():

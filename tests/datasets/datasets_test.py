@@ -8,7 +8,7 @@ import tensorflow_datasets as tfds
 from absl.testing import absltest, parameterized
 
 import robust_tfds
-from robust_tfds import datasets
+from robust_tfds import conditions, datasets
 
 
 class ImportTest(absltest.TestCase):
@@ -29,7 +29,8 @@ class ImportTest(absltest.TestCase):
 class NamesTest(parameterized.TestCase):
   def test_ninety_six_conditions_clean_first(self):
     configs = datasets.conditions("imagenet_c")
-    self.assertLen(configs, 96)
+    own = conditions.PICTURES.names("own")
+    self.assertLen(configs, 96 + 5 * len(own))
     self.assertEqual(configs[:2], ["clean", "gaussian_noise_1"])
 
   def test_clean_is_the_default(self):

@@ -13,7 +13,9 @@ from robust_tfds.corruptions import plugins
 from tests import shared_data
 
 DETERMINISTIC = tuple(
-  n for n in conditions.PICTURES.names() if not plugins.picture(n).random
+  n
+  for n in conditions.PICTURES.resolve("common,extra")
+  if not plugins.picture(n).random
 )
 ALL_SEVERITIES = dict.fromkeys(DETERMINISTIC, conditions.SEVERITIES)
 # Of each corruption the least, the middle or the most: quick.

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
+from robust_tfds.eval.cells import cell_facts
 from robust_tfds.eval.cells.facts import TaskFacts
 from robust_tfds.eval.cells.number import Key, Number
 from robust_tfds.eval.metrics.calibration import Bins as Bins
@@ -119,10 +120,14 @@ class Entry:
   def comparable(self) -> dict[str, Any]:
     """The facts of the data that entries of a board share.
 
-    Which examples they are the ids say; a subset is but their name. Decoders may
-    differ, and the board says so.
+    Which examples they are the ids say; a subset is but their name. Decoders and
+    the files of own corruptions may differ, and the board says so.
     """
-    free = {"decoders", "subset" if self.data.get("ids") else ""}
+    free = {
+      "decoders",
+      cell_facts.OWN,
+      "subset" if self.data.get("ids") else "",
+    }
     return {k: v for k, v in self.data.items() if k not in free}
 
   @property

@@ -118,7 +118,11 @@ def _differs(one: Scored, others: Sequence[Scored]) -> dict[str, Any]:
 
 def _facts(one: Scored) -> dict[str, Any]:
   normalised = {"baseline": one.baseline} if one.facts.normalised else {}
-  data = {k: v for k, v in one.entry.data.items() if k != "decoders"}
+  data = {
+    k: v
+    for k, v in one.entry.data.items()
+    if k not in ("decoders", cell_facts.OWN)
+  }
   return {**data, **normalised}
 
 
@@ -313,6 +317,11 @@ def _notes(
     (e.label, e.data.get("decoders")) for e in entries if not e.printed
   )
   notes += cell_facts.stated((e.label, e.model_facts) for e in entries)
+  if len({str(f) for e in entries if (f := e.data.get(cell_facts.OWN))}) > 1:
+    notes.append(
+      "Corruptions of somebody's own, which are in no mean, are of different"
+      " files in some of the runs."
+    )
   if first.facts.intervals:
     notes.append(first.facts.intervals)
   notes += _twice(entries)

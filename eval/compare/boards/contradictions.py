@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from robust_tfds import conditions
 from robust_tfds.eval.cells import cell_facts
 from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.compare.boards import board as board_lib
@@ -151,7 +152,10 @@ def _shared(
   one: Scored, other: Scored
 ) -> Iterator[tuple[str, str, float, float, int]]:
   """(metric, cell, value, the other's, n) of the rates that both have."""
+  own = conditions.PICTURES.names("own")  # of which two files may share a name
   for condition, numbers in one.entry.cells.items():
+    if condition.name in own:
+      continue
     theirs = other.entry.cells.get(condition, {})
     for metric, number in numbers.items():
       a, b = number.or_nan, theirs.get(metric, Number(None)).or_nan

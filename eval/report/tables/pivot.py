@@ -215,7 +215,7 @@ def _present(context: Context, metrics: Sequence[Metric]) -> list[Metric]:
 
 
 def _notes(context: Context) -> list[str]:
-  """What the table notes of headline numbers, a sentence a model and note.
+  """What the table notes of headline numbers, a sentence a note of some models.
 
   Numbers of one corruption say the same in the table alone, but for a user's
   own, which enter no headline.
@@ -226,9 +226,12 @@ def _notes(context: Context) -> list[str]:
       if row.metric == metric.name and _is_shown(context, row):
         of = f" ({row.corruption})" if row.corruption else ""
         named.setdefault((row.model, row.note), []).append(metric.heading + of)
+  models: dict[tuple[str, str], list[str]] = {}
+  for (model, text), headings in named.items():
+    models.setdefault((", ".join(headings), text), []).append(model)
   return [
-    f"{', '.join(headings)} of {model}: {text}."
-    for (model, text), headings in named.items()
+    f"{headings} of {', '.join(of)}: {text}."
+    for (headings, text), of in models.items()
   ]
 
 

@@ -11,7 +11,13 @@ from absl.testing import absltest, parameterized
 from hypothesis import strategies as st
 
 from robust_tfds import conditions, corruptions
-from robust_tfds.corruptions import canvas, frost_pictures, seeding, spec
+from robust_tfds.corruptions import (
+  canvas,
+  frost_pictures,
+  plugins,
+  seeding,
+  spec,
+)
 from robust_tfds.corruptions import image as image_frame
 from tests import frost_folder, in_process, quick
 from tests.corruptions import canvas_test
@@ -57,6 +63,14 @@ def _image(height, width, seed=0) -> np.ndarray:
   )
 
 
+def _edition(name, wanted="cifar10"):
+  """The edition, or one that a corruption of one's own has."""
+  known, variant = plugins.picture(name).severities, spec.edition(wanted)
+  return (
+    wanted if {wanted, *variant.parents} & set(known) else next(iter(known))
+  )
+
+
 def _key(name, example="a.jpg"):
   return corruptions.example_key(0, "contract", name, 3, example)
 
@@ -69,7 +83,7 @@ class NamesTest(absltest.TestCase):
     self.assertEqual(
       extra, ("speckle_noise", "gaussian_blur", "spatter", "saturate")
     )
-    self.assertEqual(_NAMES, common + extra)
+    self.assertEqual(_NAMES[:19], common + extra)
 
 
 class ContractTest(parameterized.TestCase):
@@ -87,7 +101,7 @@ class ContractTest(parameterized.TestCase):
     def call(rows, severity=3):
       return np.asarray(
         corruptions.corrupt_batch(
-          batch[rows], name, severity, edition="cifar10", keys=keys[rows]
+          batch[rows], name, severity, edition=_edition(name), keys=keys[rows]
         )
       )
 
@@ -96,28 +110,30 @@ class ContractTest(parameterized.TestCase):
     np.testing.assert_array_equal(call([0, 1, 2, 3], np.int64(3)), whole)
     traced = jax.jit(
       lambda x, s, k: corruptions.corrupt_batch(
-        x, name, s, edition="cifar10", keys=k
+        x, name, s, edition=_edition(name), keys=k
       )
     )(batch, 3, keys)
     np.testing.assert_array_equal(np.asarray(traced), whole)
     strided = np.repeat(batch, 2, axis=2)[:, :, ::2]
     self.assertFalse(strided.flags["C_CONTIGUOUS"])
     again = corruptions.corrupt_batch(
-      strided, name, 3, edition="cifar10", keys=keys
+      strided, name, 3, edition=_edition(name), keys=keys
     )
     np.testing.assert_array_equal(np.asarray(again), whole)
 
   @parameterized.parameters(*_NAMES)
   @pytest.mark.slow
   def test_black_white_and_grey_of_a_fixed_size(self, name):
-    self._check_flat_pictures(name, "cifar10")
+    self._check_flat_pictures(name, _edition(name))
 
   @quick.cases(_KINDS, _OTHERS)
   def test_flat_and_small_pictures(self, name):
-    self._check_flat_pictures(name, "any")
+    self._check_flat_pictures(name, _edition(name, "any"))
     for height, width in ((1, 1), (1, 31), (7, 5), (31, 20)):
       image = _image(height, width)
-      out = corruptions.corrupt(image, name, 3, edition="any", key=_key(name))
+      out = corruptions.corrupt(
+        image, name, 3, edition=_edition(name, "any"), key=_key(name)
+      )
       self.assertEqual(out.shape, image.shape)
 
   def _check_flat_pictures(self, name, edition):
@@ -144,9 +160,15 @@ class ContractTest(parameterized.TestCase):
   def test_padding_changes_nothing(self, name):
     for height, width in ((333, 500), (60, 90), (129, 65)):
       image, key = _image(height, width), _key(name)
-      padded = corruptions.corrupt(image, name, 3, edition="any", key=key)
+      padded = corruptions.corrupt(
+        image, name, 3, edition=_edition(name, "any"), key=key
+      )
       plain = corruptions.corrupt_batch(
-        image[None], name, 3, edition="any", keys=seeding.raw(key)[None]
+        image[None],
+        name,
+        3,
+        edition=_edition(name, "any"),
+        keys=seeding.raw(key)[None],
       )[0]
       np.testing.assert_array_equal(np.asarray(padded), np.asarray(plain))
 

@@ -1,0 +1,199 @@
+"""Corruptions of pictures that a user brings: a file each, without a clone.
+
+  from robust_tfds import corruptions
+  corruptions.register("posterize.py")     # or "my_package.posterize"
+
+A file is named as its corruption and is what a file of `robust_tfds/corruptions/image`
+is (its `__init__.py` says what that is), with its row of `robust_tfds/conditions.py`
+in itself:
+
+  GROUP = "digital"                       # noise, blur, weather or digital
+  SEVERITIES = {"cifar10": (5, 4, 3, 2, 1)}   # of the editions that it serves
+  PLUGIN = plugins.Corruption(severities=SEVERITIES, tables=tables, apply=apply)
+
+Its set is `own`: it enters no published mean. It is known by the sha256 of the file,
+which cells and prepared sets note: what it imports is not looked at. Nothing that a
+run, a submission or a config says registers a file: only who runs a process does.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import importlib.util
+import os
+import pathlib
+import re
+import types
+from collections.abc import Mapping
+
+from robust_tfds import conditions, errors
+from robust_tfds.storage import paths
+
+FLAG = "own_corruptions"  # of every command
+# A level follows a name in those of configs.
+_NAMES = re.compile(r"[a-z][a-z0-9_]*(?<!_)(?<!_\d)")
+
+
+@dataclasses.dataclass(frozen=True)
+class Own:
+  """A file that was registered.
+
+  Attributes:
+    source: its path, or the module's name.
+    sha256: of its bytes.
+    module: what it defines.
+  """
+
+  source: str
+  sha256: str
+  module: types.ModuleType
+
+
+_registered: dict[str, Own] = {}  # by name
+
+
+def register(source: str | os.PathLike[str], sha256: str = "") -> str:
+  """Makes a file's corruption known to this process; runs the file.
+
+  Registered again, the same file changes nothing.
+
+  Args:
+    source: path of the file, or name of a module that can be imported.
+    sha256: that the file must have; empty: any.
+
+  Returns:
+    Its name.
+
+  Raises:
+    UserError: no such file, one that fails or does not say what it must, a name
+      that is taken, or another file than before, or than `sha256` says.
+  """
+  path = _file(os.fspath(source))
+  name, digest = path.stem, _sha256(path)
+  if sha256 not in ("", digest):
+    raise errors.UserError(
+      f"{path}: changed since it was registered; start again."
+    )
+  if name in _registered:
+    if _registered[name].sha256 != digest:
+      raise errors.UserError(
+        f"{path}: another {name}, {_registered[name].source}, is registered in"
+        " this process. Start a new one, or give the file another name."
+      )
+    return name
+  _check_name(path, name)
+  module = _module(path, source)
+  row = conditions.Row(name, _group(path, module), "own")
+  where = str(path) if str(source).endswith(".py") else str(source)
+  _registered[name] = Own(where, digest, module)
+  conditions.PICTURES.add(row)
+  return name
+
+
+def get(name: str) -> Own | None:
+  """What was registered under a name; None where nothing was."""
+  return _registered.get(name)
+
+
+def sha256(name: str) -> str:
+  """Of the file of a row of one's own, also of one in a clone; else empty."""
+  if not name or name not in conditions.PICTURES.names("own"):
+    return ""
+  if name in _registered:
+    return _registered[name].sha256
+  here = pathlib.Path(__file__).parent / "corruptions" / "image" / f"{name}.py"
+  return _sha256(here)
+
+
+def check_noted(where: str, name: str, noted: str) -> None:
+  """Refuses what was made by a corruption of its author's that is not here.
+
+  Args:
+    where: what was made.
+    name: of the corruption.
+    noted: the sha256 of its file, as noted there; empty where none is.
+
+  Raises:
+    UserError: says how to register it.
+  """
+  if noted == sha256(name):
+    return
+  known = "another one is registered here" if sha256(name) else "none is here"
+  raise errors.UserError(
+    f"{where}: {name} is a corruption of its author's own, of a file with sha256"
+    f" {noted or 'unknown'}; {known}. A stranger's file is never run: read it,"
+    f" and register it yourself where you trust it (--{FLAG}={name}.py, or"
+    f' corruptions.register("{name}.py")).'
+  )
+
+
+def _file(source: str) -> pathlib.Path:
+  """The file of a path or of a module."""
+  if source.endswith(".py") or os.sep in source:
+    return pathlib.Path(os.path.abspath(source))
+  try:
+    spec = importlib.util.find_spec(source)
+  except (ImportError, ValueError) as e:
+    raise errors.UserError(f"{source}: no such module ({e}).") from e
+  if spec is None or not (spec.origin or "").endswith(".py"):
+    raise errors.UserError(
+      f"{source!r}: neither a module of one Python file that can be imported nor a"
+      " path that ends in .py."
+    )
+  return pathlib.Path(str(spec.origin))
+
+
+def _sha256(path: pathlib.Path) -> str:
+  try:
+    return paths.sha256(paths.of(path))
+  except OSError as e:
+    raise errors.UserError(
+      f"{path}: cannot be read ({e.strerror}). Name the file of the corruption."
+    ) from e
+
+
+def _check_name(path: pathlib.Path, name: str) -> None:
+  family = conditions.PICTURES
+  taken = {conditions.CLEAN, "none", "source", *conditions.SETS, *family.groups}
+  if name in {*taken, *family.names()}:
+    raise errors.UserError(
+      f"{path}: the name {name!r} is taken. Give the file another one."
+    )
+  if not _NAMES.fullmatch(name):
+    raise errors.UserError(
+      f"{path}: a corruption has the name of its file, in small letters, digits"
+      f" and _ and without a number at the end, got {name!r}."
+    )
+
+
+def _module(
+  path: pathlib.Path, source: str | os.PathLike[str]
+) -> types.ModuleType:
+  """What the file defines; a module is imported under its own name."""
+  try:
+    if not str(source).endswith(".py"):
+      return importlib.import_module(str(source))
+    spec = importlib.util.spec_from_file_location(f"own_{path.stem}", path)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+  except Exception as e:
+    raise errors.UserError(f"{path}: it fails: {errors.of_user(e)}") from e
+
+
+def _group(path: pathlib.Path, module: types.ModuleType) -> str:
+  """Its group; refuses a file that does not say what it must."""
+  group, plugin = (vars(module).get(name) for name in ("GROUP", "PLUGIN"))
+  if group not in conditions.PICTURES.groups:
+    listed = ", ".join(map(repr, conditions.PICTURES.groups))
+    raise errors.UserError(
+      f"{path}: GROUP: got {group!r}, expected one of {listed}."
+    )
+  if not isinstance(getattr(plugin, "severities", None), Mapping):
+    raise errors.UserError(
+      f"{path}: it must end in PLUGIN = plugins.Corruption(...), got {plugin!r}"
+      " (robust_tfds/corruptions/image/__init__.py)."
+    )
+  return str(group)
