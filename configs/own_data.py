@@ -44,6 +44,7 @@ def get_config(model: str = "") -> ml_collections.ConfigDict:
   config.data.perturbations = ""  # of pictures: ImageNet-P's instead
   config.data.difficulties = (1,)
   config.data.views = 5  # clips of a video, evenly placed
+  config.data.sampling = "dense"  # or "uniform": one view of the whole video
   config.data.limit = 0  # 0: all examples
   config.data.subset = ""  # a name, or a file of ids
   config.data.data_dir = ""  # default: inside the workdir

@@ -29,6 +29,7 @@ _OF_TASKS = (
   "perturbations",
   "difficulties",
   "views",
+  "sampling",
   "groups",
 )
 # Kinds whose examples count as so many pictures each in a batch.

@@ -309,10 +309,11 @@ def _gflops(plan: Plan) -> dict[str, float]:
 
 
 def _provenance(plan: Plan, clean: inputs.Source) -> list[str]:
-  setting = plan.task.setting
+  setting, own = plan.task.setting, clean.builder.OWN
+  of_set = f"{own.name} (content {own.content}), " if own else ""
   return [
     f"robust_tfds {provenance.code_version()}",
-    f"{clean.builder.info.full_name}, split {clean.split},"
+    f"{of_set}{clean.builder.info.full_name}, split {clean.split},"
     f" {clean.builder.counted(clean.total)} examples",
     f"edition {setting.edition or 'none'}, codec"
     f" {setting.codec or 'as stored'}, {how(plan)}, seed {setting.seed}",

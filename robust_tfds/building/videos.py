@@ -29,6 +29,8 @@ LOSSLESS, H264 = "lossless", "h264"
 # Close to transparent (a CRF below x264's own 23), every size and colour kept.
 _X264 = {"preset": "medium", "crf": "18"}
 _PART = 64  # frames that are perturbed at once
+# Of a video's file: an example has 2 GiB (protobuf's limit), and other features.
+_MOST_BYTES = (1 << 31) - (1 << 20)
 
 
 class VideoFile(Protocol):
@@ -149,6 +151,11 @@ def encode_chunk(
     video: Video = source.frames or source.file.data()
     try:
       data, fps = _encoded(video, source, recipe)
+      if len(data) > _MOST_BYTES:
+        raise errors.UserError(
+          f"the video has {len(data):,} bytes, of which an example holds at most"
+          f" {_MOST_BYTES:,}. Cut it into clips, or make it smaller."
+        )
     except errors.UserError as e:
       raise type(e)(f"{source.example_id}: {e}") from e
     rows.append((source, data, fps))

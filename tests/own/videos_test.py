@@ -2,11 +2,13 @@
 
 import pathlib
 import shutil
+from unittest import mock
 
 import tensorflow_datasets as tfds
 from absl.testing import parameterized
 
 from robust_tfds import build, datasets, errors, own
+from robust_tfds.building import videos as building
 from robust_tfds.eval import main
 from tests import in_process, tiny_files
 from tests.own import made
@@ -83,6 +85,9 @@ class VideosTest(parameterized.TestCase):
     self.assertEqual((clean.lo, clean.hi), (0, 1))  # of three groups
     gamma = {r.metric for r in result.table if r.corruption == "freezing"}
     self.assertContainsSubset({"gamma_a", "gamma_r"}, gamma)
+    report = pathlib.Path(self.folder, "report")
+    result.report(report)
+    self.assertIn("gaits (content ", (report / "summary.txt").read_text())
 
   def test_commands(self):
     ran = in_process.run(
@@ -104,6 +109,13 @@ class VideosTest(parameterized.TestCase):
       f"--data_dir={self.folder}",
     )
     self.assertIn("videos_p/sampling_1/1.0.0: 5 test examples", ran.stdout)
+
+  def test_too_large_for_an_example(self):
+    with (
+      mock.patch.object(building, "_MOST_BYTES", 3_000),
+      self.assertRaisesRegex(errors.UserError, "run/.*: the video has"),
+    ):
+      made.evaluate(made.Seen(2), f"videos:{self.root}", conditions="none")
 
   def _config(self):
     return pathlib.Path(main.__file__).parents[1] / "configs" / "own_data.py"

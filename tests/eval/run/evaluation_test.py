@@ -158,6 +158,17 @@ class EvaluationTest(parameterized.TestCase):
     )
 
   @parameterized.parameters(
+    ({}, ("common", None)),
+    ({"data": {"perturbations": "tilt"}}, ("tilt", None)),
+    ({"conditions": "tilt"}, ("tilt", None)),
+  )
+  def test_conditions_have_the_name_of_their_family(self, options, expected):
+    options = evaluation.Options(**options)
+    data = evaluation.config_of("digits_linear", "digits_p", options)[0].data
+    got = data.perturbations, data.get("corruptions")
+    self.assertEqual(got, expected)
+
+  @parameterized.parameters(
     ({"dataset": "imagenet_d"}, "Unknown benchmark 'imagenet_d'"),
     ({"conditions": "fogg"}, "Did you mean 'fog'"),
     ({"severities": 6}, "Severity must be 1-5"),
