@@ -1,7 +1,9 @@
 """The table to fill in, from the folder to the score."""
 
+import contextlib
 import csv
 import pathlib
+import re
 
 import numpy as np
 from absl.testing import parameterized
@@ -74,6 +76,21 @@ class FolderManifestTest(in_folder.TestCase):
       r.config: r.value for r in table.select(scored, metric="error")
     }
     self.assertEqual(errors_of, {"clean": 0.0, "contrast_1": 0.5})
+
+  def test_the_loop_of_the_docs(self):
+    self._pictures("cat/x.jpg", "dog/y.jpg")
+    self._run()
+    page = pathlib.Path(__file__).parents[1] / "docs" / "OTHER_FRAMEWORKS.md"
+    (block,) = re.findall(
+      r"```python\n(import csv.*?)```", page.read_text(), re.S
+    )
+    with contextlib.chdir(self.root):
+      exec(block, {"predict": lambda path: path.split("/")[-2]})
+    with without_pictures.written():
+      rescore.score([self.root / "done.csv"], self.root / "s", base.Options())
+    rows = table.read(self.root / "s" / "table.csv")
+    of_cells = table.select(rows, metric="error")
+    self.assertEqual([r.value for r in of_cells], [0.0, 0.0, 0.0])
 
   def test_pictures_without_classes(self):
     self._pictures("a.jpg", "b/c.jpg")
