@@ -55,6 +55,10 @@ class Builder:
     self.reads = 0
     self._examples = examples
 
+  def data_version(self) -> str:
+    """The builder's version."""
+    return self.info.version
+
   def made_with(self) -> str:
     return ""
 
