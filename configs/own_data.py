@@ -1,4 +1,4 @@
-"""Data of your own: pictures or videos in class folders; docs/OWN_DATA.md.
+"""Data of your own: class folders, TFDS sets, COCO files; docs/OWN_DATA.md.
 
   python -m eval.main --config=configs/own_data.py:resnet50 \\
       --config.data.name=folder:/data/pets --workdir=/runs/pets \\
@@ -9,6 +9,7 @@
   tfds:oxford_iiit_pet     a TFDS set of labelled pictures
   tfds:my_module:Builder   a TFDS builder of your own
   videos:/data/clips       a folder a class, videos of any sizes and lengths
+  coco:/data/mine.json     boxes in COCO's format; --config.data.images=FOLDER
   tfds:digits              without a name: embedded digits, to try it
 
 What runs call the set is the folder's last part, or `--config.data.set_name=pets`. It
@@ -36,6 +37,7 @@ def get_config(model: str = "") -> ml_collections.ConfigDict:
   config.data.set_name = ""  # default: the place's last part
   config.data.split = ""  # of a TFDS set
   config.data.groups = ""  # of videos: '/(.+)_clip' names a clip's source
+  config.data.images = ""  # of a COCO file; default: its folder
   config.data.source = "fly"  # or "prepared"
   config.data.codec = ""  # default: lossless
   config.data.geometry = "model"  # the model's own crop

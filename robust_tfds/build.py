@@ -40,6 +40,9 @@ def define_flags() -> None:
     "set_name", "", "Of data of your own; default: their place's last part."
   )
   flags.DEFINE_string("split", "", "Of a tfds: set; default: test.")
+  flags.DEFINE_string(
+    "images", "", "Of coco: the pictures' folder; default: the file's own."
+  )
   flags.DEFINE_bool(
     "sequences", False, "Of pictures of your own: ImageNet-P's sequences."
   )
@@ -87,6 +90,7 @@ def main(argv: Sequence[str]) -> None:
     settings.sequences,
     settings.data_dir or "",
     settings.groups,
+    settings.images,
   )
   dataset = datasets.builder_class(argv[1], options)
   names = configs(dataset, settings.config)

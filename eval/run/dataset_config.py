@@ -20,7 +20,7 @@ from robust_tfds.eval import tasks
 
 _OWN = "own_data:model"  # the config of all sets that are no benchmarks
 # Keys of `data` that are options of a source, and no facts of the run.
-_OF_SOURCES = ("set_name",)
+_OF_SOURCES = ("set_name", "images")
 # Keys of `data` that own_data.py has and not every task reads: the conditions, by
 # family, and the clips and groups of videos.
 _OF_TASKS = (
@@ -77,6 +77,7 @@ def builder_class(config: ml_collections.ConfigDict) -> type[base.Builder]:
     own.Options(
       name=data.get("set_name") or "",
       split=data.get("split") or "",
+      images=data.get("images") or "",
       sequences=bool(data.get("perturbations")),
       data_dir=os.fspath(data.get("data_dir") or ""),
       groups=data.get("groups") or "",
@@ -122,6 +123,8 @@ def resolved(
     data.codec = data.get("codec") or (
       "" if "" in codecs else builder.CODECS[0]
     )
+    if builder.KIND == "objects" and data.get("geometry") == "model":
+      data.geometry = ""  # detectors resize pictures themselves
     _leave_out(made)
   return made.lock(), builder
 

@@ -228,7 +228,7 @@ class Detection(base.Task):
       boxes = source.corners(columns, checked)
       return average_precision.voc_ap50(boxes, checked, pictures)
     out: dict[str, Replicates] = {}
-    for kind in source.kinds(columns):
+    for kind in source.kinds(columns, checked):
       found = source.detections(kind, columns, checked)
       out |= average_precision.coco(kind, found, checked, pictures)
     return out

@@ -3,6 +3,7 @@
   folder:/data/pets        a folder a class, pictures of any sizes
   tfds:oxford_iiit_pet     a TFDS set of labelled pictures; `tfds:my_module:Builder`
   videos:/data/clips       a folder a class, videos of any sizes and lengths
+  coco:/data/mine.json     boxes, and perhaps masks, in COCO's format
 
 A kind is the name before the colon and a file of this package, whose
 `builder_class(place, options)` says three things: the classes in label order, the
@@ -22,7 +23,14 @@ from robust_tfds.building import base
 from robust_tfds.own.own_set import Options
 
 # What a text begins with -> the file that reads it.
-KINDS = {"folder": "folder", "tfds": "tfds_set", "videos": "videos"}
+KINDS = {
+  "folder": "folder",
+  "tfds": "tfds_set",
+  "coco": "coco",
+  "videos": "videos",
+}
+# An option that one kind alone has -> the kind.
+_OPTIONS = {"groups": "videos", "images": "coco"}
 NO_OPTIONS = Options()
 
 
@@ -57,10 +65,12 @@ def builder_class(
     )
   if kind not in KINDS:
     raise errors.unknown("kind of data", kind, KINDS)
-  if options.groups and kind != "videos":
-    raise errors.UserError(
-      f"groups={options.groups!r}: {kind}: has none, videos: has. Leave it out."
-    )
+  for option, of in _OPTIONS.items():
+    value = getattr(options, option)
+    if value and kind != of:
+      raise errors.UserError(
+        f"{option}={value!r}: {kind}: has none, {of}: has. Leave it out."
+      )
   module = importlib.import_module(f"{__name__}.{KINDS[kind]}")
   made: Any = module.builder_class(place, options)
   return made

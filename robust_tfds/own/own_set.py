@@ -31,6 +31,7 @@ class Options:
     data_dir: where a TFDS set is looked for, before TFDS's own folder.
     groups: of videos, a regular expression whose one part in brackets is, in an
       example's id, what it was cut from: those are drawn together.
+    images: the folder of a COCO file's pictures; else its own.
   """
 
   name: str = ""
@@ -38,6 +39,7 @@ class Options:
   sequences: bool = False
   data_dir: str = ""
   groups: str = ""
+  images: str = ""
 
 
 class OwnSet(abc.ABC):

@@ -184,7 +184,7 @@ class RefusalTest(_Case):
     ("image_id", 99, "Annotation 7 is of image 99, which"),
     ("id", 3, "Two annotation entries have the id 3"),
     ("id", 0, "unique and not 0"),
-    ("category_id", 12, "category 12 is not one of COCO's 80"),
+    ("category_id", 12, "category 12 is not one of the 80"),
     ("bbox", [50, 3, 20, 30], "annotation|outside the image of 60 x 48"),
     ("bbox", [50, 3, 20], "annotation 7"),
     ("bbox", [50, 3, 2, "x"], "annotation 7"),

@@ -1,8 +1,9 @@
-"""Pictures and videos of odd sizes in class folders, and a model that sees them."""
+"""Pictures and videos of odd sizes, and models that see them."""
 
 import contextlib
 import hashlib
 import io
+import json
 import pathlib
 import struct
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from robust_tfds import eval as eval_lib
+from robust_tfds.models import adapters
+from robust_tfds.models.detection import spec as spec_lib
 from tests import tiny_files
 
 CLASSES = ("Füchse", "cat", "dog")
@@ -102,3 +105,60 @@ def cells(workdir: Any) -> dict[str, bytes]:
     str(path.relative_to(root)): path.read_bytes()
     for path in sorted(root.rglob("cells/**/*.npz"))
   }
+
+
+_RED, _BLUE = (220, 30, 30), (30, 30, 220)
+# File -> (height, width); the last picture has no annotation.
+SCENES = {"a.png": (61, 83), "sub/b.jpg": (97, 45), "c.webp": (50, 120)}
+
+
+def content() -> dict[str, list[dict[str, Any]]]:
+  """What a COCO file says of the scenes: the least that there must be."""
+  return {
+    "images": [
+      {"id": i, "file_name": name, "height": size[0], "width": size[1]}
+      for i, (name, size) in enumerate(SCENES.items())
+    ],
+    "annotations": [
+      {"id": 0, "image_id": 0, "category_id": 9, "bbox": [8, 10, 20, 20]},
+      {"id": 1, "image_id": 0, "category_id": 2, "bbox": [12, 30, 28, 14.5]},
+      {"id": 5, "image_id": 1, "category_id": 9, "bbox": [8, 10, 20, 20]},
+    ],
+    "categories": [{"id": 9, "name": "red"}, {"id": 2, "name": "blue"}],
+  }
+
+
+def scenes(root: pathlib.Path, **change: Any) -> pathlib.Path:
+  """A COCO file of three pictures below `images`, with what changes in it."""
+  for i, (name, (height, width)) in enumerate(SCENES.items()):
+    pixels = tiny_files.noise(height, width, i) // 4
+    pixels[10:30, 8:28], pixels[30:44, 12:40] = _RED, _BLUE
+    form = {"jpg": "JPEG"}.get(name[-3:], name[2:].upper())
+    data = tiny_files.encoded(pixels, form)
+    tiny_files.put(root, {f"images/{name}": data})
+  text = json.dumps({**content(), **change})
+  tiny_files.put(root, {"scenes.json": text.encode()})
+  return root / "scenes.json"
+
+
+def detect(picture: np.ndarray) -> dict[str, np.ndarray]:
+  """A box and a mask of what is blue (class 0), and of what is red (class 1)."""
+  levels = picture.astype(int)
+  masks = [np.abs(levels - c).max(axis=-1) < 70 for c in (_BLUE, _RED)]
+  classes = [i for i, mask in enumerate(masks) if mask.any()]
+  ends = [np.nonzero(masks[i]) for i in classes]
+  boxes = [(x.min(), y.min(), x.max() + 1, y.max() + 1) for y, x in ends]
+  return {
+    "boxes": np.array(boxes).reshape(-1, 4),
+    "scores": np.array([masks[i].mean() for i in classes]),
+    "classes": np.array(classes),
+    "masks": np.array([masks[i] for i in classes]).reshape(
+      -1, *levels.shape[:2]
+    ),
+  }
+
+
+def detector(function: Any = detect, classes: int = 2) -> Any:
+  """A detector, as a command names it."""
+  spec = spec_lib.DetectorSpec(num_classes=classes, short_px=0)
+  return adapters.get("on_host")(function, spec, name="squares")

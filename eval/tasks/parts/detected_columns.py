@@ -15,9 +15,11 @@ Columns = Mapping[str, np.ndarray]
 Truth = Mapping[str, Any]
 
 
-def kinds(columns: Columns) -> list[str]:
-  """What a cell's detections have: `bbox`, `segm`."""
-  return ["bbox", "segm"] if "masks" in columns else ["bbox"]
+def kinds(columns: Columns, truth: Truth) -> list[str]:
+  """What a cell's detections have, and its objects: `bbox`, `segm`."""
+  objects = truth["annotations"]
+  masks = "masks" in columns and any("segmentation" in o for o in objects)
+  return ["bbox", "segm"] if masks else ["bbox"]
 
 
 def image_ids(columns: Columns, truth: Truth) -> np.ndarray:

@@ -82,7 +82,7 @@ def is_one(columns_of_cell: Columns) -> bool:
   return "category_id" in columns_of_cell
 
 
-def kinds(columns_of_cell: Columns) -> list[str]:
+def kinds(columns_of_cell: Columns, truth: checks.Truth) -> list[str]:
   """What a cell's detections have: `bbox`, `segm`."""
   return [kind for kind, key in _KEYS.items() if key in columns_of_cell]
 

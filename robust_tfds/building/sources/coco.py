@@ -60,7 +60,7 @@ class Image(source.Part):
       )
     rows = sorted(self.annotations, key=lambda row: row["id"])
     try:
-      return _objects(rows, self.size)
+      return with_masks(objects_of(rows, labels()), rows, self.size)
     except errors.MissingPackageError:
       raise
     except errors.UserError as e:
@@ -112,21 +112,35 @@ def parse(data: bytes, where: str) -> list[Image]:
   """
   content = reading.json_text(data, where)
   try:
-    return _images(content)
+    _check_categories(category_rows(content))
+    return images_of(content)
   except errors.UserError as e:
     raise errors.UserError(f"{where}: {e}") from e
 
 
-def _images(content: Any) -> list[Image]:
+def category_rows(content: Any) -> coco_rows.Rows:
+  """The categories of a parsed JSON.
+
+  Raises:
+    UserError: it is no COCO instances file.
+  """
   parts = ("images", "annotations", "categories")
   if not isinstance(content, Mapping) or not all(p in content for p in parts):
     raise errors.UserError(
       "not a COCO instances file. Expected images, annotations and categories,"
       " as in instances_val2017.json."
     )
-  _check_categories(
-    coco_rows.Rows.of(content["categories"], "Category", field="categories")
+  return coco_rows.Rows.of(
+    content["categories"], "Category", field="categories"
   )
+
+
+def images_of(content: Mapping[str, Any]) -> list[Image]:
+  """The images of a parsed JSON with their annotations, by id.
+
+  Raises:
+    UserError: as `parse`, but for the categories.
+  """
   images = coco_rows.Rows.of(content["images"], "Image", "id", "images")
   if not images.rows:
     raise errors.UserError("images: the list is empty, expected images.")
@@ -168,31 +182,65 @@ def _source(
   )
 
 
-def _objects(
-  annotations: Sequence[Mapping[str, Any]], size: tuple[int, int]
+def objects_of(
+  annotations: Sequence[Mapping[str, Any]],
+  labels: Mapping[int, int],
+  *,
+  areas_may_lack: bool = False,
 ) -> list[objects.Object]:
+  """An image's objects, without their masks.
+
+  Args:
+    annotations: entries of `annotations`, as parsed.
+    labels: category id -> label.
+    areas_may_lack: the area of a box stands for one that is not there.
+
+  Raises:
+    UserError: an unknown category, or a field that is none.
+  """
   rows = coco_rows.Rows.of(annotations, "annotation", "id")
   ids = rows.ids("id")
   category_ids = rows.ids("category_id")
   for i, number in enumerate(category_ids):
-    if number not in labels():
+    if number not in labels:
       raise errors.UserError(
-        f"{rows.name(i)}: category {number} is not one of COCO's 80."
+        f"{rows.name(i)}: category {number} is not one of the {len(labels)}"
+        " categories."
       )
   boxes = rows.boxes()
-  areas = rows.numbers("area", "a finite number expected")
+  areas = (
+    rows.areas(boxes)
+    if areas_may_lack
+    else rows.numbers("area", "a finite number expected")
+  )
   crowd = rows.flags("iscrowd")
-  masks = rows.masks([size] * len(ids), polygons=rle.from_polygons)
   return [
     objects.Object(
       id=ids[i],
-      label=labels()[category_ids[i]],
+      label=labels[category_ids[i]],
       box=tuple(boxes[i].tolist()),
       area=float(areas[i]),
       is_crowd=crowd[i],
-      mask=_mask(masks[i]),
     )
     for i in range(len(ids))
+  ]
+
+
+def with_masks(
+  known: Sequence[objects.Object],
+  annotations: Sequence[Mapping[str, Any]],
+  size: tuple[int, int],
+) -> list[objects.Object]:
+  """The objects of an image of some (height, width) with their masks.
+
+  Raises:
+    UserError: see `Rows.masks`.
+  """
+  rows = coco_rows.Rows.of(annotations, "annotation", "id")
+  masks = rows.masks([size] * len(annotations), polygons=rle.from_polygons)
+  return [
+    dataclasses.replace(each, mask=_mask(mask))
+    for each, mask in zip(known, masks, strict=True)
   ]
 
 

@@ -42,7 +42,7 @@ class ResultListsTest(parameterized.TestCase):
     truth = _stored(case, "gt.json.gz")
     results = _stored(case, f"dt_{kind}.json.gz")
     columns = predictions.sort(result_lists.columns(results, truth))
-    self.assertEqual(result_lists.kinds(columns), [kind])
+    self.assertEqual(result_lists.kinds(columns, {}), [kind])
     found = result_lists.detections(kind, columns, truth)
     again, given = (
       detection.coco_ap(truth, list_, kind, backend=coco.fastest())

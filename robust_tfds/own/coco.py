@@ -1,0 +1,256 @@
+"""`coco:FILE.json`: pictures with boxes, and perhaps masks, in COCO's format.
+
+Categories have any ids and names; by their ids they are the classes 0, 1, ...
+Pictures lie below `images`, else below the file's own folder, where `file_name`
+says. An example's id is `file_name`, in Unicode's NFC. Annotations need `id`,
+`image_id`, `category_id` and `bbox`: `area` is the box's where it lacks, and
+without a `segmentation` of each the numbers are of boxes alone.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import json
+import os
+import posixpath
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow_datasets as tfds
+from etils import epath
+
+from robust_tfds import errors, reading
+from robust_tfds.building import base, objects, source
+from robust_tfds.building.sources import coco
+from robust_tfds.own import folder, own_set
+from robust_tfds.reading import pictures
+from robust_tfds.storage import paths
+
+_JSON_FOLDER = "annotations"  # in COCO's layout; it names no set
+_TURNED = 5  # EXIF orientations from here on swap height and width
+
+
+class Coco(own_set.OwnSet):
+  """The pictures of a COCO instances file.
+
+  Attributes:
+    category_ids: by label.
+    has_masks: of every annotation.
+    sources: the examples.
+  """
+
+  kind = "coco"
+
+  def __init__(
+    self, file: epath.Path, images: epath.Path, name: str, where: str
+  ):
+    """Reads the file and lists the pictures, once.
+
+    Raises:
+      UserError: a file that is none, or names pictures that are not there.
+    """
+    content = reading.json_file(file)
+    try:
+      rows = coco.category_rows(content)
+      names = dict(zip(rows.unique("id"), rows.names("name"), strict=True))
+      self.category_ids = tuple(sorted(names))
+      listed = coco.images_of(content)
+      notes, self.has_masks = _noted([i.annotations for i in listed])
+      classes = [names[i] for i in self.category_ids]
+      super().__init__(name, where, classes, notes=notes)
+      there = dict(folder.files(images, f"images={images}: the pictures")[0])
+      self._files = _files(listed, there, images)
+      self._known = self._objects(listed)
+    except errors.UserError as e:
+      raise errors.UserError(f"{where}: {e}") from e
+    self._images = listed
+    self.sources = [self._source(place) for place in range(len(listed))]
+
+  def files(self) -> Sequence[source.File]:
+    """The pictures."""
+    return self._files
+
+  def described(self) -> Sequence[str]:
+    """The classes, and of each picture what numbers depend on."""
+    lines: list[Any] = [self.classes]
+    for image, file, known in zip(self._images, self._files, self._known):
+      of = [(o.label, o.box, o.area, o.is_crowd) for o in known]
+      masks = [r["segmentation"] for r in _rows(image) if self.has_masks]
+      lines.append([image.id, file.name, of, masks])
+    return [json.dumps(line) for line in lines]
+
+  def _objects(
+    self, listed: Sequence[coco.Image]
+  ) -> list[tuple[objects.Object, ...]]:
+    """Of each picture, by their ids; a free id stands for 0, which is none."""
+    labels = {number: i for i, number in enumerate(self.category_ids)}
+    free = 1 + max(int(row["id"]) for i in listed for row in i.annotations)
+    out = []
+    for image in listed:
+      where = f"image {image.id} ({image.file_name})"
+      try:
+        known = coco.objects_of(_rows(image), labels, areas_may_lack=True)
+      except errors.UserError as e:
+        raise errors.UserError(f"{where}, {e}") from e
+      known = [dataclasses.replace(o, id=o.id or free) for o in known]
+      out.append(tuple(objects.validated(known, image.size, where)))
+    return out
+
+  def _source(self, place: int) -> objects.Source:
+    image, file = self._images[place], self._files[place]
+    rows = tuple(_rows(image)) if self.has_masks else ()
+    return objects.Source(
+      file.name,
+      image_id=image.id,
+      picture=_Picture(file, size=image.size),
+      annotation=_Objects(self._known[place], file.name, rows),
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class _Picture(source.Picture):
+  """A picture of the (height, width) that the annotations say."""
+
+  size: tuple[int, int] = (0, 0)
+
+  def read(self) -> np.ndarray:
+    """uint8 `[H, W, 3]`, as the file stores it.
+
+    Raises:
+      UserError: broken, of another size, or one that EXIF data ask to be turned
+        where the size does not say that boxes are of the stored pixels.
+    """
+    where = self.file.where
+    with pictures.opened(self.file.data(), where) as image:
+      turn, stored = pictures.orientation(image), image.size[::-1]
+      upright = stored[::-1] if turn >= _TURNED else stored
+      if turn > 1 and self.size == upright:
+        raise errors.UserError(
+          f"{where}: its EXIF data ask viewers to turn it (orientation {turn}),"
+          f" and the annotations' {_words(self.size)} do not say that boxes are"
+          " of the picture as stored. Save it turned, or without that mark,"
+          " whichever was annotated."
+        )
+      if self.size != stored:
+        raise errors.UserError(
+          f"{where} is {_words(stored)}, the annotations say"
+          f" {_words(self.size)}. Replace it by the picture that was annotated."
+        )
+      return np.asarray(pictures.rgb(image, where))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Objects(source.Part):
+  """A picture's objects; with `rows` their masks too, which are those rows'."""
+
+  known: tuple[objects.Object, ...]
+  where: str
+  rows: tuple[Mapping[str, Any], ...] = ()
+
+  def objects_in(self, size: tuple[int, int]) -> Sequence[objects.Object]:
+    """The objects, by id."""
+    if not self.rows:
+      return self.known
+    try:
+      return coco.with_masks(self.known, self.rows, size)
+    except errors.MissingPackageError:
+      raise
+    except errors.UserError as e:
+      raise errors.UserError(f"{self.where}: {e}") from e
+
+
+def builder_class(place: str, options: own_set.Options) -> type[base.Builder]:
+  """The builder of a COCO file's pictures; see `Coco`."""
+  file = paths.of(place, "coco")
+  parent = os.path.dirname(place) or os.curdir
+  images = paths.of(options.images or parent, "images")
+  if not images.is_dir():
+    raise errors.UserError(
+      f"images={images}: there is no such folder. Expected the one that the"
+      f" file_name of {place} begins in."
+    )
+  name = options.name or folder.last(parent)
+  if name == _JSON_FOLDER:
+    name = folder.last(os.path.join(parent, os.pardir))
+  own = Coco(file, paths.resolved(images), name, f"coco:{place}")
+
+  class Builder(
+    objects.Builder,
+    skip_registration=True,  # type: ignore[call-arg]
+  ):
+    """Of one file."""
+
+    VERSION = tfds.core.Version("1.0.0")
+    RELEASE_NOTES = {"1.0.0": "Initial release."}
+    name = "coco_own_c"
+    OWN = own
+    CLASSES = own.classes
+    CATEGORY_IDS = own.category_ids
+    MASKS = own.has_masks
+    SPLIT = own.split
+
+    def _sources(self, dl_manager: object) -> Sequence[objects.Source]:
+      del dl_manager
+      return own.sources
+
+  return Builder
+
+
+def _noted(
+  annotations: Sequence[Sequence[Mapping[str, Any]]],
+) -> tuple[list[str], bool]:
+  """What a run prints of the annotations of each image; whether all have masks."""
+  rows = [row for each in annotations for row in each]
+  if not rows:
+    raise errors.UserError("annotations: the list is empty, expected boxes.")
+  without = sum(not row.get("segmentation") for row in rows)
+  counts = {
+    "pictures without annotations": sum(not each for each in annotations),
+    "annotations without a mask: numbers are of boxes alone": without,
+    "annotations without an area: it is their box's": sum(
+      "area" not in row for row in rows
+    ),
+  }
+  notes = [f"{count:,} {words}" for words, count in counts.items() if count]
+  return ["outputs are the categories by their ids", *notes], not without
+
+
+def _files(
+  listed: Sequence[coco.Image], there: Mapping[str, str], images: epath.Path
+) -> list[source.File]:
+  """Each image's picture among those that are there."""
+  ids = [_below(image.file_name) for image in listed]
+  (twice, count), *_ = collections.Counter(ids).most_common(1)
+  if count > 1:
+    raise errors.UserError(f"{count} images are of the file {twice!r}.")
+  own_set.check_distinct(ids, "the images")
+  absent = [i for i in ids if i not in there]
+  if absent:
+    raise errors.UserError(
+      f"{images} has no picture {absent[0]!r} ({len(absent):,} of {len(ids):,} are"
+      " not there). Name the folder that file_name begins in: images= of evaluate,"
+      " --config.data.images, --images of robust_tfds.build."
+    )
+  return [source.File(i, there[i]) for i in ids]
+
+
+def _below(file_name: str) -> str:
+  """A picture's path below the folder, in Unicode's NFC."""
+  path = posixpath.normpath(file_name)
+  if path.startswith(("/", "..")) or ":" in path:
+    raise errors.UserError(
+      f"file_name {file_name!r} leaves the folder of pictures; expected a path"
+      " below it."
+    )
+  return unicodedata.normalize("NFC", path)
+
+
+def _rows(image: coco.Image) -> list[Mapping[str, Any]]:
+  return sorted(image.annotations, key=lambda row: row["id"])
+
+
+def _words(size: tuple[int, int]) -> str:
+  return f"{size[1]} x {size[0]} px"

@@ -1,0 +1,178 @@
+"""`coco:FILE`: numbers of own categories, at the public doors; bad files."""
+
+import pathlib
+import shutil
+
+import numpy as np
+import tensorflow_datasets as tfds
+from absl.testing import parameterized
+
+from robust_tfds import build, datasets, errors, own
+from robust_tfds.eval import main
+from robust_tfds.eval.metrics import detection
+from robust_tfds.reading import pictures
+from tests import in_process, tiny_files
+from tests.own import made
+
+_OTHER = tiny_files.encoded(tiny_files.noise(50, 120), "WEBP")
+_MASK = {"size": [61, 83], "counts": [0, 61, 61 * 82]}
+
+
+def _results(root):
+  """What the detector finds in the clean pictures, as COCO's results."""
+  out = []
+  for i, name in enumerate(made.SCENES):
+    found = made.detect(pictures.picture(root / "images" / name))
+    for box, score, label, _ in zip(*(list(v) for v in found.values())):
+      x, y, right, bottom = map(float, box)
+      bbox = [x, y, right - x, bottom - y]
+      category = (2, 9)[label]
+      out.append(
+        {"image_id": i, "category_id": category, "bbox": bbox, "score": score}
+      )
+  return out
+
+
+class CocoTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.root = pathlib.Path(self.create_tempdir().full_path) / "mine"
+    self.images = self.root / "images"
+
+  def _evaluate(self, file, model=made.detect, images=None, **options):
+    return made.evaluate(
+      model, f"coco:{file}", images=images or self.images, size=None, **options
+    )
+
+  def _own(self, file, **options):
+    options = own.Options(images=str(self.images), **options)
+    return datasets.builder_class(f"coco:{file}", options).OWN
+
+  def test_numbers_are_cocos_of_the_categories(self):
+    file = made.scenes(self.root)
+    result, said = self._evaluate(file, conditions="none")
+    expected = detection.coco_ap(made.content(), _results(self.root), "bbox")
+    self.assertGreater(expected["AP"], 0.5)
+    self.assertAlmostEqual(result.summary["p"], expected["AP"])
+    self.assertEqual({row.dataset for row in result.table}, {"mine"})
+    self.assertFalse([r for r in result.table if r.metric.startswith("segm")])
+    for words in (
+      "mine: 3 examples of 2 classes (blue, red), content ",
+      "outputs are the categories by their ids; 1 pictures without annotations",
+      "3 annotations without a mask: numbers are of boxes alone; 3 annotations"
+      " without an area: it is their box's.",
+    ):
+      self.assertIn(words, said)
+
+  def test_masks(self):
+    rows = [
+      {**row, "segmentation": _MASK} for row in made.content()["annotations"]
+    ]
+    file = made.scenes(self.root, annotations=rows[:2])
+    result, said = self._evaluate(file, conditions="none")
+    self.assertIn("segm/p", result.summary)
+    self.assertNotIn("without a mask", said)
+
+  def test_prepared_is_on_the_fly_and_what_is_built(self):
+    file = made.scenes(self.root)
+    for source in ("fly", "prepared"):
+      workdir = self.root / source
+      self._evaluate(file, workdir=workdir, source=source)
+    fly, prepared = (made.cells(self.root / s) for s in ("fly", "prepared"))
+    self.assertLen(fly, 2)
+    self.assertEqual(fly, prepared)
+    flags = (f"--images={self.images}", "--config=gaussian_noise_3")
+    built = in_process.run(
+      build, f"coco:{file}", *flags, f"--data_dir={self.root}/data"
+    )
+    self.assertIn("coco_own_c/gaussian_noise_3/1.0.0: 3 test", built.stdout)
+    loaded = [
+      {
+        row["example_id"].decode(): row
+        for row in tfds.as_numpy(
+          tfds.load("coco_own_c/gaussian_noise_3", data_dir=place, split="test")
+        )
+      }
+      for place in (self.root / "data", self.root / "prepared" / "data")
+    ]
+    for name, size in made.SCENES.items():
+      one, other = (rows[name] for rows in loaded)
+      np.testing.assert_array_equal(one["image"], other["image"])
+      self.assertEqual(one["image"].shape[:2], size)
+    self.assertEqual(loaded[0]["a.png"]["objects"]["label"].tolist(), [1, 0])
+
+  def test_the_command_plans(self):
+    file = made.scenes(self.root)
+    done = in_process.run(
+      main,
+      "--config=configs/own_data.py:tests.own.made:detector",
+      f"--config.data.name=coco:{file}",
+      f"--config.data.images={self.images}",
+      "--config.data.corruptions=fog",
+      f"--workdir={self.root}/run",
+      "--plan",
+    )
+    self.assertEqual(done.returncode, 0, done.stderr)
+    self.assertIn("fog_5: tests.own.made:detector", done.stdout)
+
+  def test_outputs_of_other_classes(self):
+    file = made.scenes(self.root)
+    names = self.root / "names.txt"
+    names.write_text("person\nred\n-\nblue\n")
+
+    def of_four(picture):
+      found = made.detect(picture)
+      return {**found, "classes": np.array([3, 1])[found["classes"]]}
+
+    plain, _ = self._evaluate(file, conditions="none")
+    model = made.detector(of_four, len(names.read_text().split()))
+    other, _ = self._evaluate(
+      file, model, conditions="none", classes=str(names)
+    )
+    self.assertEqual(plain.summary["p"], other.summary["p"])
+
+  def test_the_content_is_of_annotations_and_pictures(self):
+    file = made.scenes(self.root)
+    first = self._own(file)
+    self.assertEqual(first.name, "mine")
+    moved = shutil.copytree(self.root, self.root.parent / "x" / "mine")
+    options = own.Options(images=str(moved / "images"))
+    there = datasets.builder_class(f"coco:{moved}/scenes.json", options).OWN
+    self.assertEqual((first.content, first.name), (there.content, there.name))
+    rows = made.content()["annotations"]
+    other = [{**rows[0], "bbox": [8, 10, 20, 19]}, *rows[1:]]
+    sea = [{"id": 9, "name": "red"}, {"id": 2, "name": "sea"}]
+    same = {"info": {}, "licenses": [{"id": 1}], "annotations": rows[::-1]}
+    contents = [
+      self._own(made.scenes(self.root, **change)).content
+      for change in (same, {"annotations": other}, {"categories": sea})
+    ]
+    tiny_files.put(made.scenes(self.root).parent, {"images/c.webp": _OTHER})
+    contents.append(self._own(file).content)
+    self.assertEqual(contents[0], first.content)
+    self.assertLen(set(contents), 4)
+
+  def test_names(self):
+    made.scenes(self.root)
+    folder = self.root / "annotations"
+    folder.mkdir()
+    file = shutil.copy(self.root / "scenes.json", folder)
+    self.assertEqual(self._own(file).name, "mine")
+    self.assertEqual(self._own(file, name="yours").name, "yours")
+
+  def test_pictures_that_viewers_turn(self):
+    file = made.scenes(self.root)
+    pixels = tiny_files.smooth(83, 61)
+    for turn, words in (
+      (6, ""),  # its size says that boxes are of the stored pixels
+      (3, "orientation 3.*83 x 61 px do not say that boxes are of the picture"),
+    ):
+      exif = pixels.getexif()
+      exif[274] = turn
+      data = tiny_files.encoded(pixels, "PNG", exif=exif)
+      tiny_files.put(self.images, {"a.png": data})
+      if words:
+        with self.assertRaisesRegex(errors.UserError, f"a.png: .*{words}"):
+          self._evaluate(file, conditions="none")
+      else:
+        self._evaluate(file, conditions="none")
