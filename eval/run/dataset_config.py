@@ -36,21 +36,23 @@ _OF_TASKS = (
 _MANY, _PICTURES = ("sequences", "videos", "objects"), 8
 
 
-def of(dataset: str) -> ml_collections.ConfigDict:
+def of(dataset: Any) -> ml_collections.ConfigDict:
   """The config, unlocked; its models are examples of others.
 
   Raises:
     UserError: no benchmark of that name, with the nearest one, and no source.
   """
   config = _config(_OWN if own.is_source(dataset) else _run_by(dataset))
-  if config.data.name != dataset:
+  if own.is_source(dataset):
+    with config.ignore_type():  # may be a builder
+      config.data.name = dataset
+  elif config.data.name != dataset:
     config.data.name = dataset
-    if not own.is_source(dataset):
-      config.data.split = datasets.builder_class(dataset).SPLIT
+    config.data.split = datasets.builder_class(dataset).SPLIT
   return config
 
 
-def _run_by(dataset: str) -> str:
+def _run_by(dataset: Any) -> str:
   known = {n: datasets.builder_class(n).RUN_BY for n in datasets.names()}
   known = {name: text for name, text in known.items() if text}
   if dataset not in known:

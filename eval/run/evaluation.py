@@ -13,7 +13,7 @@ import jax
 import ml_collections
 import numpy as np
 
-from robust_tfds import errors
+from robust_tfds import errors, own
 from robust_tfds.building.base import Builder
 from robust_tfds.eval import tasks
 from robust_tfds.eval.cells import table
@@ -78,7 +78,7 @@ class Result:
     table: the tidy rows, as in `table.csv`.
     summary: metric -> value over the benchmark; of a part of its conditions
       under names of their own (`part_mean_corruption_error`), and by corruption
-      (`mean_error/fog`).
+      (`mean_error/fog`). Of several models under their labels: `a/clean_error`.
     missing: metric -> why it is not in `summary`.
     workdir: the run's folder.
   """
@@ -93,16 +93,25 @@ class Result:
     self._run, self._temporary = run, temporary
     self.table = list(rows)
     self.workdir = run.workdir.path
-    task = run.plan.task
+    self.summary = Summary({}, {})
+    self.missing: dict[str, str] = {}
+    self._notes: dict[str, str] = {}
+    for label in run.plan.models:
+      self._add(run.plan.task, label, f"{label}/" * (len(run.plan.models) > 1))
+
+  def _add(self, task: base.Task, label: str, start: str) -> None:
+    """Adds a model's numbers; their names begin with `start`."""
+    rows = [r for r in self.table if r.model == label]
     whole = [r for r in rows if not r.corruption and not r.config]
-    self.missing = {r.metric: r.note for r in whole if not r.has_value}
-    self.missing |= _without_baseline(task, whole)
+    missing = {r.metric: r.note for r in whole if not r.has_value}
+    missing |= _without_baseline(task, whole)
     shown = {r.metric: r for r in whole if r.has_value}
     shown |= _by_corruption(task, rows, shown)
-    values = {name: row.value for name, row in shown.items()}
-    self.summary = Summary(values, self.missing)
-    self._notes = {
-      name: row.note
+    values = {start + name: row.value for name, row in shown.items()}
+    self.missing |= {start + name: why for name, why in missing.items()}
+    self.summary = Summary({**self.summary, **values}, self.missing)
+    self._notes |= {
+      start + name: row.note
       for name, row in shown.items()
       if task.facts.metric(row.metric).part_of
     }
@@ -237,6 +246,7 @@ def _config(dataset: Any, options: Options) -> ml_collections.ConfigDict:
     for key, value in options.data.items():
       data[key] = os.fspath(value) if isinstance(value, os.PathLike) else value
     if options.name:
+      _check_own(dataset, options.name)
       data.set_name = options.name
     builder = dataset_config.builder_class(config)
     data.name = builder if builder.OWN else dataset  # lists files once
@@ -244,6 +254,14 @@ def _config(dataset: Any, options: Options) -> ml_collections.ConfigDict:
   config.batch_size = _batch_size(task, options.batch_size)
   _set_conditions(data, builder, options)
   return config
+
+
+def _check_own(dataset: Any, name: str) -> None:
+  if isinstance(dataset, str) and not own.is_source(dataset):
+    raise errors.UserError(
+      f"name={name!r}: {dataset} has its name; name= is of data of your own."
+      " Leave it out."
+    )
 
 
 def _plain(value: Any) -> Any:
@@ -353,9 +371,9 @@ def _of_function(
   parsed = config_lib.parse(config)
   counts = plan_lib.model_classes(parsed)
   side_px = options.size or _SIDE_PX
-  if options.classes is not None:
-    counts = (_answered(function, side_px),)
   kind = tasks.get(parsed.task).model_kind
+  if options.classes is not None and kind == "classification":
+    counts = (_answered(function, side_px),)
   spec: ModelSpec
   if kind == "detection":
     spec = DetectorSpec(num_classes=counts[0], short_px=0, label_space="custom")

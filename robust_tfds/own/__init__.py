@@ -18,6 +18,8 @@ import importlib
 import os
 from typing import Any
 
+import tensorflow_datasets as tfds
+
 from robust_tfds import errors
 from robust_tfds.building import base
 from robust_tfds.own.own_set import Options
@@ -31,31 +33,40 @@ KINDS = {
 }
 # An option that one kind alone has -> the kind.
 _OPTIONS = {"groups": "videos", "images": "coco"}
+_WITH_SPLITS = ("tfds",)
 NO_OPTIONS = Options()
 
 
 def is_source(name: object) -> bool:
-  """Whether a text is of somebody's own set: no benchmark has a colon or slash.
+  """Whether a text, or a builder of TFDS, is of somebody's own set.
+
+  No benchmark has a colon or slash.
 
   >>> is_source("folder:/data/pets"), is_source("imagenet_c")
   (True, False)
   """
-  return isinstance(name, str) and bool({":", "/", os.sep} & set(name))
+  if isinstance(name, str):
+    return bool({":", "/", os.sep} & set(name))
+  return isinstance(name, tfds.core.DatasetBuilder)
 
 
 def builder_class(
-  source: str, options: Options = NO_OPTIONS
+  source: str | tfds.core.DatasetBuilder, options: Options = NO_OPTIONS
 ) -> type[base.Builder]:
   """The builder of a source's set; lists its files, and reads none.
 
   Args:
-    source: `kind:place`.
+    source: `kind:place`, or a builder object in place of `tfds:...`.
     options: what else is said of it.
 
   Raises:
     UserError: an unknown kind, with the nearest; or a place that holds no such
       set, in words.
   """
+  if not isinstance(source, str):
+    from robust_tfds.own import tfds_set
+
+    return tfds_set.builder_class(source, options)
   kind, colon, place = source.partition(":")
   if not colon or not place or "/" in kind:
     raise errors.UserError(
@@ -71,6 +82,10 @@ def builder_class(
       raise errors.UserError(
         f"{option}={value!r}: {kind}: has none, {of}: has. Leave it out."
       )
+  if options.split not in ("", "test") and kind not in _WITH_SPLITS:
+    raise errors.UserError(
+      f"split={options.split!r}: {kind}: has none. Name the folder of the split."
+    )
   module = importlib.import_module(f"{__name__}.{KINDS[kind]}")
   made: Any = module.builder_class(place, options)
   return made

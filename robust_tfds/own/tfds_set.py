@@ -10,6 +10,7 @@ into one temporary file, once, from which all conditions read them in any order.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import importlib
 import tempfile
@@ -21,7 +22,7 @@ import tensorflow_datasets as tfds
 
 from robust_tfds import errors, strings
 from robust_tfds.building import base, source
-from robust_tfds.own import labelled, own_set
+from robust_tfds.own import folder, labelled, own_set
 from robust_tfds.reading import archives
 
 # Features that name an example, the first that is there and of no two alike.
@@ -130,9 +131,19 @@ class TfdsSet(own_set.OwnSet):
     return iter(tfds.as_numpy(rows))
 
 
-def builder_class(place: str, options: own_set.Options) -> type[base.Builder]:
-  """The builder of a TFDS set's pictures; see `TfdsSet`."""
-  own = TfdsSet(_builder(place, options.data_dir), options, f"tfds:{place}")
+def builder_class(
+  place: str | tfds.core.DatasetBuilder, options: own_set.Options
+) -> type[base.Builder]:
+  """The builder of a TFDS set's pictures, of its name or itself; see `TfdsSet`."""
+  if isinstance(place, tfds.folder_dataset.ImageFolder):
+    split = _split(place, options.split)
+    options = dataclasses.replace(options, split="")
+    return folder.builder_class(f"{place.data_dir}/{split}", options)
+  where = f"tfds:{place if isinstance(place, str) else place.name}"
+  builder = place
+  if isinstance(place, str):
+    builder = _builder(place, options.data_dir)
+  own = TfdsSet(builder, options, where)
   return labelled.builder_class(own, options.sequences)
 
 

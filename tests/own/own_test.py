@@ -21,5 +21,11 @@ class OwnTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, words):
       eval_lib.evaluate(len, text)
 
+  def test_a_folder_has_no_splits(self):
+    with self.assertRaisesRegex(
+      errors.UserError, "Name the folder of the split"
+    ):
+      own.builder_class("folder:/data", own.Options(split="train"))
+
   def test_benchmarks_are_none(self):
     self.assertFalse(any(map(own.is_source, datasets.names())))

@@ -113,6 +113,15 @@ class TfdsSetTest(parameterized.TestCase):
     loaded = {made.sha256(row["image"]) for row in tfds.as_numpy(rows)}
     self.assertContainsSubset(loaded, model.pictures)
 
+  def test_objects(self):
+    builder = MyPets(data_dir=self.folder)
+    result, _ = made.evaluate(made.Seen(2), builder)
+    self.assertEqual({r.dataset for r in result.table}, {"my_pets"})
+    root = made.folder(self.folder / "pets" / "val").parent
+    builder = tfds.folder_dataset.ImageFolder(str(root))
+    result, said = made.evaluate(made.Seen(), builder, name="mine")
+    self.assertIn("mine: 12 examples of 3 classes", said)
+
   @parameterized.parameters(
     (f"{_THIS}:Several", "it has image: Image, label: Sequence. .*several"),
     (f"{_THIS}:Number", "label: Tensor"),
