@@ -1,5 +1,6 @@
 """`videos:PATH`: clips of all kinds through the doors; what is refused by file."""
 
+import json
 import pathlib
 import shutil
 from unittest import mock
@@ -71,6 +72,9 @@ class VideosTest(parameterized.TestCase):
       self.assertIn("gaits: 5 examples of 2 classes", said)
     fly, prepared = map(made.cells, workdirs)
     self.assertLen(fly, 6)
+    config = json.loads((workdirs[0] / "config.json").read_text("utf-8"))
+    self.assertEqual(config["data"]["groups"], "/.*(s[0-9])_")  # --rerun's
+    self.assertEqual(config["data"]["views"], 5)
     self.assertEqual(fly, prepared)
     self.assertEqual(model.shapes, {(8, 32, 32, 3)})
     name = "videos_p/freezing_3"
