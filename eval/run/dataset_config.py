@@ -32,6 +32,7 @@ _OF_TASKS = (
   "sampling",
   "groups",
 )
+_UNCROPPED = ("objects", "videos")  # models resize what was corrupted whole
 # Kinds whose examples count as so many pictures each in a batch.
 _MANY, _PICTURES = ("sequences", "videos", "objects"), 8
 
@@ -125,8 +126,8 @@ def resolved(
     data.codec = data.get("codec") or (
       "" if "" in codecs else builder.CODECS[0]
     )
-    if builder.KIND == "objects" and data.get("geometry") == "model":
-      data.geometry = ""  # detectors resize pictures themselves
+    if builder.KIND in _UNCROPPED and data.get("geometry") == "model":
+      data.geometry = ""
     _leave_out(made)
   return made.lock(), builder
 

@@ -70,15 +70,9 @@ class _Videos(
   building.Builder,
   skip_registration=True,  # type: ignore[call-arg]
 ):
-  """Perturbed whole."""
+  """Perturbed whole; models crop what was perturbed."""
 
   OWN: ClassVar[Videos]
-
-  @classmethod
-  def crop(cls, rule: str) -> str:
-    """None: models crop what was perturbed."""
-    del rule
-    return ""
 
   def _sources(self, dl_manager: object) -> Sequence[building.Source]:
     del dl_manager

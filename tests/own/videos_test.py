@@ -11,6 +11,8 @@ from absl.testing import parameterized
 from robust_tfds import build, datasets, errors, own
 from robust_tfds.building import videos as building
 from robust_tfds.eval import main
+from robust_tfds.eval.run import evaluation
+from robust_tfds.eval.run import plan as plan_lib
 from tests import in_process, tiny_files
 from tests.own import made
 
@@ -23,12 +25,12 @@ _IDS = [
 ]
 
 
-def clips():
+def clips(side_px=32):
   """A model for `eval.main`: a plain function, as `my_module:build` makes it."""
   from robust_tfds.models import adapters
   from robust_tfds.models.video import spec
 
-  of_two = spec.VideoSpec(num_classes=2, input_px=32, resize_px=37)
+  of_two = spec.VideoSpec(num_classes=2, input_px=side_px, resize_px=side_px)
   return adapters.get("on_host")(made.Seen(2), of_two, name="clips")
 
 
@@ -113,6 +115,15 @@ class VideosTest(parameterized.TestCase):
       f"--data_dir={self.folder}",
     )
     self.assertIn("videos_p/sampling_1/1.0.0: 5 test examples", ran.stdout)
+
+  def test_each_model_has_its_crop(self):
+    two = {"a": clips(32), "b": clips(48)}
+    options = evaluation.Options(conditions="jpeg")
+    made_of = evaluation.config_of(two, f"videos:{self.root}", options)
+    plan = plan_lib.make(*made_of)
+    self.assertLen(plan.models, 2)
+    self.assertEqual(plan.task.setting.data.geometry, "")
+    self.assertLen(plan.conditions, 6)
 
   def test_too_large_for_an_example(self):
     with (
