@@ -274,7 +274,7 @@ def _of_own_data(
       f"--rerun: {name} is no benchmark but data of the submitter's own. If you"
       " have them, say where: --own_data=folder:/data/pets."
     )
-  data.name, data.set_name = own_data, name
+  data.name, data.set_name, data.images = own_data, name, ""
   return settings
 
 
