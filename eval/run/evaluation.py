@@ -13,7 +13,7 @@ import jax
 import ml_collections
 import numpy as np
 
-from robust_tfds import errors, own
+from robust_tfds import errors, own, reading
 from robust_tfds.building.base import Builder
 from robust_tfds.eval import tasks
 from robust_tfds.eval.cells import table
@@ -376,7 +376,8 @@ def _of_function(
     counts = (_answered(function, side_px),)
   spec: ModelSpec
   if kind == "detection":
-    spec = DetectorSpec(num_classes=counts[0], short_px=0, label_space="custom")
+    classes = counts[0] if options.classes is None else _named(options.classes)
+    spec = DetectorSpec(num_classes=classes, short_px=0, label_space="custom")
   elif kind == "video":
     spec = _spec_of(VideoSpec, counts[0], side_px)
   else:
@@ -426,6 +427,16 @@ def _answered(
       f"{_name(function)} answered with shape {shape}, expected [B, classes]{of}."
     )
   return int(shape[1])
+
+
+def _named(classes: Any) -> int:
+  """How many outputs are named; what a detector answers does not tell."""
+  plain = _plain_classes(classes)
+  if isinstance(plain, str):
+    return len(reading.line_list(paths.of(plain, "classes")))
+  if isinstance(classes, Mapping):
+    return 1 + max(output for _, outputs in plain for output in outputs)
+  return len(plain)
 
 
 def _plain_classes(classes: Any) -> Any:

@@ -226,7 +226,6 @@ def _files(
   (twice, count), *_ = collections.Counter(ids).most_common(1)
   if count > 1:
     raise errors.UserError(f"{count} images are of the file {twice!r}.")
-  own_set.check_distinct(ids, "the images")
   absent = [i for i in ids if i not in there]
   if absent:
     raise errors.UserError(

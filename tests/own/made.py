@@ -158,7 +158,7 @@ def detect(picture: np.ndarray) -> dict[str, np.ndarray]:
   }
 
 
-def detector(function: Any = detect, classes: int = 2) -> Any:
-  """A detector, as a command names it."""
-  spec = spec_lib.DetectorSpec(num_classes=classes, short_px=0)
-  return adapters.get("on_host")(function, spec, name="squares")
+def detector() -> Any:
+  """`detect`, as a command names it."""
+  spec = spec_lib.DetectorSpec(num_classes=2, short_px=0)
+  return adapters.get("on_host")(detect, spec, name="squares")
