@@ -85,7 +85,7 @@ def _peers() -> dict[str, Peer]:
   """The peers that are installed, by name."""
   out = {}
   for name, load in (
-    ("imagecorruptions", _imagecorruptions),
+    ("imagecorruptions", imagecorruptions_peer),
     ("corrupt-tta", _corrupt_tta),
   ):
     try:
@@ -95,7 +95,7 @@ def _peers() -> dict[str, Peer]:
   return out
 
 
-def _imagecorruptions() -> Peer:
+def imagecorruptions_peer() -> Peer:
   """Its `corrupt`, mended where new scikit-image and numpy broke it."""
   import skimage.filters
 

@@ -3,7 +3,6 @@
 import contextlib
 import csv
 import pathlib
-import re
 
 import numpy as np
 from absl.testing import parameterized
@@ -13,7 +12,7 @@ from robust_tfds import corrupt_folder, errors
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.readers import base
 from robust_tfds.eval.run import rescore
-from tests import in_folder, tiny_files
+from tests import in_folder, pages, tiny_files
 from tests.eval.report.reports import without_pictures
 
 
@@ -80,10 +79,10 @@ class FolderManifestTest(in_folder.TestCase):
   def test_the_loop_of_the_docs(self):
     self._pictures("cat/x.jpg", "dog/y.jpg")
     self._run()
-    page = pathlib.Path(__file__).parents[1] / "docs" / "OTHER_FRAMEWORKS.md"
-    (block,) = re.findall(
-      r"```python\n(import csv.*?)```", page.read_text(), re.S
-    )
+    blocks = pages.sections("OTHER_FRAMEWORKS.md")[
+      "Without an adapter: a table"
+    ]
+    (block,) = (text for language, text in blocks if language == "python")
     with contextlib.chdir(self.root):
       exec(block, {"predict": lambda path: path.split("/")[-2]})
     with without_pictures.written():

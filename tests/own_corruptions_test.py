@@ -7,7 +7,6 @@ In a copy of the project or a process of its own, so that nothing is left behind
 import json
 import os
 import pathlib
-import re
 import shutil
 import subprocess
 import sys
@@ -18,7 +17,7 @@ from absl.testing import absltest
 
 from robust_tfds.eval import score
 from robust_tfds.eval.cells import table
-from tests import in_process
+from tests import in_process, pages
 
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
 _COPIED = ("robust_tfds", "eval", "models", "configs")
@@ -74,7 +73,7 @@ from robust_tfds.eval.metrics import corruption_error
 from robust_tfds import conditions
 from robust_tfds import corruptions
 from robust_tfds import datasets
-from tests import in_process
+from tests import in_process, pages
 
 for module, *arguments in json.loads(sys.argv[1]):
   done = in_process.run(importlib.import_module(module), *arguments)
@@ -169,7 +168,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 from robust_tfds import corruptions, own_corruptions
 from robust_tfds.eval import evaluate
-from tests import in_process
+from tests import in_process, pages
 
 folder = pathlib.Path(sys.argv[1])
 
@@ -225,9 +224,9 @@ print(json.dumps({
 
 def _of_the_docs() -> str:
   """The file that docs/OWN_DATA.md shows."""
-  text = (_ROOT / "docs" / "OWN_DATA.md").read_text("utf-8")
-  (block,) = re.findall(r'```python\n(""".+?)```', text, re.DOTALL)
-  return block
+  blocks = sum(pages.sections("OWN_DATA.md").values(), [])
+  texts = {pages.file_name(text): text for _, text in blocks}
+  return texts["posterize.py"]
 
 
 class RegisterTest(absltest.TestCase):

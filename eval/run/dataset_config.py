@@ -57,7 +57,10 @@ def _run_by(dataset: Any) -> str:
   known = {n: datasets.builder_class(n).RUN_BY for n in datasets.names()}
   known = {name: text for name, text in known.items() if text}
   if dataset not in known:
-    raise errors.unknown("benchmark", dataset, known)
+    unknown = errors.unknown("benchmark", dataset, known)
+    raise errors.UserError(
+      f"{unknown} Pictures of your own: folder:/data/{dataset}, docs/OWN_DATA.md."
+    )
   return known[dataset]
 
 

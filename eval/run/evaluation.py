@@ -175,7 +175,7 @@ def _without_baseline(
   """Normalised metrics that nothing normalises."""
   known = {row.metric for row in rows}
   return {
-    metric.name: f"needs a baseline; it has {task.baseline}"
+    metric.name: (f"needs a baseline, e.g. model:LABEL; it has {task.baseline}")
     for metric in task.facts.headlines
     if metric.normalises and metric.name not in known
   }
@@ -382,7 +382,7 @@ def _of_function(
     spec = _spec_of(VideoSpec, counts[0], side_px)
   else:
     classes = counts[0]
-    if len(counts) > 1:
+    if len(counts) > 1 or parsed.builder.OWN:
       classes = _answered(function, side_px, counts)
     spec = _spec_of(Spec, classes, side_px)
   name = label or _name(function)
@@ -424,7 +424,8 @@ def _answered(
   if len(shape) != 2 or (counts and shape[1] not in counts):
     of = f" with {' or '.join(map(str, counts))} classes" if counts else ""
     raise errors.UserError(
-      f"{_name(function)} answered with shape {shape}, expected [B, classes]{of}."
+      f"{_name(function)} answered with shape {shape}, expected [B, classes]{of};"
+      " of other outputs say what they are: classes=."
     )
   return int(shape[1])
 

@@ -20,6 +20,7 @@ from robust_tfds.eval.run import subsets
 from robust_tfds.eval.run.model import definitions as definitions_lib
 from robust_tfds.eval.run.model import output_classes, training_data
 from robust_tfds.eval.tasks import base
+from robust_tfds.eval.tasks.parts import baselines
 from robust_tfds.models.model import Model
 from robust_tfds.storage import paths
 
@@ -153,7 +154,7 @@ def make(
     crop = parsed.builder.crop(_crop(defined))
     parsed = parsed.with_data("geometry", crop)
     task = task_of(parsed)
-  task.check_baseline(list(entries))
+  _check_baseline(task, list(entries), parsed.builder)
   _check_codec(task, parsed.builder)
   _check_own(task, conditions)
   plan = Plan(task, conditions, entries, defined, given, parsed, subset=subset)
@@ -166,6 +167,20 @@ def make(
   if task.setting.fly and any(c.name == "frost" for c in conditions):
     frost_pictures.check(parsed.data.frost_dir or None)
   return plan
+
+
+def _check_baseline(
+  task: base.Task, labels: Sequence[str], builder: type[Builder]
+) -> None:
+  """Refuses what does not fit; over one's own data all published numbers."""
+  task.check_baseline(labels)
+  baseline = task.setting.baseline
+  if builder.OWN and baseline and not baselines.model_label(baseline):
+    raise errors.UserError(
+      f"baseline={baseline!r}: its numbers are of other pictures than"
+      f" {builder.set_name()}. Leave it empty (plain means), or name a model of the"
+      " run: model:LABEL."
+    )
 
 
 def _check_paths(data: config_lib.Data) -> None:

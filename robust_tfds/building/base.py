@@ -491,7 +491,7 @@ class Builder(
       raise errors.UserError(
         f"{self.data_path}: made of another set ({', '.join(differ)} there;"
         f" {', '.join(f'{k} {v}' for k, v in here.items())} now). Name another"
-        " data_dir, or remove this folder to build the set anew."
+        " data_dir (of a run: workdir), or remove this folder to build it anew."
       )
 
   @classmethod

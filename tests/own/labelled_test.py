@@ -67,6 +67,33 @@ class LabelledTest(parameterized.TestCase):
       classes = {"cat": [0, 3], "dog": 3}
       made.evaluate(model, f"folder:{self.root}", classes=classes)
 
+  @parameterized.parameters(
+    (
+      5,
+      None,
+      "shape .2, 5., expected .B, classes. with 3 classes; .* classes=",
+    ),
+    (
+      3,
+      ["cat", "dgo", "Füchse"],
+      "line 2: 'dgo' is no class, and 'dog' has no",
+    ),
+  )
+  def test_outputs_that_are_no_classes(self, outputs, classes, words):
+    with self.assertRaisesRegex(errors.UserError, words):
+      made.evaluate(made.Seen(outputs), f"folder:{self.root}", classes=classes)
+
+  def test_baselines_are_models_of_the_run(self):
+    pair = {"a": made.Seen(), "b": made.Seen()}
+    root = f"folder:{self.root}"
+    with self.assertRaisesRegex(
+      errors.UserError, "of other pictures than pets"
+    ):
+      made.evaluate(pair, root, baseline="alexnet")
+    both, _ = made.evaluate(pair, root, baseline="model:a")
+    of_part = [r for r in both.table if "mce" in r.metric and r.model == "b"]
+    self.assertTrue(of_part)
+
   def test_a_size_is_of_plain_functions(self):
     model = models.get("digits_linear", num_classes=3)
     with self.assertRaisesRegex(errors.UserError, "size=32: .* says its size"):

@@ -6,6 +6,7 @@ import io
 import json
 import pathlib
 import struct
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -27,9 +28,11 @@ _VIDEOS = (
 )
 
 
-def folder(root: pathlib.Path, *, seed: int = 0) -> pathlib.Path:
+def folder(
+  root: pathlib.Path, *, seed: int = 0, classes: Sequence[str] = CLASSES
+) -> pathlib.Path:
   """Four pictures of each class, the last of them one folder deeper."""
-  for label, name in enumerate(CLASSES):
+  for label, name in enumerate(classes):
     for i, (height, width) in enumerate(_SIZES):
       pixels = tiny_files.noise(height, width, seed + 10 * label + i)
       form = ("PNG", "JPEG")[i % 2]

@@ -27,5 +27,9 @@ class OwnTest(parameterized.TestCase):
     ):
       own.builder_class("folder:/data", own.Options(split="train"))
 
+  def test_a_folder_without_its_kind(self):
+    with self.assertRaisesRegex(errors.UserError, "own: folder:/data/pets"):
+      eval_lib.evaluate(len, "pets")
+
   def test_benchmarks_are_none(self):
     self.assertFalse(any(map(own.is_source, datasets.names())))

@@ -210,7 +210,12 @@ def _check_spelling(
   labels: Sequence[int],
   names: Sequence[Sequence[str]],
 ) -> None:
-  """Refuses a line that is almost a class which no other line is."""
+  """Refuses a line that is almost a class which no other line is.
+
+  Where there are as many lines as classes it need not be near: the outputs are
+  of this set.
+  """
+  nearness = 0 if len(lines) == len(names) else _NEAR
   taken = set(labels)
   free = {
     _small(name): name
@@ -222,7 +227,7 @@ def _check_spelling(
     named = label != relabel.NONE or line.strip() == _NONE
     if named or _WNID.match(line.strip()):
       continue
-    near = difflib.get_close_matches(_small(line), free, 1, _NEAR)
+    near = difflib.get_close_matches(_small(line), free, 1, nearness)
     if near:
       raise errors.UserError(
         f"{where}: line {number}: {line.strip()!r} is no class, and"

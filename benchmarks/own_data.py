@@ -1,0 +1,144 @@
+"""A run over pictures of one's own, beside a loop over imagecorruptions.
+
+  python -m benchmarks.own_data [--count=128] [--peer_count=4] [--out=FILE]
+
+JPEG files of odd sizes are made in two class folders and shown, by `evaluate`, clean
+and under corruptions, to a function that looks at one pixel: on one core, the
+seconds of CPU that 1,000 pictures take a condition. They are the difference of runs
+over half and over all pictures, so that starting, compiling and finishing, which a
+line of its own has, do not count. The loop opens each picture once, crops it with
+Pillow, and gives it to imagecorruptions and the function (how to install it:
+`benchmarks/corruptions.py`); where that is not installed, it is left out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import pathlib
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from absl import flags
+from PIL import Image
+
+from robust_tfds import command, conditions
+
+_SIDES_PX = (180, 420)  # of the pictures: from, below
+_SIDE_PX, _SHORT_PX = 224, 256  # of ImageNet's crop, and before it
+
+
+def define_flags() -> None:
+  """The command's flags."""
+  flags.DEFINE_integer(
+    "count", 128, "Pictures: two batches of 64, or a multiple of that."
+  )
+  flags.DEFINE_integer("peer_count", 4, "Pictures of them for the peer's loop.")
+  flags.DEFINE_string("conditions", "common", "Which corruptions.")
+  flags.DEFINE_string("out", "", "JSON file for the numbers.")
+
+
+def write(root: pathlib.Path, count: int) -> list[pathlib.Path]:
+  """Makes the pictures, in class folders; their paths."""
+  files = []
+  for i in range(count):
+    rng = np.random.default_rng(i)
+    coarse = Image.fromarray(rng.integers(0, 256, (24, 24, 3), np.uint8))
+    width, height = map(int, rng.integers(*_SIDES_PX, 2))
+    files.append(root / ("even", "odd")[i % 2] / f"{i}.jpg")
+    files[-1].parent.mkdir(parents=True, exist_ok=True)
+    coarse.resize((width, height)).save(files[-1], quality=90)
+  return files
+
+
+def predict(images: np.ndarray) -> np.ndarray:
+  """uint8 `[B, H, W, 3]` -> logits `[B, 2]`, of one pixel."""
+  level = images[:, 0, 0, 0].astype(np.float32)
+  return np.stack([level, 255 - level], 1)
+
+
+def ours(root: pathlib.Path, names: str, limit: int) -> None:
+  """A run of `evaluate` over so many pictures."""
+  from robust_tfds.eval import evaluate
+
+  with contextlib.redirect_stdout(io.StringIO()):
+    evaluate(predict, f"folder:{root}", conditions=names, limit=limit)
+
+
+def loop(files: Sequence[pathlib.Path], names: str) -> None:
+  """What one writes without us, of the same conditions."""
+  from benchmarks import corruptions
+
+  corrupt = corruptions.imagecorruptions_peer()
+  others = _conditions(names)[1:]  # the first is clean
+  for file in files:
+    picture = _cropped(file)
+    predict(picture[None])
+    for condition in others:
+      seen = corrupt(picture, condition.name, condition.level)
+      predict(np.asarray(seen)[None])
+
+
+def _conditions(names: str) -> list[conditions.Condition]:
+  return conditions.PICTURES.select(names, conditions.SEVERITIES)
+
+
+def _cropped(file: pathlib.Path) -> np.ndarray:
+  with Image.open(file) as image:
+    scale = _SHORT_PX / min(image.size)
+    width, height = (round(side * scale) for side in image.size)
+    left, top = (width - _SIDE_PX) // 2, (height - _SIDE_PX) // 2
+    box = (left, top, left + _SIDE_PX, top + _SIDE_PX)
+    resized = image.convert("RGB").resize((width, height))
+    return np.asarray(resized.crop(box))
+
+
+def took(call: Callable[[], None]) -> float:
+  """Seconds of this process' CPU."""
+  start = time.process_time()
+  call()
+  return time.process_time() - start
+
+
+def main(argv: Sequence[str]) -> None:
+  """Measures, prints, writes."""
+  del argv
+  os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+  given = flags.FLAGS
+  names, count = given.conditions, given.count
+  cells = len(_conditions(names))
+  with tempfile.TemporaryDirectory() as folder:
+    root = pathlib.Path(folder, "pictures")
+    files = write(root, count)
+    first = took(lambda: ours(root, names, count // 2))  # compiles
+    half = took(lambda: ours(root, names, count // 2))
+    whole = took(lambda: ours(root, names, 0))
+    each = (whole - half) / (count - count // 2) / cells
+    peer = None
+    try:
+      loop(files[:1], names)  # compiles, too
+      shown = files[: given.peer_count]
+      peer = took(lambda: loop(shown, names)) / len(shown) / cells
+    except ImportError as e:
+      print(f"No imagecorruptions: {e}. See benchmarks/corruptions.py.")
+  print(f"{count} pictures, {cells} conditions; CPU s of one core")
+  lines = {
+    "1,000 pictures, a condition": 1e3 * each,
+    "the same, loop over the peer": peer and 1e3 * peer,
+    "ratio": peer and peer / each,
+    "starting and compiling, once": first - half,
+    "starting a second run": max(0, 2 * half - whole),
+  }
+  for name, value in lines.items():
+    print(f"{name:32s}{'-' if value is None else f'{value:9.2f}'}")
+  if given.out:
+    text = json.dumps(lines, indent=2) + "\n"
+    pathlib.Path(given.out).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+  command.run(main, define_flags)

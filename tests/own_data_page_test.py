@@ -1,0 +1,114 @@
+"""Every block of docs/OWN_DATA.md runs, section by section, over made data."""
+
+import importlib
+import pathlib
+import re
+import shlex
+import sys
+from unittest import mock
+
+from absl.testing import parameterized
+
+from robust_tfds import eval as eval_lib
+from tests import in_folder, in_process, pages
+from tests.eval.report.reports import without_pictures
+from tests.own import made
+
+_SECTIONS = pages.sections("OWN_DATA.md")
+_REAL = eval_lib.evaluate
+_CORRUPTION = "A corruption of your own"
+_CLASSES = {"Videos": 2}  # else three
+_PLACES = re.compile(r"/?\b(data/|runs/|posterize\.py)")
+_WRITTEN = {
+  "Pictures in class folders": ("pets_report/report.html", "two", "board"),
+  "Predictions of another program": ("scored/table.csv",),
+}
+_FEW = {
+  "eval.main": ("corruptions=gaussian_noise", "severities=(3,)", "limit=2"),
+}
+
+
+def run(section: str, root: pathlib.Path) -> dict:
+  """What a section's names stand for in the end, run below a folder.
+
+  Runs are of one condition, where the page asks for all, and of a few pixels.
+  """
+  made.folder(root / "data" / "pets", classes=("cat", "dog", "owl"))
+  made.videos(root / "data" / "clips")
+  made.scenes(root / "data" / "mine").rename(root / "data/mine/instances.json")
+  (root / "runs").mkdir()
+  net = made.Seen(_CLASSES.get(section, 3))
+  names = dict.fromkeys(("net", "net1", "net2", "predict"), net)
+  names["evaluate"] = _evaluate
+  with (
+    mock.patch.object(sys, "path", [str(root), *sys.path]),
+    mock.patch.object(eval_lib, "evaluate", _evaluate),
+    without_pictures.written(),
+  ):
+    for language, block in _files_first(_SECTIONS[section]):
+      text = _PLACES.sub(rf"{root}/\1", block)
+      text = text.replace("tfds:oxford_iiit_pet", "tfds:my_sets:MyPets")
+      if name := pages.file_name(block):
+        (root / name).write_text(text)
+      elif language == "python":
+        exec(text, names)
+      else:
+        _commands(text, root)
+  return names
+
+
+def _files_first(
+  blocks: list[tuple[str, str]],
+) -> list[tuple[str, str]]:
+  return sorted(blocks, key=lambda block: not pages.file_name(block[1]))
+
+
+def _evaluate(model, data, **options):
+  size = {} if data.startswith(("coco:", "imagenet")) else {"size": 32}
+  with mock.patch.object(eval_lib, "evaluate", _REAL):
+    return made.evaluate(model, data, **{**size, **options})[0]
+
+
+def _commands(text: str, root: pathlib.Path) -> None:
+  """Runs the commands of a block, of its table to fill in one that is filled."""
+  for line in text.replace("\\\n", " ").splitlines():
+    _, _, name, *arguments = shlex.split(line)
+    few = [f"--config.data.{each}" for each in _FEW.get(name, ())]
+    done = in_process.run(_module(name), *arguments, *few)
+    if done.returncode:
+      raise AssertionError(f"{line}\n{done.stderr}")
+    for table in root.glob("runs/todo.csv"):
+      rows = table.read_text("utf-8").splitlines()
+      filled = [rows[0], *(f"{row}dog" for row in rows[1:])]
+      table.with_name("done.csv").write_text("\n".join(filled) + "\n", "utf-8")
+
+
+def _module(name: str):
+  package = "robust_tfds." * (not name.startswith("robust_tfds."))
+  module = importlib.import_module(package + name)
+  return (
+    module
+    if hasattr(module, "main")
+    else importlib.import_module(f"{module.__name__}.__main__")
+  )
+
+
+class OwnDataPageTest(in_folder.TestCase):
+  @parameterized.parameters(*sorted({*_SECTIONS} - {_CORRUPTION}))
+  def test_section(self, section):
+    names = run(section, self.root)
+    if "result" in names:
+      summary = names["result"].summary
+      self.assertRegex(" ".join(summary), r"\b(part_m|gamma)")
+    for name in _WRITTEN.get(section, ()):
+      self.assertTrue((self.root / "runs" / name).exists(), name)
+
+  def test_a_corruption_of_ones_own(self):
+    # In a process of its own, as what is registered stays.
+    done = in_process.python(
+      "-c",
+      f"import pathlib\nfrom {__name__} import run\n"
+      f"names = run({_CORRUPTION!r}, pathlib.Path({str(self.root)!r}))\n"
+      "print(sorted(names['result'].summary))",
+    )
+    self.assertIn("mean_error/posterize", done.stdout, done.stderr)

@@ -1,0 +1,35 @@
+"""Pages of docs and notebooks, as who copies their blocks has them."""
+
+import json
+import pathlib
+import re
+from typing import Any
+
+_ROOT = pathlib.Path(__file__).resolve().parents[1]
+_BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
+_FILE = re.compile(r"# (\w+\.py)\n")
+
+
+def sections(page: str) -> dict[str, list[tuple[str, str]]]:
+  """Heading -> (language, text) of each of its blocks; headings without leave."""
+  text = (_ROOT / "docs" / page).read_text("utf-8")
+  parts = re.split(r"^## (.+)\n", text, flags=re.MULTILINE)[1:]
+  found = {h: _BLOCK.findall(t) for h, t in zip(parts[::2], parts[1::2])}
+  return {heading: blocks for heading, blocks in found.items() if blocks}
+
+
+def file_name(block: str) -> str:
+  """Of a block that is a file, which its first line names; else empty."""
+  match = _FILE.match(block)
+  return match[1] if match else ""
+
+
+def run_notebook(name: str) -> dict[str, Any]:
+  """What the names stand for after a notebook's cells ran, in order."""
+  text = (_ROOT / "notebooks" / name).read_text("utf-8")
+  names: dict[str, Any] = {}
+  for cell in json.loads(text)["cells"]:
+    if cell["cell_type"] == "code":
+      source = "".join(cell["source"])
+      exec(compile(source, f"{name} {cell['id']}", "exec"), names)
+  return names
