@@ -10,6 +10,7 @@
   tfds:my_module:Builder   a TFDS builder of your own
   videos:/data/clips       a folder a class, videos of any sizes and lengths
   coco:/data/mine.json     boxes in COCO's format; --config.data.images=FOLDER
+  imagenet_a               a natural set, by its name; docs/OWN_DATA.md lists them
   tfds:digits              without a name: embedded digits, to try it
 
 What runs call the set is the folder's last part, or `--config.data.set_name=pets`. It
@@ -41,7 +42,7 @@ def get_config(model: str = "") -> ml_collections.ConfigDict:
   config.data.source = "fly"  # or "prepared"
   config.data.codec = ""  # default: lossless
   config.data.geometry = "model"  # the model's own crop
-  config.data.corruptions = "common"  # extra, all, none or names
+  config.data.corruptions = ""  # common; of natural sets none
   config.data.severities = (1, 2, 3, 4, 5)
   config.data.perturbations = ""  # of pictures: ImageNet-P's instead
   config.data.difficulties = (1,)

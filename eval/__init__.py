@@ -26,7 +26,7 @@ def evaluate(
   predict: str | Model | Callable[..., Any] | Mapping[str, Any],
   dataset: Any,
   *,
-  conditions: str | Sequence[str] = "common",
+  conditions: str | Sequence[str] | None = None,
   severities: int | Sequence[int] = (1, 2, 3, 4, 5),
   limit: int = 0,
   workdir: str | os.PathLike[str] | None = None,
@@ -49,10 +49,11 @@ def evaluate(
       8 source frames apart) to real logits `[B, classes]`, of detection from one
       picture `[h, w, 3]` to a dict of `boxes`, `scores`, `classes`. Several of
       them by their labels: `{"a": net1, "b": net2}`.
-    dataset: a corrupted, perturbed or natural set, e.g. `imagenet_c`, or data of
-      your own, e.g. `folder:/data/pets`: docs/OWN_DATA.md.
+    dataset: a corrupted, perturbed or natural set, e.g. `imagenet_c`,
+      `imagenet_a`, or data of your own, e.g. `folder:/data/pets`:
+      docs/OWN_DATA.md.
     conditions: `common`, `extra`, `all`, `none` (clean alone), a group, a name,
-      or several of them.
+      or several of them; None: `common`, of natural sets `none`.
     severities: of corruptions and of video perturbations; sequences have
       `difficulties=` instead.
     limit: only so many examples; 0: all.

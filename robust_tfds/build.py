@@ -89,8 +89,9 @@ def main(argv: Sequence[str]) -> None:
     settings.split,
     settings.sequences,
     settings.data_dir or "",
-    settings.groups,
-    settings.images,
+    groups=settings.groups,
+    images=settings.images,
+    manual_dir=settings.manual_dir or "",
   )
   dataset = datasets.builder_class(argv[1], options)
   names = configs(dataset, settings.config)

@@ -57,9 +57,9 @@ _CLASSIFIED = {
   "nll": Column(REAL),
   "brier": Column(REAL),
 }
+_PICTURES = {**_CLASSIFIED, "labels": Column(WHOLE, 2, of_examples=True)}
 _FRAMES = {
-  **_CLASSIFIED,
-  "labels": Column(WHOLE, 2, of_examples=True),
+  **_PICTURES,
   "reviewed": Column(TRUTH, of_examples=True),
   "frame_type": Column(TEXT, of_examples=True),
   "fps": Column(REAL, of_examples=True),
@@ -137,7 +137,7 @@ def of_cell(
     forms = {"value": _NUMBERS, "category_id": _RESULT_LIST}
     of_task = next((forms[n] for n in forms if n in there), _DETECTED)
   else:
-    of_task = {"frames": _FRAMES, "video": _VIDEO}.get(task, _CLASSIFIED)
+    of_task = {"frames": _FRAMES, "video": _VIDEO}.get(task, _PICTURES)
   return {**_EXAMPLE, **of_task}
 
 

@@ -3,6 +3,8 @@
   python -m eval.compare /runs/augmix /runs/plain --out=/tmp/compared
   python -m eval.compare RUN RUN --out=DIR --models=A,B   # A of the first run
 
+  python -m eval.compare RUN [RUN ...] --reference=RUN --out=DIR   # natural sets
+
 A RUN is a workdir of eval.main or eval.score, or a submission; shards of one run
 stand with commas between them. Without --models equal labels are paired. Reads
 predictions, no model and no data.
@@ -18,6 +20,11 @@ Schiappa et al. 2023 (first: trained on clean, second: on perturbed data).
 Refused: other tasks, examples, labels or facts of the data (codec, views, edition,
 version, ...). Seeds may differ, which the output says. Writes comparison.csv,
 comparison.md and a figure for each pair of models.
+
+With --reference runs over natural sets (docs/OWN_DATA.md) stand beside runs of the same
+models over ImageNet's validation pictures of the same classes: both accuracies, the
+drop with its interval, and from three models what each has above their line. Writes
+natural.csv and natural.md.
 """
 
 from __future__ import annotations
@@ -38,14 +45,25 @@ def define_flags() -> None:
     "",
     "A,B: model A of the first run, B of the second; default: equal labels.",
   )
+  flags.DEFINE_string(
+    "reference",
+    "",
+    "Runs that natural sets are held against, with commas between them.",
+  )
 
 
 def main(argv: Sequence[str]) -> None:
   """Compares the two runs that are named."""
-  from robust_tfds.eval.compare import runs
+  from robust_tfds.eval.compare import natural, runs
   from robust_tfds.eval.compare.pairs import compare, tables
 
   settings = flags.FLAGS
+  if settings.reference:
+    held = runs.read(settings.reference.split(","))
+    ours, out = runs.read(argv[1:]), paths.of(settings.out, "--out")
+    runs.check_outside([*ours, *held], out=out)
+    print(natural.write(natural.lines(ours, held), out))
+    return
   if len(argv) != 3:
     raise errors.UserError(
       f"Two runs are compared, got {len(argv) - 1}: python -m eval.compare RUN"

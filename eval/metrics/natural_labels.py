@@ -58,6 +58,24 @@ def correct(
   return (top[..., None] == known).any(axis=-1)
 
 
+def padded(
+  ids: Sequence[str], rows: Sequence[Sequence[int]], most: int
+) -> np.ndarray:
+  """All labels of examples: int32 `[N, most]`, -1 pads.
+
+  Raises:
+    UserError: an example without labels, or with more; names it.
+  """
+  labels = np.full((len(rows), most), -1, np.int32)
+  for i, row in enumerate(rows):
+    if not 0 < len(row) <= most:
+      raise errors.UserError(
+        f"{ids[i]} has {len(row)} labels; it may have 1 to {most}."
+      )
+    labels[i, : len(row)] = row
+  return labels
+
+
 def aligned(
   frames: Sequence[str],
   predicted: Sequence[str] | np.ndarray,

@@ -27,10 +27,12 @@ class Relabelling:
     class_of: of every output, a class of the data set or `NONE`; outputs of one
       class share it, and it gets the sum of their probabilities.
     classes: number of the data set's classes.
+    best: a class of several outputs gets the best of them instead.
   """
 
   class_of: tuple[int, ...]
   classes: int
+  best: bool = False
 
   @property
   def without_output(self) -> int:
@@ -51,7 +53,7 @@ class Relabelling:
     """`[..., outputs]` -> `[..., classes]`, -inf where there is no output."""
     known = [label for label in self.class_of if label != NONE]
     if len(set(known)) < len(known):
-      return self._summed(logits)
+      return self._joined(logits)
     output_of = np.full(self.classes, NONE)
     for output, label in enumerate(self.class_of):
       if label != NONE:
@@ -59,12 +61,14 @@ class Relabelling:
     taken = jnp.asarray(logits)[..., np.maximum(output_of, 0)]
     return jnp.where(output_of == NONE, -jnp.inf, taken)
 
-  def _summed(self, logits: jax.Array) -> jax.Array:
+  def _joined(self, logits: jax.Array) -> jax.Array:
     """As `logits`, where several outputs are one class: log of the sum of exp."""
     outputs = [o for o, label in enumerate(self.class_of) if label != NONE]
     label_of = jnp.asarray([self.class_of[o] for o in outputs])
     rows = jnp.moveaxis(jnp.asarray(logits)[..., jnp.asarray(outputs)], -1, 0)
     largest = jax.ops.segment_max(rows, label_of, self.classes)
+    if self.best:
+      return jnp.moveaxis(largest, 0, -1)
     parts = jnp.exp(rows - largest[label_of])
     total = jax.ops.segment_sum(parts, label_of, self.classes)
     return jnp.moveaxis(largest + jnp.log(total), 0, -1)

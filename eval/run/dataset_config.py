@@ -14,7 +14,7 @@ from typing import Any
 
 import ml_collections
 
-from robust_tfds import datasets, errors, own
+from robust_tfds import datasets, errors, natural_sets, own
 from robust_tfds.building import base
 from robust_tfds.eval import tasks
 
@@ -57,7 +57,7 @@ def _run_by(dataset: Any) -> str:
   known = {n: datasets.builder_class(n).RUN_BY for n in datasets.names()}
   known = {name: text for name, text in known.items() if text}
   if dataset not in known:
-    unknown = errors.unknown("benchmark", dataset, known)
+    unknown = errors.unknown("benchmark", dataset, [*known, *natural_sets.rows()])
     raise errors.UserError(
       f"{unknown} Pictures of your own: folder:/data/{dataset}, docs/OWN_DATA.md."
     )
@@ -86,6 +86,7 @@ def builder_class(config: ml_collections.ConfigDict) -> type[base.Builder]:
       images=data.get("images") or "",
       sequences=bool(data.get("perturbations")),
       data_dir=os.fspath(data.get("data_dir") or ""),
+      manual_dir=os.fspath(data.get("manual_dir") or ""),
       groups=data.get("groups") or "",
     ),
   )
@@ -108,7 +109,8 @@ def resolved(
   """
   data = config.get("data")
   name = data.get("name") if isinstance(data, ml_collections.ConfigDict) else ""
-  if not own.is_source(name) and not isinstance(name, type):
+  before = isinstance(name, str) and data.get("own")  # by the set's name then
+  if before or not own.is_source(name) and not isinstance(name, type):
     if name in datasets.names() and data.get("groups"):
       raise errors.UserError(
         f"config.data.groups: got {data.groups!r}; {name} knows its own groups."
@@ -131,7 +133,7 @@ def resolved(
     )
     if builder.KIND in _UNCROPPED and data.get("geometry") == "model":
       data.geometry = ""
-    _leave_out(made)
+    _leave_out(made, builder)
   return made.lock(), builder
 
 
@@ -146,7 +148,9 @@ def batch_size(kind: str, pictures: int = 64) -> int:
   return -(-pictures // _PICTURES) if kind in _MANY else pictures
 
 
-def _leave_out(config: ml_collections.ConfigDict) -> None:
+def _leave_out(
+  config: ml_collections.ConfigDict, builder: type[base.Builder]
+) -> None:
   """Removes options of the source, and what other tasks read."""
   data: Any = config.data
   task = tasks.bind(config)
@@ -155,4 +159,9 @@ def _leave_out(config: ml_collections.ConfigDict) -> None:
     if key in data:
       del data[key]
   conditions = task.condition_keys[0]
-  data[conditions] = data.get(conditions) or "common"
+  data[conditions] = data.get(conditions) or default_conditions(builder)
+
+
+def default_conditions(builder: type[base.Builder]) -> str:
+  """Which conditions a run shows where none are asked for."""
+  return builder.OWN.conditions if builder.OWN else "common"

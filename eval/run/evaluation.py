@@ -30,7 +30,6 @@ from robust_tfds.models.spec import ModelSpec, Spec
 from robust_tfds.models.video.spec import VideoSpec
 from robust_tfds.storage import paths
 
-_CONDITIONS = "common"
 _SEVERITIES = (1, 2, 3, 4, 5)
 # Of a model's part of the config: what its spec says where it is an object.
 _SIDE_PX, _RESIZE = 224, 256  # ImageNet's crop, and the shorter side before it
@@ -41,7 +40,7 @@ _OF_SPEC = ("dtype", "long_px", "num_classes", "short_px", "train")
 class Options:
   """The keyword arguments of `eval.evaluate`."""
 
-  conditions: str | Sequence[str] = _CONDITIONS
+  conditions: str | Sequence[str] | None = None
   severities: int | Sequence[int] = _SEVERITIES
   limit: int = 0
   workdir: str | os.PathLike[str] | None = None
@@ -277,10 +276,11 @@ def _set_conditions(
   dataset, family = builder.set_name(), builder.FAMILY
   keys = (f"{family.noun}s" if family else "", "corruptions", "perturbations")
   key = next((k for k in keys if k in data), "")
-  asked = options.conditions != _CONDITIONS
+  asked = options.conditions is not None
   if key and (asked or data[key] != "none" and key not in options.data):
+    usual = dataset_config.default_conditions(builder)
     with data.ignore_type():
-      data[key] = options.conditions
+      data[key] = options.conditions if asked else usual
   elif asked:
     raise errors.UserError(
       f"conditions={options.conditions!r}: {dataset} is natural data, shown as it"

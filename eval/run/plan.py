@@ -9,7 +9,7 @@ from typing import Any
 
 import ml_collections
 
-from robust_tfds import errors
+from robust_tfds import errors, natural_sets
 from robust_tfds.building.base import Builder
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import frost_pictures, plugins
@@ -313,7 +313,9 @@ def model_classes(config: config_lib.Config) -> tuple[int, ...]:
   config = config.with_data("geometry", task.setting.data.get("geometry", ""))
   builder = _clean_builder(Plan(task, [Condition()], {}, {}, {}, config))
   classes = task.label_feature(builder.info.features).num_classes
-  return task.model_classes(classes)
+  of_imagenet = bool(builder.OWN and builder.OWN.members)
+  natural = {classes, output_classes.OUTPUTS} if of_imagenet else {classes}
+  return tuple(c for n in sorted(natural) for c in task.model_classes(n))
 
 
 def _clean_builder(plan: Plan) -> Any:
@@ -354,13 +356,23 @@ def _of_imagenet(
   plan: Plan, names: Sequence[Sequence[str]], said: Collection[str]
 ) -> dict[str, output_classes.OutputClasses]:
   """Of ImageNet's models over a set whose classes are ImageNet's, none is said."""
-  outputs = output_classes.of_imagenet(names)
+  own = plan.config.builder.OWN
+  members = own.members if own else ()  # of natural sets
+  outputs = (
+    output_classes.of_members(members, [name[0] for name in names])
+    if members
+    else output_classes.of_imagenet(names)
+  )
+  specs = {label: plan.model(label).spec for label in plan.models}
   return {
     label: outputs
-    for label in plan.models
+    for label, spec in specs.items()
     if outputs
     and label not in said
-    and getattr(plan.model(label).spec, "label_space", "") == _IMAGENET
+    and (
+      getattr(spec, "label_space", "") == _IMAGENET
+      or (members and spec.num_classes == output_classes.OUTPUTS)
+    )
   }
 
 
@@ -388,6 +400,11 @@ def _check_weights(plan: Plan, label: str) -> None:
 def _check_train(label: str, recipe: config_lib.Train) -> None:
   from robust_tfds import datasets
 
+  if natural_sets.is_natural(recipe.dataset):
+    raise errors.UserError(
+      f"Model {label}: train.dataset: {recipe.dataset} is a test set, and models"
+      " are never trained on it."
+    )
   try:
     builder = datasets.builder_class(recipe.dataset)
   except errors.UserError as e:

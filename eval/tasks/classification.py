@@ -18,15 +18,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 from jax.sharding import Mesh
 
+from robust_tfds import natural_sets
 from robust_tfds.eval.cells import cell as cells_lib
 from robust_tfds.eval.cells import facts as facts_lib
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.metrics import (
+  natural_labels,
   resampling,
 )
-from robust_tfds.eval.pipeline import predict
+from robust_tfds.eval.pipeline import inputs, predict
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks.parts import (
   error_headlines,
@@ -35,6 +38,8 @@ from robust_tfds.eval.tasks.parts import (
   top_k,
 )
 from robust_tfds.eval.tasks.parts import headlines as headlines_lib
+
+_LABELS = 64  # right classes that a picture may have
 
 
 class Classification(normalised_task.NormalisedTask):
@@ -48,6 +53,35 @@ class Classification(normalised_task.NormalisedTask):
     """Corrupts batches on their devices."""
     return predict.corruptor(mesh, self.setting.edition, self.setting.codec)
 
+  def example_columns(self, batch: inputs.Batch) -> dict[str, np.ndarray]:
+    """Of sets of several right classes also `labels`, int32 `[N, L]`, -1 pads."""
+    columns = super().example_columns(batch)
+    if self._several:
+      rows = [row["labels"] for row in batch.examples]
+      ids = columns["example_id"].tolist()
+      columns["labels"] = natural_labels.padded(ids, rows, _LABELS)
+    return columns
+
+  def measure(
+    self,
+    cell: cells_lib.Cell,
+    columns: base.Columns,
+    truth: Mapping[str, Any] | None = None,
+  ) -> base.Measured:
+    """As of any task; a column `labels` is read of natural sets alone."""
+    if not self._several:
+      columns = {k: v for k, v in columns.items() if k != "labels"}
+    return super().measure(cell, columns, truth)
+
+  @property
+  def _several(self) -> bool:
+    row = natural_sets.by_set_name(self.setting.dataset)
+    return row is not None and row.several
+
+  def _right(self, columns: base.Columns) -> np.ndarray:
+    """The right classes, `[N]` or `[N, L]`."""
+    return columns["labels" if self._several else "label"]
+
   def cell_rows(
     self,
     cell: cells_lib.Cell,
@@ -56,12 +90,13 @@ class Classification(normalised_task.NormalisedTask):
   ) -> list[table.Row]:
     """`error` and `top5_error` of one cell, and its calibration."""
     groups = self.group_ids(columns)
-    errors = top_k.error_rows(cell, columns["label"], columns["top5"], groups)
+    right = self._right(columns)
+    errors = top_k.error_rows(cell, right, columns["top5"], groups)
     return [*errors, *reliability.rows(cell, columns)]
 
   def totals(self, columns: base.Columns) -> dict[str, resampling.Totals]:
     """`error`."""
-    wrong = columns["top5"][:, 0] != columns["label"]
+    wrong = ~top_k.right_of(self._right(columns), columns["top5"])[""]
     return {"error": resampling.Totals.of(wrong, self.group_ids(columns))}
 
   def headlines(

@@ -163,7 +163,9 @@ class Frames(base.Task):
     `frame_type` str, `fps` and `linf` float32: empty, 0 and nan if not known.
     """
     columns, rows = super().example_columns(batch), batch.examples
-    columns["labels"] = _labels(columns["example_id"], rows)
+    columns["labels"] = natural_labels.padded(
+      columns["example_id"].tolist(), [r["labels"] for r in rows], _LABELS
+    )
     columns["reviewed"] = np.array(
       [bool(r.get("reviewed", True)) for r in rows], bool
     )
@@ -366,19 +368,6 @@ def _reducer(space_name: str, merge: str) -> predict.Reduce:
     return top_k.reduce(space.project(logits, merge), labels)
 
   return reduce
-
-
-def _labels(ids: np.ndarray, rows: Sequence[Mapping[str, Any]]) -> np.ndarray:
-  """All labels of frames: int32 `[N, 8]`, -1 pads."""
-  labels = np.full((len(rows), _LABELS), -1, np.int32)
-  for i, row in enumerate(rows):
-    known = np.asarray(row["labels"])
-    if not 0 < len(known) <= _LABELS:
-      raise errors.UserError(
-        f"{ids[i]} has {len(known)} labels; a frame may have 1 to {_LABELS}."
-      )
-    labels[i, : len(known)] = known
-  return labels
 
 
 def _static(

@@ -149,6 +149,14 @@ class Own(Protocol):
   def words(self) -> str:
     """What a run prints of it."""
 
+  @property
+  def conditions(self) -> str:
+    """That a run shows where none are asked for."""
+
+  @property
+  def members(self) -> Sequence[Sequence[int]]:
+    """Which of ImageNet's classes each is; empty where nobody knows."""
+
   def files(self) -> Sequence[source.File]:
     """Every example's."""
 

@@ -169,7 +169,12 @@ def _check_share(rule: str, part: int, of: int) -> None:
 
 
 def decode(
-  data: bytes, rule: str, what: str, *, convert_last: bool = False
+  data: bytes,
+  rule: str,
+  what: str,
+  *,
+  convert_last: bool = False,
+  border_px: int = 0,
 ) -> np.ndarray:
   """Decodes and crops an image file.
 
@@ -179,6 +184,7 @@ def decode(
     what: the file's name, for errors.
     convert_last: crop before the conversion to RGB, as ImageNet-P's scripts do:
       palette pictures are then resized without interpolation, CMYK ones as CMYK.
+    border_px: cut off all sides before the rule; such pictures are RGB.
 
   Returns:
     uint8 RGB `[H, W, 3]`; grey and other modes are converted.
@@ -191,9 +197,12 @@ def decode(
   with pictures.opened(data, what) as picture:
     try:
       # The order of the two is not published for 16-bit grey.
-      if convert_last and not pictures.is_deep(picture):
+      if convert_last and not border_px and not pictures.is_deep(picture):
         return np.asarray(pictures.rgb(_of_its_mode(picture, rule), what))
-      return apply(np.asarray(pictures.rgb(picture, what)), rule)
+      pixels = np.asarray(pictures.rgb(picture, what))
+      if border_px:
+        pixels = pixels[border_px:-border_px, border_px:-border_px]
+      return apply(pixels, rule)
     except _SizeError as e:
       raise errors.UserError(f"{what}: {e}") from e
 

@@ -106,11 +106,19 @@ class Builder(
 
 
 def of_files(
-  files: Iterable[source.File], rule: str = "", *, convert_last: bool = False
+  files: Iterable[source.File],
+  rule: str = "",
+  *,
+  convert_last: bool = False,
+  border_px: int = 0,
 ) -> list[Source]:
   """The sources of labelled files; the other arguments as of `source.Picture`."""
   return [
-    Source(f.name, cast(int, f.label), source.Picture(f, rule, convert_last))
+    Source(
+      f.name,
+      cast(int, f.label),
+      source.Picture(f, rule, convert_last, border_px),
+    )
     for f in files
   ]
 

@@ -120,11 +120,13 @@ class Picture(Part):
     file: of the picture.
     rule: how it is resized and cropped, see `geometry.py`; empty for not at all.
     convert_last: crop before the conversion to RGB.
+    border_px: cut off its sides first.
   """
 
   file: File
   rule: str = ""
   convert_last: bool = False
+  border_px: int = 0
 
   def read(self) -> np.ndarray:
     """uint8 `[H, W, 3]`.
@@ -137,6 +139,7 @@ class Picture(Part):
       self.rule or "whole",
       self.file.where,
       convert_last=self.convert_last,
+      border_px=self.border_px,
     )
 
   def facts(self) -> Iterator[Any]:
@@ -145,6 +148,8 @@ class Picture(Part):
     yield from _facts(self.rule or None)
     if self.convert_last:
       yield from ("convert_last", True)
+    if self.border_px:
+      yield from ("border_px", self.border_px)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Sets of anybody's own, by a text that says where they lie.
 
   folder:/data/pets        a folder a class, pictures of any sizes
+  imagenet_a               a natural set that is known by name: `natural_sets`
   tfds:oxford_iiit_pet     a TFDS set of labelled pictures; `tfds:my_module:Builder`
   videos:/data/clips       a folder a class, videos of any sizes and lengths
   coco:/data/mine.json     boxes, and perhaps masks, in COCO's format
@@ -20,7 +21,7 @@ from typing import Any
 
 import tensorflow_datasets as tfds
 
-from robust_tfds import errors
+from robust_tfds import errors, natural_sets
 from robust_tfds.building import base
 from robust_tfds.own.own_set import Options
 
@@ -38,7 +39,7 @@ NO_OPTIONS = Options()
 
 
 def is_source(name: object) -> bool:
-  """Whether a text, or a builder of TFDS, is of somebody's own set.
+  """Whether a text, or a builder of TFDS, is of somebody's own or a natural set.
 
   No benchmark has a colon or slash.
 
@@ -46,7 +47,8 @@ def is_source(name: object) -> bool:
   (True, False)
   """
   if isinstance(name, str):
-    return bool({":", "/", os.sep} & set(name))
+    apart = bool({":", "/", os.sep} & set(name))
+    return apart or natural_sets.is_natural(name)
   return isinstance(name, tfds.core.DatasetBuilder)
 
 
@@ -56,25 +58,40 @@ def builder_class(
   """The builder of a source's set; lists its files, and reads none.
 
   Args:
-    source: `kind:place`, or a builder object in place of `tfds:...`.
+    source: `kind:place`, a natural set, or a builder object in place of `tfds:...`.
     options: what else is said of it.
 
   Raises:
     UserError: an unknown kind, with the nearest; or a place that holds no such
       set, in words.
   """
+  natural = isinstance(source, str) and natural_sets.is_natural(source)
+  made = _builder_class(source, options)
+  if not natural and natural_sets.is_taken(made.set_name()):
+    raise errors.UserError(
+      f"{made.set_name()!r} is the name of a natural set. If the data are that,"
+      " name it alone; else call them otherwise: name= of evaluate,"
+      " --config.data.set_name, --set_name of robust_tfds.build."
+    )
+  return made
+
+
+def _builder_class(
+  source: str | tfds.core.DatasetBuilder, options: Options
+) -> type[base.Builder]:
   if not isinstance(source, str):
     from robust_tfds.own import tfds_set
 
     return tfds_set.builder_class(source, options)
   kind, colon, place = source.partition(":")
-  if not colon or not place or "/" in kind:
+  natural = natural_sets.is_natural(source)
+  if not natural and (not colon or not place or "/" in kind):
     raise errors.UserError(
       f"{source!r} is no benchmark. Data of your own are named by what they are"
       f" and where they lie: {', '.join(f'{k}:...' for k in KINDS)}, e.g."
       " folder:/data/pets for pictures in a folder a class."
     )
-  if kind not in KINDS:
+  if not natural and kind not in KINDS:
     raise errors.unknown("kind of data", kind, KINDS)
   for option, of in _OPTIONS.items():
     value = getattr(options, option)
@@ -86,6 +103,7 @@ def builder_class(
     raise errors.UserError(
       f"split={options.split!r}: {kind}: has none. Name the folder of the split."
     )
-  module = importlib.import_module(f"{__name__}.{KINDS[kind]}")
-  made: Any = module.builder_class(place, options)
+  file = "natural" if natural else KINDS[kind]
+  module = importlib.import_module(f"{__name__}.{file}")
+  made: Any = module.builder_class(source if natural else place, options)
   return made

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
 
 import tensorflow_datasets as tfds
 
@@ -36,7 +37,21 @@ class _Pictures(
 
   def _sources(self, dl_manager: object) -> Sequence[pictures.Source]:
     del dl_manager
-    return pictures.of_files(self.OWN.files(), self.config.geometry)
+    own = self.OWN
+    rule = self.config.geometry
+    return pictures.of_files(own.files(), rule, border_px=own.border_px)
+
+  def example_features(self) -> dict[str, Any]:
+    """A picture and its label; all right ones where there may be several."""
+    features = super().example_features()
+    if self.OWN.several:
+      features["labels"] = tfds.features.Sequence(self.label_feature())
+    return features
+
+  def _to_example(self) -> Callable[[pictures.Row], tuple[str, dict[str, Any]]]:
+    if not self.OWN.several:
+      return super()._to_example()
+    return functools.partial(_of_several, labels=self.OWN.labels)
 
 
 class _Sequences(
@@ -79,7 +94,20 @@ class _Sequences(
     del dl_manager
     crop = self.config.geometry
     rule = self.SOURCE_RULES.get(crop, crop)
-    return pictures.of_files(self.OWN.files(), rule, convert_last=True)
+    return pictures.of_files(
+      self.OWN.files(),
+      rule,
+      convert_last=True,
+      border_px=self.OWN.border_px,
+    )
+
+
+def _of_several(
+  row: pictures.Row, *, labels: Mapping[str, Sequence[int]]
+) -> tuple[str, dict[str, Any]]:
+  """(key, example) with all its labels."""
+  key, example = pictures.example(row)
+  return key, {**example, "labels": labels[key]}
 
 
 def builder_class(own: OwnSet, as_sequences: bool) -> type[base.Builder]:

@@ -29,6 +29,7 @@ class Options:
     split: of a TFDS set.
     sequences: pictures become ImageNet-P's sequences.
     data_dir: where a TFDS set is looked for, before TFDS's own folder.
+    manual_dir: where natural sets that TFDS does not know are looked for.
     groups: of videos, a regular expression whose one part in brackets is, in an
       example's id, what it was cut from: those are drawn together.
     images: the folder of a COCO file's pictures; else its own.
@@ -38,6 +39,7 @@ class Options:
   split: str = ""
   sequences: bool = False
   data_dir: str = ""
+  manual_dir: str = ""
   groups: str = ""
   images: str = ""
 
@@ -46,7 +48,11 @@ class OwnSet(abc.ABC):
   """One set: what does not depend on a condition.
 
   Class attributes:
-    kind: the name before the colon.
+    kind: the name before the colon; of a natural set its name.
+    conditions: that a run shows where none are asked for.
+    several: whether several classes of an example may be right.
+    border_px: cut off every picture's sides before anything else.
+    members: which of ImageNet's 1,000 classes each is; empty where nobody knows.
 
   Attributes:
     name: of tables, boards and example keys; no path.
@@ -54,9 +60,14 @@ class OwnSet(abc.ABC):
     classes: names in label order.
     split: of the builder.
     notes: what a run prints of the files beside the examples, in words.
+    labels: of `several`, id -> all right classes, the first is `File.label`.
   """
 
-  kind: ClassVar[str]
+  kind: str
+  conditions: ClassVar[str] = "common"
+  several: bool = False
+  border_px: ClassVar[int] = 0
+  members: Sequence[Sequence[int]] = ()
 
   def __init__(
     self,
@@ -74,6 +85,7 @@ class OwnSet(abc.ABC):
     self.name, self.where = checked_name(name), where
     self.split, self.notes = split, notes
     self.classes = tuple(classes)
+    self.labels: dict[str, list[int]] = {}
     for each in self.classes:
       if not each.isprintable():
         raise errors.UserError(f"{each!r}: no name of a class: rename it.")

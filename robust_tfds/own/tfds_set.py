@@ -35,22 +35,40 @@ class TfdsSet(own_set.OwnSet):
 
   kind = "tfds"
 
-  def __init__(self, builder: Any, options: own_set.Options, where: str):
+  def __init__(
+    self,
+    builder: Any,
+    options: own_set.Options,
+    where: str,
+    labels: str = "",
+  ):
     """Reads what the builder says of itself; prepares and reads nothing.
+
+    Args:
+      builder: of TFDS.
+      options: see the class.
+      where: the source's text.
+      labels: the feature of the classes, where it is known; it may be a sequence.
 
     Raises:
       UserError: no picture with one class in an example.
     """
     self._builder = builder
-    self._image, self._label = _features(builder, where)
-    names = builder.info.features[self._label].names
+    self._image, self._label = (
+      ("image", labels) if labels else _features(builder, where)
+    )
+    feature = builder.info.features[self._label]
+    several = isinstance(feature, tfds.features.Sequence)
+    names = (feature.feature if several else feature).names
     ours = type(builder).__module__.startswith(f"{__name__.partition('.')[0]}.")
     name = options.name or f"{'tfds_' * ours}{builder.name}"
     super().__init__(name, where, names, _split(builder, options.split))
+    self.several = several
 
   def described(self) -> Sequence[str]:
-    """The builder's name and version, and the split."""
-    return [f"{self._builder.info.full_name} {self.split}"]
+    """The builder's name and version, the split, and labels beside the first."""
+    several = [f"{i}\t{known}" for i, known in sorted(self.labels.items())]
+    return [f"{self._builder.info.full_name} {self.split}", *several]
 
   def files(self) -> Sequence[source.File]:
     """In the order of their ids; the first call copies all pictures."""
@@ -63,20 +81,29 @@ class TfdsSet(own_set.OwnSet):
     self._copy = tempfile.NamedTemporaryFile(
       prefix="robust_tfds_", suffix=".pictures"
     )  # noqa: SIM115
-    places, labels = [], []
+    places, labels, without = [], [], 0
     named: dict[str, list[str]] = {}
     for example in self._examples():
       data = example.pop(self._image)
+      known = np.atleast_1d(example.pop(self._label)).tolist()
+      if not known:
+        without += 1
+        continue
       places.append((self._copy.tell(), self._copy.write(data)))
-      labels.append(int(example.pop(self._label)))
+      labels.append(known)
       for feature, value in example.items():
         named.setdefault(feature, []).append(strings.text(value))
     self._copy.flush()
     ids = self._ids(named, len(places))
     files = [
-      self._file(i, label, *place)
-      for i, label, place in zip(ids, labels, places, strict=True)
+      self._file(i, known[0], *place)
+      for i, known, place in zip(ids, labels, places, strict=True)
     ]
+    if self.several:
+      self.labels = dict(zip(ids, labels, strict=True))
+    if without:
+      words = f"{without:,} pictures without a label left out"
+      self.notes = [*self.notes, words]
     return sorted(files, key=lambda file: file.name)
 
   def _file(self, name: str, label: int, offset: int, size: int) -> source.File:
@@ -142,12 +169,12 @@ def builder_class(
   where = f"tfds:{place if isinstance(place, str) else place.name}"
   builder = place
   if isinstance(place, str):
-    builder = _builder(place, options.data_dir)
+    builder = builder_of(place, options.data_dir)
   own = TfdsSet(builder, options, where)
   return labelled.builder_class(own, options.sequences)
 
 
-def _builder(place: str, data_dir: str) -> Any:
+def builder_of(place: str, data_dir: str) -> Any:
   """TFDS's builder: where it is prepared already, else of the folder named first."""
   module, colon, name = place.partition(":")
   made = functools.partial(tfds.builder, place)

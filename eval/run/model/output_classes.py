@@ -28,6 +28,7 @@ _WNID = re.compile(r"n\d{8}\b")
 _NEAR = 0.85  # of difflib's ratio: `tenc` for `tench`, not another name
 _NONE = "-"
 _KEY = "config.model.classes"
+OUTPUTS = 1000  # of a model of ImageNet
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,15 +86,36 @@ def of_imagenet(names: Sequence[Sequence[str]]) -> OutputClasses | None:
   wnids = [(wnid,) for wnid in imagenet.wnids()]
   exact, small = _known(wnids, _key), _known(wnids, _small)
   found = [exact.get(_key(n[0])) or small.get(_small(n[0]), []) for n in names]
-  class_of = [relabel.NONE] * len(wnids)
-  for label, output in enumerate(found):
-    if len(output) != 1 or class_of[output[0]] != relabel.NONE:
-      return None
-    class_of[output[0]] = label
-  if class_of == list(range(len(wnids))):
+  members = [output for outputs in found for output in outputs]
+  if {len(each) for each in found} != {1} or len(set(members)) < len(members):
     return None
-  relabelling = relabel.Relabelling(tuple(class_of), len(names))
-  return OutputClasses(relabelling, _sha256([name[0] for name in names]))
+  return of_members(found, [name[0] for name in names])
+
+
+def of_members(
+  members: Sequence[Sequence[int]], names: Sequence[str]
+) -> OutputClasses | None:
+  """ImageNet's 1,000 outputs as classes that are groups of them, by the best of each.
+
+  Args:
+    members: outputs of each class, none twice.
+    names: of the classes.
+
+  Returns:
+    None where they are the outputs as they are.
+  """
+  class_of = [relabel.NONE] * OUTPUTS
+  for label, outputs in enumerate(members):
+    for output in outputs:
+      class_of[output] = label
+  if class_of == list(range(OUTPUTS)):
+    return None
+  lines = [
+    name if len(outputs) == 1 else f"{name}\t{list(outputs)}"
+    for name, outputs in zip(names, members, strict=True)
+  ]
+  relabelling = relabel.Relabelling(tuple(class_of), len(members), best=True)
+  return OutputClasses(relabelling, _sha256(lines))
 
 
 def _sha256(lines: Sequence[str]) -> str:

@@ -28,7 +28,7 @@ from robust_tfds.eval.metrics import (
 )
 from robust_tfds.eval.metrics.replicates import Replicates
 from robust_tfds.eval.tasks.parts import headlines as headlines_lib
-from robust_tfds.eval.tasks.parts import missing_cells, proper_scores
+from robust_tfds.eval.tasks.parts import missing_cells, proper_scores, top_k
 from robust_tfds.eval.tasks.parts import spread as spread_lib
 
 Columns = Mapping[str, np.ndarray]
@@ -72,11 +72,12 @@ class Answers:
     columns = _one_answer(columns)
     if not columns:
       return None
-    if "labels" in columns:
+    if "reviewed" in columns:
       accepted = frame_scores.Frames.of(columns).accepted()
       columns, correct = accepted.predicted, accepted.correct
     else:
-      correct = columns["top5"][:, 0] == columns["label"]
+      labels = columns.get("labels", columns["label"])
+      correct = top_k.right_of(labels, columns["top5"])[""]
     known = [n for n in proper_scores.NAMES if n in columns]
     return cls(
       columns["score"][:, 0],

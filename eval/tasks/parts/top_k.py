@@ -74,7 +74,7 @@ def error_rows(
 
   Args:
     cell: whose rows.
-    label: int `[N]`.
+    label: int `[N]`, or `[N, L]`: any of several, -1 pads.
     top5: int `[N, 5]`, class ids best first, -1 pads.
     groups: `[N]`, what is drawn together.
   """
@@ -87,15 +87,18 @@ def right_of(label: np.ndarray, top5: np.ndarray) -> dict[str, np.ndarray]:
   """Whether the first class is right and, where all five are ranked, one of them.
 
   Args:
-    label: int `[N]`.
+    label: int `[N]`, or `[N, L]`: any of several, -1 pads.
     top5: int `[N, 5]`, class ids best first, -1 pads.
 
   Returns:
     bool `[N]` under `` and `top5_`, as metrics' names begin.
   """
-  out = {"": top5[:, 0] == label}
+  known = label.reshape(len(label), -1)
+  known = np.where(known < 0, top5.min() - 1, known)  # pads are no answers
+  hits = (top5[:, :, None] == known[:, None]).any(axis=2)
+  out = {"": hits[:, 0]}
   if top5.shape[1] >= SIZE and (top5[:, SIZE - 1] >= 0).all():
-    out["top5_"] = (top5 == label[:, None]).any(axis=1)
+    out["top5_"] = hits.any(axis=1)
   return out
 
 

@@ -29,7 +29,9 @@ class CompareTest(in_folder.TestCase):
   def _compare(self, first, second, models="", drawn=False):
     """Runs the command; gives its screen and its rows."""
     draw = style._draw if drawn else _undrawn
-    settings = types.SimpleNamespace(out=str(self.out), models=models)
+    settings = types.SimpleNamespace(
+      out=str(self.out), models=models, reference=""
+    )
     screen = io.StringIO()
     with (
       mock.patch.object(flags, "FLAGS", settings),
@@ -208,7 +210,9 @@ class CompareTest(in_folder.TestCase):
     files = {
       n: paths.read_bytes(p) for n, p in paths.files_below(paths.of(self.out))
     }
-    settings = types.SimpleNamespace(out=str(bucket / "out"), models="")
+    settings = types.SimpleNamespace(
+      out=str(bucket / "out"), models="", reference=""
+    )
     with mock.patch.object(flags, "FLAGS", settings):
       with contextlib.redirect_stdout(io.StringIO()):
         compare.main(["compare", *map(str, there)])

@@ -1,0 +1,213 @@
+"""Models on natural sets beside ImageNet's validation pictures of the same classes.
+
+The drop is the accuracy there less that on the natural set. The pictures of the two
+are others, so its interval is of two independent rates, each with its own: Zou and
+Donner 2008 (Statistics in Medicine 27:1693), section 2. Effective robustness is what
+a model has above the line of all models of the runs (`boards/effective.py`).
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import json
+import math
+from collections.abc import Mapping, Sequence
+
+from etils import epath
+
+from robust_tfds import errors, natural_sets
+from robust_tfds.eval.cells import disk
+from robust_tfds.eval.cells.number import Number
+from robust_tfds.eval.compare import scores
+from robust_tfds.eval.compare.boards import effective
+from robust_tfds.eval.compare.scores import Scored
+from robust_tfds.eval.readers.base import Run
+from robust_tfds.eval.report.tables import csv_text, markdown, numbers
+
+# Errors that are held against each other: of clean pictures, of corrupted ones.
+_CLEAN = "clean_error"
+_METRICS = (_CLEAN, "mean_corruption_error", "part_mean_corruption_error")
+_IMAGENET = "imagenet_c"  # its clean pictures are the reference of all answers
+_ALIKE = ("geometry", "codec", "edition", "px")  # facts that both sides share
+_OF_LINE = ("set", "model", "error")
+_NUMBERS = ("accuracy", "reference", "drop", "effective_robustness")
+HEADER = (
+  *_OF_LINE,
+  *(f"{n}{end}" for n in _NUMBERS for end in ("", "_lo", "_hi")),
+  "note",
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+  """One model's numbers on a natural set.
+
+  Attributes:
+    of: the set, the model's label, and the error that accuracies are 1 less.
+    mark: what tells the model from another.
+    numbers: as `_NUMBERS`; a note says why one lacks its value or interval.
+  """
+
+  of: tuple[str, str, str]
+  mark: str
+  numbers: tuple[Number, ...]
+
+  @property
+  def point(self) -> tuple[float, float]:
+    """Accuracy on the reference and on the set."""
+    return self.numbers[1].or_nan, self.numbers[0].or_nan
+
+  @property
+  def note(self) -> str:
+    """Of all numbers."""
+    return "; ".join(number.note for number in self.numbers if number.note)
+
+
+def drop(reference: Number, natural: Number) -> Number:
+  """The difference of two independent rates, see the header.
+
+  >>> ends = drop(Number(0.8, 0.7, 0.9), Number(0.5, 0.4, 0.6)).interval
+  >>> [round(end, 3) for end in ends or ()]
+  [0.159, 0.441]
+  """
+  a, b = reference.or_nan, natural.or_nan
+  if reference.interval is None or natural.interval is None:
+    return Number(a - b, note="no interval: a rate has none")
+  (lo_a, hi_a), (lo_b, hi_b) = reference.interval, natural.interval
+  below, above = math.hypot(a - lo_a, hi_b - b), math.hypot(hi_a - a, b - lo_b)
+  return Number(a - b, a - b - below, a - b + above)
+
+
+def lines(runs: Sequence[Run], references: Sequence[Run]) -> list[Line]:
+  """Every model of the runs on every natural set.
+
+  Args:
+    runs: over natural sets.
+    references: over `NAME/reference`, or ImageNet-C where all answers count.
+
+  Raises:
+    UserError: a run over something else, a model without a reference, or with one
+      of other facts of the data.
+  """
+  known = scores.of_runs(references)
+  out = [
+    line
+    for one in scores.of_runs(runs)
+    for line in _of_model(one, _reference(one, known))
+  ]
+  points: dict[tuple, dict] = collections.defaultdict(dict)
+  for line in out:
+    points[line.of[0], line.of[2]][line.mark] = line.point
+  return [_above(line, points[line.of[0], line.of[2]]) for line in out]
+
+
+def _row(one: Scored) -> natural_sets.Row:
+  row = natural_sets.by_set_name(one.side.dataset)
+  if row is None:
+    raise errors.UserError(
+      f"{one.side.run.name}: {one.side.dataset} is no natural set, expected one"
+      f" of {', '.join(natural_sets.rows())}."
+    )
+  return row
+
+
+def _reference(one: Scored, known: Sequence[Scored]) -> Scored:
+  """The same model on what a set is held against."""
+  row = _row(one)
+  held = [f"{row.name}_{natural_sets.REFERENCE}"]
+  held += [_IMAGENET] * (row.classes == natural_sets.ALL)
+  for other in known:
+    if other.side.dataset in held and _mark(other) == _mark(one):
+      _check_facts(one, other)
+      return other
+  raise errors.UserError(
+    f"--reference: no run of {one.side.model}, the same model, over"
+    f" {' or '.join(held)}: run it on {row.name}/{natural_sets.REFERENCE}, with"
+    " ImageNet's validation pictures in manual_dir."
+  )
+
+
+def _mark(one: Scored) -> str:
+  """What tells a model from another: functions without a name by their labels."""
+  facts = one.entry.model_facts
+  of = (facts.get("weights"), facts.get("name") or one.side.model)
+  return json.dumps([*of, facts.get("source")], sort_keys=True)
+
+
+def _check_facts(one: Scored, other: Scored) -> None:
+  for fact in _ALIKE:
+    ours, theirs = (side.entry.data.get(fact) for side in (one, other))
+    if ours != theirs:
+      raise errors.UserError(
+        f"--reference: {fact} is {theirs} in {other.side.run.name}, and {ours} in"
+        f" {one.side.run.name}: a drop would be of both the pictures and this."
+        f" Run one again with the other's {fact}."
+      )
+
+
+def _of_model(one: Scored, other: Scored) -> list[Line]:
+  """The errors that both have, over the same conditions."""
+  out = []
+  for metric in _METRICS:
+    pair = [_accuracy(each.entry.number(metric)) for each in (one, other)]
+    same_cells = set(one.side.cells) == set(other.side.cells)
+    if None in pair or not (metric == _CLEAN or same_cells):
+      continue
+    natural, reference = (number for number in pair if number)
+    difference = drop(reference, natural)
+    if _row(one).several:
+      why = "no interval: the two are of the same pictures"
+      difference = Number(difference.value, note=why)
+    of = (one.side.dataset, one.side.model, metric)
+    out.append(Line(of, _mark(one), (natural, reference, difference)))
+  return out
+
+
+def _accuracy(error: Number | None) -> Number | None:
+  """1 less the error; None where there is none."""
+  if error is None or error.value is None:
+    return None
+  lo, hi = error.interval or (math.nan, math.nan)
+  return Number.of(1 - error.value, 1 - hi, 1 - lo)
+
+
+def _above(line: Line, points: Mapping[str, tuple[float, float]]) -> Line:
+  """With effective robustness, where the models have a line."""
+  try:
+    fitted = effective.fitted(
+      "classification", line.of[0], effective.RUNS, points
+    )
+    x, y = line.point
+    value = float(y - fitted.line.at(x))
+    above = Number(value, note=f"above the line: {fitted.described}")
+  except errors.UserError as e:
+    above = Number(None, note=str(e))
+  return dataclasses.replace(line, numbers=(*line.numbers, above))
+
+
+def write(listed: Sequence[Line], folder: epath.Path) -> str:
+  """Writes natural.csv and natural.md; gives the Markdown."""
+  rows = [
+    [*line.of, *(v for n in line.numbers for v in (n.value, n.lo, n.hi))]
+    for line in listed
+  ]
+  shown = [
+    [
+      *map(markdown.escape, line.of),
+      *(
+        numbers.with_ends(numbers.percent, n.or_nan, n.lo, n.hi, numbers.WORDS)
+        for n in line.numbers
+      ),
+    ]
+    for line in listed
+  ]
+  notes = dict.fromkeys(line.note for line in listed if line.note)
+  table = markdown.table((*_OF_LINE, *_NUMBERS), shown, "lllr")
+  text = "\n\n".join([table, *map(markdown.escape, notes)]) + "\n"
+  whole = [[*row, line.note] for row, line in zip(rows, listed, strict=True)]
+  with disk.writing(folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "natural.csv").write_text(csv_text.text(HEADER, whole), "utf-8")
+    (folder / "natural.md").write_text(text, "utf-8")
+  return text

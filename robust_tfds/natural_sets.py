@@ -1,0 +1,112 @@
+"""Natural sets, as rows of data: shifts of ImageNet's classes that nobody computed.
+
+Where a row names a set of TFDS it is read through TFDS's own builder; a set of
+several configs is called `imagenet_v2/topimages`, its first one `imagenet_v2`.
+`NAME/reference` are ImageNet's validation pictures of the same classes.
+"""
+
+from __future__ import annotations
+
+import functools
+import pathlib
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from robust_tfds import errors
+
+REFERENCE = "reference"
+ALL, OCCURRING = "all", "occurring"
+
+
+class Row(NamedTuple):
+  """A set.
+
+  Attributes:
+    name: as commands know it.
+    source: TFDS's name; empty where the archive is read.
+    configs: of it, the default first, with commas between.
+    labels: the feature that has them.
+    classes: which of ImageNet's answers are possible: `all`, those `occurring` in
+      the set, or those `mapped` by the archive's own tables.
+    pictures: how many it has, as its paper says.
+    words: of what.
+    paper: that published it.
+    terms: whose the pictures are, and what one agrees to.
+  """
+
+  name: str
+  source: str
+  configs: str
+  labels: str
+  classes: str
+  pictures: str
+  words: str
+  paper: str
+  terms: str
+
+  @property
+  def several(self) -> bool:
+    """Whether a picture may have several right classes."""
+    return self.labels != "label"
+
+
+@functools.cache
+def rows() -> Mapping[str, Row]:
+  """By name, in the order of the file."""
+  path = pathlib.Path(__file__).with_suffix(".tsv")
+  lines = path.read_text("utf-8").splitlines()[1:]
+  listed = [Row(*line.split("\t")) for line in lines]
+  return {row.name: row for row in listed}
+
+
+def is_natural(text: str) -> bool:
+  """Whether a text names one, or a config of one.
+
+  >>> is_natural("imagenet_v2/topimages"), is_natural("imagenet_c")
+  (True, False)
+  """
+  return text.partition("/")[0] in rows()
+
+
+def parse(text: str) -> tuple[Row, str]:
+  """The row, and the config; empty: the only one.
+
+  Raises:
+    UserError: an unknown config, with the nearest one.
+  """
+  name, _, config = text.partition("/")
+  row = rows()[name]
+  known = row.configs.split(",")
+  if config not in ("", REFERENCE, *known):
+    raise errors.unknown(f"{name}'s config", config, [*known, REFERENCE])
+  return row, config or known[0]
+
+
+def set_name(text: str) -> str:
+  """What tables and example keys call a set.
+
+  >>> set_name("imagenet_v2"), set_name("imagenet_a/reference")
+  ('imagenet_v2_matched-frequency', 'imagenet_a_reference')
+  """
+  row, config = parse(text)
+  return "_".join(filter(None, (row.name, config)))
+
+
+def by_set_name(name: str) -> Row | None:
+  """The row of a set's name in tables; None of what sets are held against, too."""
+  return _by_set_name().get(name)
+
+
+@functools.cache
+def _by_set_name() -> Mapping[str, Row]:
+  return {
+    set_name(f"{row.name}/{config}"): row
+    for row in rows().values()
+    for config in row.configs.split(",")
+  }
+
+
+def is_taken(name: str) -> bool:
+  """Whether tables call a set so, or what it is held against."""
+  held = name.removesuffix(f"_{REFERENCE}")
+  return name in _by_set_name() or (held != name and held in rows())
