@@ -57,7 +57,9 @@ def _run_by(dataset: Any) -> str:
   known = {n: datasets.builder_class(n).RUN_BY for n in datasets.names()}
   known = {name: text for name, text in known.items() if text}
   if dataset not in known:
-    unknown = errors.unknown("benchmark", dataset, [*known, *natural_sets.rows()])
+    unknown = errors.unknown(
+      "benchmark", dataset, [*known, *natural_sets.rows()]
+    )
     raise errors.UserError(
       f"{unknown} Pictures of your own: folder:/data/{dataset}, docs/OWN_DATA.md."
     )
