@@ -27,7 +27,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from etils import epath
 
-from robust_tfds import conditions, errors
+from robust_tfds import conditions, datasets, errors
 from robust_tfds.conditions import Condition
 from robust_tfds.eval import tasks
 from robust_tfds.eval.cells import predictions, provenance
@@ -39,13 +39,13 @@ from robust_tfds.reading.column_files import ColumnFile
 
 REQUIRED = ("corruption", "severity", "example_id", "label", "top1")
 RANKS = ("top1", "top2", "top3", "top4", "top5")
-_CLASSES = ("label", *RANKS)  # what may be names
+_CLASSES = ("label", *RANKS)
 _LISTED = 10  # names of a list that a note shows
 _TEXTS = ("model", "corruption", "example_id")
-_INTEGERS = ("severity", "label", *RANKS)
 _LARGEST = 2**31 - 1  # cells hold int32
 
 Columns = base.Columns
+_Rows = dict[tuple[str, Condition], np.ndarray]  # (model, condition) -> rows
 
 
 class CsvReader(base.Reader):
@@ -77,21 +77,22 @@ class CsvReader(base.Reader):
     of_cells: dict[Cell, dict[str, np.ndarray]] = {}
     labels = {}
     named = class_names.read(options.classes) if options.classes else ()
+    of_set = [n[0] for n in datasets.known(dataset).class_names()]
     names: Sequence[str] = ()
     notes = [f"scored from {', '.join(p.name for p in paths)}"]
     for path in paths:
-      file = open_file(path, REQUIRED, _TEXTS, _INTEGERS, options, _CLASSES)
-      file, names = class_names.numbered(file, _ranks(file), named)
-      file, unasked = _asked(file)
-      notes += [*_noted(file, names if not named else ()), *unasked]
+      file = open_file(path, options, REQUIRED, _TEXTS, ("severity",), _CLASSES)
       labels[path] = models(file)
       base.check_labels(labels)
+      file, names = class_names.numbered(file, _ranks(file), named, of_set)
+      by_cell, unasked = _asked(file)
       count = _count(dataset, options, names)
-      of_file = cells(file, dataset, options.seed or 0, count)
+      of_file = cells(file, by_cell, dataset, options.seed or 0, count)
       if of_cells:
         _check_same(paths[0], of_cells, path, of_file)
       of_cells |= of_file
-      notes += unread(file, (*_TEXTS, *_INTEGERS), options)
+      notes += [*_seen(file, names if not named else ()), *unasked]
+      notes += unread(file)
     baseline = options.baseline
     if baseline is None:
       baseline = baselines.default(dataset)
@@ -111,8 +112,6 @@ def _count(dataset: str, options: base.Options, names: Sequence[str]) -> int:
   Raises:
     UserError: other names than the set has classes.
   """
-  from robust_tfds import datasets
-
   classes = datasets.classes(dataset)
   if options.classes and classes and len(names) != classes:
     raise errors.UserError(
@@ -122,81 +121,83 @@ def _count(dataset: str, options: base.Options, names: Sequence[str]) -> int:
   return classes or len(names)
 
 
-def _noted(file: ColumnFile, names: Sequence[str]) -> list[str]:
+def _seen(file: ColumnFile, names: Sequence[str]) -> list[str]:
   """What was seen of a file that nobody said, for the foot of reports."""
   seen = []
   if file.separator not in ("", ","):
-    word = {"\t": "tab"}.get(file.separator, file.separator)
-    seen.append(f"values of {file.path.name} are separated by {word}")
+    seen.append(f"values of {file.path.name} are separated by {file.separator}")
   if names:
-    listed = ", ".join(names[:_LISTED]) + ", ..." * (len(names) > _LISTED)
     seen.append(
-      f"classes of {file.path.name}: the {len(names)} names of its labels,"
-      f" sorted: {listed}"
+      f"classes of {file.path.name}: {len(names)} names, numbered from 0:"
+      f" {_listed(names)}"
     )
   return seen
 
 
-def _asked(file: ColumnFile) -> tuple[ColumnFile, list[str]]:
+def _listed(names: Sequence[str]) -> str:
+  return ", ".join(names[:_LISTED]) + ", ..." * (len(names) > _LISTED)
+
+
+def _asked(file: ColumnFile) -> tuple[_Rows, list[str]]:
   """The rows of the conditions that have predictions, and a note on the others.
 
   Raises:
-    UserError: a prediction is empty in a condition that has others, or all are.
+    UserError: a rank is empty in a condition that has others, or all are.
   """
-  empty = file.numbers("top1") == class_names.EMPTY
-  if not empty.any():
-    return file, []
-  keep, unasked, partly = ~empty, [], 0
-  for (model, condition), rows in _rows_of_cells(file).items():
-    if empty[rows].all():
-      unasked.append(f"{model} {condition.config}")
-    else:
-      partly += int(empty[rows].sum())
-      keep[rows] = True
-  lacking = np.flatnonzero(empty & keep)
-  if len(lacking) or not keep.any():
-    row = int(lacking[0] if len(lacking) else 0)
+  by_cell, ranks = _rows_of_cells(file), _ranks(file)
+  empty = np.stack([file.numbers(r) == class_names.EMPTY for r in ranks])
+  unasked = [k for k, rows in by_cell.items() if empty[0, rows].all()]
+  lacking = empty.any(axis=0)
+  if len(unasked) < len(by_cell):
+    for key in unasked:
+      lacking[by_cell.pop(key)] = False
+  if lacking.any():
+    row = int(np.argmax(lacking))
     raise errors.UserError(
-      f"{file.path}: {partly or len(file):,} of {len(file):,} predictions are"
-      f" empty, the first in row {file.row(row)} ({_example(file, row)},"
-      f" {_place(file, row)}). Fill in column 'top1'; whole conditions alone may"
-      " be left empty."
+      f"{file.path}: {lacking.sum():,} of {len(file):,} predictions are empty,"
+      f" the first in column {ranks[int(np.argmax(empty[:, row]))]!r}, row"
+      f" {row + 1} ({_example(file, row)}, {_place(file, row)}). Fill them in;"
+      " whole conditions alone may be left empty."
     )
-  listed = ", ".join(unasked[:_LISTED]) + ", ..." * (len(unasked) > _LISTED)
+  if not unasked:
+    return by_cell, []
+  listed = _listed([f"{model} {at.config}" for model, at in unasked])
   note = f"{len(unasked)} conditions of {file.path.name} have no predictions"
-  return file.only(keep), [f"{note}: {listed}"]
+  return by_cell, [f"{note}: {listed}"]
 
 
 def open_file(
   path: epath.Path,
+  options: base.Options,
   required: Sequence[str],
   texts: Sequence[str],
   integers: Sequence[str],
-  options: base.Options,
-  either: Sequence[str] = (),
+  classes: Sequence[str] = (),
 ) -> ColumnFile:
   """A file of predictions; without a column `model` its name is the model's.
 
   Args:
-    path: of a CSV, NPZ or Parquet file.
-    required: columns that it must have.
-    texts: columns of text, required or not, `model` among them.
-    integers: columns of whole numbers, required or not.
+    path: of a table.
     options: what else is said of the file.
-    either: those of `integers` that may be text.
+    required: see `column_files.column_file`.
+    texts: the same, `model` among them.
+    integers: the same.
+    classes: the same.
 
   Raises:
     UserError: see `column_files.column_file`; a column whose name is nearly one
       of the schema.
   """
-  layout = _layout(options, (*texts, *integers))
+  known = {_letters(name): name for name in (*texts, *integers, *classes)}
+  said = _said(options.columns or "", [*known.values()])
   file = column_files.column_file(
     path,
     required=required,
     texts=texts,
     integers=integers,
-    either=either,
-    layout=layout,
+    classes=classes,
+    separator=options.separator or "",
+    said=said,
   )
   for name, needs in (
     ("example_id", "every example needs an id"),
@@ -204,10 +205,9 @@ def open_file(
   ):
     if name in file.columns:
       _check_filled(file, name, needs)
-  known = {_letters(name): name for name in (*texts, *integers)}
-  for name in set(file.header) - set(layout.names.values()):
+  for name in set(file.header) - set(said.values()):
     near = known.get(_letters(name), name)
-    if near not in (name, *layout.names):
+    if near not in (name, *said):
       raise errors.UserError(
         f"{path}: unknown column {name!r}. Did you mean {near!r}?"
       )
@@ -218,37 +218,30 @@ def open_file(
   return dataclasses.replace(file, columns={**file.columns, "model": model})
 
 
-def _layout(options: base.Options, known: Sequence[str]) -> column_files.Layout:
-  """What `--columns` and `--separator` say.
+def _said(columns: str, known: Sequence[str]) -> dict[str, str]:
+  """Column -> its name in the file, of `--columns`.
 
   Raises:
-    UserError: not OURS=THEIRS, or a name of ours that is none, or stands twice.
+    UserError: not OURS=THEIRS, a name of ours that is none, or one that stands
+      twice.
   """
-  names: dict[str, str] = {}
-  for text in (options.columns or "").split(",") if options.columns else ():
-    ours, equals, theirs = (part.strip() for part in text.partition("="))
-    if not (ours and equals and theirs) or ours in names:
-      raise errors.UserError(
-        f"--columns={options.columns}: {text!r}: expected a column's name here and"
-        " its name in the file, each once, e.g. top1=prediction."
-      )
+  pairs = [pair.partition("=") for pair in columns.split(",") if columns]
+  said = {ours.strip(): theirs.strip() for ours, _, theirs in pairs}
+  if len(said) < len(pairs) or not all((*said, *said.values())):
+    raise errors.UserError(
+      f"--columns={columns}: expected a column's name here and its name in the"
+      " file, each once, e.g. top1=prediction,label=truth."
+    )
+  names = {name: name for name in known} | said
+  for ours, theirs in said.items():
     if ours not in known:
-      raise errors.UserError(
-        f"--columns: {errors.unknown('column', ours, known)}"
-      )
-    names[ours] = theirs
-  for ours, theirs in names.items():
-    if [*names.values(), *(set(known) - set(names))].count(theirs) > 1:
+      raise errors.unknown("column of --columns", ours, known)
+    if [*names.values()].count(theirs) > 1:
       raise errors.UserError(
         f"--columns: the column {theirs!r} would be {ours!r} and another column,"
         " too. Say what each is."
       )
-  separator = {"tab": "\t"}.get(
-    options.separator or "", options.separator or ""
-  )
-  if separator and separator not in column_files.SEPARATORS:
-    raise errors.unknown("separator", separator, (",", ";", "tab", "|"))
-  return column_files.Layout(separator, names)
+  return said
 
 
 def _check_filled(file: ColumnFile, name: str, needs: str) -> None:
@@ -257,7 +250,7 @@ def _check_filled(file: ColumnFile, name: str, needs: str) -> None:
   rows = np.flatnonzero(np.isin(column.codes, empty))
   if rows.size:
     raise errors.UserError(
-      f"{file.path}: column {name!r}, row {file.row(rows[0])} is empty; {needs}."
+      f"{file.path}: column {name!r}, row {rows[0] + 1} is empty; {needs}."
     )
 
 
@@ -265,12 +258,9 @@ def _letters(name: str) -> str:
   return re.sub("[^0-9a-z]", "", name.lower())
 
 
-def unread(
-  file: ColumnFile, known: Sequence[str], options: base.Options
-) -> list[str]:
+def unread(file: ColumnFile) -> list[str]:
   """Names the columns that were not read, for the foot of reports."""
-  theirs = _layout(options, known).names
-  read = [theirs.get(name, name) for name in known]
+  read = file.names.values()
   names = [name for name in file.header if name and name not in read]
   if not names:
     return []
@@ -295,10 +285,10 @@ def check_classes(
     dataset: whose classes.
     classes: how many there are; 0 where that is not known.
   """
-  ids = file.texts("example_id")
   for name in names:
     values = file.numbers(name)
     wrong = (values < 0) | (values > (classes - 1 if classes else _LARGEST))
+    wrong &= values != class_names.EMPTY
     if wrong.any():
       row = int(np.argmax(wrong))
       scope = "Classes are whole numbers from 0."
@@ -308,19 +298,19 @@ def check_classes(
           " --dataset, other classes by --classes."
         )
       raise errors.UserError(
-        f"{file.path}: column {name!r}, row {file.row(row)}"
-        f" ({ids.values[ids.codes[row]]!r}): no class {values[row]}."
-        f" {scope}"
+        f"{file.path}: column {name!r}, row {row + 1} ({_example(file, row)}):"
+        f" no class {values[row]}. {scope}"
       )
 
 
 def cells(
-  file: ColumnFile, dataset: str, seed: int, classes: int
+  file: ColumnFile, by_cell: _Rows, dataset: str, seed: int, classes: int
 ) -> dict[Cell, dict[str, np.ndarray]]:
   """A file's cells with the columns that a classification's cells have.
 
   Args:
     file: of predictions, whose classes are numbers.
+    by_cell: its rows.
     dataset: its name.
     seed: of the cells.
     classes: how many there are; 0 where that is not known.
@@ -331,14 +321,12 @@ def cells(
       without a prediction in one, or with several labels.
   """
   ranks = _ranks(file)
-  _check_no_rank_empty(file, ranks)
   check_classes(file, ("label", *ranks), dataset, classes)
   _check_ranks(file, ranks)
   ids = file.texts("example_id")
   by_id = np.argsort(np.array(ids.values, np.str_), kind="stable")
   place = np.empty(len(by_id), np.int64)
   place[by_id] = np.arange(len(by_id))
-  by_cell = _rows_of_cells(file)
   _check_examples(file, by_cell)
   _check_labels(file)
   out: dict[Cell, dict[str, np.ndarray]] = {}
@@ -366,27 +354,16 @@ def _ranks(file: ColumnFile) -> list[str]:
   return there
 
 
-def _check_no_rank_empty(file: ColumnFile, ranks: Sequence[str]) -> None:
-  for name in ranks:
-    empty = file.numbers(name) == class_names.EMPTY
-    if empty.any():
-      row = int(np.argmax(empty))
-      raise errors.UserError(
-        f"{file.path}: column {name!r}, row {file.row(row)}"
-        f" ({_example(file, row)}) is empty: give every row this rank, or leave"
-        " the column out."
-      )
-
-
 def _check_ranks(file: ColumnFile, ranks: Sequence[str]) -> None:
   """Refuses a class that is ranked twice; names the row."""
   for i, name in enumerate(ranks):
     for other in ranks[:i]:
       same = file.numbers(name) == file.numbers(other)
+      same &= file.numbers(name) != class_names.EMPTY
       if same.any():
         row = int(np.argmax(same))
         raise errors.UserError(
-          f"{file.path}: row {file.row(row)} ({_example(file, row)}): the class"
+          f"{file.path}: row {row + 1} ({_example(file, row)}): the class"
           f" {file.numbers(name)[row]} is both {other} and {name}; each rank needs"
           " another class."
         )
@@ -401,8 +378,8 @@ def _check_labels(file: ColumnFile) -> None:
     row = int(np.argmax(differ))
     other = int(first[codes[row]])
     raise errors.UserError(
-      f"{file.path}: row {file.row(row)} ({_example(file, row)}): label {label[row]},"
-      f" but {label[other]} in row {file.row(other)}. An example has one true class in"
+      f"{file.path}: row {row + 1} ({_example(file, row)}): label {label[row]},"
+      f" but {label[other]} in row {other + 1}. An example has one true class in"
       " every condition and model."
     )
 
@@ -414,9 +391,7 @@ def _first_rows(codes: np.ndarray, count: int) -> np.ndarray:
   return first
 
 
-def _rows_of_cells(
-  file: ColumnFile,
-) -> dict[tuple[str, Condition], np.ndarray]:
+def _rows_of_cells(file: ColumnFile) -> _Rows:
   """(model, condition) -> its rows; models by first row, conditions in order."""
   names, severity = file.texts("corruption"), file.numbers("severity")
   _check_severities(file, severity)
@@ -426,7 +401,7 @@ def _rows_of_cells(
   key = key * levels + severity
   order = np.argsort(key, kind="stable")
   starts = np.flatnonzero(np.diff(key[order], prepend=-1))
-  out: dict[tuple[str, Condition], np.ndarray] = {}
+  out: _Rows = {}
   for rows in np.split(order, starts[1:]):
     row = int(rows[0])
     name = names.values[names.codes[row]]
@@ -460,19 +435,16 @@ def _condition(file: ColumnFile, name: str, level: int, row: int) -> Condition:
     return conditions.PICTURES.condition(name, level)
   except errors.UserError as e:
     raise errors.UserError(
-      f"{file.path}: row {file.row(row)} ({_example(file, row)}), corruption {name!r}"
+      f"{file.path}: row {row + 1} ({_example(file, row)}), corruption {name!r}"
       f" with severity {level}: {e}"
     ) from e
 
 
 def _example(file: ColumnFile, row: int) -> str:
-  ids = file.texts("example_id")
-  return repr(ids.values[ids.codes[row]])
+  return repr(file.texts("example_id").at(row))
 
 
-def _check_examples(
-  file: ColumnFile, by_cell: Mapping[tuple[str, Condition], np.ndarray]
-) -> None:
+def _check_examples(file: ColumnFile, by_cell: _Rows) -> None:
   """Every cell has every example of the file exactly once."""
   ids = file.texts("example_id")
   used = np.bincount(ids.codes, minlength=len(ids.values)) > 0
@@ -481,7 +453,7 @@ def _check_examples(
     where = f"{file.path}: {model}, {condition.config}"
     if (count > 1).any():
       code = int(np.argmax(count > 1))
-      one, two = map(file.row, rows[ids.codes[rows] == code][:2])
+      one, two = rows[ids.codes[rows] == code][:2] + 1
       raise errors.UserError(
         f"{where}: example {ids.values[code]!r} has more than one prediction, in"
         f" rows {one} and {two}. Each example occurs once in a"
@@ -493,7 +465,7 @@ def _check_examples(
       row = int(np.argmax(ids.codes == code))
       raise errors.UserError(
         f"{where}: {lacks.sum()} of {used.sum()} examples have no prediction, e.g."
-        f" {ids.values[code]!r}, which is in row {file.row(row)} for"
+        f" {ids.values[code]!r}, which is in row {row + 1} for"
         f" {_place(file, row)}.{_form(ids.values, code)} Every condition needs"
         " the same examples; leave out a condition that is not complete."
       )

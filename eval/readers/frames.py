@@ -64,11 +64,11 @@ class FramesReader(base.Reader):
     labels = {}
     notes = [f"scored from {', '.join(p.name for p in paths)}"]
     for path in paths:
-      file = csv_reader.open_file(path, _REQUIRED, _TEXTS, ("top1",), options)
+      file = csv_reader.open_file(path, options, _REQUIRED, _TEXTS, ("top1",))
       labels[path] = csv_reader.models(file)
       base.check_labels(labels)
       of_cells |= cells(file, frames, dataset, options.seed or 0)
-      notes += csv_reader.unread(file, (*_TEXTS, "top1"), options)
+      notes += csv_reader.unread(file)
       notes += _left_out(file, frames)
     listed = list(of_cells)
     return base.Run(

@@ -13,6 +13,7 @@ import dataclasses
 import functools
 import os
 import re
+import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -27,7 +28,8 @@ CHARACTERS = (
   1000  # of one text; the longest ids of the benchmarks have about 60
 )
 _FLOAT_WHOLE = 2.0**53  # float64 holds every whole number up to here
-SEPARATORS = (",", ";", "\t", "|")  # of a CSV's values, the usual one first
+# Of a CSV's values: word -> character, the usual one first.
+SEPARATORS = {",": ",", ";": ";", "tab": "\t", "|": "|"}
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _BOM = b"\xef\xbb\xbf"
 
@@ -52,6 +54,10 @@ class Texts:
     """Every row's text."""
     return [self.values[i] for i in self.codes]
 
+  def at(self, row: int) -> str:
+    """A row's text."""
+    return self.values[self.codes[row]]
+
   def array(self, rows: np.ndarray) -> np.ndarray:
     """The text of some rows: str `[len(rows)]`."""
     return np.array(self.values, np.str_)[self.codes[rows]]
@@ -64,22 +70,6 @@ class Texts:
 
 
 @dataclasses.dataclass(frozen=True)
-class Layout:
-  """How a table departs from what is expected.
-
-  Attributes:
-    separator: one of `SEPARATORS`; empty: the one that the header is written with.
-    names: name of a column -> its name in the file, where that is another.
-  """
-
-  separator: str = ""
-  names: Mapping[str, str] = dataclasses.field(default_factory=dict)
-
-
-_AS_EXPECTED = Layout()
-
-
-@dataclasses.dataclass(frozen=True)
 class ColumnFile:
   """A table of a file.
 
@@ -87,48 +77,25 @@ class ColumnFile:
     path: of the file.
     header: names of all its columns, in its order.
     columns: int64 `[N]` or `Texts` of those that were asked for and are there.
-    separator: of a CSV's values; empty of other kinds.
-    places: int64 `[N]`, the row of the file (from 0) that each row is; None: all.
+    names: of these, name -> its name in the file.
+    separator: of a CSV's values, one of `SEPARATORS`; empty of other kinds.
   """
 
   path: epath.Path
   header: Sequence[str]
   columns: Mapping[str, np.ndarray | Texts]
+  names: Mapping[str, str] = dataclasses.field(default_factory=dict)
   separator: str = ""
-  places: np.ndarray | None = None
 
   def __len__(self) -> int:
     """Number of rows."""
     return len(next(iter(self.columns.values())))
 
-  def row(self, place: int) -> int:
-    """The file's number of a row, from 1, for refusals."""
-    return 1 + int(place if self.places is None else self.places[place])
-
-  def only(self, keep: np.ndarray) -> ColumnFile:
-    """The same with fewer rows: those of bool `[N]` that are true."""
-    columns = {
-      name: dataclasses.replace(column, codes=column.codes[keep])
-      if isinstance(column, Texts)
-      else column[keep]
-      for name, column in self.columns.items()
-    }
-    places = np.flatnonzero(keep)
-    return dataclasses.replace(self, columns=columns, places=places)
-
   def numbers(self, name: str) -> np.ndarray:
-    """A column of whole numbers: int64 `[N]`.
-
-    Raises:
-      UserError: it is text, of which a value is none; names the row.
-    """
+    """A column of whole numbers: int64 `[N]`."""
     column = self.columns[name]
-    if isinstance(column, np.ndarray):
-      return column
-    import pyarrow as pa
-
-    text = pa.chunked_array([pa.array(column.tolist())])
-    return _parsed(f"{self.path}: column {name!r}", text)
+    assert isinstance(column, np.ndarray)
+    return column
 
   def texts(self, name: str) -> Texts:
     """A column of text."""
@@ -148,21 +115,25 @@ def column_file(
   required: Sequence[str],
   texts: Sequence[str],
   integers: Sequence[str],
-  either: Sequence[str] = (),
-  layout: Layout = _AS_EXPECTED,
+  classes: Sequence[str] = (),
+  separator: str = "",
+  said: Mapping[str, str] = types.MappingProxyType({}),
 ) -> ColumnFile:
   """A file's columns, checked.
 
   Args:
-    path: of a `.csv`, `.npz` or `.parquet` file.
+    path: of a `.csv`, `.tsv`, `.npz` or `.parquet` file.
     required: columns that it must have.
     texts: names of columns of text, required or not.
     integers: names of columns of whole numbers, required or not.
-    either: those of `integers` that are text where a value is no number.
-    layout: what is said of the file.
+    classes: names of columns of names or whole numbers, given as text; a value
+      that is missing is empty.
+    separator: of a CSV's values, one of `SEPARATORS`; empty: the one that is most
+      often in the header.
+    said: name of a column -> its name in the file, where that is another.
 
   Returns:
-    Those of `texts` and `integers` that the file has.
+    Those of `texts`, `integers` and `classes` that the file has.
 
   Raises:
     UserError: no such file, another kind, damaged or too large; a column that is
@@ -176,43 +147,41 @@ def column_file(
       f"kind of predictions file, {source},", source.suffix, _FORMATS
     )
   text_files.file_size(source)
-  place = {name: layout.names.get(name, name) for name in (*texts, *integers)}
-  expected = [place[name] for name in required]
-  written, separator, read = _FORMATS[source.suffix](source, layout, expected)
+  written, separator, read = _FORMATS[source.suffix](source, separator)
   header = [name.strip() for name in written]
   # Numbers of rows that a program wrote beside the columns have no name.
   text_files.check_header(source, [name for name in header if name])
-  _check_names(source, header, required, layout)
-  there = {n: written[header.index(p)] for n, p in place.items() if p in header}
-  raw = read({in_file: name in integers for name, in_file in there.items()})
-  _check_lengths(source, {n: len(raw[in_file]) for n, in_file in there.items()})
+  _check_names(source, header, required, said)
+  names = {n: said.get(n, n) for n in (*texts, *integers, *classes)}
+  names = {n: in_file for n, in_file in names.items() if in_file in header}
+  raw = read({written[header.index(names[n])]: n in integers for n in names})
+  arrays_of = dict(zip(names, raw.values(), strict=True))
+  _check_lengths(source, {n: len(array) for n, array in arrays_of.items()})
   columns: dict[str, np.ndarray | Texts] = {}
-  for name, in_file in there.items():
-    words = f"{source}: column {place[name]!r}"
-    if name not in integers:
-      text = _texts(words, raw[in_file])
-      # Blanks around the header's names are around values, too.
-      columns[name] = text if header == list(written) else _trimmed(text)
-    elif name in either:
-      columns[name] = _numbers_or_texts(words, raw[in_file])
-    else:
-      columns[name] = _whole_numbers(words, raw[in_file])
-  return ColumnFile(source, header, columns, separator)
+  for name, array in arrays_of.items():
+    words = f"{source}: column {names[name]!r}"
+    if name in integers:
+      columns[name] = _whole_numbers(words, array)
+      continue
+    text = _texts(words, _filled(array) if name in classes else array)
+    # Blanks around the header's names are around values, too.
+    columns[name] = text if header == list(written) else _trimmed(text)
+  return ColumnFile(source, header, columns, names, separator)
 
 
 def _check_names(
   path: epath.Path,
   header: Sequence[str],
   required: Sequence[str],
-  layout: Layout,
+  said: Mapping[str, str],
 ) -> None:
   """Refuses a header without what was said of it, or without a column."""
-  for name in layout.names.values():
+  for name in said.values():
     if name not in header:
       raise errors.UserError(
         f"{path}: {errors.unknown('column', name, header)}"
       )
-  absent = [n for n in required if layout.names.get(n, n) not in header]
+  absent = [n for n in required if said.get(n, n) not in header]
   if absent:
     raise errors.UserError(
       f"{path} lacks the columns {', '.join(absent)}; it has"
@@ -242,41 +211,22 @@ def _check_lengths(path: epath.Path, lengths: Mapping[str, int]) -> None:
 # One function a format: the header, the separator, and a function that gives the
 # columns asked for, name -> whether it is of whole numbers, as pyarrow's arrays.
 _Read = Callable[[Mapping[str, bool]], dict[str, Any]]
-_Open = Callable[
-  [epath.Path, Layout, Sequence[str]], tuple[list[str], str, _Read]
-]
+_Open = Callable[[epath.Path, str], tuple[list[str], str, _Read]]
 
 
-def _csv(
-  path: epath.Path, layout: Layout, expected: Sequence[str]
-) -> tuple[list[str], str, _Read]:
+def _csv(path: epath.Path, separator: str) -> tuple[list[str], str, _Read]:
   data = text_files.file_bytes(path, limit=limits.JSON_BYTES)
   text_files.decode(data, str(path))  # refuses what is no text in UTF-8
   data = data.removeprefix(_BOM)
-  separator = layout.separator or max(
-    SEPARATORS,
-    key=lambda s: _likely(_csv_header(path, data, s, strict=False), expected),
+  head = data[: 1 << 20].decode("utf-8", "replace")
+  line = head.strip().partition("\n")[0]
+  said = separator or max(
+    SEPARATORS, key=lambda word: line.count(SEPARATORS[word])
   )
-  read = functools.partial(_csv_columns, path, data, separator)
-  return _csv_header(path, data, separator), separator, read
-
-
-def _likely(header: Sequence[str], expected: Sequence[str]) -> tuple[int, int]:
-  """How well a header fits: how many of its names are expected; how many."""
-  return len({n.strip() for n in header} & set(expected)), len(header)
-
-
-def _csv_header(
-  path: epath.Path, data: bytes, separator: str, strict: bool = True
-) -> list[str]:
-  import csv
-
-  lines = data[: 1 << 20].decode("utf-8", "replace").splitlines(keepends=True)
-  filled = (line for line in lines if line.strip())
-  try:
-    return next(csv.reader(filled, delimiter=separator, strict=strict), [])
-  except csv.Error as e:
-    raise errors.UserError(f"{path}: line 1: not CSV: {e}.") from e
+  character = SEPARATORS[said]
+  _, header = next(text_files.csv_text(head, str(path), character), (1, []))
+  read = functools.partial(_csv_columns, path, data, character)
+  return header, said, read
 
 
 def _csv_columns(
@@ -321,17 +271,13 @@ def _parse(
   return {name: table.column(name) for name in kinds}
 
 
-def _check_no_separator(path: epath.Path, layout: Layout) -> None:
-  if layout.separator:
-    raise errors.UserError(
-      f"{path}: --separator={layout.separator} is of CSV, expected none."
-    )
+def _check_no_separator(path: epath.Path, separator: str) -> None:
+  if separator:
+    raise errors.UserError(f"{path}: --separator={separator} is of CSV alone.")
 
 
-def _npz(
-  path: epath.Path, layout: Layout, expected: Sequence[str]
-) -> tuple[list[str], str, _Read]:
-  _check_no_separator(path, layout)
+def _npz(path: epath.Path, separator: str) -> tuple[list[str], str, _Read]:
+  _check_no_separator(path, separator)
   content = arrays.npz_file(path)
 
   def read(asked: Mapping[str, bool]) -> dict[str, Any]:
@@ -365,13 +311,11 @@ def _of_numpy(source: str, array: np.ndarray) -> Any:
     ) from e
 
 
-def _parquet(
-  path: epath.Path, layout: Layout, expected: Sequence[str]
-) -> tuple[list[str], str, _Read]:
+def _parquet(path: epath.Path, separator: str) -> tuple[list[str], str, _Read]:
   import pyarrow as pa
   from pyarrow import parquet
 
-  _check_no_separator(path, layout)
+  _check_no_separator(path, separator)
   try:
     file = parquet.ParquetFile(_seekable(path), page_checksum_verification=True)
     limits.check_arrays(
@@ -419,6 +363,7 @@ def _not_parquet(path: epath.Path, error: Exception) -> errors.UserError:
 
 _FORMATS: Mapping[str, _Open] = {
   ".csv": _csv,
+  ".tsv": _csv,
   ".npz": _npz,
   ".parquet": _parquet,
 }
@@ -451,14 +396,23 @@ def _whole_numbers(source: str, column: Any) -> np.ndarray:
   return _parsed(source, column)
 
 
-def _numbers_or_texts(source: str, column: Any) -> np.ndarray | Texts:
-  """A column as int64 `[N]`, or as the text that is no whole numbers."""
-  try:
-    return _whole_numbers(source, column)
-  except errors.UserError:
-    if _is_text(column):
-      return _texts(source, column)
-    raise
+def _filled(column: Any) -> Any:
+  """A column of classes with text for its numbers; empty where one is missing."""
+  import pyarrow as pa
+  from pyarrow import compute
+
+  if pa.types.is_dictionary(column.type):
+    column = column.cast(column.type.value_type)
+  if pa.types.is_floating(column.type):  # integers of which some are missing
+    nothing = pa.scalar(None, column.type)
+    column = compute.if_else(compute.is_nan(column), nothing, column)
+    try:
+      column = column.cast(pa.int64())
+    except pa.ArrowInvalid:
+      column = column.cast(pa.string())
+  if pa.types.is_integer(column.type) or pa.types.is_null(column.type):
+    column = column.cast(pa.string())
+  return column.fill_null("") if _is_text(column) else column
 
 
 def _is_text(column: Any) -> bool:
@@ -470,14 +424,11 @@ def _is_text(column: Any) -> bool:
 
 
 def _parsed(source: str, column: Any) -> np.ndarray:
-  """Text as numbers, `7`, `7.0` or, beside semicolons, `7,0`."""
+  """Text as numbers, `7` or `7.0`."""
   import pyarrow as pa
   from pyarrow import compute
 
   trimmed = compute.utf8_trim_whitespace(column)
-  trimmed = compute.replace_substring_regex(
-    trimmed, pattern="^([+-]?[0-9]+),0$", replacement=r"\1"
-  )
   hexadecimal = compute.match_substring_regex(trimmed, "^[+-]?0[xX]")
   if compute.any(hexadecimal).as_py():
     row = int(np.argmax(hexadecimal.to_numpy()))

@@ -177,7 +177,7 @@ class CommandTest(in_folder.TestCase):
     ("utf16", _GOOD.encode("utf-16"), "mine.csv: this is UTF-16"),
     ("latin1", _changed("x1", "xé").decode().encode("latin1"), "is not UTF-8"),
     ("gzip", gzip.compress(_GOOD.encode()), "mine.csv: this is a gzip file"),
-    ("huge", _changed("x1,1,1", f"x1,1,1{'0' * 20}"), "row 2: .*whole number"),
+    ("huge", _changed("x1,1,1", f"x1,1,1{'0' * 20}"), "row 2 .*whole number"),
     ("lacks_one", _GOOD.rsplit("\n", 2)[0].encode(), "fog_1: 1 of 4 .*'x3'.*row 4"),
     ("twice", _GOOD.encode() + b"fog,1,x3,3,3\n", "'x3' has more .* rows 8 and 9"),
     ("long_id", _changed("x1", "x" * 2000), "row 2: .* has 2,000 characters"),
@@ -208,10 +208,10 @@ class CommandTest(in_folder.TestCase):
     ("date", {"label": np.zeros(8, "M8[D]")}, "'label' holds datetime64"),
     ("span", {"label": np.zeros(8, "m8[s]")}, "'label' holds timedelta64"),
     ("record", {"top1": np.zeros(8, [("a", int)])}, "'top1' holds .*'<i8'"),
-    ("fraction", {"top1": np.full(8, 0.5)}, "row 1: expected a whole .*got 0.5"),
+    ("fraction", {"top1": np.full(8, 0.5)}, "row 1 .*got '0.5', exp"),
     ("no_rows", {k: v[:0] for k, v in _columns().items()}, " holds no rows"),
-    ("nan", {"top1": np.full(8, np.nan)}, "'top1', row 1: expected a whole"),
-    ("large", {"top1": np.full(8, 2**63, np.uint64)}, "'top1': beyond 64 bits"),
+    ("nan", {"top1": np.full(8, np.nan)}, "8 of 8 predictions are empty"),
+    ("large", {"top1": np.full(8, 2**63, np.uint64)}, "row 1 .*got '9223372036"),
     ("bytes", {"example_id": np.array([b"\xff"] * 8)}, "'example_id' holds text"),
     ("surrogate", {"example_id": np.array(["\ud800"] * 8)}, "'example_id' holds"),
   )  # fmt: skip
@@ -235,7 +235,7 @@ class CommandTest(in_folder.TestCase):
     self._refused("mine.npz: not a whole NumPy archive", path)
 
   @parameterized.named_parameters(
-    ("empty", {"top1": [0, 1, 2, None] * 2}, "'top1': row 4 is empty"),
+    ("empty", {"top1": [0, 1, 2, None] * 2}, "2 of 8 .*'top1', row 4 .*x3"),
     ("no_name", {"corruption": [None] * 8}, "'corruption': row 1 is empty"),
     ("boolean", {"top1": [True] * 8}, "'top1' holds bool"),
     ("list", {"top1": [[1]] * 8}, "'top1' holds list"),
@@ -266,40 +266,15 @@ class CommandTest(in_folder.TestCase):
     path = self._file(header.replace("top2,", "") + ",0,a,1,1,2\n")
     self._refused("give all ranks from top1 to top3", path)
 
-  @parameterized.parameters(
-    ({"columns": "top1=first"}, _GOOD, "Unknown column 'first'"),
-    ({"columns": "top6=top1"}, _GOOD, "--columns: .*Did you mean 'top5'"),
-    ({"columns": "top1"}, _GOOD, "'top1': expected a column's name"),
-    ({"columns": "top1=a,top1=b"}, _GOOD, "top1=b': .* each once"),
-    ({"columns": "label=top1"}, _GOOD, "'top1' would be 'label' and another"),
-    ({"separator": ";"}, _GOOD, "mine.csv lacks the columns .* --columns"),
-    ({"separator": "x"}, _GOOD, "Unknown separator 'x'"),
-    ({}, _GOOD + _UNASKED.replace("2,x0,0,", "2,x0,0,0"), "3 of 12 pre.* row 10"),
-    ({}, re.sub(r",\d\n", ",\n", _GOOD), "8 of 8 predictions are empty"),
-    ({"classes": "names.txt"}, _GOOD, "row 3 .'x2'.: no class 2. .* 0-1;"),
-    ({"classes": "names.txt", "dataset": "digits_c"}, _GOOD, "2 names, but digi"),
-  )  # fmt: skip
-  def test_what_is_said_wrongly(self, settings, text, message):
-    (self.root / "names.txt").write_text("a0\na1\n")
-    if "classes" in settings:
-      settings = {**settings, "classes": str(self.root / "names.txt")}
-    self._refused(message, self._file(text), **settings)
-
   def test_what_is_seen_is_said(self):
-    screen = self._score(
-      self._file(
-        (
-          _NAMED
-          + "fog,2,x0,a0,\n"
-          + "".join(f"fog,2,x{i},a{i},\n" for i in (1, 2, 3))
-        ).replace(",", ";")
-      )
-    )
-    self.assertIn("values of mine.csv are separated by ;", screen)
-    self.assertIn("the 4 names of its labels, sorted: a0, a1, a2, a3", screen)
-    self.assertIn(
-      "1 conditions of mine.csv have no predictions: mine fog_2", screen
-    )
+    unasked = re.sub(r",(\d),\n", r",a\1,\n", _UNASKED)
+    screen = self._score(self._file((_NAMED + unasked).replace(",", ";")))
+    for words in (
+      "values of mine.csv are separated by ;",
+      "classes of mine.csv: 4 names, numbered from 0: a0, a1, a2, a3",
+      "1 conditions of mine.csv have no predictions: mine fog_2",
+    ):
+      self.assertIn(words, screen)
 
   def test_what_is_not_read_is_named(self):
     screen = self._score(self._file(_with("score", 0.5)))

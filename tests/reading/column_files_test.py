@@ -4,7 +4,9 @@ import functools
 import pathlib
 
 import numpy as np
+import pyarrow as pa
 from absl.testing import parameterized
+from pyarrow import parquet
 
 from robust_tfds import errors
 from robust_tfds.reading import column_files
@@ -60,8 +62,8 @@ class ColumnFilesTest(parameterized.TestCase):
       self._read(text)
 
   @parameterized.parameters(
-    ("id;n\na;7,0\nb;8,0\n", ";"),
-    ("id\tn\na\t7\nb\t8\n", "\t"),
+    ("id;n\na;7\nb;8\n", ";"),
+    ("id\tn\na\t7\nb\t8\n", "tab"),
     ("id|n\na|7\nb|8\n", "|"),
     ('\ufeff"id"; n\r\n"a"; 7 \r\nb ; 8 \r\n', ";"),
     ("id, n\na, 7\n b , 8.0\n", ","),
@@ -72,25 +74,29 @@ class ColumnFilesTest(parameterized.TestCase):
     self.assertEqual(file.texts("id").tolist(), ["a", "b"])
     self.assertEqual(file.numbers("n").tolist(), [7, 8])
 
-  def test_names_of_the_file(self):
+  def test_what_is_said_of_a_file(self):
     self.path.write_text("id;n;who\na;1;b\n")
-    layout = column_files.Layout(";", {"id": "who"})
     read = functools.partial(
       column_files.column_file, self.path, required=("id",), integers=("n",)
     )
-    file = read(texts=("id",), layout=layout)
+    file = read(texts=("id",), separator=";", said={"id": "who"})
     self.assertEqual(file.texts("id").tolist(), ["b"])
-    for layout, message in (
-      (column_files.Layout(names={"id": "whom"}), "'whom'. Did you mean 'who'"),
-      (column_files.Layout(","), "lacks the columns id; .* by --columns=id="),
-    ):
-      with self.assertRaisesRegex(errors.UserError, message):
-        read(texts=("id",), layout=layout)
+    with self.assertRaisesRegex(errors.UserError, "lacks .* by --columns=id="):
+      read(texts=("id",), separator=",")
 
-  def test_rows_that_are_left_keep_their_numbers(self):
-    file = self._read("id,n\na,1\nb,2\nc,3\n").only(np.array([0, 1, 1], bool))
-    self.assertEqual(file.texts("id").tolist(), ["b", "c"])
-    self.assertEqual((file.row(0), file.numbers("n").tolist()), (2, [2, 3]))
+  @parameterized.parameters(
+    (pa.array([3.0, None]), ["3", ""]),
+    (pa.array([None, "cat"]), ["", "cat"]),
+    (pa.array(["cat", "7"]).dictionary_encode(), ["cat", "7"]),
+    (pa.array([1.5, float("nan")]), ["1.5", ""]),
+  )
+  def test_classes_of_data_frames(self, column, expected):
+    path = self.path.with_suffix(".parquet")
+    parquet.write_table(pa.table({"n": [1, 2], "label": column}), path)
+    file = column_files.column_file(
+      path, required=(), texts=(), integers=("n",), classes=("label",)
+    )
+    self.assertEqual(file.texts("label").tolist(), expected)
 
   def test_other_kinds(self):
     with self.assertRaisesRegex(errors.UserError, "a.txt.*Known: .csv"):

@@ -1,23 +1,26 @@
 """Classes by their names, where a table of predictions holds names for numbers.
 
 A class's number is the line of its name in a file (`--classes`), from 0. Without
-one, where no label is a number, the labels' own names in sorted order are the
-classes, as folders of classes are numbered.
+one, where no label is a number, the names are those of the data set; of data that
+nobody knows the labels themselves in sorted order, as folders are numbered.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from etils import epath
 
 from robust_tfds import errors, reading
-from robust_tfds.reading.column_files import ColumnFile, Texts
+from robust_tfds.reading.column_files import ColumnFile
 
-_LARGEST = 2**40  # no class; keeps longer numbers within int64
 EMPTY = -(2**62)  # in the place of a class that a cell does not hold
+_NONE = EMPTY - 1  # of what is no class
+_DIGITS = 18  # numbers of as many are beyond every class, and below 2**62
+_WHOLE = re.compile(r"([+-]?\d+)([.,]0*)?", re.ASCII)  # `7`, `7.0`, `7,0`
 
 
 def read(path: epath.Path) -> tuple[str, ...]:
@@ -43,41 +46,35 @@ def read(path: epath.Path) -> tuple[str, ...]:
 
 
 def numbered(
-  file: ColumnFile, columns: Sequence[str], names: Sequence[str]
-) -> tuple[ColumnFile, tuple[str, ...]]:
-  """A table with numbers for the names in its cells.
+  file: ColumnFile,
+  ranks: Sequence[str],
+  named: Sequence[str],
+  of_set: Sequence[str] = (),
+) -> tuple[ColumnFile, Sequence[str]]:
+  """A table with numbers for the classes in its cells.
 
   Args:
-    file: with `label` and what is predicted; either may be text.
-    columns: of predictions, the best one first.
-    names: of the classes, in label order; empty: see this file.
+    file: with text under `label` and what is predicted.
+    ranks: columns of predictions.
+    named: the classes in label order, as a file says.
+    of_set: the same of a data set; empty where nobody knows.
 
   Returns:
     The table, `EMPTY` where a prediction is, and the classes' names; none where
-    labels are numbers and nobody named them.
+    labels are numbers and no file names them.
 
   Raises:
     UserError: a label that is empty, or a value that is no class; names the row.
   """
-  label = file.columns["label"]
-  own = not names and isinstance(label, Texts) and not _any_number(label)
-  if own:
-    assert isinstance(label, Texts)
-    names = sorted({value.strip() for value in label.values} - {""})
-  out = {n: _column(file, n, names, own) for n in ("label", *columns)}
-  empty = isinstance(label, Texts) and out["label"] == EMPTY
-  if np.any(empty):
-    raise errors.UserError(
-      f"{_place(file, 'label', int(np.argmax(empty)))} is empty; every example"
-      " needs its true class."
-    )
-  return dataclasses.replace(file, columns={**file.columns, **out}), tuple(
-    names
-  )
-
-
-def _any_number(column: Texts) -> bool:
-  return any(map(_is_number, column.values))
+  labels = {value.strip() for value in file.texts("label").values}
+  names, told = named, True
+  if not named and not any(map(_is_number, labels)):
+    names, told = of_set or sorted(labels - {""}), bool(of_set)
+  by_name = {name: number for number, name in enumerate(names)}
+  # Numbers are none where a class is called by one, or nobody numbered them.
+  told = told and not any(name.isdigit() for name in names)
+  columns = {n: _column(file, n, by_name, told) for n in ("label", *ranks)}
+  return dataclasses.replace(file, columns={**file.columns, **columns}), names
 
 
 def _is_number(value: str) -> bool:
@@ -89,61 +86,42 @@ def _is_number(value: str) -> bool:
 
 
 def _column(
-  file: ColumnFile, name: str, names: Sequence[str], own: bool
+  file: ColumnFile, name: str, by_name: Mapping[str, int], told: bool
 ) -> np.ndarray:
   """A column as int64 `[N]`."""
-  column = file.columns[name]
-  by_name = {name: number for number, name in enumerate(names)}
-  if isinstance(column, np.ndarray):
-    if own:
-      raise errors.UserError(
-        f"{file.path}: column 'label' holds names of classes, {name!r} numbers:"
-        " say which class is which number by --classes=FILE, a name a line."
-      )
-    if not any(name.isdigit() for name in names):
-      return column
-    column = Texts.of(column.astype(np.str_).tolist())
-  if not names:
-    return _numbers(file, name, column)
-  codes = np.array([_number(v.strip(), by_name) for v in column.values])
-  unknown = codes < EMPTY
-  if unknown.any():
-    wrong = unknown[column.codes]
-    row = int(np.argmax(wrong))
-    hint = " Names that no label has are known by --classes=FILE." * own
+  column = file.texts(name)
+  numbers = np.array([_number(v.strip(), by_name, told) for v in column.values])
+  wrong = (numbers == _NONE) | ((numbers == EMPTY) & (name == "label"))
+  rows = np.flatnonzero(wrong[column.codes])
+  if rows.size:
+    value = column.values[column.codes[rows[0]]].strip()
     raise errors.UserError(
-      f"{_place(file, name, row)}:"
-      f" {errors.unknown('class', column.values[column.codes[row]], names)}{hint}"
+      f"{file.path}: column {name!r}, row {rows[0] + 1}"
+      f" ({file.texts('example_id').at(rows[0])!r}){_words(value, by_name)}"
     )
-  return codes[column.codes]
+  return numbers[column.codes]
 
 
-def _number(value: str, by_name: dict[str, int]) -> int:
-  """The class of a cell; below `EMPTY` where it is none."""
+def _number(value: str, by_name: Mapping[str, int], told: bool) -> int:
+  """The class of a cell; `_NONE` where it is none, or a number not `told`."""
+  whole = _WHOLE.fullmatch(value)
   if not value:
     return EMPTY
-  # A number is one where no class is called by a number.
-  if value.isdecimal() and not any(name.isdigit() for name in by_name):
-    return min(int(value), _LARGEST)
-  return by_name.get(value, EMPTY - 1)
+  if whole and told:
+    return int(whole[1]) if len(whole[1]) < _DIGITS else _NONE
+  return by_name.get(whole[1] if whole else value, _NONE)
 
 
-def _numbers(file: ColumnFile, name: str, column: Texts) -> np.ndarray:
-  """Of text that nothing but empty cells keeps from being numbers."""
-  filled = [value if value.strip() else "0" for value in column.values]
-  texts = dataclasses.replace(column, values=filled)
-  whole = dataclasses.replace(file, columns={name: texts})
-  try:
-    numbers = whole.numbers(name)
-  except errors.UserError as e:
-    raise errors.UserError(
-      f"{e} Names of classes are numbered by --classes=FILE, a name a line."
-    ) from e
-  empty = np.array([not value.strip() for value in column.values])
-  return np.where(empty[column.codes], EMPTY, numbers)
-
-
-def _place(file: ColumnFile, name: str, row: int) -> str:
-  ids = file.texts("example_id")
-  example = ids.values[ids.codes[row]]
-  return f"{file.path}: column {name!r}, row {file.row(row)} ({example!r})"
+def _words(value: str, by_name: Mapping[str, int]) -> str:
+  """What is wrong with a cell."""
+  if not value:
+    return " is empty; every example needs its true class."
+  if by_name:
+    unknown = errors.unknown("class", value, by_name)
+    return (
+      f": {unknown} Other names, and their numbers, are said by --classes=FILE."
+    )
+  return (
+    f": got {value[:40]!r}, expected a whole number from 0. Names of classes are"
+    " numbered by --classes=FILE, a name a line."
+  )
