@@ -147,7 +147,7 @@ def _asked(file: ColumnFile) -> tuple[_Rows, list[str]]:
   by_cell, ranks = _rows_of_cells(file), _ranks(file)
   empty = np.stack([file.numbers(r) == class_names.EMPTY for r in ranks])
   unasked = [k for k, rows in by_cell.items() if empty[0, rows].all()]
-  lacking = empty.any(axis=0)
+  lacking = np.logical_or.reduce(empty)
   if len(unasked) < len(by_cell):
     for key in unasked:
       lacking[by_cell.pop(key)] = False

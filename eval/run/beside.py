@@ -71,10 +71,16 @@ def joined(
     source: the files, for refusals.
 
   Raises:
-    UserError: a condition that the run does not have, or whose facts it does not
-      say; other examples or labels.
+    UserError: a model of a label of the run's; a condition that the run does not
+      have, or whose facts it does not say; other examples or labels.
   """
   dataset = predictions.datasets[0]
+  twice = set(predictions.labels()) & set(run.labels())
+  if twice:
+    raise errors.UserError(
+      f"{source}: --facts={options.facts} has a model {min(twice)!r}, too. Give"
+      " this one another label: the file's name, or a column 'model'."
+    )
   theirs = {c.condition: c for c in reversed(run.cells_of(dataset))}
   of_cells, facts = {}, ModelFacts(adapter=cell_facts.ELSEWHERE)
   for cell in predictions.cells:
