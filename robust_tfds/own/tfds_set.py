@@ -148,14 +148,23 @@ class TfdsSet(own_set.OwnSet):
     )
     if self._builder.info.file_format.value == "array_record":
       listed = self._builder.as_data_source(split=self.split, decoders=chosen)
-      return (dict(listed[i]) for i in range(len(listed)))
+      yield from (dict(listed[i]) for i in range(len(listed)))
+      return
     rows = self._builder.as_dataset(
       split=self.split,
       shuffle_files=False,
       decoders=chosen,
       read_config=tfds.ReadConfig(interleave_cycle_length=1),
     )
-    return iter(tfds.as_numpy(rows))
+    try:
+      yield from tfds.as_numpy(rows)
+    except Exception as e:  # of TensorFlow, e.g. InvalidArgumentError
+      raise errors.UserError(
+        f"{self._builder.data_path}: its examples are not what the builder of"
+        f" {self.where} says: {errors.of_user(e)} Remove that folder, which"
+        " another version of the builder may have prepared, or name another"
+        " data_dir."
+      ) from e
 
 
 def builder_class(

@@ -1,6 +1,7 @@
 """`tfds:NAME`: sets of TFDS and builders of one's own."""
 
 import pathlib
+from unittest import mock
 
 import numpy as np
 import tensorflow_datasets as tfds
@@ -15,7 +16,7 @@ _Image = tfds.features.Image
 _CLASSES = tfds.features.ClassLabel(names=["cat", "dog"])
 
 
-class MyPets(tfds.core.GeneratorBasedBuilder):
+class PetsOfTests(tfds.core.GeneratorBasedBuilder):
   """Ten lines, as docs/OWN_DATA.md has them."""
 
   VERSION = tfds.core.Version("1.0.0")
@@ -46,13 +47,13 @@ class MyPets(tfds.core.GeneratorBasedBuilder):
   names_differ = True
 
 
-class NoNames(MyPets):
+class NoNames(PetsOfTests):
   """File names that are alike."""
 
   names_differ = False
 
 
-class Several(MyPets):
+class Several(PetsOfTests):
   """Several labels a picture."""
 
   def _info(self):
@@ -62,7 +63,7 @@ class Several(MyPets):
     )
 
 
-class Number(MyPets):
+class Number(PetsOfTests):
   """Regression."""
 
   def _info(self):
@@ -81,14 +82,31 @@ class TfdsSetTest(parameterized.TestCase):
     options = own.Options(data_dir=str(self.folder), **options)
     return datasets.builder_class(text, options).OWN
 
-  @parameterized.parameters(f"{_THIS}:MyPets", "tfds:my_pets")
+  @parameterized.parameters(f"{_THIS}:PetsOfTests", "tfds:pets_of_tests")
   def test_a_builder_of_ones_own(self, text):
     set_ = self._own(text)
-    self.assertEqual((set_.name, set_.classes), ("my_pets", ("cat", "dog")))
+    self.assertEqual(
+      (set_.name, set_.classes), ("pets_of_tests", ("cat", "dog"))
+    )
     self.assertEqual([f.name for f in set_.files()][:2], ["0.png", "1.png"])
     self.assertEqual([f.label for f in set_.files()], [0, 1] * 4)
     self.assertLen(self._own(text, split="more").files(), 2)
     self.assertNotEqual(self._own(text, split="more").content, set_.content)
+
+  def test_a_set_that_another_builder_of_that_name_prepared(self):
+    PetsOfTests(data_dir=self.folder).download_and_prepare()
+    (folder,) = self.folder.glob("pets_of_tests/*")
+    features = {"image": _Image(), "label": _CLASSES}
+    changed = {**features, "id": tfds.features.Text()}
+    with mock.patch.object(
+      PetsOfTests,
+      "_info",
+      lambda b: b.dataset_info_from_configs(
+        features=tfds.features.FeaturesDict(changed)
+      ),
+    ):
+      with self.assertRaisesRegex(errors.UserError, f"{folder}: its examples"):
+        self._own(f"{_THIS}:PetsOfTests").files()
 
   def test_places_where_names_are_alike(self):
     ids = [file.name for file in self._own(f"{_THIS}:NoNames").files()]
@@ -100,12 +118,14 @@ class TfdsSetTest(parameterized.TestCase):
     for workdir in (fly, prepared):
       _, said = made.evaluate(
         model,
-        f"{_THIS}:MyPets",
+        f"{_THIS}:PetsOfTests",
         workdir=workdir,
         source=workdir.name,
         data_dir=self.folder / "data",
       )
-    self.assertIn("my_pets: 8 examples of 2 classes (cat, dog), content", said)
+    self.assertIn(
+      "pets_of_tests: 8 examples of 2 classes (cat, dog), content", said
+    )
     self.assertLen(made.cells(fly), 2)
     self.assertEqual(made.cells(fly), made.cells(prepared))
     name = "tfds_c/gaussian_noise_3_short37_crop32_cifar10"
@@ -114,9 +134,9 @@ class TfdsSetTest(parameterized.TestCase):
     self.assertContainsSubset(loaded, model.pictures)
 
   def test_objects(self):
-    builder = MyPets(data_dir=self.folder)
+    builder = PetsOfTests(data_dir=self.folder)
     result, _ = made.evaluate(made.Seen(2), builder)
-    self.assertEqual({r.dataset for r in result.table}, {"my_pets"})
+    self.assertEqual({r.dataset for r in result.table}, {"pets_of_tests"})
     root = made.folder(self.folder / "pets" / "val").parent
     builder = tfds.folder_dataset.ImageFolder(str(root))
     result, said = made.evaluate(made.Seen(), builder, name="mine")
@@ -134,6 +154,6 @@ class TfdsSetTest(parameterized.TestCase):
       self._own(text)
 
   def test_a_split_that_is_not_there(self):
-    set_ = self._own(f"{_THIS}:MyPets", split="tset")
+    set_ = self._own(f"{_THIS}:PetsOfTests", split="tset")
     with self.assertRaisesRegex(errors.UserError, "Did you mean 'test'"):
       set_.files()
