@@ -6,10 +6,11 @@ where pictures stand alone). Over the severities of a corruption: `mean_error`
 (plain), `ce` and `relative_ce` (normalised by the baseline). Over the benchmark:
 `clean_error`, `mean_corruption_error` (plain, common corruptions),
 `extra_mean_corruption_error` (plain, the others), `mce` and `relative_mce`
-(normalised); their intervals are of draws of the same pictures in all cells
-(`eval/metrics/resampling`), a published baseline being a constant and a model of the
-run drawn together. Calibration beside them: `parts/reliability`. A number some of
-whose cells are not there is empty, with a note (`parts/missing_cells`).
+(normalised), and of sets that are no benchmark `accuracy_retained`; their intervals
+are of draws of the same pictures in all cells (`eval/metrics/resampling`), a
+published baseline being a constant and a model of the run drawn together.
+Calibration beside them: `parts/reliability`. A number some of whose cells are not
+there is empty, with a note (`parts/missing_cells`).
 Definitions: Hendrycks & Dietterich 2019, section 4.1.
 """
 
@@ -21,7 +22,7 @@ from typing import Any
 import numpy as np
 from jax.sharding import Mesh
 
-from robust_tfds import natural_sets
+from robust_tfds import datasets, natural_sets
 from robust_tfds.eval.cells import cell as cells_lib
 from robust_tfds.eval.cells import facts as facts_lib
 from robust_tfds.eval.cells import table
@@ -102,8 +103,9 @@ class Classification(normalised_task.NormalisedTask):
   def headlines(
     self, cells: headlines_lib.Cells, reference: headlines_lib.Cells
   ) -> list[headlines_lib.Headline]:
-    """CE, mCE and plain means, see `parts/error_headlines`."""
-    return error_headlines.headlines(cells, reference)
+    """CE, mCE, means and what is retained, see `parts/error_headlines`."""
+    benchmark = self.setting.dataset in datasets.names()
+    return error_headlines.headlines(cells, reference, benchmark=benchmark)
 
   def published_cells(
     self, published: Mapping[str, Any]

@@ -58,6 +58,20 @@ class LabelledTest(parameterized.TestCase):
       alone, _ = made.evaluate(turned, f"folder:{self.root}", classes=classes)
       self.assertEqual(alone.summary["clean_error"], clean)
 
+  def test_the_share_of_the_clean_accuracy(self):
+    result, _ = made.evaluate(
+      made.Seen(), f"folder:{self.root}", conditions="fog,contrast"
+    )
+    error = {r.config: r.value for r in result.table if r.metric == "error"}
+    right = 1 - (error["fog_3"] + error["contrast_3"]) / 2
+    (share,) = (r for r in result.table if r.metric == "part_accuracy_retained")
+    self.assertAlmostEqual(share.value, right / (1 - error["clean"]))
+    self.assertIn("mean over 2 of 75 cells", share.note)
+    self.assertIn("part_accuracy_retained", str(result))
+    result.report(self.folder / "report")
+    page = (self.folder / "report" / "report.html").read_text("utf-8")
+    self.assertIn("Accuracy retained (part)", page)
+
   def test_several_outputs_of_a_class(self):
     model = made.Seen(5)
     classes = {"cat": [0, 3], "dog": 1, "Füchse": [2]}

@@ -1,4 +1,4 @@
-"""Headlines over a classifier's cells: CE, mCE and plain means of errors."""
+"""Headlines over a classifier's cells: CE, mCE, plain means, accuracy retained."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import numpy as np
 
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.metrics import corruption_error
+from robust_tfds.eval.metrics import action, corruption_error
 from robust_tfds.eval.tasks.parts import missing_cells
 from robust_tfds.eval.tasks.parts.headlines import (
   Arrays,
   Cells,
+  Each,
   Headline,
   levels,
 )
@@ -25,16 +26,21 @@ _COMMON, _EXTRA = (
   conditions.PICTURES.names("extra"),
 )
 _UNDEFINED = "undefined: the baseline's errors are 0"
+_NONE_RIGHT = "undefined: the clean accuracy is 0"
 # f(errors, the baseline's errors, corruption) -> `[..., K]`.
 _Rate = Callable[[Arrays, Arrays, str], np.ndarray]
 
 
-def headlines(cells: Cells, reference: Cells) -> list[Headline]:
+def headlines(
+  cells: Cells, reference: Cells, *, benchmark: bool = True
+) -> list[Headline]:
   """Means of errors, CE, mCE and their relatives: Hendrycks & Dietterich 4.1.
 
   Args:
     cells: of one model, with the metric `error`.
     reference: the same of the baseline; empty without one.
+    benchmark: the set is one whose papers print mCE. Of others, which have no
+      published baseline, the accuracy that is retained is there too.
   """
   out = []
   for name in dict.fromkeys(c.name for c in cells if c.name):
@@ -49,6 +55,8 @@ def headlines(cells: Cells, reference: Cells) -> list[Headline]:
     _over(_COMMON, "mean_corruption_error", _plain),
     _over(_EXTRA, "extra_mean_corruption_error", _plain),
   ]
+  if not benchmark:
+    out.append(_over(_COMMON, "accuracy_retained", _retained))
   if reference:
     out.append(_over(_COMMON, "mce", _ce))
     out.append(_over(_COMMON, "relative_mce", _relative_ce))
@@ -73,7 +81,8 @@ def _over(
 ) -> Headline:
   """The mean over corruptions."""
   cells = missing_cells.needed(conditions.PICTURES, names)
-  undefined = _UNDEFINED
+  clean = [_CLEAN] if rate in (_relative_ce, _retained) else []
+  undefined = _NONE_RIGHT if rate is _retained else _UNDEFINED
   if rate is _relative_ce:
     which = (
       "corruption does not raise" if name else "some corruptions do not raise"
@@ -82,14 +91,14 @@ def _over(
   return Headline(
     metric,
     ("error",),
-    [_CLEAN, *cells] if rate is _relative_ce else cells,
+    [*clean, *cells],
     lambda ours, theirs: np.mean(
       [rate(ours, theirs, n) for n in names], axis=0
     ),
     name,
-    normalised=rate is not _plain,
+    normalised=rate in (_ce, _relative_ce),
     undefined=undefined,
-    each=_error if rate is _plain else None,
+    each=_EACH.get(rate),
   )
 
 
@@ -99,6 +108,21 @@ def _plain(ours: Arrays, theirs: Arrays, name: str) -> np.ndarray:
 
 def _error(ours: Arrays, theirs: Arrays, condition: Condition) -> np.ndarray:
   return ours[condition]["error"]
+
+
+def _retained(ours: Arrays, theirs: Arrays, name: str) -> np.ndarray:
+  cells = missing_cells.needed(conditions.PICTURES, [name])
+  return np.mean([_share(ours, theirs, c) for c in cells], axis=0)
+
+
+def _share(ours: Arrays, theirs: Arrays, condition: Condition) -> np.ndarray:
+  """Of the clean accuracy, what a cell has: as gamma_r of videos."""
+  clean = _error(ours, theirs, _CLEAN)
+  return action.gamma_r(1 - _error(ours, theirs, condition), 1 - clean)
+
+
+# What a mean over corruptions is the mean of, cell by cell.
+_EACH: Mapping[_Rate, Each] = {_plain: _error, _retained: _share}
 
 
 def _ce(ours: Arrays, theirs: Arrays, name: str) -> np.ndarray:

@@ -75,6 +75,21 @@ class ErrorHeadlinesTest(absltest.TestCase):
     )
     self.assertNotIn(("ce", "fog", None), _numbers(some, {}))
 
+  def test_what_is_retained_of_sets_that_are_no_benchmark(self):
+    ours = _errors(0)
+    listed = error_headlines.headlines(ours, {}, benchmark=False)
+    key = "accuracy_retained", "", None
+    got = headlines.numbers(listed, ours, {})[key]
+    right = [
+      1 - float(ours[Condition(n, s)]["error"].value)
+      for n in _FAMILY.names("common")
+      for s in conditions.SEVERITIES
+    ]
+    self.assertAlmostEqual(float(got.value), np.mean(right) / 0.9)
+    self.assertNotIn(key, _numbers(ours, _errors(1)))
+    ours[Condition()] = {"error": headlines.value_alone(1.0)}
+    self.assertTrue(np.isnan(headlines.numbers(listed, ours, {})[key].value))
+
   def test_a_baseline_without_errors_divides_nothing(self):
     none = {c: {"error": 0.0} for c in _errors(1)}
     got = _numbers(_errors(0), none)
