@@ -12,15 +12,16 @@ from absl.testing import parameterized
 from robust_tfds import eval as eval_lib
 from tests import in_folder, in_process, pages
 from tests.eval.report.reports import without_pictures
-from tests.own import made
+from tests.own import made, natural_test
 
 _SECTIONS = pages.sections("OWN_DATA.md")
 _REAL = eval_lib.evaluate
 _CORRUPTION = "A corruption of your own"
-_CLASSES = {"Videos": 2}  # else three
+_CLASSES = {"Videos": 2, "Natural sets": 1000}  # else three
 _PLACES = re.compile(r"/?\b(data/|runs/|posterize\.py)")
 _WRITTEN = {
   "Pictures in class folders": ("pets_report/report.html", "two", "board"),
+  "Natural sets": ("drop/natural.csv",),
   "Predictions of another program": ("scored/table.csv",),
 }
 _FEW = {
@@ -36,6 +37,9 @@ def run(section: str, root: pathlib.Path) -> dict:
   made.folder(root / "data" / "pets", classes=("cat", "dog", "owl"))
   made.videos(root / "data" / "clips")
   made.scenes(root / "data" / "mine").rename(root / "data/mine/instances.json")
+  if section == "Natural sets":
+    natural_test.prepare("imagenet_a", root / "data" / "tfds")
+    natural_test.validation(root / "data" / "imagenet")
   (root / "runs").mkdir()
   net = made.Seen(_CLASSES.get(section, 3))
   names = dict.fromkeys(("net", "net1", "net2", "predict"), net)
@@ -64,7 +68,7 @@ def _files_first(
 
 
 def _evaluate(model, data, **options):
-  size = {} if data.startswith(("coco:", "imagenet")) else {"size": 32}
+  size = {} if data.startswith("coco:") else {"size": 32}
   with mock.patch.object(eval_lib, "evaluate", _REAL):
     return made.evaluate(model, data, **{**size, **options})[0]
 

@@ -62,6 +62,14 @@ def prepare(name: str, root: pathlib.Path, labels: list = _LABELS) -> None:
     builder.download_and_prepare()
 
 
+def validation(root: pathlib.Path) -> None:
+  """ImageNet's pictures, the last one of another class."""
+  for i, label in enumerate((3, 700, 41, 8)):
+    picture = tiny_files.encoded(tiny_files.noise(60, 70, 90 + i), "JPEG")
+    name = f"val/{imagenet.wnids()[label]}/ILSVRC2012_val_0000000{i}.JPEG"
+    tiny_files.put(root, {name: picture})
+
+
 def objectnet(root: pathlib.Path) -> pathlib.Path:
   """The archive's folder: red borders, and a class that ImageNet lacks."""
   files = {f"mappings/{n}": json.dumps(t).encode() for n, t in _TABLES.items()}
@@ -169,10 +177,7 @@ class NaturalTest(parameterized.TestCase):
 
   def test_the_reference(self):
     prepare("imagenet_a", self.data)
-    for i, label in enumerate((3, 700, 41, 8)):
-      picture = tiny_files.encoded(tiny_files.noise(60, 70, 90 + i), "JPEG")
-      name = f"val/{imagenet.wnids()[label]}/ILSVRC2012_val_0000000{i}.JPEG"
-      tiny_files.put(self.folder, {name: picture})
+    validation(self.folder)
     held = self._builder("imagenet_a/reference").OWN
     self.assertEqual([file.label for file in held.files()], [0, 2, 1])
     self.assertEqual(held.name, "imagenet_a_reference")
