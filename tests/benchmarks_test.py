@@ -63,6 +63,14 @@ class CommandsTest(absltest.TestCase):
     self.assertEqual(list(numbers["timing"]["reads"].values()), [1])
     self.assertGreater(numbers["peak_mib"], 100)
 
+  @pytest.mark.slow
+  def test_own_data(self):
+    few = ("--count=8", "--peer_count=1", "--conditions=brightness")
+    text, numbers = self._run("own_data", *few)
+    self.assertRegex(text, r"(?m)^8 pictures, 6 conditions")
+    self.assertRegex(text, r"(?m)^1,000 pictures, a condition +-?[\d.]+$")
+    self.assertIn("starting and compiling, once", numbers)
+
 
 class ScaleTest(absltest.TestCase):
   def test_the_page_is_up_to_date(self):

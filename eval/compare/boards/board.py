@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells import cell_facts
+from robust_tfds.eval.cells import cell_facts, provenance
 from robust_tfds.eval.cells.facts import TaskFacts
 from robust_tfds.eval.cells.number import Key, Number
 from robust_tfds.eval.metrics.calibration import Bins as Bins
@@ -26,6 +26,8 @@ PARTIAL = "partial"
 SEEN = "trained on test conditions"
 CONTRADICTED = "contradicted"
 PRINTED = "printed"
+# Of models that keep them where nobody sees them, such as plain functions.
+_NO_WEIGHTS = provenance.weights_sha256({})
 
 
 def of_key(
@@ -110,6 +112,12 @@ class Entry:
     default_factory=dict
   )
   source: str = ""
+
+  @property
+  def weights(self) -> str:
+    """sha256 of the model's weights; empty where nobody knows it."""
+    noted = self.model_facts.get("weights") or ""
+    return "" if noted == _NO_WEIGHTS else str(noted)
 
   @property
   def printed(self) -> bool:

@@ -73,13 +73,13 @@ def _said_by_others(scored: Sequence[Scored]) -> list[Scored]:
 
 
 def _beside_others(one: Scored, scored: Sequence[Scored]) -> Scored:
-  weights = one.entry.model_facts.get("weights")
+  weights = one.entry.weights
   own = sides.seen(one.entry.model_facts, one.entry.cells)
   remarks: dict[str, None] = {}
   for other in scored if weights else ():
     names = sides.seen(other.entry.model_facts, one.entry.cells)
     more = sorted(set(names) - set(own))
-    if more and other.entry.model_facts.get("weights") == weights:
+    if more and other.entry.weights == weights:
       listed = ", ".join(more)
       said = f"{other.entry.run} says of the same weights: trained on {listed}"
       remarks[said] = None

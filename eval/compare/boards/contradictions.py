@@ -50,9 +50,8 @@ def mark(entry: Entry) -> str:
 
 def _same(entry: Entry, *facts: Any) -> str:
   """Equal texts of equal weights, data and further facts; empty: nobody knows."""
-  weights = entry.model_facts.get("weights")
-  known = [weights, entry.comparable, *facts]
-  return json.dumps(known, sort_keys=True) if weights else ""
+  known = [entry.weights, entry.comparable, *facts]
+  return json.dumps(known, sort_keys=True) if entry.weights else ""
 
 
 def _about(entry: Entry) -> dict[str, Any]:

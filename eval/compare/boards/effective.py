@@ -239,7 +239,7 @@ def reference(board: Board, name: str = "") -> Reference:
   weights = set()
   for entry in board.runs:
     point = of_entry(board, entry)
-    mark = entry.model_facts.get("weights") or entry.key
+    mark = entry.weights or entry.key
     if point and entry.state not in _NOT_OF_LINES and mark not in weights:
       weights.add(mark)
       points[entry.label] = point

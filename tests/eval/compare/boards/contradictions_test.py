@@ -1,6 +1,7 @@
 """Equal weights with other numbers: marked, and what is honest is not."""
 
 import dataclasses
+import hashlib
 
 from absl.testing import parameterized
 
@@ -15,7 +16,16 @@ _CELLS = [Condition(), Condition("fog", 1), Condition("fog", 5)]
 
 
 class ContradictionsTest(in_folder.TestCase):
-  def _two(self, by=0.0, n=1000, cells=_CELLS, metric="error", seed=0, **facts):
+  def _two(
+    self,
+    by=0.0,
+    n=1000,
+    cells=_CELLS,
+    metric="error",
+    seed=0,
+    both=None,
+    **facts,
+  ):
     """A model twice; the second one's numbers in some cells are others."""
     folder = str(small_runs.write(self.root / "one", {"a": 0.1}, names=["fog"]))
     (run,) = runs.read([folder])
@@ -25,7 +35,8 @@ class ContradictionsTest(in_folder.TestCase):
       numbers = {
         c: {metric: Number(0.2 + extra * (c in cells), n=n)} for c in _CELLS
       }
-      about = {**one.entry.model_facts, **(facts if name == "two" else {})}
+      own = facts if name == "two" else {}
+      about = {**one.entry.model_facts, **(both or {}), **own}
       entry = dataclasses.replace(
         one.entry, run=name, cells=numbers, model_facts=about
       )
@@ -57,6 +68,8 @@ class ContradictionsTest(in_folder.TestCase):
     {"by": 0.025, "n": 40, "cells": _CELLS[:1]},  # one example
     {"by": 0.05, "weights": "9" * 64},
     {"by": 0.05, "weights": None},
+    # Two plain functions, whose weights nobody sees.
+    {"by": 0.05, "both": {"weights": hashlib.sha256().hexdigest()}},
     {"by": 0.05, "cells": _CELLS[1:], "seed": 1},
     {"by": 0.05, "cells": _CELLS[:1], "metric": "bbox/APs"},  # of one object
   )
