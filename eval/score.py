@@ -29,6 +29,7 @@ from absl import flags
 
 from robust_tfds import command
 from robust_tfds.eval import readers
+from robust_tfds.reading import column_files
 from robust_tfds.storage import paths
 
 
@@ -80,14 +81,14 @@ def define_flags() -> None:
   flags.DEFINE_enum(
     "separator",
     None,
-    [",", ";", "tab", "|"],
+    [*column_files.SEPARATORS],
     "Between a CSV's values; default: the one that its header is written with.",
   )
   flags.DEFINE_string(
     "classes",
     None,
-    "File of the classes' names, one a line, in label order; default: the sorted"
-    " names of the labels, where these are no numbers.",
+    "File of the classes' names, one a line, in label order; default, where labels"
+    " are no numbers: the names of --dataset's classes, or the sorted labels.",
   )
   flags.DEFINE_string(
     "facts",

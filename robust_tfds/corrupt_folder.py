@@ -13,7 +13,7 @@ refused unless `--drop_alpha`.
 
 Results are PNG, which loses nothing, or JPEG of quality 85 (`--format=jpeg`).
 `--keep_names` leaves their names as they were, `a.jpg`, so that lists of files fit;
-the content is what `--format` says, by which Pillow, OpenCV and TensorFlow read it.
+the content is what `--format` says, by which Pillow and TensorFlow read it.
 
 `--manifest=FILE` stores the clean pictures too, as OUT/clean/0/, and writes a table
 of all of them to fill in (`folder_manifest.py`), which `eval.score` reads.
@@ -48,6 +48,7 @@ from robust_tfds import (
 from robust_tfds.reading import picture_folders
 from robust_tfds.storage import paths, whole_files
 
+_LISTED = 10  # names that a note shows
 _RECORD = ".corrupt_folder.json"  # in OUT: the settings that pixels depend on
 
 _Cell = tuple[str, int]  # (corruption, severity)
@@ -163,8 +164,10 @@ def run(
 def _labelled(classes: Sequence[str]) -> str:
   """What stands under `label` of a manifest."""
   if classes:
+    few = ", ".join(classes[:_LISTED]) + ", ..." * (len(classes) > _LISTED)
     return (
-      f"labels are the {len(classes)} class folders, top1 is to be filled in"
+      f"labels are the {len(classes)} class folders {few}; top1 is to be filled in"
+      " with such names"
     )
   return "no class folders, so label and top1 are to be filled in"
 

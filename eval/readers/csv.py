@@ -13,7 +13,7 @@ CSV with a header, NPZ with one array per column, or Parquet:
 A condition has a prediction of every example or is left out as a whole, its rows
 or their `top1`: what needs it is empty in the table then. Other columns are not
 read, and named. Columns of other names are said by `--columns=top1=prediction`; a
-CSV's values stand between `,` `;` tab or `|`. Classes may be names
+CSV's values (`.csv`, `.tsv`) stand between `,` `;` tab or `|`. Classes may be names
 (`eval/tasks/parts/class_names.py`).
 """
 

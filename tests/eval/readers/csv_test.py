@@ -129,6 +129,17 @@ class CsvReaderTest(in_folder.TestCase):
     with self.assertRaisesRegex(ValueError, "--rules=voc means nothing for a"):
       self._read(path, rules="voc")
 
+  def test_classes_are_numbered_as_the_named_set_does(self):
+    rows = rows_of(())
+    rows |= {k: ["cat", "truck"] * 10 for k in ("label", "top1")}
+    path = self._csv(rows)
+    path = path.rename(path.with_suffix(".tsv"))
+    path.write_text(path.read_text().replace(",", "\t"))
+    for dataset, expected in (("cifar10_c", {3, 9}), (None, {0, 1})):
+      run = self._read(path, dataset=dataset)
+      labels = run.columns(run.cells[0])["label"].tolist()
+      self.assertEqual(set(labels), expected)
+
   def test_models_of_two_files_stand_side_by_side(self):
     one = self._csv(rows_of(("fog",)), "one.csv")
     two = self._csv(rows_of(("fog",)), "two.csv")
