@@ -101,7 +101,11 @@ class Result:
   def _add(self, task: base.Task, label: str, start: str) -> None:
     """Adds a model's numbers; their names begin with `start`."""
     rows = [r for r in self.table if r.model == label]
-    whole = [r for r in rows if not r.corruption and not r.config]
+    whole = [
+      row
+      for row in rows
+      if not row.corruption and not row.config and _is_first(row)
+    ]
     missing = {r.metric: r.note for r in whole if not r.has_value}
     missing |= _without_baseline(task, whole)
     shown = {r.metric: r for r in whole if r.has_value}
@@ -145,6 +149,11 @@ class Result:
     return "\n".join(lines)
 
 
+def _is_first(row: table.Row) -> bool:
+  """Whether a number over severities is of no difficulty, or of the first."""
+  return row.severity in (None, 1)
+
+
 def _by_corruption(
   task: base.Task, rows: Sequence[table.Row], shown: Collection[str]
 ) -> dict[str, table.Row]:
@@ -161,10 +170,7 @@ def _by_corruption(
   return {
     f"{r.metric}/{r.corruption}": r
     for r in rows
-    if r.corruption
-    and r.metric in details
-    and r.has_value
-    and r.severity in (None, 1)  # of a sequence the first difficulty
+    if r.corruption and r.metric in details and r.has_value and _is_first(r)
   }
 
 
@@ -324,6 +330,10 @@ def _given(
   options: Options,
 ) -> ModelObject | None:
   """The model as an object; None where it is a name without variables."""
+  if not isinstance(options.size or 1, int) or options.size == 0:
+    raise errors.UserError(
+      f"size={options.size!r}: expected a whole number of px from 1."
+    )
   if options.size and (isinstance(predict, (str, Model))):
     raise errors.UserError(
       f"size={options.size}: {predict} says its size itself; size= is of a plain"
@@ -372,16 +382,17 @@ def _of_function(
   counts = plan_lib.model_classes(parsed)
   side_px = options.size or _SIDE_PX
   kind = tasks.get(parsed.task).model_kind
-  if options.classes is not None and kind == "classification":
-    counts = (_answered(function, side_px),)
+  if options.classes is not None:
+    of_pictures = kind == "classification"
+    named = 0 if of_pictures else _named(options.classes)
+    counts = (named or _answered(function, side_px),)
+  classes = counts[0]
   spec: ModelSpec
   if kind == "detection":
-    classes = counts[0] if options.classes is None else _named(options.classes)
     spec = DetectorSpec(num_classes=classes, short_px=0, label_space="custom")
   elif kind == "video":
-    spec = _spec_of(VideoSpec, counts[0], side_px)
+    spec = _spec_of(VideoSpec, classes, side_px)
   else:
-    classes = counts[0]
     if len(counts) > 1 or parsed.builder.OWN:
       classes = _answered(function, side_px, counts)
     spec = _spec_of(Spec, classes, side_px)
@@ -431,7 +442,7 @@ def _answered(
 
 
 def _named(classes: Any) -> int:
-  """How many outputs are named; what a detector answers does not tell."""
+  """How many outputs are named, where no answer tells before videos are read."""
   plain = _plain_classes(classes)
   if isinstance(plain, str):
     return len(reading.line_list(paths.of(plain, "classes")))
@@ -441,11 +452,20 @@ def _named(classes: Any) -> int:
 
 
 def _plain_classes(classes: Any) -> Any:
-  """As a config has them: a path, names, or (name, numbers of its outputs)."""
+  """As a config has them: a path, names, or (name, numbers of its outputs).
+
+  Raises:
+    UserError: without an order, as a set.
+  """
   if isinstance(classes, Mapping):
     return [[k, np.atleast_1d(v).tolist()] for k, v in classes.items()]
   if isinstance(classes, (str, os.PathLike)):
     return os.fspath(classes)
+  if not isinstance(classes, (Sequence, np.ndarray)):
+    raise errors.UserError(
+      f"classes={classes!r}: expected a file of names, a list of names in the order"
+      " of the outputs, or name -> the numbers of its outputs."
+    )
   return [str(name) for name in classes]
 
 

@@ -313,9 +313,12 @@ def model_classes(config: config_lib.Config) -> tuple[int, ...]:
   config = config.with_data("geometry", task.setting.data.get("geometry", ""))
   builder = _clean_builder(Plan(task, [Condition()], {}, {}, {}, config))
   classes = task.label_feature(builder.info.features).num_classes
-  of_imagenet = bool(builder.OWN and builder.OWN.members)
-  natural = {classes, output_classes.OUTPUTS} if of_imagenet else {classes}
-  return tuple(c for n in sorted(natural) for c in task.model_classes(n))
+  own = builder.OWN
+  of_imagenet = own and (
+    own.members or output_classes.of_imagenet(builder.class_names())
+  )
+  counts = {classes, output_classes.OUTPUTS} if of_imagenet else {classes}
+  return tuple(c for n in sorted(counts) for c in task.model_classes(n))
 
 
 def _clean_builder(plan: Plan) -> Any:
@@ -371,7 +374,8 @@ def _of_imagenet(
     and label not in said
     and (
       getattr(spec, "label_space", "") == _IMAGENET
-      or (members and spec.num_classes == output_classes.OUTPUTS)
+      or spec.num_classes == output_classes.OUTPUTS
+      and (members or len(names) < output_classes.OUTPUTS)
     )
   }
 

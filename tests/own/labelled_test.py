@@ -92,10 +92,36 @@ class LabelledTest(parameterized.TestCase):
       ["cat", "dgo", "Füchse"],
       "line 2: 'dgo' is no class, and 'dog' has no",
     ),
+    (3, {"cat", "dog", "Füchse"}, "in the order of the outputs"),
+    (3, 3, "classes=3: expected a file"),
   )
   def test_outputs_that_are_no_classes(self, outputs, classes, words):
     with self.assertRaisesRegex(errors.UserError, words):
       made.evaluate(made.Seen(outputs), f"folder:{self.root}", classes=classes)
+
+  def test_a_plain_function_of_imagenet(self):
+    names = ["tench", "n01443537", "tabby"]
+    root = made.folder(self.folder / "fish", classes=names)
+    rng = np.random.default_rng(0)
+    weights = rng.normal(size=(32 * 32 * 3, 1000))
+    full = lambda images: images.reshape(len(images), -1) @ weights
+    all_of_it, said = made.evaluate(full, f"folder:{root}")
+    self.assertIn("3 of 1000 outputs are classes", said)
+    few = lambda images: full(images)[:, [1, 281, 0]]  # of the sorted names
+    alone, _ = made.evaluate(few, f"folder:{root}")
+    self.assertEqual(all_of_it.summary, alone.summary)
+
+  def test_sequences_are_summed_up_at_the_first_difficulty(self):
+    waves = lambda images: np.sin(images.mean((1, 2)) + [0, 2, 4])
+    of_one = {"perturbations": "common", "conditions": "brightness"}
+    result, _ = made.evaluate(waves, f"folder:{self.root}", **of_one)
+    mean = "part_mean_flip_probability"
+    of = {r.severity: r.value for r in result.table if r.metric == mean}
+    self.assertLen(set(of.values()), 3)
+    self.assertEqual(result.summary[mean], of[1])
+    one = result.summary["flip_probability/brightness"]
+    self.assertEqual(result.summary[mean], one)
+    self.assertNotIn("mean_flip_probability", result.summary)
 
   def test_baselines_are_models_of_the_run(self):
     pair = {"a": made.Seen(), "b": made.Seen()}
@@ -114,3 +140,6 @@ class LabelledTest(parameterized.TestCase):
       made.evaluate(model, f"folder:{self.root}")
     with self.assertRaisesRegex(errors.UserError, "digits_c has its name"):
       made.evaluate(model, "digits_c", name="mine", size=None)
+    for size in ("32", 0):
+      with self.assertRaisesRegex(errors.UserError, f"size={size!r}: expected"):
+        made.evaluate(made.Seen(), f"folder:{self.root}", size=size)

@@ -125,6 +125,12 @@ class VideosTest(parameterized.TestCase):
     self.assertEqual(plan.task.setting.data.geometry, "")
     self.assertLen(plan.conditions, 6)
 
+  def test_outputs_of_a_plain_function(self):
+    options = evaluation.Options(classes={"run": [0, 2], "walk": 1})
+    made_of = evaluation.config_of(made.Seen(3), f"videos:{self.root}", options)
+    (outputs,) = plan_lib.make(*made_of).outputs.values()
+    self.assertEqual(outputs.relabelling.class_of, (0, 1, 0))
+
   def test_too_large_for_an_example(self):
     with (
       mock.patch.object(building, "_MOST_BYTES", 3_000),

@@ -35,16 +35,13 @@ class Column:
   @property
   def best(self) -> int | None:
     """Index of the best of several numbers; None of one, where all are nan, where
-    nobody said which is better, or of means over parts.
+    several are best or nobody said which is better, or of means over parts.
     """
     if len(self.numbers) < 2 or not self.metric.sign or self.metric.part_of:
       return None
-    real = [
-      (-self.metric.sign * number, index)
-      for index, number in enumerate(self.numbers)
-      if not math.isnan(number)
-    ]
-    return min(real)[1] if real else None
+    losses = [-self.metric.sign * number for number in self.numbers]
+    least = min((x for x in losses if not math.isnan(x)), default=math.nan)
+    return losses.index(least) if losses.count(least) == 1 else None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -221,7 +218,8 @@ def _notes(context: Context) -> list[str]:
   own, which enter no headline.
   """
   named: dict[tuple[str, str], list[str]] = {}
-  for metric in (*context.facts.headlines, *context.facts.details):
+  shown = (*context.facts.headlines, *context.facts.details)
+  for metric in {metric.name: metric for metric in shown}.values():
     for row in context.notes:
       if row.metric == metric.name and _is_shown(context, row):
         of = f" ({row.corruption})" if row.corruption else ""

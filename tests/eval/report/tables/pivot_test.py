@@ -20,6 +20,7 @@ class PivotTest(parameterized.TestCase):
     (_RATE, [0.3, 0.1, math.nan], 1),
     (_AP, [0.3, 0.1, math.nan], 0),
     (_RATE, [0.3], None),
+    (_RATE, [0.1, 0.3, 0.1], None),
     (Metric("part_mean_error", "", "lower"), [0.3, 0.1], None),
     (_DISTANCE, [0.3, 0.1], None),  # of an unknown sense
     (_RATE, [math.nan, math.nan], None),
@@ -74,6 +75,12 @@ class PivotTest(parameterized.TestCase):
     self.assertIn("mCE of ours: missing: fog 3 (1 of 75).", note)
     self.assertNotIn("of 5)", note)
     self.assertNotIn("the run lacks", note)
+
+  def test_a_note_names_a_number_once(self):
+    context = contexts.of_task("video")
+    row = cells_lib.Summary.of(context.rows).row("", "gamma_a", None, note="x")
+    note = pivot.note(dataclasses.replace(context, notes=[row]))
+    self.assertIn(". gamma_a of ours: x.", note)
 
   def test_note_without_a_baseline(self):
     context = contexts.of_task("classification", baseline="")
