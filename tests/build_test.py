@@ -52,8 +52,10 @@ class CommandTest(parameterized.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    if "beam_pipeline_options" not in flags.FLAGS:
-      build.define_flags()
+    before = set(flags.FLAGS)
+    build.define_flags()
+    for name in set(flags.FLAGS) - before:
+      cls.addClassCleanup(delattr, flags.FLAGS, name)
 
   def _said(self, **settings) -> str:
     settings.setdefault("data_dir", self.create_tempdir().full_path)
