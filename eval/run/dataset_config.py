@@ -56,6 +56,12 @@ def of(dataset: Any) -> ml_collections.ConfigDict:
 def _run_by(dataset: Any) -> str:
   known = {n: datasets.builder_class(n).RUN_BY for n in datasets.names()}
   known = {name: text for name, text in known.items() if text}
+  if not isinstance(dataset, str):
+    raise errors.UserError(
+      f"Got a {type(dataset).__name__} as data, expected the name of a benchmark,"
+      " a text that says where your own lie, e.g. folder:/data/pets, or a builder"
+      " of TFDS (docs/OWN_DATA.md)."
+    )
   if dataset not in known:
     unknown = errors.unknown(
       "benchmark", dataset, [*known, *natural_sets.rows()]

@@ -173,7 +173,8 @@ def builder_class(
   """The builder of a TFDS set's pictures, of its name or itself; see `TfdsSet`."""
   if isinstance(place, tfds.folder_dataset.ImageFolder):
     split = _split(place, options.split)
-    options = dataclasses.replace(options, split="")
+    name = options.name or folder.last(str(place.data_dir))
+    options = dataclasses.replace(options, split="", name=name)
     return folder.builder_class(f"{place.data_dir}/{split}", options)
   where = f"tfds:{place if isinstance(place, str) else place.name}"
   builder = place

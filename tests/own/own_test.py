@@ -1,5 +1,7 @@
 """What a text of one's own data may be."""
 
+import pathlib
+
 from absl.testing import parameterized
 
 from robust_tfds import datasets, errors, own
@@ -30,6 +32,12 @@ class OwnTest(parameterized.TestCase):
   def test_a_folder_without_its_kind(self):
     with self.assertRaisesRegex(errors.UserError, "own: folder:/data/pets"):
       eval_lib.evaluate(len, "pets")
+
+  @parameterized.parameters(pathlib.Path("/data/pets"), 3, None)
+  def test_what_is_no_text(self, data):
+    words = f"Got a {type(data).__name__} as data, .*folder:/data/pets"
+    with self.assertRaisesRegex(errors.UserError, words):
+      eval_lib.evaluate(len, data)
 
   def test_benchmarks_are_none(self):
     self.assertFalse(any(map(own.is_source, datasets.names())))

@@ -139,8 +139,8 @@ class TfdsSetTest(parameterized.TestCase):
     self.assertEqual({r.dataset for r in result.table}, {"pets_of_tests"})
     root = made.folder(self.folder / "pets" / "val").parent
     builder = tfds.folder_dataset.ImageFolder(str(root))
-    result, said = made.evaluate(made.Seen(), builder, name="mine")
-    self.assertIn("mine: 12 examples of 3 classes", said)
+    result, said = made.evaluate(made.Seen(), builder)
+    self.assertIn("pets: 12 examples of 3 classes", said)
 
   @parameterized.parameters(
     (f"{_THIS}:Several", "it has image: Image, label: Sequence. .*several"),
