@@ -7,13 +7,16 @@ batch, n the frames of each that are worked on at once.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.sharding import Mesh, PartitionSpec
 
 from robust_tfds import resizing
+from robust_tfds.building import geometry
 from robust_tfds.corruptions import batching
 from robust_tfds.corruptions import video as perturbations
 from robust_tfds.corruptions.ops import resampling
@@ -118,6 +121,33 @@ def assemble(
     return clips.reshape(-1, views, frames, side, side, 3)
 
   return _program(step, where)
+
+
+@functools.lru_cache(maxsize=256)
+def taps_of(
+  rule: str, height: int, width: int
+) -> tuple[resizing.Taps, resizing.Taps]:
+  """What a rule takes of frames of a size: down and across.
+
+  Raises:
+    UserError: as `geometry.fit`.
+  """
+  return geometry.fit(rule, width, height).taps
+
+
+def batch_taps(
+  rule: str, sizes: np.ndarray, mask: np.ndarray
+) -> list[np.ndarray]:
+  """The taps of a batch, as `crop` takes them; padding is black."""
+  rows = [taps_of(rule, *size) for size in sizes.tolist()]
+  down = resizing.stack([row[0] for row in rows])
+  across = resizing.stack([row[1] for row in rows])
+  return [
+    np.asarray(down.first),
+    np.where(mask[:, None, None], down.weights, 0),
+    np.asarray(across.first),
+    np.where(mask[:, None, None], across.weights, 0),
+  ]
 
 
 def _program(

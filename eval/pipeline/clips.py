@@ -26,8 +26,7 @@ import jax
 import numpy as np
 from jax.sharding import Mesh
 
-from robust_tfds import errors, resizing, strings
-from robust_tfds.building import geometry
+from robust_tfds import errors, strings
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import canvas
 from robust_tfds.corruptions import video as perturbations
@@ -235,7 +234,7 @@ class Reader:
     """UserError unless all rules can be applied to frames of this size."""
     canvas.shape(*shape)
     for spec in self._specs:
-      _taps(spec.geometry, *shape)
+      clip_steps.taps_of(spec.geometry, *shape)
 
 
 def clip_of(spec: Any) -> views_lib.Clip:
@@ -353,7 +352,7 @@ class Show:
           condition.name, self._edition, placed.batch.size
         )
       if taps is None:
-        rows = _batch_taps(spec.geometry, sizes, placed.batch.mask)
+        rows = clip_steps.batch_taps(spec.geometry, sizes, placed.batch.mask)
         taps = [self._give(placed, x) for x in rows]
       parts.append(clip_steps.crop(self._here)(part, *taps))
     step = clip_steps.assemble(self._here, *plan.shape, spec.input_px)
@@ -589,30 +588,3 @@ def _canvases(
     whole[: len(video), : video.shape[1], : video.shape[2]] = video
   padding = np.tile(np.array(shape, np.int32), (size - len(videos), 1))
   return image, np.concatenate([sizes, padding])
-
-
-@functools.lru_cache(maxsize=256)
-def _taps(
-  rule: str, height: int, width: int
-) -> tuple[resizing.Taps, resizing.Taps]:
-  """What a rule takes of frames of a size: down and across.
-
-  Raises:
-    UserError: as `geometry.fit`.
-  """
-  return geometry.fit(rule, width, height).taps
-
-
-def _batch_taps(
-  rule: str, sizes: np.ndarray, mask: np.ndarray
-) -> list[np.ndarray]:
-  """The taps of a batch, as `clip_steps.crop` takes them; padding is black."""
-  rows = [_taps(rule, *size) for size in sizes.tolist()]
-  down = resizing.stack([row[0] for row in rows])
-  across = resizing.stack([row[1] for row in rows])
-  return [
-    np.asarray(down.first),
-    np.where(mask[:, None, None], down.weights, 0),
-    np.asarray(across.first),
-    np.where(mask[:, None, None], across.weights, 0),
-  ]

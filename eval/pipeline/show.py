@@ -11,7 +11,7 @@ import numpy as np
 from jax.sharding import Mesh
 
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.pipeline import devices, inputs, predict
+from robust_tfds.eval.pipeline import clip_steps, devices, inputs, predict
 
 Seen = tuple[jax.Array, jax.Array | None]
 
@@ -99,3 +99,37 @@ class PictureShow:
       keys = condition.keys(self._seed, self._dataset, placed.example_id)
       images = self._transform(images, placed.sizes, condition, keys)
     return images, placed.sizes if self._sized else None
+
+
+@dataclasses.dataclass
+class _Whole:
+  """Pictures on their canvases, and how they were seen last."""
+
+  placed: Placed
+  batch: inputs.Batch
+  condition: Condition | None = None
+  images: Any = None
+
+
+class CroppedShow(PictureShow):
+  """Pictures of any sizes, changed as they are; then each model's own crop."""
+
+  def put(self, batch: inputs.Batch) -> Any:
+    """See `Show`."""
+    return _Whole(super().put(batch), batch)
+
+  def shapes(self, batch: inputs.Batch) -> Any:
+    """None: the taps of a crop are known with the sizes alone."""
+    del batch
+
+  def see(self, placed: Any, condition: Condition, spec: Any) -> Seen:
+    """See `Show`."""
+    if placed.condition != condition:
+      seen, _ = super().see(placed.placed, condition, spec)
+      placed.condition, placed.images = condition, seen
+    batch, mesh = placed.batch, self._mesh
+    rows = clip_steps.batch_taps(spec.geometry, batch.size, batch.mask)
+    taps = [devices.put_batch(row, mesh) for row in rows]
+    images = clip_steps.crop(mesh)(placed.images[:, None], *taps)
+    side = images.shape[2]
+    return images.reshape(-1, side, side, 3), None

@@ -250,9 +250,8 @@ def _cell_bytes(plan: plan_lib.Plan, model: Any, condition: Condition) -> float:
   def outputs(variables: Any, *rows: jax.Array) -> Any:
     given = _answer(model, variables, rows)
     if not plan.task.sized:
-      shape = (count, frames, -1) if frames > 1 else (count, -1)
-      if plan.task.per_model:
-        shape = (count, frames, -1)
+      several = frames > 1 or plan.task.model_kind == "video"
+      shape = (count, frames, -1) if several else (count, -1)
       given = jnp.broadcast_to(
         given[:, None], (len(given), frames, given.shape[-1])
       ).reshape(shape)

@@ -155,9 +155,9 @@ class Task(abc.ABC):
   set_kind: ClassVar[str] = "pictures"
   clean_config: ClassVar[str] = "clean"
   clean_codec: ClassVar[str] = "raw"
-  fly_codecs: ClassVar[tuple[str, ...]] = ("raw",)
+  fly_codecs: tuple[str, ...] = ("raw",)
   sized: ClassVar[bool] = False
-  per_model: ClassVar[bool] = False
+  per_model: bool = False
   unit: ClassVar[str] = "image"
   has_pairs: ClassVar[bool] = False
   has_overlays: ClassVar[bool] = False

@@ -19,10 +19,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import jax
 import numpy as np
 from jax.sharding import Mesh
 
-from robust_tfds import datasets, natural_sets
+from robust_tfds import corruptions, datasets, errors, natural_sets
+from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells import cell as cells_lib
 from robust_tfds.eval.cells import facts as facts_lib
 from robust_tfds.eval.cells import table
@@ -31,6 +33,7 @@ from robust_tfds.eval.metrics import (
   resampling,
 )
 from robust_tfds.eval.pipeline import inputs, predict
+from robust_tfds.eval.pipeline import show as show_lib
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks.parts import (
   error_headlines,
@@ -40,6 +43,8 @@ from robust_tfds.eval.tasks.parts import (
 )
 from robust_tfds.eval.tasks.parts import headlines as headlines_lib
 
+# Geometry of pictures that are corrupted in their own sizes, then cropped.
+_WHOLE = "none"
 _LABELS = 64  # right classes that a picture may have
 
 
@@ -47,12 +52,57 @@ class Classification(normalised_task.NormalisedTask):
   """Top-1 error of every cell; CE and mCE over them."""
 
   facts = facts_lib.TaskFacts.of("classification")
-  fly_codecs = predict.PICTURE_CODECS
+  fly_codecs: tuple[str, ...] = predict.PICTURE_CODECS
   averages_calibration = True
+
+  def __init__(self, setting: base.Setting):
+    """Checks the setting: what is corrupted whole is not compressed on the fly."""
+    super().__init__(setting)
+    self._whole = setting.data.get("geometry") == _WHOLE
+    if self._whole:
+      self.per_model, self.fly_codecs = True, ("raw",)
 
   def transform(self, mesh: Mesh) -> predict.Transform:
     """Corrupts batches on their devices."""
+    if self._whole:
+      return predict.canvas_corruptor(mesh, self.setting.edition)
     return predict.corruptor(mesh, self.setting.edition, self.setting.codec)
+
+  def show(self, mesh: Mesh, specs: Mapping[str, Any]) -> show_lib.Show:
+    """As of any task; pictures that are corrupted whole are cropped afterwards.
+
+    Raises:
+      UserError: several hosts, whose pictures' sizes are not known here.
+    """
+    if not self._whole:
+      return super().show(mesh, specs)
+    if jax.process_count() > 1:
+      raise errors.UserError(
+        "config.data.geometry=none runs on one host; got"
+        f" {jax.process_count()}. Start the command on one alone."
+      )
+    return show_lib.CroppedShow(
+      mesh,
+      self.transform(mesh) if self.setting.fly else None,
+      seed=self.setting.seed,
+      dataset=self.setting.dataset,
+      sized=True,
+    )
+
+  def sample(
+    self, pixels: np.ndarray, condition: Condition, example_id: str
+  ) -> np.ndarray | None:
+    """The whole picture under a condition."""
+    if condition.clean:
+      return pixels
+    setting = self.setting
+    (key,) = condition.keys(setting.seed, setting.dataset, [example_id])
+    name, level = condition.name, condition.level
+    return np.asarray(
+      corruptions.corrupt(
+        pixels, name, level, edition=setting.edition, key=jax.numpy.asarray(key)
+      )
+    )
 
   def example_columns(self, batch: inputs.Batch) -> dict[str, np.ndarray]:
     """Of sets of several right classes also `labels`, int32 `[N, L]`, -1 pads."""

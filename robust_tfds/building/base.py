@@ -791,6 +791,12 @@ class Builder(
   ) -> None:
     if geometry in (cls.GEOMETRY, *cls.OTHER_GEOMETRIES):
       return
+    if geometry == "none":
+      raise errors.UserError(
+        f"{cls.set_name()}: geometry=none corrupts whole pictures of your own"
+        " (folder:, tfds:) under ImageNet-C's corruptions, and no others. Leave"
+        " geometry out."
+      )
     if not cls.GEOMETRY:
       but = "".join(f" but {g!r}" for g in cls.OTHER_GEOMETRIES)
       raise errors.UserError(

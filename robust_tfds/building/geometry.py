@@ -14,6 +14,7 @@ A rule is a name, recorded in configs and fingerprints:
                       share is px / (px + 32); odd margins are larger at the left
                       and the top
   whole               as it is
+  none                the same, of pictures that are corrupted whole
 
 with any numbers, and `_bicubic` at the end for bicubic resampling. Antialiased
 resampling as Pillow's up to 12 is the published one (docs/specs/corruptions.md
@@ -33,7 +34,11 @@ from robust_tfds import errors, resizing
 from robust_tfds.reading import limits, pictures
 
 _LARGEST_PX = 8192
-_ALIASES = {"imagenet": "short256_crop224", "inception": "fraction0.875_299"}
+_ALIASES = {
+  "imagenet": "short256_crop224",
+  "inception": "fraction0.875_299",
+  "none": "whole",
+}
 _RULE = re.compile(
   r"(?:(?P<kind>short|squash)(?P<resize>\d+)(?:_crop(?P<crop>\d+))?"
   r"|(?:fraction(?P<fraction>0?\.\d+|1(?:\.0)?)"

@@ -211,28 +211,11 @@ def encode_chunk(
     known = source.annotation.objects_in(size)
     objects = validated(known, size, source.example_id)
     if not recipe.condition.clean:
-      image = corrupt(image, source.example_id, recipe)
+      image = pictures.corrupt_one(image, source.example_id, recipe)
     data = pictures.encode(image, recipe.config.codec or pictures.RAW)
     keys = base.example_keys(source.example_id, source.group_id, source.frame)
     rows.append((source.image_id, keys, data, size, objects))
   return rows
-
-
-def corrupt(
-  image: np.ndarray, example_id: str, recipe: base.Recipe
-) -> np.ndarray:
-  """One picture of any size under a recipe's condition: uint8 `[H, W, 3]`."""
-  import jax.numpy as jnp
-
-  from robust_tfds import corruptions
-
-  condition = recipe.condition
-  key = jnp.asarray(recipe.keys([example_id])[0])
-  return np.asarray(
-    corruptions.corrupt(
-      image, condition.name, condition.level, edition=recipe.edition, key=key
-    )
-  )
 
 
 def example(

@@ -136,7 +136,12 @@ def encode_chunk(
   """Rows of some sources under one condition; runs in worker processes too."""
   recipe.set_up()
   images: Any = [s.picture.read() for s in sources]
-  if not recipe.condition.clean:
+  if not recipe.condition.clean and recipe.edition == "any":
+    images = [
+      corrupt_one(image, s.example_id, recipe)
+      for image, s in zip(images, sources, strict=True)
+    ]
+  elif not recipe.condition.clean:
     images = corrupt(images, [s.example_id for s in sources], recipe)
   return [
     (s.example_id, s.label, encode(image, recipe.config.codec))
@@ -164,6 +169,23 @@ def corrupt(
     keys=jnp.asarray(keys),
   )
   return np.asarray(corrupted)[: len(images)]
+
+
+def corrupt_one(
+  image: np.ndarray, example_id: str, recipe: base.Recipe
+) -> np.ndarray:
+  """One picture of any size under a recipe's condition: uint8 `[H, W, 3]`."""
+  import jax.numpy as jnp
+
+  from robust_tfds import corruptions
+
+  condition = recipe.condition
+  key = jnp.asarray(recipe.keys([example_id])[0])
+  return np.asarray(
+    corruptions.corrupt(
+      image, condition.name, condition.level, edition=recipe.edition, key=key
+    )
+  )
 
 
 def encode(image: np.ndarray, codec: str) -> bytes:

@@ -20,12 +20,12 @@ class _Pictures(
   pictures.Builder,
   skip_registration=True,  # type: ignore[call-arg]
 ):
-  """Cropped by a rule, then corrupted by the edition of that size."""
+  """Cropped by a rule, then corrupted by the edition of that size; or whole."""
 
   EDITION = "imagenet"
   GEOMETRY = "imagenet"
-  OTHER_GEOMETRIES = ("inception",)
-  EDITIONS = {"inception": "inception"}
+  OTHER_GEOMETRIES = ("inception", "none")
+  EDITIONS = {"inception": "inception", "none": "any"}
   CODECS = (pictures.RAW, pictures.JPEG85)
   OWN: ClassVar[OwnSet]
 

@@ -6,7 +6,12 @@ import numpy as np
 import tensorflow_datasets as tfds
 from absl.testing import parameterized
 
-from robust_tfds import errors, models
+from robust_tfds import conditions, corruptions, errors, models
+from robust_tfds.building import geometry
+from robust_tfds.eval import main
+from robust_tfds.models import adapters
+from robust_tfds.models import spec as spec_lib
+from tests import in_process
 from tests.own import made
 
 
@@ -71,6 +76,94 @@ class LabelledTest(parameterized.TestCase):
     result.report(self.folder / "report")
     page = (self.folder / "report" / "report.html").read_text("utf-8")
     self.assertIn("Accuracy retained (part)", page)
+
+  def _pixels(self, name, rule):
+    """What the pictures look like clean and under a condition, then cropped."""
+    key_of = conditions.Condition(name, 3).keys
+    out = set()
+    for file in sorted(self.root.rglob("*.*")):
+      below = file.relative_to(self.root).as_posix()
+      whole = geometry.decode(file.read_bytes(), "whole", below)
+      (key,) = key_of(0, "pets", [below])
+      changed = corruptions.corrupt(whole, name, 3, edition="any", key=key)
+      for picture in (whole, np.asarray(changed)):
+        out.add(made.sha256(geometry.apply(picture, rule)))
+    return out
+
+  def test_corrupted_whole_then_cropped_as_each_model_wants(self):
+    seen = {"short37_crop32": made.Seen(), "short50_crop48": made.Seen()}
+    models_ = {}
+    for (rule, model), px in zip(seen.items(), (32, 48)):
+      spec = spec_lib.Spec(
+        num_classes=3,
+        label_space="custom",
+        input_px=px,
+        resize_px=int(rule[5:7]),
+      )
+      models_[rule] = adapters.get("on_host")(model, spec, name=rule)
+    place, fly = f"folder:{self.root}", self.folder / "fly"
+    for size, workdir in ((8, fly), (3, self.folder / "three")):
+      made.evaluate(
+        models_,
+        place,
+        size=None,
+        geometry="none",
+        conditions="fog",
+        batch_size=size,
+        workdir=workdir,
+      )
+    self.assertEqual(made.cells(fly), made.cells(self.folder / "three"))
+    for rule, model in seen.items():
+      self.assertContainsSubset(self._pixels("fog", rule), model.pictures)
+
+  def test_whole_pictures_prepared_are_those_on_the_fly(self):
+    options = {"geometry": "none", "conditions": "fog"}
+    workdirs = [self.folder / "fly", self.folder / "prepared"]
+    for workdir, source in zip(workdirs, ("fly", "prepared")):
+      whole, _ = made.evaluate(
+        made.Seen(),
+        f"folder:{self.root}",
+        workdir=workdir,
+        source=source,
+        **options,
+      )
+    fly, prepared = map(made.cells, workdirs)
+    self.assertLen(fly, 2)
+    self.assertEqual(fly, prepared)
+    cropped, _ = made.evaluate(
+      made.Seen(), f"folder:{self.root}", conditions="none"
+    )
+    clean = cropped.summary["clean_error"]
+    self.assertEqual(whole.summary["clean_error"], clean)
+    whole.report(self.folder / "report")
+    facts = (workdirs[0] / "config.json").read_text("utf-8")
+    self.assertIn('"geometry": "none"', facts)
+    rows = tfds.load(
+      "folder_c/fog_3_none", data_dir=workdirs[1] / "data", split="test"
+    )
+    shapes = {r["image"].shape for r in tfds.as_numpy(rows)}
+    self.assertLen(shapes, 4)
+
+  @parameterized.parameters(
+    ({"perturbations": "gaussian_noise"}, "pets: geometry=none corrupts whole"),
+    ({"codec": "jpeg85"}, "'jpeg85' cannot be made on the fly"),
+  )
+  def test_what_whole_pictures_are_not_made_into(self, more, words):
+    with self.assertRaisesRegex(errors.UserError, words):
+      made.evaluate(made.Seen(), f"folder:{self.root}", geometry="none", **more)
+
+  def test_the_command_plans_whole_pictures(self):
+    done = in_process.run(
+      main,
+      "--config=configs/own_data.py:tests.own.made:three_levels",
+      f"--config.data.name=folder:{self.root}",
+      "--config.data.geometry=none",
+      "--config.data.corruptions=fog",
+      f"--workdir={self.folder}/run",
+      "--plan",
+    )
+    self.assertEqual(done.returncode, 0, done.stderr)
+    self.assertIn("fog_5: tests.own.made:three_levels", done.stdout)
 
   def test_several_outputs_of_a_class(self):
     model = made.Seen(5)
