@@ -116,7 +116,9 @@ def resolved(
     UserError: see `datasets.builder_class`.
   """
   data = config.get("data")
-  name = data.get("name") if isinstance(data, ml_collections.ConfigDict) else ""
+  if not isinstance(data, ml_collections.ConfigDict):
+    return config, None  # the schema refuses it
+  name = data.get("name")
   before = isinstance(name, str) and data.get("own")  # by the set's name then
   if before or not own.is_source(name) and not isinstance(name, type):
     if name in datasets.names() and data.get("groups"):
