@@ -127,10 +127,8 @@ def resolved(
         " Leave it out."
       )
     return config, None
-  made, builder = (
-    config.copy_and_resolve_references().unlock(),
-    builder_class(config),
-  )
+  made, builder = config.copy_and_resolve_references(), builder_class(config)
+  made.unlock()
   data = made.data
   with made.ignore_type():
     data.name, data.split = builder.set_name(), builder.SPLIT

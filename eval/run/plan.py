@@ -373,7 +373,7 @@ def _of_imagenet(
     if outputs
     and label not in said
     and (
-      getattr(spec, "label_space", "") == _IMAGENET
+      spec.label_space == _IMAGENET
       or spec.num_classes == output_classes.OUTPUTS
       and (members or len(names) < output_classes.OUTPUTS)
     )
