@@ -27,10 +27,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from etils import epath
 
-from robust_tfds import conditions, datasets, errors
+from robust_tfds import conditions, errors
 from robust_tfds.conditions import Condition
 from robust_tfds.eval import tasks
-from robust_tfds.eval.cells import predictions, provenance
+from robust_tfds.eval.cells import provenance
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.readers import base
 from robust_tfds.eval.tasks.parts import baselines, class_names, known
@@ -39,10 +39,7 @@ from robust_tfds.reading.column_files import ColumnFile
 
 REQUIRED = ("corruption", "severity", "example_id", "label", "top1")
 RANKS = ("top1", "top2", "top3", "top4", "top5")
-_CLASSES = ("label", *RANKS)
 _LISTED = 10  # names of a list that a note shows
-_TEXTS = ("model", "corruption", "example_id")
-_LARGEST = 2**31 - 1  # cells hold int32
 
 Columns = base.Columns
 _Rows = dict[tuple[str, Condition], np.ndarray]  # (model, condition) -> rows
@@ -76,23 +73,21 @@ class CsvReader(base.Reader):
     known.check_kind(dataset, tasks.get("classification").set_kind)
     of_cells: dict[Cell, dict[str, np.ndarray]] = {}
     labels = {}
-    named = class_names.read(options.classes) if options.classes else ()
-    of_set = [n[0] for n in datasets.known(dataset).class_names()]
-    names: Sequence[str] = ()
     notes = [f"scored from {', '.join(p.name for p in paths)}"]
     for path in paths:
-      file = open_file(path, options, REQUIRED, _TEXTS, ("severity",), _CLASSES)
+      file = open_file(path, options, REQUIRED, RANKS)
       labels[path] = models(file)
       base.check_labels(labels)
-      file, names = class_names.numbered(file, _ranks(file), named, of_set)
+      written = [value.strip() for value in file.texts("label").values]
+      classes = class_names.Classes.of(dataset, options.classes, written)
+      file = _numbered(file, classes)
       by_cell, unasked = _asked(file)
-      count = _count(dataset, options, names)
-      of_file = cells(file, by_cell, dataset, options.seed or 0, count)
+      of_file = cells(file, by_cell, dataset, options.seed or 0)
       if of_cells:
         _check_same(paths[0], of_cells, path, of_file)
       of_cells |= of_file
-      notes += [*_seen(file, names if not named else ()), *unasked]
-      notes += unread(file)
+      seen = classes.names if options.classes is None else ()
+      notes += [*_seen(file, seen), *unasked, *unread(file)]
     baseline = options.baseline
     if baseline is None:
       baseline = baselines.default(dataset)
@@ -101,24 +96,21 @@ class CsvReader(base.Reader):
       config=base.config("classification", listed, baseline=baseline),
       cells=listed,
       columns=of_cells.__getitem__,
-      class_names=names,
+      class_names=classes.names,
       notes=notes,
     )
 
 
-def _count(dataset: str, options: base.Options, names: Sequence[str]) -> int:
-  """How many classes there are; 0 where nobody knows.
-
-  Raises:
-    UserError: other names than the set has classes.
-  """
-  classes = datasets.classes(dataset)
-  if options.classes and classes and len(names) != classes:
+def _numbered(file: ColumnFile, classes: class_names.Classes) -> ColumnFile:
+  """The same with numbers for classes; UserError where a rank is left out."""
+  ranks = [r for r in RANKS if r in file.columns]
+  if ranks != list(RANKS[: len(ranks)]):
     raise errors.UserError(
-      f"--classes={options.classes}: {len(names)} names, but {dataset} has"
-      f" {classes} classes."
+      f"{file.path} has the columns {', '.join(ranks)}: give all ranks from top1"
+      f" to {ranks[-1]}, or top1 alone."
     )
-  return classes or len(names)
+  numbers = {n: classes.column(file, n, n in ranks) for n in ("label", *ranks)}
+  return dataclasses.replace(file, columns={**file.columns, **numbers})
 
 
 def _seen(file: ColumnFile, names: Sequence[str]) -> list[str]:
@@ -144,10 +136,10 @@ def _asked(file: ColumnFile) -> tuple[_Rows, list[str]]:
   Raises:
     UserError: a rank is empty in a condition that has others, or all are.
   """
-  by_cell, ranks = _rows_of_cells(file), _ranks(file)
-  empty = np.stack([file.numbers(r) == class_names.EMPTY for r in ranks])
+  by_cell = _rows_of_cells(file)
+  empty = _ranks(file) == class_names.EMPTY
   unasked = [k for k, rows in by_cell.items() if empty[0, rows].all()]
-  lacking = np.logical_or.reduce(empty)
+  lacking = empty.any(axis=0)
   if len(unasked) < len(by_cell):
     for key in unasked:
       lacking[by_cell.pop(key)] = False
@@ -155,9 +147,9 @@ def _asked(file: ColumnFile) -> tuple[_Rows, list[str]]:
     row = int(np.argmax(lacking))
     raise errors.UserError(
       f"{file.path}: {lacking.sum():,} of {len(file):,} predictions are empty,"
-      f" the first in column {ranks[int(np.argmax(empty[:, row]))]!r}, row"
-      f" {row + 1} ({_example(file, row)}, {_place(file, row)}). Fill them in;"
-      " whole conditions alone may be left empty."
+      f" the first in column {RANKS[int(np.argmax(empty[:, row]))]!r}, row"
+      f" {row + 1} ({file.texts('example_id').at(row)!r}, {_place(file, row)})."
+      " Fill them in; whole conditions alone may be left empty."
     )
   if not unasked:
     return by_cell, []
@@ -170,32 +162,26 @@ def open_file(
   path: epath.Path,
   options: base.Options,
   required: Sequence[str],
-  texts: Sequence[str],
-  integers: Sequence[str],
-  classes: Sequence[str] = (),
+  others: Sequence[str] = (),
 ) -> ColumnFile:
   """A file of predictions; without a column `model` its name is the model's.
 
   Args:
     path: of a table.
     options: what else is said of the file.
-    required: see `column_files.column_file`.
-    texts: the same, `model` among them.
-    integers: the same.
-    classes: the same.
+    required: columns that it must have.
+    others: columns that it may have, beside `model`.
 
   Raises:
-    UserError: see `column_files.column_file`; a column whose name is nearly one
-      of the schema.
+    UserError: see `column_files.column_file`; an example or a model that is
+      empty; a column whose name is nearly one of the schema.
   """
-  known = {_letters(name): name for name in (*texts, *integers, *classes)}
+  known = {_letters(name): name for name in (*required, "model", *others)}
   said = _said(options.columns or "", [*known.values()])
   file = column_files.column_file(
     path,
     required=required,
-    texts=texts,
-    integers=integers,
-    classes=classes,
+    others=[*known.values()],
     separator=options.separator or "",
     said=said,
   )
@@ -203,8 +189,12 @@ def open_file(
     ("example_id", "every example needs an id"),
     ("model", "every row needs its model, or leave the column out"),
   ):
-    if name in file.columns:
-      _check_filled(file, name, needs)
+    column = file.columns.get(name)
+    row = file.texts(name).first(lambda v: not v.strip()) if column else None
+    if row is not None:
+      raise errors.UserError(
+        f"{file.path}: column {name!r}, row {row + 1} is empty; {needs}."
+      )
   for name in set(file.header) - set(said.values()):
     near = known.get(_letters(name), name)
     if near not in (name, *said):
@@ -213,8 +203,7 @@ def open_file(
       )
   if "model" in file.columns:
     return file
-  rows = np.zeros(len(file), np.int32)
-  model = column_files.Texts(rows, [path.stem])
+  model = column_files.Texts(np.zeros(len(file), np.int32), [path.stem])
   return dataclasses.replace(file, columns={**file.columns, "model": model})
 
 
@@ -244,16 +233,6 @@ def _said(columns: str, known: Sequence[str]) -> dict[str, str]:
   return said
 
 
-def _check_filled(file: ColumnFile, name: str, needs: str) -> None:
-  column = file.texts(name)
-  empty = [i for i, value in enumerate(column.values) if not value.strip()]
-  rows = np.flatnonzero(np.isin(column.codes, empty))
-  if rows.size:
-    raise errors.UserError(
-      f"{file.path}: column {name!r}, row {rows[0] + 1} is empty; {needs}."
-    )
-
-
 def _letters(name: str) -> str:
   return re.sub("[^0-9a-z]", "", name.lower())
 
@@ -274,37 +253,8 @@ def models(file: ColumnFile) -> list[str]:
   return [column.values[c] for c in codes[np.argsort(first)]]
 
 
-def check_classes(
-  file: ColumnFile, names: Sequence[str], dataset: str, classes: int
-) -> None:
-  """Refuses labels and predictions that are no class; names the first row.
-
-  Args:
-    file: whose columns.
-    names: of them.
-    dataset: whose classes.
-    classes: how many there are; 0 where that is not known.
-  """
-  for name in names:
-    values = file.numbers(name)
-    wrong = (values < 0) | (values > (classes - 1 if classes else _LARGEST))
-    wrong &= values != class_names.EMPTY
-    if wrong.any():
-      row = int(np.argmax(wrong))
-      scope = "Classes are whole numbers from 0."
-      if classes:
-        scope = (
-          f"{dataset} has the classes 0-{classes - 1}; name other data by"
-          " --dataset, other classes by --classes."
-        )
-      raise errors.UserError(
-        f"{file.path}: column {name!r}, row {row + 1} ({_example(file, row)}):"
-        f" no class {values[row]}. {scope}"
-      )
-
-
 def cells(
-  file: ColumnFile, by_cell: _Rows, dataset: str, seed: int, classes: int
+  file: ColumnFile, by_cell: _Rows, dataset: str, seed: int
 ) -> dict[Cell, dict[str, np.ndarray]]:
   """A file's cells with the columns that a classification's cells have.
 
@@ -313,26 +263,19 @@ def cells(
     by_cell: its rows.
     dataset: its name.
     seed: of the cells.
-    classes: how many there are; 0 where that is not known.
 
   Raises:
-    UserError: an unknown corruption, a severity that is none, a class that the
-      data set does not have or that is ranked twice, an example twice in a cell,
-      without a prediction in one, or with several labels.
+    UserError: a class that is ranked twice, an example twice in a cell, without a
+      prediction in one, or with several labels.
   """
-  ranks = _ranks(file)
-  check_classes(file, ("label", *ranks), dataset, classes)
-  _check_ranks(file, ranks)
-  ids = file.texts("example_id")
-  by_id = np.argsort(np.array(ids.values, np.str_), kind="stable")
-  place = np.empty(len(by_id), np.int64)
-  place[by_id] = np.arange(len(by_id))
+  _check_ranks(file)
   _check_examples(file, by_cell)
   _check_labels(file)
+  ids = file.texts("example_id")
+  place = np.argsort(np.argsort(np.array(ids.values, np.str_)))
   out: dict[Cell, dict[str, np.ndarray]] = {}
   for (model, condition), rows in by_cell.items():
-    rows = rows[np.argsort(place[ids.codes[rows]])]
-    of_cell = _cell_columns(file, ranks, rows)
+    of_cell = _cell_columns(file, rows[np.argsort(place[ids.codes[rows]])])
     mark = provenance.fingerprint(
       {
         name: of_cell[name].tolist()
@@ -343,74 +286,57 @@ def cells(
   return out
 
 
-def _ranks(file: ColumnFile) -> list[str]:
-  """The file's columns of ranks; UserError where one is left out."""
-  there = [r for r in RANKS if r in file.columns]
-  if there != list(RANKS[: len(there)]):
-    raise errors.UserError(
-      f"{file.path} has the columns {', '.join(there)}: give all ranks from top1"
-      f" to {there[-1]}, or top1 alone."
-    )
-  return there
+def _ranks(file: ColumnFile) -> np.ndarray:
+  """Predictions of a row, best first: int64 `[K, N]`."""
+  return np.stack([file.numbers(r) for r in RANKS if r in file.columns])
 
 
-def _check_ranks(file: ColumnFile, ranks: Sequence[str]) -> None:
+def _check_ranks(file: ColumnFile) -> None:
   """Refuses a class that is ranked twice; names the row."""
-  for i, name in enumerate(ranks):
-    for other in ranks[:i]:
-      same = file.numbers(name) == file.numbers(other)
-      same &= file.numbers(name) != class_names.EMPTY
-      if same.any():
-        row = int(np.argmax(same))
-        raise errors.UserError(
-          f"{file.path}: row {row + 1} ({_example(file, row)}): the class"
-          f" {file.numbers(name)[row]} is both {other} and {name}; each rank needs"
-          " another class."
-        )
+  ranks = _ranks(file)
+  for i in range(1, len(ranks)):
+    same = (ranks[:i] == ranks[i]) & (ranks[i] != class_names.EMPTY)
+    if same.any():
+      row = int(np.argmax(same.any(axis=0)))
+      other = RANKS[int(np.argmax(same[:, row]))]
+      raise errors.UserError(
+        f"{_at(file, row)}: the class {ranks[i, row]} is both {other} and"
+        f" {RANKS[i]}; each rank needs another class."
+      )
 
 
 def _check_labels(file: ColumnFile) -> None:
   """Refuses an example with several labels; names both rows."""
   codes, label = file.texts("example_id").codes, file.numbers("label")
-  first = _first_rows(codes, len(file.texts("example_id").values))
+  _, first = np.unique(codes, return_index=True)
   differ = label != label[first[codes]]
   if differ.any():
     row = int(np.argmax(differ))
     other = int(first[codes[row]])
     raise errors.UserError(
-      f"{file.path}: row {row + 1} ({_example(file, row)}): label {label[row]},"
-      f" but {label[other]} in row {other + 1}. An example has one true class in"
-      " every condition and model."
+      f"{_at(file, row)}: label {label[row]}, but {label[other]} in row"
+      f" {other + 1}. An example has one true class in every condition and model."
     )
-
-
-def _first_rows(codes: np.ndarray, count: int) -> np.ndarray:
-  """The first row of every code: int `[count]`."""
-  first = np.zeros(count, np.int64)
-  first[codes[::-1]] = np.arange(len(codes))[::-1]
-  return first
 
 
 def _rows_of_cells(file: ColumnFile) -> _Rows:
-  """(model, condition) -> its rows; models by first row, conditions in order."""
-  names, severity = file.texts("corruption"), file.numbers("severity")
-  _check_severities(file, severity)
-  model = file.texts("model")
-  levels = int(severity.max()) + 1
-  key = model.codes.astype(np.int64) * len(names.values) + names.codes
-  key = key * levels + severity
+  """(model, condition) -> its rows; models by first row, conditions in order.
+
+  Raises:
+    UserError: an unknown corruption, or a severity that is none; names the row.
+  """
+  columns = [file.texts(n) for n in ("model", "corruption", "severity")]
+  key = np.ravel_multi_index(
+    [c.codes for c in columns], [len(c.values) for c in columns]
+  )
   order = np.argsort(key, kind="stable")
   starts = np.flatnonzero(np.diff(key[order], prepend=-1))
-  out: _Rows = {}
-  for rows in np.split(order, starts[1:]):
+  out: dict[tuple[str, Condition], np.ndarray] = {}
+  for rows in sorted(np.split(order, starts[1:]), key=lambda rows: rows[0]):
     row = int(rows[0])
-    name = names.values[names.codes[row]]
-    condition = _condition(file, name, int(severity[row]), row)
+    place = columns[0].at(row), _condition(file, row)
     # `clean` and the empty name are one condition.
-    place = model.values[model.codes[row]], condition
-    out[place] = (
-      np.sort(np.concatenate([out[place], rows])) if place in out else rows
-    )
+    out[place] = np.sort(np.concatenate([out.get(place, rows[:0]), rows]))
   listed, known = models(file), conditions.PICTURES.conditions()
   return {
     k: out[k]
@@ -418,30 +344,29 @@ def _rows_of_cells(file: ColumnFile) -> _Rows:
   }
 
 
-def _check_severities(file: ColumnFile, severity: np.ndarray) -> None:
-  wrong = (severity < 0) | (severity > max(conditions.SEVERITIES))
-  if wrong.any():
-    row = int(np.argmax(wrong))
-    names = file.texts("corruption")
-    _condition(file, names.values[names.codes[row]], int(severity[row]), row)
-
-
-def _condition(file: ColumnFile, name: str, level: int, row: int) -> Condition:
-  name = name.strip()
+def _condition(file: ColumnFile, row: int) -> Condition:
+  name, level = (file.texts(n).at(row).strip() for n in REQUIRED[:2])
+  number = column_files.whole(level)
+  if number is None:
+    raise errors.UserError(
+      f"{file.path}: column 'severity', row {row + 1}: {level[:40]!r} is not a"
+      " whole number."
+    )
   try:
     if name in ("", conditions.CLEAN):
-      return conditions.PICTURES.condition("", level)
+      return conditions.PICTURES.condition("", number)
     conditions.PICTURES.row(name)  # refuses unknown names
-    return conditions.PICTURES.condition(name, level)
+    return conditions.PICTURES.condition(name, number)
   except errors.UserError as e:
     raise errors.UserError(
-      f"{file.path}: row {row + 1} ({_example(file, row)}), corruption {name!r}"
-      f" with severity {level}: {e}"
+      f"{_at(file, row)}, corruption {name!r} with severity {number}: {e}"
     ) from e
 
 
-def _example(file: ColumnFile, row: int) -> str:
-  return repr(file.texts("example_id").at(row))
+def _at(file: ColumnFile, row: int) -> str:
+  """Where a refusal is, in words."""
+  example = file.texts("example_id").at(row)
+  return f"{file.path}: row {row + 1} ({example!r})"
 
 
 def _check_examples(file: ColumnFile, by_cell: _Rows) -> None:
@@ -472,10 +397,7 @@ def _check_examples(file: ColumnFile, by_cell: _Rows) -> None:
 
 
 def _place(file: ColumnFile, row: int) -> str:
-  model, name = file.texts("model"), file.texts("corruption")
-  level = int(file.numbers("severity")[row])
-  condition = _condition(file, name.values[name.codes[row]], level, row)
-  return f"{model.values[model.codes[row]]}, {condition.config}"
+  return f"{file.texts('model').at(row)}, {_condition(file, row).config}"
 
 
 def _form(values: Sequence[str], code: int) -> str:
@@ -513,20 +435,15 @@ def _check_same(
     )
 
 
-def _cell_columns(
-  file: ColumnFile, ranks: Sequence[str], rows: np.ndarray
-) -> dict[str, np.ndarray]:
+def _cell_columns(file: ColumnFile, rows: np.ndarray) -> dict[str, np.ndarray]:
   """Of rows in the order of their ids."""
-  top = np.full((len(rows), len(RANKS)), -1, np.int64)
-  for i, rank in enumerate(ranks):
-    top[:, i] = file.numbers(rank)[rows]
+  ranks = _ranks(file)[:, rows].T
   ids = file.texts("example_id").array(rows)
-  return predictions.sort(
-    {
-      "example_id": ids,
-      "group_id": ids,
-      "frame": np.zeros(len(rows), np.int32),
-      "label": file.numbers("label")[rows],
-      "top5": top,
-    }
-  )
+  lacking = [(0, 0), (0, len(RANKS) - ranks.shape[1])]
+  return {
+    "example_id": ids,
+    "group_id": ids,
+    "frame": np.zeros(len(rows), np.int32),
+    "label": file.numbers("label")[rows],
+    "top5": np.pad(ranks, lacking, constant_values=-1),
+  }

@@ -31,18 +31,18 @@ from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.metrics import natural_labels
 from robust_tfds.eval.readers import base
 from robust_tfds.eval.readers import csv as csv_reader
+from robust_tfds.eval.tasks.parts import class_names
 from robust_tfds.reading import column_files
 from robust_tfds.reading.column_files import ColumnFile
 
 _REQUIRED = ("example_id", "top1")
-_TEXTS = ("model", "example_id")
 
 
 class FramesReader(base.Reader):
   """Files of the schema above."""
 
   kind = "a file of predictions on frames"
-  options = ("dataset", "metadata", "seed", "columns", "separator")
+  options = ("dataset", "metadata", "seed", "columns", "separator", "classes")
 
   def fits(self, path: epath.Path, options: base.Options) -> bool:
     """Tables of which a set of frames or its metadata is named."""
@@ -64,10 +64,12 @@ class FramesReader(base.Reader):
     labels = {}
     notes = [f"scored from {', '.join(p.name for p in paths)}"]
     for path in paths:
-      file = csv_reader.open_file(path, options, _REQUIRED, _TEXTS, ("top1",))
+      file = csv_reader.open_file(path, options, _REQUIRED)
       labels[path] = csv_reader.models(file)
       base.check_labels(labels)
-      of_cells |= cells(file, frames, dataset, options.seed or 0)
+      classes = class_names.Classes.of(dataset, options.classes)
+      top1 = classes.column(file, "top1")
+      of_cells |= cells(file, frames, top1, dataset, options.seed or 0)
       notes += csv_reader.unread(file)
       notes += _left_out(file, frames)
     listed = list(of_cells)
@@ -98,17 +100,15 @@ def reviewed(dataset: str, folder: epath.Path) -> list[frame_sets.Frame]:
 def cells(
   file: ColumnFile,
   frames: Sequence[frame_sets.Frame],
+  top1: np.ndarray,
   dataset: str,
   seed: int = 0,
 ) -> dict[Cell, dict[str, np.ndarray]]:
-  """The cell of every model of a file.
+  """The cell of every model of a file, of the classes `top1`, int64 `[N]`.
 
   Raises:
-    UserError: a frame without a prediction of a model, or with two, or a class
-      that the set does not have; names it.
+    UserError: a frame without a prediction of a model, or with two; names it.
   """
-  classes = len(_metadata(dataset).classes())
-  csv_reader.check_classes(file, ("top1",), dataset, classes)
   ids = [f.example_id for f in frames]
   column = file.texts("model")
   out = {}
@@ -116,12 +116,12 @@ def cells(
     rows = np.flatnonzero(column.codes == column.values.index(model))
     predicted = file.texts("example_id").array(rows)
     try:
-      top1 = natural_labels.aligned(ids, predicted, file.numbers("top1")[rows])
+      of_model = natural_labels.aligned(ids, predicted, top1[rows])
     except errors.UserError as e:
       where = f"{file.path}: {model}" if len(column.values) > 1 else file.path
       raise errors.UserError(f"{where}: {e}") from e
-    columns = _cell_columns(frames, top1)
-    mark = provenance.fingerprint({"ids": ids, "top1": top1.tolist()})
+    columns = _cell_columns(frames, of_model)
+    mark = provenance.fingerprint({"ids": ids, "top1": of_model.tolist()})
     out[Cell(model, dataset, conditions.Condition(), seed, mark)] = columns
   return out
 

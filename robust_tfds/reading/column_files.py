@@ -1,15 +1,15 @@
 """Opens tables of millions of rows by columns: CSV, NPZ and Parquet.
 
-A column is text or whole numbers. Values are checked by columns, in pyarrow and
-numpy; a refusal names the column and the first row at fault, counted from 1, the
-header not among them. pyarrow reads CSV ten times faster than the standard
-library's reader, and text that repeats (ids of a benchmark stand in every
-condition) is kept once.
+Every column is read as text, which is kept once where it repeats (ids and classes
+stand in every condition), so that values are checked and changed once, too. A
+refusal names the column and the first row at fault, counted from 1, the header not
+among them. pyarrow reads CSV ten times faster than the standard library's reader.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import decimal
 import functools
 import os
 import re
@@ -27,11 +27,15 @@ from robust_tfds.storage import paths
 CHARACTERS = (
   1000  # of one text; the longest ids of the benchmarks have about 60
 )
-_FLOAT_WHOLE = 2.0**53  # float64 holds every whole number up to here
 # Of a CSV's values: word -> character, the usual one first.
 SEPARATORS = {",": ",", ";": ";", "tab": "\t", "|": "|"}
+_WHOLE = re.compile(r"\s*([+-]?\d{1,18})([.,]0*)?\s*", re.ASCII)  # in int64
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_NUMBERS = (int, float, decimal.Decimal)
 _BOM = b"\xef\xbb\xbf"
+_SAID = re.compile(
+  rb"\A\s*sep=(.)[ \t]*\r?\n"
+)  # Excel's line before the header
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,11 +66,19 @@ class Texts:
     """The text of some rows: str `[len(rows)]`."""
     return np.array(self.values, np.str_)[self.codes[rows]]
 
+  def first(self, is_wrong: Callable[[str], object]) -> int | None:
+    """The first row whose text is wrong; None where none is."""
+    wrong = np.array([bool(is_wrong(value)) for value in self.values], bool)
+    rows = np.flatnonzero(wrong[self.codes])
+    return int(rows[0]) if rows.size else None
+
   @classmethod
-  def of(cls, texts: Sequence[str]) -> Texts:
-    """A column of some texts."""
-    values, codes = np.unique(np.asarray(texts, np.str_), return_inverse=True)
-    return cls(codes.astype(np.int32), values.tolist())
+  def of(
+    cls, texts: Sequence[str], codes: np.ndarray | slice = slice(None)
+  ) -> Texts:
+    """A column of some texts, or of those that codes `[N]` choose among them."""
+    place = {text: i for i, text in enumerate(dict.fromkeys(texts))}
+    return cls(np.array([place[t] for t in texts], np.int32)[codes], [*place])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,7 +88,8 @@ class ColumnFile:
   Attributes:
     path: of the file.
     header: names of all its columns, in its order.
-    columns: int64 `[N]` or `Texts` of those that were asked for and are there.
+    columns: of those that were asked for and are there; who reads the file may
+      put whole numbers, int64 `[N]`, in a text's place.
     names: of these, name -> its name in the file.
     separator: of a CSV's values, one of `SEPARATORS`; empty of other kinds.
   """
@@ -104,6 +117,16 @@ class ColumnFile:
     return column
 
 
+def whole(text: str) -> int | None:
+  """A whole number as programs write it; None of any other text.
+
+  >>> whole("7"), whole(" 7.0"), whole("-7,0"), whole("7.5"), whole("cat")
+  (7, 7, -7, None, None)
+  """
+  match = _WHOLE.fullmatch(text)
+  return int(match[1]) if match else None
+
+
 def suffixes() -> tuple[str, ...]:
   """Endings of the files that can be read."""
   return tuple(_FORMATS)
@@ -113,9 +136,7 @@ def column_file(
   path: str | os.PathLike,
   *,
   required: Sequence[str],
-  texts: Sequence[str],
-  integers: Sequence[str],
-  classes: Sequence[str] = (),
+  others: Sequence[str] = (),
   separator: str = "",
   said: Mapping[str, str] = types.MappingProxyType({}),
 ) -> ColumnFile:
@@ -124,22 +145,20 @@ def column_file(
   Args:
     path: of a `.csv`, `.tsv`, `.npz` or `.parquet` file.
     required: columns that it must have.
-    texts: names of columns of text, required or not.
-    integers: names of columns of whole numbers, required or not.
-    classes: names of columns of names or whole numbers, given as text; a value
-      that is missing is empty.
-    separator: of a CSV's values, one of `SEPARATORS`; empty: the one that is most
-      often in the header.
+    others: columns that it may have.
+    separator: of a CSV's values, one of `SEPARATORS`; empty: the one that its
+      first line says (`sep=;`), or that is most often in the header.
     said: name of a column -> its name in the file, where that is another.
 
   Returns:
-    Those of `texts`, `integers` and `classes` that the file has.
+    Those that the file has. Whole numbers are written as such; a value that is
+    missing is empty.
 
   Raises:
     UserError: no such file, another kind, damaged or too large; a column that is
-      missing, stands twice or is of another length; no rows; a value that is not
-      of its column's kind, empty (numbers alone), with control characters or of
-      more than `CHARACTERS` characters. Names the column and the row.
+      missing, stands twice or is of another length; no rows; a value that is
+      neither text nor a number, has control characters or more than `CHARACTERS`
+      characters. Names the column and the row.
   """
   source = paths.of(path)
   if source.suffix not in _FORMATS:
@@ -152,20 +171,16 @@ def column_file(
   # Numbers of rows that a program wrote beside the columns have no name.
   text_files.check_header(source, [name for name in header if name])
   _check_names(source, header, required, said)
-  names = {n: said.get(n, n) for n in (*texts, *integers, *classes)}
+  names = {n: said.get(n, n) for n in dict.fromkeys((*required, *others))}
   names = {n: in_file for n, in_file in names.items() if in_file in header}
-  raw = read({written[header.index(names[n])]: n in integers for n in names})
-  arrays_of = dict(zip(names, raw.values(), strict=True))
-  _check_lengths(source, {n: len(array) for n, array in arrays_of.items()})
-  columns: dict[str, np.ndarray | Texts] = {}
-  for name, array in arrays_of.items():
-    words = f"{source}: column {names[name]!r}"
-    if name in integers:
-      columns[name] = _whole_numbers(words, array)
-      continue
-    text = _texts(words, _filled(array) if name in classes else array)
-    # Blanks around the header's names are around values, too.
-    columns[name] = text if header == list(written) else _trimmed(text)
+  raw = read([written[header.index(in_file)] for in_file in names.values()])
+  _check_lengths(source, dict(zip(names, map(len, raw), strict=True)))
+  # Blanks around the header's names are around values, too.
+  blanks = header != list(written)
+  columns = {
+    name: _texts(f"{source}: column {in_file!r}", array, blanks)
+    for (name, in_file), array in zip(names.items(), raw, strict=True)
+  }
   return ColumnFile(source, header, columns, names, separator)
 
 
@@ -190,12 +205,6 @@ def _check_names(
     )
 
 
-def _trimmed(column: Texts) -> Texts:
-  """Text without the blanks around it."""
-  short = Texts.of([value.strip() for value in column.values])
-  return Texts(short.codes[column.codes], short.values)
-
-
 def _check_lengths(path: epath.Path, lengths: Mapping[str, int]) -> None:
   first, rows = next(iter(lengths.items()))
   for name, length in lengths.items():
@@ -209,8 +218,8 @@ def _check_lengths(path: epath.Path, lengths: Mapping[str, int]) -> None:
 
 
 # One function a format: the header, the separator, and a function that gives the
-# columns asked for, name -> whether it is of whole numbers, as pyarrow's arrays.
-_Read = Callable[[Mapping[str, bool]], dict[str, Any]]
+# columns asked for as pyarrow's arrays.
+_Read = Callable[[Sequence[str]], list[Any]]
 _Open = Callable[[epath.Path, str], tuple[list[str], str, _Read]]
 
 
@@ -218,57 +227,62 @@ def _csv(path: epath.Path, separator: str) -> tuple[list[str], str, _Read]:
   data = text_files.file_bytes(path, limit=limits.JSON_BYTES)
   text_files.decode(data, str(path))  # refuses what is no text in UTF-8
   data = data.removeprefix(_BOM)
-  head = data[: 1 << 20].decode("utf-8", "replace")
-  line = head.strip().partition("\n")[0]
+  by_line = _SAID.match(data)
+  above = by_line.end() if by_line else 0
+  head = data[above : above + (1 << 20)].decode("utf-8", "replace")
+  line = by_line[1].decode() if by_line else head.strip().partition("\n")[0]
   said = separator or max(
     SEPARATORS, key=lambda word: line.count(SEPARATORS[word])
   )
   character = SEPARATORS[said]
   _, header = next(text_files.csv_text(head, str(path), character), (1, []))
-  read = functools.partial(_csv_columns, path, data, character)
+  read = functools.partial(_csv_columns, path, data, above, character)
   return header, said, read
 
 
 def _csv_columns(
-  path: epath.Path, data: bytes, separator: str, asked: Mapping[str, bool]
-) -> dict[str, Any]:
-  import pyarrow as pa
-
-  text = pa.dictionary(pa.int32(), pa.string())
-  kinds = {n: pa.int64() if whole else text for n, whole in asked.items()}
-  if b"0x" not in data.lower():  # pyarrow reads 0x1f as a number
-    try:
-      return _parse(data, separator, kinds)
-    except pa.ArrowInvalid:
-      pass  # `1.0`, a word, a line of another length
-  kinds = {n: pa.string() if whole else text for n, whole in asked.items()}
-  try:
-    return _parse(data, separator, kinds)
-  except pa.ArrowInvalid as e:
-    for _ in text_files.csv_file(path, unnamed=True, separator=separator):
-      pass  # names the line in its own words
-    raise errors.UserError(f"{path}: not CSV: {e}.") from e
-
-
-def _parse(
-  data: bytes, separator: str, kinds: Mapping[str, Any]
-) -> dict[str, Any]:
+  path: epath.Path,
+  data: bytes,
+  above: int,
+  separator: str,
+  asked: Sequence[str],
+) -> list[Any]:
+  """Columns of a CSV whose header stands behind the first bytes, `above`."""
   import pyarrow as pa
   from pyarrow import csv
 
-  table = csv.read_csv(
-    pa.BufferReader(data),
-    parse_options=csv.ParseOptions(
-      delimiter=separator, newlines_in_values=True
-    ),
-    convert_options=csv.ConvertOptions(
-      column_types=kinds,
-      include_columns=list(kinds),
-      null_values=[],
-      strings_can_be_null=False,
-    ),
-  )
-  return {name: table.column(name) for name in kinds}
+  try:
+    table = csv.read_csv(
+      pa.py_buffer(memoryview(data)[above:]),
+      parse_options=csv.ParseOptions(
+        delimiter=separator, newlines_in_values=True
+      ),
+      convert_options=csv.ConvertOptions(
+        column_types=dict.fromkeys(asked, pa.string()),
+        include_columns=list(asked),
+        strings_can_be_null=False,
+      ),
+    )
+  except pa.ArrowInvalid as e:
+    _check_widths(path, data, above, separator)  # names the line
+    raise errors.UserError(f"{path}: not CSV: {e}.") from e
+  return [table.column(name) for name in asked]
+
+
+def _check_widths(
+  path: epath.Path, data: bytes, above: int, separator: str
+) -> None:
+  """Refuses the first line that has not as many values as the header."""
+  text = data[above:].decode("utf-8")
+  first = 1 if above else 0  # lines above the header
+  rows = text_files.csv_text(text, str(path), separator)
+  header = len(next(rows)[1])
+  for line, row in rows:
+    if row and len(row) != header:
+      raise errors.UserError(
+        f"{path}: line {line + first}: {len(row)} values, the header has {header}"
+        " columns."
+      )
 
 
 def _check_no_separator(path: epath.Path, separator: str) -> None:
@@ -280,8 +294,8 @@ def _npz(path: epath.Path, separator: str) -> tuple[list[str], str, _Read]:
   _check_no_separator(path, separator)
   content = arrays.npz_file(path)
 
-  def read(asked: Mapping[str, bool]) -> dict[str, Any]:
-    return {n: _of_numpy(f"{path}: column {n!r}", content[n]) for n in asked}
+  def read(asked: Sequence[str]) -> list[Any]:
+    return [_of_numpy(f"{path}: column {n!r}", content[n]) for n in asked]
 
   return list(content), "", read
 
@@ -294,14 +308,10 @@ def _of_numpy(source: str, array: np.ndarray) -> Any:
       f"{source} has the shape {list(array.shape)}; expected one value a row."
     )
   if array.dtype.kind not in "iufUS":
-    raise errors.UserError(
-      f"{source} holds {array.dtype}; expected whole numbers or text."
-    )
+    raise _no_text(source, array.dtype)
   try:
     if array.dtype.kind == "S":
       array = np.char.decode(array, "utf-8")
-    elif array.dtype.kind == "f":
-      array = array.astype(np.float64)
     return pa.chunked_array(
       [pa.array(array.astype(array.dtype.newbyteorder("=")))]
     )
@@ -324,11 +334,11 @@ def _parquet(path: epath.Path, separator: str) -> tuple[list[str], str, _Read]:
   except (pa.ArrowException, OSError) as e:
     raise _not_parquet(path, e) from e
 
-  def read(asked: Mapping[str, bool]) -> dict[str, Any]:
+  def read(asked: Sequence[str]) -> list[Any]:
     try:
       table = file.read(columns=list(asked))
       table.validate(full=True)
-      return {name: _plain(table.column(name)) for name in asked}
+      return [table.column(name) for name in asked]
     except (pa.ArrowException, OSError) as e:
       raise _not_parquet(path, e) from e
 
@@ -342,17 +352,6 @@ def _seekable(path: epath.Path) -> Any:
   if paths.is_local(path):
     return os.fspath(path)
   return pa.BufferReader(text_files.file_bytes(path, limit=limits.ARRAY_BYTES))
-
-
-def _plain(column: Any) -> Any:
-  """A column in the types of CSV, where a program wrote the same in others."""
-  import pyarrow as pa
-
-  if pa.types.is_string_view(column.type):
-    return column.cast(pa.large_string())
-  if pa.types.is_decimal(column.type):  # checked for fractions below
-    return column.cast(pa.float64())
-  return column
 
 
 def _not_parquet(path: epath.Path, error: Exception) -> errors.UserError:
@@ -369,133 +368,40 @@ _FORMATS: Mapping[str, _Open] = {
 }
 
 
-def _check_no_nulls(source: str, column: Any) -> None:
-  if column.null_count:
-    row = int(np.argmax(column.is_null().to_numpy()))
-    raise errors.UserError(f"{source}: row {row + 1} is empty.")
-
-
-def _whole_numbers(source: str, column: Any) -> np.ndarray:
-  """A column as int64 `[N]`."""
+def _texts(source: str, column: Any, blanks: bool) -> Texts:
+  """A column as text, without `blanks` around it."""
   import pyarrow as pa
 
-  _check_no_nulls(source, column)
-  if pa.types.is_integer(column.type):
-    try:
-      return column.cast(pa.int64()).to_numpy()
-    except pa.ArrowInvalid as e:
-      raise errors.UserError(f"{source}: beyond 64 bits: {e}.") from e
-  if pa.types.is_floating(column.type):
-    return _whole_floats(source, column.to_numpy().astype(np.float64))
-  if pa.types.is_dictionary(column.type):
-    column = column.cast(column.type.value_type)
-  if not _is_text(column):
-    raise errors.UserError(
-      f"{source} holds {column.type}; expected whole numbers."
-    )
-  return _parsed(source, column)
-
-
-def _filled(column: Any) -> Any:
-  """A column of classes with text for its numbers; empty where one is missing."""
-  import pyarrow as pa
-  from pyarrow import compute
-
-  if pa.types.is_dictionary(column.type):
-    column = column.cast(column.type.value_type)
-  if pa.types.is_floating(column.type):  # integers of which some are missing
-    nothing = pa.scalar(None, column.type)
-    column = compute.if_else(compute.is_nan(column), nothing, column)
-    try:
-      column = column.cast(pa.int64())
-    except pa.ArrowInvalid:
-      column = column.cast(pa.string())
-  if pa.types.is_integer(column.type) or pa.types.is_null(column.type):
-    column = column.cast(pa.string())
-  return column.fill_null("") if _is_text(column) else column
-
-
-def _is_text(column: Any) -> bool:
-  import pyarrow as pa
-
-  return pa.types.is_string(column.type) or pa.types.is_large_string(
-    column.type
-  )
-
-
-def _parsed(source: str, column: Any) -> np.ndarray:
-  """Text as numbers, `7` or `7.0`."""
-  import pyarrow as pa
-  from pyarrow import compute
-
-  trimmed = compute.utf8_trim_whitespace(column)
-  hexadecimal = compute.match_substring_regex(trimmed, "^[+-]?0[xX]")
-  if compute.any(hexadecimal).as_py():
-    row = int(np.argmax(hexadecimal.to_numpy()))
-    raise errors.UserError(
-      f"{source}, row {row + 1}: {trimmed[row].as_py()[:40]!r} is not written in"
-      " decimal digits; expected a whole number such as 7."
-    )
-  for kind in (pa.int64(), pa.float64()):
-    try:
-      numbers = trimmed.cast(kind).to_numpy()
-    except pa.ArrowInvalid:
-      continue
-    whole = pa.types.is_integer(kind)
-    return numbers if whole else _whole_floats(source, numbers)
-  for row, text in enumerate(trimmed.to_pylist(), 1):
-    try:
-      pa.scalar(text).cast(pa.float64())
-    except pa.ArrowInvalid:
-      raise errors.UserError(
-        f"{source}, row {row}: {text[:40]!r} is not a number; expected a whole"
-        " number."
-      ) from None
-  raise errors.UserError(f"{source}: expected whole numbers.")
-
-
-def _whole_floats(source: str, numbers: np.ndarray) -> np.ndarray:
-  wrong = ~(np.abs(numbers) <= _FLOAT_WHOLE) | (np.trunc(numbers) != numbers)
-  if wrong.any():
-    row = int(np.argmax(wrong))
-    raise errors.UserError(
-      f"{source}, row {row + 1}: expected a whole number, got {numbers[row]}."
-    )
-  return numbers.astype(np.int64)
-
-
-def _texts(source: str, column: Any) -> Texts:
-  """A column as text; whole numbers are written as such."""
-  import pyarrow as pa
-
-  _check_no_nulls(source, column)
-  if pa.types.is_dictionary(column.type):
-    column = column.cast(column.type.value_type)
-  if pa.types.is_integer(column.type):
-    column = column.cast(pa.string()).dictionary_encode()
-  elif _is_text(column):
-    column = column.dictionary_encode().unify_dictionaries()
-  else:
-    raise errors.UserError(f"{source} holds {column.type}; expected text.")
-  if not len(column):
-    return Texts(np.zeros(0, np.int32), [])
-  codes = np.concatenate([c.indices.to_numpy() for c in column.chunks])
-  values = column.chunk(0).dictionary.to_pylist()
-  texts = Texts(codes.astype(np.int32, copy=False), values)
-  _check_texts(source, texts)
+  try:
+    if pa.types.is_dictionary(column.type):
+      column = column.cast(column.type.value_type)
+    chunks = column.dictionary_encode(null_encoding="encode").chunks
+  except pa.ArrowNotImplementedError as e:
+    raise _no_text(source, column.type) from e
+  values = [_text(source, v) for v in chunks[-1].dictionary.to_pylist()]
+  codes = np.concatenate([chunk.indices.to_numpy() for chunk in chunks])
+  texts = Texts.of([v.strip() for v in values] if blanks else values, codes)
+  row = texts.first(_wrong)
+  if row is not None:
+    check_text(f"{source}, row {row + 1}", texts.at(row))
   return texts
 
 
-def _check_texts(source: str, texts: Texts) -> None:
-  for code, value in enumerate(texts.values):
-    if not isinstance(value, str):
-      raise errors.UserError(
-        f"{source} holds {type(value).__name__}; expected text."
-      )
-    if _wrong(value):
-      rows = np.flatnonzero(texts.codes == code)
-      row = f", row {int(rows[0]) + 1}" if len(rows) else ""
-      check_text(f"{source}{row}", value)
+def _text(source: str, value: Any) -> str:
+  """One value of any program's; of what is missing nothing."""
+  if value is None or value != value:
+    return ""
+  if isinstance(value, str):
+    return value
+  if isinstance(value, bool) or not isinstance(value, _NUMBERS):
+    raise _no_text(source, type(value).__name__)
+  return str(int(value)) if value % 1 == 0 else str(value)
+
+
+def _no_text(source: str, kind: Any) -> errors.UserError:
+  return errors.UserError(
+    f"{source} holds {kind}; expected whole numbers or text."
+  )
 
 
 def _wrong(value: str) -> str:

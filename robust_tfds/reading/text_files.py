@@ -140,17 +140,12 @@ def line_list(path: str | os.PathLike) -> list[str]:
 def csv_file(
   path: str | os.PathLike,
   columns: Iterable[str] | None = None,
-  *,
-  unnamed: bool = False,
-  separator: str = ",",
 ) -> Iterator[tuple[int, dict[str, str]]]:
   """The rows of a table, by the names of its header.
 
   Args:
     path: of a file in UTF-8, a header first.
     columns: that it must have (it may have more); None asks for none.
-    unnamed: whether a column may have no name.
-    separator: of the values.
 
   Yields:
     The line (from 1, the header is the first) and its values by column. Empty
@@ -161,10 +156,9 @@ def csv_file(
       or missing, a row of another length, a quote that is not closed.
   """
   text = text_file(path, limit=limits.JSON_BYTES)
-  lines = csv_text(text, str(path), separator)
+  lines = csv_text(text, str(path))
   _, header = next(lines, (1, []))
-  named = [name for name in header if name] if unnamed else header
-  check_header(path, named, columns)
+  check_header(path, header, columns)
   for line, row in lines:
     if len(row) != len(header):
       if not row:

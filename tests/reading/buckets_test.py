@@ -49,14 +49,9 @@ def _video() -> bytes:
 
 
 def _columns(path) -> list:
-  table = column_files.column_file(
-    path, required=list(_ROWS), texts=["example_id"], integers=["label"]
-  )
-  return [
-    list(table.header),
-    table.texts("example_id").tolist(),
-    table.numbers("label").tolist(),
-  ]
+  table = column_files.column_file(path, required=list(_ROWS))
+  columns = [table.texts(name).tolist() for name in ("example_id", "label")]
+  return [list(table.header), *columns]
 
 
 def _arrays(path) -> dict:

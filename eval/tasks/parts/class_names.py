@@ -8,19 +8,119 @@ nobody knows the labels themselves in sorted order, as folders are numbered.
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 from etils import epath
 
-from robust_tfds import errors, reading
+from robust_tfds import datasets, errors, reading
+from robust_tfds.reading import column_files
 from robust_tfds.reading.column_files import ColumnFile
 
-EMPTY = -(2**62)  # in the place of a class that a cell does not hold
-_NONE = EMPTY - 1  # of what is no class
-_DIGITS = 18  # numbers of as many are beyond every class, and below 2**62
-_WHOLE = re.compile(r"([+-]?\d+)([.,]0*)?", re.ASCII)  # `7`, `7.0`, `7,0`
+EMPTY = -1  # in the place of a class that a cell does not hold
+_LARGEST = 2**31  # cells hold int32
+
+
+@dataclasses.dataclass(frozen=True)
+class Classes:
+  """What the values of a table's columns of classes may be.
+
+  Attributes:
+    dataset: whose classes they are.
+    names: in label order; empty where values are numbers alone.
+    told: whether a number stands for the class of that number.
+    count: how many classes there are; 0 where nobody knows.
+  """
+
+  dataset: str
+  names: Sequence[str] = ()
+  told: bool = True
+  count: int = 0
+
+  @classmethod
+  def of(
+    cls, dataset: str, path: epath.Path | None, labels: Sequence[str] = ()
+  ) -> Classes:
+    """The classes of a file's rows.
+
+    Args:
+      dataset: its name.
+      path: of the file that names them, one a line; None: none.
+      labels: what is written for the true classes, where the file has them.
+
+    Raises:
+      UserError: of `read`, or other names than the set has classes.
+    """
+    names, told = read(path) if path else (), True
+    count = datasets.classes(dataset)
+    if names and count not in (0, len(names)):
+      raise errors.UserError(
+        f"--classes={path}: {len(names)} names, but {dataset} has {count} classes."
+      )
+    if labels and not names and not any(map(_is_number, labels)):
+      of_set = [n[0] for n in datasets.known(dataset).class_names()]
+      names, told = tuple(of_set or sorted({*labels} - {""})), bool(of_set)
+    # Numbers are none where a class is called by one, or nobody numbered them.
+    told = told and not any(name.isdigit() for name in names)
+    return cls(dataset, names, told, count or len(names))
+
+  def column(
+    self, file: ColumnFile, name: str, may_be_empty: bool = False
+  ) -> np.ndarray:
+    """A column of classes as int64 `[N]`, `EMPTY` where a value is.
+
+    Raises:
+      UserError: a value that is no class, or empty; names the row.
+    """
+    column = file.texts(name)
+    by_name = {name: number for number, name in enumerate(self.names)}
+    by_text = {text: self._number(text, by_name) for text in column.values}
+    wrong = (None,) if may_be_empty else (None, EMPTY)
+    row = column.first(lambda text: by_text[text] in wrong)
+    if row is not None:
+      raise errors.UserError(
+        f"{file.path}: column {name!r}, row {row + 1}"
+        f" ({file.texts('example_id').at(row)!r})"
+        f"{self._words(column.at(row).strip())}"
+      )
+    return np.array([*by_text.values()], np.int64)[column.codes]
+
+  def _number(self, text: str, by_name: Mapping[str, int]) -> int | None:
+    """The class of a value; None where it is none."""
+    number = column_files.whole(text)
+    if not text.strip():
+      return EMPTY
+    if number is None or not self.told:
+      return by_name.get(text.strip(), by_name.get(str(number)))
+    return number if 0 <= number < (self.count or _LARGEST) else None
+
+  def _words(self, value: str) -> str:
+    """What is wrong with a value."""
+    if not value:
+      return " is empty; every example needs its class."
+    if self.told and column_files.whole(value) is not None:
+      scope = "Classes are whole numbers from 0."
+      if self.count:
+        scope = (
+          f"{self.dataset} has the classes 0-{self.count - 1}; name other data by"
+          " --dataset, other classes by --classes."
+        )
+      return f": no class {value[:40]}. {scope}"
+    if self.names:
+      unknown = errors.unknown("class", value, self.names)
+      return f": {unknown} Other names, and their numbers, are said by --classes=FILE."
+    return (
+      f": got {value[:40]!r}, expected a whole number from 0. Names of classes are"
+      " numbered by --classes=FILE, a name a line."
+    )
+
+
+def _is_number(value: str) -> bool:
+  try:
+    float(value.replace(",", "."))
+  except ValueError:
+    return False
+  return True
 
 
 def read(path: epath.Path) -> tuple[str, ...]:
@@ -43,85 +143,3 @@ def read(path: epath.Path) -> tuple[str, ...]:
         f"{path}: line {number}: {wrong}, expected the name of class {number - 1}."
       )
   return tuple(names)
-
-
-def numbered(
-  file: ColumnFile,
-  ranks: Sequence[str],
-  named: Sequence[str],
-  of_set: Sequence[str] = (),
-) -> tuple[ColumnFile, Sequence[str]]:
-  """A table with numbers for the classes in its cells.
-
-  Args:
-    file: with text under `label` and what is predicted.
-    ranks: columns of predictions.
-    named: the classes in label order, as a file says.
-    of_set: the same of a data set; empty where nobody knows.
-
-  Returns:
-    The table, `EMPTY` where a prediction is, and the classes' names; none where
-    labels are numbers and no file names them.
-
-  Raises:
-    UserError: a label that is empty, or a value that is no class; names the row.
-  """
-  labels = {value.strip() for value in file.texts("label").values}
-  names, told = named, True
-  if not named and not any(map(_is_number, labels)):
-    names, told = of_set or sorted(labels - {""}), bool(of_set)
-  by_name = {name: number for number, name in enumerate(names)}
-  # Numbers are none where a class is called by one, or nobody numbered them.
-  told = told and not any(name.isdigit() for name in names)
-  columns = {n: _column(file, n, by_name, told) for n in ("label", *ranks)}
-  return dataclasses.replace(file, columns={**file.columns, **columns}), names
-
-
-def _is_number(value: str) -> bool:
-  try:
-    float(value.replace(",", "."))
-  except ValueError:
-    return False
-  return True
-
-
-def _column(
-  file: ColumnFile, name: str, by_name: Mapping[str, int], told: bool
-) -> np.ndarray:
-  """A column as int64 `[N]`."""
-  column = file.texts(name)
-  numbers = np.array([_number(v.strip(), by_name, told) for v in column.values])
-  wrong = (numbers == _NONE) | ((numbers == EMPTY) & (name == "label"))
-  rows = np.flatnonzero(wrong[column.codes])
-  if rows.size:
-    value = column.values[column.codes[rows[0]]].strip()
-    raise errors.UserError(
-      f"{file.path}: column {name!r}, row {rows[0] + 1}"
-      f" ({file.texts('example_id').at(rows[0])!r}){_words(value, by_name)}"
-    )
-  return numbers[column.codes]
-
-
-def _number(value: str, by_name: Mapping[str, int], told: bool) -> int:
-  """The class of a cell; `_NONE` where it is none, or a number not `told`."""
-  whole = _WHOLE.fullmatch(value)
-  if not value:
-    return EMPTY
-  if whole and told:
-    return int(whole[1]) if len(whole[1]) < _DIGITS else _NONE
-  return by_name.get(whole[1] if whole else value, _NONE)
-
-
-def _words(value: str, by_name: Mapping[str, int]) -> str:
-  """What is wrong with a cell."""
-  if not value:
-    return " is empty; every example needs its true class."
-  if by_name:
-    unknown = errors.unknown("class", value, by_name)
-    return (
-      f": {unknown} Other names, and their numbers, are said by --classes=FILE."
-    )
-  return (
-    f": got {value[:40]!r}, expected a whole number from 0. Names of classes are"
-    " numbered by --classes=FILE, a name a line."
-  )

@@ -66,7 +66,7 @@ class FramesReaderTest(in_folder.TestCase):
       ),
       ([*whole[:-1], (self.ids[-1], -1, "b")], "'top1', row 12 .*no class -1"),
       ([(i, 30, "m") for i in self.ids], "row 1 .* no class 30"),
-      ([*whole[:-1], (self.ids[-1], "", "b")], "'top1', row 12: '' is not a n"),
+      ([*whole[:-1], (self.ids[-1], "", "b")], "'top1', row 12 .* is empty"),
       ([*whole[:-1], ("", 1, "b")], "'example_id', row 12 is empty"),
     ):
       path = write(self.root / "mine.csv", rows)
