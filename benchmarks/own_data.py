@@ -20,16 +20,19 @@ import os
 import pathlib
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from absl import flags
-from PIL import Image
+from PIL import Image, ImageOps
 
 from robust_tfds import command, conditions
 
 _SIDES_PX = (180, 420)  # of the pictures: from, below
-_SIDE_PX, _SHORT_PX = 224, 256  # of ImageNet's crop, and before it
+_SIDE_PX, _BLEED = (
+  224,
+  16 / 256,
+)  # ImageNet's crop, and what it leaves of a side
 
 
 def define_flags() -> None:
@@ -61,46 +64,31 @@ def predict(images: np.ndarray) -> np.ndarray:
   return np.stack([level, 255 - level], 1)
 
 
-def ours(root: pathlib.Path, names: str, limit: int) -> None:
-  """A run of `evaluate` over so many pictures."""
+def ours(root: pathlib.Path, names: str, limit: int) -> float:
+  """Seconds of CPU of a run of `evaluate` over so many pictures."""
   from robust_tfds.eval import evaluate
 
+  start = time.process_time()
   with contextlib.redirect_stdout(io.StringIO()):
     evaluate(predict, f"folder:{root}", conditions=names, limit=limit)
+  return time.process_time() - start
 
 
-def loop(files: Sequence[pathlib.Path], names: str) -> None:
-  """What one writes without us, of the same conditions."""
+def loop(
+  files: Sequence[pathlib.Path], cells: Sequence[conditions.Condition]
+) -> float:
+  """Seconds of CPU of what one writes without us, clean data the first cell."""
   from benchmarks import corruptions
 
   corrupt = corruptions.imagecorruptions_peer()
-  others = _conditions(names)[1:]  # the first is clean
-  for file in files:
-    picture = _cropped(file)
-    predict(picture[None])
-    for condition in others:
-      seen = corrupt(picture, condition.name, condition.level)
-      predict(np.asarray(seen)[None])
-
-
-def _conditions(names: str) -> list[conditions.Condition]:
-  return conditions.PICTURES.select(names, conditions.SEVERITIES)
-
-
-def _cropped(file: pathlib.Path) -> np.ndarray:
-  with Image.open(file) as image:
-    scale = _SHORT_PX / min(image.size)
-    width, height = (round(side * scale) for side in image.size)
-    left, top = (width - _SIDE_PX) // 2, (height - _SIDE_PX) // 2
-    box = (left, top, left + _SIDE_PX, top + _SIDE_PX)
-    resized = image.convert("RGB").resize((width, height))
-    return np.asarray(resized.crop(box))
-
-
-def took(call: Callable[[], None]) -> float:
-  """Seconds of this process' CPU."""
   start = time.process_time()
-  call()
+  for file in files:
+    with Image.open(file) as image:
+      side = (_SIDE_PX, _SIDE_PX)
+      picture = np.asarray(ImageOps.fit(image, side, bleed=_BLEED))
+    predict(picture[None])
+    for cell in cells[1:]:
+      predict(np.asarray(corrupt(picture, cell.name, cell.level))[None])
   return time.process_time() - start
 
 
@@ -110,22 +98,21 @@ def main(argv: Sequence[str]) -> None:
   os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
   given = flags.FLAGS
   names, count = given.conditions, given.count
-  cells = len(_conditions(names))
+  cells = conditions.PICTURES.select(names, conditions.SEVERITIES)
+  peer = None
   with tempfile.TemporaryDirectory() as folder:
     root = pathlib.Path(folder, "pictures")
     files = write(root, count)
-    first = took(lambda: ours(root, names, count // 2))  # compiles
-    half = took(lambda: ours(root, names, count // 2))
-    whole = took(lambda: ours(root, names, 0))
-    each = (whole - half) / (count - count // 2) / cells
-    peer = None
+    first, half = (ours(root, names, count // 2) for _ in range(2))
+    whole = ours(root, names, 0)
+    each = (whole - half) / (count - count // 2) / len(cells)
     try:
-      loop(files[:1], names)  # compiles, too
+      loop(files[:1], cells)  # compiles
       shown = files[: given.peer_count]
-      peer = took(lambda: loop(shown, names)) / len(shown) / cells
+      peer = loop(shown, cells) / len(shown) / len(cells)
     except ImportError as e:
       print(f"No imagecorruptions: {e}. See benchmarks/corruptions.py.")
-  print(f"{count} pictures, {cells} conditions; CPU s of one core")
+  print(f"{count} pictures, {len(cells)} conditions; CPU s of one core")
   lines = {
     "1,000 pictures, a condition": 1e3 * each,
     "the same, loop over the peer": peer and 1e3 * peer,

@@ -5,20 +5,13 @@
       --config.model.checkpoint=torchvision:IMAGENET1K_V2
   ... --config.data.perturbations=common
 
-  folder:/data/pets        a folder a class, pictures of any sizes
-  tfds:oxford_iiit_pet     a TFDS set of labelled pictures
-  tfds:my_module:Builder   a TFDS builder of your own
-  videos:/data/clips       a folder a class, videos of any sizes and lengths
-  coco:/data/mine.json     boxes in COCO's format; --config.data.images=FOLDER
-  imagenet_a               a natural set, by its name; docs/OWN_DATA.md lists them
-  tfds:digits              without a name: embedded digits, to try it
-
-What runs call the set is the folder's last part, or `--config.data.set_name=pets`. It
-is part of every example's key: pixels are the same wherever the folder lies. With
-`perturbations` pictures become ImageNet-P's sequences; else `corruptions` are made.
-Pictures are cropped by the model's own rule, then corrupted by the edition of that
-size. Videos are perturbed whole; 5 clips of each are shown, as of HMDB51 and UCF101
-(`views`), cut and cropped by the model's own rule.
+`folder:PATH`, `videos:PATH`, `coco:FILE.json` (`--config.data.images=FOLDER`),
+`tfds:NAME`, `tfds:my_module:Builder`, a natural set by its name; without a name embedded
+digits, to try it. What runs call the set is the folder's last part, or
+`--config.data.set_name=pets`. With `perturbations` pictures become ImageNet-P's
+sequences; else `corruptions` are made. Pictures are cropped by the model's own rule,
+then corrupted by the edition of that size; videos are perturbed whole, and 5 clips of
+each shown, as of HMDB51 and UCF101 (`views`), cut and cropped by the model's own rule.
 """
 
 import ml_collections

@@ -24,15 +24,7 @@ from robust_tfds.folder_work import CODECS, Batch
 from robust_tfds.reading import column_files, picture_folders
 from robust_tfds.storage import paths
 
-HEADER = (
-  "path",
-  "example_id",
-  "label",
-  "corruption",
-  "severity",
-  "codec",
-  "top1",
-)
+HEADER = "path example_id label corruption severity codec top1".split()
 
 
 def check(path: epath.Path) -> None:
@@ -89,6 +81,7 @@ def write(
     How many rows.
   """
   rows = 0
+  codec = CODECS[batch.file_format]
   with paths.written_locally(path) as local:
     unfinished = f"{local}.unfinished"
     with open(unfinished, "w", encoding="utf-8", newline="") as out:
@@ -100,11 +93,10 @@ def write(
           continue
         example = file.relative_to(batch.root)
         label = example.parts[0] if classes else ""
-        codec = CODECS[batch.file_format]
-        for (name, severity), place in places.items():
+        for cell, place in places.items():
           result = os.path.join(typed, *place.relative_to(batch.out).parts)
-          row = (result, example.as_posix(), label, name, severity)
-          table.writerow((*row, codec, ""))
+          row = (result, example.as_posix(), label, *cell, codec, "")
+          table.writerow(row)
           rows += 1
     os.replace(unfinished, local)
   return rows

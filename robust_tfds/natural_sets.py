@@ -92,21 +92,17 @@ def set_name(text: str) -> str:
   return "_".join(filter(None, (row.name, config)))
 
 
+@functools.cache
 def by_set_name(name: str) -> Row | None:
   """The row of a set's name in tables; None of what sets are held against, too."""
-  return _by_set_name().get(name)
-
-
-@functools.cache
-def _by_set_name() -> Mapping[str, Row]:
-  return {
-    set_name(f"{row.name}/{config}"): row
-    for row in rows().values()
-    for config in row.configs.split(",")
-  }
+  for row in rows().values():
+    for config in row.configs.split(","):
+      if name == set_name(f"{row.name}/{config}"):
+        return row
+  return None
 
 
 def is_taken(name: str) -> bool:
   """Whether tables call a set so, or what it is held against."""
   held = name.removesuffix(f"_{REFERENCE}")
-  return name in _by_set_name() or (held != name and held in rows())
+  return bool(by_set_name(name)) or (held != name and held in rows())

@@ -25,7 +25,6 @@ import os
 import pathlib
 import re
 import types
-from collections.abc import Mapping
 
 from robust_tfds import conditions, errors
 from robust_tfds.storage import paths
@@ -184,16 +183,16 @@ def _module(
 
 
 def _group(path: pathlib.Path, module: types.ModuleType) -> str:
-  """Its group; refuses a file that does not say what it must."""
-  group, plugin = (vars(module).get(name) for name in ("GROUP", "PLUGIN"))
+  """Its group; a file that lacks it, or a plugin, is refused."""
+  group = vars(module).get("GROUP")
+  if "PLUGIN" not in vars(module):
+    raise errors.UserError(
+      f"{path}: it must end in PLUGIN = plugins.Corruption(...)"
+      " (robust_tfds/corruptions/image/__init__.py)."
+    )
   if group not in conditions.PICTURES.groups:
     listed = ", ".join(map(repr, conditions.PICTURES.groups))
     raise errors.UserError(
       f"{path}: GROUP: got {group!r}, expected one of {listed}."
-    )
-  if not isinstance(getattr(plugin, "severities", None), Mapping):
-    raise errors.UserError(
-      f"{path}: it must end in PLUGIN = plugins.Corruption(...), got {plugin!r}"
-      " (robust_tfds/corruptions/image/__init__.py)."
     )
   return str(group)

@@ -1,22 +1,12 @@
-"""The rows of natural sets: documented, known to TFDS, their names nobody's."""
-
-import pathlib
+"""The rows of natural sets: known to TFDS, their names nobody's."""
 
 import tensorflow_datasets as tfds
 from absl.testing import absltest
 
 from robust_tfds import datasets, natural_sets
 
-_PAGE = pathlib.Path(__file__).parents[1] / "docs" / "OWN_DATA.md"
-
 
 class NaturalSetsTest(absltest.TestCase):
-  def test_the_table_of_the_page(self):
-    text = _PAGE.read_text("utf-8")
-    for row in natural_sets.rows().values():
-      facts = (f"{int(row.pictures):,}", row.words, row.classes, row.paper)
-      self.assertIn(f"| `{row.name}` | {' | '.join(facts)} |", text)
-
   def test_tfds_knows_them(self):
     for row in natural_sets.rows().values():
       if row.source:

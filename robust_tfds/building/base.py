@@ -31,7 +31,7 @@ from collections.abc import (
   Mapping,
   Sequence,
 )
-from typing import Any, ClassVar, Protocol, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import tensorflow_datasets as tfds
@@ -40,9 +40,9 @@ from etils import epath
 from robust_tfds import conditions, errors, own_corruptions
 from robust_tfds.building import geometry as geometry_lib
 from robust_tfds.building import (
+  own_set,
   pipelines,
   set_folder,
-  source,
   source_notes,
   writer,
 )
@@ -130,37 +130,6 @@ class Recipe:
       _frost_in_use[:] = [self.frost_dir, frost_pictures.assets_version()]
 
 
-class Own(Protocol):
-  """What a set of somebody's own says of itself: `robust_tfds/own/own_set.py`."""
-
-  @property
-  def name(self) -> str:
-    """Of tables, boards and example keys."""
-
-  @property
-  def where(self) -> str:
-    """The source's text."""
-
-  @property
-  def content(self) -> str:
-    """12 digits over the ids, classes and bytes of all files."""
-
-  @property
-  def words(self) -> str:
-    """What a run prints of it."""
-
-  @property
-  def conditions(self) -> str:
-    """That a run shows where none are asked for."""
-
-  @property
-  def members(self) -> Sequence[Sequence[int]]:
-    """Which of ImageNet's classes each is; empty where nobody knows."""
-
-  def files(self) -> Sequence[source.File]:
-    """Every example's."""
-
-
 class Builder(
   tfds.core.GeneratorBasedBuilder,
   skip_registration=True,  # type: ignore[call-arg]
@@ -215,7 +184,7 @@ class Builder(
   HOMEPAGE: ClassVar[str] = ""
   PUBLISHED_EXAMPLES: ClassVar[int] = 0
   RUN_BY: ClassVar[str] = ""
-  OWN: ClassVar[Own | None] = None
+  OWN: ClassVar[own_set.OwnSet | None] = None
   NAMES_VARY: ClassVar[bool] = False
   DEFAULT_BUILDER_CONFIG_NAME: ClassVar[str | None] = conditions.CLEAN
 

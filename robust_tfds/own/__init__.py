@@ -10,7 +10,7 @@ A kind is the name before the colon and a file of this package, whose
 `builder_class(place, options)` says three things: the classes in label order, the
 files with their ids and labels, and which kind of `robust_tfds/building` serves
 them. All else is what the benchmarks use. What such a builder says of its set is
-its `OWN`, an `OwnSet`.
+its `OWN`, an `OwnSet` (`robust_tfds/building/own_set.py`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import tensorflow_datasets as tfds
 
 from robust_tfds import errors, natural_sets
 from robust_tfds.building import base
-from robust_tfds.own.own_set import Options
+from robust_tfds.building.own_set import Options
 
 # What a text begins with -> the file that reads it.
 KINDS = {
@@ -34,7 +34,6 @@ KINDS = {
 }
 # An option that one kind alone has -> the kind.
 _OPTIONS = {"groups": "videos", "images": "coco"}
-_WITH_SPLITS = ("tfds",)
 NO_OPTIONS = Options()
 
 
@@ -65,9 +64,13 @@ def builder_class(
     UserError: an unknown kind, with the nearest; or a place that holds no such
       set, in words.
   """
-  natural = isinstance(source, str) and natural_sets.is_natural(source)
-  made = _builder_class(source, options)
-  if not natural and natural_sets.is_taken(made.set_name()):
+  if isinstance(source, str) and natural_sets.is_natural(source):
+    _check_options(source, options)
+    return _load("natural", source, options)
+  kind, place = _split(source) if isinstance(source, str) else ("tfds", source)
+  _check_options(kind, options)
+  made = _load(KINDS[kind], place, options)
+  if natural_sets.is_taken(made.set_name()):
     raise errors.UserError(
       f"{made.set_name()!r} is the name of a natural set. If the data are that,"
       " name it alone; else call them otherwise: name= of evaluate,"
@@ -76,34 +79,34 @@ def builder_class(
   return made
 
 
-def _builder_class(
-  source: str | tfds.core.DatasetBuilder, options: Options
-) -> type[base.Builder]:
-  if not isinstance(source, str):
-    from robust_tfds.own import tfds_set
-
-    return tfds_set.builder_class(source, options)
-  kind, colon, place = source.partition(":")
-  natural = natural_sets.is_natural(source)
-  if not natural and (not colon or not place or "/" in kind):
+def _split(source: str) -> tuple[str, str]:
+  """Kind and place."""
+  kind, _, place = source.partition(":")
+  if not place or "/" in kind:
     raise errors.UserError(
       f"{source!r} is no benchmark. Data of your own are named by what they are"
       f" and where they lie: {', '.join(f'{k}:...' for k in KINDS)}, e.g."
       " folder:/data/pets for pictures in a folder a class."
     )
-  if not natural and kind not in KINDS:
+  if kind not in KINDS:
     raise errors.unknown("kind of data", kind, KINDS)
+  return kind, place
+
+
+def _check_options(kind: str, options: Options) -> None:
   for option, of in _OPTIONS.items():
     value = getattr(options, option)
     if value and kind != of:
       raise errors.UserError(
         f"{option}={value!r}: {kind}: has none, {of}: has. Leave it out."
       )
-  if options.split not in ("", "test") and kind not in _WITH_SPLITS:
+  if options.split not in ("", "test") and kind != "tfds":
     raise errors.UserError(
       f"split={options.split!r}: {kind}: has none. Name the folder of the split."
     )
-  file = "natural" if natural else KINDS[kind]
-  module = importlib.import_module(f"{__name__}.{file}")
-  made: Any = module.builder_class(source if natural else place, options)
+
+
+def _load(file: str, place: object, options: Options) -> type[base.Builder]:
+  module: Any = importlib.import_module(f"{__name__}.{file}")
+  made: type[base.Builder] = module.builder_class(place, options)
   return made

@@ -16,16 +16,15 @@ import os
 import posixpath
 import unicodedata
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-import tensorflow_datasets as tfds
 from etils import epath
 
 from robust_tfds import errors, reading
-from robust_tfds.building import base, objects, source
+from robust_tfds.building import base, objects, own_set, source
 from robust_tfds.building.sources import coco
-from robust_tfds.own import folder, own_set
+from robust_tfds.own import folder, labelled
 from robust_tfds.reading import pictures
 from robust_tfds.storage import paths
 
@@ -43,6 +42,7 @@ class Coco(own_set.OwnSet):
   """
 
   kind = "coco"
+  sources: Sequence[Any]
 
   def __init__(
     self, file: epath.Path, images: epath.Path, name: str, where: str
@@ -61,25 +61,27 @@ class Coco(own_set.OwnSet):
       notes, self.has_masks = _noted([i.annotations for i in listed])
       classes = [names[i] for i in self.category_ids]
       super().__init__(name, where, classes, notes=notes)
-      there = dict(folder.files(images, f"images={images}: the pictures")[0])
-      self._files = _files(listed, there, images)
-      self._known = self._objects(listed)
+      there, _ = folder.files(images, f"images={images}: the pictures")
+      files = _files(listed, there, images)
+      known = self._objects(listed)
     except errors.UserError as e:
       raise errors.UserError(f"{where}: {e}") from e
-    self._images = listed
-    self.sources = [self._source(place) for place in range(len(listed))]
+    self.sources = [
+      self._source(*parts) for parts in zip(listed, files, known, strict=True)
+    ]
 
   def files(self) -> Sequence[source.File]:
     """The pictures."""
-    return self._files
+    return [each.picture.file for each in self.sources]
 
   def described(self) -> Sequence[str]:
     """The classes, and of each picture what numbers depend on."""
     lines: list[Any] = [self.classes]
-    for image, file, known in zip(self._images, self._files, self._known):
+    for each in self.sources:
+      known, rows = each.annotation.known, each.annotation.rows
       of = [(o.label, o.box, o.area, o.is_crowd) for o in known]
-      masks = [r["segmentation"] for r in _rows(image) if self.has_masks]
-      lines.append([image.id, file.name, of, masks])
+      masks = [row["segmentation"] for row in rows]
+      lines.append([each.image_id, each.example_id, of, masks])
     return [json.dumps(line) for line in lines]
 
   def _objects(
@@ -99,14 +101,15 @@ class Coco(own_set.OwnSet):
       out.append(tuple(objects.validated(known, image.size, where)))
     return out
 
-  def _source(self, place: int) -> objects.Source:
-    image, file = self._images[place], self._files[place]
+  def _source(
+    self, image: coco.Image, file: source.File, known: Any
+  ) -> objects.Source:
     rows = tuple(_rows(image)) if self.has_masks else ()
     return objects.Source(
       file.name,
       image_id=image.id,
       picture=_Picture(file, size=image.size),
-      annotation=_Objects(self._known[place], file.name, rows),
+      annotation=_Objects(known, file.name, rows),
     )
 
 
@@ -162,6 +165,19 @@ class _Objects(source.Part):
       raise errors.UserError(f"{self.where}: {e}") from e
 
 
+class _Boxes(
+  objects.Builder,
+  skip_registration=True,  # type: ignore[call-arg]
+):
+  """Corrupted whole; detectors resize them."""
+
+  OWN: ClassVar[Coco]
+
+  def _sources(self, dl_manager: object) -> Sequence[objects.Source]:
+    del dl_manager
+    return self.OWN.sources
+
+
 def builder_class(place: str, options: own_set.Options) -> type[base.Builder]:
   """The builder of a COCO file's pictures; see `Coco`."""
   file = paths.of(place, "coco")
@@ -176,27 +192,9 @@ def builder_class(place: str, options: own_set.Options) -> type[base.Builder]:
   if name == _JSON_FOLDER:
     name = folder.last(os.path.join(parent, os.pardir))
   own = Coco(file, paths.resolved(images), name, f"coco:{place}")
-
-  class Builder(
-    objects.Builder,
-    skip_registration=True,  # type: ignore[call-arg]
-  ):
-    """Of one file."""
-
-    VERSION = tfds.core.Version("1.0.0")
-    RELEASE_NOTES = {"1.0.0": "Initial release."}
-    name = "coco_own_c"
-    OWN = own
-    CLASSES = own.classes
-    CATEGORY_IDS = own.category_ids
-    MASKS = own.has_masks
-    SPLIT = own.split
-
-    def _sources(self, dl_manager: object) -> Sequence[objects.Source]:
-      del dl_manager
-      return own.sources
-
-  return Builder
+  made: Any = labelled.of_kind(_Boxes, own, "coco_own_c")
+  made.CATEGORY_IDS, made.MASKS = own.category_ids, own.has_masks
+  return made  # type: ignore[no-any-return]
 
 
 def _noted(

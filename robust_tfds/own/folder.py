@@ -10,15 +10,14 @@ from __future__ import annotations
 
 import os
 import unicodedata
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping
 from typing import ClassVar, Self
 
 from etils import epath
 
 from robust_tfds import errors
-from robust_tfds.building import base, source
-from robust_tfds.building.sources import folders
-from robust_tfds.own import labelled, own_set
+from robust_tfds.building import base, own_set, source
+from robust_tfds.own import labelled
 from robust_tfds.reading import picture_folders
 from robust_tfds.storage import paths
 
@@ -44,13 +43,20 @@ class Folder(own_set.OwnSet):
       UserError: fewer than two classes, a class without pictures, or entries
         that cannot be read or told apart; names the first.
     """
-    listed, notes = self._listed(root)
-    classes = self._classes(root, listed)
+    below, walk = files(root, f"{where}: the {self.noun}s", self.extensions)
+    inside = {i: path for i, path in below.items() if "/" in i}
+    counts = {
+      "hidden files": walk.hidden,
+      f"files that are no {self.noun}s": sum(walk.other_types.values()),
+      f"{self.noun}s beside the class folders": len(below) - len(inside),
+    }
+    notes = [f"{n:,} {what} left out" for what, n in counts.items() if n]
+    classes = self._classes(root, {i.partition("/")[0] for i in inside})
     super().__init__(name, where, classes, notes=notes)
     label_of = {each: label for label, each in enumerate(classes)}
     self._files = [
-      source.File(i, whole, label=label_of[i.partition("/")[0]])
-      for i, whole in listed
+      source.File(i, path, label=label_of[i.partition("/")[0]])
+      for i, path in inside.items()
     ]
 
   @classmethod
@@ -64,57 +70,36 @@ class Folder(own_set.OwnSet):
       )
     return cls(paths.resolved(root), options.name or last(place), where)
 
-  def files(self) -> Sequence[source.File]:
+  def files(self) -> list[source.File]:
     """By their paths below the folder."""
     return self._files
 
-  def _listed(
-    self, root: epath.Path
-  ) -> tuple[list[tuple[str, str]], list[str]]:
-    """Every file that has a class, and what else lies there, in words."""
-    what = f"{self.kind}:{root}: the {self.noun}s"
-    pairs, walk = files(root, what, self.extensions)
-    inside = [pair for pair in pairs if "/" in pair[0]]
-    counts = {
-      "hidden files": walk.hidden,
-      f"files that are no {self.noun}s": sum(walk.other_types.values()),
-      f"{self.noun}s beside the class folders": len(pairs) - len(inside),
-    }
-    notes = [
-      f"{count:,} {kind} left out" for kind, count in counts.items() if count
-    ]
-    return inside, notes
-
-  def _classes(
-    self, root: epath.Path, listed: Sequence[tuple[str, str]]
-  ) -> list[str]:
+  def _classes(self, root: epath.Path, full: Collection[str]) -> list[str]:
     """Names of the classes in label order: of their sorted names."""
-    there = [
+    where = f"{self.kind}:{root}"
+    there = sorted(
       unicodedata.normalize("NFC", entry.name)
       for entry in paths.scan(root)
       if entry.is_dir() and not entry.name.startswith(".")
-    ]
-    own_set.check_distinct(there, f"{self.kind}:{root}: the classes")
-    full = {i.partition("/")[0] for i, _ in listed}
-    empty = sorted(set(there) - full)
+    )
+    own_set.check_distinct(there, f"{where}: the classes")
     if there and {name.casefold() for name in there} <= _SPLITS:
       raise errors.UserError(
-        f"{self.kind}:{root}: it holds the splits {', '.join(sorted(there))}, not"
-        f" classes: name one of them, e.g. {self.kind}:{root / sorted(there)[0]}."
+        f"{where}: it holds the splits {', '.join(there)}, not classes: name one"
+        f" of them, e.g. {where}/{there[0]}."
       )
     if len(there) < 2:
       raise errors.UserError(
-        f"{self.kind}:{root}: {len(there)} folders, expected two or more: a"
-        f" folder of {self.noun}s for each class."
+        f"{where}: {len(there)} folders, expected two or more: a folder of"
+        f" {self.noun}s for each class."
       )
-    if empty:
+    if empty := [name for name in there if name not in full]:
       raise errors.UserError(
-        f"{root / empty[0]}: a class without a {self.noun}"
-        + (f" (and {len(empty) - 1} more)" if len(empty) > 1 else "")
-        + f". Add {self.noun}s ({' '.join(sorted(self.extensions))}), or remove"
-        " the folder."
+        f"{root / empty[0]}: a class without a {self.noun}{_more(empty)}. Add"
+        f" {self.noun}s ({' '.join(sorted(self.extensions))}), or remove the"
+        " folder."
       )
-    return sorted(there)
+    return there
 
 
 def builder_class(place: str, options: own_set.Options) -> type[base.Builder]:
@@ -133,8 +118,8 @@ def files(
   root: epath.Path,
   what: str,
   extensions: Collection[str] = picture_folders.EXTENSIONS,
-) -> tuple[list[tuple[str, str]], picture_folders.Walk]:
-  """(path below in Unicode's NFC, whole path) of every file, sorted; the walk.
+) -> tuple[Mapping[str, str], picture_folders.Walk]:
+  """Path below in Unicode's NFC -> whole path of every file, sorted; the walk.
 
   Args:
     root: the folder.
@@ -148,15 +133,18 @@ def files(
   pairs = sorted(
     (unicodedata.normalize("NFC", _below(path, root)), os.fspath(path))
     for path in walk.files()
-    if not folders.is_hidden(path)
   )
   for faults in (walk.faults, walk.loops):
     if faults:
-      more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
-      raise errors.UserError(f"{faults[0]}{more}")
+      raise errors.UserError(f"{faults[0]}{_more(faults)}")
   own_set.check_distinct([i for i, _ in pairs], what)
-  return pairs, walk
+  return dict(pairs), walk
 
 
 def _below(path: epath.Path, root: epath.Path) -> str:
   return os.path.relpath(path, root).replace(os.sep, "/")
+
+
+def _more(named: Collection[str]) -> str:
+  """How many there are beside the first, which a message names."""
+  return f" (and {len(named) - 1} more)" if len(named) > 1 else ""

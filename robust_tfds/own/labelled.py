@@ -10,10 +10,7 @@ import tensorflow_datasets as tfds
 
 from robust_tfds import errors
 from robust_tfds.building import base, geometry, pictures, sequences
-from robust_tfds.own.own_set import OwnSet
-
-_VERSION = tfds.core.Version("1.0.0")
-_RELEASE_NOTES = {"1.0.0": "Initial release."}
+from robust_tfds.building.own_set import OwnSet
 
 
 class _Pictures(
@@ -49,9 +46,7 @@ class _Pictures(
     return features
 
   def _to_example(self) -> Callable[[pictures.Row], tuple[str, dict[str, Any]]]:
-    if not self.OWN.several:
-      return super()._to_example()
-    return functools.partial(_of_several, labels=self.OWN.labels)
+    return functools.partial(_example, labels=self.OWN.labels)
 
 
 class _Sequences(
@@ -68,8 +63,7 @@ class _Sequences(
     "squash64": "imagenet64",
     "short32_crop32": "cifar10",
   }
-  # What each edition starts from, as `ImageNet-P`'s, and its scripts at 64 and
-  # 32 px (corruptions/sequence).
+  # What each edition starts from, as ImageNet-P's scripts (corruptions/sequence).
   SOURCE_RULES = {"": "short256", "inception": "whole"}
   OWN: ClassVar[OwnSet]
   _CROPS = {224: "", 299: "inception", 64: "squash64", 32: "short32_crop32"}
@@ -102,12 +96,12 @@ class _Sequences(
     )
 
 
-def _of_several(
+def _example(
   row: pictures.Row, *, labels: Mapping[str, Sequence[int]]
 ) -> tuple[str, dict[str, Any]]:
-  """(key, example) with all its labels."""
+  """(key, example), with all its labels where there may be several."""
   key, example = pictures.example(row)
-  return key, {**example, "labels": labels[key]}
+  return key, {**example, "labels": labels[key]} if labels else example
 
 
 def builder_class(own: OwnSet, as_sequences: bool) -> type[base.Builder]:
@@ -118,14 +112,14 @@ def builder_class(own: OwnSet, as_sequences: bool) -> type[base.Builder]:
     as_sequences: make ImageNet-P's sequences rather than ImageNet-C's pictures.
   """
   if as_sequences:
-    return of_kind(_Sequences, own, "p")
-  return of_kind(_Pictures, own, "c")
+    return of_kind(_Sequences, own, f"{own.kind}_p")
+  return of_kind(_Pictures, own, f"{own.kind}_c")
 
 
 def of_kind(
-  kind: type[base.Builder], own: OwnSet, letter: str
+  kind: type[base.Builder], own: OwnSet, called: str
 ) -> type[base.Builder]:
-  """A kind's builder of one set, called `<own.kind>_<letter>`."""
+  """A kind's builder of one set, under TFDS's name for it."""
 
   class Builder(
     kind,  # type: ignore[misc, valid-type]
@@ -133,9 +127,9 @@ def of_kind(
   ):
     """Of one set."""
 
-    VERSION = _VERSION
-    RELEASE_NOTES = _RELEASE_NOTES
-    name = f"{own.kind}_{letter}"
+    VERSION = tfds.core.Version("1.0.0")
+    RELEASE_NOTES = {"1.0.0": "Initial release."}
+    name = called
     OWN = own
     CLASSES = own.classes
     SPLIT = own.split

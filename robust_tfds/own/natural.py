@@ -12,13 +12,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from robust_tfds import errors, natural_sets
-from robust_tfds.building import base, source
-from robust_tfds.building.sources import imagenet
-from robust_tfds.own import labelled, own_set, tfds_set
+from robust_tfds.building import base, own_set, source
+from robust_tfds.building.sources import folders, imagenet
+from robust_tfds.own import labelled, tfds_set
 from robust_tfds.reading import json_file, line_list
 from robust_tfds.storage import paths
 
 _OBJECTNET = "objectnet-1.0"  # the archive's folder
+_INSTRUCTIONS = f"""\
+The archive {_OBJECTNET}.zip of https://objectnet.dev is encrypted, and not read
+itself. Unpack it in the manual dir, with the password of its download page:
+  unzip -P PASSWORD {_OBJECTNET}.zip"""
 _BORDER_PX = 1  # red, around every picture of ObjectNet: its README
 # Its tables: folder -> name, name -> ImageNet's names, output -> their line, lines.
 _TABLES = (
@@ -78,25 +82,35 @@ class ObjectNet(own_set.OwnSet):
     """Reads the tables and lists the pictures.
 
     Raises:
-      UserError: no folder, a table that is missing or no such table, or a class
-        without a picture.
+      FileNotFoundError: no folder; says what to put there.
+      UserError: a table that is missing or no such table, or a class without a
+        picture.
     """
-    root = _objectnet(options.manual_dir)
-    row, _ = natural_sets.parse(text)
-    outputs = _outputs(root / "mappings")
-    super().__init__(
-      natural_sets.set_name(text),
-      text,
-      [name for name, _ in outputs.values()],
-      notes=[f"terms: {row.terms}"],
+    there = folders.find(
+      _manual(options.manual_dir, text),
+      _OBJECTNET,
+      (),
+      instructions=_INSTRUCTIONS,
     )
+    outputs = _outputs(there)
+    names = [name for name, _ in outputs.values()]
+    notes = [f"terms: {natural_sets.parse(text)[0].terms}"]
+    super().__init__(natural_sets.set_name(text), text, names, notes=notes)
     self.kind = _kind(text)
     self.members = [members for _, members in outputs.values()]
-    self._files = [
-      file
-      for label, folder in enumerate(outputs)
-      for file in _pictures(root / "images" / folder, label)
-    ]
+    label_of = {folder: label for label, folder in enumerate(outputs)}
+    self._files = []
+    for path, file in there.items():
+      start, _, below = path.partition("/")
+      label = label_of.get(below.partition("/")[0])
+      if start == "images" and below.endswith(".png") and label is not None:
+        self._files.append(dataclasses.replace(file, name=below, label=label))
+    full = {file.label for file in self._files}
+    for folder, label in label_of.items():
+      if label not in full:
+        raise errors.UserError(
+          f"{_OBJECTNET}/images/{folder}: no picture. Unpack the whole archive."
+        )
 
   def files(self) -> Sequence[source.File]:
     """Of the classes that ImageNet has too."""
@@ -194,42 +208,20 @@ def _manual(manual_dir: str, text: str) -> Any:
   return paths.of(manual_dir, "manual_dir")
 
 
-def _objectnet(manual_dir: str) -> Any:
-  """The archive's folder: the manual dir, or in it."""
-  root = _manual(manual_dir, "objectnet")
-  for folder in (root / _OBJECTNET, root):
-    if (folder / "images").is_dir():
-      return folder
-  raise errors.UserError(
-    f"objectnet: no folder images in {root / _OBJECTNET} or {root}. The archive"
-    f" {_OBJECTNET}.zip is encrypted: unpack it there with the password of its"
-    " download page."
-  )
-
-
-def _pictures(folder: Any, label: int) -> list[source.File]:
-  """The PNG files of a class, by name."""
-  names = paths.names(folder) if folder.is_dir() else []
-  files = [
-    source.File(f"{folder.name}/{name}", str(folder / name), label=label)
-    for name in sorted(names)
-    if name.endswith(".png") and not name.startswith(".")
-  ]
-  if not files:
-    raise errors.UserError(f"{folder}: no picture. Unpack the whole archive.")
-  return files
-
-
-def _outputs(folder: Any) -> Mapping[str, tuple[str, Sequence[int]]]:
+def _outputs(
+  there: Mapping[str, source.File],
+) -> Mapping[str, tuple[str, Sequence[int]]]:
   """Folder of pictures -> its name, and which of ImageNet's classes it is."""
-  for name in (*_TABLES, _LINES):
-    if not (folder / name).exists():
+  tables = [f"mappings/{name}" for name in (*_TABLES, _LINES)]
+  for name in tables:
+    if name not in there:
       raise errors.UserError(
-        f"{folder / name}: missing. The archive's own tables say which of its"
+        f"{_OBJECTNET}/{name}: missing. The archive's own tables say which of its"
         " classes ImageNet has: unpack its folder mappings too."
       )
-  called, shared, lines = (json_file(folder / name) for name in _TABLES)
-  text = line_list(folder / _LINES)
+  *places, names = (there[name].path for name in tables)
+  called, shared, lines = map(json_file, places)
+  text = line_list(names)
   try:
     output_of = {text[int(line)].strip(): int(o) for o, line in lines.items()}
     out = {
@@ -242,7 +234,7 @@ def _outputs(folder: Any) -> Mapping[str, tuple[str, Sequence[int]]]:
       raise ValueError("an output of two classes, or none of 0 to 999")
   except (AttributeError, IndexError, KeyError, TypeError, ValueError) as e:
     raise errors.UserError(
-      f"{folder}: its tables do not go together ({type(e).__name__}: {e}). Unpack"
-      " the archive's folder mappings again."
+      f"{_OBJECTNET}/mappings: its tables do not go together"
+      f" ({type(e).__name__}: {e}). Unpack the archive's folder mappings again."
     ) from e
   return out

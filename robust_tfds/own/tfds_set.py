@@ -21,8 +21,8 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from robust_tfds import errors, strings
-from robust_tfds.building import base, source
-from robust_tfds.own import folder, labelled, own_set
+from robust_tfds.building import base, own_set, source
+from robust_tfds.own import folder, labelled
 from robust_tfds.reading import archives
 
 # Features that name an example, the first that is there and of no two alike.
@@ -81,8 +81,7 @@ class TfdsSet(own_set.OwnSet):
     self._copy = tempfile.NamedTemporaryFile(
       prefix="robust_tfds_", suffix=".pictures"
     )  # noqa: SIM115
-    places, labels, without = [], [], 0
-    named: dict[str, list[str]] = {}
+    places, labels, named, without = [], [], [], 0
     for example in self._examples():
       data = example.pop(self._image)
       known = np.atleast_1d(example.pop(self._label)).tolist()
@@ -91,19 +90,16 @@ class TfdsSet(own_set.OwnSet):
         continue
       places.append((self._copy.tell(), self._copy.write(data)))
       labels.append(known)
-      for feature, value in example.items():
-        named.setdefault(feature, []).append(strings.text(value))
+      named.append(example)
     self._copy.flush()
-    ids = self._ids(named, len(places))
-    files = [
-      self._file(i, known[0], *place)
-      for i, known, place in zip(ids, labels, places, strict=True)
-    ]
+    ids = self._ids(named)
     if self.several:
       self.labels = dict(zip(ids, labels, strict=True))
     if without:
       words = f"{without:,} pictures without a label left out"
       self.notes = [*self.notes, words]
+    rows = zip(ids, labels, places, strict=True)
+    files = [self._file(i, known[0], *place) for i, known, place in rows]
     return sorted(files, key=lambda file: file.name)
 
   def _file(self, name: str, label: int, offset: int, size: int) -> source.File:
@@ -115,13 +111,12 @@ class TfdsSet(own_set.OwnSet):
     member = archives.Member(self._copy.name, name, size, offset)
     return source.File(name, self.where, member, label)
 
-  def _ids(
-    self, named: Mapping[str, Sequence[str]], count: int
-  ) -> Sequence[str]:
-    for ids in (named[feature] for feature in _IDS if feature in named):
-      if len(set(ids)) == count:
+  def _ids(self, named: Sequence[Mapping[str, Any]]) -> Sequence[str]:
+    for feature in (f for f in _IDS if named and f in named[0]):
+      ids = [strings.text(each[feature]) for each in named]
+      if len(set(ids)) == len(ids):
         return ids
-    return [f"{self.split}_{number:05d}" for number in range(count)]
+    return [f"{self.split}_{number:05d}" for number in range(len(named))]
 
   def _prepare(self) -> None:
     try:
@@ -176,21 +171,19 @@ def builder_class(
     name = options.name or folder.last(str(place.data_dir))
     options = dataclasses.replace(options, split="", name=name)
     return folder.builder_class(f"{place.data_dir}/{split}", options)
-  where = f"tfds:{place if isinstance(place, str) else place.name}"
-  builder = place
+  text, builder = getattr(place, "name", place), place
   if isinstance(place, str):
     builder = builder_of(place, options.data_dir)
-  own = TfdsSet(builder, options, where)
+  own = TfdsSet(builder, options, f"tfds:{text}")
   return labelled.builder_class(own, options.sequences)
 
 
 def builder_of(place: str, data_dir: str) -> Any:
   """TFDS's builder: where it is prepared already, else of the folder named first."""
-  module, colon, name = place.partition(":")
   made = functools.partial(tfds.builder, place)
-  if colon:
-    made = _class(module, name)
-  roots = [data_dir or None, *[None] * bool(data_dir)]
+  if ":" in place:
+    made = _class(place)
+  roots = [data_dir, None] if data_dir else [None]
   try:
     builders = [made(data_dir=root) for root in roots]
   except tfds.core.DatasetNotFoundError as e:
@@ -202,18 +195,18 @@ def builder_of(place: str, data_dir: str) -> Any:
   return next((b for b in builders if b.is_prepared()), builders[0])
 
 
-def _class(module: str, name: str) -> Any:
+def _class(place: str) -> Any:
+  module, _, name = place.partition(":")
   try:
     made = getattr(importlib.import_module(module), name, None)
   except Exception as e:  # of somebody's code
     raise errors.UserError(
-      f"tfds:{module}:{name}: its module cannot be imported: {errors.of_user(e)}"
+      f"tfds:{place}: its module cannot be imported: {errors.of_user(e)}"
     ) from e
-  if not isinstance(made, type) or not issubclass(
-    made, tfds.core.DatasetBuilder
-  ):
+  base_ = tfds.core.DatasetBuilder
+  if not isinstance(made, type) or not issubclass(made, base_):
     raise errors.UserError(
-      f"tfds:{module}:{name}: expected the class of a TFDS builder, got {made!r}."
+      f"tfds:{place}: expected the class of a TFDS builder, got {made!r}."
     )
   return made
 

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from robust_tfds import errors
-from robust_tfds.building import base
+from robust_tfds.building import base, own_set
 from robust_tfds.building import videos as building
-from robust_tfds.own import folder, labelled, own_set
+from robust_tfds.own import folder, labelled
 from robust_tfds.reading import videos as video_files
 
 
@@ -24,38 +24,39 @@ class Videos(folder.Folder):
 
   Attributes:
     groups: see `own_set.Options`.
+    group_ids: of every file, in their order; empty where nothing was said.
   """
 
   kind = "videos"
   noun = "video"
   extensions = video_files.EXTENSIONS
-  groups = ""
+  groups: str = ""
+  group_ids: Sequence[str] = ()
 
-  def described(self) -> Sequence[str]:
-    """How they are grouped, where that was said: intervals depend on it."""
-    return [f"groups\t{self.groups}"] if self.groups else []
-
-  def group_ids(self) -> Sequence[str]:
-    """Of every file, in their order; empty where nothing was said.
+  def group_by(self, groups: str) -> None:
+    """Groups the videos, where anything was said.
 
     Raises:
       UserError: no regular expression with one part in brackets, or an id in
         which it is not found.
     """
     ids = [file.name for file in self.files()]
-    if not self.groups:
-      return [""] * len(ids)
+    self.groups, self.group_ids = groups, [""] * len(ids)
+    if not groups:
+      return
     try:
-      pattern = re.compile(self.groups)
+      pattern = re.compile(groups)
     except (re.error, TypeError) as e:
-      raise _no_groups(self.groups, str(e)) from e
+      raise _no_groups(groups, str(e)) from e
     if pattern.groups != 1:
-      raise _no_groups(self.groups, f"it has {pattern.groups} parts")
-    matches = [pattern.search(each) for each in ids]
-    if None in matches:
-      missed = ids[matches.index(None)]
-      raise _no_groups(self.groups, f"it is not found in {missed!r}")
-    return [match[1] or "" for match in matches if match]
+      raise _no_groups(groups, f"it has {pattern.groups} parts")
+    if missed := [i for i in ids if not pattern.search(i)]:
+      raise _no_groups(groups, f"it is not found in {missed[0]!r}")
+    self.group_ids = [pattern.findall(i)[0] for i in ids]
+
+  def described(self) -> Sequence[str]:
+    """How they are grouped, where that was said: intervals depend on it."""
+    return [f"groups\t{self.groups}"] if self.groups else []
 
 
 def _no_groups(text: str, why: str) -> errors.UserError:
@@ -76,17 +77,15 @@ class _Videos(
 
   def _sources(self, dl_manager: object) -> Sequence[building.Source]:
     del dl_manager
+    pairs = zip(self.OWN.files(), self.OWN.group_ids, strict=True)
     return [
       building.Source(file.name, file.label or 0, file, group_id=group)
-      for file, group in zip(
-        self.OWN.files(), self.OWN.group_ids(), strict=True
-      )
+      for file, group in pairs
     ]
 
 
 def builder_class(place: str, options: own_set.Options) -> type[base.Builder]:
   """The builder of a folder's videos; see `Videos`."""
   own = Videos.at(place, options)
-  own.groups = options.groups
-  own.group_ids()  # refuses now what no run can use
-  return labelled.of_kind(_Videos, own, "p")
+  own.group_by(options.groups)
+  return labelled.of_kind(_Videos, own, "videos_p")

@@ -64,23 +64,18 @@ class FolderTest(parameterized.TestCase):
     ),
     ({"owl/.keep": ""}, "owl: a class without a picture. Add"),
     ({"a\nb/1.png": _PNG}, "no name of a class"),
+    ({"cat/out": ".."}, "out: a link out of"),
+    ({"cat/out": "cat"}, "out"),
+    ({"cat/out.png": "nothing.png"}, "out.png: cannot be read"),
   )
   def test_refused(self, files, words):
-    tiny_files.put(self.root, files)
+    ((name, content),) = files.items()
+    if "out" in name:
+      (self.root / name).symlink_to(self.root / content)
+    else:
+      tiny_files.put(self.root, files)
     with self.assertRaisesRegex(errors.UserError, words):
       self._own()
-
-  def test_links_that_lead_out_or_back(self):
-    for target, words in (
-      (self.root.parent, "out: a link out of"),
-      (self.root / "cat", "out"),
-      (self.root / "nothing.png", "out.png: cannot be read"),
-    ):
-      link = self.root / "cat" / f"out{target.suffix}"
-      link.symlink_to(target)
-      with self.assertRaisesRegex(errors.UserError, words):
-        self._own()
-      link.unlink()
 
   def test_no_classes(self):
     with self.assertRaisesRegex(errors.UserError, "1 folders, expected two"):

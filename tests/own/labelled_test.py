@@ -8,10 +8,8 @@ from absl.testing import parameterized
 
 from robust_tfds import conditions, corruptions, errors, models
 from robust_tfds.building import geometry
-from robust_tfds.eval import main
 from robust_tfds.models import adapters
 from robust_tfds.models import spec as spec_lib
-from tests import in_process
 from tests.own import made
 
 
@@ -22,32 +20,44 @@ class LabelledTest(parameterized.TestCase):
     self.root = made.folder(self.folder / "pets")
 
   @parameterized.parameters(
-    ({}, 2, "folder_c/gaussian_noise_3_short37_crop32_cifar10", "image"),
+    ({}, "folder_c/gaussian_noise_3_short37_crop32_cifar10", [(32, 32, 3)]),
     (
       {"perturbations": "gaussian_noise"},
-      2,
       "folder_p/gaussian_noise_short32_crop32",
-      "frames",
+      [(31, 32, 32, 3)],
+    ),
+    (
+      {"geometry": "none"},
+      "folder_c/gaussian_noise_3_none",
+      [(h, w, 3) for h, w in made.SIZES],
     ),
   )
-  def test_prepared_is_on_the_fly(self, more, count, name, feature):
+  def test_prepared_is_on_the_fly(self, more, name, shapes):
     workdirs = [self.folder / "fly", self.folder / "prepared"]
     model = made.Seen()
-    for workdir, source in zip(workdirs, ("fly", "prepared")):
-      made.evaluate(
-        model, f"folder:{self.root}", workdir=workdir, source=source, **more
+    for workdir in workdirs:
+      done, _ = made.evaluate(
+        model,
+        f"folder:{self.root}",
+        workdir=workdir,
+        source=workdir.name,
+        **more,
       )
     fly, prepared = map(made.cells, workdirs)
-    self.assertLen(fly, count)
+    self.assertLen(fly, 2)
     self.assertEqual(fly, prepared)
     rows = tfds.load(name, data_dir=workdirs[1] / "data", split="test")
     loaded = {r["example_id"].decode(): r for r in tfds.as_numpy(rows)}
     self.assertLen(loaded, 12)
     self.assertIn("Füchse/deep/3.jpeg", loaded)
-    pixels = [np.reshape(r[feature], (-1, 32, 32, 3)) for r in loaded.values()]
-    self.assertContainsSubset(
-      {made.sha256(image) for each in pixels for image in each}, model.pictures
-    )
+    pixels = [r.get("image", r.get("frames")) for r in loaded.values()]
+    self.assertEqual({image.shape for image in pixels}, set(shapes))
+    if "geometry" not in more:
+      frames = np.reshape(pixels, (-1, 32, 32, 3))
+      self.assertContainsSubset(map(made.sha256, frames), model.pictures)
+    done.report(self.folder / "report")
+    facts = (workdirs[0] / "config.json").read_text("utf-8")
+    self.assertEqual('"geometry": "none"' in facts, "geometry" in more)
 
   def test_models_side_by_side_and_their_classes(self):
     # The second model's outputs stand for the same classes in another order.
@@ -93,56 +103,18 @@ class LabelledTest(parameterized.TestCase):
   def test_corrupted_whole_then_cropped_as_each_model_wants(self):
     seen = {"short37_crop32": made.Seen(), "short50_crop48": made.Seen()}
     models_ = {}
-    for (rule, model), px in zip(seen.items(), (32, 48)):
-      spec = spec_lib.Spec(
-        num_classes=3,
-        label_space="custom",
-        input_px=px,
-        resize_px=int(rule[5:7]),
-      )
+    for (rule, model), px in zip(seen.items(), ((37, 32), (50, 48))):
+      of = dict(zip(("resize_px", "input_px"), px), label_space="custom")
+      spec = spec_lib.Spec(num_classes=3, **of)
       models_[rule] = adapters.get("on_host")(model, spec, name=rule)
-    place, fly = f"folder:{self.root}", self.folder / "fly"
-    for size, workdir in ((8, fly), (3, self.folder / "three")):
-      made.evaluate(
-        models_,
-        place,
-        size=None,
-        geometry="none",
-        conditions="fog",
-        batch_size=size,
-        workdir=workdir,
-      )
-    self.assertEqual(made.cells(fly), made.cells(self.folder / "three"))
+    whole = {"size": None, "geometry": "none", "conditions": "fog"}
+    workdirs = {size: self.folder / str(size) for size in (3, 8)}
+    for size, workdir in workdirs.items():
+      few = {"batch_size": size, "workdir": workdir, **whole}
+      made.evaluate(models_, f"folder:{self.root}", **few)
+    self.assertEqual(*map(made.cells, workdirs.values()))
     for rule, model in seen.items():
       self.assertContainsSubset(self._pixels("fog", rule), model.pictures)
-
-  def test_whole_pictures_prepared_are_those_on_the_fly(self):
-    options = {"geometry": "none", "conditions": "fog"}
-    workdirs = [self.folder / "fly", self.folder / "prepared"]
-    for workdir, source in zip(workdirs, ("fly", "prepared")):
-      whole, _ = made.evaluate(
-        made.Seen(),
-        f"folder:{self.root}",
-        workdir=workdir,
-        source=source,
-        **options,
-      )
-    fly, prepared = map(made.cells, workdirs)
-    self.assertLen(fly, 2)
-    self.assertEqual(fly, prepared)
-    cropped, _ = made.evaluate(
-      made.Seen(), f"folder:{self.root}", conditions="none"
-    )
-    clean = cropped.summary["clean_error"]
-    self.assertEqual(whole.summary["clean_error"], clean)
-    whole.report(self.folder / "report")
-    facts = (workdirs[0] / "config.json").read_text("utf-8")
-    self.assertIn('"geometry": "none"', facts)
-    rows = tfds.load(
-      "folder_c/fog_3_none", data_dir=workdirs[1] / "data", split="test"
-    )
-    shapes = {r["image"].shape for r in tfds.as_numpy(rows)}
-    self.assertLen(shapes, 4)
 
   @parameterized.parameters(
     ({"perturbations": "gaussian_noise"}, "pets: geometry=none corrupts whole"),
@@ -152,27 +124,12 @@ class LabelledTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, words):
       made.evaluate(made.Seen(), f"folder:{self.root}", geometry="none", **more)
 
-  def test_the_command_plans_whole_pictures(self):
-    done = in_process.run(
-      main,
-      "--config=configs/own_data.py:tests.own.made:three_levels",
-      f"--config.data.name=folder:{self.root}",
-      "--config.data.geometry=none",
-      "--config.data.corruptions=fog",
-      f"--workdir={self.folder}/run",
-      "--plan",
-    )
-    self.assertEqual(done.returncode, 0, done.stderr)
-    self.assertIn("fog_5: tests.own.made:three_levels", done.stdout)
-
   def test_several_outputs_of_a_class(self):
-    model = made.Seen(5)
     classes = {"cat": [0, 3], "dog": 1, "Füchse": [2]}
-    seen, _ = made.evaluate(model, f"folder:{self.root}", classes=classes)
+    seen, _ = made.evaluate(
+      made.Seen(5), f"folder:{self.root}", classes=classes
+    )
     self.assertIn("clean_error", seen.summary)
-    with self.assertRaisesRegex(errors.UserError, "output 3 is named twice"):
-      classes = {"cat": [0, 3], "dog": 3}
-      made.evaluate(model, f"folder:{self.root}", classes=classes)
 
   @parameterized.parameters(
     (
@@ -187,6 +144,7 @@ class LabelledTest(parameterized.TestCase):
     ),
     (3, {"cat", "dog", "Füchse"}, "in the order of the outputs"),
     (3, 3, "classes=3: expected a file"),
+    (5, {"cat": [0, 3], "dog": 3}, "output 3 is named twice"),
   )
   def test_outputs_that_are_no_classes(self, outputs, classes, words):
     with self.assertRaisesRegex(errors.UserError, words):

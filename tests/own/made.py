@@ -18,7 +18,7 @@ from robust_tfds.models.detection import spec as spec_lib
 from tests import tiny_files
 
 CLASSES = ("Füchse", "cat", "dog")
-_SIZES = ((40, 61), (97, 33), (32, 32), (120, 45))
+SIZES = ((40, 61), (97, 33), (32, 32), (120, 45))
 # Name, frames, (height, width), frames per second.
 _VIDEOS = (
   ("run/s1_a.mp4", 20, (34, 50), 25),
@@ -34,7 +34,7 @@ def folder(
 ) -> pathlib.Path:
   """Four pictures of each class, the last of them one folder deeper."""
   for label, name in enumerate(classes):
-    for i, (height, width) in enumerate(_SIZES):
+    for i, (height, width) in enumerate(SIZES):
       pixels = tiny_files.noise(height, width, seed + 10 * label + i)
       form = ("PNG", "JPEG")[i % 2]
       below = f"{name}/{'deep/' * (i == 3)}{i}.{form.lower()}"

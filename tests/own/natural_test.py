@@ -159,7 +159,7 @@ class NaturalTest(parameterized.TestCase):
       self._run("objectnet")
 
   def test_refused(self):
-    with self.assertRaisesRegex(errors.UserError, "encrypted: unpack it"):
+    with self.assertRaisesRegex(FileNotFoundError, "unzip -P PASSWORD objectn"):
       self._run("objectnet")
     with self.assertRaisesRegex(errors.UserError, "Did you mean 'topimages'"):
       self._run("imagenet_v2/topimage")

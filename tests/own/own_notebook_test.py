@@ -14,6 +14,6 @@ class NotebookTest(absltest.TestCase):
     with contextlib.redirect_stdout(printed):
       names = pages.run_notebook("own_data.ipynb")
     self.assertEqual(names["result"].summary["clean_error"], 0)
-    self.assertIn("mean over 9 of 75 cells", printed.getvalue())
+    self.assertIn("mean over 6 of 75 cells", printed.getvalue())
     self.assertIn("report.html", printed.getvalue())
     self.assertIn("blind/clean_error", names["both"].summary)

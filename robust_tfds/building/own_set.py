@@ -47,14 +47,12 @@ class Options:
 class OwnSet(abc.ABC):
   """One set: what does not depend on a condition.
 
-  Class attributes:
+  Attributes:
     kind: the name before the colon; of a natural set its name.
     conditions: that a run shows where none are asked for.
     several: whether several classes of an example may be right.
     border_px: cut off every picture's sides before anything else.
     members: which of ImageNet's 1,000 classes each is; empty where nobody knows.
-
-  Attributes:
     name: of tables, boards and example keys; no path.
     where: the source's text.
     classes: names in label order.
@@ -77,12 +75,8 @@ class OwnSet(abc.ABC):
     split: str = "test",
     notes: Sequence[str] = (),
   ):
-    """Checks the classes.
-
-    Raises:
-      UserError: fewer than two, or a name that no file of names can hold.
-    """
-    self.name, self.where = checked_name(name), where
+    """Refuses a name of a class, or of the set, that no table can hold."""
+    self.name, self.where = _checked_name(name), where
     self.split, self.notes = split, notes
     self.classes = tuple(classes)
     self.labels: dict[str, list[int]] = {}
@@ -108,35 +102,8 @@ class OwnSet(abc.ABC):
     files = self.files()
     with concurrent.futures.ThreadPoolExecutor(_READERS) as pool:
       digests = list(pool.map(_sha256, files))
-    self._check_once(files, digests)
-    lines = [
-      f"{file.name}\t{self._class(file)}\t{digest}"
-      for file, digest in zip(files, digests, strict=True)
-    ]
-    text = "\n".join([*self.described(), *sorted(lines)])
-    return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
-
-  @property
-  def words(self) -> str:
-    """Name, size, classes and content, for the screen; reads all files."""
-    listed = ", ".join(self.classes[:_LISTED])
-    more = ", ..." if len(self.classes) > _LISTED else ""
-    of_classes = f" of {len(self.classes)} classes ({listed}{more})"
-    parts = [
-      f"{self.name}: {len(self.files()):,} examples{of_classes}, content"
-      f" {self.content}",
-      *self.notes,
-    ]
-    return "; ".join(parts) + "."
-
-  def _class(self, file: source.File) -> str:
-    return "" if file.label is None else self.classes[file.label]
-
-  def _check_once(
-    self, files: Sequence[source.File], digests: Sequence[str]
-  ) -> None:
-    """Refuses one file in two classes: one of the labels is wrong."""
     first: dict[str, source.File] = {}
+    lines = []
     for file, digest in zip(files, digests, strict=True):
       other = first.setdefault(digest, file)
       if other.label != file.label:
@@ -145,14 +112,26 @@ class OwnSet(abc.ABC):
           f" {self._class(other)}) are one file, byte for byte. Remove it"
           " from the class that it is not of."
         )
+      lines.append(f"{file.name}\t{self._class(file)}\t{digest}")
+    text = "\n".join([*self.described(), *sorted(lines)])
+    return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
+
+  @property
+  def words(self) -> str:
+    """Name, size, classes and content, for the screen; reads all files."""
+    listed = ", ".join(self.classes[:_LISTED])
+    more = ", ..." if len(self.classes) > _LISTED else ""
+    examples = f"{len(self.files()):,} examples"
+    of_classes = f"{len(self.classes)} classes ({listed}{more})"
+    whole = f"{self.name}: {examples} of {of_classes}, content {self.content}"
+    return "; ".join([whole, *self.notes]) + "."
+
+  def _class(self, file: source.File) -> str:
+    return "" if file.label is None else self.classes[file.label]
 
 
-def checked_name(name: str) -> str:
-  """A set's name; it stands in tables, file names and lists with commas.
-
-  Raises:
-    UserError: empty, or with characters that cannot stand there.
-  """
+def _checked_name(name: str) -> str:
+  """A set's name; it stands in tables, file names and lists with commas."""
   if not name.strip() or not name.isprintable() or set(name) & set(",:;/\\"):
     raise errors.UserError(
       f"{name!r} cannot name a set of data: expected letters, digits, spaces, - _"
