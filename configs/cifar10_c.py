@@ -1,12 +1,12 @@
 """CIFAR-10-C and CIFAR-100-C: 15 + 4 corruptions x 5 severities, plain means.
 
-  python -m eval.main --config=configs/cifar10_c.py:my_module:build --plan
-  python -m eval.main --config=configs/cifar10_c.py:my_module:build \\
+  robust-tfds run --config=cifar10_c:my_module:build --plan
+  robust-tfds run --config=cifar10_c:my_module:build \\
       --config.data.manual_dir=/data/manual --workdir=/runs/mine
   ... --config.data.source=prepared --config.data.codec=published
   ... --config.data.name=cifar100_c
   ... --config.data.corruptions=common --config.data.severities='(1,3,5)'
-  python -m eval.score --predictions=mine.csv --dataset=cifar10_c --out=/tmp/scored
+  robust-tfds score --predictions=mine.csv --dataset=cifar10_c --out=/tmp/scored
 
 `my_module:build` returns a model of 10 (of `cifar100_c` 100) classes that takes
 32 px pictures: models/README.md; or name one of the catalogue, with

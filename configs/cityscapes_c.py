@@ -1,6 +1,6 @@
 """Cityscapes-C: box and mask AP under 19 corruptions x 5.
 
-  python -m eval.main --config=configs/cityscapes_c.py:mask_rcnn_r50 \\
+  robust-tfds run --config=cityscapes_c:mask_rcnn_r50 \\
       --config.data.manual_dir=/data/manual \\
       --config.model.checkpoint=/weights/mask_rcnn_r50.pth --workdir=/runs/cityscapes_c
   ... --config.data.corruptions=common --config.data.severities='(1,3,5)'

@@ -1,6 +1,6 @@
 """COCO-C: P, mPC and rPC of a detector on val2017 under 19 corruptions x 5.
 
-  python -m eval.main --config=configs/coco_c.py:retinanet_r50 \\
+  robust-tfds run --config=coco_c:retinanet_r50 \\
       --config.data.manual_dir=/data/manual \\
       --config.model.checkpoint=/weights/retinanet_r50.pth --workdir=/runs/coco_c
   ... --config.data.corruptions=common --config.data.severities='(1,3,5)'

@@ -1,9 +1,9 @@
 """ImageNet-C: 15 + 4 corruptions x 5 severities, mCE against AlexNet.
 
-  python -m eval.main --config=configs/imagenet_c.py:squeezenet1_1 \\
+  robust-tfds run --config=imagenet_c:squeezenet1_1 \\
       --config.data.manual_dir=/data/manual \\
       --config.model.checkpoint=/weights/squeezenet1_1.npz --workdir=/runs/squeezenet
-  python -m eval.main --config=configs/imagenet_c.py:resnet50 --plan ...
+  robust-tfds run --config=imagenet_c:resnet50 --plan ...
   ... --config.data.corruptions=common --config.data.severities='(1,3,5)'
   ... --config.data.corruptions=fog,frost --config.data.limit=1000
 

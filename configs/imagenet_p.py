@@ -1,6 +1,6 @@
 """ImageNet-P: 10 + 4 perturbation sequences, mFR and mT5D against AlexNet.
 
-  python -m eval.main --config=configs/imagenet_p.py:squeezenet1_1 \\
+  robust-tfds run --config=imagenet_p:squeezenet1_1 \\
       --config.data.manual_dir=/data/manual \\
       --config.model.checkpoint=/weights/squeezenet1_1.npz --workdir=/runs/squeezenet_p
   ... --config.data.perturbations=common --config.data.difficulties='(1,2,3)'

@@ -1,6 +1,6 @@
 """Data of your own: class folders, TFDS sets, COCO files; docs/OWN_DATA.md.
 
-  python -m eval.main --config=configs/own_data.py:resnet50 \\
+  robust-tfds run --config=own_data:resnet50 \\
       --config.data.name=folder:/data/pets --workdir=/runs/pets \\
       --config.model.checkpoint=torchvision:IMAGENET1K_V2
   ... --config.data.perturbations=common

@@ -1,6 +1,6 @@
 """PASCAL-C: AP50 of a detector on VOC2007 test under 19 corruptions x 5.
 
-  python -m eval.main --config=configs/pascal_c.py:faster_rcnn_r50 \\
+  robust-tfds run --config=pascal_c:faster_rcnn_r50 \\
       --config.data.manual_dir=/data/manual \\
       --config.model.checkpoint=/weights/faster_rcnn_r50.pth --workdir=/runs/pascal_c
   ... --config.data.corruptions=common --config.data.severities='(1,3,5)'

@@ -1,8 +1,8 @@
 """The whole way on embedded data: digits, corruptions or sequences, two models.
 
-  python -m eval.main --config=configs/quickstart.py --workdir=/tmp/quickstart
-  python -m eval.main --config=configs/quickstart.py --plan
-  python -m eval.main --config=configs/quickstart.py:digits_p --workdir=/tmp/p
+  robust-tfds run --config=quickstart --workdir=/tmp/quickstart
+  robust-tfds run --config=quickstart --plan
+  robust-tfds run --config=quickstart:digits_p --workdir=/tmp/p
 
 `digits_c` (the default) has 19 corruptions x 5 severities, `digits_p` the 14
 perturbation sequences of ImageNet-P.

@@ -1,7 +1,7 @@
 """Detection under corruption on embedded data: scenes of digits, one detector.
 
-  python -m eval.main --config=configs/quickstart_detection.py --workdir=/tmp/d
-  python -m eval.main --config=configs/quickstart_detection.py --plan
+  robust-tfds run --config=quickstart_detection --workdir=/tmp/d
+  robust-tfds run --config=quickstart_detection --plan
 
 A small RetinaNet is trained on a thousand scenes in about a minute on two cores,
 then shown 200 others clean and under 19 corruptions x 5 severities, corrupted on

@@ -1,7 +1,7 @@
 """Action recognition under perturbation on embedded data: digits in motion.
 
-  python -m eval.main --config=configs/quickstart_video.py --workdir=/tmp/v
-  python -m eval.main --config=configs/quickstart_video.py --plan
+  robust-tfds run --config=quickstart_video --workdir=/tmp/v
+  robust-tfds run --config=quickstart_video --plan
 
 A small 3-D network learns eight motions from 960 videos in about a minute on two
 cores, then sees 240 others clean and under 18 perturbations x 5 severities, made

@@ -1,12 +1,12 @@
 """Tiny-ImageNet-C and ImageNet-64-C: 15 + 4 corruptions x 5, plain means.
 
-  python -m eval.main --config=configs/tiny_imagenet_c.py:my_module:build --plan
-  python -m eval.main --config=configs/tiny_imagenet_c.py:my_module:build \\
+  robust-tfds run --config=tiny_imagenet_c:my_module:build --plan
+  robust-tfds run --config=tiny_imagenet_c:my_module:build \\
       --config.data.manual_dir=/data/manual --workdir=/runs/mine
   ... --config.data.codec=raw
   ... --config.data.source=prepared --config.data.codec=published
   ... --config.data.name=imagenet64_c
-  python -m eval.score --predictions=mine.csv --dataset=tiny_imagenet_c \\
+  robust-tfds score --predictions=mine.csv --dataset=tiny_imagenet_c \\
       --out=/tmp/scored
 
 `my_module:build` returns a model of 200 (of `imagenet64_c` 1000) classes, in the

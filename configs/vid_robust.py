@@ -1,7 +1,7 @@
 """Natural perturbations: pm-k on ImageNet-Vid-Robust, YTBB-Robust or digits.
 
-  python -m eval.main --config=configs/vid_robust.py --workdir=/tmp/frames
-  python -m eval.main --config=configs/vid_robust.py:resnet50 \\
+  robust-tfds run --config=vid_robust --workdir=/tmp/frames
+  robust-tfds run --config=vid_robust:resnet50 \\
       --config.data.manual_dir=/data/manual \\
       --config.model.checkpoint=torchvision:ResNet50_Weights.IMAGENET1K_V1 \\
       --workdir=/runs/vid_resnet50

@@ -1,6 +1,6 @@
 """Action recognition under 18 perturbations x 5: gamma_a and gamma_r.
 
-  python -m eval.main --config=configs/video_p.py:kinetics400_p,x3d_m \\
+  robust-tfds run --config=video_p:kinetics400_p,x3d_m \\
       --config.data.manual_dir=/data/manual \\
       --config.model.checkpoint=/weights/X3D_M.pyth --workdir=/runs/x3d_m
   ... --config.data.perturbations=temporal,jpeg --config.data.severities='(1,3,5)'
@@ -8,9 +8,9 @@
 
 UCF101-DS, natural shifts in place of perturbations (accuracy by category and by
 shift); two runs of it, or of any of these, go beside each other by
-`python -m eval.compare`:
+`robust-tfds compare`:
 
-  ... --config=configs/video_p.py:ucf101_ds,r2plus1d_18
+  ... --config=video_p:ucf101_ds,r2plus1d_18
 
 Data sets: kinetics400_p, ucf101_p, hmdb51_p, ssv2_p (their READMEs say what the
 manual dir holds), ucf101_ds; networks: `models.names(kind="video")`. The files

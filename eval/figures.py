@@ -1,14 +1,14 @@
 """Draws figures and tables of the papers, with runs of yours beside them.
 
-  python -m eval.figures --list                       # what there is
-  python -m eval.figures shankar_f3 --out=/tmp/f RUN  # one, a run added
-  python -m eval.figures schiappa --out=/tmp/f        # all of a paper
-  python -m eval.figures all --out=/tmp/f RUN RUN
+  robust-tfds figures --list                          # what there is
+  robust-tfds figures shankar_f3 --out=/tmp/f RUN     # one, a run added
+  robust-tfds figures schiappa --out=/tmp/f           # all of a paper
+  robust-tfds figures all --out=/tmp/f RUN RUN
   ... --condition=gaussian_noise_5                    # that a figure shows
   ... --reference=printed                             # that a line is fitted to
   ... --clean=FOLDER --stylized=FOLDER                # pictures of michaelis_f4
 
-RUN is what `eval.leaderboard` takes: a workdir, a submission, shards. Figures are
+RUN is what `robust-tfds board` takes: a workdir, a submission, shards. Figures are
 PNG and SVG, tables Markdown; each has a CSV with its numbers and their source.
 Reads no data and no weights, but for the pictures of the two folders, and needs no
 accelerator.
@@ -22,9 +22,7 @@ from absl import flags
 from etils import epath
 
 from robust_tfds import command, errors
-from robust_tfds.eval.compare.boards import effective
-from robust_tfds.eval.report import figures
-from robust_tfds.eval.report.figures import base, drawing
+from robust_tfds.eval.compare import boards
 from robust_tfds.storage import paths
 
 
@@ -32,19 +30,31 @@ def define_flags() -> None:
   """The command's flags."""
   flags.DEFINE_string("out", None, "Folder that the files go to.")
   flags.DEFINE_bool("list", False, "Says what there is, and ends.")
-  flags.DEFINE_string("condition", "", "Condition to show, e.g. jpeg_5.")
+  flags.DEFINE_string(
+    "condition",
+    "",
+    "Condition to show, e.g. jpeg_5; default: the figure's own.",
+  )
   flags.DEFINE_enum(
     "reference",
     "",
-    ["", *effective.REFERENCES],
-    "Whose models a line is fitted to, see eval.leaderboard.",
+    ["", *boards.REFERENCES],
+    "Whose models a line is fitted to, see robust-tfds board --help; default: the"
+    " figure's own.",
   )
-  flags.DEFINE_string("clean", "", "Folder of your training pictures.")
-  flags.DEFINE_string("stylized", "", "Folder of their stylized versions.")
+  flags.DEFINE_string(
+    "clean", "", "Folder of your training pictures, of michaelis_f4 alone."
+  )
+  flags.DEFINE_string(
+    "stylized", "", "Folder of their stylized versions, likewise."
+  )
 
 
 def main(argv: Sequence[str]) -> None:
   """Draws what the arguments name."""
+  from robust_tfds.eval.report import figures
+  from robust_tfds.eval.report.figures import base, drawing
+
   settings = flags.FLAGS
   _, *names = argv
   if settings.list or not names:

@@ -1,11 +1,11 @@
 """Sets runs side by side: tables, a static site, submissions.
 
-  python -m eval.leaderboard RUN RUN ... --out=DIR --site=DIR
-  python -m eval.leaderboard --export=RUN --out=DIR [--trained_on=LABEL=WORDS]
-  python -m eval.leaderboard --check=DIR [--rerun=3]
+  robust-tfds board /runs/resnet50 /runs/vit_b_16 --out=/tmp/board --site=/tmp/site
+  robust-tfds board --export=/runs/mine --out=/tmp/mine --trained_on=mine=ImageNet
+  robust-tfds board --check=/tmp/mine --rerun=3
 
-A RUN is a workdir of eval.main or eval.score, or a submission; shards of one run
-are given one after the other. --out gets CSVs, --site pages that open from a disk;
+A RUN is a workdir of `run` or `score`, or a submission; shards of one run are given
+one after the other. --out gets CSVs, --site pages that open from a disk;
 either may be absent. Models are ranked together only where all facts of their data
 agree, otherwise there are several boards, headed by what differs. Everything is
 computed from the predictions: no accelerator, data, weights or network is needed.
@@ -23,17 +23,20 @@ from collections.abc import Sequence
 from absl import flags
 
 from robust_tfds import command, errors
+from robust_tfds.eval.compare import boards
 from robust_tfds.storage import paths
 
 
 def define_flags() -> None:
   """The command's flags."""
-  flags.DEFINE_string("out", None, "Folder of the CSVs, or of the submission.")
-  flags.DEFINE_string("site", None, "Folder of the pages.")
+  flags.DEFINE_string(
+    "out", None, "Folder of the CSVs, or of the submission; default: no files."
+  )
+  flags.DEFINE_string("site", None, "Folder of the pages; default: no pages.")
   flags.DEFINE_enum(
     "reference",
     "",
-    ["", "standard", "testbed", "printed", "runs"],
+    ["", *boards.REFERENCES],
     "Whose line effective robustness is above; default: the first that is known."
     " standard: the 78 that Taori et al. 2020 fit; testbed: all its 335.",
   )
@@ -49,13 +52,15 @@ def define_flags() -> None:
   flags.DEFINE_multi_string(
     "corruptions_seen",
     [],
-    "LABEL=NAMES: conditions that it was trained on, with commas, or none.",
+    "LABEL=NAMES: conditions that it was trained on, with commas, or none:"
+    " mine=fog,frost.",
   )
   flags.DEFINE_string("check", None, "A submission to verify.")
   flags.DEFINE_integer(
     "rerun",
     0,
-    "How many cells of the submission to compute again; needs weights and data.",
+    "How many cells of the submission to compute again; needs weights and data;"
+    " default: 0.",
     lower_bound=0,
   )
   flags.DEFINE_integer(

@@ -1,11 +1,15 @@
 """Evaluates models over a robustness benchmark.
 
-  python -m eval.main --config=configs/quickstart.py --workdir=/tmp/quickstart
+  robust-tfds run --config=quickstart --workdir=/tmp/quickstart
+  robust-tfds run --config=quickstart:digits_p --plan
+  robust-tfds run --config=imagenet_c:my_module:build --workdir=/runs/mine \\
+      --config.data.manual_dir=/data/imagenet --config.data.limit=1000
+  robust-tfds run --config=/my/config.py --workdir=/runs/mine
+  robust-tfds run --list
 
 Run the same command again to continue a run that was stopped; `--repair` also
-makes anew what is damaged in its workdir. `--plan` prints
-what would be done and touches nothing. Each file in `configs/` says in its
-docstring what can be set.
+makes anew what is damaged in its workdir. `--plan` prints what would be done and
+touches nothing.
 """
 
 import os
@@ -23,9 +27,14 @@ def define_flags() -> None:
   from robust_tfds.eval.run import config_flag
 
   config_flag.define()
-  flags.mark_flag_as_required("config")
+  flags.DEFINE_bool(
+    "list", False, "Says which configs are shipped, a line each, and ends."
+  )
   flags.DEFINE_string(
-    "workdir", None, "Folder of the run: everything is written there."
+    "workdir",
+    None,
+    "Folder of the run, on this machine or in a bucket: everything is written"
+    " there.",
   )
   flags.DEFINE_bool(
     "plan", False, "Print the cells, the work and an estimate; touch nothing."
@@ -44,20 +53,27 @@ def define_flags() -> None:
   flags.DEFINE_string(
     "shard",
     "1/1",
-    "i/n: make every n-th cell, from the i-th; the workdir may be shared.",
+    "i/n: make every n-th cell, from the i-th, 1 to n; the workdir may be shared.",
   )
   flags.DEFINE_bool(
     "multihost", False, "One process of many: docs/MULTIHOST.md."
   )
   # jax.distributed knows these itself on TPU pods, Slurm and Kubernetes.
   flags.DEFINE_string(
-    "coordinator", None, "host:port of process 0, with --multihost."
+    "coordinator",
+    None,
+    "host:port of process 0, with --multihost; default: as jax.distributed"
+    " finds it.",
   )
   flags.DEFINE_integer(
-    "num_processes", None, "How many processes there are, with --multihost."
+    "num_processes",
+    None,
+    "How many processes there are, with --multihost; default: likewise.",
   )
   flags.DEFINE_integer(
-    "process_id", None, "This process, from 0, with --multihost."
+    "process_id",
+    None,
+    "This process, from 0, with --multihost; default: likewise.",
   )
 
 
@@ -71,6 +87,11 @@ def check_arguments(argv: Sequence[str]) -> None:
 def main(argv: Sequence[str]) -> None:
   """Plans, runs, prints the summary."""
   command.no_arguments(argv)
+  if flags.FLAGS.list:
+    from robust_tfds.eval.run import config_flag
+
+    print(config_flag.listing())
+    return
   _check_flags(flags.FLAGS)
   from robust_tfds.eval.cells.workdir import Workdir
   from robust_tfds.eval.run import estimate
@@ -115,6 +136,10 @@ def main(argv: Sequence[str]) -> None:
 
 def _check_flags(settings: flags.FlagValues) -> None:
   """Refuses flags that say nothing, or that contradict each other."""
+  if settings.config is None:
+    raise errors.UserError(
+      "Say what is run: --config=quickstart; --list says what there is."
+    )
   workdir = settings.workdir
   if workdir and paths.is_file(paths.of(workdir, "--workdir")):
     raise errors.UserError(

@@ -1,15 +1,15 @@
 """Scores predictions: a run's, again, or those of any other program.
 
-  python -m eval.score --predictions=/runs/resnet50 --out=/tmp/again
-  python -m eval.score --predictions=mine.csv --dataset=imagenet_c --out=...
-  python -m eval.score --predictions=mine.csv --metadata=/data/manual --out=...
-  python -m eval.score --predictions=my_model/ --predictions=other_model/ \\
+  robust-tfds score --predictions=/runs/resnet50 --out=/tmp/again
+  robust-tfds score --predictions=mine.csv --dataset=imagenet_c --out=/tmp/scored
+  robust-tfds score --predictions=mine.csv --metadata=/data/manual --out=/tmp/vid
+  robust-tfds score --predictions=my_model/ --predictions=other_model/ \\
       --dataset=coco_c --truth=instances_val2017.json --out=/tmp/scored
 
 Needs no accelerator, model or pictures. What is read, each with its layout in its
 file of `eval/readers/`:
 
-  workdir      a folder of eval.main or of this command; several are merged
+  workdir      a folder of `robust-tfds run` or of this command; several are merged
   csv          classifications as CSV, NPZ or Parquet
   frames       predictions on ImageNet-Vid-Robust or YTBB-Robust, the same files
   coco         folders of COCO results lists, one file a cell
@@ -18,7 +18,7 @@ file of `eval/readers/`:
 Of what benchmark files are is said by --dataset, and held against what is known of
 the set (`eval/run/outside.py`); without, their numbers are plain means.
 
---out gets the table and the reports of eval.main, and of files the cells too: it
+--out gets the table and the reports of a run, and of files the cells too: it
 becomes a workdir then. An earlier score there is replaced. Models of several files
 stand side by side.
 """
@@ -36,9 +36,9 @@ from robust_tfds.storage import paths
 def define_flags() -> None:
   """The command's flags."""
   flags.DEFINE_multi_string(
-    "predictions", None, "A file, a folder or a workdir; may be repeated."
+    "predictions", None, "A file, a folder or a workdir. Required."
   )
-  flags.DEFINE_string("out", None, "Folder of the result.")
+  flags.DEFINE_string("out", None, "Folder of the result. Required.")
   flags.mark_flags_as_required(["predictions", "out"])
   flags.DEFINE_enum(
     "format",
@@ -69,14 +69,15 @@ def define_flags() -> None:
   flags.DEFINE_string(
     "subset",
     None,
-    "Which of --dataset's examples there are, where not all: robustbench5k, or a"
-    " file of ids.",
+    "Which of --dataset's examples there are: robustbench5k, or a file of ids;"
+    " default: all.",
   )
   flags.DEFINE_string("metadata", None, "Folder of the metadata, of frames.")
   flags.DEFINE_string(
     "columns",
     None,
-    "What columns are called in the file, where not as here: top1=prediction,...",
+    "What columns are called in the file: top1=prediction,label=truth; default: as"
+    " in eval/readers/csv.py.",
   )
   flags.DEFINE_enum(
     "separator",

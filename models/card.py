@@ -1,237 +1,33 @@
-"""What is known of a model, in plain text: python -m models.card NAME
+"""Prints what is known of a model.
+
+  robust-tfds card resnet50
 
 Its paper, size and cost, what it expects and answers, how it was checked, which
-published checkpoints are known here, and the lines to load and to run it.
+published checkpoints are known here, and the lines to load and to run it. NAME is
+one of `models.names()`; docs/MODELS.md lists them all.
 """
 
 from __future__ import annotations
 
-import argparse
-import dataclasses
-import fnmatch
-import functools
-import math
-import pathlib
-import sys
-from collections.abc import Iterator
+from collections.abc import Sequence
 
-from robust_tfds import errors
-from robust_tfds.models import catalogue
-from robust_tfds.models.convert import known
-from robust_tfds.models.detection.spec import DetectorSpec
-from robust_tfds.models.spec import ModelSpec, Spec
-from robust_tfds.models.video.spec import VideoSpec
+from absl import app
 
-_FILE = "FILE"  # in place of a checkpoint where none is known
+from robust_tfds import command
 
 
-@dataclasses.dataclass(frozen=True)
-class Card:
-  """Facts of a model of the catalogue.
-
-  Attributes:
-    name: of the model.
-    spec: what its weights expect and it answers.
-    paper: where it is from; empty where there is none.
-    styles: whose names of arrays `models.convert.load` knows, besides ours.
-    checkpoints: that are known here.
-    reference: what it was compared with; empty where with nothing.
-    parity: how far its logits are from the reference's, over their scale.
-  """
-
-  name: str
-  spec: ModelSpec
-  paper: str
-  styles: tuple[str, ...]
-  checkpoints: tuple[known.Known, ...]
-  reference: str
-  parity: str
-
-  @property
-  def input(self) -> str:
-    """What it is shown, in words."""
-    spec = self.spec
-    if isinstance(spec, DetectorSpec):
-      if not spec.short_px:
-        return "pictures as they are"
-      return f"shorter side {spec.short_px} px, longer at most {spec.long_px}"
-    if not isinstance(spec, Spec):
-      raise TypeError(f"{self.name} has a {type(spec).__name__}.")
-    size = f"{spec.input_px} px" + (" alone" if not spec.flexible else "")
-    if isinstance(spec, VideoSpec):
-      return f"{spec.frames} frames x {spec.rate}, {size}"
-    return size
-
-  @property
-  def geometry(self) -> str:
-    """The name of its resize and crop rule; empty of detectors."""
-    return "" if self.spec.kind == "detection" else self.spec.geometry
-
-  @property
-  def pixels(self) -> str:
-    """How 0..255 becomes what it computes with."""
-    spec = self.spec
-    factor = "1/255" if spec.scale == 1 / 255 else f"{spec.scale:g}"
-    mean, std = (" ".join(f"{v:g}" for v in x) for x in (spec.mean, spec.std))
-    return f"{spec.channel_order.upper()} x {factor}, mean {mean}, std {std}"
+def define_flags() -> None:
+  """Every command's alone."""
 
 
-def of(name: str) -> Card:
-  """The card of a model.
+def main(argv: Sequence[str]) -> None:
+  """Prints the card of a model."""
+  from robust_tfds.models import cards
 
-  Raises:
-    UserError: no model of that name, with the nearest one.
-  """
-  part_of = catalogue.family_of(name)
-  base, _ = catalogue.split(name)
-  reference, parity = parities().get(base, ("", ""))
-  return Card(
-    base,
-    catalogue.network(base).spec,
-    paper_of(base),
-    tuple(part_of.checkpoints),
-    known.of(base),
-    reference,
-    parity,
-  )
-
-
-def prepared(card: Card, checkpoint: known.Known) -> Card:
-  """The card with the preprocessing that one of its checkpoints wants."""
-  classes = checkpoint.num_classes
-  # What takes one size alone has checkpoints of other sizes: interpolated.
-  spec = dataclasses.replace(
-    card.spec.with_classes(classes), **checkpoint.spec_fields
-  )
-  return dataclasses.replace(card, spec=spec)
-
-
-def percent(share: float | None) -> str:
-  """A printed share of right answers; empty where none is printed."""
-  return "" if share is None or math.isnan(share) else f"{100 * share:.2f}"
-
-
-def text(card: Card) -> str:
-  """A card as plain text."""
-  parts = [f"{card.name}: {card.spec.kind}\n", _table(dict(_facts(card)))]
-  for checkpoint in card.checkpoints:
-    facts = _of_checkpoint(card, checkpoint)
-    parts.append(f"\n{checkpoint.name}\n{_table(facts)}")
-  if not card.checkpoints and card.spec.weights != "own":
-    parts.append("\nNo published checkpoint of it is known here.\n")
-  return "".join(parts) + "\n" + _lines(card)
-
-
-def _facts(card: Card) -> Iterator[tuple[str, str]]:
-  spec = card.spec
-  yield "paper", card.paper
-  yield "parameters", f"{spec.parameters:,}" if spec.parameters else ""
-  if spec.gflops is not None:
-    what = "800 x 800 px" if spec.kind == "detection" else "one input"
-    yield "multiply-adds", f"{spec.gflops:g} billion of {what}"
-  yield "input", card.input
-  yield "crop", card.geometry
-  yield "pixels", card.pixels
-  yield "classes", f"{spec.num_classes} of {spec.label_space}"
-  yield "weights", spec.weights
-  yield "names known", ", ".join(card.styles)
-  yield "source", spec.source
-  yield "compared with", card.reference
-  yield "parity", card.parity
-
-
-def _of_checkpoint(card: Card, checkpoint: known.Known) -> dict[str, str]:
-  top1 = percent(checkpoint.top1)
-  own = prepared(card, checkpoint)
-  return {
-    "own crop": own.geometry if own.geometry != card.geometry else "",
-    "own pixels": own.pixels if own.pixels != card.pixels else "",
-    "where": checkpoint.where,
-    "sha256": checkpoint.says_sha256,
-    "licence": checkpoint.licence or "not known here",
-    "trained on": checkpoint.trained_on or "not known here",
-    "printed top-1": f"{top1} %" if top1 else "",
-  }
-
-
-def _table(facts: dict[str, str]) -> str:
-  lines = (f"  {key:14} {value}\n" for key, value in facts.items() if value)
-  return "".join(lines)
-
-
-def _lines(card: Card) -> str:
-  """How to load it and how to run it."""
-  if card.spec.weights == "own":
-    return f"Trained by a run:\n  {_run(card)}\n"
-  checkpoint = card.checkpoints[0].name if card.checkpoints else _FILE
-  return (
-    "Load:\n"
-    f'  variables = models.convert.load("{card.name}", "{checkpoint}")\n'
-    "Run:\n"
-    f"  {_run(card)} --config.model.checkpoint={checkpoint}"
-    " --config.data.manual_dir=FOLDER\n"
-  )
-
-
-def _run(card: Card) -> str:
-  configs = {
-    "imagenet1k": f"imagenet_c.py:{card.name}",
-    "coco": f"coco_c.py:{card.name}",
-    "kinetics400": f"video_p.py:kinetics400_p,{card.name}",
-  }
-  ours = {
-    "classification": "quickstart.py",
-    "detection": "quickstart_detection.py",
-    "video": "quickstart_video.py",
-  }
-  file = configs.get(card.spec.label_space, ours[card.spec.kind])
-  return f"python -m eval.main --config=configs/{file} --workdir=FOLDER"
-
-
-@functools.cache
-def parities() -> dict[str, tuple[str, str]]:
-  """Model -> (reference, parity), of those that were compared."""
-  return {
-    name: (reference, parity)
-    for name, reference, parity in _table_of("parity.tsv")
-  }
-
-
-def paper_of(name: str) -> str:
-  """The paper that a model is from; empty: none.
-
-  Of `papers.tsv` the first pattern of names that fits.
-  """
-  fitting = (
-    paper
-    for pattern, paper in _table_of("papers.tsv")
-    if fnmatch.fnmatchcase(name, pattern)
-  )
-  return next(fitting, "")
-
-
-@functools.cache
-def _table_of(file: str) -> tuple[tuple[str, ...], ...]:
-  """The rows of a table beside this file, without its header."""
-  path = pathlib.Path(__file__).with_name(file)
-  lines = path.read_text("utf-8").splitlines()[1:]
-  return tuple(tuple(line.split("\t")) for line in lines)
-
-
-def main(arguments: list[str] | None = None) -> int:
-  """Prints the card of a model; returns the exit status."""
-  parser = argparse.ArgumentParser(
-    prog="python -m models.card", description=__doc__
-  )
-  parser.add_argument("name", help="one of models.names()")
-  options = parser.parse_args(arguments)
-  try:
-    print(text(of(options.name)), end="")
-  except errors.UserError as error:
-    print(f"models.card: {error}", file=sys.stderr)
-    return 1
-  return 0
+  if len(argv) != 2:
+    raise app.UsageError("Name one model, e.g. resnet50.")
+  print(cards.text(cards.of(argv[1])), end="")
 
 
 if __name__ == "__main__":
-  sys.exit(main())
+  command.run(main, define_flags)

@@ -1,9 +1,9 @@
 """Builds a dataset on disk: `tfds build` without apache-beam.
 
-  python -m robust_tfds.build digits_c --config=gaussian_noise_3 --data_dir=/data
-  python -m robust_tfds.build imagenet_c --config=all --manual_dir=/data/manual \\
-      --data_dir=/data --workers=8 --file_format=array_record
-  python -m robust_tfds.build folder:/data/pets --config=fog_3 --data_dir=/data
+  robust-tfds build digits_c --config=gaussian_noise_3 --data_dir=/data
+  robust-tfds build imagenet_c --config=all --manual_dir=/data/manual \\
+      --data_dir=/data --workers=8
+  robust-tfds build folder:/data/pets --config=fog_3 --data_dir=/data
 
 `--config` is `all` (every condition under the default codec) or names with commas
 between them: configs (`fog_3`), corruptions (`fog`: every severity) and sets of them
@@ -34,7 +34,7 @@ def define_flags() -> None:
     "config",
     "",
     "clean, <corruption>_<severity>, a corruption, a set of them, several with"
-    " commas, or all.",
+    " commas, or all; default: clean data.",
   )
   flags.DEFINE_string(
     "set_name", "", "Of data of your own; default: their place's last part."
@@ -47,20 +47,30 @@ def define_flags() -> None:
     "sequences", False, "Of pictures of your own: ImageNet-P's sequences."
   )
   flags.DEFINE_string(
-    "groups", "", "Of videos of your own: what names a clip's source in its id."
+    "groups",
+    "",
+    "Of videos of your own: what names a clip's source in its id; default: each"
+    " is its own.",
   )
-  flags.DEFINE_string("data_dir", None, "Where TFDS keeps datasets.")
-  flags.DEFINE_string("manual_dir", None, "Where sources lie.")
+  flags.DEFINE_string(
+    "data_dir", None, "Where sets are written; default: TFDS's own folder."
+  )
+  flags.DEFINE_string(
+    "manual_dir",
+    None,
+    "Where sources lie; default: downloads/manual below data_dir.",
+  )
   flags.DEFINE_integer("workers", 1, "Processes to corrupt with.")
   flags.DEFINE_string("file_format", None, "tfrecord or array_record.")
   flags.DEFINE_string(
     "codec",
     None,
-    "raw, jpeg85, png, h264 or published: see the README of a set.",
+    "raw, jpeg85, png, h264 or published: see the README of a set; default: the"
+    " set's own.",
   )
   flags.DEFINE_integer("limit", None, "Examples of each split; default all.")
   flags.DEFINE_integer(
-    "seed", 0, "Of the corruptions; another than 0 is built apart."
+    "seed", 0, "Of the corruptions; default: 0; others are built apart."
   )
   flags.DEFINE_string(
     "shard", "1/1", "i/n, from 1 to n: every n-th config, from the i-th."
@@ -75,7 +85,8 @@ def define_flags() -> None:
   flags.DEFINE_string(
     "beam_pipeline_options",
     "",
-    "With --beam: options of the pipeline, k=v with commas between them.",
+    "With --beam: options of the pipeline, k=v with commas between them:"
+    " runner=DirectRunner; default: none.",
   )
 
 

@@ -10,20 +10,37 @@
     command.run(main, define_flags)
 
 Flags are defined when the command runs and never at import, so that any two
-commands can be imported together.
+commands can be imported together. `--help` prints the file's docstring, which has
+the examples, and the flags; neither it nor `--version` loads JAX or TensorFlow.
 """
 
 from __future__ import annotations
 
+import ast
 import logging as python_logging
 import os
+import pathlib
+import re
 import sys
+import textwrap
 from collections.abc import Callable, Sequence
 
 from absl import app, flags, logging
 
-from robust_tfds import errors, own_corruptions
+from robust_tfds import errors, own_corruptions, version
 from robust_tfds.storage import paths
+
+HELP = ("-h", "-?", "--help", "-help", "--helpshort", "--helpfull")
+VERSION = f"robust_tfds {version.VERSION}"
+# What a flag's value is: absl's word -> ours.
+_VALUES = {
+  "int": "=N",
+  "float": "=X",
+  "comma separated list of strings": "=A,B",
+  "multi string": "=TEXT (may be repeated)",
+}
+# What absl adds to the words of a flag of several values.
+_ABSLS = re.compile(r"^<.*?>: |;\s+repeat this option.*", re.DOTALL)
 
 Main = Callable[[Sequence[str]], None]
 
@@ -45,21 +62,28 @@ def run(
   """
 
   def parse(argv: list[str]) -> list[str]:
+    before = set(flags.FLAGS)
     define_flags()
     flags.DEFINE_list(
       own_corruptions.FLAG,
       [],
       "Files of corruptions of your own, which are run: posterize.py.",
-      module_name=sys.argv[0],  # whose --help shows it
     )
+    if "--version" in argv:
+      print(VERSION)
+      sys.exit()
+    if set(HELP) & set(argv):
+      own = [flags.FLAGS[n] for n in flags.FLAGS if n not in before]
+      print(f"{main.__globals__['__doc__'].strip()}\n\n{_listed(own)}")
+      sys.exit()
     try:
       check(argv)
+      return flags.FLAGS(argv)
     except (errors.UserError, OSError) as e:
       fail(f"Error: {e}")
-    try:
-      return app.parse_flags_with_usage(argv)
-    except ValueError as e:  # absl's own, e.g. of `--noplan=false`
-      fail(f"Error: {e}.")
+      raise
+    except (flags.Error, ValueError) as e:  # absl's own
+      fail(f"Error: {str(e).rstrip('.')}. See --help.")
       raise
 
   def guarded(argv: Sequence[str]) -> None:
@@ -74,6 +98,8 @@ def run(
       main(argv)
     except (errors.UserError, OSError) as e:
       fail(f"Error: {e}")
+    except app.UsageError as e:
+      fail(f"Error: {e} See --help.")
     except MemoryError as e:
       fail(f"Error: memory ran out ({e}). Take fewer examples at a time.")
     except KeyboardInterrupt:
@@ -84,6 +110,35 @@ def run(
       fail(f"Error: a bucket refuses: {str(e).strip()}")
 
   app.run(guarded, flags_parser=parse)
+
+
+def summary(file: pathlib.Path) -> str:
+  """The first line of a Python file's docstring, without running the file."""
+  docstring = ast.get_docstring(ast.parse(file.read_text("utf-8")))
+  return (docstring or "").partition("\n")[0]
+
+
+def _listed(own: Sequence[flags.Flag]) -> str:
+  """A command's flags: each with its value, its words and its default."""
+  entries = ["Flags:", "  --help", "  --version"]
+  for flag in own:
+    text = _ABSLS.sub("", flag.help or "")
+    if not re.search("default|required", text, re.IGNORECASE):
+      none = "off" if flag.boolean else "none"
+      default = flag.serialize().partition("=")[2] if flag.default else none
+      text += f" Default: {default}."
+    entries.append(f"  --{_form(flag)}")
+    entries.append(textwrap.indent(textwrap.fill(text, 72), " " * 6))
+  return "\n".join(entries)
+
+
+def _form(flag: flags.Flag) -> str:
+  """A flag with what its value is: `[no]plan`, `limit=N`, `format=png|jpeg`."""
+  if flag.boolean:
+    return f"[no]{flag.name}"
+  if isinstance(flag, flags.EnumFlag):
+    return f"{flag.name}={'|'.join(filter(None, flag.parser.enum_values))}"
+  return flag.name + _VALUES.get(flag.flag_type(), "=TEXT")
 
 
 def no_arguments(argv: Sequence[str]) -> None:

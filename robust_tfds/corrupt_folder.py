@@ -1,8 +1,8 @@
 """Corrupts every picture of a folder.
 
-  python -m robust_tfds.corrupt_folder IN OUT --corruption=all --severity=1,3,5
-  python -m robust_tfds.corrupt_folder IN OUT --corruption=fog,snow --format=jpeg
-  python -m robust_tfds.corrupt_folder IN OUT --manifest=todo.csv
+  robust-tfds corrupt IN OUT --corruption=all --severity=1,3,5
+  robust-tfds corrupt IN OUT --corruption=fog,snow --format=jpeg
+  robust-tfds corrupt IN OUT --manifest=todo.csv
 
 Writes OUT/<corruption>/<severity>/<the picture's path in IN>. Pictures keep their
 size (the rules of the detection paper, edition `any`). Other modes become RGB
@@ -264,14 +264,20 @@ def define_flags() -> None:
   flags.DEFINE_string(
     "corruption", "common", "common, extra, all, or names with commas."
   )
-  flags.DEFINE_list("severity", ["1", "2", "3", "4", "5"], "1-5.")
-  flags.DEFINE_integer("seed", 0, "Seed of the corruptions.")
+  flags.DEFINE_list(
+    "severity",
+    ["1", "2", "3", "4", "5"],
+    "From 1, mild, to 5; default: all five.",
+  )
+  flags.DEFINE_integer("seed", 0, "Of the corruptions; default: 0.")
   flags.DEFINE_enum("format", "png", ["png", "jpeg"], "Of the results.")
   flags.DEFINE_bool(
     "keep_names", False, "Name results as the pictures are named, suffix too."
   )
   flags.DEFINE_string(
-    "manifest", None, "Table of all results and the clean pictures, to fill in."
+    "manifest",
+    None,
+    "CSV of all results and the clean pictures, to fill in; default: none.",
   )
   flags.DEFINE_bool("drop_alpha", False, "Ignore transparency.")
   flags.DEFINE_bool(
@@ -281,7 +287,9 @@ def define_flags() -> None:
     "skip_errors", False, "Succeed although pictures had to be left out."
   )
   flags.DEFINE_integer("workers", 4, "Threads that read and write.")
-  flags.DEFINE_string("frost_dir", "", "Folder of the frost pictures.")
+  flags.DEFINE_string(
+    "frost_dir", "", "Folder of the frost pictures; default: looked for."
+  )
 
 
 def main(argv: Sequence[str]) -> None:

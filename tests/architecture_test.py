@@ -74,6 +74,11 @@ _ALLOWED = {
   "robust_tfds.folder_work": ("robust_tfds.corruptions",),
   "robust_tfds.configs": (),
   "robust_tfds.models": (),
+  "robust_tfds.models.card": ("robust_tfds.command", "robust_tfds.models"),
+  "robust_tfds.models.convert.__main__": (
+    "robust_tfds.command",
+    "robust_tfds.models",
+  ),
   "robust_tfds.eval.metrics": (),
   "robust_tfds.eval.cells": ("robust_tfds.eval.metrics",),
   "robust_tfds.eval.papers": ("robust_tfds.eval.metrics",),

@@ -97,6 +97,7 @@ class PrintedPlanTest(parameterized.TestCase):
     settings = mock.Mock(
       config=config.lock(),
       coordinator=None,
+      list=False,
       multihost=False,
       num_processes=None,
       plan=True,

@@ -13,8 +13,8 @@ import pathlib
 from collections.abc import Iterable, Iterator, Sequence
 
 from robust_tfds import models
-from robust_tfds.models import card as card_lib
-from robust_tfds.models.card import Card
+from robust_tfds.models import cards as card_lib
+from robust_tfds.models.cards import Card
 from robust_tfds.models.spec import KINDS
 
 FILE = pathlib.Path(__file__).parents[1] / "docs" / "MODELS.md"

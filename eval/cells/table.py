@@ -193,7 +193,7 @@ def _check_header(path: epath.Path, header: Sequence[str]) -> None:
   if tuple(header) == _WITHOUT_NOTE:
     raise errors.UserError(
       f"{path} is of an earlier robust_tfds: it lacks the column 'note'. Write it"
-      f" again: python -m eval.score --predictions={path.parent} --out=FOLDER,"
+      f" again: robust-tfds score --predictions={path.parent} --out=FOLDER,"
       " or start its run again, which computes no finished cell twice."
     )
   got = ",".join(header) or "an empty line"

@@ -1,11 +1,10 @@
 """Compares two runs over the same examples: any task, two models or many.
 
-  python -m eval.compare /runs/augmix /runs/plain --out=/tmp/compared
-  python -m eval.compare RUN RUN --out=DIR --models=A,B   # A of the first run
+  robust-tfds compare /runs/augmix /runs/plain --out=/tmp/compared
+  robust-tfds compare RUN RUN --out=DIR --models=A,B   # A of the first run
+  robust-tfds compare RUN [RUN ...] --reference=RUN --out=DIR   # natural sets
 
-  python -m eval.compare RUN [RUN ...] --reference=RUN --out=DIR   # natural sets
-
-A RUN is a workdir of eval.main or eval.score, or a submission; shards of one run
+A RUN is a workdir of `run` or `score`, or a submission; shards of one run
 stand with commas between them. Without --models equal labels are paired. Reads
 predictions, no model and no data.
 
@@ -39,7 +38,9 @@ from robust_tfds.storage import paths
 
 def define_flags() -> None:
   """The command's flags."""
-  flags.DEFINE_string("out", None, "Folder of the comparison.", required=True)
+  flags.DEFINE_string(
+    "out", None, "Folder of the comparison. Required.", required=True
+  )
   flags.DEFINE_string(
     "models",
     "",
@@ -48,7 +49,8 @@ def define_flags() -> None:
   flags.DEFINE_string(
     "reference",
     "",
-    "Runs that natural sets are held against, with commas between them.",
+    "Runs that natural sets are held against, with commas between them; default:"
+    " none, two runs are compared.",
   )
 
 
@@ -66,7 +68,7 @@ def main(argv: Sequence[str]) -> None:
     return
   if len(argv) != 3:
     raise errors.UserError(
-      f"Two runs are compared, got {len(argv) - 1}: python -m eval.compare RUN"
+      f"Two runs are compared, got {len(argv) - 1}: robust-tfds compare RUN"
       " RUN --out=DIR."
     )
   out = paths.of(settings.out, "--out")

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from etils import epath
 
 from robust_tfds import errors, registry
-from robust_tfds.eval.cells import scored_folder
-from robust_tfds.eval.readers import base
+
+if TYPE_CHECKING:  # names are known without loading JAX
+  from robust_tfds.eval.readers import base
 
 AUTO = "auto"
 _BASE = "base"
@@ -27,6 +29,8 @@ def names() -> tuple[str, ...]:
 
 def get(name: str) -> base.Reader:
   """A format's reader; UserError with a suggestion for an unknown name."""
+  from robust_tfds.eval.readers import base
+
   if name not in names():
     raise errors.unknown("format", name, (AUTO, *names()))
   return registry.only_class(f"{__name__}.{name}", base.Reader)()
@@ -64,6 +68,8 @@ def choose(
 
 
 def _format(path: epath.Path, options: base.Options) -> str:
+  from robust_tfds.eval.cells import scored_folder
+
   if scored_folder.is_table_alone(path):
     raise errors.UserError(
       f"{path} is the table of workdirs that were scored, and holds no cells."

@@ -1,4 +1,7 @@
-"""The flag `--config=FILE[:WHAT]` and `--config.key=value`, refused in words.
+"""The flag `--config=NAME[:WHAT]` and `--config.key=value`, refused in words.
+
+A bare word is a config that is shipped, `quickstart:digits_p`; a path is a file of
+one's own.
 
 `ml_collections` reads the file and the overrides, and answers most mistakes with a
 traceback. So the file is looked at before: what is at fault in the command line is
@@ -24,8 +27,7 @@ import ml_collections
 from absl import flags
 from ml_collections import config_dict, config_flags
 
-from robust_tfds import errors
-from robust_tfds.eval.run import config as config_lib
+from robust_tfds import command, configs, errors
 
 _FLAG = "config"
 _SPEC = "spec"
@@ -45,7 +47,9 @@ def define(
   config_flags.DEFINE_config_file(
     _FLAG,
     None,
-    "A file of configs/, e.g. configs/quickstart.py.",
+    "What is run: a shipped config, NAME or NAME:WHAT (--list says which there are,"
+    " each file's docstring what can be set), or a path of a file of yours."
+    " --config.KEY=VALUE sets a key: --config.data.limit=1000.",
     values,
     sys_argv=None if argv is None else list(argv),
   )
@@ -63,7 +67,7 @@ class _WithRoom(flags.ArgumentParser):
 
   def parse(self, argument: str) -> Any:
     """The config of a file."""
-    config = self._parser.parse(argument)
+    config = self._parser.parse(_located(argument))
     if isinstance(config, ml_collections.ConfigDict):
       for key in _overridden(sys.argv if self._argv is None else self._argv):
         _make_room(config, key.split("."))
@@ -83,10 +87,36 @@ def check(argv: Sequence[str]) -> None:
   value = _value(argv)
   if value is None:
     return
-  path, colon, what = value.partition(":")
+  path, colon, what = _located(value).partition(":")
   config = _load(path, [what] if colon else [])
   for key in _overridden(argv):
     _check_key(config, key)
+
+
+def shipped() -> dict[str, pathlib.Path]:
+  """The configs of this package: name -> file."""
+  folder = pathlib.Path(configs.__path__[0])
+  return {p.stem: p for p in sorted(folder.glob("[a-z]*.py"))}
+
+
+def listing() -> str:
+  """Every shipped config with what it is, a line each."""
+  lines = [f"{n:22}{command.summary(p)}" for n, p in shipped().items()]
+  return "\n".join(lines)
+
+
+def _located(value: str) -> str:
+  """A value of the flag with a file in place of a shipped config's name.
+
+  Raises:
+    UserError: no such config is shipped, with the nearest one.
+  """
+  name, colon, what = value.partition(":")
+  if not name.isidentifier():
+    return value
+  if name not in shipped():
+    raise errors.unknown("config", name, shipped())
+  return f"{shipped()[name]}{colon}{what}"
 
 
 def _value(argv: Sequence[str]) -> str | None:
@@ -114,9 +144,10 @@ def _load(path: str, arguments: Sequence[str]) -> ml_collections.ConfigDict:
   file = pathlib.Path(path)
   if not file.is_file():
     kind = "a folder" if file.is_dir() else "no such file"
+    example = file.stem if file.stem in shipped() else "quickstart"
     raise errors.UserError(
-      f"--config={path}: {kind}, expected a Python file with get_config(), e.g."
-      " configs/quickstart.py."
+      f"--config={path}: {kind}, expected a Python file with get_config(), or the"
+      f" name of a shipped config: --config={example}."
     )
   get_config = _get_config(file)
   try:
@@ -146,8 +177,8 @@ def _get_config(file: pathlib.Path) -> Callable[..., Any]:
   function = vars(module).get("get_config")
   if not callable(function):
     raise errors.UserError(
-      f"--config={file}: it has no function get_config(); see configs/ for"
-      " examples."
+      f"--config={file}: it has no function get_config(); the shipped configs"
+      f" are examples: {shipped()['quickstart']}."
     )
   return function
 
@@ -190,6 +221,8 @@ def _make_room(config: ml_collections.ConfigDict, keys: Sequence[str]) -> None:
   Raises:
     UserError: no such field of a spec.
   """
+  from robust_tfds.eval.run import config as config_lib  # loads JAX
+
   entry, rest = _in_model(config, keys)
   if entry is None:
     return

@@ -168,7 +168,7 @@ class Runner:
       self._say(
         f"shard {self._shard} is finished; {missing} of {len(planned)} cells are"
         " of others. Whoever finishes last in this workdir writes the table; of"
-        " several workdirs: python -m eval.score --predictions=WORKDIR"
+        " several workdirs: robust-tfds score --predictions=WORKDIR"
         " --predictions=WORKDIR ... --out=DIR"
       )
       return None

@@ -10,9 +10,9 @@ reads `.npz`, `.safetensors`, `.pth`/`.pt`/`.pyth`/`.bin`, `.caffemodel` and orb
 directories, at a path or at a place of the public world (`sources`). Every
 array of the file is used exactly once, shapes are checked,
 and nothing of the file is ever executed. What a family's files need (names,
-layout, a background class) its `models.family.Family` says. `python -m
-models.convert NAME FILE OUT` writes the result as an npz of ours, with its
-sha256 and a report.
+layout, a background class) its `models.family.Family` says. `robust-tfds
+convert NAME FILE OUT` writes the result as an npz of ours, with its sha256 and a
+report.
 """
 
 from __future__ import annotations

@@ -1,58 +1,60 @@
-"""Converts a checkpoint: python -m models.convert NAME FILE OUT.npz
+"""Converts a checkpoint to an npz of ours.
 
-NAME is one of `models.names()`, FILE a path or a name as `models.convert.load`
-takes. Writes OUT.npz (our paths and layout, no
-pickles), OUT.npz.sha256 and OUT.npz.report.json: where every array went, and
+  robust-tfds convert resnet50 resnet50.pth resnet50.npz
+  robust-tfds convert resnet18 mine.safetensors mine.npz --num_classes=10
+  robust-tfds convert dinov2_vits14_linear body.pth out.npz --head=linear.pth
+
+The arguments are NAME FILE OUT: NAME is one of `models.names()`, FILE a path or a
+name as `models.convert.load` takes (`timm:resnet50.a1_in1k`). Writes OUT (our paths
+and layout, no pickles), OUT.sha256 and OUT.report.json: where every array went, and
 when torch and torchvision or timm are installed and know the model, how far our
 logits are from theirs.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
+from collections.abc import Sequence
 
-from robust_tfds import errors
-from robust_tfds.models.convert import match, report, sources
+from absl import app, flags
+
+from robust_tfds import command
 from robust_tfds.storage import paths
 
 
-def main(arguments: list[str] | None = None) -> int:
-  """Converts one checkpoint; returns the exit status."""
-  parser = argparse.ArgumentParser(
-    prog="python -m models.convert", description=__doc__
+def define_flags() -> None:
+  """The command's flags."""
+  flags.DEFINE_integer(
+    "num_classes", None, "Classes of the model; default: its own number."
   )
-  parser.add_argument("name", help="of a model")
-  parser.add_argument(
-    "checkpoint", help="a file, an orbax directory, or a name such as timm:..."
+  flags.DEFINE_integer(
+    "input_px", None, "Side of the model's pictures, px; default: its own."
   )
-  parser.add_argument("out", help="the npz to write")
-  parser.add_argument("--num_classes", type=int, default=None)
-  parser.add_argument("--input_px", type=int, default=None)
-  parser.add_argument(
-    "--head", default=None, help="a second checkpoint, of the head alone"
+  flags.DEFINE_string(
+    "head", None, "A second checkpoint, of the head alone; default: none."
   )
-  options = parser.parse_args(arguments)
-  try:
-    out = paths.of(options.out)
-    located = sources.locate(options.checkpoint)
-    head = sources.locate(options.head) if options.head else None
-    loaded = match.load(
-      options.name,
-      located,
-      num_classes=options.num_classes,
-      input_px=options.input_px,
-      head=head,
-    )
-    match.warn(loaded)
-    digest = report.write_npz(loaded.variables, out)
-    summary = report.write_report(located, loaded, digest, out, head=head)
-  except (errors.UserError, OSError) as error:
-    print(f"models.convert: {error}", file=sys.stderr)
-    return 1
-  print(summary)
-  return 0
+
+
+def main(argv: Sequence[str]) -> None:
+  """Converts one checkpoint."""
+  from robust_tfds.models.convert import match, report, sources
+
+  if len(argv) != 4:
+    raise app.UsageError("Name a model and two files: NAME FILE OUT.")
+  settings = flags.FLAGS
+  out = paths.of(argv[3])
+  located = sources.locate(argv[2])
+  head = sources.locate(settings.head) if settings.head else None
+  loaded = match.load(
+    argv[1],
+    located,
+    num_classes=settings.num_classes,
+    input_px=settings.input_px,
+    head=head,
+  )
+  match.warn(loaded)
+  digest = report.write_npz(loaded.variables, out)
+  print(report.write_report(located, loaded, digest, out, head=head))
 
 
 if __name__ == "__main__":
-  sys.exit(main())
+  command.run(main, define_flags)

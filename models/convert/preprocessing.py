@@ -9,7 +9,7 @@ says it, the first that does:
 3. a known file: its sha256 begins with the digits in a published file's name;
 4. names that one family of preprocessing alone has.
 
-Our own names (`.npz` that `python -m models.convert` wrote, orbax) are taken as
+Our own names (`.npz` that `robust-tfds convert` wrote, orbax) are taken as
 what the model's spec says. Else there is a doubt: a sentence.
 """
 

@@ -16,6 +16,7 @@ def _settings(**changes) -> types.SimpleNamespace:
   settings = {
     "config": tiny_config.get_config(),
     "workdir": None,
+    "list": False,
     "plan": False,
     "multihost": False,
     "coordinator": None,

@@ -93,8 +93,8 @@ def read(folder: epath.Path) -> Manifest:
   path = folder / FILE
   if not disk.exists(path):
     raise errors.UserError(
-      f"{folder} is no submission: it holds no {FILE}. Make one by python -m"
-      " eval.leaderboard --export=RUN --out=DIR."
+      f"{folder} is no submission: it holds no {FILE}. Make one by"
+      " robust-tfds board --export=RUN --out=DIR."
     )
   limits.check(reading.file_size(path), _BYTES, str(path), "bytes")
   value = reading.json_file(path)

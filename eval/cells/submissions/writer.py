@@ -63,7 +63,7 @@ def export(
   return (
     f"{out}: a submission of {', '.join(models)}: {manifest.cells} cells,"
     f" {len(manifest.files)} files, {size / 1e6:,.1f} MB.\n"
-    f"{_without_weights(absent)}Check it: python -m eval.leaderboard --check={out}"
+    f"{_without_weights(absent)}Check it: robust-tfds board --check={out}"
   )
 
 

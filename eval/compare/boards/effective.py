@@ -23,6 +23,7 @@ import numpy as np
 from robust_tfds import conditions, errors
 from robust_tfds.eval import papers
 from robust_tfds.eval.cells.number import Key, Number
+from robust_tfds.eval.compare import boards
 from robust_tfds.eval.compare.boards import board as board_lib
 from robust_tfds.eval.compare.boards.board import Board, Entry
 from robust_tfds.eval.metrics import (
@@ -36,7 +37,7 @@ from robust_tfds.eval.report.tables import numbers as numbers_lib
 from robust_tfds.eval.tasks.parts import spread
 
 METRIC = definitions.metric("", "effective_robustness_logit")
-REFERENCES = ("standard", "testbed", "printed", "runs")
+REFERENCES = boards.REFERENCES
 STANDARD, TESTBED, PRINTED, RUNS = REFERENCES
 _FEWEST = 3  # models of a line
 _NOT_OF_LINES = (board_lib.SEEN, board_lib.CONTRADICTED)  # states

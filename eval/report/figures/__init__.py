@@ -63,7 +63,7 @@ def select(name: str) -> list[base.PaperFigure]:
   if not chosen:
     known = [ALL, *papers(), *(f.name for f in figures())]
     refusal = errors.unknown("figure", name, known)
-    raise errors.UserError(f"{refusal} All: python -m eval.figures --list")
+    raise errors.UserError(f"{refusal} All: robust-tfds figures --list")
   return chosen
 
 

@@ -176,7 +176,7 @@ class PaperFigure(abc.ABC):
       raise errors.UserError(
         f"{self.name} ({self.title}) is drawn from runs of the task"
         f" {' or '.join(self.tasks)}, and none was given: {self.source}. Name"
-        f" one: python -m eval.figures {self.name} --out=DIR RUN"
+        f" one: robust-tfds figures {self.name} --out=DIR RUN"
       )
     return boards
 
@@ -191,7 +191,7 @@ class PaperFigure(abc.ABC):
     if missing:
       raise errors.UserError(
         f"{self.name} ({self.title}) is drawn from your own folders; missing:"
-        f" {_flags(missing)}. Name them: python -m eval.figures {self.name}"
+        f" {_flags(missing)}. Name them: robust-tfds figures {self.name}"
         f" --out=DIR {' '.join(f'--{n}=FOLDER' for n in self.needs_folders)}"
       )
     for name, folder in named.items():

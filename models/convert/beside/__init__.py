@@ -5,7 +5,7 @@ HF's labels) and `preprocessor_config.json` (HF's) where they can be of no other
 file: the checkpoint has the name under which hubs keep one (`model.safetensors`,
 `pytorch_model.bin`), or it is the folder's only one. Also the metadata of a
 `.safetensors` file (`pretrained_cfg` and `preprocessor_config` as JSON texts),
-and `NAME.npz.report.json`, which `python -m models.convert` writes.
+and `NAME.npz.report.json`, which `robust-tfds convert` writes.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def _of_folder(checkpoint: epath.Path) -> Declared:
 
 
 def _of_report(checkpoint: epath.Path, report: epath.Path) -> Declared:
-  """What `python -m models.convert` knew, if the file is still that one."""
+  """What `robust-tfds convert` knew, if the file is still that one."""
   facts = _json(report)
   fields = facts.get("spec_fields")
   if not isinstance(fields, Mapping):

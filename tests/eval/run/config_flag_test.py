@@ -20,6 +20,7 @@ class CheckTest(parameterized.TestCase):
     ((_QUICKSTART, "--config.models.digits_cnn.train.steps=3", "--workdir=x"),),
     ((_QUICKSTART, "--noconfig.reports"),),
     (("--config=configs/video_p.py:ssv2_p,mvit_base_16x4",),),
+    (("--config=quickstart:digits_p", "--config.data.difficulties[0]=2"),),
     (("--config=configs/imagenet_c.py", "--config.model.spec.mean=(1,2,3)"),),
     ((_QUICKSTART, "--config.models.digits_cnn.classes=names.txt"),),
   )
@@ -28,7 +29,9 @@ class CheckTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ("--config=configs/nope.py", "configs/nope.py: no such file"),
-    ("--config=configs", "configs: a folder, expected a Python file"),
+    ("--config=./configs", "configs: a folder, expected a Python file"),
+    ("--config=quikstart", "Unknown config 'quikstart'. Did you mean 'quicks"),
+    ("--config=my/coco_c.py", "no such file.*shipped config: --config=coco_c"),
     ("--config=README.md", "expected a Python file"),
     (f"{_QUICKSTART}:foo", "quickstart.py:foo: expected digits_c or digits_p"),
     ("--config=configs/video_p.py:x,y", "a dataset of kinetics400_p"),
@@ -76,7 +79,7 @@ class CheckTest(parameterized.TestCase):
   def test_fields_of_a_spec_that_the_file_does_not_name(self):
     words = [
       "main",
-      "--config=configs/imagenet_c.py",
+      "--config=imagenet_c",
       "--config.model.spec.mean=(0.5,0.5,0.5)",
       "--config.model.spec.scale=1",
       "--config.model.spec.resize=centre_fraction",

@@ -1,13 +1,12 @@
 """The command: an npz, its digest, a report; one line for bad input."""
 
 import json
-import pathlib
-import tempfile
 
 from robust_tfds import models
 from robust_tfds.models import variables as variables_lib
 from robust_tfds.models.convert import __main__ as command
 from robust_tfds.models.convert import match, report
+from tests import in_process
 from tests.models.convert import checkpoints
 
 
@@ -16,7 +15,7 @@ class CommandTest(checkpoints.Case):
     flat = checkpoints.drawn("digits_cnn")
     source = self.npz(checkpoints.as_torch(flat), "in.npz")
     out = self.folder / "out" / "digits.npz"
-    self.assertEqual(command.main(["digits_cnn", str(source), str(out)]), 0)
+    self._convert("digits_cnn", source, out)
     self.same(models.convert.load("digits_cnn", out), flat)
     digest = out.with_name("digits.npz.sha256").read_text("utf-8").split()[0]
     facts = json.loads(
@@ -37,7 +36,7 @@ class CommandTest(checkpoints.Case):
     (self.folder / "config.json").write_text(json.dumps(config))
     out = self.folder / "out" / "resnet18.npz"
     with self.assertWarnsRegex(UserWarning, "resize_px 235"):
-      self.assertEqual(command.main(["resnet18", str(source), str(out)]), 0)
+      self._convert("resnet18", source, out)
     loaded = match.load("resnet18", out)
     self.assertEqual(loaded.style, match.OWN)
     self.assertEqual(loaded.declared.fields["resize_px"], 235)
@@ -48,15 +47,23 @@ class CommandTest(checkpoints.Case):
       variables = variables_lib.nest(checkpoints.drawn(name))
       source, out = self.folder / f"{name}.npz", self.folder / f"{name}2.npz"
       first = report.write_npz(variables, source)
-      self.assertEqual(command.main([name, str(source), str(out)]), 0)
+      self._convert(name, source, out)
       told = json.loads(out.with_name(f"{name}2.npz.report.json").read_text())
       self.assertEqual(told["npz_sha256"], first)
       self.assertIn("not measured", told["parity"])
 
   def test_bad_input_is_one_line_and_a_status(self):
-    with tempfile.TemporaryDirectory() as folder:
-      missing = f"{folder}/none.npz"
-      self.assertEqual(
-        command.main(["digits_cnn", missing, f"{folder}/out.npz"]), 1
-      )
-      self.assertEqual(list(pathlib.Path(folder).iterdir()), [])
+    folder = self.folder / "empty"
+    folder.mkdir()
+    words = ["digits_cnn", folder / "none.npz", folder / "out.npz"]
+    for given, message in (
+      (words, "none.npz"),
+      (words[:2], "Error: Name a model and two files: NAME FILE OUT."),
+    ):
+      done = in_process.run(command, *map(str, given))
+      in_process.check_refused(self, done, message)
+    self.assertEmpty(list(folder.iterdir()))
+
+  def _convert(self, *words) -> None:
+    done = in_process.run(command, *map(str, words))
+    self.assertEqual(done.returncode, 0, done.stderr)

@@ -1,0 +1,60 @@
+"""All commands as one: `robust-tfds NAME ...`, or `python -m robust_tfds NAME ...`.
+
+  robust-tfds run --config=quickstart --workdir=/tmp/quickstart
+  robust-tfds run --list          # the configs that are shipped
+  robust-tfds NAME --help         # of one command
+  robust-tfds --version
+
+Each is also a module: `python -m robust_tfds.eval.main` is `robust-tfds run`. The
+current folder is the last one that is searched for modules, for `my_module:build`.
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import runpy
+import sys
+
+import robust_tfds
+from robust_tfds import command, errors
+
+# Name -> file, in the order in which they are used.
+COMMANDS = {
+  "run": "eval/main.py",
+  "score": "eval/score.py",
+  "compare": "eval/compare/__main__.py",
+  "board": "eval/leaderboard.py",
+  "figures": "eval/figures.py",
+  "build": "build.py",
+  "corrupt": "corrupt_folder.py",
+  "convert": "models/convert/__main__.py",
+  "card": "models/card.py",
+}
+
+
+def main() -> None:
+  """Runs the command that the first word names."""
+  word = sys.argv[1] if len(sys.argv) > 1 else command.HELP[0]
+  if word in command.HELP:
+    lines = [f"  {n:10}{command.summary(_file(n))}" for n in COMMANDS]
+    print("\n".join([__doc__ or "", *lines]))
+  elif word == "--version":
+    print(command.VERSION)
+  elif word not in COMMANDS:
+    sys.exit(f"Error: {errors.unknown('command', word, COMMANDS)}")
+  else:
+    del sys.argv[1]
+    sys.path.append(os.getcwd())
+    # By path: a module's parents are imported with it, JAX with some.
+    runpy.run_path(str(_file(word)), run_name="__main__")
+
+
+def _file(name: str) -> pathlib.Path:
+  """Where a command's file lies: in a clone some are beside this package."""
+  places = (pathlib.Path(p, COMMANDS[name]) for p in robust_tfds.__path__)
+  return next(p for p in places if p.exists())
+
+
+if __name__ == "__main__":
+  main()

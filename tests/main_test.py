@@ -1,0 +1,78 @@
+"""`robust-tfds`: one program for all commands, and their help."""
+
+import re
+
+from absl.testing import parameterized
+
+from robust_tfds import __main__ as script
+from robust_tfds import command
+from robust_tfds.eval.run import config_flag
+from tests import in_process
+
+# Every command's help in one process, which ends with what was loaded for them.
+_HELP = """
+import sys
+from absl import flags
+from robust_tfds import __main__ as script
+before = set(flags.FLAGS)
+for name in script.COMMANDS:
+  print("\\f")
+  sys.argv = ["robust-tfds", name, "--help"]
+  try:
+    script.main()
+  except SystemExit as end:
+    assert not end.code, end
+  for flag in set(flags.FLAGS) - before:
+    delattr(flags.FLAGS, flag)
+print("\\f", *({"jax", "tensorflow", "matplotlib"} & set(sys.modules)))
+"""
+
+
+class ScriptTest(parameterized.TestCase):
+  def test_help_of_every_command(self):
+    done = in_process.python("-c", _HELP)
+    self.assertEqual((done.returncode, done.stderr), (0, ""))
+    _, *texts, loaded = done.stdout.split("\f")
+    self.assertEqual(loaded, "\n")
+    self.assertEqual(len(texts), len(script.COMMANDS))
+    for name, text in zip(script.COMMANDS, texts):
+      self.assertIn(f"\n  robust-tfds {name} ", text)  # an example
+      self.assertIn("\nFlags:\n  --help\n  --version\n", text)
+      _, *entries = re.split(r"\n  --(?=\S)", text)
+      for entry in entries[2:]:
+        self.assertRegex(entry, r"(?i)default|required", name)
+        self.assertNotIn("repeat this option", entry)
+    self.assertIn("--config=TEXT", texts[0])
+
+  def test_what_there_is(self):
+    for word in ("--help", "-h"):
+      done = in_process.program("robust_tfds", word)
+      self.assertEqual((done.returncode, done.stderr), (0, ""))
+      for name in script.COMMANDS:
+        self.assertRegex(done.stdout, rf"\n  {name} +[A-Z].*\.\n")
+
+  @parameterized.parameters(("--version",), ("run", "--version"))
+  def test_version(self, *words):
+    done = in_process.program("robust_tfds", *words)
+    self.assertEqual(done.stdout, f"{command.VERSION}\n")
+
+  @parameterized.parameters(
+    (("rum",), "Unknown command 'rum'. Did you mean 'run'"),
+    (("run", "--config=quikstart"), "Unknown config 'quikstart'. Did you mean"),
+    (("run", "--config=my/quickstart.py"), "shipped config: --config=quicks"),
+    (("run", "--config=quickstart:foo"), "expected digits_c or digits_p"),
+    (("run", "--nothing"), "Unknown command line flag 'nothing'"),
+    (("run",), "Say what is run: --config=quickstart"),
+  )
+  def test_refusals(self, words, message):
+    done = in_process.program("robust_tfds", *words)
+    in_process.check_refused(self, done, message)
+    self.assertStartsWith(done.stderr, "Error: ")
+
+  def test_shipped_configs(self):
+    done = in_process.program("robust_tfds", "run", "--list")
+    self.assertEqual((done.returncode, done.stderr), (0, ""))
+    lines = done.stdout.splitlines()
+    self.assertEqual([s.split()[0] for s in lines], [*config_flag.shipped()])
+    for line in lines:
+      self.assertRegex(line, r"^\w+ +\S.*\.$")
