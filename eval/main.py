@@ -12,14 +12,22 @@ makes anew what is damaged in its workdir. `--plan` prints what would be done an
 touches nothing.
 """
 
+from __future__ import annotations
+
 import os
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from absl import flags
 
 from robust_tfds import command, errors
 from robust_tfds.storage import paths
+
+if TYPE_CHECKING:
+  from robust_tfds.eval.cells.table import Row
+  from robust_tfds.eval.cells.workdir import Workdir
+  from robust_tfds.eval.run.plan import Plan
 
 
 def define_flags() -> None:
@@ -129,9 +137,21 @@ def main(argv: Sequence[str]) -> None:
     break_lock=settings.break_lock,
     shard=shard,
   ).run()
-  summary = Workdir(workdir).reports / "summary.txt"
-  if rows and summary.exists():
+  if rows:
+    _say_result(plan, Workdir(workdir), rows)
+
+
+def _say_result(plan: Plan, workdir: Workdir, rows: Sequence[Row]) -> None:
+  """Prints the summary, of which the verdict is last, and where the files are."""
+  from robust_tfds.eval.report.tables import verdict
+
+  task, summary = plan.task, workdir.reports / "summary.txt"
+  if plan.config.reports and summary.exists():
     print(summary.read_text("utf-8"))
+    print(f"report: {workdir.reports / 'report.html'}")
+  else:
+    print(*verdict.sentences(task.facts, task.family, rows), sep="\n")
+  print(f"table:  {workdir.table_path}")
 
 
 def _check_flags(settings: flags.FlagValues) -> None:

@@ -29,6 +29,9 @@ class TaskFacts:
     explanation: what the numbers mean, where no baseline enters.
     intervals: what these are of, where that is not what the value is of.
     ranked: what boards rank by: the first of these metrics that models have.
+    verdict: (metric, words) of the numbers that sum a model up; `{}` is the
+      number, `{conditions}` those that it is over, `{clean}` the word where
+      there are others.
   """
 
   task: str
@@ -41,6 +44,7 @@ class TaskFacts:
   explanation: str = ""
   intervals: str = ""
   ranked: tuple[str, ...] = ()
+  verdict: tuple[tuple[str, str], ...] = ()
 
   @classmethod
   def of(cls, task: str) -> TaskFacts:
@@ -55,7 +59,8 @@ class TaskFacts:
       for key in ("headlines", "details", "others")
       if key in row
     }
-    return cls(task, **{**row, "ranked": tuple(row["ranked"]), **metrics})
+    ranked, verdict = tuple(row["ranked"]), tuple(row["verdict"].items())
+    return cls(task, **{**row, "ranked": ranked, "verdict": verdict, **metrics})
 
   @property
   def plain(self) -> set[str]:

@@ -13,6 +13,7 @@ from robust_tfds.eval.cells import table
 from robust_tfds.eval.cells.facts import TaskFacts
 from robust_tfds.eval.cells.overlay import Overlay
 from robust_tfds.eval.metrics.calibration import Bins
+from robust_tfds.eval.report.tables import verdict
 
 # Of a cell of the data set: model, corruption, severity.
 CellKey = tuple[str, str, int]
@@ -102,6 +103,11 @@ class Context:
     Rows over all models have an empty label, which is none of them.
     """
     return list(dict.fromkeys(r.model for r in self.rows if r.model))
+
+  @functools.cached_property
+  def verdict(self) -> list[str]:
+    """A sentence a model, see `tables/verdict.py`."""
+    return verdict.sentences(self.facts, self.family, self.rows)
 
   @property
   def metrics(self) -> set[str]:

@@ -17,6 +17,7 @@ from robust_tfds import errors, own, reading
 from robust_tfds.building.base import Builder
 from robust_tfds.eval import tasks
 from robust_tfds.eval.cells import table
+from robust_tfds.eval.report.tables import numbers, verdict
 from robust_tfds.eval.run import config as config_lib
 from robust_tfds.eval.run import dataset_config, runner
 from robust_tfds.eval.run import plan as plan_lib
@@ -31,6 +32,7 @@ from robust_tfds.models.video.spec import VideoSpec
 from robust_tfds.storage import paths
 
 _SEVERITIES = (1, 2, 3, 4, 5)
+_FEW = 3  # missing numbers that are named
 # Of a model's part of the config: what its spec says where it is an object.
 _SIDE_PX, _RESIZE = 224, 256  # ImageNet's crop, and the shorter side before it
 _OF_SPEC = ("dtype", "long_px", "num_classes", "short_px", "train")
@@ -94,7 +96,7 @@ class Result:
     self.workdir = run.workdir.path
     self.summary = Summary({}, {})
     self.missing: dict[str, str] = {}
-    self._notes: dict[str, str] = {}
+    self._shown: dict[str, table.Row] = {}
     for label in run.plan.models:
       self._add(run.plan.task, label, f"{label}/" * (len(run.plan.models) > 1))
 
@@ -113,11 +115,7 @@ class Result:
     values = {start + name: row.value for name, row in shown.items()}
     self.missing |= {start + name: why for name, why in missing.items()}
     self.summary = Summary({**self.summary, **values}, self.missing)
-    self._notes |= {
-      start + name: row.note
-      for name, row in shown.items()
-      if task.facts.metric(row.metric).part_of
-    }
+    self._shown |= {start + name: row for name, row in shown.items()}
 
   def report(self, folder: str | os.PathLike[str]) -> None:
     """Writes the reports, `report.html` among them, and `table.csv`.
@@ -137,16 +135,23 @@ class Result:
     table.write(self.table, place / "table.csv")
 
   def __str__(self) -> str:
-    """The summary, a line a metric; then what is missing, a line a reason."""
-    lines = [
-      f"{k:32} {v:.4f}  {self._notes.get(k, '')}".rstrip()
-      for k, v in self.summary.items()
-    ]
-    reasons: dict[str, list[str]] = {}
-    for metric, why in self.missing.items():
-      reasons.setdefault(why, []).append(metric)
-    lines += [f"{', '.join(of):32} {why}" for why, of in reasons.items()]
+    """A sentence a model, a line a number, a line of what is missing."""
+    task = self._run.plan.task
+    lines = verdict.sentences(task.facts, task.family, self.table)
+    lines += ["", *(_line(k, row) for k, row in self._shown.items())]
+    names = list(dict.fromkeys(k.rpartition("/")[2] for k in self.missing))
+    if names:
+      more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
+      listed = ", ".join(names[:_FEW])
+      lines += ["", f"not measured: {listed}{more}; why: result.missing"]
     return "\n".join(lines)
+
+
+def _line(name: str, row: table.Row) -> str:
+  """A number with its interval, and what else is to be known of it."""
+  form = numbers.BRACKETS
+  text = numbers.with_ends("{:.4f}".format, row.value, row.lo, row.hi, form)
+  return f"{name:32} {text}  {row.note}".rstrip()
 
 
 def _is_first(row: table.Row) -> bool:

@@ -10,7 +10,7 @@ where pictures stand alone). Over the severities of a corruption: `mean_error`
 are of draws of the same pictures in all cells (`eval/metrics/resampling`), a
 published baseline being a constant and a model of the run drawn together.
 Calibration beside them: `parts/reliability`. A number some of whose cells are not
-there is empty, with a note (`parts/missing_cells`).
+there is empty, with a note (`eval/cells/missing_cells`).
 Definitions: Hendrycks & Dietterich 2019, section 4.1.
 """
 

@@ -12,7 +12,7 @@ the severities of a corruption: `mean_ap`. Over the benchmark: `p` (clean),
 the jackknife's over 100 blocks of pictures, the same in all conditions
 (`parts/average_precision`). Numbers that were read without detections have none. A
 number some of whose cells are not there is empty, with a note
-(`parts/missing_cells`).
+(`eval/cells/missing_cells`).
 """
 
 from __future__ import annotations

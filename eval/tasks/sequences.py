@@ -13,7 +13,7 @@ baseline: `fr`, `t5d`. Over the benchmark: `clean_error`, `mean_flip_probability
 (`eval/metrics/resampling`), a published baseline being a constant and a model of the
 run drawn together. Definitions: `eval/metrics/stability`.
 The published baseline is known at difficulty 1 alone. A number some of whose
-cells are not there is empty, with a note (`parts/missing_cells`).
+cells are not there is empty, with a note (`eval/cells/missing_cells`).
 """
 
 from __future__ import annotations

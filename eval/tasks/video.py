@@ -11,7 +11,7 @@ natural shift (UCF101-DS) there is nothing clean: cells also have
 `natural_accuracy` and `natural_category_accuracy`, the mean of the categories.
 Calibration: `parts/reliability`, means over the perturbations without groups.
 A number some of whose cells are not there is empty, with a note
-(`parts/missing_cells`). Definitions: `eval/metrics/action`.
+(`eval/cells/missing_cells`). Definitions: `eval/metrics/action`.
 """
 
 from __future__ import annotations

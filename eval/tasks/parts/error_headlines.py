@@ -9,8 +9,8 @@ import numpy as np
 
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
+from robust_tfds.eval.cells import missing_cells
 from robust_tfds.eval.metrics import action, corruption_error
-from robust_tfds.eval.tasks.parts import missing_cells
 from robust_tfds.eval.tasks.parts.headlines import (
   Arrays,
   Cells,

@@ -19,12 +19,12 @@ import numpy as np
 from robust_tfds import errors
 from robust_tfds.conditions import Condition, Family
 from robust_tfds.eval.cells import cell as cells_lib
-from robust_tfds.eval.cells import table
+from robust_tfds.eval.cells import missing_cells, table
 from robust_tfds.eval.cells.number import Key
 from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.metrics import replicates as replicates_lib
 from robust_tfds.eval.metrics.replicates import Replicates
-from robust_tfds.eval.tasks.parts import missing_cells, spread
+from robust_tfds.eval.tasks.parts import spread
 
 # Condition -> the metrics of its cell.
 Cells = Mapping[Condition, Collection[str]]

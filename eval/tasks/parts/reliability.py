@@ -19,7 +19,7 @@ import numpy as np
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells import cell as cells_lib
-from robust_tfds.eval.cells import table
+from robust_tfds.eval.cells import missing_cells, table
 from robust_tfds.eval.metrics import (
   calibration,
   definitions,
@@ -28,7 +28,7 @@ from robust_tfds.eval.metrics import (
 )
 from robust_tfds.eval.metrics.replicates import Replicates
 from robust_tfds.eval.tasks.parts import headlines as headlines_lib
-from robust_tfds.eval.tasks.parts import missing_cells, proper_scores, top_k
+from robust_tfds.eval.tasks.parts import proper_scores, top_k
 from robust_tfds.eval.tasks.parts import spread as spread_lib
 
 Columns = Mapping[str, np.ndarray]

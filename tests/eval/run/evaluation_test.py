@@ -75,9 +75,13 @@ class EvaluationTest(parameterized.TestCase):
     self.assertEqual(missing, "missing: all but fog 3 (74 of 75)")
     part = result.summary["part_mean_corruption_error"]
     self.assertEqual(part, result.summary["part_mean_error/fog"])
-    printed = str(result)
-    self.assertIn("mean over 1 of 75 cells: fog 3", printed)
-    self.assertEqual(printed.count(missing), 1)  # of six numbers
+    verdict, empty, *numbers, empty_again, lacking = str(result).split("\n")
+    self.assertRegex(verdict, r"predict: .* % wrong clean, .* % under fog 3$")
+    self.assertEqual([empty, empty_again], ["", ""])
+    self.assertRegex(numbers[0], r"^clean_error +[01]\.\d{4} \[0\.\d")
+    self.assertIn("mean over 1 of 75 cells: fog 3", numbers[1])
+    self.assertStartsWith(lacking, "not measured: mean_corruption_error, ")
+    self.assertIn(" and 4 more; why: result.missing", lacking)
     self.assertIn("needs a baseline", result.missing["mce"])
     with self.assertRaisesRegex(KeyError, "mean_corruption_error: missing"):
       result.summary["mean_corruption_error"]

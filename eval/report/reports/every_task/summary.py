@@ -8,7 +8,7 @@ from robust_tfds.eval.report.tables import pivot, writers
 
 
 class Summary(base.TextReport):
-  """Models, then corruptions, as aligned text."""
+  """Models, then corruptions, as aligned text; the verdict is last."""
 
   file = "summary.txt"
 
@@ -21,4 +21,11 @@ class Summary(base.TextReport):
     for heading, names in pivot.sections(context):
       columns = pivot.detail_columns(context, names)
       lines += ["", *writers.aligned(pivot.Table("", heading, names, columns))]
-    return "\n".join([*lines, "", pivot.note(context), *context.provenance, ""])
+    lines += [
+      "",
+      pivot.note(context),
+      *context.provenance,
+      "",
+      *context.verdict,
+    ]
+    return "\n".join([*lines, ""])

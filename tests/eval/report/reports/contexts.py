@@ -124,7 +124,11 @@ class _Rows:
       *(f"linf_cdf/{s}=0.{k}" for s in ("pairs", "mistakes") for k in (2, 5)),
       *("acc_orig", "acc_pmk", "drop", "effective_robustness"),
     ]
-    return [self._row(m, level=0, config="clean", n=20) for m in metrics]
+    means = "acc_orig", "acc_pmk", "drop", "effective_robustness"
+    return [
+      *(self._row(m, level=0, config="clean", n=20) for m in metrics),
+      *(self._row(m) for m in means),
+    ]
 
   def _lines(self) -> list[table.Row]:
     return [

@@ -35,7 +35,7 @@ def note(cells: Sequence[Condition], present: Collection[Condition]) -> str:
   absent = [c for c in cells if c not in present]
   if not absent:
     return ""
-  return f"missing: {_chosen(cells, absent)} ({len(absent)} of {len(cells)})"
+  return f"missing: {in_words(cells, absent)} ({len(absent)} of {len(cells)})"
 
 
 def part_note(cells: Sequence[Condition], present: Sequence[Condition]) -> str:
@@ -47,11 +47,11 @@ def part_note(cells: Sequence[Condition], present: Sequence[Condition]) -> str:
   'mean over 4 of 10 cells: levels 1, 3 of each'
   """
   count = f"{len(present)} of {len(cells)}"
-  return f"mean over {count} cells: {_chosen(cells, present)}"
+  return f"mean over {count} cells: {in_words(cells, present)}"
 
 
-def _chosen(cells: Sequence[Condition], chosen: Sequence[Condition]) -> str:
-  """Some of the cells, in the fewest words."""
+def in_words(cells: Sequence[Condition], chosen: Sequence[Condition]) -> str:
+  """Some of the cells, in the fewest words: `fog 1-5`, `all but frost 1-5`."""
   listed = _listed(cells, chosen)
   if len(listed) <= _FEW:
     return ", ".join(listed)
@@ -68,10 +68,8 @@ def _chosen(cells: Sequence[Condition], chosen: Sequence[Condition]) -> str:
 def _listed(
   cells: Sequence[Condition], chosen: Sequence[Condition]
 ) -> list[str]:
-  words: list[str] = []
-  for name in dict.fromkeys(c.name for c in chosen):
-    words += _of_name(name, cells, chosen)
-  return words
+  names = dict.fromkeys(c.name for c in chosen)
+  return [text for n in names for text in _of_name(n, cells, chosen)]
 
 
 def _of_name(
@@ -81,10 +79,11 @@ def _of_name(
   own = [c for c in chosen if c.name == name]
   if len(whole) == len(own) > 1:
     return [f"{name} {own[0].level}-{own[-1].level}"]
-  return [_words(c) for c in own]
+  return [words(c) for c in own]
 
 
-def _words(condition: Condition) -> str:
+def words(condition: Condition) -> str:
+  """A condition: `fog 3`, `tilt`, `clean`."""
   if condition.config in (condition.name, "clean"):
     return condition.config  # a sequence of one level
   return f"{condition.name} {condition.level}"

@@ -1,0 +1,125 @@
+"""The verdict: what a run says of a model in one sentence, wherever it stands.
+
+On the terminal, at the head of the report, in `print(result)`. Which numbers it
+names is the task's: `eval/cells/facts.json`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from robust_tfds.conditions import Condition, Family
+from robust_tfds.eval.cells import missing_cells, table
+from robust_tfds.eval.cells.facts import TaskFacts
+from robust_tfds.eval.cells.number import Number
+from robust_tfds.eval.metrics import definitions
+from robust_tfds.eval.report.tables import numbers
+
+_LONGEST = 48  # letters in which conditions are listed; else they are counted
+
+
+def sentences(
+  facts: TaskFacts, family: Family, rows: Sequence[table.Row]
+) -> list[str]:
+  """A sentence a model, in the order of the rows.
+
+  Args:
+    facts: of the task.
+    family: of its conditions.
+    rows: of one data set's table.
+  """
+  models = dict.fromkeys(row.model for row in rows if row.model)
+  return [
+    f"{m}: {_said(facts, family, [r for r in rows if r.model == m])}"
+    for m in models
+  ]
+
+
+def of_cells(
+  family: Family, rows: Sequence[table.Row]
+) -> dict[Condition, table.Row]:
+  """Each cell's main number at the cell's own level, clean first where it is."""
+  out: dict[Condition, table.Row] = {}
+  for row in rows:
+    if row.config:
+      condition = Condition(row.corruption, row.severity or 0, family.kind)
+      if condition.config == row.config:
+        out.setdefault(condition, row)
+  return out
+
+
+def worst(
+  facts: TaskFacts, cells: dict[Condition, table.Row]
+) -> list[Condition]:
+  """Corrupted conditions, the one with the worst main number first.
+
+  Args:
+    facts: of the task.
+    cells: of a model, see `of_cells`.
+
+  Returns:
+    None where nobody said whether more or less is better.
+  """
+  corrupted = [c for c in cells if not c.clean]
+  metrics = {cells[c].metric for c in corrupted}
+  if len(metrics) != 1 or not (sign := facts.metric(*metrics).sign):
+    return []
+  return sorted(corrupted, key=lambda c: sign * cells[c].value)
+
+
+def number(facts: TaskFacts, row: table.Row) -> str:
+  """A row's value with its unit.
+
+  >>> row = table.Row("m", "d", "", "", None, "clean_error", 0.025)
+  >>> number(TaskFacts.of("classification"), row)
+  '2.5 %'
+  """
+  metric, of = facts.metric(row.metric), Number(row.value)
+  return numbers.text(metric, of) + numbers.unit(metric, of)
+
+
+def _said(facts: TaskFacts, family: Family, rows: Sequence[table.Row]) -> str:
+  """Of a model, from its rows."""
+  known = [row for row in rows if row.has_value]
+  cells = of_cells(family, known)
+  whole = {
+    r.metric: r
+    for r in known
+    if not r.config and not r.corruption and r.severity in (None, 1)
+  }
+  clean = " clean" if any(not c.clean for c in cells) else ""
+  over = _conditions(facts, family, list(cells))
+  parts = [
+    words.format(number(facts, row), clean=clean, conditions=over)
+    for metric, words in facts.verdict
+    if (row := whole.get(metric) or whole.get(definitions.PART + metric))
+  ]
+  order = worst(facts, cells)
+  last = ""
+  if len(order) > 1:
+    name = definitions.words(missing_cells.words(order[0]))
+    last = f"; worst: {name} ({number(facts, cells[order[0]])})"
+  return (", ".join(parts) or "none of its numbers could be had") + last
+
+
+def _conditions(
+  facts: TaskFacts, family: Family, present: Sequence[Condition]
+) -> str:
+  """What means are over: the common conditions that are there.
+
+  >>> from robust_tfds import conditions
+  >>> family, facts = conditions.PICTURES, TaskFacts.of("classification")
+  >>> _conditions(facts, family, family.conditions())
+  '15 corruptions'
+  >>> _conditions(facts, family, [Condition("fog", 1), Condition("fog", 3)])
+  'fog 1, fog 3'
+  """
+  names = family.names("common")
+  needed = missing_cells.needed(family, names)
+  common = [c for c in needed if c in present]
+  if len(common) == len(needed):
+    return f"{len(names)} {facts.noun}s"
+  listed = definitions.words(missing_cells.in_words(needed, common))
+  if len(listed) <= _LONGEST:
+    return listed
+  return f"{len(common)} of {len(needed)} conditions"
