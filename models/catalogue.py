@@ -12,7 +12,8 @@ import functools
 import importlib
 import pathlib
 import pkgutil
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from robust_tfds import errors
 
@@ -66,6 +67,7 @@ def get(
   *,
   dtype: str = "float32",
   kind: Kind | None = None,
+  of_function: Callable[[Callable[..., Any]], Model] | None = None,
 ) -> Model:
   """A model by name.
 
@@ -78,6 +80,8 @@ def get(
       with another head; the published number if None.
     dtype: `float32`, or `bfloat16` for bfloat16 compute with float32 logits.
     kind: what the caller needs; a model of another kind is refused.
+    of_function: makes a model where `module:function` is, or returns, a plain
+      function of a batch; None: that is refused, as it says no spec.
 
   Raises:
     UserError: an unknown name (with the nearest ones), enhancement, dtype or
@@ -97,7 +101,7 @@ def get(
         f"dtype={dtype!r} is for networks of the catalogue; {base} computes as"
         " it was written. Leave dtype out."
       )
-    model = own.from_user(base, num_classes)
+    model = own.from_user(base, num_classes, of_function)
   else:
     _check_name(base, kind)
     model = network(base, num_classes, dtype=dtype)

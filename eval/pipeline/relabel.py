@@ -7,7 +7,7 @@ are no class are left out, and a class without an output is never answered.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
@@ -17,6 +17,7 @@ import numpy as np
 from robust_tfds.eval.pipeline import on_host, predict, programs
 
 NONE = -1  # the class of an output that is none
+_LISTED = 5  # classes without an output that are named
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,14 +40,20 @@ class Relabelling:
     """Number of classes that no output is."""
     return self.classes - len(set(self.class_of) - {NONE})
 
-  @property
-  def words(self) -> str:
-    """How many outputs and classes belong together, for the screen."""
+  def words(self, names: Sequence[str] = ()) -> str:
+    """How many outputs and classes belong together, for the screen.
+
+    Args:
+      names: of the data set's classes, where they are known.
+    """
     outputs = len(self.class_of)
     known = outputs - self.class_of.count(NONE)
+    absent = [n for i, n in enumerate(names) if i not in self.class_of]
+    listed = ", ".join(absent[:_LISTED]) + ", ..." * (len(absent) > _LISTED)
     return (
       f"{known} of {outputs} outputs are classes of the data set;"
       f" {self.without_output} of its {self.classes} classes have none"
+      f"{': ' if listed else ''}{listed}"
     )
 
   def logits(self, logits: jax.Array) -> jax.Array:

@@ -248,6 +248,19 @@ class Config(_Group):
       return {label: self.model for label in labels}
     return {label: self.models[label] for label in labels}
 
+  def called(self, name: str) -> Config:
+    """With the name that its model of a user's gives itself, where none is said."""
+    model = self.model
+    if not model or model.label or ":" not in model.name:
+      return self
+    out = self.model_copy(
+      update={"model": model.model_copy(update={"label": name})}
+    )
+    out._written = ml_collections.ConfigDict(self.written.to_dict())
+    out._written.model.label = name
+    out._written.lock()
+    return out
+
   def with_data(self, key: str, value: str | None) -> Config:
     """With another value of a key of `data`; None: without the key."""
     written = ml_collections.ConfigDict(self.written.to_dict())

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
 import os
 import tempfile
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import jax
 import ml_collections
 import numpy as np
 
-from robust_tfds import errors, own, reading
+from robust_tfds import errors, own
 from robust_tfds.building.base import Builder
 from robust_tfds.eval import tasks
 from robust_tfds.eval.cells import table
@@ -24,17 +23,12 @@ from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run.model.definitions import ModelObject
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks.parts import baselines
-from robust_tfds.models import adapters
-from robust_tfds.models.detection.detector import DetectorSpec
 from robust_tfds.models.model import Model
-from robust_tfds.models.spec import ModelSpec, Spec
-from robust_tfds.models.video.spec import VideoSpec
 from robust_tfds.storage import paths
 
 _SEVERITIES = (1, 2, 3, 4, 5)
 _FEW = 3  # missing numbers that are named
 # Of a model's part of the config: what its spec says where it is an object.
-_SIDE_PX, _RESIZE = 224, 256  # ImageNet's crop, and the shorter side before it
 _OF_SPEC = ("dtype", "long_px", "num_classes", "short_px", "train")
 
 
@@ -335,7 +329,8 @@ def _given(
   options: Options,
 ) -> ModelObject | None:
   """The model as an object; None where it is a name without variables."""
-  if not isinstance(options.size or 1, int) or options.size == 0:
+  size = options.size
+  if size is not None and (not isinstance(size, int) or size < 1):
     raise errors.UserError(
       f"size={options.size!r}: expected a whole number of px from 1."
     )
@@ -345,12 +340,10 @@ def _given(
       " function. Leave it out."
     )
   if isinstance(predict, str):
-    from robust_tfds import models
-
-    if ":" in predict and options.variables is options.checkpoint is None:
-      return ModelObject(models.get(predict))
     if options.variables is None:
       return None
+    from robust_tfds import models
+
     return ModelObject(models.get(predict), options.variables)
   if isinstance(predict, Model):
     return _of_model(predict, options)
@@ -365,7 +358,17 @@ def _given(
       "variables= and checkpoint= are for models of the catalogue; a function"
       " has its own weights."
     )
-  return ModelObject(_of_function(predict, label, config, options))
+  parsed = config_lib.parse(config)
+  classes = options.classes
+  return ModelObject(
+    plan_lib.of_function(
+      parsed,
+      predict,
+      options.size,
+      None if classes is None else _plain_classes(classes),
+      label,
+    )
+  )
 
 
 def _of_model(model: Model, options: Options) -> ModelObject:
@@ -376,102 +379,29 @@ def _of_model(model: Model, options: Options) -> ModelObject:
   return ModelObject(model, options.variables)
 
 
-def _of_function(
-  function: Callable[..., Any],
-  label: str,
-  config: ml_collections.ConfigDict,
-  options: Options,
-) -> Model:
-  """A plain function as a model on the host, of the data set's classes."""
-  parsed = config_lib.parse(config)
-  counts = plan_lib.model_classes(parsed)
-  side_px = options.size or _SIDE_PX
-  kind = tasks.get(parsed.task).model_kind
-  if options.classes is not None:
-    of_pictures = kind == "classification"
-    named = 0 if of_pictures else _named(options.classes)
-    counts = (named or _answered(function, side_px),)
-  classes = counts[0]
-  spec: ModelSpec
-  if kind == "detection":
-    spec = DetectorSpec(num_classes=classes, short_px=0, label_space="custom")
-  elif kind == "video":
-    spec = _spec_of(VideoSpec, classes, side_px)
-  else:
-    if len(counts) > 1 or parsed.builder.OWN:
-      classes = _answered(function, side_px, counts)
-    spec = _spec_of(Spec, classes, side_px)
-  name = label or _name(function)
-  return adapters.get("on_host")(function, spec, name=name)
-
-
-def _spec_of(kind: type[Spec], classes: int, side_px: int) -> Spec:
-  """Of a plain function: ImageNet's crop, of 256 to 224 px, at a size."""
-  return kind(
-    num_classes=classes,
-    input_px=side_px,
-    resize_px=round(side_px * _RESIZE / _SIDE_PX),
-    flexible=True,
-    weights="own",
-    label_space="custom",
-  )
-
-
-def _name(function: Callable[..., Any]) -> str:
-  """What tables call a function."""
-  if inspect.isfunction(function) or inspect.ismethod(function):
-    return function.__name__.strip("<>")
-  return type(function).__name__
-
-
-def _answered(
-  function: Callable[..., Any], side_px: int, counts: Sequence[int] = ()
-) -> int:
-  """How many classes a function answers with, one of some counts; none: any."""
-  rng = np.random.default_rng(0)
-  pictures = rng.integers(0, 256, (2, side_px, side_px, 3), np.uint8)
-  try:
-    shape = np.shape(function(pictures))
-  except Exception as error:
-    raise errors.UserError(
-      f"{_name(function)} fails on uint8 {list(pictures.shape)}:"
-      f" {errors.of_user(error)}"
-    ) from error
-  if len(shape) != 2 or (counts and shape[1] not in counts):
-    of = f" with {' or '.join(map(str, counts))} classes" if counts else ""
-    raise errors.UserError(
-      f"{_name(function)} answered with shape {shape}, expected [B, classes]{of};"
-      " of other outputs say what they are: classes=."
-    )
-  return int(shape[1])
-
-
-def _named(classes: Any) -> int:
-  """How many outputs are named, where no answer tells before videos are read."""
-  plain = _plain_classes(classes)
-  if isinstance(plain, str):
-    return len(reading.line_list(paths.of(plain, "classes")))
-  if isinstance(classes, Mapping):
-    return 1 + max(output for _, outputs in plain for output in outputs)
-  return len(plain)
-
-
 def _plain_classes(classes: Any) -> Any:
   """As a config has them: a path, names, or (name, numbers of its outputs).
 
   Raises:
     UserError: without an order, as a set.
   """
-  if isinstance(classes, Mapping):
-    return [[k, np.atleast_1d(v).tolist()] for k, v in classes.items()]
-  if isinstance(classes, (str, os.PathLike)):
+  if isinstance(classes, (str, os.PathLike)) and paths.is_file(
+    paths.of(classes, "classes")
+  ):
     return os.fspath(classes)
-  if not isinstance(classes, (Sequence, np.ndarray)):
+  plain: list[Any] = []
+  if isinstance(classes, Mapping):
+    plain = [[k, np.atleast_1d(v).tolist()] for k, v in classes.items()]
+    whole = all(type(o) is int for _, outputs in plain for o in outputs)
+    plain = plain if whole else []
+  elif isinstance(classes, (list, tuple, np.ndarray)):
+    plain = [str(name) for name in classes]
+  if not plain:
     raise errors.UserError(
-      f"classes={classes!r}: expected a file of names, a list of names in the order"
-      " of the outputs, or name -> the numbers of its outputs."
+      f"classes={classes!r}: expected a file of names that is there, a list of names"
+      " in the order of the outputs, or name -> the numbers of its outputs."
     )
-  return [str(name) for name in classes]
+  return plain
 
 
 def _entry(
@@ -482,7 +412,8 @@ def _entry(
 ) -> ml_collections.ConfigDict:
   """The model's part of the config."""
   entry = example.copy_and_resolve_references()
-  for key in _OF_SPEC if given else ("train",):
+  of_name = isinstance(predict, str) and ":" not in predict
+  for key in ("train",) if of_name and not given else _OF_SPEC:
     if key in entry:
       del entry[key]
   name = given.model.name if given else predict

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import ml_collections
@@ -18,7 +19,11 @@ from robust_tfds.eval.pipeline import subset as subset_lib
 from robust_tfds.eval.run import config as config_lib
 from robust_tfds.eval.run import subsets
 from robust_tfds.eval.run.model import definitions as definitions_lib
-from robust_tfds.eval.run.model import output_classes, training_data
+from robust_tfds.eval.run.model import (
+  functions,
+  output_classes,
+  training_data,
+)
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks.parts import baselines
 from robust_tfds.models.model import Model
@@ -81,10 +86,16 @@ class Plan:
     """A model of the run, as it is shown pictures."""
     return self.definitions[label].model
 
+  def class_names(self) -> Sequence[Sequence[str]]:
+    """What each class of the data set is called; empty where nobody knows."""
+    manual_dir = os.fspath(self.config.data.manual_dir or "")
+    return self.config.builder.class_names(manual_dir)
+
   def notes(self, label: str) -> list[str]:
     """What a run prints of a model, in sentences."""
     outputs = self.outputs.get(label)
-    words = [outputs.relabelling.words] if outputs else []
+    names = [n[0] for n in self.class_names()] if outputs else []
+    words = [outputs.relabelling.words(names)] if outputs else []
     return [*self.definitions[label].notes, *words]
 
   @property
@@ -149,7 +160,14 @@ def make(
   conditions = _conditions(task)  # refused before a checkpoint is read
   given = given or {}
   entries = parsed.entries
-  defined = definitions_lib.define(entries, given, task.model_kind)
+  defined = definitions_lib.define(
+    entries, given, task.model_kind, functools.partial(of_function, parsed)
+  )
+  if parsed.model and not given:  # it may call itself otherwise than its place
+    (definition,) = defined.values()
+    parsed = parsed.called(definition.model.name)
+    entries = parsed.entries
+    defined = dict.fromkeys(entries, definition)
   if parsed.data.geometry == _OF_MODELS:
     crop = parsed.builder.crop(_crop(defined))
     parsed = parsed.with_data("geometry", crop)
@@ -321,6 +339,25 @@ def model_classes(config: config_lib.Config) -> tuple[int, ...]:
   return tuple(c for n in sorted(counts) for c in task.model_classes(n))
 
 
+def of_function(
+  config: config_lib.Config,
+  function: Callable[..., Any],
+  side_px: int | None = None,
+  classes: Any = None,
+  label: str = "",
+) -> Model:
+  """A plain function as a model of a config's run; see `functions.model`."""
+  return functions.model(
+    function,
+    tasks.get(config.task).model_kind,
+    model_classes(config),
+    is_asked=bool(config.builder.OWN),
+    side_px=side_px,
+    classes=classes,
+    label=label,
+  )
+
+
 def _clean_builder(plan: Plan) -> Any:
   from robust_tfds import datasets
 
@@ -342,7 +379,7 @@ def _outputs(plan: Plan) -> dict[str, output_classes.OutputClasses]:
   if not given and not builder.OWN:
     return {}
   feature = plan.task.label_feature(_clean_builder(plan).info.features)
-  names = builder.class_names(os.fspath(plan.config.data.manual_dir or ""))
+  names = plan.class_names()
   out = {
     label: output_classes.read(
       os.fspath(each) if isinstance(each, os.PathLike) else each,

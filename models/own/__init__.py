@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import inspect
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -59,12 +61,18 @@ class OwnModel(Model):
     )
 
 
-def from_user(name: str, num_classes: int | None = None) -> Model:
+def from_user(
+  name: str,
+  num_classes: int | None = None,
+  of_function: Callable[[Callable[..., Any]], Model] | None = None,
+) -> Model:
   """The model that the user's `module:function` returns.
 
   Args:
     name: `module:function`, with the module on Python's path.
     num_classes: what the caller expects; None takes any.
+    of_function: makes a model of a plain function, where the one that is named
+      returns it, or needs an argument itself: the batch; None: it is refused.
 
   Raises:
     UserError: no such function, or what it returns is not a model of
@@ -87,8 +95,10 @@ def from_user(name: str, num_classes: int | None = None) -> Model:
     raise errors.UserError(
       _not_there(name, f"{function!r} is a {type(module[function]).__name__}")
     )
+  thing = module[function]
   try:
-    thing = module[function]()
+    if not of_function or not _takes_a_batch(thing):
+      thing = thing()
   except errors.UserError:
     raise
   except Exception as error:
@@ -96,13 +106,29 @@ def from_user(name: str, num_classes: int | None = None) -> Model:
       f"{name} fails when it is called without arguments:"
       f" {errors.of_user(error)}"
     ) from error
-  model = _as_model(name, thing)
+  is_plain = callable(thing) and not {*_PARTS[1:]} & {*dir(thing)}
+  if of_function and is_plain and not isinstance(thing, Model):
+    model = of_function(thing)
+  else:
+    model = _as_model(name, thing)
   if num_classes not in (None, model.spec.num_classes):
     raise errors.UserError(
       f"{name} has {model.spec.num_classes} classes, got"
       f" num_classes={num_classes}: set it in your spec."
     )
   return model
+
+
+def _takes_a_batch(function: Callable[..., Any]) -> bool:
+  """Whether it cannot be called without arguments, and can with one."""
+  if not inspect.isfunction(function):
+    return False
+  signature = inspect.signature(function)
+  try:
+    signature.bind(None)
+  except TypeError:
+    return False
+  return any(p.default is p.empty for p in signature.parameters.values())
 
 
 def _as_model(name: str, thing: Any) -> Model:

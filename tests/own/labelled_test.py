@@ -145,6 +145,9 @@ class LabelledTest(parameterized.TestCase):
     (3, {"cat", "dog", "Füchse"}, "in the order of the outputs"),
     (3, 3, "classes=3: expected a file"),
     (5, {"cat": [0, 3], "dog": 3}, "output 3 is named twice"),
+    (3, "cat", "classes='cat': expected a file of names that is there"),
+    (3, [], "classes=..: expected a file"),
+    (3, {"cat": True}, "classes=.*: expected a file"),
   )
   def test_outputs_that_are_no_classes(self, outputs, classes, words):
     with self.assertRaisesRegex(errors.UserError, words):
@@ -191,6 +194,6 @@ class LabelledTest(parameterized.TestCase):
       made.evaluate(model, f"folder:{self.root}")
     with self.assertRaisesRegex(errors.UserError, "digits_c has its name"):
       made.evaluate(model, "digits_c", name="mine", size=None)
-    for size in ("32", 0):
+    for size in ("32", 0, -1):
       with self.assertRaisesRegex(errors.UserError, f"size={size!r}: expected"):
         made.evaluate(made.Seen(), f"folder:{self.root}", size=size)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from robust_tfds import errors, models
@@ -11,6 +12,8 @@ from robust_tfds.eval.run import config as config_lib
 from robust_tfds.eval.tasks import base
 from robust_tfds.models.convert import match, preprocessing
 from robust_tfds.models.model import Model, NetworkModel
+
+OfFunction = Callable[..., Model]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -46,6 +49,7 @@ def define(
   entries: Mapping[str, config_lib.Model],
   given: Mapping[str, ModelObject],
   kind: base.ModelKind,
+  of_function: OfFunction | None = None,
 ) -> dict[str, Definition]:
   """Label -> definition.
 
@@ -53,6 +57,7 @@ def define(
     entries: label -> the model's part of the config.
     given: of those labels that are no names.
     kind: what the task needs.
+    of_function: makes a model of a plain function; None: it is refused.
 
   Raises:
     FileNotFoundError: a checkpoint is not there.
@@ -61,7 +66,7 @@ def define(
       nobody says.
   """
   return {
-    label: _define(label, entry, given.get(label), kind)
+    label: _define(label, entry, given.get(label), kind, of_function)
     for label, entry in entries.items()
   }
 
@@ -71,9 +76,10 @@ def _define(
   entry: config_lib.Model,
   given: ModelObject | None,
   kind: base.ModelKind,
+  of_function: OfFunction | None,
 ) -> Definition:
   _check_sides(label, entry, kind)
-  model = _model(label, entry, given, kind)
+  model = _model(label, entry, given, kind, of_function)
   notes = [model.route] if model.route else []
   checkpoint = None
   if entry.checkpoint:
@@ -100,14 +106,18 @@ def _model(
   entry: config_lib.Model,
   given: ModelObject | None,
   kind: base.ModelKind,
+  of_function: OfFunction | None,
 ) -> Model:
   """As it is by itself."""
+  if of_function:
+    of_function = functools.partial(of_function, classes=entry.classes)
   if given is None:
     return models.get(
       entry.name,
       num_classes=_num_classes(label, entry),
       dtype=entry.dtype or "float32",
       kind=kind,
+      of_function=of_function,
     )
   if given.model.kind != kind:
     raise errors.UserError(

@@ -22,8 +22,9 @@ class RelabellingTest(absltest.TestCase):
     self.assertEqual(got.tolist(), [[3.0, 4.0, _NEVER, 1.0, _NEVER]])
     self.assertEqual(_PART.without_output, 2)
     self.assertEqual(
-      _PART.words,
-      "3 of 4 outputs are classes of the data set; 2 of its 5 classes have none",
+      _PART.words("abcde"),
+      "3 of 4 outputs are classes of the data set; 2 of its 5 classes have none:"
+      " c, e",
     )
     self.assertEqual(relabel.Relabelling((1, 0), 2).without_output, 0)
 
@@ -33,7 +34,7 @@ class RelabellingTest(absltest.TestCase):
     got = np.asarray(several.logits(logits))
     expected = [[2, 400, _NEVER], [2, 3 + np.log(2), _NEVER]]
     np.testing.assert_allclose(got, [expected], rtol=1e-6)
-    self.assertStartsWith(several.words, "3 of 4 outputs are classes")
+    self.assertStartsWith(several.words(), "3 of 4 outputs are classes")
 
   def test_never_answered(self):
     logits = jax.random.normal(jax.random.key(0), (6, 4))

@@ -34,6 +34,11 @@ def build():
   return models.adapters.get("on_host")(levels, spec, name="levels")
 
 
+def give_levels():
+  """The function itself."""
+  return levels
+
+
 def _files(folder) -> dict[str, bytes]:
   """Predictions and table by place."""
   root = pathlib.Path(folder)
@@ -148,6 +153,11 @@ class EvaluationTest(parameterized.TestCase):
       for f in (given, run)
     ]
     self.assertEqual(*marks)
+    for plain in ("levels", "give_levels"):  # is, or gives, a plain function
+      run = self._temporary()
+      self._evaluate(f"{__name__}:{plain}", workdir=run)
+      other = (pathlib.Path(run) / place).read_bytes()
+      self.assertEqual(other, first.read_bytes())
 
   def test_the_config_is_the_commands(self):
     config = imagenet_c.get_config("resnet50").unlock()

@@ -1,0 +1,108 @@
+"""Plain functions as models: what they are shown, and of how many classes they are."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from robust_tfds import errors, reading
+from robust_tfds.models import adapters
+from robust_tfds.models.detection.detector import DetectorSpec
+from robust_tfds.models.model import Model
+from robust_tfds.models.spec import Kind, ModelSpec, Spec
+from robust_tfds.models.video.spec import VideoSpec
+from robust_tfds.storage import paths
+
+_SIDE_PX, _RESIZE = 224, 256  # ImageNet's crop, and the shorter side before it
+
+
+def model(
+  function: Callable[..., Any],
+  kind: Kind,
+  counts: Sequence[int],
+  *,
+  is_asked: bool,
+  side_px: int | None = None,
+  classes: Any = None,
+  label: str = "",
+) -> Model:
+  """A plain function as a model on the host.
+
+  Args:
+    function: as `models.adapters.on_host` takes it.
+    kind: of the answers.
+    counts: of classes that the data set's models may have, the set's own first.
+    is_asked: whether a classifier of pictures is asked which of them it has.
+    side_px: of the square pictures that it is shown; None: 224.
+    classes: what its outputs stand for, as a config says; None: the set's classes.
+    label: its name; empty: the function's.
+
+  Raises:
+    UserError: a classifier that fails, or answers with another shape.
+  """
+  side_px = side_px or _SIDE_PX
+  of_pictures = kind == "classification"
+  count = counts[0]
+  if classes:
+    named = 0 if of_pictures else _named(classes)
+    count = named or _answered(function, side_px)
+  elif of_pictures and is_asked:
+    count = _answered(function, side_px, counts)
+  spec = _spec(kind, count, side_px)
+  return adapters.get("on_host")(function, spec, name=label or _name(function))
+
+
+def _spec(kind: Kind, classes: int, side_px: int) -> ModelSpec:
+  """Of a plain function: ImageNet's crop, of 256 to 224 px, at a size."""
+  if kind == "detection":
+    return DetectorSpec(num_classes=classes, short_px=0, label_space="custom")
+  of_kind = VideoSpec if kind == "video" else Spec
+  return of_kind(
+    num_classes=classes,
+    input_px=side_px,
+    resize_px=round(side_px * _RESIZE / _SIDE_PX),
+    flexible=True,
+    weights="own",
+    label_space="custom",
+  )
+
+
+def _name(function: Callable[..., Any]) -> str:
+  """What tables call a function."""
+  if inspect.isfunction(function) or inspect.ismethod(function):
+    return function.__name__.strip("<>")
+  return type(function).__name__
+
+
+def _answered(
+  function: Callable[..., Any], side_px: int, counts: Sequence[int] = ()
+) -> int:
+  """How many classes a function answers with, one of some counts; none: any."""
+  rng = np.random.default_rng(0)
+  pictures = rng.integers(0, 256, (2, side_px, side_px, 3), np.uint8)
+  try:
+    shape = np.shape(function(pictures))
+  except Exception as error:
+    raise errors.UserError(
+      f"{_name(function)} fails on uint8 {list(pictures.shape)}:"
+      f" {errors.of_user(error)}"
+    ) from error
+  if len(shape) != 2 or (counts and shape[1] not in counts):
+    of = f" with {' or '.join(map(str, counts))} classes" if counts else ""
+    raise errors.UserError(
+      f"{_name(function)} answered with shape {shape}, expected [B, classes]{of};"
+      " of other outputs say what they are: classes=."
+    )
+  return int(shape[1])
+
+
+def _named(classes: Any) -> int:
+  """How many outputs are named, where no answer tells before videos are read."""
+  if isinstance(classes, str):
+    return len(reading.line_list(paths.of(classes, "classes")))
+  if all(isinstance(each, str) for each in classes):
+    return len(classes)
+  return 1 + max(output for _, outputs in classes for output in outputs)
