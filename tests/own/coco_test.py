@@ -50,7 +50,7 @@ class CocoTest(parameterized.TestCase):
     return {row["example_id"].decode(): row for row in rows}
 
   def _own(self, file, **options):
-    options = own.Options(images=str(self.images), **options)
+    options = own.Options(**{"images": str(self.images), **options})
     return datasets.builder_class(f"coco:{file}", options).OWN
 
   def test_numbers_are_cocos_of_the_categories(self):
@@ -80,24 +80,22 @@ class CocoTest(parameterized.TestCase):
 
   def test_prepared_is_on_the_fly_and_what_is_built(self):
     file = made.scenes(self.root)
-    for source in ("fly", "prepared"):
-      workdir = self.root / source
-      self._evaluate(file, workdir=workdir, source=source)
-    fly, prepared = (made.cells(self.root / s) for s in ("fly", "prepared"))
-    self.assertLen(fly, 2)
-    self.assertEqual(fly, prepared)
+    fly, prepared = self.root / "fly", self.root / "prepared"
+    for workdir in (fly, prepared):
+      self._evaluate(file, workdir=workdir, source=workdir.name)
+    self.assertLen(made.cells(fly), 2)
+    self.assertEqual(made.cells(fly), made.cells(prepared))
     flags = (f"--images={self.images}", "--config=gaussian_noise_3")
     built = in_process.run(
       build, f"coco:{file}", *flags, f"--data_dir={self.root}/data"
     )
     self.assertIn("coco_own_c/gaussian_noise_3/1.0.0: 3 test", built.stdout)
-    places = self.root / "data", self.root / "prepared" / "data"
-    loaded = [self._loaded(place) for place in places]
+    one, other = map(self._loaded, (self.root / "data", prepared / "data"))
     for name, size in made.SCENES.items():
-      one, other = (rows[name] for rows in loaded)
-      np.testing.assert_array_equal(one["image"], other["image"])
-      self.assertEqual(one["image"].shape[:2], size)
-    self.assertEqual(loaded[0]["a.png"]["objects"]["label"].tolist(), [1, 0])
+      pictures_ = [rows[name]["image"] for rows in (one, other)]
+      np.testing.assert_array_equal(*pictures_)
+      self.assertEqual(pictures_[0].shape[:2], size)
+    self.assertEqual(one["a.png"]["objects"]["label"].tolist(), [1, 0])
 
   def test_the_command_plans(self):
     file = made.scenes(self.root)
@@ -107,7 +105,6 @@ class CocoTest(parameterized.TestCase):
       f"--config.data.name=coco:{file}",
       f"--config.data.images={self.images}",
       "--config.data.corruptions=fog",
-      f"--workdir={self.root}/run",
       "--plan",
     )
     self.assertEqual(done.returncode, 0, done.stderr)
@@ -130,13 +127,14 @@ class CocoTest(parameterized.TestCase):
       self.assertEqual(plain.summary["p"], other.summary["p"])
 
   def test_the_content_is_of_annotations_and_pictures(self):
-    file = made.scenes(self.root)
-    first = self._own(file)
-    self.assertEqual(first.name, "mine")
+    first = self._own(made.scenes(self.root))
     moved = shutil.copytree(self.root, self.root.parent / "x" / "mine")
-    options = own.Options(images=str(moved / "images"))
-    there = datasets.builder_class(f"coco:{moved}/scenes.json", options).OWN
-    self.assertEqual((first.content, first.name), (there.content, there.name))
+    folder = moved / "annotations"  # names no set
+    folder.mkdir()
+    file = shutil.move(moved / "scenes.json", folder)
+    there = self._own(file, images=str(moved / "images"))
+    self.assertEqual((first.content, first.name), (there.content, "mine"))
+    self.assertEqual(self._own(file, name="yours").name, "yours")
     rows = made.content()["annotations"]
     other = [{**rows[0], "bbox": [8, 10, 20, 19]}, *rows[1:]]
     sea = [{"id": 9, "name": "red"}, {"id": 2, "name": "sea"}]
@@ -145,18 +143,11 @@ class CocoTest(parameterized.TestCase):
       self._own(made.scenes(self.root, **change)).content
       for change in (same, {"annotations": other}, {"categories": sea})
     ]
-    tiny_files.put(made.scenes(self.root).parent, {"images/c.webp": _OTHER})
+    file = made.scenes(self.root)
+    tiny_files.put(self.images, {"c.webp": _OTHER})
     contents.append(self._own(file).content)
     self.assertEqual(contents[0], first.content)
     self.assertLen(set(contents), 4)
-
-  def test_names(self):
-    made.scenes(self.root)
-    folder = self.root / "annotations"
-    folder.mkdir()
-    file = shutil.copy(self.root / "scenes.json", folder)
-    self.assertEqual(self._own(file).name, "mine")
-    self.assertEqual(self._own(file, name="yours").name, "yours")
 
   def test_pictures_that_viewers_turn(self):
     file = made.scenes(self.root)

@@ -17,60 +17,48 @@ _CLASSES = tfds.features.ClassLabel(names=["cat", "dog"])
 
 
 class PetsOfTests(tfds.core.GeneratorBasedBuilder):
-  """Ten lines, as docs/OWN_DATA.md has them."""
+  """As docs/OWN_DATA.md has one."""
 
   VERSION = tfds.core.Version("1.0.0")
+  NAME_OF = "{}.png"
+  FEATURES = {
+    "image": _Image(),
+    "label": _CLASSES,
+    "file_name": tfds.features.Text(),
+  }
 
   def _info(self):
-    return self.dataset_info_from_configs(
-      features=tfds.features.FeaturesDict(
-        {
-          "image": _Image(),
-          "label": _CLASSES,
-          "file_name": tfds.features.Text(),
-        }
-      )
-    )
+    features = tfds.features.FeaturesDict(self.FEATURES)
+    return tfds.core.DatasetInfo(builder=self, features=features)
 
   def _split_generators(self, dl_manager):
     return {
-      "test": self._generate_examples(8),
-      "more": self._generate_examples(2),
+      n: self._generate_examples(k) for n, k in (("test", 8), ("more", 2))
     }
 
   def _generate_examples(self, count):
     for i in range(count):
-      name = f"{i}.png" if self.names_differ else "same.png"
       pixels = tiny_files.noise(30 + 9 * i, 70 - 5 * i, i)
+      name = self.NAME_OF.format(i)
       yield i, {"image": pixels, "label": i % 2, "file_name": name}
-
-  names_differ = True
 
 
 class NoNames(PetsOfTests):
   """File names that are alike."""
 
-  names_differ = False
+  NAME_OF = "same.png"
 
 
 class Several(PetsOfTests):
   """Several labels a picture."""
 
-  def _info(self):
-    labels = tfds.features.Sequence(_CLASSES)
-    return self.dataset_info_from_configs(
-      features=tfds.features.FeaturesDict({"image": _Image(), "label": labels})
-    )
+  FEATURES = {"image": _Image(), "label": tfds.features.Sequence(_CLASSES)}
 
 
 class Number(PetsOfTests):
   """Regression."""
 
-  def _info(self):
-    features = {"image": _Image(), "label": np.float32}
-    return self.dataset_info_from_configs(
-      features=tfds.features.FeaturesDict(features)
-    )
+  FEATURES = {"image": _Image(), "label": np.float32}
 
 
 class TfdsSetTest(parameterized.TestCase):
@@ -96,17 +84,12 @@ class TfdsSetTest(parameterized.TestCase):
   def test_a_set_that_another_builder_of_that_name_prepared(self):
     PetsOfTests(data_dir=self.folder).download_and_prepare()
     (folder,) = self.folder.glob("pets_of_tests/*")
-    features = {"image": _Image(), "label": _CLASSES}
-    changed = {**features, "id": tfds.features.Text()}
-    with mock.patch.object(
-      PetsOfTests,
-      "_info",
-      lambda b: b.dataset_info_from_configs(
-        features=tfds.features.FeaturesDict(changed)
-      ),
+    changed = {"image": _Image(), "label": _CLASSES, "id": tfds.features.Text()}
+    with (
+      mock.patch.object(PetsOfTests, "FEATURES", changed),
+      self.assertRaisesRegex(errors.UserError, f"{folder}: its examples"),
     ):
-      with self.assertRaisesRegex(errors.UserError, f"{folder}: its examples"):
-        self._own(f"{_THIS}:PetsOfTests").files()
+      self._own(f"{_THIS}:PetsOfTests").files()
 
   def test_places_where_names_are_alike(self):
     ids = [file.name for file in self._own(f"{_THIS}:NoNames").files()]
@@ -114,22 +97,16 @@ class TfdsSetTest(parameterized.TestCase):
 
   def test_a_run(self):
     fly, prepared = self.folder / "fly", self.folder / "prepared"
-    model = made.Seen(2)
+    model, data = made.Seen(2), self.folder / "data"
     for workdir in (fly, prepared):
-      _, said = made.evaluate(
-        model,
-        f"{_THIS}:PetsOfTests",
-        workdir=workdir,
-        source=workdir.name,
-        data_dir=self.folder / "data",
-      )
-    self.assertIn(
-      "pets_of_tests: 8 examples of 2 classes (cat, dog), content", said
-    )
+      dirs = {"workdir": workdir, "data_dir": data, "source": workdir.name}
+      _, said = made.evaluate(model, f"{_THIS}:PetsOfTests", **dirs)
+    words = "pets_of_tests: 8 examples of 2 classes (cat, dog), content"
+    self.assertIn(words, said)
     self.assertLen(made.cells(fly), 2)
     self.assertEqual(made.cells(fly), made.cells(prepared))
     name = "tfds_c/gaussian_noise_3_short37_crop32_cifar10"
-    rows = tfds.load(name, data_dir=self.folder / "data", split="test")
+    rows = tfds.load(name, data_dir=data, split="test")
     loaded = {made.sha256(row["image"]) for row in tfds.as_numpy(rows)}
     self.assertContainsSubset(loaded, model.pictures)
 

@@ -56,31 +56,27 @@ class VideosTest(parameterized.TestCase):
     )
 
   def test_prepared_is_on_the_fly_wherever_they_lie(self):
-    model, result = made.Seen(2), None
+    model = made.Seen(2)
     moved = shutil.copytree(self.root, self.folder / "elsewhere" / "gaits")
-    workdirs = [self.folder / "fly", self.folder / "prepared"]
-    for workdir, root, source in zip(
-      workdirs, (self.root, moved), ("fly", "prepared")
-    ):
-      result, said = made.evaluate(
+    fly, prepared = self.folder / "fly", self.folder / "prepared"
+    for workdir, root in ((fly, self.root), (prepared, moved)):
+      result, _ = made.evaluate(
         model,
         f"videos:{root}",
         conditions="freezing",
         severities=(1, 2, 3, 4, 5),
         workdir=workdir,
-        source=source,
+        source=workdir.name,
         groups="/.*(s[0-9])_",
       )
-      self.assertIn("gaits: 5 examples of 2 classes", said)
-    fly, prepared = map(made.cells, workdirs)
-    self.assertLen(fly, 6)
-    config = json.loads((workdirs[0] / "config.json").read_text("utf-8"))
+    config = json.loads((fly / "config.json").read_text("utf-8"))
     self.assertEqual(config["data"]["groups"], "/.*(s[0-9])_")  # --rerun's
     self.assertEqual(config["data"]["views"], 5)
-    self.assertEqual(fly, prepared)
+    self.assertLen(made.cells(fly), 6)
+    self.assertEqual(made.cells(fly), made.cells(prepared))
     self.assertEqual(model.shapes, {(8, 32, 32, 3)})
-    name = "videos_p/freezing_3"
-    rows = tfds.load(name, data_dir=workdirs[1] / "data", split="test")
+    data = prepared / "data"
+    rows = tfds.load("videos_p/freezing_3", data_dir=data, split="test")
     loaded = {r["example_id"].decode(): r for r in tfds.as_numpy(rows)}
     self.assertEqual(sorted(loaded), _IDS)
     groups = [loaded[i]["group_id"].decode() for i in _IDS]
@@ -91,44 +87,38 @@ class VideosTest(parameterized.TestCase):
     self.assertEqual((clean.lo, clean.hi), (0, 1))  # of three groups
     gamma = {r.metric for r in result.table if r.corruption == "freezing"}
     self.assertContainsSubset({"gamma_a", "gamma_r"}, gamma)
-    report = pathlib.Path(self.folder, "report")
+    report = self.folder / "report"
     result.report(report)
     self.assertIn("gaits (content ", (report / "summary.txt").read_text())
 
   def test_commands(self):
     ran = in_process.run(
       main,
-      f"--config={self._config()}:{__name__}:clips",
+      f"--config=configs/own_data.py:{__name__}:clips",
       f"--config.data.name=videos:{self.root}",
       "--config.data.perturbations=jpeg",
-      "--config.data.severities=(1,)",
       "--config.data.views=1",
       "--plan",
     )
     self.assertEqual(ran.returncode, 0, ran.stderr)
     self.assertStartsWith(ran.stdout, "gaits: ")
+    flags = "--config=sampling_1", "--groups=/(.*)_"
     ran = in_process.run(
-      build,
-      f"videos:{self.root}",
-      "--config=sampling_1",
-      "--groups=/(.*)_",
-      f"--data_dir={self.folder}",
+      build, f"videos:{self.root}", *flags, f"--data_dir={self.folder}"
     )
     self.assertIn("videos_p/sampling_1/1.0.0: 5 test examples", ran.stdout)
 
-  def test_each_model_has_its_crop(self):
-    two = {"a": clips(32), "b": clips(48)}
-    options = evaluation.Options(conditions="jpeg")
-    made_of = evaluation.config_of(two, f"videos:{self.root}", options)
-    plan = plan_lib.make(*made_of)
+  def _plan(self, models, **options):
+    options = evaluation.Options(conditions="jpeg", **options)
+    made_of = evaluation.config_of(models, f"videos:{self.root}", options)
+    return plan_lib.make(*made_of)
+
+  def test_models_have_crops_and_classes_of_their_own(self):
+    plan = self._plan({"a": clips(32), "b": clips(48)})
     self.assertLen(plan.models, 2)
     self.assertEqual(plan.task.setting.data.geometry, "")
-    self.assertLen(plan.conditions, 6)
-
-  def test_outputs_of_a_plain_function(self):
-    options = evaluation.Options(classes={"run": [0, 2], "walk": 1})
-    made_of = evaluation.config_of(made.Seen(3), f"videos:{self.root}", options)
-    (outputs,) = plan_lib.make(*made_of).outputs.values()
+    plan = self._plan(made.Seen(3), classes={"run": [0, 2], "walk": 1})
+    (outputs,) = plan.outputs.values()
     self.assertEqual(outputs.relabelling.class_of, (0, 1, 0))
 
   def test_too_large_for_an_example(self):
@@ -137,9 +127,6 @@ class VideosTest(parameterized.TestCase):
       self.assertRaisesRegex(errors.UserError, "run/.*: the video has"),
     ):
       made.evaluate(made.Seen(2), f"videos:{self.root}", conditions="none")
-
-  def _config(self):
-    return pathlib.Path(main.__file__).parents[1] / "configs" / "own_data.py"
 
   @parameterized.parameters(
     ("(", "missing \\)"),
