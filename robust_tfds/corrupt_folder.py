@@ -166,8 +166,8 @@ def _labelled(classes: Sequence[str]) -> str:
   if classes:
     few = ", ".join(classes[:_LISTED]) + ", ..." * (len(classes) > _LISTED)
     return (
-      f"labels are the {len(classes)} class folders {few}; top1 is to be filled in"
-      " with such names"
+      f"labels are the {len(classes)} class folders {few}, pictures beside them have"
+      " no row; top1 is to be filled in with such names"
     )
   return "no class folders, so label and top1 are to be filled in"
 

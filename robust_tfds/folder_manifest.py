@@ -48,7 +48,7 @@ def class_folders(root: epath.Path, files: Iterable[epath.Path]) -> list[str]:
   """Names of the classes: the folders right below the root that hold pictures.
 
   Returns:
-    None of a single folder, or where a picture lies beside the folders.
+    None of a single folder; a picture beside several has no row.
 
   Raises:
     UserError: a picture whose name no table can hold.
@@ -57,8 +57,8 @@ def class_folders(root: epath.Path, files: Iterable[epath.Path]) -> list[str]:
   for file in files:
     parts = file.relative_to(root).parts
     column_files.check_text(picture_folders.shown(file), "/".join(parts))
-    names.add(parts[0] if len(parts) > 1 else "")
-  return sorted(names) if len(names) > 1 and "" not in names else []
+    names.update(parts[:-1][:1])
+  return sorted(names) if len(names) > 1 else []
 
 
 def write(
@@ -92,6 +92,8 @@ def write(
         if len(paths.states(map(os.fspath, places.values()))) < len(places):
           continue
         example = file.relative_to(batch.root)
+        if classes and len(example.parts) == 1:
+          continue
         label = example.parts[0] if classes else ""
         for cell, place in places.items():
           result = os.path.join(typed, *place.relative_to(batch.out).parts)

@@ -100,9 +100,14 @@ def source_of(plan: Plan, builder: Any, host: inputs.Host) -> inputs.Source:
 
 
 def data_dir(plan: Plan, workdir: Workdir | None) -> str | None:
-  """Where TFDS sets lie: the config's folder, else the workdir's; else None."""
-  if plan.config.data.data_dir:
-    return os.fspath(plan.config.data.data_dir)
+  """Where TFDS sets lie: the config's folder, else the workdir's; else None.
+
+  What is read from the config's folder itself is copied to the workdir's.
+  """
+  own, data = plan.config.builder.OWN, plan.config.data
+  copied = own and own.of_data_dir and data.source == "fly" and workdir
+  if data.data_dir and not copied:
+    return os.fspath(data.data_dir)
   return str(workdir.data) if workdir else None
 
 

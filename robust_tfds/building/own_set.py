@@ -8,7 +8,8 @@ import concurrent.futures
 import dataclasses
 import functools
 import hashlib
-from collections.abc import Sequence
+import itertools
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from robust_tfds import errors
@@ -52,6 +53,7 @@ class OwnSet(abc.ABC):
     conditions: that a run shows where none are asked for.
     several: whether several classes of an example may be right.
     border_px: cut off every picture's sides before anything else.
+    of_data_dir: whether it is read from a data_dir, of TFDS' other sets.
     members: which of ImageNet's 1,000 classes each is; empty where nobody knows.
     name: of tables, boards and example keys; no path.
     where: the source's text.
@@ -65,6 +67,7 @@ class OwnSet(abc.ABC):
   conditions: ClassVar[str] = "common"
   several: bool = False
   border_px: ClassVar[int] = 0
+  of_data_dir: ClassVar[bool] = False
   members: Sequence[Sequence[int]] = ()
 
   def __init__(
@@ -88,6 +91,11 @@ class OwnSet(abc.ABC):
   def files(self) -> Sequence[source.File]:
     """Every example's file: `name` is its id; sorted by it, listed once."""
 
+  def noted(self, file: source.File) -> Sequence[str]:
+    """What a run prints of how many files, in words."""
+    del file
+    return ()
+
   def described(self) -> Sequence[str]:
     """What else the content is of, e.g. a version; a line each."""
     return ()
@@ -102,6 +110,7 @@ class OwnSet(abc.ABC):
     files = self.files()
     with concurrent.futures.ThreadPoolExecutor(_READERS) as pool:
       digests = list(pool.map(_sha256, files))
+      noted = collections.Counter(itertools.chain(*pool.map(self.noted, files)))
     first: dict[str, source.File] = {}
     lines = []
     for file, digest in zip(files, digests, strict=True):
@@ -112,7 +121,11 @@ class OwnSet(abc.ABC):
           f" {self._class(other)}) are one file, byte for byte. Remove it"
           " from the class that it is not of."
         )
+      noted["files that repeat another of their class, byte for byte"] += (
+        other is not file
+      )
       lines.append(f"{file.name}\t{self._class(file)}\t{digest}")
+    self.notes = [*self.notes, *counted(noted)]
     text = "\n".join([*self.described(), *sorted(lines)])
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
 
@@ -128,6 +141,11 @@ class OwnSet(abc.ABC):
 
   def _class(self, file: source.File) -> str:
     return "" if file.label is None else self.classes[file.label]
+
+
+def counted(counts: Mapping[str, int]) -> list[str]:
+  """`words: number` of what there is any of."""
+  return [f"{words}: {n:,}" for words, n in counts.items() if n]
 
 
 def _checked_name(name: str) -> str:

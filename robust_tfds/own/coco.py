@@ -207,12 +207,12 @@ def _noted(
   without = sum(not row.get("segmentation") for row in rows)
   counts = {
     "pictures without annotations": sum(not each for each in annotations),
-    "annotations without a mask: numbers are of boxes alone": without,
-    "annotations without an area: it is their box's": sum(
+    "annotations without a mask, so numbers are of boxes alone": without,
+    "annotations without an area, which is their box's": sum(
       "area" not in row for row in rows
     ),
   }
-  notes = [f"{count:,} {words}" for words, count in counts.items() if count]
+  notes = own_set.counted(counts)
   return ["outputs are the categories by their ids", *notes], not without
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import unicodedata
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import ClassVar, Self
 
 from etils import epath
@@ -18,7 +18,8 @@ from etils import epath
 from robust_tfds import errors
 from robust_tfds.building import base, own_set, source
 from robust_tfds.own import labelled
-from robust_tfds.reading import picture_folders
+from robust_tfds.reading import picture_folders, pictures
+from robust_tfds.reading import videos as video_files
 from robust_tfds.storage import paths
 
 _SPLITS = frozenset(("train", "test", "val", "valid", "validation"))
@@ -30,11 +31,16 @@ class Folder(own_set.OwnSet):
   Class attributes:
     noun: what its files are.
     extensions: by which they are known.
+    other: another kind, and by which its files are known.
   """
 
   kind = "folder"
   noun: ClassVar[str] = "picture"
   extensions: ClassVar[frozenset[str]] = picture_folders.EXTENSIONS
+  other: ClassVar[tuple[str, frozenset[str]]] = (
+    "videos",
+    video_files.EXTENSIONS,
+  )
 
   def __init__(self, root: epath.Path, name: str, where: str):
     """Lists the folder, once.
@@ -45,14 +51,24 @@ class Folder(own_set.OwnSet):
     """
     below, walk = files(root, f"{where}: the {self.noun}s", self.extensions)
     inside = {i: path for i, path in below.items() if "/" in i}
-    counts = {
-      "hidden files": walk.hidden,
-      f"files that are no {self.noun}s": sum(walk.other_types.values()),
-      f"{self.noun}s beside the class folders": len(below) - len(inside),
+    kind, extensions = self.other
+    if not below and extensions & set(walk.other_types):
+      raise errors.UserError(
+        f"{where}: it holds {kind}, no {self.noun}s: name {kind}:{root}."
+      )
+    notes = {
+      "hidden files left out": walk.hidden,
+      f"files that are no {self.noun}s left out": walk.other_types.total(),
+      f"{self.noun}s beside the class folders left out": (
+        len(below) - len(inside)
+      ),
     }
-    notes = [f"{n:,} {what} left out" for what, n in counts.items() if n]
     classes = self._classes(root, {i.partition("/")[0] for i in inside})
-    super().__init__(name, where, classes, notes=notes)
+    super().__init__(name, where, classes, notes=own_set.counted(notes))
+    if classes != sorted(classes, key=len) and all(map(str.isdecimal, classes)):
+      order = ", ".join(classes[:3])
+      words = f"outputs are the folders in the order {order}, ..."
+      self.notes = [*self.notes, words]
     label_of = {each: label for label, each in enumerate(classes)}
     self._files = [
       source.File(i, path, label=label_of[i.partition("/")[0]])
@@ -74,13 +90,17 @@ class Folder(own_set.OwnSet):
     """By their paths below the folder."""
     return self._files
 
+  def noted(self, file: source.File) -> Sequence[str]:
+    """What is shown otherwise than viewers show it."""
+    return pictures.oddities(file.path, file.path)
+
   def _classes(self, root: epath.Path, full: Collection[str]) -> list[str]:
     """Names of the classes in label order: of their sorted names."""
     where = f"{self.kind}:{root}"
     there = sorted(
       unicodedata.normalize("NFC", entry.name)
       for entry in paths.scan(root)
-      if entry.is_dir() and not entry.name.startswith(".")
+      if entry.is_dir() and not picture_folders.is_hidden(entry.name)
     )
     own_set.check_distinct(there, f"{where}: the classes")
     if there and {name.casefold() for name in there} <= _SPLITS:
@@ -90,8 +110,8 @@ class Folder(own_set.OwnSet):
       )
     if len(there) < 2:
       raise errors.UserError(
-        f"{where}: {len(there)} folders, expected two or more: a folder of"
-        f" {self.noun}s for each class."
+        f"{where}: expected two folders or more, one of {self.noun}s for each"
+        f" class, got {len(there)}."
       )
     if empty := [name for name in there if name not in full]:
       raise errors.UserError(
@@ -134,9 +154,19 @@ def files(
     (unicodedata.normalize("NFC", _below(path, root)), os.fspath(path))
     for path in walk.files()
   )
-  for faults in (walk.faults, walk.loops):
-    if faults:
-      raise errors.UserError(f"{faults[0]}{_more(faults)}")
+  faults = [
+    *walk.faults,
+    *(
+      f"{loop}: a link to a folder above it. Remove it." for loop in walk.loops
+    ),
+    *(
+      f"{picture_folders.shown(path)}: control characters in its name. Rename it."
+      for _, path in pairs
+      if not path.isprintable()
+    ),
+  ]
+  if faults:
+    raise errors.UserError(f"{faults[0]}{_more(faults)}")
   own_set.check_distinct([i for i, _ in pairs], what)
   return dict(pairs), walk
 

@@ -34,6 +34,7 @@ class TfdsSet(own_set.OwnSet):
   """The labelled pictures of a builder's split."""
 
   kind = "tfds"
+  of_data_dir = True
 
   def __init__(
     self,
@@ -62,13 +63,14 @@ class TfdsSet(own_set.OwnSet):
     names = (feature.feature if several else feature).names
     ours = type(builder).__module__.startswith(f"{__name__.partition('.')[0]}.")
     name = options.name or f"{'tfds_' * ours}{builder.name}"
-    super().__init__(name, where, names, _split(builder, options.split))
+    self._part = _split(builder, options.split)  # of it perhaps a slice
+    super().__init__(name, where, names, self._part.partition("[")[0])
     self.several = several
 
   def described(self) -> Sequence[str]:
     """The builder's name and version, the split, and labels beside the first."""
     several = [f"{i}\t{known}" for i, known in sorted(self.labels.items())]
-    return [f"{self._builder.info.full_name} {self.split}", *several]
+    return [f"{self._builder.info.full_name} {self._part}", *several]
 
   def files(self) -> Sequence[source.File]:
     """In the order of their ids; the first call copies all pictures."""
@@ -95,9 +97,11 @@ class TfdsSet(own_set.OwnSet):
     ids = self._ids(named)
     if self.several:
       self.labels = dict(zip(ids, labels, strict=True))
-    if without:
-      words = f"{without:,} pictures without a label left out"
-      self.notes = [*self.notes, words]
+    self.notes = [
+      *self.notes,
+      *own_set.counted({"pictures without a label left out": without}),
+      f"read from {self._builder.data_path}",
+    ]
     rows = zip(ids, labels, places, strict=True)
     files = [self._file(i, known[0], *place) for i, known, place in rows]
     return sorted(files, key=lambda file: file.name)
@@ -128,32 +132,43 @@ class TfdsSet(own_set.OwnSet):
         f"{self.where}: it is not prepared in {self._builder.data_dir}, and cannot"
         f" be: {errors.of_user(e)}"
       ) from e
-    if self.split not in self._builder.info.splits:
-      raise errors.unknown(
-        f"split of {self.where}", self.split, self._builder.info.splits
+    splits = self._builder.info.splits
+    if self.split not in splits:
+      raise errors.unknown(f"split of {self.where}", self.split, splits)
+    try:
+      count = splits[self._part].num_examples
+    except Exception:  # TFDS has several kinds of it
+      count = 0
+    if not count:
+      raise errors.UserError(
+        f"split={self._part!r}: no part of {self.split}, which has"
+        f" {splits[self.split].num_examples:,} examples. Expected one such as"
+        f" {self.split}[:100] or {self.split}[50%:]."
       )
 
   def _examples(self) -> Iterator[dict[str, Any]]:
     """Stored pictures, labels and what may name them, in the set's order."""
     features = dict(self._builder.info.features.items())
     names = [n for n in _IDS if isinstance(features.get(n), tfds.features.Text)]
-    chosen = tfds.decode.PartialDecoding(
-      dict.fromkeys((self._image, self._label, *names), True),
-      decoders={self._image: tfds.decode.SkipDecoding()},
-    )
-    if self._builder.info.file_format.value == "array_record":
-      listed = self._builder.as_data_source(split=self.split, decoders=chosen)
-      yield from (dict(listed[i]) for i in range(len(listed)))
-      return
-    rows = self._builder.as_dataset(
-      split=self.split,
-      shuffle_files=False,
-      decoders=chosen,
-      read_config=tfds.ReadConfig(interleave_cycle_length=1),
-    )
+    needed = (self._image, self._label, *names)
+    stored = {self._image: tfds.decode.SkipDecoding()}
     try:
-      yield from tfds.as_numpy(rows)
-    except Exception as e:  # of TensorFlow, e.g. InvalidArgumentError
+      if self._builder.info.file_format.value == "array_record":
+        rows = self._builder.as_data_source(self._part, decoders=stored)
+        for i in range(len(rows)):
+          row = rows[i]
+          yield {name: row[name] for name in needed}
+        return
+      chosen = dict.fromkeys(needed, True)
+      yield from tfds.as_numpy(
+        self._builder.as_dataset(
+          split=self._part,
+          shuffle_files=False,
+          decoders=tfds.decode.PartialDecoding(chosen, decoders=stored),
+          read_config=tfds.ReadConfig(interleave_cycle_length=1),
+        )
+      )
+    except Exception as e:  # of TFDS or TensorFlow, e.g. InvalidArgumentError
       raise errors.UserError(
         f"{self._builder.data_path}: its examples are not what the builder of"
         f" {self.where} says: {errors.of_user(e)} Remove that folder, which"
@@ -183,7 +198,8 @@ def builder_of(place: str, data_dir: str) -> Any:
   made = functools.partial(tfds.builder, place)
   if ":" in place:
     made = _class(place)
-  roots = [data_dir, None] if data_dir else [None]
+  # A class alone says which module its set is of; a name is looked up.
+  roots = list(dict.fromkeys([data_dir or None, *[None] * (":" not in place)]))
   try:
     builders = [made(data_dir=root) for root in roots]
   except tfds.core.DatasetNotFoundError as e:
@@ -234,7 +250,7 @@ def _features(builder: Any, where: str) -> tuple[str, str]:
 def _split(builder: Any, asked: str) -> str:
   """The split that is read; of a set that is not prepared none is known."""
   there = list(builder.info.splits)
-  if asked and there and asked not in there:
+  if asked and there and asked.partition("[")[0] not in there:
     raise errors.unknown(f"split of {builder.name}", asked, there)
   usual = [split for split in _SPLITS if split in there]
   return asked or [*usual, *there, _SPLITS[0]][0]

@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from robust_tfds import errors
-from robust_tfds.building import base, own_set
+from robust_tfds.building import base, own_set, source
 from robust_tfds.building import videos as building
 from robust_tfds.own import folder, labelled
+from robust_tfds.reading import picture_folders
 from robust_tfds.reading import videos as video_files
 
 
@@ -30,6 +31,7 @@ class Videos(folder.Folder):
   kind = "videos"
   noun = "video"
   extensions = video_files.EXTENSIONS
+  other = ("folder", picture_folders.EXTENSIONS)
   groups: str = ""
   group_ids: Sequence[str] = ()
 
@@ -53,6 +55,10 @@ class Videos(folder.Folder):
     if missed := [i for i in ids if not pattern.search(i)]:
       raise _no_groups(groups, f"it is not found in {missed[0]!r}")
     self.group_ids = [pattern.findall(i)[0] for i in ids]
+
+  def noted(self, file: source.File) -> Sequence[str]:
+    """Nothing: turns are carried out."""
+    return ()
 
   def described(self) -> Sequence[str]:
     """How they are grouped, where that was said: intervals depend on it."""

@@ -1,7 +1,7 @@
 """Walks a folder of pictures or videos, one directory at a time, to the bottom.
 
 Links to files and folders are followed, where asked for inside the folder alone.
-Hidden files and folders (`.name`) and files of other types are counted, as are
+Hidden files and folders (`is_hidden`) and files of other types are counted, as are
 links back to a folder that they lie in; links that lead nowhere, folders that
 cannot be read and names that are not UTF-8 are faults. No more than the names of
 one directory and of those above it are held.
@@ -100,7 +100,7 @@ class Walk:
 
   def _kind(self, entry: _Entry) -> str:
     """`folder`, `file`, or empty for what was counted instead."""
-    if entry.name.startswith("."):
+    if is_hidden(entry.name):
       self.hidden += 1
       return ""
     if not _is_utf8(entry.name):
@@ -132,6 +132,11 @@ class Walk:
     """Whether a link's end lies outside the folder."""
     end, root = map(os.path.realpath, (entry.path, os.fspath(self.root)))
     return os.path.commonpath([end, root]) != root
+
+
+def is_hidden(name: str) -> bool:
+  """Of a file or folder: also what zips of macOS hold beside the files."""
+  return name.startswith(".") or name == "__MACOSX"
 
 
 def _is_utf8(name: str) -> bool:

@@ -44,6 +44,7 @@ _FORMATS = (
 )
 _DEEP = ("I;16", "I;16L", "I;16B", "I;16N", "I", "F")
 _BITS, _PHOTOMETRIC, _WHITE_IS_ZERO = 258, 262, 0  # TIFF 6.0, section 8
+_SMALL_PX = 32  # the least side of a published benchmark's pictures
 _ORIENTATION = 274  # TIFF 6.0; EXIF takes it over
 _TURNS = {  # orientation -> the method that makes it upright: EXIF 2.3, 4.6.4
   2: "FLIP_LEFT_RIGHT",
@@ -169,6 +170,30 @@ def upright(image: Any, number: int) -> Any:
   from PIL import Image
 
   return image.transpose(Image.Transpose[_TURNS[number]])
+
+
+def oddities(file: Source, source: str) -> list[str]:
+  """What of a picture is left aside (see the header), in words; or how small it is.
+
+  Reads the header alone.
+
+  Raises:
+    UserError: not a picture.
+  """
+  with _header(file, source) as image:
+    odd = {
+      "pictures that EXIF data ask to turn, shown as stored": (
+        orientation(image) != 1
+      ),
+      "pictures with transparency, which is dropped": (
+        "A" in image.getbands() or "transparency" in image.info
+      ),
+      f"pictures with a side below {_SMALL_PX} px": min(image.size) < _SMALL_PX,
+      "pictures of several frames, of which the first is shown": (
+        has_more_frames(image)
+      ),
+    }
+  return [words for words, holds in odd.items() if holds]
 
 
 def has_more_frames(image: Any) -> bool:

@@ -92,6 +92,8 @@ def of(text: str | os.PathLike, name: str = "") -> epath.Path:
   if isinstance(text, epath.Path):
     return text
   text = os.fspath(text)
+  if text.startswith("~/"):  # shells leave it behind a colon or equals sign
+    text = os.path.expanduser(text)
   start = f"{name}={text}" if name else text
   if _JOINED.match(text):
     raise errors.UserError(

@@ -63,9 +63,9 @@ class CocoTest(parameterized.TestCase):
     self.assertFalse([r for r in result.table if r.metric.startswith("segm")])
     for words in (
       "mine: 3 examples of 2 classes (blue, red), content ",
-      "outputs are the categories by their ids; 1 pictures without annotations",
-      "3 annotations without a mask: numbers are of boxes alone; 3 annotations"
-      " without an area: it is their box's.",
+      "outputs are the categories by their ids; pictures without annotations: 1",
+      "annotations without a mask, so numbers are of boxes alone: 3; annotations"
+      " without an area, which is their box's: 3.",
     ):
       self.assertIn(words, said)
 

@@ -3,6 +3,7 @@
 import os
 import pathlib
 import unicodedata
+from unittest import mock
 
 from absl.testing import parameterized
 
@@ -11,6 +12,19 @@ from tests import tiny_files
 from tests.own import made
 
 _PNG = tiny_files.encoded(tiny_files.noise(9, 7))
+
+
+def _odd() -> list[bytes]:
+  """To be turned, transparent, of two frames."""
+  first, second = (tiny_files.smooth(40, 33, seed) for seed in (1, 2))
+  exif = first.getexif()
+  exif[274] = 6
+  frames = {"save_all": True, "append_images": [second]}
+  return [
+    tiny_files.encoded(first, "PNG", exif=exif),
+    tiny_files.encoded(first.convert("RGBA"), "PNG"),
+    tiny_files.encoded(first, "GIF", **frames),
+  ]
 
 
 class FolderTest(parameterized.TestCase):
@@ -24,7 +38,15 @@ class FolderTest(parameterized.TestCase):
   def test_listed(self):
     tiny_files.put(
       self.root,
-      {"Thumbs.db": "", "cat/._1.png": "", "cat/a.txt": "", "x.png": _PNG},
+      {
+        **{"Thumbs.db": "", "cat/._1.png": "", "cat/a.txt": "", "x.png": _PNG},
+        **{
+          "__MACOSX/cat/._0.png": "",
+          "dog/y/8.png": _PNG,
+          "dog/z/9.png": _PNG,
+        },
+        **{f"dog/z/{i}.png": each for i, each in enumerate(_odd())},
+      },
     )
     own = self._own()
     self.assertEqual(own.classes, made.CLASSES)
@@ -34,14 +56,19 @@ class FolderTest(parameterized.TestCase):
       [f"Füchse/{n}" for n in ("0.png", "1.jpeg", "2.png", "deep/3.jpeg")],
     )
     self.assertEqual(
-      [file.label for file in own.files()], [0] * 4 + [1] * 4 + [2] * 4
+      [file.label for file in own.files()], [0] * 4 + [1] * 4 + [2] * 9
     )
     self.assertContainsSubsequence(
       own.words.split("; "),
       [
-        "1 hidden files left out",
-        "2 files that are no pictures left out",
-        "1 pictures beside the class folders left out.",
+        "hidden files left out: 2",
+        "files that are no pictures left out: 2",
+        "pictures beside the class folders left out: 1",
+        "pictures with a side below 32 px: 2",
+        "pictures that EXIF data ask to turn, shown as stored: 1",
+        "pictures with transparency, which is dropped: 1",
+        "pictures of several frames, of which the first is shown: 1",
+        "files that repeat another of their class, byte for byte: 1.",
       ],
     )
 
@@ -63,23 +90,43 @@ class FolderTest(parameterized.TestCase):
       "pictures 'cat/0.PNG' and 'cat/0.png' differ by case",
     ),
     ({"owl/.keep": ""}, "owl: a class without a picture. Add"),
-    ({"a\nb/1.png": _PNG}, "no name of a class"),
+    ({"a\nb/1.png": _PNG}, "control characters in its name"),
+    ({"cat/up": "cat"}, "cat/up: a link to a folder above it. Remove it"),
     ({"cat/out": ".."}, "out: a link out of"),
-    ({"cat/out": "cat"}, "out"),
     ({"cat/out.png": "nothing.png"}, "out.png: cannot be read"),
   )
   def test_refused(self, files, words):
     ((name, content),) = files.items()
-    if "out" in name:
+    if isinstance(content, str) and content:
       (self.root / name).symlink_to(self.root / content)
     else:
       tiny_files.put(self.root, files)
     with self.assertRaisesRegex(errors.UserError, words):
       self._own()
 
+  def test_a_home_folder(self):
+    with mock.patch.dict(os.environ, {"HOME": str(self.root.parent)}):
+      own = datasets.builder_class("folder:~/p").OWN
+    self.assertLen(own.files(), 12)
+
+  def test_numbers_as_classes_say_their_order(self):
+    root = made.folder(self.root / "n", classes=("10", "2"))
+    own = datasets.builder_class(f"folder:{root}").OWN
+    self.assertIn("the folders in the order 10, 2", own.words)
+
   def test_no_classes(self):
-    with self.assertRaisesRegex(errors.UserError, "1 folders, expected two"):
+    with self.assertRaisesRegex(
+      errors.UserError, "two folders or more.* got 1"
+    ):
       datasets.builder_class(f"folder:{self.root}/cat")
+    root = self.root / "v"
+    tiny_files.put(root, {"a/1.mp4": "", "b/2.mov": ""})
+    with self.assertRaisesRegex(errors.UserError, f"name videos:{root}"):
+      datasets.builder_class(f"folder:{root}")
+    with self.assertRaisesRegex(
+      errors.UserError, f"name folder:{self.root}/cat"
+    ):
+      datasets.builder_class(f"videos:{self.root}/cat")
     place = made.folder(self.root / "x" / "val").parent
     with self.assertRaisesRegex(
       errors.UserError, "holds the splits val, .*/val"

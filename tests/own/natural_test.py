@@ -108,7 +108,7 @@ class NaturalTest(parameterized.TestCase):
       "imagenet2012_real",
       [[3, 500], [], [3], [500, 7, 9]],
       1 / 3,
-      "1 pictures without a label left out",
+      "pictures without a label left out: 1",
     ),
   )
   def test_error_on_its_classes(self, name, source, labels, error, words):

@@ -130,7 +130,30 @@ class TfdsSetTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, words):
       self._own(text)
 
-  def test_a_split_that_is_not_there(self):
-    set_ = self._own(f"{_THIS}:PetsOfTests", split="tset")
-    with self.assertRaisesRegex(errors.UserError, "Did you mean 'test'"):
+  @parameterized.parameters(
+    ("tset", "Did you mean 'test'"),
+    ("test[a:]", "no part of test, which has 8 examples"),
+    ("test[8:]", "no part of test"),
+  )
+  def test_a_split_that_is_not_there(self, split, words):
+    set_ = self._own(f"{_THIS}:PetsOfTests", split=split)
+    with self.assertRaisesRegex(errors.UserError, words):
       set_.files()
+
+  @parameterized.parameters("tfrecord", "array_record")
+  def test_a_slice(self, file_format):
+    format_ = {"file_format": file_format}
+    PetsOfTests(data_dir=self.folder, **format_).download_and_prepare()
+    set_ = self._own(f"{_THIS}:PetsOfTests", split="test[2:4]")
+    self.assertEqual(set_._builder.info.file_format.value, file_format)
+    self.assertEqual(set_.split, "test")
+    self.assertLen(set_.files(), 2)
+
+  def test_a_data_dir_that_several_sets_share(self):
+    few = {"data_dir": self.folder, "conditions": "none"}
+    for split in ("test", "more"):
+      _, said = made.evaluate(
+        made.Seen(2), f"{_THIS}:PetsOfTests", split=split, **few
+      )
+      self.assertIn(f"read from {self.folder}/pets_of_tests/1.0.0", said)
+    self.assertFalse((self.folder / "tfds_c").exists())

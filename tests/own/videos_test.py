@@ -52,7 +52,7 @@ class VideosTest(parameterized.TestCase):
     self.assertIn("gaits: 5 examples of 2 classes (run, walk)", listed.words)
     self.assertEndsWith(
       listed.words,
-      "1 hidden files left out; 1 files that are no videos left out.",
+      "hidden files left out: 1; files that are no videos left out: 1.",
     )
 
   def test_prepared_is_on_the_fly_wherever_they_lie(self):
