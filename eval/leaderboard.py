@@ -72,7 +72,8 @@ def define_flags() -> None:
   flags.DEFINE_string(
     "own_data",
     "",
-    "With --rerun, where data that are no benchmark lie here: folder:/data/pets.",
+    "With --rerun, where data that are no benchmark lie here: folder:/data/pets,"
+    " coco:/data/mine.json,images=/data/images.",
   )
 
 

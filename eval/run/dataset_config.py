@@ -20,7 +20,7 @@ from robust_tfds.eval import tasks
 
 _OWN = "own_data:model"  # the config of all sets that are no benchmarks
 # Keys of `data` that are options of a source, and no facts of the run.
-_OF_SOURCES = ("set_name", "images")
+OF_SOURCES = ("set_name", "images")
 # Keys of `data` that own_data.py has and not every task reads: the conditions, by
 # family, and the clips and groups of videos.
 _OF_TASKS = (
@@ -163,7 +163,7 @@ def _leave_out(
   data: Any = config.data
   task = tasks.bind(config)
   read = (*task.condition_keys, *task.own_keys)
-  for key in (*_OF_SOURCES, *(k for k in _OF_TASKS if k not in read)):
+  for key in (*OF_SOURCES, *(k for k in _OF_TASKS if k not in read)):
     if key in data:
       del data[key]
   conditions = task.condition_keys[0]

@@ -187,13 +187,27 @@ def _without_baseline(
 
 def evaluate(predict: Any, dataset: Any, options: Options) -> Result:
   """See `eval.evaluate`."""
-  plan = plan_lib.make(*config_of(predict, dataset, options))
+  config, objects = config_of(predict, dataset, options)
+  _check_read(config_lib.parse(config).written.data, options.data)
+  plan = plan_lib.make(config, objects)
   temporary, folder = None, options.workdir
   if folder is None:
     temporary = tempfile.TemporaryDirectory(prefix="robust_tfds_")
     folder = temporary.name
   run = runner.Runner(plan, paths.of(folder, "workdir"), report=False)
   return Result(run.run(), run, temporary)
+
+
+def _check_read(
+  data: ml_collections.ConfigDict, given: Mapping[str, Any]
+) -> None:
+  """Refuses keys of data that say something, and that the set has no use for."""
+  for key, value in given.items():
+    if value and key not in data and key not in dataset_config.OF_SOURCES:
+      raise errors.UserError(
+        f"{key}={value!r}: {data.name} is read without it. Leave it out; it has"
+        f" {', '.join(k for k in data if k not in ('name', 'own'))}."
+      )
 
 
 def config_of(

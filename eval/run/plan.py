@@ -26,6 +26,7 @@ from robust_tfds.eval.run.model import (
 )
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks.parts import baselines
+from robust_tfds.models import adapters
 from robust_tfds.models.model import Model
 from robust_tfds.storage import paths
 
@@ -165,7 +166,8 @@ def make(
   )
   if parsed.model and not given:  # it may call itself otherwise than its place
     (definition,) = defined.values()
-    parsed = parsed.called(definition.model.name)
+    if definition.model.name not in adapters.names():  # else nobody named it
+      parsed = parsed.called(definition.model.name)
     entries = parsed.entries
     defined = dict.fromkeys(entries, definition)
   if parsed.data.geometry == _OF_MODELS:
@@ -332,10 +334,12 @@ def model_classes(config: config_lib.Config) -> tuple[int, ...]:
   builder = _clean_builder(Plan(task, [Condition()], {}, {}, {}, config))
   classes = task.label_feature(builder.info.features).num_classes
   own = builder.OWN
-  of_imagenet = own and (
-    own.members or output_classes.of_imagenet(builder.class_names())
+  kind = task.model_kind
+  of_published = own and (
+    own.members or output_classes.of_published(builder.class_names(), kind)
   )
-  counts = {classes, output_classes.OUTPUTS} if of_imagenet else {classes}
+  published = {len(output_classes.published(kind))} if of_published else set()
+  counts = {classes, *published}
   return tuple(c for n in sorted(counts) for c in task.model_classes(n))
 
 
@@ -389,20 +393,21 @@ def _outputs(plan: Plan) -> dict[str, output_classes.OutputClasses]:
     )
     for label, each in given.items()
   }
-  return out | (_of_imagenet(plan, names, set(out)) if builder.OWN else {})
+  return out | (_of_published(plan, names, set(out)) if builder.OWN else {})
 
 
-def _of_imagenet(
+def _of_published(
   plan: Plan, names: Sequence[Sequence[str]], said: Collection[str]
 ) -> dict[str, output_classes.OutputClasses]:
-  """Of ImageNet's models over a set whose classes are ImageNet's, none is said."""
-  own = plan.config.builder.OWN
+  """Of models of ImageNet's or COCO's classes over a set of some: none is said."""
+  own, kind = plan.config.builder.OWN, plan.task.model_kind
   members = own.members if own else ()  # of natural sets
   outputs = (
     output_classes.of_members(members, [name[0] for name in names])
     if members
-    else output_classes.of_imagenet(names)
+    else output_classes.of_published(names, kind)
   )
+  count = len(output_classes.published(kind))
   specs = {label: plan.model(label).spec for label in plan.models}
   return {
     label: outputs
@@ -411,8 +416,7 @@ def _of_imagenet(
     and label not in said
     and (
       spec.label_space == _IMAGENET
-      or spec.num_classes == output_classes.OUTPUTS
-      and (members or len(names) < output_classes.OUTPUTS)
+      or (spec.num_classes == count and (members or len(names) < count))
     )
   }
 

@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 from absl.testing import parameterized
 
-from robust_tfds import build, datasets, errors, own
+from robust_tfds import build, datasets, errors, models, own
 from robust_tfds.eval import main
 from robust_tfds.eval.metrics import detection
 from robust_tfds.reading import pictures
@@ -69,6 +69,22 @@ class CocoTest(parameterized.TestCase):
     ):
       self.assertIn(words, said)
 
+  def test_detectors_of_cocos_classes_need_no_word(self):
+    names = [{"id": 9, "name": "stop sign"}, {"id": 2, "name": "Bicycle"}]
+    file = made.scenes(self.root, categories=names)
+    own, _ = self._evaluate(file, conditions="none")
+    of = np.array([1, 11])  # of bicycle and stop sign in COCO's 80
+
+    def detect(picture):
+      found = made.detect(picture)
+      return {**found, "classes": of[found["classes"]]}
+
+    spec = models.detection.spec.DetectorSpec(short_px=0)
+    model = models.adapters.get("on_host")(detect, spec, name="m")
+    result, said = self._evaluate(file, model, conditions="none")
+    self.assertIn("2 of 80 outputs are classes of the data set", said)
+    self.assertEqual(result.summary["p"], own.summary["p"])
+
   def test_masks(self):
     rows = [
       {**row, "segmentation": _MASK} for row in made.content()["annotations"]
@@ -108,7 +124,7 @@ class CocoTest(parameterized.TestCase):
       "--plan",
     )
     self.assertEqual(done.returncode, 0, done.stderr)
-    self.assertIn("fog_5: tests.own.made:detector", done.stdout)
+    self.assertIn("fog_5: squares", done.stdout)
 
   def test_outputs_of_other_classes(self):
     file, names = made.scenes(self.root), ["person", "red", "-", "blue"]

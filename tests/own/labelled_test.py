@@ -124,6 +124,10 @@ class LabelledTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, words):
       made.evaluate(made.Seen(), f"folder:{self.root}", geometry="none", **more)
 
+  def test_what_pictures_have_no_use_for(self):
+    with self.assertRaisesRegex(errors.UserError, "views=3: pets is read with"):
+      made.evaluate(made.Seen(), f"folder:{self.root}", views=3)
+
   def test_several_outputs_of_a_class(self):
     classes = {"cat": [0, 3], "dog": 1, "Füchse": [2]}
     seen, _ = made.evaluate(

@@ -13,7 +13,6 @@ import numpy as np
 
 from robust_tfds import eval as eval_lib
 from robust_tfds.models import adapters
-from robust_tfds.models import spec as classifiers
 from robust_tfds.models.detection import spec as spec_lib
 from tests import tiny_files
 
@@ -86,12 +85,6 @@ class Seen:
       size=(flat.shape[1], self._classes)
     )
     return flat @ weights / 1e3
-
-
-def three_levels() -> Any:
-  """A classifier of 32 px and three classes, as a command names it."""
-  spec = classifiers.Spec(num_classes=3, label_space="custom", input_px=32)
-  return adapters.get("on_host")(Seen(), spec, name="seen")
 
 
 def sha256(image: np.ndarray) -> str:

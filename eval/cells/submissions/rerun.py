@@ -57,6 +57,7 @@ _TRAINED_ANEW = (
 )
 # Facts that may differ: other files may hold the same pixels, and later code may
 # say more of a spec.
+_IMAGES = ",images="  # of --own_data: where a COCO file's pictures lie
 _FREE = ("content", "decoders", "code", "preprocessing.source")
 
 T = TypeVar("T")
@@ -274,7 +275,8 @@ def _of_own_data(
       f"--rerun: {name} is no benchmark but data of the submitter's own. If you"
       " have them, say where: --own_data=folder:/data/pets."
     )
-  data.name, data.set_name, data.images = own_data, name, ""
+  data.name, _, data.images = own_data.partition(_IMAGES)
+  data.set_name = name
   return settings
 
 

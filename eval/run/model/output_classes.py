@@ -7,7 +7,8 @@ known as well. Outputs that are no class of the data set are left out, as of a h
 21,843 classes, or of 1,000 on Tiny ImageNet's 200. The lines may stand in the config
 in place of a file; or pairs (class, numbers of its outputs), where several outputs
 are one class, which gets the sum of their probabilities. Over a set of one's own whose
-classes are all ImageNet's, models of ImageNet need none of it.
+classes are all ImageNet's, models of ImageNet need none of it; nor do detectors of
+COCO's 80 where the categories are COCO's.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from robust_tfds import errors, reading
+from robust_tfds import datasets, errors, reading
+from robust_tfds.building.sources import imagenet
 from robust_tfds.eval.pipeline import relabel
 from robust_tfds.storage import paths
 
@@ -72,47 +74,62 @@ def read(
   return _of_outputs(dict(given), names, classes, outputs)  # type: ignore[arg-type]
 
 
-def of_imagenet(names: Sequence[Sequence[str]]) -> OutputClasses | None:
-  """What ImageNet's 1,000 outputs are in a set whose classes all are ImageNet's.
+def published(kind: str) -> Sequence[Sequence[str]]:
+  """What the outputs of models are called that many are published with, by kind.
+
+  COCO's 80 of detectors, else ImageNet's 1,000, by wnid.
+  """
+  if kind == "detection":
+    return datasets.builder_class("coco_c").class_names()
+  return [(wnid,) for wnid in imagenet.wnids()]
+
+
+def of_published(
+  names: Sequence[Sequence[str]], kind: str
+) -> OutputClasses | None:
+  """What published outputs are in a set whose classes all are among them.
 
   Args:
-    names: of the set's classes: wnids, or English names of one class alone.
+    names: of the set's classes: of ImageNet's wnids, or English names of one class
+      alone.
+    kind: of the models.
 
   Returns:
     None where some class is not one of them, or they are the outputs as they are.
   """
-  from robust_tfds.building.sources import imagenet
-
-  wnids = [(wnid,) for wnid in imagenet.wnids()]
-  exact, small = _known(wnids, _key), _known(wnids, _small)
-  found = [exact.get(_key(n[0])) or small.get(_small(n[0]), []) for n in names]
-  members = [output for outputs in found for output in outputs]
-  if {len(each) for each in found} != {1} or len(set(members)) < len(members):
+  outputs = published(kind)
+  exact, small = _known(outputs, _key), _known(outputs, _small)
+  members = [
+    exact.get(_key(n[0])) or small.get(_small(n[0]), []) for n in names
+  ]
+  listed = [output for each in members for output in each]
+  if {len(m) for m in members} != {1} or len(set(listed)) < len(listed):
     return None
-  return of_members(found, [name[0] for name in names])
+  return of_members(members, [name[0] for name in names], len(outputs))
 
 
 def of_members(
-  members: Sequence[Sequence[int]], names: Sequence[str]
+  members: Sequence[Sequence[int]], names: Sequence[str], outputs: int = OUTPUTS
 ) -> OutputClasses | None:
-  """ImageNet's 1,000 outputs as classes that are groups of them, by the best of each.
+  """Outputs as classes that are groups of them, by the best of each.
 
   Args:
     members: outputs of each class, none twice.
     names: of the classes.
+    outputs: how many there are.
 
   Returns:
     None where they are the outputs as they are.
   """
-  class_of = [relabel.NONE] * OUTPUTS
-  for label, outputs in enumerate(members):
-    for output in outputs:
+  class_of = [relabel.NONE] * outputs
+  for label, of_class in enumerate(members):
+    for output in of_class:
       class_of[output] = label
-  if class_of == list(range(OUTPUTS)):
+  if class_of == list(range(outputs)):
     return None
   lines = [
-    name if len(outputs) == 1 else f"{name}\t{list(outputs)}"
-    for name, outputs in zip(names, members, strict=True)
+    name if len(of_class) == 1 else f"{name}\t{list(of_class)}"
+    for name, of_class in zip(names, members, strict=True)
   ]
   relabelling = relabel.Relabelling(tuple(class_of), len(members), best=True)
   return OutputClasses(relabelling, _sha256(lines))
@@ -262,8 +279,6 @@ def _known(
   names: Sequence[Sequence[str]], compared: Callable[[str], str]
 ) -> Mapping[str, list[int]]:
   """Name as it is compared -> the classes that have it."""
-  from robust_tfds.building.sources import imagenet
-
   known: dict[str, list[int]] = collections.defaultdict(list)
   for label, called in enumerate(names):
     english = imagenet.names().get(called[0], ())

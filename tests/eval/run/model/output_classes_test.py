@@ -61,7 +61,8 @@ class ReadTest(parameterized.TestCase):
       (["tench", "goldfinch", "cat"], None),
       (wnids, None),
     ):
-      got = output_classes.of_imagenet([(n,) for n in names])
+      names = [(n,) for n in names]
+      got = output_classes.of_published(names, "classification")
       if expected is None:
         self.assertIsNone(got)
       else:
