@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from absl import flags
 
-from robust_tfds import command, errors
+from robust_tfds import command, errors, stopping
 from robust_tfds.storage import paths
 
 if TYPE_CHECKING:
@@ -117,6 +117,7 @@ def main(argv: Sequence[str]) -> None:
     jax.distributed.initialize(
       settings.coordinator, settings.num_processes, settings.process_id
     )
+    stopping.listen()  # jax.distributed took TERM for itself
   plan = plan_lib.make(settings.config)
   if workdir and not plan.config.data.data_dir:
     paths.check_records(workdir, "--workdir")  # sets are prepared there

@@ -27,7 +27,7 @@ from collections.abc import Callable, Sequence
 
 from absl import app, flags, logging
 
-from robust_tfds import errors, own_corruptions, version
+from robust_tfds import errors, own_corruptions, stopping, version
 from robust_tfds.storage import paths
 
 HELP = ("-h", "-?", "--help", "-help", "--helpshort", "--helpfull")
@@ -102,14 +102,16 @@ def run(
       fail(f"Error: {e} See --help.")
     except MemoryError as e:
       fail(f"Error: memory ran out ({e}). Take fewer examples at a time.")
-    except KeyboardInterrupt:
-      fail("Stopped. Run the same command again to continue.")
     except Exception as e:
       if not paths.is_refusal(e):
         raise
       fail(f"Error: a bucket refuses: {str(e).strip()}")
 
-  app.run(guarded, flags_parser=parse)
+  stopping.listen()
+  try:
+    app.run(guarded, flags_parser=parse)
+  except KeyboardInterrupt:
+    stopping.end()
 
 
 def summary(file: pathlib.Path) -> str:

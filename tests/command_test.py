@@ -88,8 +88,8 @@ class RunTest(parameterized.TestCase):
 
   def test_a_stop_by_hand(self):
     done = _run_here("raise KeyboardInterrupt")
-    self.assertEqual(done.returncode, 1)
-    self.assertStartsWith(done.stderr, "Stopped. Run the same command again")
+    self.assertEqual(done.returncode, 130)
+    self.assertEqual(done.stderr, "stopped; the same command goes on\n")
 
   def test_a_flag_that_is_missing(self):
     done = _run_here("pass", "--nothing=1")

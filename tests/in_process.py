@@ -17,7 +17,7 @@ from unittest import mock
 from absl import app, flags, logging
 from absl.testing import absltest
 
-from robust_tfds import command
+from robust_tfds import command, stopping
 
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
 
@@ -43,6 +43,7 @@ def run(
       mock.patch.object(sys, "argv", argv),
       mock.patch.object(app, "run", _app_run),
       mock.patch.object(logging, "set_verbosity"),
+      mock.patch.object(stopping, "listen"),
       contextlib.redirect_stdout(out),
       contextlib.redirect_stderr(err),
     ):

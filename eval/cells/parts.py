@@ -1,23 +1,24 @@
 """Parts: what a run has of its cells before it has the cells.
 
-A run goes by blocks of examples over all its conditions and models, so no cell is
-whole before the last block. Each block becomes one file, which holds the rows of
-all its cells; a run that was stopped reads again only what no part holds. When
-all are there, cells are assembled from them, and the parts are removed.
+A run goes by blocks of examples, within a block by conditions, within a condition
+by batches. Every few seconds what came back since is written as a part: the rows
+of some cells, of some batches of one block. A run that was stopped makes again
+only what no part holds. Cells are assembled from the parts, which are removed when
+all of them are.
 
-  parts/<cells>/rows-<first>-<last>-host-<i>-of-<n>.npz
+  parts/<cells>/rows-<first>-<last>-<number>-host-<i>-of-<n>.npz
 
 `<cells>` is a hash of the cells that the run makes of one source, with their
 fingerprints; rows are numbers within the host's share of the set. In a part,
-`about` says what it is, `<chunk>/examples/<column>` is of the examples, and
-`<chunk>/<number>/<column>` of the cell of that number in `about`.
+`about` says what it is (`_About`), `examples/<column>` is of the examples of its
+batches, and `<number>/<column>` of the cell of that number in `about`.
 """
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import hashlib
+import itertools
 import json
 import re
 import zipfile
@@ -29,15 +30,20 @@ from etils import epath
 from robust_tfds import errors, reading
 from robust_tfds.eval.cells import disk, packed, predictions
 from robust_tfds.eval.cells.cell import Cell
+from robust_tfds.eval.cells.records import Record
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.storage import paths
 
 FOLDER = "parts"
-_VERSION = 1
-_NAME = re.compile(r"rows-(\d+)-(\d+)-host-(\d+)-of-(\d+)\.npz")
+_VERSION = 2
+_NAME = re.compile(r"rows-(\d+)-(\d+)-(\d+)-host-(\d+)-of-(\d+)\.npz")
 _MOST_BYTES = 128 << 20  # of cells that are assembled at once
 
 Range = tuple[int, int]
+# Rows, and the cells that lack them.
+Lacking = tuple[Range, Sequence[Cell]]
+# Number of a batch within its block -> its rows.
+Batches = Mapping[int, predictions.Columns]
 
 
 @dataclasses.dataclass(frozen=True, order=True)
@@ -46,13 +52,64 @@ class _Name:
 
   first: int
   last: int
+  number: int
   host: int
   hosts: int
 
   def __str__(self) -> str:
     return (
-      f"rows-{self.first:09d}-{self.last:09d}"
+      f"rows-{self.first:09d}-{self.last:09d}-{self.number:05d}"
       f"-host-{self.host}-of-{self.hosts}.npz"
+    )
+
+  @property
+  def block(self) -> Range:
+    return self.first, self.last
+
+
+class _About(Record):
+  """What a part says of itself.
+
+  Attributes:
+    version: `_VERSION`.
+    cut: what batches of a block depend on: (rows of a batch, bytes of a block).
+    count: batches of the block; 0: they were not counted yet.
+    numbers: of the batches in this part, ascending.
+    rows: of each of them.
+    cells: key of a cell -> numbers of the batches of which it is here.
+  """
+
+  version: int
+  cut: list[int]
+  count: int
+  numbers: list[int]
+  rows: list[int]
+  cells: dict[str, list[int]]
+
+  def places(
+    self, key: str, skipped: set[int]
+  ) -> tuple[np.ndarray, np.ndarray]:
+    """Where a cell's rows are in this part, but for those of some batches.
+
+    Args:
+      key: of the cell.
+      skipped: numbers of batches.
+
+    Returns:
+      Places among the examples, and among the cell's own rows.
+    """
+    rows = dict(zip(self.numbers, self.rows))
+    ends = dict(zip(self.numbers, itertools.accumulate(self.rows)))
+    of_examples, of_cell, place = [], [], 0
+    for number in self.cells[key]:
+      count = rows[number]
+      if number not in skipped:
+        of_examples.append(np.arange(ends[number] - count, ends[number]))
+        of_cell.append(np.arange(place, place + count))
+      place += count
+    none = np.zeros(0, np.int64)
+    return np.concatenate([none, *of_examples]), np.concatenate(
+      [none, *of_cell]
     )
 
 
@@ -60,7 +117,12 @@ class Parts:
   """The parts of the cells that one run makes of one source."""
 
   def __init__(
-    self, workdir: Workdir, cells: Sequence[Cell], host: int = 0, hosts: int = 1
+    self,
+    workdir: Workdir,
+    cells: Sequence[Cell],
+    host: int = 0,
+    hosts: int = 1,
+    cut: Sequence[int] = (0, 0),
   ):
     """Touches nothing yet.
 
@@ -70,6 +132,7 @@ class Parts:
         same for a run that was stopped and the one that continues it.
       host: number of this host.
       hosts: how many there are.
+      cut: see `_About`. Of blocks that were cut otherwise whole ones are used.
     """
     listed = [_facts(cell) for cell in cells]
     text = json.dumps(sorted(listed), separators=(",", ":"))
@@ -77,6 +140,8 @@ class Parts:
     self._workdir, self._host, self._hosts = workdir, host, hosts
     self._folder = workdir.path / FOLDER / digest
     self._places = {"/".join(cell.place) for cell in cells}
+    self._cut = list(cut)
+    self._held: dict[_Name, _About] = {}
 
   def prepare(self, cells: Sequence[Cell]) -> None:
     """Removes what cannot be used; one host does it before all look.
@@ -90,14 +155,12 @@ class Parts:
       disk.remove_temporary(self._folder)
       for path in disk.below(self._folder, 1):
         name = _parse(path.name)
-        usable = name is not None and name.hosts == self._hosts
-        if not usable or not expected <= self._cells_of(path):
+        held = (
+          self._cells_of(path) if name and name.hosts == self._hosts else None
+        )
+        # None at all: it tells how many batches its block has.
+        if held is None or held and expected.isdisjoint(held):
           disk.remove(path)
-      whole = self._whole()
-      for name in self._names():
-        if (name.first, name.last) not in whole:
-          # Blocks may have other sizes now: no row may be in two parts.
-          disk.remove(self._folder / str(name))
       self._remove_left()
 
   def _remove_left(self) -> None:
@@ -112,61 +175,141 @@ class Parts:
     makes a cell holds its lock, see `lock.py`.
     """
     return any(
-      not self._places.isdisjoint(key.rpartition("/")[0] for key in keys)
+      not self._places.isdisjoint(key.rpartition("/")[0] for key in keys or ())
       for keys in map(self._cells_of, disk.below(folder, 1))
     )
 
-  def remaining(self, rows: int) -> list[Range]:
-    """Ranges of this host's rows that some host has no part of.
+  def look(self) -> None:
+    """Reads what the parts of all hosts hold; of others nothing is known later."""
+    self._held = {}
+    for path in disk.below(self._folder, 1):
+      name = _parse(path.name)
+      if name is not None and name.hosts == self._hosts:
+        self._held[name] = _about(path)
+
+  def remaining(self, rows: int, cells: Sequence[Cell]) -> list[Lacking]:
+    """Ranges of this host's rows, and the cells that some host has not of them.
+
+    Blocks that are there in part count as lacking: see `made`.
 
     Args:
       rows: of the largest share, from 0.
+      cells: that are not finished.
     """
-    out, place = [], 0
-    for first, last in sorted(self._whole()):
-      if first > place:
-        out.append((place, first))
-      place = max(place, last)
-    if place < rows:
-      out.append((place, rows))
+    lacking = {cell: self._lacking(cell, rows) for cell in cells}
+    points = {p for ranges in lacking.values() for r in ranges for p in r}
+    out: list[Lacking] = []
+    for first, last in itertools.pairwise(sorted(points)):
+      those = [
+        c
+        for c, ranges in lacking.items()
+        if any(a <= first < b for a, b in ranges)
+      ]
+      if out and out[-1][0][1] == first and out[-1][1] == those:
+        out[-1] = (out[-1][0][0], last), those
+      elif those:
+        out.append(((first, last), those))
     return out
 
-  @contextlib.contextmanager
-  def writing(
-    self, block: Range, cells: Sequence[Cell]
-  ) -> Iterator[PartWriter]:
-    """Writes a part; it is there when the context ends without an error.
+  def is_whole(self, cell: Cell, rows: int) -> bool:
+    """Whether all rows of a cell are in parts.
+
+    Args:
+      cell: of the run.
+      rows: see `remaining`.
+    """
+    return not self._lacking(cell, rows)
+
+  def _lacking(self, cell: Cell, rows: int) -> list[Range]:
+    out, place = [], 0
+    for first, last in [*self._whole(_key(cell)), (rows, rows)]:
+      if first > place:
+        out.append((place, first))
+      place = last
+    return out
+
+  def made(self, block: Range, cell: Cell) -> set[int]:
+    """Numbers of the batches of a block that all hosts have of a cell."""
+    key = _key(cell)
+    of_hosts = [
+      {
+        number
+        for name, about in self._held.items()
+        if name.block == block and name.host == host and about.cut == self._cut
+        for number in about.cells.get(key, ())
+      }
+      for host in range(self._hosts)
+    ]
+    return set.intersection(*of_hosts)
+
+  def rows_of(self, cell: Cell) -> int:
+    """This host's rows of a cell that need not be made again."""
+    key, seen, total = _key(cell), set(), 0
+    whole = self._whole(key)
+    for name, about in sorted(self._held.items(), key=lambda item: item[0]):
+      usable = name in whole.get(name.block, ()) or about.cut == self._cut
+      if name.host == self._host and usable:
+        for number, rows in zip(about.numbers, about.rows):
+          unit = (name.block, number)
+          if number in about.cells.get(key, ()) and unit not in seen:
+            seen.add(unit)
+            total += rows
+    return total
+
+  def write(
+    self,
+    block: Range,
+    count: int,
+    examples: Batches,
+    outputs: Mapping[Cell, Batches],
+  ) -> None:
+    """Writes a part; it is there whole, or not at all.
+
+    Args:
+      block: whose rows.
+      count: batches of the block; 0: not known yet.
+      examples: columns that all cells have in common.
+      outputs: of cells, of some of these batches.
 
     Raises:
       DiskError: it could not be written.
       UserError: another run took over the cells.
     """
     self._workdir.check_writer()
-    name = str(_Name(*block, self._host, self._hosts))
-    with disk.whole_file(self._folder / name) as file:
+    of_block = [n.number for n in tuple(self._held) if n.block == block]
+    name = _Name(*block, max(of_block, default=-1) + 1, self._host, self._hosts)
+    about = _About(
+      version=_VERSION,
+      cut=self._cut,
+      count=count,
+      numbers=sorted(examples),
+      rows=[len(examples[n]["example_id"]) for n in sorted(examples)],
+      cells={_key(cell): sorted(each) for cell, each in outputs.items()},
+    )
+    with disk.whole_file(self._folder / str(name)) as file:
       with zipfile.ZipFile(file, "w") as archive:
-        yield PartWriter(archive, cells)
+        data = np.frombuffer(about.model_dump_json().encode(), np.uint8)
+        packed.write(archive, "about", data)
+        _write_columns(archive, "examples", examples)
+        for number, batches in enumerate(outputs.values()):
+          _write_columns(archive, str(number), batches)
       self._workdir.check_writer()
+    self._held[name] = about
 
   def cells(
     self, cells: Sequence[Cell]
   ) -> Iterator[tuple[Cell, dict[str, np.ndarray]]]:
-    """Cells and all their rows, of all hosts; some cells at a time.
+    """Whole cells and all their rows, of all hosts; some cells at a time.
 
     Raises:
       UserError: a damaged part, which is removed.
     """
-    whole = self._whole()
-    names = sorted(
-      n
-      for n in self._names()
-      if n.hosts == self._hosts and (n.first, n.last) in whole
-    )
+    names = {n for cell in cells for n in self._names_of(_key(cell))}
     size = sum(paths.state(self._folder / str(n)).size for n in names)
     each = max(size // max(len(cells), 1), 1)
     step = max(_MOST_BYTES // each, 1)
     for start in range(0, len(cells), step):
-      yield from self._join(names, cells[start : start + step])
+      yield from self._join(cells[start : start + step])
 
   def remove(self) -> None:
     """Removes all parts, when the cells are finished.
@@ -182,109 +325,99 @@ class Parts:
     disk.remove_empty(self._folder)
     disk.remove_empty(self._folder.parent)
 
-  def _whole(self) -> set[Range]:
-    """Ranges of which every host has a part; no row is in two of them.
+  def _whole(self, key: str) -> dict[Range, list[_Name]]:
+    """Blocks that all hosts have of a cell; no row is in two of them.
 
-    A run that lost its lock while it wrote may leave a part that overlaps.
+    A run whose blocks had other sizes, or one that lost its lock while it wrote,
+    may leave parts that overlap.
     """
-    names = [n for n in self._names() if n.hosts == self._hosts]
-    of_hosts = [
-      {(n.first, n.last) for n in names if n.host == host}
-      for host in range(self._hosts)
-    ]
-    out: set[Range] = set()
+    groups: dict[tuple[Range, tuple[int, ...]], list[_Name]] = {}
+    for name, about in tuple(self._held.items()):
+      groups.setdefault((name.block, tuple(about.cut)), []).append(name)
+    out: dict[Range, list[_Name]] = {}
     place = 0
-    for first, last in sorted(set.intersection(*of_hosts)):
-      if first >= place:
-        out.add((first, last))
-        place = last
+    for (block, _), names in sorted(groups.items()):
+      if block[0] >= place and self._have_all(key, names):
+        out[block] = sorted(n for n in names if key in self._held[n].cells)
+        place = block[1]
     return out
 
+  def _have_all(self, key: str, names: Sequence[_Name]) -> bool:
+    """Whether every host has a cell's batches of a block in these parts."""
+    for host in range(self._hosts):
+      of_host = [self._held[n] for n in names if n.host == host]
+      count = max((about.count for about in of_host), default=0)
+      numbers = {n for about in of_host for n in about.cells.get(key, ())}
+      if not count or len(numbers) < count:
+        return False
+    return True
+
+  def _names_of(self, key: str) -> list[_Name]:
+    """Parts that a cell is assembled from."""
+    return [name for names in self._whole(key).values() for name in names]
+
   def _join(
-    self, names: Sequence[_Name], cells: Sequence[Cell]
+    self, cells: Sequence[Cell]
   ) -> Iterator[tuple[Cell, dict[str, np.ndarray]]]:
-    chunks: dict[Cell, list[dict[str, np.ndarray]]] = {c: [] for c in cells}
-    for name in names:
-      for cell, columns in self._read(self._folder / str(name), cells):
-        chunks[cell].append(columns)
+    parts: dict[_Name, list[Cell]] = {}
     for cell in cells:
-      yield cell, predictions.concatenate(chunks.pop(cell))
+      for name in self._names_of(_key(cell)):
+        parts.setdefault(name, []).append(cell)
+    rows: dict[Cell, list[dict[str, np.ndarray]]] = {c: [] for c in cells}
+    seen: dict[tuple[Cell, Range, int], set[int]] = {}
+    for name, of_part in sorted(parts.items(), key=lambda item: item[0]):
+      about = self._held[name]
+      examples, outputs = self._read(name, of_part)
+      for cell in of_part:
+        before = seen.setdefault((cell, name.block, name.host), set())
+        places = about.places(_key(cell), before)
+        before.update(about.cells[_key(cell)])
+        columns = (examples, places[0]), (outputs[cell], places[1])
+        rows[cell].append({k: v[p] for c, p in columns for k, v in c.items()})
+    for cell in cells:
+      yield cell, predictions.concatenate(rows.pop(cell))
 
   def _read(
-    self, path: epath.Path, cells: Sequence[Cell]
-  ) -> Iterator[tuple[Cell, dict[str, np.ndarray]]]:
-    """Cells and their rows of each chunk of a part."""
+    self, name: _Name, cells: Sequence[Cell]
+  ) -> tuple[predictions.Columns, dict[Cell, predictions.Columns]]:
+    """Columns of a part's examples, and of cells."""
+    path, about = self._folder / str(name), self._held[name]
+    numbers = {key: i for i, key in enumerate(about.cells)}
+    of_cell = {cell: str(numbers[_key(cell)]) for cell in cells}
+    subjects = {"examples", *of_cell.values()}
     try:
-      number_of = {key: i for i, key in enumerate(_about(path))}
-      numbers = {cell: number_of[_key(cell)] for cell in cells}
-      subjects = {"examples", *map(str, numbers.values())}
-      arrays = reading.npz_file(path, lambda name: _subject(name) in subjects)
+      arrays = reading.npz_file(path, lambda n: n.split("/")[0] in subjects)
+      return _columns(arrays, "examples"), {
+        cell: _columns(arrays, number) for cell, number in of_cell.items()
+      }
     except (errors.UserError, KeyError) as e:
       disk.remove(path)
       raise errors.UserError(
         f"{path}: damaged since it was written ({e}), and removed. Run the same"
         " command again: it makes these examples anew."
       ) from e
-    chunks = dict.fromkeys(name.split("/")[0] for name in arrays)
-    for chunk in chunks:
-      # Once for all cells: wide texts are most of the bytes.
-      examples = packed.unpack(_columns(arrays, f"{chunk}/examples/"))
-      for cell, number in numbers.items():
-        outputs = _columns(arrays, f"{chunk}/{number}/")
-        yield cell, {**examples, **packed.unpack(outputs)}
 
-  def _names(self) -> list[_Name]:
-    names = [_parse(path.name) for path in disk.below(self._folder, 1)]
-    return [name for name in names if name is not None]
-
-  def _cells_of(self, path: epath.Path) -> set[str]:
-    """Keys of the cells that a part holds; none of a damaged one."""
+  def _cells_of(self, path: epath.Path) -> set[str] | None:
+    """Keys of the cells that a part holds; None of a damaged one."""
     try:
-      return set(_about(path))
+      return set(_about(path).cells)
     except errors.UserError:
-      return set()
+      return None
 
 
-class PartWriter:
-  """Writes the rows of some batches at a time into one part."""
-
-  def __init__(self, archive: zipfile.ZipFile, cells: Sequence[Cell]):
-    """Writes what the part is.
-
-    Args:
-      archive: the open part.
-      cells: of which all rows will follow.
-    """
-    self._archive = archive
-    self._numbers = {cell: i for i, cell in enumerate(cells)}
-    self._chunks = 0
-    about = {"version": _VERSION, "cells": [_key(cell) for cell in cells]}
-    data = np.frombuffer(json.dumps(about).encode(), np.uint8)
-    packed.write(archive, "about", data)
-
-  def chunk(
-    self,
-    examples: predictions.Columns,
-    outputs: Mapping[Cell, predictions.Columns],
-  ) -> None:
-    """Writes the rows of some examples.
-
-    Args:
-      examples: columns that all cells have in common.
-      outputs: of every cell.
-    """
-    prefix = f"{self._chunks:05d}"
-    for name, array in packed.pack(examples).items():
-      packed.write(self._archive, f"{prefix}/examples/{name}", array)
-    for cell, columns in outputs.items():
-      for name, array in packed.pack(columns).items():
-        place = f"{prefix}/{self._numbers[cell]}/{name}"
-        packed.write(self._archive, place, array)
-    self._chunks += 1
+def _write_columns(
+  archive: zipfile.ZipFile, subject: str, batches: Batches
+) -> None:
+  """Columns of batches, one after the other."""
+  if not batches:
+    return
+  columns = predictions.concatenate([batches[n] for n in sorted(batches)])
+  for name, array in packed.pack(columns).items():
+    packed.write(archive, f"{subject}/{name}", array)
 
 
-def _about(path: epath.Path) -> list[str]:
-  """Keys of the cells of a part, by number.
+def _about(path: epath.Path) -> _About:
+  """What a part says of itself.
 
   Raises:
     UserError: it is not a part.
@@ -292,10 +425,12 @@ def _about(path: epath.Path) -> list[str]:
   about = reading.npz_file(path, lambda name: name == "about").get("about")
   if about is None:
     raise errors.UserError(f"{path}: lacks 'about'.")
-  value = reading.json_text(about.tobytes(), f"{path}: about")
-  if not isinstance(value, dict) or value.get("version") != _VERSION:
+  source = f"{path}: about"
+  value = reading.json_text(about.tobytes(), source)
+  record = reading.records(value, _About, source)
+  if record.version != _VERSION:
     raise errors.UserError(f"{path}: of another version.")
-  return list(value["cells"])
+  return record
 
 
 def _parse(name: str) -> _Name | None:
@@ -311,17 +446,15 @@ def _key(cell: Cell) -> str:
   return "/".join(_facts(cell))
 
 
-def _subject(name: str) -> str:
-  """`examples`, or the number of the cell, of an array's name."""
-  parts = name.split("/")
-  return parts[1] if len(parts) == 3 else ""
-
-
 def _columns(
-  arrays: Mapping[str, np.ndarray], prefix: str
+  arrays: Mapping[str, np.ndarray], subject: str
 ) -> dict[str, np.ndarray]:
-  return {
-    name.removeprefix(prefix): array
-    for name, array in arrays.items()
-    if name.startswith(prefix)
-  }
+  """The columns of examples, or of a cell."""
+  prefix = f"{subject}/"
+  return packed.unpack(
+    {
+      name.removeprefix(prefix): array
+      for name, array in arrays.items()
+      if name.startswith(prefix)
+    }
+  )

@@ -105,13 +105,18 @@ class Step:
 
   Attributes:
     block: the rows' range.
-    batch: None at the end of the block.
+    number: of the batch within the block; at its end how many there were.
+    batch: None at the end of the block, and before a row that needs all room:
+      then what is held has to be released.
     nbytes: of the rows' pixels, given back by `Blocks.release`.
+    ends: whether this is the end of the block.
   """
 
   block: Range
+  number: int = 0
   batch: inputs.Batch | None = None
   nbytes: int = 0
+  ends: bool = False
 
 
 class Blocks:
@@ -152,6 +157,7 @@ class Blocks:
     self._block_nbytes, self._room = block_nbytes, _Room(2 * block_nbytes)
     self._steps: queue.Queue[Step | BaseException | None] = queue.Queue()
     self.waited_s = self.reading_s = 0.0
+    self._batches = 0  # of the block
     self._thread = threading.Thread(
       target=self._read, name="blocks", daemon=True
     )
@@ -214,10 +220,13 @@ class Blocks:
     held = 0  # bytes in groups that are no batch yet
     # Hosts take as many steps each, also those whose share is one row shorter.
     steps = -(-(block[1] - block[0]) // self._batch_size)
+    self._batches = 0
     for row in self._timed(self._reader.rows(*block)):
       if held + row.nbytes > self._block_nbytes and not self._equal_steps:
         steps -= self._put_all(block, groups)
         held = 0
+        if row.nbytes > self._block_nbytes:
+          self._steps.put(Step(block))
       self._room.take(row.nbytes, held)
       held += row.nbytes
       group = groups.setdefault(self._reader.group(row), [])
@@ -229,7 +238,7 @@ class Blocks:
     steps -= self._put_all(block, groups)
     for _ in range(steps):
       self._put(block, [])
-    self._steps.put(Step(block))
+    self._steps.put(Step(block, self._batches, ends=True))
 
   def _timed(self, rows: Iterator[Any]) -> Iterator[Any]:
     while True:
@@ -254,7 +263,8 @@ class Blocks:
     batch = self._reader.batch(rows)
     self.reading_s += time.perf_counter() - start
     nbytes = sum(row.nbytes for row in rows)
-    self._steps.put(Step(block, batch, nbytes))
+    self._steps.put(Step(block, self._batches, batch, nbytes))
+    self._batches += 1
     return nbytes
 
 

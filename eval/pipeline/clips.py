@@ -277,6 +277,8 @@ class _Frames:
 class Show:
   """What models see of videos; nothing waits for the devices."""
 
+  several = False  # the coded videos of a batch are decoded beside it
+
   def __init__(
     self,
     mesh: Mesh,

@@ -17,7 +17,13 @@ Seen = tuple[jax.Array, jax.Array | None]
 
 
 class Show(Protocol):
-  """Puts a batch onto the devices once, then shows it under each condition."""
+  """Puts a batch onto the devices once, then shows it under each condition.
+
+  Attributes:
+    several: whether the batches of a block may be on the devices together.
+  """
+
+  several: bool
 
   def put(self, batch: inputs.Batch) -> Any:
     """The batch on the devices."""
@@ -55,6 +61,8 @@ class Placed:
 
 class PictureShow:
   """Pictures, canvases or sequences, the same for every model."""
+
+  several = True
 
   def __init__(
     self,
@@ -101,22 +109,24 @@ class PictureShow:
     return images, placed.sizes if self._sized else None
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(eq=False)
 class _Whole:
-  """Pictures on their canvases, and how they were seen last."""
+  """Pictures on their canvases, and the sizes by which they are cropped."""
 
   placed: Placed
-  batch: inputs.Batch
-  condition: Condition | None = None
-  images: Any = None
+  size: np.ndarray
+  mask: np.ndarray
 
 
 class CroppedShow(PictureShow):
   """Pictures of any sizes, changed as they are; then each model's own crop."""
 
+  # What was changed last, which the next model is shown too.
+  _last: tuple[_Whole | None, Condition, Any] = None, Condition(), None
+
   def put(self, batch: inputs.Batch) -> Any:
     """See `Show`."""
-    return _Whole(super().put(batch), batch)
+    return _Whole(super().put(batch), batch.size, batch.mask)
 
   def shapes(self, batch: inputs.Batch) -> Any:
     """None: the taps of a crop are known with the sizes alone."""
@@ -124,12 +134,12 @@ class CroppedShow(PictureShow):
 
   def see(self, placed: Any, condition: Condition, spec: Any) -> Seen:
     """See `Show`."""
-    if placed.condition != condition:
+    if self._last[0] is not placed or self._last[1] != condition:
       seen, _ = super().see(placed.placed, condition, spec)
-      placed.condition, placed.images = condition, seen
-    batch, mesh = placed.batch, self._mesh
-    rows = clip_steps.batch_taps(spec.geometry, batch.size, batch.mask)
+      self._last = placed, condition, seen
+    mesh = self._mesh
+    rows = clip_steps.batch_taps(spec.geometry, placed.size, placed.mask)
     taps = [devices.put_batch(row, mesh) for row in rows]
-    images = clip_steps.crop(mesh)(placed.images[:, None], *taps)
+    images = clip_steps.crop(mesh)(self._last[2][:, None], *taps)
     side = images.shape[2]
     return images.reshape(-1, side, side, 3), None

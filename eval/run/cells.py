@@ -1,8 +1,8 @@
 """Makes cells: a pass over each source, then its parts assembled.
 
 The parts of all blocks of a source hold the outputs of all its cells
-(`one_pass.py`); after the last one a thread assembles them, while the next source
-is read.
+(`one_pass.py`); a thread assembles those that are whole, while others are made and
+the next source is read.
 """
 
 from __future__ import annotations
@@ -40,6 +40,11 @@ class CellMaker:
     self._stages, self._progress = setup.stages, setup.progress
     self._workdir, self._finish = workdir, finish
     self._assembler = worker.Worker("assemble")
+    self._expected: collections.Counter[conditions.Condition]
+    self._expected = collections.Counter()
+    self._lines: dict[conditions.Condition, list[str]] = {}
+    self._whole: set[Cell] = set()  # all parts of these are there
+    self._read: tuple[parts_lib.Parts, inputs.Source] | None = None
 
   def __enter__(self) -> CellMaker:
     """Itself."""
@@ -62,34 +67,68 @@ class CellMaker:
     Raises:
       UserError: broken sources, models or outputs; finished parts stay.
     """
+    cut = source.batch_size, self._setup.block_nbytes
     parts = parts_lib.Parts(
-      self._workdir, cells, self._host.index, self._host.count
+      self._workdir, cells, self._host.index, self._host.count, cut
     )
     if not missing:
       if self._host.index == 0:
         parts.remove()  # of a run that was killed before it did
       return
-    if self._host.index == 0:
-      parts.prepare(missing)
-    hosts.barrier(self._host, f"parts {missing[0].place}")
-    ranges = parts.remaining(source.share)
-    hosts.barrier(self._host, f"ranges {missing[0].place}")
-    rows_left = sum(last - first for first, last in ranges)
-    images = sum(self._task.images_per_example(c.condition) for c in missing)
-    self._progress.less(images * (source.share - rows_left))
-    if ranges:
+    lacking = self._lacking(parts, missing, source)
+    self._expected.update(cell.condition for cell in missing)
+    rest = dict.fromkeys(missing)
+    self._read = parts, source
+
+    def finished(cells: Sequence[Cell]) -> None:
+      listed = [c for c in rest if c in cells]
+      for cell in listed:
+        del rest[cell]
+        self._whole.add(cell)
+      job = functools.partial(self._assemble, parts, listed, source)
+      self._assembler.do(job)
+
+    if lacking:
       try:
-        one_pass.Pass(self._setup, parts, missing, source).run(ranges)
+        made = one_pass.Pass(self._setup, parts, lacking, missing, source)
+        made.run(finished)
       except BaseException:
         parts.remove_empty()
         raise
     hosts.barrier(self._host, f"parts written {missing[0].place}")
     if self._host.index == 0:
-      job = functools.partial(self._assemble, parts, missing, source)
-      self._assembler.do(job)
+      if self._host.count > 1:
+        parts.look()
+      finished(list(rest))
+      self._assembler.do(parts.remove)
     if self._host.count > 1:
       self._assembler.wait()
       hosts.barrier(self._host, f"assembled {missing[0].place}")
+
+  def kept(self, cell: Cell) -> float:
+    """The part of a missing cell that is not made again, if the run is stopped."""
+    if cell in self._whole or self._read is None:
+      return float(cell in self._whole)
+    parts, source = self._read
+    return parts.rows_of(cell) / source.share
+
+  def _lacking(
+    self,
+    parts: parts_lib.Parts,
+    missing: Sequence[Cell],
+    source: inputs.Source,
+  ) -> list[parts_lib.Lacking]:
+    """What no part holds; all hosts see the same."""
+    if self._host.index == 0:
+      parts.prepare(missing)
+    hosts.barrier(self._host, f"parts {missing[0].place}")
+    parts.look()
+    lacking = parts.remaining(source.share, missing)
+    hosts.barrier(self._host, f"ranges {missing[0].place}")
+    for cell in missing:
+      images = self._task.images_per_example(cell.condition)
+      self._progress.less(images * parts.rows_of(cell))
+    return lacking
 
   def _assemble(
     self,
@@ -97,9 +136,7 @@ class CellMaker:
     cells: Sequence[Cell],
     source: inputs.Source,
   ) -> None:
-    """Writes cells from parts, and removes these."""
-    lines: dict[conditions.Condition, list[str]] = {}
-    expected = collections.Counter(cell.condition for cell in cells)
+    """Writes cells from parts."""
     began = time.perf_counter()
     for cell, rows in parts.cells(cells):
       start = time.perf_counter()
@@ -107,14 +144,13 @@ class CellMaker:
       split = self._split(cell.condition, source.split)
       columns = self._workdir.write_cell(cell, rows, split)
       self._stages.add("write", time.perf_counter() - start)
-      finished = lines.setdefault(cell.condition, [])
-      finished.append(self._finish(cell, columns))
-      if len(finished) == expected[cell.condition]:
-        line = f"{cell.condition.config}: {', '.join(finished)}"
+      lines = self._lines.setdefault(cell.condition, [])
+      lines.append(self._finish(cell, columns))
+      if len(lines) == self._expected[cell.condition]:
+        line = f"{cell.condition.config}: {', '.join(lines)}"
         now = time.perf_counter()
-        self._progress.cells(len(finished), line, now - began)
+        self._progress.cells(len(lines), line, now - began)
         began = now
-    parts.remove()
 
   def _split(self, condition: conditions.Condition, split: str) -> str:
     """Cells of one name are of the same examples, see `note.Split`.

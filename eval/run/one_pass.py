@@ -2,26 +2,34 @@
 
 Four threads work at once. One reads and decodes (`pipeline/blocks.py`); this one
 puts each batch onto the devices once and gives them, for each condition, the
-corruption and the models; one fetches what comes back; one writes a part a block
-(`cells/parts.py`).
+corruption and the models; one fetches what comes back; one writes it as parts
+(`cells/parts.py`), every few seconds, so that little is made twice by a run that
+was stopped.
+
+What is shown of a block is a wave: the batches that are on the devices together.
+Condition by condition all of them are shown, so that the cells of a small set are
+finished one after another, while programs of later conditions are compiled.
 """
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import dataclasses
 import functools
+import itertools
 import math
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
 import numpy as np
 from jax.sharding import Mesh
 
-from robust_tfds import conditions, errors
+from robust_tfds import errors, stopping
+from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells import disk, packed, predictions
 from robust_tfds.eval.cells import parts as parts_lib
 from robust_tfds.eval.cells.cell import Cell
@@ -39,7 +47,10 @@ from robust_tfds.eval.run.progress import Progress
 from robust_tfds.eval.tasks.base import Task
 
 IN_FLIGHT = 3  # batches of a model given to the devices and not yet fetched
-_CHUNK_BYTES = 32 << 20  # of outputs that wait for the writer
+_PART_BYTES = 32 << 20  # of outputs that wait for the writer
+# A part is written after so many seconds: a kill takes no more, and what is on its
+# way. And where a cell may be finished by it, after so many.
+_PART_S, _CELLS_S = 10.0, 1.0
 # Batches whose stages are timed: each waits for the one before.
 _TIMED = (1, 16, 256)
 
@@ -86,6 +97,27 @@ class Setup:
       ) from error
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Shown:
+  """A batch on the devices; its pixels on the host are given up.
+
+  Attributes:
+    step: of the block.
+    batch: without its pixels.
+    placed: what `Show.put` gave.
+    labels: on the devices.
+    new: whether programs are compiled for its shape.
+    timed: whether the stages are timed.
+  """
+
+  step: blocks.Step
+  batch: inputs.Batch
+  placed: Any
+  labels: jax.Array
+  new: bool
+  timed: bool
+
+
 class Pass:
   """One pass over what remains of a source, for some cells."""
 
@@ -93,6 +125,7 @@ class Pass:
     self,
     setup: Setup,
     parts: parts_lib.Parts,
+    lacking: Sequence[parts_lib.Lacking],
     cells: Sequence[Cell],
     source: inputs.Source,
   ):
@@ -101,15 +134,16 @@ class Pass:
     Args:
       setup: of the run.
       parts: where the outputs go.
-      cells: that are not finished.
+      lacking: ranges of rows, and which of the cells lack them.
+      cells: that are not finished, in their order.
       source: what they are made of.
     """
     self._setup, self._task, self._loaded = setup, setup.task, setup.loaded
     self._mesh, self._host = setup.mesh, setup.host
     self._stages, self._progress = setup.stages, setup.progress
-    self._parts, self._cells, self._source = parts, cells, source
+    self._parts, self._lacking, self._source = parts, lacking, source
     # In the order of use: a condition's models one after the other.
-    self._by_condition: dict[conditions.Condition, list[Cell]] = {}
+    self._by_condition: dict[Condition, list[Cell]] = {}
     for cell in cells:
       self._by_condition.setdefault(cell.condition, []).append(cell)
     specs = {c.model: self._loaded[c.model].spec for c in cells}
@@ -118,39 +152,39 @@ class Pass:
     self._free = threading.Semaphore(IN_FLIGHT * len(specs))
     self._shapes: set[tuple[int, ...]] = set()
     self._over = threading.Event()
+    # Hosts do not know when a batch of another needs room.
+    self._alone = self._host.count == 1
+    self._waves = self._alone and self._show.several
+    self._made: tuple[blocks.Range, dict[Cell, set[int]]] = (0, 0), {}
+    self._finished: Callable[[Sequence[Cell]], None] | None = None
 
-  def run(self, ranges: Sequence[blocks.Range]) -> None:
-    """Writes the parts of some ranges of rows."""
-    begin = time.perf_counter()
-    size = self._source.batch_size
-    rows = max(self._setup.block_nbytes // self._reader.usual_nbytes, 1)
+  def run(self, finished: Callable[[Sequence[Cell]], None]) -> None:
+    """Writes the parts of what is lacking.
+
+    Args:
+      finished: is told by a thread of cells of which all parts are there, where
+        they come one after another: else there is nothing to tell.
+    """
+    begin, self._finished = time.perf_counter(), finished
+    if self._waves:
+      self._tell(itertools.chain(*self._by_condition.values()))
     with (
-      contextlib.ExitStack() as part,  # left when the threads have ended
       worker.Worker("write", most=2) as writer,
       worker.Worker("fetch") as fetcher,
       worker.Worker("compile ahead") as ahead,
-      blocks.Blocks(
-        self._reader,
-        ranges,
-        batch_size=size,
-        block_rows=-(-rows // size) * size,
-        block_nbytes=self._setup.block_nbytes,
-        equal_steps=self._host.count > 1,
-        check=fetcher.check,
-      ) as steps,
+      self._blocks(fetcher) as steps,
     ):
-      fetch = part.enter_context(
-        _Fetch(self._setup, self._parts, self._cells, self._free, writer, steps)
+      fetch = _Fetch(
+        self._setup, self._free, steps, fetcher, writer, self._write
       )
       try:
-        for number, step in enumerate(steps):
-          if step.batch is None:
-            fetcher.do(functools.partial(fetch.end_block, step))
-            self._stages.watch()
-          else:
-            self._give(number, step, step.batch, fetcher, ahead, fetch)
-        fetcher.wait()
-        writer.wait()
+        with stopping.at_stop(fetch.keep):
+          self._show_all(steps, fetch, ahead)
+          fetcher.wait()
+          writer.wait()
+      except KeyboardInterrupt:
+        fetch.keep()
+        raise
       finally:
         self._over.set()
         for model in self._loaded.values():
@@ -159,54 +193,165 @@ class Pass:
     self._stages.add("read", steps.reading_s)
     self._stages.add("wall", time.perf_counter() - begin)
 
-  def _give(
+  def _blocks(self, fetcher: worker.Worker) -> blocks.Blocks:
+    size, nbytes = self._source.batch_size, self._setup.block_nbytes
+    rows = max(nbytes // self._reader.usual_nbytes, 1)
+    return blocks.Blocks(
+      self._reader,
+      [block for block, _ in self._lacking],
+      batch_size=size,
+      block_rows=-(-rows // size) * size,
+      block_nbytes=nbytes,
+      equal_steps=not self._alone,
+      check=fetcher.check,
+    )
+
+  def _show_all(
+    self, steps: blocks.Blocks, fetch: _Fetch, ahead: worker.Worker
+  ) -> None:
+    """All steps: the first condition as they come, then the others in waves."""
+    first, *others = self._by_condition
+    wave: list[_Shown] = []
+    for number, step in enumerate(steps):
+      if step.batch is not None:
+        wave.append(self._put(number, step, step.batch, ahead))
+        self._show_wave(wave[-1:], [first], fetch)
+      elif step.ends:
+        fetch.later(fetch.all_read, step)
+      if step.batch is None or self._is_full(wave):
+        finishes = step.ends and self._finishes(step.block)
+        self._show_wave(wave, others, fetch, finishes)
+        while wave:
+          fetch.later(fetch.end_batch, wave.pop(0).step)
+      if step.ends:
+        fetch.later(fetch.end_block)
+        self._stages.watch()
+
+  def _is_full(self, wave: Sequence[_Shown]) -> bool:
+    if not self._waves:
+      return True
+    held = sum(one.step.nbytes for one in wave)
+    return held >= self._setup.block_nbytes
+
+  def _finishes(self, block: blocks.Range) -> bool:
+    """Whether cells become whole in this block, one after another."""
+    return self._waves and block[1] == self._lacking[-1][0][1]
+
+  def _write(self, some: _Some, examples: parts_lib.Batches) -> None:
+    """The writing thread's: a part, and whose cells are whole by it."""
+    start = time.perf_counter()
+    self._parts.write(some.block, some.count, examples, some.outputs)
+    self._stages.add("write", time.perf_counter() - start)
+    if some.count and self._finishes(some.block):
+      of_pass = itertools.chain(*self._by_condition.values())
+      self._tell(some.outputs or of_pass)  # none: batches were counted late
+
+  def _tell(self, cells: Iterable[Cell]) -> None:
+    """Tells of those cells that are whole."""
+    share = self._source.share
+    whole = [c for c in cells if self._parts.is_whole(c, share)]
+    if whole and self._finished:
+      self._finished(whole)
+
+  def _put(
     self,
     number: int,
     step: blocks.Step,
     batch: inputs.Batch,
-    fetcher: worker.Worker,
     ahead: worker.Worker,
-    fetch: _Fetch,
-  ) -> None:
-    """One batch to the devices, under every condition to every model."""
+  ) -> _Shown:
+    """One batch onto the devices; programs of a new shape are compiled ahead."""
     batch = self._same_canvas(batch)
-    shape = batch.image.shape
-    if new := shape not in self._shapes:
-      self._shapes.add(shape)
+    if new := batch.image.shape not in self._shapes:
+      self._shapes.add(batch.image.shape)
+      self._progress.programs(len(self._by_condition))
       shapes = self._show.shapes(batch)
       if shapes is not None:
         of_labels = devices.batch_shape(batch.label, self._mesh)
         ahead.do(functools.partial(self._compile_ahead, shapes, of_labels))
-    timed = not new and number in _TIMED
-    if timed:
-      fetcher.wait()
-    placed = self._show.put(batch)
-    labels = devices.put_batch(batch.label, self._mesh)
-    for condition, cells in self._by_condition.items():
-      reduce = self._task.reducer(condition)
-      start, seen = time.perf_counter(), None
-      for cell in cells:
-        self._wait_for_room(fetcher)
+    return _Shown(
+      dataclasses.replace(step, batch=None),
+      dataclasses.replace(batch, image=np.zeros(0, np.uint8)),
+      self._show.put(batch),
+      devices.put_batch(batch.label, self._mesh),
+      new,
+      not new and number in _TIMED,
+    )
+
+  def _show_wave(
+    self,
+    wave: Sequence[_Shown],
+    listed: Sequence[Condition],
+    fetch: _Fetch,
+    finishes: bool = False,
+  ) -> None:
+    """Batches under some conditions.
+
+    Args:
+      wave: the batches.
+      listed: the conditions.
+      fetch: what comes back.
+      finishes: whether cells may be whole after a condition.
+    """
+    if finishes:
+      fetch.later(fetch.end_condition)  # the first one
+    for condition in listed:
+      for one in wave:
+        cells = self._cells(one.step, condition)
         begin = time.perf_counter()
-        model = self._loaded[cell.model]
-        with self._setup.explained(cell, batch):
-          if seen is None or self._task.per_model:
-            seen = self._show.see(placed, condition, model.spec)
-            if timed:
-              start = self._time("corrupt", start, seen[0], seen[0])
-          outputs = model.predictor(
-            seen[0], labels, reduce, seen[1], int(batch.mask.sum())
-          )
-          if timed:
-            start = self._time(f"infer {cell.model}", start, outputs, seen[0])
-        self._stages.given()
-        if new:
-          self._stages.add("compile", time.perf_counter() - begin)
-        self._stages.images += self._count(seen[0])
-        fetcher.do(functools.partial(fetch.outputs, cell, batch, outputs))
-    fetcher.do(functools.partial(fetch.end_batch, step, batch))
-    if new:
-      fetcher.do(self._progress.steady)
+        if cells:
+          self._give(one, condition, cells, fetch)
+        if one.new:
+          self._progress.compiled(time.perf_counter() - begin)
+      if finishes:
+        fetch.later(fetch.end_condition)
+
+  def _cells(self, step: blocks.Step, condition: Condition) -> list[Cell]:
+    """Cells of a condition that lack a batch."""
+    block, made = self._made
+    if block != step.block:  # before anything of it is written
+      (those,) = (
+        cells for (a, b), cells in self._lacking if a <= step.block[0] < b
+      )
+      made = {cell: self._parts.made(step.block, cell) for cell in those}
+      self._made = step.block, made
+    return [
+      cell
+      for cell in self._by_condition[condition]
+      if cell in made and step.number not in made[cell]
+    ]
+
+  def _give(
+    self,
+    one: _Shown,
+    condition: Condition,
+    cells: Sequence[Cell],
+    fetch: _Fetch,
+  ) -> None:
+    """One batch under a condition to its models."""
+    reduce, batch = self._task.reducer(condition), one.batch
+    if one.timed:
+      fetch.fetcher.wait()
+    start, seen = time.perf_counter(), None
+    for cell in cells:
+      self._wait_for_room(fetch.fetcher)
+      begin = time.perf_counter()
+      model = self._loaded[cell.model]
+      with self._setup.explained(cell, batch):
+        if seen is None or self._task.per_model:
+          seen = self._show.see(one.placed, condition, model.spec)
+          if one.timed:
+            start = self._time("corrupt", start, seen[0], seen[0])
+        outputs = model.predictor(
+          seen[0], one.labels, reduce, seen[1], int(batch.mask.sum())
+        )
+        if one.timed:
+          start = self._time(f"infer {cell.model}", start, outputs, seen[0])
+      self._stages.given()
+      if one.new:
+        self._stages.add("compile", time.perf_counter() - begin)
+      self._stages.images += self._count(seen[0])
+      fetch.later(fetch.outputs, cell, one, outputs)
 
   def _wait_for_room(self, fetcher: worker.Worker) -> None:
     """Until few enough batches are on the devices, or fetching failed."""
@@ -251,8 +396,23 @@ class Pass:
     return inputs.on_larger_canvas(batch, (height, width))
 
 
-class _GivenUp(Exception):
-  """A part will not be whole."""
+@dataclasses.dataclass
+class _Some:
+  """What came back of a block since a part was written.
+
+  Attributes:
+    block: its rows.
+    count: its batches; 0 where they are not counted yet.
+    outputs: cell -> number of a batch -> columns.
+    nbytes: of the columns.
+  """
+
+  block: blocks.Range
+  count: int = 0
+  outputs: dict[Cell, dict[int, predictions.Columns]] = dataclasses.field(
+    default_factory=dict
+  )
+  nbytes: int = 0
 
 
 class _Fetch:
@@ -261,105 +421,121 @@ class _Fetch:
   def __init__(
     self,
     setup: Setup,
-    parts: parts_lib.Parts,
-    cells: Sequence[Cell],
     free: threading.Semaphore,
-    writer: worker.Worker,
     steps: blocks.Blocks,
+    fetcher: worker.Worker,
+    writer: worker.Worker,
+    write: Callable[[_Some, parts_lib.Batches], None],
   ):
-    """Opens no part yet.
+    """Writes nothing yet.
 
     Args:
       setup: of the run.
-      parts: where the outputs go.
-      cells: that are made.
       free: room on the devices, given back for every batch that was fetched.
-      writer: the writing thread.
       steps: whose pixels are given back.
+      fetcher: the thread.
+      writer: the one that writes.
+      write: a part.
     """
     self._setup, self._task, self._stages = setup, setup.task, setup.stages
-    self._parts, self._cells, self._free = parts, cells, free
-    self._writer, self._steps = writer, steps
-    self._examples: list[predictions.Columns] = []
-    self._outputs: dict[Cell, list[predictions.Columns]] = {}
-    self._nbytes = 0
-    self._part: contextlib.ExitStack | None = None
-    self._open: parts_lib.PartWriter | None = None
+    self._free, self._steps = free, steps
+    self.fetcher, self._writer, self._write_part = fetcher, writer, write
+    self._examples: dict[int, predictions.Columns] = {}  # of the block
+    self._some: _Some | None = None
+    self._is_counted = False  # in a part of the block
+    self._written_at = time.monotonic()
+    # What the writer has not begun, oldest first.
+    self._waiting: collections.deque[tuple[_Some, parts_lib.Batches]]
+    self._waiting = collections.deque()
+    self._adding, self._writing = threading.Lock(), threading.Lock()
 
-  def __enter__(self) -> _Fetch:
-    """Itself."""
-    return self
-
-  def __exit__(self, *error: Any) -> None:
-    """Gives up a part that is not whole; no thread writes any more."""
-    if self._part is not None:
-      with contextlib.suppress(disk.DiskError):  # there is another error
-        self._part.__exit__(_GivenUp, _GivenUp(), None)
+  def later(self, do: Callable[..., None], *args: Any) -> None:
+    """Gives the thread a job."""
+    self.fetcher.do(functools.partial(do, *args))
 
   def outputs(
     self,
     cell: Cell,
-    batch: inputs.Batch,
+    one: _Shown,
     outputs: packing.Outputs | on_host.Outputs,
   ) -> None:
     """Waits for the outputs of a batch and keeps what the task says."""
+    step, batch = one.step, one.batch
     with self._setup.explained(cell, batch):
       fetched = outputs.fetch()
     self._stages.fetched()
     self._free.release()
     _check_finite(cell, batch, fetched.pop("finite"))
     columns = self._task.columns(batch, fetched, cell.condition)
-    self._outputs.setdefault(cell, []).append(columns)
-    self._nbytes += packed.nbytes(columns)
+    with self._adding:
+      if step.number not in self._examples:
+        self._examples[step.number] = self._task.example_columns(batch)
+      some = self._some = self._some or _Some(step.block)
+      some.outputs.setdefault(cell, {})[step.number] = columns
+      some.nbytes += packed.nbytes(columns)
+    if some.nbytes > _PART_BYTES:
+      self._write_soon()
+    self._write_after(_PART_S)
     images = int(batch.mask.sum()) * self._task.images_per_example(
       cell.condition
     )
     self._setup.progress.images(images, cell.condition.config)
 
-  def end_batch(self, step: blocks.Step, batch: inputs.Batch) -> None:
+  def end_batch(self, step: blocks.Step) -> None:
     """All outputs of a batch are there: its pixels are not needed any more."""
-    self._examples.append(self._task.example_columns(batch))
     self._steps.release(step)
-    if self._nbytes > _CHUNK_BYTES:
-      self._write_chunk(step.block)
 
-  def end_block(self, step: blocks.Step) -> None:
-    """The block's last rows: its part is finished."""
-    self._write_chunk(step.block)
-    self._writer.do(self._finish_part)
+  def all_read(self, step: blocks.Step) -> None:
+    """The block's batches are counted."""
+    with self._adding:
+      self._some = self._some or _Some(step.block)
+      self._some.count = step.number
 
-  def _write_chunk(self, block: blocks.Range) -> None:
-    examples, outputs = self._examples, self._outputs
-    self._examples, self._outputs, self._nbytes = [], {}, 0
-    if examples:
-      job = functools.partial(self._write, block, examples, outputs)
-      self._writer.do(job)
+  def end_condition(self) -> None:
+    """Cells may be whole."""
+    self._write_after(_CELLS_S)
 
-  def _write(
-    self,
-    block: blocks.Range,
-    examples: Sequence[predictions.Columns],
-    outputs: Mapping[Cell, Sequence[predictions.Columns]],
-  ) -> None:
-    """The writing thread's: the rows of some batches."""
-    start = time.perf_counter()
-    if self._open is None:
-      self._part = contextlib.ExitStack()
-      writing = self._parts.writing(block, self._cells)
-      self._open = self._part.enter_context(writing)
-    self._open.chunk(
-      predictions.concatenate(examples),
-      {c: predictions.concatenate(columns) for c, columns in outputs.items()},
-    )
-    self._stages.add("write", time.perf_counter() - start)
+  def end_block(self) -> None:
+    """The block's last rows."""
+    self._write_soon()
+    with self._adding:
+      self._examples, self._some, self._is_counted = {}, None, False
 
-  def _finish_part(self) -> None:
-    """The writing thread's: the part is whole."""
-    start = time.perf_counter()
-    if self._part is not None:
-      self._part.close()
-    self._part = self._open = None
-    self._stages.add("write", time.perf_counter() - start)
+  def keep(self) -> None:
+    """Writes what came back, whatever the threads do: the run is stopped."""
+    with contextlib.suppress(disk.DiskError, errors.UserError):
+      self._hand_over()
+      while self._waiting:
+        self._write()
+
+  def _write_after(self, seconds: float) -> None:
+    if time.monotonic() - self._written_at > seconds:
+      self._write_soon()
+
+  def _write_soon(self) -> None:
+    if self._hand_over():
+      self._writer.do(self._write)
+
+  def _hand_over(self) -> bool:
+    """What came back is the writer's; whether there is anything."""
+    with self._adding:
+      self._written_at = time.monotonic()
+      some = self._some
+      if some is None or not some.outputs and self._is_counted:
+        return False
+      if not some.outputs and not some.count:
+        return False
+      self._some = _Some(some.block, some.count)
+      self._is_counted = some.count > 0
+      numbers = {n for each in some.outputs.values() for n in each}
+      self._waiting.append((some, {n: self._examples[n] for n in numbers}))
+      return True
+
+  def _write(self) -> None:
+    """The writing thread's: the oldest that waits, if nobody wrote it."""
+    with self._writing:
+      if self._waiting:
+        self._write_part(*self._waiting.popleft())
 
 
 def _check_finite(cell: Cell, batch: inputs.Batch, finite: np.ndarray) -> None:

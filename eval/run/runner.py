@@ -10,9 +10,10 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from etils import epath
 
-from robust_tfds import errors
+from robust_tfds import errors, stopping
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import frost_pictures
 from robust_tfds.eval.cells import disk, lock, table
@@ -196,7 +197,9 @@ class Runner:
         if not self._repair:
           self.workdir.check(self.plan.config.written)
         held = lock.held(self.workdir.path, planned, breaking=self._break_lock)
-        name = stack.enter_context(held).name
+        mine = stack.enter_context(held)
+        name = mine.name
+        stack.enter_context(stopping.at_stop(mine.release))
       name = hosts.text_of_first_host(self.host, name)
       self.workdir = dataclasses.replace(self.workdir, writer=name)
       yield
@@ -297,24 +300,43 @@ class Runner:
       for cell in cells:
         if cell in done:
           outcome.add(cell, self.workdir.columns(cell))
-    progress = Progress(
-      len(cells),
-      len(done),
-      sum(self._images(cell) for cell in cells if cell not in done),
-      quiet=self.host.index > 0,
+    left = sum(self._images(cell) for cell in cells if cell not in done)
+    with Progress(
+      len(cells), len(done), left, quiet=self.host.index > 0
+    ) as progress:
+      setup = one_pass.Setup(
+        self.plan.task,
+        loaded,
+        self.mesh,
+        self.host,
+        self.stages,
+        progress,
+        self.plan.config.data.block_mib << 20,
+      )
+      with cells_lib.CellMaker(setup, self.workdir, outcome.add) as maker:
+        kept = functools.partial(self._kept, cells, done, maker)
+        with stopping.at_stop(kept), stopping.at_stop(progress.close):
+          for source, of_source in self._by_source(cells).items():
+            lacking = [c for c in of_source if c not in done]
+            maker.run(of_source, lacking, source)
+
+  def _kept(
+    self, cells: Sequence[Cell], done: set[Cell], maker: cells_lib.CellMaker
+  ) -> str:
+    """What is not made again, if the run is stopped."""
+    shares: dict[Condition, list[float]] = {}
+    for cell in cells:
+      share = 1.0 if cell in done else maker.kept(cell)
+      shares.setdefault(cell.condition, []).append(share)
+    whole = [min(each) == 1 for each in shares.values()]
+    kind = self.plan.task.set_kind
+    noun = kind if kind in ("frames", "videos") else "pictures"
+    work = np.mean([share for each in shares.values() for share in each])
+    more = f", {work:.0%} of the work" if work > np.mean(whole) + 0.01 else ""
+    return (
+      f"{sum(whole)} of {len(whole)} conditions of {self.data.clean.total:,}"
+      f" {noun} kept{more}"
     )
-    setup = one_pass.Setup(
-      self.plan.task,
-      loaded,
-      self.mesh,
-      self.host,
-      self.stages,
-      progress,
-      self.plan.config.data.block_mib << 20,
-    )
-    with cells_lib.CellMaker(setup, self.workdir, outcome.add) as maker:
-      for source, of_source in self._by_source(cells).items():
-        maker.run(of_source, [c for c in of_source if c not in done], source)
 
   def _images(self, cell: Cell) -> int:
     """That a cell's model is shown on this host."""

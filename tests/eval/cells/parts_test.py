@@ -45,35 +45,49 @@ class PartsTest(parameterized.TestCase):
     super().setUp()
     self.workdir = Workdir(pathlib.Path(self.create_tempdir().full_path))
 
-  def _parts(self, cells=_CELLS, host: int = 0, hosts: int = 1) -> parts.Parts:
-    return parts.Parts(self.workdir, cells, host, hosts)
+  def _parts(
+    self, cells=_CELLS, host: int = 0, hosts: int = 1, cut=(4, 100)
+  ) -> parts.Parts:
+    return parts.Parts(self.workdir, cells, host, hosts, cut)
 
   def _write(
     self,
     block: parts.Range,
     of: parts.Parts | None = None,
     cells: Sequence[Cell] = _CELLS,
-    chunks: int = 1,
+    batches: int = 1,
     offset: int = 0,
+    only: Sequence[int] | None = None,
+    counted: bool = True,
   ) -> None:
-    """A part of rows that are numbered from `offset` on."""
-    with (of or self._parts()).writing(block, cells) as part:
-      rows = range(offset + block[0], offset + block[1])
-      for some in np.array_split(list(rows), chunks):
-        listed = some.tolist()
-        outputs = {cell: _outputs(cell, listed) for cell in cells}
-        part.chunk(_examples(listed), outputs)
+    """A part of rows that are numbered from `offset` on, of some batches."""
+    rows = range(offset + block[0], offset + block[1])
+    listed = [some.tolist() for some in np.array_split(list(rows), batches)]
+    chosen = range(batches) if only is None else only
+    (of or self._parts()).write(
+      block,
+      batches * counted,
+      {i: _examples(listed[i]) for i in chosen},
+      {c: {i: _outputs(c, listed[i]) for i in chosen} for c in cells},
+    )
 
   def _remaining(self, rows: int = 30, cells=_CELLS, lacking=None, **hosts):
+    """Ranges that all cells lack; none lacks others."""
+    lacking = cells if lacking is None else lacking
     of = self._parts(cells, **hosts)
-    of.prepare(cells if lacking is None else lacking)
-    return of.remaining(rows)
+    of.prepare(lacking)
+    of.look()
+    out = of.remaining(rows, lacking)
+    for _, those in out:
+      self.assertEqual(those, list(lacking))
+    return [block for block, _ in out]
 
   def _files(self) -> list[pathlib.Path]:
     folder = pathlib.Path(self.workdir.path) / parts.FOLDER
     return sorted(p for p in folder.glob("**/*") if p.is_file())
 
   def _assert_rows(self, of: parts.Parts, cells, rows: Sequence[int]) -> None:
+    of.look()
     listed = list(of.cells(cells))
     self.assertEqual([cell for cell, _ in listed], list(cells))
     for cell, columns in listed:
@@ -93,7 +107,7 @@ class ResumeTest(PartsTest):
     of.prepare(_CELLS)
     for block in ((8, 16), (20, 24)):
       self._write(block)
-    self.assertEqual(of.remaining(30), [(0, 8), (16, 20), (24, 30)])
+    self.assertEqual(self._remaining(), [(0, 8), (16, 20), (24, 30)])
     self._write((0, 8))
     self.assertEqual(self._remaining(), [(16, 20), (24, 30)])
 
@@ -104,7 +118,7 @@ class ResumeTest(PartsTest):
       self._write(block)
     for first, last in self._remaining():
       for start in range(first, last, 3):
-        self._write((start, min(start + 3, last)), chunks=2)
+        self._write((start, min(start + 3, last)), batches=2)
     self.assertEqual(self._remaining(), [])
     self._assert_rows(of, _CELLS, range(30))
 
@@ -115,7 +129,49 @@ class ResumeTest(PartsTest):
       self._write(block)
     self._assert_rows(of, _CELLS, range(30))
     self.assertEqual(self._remaining(), [])
-    self.assertLen(self._files(), 2)
+
+  def test_cells_lack_what_no_part_holds_of_them(self):
+    self._parts().prepare(_CELLS)
+    self._write((0, 8))
+    self._write((8, 16), cells=_CELLS[:2], batches=2)
+    self._write((8, 16), self._looked(), _CELLS[2:3], 2, only=[0])
+    of = self._looked()
+    self.assertEqual(
+      of.remaining(30, _CELLS), [((8, 16), _CELLS[2:]), ((16, 30), _CELLS)]
+    )
+    self.assertEqual(
+      [of.made((8, 16), cell) for cell in _CELLS], [{0, 1}, {0, 1}, {0}, set()]
+    )
+    self.assertEqual([of.rows_of(cell) for cell in _CELLS], [16, 16, 12, 8])
+    self.assertEqual(
+      [of.is_whole(c, 16) for c in _CELLS], [True] * 2 + [False] * 2
+    )
+    self._write((8, 16), of, _CELLS[2:], 2)  # of the third the first one again
+    self._assert_rows(self._looked(), _CELLS, range(16))
+
+  def _looked(self, **options) -> parts.Parts:
+    of = self._parts(**options)
+    of.look()
+    return of
+
+  def test_a_block_is_whole_when_its_batches_are_counted(self):
+    self._parts().prepare(_CELLS)
+    self._write((0, 30), batches=3, counted=False)
+    self.assertEqual(self._remaining(), [(0, 30)])
+    self.assertEqual(self._looked().made((0, 30), _CELLS[0]), {0, 1, 2})
+    self._write((0, 30), self._looked(), [], batches=3, only=[])
+    self.assertEqual(self._remaining(), [])
+    self._assert_rows(self._parts(), _CELLS, range(30))
+
+  def test_batches_that_were_cut_otherwise_are_others(self):
+    self._parts().prepare(_CELLS)
+    self._write((0, 8), batches=2)
+    self._write((8, 16), batches=2, only=[0])
+    of = self._looked(cut=(8, 100))
+    self.assertEqual(of.remaining(30, _CELLS), [((8, 30), _CELLS)])
+    self.assertEqual(of.made((8, 16), _CELLS[0]), set())
+    self._write((8, 30), of)
+    self._assert_rows(of, _CELLS, range(30))
 
   def test_cells_that_were_finished_are_not_needed(self):
     # Killed in the assembly: some cells are finished, the parts hold all.
@@ -130,8 +186,8 @@ class ResumeTest(PartsTest):
     self._parts().prepare(_CELLS[1:])
     self._write((0, 8), cells=_CELLS[1:])
     self.assertEqual(self._remaining(lacking=_CELLS[1:]), [(8, 30)])
-    self.assertEqual(self._remaining(lacking=_CELLS), [(0, 30)])
-    self.assertEmpty(self._files())
+    lacking = self._looked().remaining(30, _CELLS)
+    self.assertEqual(lacking, [((0, 8), _CELLS[:1]), ((8, 30), _CELLS)])
 
   def test_cells_in_any_order(self):
     self._parts().prepare(_CELLS)
@@ -156,7 +212,7 @@ class ResumeTest(PartsTest):
     self._parts().prepare(_CELLS)
     self._write((0, 30))
     (file,) = self._files()
-    file.with_name("rows-000000000-000000001-host-0-of-1.npz").touch()
+    file.with_name("rows-000000000-000000001-00000-host-0-of-1.npz").touch()
     self.assertEqual(self._remaining(cells=others), [(0, 30)])
     self.assertFalse(file.parent.exists())
 
@@ -184,7 +240,8 @@ class HostsTest(PartsTest):
     self._both([(0, 8), (8, 16)], [(0, 8), (16, 24)])
     for host in (0, 1):
       of = self._parts(host=host, hosts=2)
-      self.assertEqual(of.remaining(30), [(8, 30)])
+      of.look()
+      self.assertEqual(of.remaining(30, _CELLS), [((8, 30), _CELLS)])
     self.assertEqual(self._remaining(hosts=2), [(8, 30)])
 
   def test_no_row_is_in_two_parts_when_blocks_have_other_sizes(self):
@@ -195,9 +252,11 @@ class HostsTest(PartsTest):
       for block in ((8, 12), (12, 16)):  # half as large as the first run's
         self._write(block, of, offset=100 * host)
     rows = [*range(16), *range(100, 116)]
+    both = self._parts(hosts=2)
+    both.look()
     got = {
       cell: sorted(columns["example_id"].tolist())
-      for cell, columns in self._parts(hosts=2).cells(_CELLS)
+      for cell, columns in both.cells(_CELLS)
     }
     want = _examples(rows)["example_id"].tolist()
     self.assertEqual(got, {cell: want for cell in _CELLS})
@@ -248,6 +307,7 @@ class DamageTest(PartsTest):
     data[at] ^= 255
     self.second.write_bytes(bytes(data))
     of = self._parts()
+    of.look()
     self.assertEqual(self._remaining(), [])  # its cells can be read
     with self.assertRaisesRegex(
       errors.UserError, f"^{self.second}: damaged .*Run the same command again"
@@ -263,27 +323,30 @@ class WritingTest(PartsTest):
     super().setUp()
     self._parts().prepare(_CELLS)
 
-  def test_an_error_leaves_no_part(self):
-    for error in (errors.UserError("NaN"), KeyboardInterrupt()):
+  @parameterized.parameters(errors.UserError("x"), KeyboardInterrupt())
+  def test_an_error_leaves_no_part(self, error):
+    with mock.patch.object(parts, "_write_columns", side_effect=error):
       with self.assertRaises(type(error)):
-        with self._parts().writing((0, 8), _CELLS) as part:
-          part.chunk(_examples(range(4)), {})
-          raise error
-      self.assertEmpty(self._files())
+        self._write((0, 8))
+    self.assertEmpty(self._files())
 
   def test_who_lost_the_lock_finishes_no_part(self):
     with lock.held(self.workdir.path, ["a"]) as mine:
       workdir = Workdir(self.workdir.path, writer=mine.name)
-      of = parts.Parts(workdir, _CELLS)
+      of = parts.Parts(workdir, _CELLS, cut=(4, 100))
       self._write((0, 8), of)
+      file, away = mine.folder / "run.json", mine.folder / "away.json"
+
+      def lose(*_) -> None:
+        if file.exists():
+          file.rename(away)
+
+      with mock.patch.object(parts, "_write_columns", lose):
+        with self.assertRaisesRegex(errors.UserError, "lock was removed"):
+          self._write((8, 16), of)
       with self.assertRaisesRegex(errors.UserError, "lock was removed"):
-        with of.writing((8, 16), _CELLS) as part:
-          part.chunk(_examples(range(8, 16)), {})
-          (mine.folder / "run.json").rename(mine.folder / "away.json")
-      with self.assertRaisesRegex(errors.UserError, "lock was removed"):
-        with of.writing((8, 16), _CELLS):
-          self.fail("it began")
-      (mine.folder / "away.json").rename(mine.folder / "run.json")
+        self._write((8, 16), of)
+      away.rename(file)
     self.assertEqual(self._remaining(), [(8, 30)])
 
   def test_the_same_rows_are_the_same_bytes(self):
@@ -296,13 +359,15 @@ class WritingTest(PartsTest):
   @parameterized.parameters(1, 10**3, 10**9)
   def test_some_cells_at_a_time(self, most):
     for block in ((0, 8), (8, 30)):
-      self._write(block, chunks=3)
+      self._write(block, batches=3)
     with mock.patch.object(parts, "_MOST_BYTES", most):
       self._assert_rows(self._parts(), _CELLS, range(30))
 
   def test_only_what_is_assembled_is_read(self):
     self._write((0, 30))
-    (cell, columns), *others = self._parts().cells(_CELLS[1:2])
+    of = self._parts()
+    of.look()
+    (cell, columns), *others = of.cells(_CELLS[1:2])
     self.assertEqual((cell, others), (_CELLS[1], []))
     self.assertEqual(columns["top5"][:, 0].tolist(), [1] * 30)
 
@@ -314,11 +379,12 @@ class BucketTest(PartsTest):
 
   def test_written_resumed_assembled_and_removed(self):
     self._parts().prepare(_CELLS)
-    self.assertEqual(self._parts().remaining(30), [(0, 30)])
+    self.assertEqual(self._remaining(), [(0, 30)])
     self._write((0, 8))
-    with self.assertRaises(KeyboardInterrupt):
-      with self._parts().writing((8, 16), _CELLS):
-        raise KeyboardInterrupt
+    error = KeyboardInterrupt()
+    with mock.patch.object(parts, "_write_columns", side_effect=error):
+      with self.assertRaises(KeyboardInterrupt):
+        self._write((8, 16))
     self.assertLen(fake_bucket.keys(self.workdir.path), 1)
     self.assertEqual(self._remaining(), [(8, 30)])
     self._write((8, 30))

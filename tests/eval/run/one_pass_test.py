@@ -1,5 +1,6 @@
 """What is in memory and in flight while a source is read."""
 
+import pathlib
 import threading
 import time
 from unittest import mock
@@ -7,6 +8,7 @@ from unittest import mock
 import jax
 
 from robust_tfds.eval.cells import parts
+from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.pipeline import blocks
 from robust_tfds.eval.run import one_pass
 from tests.eval.run import cells_test
@@ -60,18 +62,29 @@ class MemoryTest(cells_test.MakerTest):
     self.assertLessEqual(most[0], 2 * 4 * cells_test.PICTURE)
 
   def test_outputs_wait_for_the_writer_up_to_a_size(self):
-    chunks = []
-    original = parts.PartWriter.chunk
+    written = self._written(_PART_BYTES=500)
+    self.assertEqual(sum(written), 2 * 2 * -(-cells_test.COUNT // 2))
+    self.assertLessEqual(max(written), 10)
 
-    def chunk(self, examples, outputs):
-      chunks.append(len(examples["example_id"]))
-      original(self, examples, outputs)
+  def test_outputs_are_written_after_some_seconds(self):
+    self.assertEqual(self._written(_PART_S=60), [76])
+    self.assertEqual(self._written(_PART_S=-1), [1] * 76)
 
+  def _written(self, **limits: float) -> list[int]:
+    """How many outputs each part has, of a run that comes out the same."""
+    written, write = [], parts.Parts.write
+
+    def counted(self, block, count, examples, outputs):
+      written.append(sum(map(len, outputs.values())))
+      write(self, block, count, examples, outputs)
+
+    workdir = Workdir(pathlib.Path(self.create_tempdir().full_path))
     with (
-      mock.patch.object(parts.PartWriter, "chunk", chunk),
-      mock.patch.object(one_pass, "_CHUNK_BYTES", 500),
+      mock.patch.object(parts.Parts, "write", counted),
+      mock.patch.multiple(one_pass, **limits),
     ):
-      self.make(a=cells_test.Predictor(), b=cells_test.Predictor(1))
-    self.assertEqual(sum(chunks), cells_test.COUNT)
-    self.assertLessEqual(max(chunks), 2 * cells_test.BATCH + cells_test.BATCH)
-    self.assertEqual(self.hashes(), self.reference())
+      self.make(
+        workdir=workdir, a=cells_test.Predictor(), b=cells_test.Predictor(1)
+      )
+    self.assertEqual(self.hashes(workdir), self.reference())
+    return written

@@ -1,0 +1,112 @@
+"""Ctrl-C and TERM: a command keeps what it has, says one line and ends in seconds.
+
+Python runs its handler of a signal in the main thread, once that one is back from
+whatever it waits for: a compiler, a device. So a thread of its own sees signals as
+they come. It asks who has something to keep (`at_stop`), and ends the process with
+the status that shells expect, 128 + the signal. Where nobody has, the main thread
+is interrupted and may clear up until then.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import NoReturn
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_LIMIT_S = 2.5  # of what is kept and cleared up: the process ends within three
+
+# Writes what there is; says in words what is kept, or nothing.
+Keep = Callable[[], str | None]
+
+_kept: list[Keep] = []
+_cleared_up, _heard = threading.Event(), threading.Event()
+
+
+def listen() -> None:
+  """From now on INT and TERM stop this process; again after who took them."""
+  for number in _SIGNALS:
+    signal.signal(number, _interrupt)
+  if not _heard.is_set() and signal.set_wakeup_fd(-1) == -1:
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    _Listener(reading, writing).start()
+
+
+@contextlib.contextmanager
+def at_stop(keep: Keep) -> Iterator[None]:
+  """Calls `keep`, in another thread, where the process is stopped meanwhile.
+
+  The last one that came is called first. The main thread is not interrupted.
+  """
+  _kept.append(keep)
+  try:
+    yield
+  finally:
+    _kept.remove(keep)
+
+
+def end(status: int = 128 + signal.SIGINT) -> NoReturn:
+  """Ends a command that was interrupted."""
+  _cleared_up.set()
+  if _heard.is_set():  # the listener does it, once all is kept
+    time.sleep(2 * _LIMIT_S)
+  print(_line([]), file=sys.stderr, flush=True)
+  sys.exit(status)
+
+
+class _Listener(threading.Thread):
+  """Waits for signals."""
+
+  def __init__(self, reading: int, writing: int):
+    """Takes both ends of a pipe, into which Python writes signals at once."""
+    super().__init__(name="signals", daemon=True)
+    self._reading = reading
+    signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+
+  def run(self) -> None:
+    """Ends the process at the first; at once, where a second comes."""
+    number = self._next()
+    _heard.set()
+    threading.Thread(target=_stop, args=(number,), daemon=True).start()
+    os._exit(128 + self._next())
+
+  def _next(self) -> int:
+    while (number := os.read(self._reading, 1)[0]) not in _SIGNALS:
+      pass
+    return number
+
+
+def _stop(number: int) -> None:
+  """Keeps what there is, says it and ends the process."""
+  deadline, said = time.monotonic() + _LIMIT_S, []
+
+  def keep_all() -> None:
+    for keep in reversed(_kept):
+      if words := keep():
+        said.append(words)
+
+  if _kept:
+    thread = threading.Thread(target=keep_all, daemon=True)
+    thread.start()
+    thread.join(deadline - time.monotonic())
+  else:
+    _cleared_up.wait(deadline - time.monotonic())
+  print(_line(said), file=sys.stderr, flush=True)
+  os._exit(128 + number)
+
+
+def _interrupt(number: int, frame: object) -> None:
+  """Python's handler, in the main thread."""
+  del number, frame
+  if not _kept:
+    raise KeyboardInterrupt
+
+
+def _line(kept: list[str]) -> str:
+  return "; ".join(["stopped", *kept, "the same command goes on"])
