@@ -25,17 +25,16 @@ _LIMIT_S = 2.5  # of what is kept and cleared up: the process ends within three
 Keep = Callable[[], str | None]
 
 _kept: list[Keep] = []
-_cleared_up, _heard = threading.Event(), threading.Event()
+_cleared_up, _listening = threading.Event(), threading.Event()
 
 
 def listen() -> None:
   """From now on INT and TERM stop this process; again after who took them."""
   for number in _SIGNALS:
     signal.signal(number, _interrupt)
-  if not _heard.is_set() and signal.set_wakeup_fd(-1) == -1:
-    reading, writing = os.pipe()
-    os.set_blocking(writing, False)
-    _Listener(reading, writing).start()
+  if not _listening.is_set():
+    _listening.set()
+    _Listener().start()
 
 
 @contextlib.contextmanager
@@ -51,28 +50,28 @@ def at_stop(keep: Keep) -> Iterator[None]:
     _kept.remove(keep)
 
 
-def end(status: int = 128 + signal.SIGINT) -> NoReturn:
+def end() -> NoReturn:
   """Ends a command that was interrupted."""
   _cleared_up.set()
-  if _heard.is_set():  # the listener does it, once all is kept
+  if _listening.is_set():  # the listener does it, which knows the signal
     time.sleep(2 * _LIMIT_S)
   print(_line([]), file=sys.stderr, flush=True)
-  sys.exit(status)
+  sys.exit(128 + signal.SIGINT)
 
 
 class _Listener(threading.Thread):
   """Waits for signals."""
 
-  def __init__(self, reading: int, writing: int):
-    """Takes both ends of a pipe, into which Python writes signals at once."""
+  def __init__(self) -> None:
+    """Python writes signals into a pipe at once."""
     super().__init__(name="signals", daemon=True)
-    self._reading = reading
+    self._reading, writing = os.pipe()
+    os.set_blocking(writing, False)
     signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
 
   def run(self) -> None:
     """Ends the process at the first; at once, where a second comes."""
     number = self._next()
-    _heard.set()
     threading.Thread(target=_stop, args=(number,), daemon=True).start()
     os._exit(128 + self._next())
 
