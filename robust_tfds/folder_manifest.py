@@ -6,6 +6,8 @@
   corruption  name; `clean` for the picture itself
   severity    1-5, 0 for clean
   codec       how pixels are stored: `png`, which loses nothing, or `jpeg85`
+  edition     of the corruptions, `any`, and the crop before them, `none`: facts
+  geometry    that `eval.score --facts=RUN` holds against those of the run
   top1        empty: the prediction, which whoever fills it in writes
 
 `eval.score --predictions=FILE` reads it, classes by name or by number.
@@ -25,6 +27,8 @@ from robust_tfds.reading import column_files, picture_folders
 from robust_tfds.storage import paths
 
 HEADER = "path example_id label corruption severity codec top1".split()
+
+_FACTS = ("any", "none")  # edition and geometry: pictures keep their size
 
 
 def check(path: epath.Path) -> None:

@@ -102,6 +102,7 @@ class Run:
     name: of its folder, with as much of the path as tells it from the other runs
       beside it; empty where it stands alone.
     folders: where its cells lie; several of shards, none of files.
+    stated: fact of the data -> what a table of another program says of it.
   """
 
   config: ml_collections.ConfigDict
@@ -114,6 +115,7 @@ class Run:
   home: Callable[[Cell], Workdir] | None = None
   name: str = ""
   folders: tuple[epath.Path, ...] = ()
+  stated: Mapping[str, Sequence[str]] = dataclasses.field(default_factory=dict)
 
   @property
   def task_name(self) -> str:

@@ -12,8 +12,10 @@ CSV with a header, NPZ with one array per column, or Parquet:
 
 A condition has a prediction of every example or is left out as a whole, its rows
 or their `top1`: what needs it is empty in the table then. Other columns are not
-read, and named. Columns of other names are said by `--columns=top1=prediction`; a
-CSV's values (`.csv`, `.tsv`) stand between `,` `;` tab or `|`. Classes may be names
+read, and named; but `codec`, `edition` and `geometry` of a table of
+`corrupt_folder --manifest`, which `--facts` holds against the run's. Columns of
+other names are said by `--columns=top1=prediction`; a CSV's values (`.csv`, `.tsv`)
+stand between `,` `;` tab or `|`. Classes may be names
 (`eval/tasks/parts/class_names.py`).
 """
 
@@ -39,6 +41,8 @@ from robust_tfds.reading.column_files import ColumnFile
 
 REQUIRED = ("corruption", "severity", "example_id", "label", "top1")
 RANKS = ("top1", "top2", "top3", "top4", "top5")
+# Of the data, which tables of `corrupt_folder --manifest` say.
+_FACTS = ("codec", "edition", "geometry")
 _LISTED = 10  # names of a list that a note shows
 
 Columns = base.Columns
@@ -73,6 +77,7 @@ class CsvReader(base.Reader):
     known.check_kind(dataset, tasks.get("classification").set_kind)
     of_cells: dict[Cell, dict[str, np.ndarray]] = {}
     labels = {}
+    stated: dict[str, list[str]] = {}
     notes = [f"scored from {', '.join(p.name for p in paths)}"]
     for path in paths:
       file = open_file(path, options, REQUIRED, RANKS)
@@ -86,6 +91,9 @@ class CsvReader(base.Reader):
       if of_cells:
         _check_same(paths[0], of_cells, path, of_file)
       of_cells |= of_file
+      for name in _FACTS:
+        if name in file.columns:
+          stated[name] = [*stated.get(name, ()), *file.texts(name).values]
       seen = classes.names if options.classes is None else ()
       notes += [*_seen(file, seen), *unasked, *unread(file)]
     baseline = options.baseline
@@ -98,6 +106,7 @@ class CsvReader(base.Reader):
       columns=of_cells.__getitem__,
       class_names=classes.names,
       notes=notes,
+      stated=stated,
     )
 
 
@@ -181,7 +190,7 @@ def open_file(
   file = column_files.column_file(
     path,
     required=required,
-    others=[*known.values()],
+    others=[*known.values(), *_FACTS],
     separator=options.separator or "",
     said=said,
   )

@@ -16,7 +16,7 @@ import ml_collections
 from robust_tfds import errors
 from robust_tfds.eval.cells import cell_facts, config_file
 from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.cells.cell_facts import ModelFacts
+from robust_tfds.eval.cells.cell_facts import DataFacts, ModelFacts
 from robust_tfds.eval.compare.pairs import pairing
 from robust_tfds.eval.readers import base
 from robust_tfds.eval.readers.workdir import WorkdirReader
@@ -24,6 +24,8 @@ from robust_tfds.eval.tasks.parts import baselines
 
 _OF_THE_RUN = ("seed", "subset")  # what the run says, and nobody else can
 _KIND = "classification"
+# Codecs that lose nothing are one.
+_LOSSLESS = dict.fromkeys(("", "raw", "png"), "lossless")
 
 
 def named(options: base.Options) -> tuple[base.Options, base.Run]:
@@ -71,7 +73,8 @@ def joined(
     source: the files, for refusals.
 
   Raises:
-    UserError: a model of a label of the run's; a condition that the run does not
+    UserError: a model of a label of the run's; other facts than the table says of
+      itself; a condition that the run does not
       have, or whose facts it does not say; other examples or labels.
   """
   dataset = predictions.datasets[0]
@@ -91,6 +94,7 @@ def joined(
         f"{source}: {cell.condition.config}: --facts={options.facts} has {lacks}."
         " Leave the condition out, or name a RUN that was made over it."
       )
+    _check_stated(predictions, other.data, source)
     columns = _beside(cell, predictions, run.columns(other), source)
     cell = dataclasses.replace(cell, data=other.data, model_facts=facts)
     of_cells[cell] = columns
@@ -105,6 +109,21 @@ def joined(
       *cell_facts.stated((m, facts.words()) for m in predictions.labels()),
     ],
   )
+
+
+def _check_stated(predictions: base.Run, data: DataFacts, source: str) -> None:
+  """Refuses a table that says itself that its pictures are others."""
+  for fact, values in predictions.stated.items():
+    of_run = str(getattr(data, fact) or "")
+    wrong = [
+      v for v in values if _LOSSLESS.get(v, v) != _LOSSLESS.get(of_run, of_run)
+    ]
+    if wrong:
+      raise errors.UserError(
+        f"{source}: {fact} is {wrong[0]!r}, and {of_run!r} in the run of --facts:"
+        " its models saw other pixels. Leave --facts out, or name a RUN of the same"
+        " (whole pictures as of corrupt_folder: geometry=none)."
+      )
 
 
 def _beside(

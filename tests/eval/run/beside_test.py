@@ -18,6 +18,7 @@ from tests.eval.report.reports import without_pictures
 from tests.faults import scored
 
 _DATASET = "mine_c"
+_SAME = {"codec": "png", "edition": "any"}
 
 
 class BesideTest(in_folder.TestCase):
@@ -34,7 +35,7 @@ class BesideTest(in_folder.TestCase):
       names=names,
       baseline="model:b",
       name=_DATASET,
-      facts={"dataset": _DATASET},
+      facts={"dataset": _DATASET, "edition": "any", "codec": "raw"},
     )
 
   def _rows(self) -> list[list]:
@@ -51,7 +52,9 @@ class BesideTest(in_folder.TestCase):
   def _score(self, rows, **options) -> pathlib.Path:
     path = self.root / "mine.csv"
     header = (*scored.HEADER, "model")[: len(rows[0])]
-    path.write_text(scored.text(rows, header))
+    said = options.pop("said", {})  # columns of facts
+    rows = [[*row, *said.values()] for row in rows]
+    path.write_text(scored.text(rows, (*header, *said)))
     options = {"facts": self.run_folder, **options}
     rescore.score([path], self.out, base.Options(**options))
     return self.out
@@ -59,7 +62,7 @@ class BesideTest(in_folder.TestCase):
   @quick.cases([True], [False])
   def test_one_board_and_pairs(self, first):
     self.run_folder = self._run("whole", None)
-    folders = [str(self.run_folder), str(self._score(self._rows()))]
+    folders = [str(self.run_folder), str(self._score(self._rows(), said=_SAME))]
     listed = reversed(folders) if first else folders
     (board,) = build.boards(scores.of_runs(runs.read(list(listed))))
     ranked = {e.label: e.rank for e in board.entries if not e.printed}
@@ -95,6 +98,9 @@ class BesideTest(in_folder.TestCase):
     (lambda r: [["spatter" if x[0] else "", *x[1:]] for x in r if x[0] in ("", "fog")],
      {}, "spatter_1: --facts=.*run has no such cell"),
     (lambda r: [[*x, "a"] for x in r], {}, "has a model 'a', too. Give"),
+    (None, {"said": {"edition": "imagenet"}}, "edition is 'imagenet', and 'any' in"),
+    (None, {"said": {"geometry": "none"}}, "geometry is 'none', and '' in"),
+    (None, {"said": {"codec": "jpeg85"}}, "codec is 'jpeg85', and 'raw' in"),
     (None, {"seed": 1}, "says the seed: leave out --seed"),
     (None, {"subset": "x"}, "leave out --subset"),
     (None, {"dataset": "imagenet_c"}, "Unknown --dataset .* Known: mine_c"),
