@@ -35,9 +35,9 @@ def _images(side: int) -> np.ndarray:
 
 
 class RealNetworksTest(parameterized.TestCase):
-  def _check(self, model, images, want):
+  def _check(self, model, images, want, compile_it=jax.jit):
     self.assertGreater(np.ptp(want, axis=0).max(), 1e-3 * np.abs(want).max())
-    got = np.asarray(jax.jit(model.apply)(model.init(0), images))
+    got = np.asarray(compile_it(model.apply)(model.init(0), images))
     distance = np.abs(got - want).max() / np.abs(want).max()
     self.assertLessEqual(distance, _TOLERANCE)
 
@@ -87,7 +87,9 @@ class RealNetworksTest(parameterized.TestCase):
     path = pathlib.Path(self.create_tempdir().full_path, "net.keras")
     net.save(path)
     want = np.asarray(net(pixels, training=False))
-    self._check(adapters.get("keras")(path, spec), images, want)
+    model = adapters.get("keras")(path, spec)
+    # One compilation rounds unlike none: Keras's own `predict` is 7e-5 off.
+    self._check(model, images, want, compile_it=lambda apply: apply)
 
 
 def _torch_network(name):
