@@ -28,10 +28,11 @@ class Row(NamedTuple):
     labels: the feature that has them.
     classes: which of ImageNet's answers are possible: `all`, those `occurring` in
       the set, or those `mapped` by the archive's own tables.
-    pictures: how many it has, as its paper says.
+    pictures: how many it has.
     words: of what.
     paper: that published it.
     terms: whose the pictures are, and what one agrees to.
+    said_by: who says how many, and the terms.
   """
 
   name: str
@@ -43,6 +44,7 @@ class Row(NamedTuple):
   words: str
   paper: str
   terms: str
+  said_by: str
 
   @property
   def several(self) -> bool:

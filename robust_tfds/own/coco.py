@@ -57,7 +57,7 @@ class Coco(own_set.OwnSet):
       rows = coco.category_rows(content)
       names = dict(zip(rows.unique("id"), rows.names("name"), strict=True))
       self.category_ids = tuple(sorted(names))
-      listed = coco.images_of(content)
+      listed = [_without_null(image) for image in coco.images_of(content)]
       notes, self.has_masks = _noted([i.annotations for i in listed])
       classes = [names[i] for i in self.category_ids]
       super().__init__(name, where, classes, notes=notes)
@@ -197,6 +197,15 @@ def builder_class(place: str, options: own_set.Options) -> type[base.Builder]:
   return made  # type: ignore[no-any-return]
 
 
+def _without_null(image: coco.Image) -> coco.Image:
+  """The image; what an annotation says is null it does not say."""
+  rows = [
+    {key: value for key, value in row.items() if value is not None}
+    for row in image.annotations
+  ]
+  return dataclasses.replace(image, annotations=tuple(rows))
+
+
 def _noted(
   annotations: Sequence[Sequence[Mapping[str, Any]]],
 ) -> tuple[list[str], bool]:
@@ -230,6 +239,8 @@ def _files(
       f"{images} has no picture {absent[0]!r} ({len(absent):,} of {len(ids):,} are"
       " not there). Name the folder that file_name begins in: images= of evaluate,"
       " --config.data.images, --images of robust_tfds.build."
+      + " Folders in it are parted by /."
+      * ("\\" in absent[0])
     )
   return [source.File(i, there[i]) for i in ids]
 
@@ -239,8 +250,8 @@ def _below(file_name: str) -> str:
   path = posixpath.normpath(file_name)
   if path.startswith(("/", "..")) or ":" in path:
     raise errors.UserError(
-      f"file_name {file_name!r} leaves the folder of pictures; expected a path"
-      " below it."
+      f"file_name {file_name!r}: expected a path that begins in the folder of"
+      " pictures and stays below it."
     )
   return unicodedata.normalize("NFC", path)
 

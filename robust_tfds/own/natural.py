@@ -213,12 +213,11 @@ def _outputs(
 ) -> Mapping[str, tuple[str, Sequence[int]]]:
   """Folder of pictures -> its name, and which of ImageNet's classes it is."""
   tables = [f"mappings/{name}" for name in (*_TABLES, _LINES)]
-  for name in tables:
-    if name not in there:
-      raise errors.UserError(
-        f"{_OBJECTNET}/{name}: missing. The archive's own tables say which of its"
-        " classes ImageNet has: unpack its folder mappings too."
-      )
+  if absent := [name for name in tables if name not in there]:
+    raise errors.UserError(
+      f"{_OBJECTNET}: {', '.join(absent)} missing. The archive's own tables say"
+      " which of its classes ImageNet has: unpack its folder mappings too."
+    )
   *places, names = (there[name].path for name in tables)
   called, shared, lines = map(json_file, places)
   text = line_list(names)

@@ -30,6 +30,16 @@ _IDS = ("example_id", "id", "file_name", "filename", "image/filename")
 _SPLITS = ("test", "validation")  # the first that is there, where none is named
 
 
+@dataclasses.dataclass(frozen=True)
+class _Stored(source.File):
+  """A picture of the copy, called by its set and id."""
+
+  @property
+  def where(self) -> str:
+    """What a message about the picture begins with."""
+    return f"{self.path}: {self.name}"
+
+
 class TfdsSet(own_set.OwnSet):
   """The labelled pictures of a builder's split."""
 
@@ -61,6 +71,10 @@ class TfdsSet(own_set.OwnSet):
     feature = builder.info.features[self._label]
     several = isinstance(feature, tfds.features.Sequence)
     names = (feature.feature if several else feature).names
+    if len(names) < 2:
+      raise errors.UserError(
+        f"{where}: {self._label} has {len(names)} classes, expected two or more."
+      )
     ours = type(builder).__module__.startswith(f"{__name__.partition('.')[0]}.")
     name = options.name or f"{'tfds_' * ours}{builder.name}"
     self._part = _split(builder, options.split)  # of it perhaps a slice
@@ -113,7 +127,7 @@ class TfdsSet(own_set.OwnSet):
         f" {len(self.classes) - 1}. A split without labels measures nothing."
       )
     member = archives.Member(self._copy.name, name, size, offset)
-    return source.File(name, self.where, member, label)
+    return _Stored(name, self.where, member, label)
 
   def _ids(self, named: Sequence[Mapping[str, Any]]) -> Sequence[str]:
     for feature in (f for f in _IDS if named and f in named[0]):
@@ -214,17 +228,19 @@ def builder_of(place: str, data_dir: str) -> Any:
 def _class(place: str) -> Any:
   module, _, name = place.partition(":")
   try:
-    made = getattr(importlib.import_module(module), name, None)
+    defined = vars(importlib.import_module(module))
   except Exception as e:  # of somebody's code
     raise errors.UserError(
       f"tfds:{place}: its module cannot be imported: {errors.of_user(e)}"
     ) from e
-  base_ = tfds.core.DatasetBuilder
-  if not isinstance(made, type) or not issubclass(made, base_):
-    raise errors.UserError(
-      f"tfds:{place}: expected the class of a TFDS builder, got {made!r}."
-    )
-  return made
+  builders = {
+    key: value
+    for key, value in defined.items()
+    if isinstance(value, type) and issubclass(value, tfds.core.DatasetBuilder)
+  }
+  if name not in builders:
+    raise errors.unknown(f"class of a TFDS builder in {module}", name, builders)
+  return builders[name]
 
 
 def _features(builder: Any, where: str) -> tuple[str, str]:

@@ -26,8 +26,9 @@ _REFUSED = (
   ("images", 2, {"file_name": "a.png"}, "image;a.png"),
   ("images", 2, {"file_name": "./a.png"}, "2 images;a.png"),
   ("images", 2, {"file_name": "A.png"}, "A.png;1 of 3"),
-  ("images", 2, {"file_name": "../a.png"}, "../a.png;leaves"),
-  ("images", 2, {"file_name": "/etc/passwd"}, "leaves"),
+  ("images", 2, {"file_name": "../a.png"}, "../a.png;stays below"),
+  ("images", 2, {"file_name": "/etc/passwd"}, "stays below"),
+  ("images", 1, {"file_name": "sub\\b.jpg"}, "parted by /"),
   ("images", 2, {"file_name": "d.png"}, "d.png;1 of 3;images="),
   ("images", 2, {"height": None}, "image 2;height"),
   ("images", 2, {"height": 51}, "c.webp;120 x 51"),
@@ -39,6 +40,7 @@ _LEGITIMATE = (
   ("annotations", _ALL, {"segmentation": []}),
   ("annotations", 1, {"segmentation": [[1, 1, 9, 1, 9, 9]]}),
   ("annotations", _ALL, {"category_id": 9}),
+  ("annotations", _ALL, {"segmentation": None, "area": None, "iscrowd": None}),
   ("categories", 0, {"supercategory": "none"}),
 )
 

@@ -140,7 +140,7 @@ class NaturalTest(parameterized.TestCase):
     result, said = self._run("objectnet")
     self.assertAlmostEqual(result.summary["clean_error"], 1 / 3)
     self.assertIn("objectnet: 3 examples of 2 classes (Alarm clock, Mug)", said)
-    self.assertIn("never train", said)
+    self.assertIn("never tune", said)
     made_of = self._builder("objectnet")
     builder = datasets.builder(made_of, "clean", geometry="whole")
     pictures = [each.picture.read() for each in builder._sources(None)]
@@ -148,7 +148,7 @@ class NaturalTest(parameterized.TestCase):
       np.testing.assert_array_equal(picture, tiny_files.noise(32, 32, seed))
 
   @parameterized.parameters(
-    ("mappings/objectnet_to_imagenet_1k.json", None, "missing"),
+    ("mappings/objectnet_to_imagenet_1k.json", None, "1k.json missing"),
     ("mappings/pytorch_to_imagenet_2012_id.json", b"{}", "do not go together"),
     ("images/mug/2.png", None, "mug: no picture"),
   )

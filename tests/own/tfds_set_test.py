@@ -61,6 +61,23 @@ class Number(PetsOfTests):
   FEATURES = {"image": _Image(), "label": np.float32}
 
 
+class OneClass(PetsOfTests):
+  """Nothing to tell apart."""
+
+  FEATURES = {
+    "image": _Image(),
+    "label": tfds.features.ClassLabel(names=["cat"]),
+  }
+
+
+class Twice(PetsOfTests):
+  """Pictures that are all alike, in both classes."""
+
+  def _generate_examples(self, count):
+    for i, example in super()._generate_examples(count):
+      yield i, {**example, "image": tiny_files.noise(9, 9)}
+
+
 class TfdsSetTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
@@ -90,6 +107,11 @@ class TfdsSetTest(parameterized.TestCase):
       self.assertRaisesRegex(errors.UserError, f"{folder}: its examples"),
     ):
       self._own(f"{_THIS}:PetsOfTests").files()
+
+  def test_one_picture_in_two_classes(self):
+    words = "Twice: 1.png .class dog. and .*Twice: 0.png .class cat. are one"
+    with self.assertRaisesRegex(errors.UserError, words):
+      _ = self._own(f"{_THIS}:Twice").content
 
   def test_places_where_names_are_alike(self):
     ids = [file.name for file in self._own(f"{_THIS}:NoNames").files()]
@@ -122,7 +144,8 @@ class TfdsSetTest(parameterized.TestCase):
   @parameterized.parameters(
     (f"{_THIS}:Several", "it has image: Image, label: Sequence. .*several"),
     (f"{_THIS}:Number", "label: Tensor"),
-    (f"{_THIS}:Other", "expected the class of a TFDS builder, got None"),
+    (f"{_THIS}:Numbr", "Did you mean 'Number'"),
+    (f"{_THIS}:OneClass", "label has 1 classes, expected two"),
     ("tfds:no_module:Other", "its module cannot be imported"),
     ("tfds:oxford_iit_pet", "Did you mean 'oxford_iiit_pet'"),
   )
