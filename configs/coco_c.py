@@ -41,7 +41,7 @@ def get_config(model: str = "retinanet_r50") -> ml_collections.ConfigDict:
   config.data.subset = ""  # a name, or a file of ids
   config.data.data_dir = ""  # default: inside the workdir
   config.data.manual_dir = ""
-  config.data.frost_dir = ""  # default: the installed imagecorruptions
+  config.data.frost_dir = ""  # default: where its pictures are looked for
   config.data.file_format = ""
   config.data.block_mib = 512  # pixels decoded at once; two are in memory
 

@@ -27,12 +27,13 @@ def get_config() -> ml_collections.ConfigDict:
   config.data.source = "fly"  # or "prepared": the TFDS configs on disk
   config.data.codec = "raw"
   config.data.corruptions = "all"  # common, extra, all, none or names
+  config.data.left_out = "absent"  # frost, where its pictures lack
   config.data.severities = (1, 2, 3, 4, 5)
   config.data.limit = 0  # 0: all examples
   config.data.subset = ""  # a name, or a file of ids
   config.data.data_dir = ""  # default: inside the workdir
   config.data.manual_dir = ""
-  config.data.frost_dir = ""  # default: the installed imagecorruptions
+  config.data.frost_dir = ""  # default: where its pictures are looked for
   config.data.file_format = ""
   config.data.block_mib = 512  # pixels decoded at once; two are in memory
 

@@ -8,8 +8,9 @@
   robust-tfds run --list
 
 Run the same command again to continue a run that was stopped; `--repair` also
-makes anew what is damaged in its workdir. `--plan` prints what would be done and
-touches nothing.
+makes anew what is damaged in its workdir. `--plan` prints what lacks (then its
+exit code is 1), what would be done and how long that takes by a stored table;
+`--plan=measure` compiles and times it here. Both touch nothing.
 """
 
 from __future__ import annotations
@@ -21,13 +22,16 @@ from typing import TYPE_CHECKING
 
 from absl import flags
 
-from robust_tfds import command, errors, stopping
+from robust_tfds import command, errors, missing, stopping
 from robust_tfds.storage import paths
 
 if TYPE_CHECKING:
   from robust_tfds.eval.cells.table import Row
   from robust_tfds.eval.cells.workdir import Workdir
   from robust_tfds.eval.run.plan import Plan
+  from robust_tfds.shards import Shard
+
+_MEASURE = "measure"
 
 
 def define_flags() -> None:
@@ -44,8 +48,16 @@ def define_flags() -> None:
     "Folder of the run, on this machine or in a bucket: everything is written"
     " there.",
   )
-  flags.DEFINE_bool(
-    "plan", False, "Print the cells, the work and an estimate; touch nothing."
+  flags.DEFINE_flag(
+    flags.Flag(
+      _PlanParser(),
+      flags.ArgumentSerializer(),
+      "plan",
+      "",
+      "Print what lacks, the cells, the work and an estimate; touch nothing."
+      " --plan=measure compiles and times here, which takes minutes.",
+      boolean=True,  # may stand alone
+    )
   )
   flags.DEFINE_bool(
     "repair",
@@ -102,7 +114,6 @@ def main(argv: Sequence[str]) -> None:
     return
   _check_flags(flags.FLAGS)
   from robust_tfds.eval.cells.workdir import Workdir
-  from robust_tfds.eval.run import estimate
   from robust_tfds.eval.run import plan as plan_lib
   from robust_tfds.shards import Shard
 
@@ -118,14 +129,14 @@ def main(argv: Sequence[str]) -> None:
       settings.coordinator, settings.num_processes, settings.process_id
     )
     stopping.listen()  # jax.distributed took TERM for itself
-  plan = plan_lib.make(settings.config)
+  plan = plan_lib.make(settings.config, fetch=not settings.plan)
   if workdir and not plan.config.data.data_dir:
     paths.check_records(workdir, "--workdir")  # sets are prepared there
   if settings.plan:
     place = Workdir(workdir) if workdir else None
     if place:
       place.check(plan.config.written)
-    print(estimate.describe(plan, place, shard))
+    _print_plan(plan, place, shard, settings.plan == _MEASURE)
     return
   if workdir is None:
     raise errors.UserError("Say where the run lives: --workdir=FOLDER.")
@@ -153,6 +164,34 @@ def _say_result(plan: Plan, workdir: Workdir, rows: Sequence[Row]) -> None:
   else:
     print(*verdict.sentences(task.facts, task.family, rows), sep="\n")
   print(f"table:  {workdir.table_path}")
+
+
+class _PlanParser(flags.ArgumentParser):
+  """`--plan`, `--plan=measure` or `--noplan`."""
+
+  syntactic_help = "true, measure or false"
+
+  def parse(self, argument: str | bool) -> str:
+    """`true`, `measure`, or empty."""
+    text = str(argument).lower()
+    if text not in ("", "true", "false", _MEASURE):
+      raise ValueError(f"expected nothing, or {_MEASURE}")
+    return "" if text == "false" else text
+
+
+def _print_plan(
+  plan: Plan, place: Workdir | None, shard: Shard, measure: bool
+) -> None:
+  """What lacks first; SystemExit where something does."""
+  from robust_tfds.eval.run import data as data_lib
+  from robust_tfds.eval.run import estimate
+
+  lacks = [*plan.lacks, *data_lib.lacks(plan, place)]
+  if lacks:
+    print(f"{missing.words(lacks, command.typed())}\n", flush=True)
+  print(estimate.describe(plan, place, shard, measure=measure))
+  if lacks:
+    sys.exit(1)
 
 
 def _check_flags(settings: flags.FlagValues) -> None:

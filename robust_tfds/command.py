@@ -21,13 +21,14 @@ import logging as python_logging
 import os
 import pathlib
 import re
+import shlex
 import sys
 import textwrap
 from collections.abc import Callable, Sequence
 
 from absl import app, flags, logging
 
-from robust_tfds import errors, own_corruptions, stopping, version
+from robust_tfds import errors, missing, own_corruptions, stopping, version
 from robust_tfds.storage import paths
 
 HELP = ("-h", "-?", "--help", "-help", "--helpshort", "--helpfull")
@@ -96,6 +97,8 @@ def run(
       for file in given.get(own_corruptions.FLAG) or ():
         own_corruptions.register(file)
       main(argv)
+    except missing.MissingError as e:
+      fail(f"Error: {missing.words(e.lacks, typed())}")
     except (errors.UserError, OSError) as e:
       fail(f"Error: {e}")
     except app.UsageError as e:
@@ -141,6 +144,14 @@ def _form(flag: flags.Flag) -> str:
   if isinstance(flag, flags.EnumFlag):
     return f"{flag.name}={'|'.join(filter(None, flag.parser.enum_values))}"
   return flag.name + _VALUES.get(flag.flag_type(), "=TEXT")
+
+
+def typed() -> str:
+  """The command that runs, as one types it."""
+  program, *words = sys.orig_argv
+  if words and not words[0].startswith("-") and not words[0].endswith(".py"):
+    program, *words = words  # a console script
+  return shlex.join([os.path.basename(program), *words])
 
 
 def no_arguments(argv: Sequence[str]) -> None:

@@ -3,6 +3,7 @@
   robust-tfds corrupt IN OUT --corruption=all --severity=1,3,5
   robust-tfds corrupt IN OUT --corruption=fog,snow --format=jpeg
   robust-tfds corrupt IN OUT --manifest=todo.csv
+  robust-tfds corrupt --get_frost=imagecorruptions-1.1.2-py3-none-any.whl
 
 Writes OUT/<corruption>/<severity>/<the picture's path in IN>. Pictures keep their
 size (the rules of the detection paper, edition `any`). Other modes become RGB
@@ -17,6 +18,9 @@ the content is what `--format` says, by which Pillow and TensorFlow read it.
 
 `--manifest=FILE` stores the clean pictures too, as OUT/clean/0/, and writes a table
 of all of them to fill in (`folder_manifest.py`), which `eval.score` reads.
+
+`--get_frost` takes the frost pictures out of an archive or folder of the package
+imagecorruptions into the cache, once, and corrupts nothing.
 
 A second launch continues; files that exist are never overwritten. A picture that
 cannot be read or corrupted is named and left out, the others are done, and the
@@ -290,13 +294,24 @@ def define_flags() -> None:
   flags.DEFINE_string(
     "frost_dir", "", "Folder of the frost pictures; default: looked for."
   )
+  flags.DEFINE_string(
+    "get_frost",
+    "",
+    "An archive or folder of imagecorruptions, whose frost pictures are kept for"
+    " all commands; nothing is corrupted.",
+  )
 
 
 def main(argv: Sequence[str]) -> None:
   """Corrupts, and names the pictures that were left out."""
+  options = flags.FLAGS
+  if options.get_frost and len(argv) == 1:
+    from robust_tfds.corruptions import frost_pictures
+
+    print(f"frost pictures: {frost_pictures.take(options.get_frost)}")
+    return
   if len(argv) != 3:
     raise app.UsageError("Name two folders: IN OUT.")
-  options = flags.FLAGS
   written, failed = _run_command(argv[1], argv[2], options)
   print(f"{written:,} files written to {picture_folders.shown(argv[2])}")
   if not failed:

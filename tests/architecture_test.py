@@ -15,6 +15,7 @@ _ANYBODY = (
   "robust_tfds.conditions",
   "robust_tfds.durations",
   "robust_tfds.errors",
+  "robust_tfds.missing",
   "robust_tfds.natural_sets",
   "robust_tfds.own_corruptions",
   "robust_tfds.reading",
@@ -31,6 +32,7 @@ _CELLS = "robust_tfds.eval.cells"
 _ALLOWED = {
   "robust_tfds": ("robust_tfds.datasets",),
   "robust_tfds.errors": (),
+  "robust_tfds.missing": ("robust_tfds.errors",),
   "robust_tfds.conditions": ("robust_tfds.errors",),
   "robust_tfds.storage": ("robust_tfds.errors",),
   "robust_tfds.reading": ("robust_tfds.errors", "robust_tfds.storage"),

@@ -1,7 +1,7 @@
 """Every config file, under every name its docstring gives, makes a plan.
 
-`--plan` is printed of each with few conditions, nothing downloaded; without
-weights it is refused in words.
+`--plan` is printed of each, nothing downloaded, compiled or written; what lacks is
+named. `--plan=measure` is printed of few conditions.
 """
 
 import contextlib
@@ -14,11 +14,13 @@ import ml_collections
 from absl import flags
 from absl.testing import parameterized
 
-from robust_tfds import configs, errors
+from robust_tfds import configs
 from robust_tfds.corruptions import frost_pictures
 from robust_tfds.eval import main
+from robust_tfds.eval.run import costs as costs_lib
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.models.convert import match
+from robust_tfds.own import tfds_set
 from tests import frost_folder, quick
 
 CONDITIONS = {
@@ -92,29 +94,32 @@ class ConfigsTest(parameterized.TestCase):
 
 
 class PrintedPlanTest(parameterized.TestCase):
-  def _printed(self, config: ml_collections.ConfigDict) -> str:
-    """What `eval.main --config=... --plan` prints."""
+  def _printed(self, config: ml_collections.ConfigDict, how: str = "true"):
+    """What `eval.main --config=... --plan` prints, and its exit code."""
     settings = mock.Mock(
       config=config.lock(),
       coordinator=None,
       list=False,
       multihost=False,
       num_processes=None,
-      plan=True,
+      plan=how,
       process_id=None,
       shard="1/1",
       workdir=None,
     )
-    out = io.StringIO()
+    out, code = io.StringIO(), 0
     with (
       mock.patch.object(flags, "FLAGS", settings),
       contextlib.redirect_stdout(out),
     ):
-      main.main(["main"])
-    return out.getvalue()
+      try:
+        main.main(["main"])
+      except SystemExit as e:
+        code = e.code
+    return out.getvalue(), code
 
   @quick.cases(QUICK.items(), LONG.items())
-  def test_printed(self, file, what):
+  def test_measured(self, file, what):
     config = _config(file, what)
     config.batch_size = 1
     small = {"corruptions": "contrast", "perturbations": "brightness"}
@@ -129,18 +134,37 @@ class PrintedPlanTest(parameterized.TestCase):
         config.model.checkpoint = "weights.npz"
     loaded = match.Loaded(None, {}, match.OWN, {}, ())  # no weights are here
     with mock.patch.object(match, "load", return_value=loaded):
-      text = self._printed(config)
+      text, _ = self._printed(config, "measure")
     name = config.data.name.replace("tfds:", "tfds_")  # of one's own data
-    self.assertStartsWith(text, f"{name}: ")
+    self.assertRegex(text, f"(?m)^{name}: .* conditions")
     self.assertIn("measured here on one batch of 1 examples", text)
     self.assertIn("memory: about", text)
 
-  def test_without_weights(self):
-    frost_folder.use_drawn()
-    self.addCleanup(frost_pictures.use_folder, None)
-    for name in CONDITIONS:
-      file, _, what = name.partition(":")
-      config = _config(file, what)
-      if "model" in config and "train" not in config.model:
-        with self.assertRaisesRegex(errors.UserError, "neither a checkpoint"):
-          self._printed(config)
+  @parameterized.parameters(*CONDITIONS)
+  def test_at_once_with_all_that_lacks(self, name):
+    file, _, what = name.partition(":")
+    config = _config(file, what)
+    if what == "squeezenet1_1" and file == "tiny_imagenet_c":
+      config.model.num_classes = 200
+    wanted = []
+    if "model" in config and "train" not in config.model:
+      wanted.append(f"the weights of {config.model.name}: not here")
+    if "digits" not in config.data.name:
+      config.data.manual_dir = "/nowhere"
+      wanted.append(f"{config.data.name}: its files: not here. /nowhere: there")
+    with (
+      mock.patch.object(costs_lib, "measure", side_effect=AssertionError),
+      mock.patch.object(tfds_set.TfdsSet, "files", side_effect=AssertionError),
+    ):
+      text, code = self._printed(config)
+    self.assertEqual(code, 1 if wanted else 0, text)
+    for words in wanted:
+      self.assertIn(words, text)
+    self.assertRegex(text, "(?m)^estimate: .*By a stored table")
+
+  def test_nothing_is_written(self):
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    config = _config("imagenet_c", "resnet50")
+    config.data.data_dir = str(folder / "data")
+    self._printed(config)
+    self.assertEmpty(list(folder.iterdir()))

@@ -27,6 +27,7 @@ _RESUMABLE = (
   "batch_size",
   "data.block_mib",
   "data.data_dir",
+  "data.left_out",  # its cells are made later, or not shown
   "data.manual_dir",
   "data.own",
   "reports",
@@ -62,6 +63,7 @@ class _Data(_Settings):
   name: Annotated[str, pydantic.Field(min_length=1)]
   corruptions: _Names = ""
   perturbations: _Names = ""
+  left_out: _Names = ""
   severities: _Levels = 1
   difficulties: _Levels = 1
   limit: Annotated[int, pydantic.Field(ge=0)] | None = 0

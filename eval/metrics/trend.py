@@ -16,7 +16,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 from robust_tfds import errors
 from robust_tfds.eval.metrics import arguments
@@ -192,4 +192,5 @@ def _logits(name: str, values: np.ndarray) -> np.ndarray:
 
 
 def _quantile(level: float, n: int) -> float:
-  return float(stats.t.ppf((1 + arguments.level(level)) / 2, n - 2))
+  share = (1 + arguments.level(level)) / 2
+  return float(special.stdtrit(n - 2, share))  # Student's t

@@ -179,6 +179,7 @@ class Data(_Group):
   geometry: _Text = ""
   corruptions: _Names = _UNNAMED
   perturbations: _Names = _UNNAMED
+  left_out: _Names = ""  # of them; `absent`: frost, where its pictures lack
   severities: _Levels = _UNNAMED
   difficulties: _Levels = _UNNAMED
   views: _Positive = _UNNAMED

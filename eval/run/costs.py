@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
+import math
 import resource
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -25,7 +26,9 @@ from robust_tfds.eval.pipeline import devices, inputs
 from robust_tfds.eval.run import data as data_lib
 from robust_tfds.eval.run import plan as plan_lib
 
+NETWORK = "network"  # stage, where others are names of corruptions
 _READ_BATCHES = 2
+clock = time.perf_counter  # seconds; benchmarks count a core's instead
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,8 +40,9 @@ class Costs:
     decode_s: reading and decoding; None: not known before.
     pixel_bytes: decoded; None: not known before.
     corrupt_s: (label, name) -> corruption of one level; the label is empty where
-      all models are shown the same. A name that is not there was not measured.
-    model_s: label -> one image (of video: one clip).
+      all models are shown the same. A name that is not there is not known.
+    model_s: label -> one image (of video: one clip); the same.
+    compile_s: (label, name) -> of its program; of models the name is `NETWORK`.
     cell_bytes: (label, condition) -> predictions on disk.
     batch_bytes: condition -> pixels of a batch that models see.
     base_bytes: most memory that this process needed so far, programs and weights
@@ -50,6 +54,7 @@ class Costs:
   pixel_bytes: float | None
   corrupt_s: Mapping[tuple[str, str], float]
   model_s: Mapping[str, float]
+  compile_s: Mapping[tuple[str, str], float]
   cell_bytes: Mapping[tuple[str, Condition], float]
   batch_bytes: Mapping[Condition, int]
   base_bytes: int
@@ -77,24 +82,24 @@ def measure(
   listed = list(dict.fromkeys(c for _, c in chosen))
   decode_s, pixel_bytes, batch = _decoded(plan, source, listed, networks)
   shown = None if batch is None else _ShownBatch(plan, batch, networks)
-  corrupt_s = {} if shown is None else shown.corrupt_s(listed)
+  corrupted = {} if shown is None else shown.corrupted(listed)
+  answered = {
+    (label, NETWORK): _model_s(
+      model, _rows(plan, model) if shown is None else shown.rows(model)
+    )
+    for label, model in networks.items()
+  }
   return Costs(
     examples=data_lib.num_examples(plan, workdir),
     decode_s=decode_s,
     pixel_bytes=pixel_bytes,
-    corrupt_s=corrupt_s,
-    model_s={
-      label: _model_s(
-        model, _rows(plan, model) if shown is None else shown.rows(model)
-      )
-      for label, model in networks.items()
-    },
+    corrupt_s={key: each for key, (each, _) in corrupted.items()},
+    model_s={label: each for (label, _), (each, _) in answered.items()},
+    compile_s={key: s for key, (_, s) in (corrupted | answered).items()},
     cell_bytes={
       (label, c): _cell_bytes(plan, networks[label], c) for label, c in chosen
     },
-    batch_bytes={
-      c: _batch_bytes(plan, list(networks.values()), c) for c in listed
-    },
+    batch_bytes=batch_bytes(plan, list(networks), listed),
     base_bytes=peak_bytes(),
   )
 
@@ -135,9 +140,9 @@ def _decoded(
   reader = plan.task.reader(source, listed, specs)
   count = min(source.share, _READ_BATCHES * source.batch_size)
   list(reader.rows(0, 1))  # opens files, starts threads
-  start = time.perf_counter()
+  start = clock()
   rows = list(reader.rows(0, count))
-  seconds = (time.perf_counter() - start) / count
+  seconds = (clock() - start) / count
   usual = reader.group(rows[0])
   same = [row for row in rows if reader.group(row) == usual]
   repeated = list(itertools.islice(itertools.cycle(same), source.batch_size))
@@ -168,17 +173,18 @@ class _ShownBatch:
   def __init__(
     self, plan: plan_lib.Plan, batch: inputs.Batch, networks: Mapping[str, Any]
   ):
-    if plan.config.data.frost_dir:
-      frost_pictures.use_folder(plan.config.data.frost_dir)
+    frost_pictures.choose(
+      plan.config.data.frost_dir, plan.config.data.manual_dir
+    )
     self._plan, self._examples = plan, len(batch.mask)
     self._specs = {label: model.spec for label, model in networks.items()}
     self._show = plan.task.show(devices.mesh(), self._specs)
     self._placed = self._show.put(batch)
 
-  def corrupt_s(
+  def corrupted(
     self, listed: Sequence[Condition]
-  ) -> dict[tuple[str, str], float]:
-    """One level of every name, see `Costs`."""
+  ) -> dict[tuple[str, str], tuple[float, float]]:
+    """One level of every name: seconds an example, and to compile."""
     labels = self._specs if self._plan.task.per_model else {"": None}
     out = {}
     for condition in {c.name: c for c in listed}.values():
@@ -197,15 +203,18 @@ class _ShownBatch:
     return self._show.see(self._placed, condition, spec)[0]
 
 
-def _seconds(call: Callable[[], object], images: int) -> float:
+def _seconds(call: Callable[[], object], images: int) -> tuple[float, float]:
+  """Of an image, the second time; and what the first time took longer."""
+  start = clock()
   jax.block_until_ready(call())
-  start = time.perf_counter()
+  between = clock()
   jax.block_until_ready(call())
-  return (time.perf_counter() - start) / images
+  again = clock() - between
+  return again / images, max(0.0, between - start - again)
 
 
-def _model_s(model: Any, rows: Sequence[Any]) -> float:
-  """Seconds an image of a batch."""
+def _model_s(model: Any, rows: Sequence[Any]) -> tuple[float, float]:
+  """Seconds an image of a batch, and to compile."""
   if model.on_host:
     there = [np.asarray(row) for row in rows]
     variables = model.init(jax.random.key(0))
@@ -293,8 +302,11 @@ def _largest(x: jax.ShapeDtypeStruct, classes: int) -> np.ndarray:
   return np.broadcast_to(down, x.shape).astype(x.dtype)
 
 
-def _batch_bytes(
-  plan: plan_lib.Plan, networks: Sequence[Any], condition: Condition
-) -> int:
-  frames = plan.task.images_per_example(condition)
-  return max(_rows(plan, model)[0].nbytes for model in networks) * frames
+def batch_bytes(
+  plan: plan_lib.Plan, labels: Sequence[str], listed: Iterable[Condition]
+) -> dict[Condition, int]:
+  """Condition -> pixels of a batch as the model of the largest inputs sees it."""
+  size = plan.config.batch_size, plan_lib.image_px(plan)
+  shapes = [plan.model(label).spec.batch_shape(*size) for label in labels]
+  largest = max((math.prod(shape) for shape in shapes), default=0)
+  return {c: largest * plan.task.images_per_example(c) for c in listed}

@@ -6,7 +6,7 @@ import os
 import time
 from typing import Any
 
-from robust_tfds import conditions, datasets
+from robust_tfds import conditions, datasets, missing
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.run import hosts, timing
@@ -111,15 +111,35 @@ def data_dir(plan: Plan, workdir: Workdir | None) -> str | None:
   return str(workdir.data) if workdir else None
 
 
+def lacks(plan: Plan, workdir: Workdir | None) -> list[missing.Lack]:
+  """What is not here of the sets that a run would prepare; writes nothing."""
+  by_codec: dict[str, list[str]] = {}
+  for condition in plan.conditions:
+    config, codec = plan.stored(condition)
+    by_codec.setdefault(codec, []).append(config)
+  return [
+    lack
+    for codec, configs in by_codec.items()
+    for lack in datasets.lacks(
+      plan.config.builder,
+      list(dict.fromkeys(configs)),
+      data_dir=data_dir(plan, workdir),
+      manual_dir=plan.config.data.manual_dir or None,
+      **plan.options(codec),
+    )
+  ]
+
+
 def num_examples(plan: Plan, workdir: Workdir | None) -> int | None:
   """Examples of a cell, where that is known before the clean set is prepared.
 
-  None where it is not, or where no folder is named to look into.
+  Of a set that is not there the published number; None where there is none.
   """
   data = plan.config.data
   if plan.subset is not None:
     return len(plan.subset.ids)
-  whole = prepared_examples(plan, workdir)
+  builder = plan.config.builder
+  whole = prepared_examples(plan, workdir) or builder.PUBLISHED_EXAMPLES or None
   limit = data.limit or whole
   return limit if whole is None or limit is None else min(limit, whole)
 

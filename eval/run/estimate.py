@@ -11,7 +11,7 @@ from robust_tfds import durations
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.run import costs as costs_lib
-from robust_tfds.eval.run import one_pass, publish
+from robust_tfds.eval.run import one_pass, publish, stored_costs
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.shards import WHOLE, Shard
 
@@ -19,7 +19,11 @@ _PER = 1000  # examples that are told of where their number is not known
 
 
 def describe(
-  plan: plan_lib.Plan, workdir: Workdir | None = None, shard: Shard = WHOLE
+  plan: plan_lib.Plan,
+  workdir: Workdir | None = None,
+  shard: Shard = WHOLE,
+  *,
+  measure: bool = False,
 ) -> str:
   """The cells, the work and an estimate as text; writes nothing.
 
@@ -27,6 +31,7 @@ def describe(
     plan: of the run.
     workdir: where it would run, whose data folder is looked into.
     shard: which of the cells.
+    measure: compile and time what it needs; else a stored table says it.
   """
   chosen = shard.of(plan.cells)
   lines = [
@@ -40,14 +45,33 @@ def describe(
       f"shard {shard}: {len(chosen)} of {len(plan.cells)} cells; what follows is"
       " of this shard"
     )
-  by_condition: dict[Condition, list[str]] = {}
+  lines += _cells(chosen)
+  if plan.left_out:
+    lines.append(plan.left_out)
+  for label in plan.models:
+    lines += [f"{label}: {note}" for note in plan.notes(label)]
+  how = costs_lib.measure if measure else stored_costs.costs
+  costs = how(plan, workdir, chosen)
+  if measure:
+    lines.append(_measured(plan, costs))
+  return "\n".join(lines + _estimate(plan, costs, chosen, measure))
+
+
+def _cells(chosen: Sequence[tuple[str, Condition]]) -> list[str]:
+  """A line for all names that have the same levels and models."""
+  of_name: dict[str, dict[Condition, None]] = {}
+  models: dict[str, dict[str, None]] = {}
   for label, condition in chosen:
-    by_condition.setdefault(condition, []).append(label)
-  lines += [f"  {c.config}: {', '.join(m)}" for c, m in by_condition.items()]
-  costs = costs_lib.measure(plan, workdir, chosen)
-  lines.append(_measured(plan, costs))
-  lines += _estimate(plan, costs, chosen)
-  return "\n".join(lines)
+    of_name.setdefault(condition.name or "clean", {})[condition] = None
+    models.setdefault(condition.name or "clean", {})[label] = None
+  alike: dict[tuple[str, str], list[str]] = {}
+  for name, listed in of_name.items():
+    levels = ", ".join(str(c.level) for c in listed if not c.clean)
+    alike.setdefault((levels, ", ".join(models[name])), []).append(name)
+  return [
+    f"  {', '.join(names)}{f' at {levels}' if levels else ''}: {labels}"
+    for (levels, labels), names in alike.items()
+  ]
 
 
 def _measured(plan: plan_lib.Plan, costs: costs_lib.Costs) -> str:
@@ -78,39 +102,83 @@ def _estimate(
   plan: plan_lib.Plan,
   costs: costs_lib.Costs,
   chosen: Sequence[tuple[str, Condition]],
+  measured: bool,
 ) -> list[str]:
   """The lines of the whole run."""
   examples = costs.examples or _PER
-  known = costs.examples is not None
   head = f"{examples:,} examples a cell"
-  if not known:
+  if costs.examples is None:
     head = (
       f"for every {_PER:,} examples (their number is known once the data set is"
       " prepared)"
     )
   listed = list(dict.fromkeys(c for _, c in chosen))
   images = {c: plan.task.images_per_example(c) for c in listed}
-  reads = 1 if plan.fly else len(listed)
-  decode = (costs.decode_s or 0.0) * reads * examples
-  corrupt = sum(_corrupt_s(plan, costs, listed, chosen)) * examples
-  model = sum(costs.model_s[m] * images[c] for m, c in chosen) * examples
-  # Beside accelerators the host decodes while they work.
-  beside = jax.devices()[0].platform != "cpu"
-  whole = max(decode, corrupt + model) if beside else decode + corrupt + model
   shown = sum(images[c] for _, c in chosen) * examples
   disk = sum(costs.cell_bytes[key] for key in chosen) * examples
-  decoding, corruption = durations.text(decode), durations.text(corrupt)
-  if costs.decode_s is None:
-    decoding = "unknown and left out"
-    if plan.task.per_model and plan.fly:
-      corruption = decoding
+  # Beside accelerators the host decodes while they work.
+  beside = jax.devices()[0].platform != "cpu"
+  time = _time(plan, costs, chosen, examples, beside)
+  if not measured:
+    time += stored_costs.words()
   return [
-    f"estimate: {head}, {shown:,} {plan.task.unit}s in all: about"
-    f" {durations.text(whole)} after compilation: decoding {decoding},"
-    f" corruption {corruption}, models {durations.text(model)}",
+    f"estimate: {head}, {shown:,} {plan.task.unit}s in all: {time}",
     f"disk: {_size(disk)} of predictions, as much again until the end",
     _memory(plan, costs, beside),
   ]
+
+
+def _time(
+  plan: plan_lib.Plan,
+  costs: costs_lib.Costs,
+  chosen: Sequence[tuple[str, Condition]],
+  examples: int,
+  beside: bool,
+) -> str:
+  """How long all of it takes, and each stage."""
+  listed = list(dict.fromkeys(c for _, c in chosen))
+  reads = examples * (1 if plan.fly else len(listed))
+  of_models = [
+    _times(costs.model_s.get(m), plan.task.images_per_example(c))
+    for m, c in chosen
+  ]
+  labels = dict.fromkeys(label for label, _ in chosen)
+  stages = {
+    "training": sum(_train_s(plan, costs, label) for label in labels),
+    "compiling": sum(costs.compile_s.values()),
+    "decoding": _times(costs.decode_s, reads),
+    "corruption": _sum(_corrupt_s(plan, costs, listed, chosen), examples),
+    "models": _sum(of_models, examples),
+  }
+  known = {stage: s or 0.0 for stage, s in stages.items()}
+  decode, devices = known["decoding"], known["corruption"] + known["models"]
+  whole = known["training"] + known["compiling"]
+  whole += max(decode, devices) if beside else decode + devices
+  words = [
+    f"{stage} {'not known' if s is None else durations.text(s)}"
+    for stage, s in stages.items()
+    if s != 0
+  ]
+  left = " and what is not known" * (None in stages.values())
+  return f"about {durations.text(whole)}{left}: {', '.join(words)}"
+
+
+def _times(seconds: float | None, count: float) -> float | None:
+  return None if seconds is None else seconds * count
+
+
+def _sum(seconds: Sequence[float | None], examples: int) -> float | None:
+  """Of all examples; None where one is not known."""
+  known = [s for s in seconds if s is not None]
+  return examples * sum(known) if len(known) == len(seconds) else None
+
+
+def _train_s(plan: plan_lib.Plan, costs: costs_lib.Costs, label: str) -> float:
+  """Of a model's recipe: a step is three times the cost of its batch's answers."""
+  recipe = plan.models[label].train
+  if recipe is None:
+    return 0.0
+  return 3 * recipe.steps * recipe.batch_size * costs.model_s.get(label, 0.0)
 
 
 def _memory(plan: plan_lib.Plan, costs: costs_lib.Costs, beside: bool) -> str:
@@ -136,13 +204,16 @@ def _corrupt_s(
   costs: costs_lib.Costs,
   listed: Sequence[Condition],
   chosen: Sequence[tuple[str, Condition]],
-) -> list[float]:
-  """Seconds an example of every condition, or cell where models differ."""
-  if plan.task.per_model:
-    return [costs.corrupt_s.get((m, c.name), 0.0) for m, c in chosen]
+) -> list[float | None]:
+  """Seconds an example of every condition, or cell where models differ.
+
+  None: not known.
+  """
   if not plan.fly:
     return []
-  return [costs.corrupt_s.get(("", c.name), 0.0) for c in listed]
+  if plan.task.per_model:
+    return [costs.corrupt_s.get((m, c.name)) for m, c in chosen]
+  return [costs.corrupt_s.get(("", c.name)) for c in listed]
 
 
 def _size(count: float) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import ml_collections
 
-from robust_tfds import errors, natural_sets
+from robust_tfds import errors, missing, natural_sets
 from robust_tfds.building.base import Builder
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import frost_pictures, plugins
@@ -33,7 +33,8 @@ from robust_tfds.storage import paths
 _SOURCES = ("fly", "prepared")
 _IMAGENET = "imagenet1k"  # whose outputs are ImageNet's 1,000 classes
 _OF_MODELS = "model"  # geometry: the models' own crop rule
-_ANY_SIZE_PX = 640  # of pictures that have no one size: about COCO's
+_FROST = "frost"
+_ABSENT = "absent"  # left_out: what needs files that are not here
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,6 +51,7 @@ class Plan:
       with the name of the subset in place of its file.
     outputs: label -> what a model's outputs stand for, where a file says it.
     subset: the examples that are used; None: all, or the first of them.
+    lacks: what is not here of weights and frost pictures; data: `data.lacks`.
   """
 
   task: base.Task
@@ -62,6 +64,7 @@ class Plan:
     default_factory=dict
   )
   subset: subset_lib.Subset | None = None
+  lacks: tuple[missing.Lack, ...] = ()
 
   @property
   def dataset(self) -> str:
@@ -91,6 +94,14 @@ class Plan:
     """What each class of the data set is called; empty where nobody knows."""
     manual_dir = os.fspath(self.config.data.manual_dir or "")
     return self.config.builder.class_names(manual_dir)
+
+  @property
+  def left_out(self) -> str:
+    """What a run prints of corruptions that it leaves out; else empty."""
+    names = self.task.family.resolve(self.config.data.left_out or "none")
+    get = f"; {frost_pictures.GET} brings its pictures" * (_FROST in names)
+    more = f"no mean over all {self.task.facts.noun}s{get}"
+    return f"left out: {', '.join(names)} ({more})" if names else ""
 
   def notes(self, label: str) -> list[str]:
     """What a run prints of a model, in sentences."""
@@ -139,22 +150,26 @@ class Plan:
 def make(
   config: ml_collections.ConfigDict,
   given: Mapping[str, definitions_lib.ModelObject] | None = None,
+  *,
+  fetch: bool = True,
 ) -> Plan:
   """Resolves and checks a config.
 
   Args:
     config: of the run.
     given: label -> model, of those that are handed over as objects.
+    fetch: download checkpoints; else go without those that a run would.
 
   Raises:
     UserError: a key or value that the schema refuses, an unknown dataset,
       corruption, severity, codec, crop, model or task (with a suggestion), or
       settings that contradict each other.
-    FileNotFoundError: a checkpoint or the frost pictures are not there.
   """
   parsed = config_lib.parse(config)
   _check_paths(parsed.data)
   task_of(parsed)  # refuses what it has no use for before a file is opened
+  lacks: list[missing.Lack] = []
+  parsed = _with_left_out(parsed)
   parsed, subset = _with_subset(parsed)
   task = task_of(parsed)
   config_lib.check_keys(task)
@@ -162,7 +177,12 @@ def make(
   given = given or {}
   entries = parsed.entries
   defined = definitions_lib.define(
-    entries, given, task.model_kind, functools.partial(of_function, parsed)
+    entries,
+    given,
+    task.model_kind,
+    functools.partial(of_function, parsed),
+    lacks,
+    fetch=fetch,
   )
   if parsed.model and not given:  # it may call itself otherwise than its place
     (definition,) = defined.values()
@@ -180,13 +200,37 @@ def make(
   plan = Plan(task, conditions, entries, defined, given, parsed, subset=subset)
   for label, entry in entries.items():
     training_data.corruptions_seen(entry)
-    _check_weights(plan, label)
+    with missing.collected(lacks):
+      _check_weights(plan, label)
   _check_sets(plan)
   plan = dataclasses.replace(plan, outputs=_outputs(plan))
   _check_label_spaces(plan)
-  if task.setting.fly and any(c.name == "frost" for c in conditions):
-    frost_pictures.check(parsed.data.frost_dir or None)
-  return plan
+  if task.setting.fly and _FROST in plan.names:
+    with missing.collected(lacks):
+      _check_frost(parsed.data)
+  return dataclasses.replace(plan, lacks=tuple(lacks))
+
+
+def _check_frost(data: config_lib.Data) -> None:
+  frost_pictures.check(data.frost_dir, data.manual_dir)
+
+
+def _with_left_out(config: config_lib.Config) -> config_lib.Config:
+  """With `frost`, or nothing, in place of `left_out=absent`.
+
+  What a config asks for by its name is not left out.
+  """
+  if _ABSENT not in config.data.left_out:
+    return config
+  named = _FROST in (config.data.corruptions or ())
+  config = config.with_data("left_out", "none")
+  if config.data.source != "fly" or named:
+    return config
+  lacks: list[missing.Lack] = []
+  if any(c.name == _FROST for c in _conditions(task_of(config))):
+    with missing.collected(lacks):
+      _check_frost(config.data)
+  return config.with_data("left_out", _FROST) if lacks else config
 
 
 def _check_baseline(
@@ -435,10 +479,8 @@ def _check_weights(plan: Plan, label: str) -> None:
     _check_train(label, entry.train)
   brought = plan.own(label) or (given and given.variables is not None)
   if not entry.checkpoint and not entry.train and not brought:
-    raise errors.UserError(
-      f"Model {label} has neither a checkpoint nor a training recipe; set"
-      " --config.model.checkpoint=FILE (see models/convert), or give evaluate"
-      " checkpoint= or variables=."
+    raise definitions_lib.without_weights(
+      label, entry, "Neither a checkpoint nor a training recipe is named."
     )
 
 
@@ -491,4 +533,4 @@ def image_px(plan: Plan) -> int:
     return plan.task.setting.edition_px
   features = _clean_builder(plan).info.features
   shape = features["image"].shape if "image" in features else (None,) * 3
-  return shape[0] or _ANY_SIZE_PX
+  return shape[0] or plan.config.builder.USUAL_PX

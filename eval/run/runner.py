@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from etils import epath
 
-from robust_tfds import errors, stopping
+from robust_tfds import errors, missing, stopping
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import frost_pictures
 from robust_tfds.eval.cells import disk, lock, table
@@ -82,6 +82,7 @@ class Runner:
         another run makes these cells; finished cells stay.
       disk.DiskError: something could not be written; finished cells stay.
     """
+    self._check_all_is_here()
     with self._locked():
       with self._preparing():
         loaded, truth, cells = self._prepare()
@@ -95,6 +96,14 @@ class Runner:
         rows = self._publish(cells, loaded, outcome)
       hosts.barrier(self.host, "end")
     return rows
+
+  def _check_all_is_here(self) -> None:
+    """Refuses a run that lacks data or weights, before anything is written."""
+    lacks = list(self.plan.lacks)
+    if self.host.index == 0:
+      lacks += data_lib.lacks(self.plan, self.workdir)
+    if lacks:
+      raise missing.MissingError(*lacks)
 
   def _publish(
     self,
@@ -227,8 +236,10 @@ class Runner:
 
   def _prepare(self) -> tuple[dict, dict[str, Any] | None, list[Cell]]:
     """Data, models and the ground truth."""
-    if self.plan.config.data.frost_dir:
-      frost_pictures.use_folder(self.plan.config.data.frost_dir)
+    data = self.plan.config.data
+    frost_pictures.choose(data.frost_dir, data.manual_dir)
+    if self.plan.left_out:
+      self._say(self.plan.left_out)
     if self._shard.count > 1:
       self._say(
         f"shard {self._shard}: {len(self._chosen)} of {len(self.plan.cells)}"

@@ -189,7 +189,9 @@ class Task(abc.ABC):
           f"config.data.{key}: missing; the task {self.facts.task} needs it."
         )
     names, levels = (self.setting.data[key] for key in self.condition_keys)
-    return self.family.select(names, levels)
+    left_out = self.family.resolve(self.setting.data.get("left_out") or "none")
+    chosen = self.family.select(names, levels)
+    return [c for c in chosen if c.name not in left_out]
 
   @property
   def condition_keys(self) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ edition's names that after the crop: `fog_3_short342_crop299_inception`.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import itertools
@@ -28,6 +29,7 @@ from collections.abc import (
   Collection,
   Hashable,
   Iterable,
+  Iterator,
   Mapping,
   Sequence,
 )
@@ -37,7 +39,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 from etils import epath
 
-from robust_tfds import conditions, errors, own_corruptions
+from robust_tfds import conditions, errors, missing, own_corruptions
 from robust_tfds.building import geometry as geometry_lib
 from robust_tfds.building import (
   own_set,
@@ -47,7 +49,7 @@ from robust_tfds.building import (
   writer,
 )
 from robust_tfds.building.build_session import BuildSession
-from robust_tfds.building.sources import folders, frost
+from robust_tfds.building.sources import folders, frost, known_files
 from robust_tfds.datasets import jpeg_feature, movie_feature
 from robust_tfds.reading import decoders
 from robust_tfds.storage import paths
@@ -153,6 +155,7 @@ class Builder(
     CLASSES: number of classes, or their names in label order.
     SUPERVISED: what `as_supervised` reads.
     HOMEPAGE: of the data.
+    USUAL_PX: side of a usual picture or frame where they have many sizes.
     PUBLISHED_EXAMPLES: how many examples the published benchmark has in a
       config; 0 where that is not known.
     RUN_BY: the file of `configs/` that runs the set, and after a colon what its
@@ -182,6 +185,7 @@ class Builder(
   CLASSES: ClassVar[int | Sequence[str]] = 0
   SUPERVISED: ClassVar[tuple[str, str] | None] = None
   HOMEPAGE: ClassVar[str] = ""
+  USUAL_PX: ClassVar[int] = 640  # about COCO's
   PUBLISHED_EXAMPLES: ClassVar[int] = 0
   RUN_BY: ClassVar[str] = ""
   OWN: ClassVar[own_set.OwnSet | None] = None
@@ -371,13 +375,16 @@ class Builder(
 
     Also the file of a corruption of one's own.
     """
-    out = (
-      {"set": self.OWN.name, "content": self.OWN.content} if self.OWN else {}
-    )
-    if self.FAMILY is conditions.PICTURES:
-      own = own_corruptions.sha256(self.config.condition.name)
-      out |= {_OWN: own} if own else {}
+    out = self._own_corruption()
+    if self.OWN:
+      out |= {"set": self.OWN.name, "content": self.OWN.content}
     return out
+
+  def _own_corruption(self) -> dict[str, str]:
+    """The file of a corruption of one's own; nothing of others."""
+    pictures = self.FAMILY is conditions.PICTURES
+    own = pictures and own_corruptions.sha256(self.config.condition.name)
+    return {_OWN: own} if own else {}
 
   def data_version(self) -> str:
     """The builder's version; of a set of somebody's own its content too."""
@@ -430,7 +437,7 @@ class Builder(
       UserError: broken sources, or none; a data_dir that cannot be written; a
         set there that is damaged, or made from other sources than the manual
         dir holds now.
-      FileNotFoundError: a source is missing; says what was looked for, where.
+      MissingError: a source is not there; says what was looked for, where.
     """
     if self.session is None:  # alone
       with BuildSession() as self.session:
@@ -445,6 +452,7 @@ class Builder(
         self.info.read_from_directory(path)
       super().download_and_prepare(**options)
     else:
+      self.check_sources(_manual_dir(options))
       set_folder.check_folder(self._data_dir_root)
       with set_folder.locked(path):
         self.found_on_disk = path.exists()  # by the process that had the lock
@@ -452,13 +460,57 @@ class Builder(
           self.info.read_from_directory(path)
         else:
           set_folder.discard_leftovers(path)
-          with set_folder.refusals(path):
+          with set_folder.refusals(path), self._lacking(_manual_dir(options)):
             super().download_and_prepare(**options)
     set_folder.check_whole(self)
     self._check_made_of()
-    download = options.get("download_config")
-    if self.found_on_disk and download and download.manual_dir:
-      self._compare_sources(download.manual_dir)
+    manual_dir = _manual_dir(options)
+    if self.found_on_disk and manual_dir:
+      self._compare_sources(manual_dir)
+
+  def check_sources(self, manual_dir: str | os.PathLike | None) -> None:
+    """Refuses to build from what is not here; looks, and writes nothing.
+
+    What a build downloads or unpacks itself is not looked into.
+
+    Args:
+      manual_dir: where files were put; TFDS's own place if None.
+
+    Raises:
+      MissingError: of a set that is not built yet, sources that are not there.
+      UserError: sources that are broken.
+    """
+    with self._lacking(manual_dir):
+      if manual_dir and not paths.of(manual_dir).is_dir():
+        raise FileNotFoundError(f"{manual_dir}: there is no such folder.")
+      embedded = self.MANUAL_DOWNLOAD_INSTRUCTIONS in (None, frost.INSTRUCTIONS)
+      if embedded or self.data_path.exists():
+        return
+      downloads = f"{self._data_dir_root}/downloads"
+      place = os.fspath(manual_dir or f"{downloads}/manual")  # as TFDS
+      if paths.is_local(place):
+        place = os.path.abspath(place)
+      look = folders.Look(place, downloads)
+      with contextlib.suppress(folders.NotFetchedError):
+        if self.config.codec == PUBLISHED:
+          next(iter(self._published(look)), None)
+        elif self.session:
+          self._shared_sources(look)
+        else:
+          self._sources(look)
+
+  @contextlib.contextmanager
+  def _lacking(self, manual_dir: str | os.PathLike | None) -> Iterator[None]:
+    """Says in the one form that a source is not there."""
+    try:
+      yield
+    except (missing.MissingError, folders.NotFetchedError):
+      raise
+    except FileNotFoundError as e:
+      layout = self.MANUAL_DOWNLOAD_INSTRUCTIONS or ""
+      raise missing.MissingError(
+        known_files.lack(self.name, manual_dir, _fault(e), layout)
+      ) from e
 
   def _check_made_of(self) -> None:
     """Refuses somebody else's set of the same builder, or one of other files."""
@@ -577,12 +629,12 @@ class Builder(
       edition,
       self.config,
       self._frost_dir,
-      (own.source, own.sha256) if own and _OWN in self.made_of() else (),
+      (own.source, own.sha256) if own and self._own_corruption() else (),
     )
 
   def _check_own(self) -> None:
     """Refuses a corruption of one's own that does not serve the set's edition."""
-    if _OWN in self.made_of():
+    if self._own_corruption():
       from robust_tfds.corruptions import plugins
 
       edition = self.edition_of(self.config.geometry)
@@ -807,6 +859,17 @@ class Builder(
         f" have no seed, got seed {seed}: leave it out, or take another codec"
         f" ({others})."
       )
+
+
+def _manual_dir(options: Mapping[str, Any]) -> str | os.PathLike | None:
+  """Of `download_and_prepare`'s options."""
+  download = options.get("download_config")
+  return download.manual_dir if download else None
+
+
+def _fault(error: FileNotFoundError) -> str:
+  """Its first line: what follows are the instructions."""
+  return str(error).partition("\n")[0]
 
 
 def place(split: str, example_id: str) -> int:

@@ -2,9 +2,10 @@
 
 They belong to the corruption code of ImageNet-C (Apache-2.0). In this order:
 the folder given to `use_folder`, the folder in the environment variable
-ROBUST_TFDS_FROST_DIR, an installed `imagecorruptions` distribution, which is
-located but not imported. Checksums are compared; other pictures would make
-another benchmark and are refused unless asked for.
+ROBUST_TFDS_FROST_DIR, the folder `frost` of the manual dir, the cache, an installed
+`imagecorruptions` distribution, which is located but not imported. Checksums are
+compared; other pictures would make another benchmark and are refused unless asked
+for. `take` puts those of an archive of `imagecorruptions` into the cache.
 
   from robust_tfds.corruptions import frost_pictures
   frost_pictures.use_folder("/data/frost")
@@ -21,9 +22,9 @@ import os
 import numpy as np
 from etils import epath
 
-from robust_tfds import errors
-from robust_tfds.reading import pictures
-from robust_tfds.storage import paths
+from robust_tfds import errors, missing
+from robust_tfds.reading import archives, pictures
+from robust_tfds.storage import cache, paths
 
 VARIABLE = "ROBUST_TFDS_FROST_DIR"
 SHA256 = {
@@ -46,6 +47,13 @@ SHA256 = {
     "1f92b2f48408748085b68dd81d816ef239f42cef3029c25d041fcb6760fb4f25"
   ),
 }
+_FOLDER = "frost"  # in the manual dir, and in the cache
+_PAGE = (
+  "https://github.com/hendrycks/robustness/tree/master/ImageNet-C/create_c"
+)
+_WHEEL = "imagecorruptions-1.1.2-py3-none-any.whl"
+# A command that takes them out of the package's archive.
+GET = f"robust-tfds corrupt --get_frost={_WHEEL}"
 USED = tuple(SHA256)[:5]  # randint(5): the sixth picture is never drawn
 # Height and width of those used, px; the `any` edition's factors rest on them.
 SHAPES = ((600, 900), (315, 560), (315, 560), (350, 527), (495, 660))
@@ -57,11 +65,13 @@ class _Choice:
 
   Attributes:
     folder: the folder in use; None for the usual order.
+    manual_dir: that of the run, which may hold a folder of them.
     accepts_others: whether pictures with other checksums are accepted.
     version: how often it was told something.
   """
 
   folder: epath.Path | None = None
+  manual_dir: str = ""
   accepts_others: bool = False
   version: int = 0
 
@@ -80,7 +90,7 @@ def use_folder(
       ones. Results are then not comparable with any published number.
 
   Raises:
-    FileNotFoundError: a picture is missing there.
+    MissingError: a picture is missing there.
     UserError: a picture is another one, or with `allow_other_pictures` cannot be
       read or has another size.
   """
@@ -94,17 +104,31 @@ def use_folder(
   _choice.version += 1
 
 
-def check(folder_: str | os.PathLike | None = None) -> None:
+def choose(
+  frost_dir: str | os.PathLike | None, manual_dir: str | os.PathLike | None
+) -> None:
+  """Those of a run: its folder, else the usual order with its manual dir."""
+  if frost_dir:
+    use_folder(frost_dir)
+  named = os.fspath(manual_dir or "")
+  _choice.version += named != _choice.manual_dir
+  _choice.manual_dir = named
+
+
+def check(
+  frost_dir: str | os.PathLike | None = None,
+  manual_dir: str | os.PathLike | None = None,
+) -> None:
   """Refuses a folder, or where none is named that in use, without the pictures.
 
   Raises:
-    FileNotFoundError: no folder, or a picture is missing there.
-    ValueError: a picture is another one.
+    MissingError: no folder, or a picture is missing there.
+    UserError: a picture is another one.
   """
-  if folder_ is None:
-    folder()
+  if frost_dir:
+    _check(paths.of(frost_dir).expanduser(), False)
   else:
-    _check(paths.of(folder_).expanduser(), False)
+    folder(manual_dir)
 
 
 def assets_version() -> int:
@@ -123,36 +147,115 @@ def available() -> bool:
   return True
 
 
-def folder() -> epath.Path:
+def folder(manual_dir: str | os.PathLike | None = None) -> epath.Path:
   """The folder in use, its pictures checked.
 
+  Args:
+    manual_dir: looked into in its turn; that of `choose` if None.
+
   Raises:
-    FileNotFoundError: none was found; says what was looked for, and the fix.
-    ValueError: pictures with other checksums.
+    MissingError: none was found; says where was looked, and the fix.
+    UserError: pictures with other checksums.
   """
   named = os.environ.get(VARIABLE)
-  place = _choice.folder or (
-    paths.of(named, VARIABLE) if named else _installed()
+  manual = manual_dir or _choice.manual_dir
+  place = (
+    _choice.folder
+    or (paths.of(named, VARIABLE) if named else None)
+    or (_there(paths.of(manual) / _FOLDER) if manual else None)
+    or _there(_cached())
+    or _installed()
   )
   if place is None:
-    raise FileNotFoundError(
-      f"The frost corruption needs the pictures {', '.join(USED)} of the"
-      " ImageNet-C code, which are not part of robust_tfds. Looked for:"
-      " frost_pictures.use_folder(...) (not called), the environment variable"
-      f" {VARIABLE} (not set), an installed `imagecorruptions` (none). Fix:"
-      " `pip install --no-deps imagecorruptions`, or download them with TFDS"
-      " (`tfds build`), or name a folder that holds them."
+    looked = ", ".join(
+      (
+        "--frost_dir and use_folder(...) (not named)",
+        f"the environment variable {VARIABLE} (not set)",
+        f"{manual or 'the manual dir'}/{_FOLDER}",
+        str(_cached()),
+        "an installed imagecorruptions (none)",
+      )
     )
+    raise _missing(f"Looked for: {looked}.")
   place = place.expanduser()
   _check(place, _choice.accepts_others)
   return place
+
+
+def take(source: str | os.PathLike) -> epath.Path:
+  """Puts the pictures of an archive or folder into the cache; returns their folder.
+
+  Args:
+    source: a wheel or an sdist of `imagecorruptions`, a folder of either that was
+      unpacked, or any that holds files of these names and checksums.
+
+  Raises:
+    MissingError: it holds not all six; nothing is written.
+    FileNotFoundError: no such file or folder.
+    UserError: no archive, or a damaged one.
+  """
+  place = paths.of(source).expanduser()
+  if place.is_dir():
+    files = (
+      (name, paths.read_bytes(whole))
+      for name, whole in paths.files_below(place)
+      if _base_name(name) in SHA256
+    )
+  elif place.exists():
+    inside = archives.contents(place, lambda n: _base_name(n) in SHA256)
+    files = ((member.name, data) for member, data in inside)
+  else:
+    raise FileNotFoundError(f"{source}: no such file or folder.")
+  taken = {
+    _base_name(name): data for name, data in files if _is_one(name, data)
+  }
+  absent = [name for name in SHA256 if name not in taken]
+  if absent:
+    raise _missing(f"{source} holds no published {', '.join(absent)}.")
+  for name, data in taken.items():  # by their names alone, in one folder
+    paths.write_bytes(_cached() / name, data)
+  return _cached()
+
+
+def _base_name(name: str) -> str:
+  return name.rpartition("/")[2]
+
+
+def _is_one(name: str, data: bytes) -> bool:
+  """Whether a file is the published picture of its name."""
+  return hashlib.sha256(data).hexdigest() == SHA256[_base_name(name)]
+
+
+def _cached() -> epath.Path:
+  return epath.Path(cache.folder()) / _FOLDER
+
+
+def _there(place: epath.Path) -> epath.Path | None:
+  return place if place.is_dir() else None
+
+
+def _missing(fault: str) -> missing.MissingError:
+  """In the one form."""
+  return missing.MissingError(
+    missing.Lack(
+      f"frost: the pictures {USED[0]} ... {tuple(SHA256)[-1]} of ImageNet-C's code,"
+      " which are not part of robust_tfds",
+      fault,
+      tuple(
+        missing.file_line(name, sha256=digest)
+        for name, digest in SHA256.items()
+      ),
+      f"They are of {_PAGE}, and in imagecorruptions.",
+      f"pip download --no-deps imagecorruptions==1.1.2 && {GET}",
+    )
+  )
 
 
 def load() -> list[np.ndarray]:
   """The pictures that are used, uint8 RGB `[H, W, 3]`.
 
   Raises:
-    FileNotFoundError: as `folder`.
+    MissingError: as `folder`.
     UserError: as `folder`, or a picture that cannot be read or has another size
       than the published one; names the file.
   """
@@ -184,13 +287,9 @@ def _installed() -> epath.Path | None:
 
 
 def _check(place: epath.Path, allow_other_pictures: bool) -> None:
-  missing = [name for name in USED if not (place / name).is_file()]
-  if missing:
-    raise FileNotFoundError(
-      f"No {', '.join(missing)} in {place}. Expected the frost pictures of"
-      " the ImageNet-C code there: `pip install --no-deps imagecorruptions`"
-      " brings them, in the folder imagecorruptions/frost."
-    )
+  absent = [name for name in USED if not (place / name).is_file()]
+  if absent:
+    raise _missing(f"No {', '.join(absent)} in {place}.")
   if allow_other_pictures:
     return
   for name in USED:

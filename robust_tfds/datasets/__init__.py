@@ -12,7 +12,7 @@ from typing import Any
 
 import tensorflow_datasets as tfds
 
-from robust_tfds import errors, own
+from robust_tfds import errors, missing, own
 from robust_tfds.building import base
 from robust_tfds.building import beam_options as beam_options_lib
 from robust_tfds.building.build_session import BuildSession
@@ -324,6 +324,40 @@ def _session(
   )
 
 
+def lacks(
+  name: Named,
+  configs: Sequence[str],
+  *,
+  data_dir: str | os.PathLike | None = None,
+  manual_dir: str | os.PathLike | None = None,
+  **options: Any,
+) -> list[missing.Lack]:
+  """What is not here of the sources of sets that are not built; builds nothing.
+
+  Args:
+    name: dataset.
+    configs: each as in `builder`.
+    data_dir: TFDS data folder.
+    manual_dir: where manually downloaded sources lie.
+    **options: as in `builder`.
+
+  Returns:
+    Once of sets with the same sources.
+  """
+  _check_manual_dir(manual_dir)
+  out: list[missing.Lack] = []
+  seen: set[Any] = set()
+  for config in configs:
+    each = builder(name, config, data_dir=data_dir, **options)
+    published = each.config.codec == PUBLISHED
+    group = each.config.condition.name if published else each.group()
+    if group not in seen and not each.data_path.exists():
+      seen.add(group)
+      with missing.collected(out):
+        each.check_sources(manual_dir)
+  return missing.merged(out)
+
+
 def prepared_examples(
   name: Named,
   config: str,
@@ -365,13 +399,10 @@ def _check_count(name: str, value: int) -> None:
 
 
 def _check_manual_dir(folder: str | os.PathLike | None) -> None:
-  if not folder or paths.of(folder).is_dir():
-    return
-  if paths.of(folder).exists():
+  if folder and paths.is_file(paths.of(folder)):
     raise errors.UserError(
       f"{folder}: the manual dir is a file; name the folder that it lies in."
     )
-  raise FileNotFoundError(f"{folder}: the manual dir does not exist.")
 
 
 def _holds_builder(name: str) -> bool:

@@ -1,17 +1,21 @@
 """Where frost pictures are found, and which are refused."""
 
 import hashlib
+import io
 import os
 import pathlib
 import shutil
+import tarfile
 import tempfile
+import zipfile
 from unittest import mock
 
 import numpy as np
 from absl.testing import absltest
 
-from robust_tfds import errors
+from robust_tfds import errors, missing
 from robust_tfds.corruptions import frost_pictures
+from robust_tfds.storage import cache
 from tests import fake_bucket, frost_folder
 
 
@@ -24,6 +28,7 @@ class FrostPicturesTest(absltest.TestCase):
     variable.start()
     self.addCleanup(variable.stop)
     os.environ.pop(frost_pictures.VARIABLE, None)
+    os.environ[cache.VARIABLE] = "/nowhere"
     installed = mock.patch.object(
       frost_pictures, "_installed", return_value=None
     )
@@ -43,8 +48,51 @@ class FrostPicturesTest(absltest.TestCase):
 
   def test_nothing_found_says_what_to_do(self):
     self.assertFalse(frost_pictures.available())
-    with self.assertRaisesRegex(FileNotFoundError, "pip install --no-deps"):
-      frost_pictures.folder()
+    with self.assertRaises(missing.MissingError) as caught:
+      frost_pictures.folder("/manual")
+    for text in ("/manual/frost", "--get_frost=", "2. the same again"):
+      self.assertIn(text, str(caught.exception))
+
+  def _archive(self, name: str, changed: str = "") -> pathlib.Path:
+    """Like the package: the pictures in a folder, and other files."""
+    place = self.temp / name
+    files = {p.name: p.read_bytes() for p in self.pictures.iterdir()}
+    if changed:
+      files[changed] = b"another"
+    files = {f"package/frost/{n}": data for n, data in files.items()} | {
+      "imagecorruptions/corruptions.py": b"import nothing"
+    }
+    if name.endswith(".whl"):
+      with zipfile.ZipFile(place, "w") as archive:
+        for inside, data in files.items():
+          archive.writestr(inside, data)
+    else:
+      with tarfile.open(place, "w:gz") as archive:
+        for inside, data in files.items():
+          entry = tarfile.TarInfo(inside)
+          entry.size = len(data)
+          archive.addfile(entry, io.BytesIO(data))
+    return place
+
+  def test_pictures_of_an_archive_or_folder_go_into_the_cache(self):
+    for number, source in enumerate(
+      (self._archive("a.whl"), self._archive("a.tar.gz"), self.pictures)
+    ):
+      kept = self.temp / str(number)
+      with mock.patch.dict(os.environ, {cache.VARIABLE: str(kept)}):
+        frost_pictures.take(source)
+        self.assertEqual(frost_pictures.folder(), kept / "frost")
+      files = [p for p in kept.rglob("*") if p.is_file()]
+      self.assertCountEqual([p.name for p in files], frost_pictures.SHA256)
+
+  def test_no_other_picture_is_taken_and_then_none_is(self):
+    kept = self.temp / "cache"
+    with mock.patch.dict(os.environ, {cache.VARIABLE: str(kept)}):
+      with self.assertRaisesRegex(missing.MissingError, "no .* frost6.jpg"):
+        frost_pictures.take(self._archive("a.whl", changed="frost6.jpg"))
+      with self.assertRaisesRegex(FileNotFoundError, "no such file"):
+        frost_pictures.take(self.temp / "nowhere.whl")
+    self.assertFalse(kept.exists())
 
   def test_in_a_bucket(self):
     bucket = fake_bucket.create(self)
@@ -65,10 +113,16 @@ class FrostPicturesTest(absltest.TestCase):
 
   def test_order(self):
     named, variable = self.temp / "named", self.temp / "variable"
-    for place in (named, variable):
+    manual, kept = self.temp / "manual", self.temp / "cache"
+    for place in (named, variable, manual / "frost", kept / "frost"):
       shutil.copytree(self.pictures, place)
     self.installed.return_value = self.pictures
     self.assertEqual(frost_pictures.folder(), self.pictures)
+    os.environ[cache.VARIABLE] = str(kept)
+    self.assertEqual(frost_pictures.folder(), kept / "frost")
+    frost_pictures.choose("", manual)
+    self.addCleanup(frost_pictures.choose, "", "")
+    self.assertEqual(frost_pictures.folder(), manual / "frost")
     os.environ[frost_pictures.VARIABLE] = str(variable)
     self.assertEqual(frost_pictures.folder(), variable)
     frost_pictures.use_folder(named)

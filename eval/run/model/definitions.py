@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from robust_tfds import errors, models
+from robust_tfds import errors, missing, models
 from robust_tfds.eval.run import config as config_lib
 from robust_tfds.eval.tasks import base
-from robust_tfds.models.convert import match, preprocessing
+from robust_tfds.models.convert import known, match, preprocessing, sources
 from robust_tfds.models.model import Model, NetworkModel
 
 OfFunction = Callable[..., Model]
+_LISTED = 3  # checkpoints that a refusal names
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -50,6 +52,9 @@ def define(
   given: Mapping[str, ModelObject],
   kind: base.ModelKind,
   of_function: OfFunction | None = None,
+  lacks: list[missing.Lack] | None = None,
+  *,
+  fetch: bool = True,
 ) -> dict[str, Definition]:
   """Label -> definition.
 
@@ -58,15 +63,18 @@ def define(
     given: of those labels that are no names.
     kind: what the task needs.
     of_function: makes a model of a plain function; None: it is refused.
+    lacks: gets the checkpoints that are not there; None: they are refused.
+    fetch: download checkpoints; else their models go without.
 
   Raises:
-    FileNotFoundError: a checkpoint is not there.
     UserError: an unknown name or dtype, a model of another kind, settings that
       do not suit it, a checkpoint that does not fit, or whose preprocessing
       nobody says.
   """
   return {
-    label: _define(label, entry, given.get(label), kind, of_function)
+    label: _define(
+      label, entry, given.get(label), kind, of_function, lacks, fetch
+    )
     for label, entry in entries.items()
   }
 
@@ -77,13 +85,22 @@ def _define(
   given: ModelObject | None,
   kind: base.ModelKind,
   of_function: OfFunction | None,
+  lacks: list[missing.Lack] | None,
+  fetch: bool,
 ) -> Definition:
   _check_sides(label, entry, kind)
   model = _model(label, entry, given, kind, of_function)
   notes = [model.route] if model.route else []
   checkpoint = None
-  if entry.checkpoint:
-    checkpoint = _checkpoint(label, entry, model)
+  if entry.checkpoint and not fetch and sources.is_fetched(entry.checkpoint):
+    model = _as_known(entry.checkpoint, model)
+    notes.append(
+      f"{entry.checkpoint}: fetched by the run, or kept from another"
+    )
+  elif entry.checkpoint:
+    with missing.collected(lacks):
+      checkpoint = _checkpoint(label, entry, model)
+  if checkpoint:
     if checkpoint.declared.fields and _is_as_published(model):
       model = model.with_fields(checkpoint.declared.fields)
       notes.append(_words(checkpoint))
@@ -152,17 +169,50 @@ def _checkpoint(
     UserError: see `define`.
   """
   assert entry.checkpoint  # who calls this asked
-  loaded = match.load(
-    entry.name,
-    entry.checkpoint,
-    num_classes=model.spec.num_classes,
-    input_px=_side(model, entry.spec),
-    weights=entry.spec.get("weights") or "",
-  )
+  try:
+    loaded = match.load(
+      entry.name,
+      entry.checkpoint,
+      num_classes=model.spec.num_classes,
+      input_px=_side(model, entry.spec),
+      weights=entry.spec.get("weights") or "",
+    )
+  except FileNotFoundError as e:
+    raise without_weights(label, entry, str(e)) from e
   stated = set(entry.spec) & {"weights", *preprocessing.FIELDS}
   if loaded.declared.doubt and not stated and _is_as_published(model):
     raise errors.UserError(f"Model {label}: {loaded.declared.doubt}")
   return loaded
+
+
+def without_weights(
+  label: str, entry: config_lib.Model, fault: str
+) -> missing.MissingError:
+  """That a model's weights are not here, with the checkpoints that are known."""
+  rows = known.of(entry.name)[:_LISTED]
+  name = f"{rows[0].name}, which is fetched, or a file" if rows else "FILE"
+  return missing.MissingError(
+    missing.Lack(
+      f"{label}: the weights of {entry.name}",
+      fault,
+      tuple(
+        missing.file_line(row.name, sha256=row.says_sha256, page=row.where)
+        for row in rows
+      ),
+      get=(
+        f"--config.model.checkpoint={name}; of evaluate checkpoint= or"
+        " variables="
+      ),
+    )
+  )
+
+
+def _as_known(checkpoint: str | os.PathLike[str], model: Model) -> Model:
+  """As the table of checkpoints says that its pictures are prepared."""
+  row = known.named(os.fspath(checkpoint))
+  if row is None or not row.spec_fields or not _is_as_published(model):
+    return model
+  return model.with_fields(row.spec_fields)
 
 
 def _side(model: Model, spec: Mapping[str, Any]) -> int | None:

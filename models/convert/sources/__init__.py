@@ -32,13 +32,14 @@ from robust_tfds.models.convert.sources import (
 )
 
 # Start of the text -> what gives the file on this machine.
+_PACKAGE = "package"  # an installed one
 _SOURCES: dict[str, Callable[[str], str]] = {
   "https": web.fetch,
   "http": web.fetch,  # of tests on this machine alone: `download`
   "hf": hub.fetch,
   "timm": hub.fetch_timm,
   "torchvision": torchvision.fetch,
-  "package": package.find,
+  _PACKAGE: package.find,
 }
 _WEB = ("https", "http")
 _HUBS = ("hf", "timm")
@@ -102,6 +103,11 @@ def locate(checkpoint: str | os.PathLike[str] | Located) -> Located:
   name = download.shown(text) if scheme in _WEB else text
   path = epath.Path(_SOURCES[scheme](text))
   return Located(path, name, scheme in _HUBS, scheme == _VERIFIED)
+
+
+def is_fetched(checkpoint: str | os.PathLike[str]) -> bool:
+  """Whether a text names a checkpoint of the network, kept here or not."""
+  return _scheme(checkpoint) not in ("", _PACKAGE)
 
 
 def _scheme(checkpoint: str | os.PathLike[str]) -> str:

@@ -1,6 +1,6 @@
 """Fetched checkpoints on this machine.
 
-The folder is `ROBUST_TFDS_CACHE`, else `~/.cache/robust_tfds`. A file is
+It lies in the folder of `robust_tfds.storage.cache`. A file is
 written under a lock and appears whole: of two processes one fetches. Beside it
 lies `NAME.sha256`, and each time the file is read it is compared with that, and
 with what its name or source says. A file may also be laid there by hand.
@@ -8,7 +8,6 @@ with what its name or source says. A file may also be laid there by hand.
 
 from __future__ import annotations
 
-import os
 import pathlib
 import re
 from collections.abc import Callable
@@ -16,23 +15,13 @@ from collections.abc import Callable
 from absl import logging
 
 from robust_tfds import errors, reading
-from robust_tfds.storage import locks, paths
+from robust_tfds.storage import cache, locks, paths
 
-VARIABLE = "ROBUST_TFDS_CACHE"
 _DIGEST = ".sha256"
 _PART = ".part"
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+=-]{0,200}")
 
 Fetch = Callable[[pathlib.Path], None]
-
-
-def folder() -> pathlib.Path:
-  """The cache's folder; it need not be there yet."""
-  named = os.environ.get(VARIABLE)
-  if named:
-    return pathlib.Path(named).expanduser().absolute()
-  base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-  return pathlib.Path(base, "robust_tfds")
 
 
 def place(*parts: str) -> pathlib.Path:
@@ -47,7 +36,7 @@ def place(*parts: str) -> pathlib.Path:
         f"Got {part[:80]!r} as the name of a file to keep, expected letters,"
         " digits, dots, dashes and underscores."
       )
-  return folder().joinpath("checkpoints", *parts)
+  return cache.folder().joinpath("checkpoints", *parts)
 
 
 def get(
@@ -75,7 +64,7 @@ def get(
       _check(path, source, sha256)
   except OSError as e:
     raise errors.UserError(
-      f"{path}: {e.strerror or e}. The cache's folder is {VARIABLE} in the"
+      f"{path}: {e.strerror or e}. The cache's folder is {cache.VARIABLE} in the"
       " environment: choose one that can be written, with room for the file."
     ) from e
   return path

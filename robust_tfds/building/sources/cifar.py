@@ -214,12 +214,14 @@ def _downloaded(
     f"No {cifar.name}: {manual or 'the manual dir'} holds neither {cifar.batch}"
     f" nor {cifar.archive}, and TFDS's {cifar.tfds} is not prepared"
   )
-  # Without a network TFDS tries again for minutes before it says so.
-  logging.warning("%s; downloading %s.", absent, cifar.url)
+  if not isinstance(dl_manager, folders.Look):
+    # Without a network TFDS tries again for minutes before it says so.
+    logging.warning("%s; downloading %s.", absent, cifar.url)
   try:
     return paths.of(dl_manager.download(cifar.url))
+  except folders.NotFetchedError:
+    raise
   except Exception as e:  # TFDS raises many kinds for a missing network
     raise FileNotFoundError(
       f"{absent}; the archive could not be downloaded ({e})."
-      f"\n{cifar.instructions}"
     ) from e

@@ -173,6 +173,18 @@ class Present:
     raise FileNotFoundError(f"{url} is not downloaded again.")
 
 
+class NotFetchedError(FileNotFoundError):
+  """What a look would have to download or unpack: a build does."""
+
+
+class Look(Present):
+  """Of a look at what is here: it neither downloads nor unpacks."""
+
+  def download(self, url: Any) -> Any:
+    """Would be downloaded."""
+    raise NotFetchedError(f"{url} is downloaded by the build.")
+
+
 def is_hidden(path: pathlib.PurePath) -> bool:
   """Whether a file is what systems leave in folders: `.DS_Store`, `._a.jpg`."""
   return path.name.startswith(".") or path.name.lower() in _LEFT_BEHIND
@@ -201,6 +213,8 @@ def extracted(
   if not present or (root / folder).is_dir():
     return (root,)
   archive = present[0]
+  if isinstance(dl_manager, Look):
+    raise NotFetchedError(f"{archive} is unpacked by the build.")
   state = paths.state(archive)
   name = f"{archive.name}.{state.size}.{state.changed[0]}"
   place = paths.of(dl_manager.download_dir) / "extracted" / name

@@ -11,6 +11,7 @@ from typing import Any
 
 from etils import epath
 
+from robust_tfds import missing
 from robust_tfds.building.sources import folders
 from robust_tfds.storage import paths
 
@@ -26,20 +27,18 @@ folder `frost`, where no imagecorruptions is installed."""
 def find(dl_manager: Any) -> str:
   """The folder of the frost pictures.
 
-  The manual dir's `frost` folder, else an installed imagecorruptions, else the
-  download manager with checksums.
+  Where `frost_pictures` looks, else by the download manager with checksums.
 
   Raises:
     FileNotFoundError: in none of the places.
   """
   from robust_tfds.corruptions import frost_pictures
 
-  folder = folders.manual_dir(dl_manager)
-  if folder is not None and (folder / "frost").is_dir():
-    return os.fspath(folder / "frost")
-  if frost_pictures.available():
-    return os.fspath(frost_pictures.folder())
-  return _downloaded(dl_manager, frost_pictures.SHA256)
+  manual_dir = folders.manual_dir(dl_manager)
+  try:
+    return os.fspath(frost_pictures.folder(manual_dir))
+  except missing.MissingError:
+    return _downloaded(dl_manager, frost_pictures.SHA256)
 
 
 def copied(folder: str | os.PathLike, place: epath.Path) -> str:

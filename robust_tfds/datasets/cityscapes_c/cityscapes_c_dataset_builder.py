@@ -25,6 +25,7 @@ class Builder(objects.Builder):
   SPLIT = "validation"
   CLASSES = tuple(instance_maps.CLASSES.values())
   CATEGORY_IDS = tuple(instance_maps.CLASSES)
+  USUAL_PX = 1448  # as many pixels as 2048 x 1024
   PUBLISHED_EXAMPLES = 500
   HOMEPAGE = "https://www.cityscapes-dataset.com"
 

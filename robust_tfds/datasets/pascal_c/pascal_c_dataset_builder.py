@@ -18,6 +18,7 @@ class Builder(objects.Builder):
   CLASSES = voc.CLASSES
   MASKS = False
   DIFFICULT = True
+  USUAL_PX = 433  # as many pixels as 500 x 375
   PUBLISHED_EXAMPLES = 4_952
   HOMEPAGE = "http://host.robots.ox.ac.uk/pascal/VOC/voc2007"
 

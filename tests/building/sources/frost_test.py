@@ -1,10 +1,12 @@
-"""Where builders find the frost pictures: three places in turn."""
+"""Where builders find the frost pictures: where all do, else by a download."""
 
 import pathlib
 from unittest import mock
 
+from robust_tfds import missing
 from robust_tfds.building.sources import frost
 from robust_tfds.corruptions import frost_pictures
+from robust_tfds.storage import paths
 from tests import frost_folder, in_folder
 
 
@@ -20,31 +22,24 @@ class _NoManualDir:
 
 
 class FrostTest(in_folder.TestCase):
-  def _available(self, available: bool):
-    patch = mock.patch.object(
-      frost_pictures, "available", return_value=available
-    )
-    return patch
+  def _nowhere(self):
+    absent = missing.MissingError(missing.Lack("frost", "Nowhere."))
+    return mock.patch.object(frost_pictures, "folder", side_effect=absent)
 
-  def test_the_manual_dir_first(self):
-    (self.root / "frost").mkdir()
-    manager = mock.Mock(manual_dir=self.root)
-    with self._available(True):
-      self.assertEqual(frost.find(manager), str(self.root / "frost"))
-    manager.download.assert_not_called()
-
-  def test_then_what_is_there_already(self):
+  def test_where_all_look(self):
     installed = pathlib.Path("/installed/frost")
-    manager = _NoManualDir(mock.Mock())
-    with self._available(True):
-      with mock.patch.object(frost_pictures, "folder", return_value=installed):
-        self.assertEqual(frost.find(manager), str(installed))
+    manager = mock.Mock(manual_dir=self.root)
+    with mock.patch.object(
+      frost_pictures, "folder", return_value=installed
+    ) as look:
+      self.assertEqual(frost.find(manager), str(installed))
+    look.assert_called_once_with(paths.of(self.root))
     manager.download.assert_not_called()
 
   def test_then_the_download_with_names_of_its_own(self):
     drawn = frost_folder.drawn()
     manager = _NoManualDir(lambda urls: {name: drawn / name for name in urls})
-    with self._available(False):
+    with self._nowhere():
       folder = pathlib.Path(frost.find(manager))
     for name in frost_pictures.SHA256:
       self.assertEqual(
@@ -53,6 +48,6 @@ class FrostTest(in_folder.TestCase):
 
   def test_no_network_says_what_to_do(self):
     manager = _NoManualDir(mock.Mock(side_effect=RuntimeError("offline")))
-    with self._available(False):
+    with self._nowhere():
       with self.assertRaisesRegex(FileNotFoundError, "offline.*folder `frost`"):
         frost.find(manager)

@@ -129,5 +129,5 @@ class SourcesTest(in_folder.TestCase):
       )
 
   def test_manual_dir_that_is_not_there(self):
-    with self.assertRaisesRegex(FileNotFoundError, "does not exist"):
+    with self.assertRaisesRegex(FileNotFoundError, "there is no such folder"):
       datasets.prepare("imagenet_c", "clean", manual_dir="/nowhere")

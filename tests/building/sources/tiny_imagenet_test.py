@@ -68,9 +68,7 @@ class TinyImagenetPTest(action_layouts.Layout):
       np.testing.assert_array_equal(zipped[name][1], frames)
 
   def test_refusals(self):
-    with self.assertRaisesRegex(
-      FileNotFoundError, "does not exist or is empty"
-    ):
+    with self.assertRaisesRegex(FileNotFoundError, "No Tiny ImageNet in"):
       self._labels()
     (self.manual / "other").mkdir()
     with self.assertRaisesRegex(FileNotFoundError, "Looked for tiny-imagenet"):

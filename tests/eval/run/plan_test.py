@@ -6,11 +6,12 @@ from unittest import mock
 
 from absl.testing import absltest, parameterized
 
-from robust_tfds import conditions, datasets, errors, models
-from robust_tfds.configs import quickstart_detection
+from robust_tfds import conditions, datasets, errors, missing, models
+from robust_tfds.configs import imagenet_c, quickstart_detection
 from robust_tfds.corruptions import spec
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run.model import definitions
+from robust_tfds.models.convert import match
 from tests.eval import tiny_config
 
 
@@ -158,7 +159,6 @@ class ModelsTest(parameterized.TestCase):
     (f"{_CNN}.dtype", "bfloat17", "bfloat17"),
     (f"{_CNN}.num_classes", 5, "digits_cnn has 5 classes .*digits_c has 10"),
     (f"{_CNN}.short_px", 800, "short_px is of detectors"),
-    (f"{_CNN}.train", {}, "neither a checkpoint nor"),
     (_CNN, {}, "names no model"),
     (
       f"{_TRAIN}.dataset",
@@ -182,8 +182,8 @@ class ModelsTest(parameterized.TestCase):
 
   def test_checkpoint_that_is_not_there(self):
     config = self._changed(f"{_CNN}.checkpoint", "/nowhere/x.npz")
-    with self.assertRaisesRegex(FileNotFoundError, "/nowhere/x.npz"):
-      plan_lib.make(config)
+    (lack,) = plan_lib.make(config).lacks
+    self.assertIn("No checkpoint at /nowhere/x.npz", lack.fault)
 
   def _changed(self, key, value):
     """A config with another value, `{}`: without the key."""
@@ -211,13 +211,56 @@ class ModelsTest(parameterized.TestCase):
       plan_lib.make(config)
 
 
-class FrostTest(absltest.TestCase):
-  def test_pictures_are_looked_for_where_frost_is_made_alone(self):
-    absent = mock.patch.object(
-      plan_lib.frost_pictures, "folder", side_effect=FileNotFoundError("frost")
+class LacksTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    lack = missing.Lack("frost", "Nowhere.")
+    self.enter_context(
+      mock.patch.object(
+        plan_lib.frost_pictures,
+        "folder",
+        side_effect=missing.MissingError(lack),
+      )
     )
-    with absent:
-      plan_lib.make(_config(corruptions="fog"))
-      plan_lib.make(_config(corruptions="frost", source="prepared"))
-      with self.assertRaisesRegex(FileNotFoundError, "frost"):
-        plan_lib.make(_config(corruptions="frost"))
+
+  def _lacks(self, **data) -> list[str]:
+    lacks = plan_lib.make(_config(**data)).lacks
+    return [lack.what for lack in lacks]
+
+  def test_pictures_are_looked_for_where_frost_is_made_alone(self):
+    self.assertEqual(self._lacks(corruptions="fog"), [])
+    self.assertEqual(self._lacks(corruptions="frost", source="prepared"), [])
+    self.assertEqual(self._lacks(corruptions="frost"), ["frost"])
+
+  def test_frost_is_left_out_where_a_config_allows_it_and_nobody_asked(self):
+    allowed = {"left_out": "absent"}
+    plan = plan_lib.make(_config(corruptions="common", **allowed))
+    self.assertEqual((len(plan.names), plan.lacks), (14, ()))
+    self.assertEqual(plan.config.written.data.left_out, "frost")
+    self.assertIn("left out: frost (no mean over all", plan.left_out)
+    self.assertEqual(self._lacks(corruptions="fog,frost", **allowed), ["frost"])
+    self.assertEqual(
+      self._lacks(corruptions="common", left_out="none"), ["frost"]
+    )
+
+  def test_where_the_pictures_are_nothing_is_left_out(self):
+    with mock.patch.object(plan_lib.frost_pictures, "folder"):
+      plan = plan_lib.make(_config(corruptions="common", left_out="absent"))
+    self.assertEqual((len(plan.names), plan.left_out), (15, ""))
+
+  def test_all_that_lacks_is_said_at_once(self):
+    config = _config(corruptions="frost")
+    with config.unlocked():
+      del config.models.digits_cnn.train
+    weights, frost = plan_lib.make(config).lacks
+    self.assertEqual(weights.what, "digits_cnn: the weights of digits_cnn")
+    self.assertEqual(frost.what, "frost")
+
+  def test_a_plan_fetches_nothing(self):
+    config = imagenet_c.get_config().unlock()
+    config.data.corruptions = "fog"
+    config.model.checkpoint = "torchvision:ResNet50_Weights.IMAGENET1K_V2"
+    with mock.patch.object(match, "load", side_effect=AssertionError):
+      plan = plan_lib.make(config, fetch=False)
+    self.assertEqual(plan.model("resnet50").spec.resize_px, 232)
+    self.assertIn("fetched by the run", plan.notes("resnet50")[0])

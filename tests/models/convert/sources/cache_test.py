@@ -11,6 +11,7 @@ from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.models.convert.sources import cache
+from robust_tfds.storage import cache as cache_folder
 
 _DATA = b"weights" * 1000
 _DIGEST = hashlib.sha256(_DATA).hexdigest()
@@ -21,7 +22,7 @@ class CacheTest(parameterized.TestCase):
     super().setUp()
     self.folder = pathlib.Path(self.create_tempdir().full_path)
     self.enter_context(
-      mock.patch.dict(os.environ, {cache.VARIABLE: str(self.folder)})
+      mock.patch.dict(os.environ, {cache_folder.VARIABLE: str(self.folder)})
     )
     self.path = cache.place("web", "net.npz")
     self.fetched = 0
@@ -98,11 +99,3 @@ class CacheTest(parameterized.TestCase):
     (self.folder / "checkpoints").write_text("a file")
     with self.assertRaisesRegex(errors.UserError, "ROBUST_TFDS_CACHE"):
       self._kept()
-
-  def test_the_folder(self):
-    self.assertEqual(cache.folder(), self.folder)
-    with mock.patch.dict(os.environ, {cache.VARIABLE: "", "HOME": "/home/me"}):
-      os.environ.pop("XDG_CACHE_HOME", None)
-      self.assertEqual(
-        cache.folder(), pathlib.Path("/home/me/.cache/robust_tfds")
-      )

@@ -11,7 +11,8 @@ from unittest import mock
 import numpy as np
 from absl.testing import parameterized
 
-from robust_tfds.models.convert.sources import cache, download, hub
+from robust_tfds.models.convert.sources import download, hub
+from robust_tfds.storage import cache as cache_folder
 
 
 @dataclasses.dataclass
@@ -107,7 +108,7 @@ class Case(parameterized.TestCase):
       mock.patch.dict(
         os.environ,
         {
-          cache.VARIABLE: str(self.folder / "cache"),
+          cache_folder.VARIABLE: str(self.folder / "cache"),
           download.LOCAL_HTTP: "1",
           hub.ENDPOINT: self.served.address,
           "no_proxy": "127.0.0.1,localhost",

@@ -1,0 +1,88 @@
+"""Which files a data set is made from: name, size, sha256, page; who lacks them.
+
+`files.tsv` lists what has a name of its own. Sizes and sums are those that
+tensorflow_datasets 4.9 compares its downloads with (its checksums of cifar10,
+cifar100, coco, imagenet2012, ucf101 and voc); elsewhere none is published.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import os
+import pathlib
+import shlex
+from collections.abc import Sequence
+
+from robust_tfds import missing
+
+_TABLE = pathlib.Path(__file__).with_name("files.tsv")
+_FLAGS = (
+  "--config.data.manual_dir=FOLDER, of other commands --manual_dir=FOLDER"
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+  """A line of the table.
+
+  Attributes:
+    sets: names of the data sets that are made from it.
+    file: its name.
+    size: bytes; empty where it is not known, as the sum.
+    sha256: its sum.
+    page: where it is to be had: its own address, or a page that leads to it.
+  """
+
+  sets: str
+  file: str
+  size: str
+  sha256: str
+  page: str
+
+  def words(self) -> str:
+    """As far as it is known."""
+    size = int(self.size or 0)
+    return missing.file_line(self.file, size, self.sha256, self.page)
+
+
+@functools.cache
+def rows() -> tuple[Row, ...]:
+  """The whole table."""
+  lines = _TABLE.read_text("utf-8").splitlines()[1:]
+  return tuple(Row(*line.split("\t")) for line in lines)
+
+
+def lack(
+  name: str, folder: str | os.PathLike | None, fault: str, layout: str
+) -> missing.Lack:
+  """That a set's files are not in a folder.
+
+  Args:
+    name: of the data set.
+    folder: the manual dir; None where none is named.
+    fault: what was looked for, and where.
+    layout: how the files may lie there, in words.
+  """
+  files = [row for row in rows() if name in row.sets.split(",")]
+  return missing.Lack(
+    f"{name}: its files",
+    fault,
+    tuple(row.words() for row in files),
+    layout,
+    _get(files, os.fspath(folder or "FOLDER"))
+    + f" and name it: {_FLAGS}" * (not folder),
+  )
+
+
+def _get(files: Sequence[Row], folder: str) -> str:
+  """A command that brings the files into a folder; moves what has no address."""
+  place = shlex.quote(folder)
+  direct = [row for row in files if row.page.endswith(row.file)]
+  commands = [
+    f"curl -L --create-dirs -o {place}/{row.file} {row.page}" for row in direct
+  ]
+  others = " ".join(row.file for row in files if row not in direct)
+  if others or not files:
+    commands.append(f"mkdir -p {place} && mv {others or 'FILES'} {place}/")
+  return " && ".join(commands)

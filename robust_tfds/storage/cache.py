@@ -1,0 +1,17 @@
+"""The folder of what is kept on this machine between commands."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+
+VARIABLE = "ROBUST_TFDS_CACHE"
+
+
+def folder() -> pathlib.Path:
+  """`ROBUST_TFDS_CACHE`, else `~/.cache/robust_tfds`; it need not be there yet."""
+  named = os.environ.get(VARIABLE)
+  if named:
+    return pathlib.Path(named).expanduser().absolute()
+  base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+  return pathlib.Path(base, "robust_tfds")
