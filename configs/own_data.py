@@ -32,6 +32,7 @@ def get_config(model: str = "") -> ml_collections.ConfigDict:
   config.data.split = ""  # of a TFDS set
   config.data.groups = ""  # of videos: '/(.+)_clip' names a clip's source
   config.data.images = ""  # of a COCO file; default: its folder
+  config.data.drop_alpha = False  # of a folder: ignore transparency
   config.data.source = "fly"  # or "prepared"
   config.data.codec = ""  # default: lossless
   config.data.geometry = "model"  # the model's own crop

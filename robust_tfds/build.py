@@ -44,6 +44,9 @@ def define_flags() -> None:
     "images", "", "Of coco: the pictures' folder; default: the file's own."
   )
   flags.DEFINE_bool(
+    "drop_alpha", False, "Of a folder: of pictures: ignore transparency."
+  )
+  flags.DEFINE_bool(
     "sequences", False, "Of pictures of your own: ImageNet-P's sequences."
   )
   flags.DEFINE_string(
@@ -102,6 +105,7 @@ def main(argv: Sequence[str]) -> None:
     settings.data_dir or "",
     groups=settings.groups,
     images=settings.images,
+    drop_alpha=settings.drop_alpha,
     manual_dir=settings.manual_dir or "",
   )
   dataset = datasets.builder_class(argv[1], options)

@@ -17,7 +17,9 @@ Results are PNG, which loses nothing, or JPEG of quality 85 (`--format=jpeg`).
 the content is what `--format` says, by which Pillow and TensorFlow read it.
 
 `--manifest=FILE` stores the clean pictures too, as OUT/clean/0/, and writes a table
-of all of them to fill in (`folder_manifest.py`), which `eval.score` reads.
+of all of them to fill in (`folder_manifest.py`), which `eval.score` reads. Then, or
+with `--name`, draws are those of a run over the folder with `geometry="none"`: they
+depend on the set's name, else on the word `folder`.
 
 `--get_frost` takes the frost pictures out of an archive or folder of the package
 imagecorruptions into the cache, once, and corrupts nothing.
@@ -68,6 +70,7 @@ def run(
   file_format: str = "png",
   keep_names: bool = False,
   manifest: str | os.PathLike | None = None,
+  name: str = "",
   drop_alpha: bool = False,
   ignore_orientation: bool = False,
   workers: int = 4,
@@ -84,6 +87,7 @@ def run(
     file_format: `png` or `jpeg`.
     keep_names: name results as the pictures are named.
     manifest: a table of the results, to fill in; None: none.
+    name: of the set, as of `evaluate`; default with a manifest: the folder's.
     drop_alpha: ignore transparency.
     ignore_orientation: do not turn photographs upright.
     workers: threads that read and write.
@@ -99,7 +103,9 @@ def run(
       a manifest that is there, or a result that cannot be written.
   """
   cells = _cells(names, severities)
-  conditions.raw_keys(seed, "folder", *cells[0], ["a"])  # refuses odd seeds
+  dataset = name or (manifest and picture_folders.name_of(os.fspath(source)))
+  dataset = dataset or "folder"
+  conditions.raw_keys(seed, dataset, *cells[0], ["a"])  # refuses odd seeds
   if file_format not in folder_work.SUFFIXES:
     raise errors.unknown("format", file_format, folder_work.SUFFIXES)
   conditions.check_seed(seed)
@@ -112,6 +118,8 @@ def run(
   if table:
     folder_manifest.check(table)
     classes = folder_manifest.class_folders(root, walk.files())
+    walk.inside = bool(classes)
+    total = sum(1 for _ in walk.files())
     cells = [(conditions.CLEAN, 0), *cells]
   if not total and not walk.faults:
     raise FileNotFoundError(
@@ -124,6 +132,8 @@ def run(
   }
   if keep_names:  # elsewhere the suffixes tell
     settings["keep_names"] = file_format
+  if dataset != "folder":
+    settings["name"] = dataset
   with (
     whole_files.writer(out) as writer,
     concurrent.futures.ThreadPoolExecutor(workers) as pool,
@@ -141,6 +151,7 @@ def run(
       pool=pool,
       workers=workers,
       keep_names=keep_names,
+      dataset=dataset,
     )
     start = time.perf_counter()
     try:
@@ -170,8 +181,8 @@ def _labelled(classes: Sequence[str]) -> str:
   if classes:
     few = ", ".join(classes[:_LISTED]) + ", ..." * (len(classes) > _LISTED)
     return (
-      f"labels are the {len(classes)} class folders {few}, pictures beside them have"
-      " no row; top1 is to be filled in with such names"
+      f"labels are the {len(classes)} class folders {few}; top1 is to be filled in"
+      " with such names"
     )
   return "no class folders, so label and top1 are to be filled in"
 
@@ -227,6 +238,8 @@ def _beside(walk: picture_folders.Walk) -> list[str]:
   notes = []
   if walk.hidden:
     notes.append(f"{walk.hidden:,} hidden files or folders were passed by.")
+  if walk.beside:
+    notes.append(f"{walk.beside:,} pictures beside the class folders left out.")
   if walk.loops:
     notes.append(
       f"{len(walk.loops):,} links back to a folder that they lie in were passed"
@@ -283,6 +296,12 @@ def define_flags() -> None:
     None,
     "CSV of all results and the clean pictures, to fill in; default: none.",
   )
+  flags.DEFINE_string(
+    "name",
+    "",
+    "Of the set, as runs call it: draws depend on it; default: with --manifest"
+    " the folder's, else the word folder.",
+  )
   flags.DEFINE_bool("drop_alpha", False, "Ignore transparency.")
   flags.DEFINE_bool(
     "ignore_orientation", False, "Do not turn photographs upright (EXIF)."
@@ -338,6 +357,7 @@ def _run_command(
     file_format=options.format,
     keep_names=options.keep_names,
     manifest=options.manifest,
+    name=options.name,
     drop_alpha=options.drop_alpha,
     ignore_orientation=options.ignore_orientation,
     workers=options.workers,

@@ -52,16 +52,16 @@ def class_folders(root: epath.Path, files: Iterable[epath.Path]) -> list[str]:
   """Names of the classes: the folders right below the root that hold pictures.
 
   Returns:
-    None of a single folder; a picture beside several has no row.
+    None of a single folder; a picture beside several is of no class.
 
   Raises:
     UserError: a picture whose name no table can hold.
   """
   names: set[str] = set()
   for file in files:
-    parts = file.relative_to(root).parts
-    column_files.check_text(picture_folders.shown(file), "/".join(parts))
-    names.update(parts[:-1][:1])
+    example = picture_folders.example_id(file, root)
+    column_files.check_text(picture_folders.shown(file), example)
+    names.update(example.split("/")[:-1][:1])
   return sorted(names) if len(names) > 1 else []
 
 
@@ -95,13 +95,11 @@ def write(
         places = {cell: batch.place(file, *cell) for cell in batch.cells}
         if len(paths.states(map(os.fspath, places.values()))) < len(places):
           continue
-        example = file.relative_to(batch.root)
-        if classes and len(example.parts) == 1:
-          continue
-        label = example.parts[0] if classes else ""
+        example = picture_folders.example_id(file, batch.root)
+        label = example.partition("/")[0] if classes else ""
         for cell, place in places.items():
           result = os.path.join(typed, *place.relative_to(batch.out).parts)
-          row = (result, example.as_posix(), label, *cell, codec, "")
+          row = (result, example, label, *cell, codec, "")
           table.writerow(row)
           rows += 1
     os.replace(unfinished, local)

@@ -12,7 +12,7 @@ import dataclasses
 import io
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from etils import epath
@@ -37,13 +37,11 @@ class Picture:
 
   Attributes:
     pixels: uint8 RGB `[H, W, 3]`.
-    turned: they were turned upright.
-    animated: frames or pages follow that are not taken.
+    oddities: see `pictures.oddities`.
   """
 
   pixels: np.ndarray
-  turned: bool
-  animated: bool
+  oddities: Sequence[str]
 
 
 class Notes:
@@ -69,7 +67,7 @@ class Notes:
 
 @dataclasses.dataclass
 class Batch:
-  """The work on one folder, and what became of it."""
+  """The work on one folder, and what became of it; draws are of `dataset`."""
 
   root: epath.Path
   out: epath.Path
@@ -82,6 +80,7 @@ class Batch:
   pool: concurrent.futures.ThreadPoolExecutor
   workers: int
   keep_names: bool = False
+  dataset: str = "folder"
   written: int = 0
   failed: list[str] = dataclasses.field(default_factory=list)
   notes: Notes = dataclasses.field(default_factory=Notes)
@@ -97,7 +96,8 @@ class Batch:
     pairs = _read_ahead(self.pool, self._read, jobs, self.workers)
     for done, ((path, cells), picture) in enumerate(pairs, 1):
       if isinstance(picture, Picture):
-        self._note(path, picture)
+        for words in picture.oddities:
+          self.notes.add(words, picture_folders.shown(path))
         for name, severity in cells:
           try:
             pixels = self._corrupt(path, picture.pixels, name, severity)
@@ -109,15 +109,6 @@ class Batch:
         self.failed.append(str(picture))
       yield done
     waiting.finish()
-
-  def _note(self, path: epath.Path, picture: Picture) -> None:
-    source = picture_folders.shown(path)
-    if picture.turned:
-      self.notes.add("pictures turned upright as their EXIF data ask", source)
-    if picture.animated:
-      self.notes.add(
-        "pictures have more frames, of which the first was taken", source
-      )
 
   def _missing(self, path: epath.Path) -> list[_Cell]:
     """What a picture lacks; notes results that are older than it."""
@@ -157,8 +148,10 @@ class Batch:
 
     if name == conditions.CLEAN:
       return image
-    relative = path.relative_to(self.root).as_posix()
-    key = corruptions.example_key(self.seed, "folder", name, severity, relative)
+    example = picture_folders.example_id(path, self.root)
+    key = corruptions.example_key(
+      self.seed, self.dataset, name, severity, example
+    )
     try:
       return np.asarray(
         corruptions.corrupt(image, name, severity, edition="any", key=key)
@@ -238,23 +231,16 @@ def read(
       allowed to be dropped; names the file.
   """
   source = picture_folders.shown(path)
+  odd = pictures.oddities(
+    path,
+    source,
+    drop_alpha=drop_alpha,
+    ignore_orientation=ignore_orientation,
+  )
   with pictures.opened(path, source) as image:
-    if not drop_alpha and _is_transparent(image):
-      raise errors.UserError(
-        f"{source}: has transparency; use --drop_alpha to ignore it."
-      )
     number = 1 if ignore_orientation else pictures.orientation(image)
     upright = pictures.upright(pictures.rgb(image, source), number)
-    pixels = np.asarray(upright)
-    return Picture(pixels, number != 1, pictures.has_more_frames(image))
-
-
-def _is_transparent(image: Any) -> bool:
-  if "A" not in image.getbands() and "transparency" not in image.info:
-    return False
-  if pictures.is_deep(image):
-    return True
-  return bool(np.asarray(image.convert("RGBA"))[..., 3].min() < 255)
+    return Picture(np.asarray(upright), odd)
 
 
 def _read_ahead(

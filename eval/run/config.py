@@ -185,6 +185,7 @@ class Data(_Group):
   views: _Positive = _UNNAMED
   sampling: _Name = _UNNAMED
   groups: _Text = _UNNAMED
+  drop_alpha: _Flag = False
   label_space: _Path = _UNNAMED
   merge: _Text = _UNNAMED
   rules: _Text = _UNNAMED

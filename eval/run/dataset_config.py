@@ -96,6 +96,7 @@ def builder_class(config: ml_collections.ConfigDict) -> type[base.Builder]:
       data_dir=os.fspath(data.get("data_dir") or ""),
       manual_dir=os.fspath(data.get("manual_dir") or ""),
       groups=data.get("groups") or "",
+      drop_alpha=bool(data.get("drop_alpha")),
     ),
   )
 
@@ -121,11 +122,12 @@ def resolved(
   name = data.get("name")
   before = isinstance(name, str) and data.get("own")  # by the set's name then
   if before or not own.is_source(name) and not isinstance(name, type):
-    if name in datasets.names() and data.get("groups"):
-      raise errors.UserError(
-        f"config.data.groups: got {data.groups!r}; {name} knows its own groups."
-        " Leave it out."
-      )
+    for key in ("groups", "drop_alpha"):
+      if name in datasets.names() and data.get(key):
+        raise errors.UserError(
+          f"config.data.{key}: got {data[key]!r}; it is of data of your own, and"
+          f" {name} has its rule. Leave it out."
+        )
     return config, None
   made, builder = config.copy_and_resolve_references(), builder_class(config)
   made.unlock()
@@ -163,7 +165,12 @@ def _leave_out(
   data: Any = config.data
   task = tasks.bind(config)
   read = (*task.condition_keys, *task.own_keys)
-  for key in (*OF_SOURCES, *(k for k in _OF_TASKS if k not in read)):
+  unread = [k for k in _OF_TASKS if k not in read]
+  for key in (
+    *OF_SOURCES,
+    *unread,
+    *["drop_alpha"] * (not data.get("drop_alpha")),
+  ):
     if key in data:
       del data[key]
   conditions = task.condition_keys[0]

@@ -180,6 +180,7 @@ def decode(
   *,
   convert_last: bool = False,
   border_px: int = 0,
+  upright: bool = False,
 ) -> np.ndarray:
   """Decodes and crops an image file.
 
@@ -190,6 +191,7 @@ def decode(
     convert_last: crop before the conversion to RGB, as ImageNet-P's scripts do:
       palette pictures are then resized without interpolation, CMYK ones as CMYK.
     border_px: cut off all sides before the rule; such pictures are RGB.
+    upright: turn it first as its EXIF data ask.
 
   Returns:
     uint8 RGB `[H, W, 3]`; grey and other modes are converted.
@@ -200,11 +202,13 @@ def decode(
   """
   shape(rule)  # an unknown rule is not the file's fault
   with pictures.opened(data, what) as picture:
+    turn = pictures.orientation(picture) if upright else 1
     try:
       # The order of the two is not published for 16-bit grey.
       if convert_last and not border_px and not pictures.is_deep(picture):
-        return np.asarray(pictures.rgb(_of_its_mode(picture, rule), what))
-      pixels = np.asarray(pictures.rgb(picture, what))
+        turned = pictures.upright(picture, turn)
+        return np.asarray(pictures.rgb(_of_its_mode(turned, rule), what))
+      pixels = np.asarray(pictures.upright(pictures.rgb(picture, what), turn))
       if border_px:
         pixels = pixels[border_px:-border_px, border_px:-border_px]
       return apply(pixels, rule)

@@ -10,7 +10,7 @@ import functools
 import hashlib
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from robust_tfds import errors
 from robust_tfds.building import source
@@ -34,6 +34,7 @@ class Options:
     groups: of videos, a regular expression whose one part in brackets is, in an
       example's id, what it was cut from: those are drawn together.
     images: the folder of a COCO file's pictures; else its own.
+    drop_alpha: leave transparency of a folder's pictures aside.
   """
 
   name: str = ""
@@ -43,6 +44,7 @@ class Options:
   manual_dir: str = ""
   groups: str = ""
   images: str = ""
+  drop_alpha: bool = False
 
 
 class OwnSet(abc.ABC):
@@ -52,7 +54,7 @@ class OwnSet(abc.ABC):
     kind: the name before the colon; of a natural set its name.
     conditions: that a run shows where none are asked for.
     several: whether several classes of an example may be right.
-    border_px: cut off every picture's sides before anything else.
+    reading: of every picture: `border_px`, `upright` of `source.Picture`.
     of_data_dir: whether it is read from a data_dir, of TFDS' other sets.
     members: which of ImageNet's 1,000 classes each is; empty where nobody knows.
     name: of tables, boards and example keys; no path.
@@ -66,7 +68,7 @@ class OwnSet(abc.ABC):
   kind: str
   conditions: ClassVar[str] = "common"
   several: bool = False
-  border_px: ClassVar[int] = 0
+  reading: ClassVar[Mapping[str, Any]] = {}
   of_data_dir: ClassVar[bool] = False
   members: Sequence[Sequence[int]] = ()
 

@@ -106,19 +106,11 @@ class Builder(
 
 
 def of_files(
-  files: Iterable[source.File],
-  rule: str = "",
-  *,
-  convert_last: bool = False,
-  border_px: int = 0,
+  files: Iterable[source.File], rule: str = "", **options: Any
 ) -> list[Source]:
   """The sources of labelled files; the other arguments as of `source.Picture`."""
   return [
-    Source(
-      f.name,
-      cast(int, f.label),
-      source.Picture(f, rule, convert_last, border_px),
-    )
+    Source(f.name, cast(int, f.label), source.Picture(f, rule, **options))
     for f in files
   ]
 

@@ -121,12 +121,14 @@ class Picture(Part):
     rule: how it is resized and cropped, see `geometry.py`; empty for not at all.
     convert_last: crop before the conversion to RGB.
     border_px: cut off its sides first.
+    upright: turned as its EXIF data ask.
   """
 
   file: File
   rule: str = ""
   convert_last: bool = False
   border_px: int = 0
+  upright: bool = False
 
   def read(self) -> np.ndarray:
     """uint8 `[H, W, 3]`.
@@ -140,16 +142,16 @@ class Picture(Part):
       self.file.where,
       convert_last=self.convert_last,
       border_px=self.border_px,
+      upright=self.upright,
     )
 
   def facts(self) -> Iterator[Any]:
     """Those of the file, and what else was asked for."""
     yield from self.file.facts()
     yield from _facts(self.rule or None)
-    if self.convert_last:
-      yield from ("convert_last", True)
-    if self.border_px:
-      yield from ("border_px", self.border_px)
+    for name in ("convert_last", "border_px", "upright"):
+      if value := getattr(self, name):
+        yield from (name, value)
 
 
 @dataclasses.dataclass(frozen=True)

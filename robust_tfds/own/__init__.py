@@ -33,7 +33,7 @@ KINDS = {
   "videos": "videos",
 }
 # An option that one kind alone has -> the kind.
-_OPTIONS = {"groups": "videos", "images": "coco"}
+_OPTIONS = {"groups": "videos", "images": "coco", "drop_alpha": "folder"}
 NO_OPTIONS = Options()
 
 

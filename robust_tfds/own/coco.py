@@ -25,7 +25,7 @@ from robust_tfds import errors, reading
 from robust_tfds.building import base, objects, own_set, source
 from robust_tfds.building.sources import coco
 from robust_tfds.own import folder, labelled
-from robust_tfds.reading import pictures
+from robust_tfds.reading import picture_folders, pictures
 from robust_tfds.storage import paths
 
 _JSON_FOLDER = "annotations"  # in COCO's layout; it names no set
@@ -188,9 +188,9 @@ def builder_class(place: str, options: own_set.Options) -> type[base.Builder]:
       f"images={images}: there is no such folder. Expected the one that the"
       f" file_name of {place} begins in."
     )
-  name = options.name or folder.last(parent)
+  name = options.name or picture_folders.name_of(parent)
   if name == _JSON_FOLDER:
-    name = folder.last(os.path.join(parent, os.pardir))
+    name = picture_folders.name_of(os.path.join(parent, os.pardir))
   own = Coco(file, paths.resolved(images), name, f"coco:{place}")
   made: Any = labelled.of_kind(_Boxes, own, "coco_own_c")
   made.CATEGORY_IDS, made.MASKS = own.category_ids, own.has_masks

@@ -32,9 +32,14 @@ class Folder(own_set.OwnSet):
     noun: what its files are.
     extensions: by which they are known.
     other: another kind, and by which its files are known.
+
+  Attributes:
+    drop_alpha: transparency is left aside; else it is refused.
   """
 
   kind = "folder"
+  reading = {"upright": True}
+  drop_alpha = False
   noun: ClassVar[str] = "picture"
   extensions: ClassVar[frozenset[str]] = picture_folders.EXTENSIONS
   other: ClassVar[tuple[str, frozenset[str]]] = (
@@ -49,8 +54,8 @@ class Folder(own_set.OwnSet):
       UserError: fewer than two classes, a class without pictures, or entries
         that cannot be read or told apart; names the first.
     """
-    below, walk = files(root, f"{where}: the {self.noun}s", self.extensions)
-    inside = {i: path for i, path in below.items() if "/" in i}
+    what = f"{where}: the {self.noun}s"
+    below, walk = files(root, what, self.extensions, inside=True)
     kind, extensions = self.other
     if not below and extensions & set(walk.other_types):
       raise errors.UserError(
@@ -59,11 +64,9 @@ class Folder(own_set.OwnSet):
     notes = {
       "hidden files left out": walk.hidden,
       f"files that are no {self.noun}s left out": walk.other_types.total(),
-      f"{self.noun}s beside the class folders left out": (
-        len(below) - len(inside)
-      ),
+      f"{self.noun}s beside the class folders left out": walk.beside,
     }
-    classes = self._classes(root, {i.partition("/")[0] for i in inside})
+    classes = self._classes(root, {i.partition("/")[0] for i in below})
     super().__init__(name, where, classes, notes=own_set.counted(notes))
     if classes != sorted(classes, key=len) and all(map(str.isdecimal, classes)):
       order = ", ".join(classes[:3])
@@ -72,7 +75,7 @@ class Folder(own_set.OwnSet):
     label_of = {each: label for label, each in enumerate(classes)}
     self._files = [
       source.File(i, path, label=label_of[i.partition("/")[0]])
-      for i, path in inside.items()
+      for i, path in below.items()
     ]
 
   @classmethod
@@ -84,15 +87,23 @@ class Folder(own_set.OwnSet):
         f"{where}: there is no such folder. Expected one with a folder of"
         f" {cls.noun}s for each class."
       )
-    return cls(paths.resolved(root), options.name or last(place), where)
+    name = options.name or picture_folders.name_of(place)
+    own = cls(paths.resolved(root), name, where)
+    own.drop_alpha = options.drop_alpha
+    return own
 
   def files(self) -> list[source.File]:
     """By their paths below the folder."""
     return self._files
 
   def noted(self, file: source.File) -> Sequence[str]:
-    """What is shown otherwise than viewers show it."""
-    return pictures.oddities(file.path, file.path)
+    """See `pictures.oddities`."""
+    shown = picture_folders.shown(file.path)
+    return pictures.oddities(file.path, shown, drop_alpha=self.drop_alpha)
+
+  def described(self) -> Sequence[str]:
+    """What is done to the files' pixels: without it they are others."""
+    return ["upright", *["transparency dropped"] * self.drop_alpha]
 
   def _classes(self, root: epath.Path, full: Collection[str]) -> list[str]:
     """Names of the classes in label order: of their sorted names."""
@@ -127,17 +138,11 @@ def builder_class(place: str, options: own_set.Options) -> type[base.Builder]:
   return labelled.builder_class(Folder.at(place, options), options.sequences)
 
 
-def last(place: str) -> str:
-  """The last part of a path as it was written: links are not followed."""
-  absolute = os.path.abspath(place) if paths.is_local(place) else place
-  name = absolute.rstrip("/\\").replace("\\", "/").rpartition("/")[2]
-  return unicodedata.normalize("NFC", name)
-
-
 def files(
   root: epath.Path,
   what: str,
   extensions: Collection[str] = picture_folders.EXTENSIONS,
+  inside: bool = False,
 ) -> tuple[Mapping[str, str], picture_folders.Walk]:
   """Path below in Unicode's NFC -> whole path of every file, sorted; the walk.
 
@@ -145,13 +150,16 @@ def files(
     root: the folder.
     what: the files are, for refusals.
     extensions: of the files.
+    inside: of its folders alone.
 
   Raises:
     UserError: entries that cannot be read or told apart; names the first.
   """
-  walk = picture_folders.Walk(root, extensions, by_stem=False, outside=False)
+  walk = picture_folders.Walk(
+    root, extensions, by_stem=False, outside=False, inside=inside
+  )
   pairs = sorted(
-    (unicodedata.normalize("NFC", _below(path, root)), os.fspath(path))
+    (picture_folders.example_id(path, root), os.fspath(path))
     for path in walk.files()
   )
   faults = [
@@ -169,10 +177,6 @@ def files(
     raise errors.UserError(f"{faults[0]}{_more(faults)}")
   own_set.check_distinct([i for i, _ in pairs], what)
   return dict(pairs), walk
-
-
-def _below(path: epath.Path, root: epath.Path) -> str:
-  return os.path.relpath(path, root).replace(os.sep, "/")
 
 
 def _more(named: Collection[str]) -> str:

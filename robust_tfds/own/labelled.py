@@ -36,7 +36,7 @@ class _Pictures(
     del dl_manager
     own = self.OWN
     rule = self.config.geometry
-    return pictures.of_files(own.files(), rule, border_px=own.border_px)
+    return pictures.of_files(own.files(), rule, **own.reading)
 
   def example_features(self) -> dict[str, Any]:
     """A picture and its label; all right ones where there may be several."""
@@ -89,10 +89,7 @@ class _Sequences(
     crop = self.config.geometry
     rule = self.SOURCE_RULES.get(crop, crop)
     return pictures.of_files(
-      self.OWN.files(),
-      rule,
-      convert_last=True,
-      border_px=self.OWN.border_px,
+      self.OWN.files(), rule, convert_last=True, **self.OWN.reading
     )
 
 

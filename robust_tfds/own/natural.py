@@ -76,7 +76,7 @@ class ObjectNet(own_set.OwnSet):
   """The archive's folder: pictures of the classes that ImageNet has too."""
 
   conditions = "none"
-  border_px = _BORDER_PX
+  reading = {"border_px": _BORDER_PX}
 
   def __init__(self, text: str, options: own_set.Options):
     """Reads the tables and lists the pictures.
@@ -118,7 +118,7 @@ class ObjectNet(own_set.OwnSet):
 
   def described(self) -> Sequence[str]:
     """The border is part of what models see."""
-    return [f"border {self.border_px}"]
+    return [f"border {_BORDER_PX}"]
 
 
 class Reference(own_set.OwnSet):

@@ -23,7 +23,7 @@ import tensorflow_datasets as tfds
 from robust_tfds import errors, strings
 from robust_tfds.building import base, own_set, source
 from robust_tfds.own import folder, labelled
-from robust_tfds.reading import archives
+from robust_tfds.reading import archives, picture_folders
 
 # Features that name an example, the first that is there and of no two alike.
 _IDS = ("example_id", "id", "file_name", "filename", "image/filename")
@@ -197,7 +197,7 @@ def builder_class(
   """The builder of a TFDS set's pictures, of its name or itself; see `TfdsSet`."""
   if isinstance(place, tfds.folder_dataset.ImageFolder):
     split = _split(place, options.split)
-    name = options.name or folder.last(str(place.data_dir))
+    name = options.name or picture_folders.name_of(str(place.data_dir))
     options = dataclasses.replace(options, split="", name=name)
     return folder.builder_class(f"{place.data_dir}/{split}", options)
   text, builder = getattr(place, "name", place), place

@@ -12,6 +12,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import os
+import unicodedata
 from collections.abc import Collection, Iterator, Sequence
 
 from etils import epath
@@ -37,6 +38,8 @@ class Walk:
     by_stem: refuse two files of a directory that differ in their extensions
       alone.
     outside: follow links that lead out of the folder; else they are faults.
+    inside: pass by files that lie beside the folder's own folders.
+    beside: how many those were.
     hidden: how many hidden files and folders were passed by.
     other_types: how many files of other types, by their extension.
     loops: links back to a folder that they lie in.
@@ -47,6 +50,8 @@ class Walk:
   extensions: Collection[str] = EXTENSIONS
   by_stem: bool = True
   outside: bool = True
+  inside: bool = False
+  beside: int = 0
   hidden: int = 0
   other_types: collections.Counter[str] = dataclasses.field(
     default_factory=collections.Counter
@@ -60,7 +65,7 @@ class Walk:
     Raises:
       UserError: see `by_stem`.
     """
-    self.hidden = 0
+    self.hidden = self.beside = 0
     self.other_types.clear()
     self.loops.clear()
     self.faults.clear()
@@ -68,6 +73,7 @@ class Walk:
     folders = [(os.fspath(self.root), (os.fspath(paths.resolved(self.root)),))]
     while folders:
       folder, above = folders.pop()
+      beside = self.inside and len(above) == 1
       below = []
       stems: dict[str, str] = {}
       for entry in self._entries(folder):
@@ -80,6 +86,8 @@ class Walk:
             self.loops.append(entry.path)
           else:
             below.append((entry.path, (*above, real)))
+        elif kind == "file" and beside:
+          self.beside += 1
         elif kind == "file":
           stem, _ = os.path.splitext(entry.name)
           before = stems.setdefault(stem, entry.name)
@@ -132,6 +140,19 @@ class Walk:
     """Whether a link's end lies outside the folder."""
     end, root = map(os.path.realpath, (entry.path, os.fspath(self.root)))
     return os.path.commonpath([end, root]) != root
+
+
+def name_of(place: str) -> str:
+  """The last part of a path as it was written: links are not followed."""
+  absolute = os.path.abspath(place) if paths.is_local(place) else place
+  name = absolute.rstrip("/\\").replace("\\", "/").rpartition("/")[2]
+  return unicodedata.normalize("NFC", name)
+
+
+def example_id(path: epath.Path, root: epath.Path) -> str:
+  """The path below a folder, with slashes, in Unicode's NFC."""
+  below = os.path.relpath(path, root).replace(os.sep, "/")
+  return unicodedata.normalize("NFC", below)
 
 
 def is_hidden(name: str) -> bool:

@@ -172,28 +172,56 @@ def upright(image: Any, number: int) -> Any:
   return image.transpose(Image.Transpose[_TURNS[number]])
 
 
-def oddities(file: Source, source: str) -> list[str]:
-  """What of a picture is left aside (see the header), in words; or how small it is.
+def oddities(
+  file: Source,
+  source: str,
+  *,
+  drop_alpha: bool = False,
+  ignore_orientation: bool = False,
+) -> list[str]:
+  """How a picture of somebody's folder is shown otherwise than it is stored.
 
-  Reads the header alone.
+  The one rule of `folder:` and `corrupt_folder`. Decodes what has an alpha
+  channel; of others reads the header alone.
+
+  Args:
+    file: its path or its bytes.
+    source: what a refusal begins with.
+    drop_alpha: transparency is left aside.
+    ignore_orientation: no picture is turned.
+
+  Returns:
+    Words that follow a number of pictures; of small ones, too.
 
   Raises:
-    UserError: not a picture.
+    UserError: not a picture, or with transparency that may not be dropped.
   """
   with _header(file, source) as image:
-    odd = {
-      "pictures that EXIF data ask to turn, shown as stored": (
-        orientation(image) != 1
-      ),
-      "pictures with transparency, which is dropped": (
-        "A" in image.getbands() or "transparency" in image.info
-      ),
-      f"pictures with a side below {_SMALL_PX} px": min(image.size) < _SMALL_PX,
-      "pictures of several frames, of which the first is shown": (
-        has_more_frames(image)
-      ),
-    }
+    number = 1 if ignore_orientation else orientation(image)
+    small, several = min(image.size) < _SMALL_PX, has_more_frames(image)
+    transparent = "A" in image.getbands() or "transparency" in image.info
+  if transparent:
+    with opened(file, source) as image:
+      transparent = _is_transparent(image)
+  if transparent and not drop_alpha:
+    raise errors.UserError(
+      f"{source}: has transparency; use --drop_alpha to ignore it"
+      " (--config.data.drop_alpha, drop_alpha=True of evaluate)."
+    )
+  odd = {
+    "pictures turned upright as their EXIF data ask": number != 1,
+    "pictures whose transparency is dropped": transparent,
+    "pictures have more frames, of which the first was taken": several,
+    f"pictures have a side below {_SMALL_PX} px": small,
+  }
   return [words for words, holds in odd.items() if holds]
+
+
+def _is_transparent(image: Any) -> bool:
+  """Whether any pixel of a picture with an alpha channel is."""
+  if is_deep(image):
+    return True
+  return bool(np.asarray(image.convert("RGBA"))[..., 3].min() < 255)
 
 
 def has_more_frames(image: Any) -> bool:

@@ -15,7 +15,7 @@ _PNG = tiny_files.encoded(tiny_files.noise(9, 7))
 
 
 def _odd() -> list[bytes]:
-  """To be turned, transparent, of two frames."""
+  """To be turned, of an alpha channel that hides nothing, of two frames."""
   first, second = (tiny_files.smooth(40, 33, seed) for seed in (1, 2))
   exif = first.getexif()
   exif[274] = 6
@@ -64,10 +64,9 @@ class FolderTest(parameterized.TestCase):
         "hidden files left out: 2",
         "files that are no pictures left out: 2",
         "pictures beside the class folders left out: 1",
-        "pictures with a side below 32 px: 2",
-        "pictures that EXIF data ask to turn, shown as stored: 1",
-        "pictures with transparency, which is dropped: 1",
-        "pictures of several frames, of which the first is shown: 1",
+        "pictures have a side below 32 px: 2",
+        "pictures turned upright as their EXIF data ask: 1",
+        "pictures have more frames, of which the first was taken: 1",
         "files that repeat another of their class, byte for byte: 1.",
       ],
     )

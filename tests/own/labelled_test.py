@@ -1,15 +1,28 @@
 """Labelled pictures of one's own: prepared is on the fly, wherever they lie."""
 
+import collections
+import contextlib
+import csv
+import io
 import pathlib
+import unicodedata
 
 import numpy as np
 import tensorflow_datasets as tfds
 from absl.testing import parameterized
+from PIL import Image
 
-from robust_tfds import conditions, corruptions, errors, models
+from robust_tfds import (
+  conditions,
+  corrupt_folder,
+  corruptions,
+  errors,
+  models,
+)
 from robust_tfds.building import geometry
 from robust_tfds.models import adapters
 from robust_tfds.models import spec as spec_lib
+from tests import tiny_files
 from tests.own import made
 
 
@@ -58,6 +71,59 @@ class LabelledTest(parameterized.TestCase):
     done.report(self.folder / "report")
     facts = (workdirs[0] / "config.json").read_text("utf-8")
     self.assertEqual('"geometry": "none"' in facts, "geometry" in more)
+
+  def test_corrupt_folder_makes_the_same_pixels(self):
+    exif = Image.Exif()
+    exif[274] = 6
+    picture, second = (tiny_files.smooth(50, 34, seed) for seed in (1, 2))
+    decomposed = unicodedata.normalize("NFD", "ö.jpg")
+    picture.save(self.root / "Füchse" / decomposed, exif=exif)
+    frames = {"save_all": True, "append_images": [second]}
+    picture.save(self.root / "dog" / "moves.gif", **frames)
+    second.save(self.root / "beside.png")
+    picture.putalpha(second.convert("L"))
+    picture.save(self.root / "cat" / "clear.png")
+    data, of_folder = f"folder:{self.root}", {"drop_alpha": True}
+    out, table = self.folder / "out", self.folder / "todo.csv"
+    with self.assertRaisesRegex(errors.UserError, "cat/clear.png: has transp"):
+      made.evaluate(made.Seen(), data, geometry="none")
+    with self.assertRaisesRegex(errors.UserError, "drop_alpha=True: tfds: has"):
+      made.evaluate(made.Seen(), "tfds:digits", **of_folder)
+    model, workdir = made.Seen(), self.folder / "prepared"
+    of_run = {"geometry": "none", "workdir": workdir, "source": "prepared"}
+    made.evaluate(model, data, **of_folder, **of_run)
+    _, said = made.evaluate(model, data, geometry="none", **of_folder)
+    with contextlib.redirect_stdout(io.StringIO()) as notes:
+      corrupt_folder.run(
+        self.root,
+        out,
+        names=["gaussian_noise"],
+        severities=[3],
+        manifest=table,
+        **of_folder,
+      )
+    for words in (
+      "pictures turned upright as their EXIF data ask",
+      "pictures whose transparency is dropped",
+      "pictures have more frames, of which the first was taken",
+    ):
+      self.assertIn(f"{words}: 1", said)
+      self.assertIn(f"1 {words}, e.g. ", notes.getvalue())
+    self.assertIn("pictures beside the class folders left out: 1", said)
+    self.assertIn("1 pictures beside the class folders left", notes.getvalue())
+    name, folder = "folder_c/gaussian_noise_3_none", workdir / "data"
+    rows = tfds.as_numpy(tfds.load(name, data_dir=folder, split="test"))
+    prepared = {r["example_id"].decode(): r["image"] for r in rows}
+    written = collections.defaultdict(dict)
+    with open(table, newline="", encoding="utf-8") as file:
+      for row in csv.DictReader(file):
+        pixels = np.asarray(Image.open(row["path"]))
+        written[row["corruption"]][row["example_id"]] = pixels
+        cropped = geometry.apply(pixels, "short37_crop32")
+        self.assertIn(made.sha256(cropped), model.pictures)
+    self.assertLen(prepared, 15)
+    self.assertEqual(written["clean"]["Füchse/ö.jpg"].shape, (50, 34, 3))
+    np.testing.assert_equal(written["gaussian_noise"], prepared)
 
   def test_models_side_by_side_and_their_classes(self):
     # The second model's outputs stand for the same classes in another order.
