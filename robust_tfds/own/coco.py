@@ -29,6 +29,7 @@ from robust_tfds.reading import picture_folders, pictures
 from robust_tfds.storage import paths
 
 _JSON_FOLDER = "annotations"  # in COCO's layout; it names no set
+_MAY_LACK = ("area", "iscrowd", "segmentation")  # of an annotation
 _TURNED = 5  # EXIF orientations from here on swap height and width
 
 
@@ -198,9 +199,9 @@ def builder_class(place: str, options: own_set.Options) -> type[base.Builder]:
 
 
 def _without_null(image: coco.Image) -> coco.Image:
-  """The image; what an annotation says is null it does not say."""
+  """The image; what an annotation may lack and says is null it lacks."""
   rows = [
-    {key: value for key, value in row.items() if value is not None}
+    {k: v for k, v in row.items() if v is not None or k not in _MAY_LACK}
     for row in image.annotations
   ]
   return dataclasses.replace(image, annotations=tuple(rows))
