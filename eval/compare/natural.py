@@ -1,8 +1,9 @@
 """Models on natural sets beside ImageNet's validation pictures of the same classes.
 
-The drop is the accuracy there less that on the natural set. The pictures of the two
-are others, so its interval is of two independent rates, each with its own: Zou and
-Donner 2008 (Statistics in Medicine 27:1693), section 2. Effective robustness is what
+The drop is the accuracy there less that on the natural set. Its interval is of two
+rates, each with its own: Zou and Donner 2008 (Statistics in Medicine 27:1693), section
+2. They are independent where the pictures are others; those of ReaL are ImageNet's,
+and correlated: Zou 2007 (Psychological Methods 12:399). Effective robustness is what
 a model has above the line of all models of the runs (`boards/effective.py`).
 """
 
@@ -14,14 +15,16 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 from etils import epath
 
-from robust_tfds import errors, natural_sets
+from robust_tfds import conditions, errors, natural_sets
 from robust_tfds.eval.cells import disk
 from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.compare import scores
 from robust_tfds.eval.compare.boards import effective
 from robust_tfds.eval.compare.scores import Scored
+from robust_tfds.eval.pipeline import subset
 from robust_tfds.eval.readers.base import Run
 from robust_tfds.eval.report.tables import csv_text, markdown, numbers
 
@@ -64,8 +67,8 @@ class Line:
     return "; ".join(number.note for number in self.numbers if number.note)
 
 
-def drop(reference: Number, natural: Number) -> Number:
-  """The difference of two independent rates, see the header.
+def drop(reference: Number, natural: Number, correlation: float = 0) -> Number:
+  """The difference of two rates, see the header.
 
   >>> ends = drop(Number(0.8, 0.7, 0.9), Number(0.5, 0.4, 0.6)).interval
   >>> [round(end, 3) for end in ends or ()]
@@ -75,8 +78,45 @@ def drop(reference: Number, natural: Number) -> Number:
   if reference.interval is None or natural.interval is None:
     return Number(a - b, note="no interval: a rate has none")
   (lo_a, hi_a), (lo_b, hi_b) = reference.interval, natural.interval
-  below, above = math.hypot(a - lo_a, hi_b - b), math.hypot(hi_a - a, b - lo_b)
-  return Number(a - b, a - b - below, a - b + above)
+
+  def end(of_a: float, of_b: float) -> float:
+    both = of_a**2 + of_b**2 - 2 * correlation * of_a * of_b
+    return math.sqrt(max(both, 0))
+
+  return Number(
+    a - b, a - b - end(a - lo_a, hi_b - b), a - b + end(hi_a - a, b - lo_b)
+  )
+
+
+def correlation(
+  reference: Mapping[str, float], natural: Mapping[str, float]
+) -> float:
+  """Of the means of two samples that share examples; 0 where nothing tells.
+
+  Args:
+    reference: example -> its share of right answers.
+    natural: the same of the other.
+  """
+  shared = [name for name in reference if name in natural]
+  a = np.array([reference[name] for name in shared])
+  b = np.array([natural[name] for name in shared])
+  if len(shared) < 2 or not a.std() or not b.std():
+    return 0.0
+  overlap = len(shared) / math.sqrt(len(reference) * len(natural))
+  return float(np.corrcoef(a, b)[0, 1]) * overlap
+
+
+def _right(one: Scored, metric: str) -> dict[str, float]:
+  """Picture -> the share of an error's conditions under which its class is right."""
+  side, common = one.side, conditions.PICTURES.names("common")
+  at = [
+    c for c in side.cells if (c.clean if metric == _CLEAN else c.name in common)
+  ]
+  totals = [side.task.totals(side.columns(c))["error"] for c in at]
+  wrong = np.mean([of_cell.sums for of_cell in totals], axis=0)
+  return dict(
+    zip(map(subset.stem, totals[0].groups.ids.tolist()), 1 - wrong, strict=True)
+  )
 
 
 def lines(runs: Sequence[Run], references: Sequence[Run]) -> list[Line]:
@@ -155,10 +195,10 @@ def _of_model(one: Scored, other: Scored) -> list[Line]:
     if None in pair or not (metric == _CLEAN or same_cells):
       continue
     natural, reference = (number for number in pair if number)
-    difference = drop(reference, natural)
-    if _row(one).several:
-      why = "no interval: the two are of the same pictures"
-      difference = Number(difference.value, note=why)
+    alike = 0.0
+    if _row(one).several:  # the same pictures
+      alike = correlation(_right(other, metric), _right(one, metric))
+    difference = drop(reference, natural, alike)
     of = (one.side.dataset, one.side.model, metric)
     out.append(Line(of, _mark(one), (natural, reference, difference)))
   return out

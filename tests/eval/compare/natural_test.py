@@ -19,6 +19,8 @@ from robust_tfds.eval.compare import natural
 from tests import tiny_files
 from tests.own import made, natural_test
 
+# Phi(0.8) - Phi(0.5 / sqrt(1 + 0.4^2)), of the normal distribution.
+_TRUE_DROP = 0.78814 - 0.67877
 _LABELS = [41, 41, 3, 3] * 3
 
 
@@ -40,21 +42,21 @@ class NaturalTest(parameterized.TestCase):
     super().setUp()
     self.folder = pathlib.Path(self.create_tempdir().full_path)
 
-  def _runs(self, count, **options):
+  def _runs(self, count, name="imagenet_a", labels=_LABELS, **options):
     """`count` models on both sides, in workdirs a and held."""
-    natural_test.prepare("imagenet_a", self.folder, _LABELS)
+    natural_test.prepare(name, self.folder, labels)
     for i in range(10):
       picture = tiny_files.encoded(tiny_files.noise(60, 70, 90 + i), "JPEG")
       wnid = imagenet.wnids()[(41, 3, 8)[i % 3]]
-      name = f"val/{wnid}/ILSVRC2012_val_0000000{i}.JPEG"
-      tiny_files.put(self.folder, {name: picture})
+      path = f"val/{wnid}/ILSVRC2012_val_0000000{i}.JPEG"
+      tiny_files.put(self.folder, {path: picture})
     models = {
       f"m{i}": _model(share, i)
       for i, share in enumerate((0.5, 0.3, 0.7)[:count])
     }
     for dataset, workdir in (
-      ("imagenet_a", "a"),
-      ("imagenet_a/reference", "r"),
+      (name, "a"),
+      (f"{name}/reference", "r"),
     ):
       made.evaluate(
         models,
@@ -91,6 +93,13 @@ class NaturalTest(parameterized.TestCase):
       self.assertIn("2 of at least 3 models", row["note"])
     self.assertIn("| imagenet\\_a | m0 | clean\\_error |", said)
 
+  def test_the_same_pictures_are_paired(self):
+    self._runs(1, "imagenet2012_real", [[label, 7] for label in _LABELS])
+    (row,), _ = self._compare()
+    value = {k: float(row[k]) for k in ("drop", "drop_lo", "drop_hi")}
+    self.assertBetween(value["drop"], value["drop_lo"], value["drop_hi"])
+    self.assertNotIn("no interval", row["note"])
+
   def test_other_facts_are_refused(self):
     self._runs(1, size=64)
     with self.assertRaisesRegex(errors.UserError, "geometry is short73_crop64"):
@@ -105,6 +114,23 @@ class NaturalTest(parameterized.TestCase):
         ends = natural.drop(_rate(x, n), _rate(y, m)).interval
         hits += ends[0] <= a - b <= ends[1]
       self.assertGreater(hits / 2000, 0.94)
+
+  def test_covers_pairs(self):
+    """Of pictures of which a tenth has no label in the second set, at 95 %."""
+    rng, hits, widths = np.random.default_rng(1), 0, np.zeros(2)
+    for _ in range(2000):
+      hard = rng.normal(size=200)
+      first, second = hard < 0.8, hard + 0.4 * rng.normal(size=200) < 0.5
+      a = dict(enumerate(first.astype(float)))
+      b = dict(enumerate(second[:180].astype(float)))
+      rates = _rate(first.sum(), 200), _rate(second[:180].sum(), 180)
+      alike = natural.correlation(a, b)
+      lo, hi = natural.drop(*rates, alike).interval
+      hits += lo <= _TRUE_DROP <= hi
+      apart = natural.drop(*rates).interval
+      widths += hi - lo, apart[1] - apart[0]
+    self.assertBetween(hits / 2000, 0.94, 0.985)
+    self.assertLess(widths[0], 0.75 * widths[1])
 
 
 def _rate(hits: int, count: int) -> Number:
