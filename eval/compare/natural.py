@@ -13,6 +13,7 @@ import collections
 import dataclasses
 import json
 import math
+import pathlib
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -24,7 +25,6 @@ from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.compare import scores
 from robust_tfds.eval.compare.boards import effective
 from robust_tfds.eval.compare.scores import Scored
-from robust_tfds.eval.pipeline import subset
 from robust_tfds.eval.readers.base import Run
 from robust_tfds.eval.report.tables import csv_text, markdown, numbers
 
@@ -114,9 +114,9 @@ def _right(one: Scored, metric: str) -> dict[str, float]:
   ]
   totals = [side.task.totals(side.columns(c))["error"] for c in at]
   wrong = np.mean([of_cell.sums for of_cell in totals], axis=0)
-  return dict(
-    zip(map(subset.stem, totals[0].groups.ids.tolist()), 1 - wrong, strict=True)
-  )
+  # The reference's ids have folders.
+  names = [pathlib.PurePosixPath(i).name for i in totals[0].groups.ids.tolist()]
+  return dict(zip(names, 1 - wrong, strict=True))
 
 
 def lines(runs: Sequence[Run], references: Sequence[Run]) -> list[Line]:
