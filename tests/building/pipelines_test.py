@@ -69,7 +69,7 @@ class _Case(parameterized.TestCase):
 
   def _compare(self, name, config, beam_options, **options):
     here = self._built(name, config, **options)
-    self.assertLen([n for n in here if "tfrecord" in n], _FILES)
+    self.assertLen([n for n in here if "record-" in n], _FILES)
     there = self._built(
       name, config, beam=True, beam_options=beam_options, **options
     )
@@ -88,8 +88,8 @@ class AnyEngineTest(_Case):
   def test_files(self, name, config, limit):
     self._compare(name, config, (), limit=limit)
 
-  def test_array_record(self):
-    options = {"limit": 40, "file_format": "array_record"}
+  def test_tfrecord(self):
+    options = {"limit": 40, "file_format": "tfrecord"}
     here = self._built("digits_c", "clean", **options)
     there = self._built("digits_c", "clean", beam=True, **options)
     self.assertEqual(here, there)
@@ -169,7 +169,8 @@ class AnyEngineTest(_Case):
   def test_a_bucket(self):
     bucket = fake_bucket.create(self)
     self.enterContext(fake_bucket.in_tensorflow())
-    here = self._built("digits_c", "brightness_1", limit=40)
+    tfrecord = {"limit": 40, "file_format": "tfrecord"}  # as in buckets
+    here = self._built("digits_c", "brightness_1", **tfrecord)
     options = {"limit": 40, "beam": True, "data_dir": bucket / "data"}
     there = datasets.prepare("digits_c", "brightness_1", **options)
     files = {p.name: p.read_bytes() for p in there.data_path.iterdir()}

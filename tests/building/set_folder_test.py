@@ -25,6 +25,15 @@ def _command(data_dir, *options: str) -> list[str]:
   ]
 
 
+def _other_records(path: pathlib.Path) -> None:
+  from array_record.python import array_record_module
+
+  path.unlink()
+  records = array_record_module.ArrayRecordWriter(str(path), "group_size:1")
+  records.write(b"one")
+  records.close()
+
+
 def _files(folder: pathlib.Path) -> dict[str, bytes]:
   return {
     str(path.relative_to(folder)): path.read_bytes()
@@ -65,9 +74,9 @@ class BuildingTest(in_folder.TestCase):
     self.assertTrue(self._prepare().found_on_disk)
     self.assertEqual(_files(self.root), before)
     with self.assertRaisesRegex(
-      errors.UserError, f"{first.data_dir}: the set is there as tfrecord"
+      errors.UserError, f"{first.data_dir}: the set is there as array_record"
     ):
-      self._prepare(file_format="array_record")
+      self._prepare(file_format="tfrecord")
 
   def test_a_set_that_another_builds_after_the_builder_looked(self):
     folder = self.root / "first_3"
@@ -86,7 +95,10 @@ class BuildingTest(in_folder.TestCase):
     ("tfrecord", lambda path: path.unlink(), "is missing"),
     ("tfrecord", lambda path: _cut(path), "have .* bytes, its 3 records"),
     ("tfrecord", lambda path: path.write_bytes(b""), "have 0 bytes"),
-    ("array_record", lambda path: path.write_bytes(b""), "have 0 bytes"),
+    ("array_record", lambda path: path.unlink(), "is missing"),
+    ("array_record", lambda path: _cut(path), "Riegeli"),
+    ("array_record", lambda path: path.write_bytes(b""), "at least 64KB"),
+    ("array_record", _other_records, "have 1 records, expected 3"),
   )
   def test_damaged_sets(self, file_format, damage, message):
     folder = self._prepare(file_format=file_format).data_path

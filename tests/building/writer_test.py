@@ -33,7 +33,7 @@ _FROM_FILES = (  # in pictures of few chunks: each starts two processes
 
 def _records(name: str, config: str, folder: str, **options) -> list[bytes]:
   built = datasets.prepare(name, config, data_dir=folder, **options)
-  paths = sorted(pathlib.Path(built.data_dir).glob("*.tfrecord*"))
+  paths = sorted(pathlib.Path(built.data_dir).glob("*record-*"))
   return [path.read_bytes() for path in paths]
 
 

@@ -167,7 +167,11 @@ class BucketsTest(in_folder.TestCase):
     make(self.root)
     manual = fake_bucket.upload(self.root, self.bucket / "manual")
     local = datasets.prepare(
-      name, config, data_dir=self.data, manual_dir=self.root
+      name,
+      config,
+      data_dir=self.data,
+      manual_dir=self.root,
+      file_format="tfrecord",  # as in buckets
     )
     there = datasets.prepare(
       name, config, data_dir=self.bucket / "data", manual_dir=str(manual)

@@ -143,7 +143,7 @@ _PROGRAMS = {
       "robust_tfds.build",
       _build,
       _nothing,
-      ("**/*.tfrecord*", "**/features.json"),
+      ("**/*record-*", "**/features.json"),
       # TFDS's own note in .config/ is shared by builds that go on.
       ("**/incomplete.??????_*",),
     ),

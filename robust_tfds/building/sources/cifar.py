@@ -17,7 +17,7 @@ from absl import logging
 from etils import epath
 
 from robust_tfds import errors
-from robust_tfds.building import pictures, source
+from robust_tfds.building import file_formats, pictures, source
 from robust_tfds.building.sources import folders
 from robust_tfds.reading import archives
 from robust_tfds.storage import paths
@@ -201,9 +201,7 @@ def _prepared(
 
 
 def _rows(builder: Any) -> Iterator[tuple[bytes, int, np.ndarray]]:
-  import tensorflow_datasets as tfds
-
-  for example in tfds.as_numpy(builder.as_dataset(split="test")):
+  for example in file_formats.rows(builder, "test"):
     yield example["id"], int(example["label"]), example["image"]
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import io
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -38,9 +39,10 @@ class Builder(pictures.Builder):
   ) -> Iterator[tuple[str, dict[str, Any]]]:
     for source in sources(split):
       keys = base.example_keys(source.example_id)
+      data = pictures.encode(source.picture.read(), pictures.RAW)
       yield (
         source.example_id,
-        {"image": source.picture.read(), "label": source.label, **keys},
+        {"image": io.BytesIO(data), "label": source.label, **keys},
       )
 
 

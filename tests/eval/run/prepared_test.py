@@ -281,8 +281,8 @@ class PreparedTest(parameterized.TestCase):
     row = int(batch.example_id[0].removeprefix("test_"))
     np.testing.assert_array_equal(batch.image[0], pixels[2, row])
 
-  def test_array_record(self):
-    """Read without TensorFlow: the same pixels."""
+  def test_tfrecord(self):
+    """Read by TensorFlow: the same pixels."""
     condition = conditions.Condition("gaussian_noise", 3)
     for codec in ("jpeg85", "raw"):
       _, images = self._shown("imagenet_c", condition, fly=False, codec=codec)
@@ -291,10 +291,10 @@ class PreparedTest(parameterized.TestCase):
         "imagenet_c",
         "gaussian_noise_3",
         codec=codec,
-        data_dir=self.folder / "array_record",
+        data_dir=self.folder / "tfrecord",
         manual_dir=small_sets.MAKERS["imagenet_c"](self.folder),
         limit=3,
-        file_format="array_record",
+        file_format="tfrecord",
       )
       (batch,) = inputs.Source(other, source.split, batch_size=3).batches()
       np.testing.assert_array_equal(batch.image, images)

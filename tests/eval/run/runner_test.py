@@ -121,7 +121,7 @@ class RunnerTest(parameterized.TestCase):
         _run(workdir)
     self.assertEqual((workdir / "table.csv").read_bytes(), self.table)
 
-  @parameterized.parameters("batch", "array_record")
+  @parameterized.parameters("batch", "tfrecord")
   def test_what_must_not_matter(self, what):
     workdir = self._copy(what)
     config = tiny_config.get_config()
@@ -130,8 +130,8 @@ class RunnerTest(parameterized.TestCase):
         config.batch_size = 7
       else:
         (workdir / "config.json").unlink()  # other bytes are another set
-        config.data.file_format = "array_record"
-        config.data.data_dir = str(self.base / "array_record_data")
+        config.data.file_format = "tfrecord"
+        config.data.data_dir = str(self.base / "tfrecord_data")
     tiny_runs.start(config, workdir)
     got, want = (
       {(r.config, r.metric): r.value for r in table.read(w / "table.csv")}
@@ -458,13 +458,13 @@ class BlocksTest(absltest.TestCase):
 
   def test_a_record_that_is_damaged(self):
     workdir = self._copy("damaged_record")
-    (file,) = (workdir / "data" / "digits_c" / "clean").rglob("*.tfrecord*")
+    (file,) = (workdir / "data" / "digits_c" / "clean").rglob("*record-*")
     data = bytearray(file.read_bytes())
     data[len(data) * 3 // 4] ^= 255
     file.write_bytes(data)
     with self.assertRaisesRegex(
       errors.UserError,
-      f"^{file.parent}: an example of digits_c/clean.* corrupted record .* remo",
+      f"^{file.parent}: an example of digits_c/clean.* Corrupted .* remo",
     ):
       _run(workdir, limit=0)
     self.assertFalse((workdir / "parts").exists())

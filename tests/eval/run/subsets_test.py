@@ -211,13 +211,13 @@ class RunTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, "another config .*subset"):
       self._subset_run("first", subset="")
 
-  @quick.cases(["shards", "array_record", "one_by_one"], ["prepared"])
+  @quick.cases(["shards", "tfrecord", "one_by_one"], ["prepared"])
   def test_what_must_not_matter(self, what):
     data = {
       "prepared": {"source": "prepared"},
-      "array_record": {
-        "file_format": "array_record",
-        "data_dir": str(self.base / "array_record"),
+      "tfrecord": {
+        "file_format": "tfrecord",
+        "data_dir": str(self.base / "tfrecord"),
       },
       "one_by_one": {"block_mib": 1},
     }.get(what, {})

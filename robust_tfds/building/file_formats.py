@@ -1,0 +1,133 @@
+"""Sets on disk: in which format we write them, and their examples read back.
+
+What we prepare is ArrayRecord, which needs no TensorFlow; in buckets, which its
+library does not open, and where TFDS prepares a set itself, it is TFRecord. A set
+is read in the format that it has. TFDS gives `tf.data` pipelines of TFRecord alone;
+here it learns to give them of ArrayRecord.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import tensorflow_datasets as tfds
+from tensorflow_datasets.core import file_adapters
+
+from robust_tfds import errors
+from robust_tfds.storage import paths
+
+TFRECORD, ARRAY_RECORD = "tfrecord", "array_record"
+FORMATS = (TFRECORD, ARRAY_RECORD)
+_READ = 64  # records at a time, in parallel by their library
+
+
+def default_format(data_dir: str | os.PathLike | None) -> str:
+  """The format of new sets in a data folder."""
+  return ARRAY_RECORD if paths.is_local(data_dir or "") else TFRECORD
+
+
+def of_others(builder: tfds.core.DatasetBuilder) -> str | None:
+  """The format that a set of another package is prepared in; None: its own.
+
+  That is TFDS's default, as its other readers expect it, where TensorFlow is there.
+  """
+  if builder.is_prepared() or importlib.util.find_spec("tensorflow"):
+    return None
+  return ARRAY_RECORD
+
+
+def is_array_record(builder: tfds.core.DatasetBuilder) -> bool:
+  """Whether a prepared set is read without TensorFlow."""
+  return builder.info.file_format.value == ARRAY_RECORD
+
+
+def rows(
+  builder: tfds.core.DatasetBuilder, split: str, decoders: Any = None
+) -> Iterator[dict[str, Any]]:
+  """A prepared set's examples as arrays, in its order.
+
+  Args:
+    builder: of any TFDS set.
+    split: or a part of one, `train[:10%]`.
+    decoders: see `tfds.decode`.
+
+  Raises:
+    MissingPackageError: it is TFRecord, and TensorFlow is not installed.
+  """
+  if is_array_record(builder):
+    source = builder.as_data_source(split=split, decoders=decoders)
+    yield from (dict(source[i]) for i in range(len(source)))
+    return
+  tensorflow(builder)
+  dataset = builder.as_dataset(
+    split=split,
+    shuffle_files=False,
+    decoders=decoders,
+    read_config=tfds.ReadConfig(interleave_cycle_length=1),
+  )
+  yield from tfds.as_numpy(dataset)
+
+
+def count(files: Sequence[os.PathLike]) -> int:
+  """How many records ArrayRecord files hold.
+
+  Raises:
+    RuntimeError: one is cut or damaged, in the library's words.
+  """
+  from array_record.python import array_record_data_source
+
+  names = [os.fspath(file) for file in files]
+  with array_record_data_source.ArrayRecordDataSource(names) as source:
+    return len(source)
+
+
+def tensorflow(builder: tfds.core.DatasetBuilder) -> Any:
+  """TensorFlow, which a set of TFRecord files is read by.
+
+  Raises:
+    MissingPackageError: it is not installed.
+  """
+  try:
+    import tensorflow
+  except ImportError as e:
+    raise errors.missing_package(
+      "TensorFlow", "tf", f"{os.fspath(builder.data_path)} (TFRecord files)"
+    ) from e
+  return tensorflow
+
+
+class _Adapter(file_adapters.ArrayRecordFileAdapter):
+  """TFDS's adapter of ArrayRecord files, with `tf.data`."""
+
+  SUPPORTS_TF_DATA = True
+
+  @classmethod
+  def make_tf_data(cls, filename: Any, buffer_size: int | None = None) -> Any:
+    """The records of a file; `filename` is a tensor inside TFDS's pipeline."""
+    del buffer_size
+    import tensorflow as tf
+
+    return tf.data.Dataset.from_generator(
+      _records,
+      args=(filename,),
+      output_signature=tf.TensorSpec((), tf.string),
+    )
+
+
+def _records(filename: bytes) -> Iterator[bytes]:
+  from array_record.python import array_record_data_source
+
+  with array_record_data_source.ArrayRecordDataSource(
+    [os.fsdecode(filename)]
+  ) as source:
+    for start in range(0, len(source), _READ):
+      places = range(start, min(start + _READ, len(source)))
+      yield from source.__getitems__(places)
+
+
+file_adapters.ADAPTER_FOR_FORMAT[file_adapters.FileFormat.ARRAY_RECORD] = (
+  _Adapter
+)
