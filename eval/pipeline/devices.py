@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import glob
+import importlib.util
+import re
+import shutil
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +14,8 @@ import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 from robust_tfds import errors
+
+_GPUS, _PLUGIN = "/dev/nvidia[0-9]*", "jax_cuda12_plugin"
 
 
 def mesh(chosen: Sequence[jax.Device] | None = None) -> Mesh:
@@ -20,6 +26,29 @@ def mesh(chosen: Sequence[jax.Device] | None = None) -> Mesh:
   return jax.make_mesh(
     (len(devices),), ("data",), axis_types=(AxisType.Auto,), devices=devices
   )
+
+
+def in_words() -> str:
+  """What is computed on: `8 × H100 (cuda12), jax 0.10.2`.
+
+  Says too that a GPU is not used, unless somebody chose the CPU (`JAX_PLATFORMS`).
+  """
+  devices, jax_version = jax.devices(), f"jax {jax.__version__}"
+  first, count = devices[0], len(devices)
+  if first.platform != "cpu":
+    kind = re.sub(r"^NVIDIA | \d+GB.*", "", first.device_kind)  # H100 80GB HBM3
+    cuda = re.search(r"cuda (\d+)\d{3}\b", first.client.platform_version)
+    return (
+      f"{count} × {kind}{f' (cuda{cuda[1]})' if cuda else ''}, {jax_version}"
+    )
+  text = f"{count} CPU{'s' * (count > 1)}"
+  chosen = "cpu" in (jax.config.jax_platforms or "")
+  if chosen or not (glob.glob(_GPUS) or shutil.which("nvidia-smi")):
+    return f"{text}, {jax_version}"
+  text += "; a GPU is here but jax cannot use it: "
+  if importlib.util.find_spec(_PLUGIN):
+    return f"{text}{_PLUGIN} is installed; its driver may be too old for it"
+  return f"{text}pip install 'robust_tfds[cuda12]'"
 
 
 def check_batch_size(batch_size: int, where: Mesh) -> None:

@@ -261,14 +261,13 @@ class Source:
   def _array_record_examples(
     self, places: Sequence[int], skipped: Sequence[str]
   ) -> Iterator[dict[str, Any]]:
-    source = self.builder.as_data_source(
-      split=self.split, decoders=_skipping(skipped)
-    )
+    decoders = _skipping(skipped)
+    read, _ = file_formats.by_number(self.builder, self.split, decoders)
     with concurrent.futures.ThreadPoolExecutor() as pool:
       for start in range(0, len(places), self.batch_size):
         several = places[start : start + self.batch_size]
         try:
-          examples = list(pool.map(source.__getitem__, several))
+          examples = list(pool.map(read, several))
         except RuntimeError as e:  # ArrayRecord's, of a file that is damaged
           raise self._unreadable(str(e)) from e
         yield from examples

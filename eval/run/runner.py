@@ -83,6 +83,7 @@ class Runner:
       disk.DiskError: something could not be written; finished cells stay.
     """
     self._check_all_is_here()
+    self._say(devices.in_words())
     with self._locked():
       with self._preparing():
         loaded, truth, cells = self._prepare()

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import tensorflow_datasets as tfds
 from tensorflow_datasets.core import file_adapters
 
@@ -58,8 +59,8 @@ def rows(
     MissingPackageError: it is TFRecord, and TensorFlow is not installed.
   """
   if is_array_record(builder):
-    source = builder.as_data_source(split=split, decoders=decoders)
-    yield from (dict(source[i]) for i in range(len(source)))
+    read, count = by_number(builder, split, decoders)
+    yield from map(read, range(count))
     return
   tensorflow(builder)
   dataset = builder.as_dataset(
@@ -69,6 +70,24 @@ def rows(
     read_config=tfds.ReadConfig(interleave_cycle_length=1),
   )
   yield from tfds.as_numpy(dataset)
+
+
+def by_number(
+  builder: tfds.core.DatasetBuilder, split: str, decoders: Any = None
+) -> tuple[Callable[[int], dict[str, Any]], int]:
+  """The function that reads an example of ArrayRecord files, and how many it has."""
+  source = builder.as_data_source(split=split, decoders=decoders)
+  features = builder.info.features.items()
+  videos = [n for n, f in features if isinstance(f, tfds.features.Video)]
+
+  def read(number: int) -> dict[str, Any]:
+    example = dict(source[number])
+    for name in videos:  # whose frames come one by one, or undecoded
+      if isinstance(example.get(name, [b""])[0], np.ndarray):
+        example[name] = np.stack(example[name])
+    return example
+
+  return read, len(source)
 
 
 def count(files: Sequence[os.PathLike]) -> int:

@@ -1,5 +1,6 @@
 """Batches onto the mesh and back, and batch sizes that do not divide."""
 
+import importlib.util
 from unittest import mock
 
 import jax
@@ -28,6 +29,71 @@ class MeshTest(parameterized.TestCase):
 
   def test_batch_that_divides(self):
     devices.check_batch_size(16, mock.Mock(size=8))
+
+
+class InWordsTest(parameterized.TestCase):
+  @parameterized.parameters(
+    (
+      "gpu",
+      "NVIDIA H100 80GB HBM3",
+      "PJRT C API\ncuda 12090",
+      8,
+      "8 × H100 (cuda12), jax ",
+    ),
+    (
+      "gpu",
+      "NVIDIA RTX A6000",
+      "cuda 13010",
+      1,
+      "1 × RTX A6000 (cuda13), jax ",
+    ),
+    (
+      "tpu",
+      "TPU v5 lite",
+      "PJRT C API\nTFRT TPU v5",
+      4,
+      "4 × TPU v5 lite, jax ",
+    ),
+    ("cpu", "cpu", "cpu", 1, "1 CPU, jax "),
+    ("cpu", "cpu", "cpu", 8, "8 CPUs, jax "),
+  )
+  def test_devices(self, platform, kind, version, count, words):
+    self.assertEqual(
+      self._words(platform, kind, version, count), words + jax.__version__
+    )
+
+  @parameterized.parameters(
+    (None, None, "pip install 'robust_tfds[cuda12]'"),
+    (object(), None, "jax_cuda12_plugin is installed"),
+    (None, "cpu", None),
+  )
+  def test_a_gpu_that_is_not_used(self, plugin, chosen, words):
+    folder = self.create_tempdir()
+    folder.create_file("nvidia0")
+    with (
+      mock.patch.object(devices, "_GPUS", f"{folder.full_path}/nvidia[0-9]*"),
+      mock.patch.object(importlib.util, "find_spec", return_value=plugin),
+      mock.patch.object(devices.jax, "config", mock.Mock(jax_platforms=chosen)),
+    ):
+      said = self._words("cpu", "cpu", "cpu", 1)
+    if words is None:
+      self.assertEqual(said, f"1 CPU, jax {jax.__version__}")
+    else:
+      self.assertStartsWith(
+        said, f"1 CPU; a GPU is here but jax cannot use it: {words}"
+      )
+
+  def _words(self, platform, kind, version, count) -> str:
+    device = mock.Mock(
+      platform=platform,
+      device_kind=kind,
+      client=mock.Mock(platform_version=version),
+    )
+    with (
+      mock.patch.object(jax, "devices", return_value=[device] * count),
+      mock.patch("shutil.which", return_value=None),
+    ):
+      return devices.in_words()
 
 
 class PutTest(absltest.TestCase):

@@ -69,6 +69,9 @@ class Builder:
     assert split == "test"
     return self
 
+  def __len__(self) -> int:
+    return len(self._examples)
+
   def __getitem__(self, position: int) -> dict[str, Any]:
     self.reads += 1
     return self._examples[position]

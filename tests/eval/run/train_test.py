@@ -49,20 +49,23 @@ class _Rows:
   """A data set of two classes: dark and bright."""
 
   first_label = 0
-  info = types.SimpleNamespace(splits=_SPLITS)
+  info = types.SimpleNamespace(
+    splits=_SPLITS,
+    features={},
+    file_format=types.SimpleNamespace(value="array_record"),
+  )
 
-  def as_dataset(self, split):
-    assert split == "train"
-    return self
-
-  def as_numpy_iterator(self):
+  def as_data_source(self, split, decoders):
+    assert split == "train" and decoders is None
     rng = np.random.default_rng(0)
-    for i in range(_COUNT):
-      noise = rng.integers(0, 60, (32, 32, 3))
-      yield {
-        "image": (noise + 180 * (i % 2)).astype(np.uint8),
-        "label": self.first_label + i % 2,
-      }
+    return [self._example(rng, i) for i in range(_COUNT)]
+
+  def _example(self, rng, i):
+    noise = rng.integers(0, 60, (32, 32, 3))
+    return {
+      "image": (noise + 180 * (i % 2)).astype(np.uint8),
+      "label": self.first_label + i % 2,
+    }
 
 
 def _recipe(**changes) -> ml_collections.ConfigDict:
