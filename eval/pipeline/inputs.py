@@ -221,7 +221,7 @@ class Source:
     dataset = self.builder.as_dataset(
       split=f"{self.split}[{first}:{last}]",
       shuffle_files=False,
-      decoders=_skipping([*skipped, *filter(None, [later])]),
+      decoders=file_formats.skipping([*skipped, *filter(None, [later])]),
       read_config=tfds.ReadConfig(interleave_cycle_length=1),
     )
     if scattered:
@@ -261,7 +261,7 @@ class Source:
   def _array_record_examples(
     self, places: Sequence[int], skipped: Sequence[str]
   ) -> Iterator[dict[str, Any]]:
-    decoders = _skipping(skipped)
+    decoders = file_formats.skipping(skipped)
     read, _ = file_formats.by_number(self.builder, self.split, decoders)
     with concurrent.futures.ThreadPoolExecutor() as pool:
       for start in range(0, len(places), self.batch_size):
@@ -271,13 +271,6 @@ class Source:
         except RuntimeError as e:  # ArrayRecord's, of a file that is damaged
           raise self._unreadable(str(e)) from e
         yield from examples
-
-
-def _skipping(names: Sequence[str]) -> dict[str, Any]:
-  """Decoders that leave features as they are stored."""
-  import tensorflow_datasets as tfds
-
-  return {name: tfds.decode.SkipDecoding() for name in names}
 
 
 def _batch(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -88,6 +88,18 @@ def by_number(
     return example
 
   return read, len(source)
+
+
+class _Stored(tfds.decode.SkipDecoding):
+  """TFDS's, of the frames of videos in ArrayRecord files too."""
+
+  def decode_batch_example_np(self, batch: Any) -> Any:
+    return batch
+
+
+def skipping(names: Iterable[str]) -> dict[str, tfds.decode.SkipDecoding]:
+  """Decoders that leave features as they are stored."""
+  return {name: _Stored() for name in names}
 
 
 def count(files: Sequence[os.PathLike]) -> int:

@@ -171,7 +171,7 @@ class TfdsSet(own_set.OwnSet):
     features = dict(self._builder.info.features.items())
     names = [n for n in _IDS if isinstance(features.get(n), tfds.features.Text)]
     needed = (self._image, self._label, *names)
-    chosen: Any = {self._image: tfds.decode.SkipDecoding()}
+    chosen: Any = file_formats.skipping([self._image])
     if not file_formats.is_array_record(self._builder):
       needs = dict.fromkeys(needed, True)
       chosen = tfds.decode.PartialDecoding(needs, decoders=chosen)

@@ -101,7 +101,7 @@ class TrainTest(absltest.TestCase):
 
   def test_it_learns(self):
     self.prepare.assert_called_once_with("digits", "", data_dir="/sets")
-    rows = list(_Rows().as_numpy_iterator())
+    rows = list(_Rows().as_data_source("train", None))
     images = np.stack([r["image"] for r in rows])
     logits = self.model.apply(self.variables, images)
     labels = [r["label"] for r in rows]
@@ -127,7 +127,7 @@ class TrainTest(absltest.TestCase):
     model = _with_norms()
     start = model.init(jax.random.key(0))
     variables, _ = self._load("norms", model, steps=60)
-    rows = list(_Rows().as_numpy_iterator())
+    rows = list(_Rows().as_data_source("train", None))
     pixels = np.asarray(model.preprocess(np.stack([r["image"] for r in rows])))
     moved = variables["norm"]
     # The statistics are the data's, which a gradient would not have led to.
@@ -167,7 +167,7 @@ class TrainTest(absltest.TestCase):
       with self.assertRaisesRegex(errors.UserError, message):
         self._load("nothing", split=split)
     rows = [{"image": 0}]
-    with mock.patch.object(_Rows, "as_numpy_iterator", return_value=rows):
+    with mock.patch.object(_Rows, "as_data_source", return_value=rows):
       with self.assertRaisesRegex(
         errors.UserError, "'digits': its examples have no label,"
       ):
