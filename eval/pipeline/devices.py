@@ -42,7 +42,8 @@ def in_words() -> str:
       f"{count} × {kind}{f' (cuda{cuda[1]})' if cuda else ''}, {jax_version}"
     )
   text = f"{count} CPU{'s' * (count > 1)}"
-  chosen = "cpu" in (jax.config.read("jax_platforms") or "")
+  platforms = jax.config.jax_platforms  # type: ignore[attr-defined]
+  chosen = "cpu" in (platforms or "")
   if chosen or not (glob.glob(_GPUS) or shutil.which("nvidia-smi")):
     return f"{text}, {jax_version}"
   text += "; a GPU is here but jax cannot use it: "

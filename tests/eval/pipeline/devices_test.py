@@ -73,9 +73,7 @@ class InWordsTest(parameterized.TestCase):
     with (
       mock.patch.object(devices, "_GPUS", f"{folder.full_path}/nvidia[0-9]*"),
       mock.patch.object(importlib.util, "find_spec", return_value=plugin),
-      mock.patch.object(
-        devices.jax, "config", mock.Mock(read=lambda name: chosen)
-      ),
+      mock.patch.object(devices.jax, "config", mock.Mock(jax_platforms=chosen)),
     ):
       said = self._words("cpu", "cpu", "cpu", 1)
     if words is None:
