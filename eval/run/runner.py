@@ -84,7 +84,7 @@ class Runner:
     """
     self._check_all_is_here()
     self._say(devices.in_words())
-    with self._locked():
+    with self._nothing_of_missing(), self._locked():
       with self._preparing():
         loaded, truth, cells = self._prepare()
         alike = self._comparable(loaded, self._opened())
@@ -105,6 +105,18 @@ class Runner:
       lacks += data_lib.lacks(self.plan, self.workdir)
     if lacks:
       raise missing.MissingError(*lacks)
+
+  @contextlib.contextmanager
+  def _nothing_of_missing(self) -> Iterator[None]:
+    """Removes a workdir that was made in vain: a download failed."""
+    path = self.workdir.path
+    new = not disk.exists(path) and self._shard.count == 1
+    try:
+      yield
+    except missing.MissingError:
+      if new and self.host.index == 0:
+        path.rmtree(missing_ok=True)
+      raise
 
   def _publish(
     self,

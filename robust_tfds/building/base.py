@@ -455,7 +455,11 @@ class Builder(
     else:
       self.check_sources(_manual_dir(options))
       set_folder.check_folder(self._data_dir_root)
-      with set_folder.locked(path):
+      root = self._data_dir_root
+      with (
+        set_folder.nothing_of_missing(root, self.name),
+        set_folder.locked(path),
+      ):
         self.found_on_disk = path.exists()  # by the process that had the lock
         if self.found_on_disk:
           self.info.read_from_directory(path)

@@ -15,7 +15,7 @@ import shutil
 from collections.abc import Iterator
 from typing import Any
 
-from robust_tfds import errors
+from robust_tfds import errors, missing
 from robust_tfds.building import file_formats
 from robust_tfds.storage import locks, paths
 
@@ -64,6 +64,26 @@ def locked(data_path: str | os.PathLike) -> Iterator[None]:
   lock.parent.mkdir(parents=True, exist_ok=True)
   with locks.exclusive(lock, f"{path} is being built"):
     yield
+
+
+@contextlib.contextmanager
+def nothing_of_missing(root: str | os.PathLike, name: str) -> Iterator[None]:
+  """Removes a data folder that a build made in vain: a source was not there.
+
+  Only one that was not there before, and that nobody else builds in.
+
+  Args:
+    root: the data folder.
+    name: of the data set.
+  """
+  new = paths.is_local(root) and not os.path.lexists(root)
+  try:
+    yield
+  except missing.MissingError:
+    inside = {*paths.names(root), *paths.names(f"{root}/downloads")}
+    if new and inside <= {name, "downloads", "extracted"}:
+      shutil.rmtree(root, ignore_errors=True)
+    raise
 
 
 def discard_leftovers(data_path: str | os.PathLike) -> None:
