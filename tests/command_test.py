@@ -1,5 +1,6 @@
 """The frame of every command: refusals in words, bugs with their traceback."""
 
+import sys
 import types
 from unittest import mock
 
@@ -13,7 +14,7 @@ _PROGRAM = """
 import os
 from absl import flags
 from robust_tfds import command
-from robust_tfds import errors
+from robust_tfds import errors, missing
 
 def define_flags():
   flags.DEFINE_string("out", None, "Folder.", required=True)
@@ -53,6 +54,10 @@ class RunTest(parameterized.TestCase):
     ('raise errors.UserError("Bad name. Use another.")', "Bad name. Use anot"),
     ('raise errors.missing_package("a", "b", "This")', "This needs a, which"),
     ('open("/nowhere/x")', r"\[Errno 2\] .*/nowhere/x"),
+    (
+      'raise missing.MissingError(missing.Lack("a", "No a.", get="b"))',
+      r"a: not here. No a.\n  1. b\n  2. .*python",
+    ),
     (_raises("gcsfs.retry", "HttpError"), "a bucket refuses: no right"),
     (_raises("tensorflow.x", "PermissionDeniedError"), "a bucket refuses: no"),
   )
@@ -60,6 +65,18 @@ class RunTest(parameterized.TestCase):
     done = _run_here(body)
     self.assertEqual(done.returncode, 1)
     self.assertRegex(done.stderr, f"^Error: {message}")
+
+  @parameterized.parameters(
+    (
+      ["/v/python", "-m", "eval.main", "--workdir=/a b"],
+      "python -m eval.main '--workdir=/a b'",
+    ),
+    (["/v/python", "/v/robust-tfds", "run"], "robust-tfds run"),
+    (["/v/python", "mine.py"], "python mine.py"),
+  )
+  def test_as_typed(self, argv, expected):
+    with mock.patch.object(sys, "orig_argv", argv):
+      self.assertEqual(command.typed(), expected)
 
   def test_a_refusal_of_a_program_has_no_traceback(self):
     done = _run('raise errors.UserError("Bad name.")')

@@ -11,8 +11,10 @@ from absl.testing import parameterized
 from PIL import Image
 
 from robust_tfds import corrupt_folder, corruptions, errors
+from robust_tfds.corruptions import frost_pictures
 from robust_tfds.reading import limits
-from tests import fake_bucket, in_process, tiny_files
+from robust_tfds.storage import cache, paths
+from tests import fake_bucket, frost_folder, in_process, tiny_files
 
 
 def _picture(mode="RGB", size=(40, 33)) -> Image.Image:
@@ -133,6 +135,17 @@ class CorruptFolderTest(parameterized.TestCase):
     _picture().save(self.source / "x.bmp")
     with self.assertRaisesRegex(ValueError, "would be written to one file"):
       self._run()
+
+  def test_frost_pictures_are_taken_from_an_archive(self):
+    kept, drawn = self.target / "cache", frost_folder.drawn()
+    sums = {p.name: paths.sha256(p) for p in drawn.iterdir()}
+    with (
+      mock.patch.dict(frost_pictures.SHA256, sums),
+      mock.patch.dict(os.environ, {cache.VARIABLE: str(kept)}),
+    ):
+      done = in_process.run(corrupt_folder, f"--get_frost={drawn}")
+    self.assertEqual(done.stdout, f"frost pictures: {kept / 'frost'}\n")
+    self.assertCountEqual(os.listdir(kept / "frost"), sums)
 
   def _command(self, *flags):
     """Runs the command; returns its exit status and all that it printed."""

@@ -29,7 +29,6 @@ from collections.abc import (
   Collection,
   Hashable,
   Iterable,
-  Iterator,
   Mapping,
   Sequence,
 )
@@ -39,7 +38,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 from etils import epath
 
-from robust_tfds import conditions, errors, missing, own_corruptions
+from robust_tfds import conditions, errors, own_corruptions
 from robust_tfds.building import (
   file_formats,
   own_set,
@@ -504,18 +503,12 @@ class Builder(
         else:
           self._sources(look)
 
-  @contextlib.contextmanager
-  def _lacking(self, manual_dir: str | os.PathLike | None) -> Iterator[None]:
+  def _lacking(
+    self, manual_dir: str | os.PathLike | None
+  ) -> contextlib.AbstractContextManager[None]:
     """Says in the one form that a source is not there."""
-    try:
-      yield
-    except (missing.MissingError, folders.NotFetchedError):
-      raise
-    except FileNotFoundError as e:
-      layout = self.MANUAL_DOWNLOAD_INSTRUCTIONS or ""
-      raise missing.MissingError(
-        known_files.lack(self.name, manual_dir, _fault(e), layout)
-      ) from e
+    layout = self.MANUAL_DOWNLOAD_INSTRUCTIONS or ""
+    return known_files.lacking(self.name, manual_dir, layout)
 
   def _check_made_of(self) -> None:
     """Refuses somebody else's set of the same builder, or one of other files."""
@@ -870,11 +863,6 @@ def _manual_dir(options: Mapping[str, Any]) -> str | os.PathLike | None:
   """Of `download_and_prepare`'s options."""
   download = options.get("download_config")
   return download.manual_dir if download else None
-
-
-def _fault(error: FileNotFoundError) -> str:
-  """Its first line: what follows are the instructions."""
-  return str(error).partition("\n")[0]
 
 
 def place(split: str, example_id: str) -> int:

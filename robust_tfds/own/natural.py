@@ -13,7 +13,7 @@ from typing import Any
 
 from robust_tfds import errors, natural_sets
 from robust_tfds.building import base, own_set, source
-from robust_tfds.building.sources import folders, imagenet
+from robust_tfds.building.sources import folders, imagenet, known_files
 from robust_tfds.own import labelled, tfds_set
 from robust_tfds.reading import json_file, line_list
 from robust_tfds.storage import paths
@@ -154,8 +154,9 @@ def builder_class(text: str, options: own_set.Options) -> type[base.Builder]:
   """The builder of a natural set, or of what it is held against.
 
   Raises:
-    UserError: the set is not there, or is called otherwise, or several right
-      classes stand in the way of sequences.
+    MissingError: the set is not there.
+    UserError: it is called otherwise, or several right classes stand in the way
+      of sequences.
   """
   row, config = natural_sets.parse(text)
   if options.name:
@@ -165,8 +166,14 @@ def builder_class(text: str, options: own_set.Options) -> type[base.Builder]:
     )
   held = config == natural_sets.REFERENCE
   kind = Natural if row.source else ObjectNet
-  own: Any = kind(row.name if held else text, options)
-  own = Reference(text, own, options) if held else own
+  manual_dir = options.manual_dir or None
+  with known_files.lacking(
+    row.name, manual_dir, "" if row.source else _INSTRUCTIONS
+  ):
+    own: Any = kind(row.name if held else text, options)
+  if held:
+    with known_files.lacking(text, manual_dir, imagenet.INSTRUCTIONS):
+      own = Reference(text, own, options)
   if own.several and options.sequences:
     raise errors.UserError(
       f"{text}: several classes of a picture may be right, which ImageNet-P's"
@@ -201,10 +208,7 @@ def _check_version(builder: Any, text: str) -> None:
 
 def _manual(manual_dir: str, text: str) -> Any:
   if not manual_dir:
-    raise errors.UserError(
-      f"{text}: set manual_dir (--config.data.manual_dir) to the folder of its"
-      " files."
-    )
+    raise FileNotFoundError(f"{text}: no manual_dir is named.")
   return paths.of(manual_dir, "manual_dir")
 
 

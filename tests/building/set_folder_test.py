@@ -8,10 +8,12 @@ import sys
 from unittest import mock
 
 import pytest
+import tensorflow_datasets as tfds
 from absl.testing import parameterized
 
-from robust_tfds import datasets, errors
+from robust_tfds import datasets, errors, missing
 from robust_tfds.building import set_folder, writer
+from robust_tfds.building.sources import cifar
 from tests import in_folder
 from tests.building.sources import small_sets
 
@@ -216,3 +218,64 @@ class BuildingTest(in_folder.TestCase):
 
 def _cut(path: pathlib.Path) -> None:
   path.write_bytes(path.read_bytes()[:-10])
+
+
+class MissingTest(in_folder.TestCase):
+  """A build from sources that are not there leaves no folder."""
+
+  def _refused(self, name: str, **options) -> str:
+    with self.assertRaises(missing.MissingError) as caught:
+      datasets.prepare(name, data_dir=self.root / "new" / "data", **options)
+    self.assertFalse((self.root / "new" / "data").exists())
+    return str(caught.exception)
+
+  @parameterized.parameters("imagenet_c", "imagenet_p", "coco_c", "ucf101_p")
+  def test_of_a_manual_dir(self, name):
+    self.assertIn(
+      "there is no such folder", self._refused(name, manual_dir="/no")
+    )
+    empty = self.root / "empty"
+    empty.mkdir()
+    text = self._refused(name, manual_dir=empty)
+    self.assertIn(f"{name}: its files: not here.", text)
+    self.assertIn("  1. ", text)
+    self.assertIn(f"{empty}/", text)
+    self.assertIn("name it", self._refused(name))
+
+  def test_of_the_authors_files(self):
+    text = self._refused(
+      "imagenet_c", config="fog_1_published", manual_dir=self.root
+    )
+    self.assertIn("No published images of fog, severity 1.", text)
+
+  def test_of_a_download_that_fails(self):
+    failing = mock.patch.object(
+      tfds.download.DownloadManager, "download", side_effect=OSError("offline")
+    )
+    with failing, mock.patch.object(cifar, "_prepared", return_value=None):
+      text = self._refused("cifar10_c")
+    self.assertIn("could not be downloaded (offline)", text)
+    self.assertIn(
+      "cifar-10-binary.tar.gz, 170,052,171 bytes, sha256 c4a3", text
+    )
+
+  def test_a_folder_in_which_others_build_stays(self):
+    root = self.root / "data"
+    with self.assertRaises(missing.MissingError):
+      with set_folder.nothing_of_missing(root, "a_c"):
+        (root / "b_c").mkdir(parents=True)
+        raise missing.MissingError(missing.Lack("a", "No."))
+    self.assertTrue((root / "b_c").exists())
+
+  def test_looked_for_and_nothing_built(self):
+    look = {"data_dir": self.root / "data", "manual_dir": self.root}
+    (lack,) = datasets.lacks("coco_c", ["clean", "fog_1"], **look)
+    self.assertEqual(lack.what, "coco_c: its files")
+    (lack,) = datasets.lacks(
+      "imagenet_c", ["fog_1", "snow_2", "snow_3"], codec="published", **look
+    )
+    self.assertIn("And 1 more like it.", lack.fault)
+    self.assertEqual(datasets.lacks("digits_c", ["clean"], **look), [])
+    look["manual_dir"] = None
+    self.assertEqual(datasets.lacks("cifar10_c", ["clean"], **look), [])
+    self.assertEmpty(list(self.root.iterdir()))

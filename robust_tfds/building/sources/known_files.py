@@ -7,14 +7,16 @@ cifar100, coco, imagenet2012, ucf101 and voc); elsewhere none is published.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import os
 import pathlib
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from robust_tfds import missing
+from robust_tfds.building.sources import folders
 
 _TABLE = pathlib.Path(__file__).with_name("files.tsv")
 _FLAGS = (
@@ -73,6 +75,29 @@ def lack(
     _get(files, os.fspath(folder or "FOLDER"))
     + f" and name it: {_FLAGS}" * (not folder),
   )
+
+
+@contextlib.contextmanager
+def lacking(
+  name: str, folder: str | os.PathLike | None, layout: str
+) -> Iterator[None]:
+  """Says in the one form that a source is not there.
+
+  Args:
+    name: of the data set.
+    folder: the manual dir; None where none is named.
+    layout: how the files may lie there, in words.
+
+  Raises:
+    MissingError: for any FileNotFoundError of a source, by its first line.
+  """
+  try:
+    yield
+  except (missing.MissingError, folders.NotFetchedError):
+    raise
+  except FileNotFoundError as e:
+    fault = str(e).partition("\n")[0]  # what follows are the instructions
+    raise missing.MissingError(lack(name, folder, fault, layout)) from e
 
 
 def _get(files: Sequence[Row], folder: str) -> str:

@@ -1,5 +1,6 @@
 """The whole way on a tiny run: devices, sources, kills and bad input."""
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -17,7 +18,9 @@ import numpy as np
 import pytest
 from absl.testing import absltest, parameterized
 
-from robust_tfds import errors, models
+from robust_tfds import datasets, errors, missing, models
+from robust_tfds.configs import imagenet_c
+from robust_tfds.corruptions import frost_pictures
 from robust_tfds.eval import main
 from robust_tfds.eval.cells import lock, parts, process, table
 from robust_tfds.eval.cells.workdir import Workdir
@@ -25,7 +28,7 @@ from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.run import one_pass, runner
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run.model import load as load_lib
-from tests import in_folder, in_process, quick
+from tests import frost_folder, in_folder, in_process, quick
 from tests.eval import read_counts, same_tables, tiny_config, tiny_runs
 
 _ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -101,6 +104,38 @@ class RunnerTest(parameterized.TestCase):
       self.assertRegex(r.fingerprint, "^[0-9a-f]{12}$")
     self.assertLen({r.fingerprint for r in listed}, 5)
     self.assertLess(listed[0].value, 0.5)
+
+  def test_a_run_that_lacks_something_leaves_no_folder(self):
+    config = imagenet_c.get_config("squeezenet1_1").unlock()
+    config.data.corruptions, config.data.manual_dir = "fog", str(self.base)
+    run = self.base / "lacks"
+    with self.assertRaises(missing.MissingError) as caught:
+      runner.Runner(plan_lib.make(config), run).run()
+    weights, data = caught.exception.lacks
+    self.assertStartsWith(weights.what, "squeezenet1_1: the weights")
+    self.assertEqual(data.what, "imagenet_c: its files")
+    self.assertFalse(run.exists())
+    lack = missing.MissingError(missing.Lack("a", "No download."))
+    with mock.patch.object(datasets, "prepare", side_effect=lack):
+      with self.assertRaises(missing.MissingError):
+        runner.Runner(plan_lib.make(tiny_config.get_config()), run).run()
+    self.assertFalse(run.exists())
+
+  def test_frost_that_was_left_out_is_added_when_its_pictures_are_here(self):
+    config = tiny_config.get_config()
+    with config.unlocked():
+      config.data.update(corruptions="common", left_out="absent", limit=8)
+      config.data.severities = (5,)
+    run, names = self.base / "frost", []
+    lack = missing.MissingError(missing.Lack("frost", "Nowhere."))
+    nowhere = mock.patch.object(frost_pictures, "folder", side_effect=lack)
+    for here in (nowhere, contextlib.nullcontext()):
+      with here:
+        rows = runner.Runner(plan_lib.make(config), run, report=False).run()
+      names.append({r.corruption for r in rows if r.metric == "error"})
+      frost_folder.use_drawn()
+      self.addCleanup(frost_pictures.use_folder, None)
+    self.assertEqual(names[1] - names[0], {"frost"})
 
   def test_second_launch_only_reads(self):
     this = process.Process.this()
