@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from robust_tfds.conditions import Condition, Family
 
+OF_EACH = " of each"
 _FEW = 3  # that are always listed
 
 
@@ -58,7 +59,7 @@ def in_words(cells: Sequence[Condition], chosen: Sequence[Condition]) -> str:
   levels = {c.level for c in chosen if not c.clean}
   if list(chosen) == [c for c in cells if c.level in levels]:
     noun = "levels" if len(levels) > 1 else "level"
-    return f"{noun} {', '.join(map(str, sorted(levels)))} of each"
+    return f"{noun} {', '.join(map(str, sorted(levels)))}{OF_EACH}"
   others = _listed(cells, [c for c in cells if c not in chosen])
   if len(others) < len(listed):
     return f"all but {', '.join(others)}"

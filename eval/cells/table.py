@@ -29,7 +29,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from etils import epath
 
-from robust_tfds import errors, reading
+from robust_tfds import conditions, errors, reading
+from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells import disk, formulas
 from robust_tfds.eval.cells.number import Number
 from robust_tfds.storage import paths
@@ -86,6 +87,28 @@ class Row:
     """The row with one more note; several are separated by `; `."""
     note = "; ".join(t for t in (self.note, text) if t)
     return dataclasses.replace(self, note=note)
+
+
+def by_cell(
+  rows: Iterable[Row], kind: conditions.Kind = "pictures"
+) -> dict[Condition | None, list[Row]]:
+  """Rows of each cell at its own level; under None those over cells.
+
+  With these stand the harder difficulties of a temporal perturbation, whose one
+  cell has all of them.
+
+  Args:
+    rows: of one model.
+    kind: of the conditions.
+  """
+  out: dict[Condition | None, list[Row]] = {}
+  for row in rows:
+    cell = None
+    if row.config:
+      cell = Condition(row.corruption, row.severity or 0, kind)
+    own = cell and cell.config == row.config
+    out.setdefault(cell if own else None, []).append(row)
+  return out
 
 
 COLUMNS = tuple(f.name for f in dataclasses.fields(Row))

@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from robust_tfds import errors
-from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells import groups, table
+from robust_tfds.eval.cells import groups
 from robust_tfds.eval.cells.facts import TaskFacts
 from robust_tfds.eval.cells.number import Key, Number
 from robust_tfds.eval.compare.boards import aside as aside_lib
+from robust_tfds.eval.compare.boards import board as board_lib
 from robust_tfds.eval.compare.boards.aside import Aside
 from robust_tfds.eval.compare.boards.board import Entry
 from robust_tfds.eval.compare.progress import Progress
@@ -150,7 +150,10 @@ def _drawn_together(sides: Sequence[Side], scorer: base.Scorer) -> list[Scored]:
 def _entry(side: Side, scored: base.RunScores) -> Entry:
   """What a board shows of a model, without a key."""
   rows = [row for row in scored.rows if row.model == side.model]
-  diagrams = scored.reliability
+  draws = scored.headlines.get(side.model, {})
+  diagrams, facts = scored.reliability, side.task.facts
+  kind = side.task.family.kind
+  cells = board_lib.cells(rows, kind)
   return Entry(
     key="",
     label=side.model,
@@ -159,8 +162,11 @@ def _entry(side: Side, scored: base.RunScores) -> Entry:
     seed=side.seed,
     data=side.data(),
     model_facts=side.model_facts.words(),
-    numbers=_numbers(rows, side, scored.headlines.get(side.model, {})),
-    cells=_cells(rows, side),
+    numbers={
+      key: _beside(number, draws.get(key), facts.metric(key[0]).bounds)
+      for key, number in board_lib.numbers(rows, kind).items()
+    },
+    cells={c: cells.get(c, {}) for c in side.cells},
     reliability={
       condition: diagrams[cell]
       for condition, cell in side.cells.items()
@@ -180,23 +186,6 @@ def _baseline(sides: Sequence[Side]) -> str:
   return f"{label}, of the same run ({weights})"
 
 
-def _numbers(
-  rows: Sequence[table.Row], side: Side, draws: Mapping[Key, Replicates]
-) -> dict[Key, Number]:
-  """Those over cells, and those of a cell at another level than its own.
-
-  A temporal perturbation is one cell with all difficulties.
-  """
-  own = {(c.config, c.level) for c in side.cells}
-  out = {}
-  for row in rows:
-    if not row.config or (row.config, row.severity) not in own:
-      key = row.metric, row.corruption, row.severity
-      bounds = side.task.facts.metric(row.metric).bounds
-      out[key] = _beside(row.number, draws.get(key), bounds)
-  return out
-
-
 def _beside(
   number: Number, drawn: Replicates | None, bounds: tuple[float, float]
 ) -> Number:
@@ -205,17 +194,3 @@ def _beside(
     return number
   beside = spread.number(drawn, bounds, keeps_points=True).jackknife
   return dataclasses.replace(number, jackknife=beside)
-
-
-def _cells(
-  rows: Sequence[table.Row], side: Side
-) -> dict[Condition, dict[str, Number]]:
-  """Of every condition, at its own level."""
-  conditions = {c.config: c for c in side.cells}
-  out: dict[Condition, dict[str, Number]] = {c: {} for c in side.cells}
-  for row in rows:
-    if row.config:
-      condition = conditions[row.config]
-      if row.severity == condition.level:
-        out[condition].setdefault(row.metric, row.number)
-  return out

@@ -52,6 +52,7 @@ class Context:
       cell, where scores are known.
     gflops: model -> published multiply-adds of one input in billions.
     timing: stage -> seconds, or empty.
+    citations: what to cite of the run, as BibTeX.
     title: over a figure that is a paper's; empty: it has none.
   """
 
@@ -89,6 +90,7 @@ class Context:
   reliability: Mapping[CellKey, Bins] = dataclasses.field(default_factory=dict)
   gflops: Mapping[str, float] = dataclasses.field(default_factory=dict)
   timing: Mapping[str, float] = dataclasses.field(default_factory=dict)
+  citations: str = ""
   title: str = ""
 
   @property
@@ -144,6 +146,11 @@ class Context:
   def missing(self) -> list[str]:
     """Common corruptions that the run lacks: without them there is no mean."""
     return [n for n in self.family.names("common") if n not in self.corruptions]
+
+  def class_name(self, index: int) -> str:
+    """Of a label; its number where it has none."""
+    names = self.class_names
+    return names[index] if 0 <= index < len(names) else str(index)
 
   def group(self, corruption: str) -> str:
     """The group of a corruption: `noise`, `blur`, `weather`, `digital`, ..."""

@@ -23,7 +23,7 @@ from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.pipeline import blocks, devices, inputs
 from robust_tfds.eval.report import reports
 from robust_tfds.eval.report.context import CellKey
-from robust_tfds.eval.run import timing
+from robust_tfds.eval.run import citations, timing
 from robust_tfds.eval.run.data import Data
 from robust_tfds.eval.run.plan import Plan
 from robust_tfds.eval.tasks import base
@@ -93,12 +93,9 @@ class Outcome:
     shown = context(
       plan.task,
       scored,
+      {label: entry.name for label, entry in plan.models.items()},
       **self._pictures.all(),
       class_names=self._pictures.class_names,
-      published={
-        label: papers.printed(entry.name, plan.dataset)
-        for label, entry in plan.models.items()
-      },
       gflops=_gflops(plan),
       provenance=_provenance(plan, self._data.clean),
       timing={k: v for k, v in took.items() if isinstance(v, float)},
@@ -110,7 +107,7 @@ class Outcome:
 def context(
   task: base.Task,
   scored: base.RunScores,
-  published: Mapping[str, dict[str, Any]],
+  models: Mapping[str, str],
   **others: Any,
 ) -> reports.Context:
   """What the reports of a scored run read.
@@ -118,8 +115,8 @@ def context(
   Args:
     task: of the run.
     scored: its cells.
-    published: label -> what papers print of the model; shown beside a run of the
-      same data alone.
+    models: label -> name in `models`, of which papers print numbers; these are
+      shown beside a run of the same data alone.
     **others: further attributes of the context.
   """
   names = tuple(dict.fromkeys(c.name for c in scored.cells if c.name))
@@ -133,7 +130,14 @@ def context(
     corruptions=names,
     baseline=task.baseline,
     networks={} if other else task.published_networks(),
-    published={} if other else published,
+    published={}
+    if other
+    else {
+      label: papers.printed(name, dataset) for label, name in models.items()
+    },
+    citations=citations.text(
+      task.facts.task, dataset, models.values(), natural=not names
+    ),
     confusions={
       (cell.model, cell.name, cell.level): pairs
       for cell, pairs in scored.pairs.items()

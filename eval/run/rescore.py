@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from etils import epath
 
-from robust_tfds.eval import papers, readers
+from robust_tfds.eval import readers
 from robust_tfds.eval.cells import (
   disk,
   names,
@@ -119,11 +119,8 @@ def _context(
   context = publish.context(
     task,
     scored,
+    predictions.model_names,
     class_names=predictions.class_names,
-    published={
-      label: papers.printed(name, dataset)
-      for label, name in predictions.model_names.items()
-    },
     provenance=[f"robust_tfds {provenance.code_version()}", *predictions.notes],
   )
   return context, scored.rows

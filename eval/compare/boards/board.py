@@ -7,14 +7,15 @@ files, no task. All numbers are as in the table: fractions where they are rates.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from robust_tfds import conditions
-from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells import cell_facts, provenance
+from robust_tfds.conditions import Condition, Kind
+from robust_tfds.eval.cells import cell_facts, provenance, table
 from robust_tfds.eval.cells.facts import TaskFacts
 from robust_tfds.eval.cells.number import Key, Number
+from robust_tfds.eval.cells.table import Row
 from robust_tfds.eval.metrics.calibration import Bins as Bins
 from robust_tfds.eval.metrics.definitions import Metric
 
@@ -48,6 +49,28 @@ def of_key(
   if level is None:
     keys.append((metric, corruption, 1))
   return next((numbers[k] for k in keys if k in numbers), None)
+
+
+def numbers(rows: Iterable[Row], kind: Kind) -> dict[Key, Number]:
+  """A model's numbers over cells, from its rows.
+
+  Args:
+    rows: of its table.
+    kind: of its conditions.
+  """
+  over = table.by_cell(rows, kind).get(None, [])
+  return {(r.metric, r.corruption, r.severity): r.number for r in over}
+
+
+def cells(
+  rows: Iterable[Row], kind: Kind
+) -> dict[Condition, dict[str, Number]]:
+  """A model's numbers of every condition at its own level; see `numbers`."""
+  return {
+    condition: {r.metric: r.number for r in of_cell}
+    for condition, of_cell in table.by_cell(rows, kind).items()
+    if condition is not None
+  }
 
 
 def words_of(value: Any) -> str:

@@ -5,7 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 
+from robust_tfds.eval.cells.overlay import Overlay
+
 Box = tuple[float, float, float, float]  # x1, y1, x2, y2
+LETTERS = {"hit": "H", "missed": "M", "wrong": "F"}
+# Of a letter in a proportional font and of a line, of the font's size.
+_LETTER, _LINE = 0.62, 1.55
+_LONGEST = 24  # letters of a label
 
 
 @dataclasses.dataclass(frozen=True)
@@ -14,6 +20,30 @@ class Label:
 
   width: float
   height: float
+
+
+def written(
+  boxes: Sequence[Overlay], view: Box, em: float
+) -> list[tuple[str, float, float]]:
+  """The label of every box, and its middle.
+
+  Args:
+    boxes: of a picture.
+    view: the part of it that is seen.
+    em: size of the font, in px of the picture.
+
+  >>> [(text, *_)] = written([Overlay("hit", (0, 0, 9, 9), "cat")], (0, 0, 9, 9), 1)
+  >>> text
+  'H cat'
+  """
+  texts = [f"{LETTERS[box.kind]} {box.text}" for box in boxes]
+  short = [t if len(t) <= _LONGEST else f"{t[:_LONGEST]}…" for t in texts]
+  sizes = [Label((len(t) + 1) * _LETTER * em, _LINE * em) for t in short]
+  places = place([box.box for box in boxes], sizes, view)
+  return [
+    (text, (x1 + x2) / 2, (y1 + y2) / 2)
+    for text, (x1, y1, x2, y2) in zip(short, places)
+  ]
 
 
 def place(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from robust_tfds.eval.cells.overlay import Overlay
 from robust_tfds.eval.report.charts import style
 
 
@@ -18,11 +19,17 @@ class Picture:
     pixels: uint8 `[H, W, 3]`; None: an empty place.
     title: above it.
     caption: below it.
+    alt: what it shows, where line, title and caption do not say it.
+    boxes: to draw into it.
+    view: the part of it that is seen (x1, y1, x2, y2), where not all.
   """
 
   pixels: np.ndarray | None
   title: str = ""
   caption: str = ""
+  alt: str = ""
+  boxes: Sequence[Overlay] = ()
+  view: tuple[float, float, float, float] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,11 +40,13 @@ class Line:
     pictures: from left to right.
     name: left of it, across.
     head: above it, from its left.
+    note: of its name, small.
   """
 
   pictures: Sequence[Picture]
   name: str = ""
   head: str = ""
+  note: str = ""
 
 
 def draw(

@@ -30,6 +30,7 @@ COLOURS = (
 )
 MARKERS = "os^Dv<>P"
 HATCHES = ("", "//", "..", "xx", "\\\\", "oo", "++", "--")
+DPI = 150  # of PNGs
 _LETTERS_AN_INCH = 20  # of the text below a figure
 _STYLE: dict[Any, Any] = {
   "font.size": 9,
@@ -139,7 +140,7 @@ def save(
     if legend:  # drawn outside `_STYLE`
       legend.set_frame_on(False)
   with matplotlib.rc_context(_STYLE):
-    _draw(fig, png, dpi=150, metadata={"Software": None})
+    _draw(fig, png, dpi=DPI, metadata={"Software": None})
     _draw(fig, svg, metadata={"Date": None, "Creator": None})
   return [png, svg]
 

@@ -36,7 +36,7 @@ _WIDTH, _HEIGHT, _EDGE = 132.0, 18.0, 5.0
 def html(view: view_lib.View, boards: Sequence[Board]) -> str:
   """The page of a board of a site."""
   board = view.board
-  maps = [_by_condition(view)] if len(_shown_conditions(view)) > 1 else []
+  maps = by_condition(view)
   return template.page(
     "board.html",
     layout.board(board),
@@ -52,10 +52,10 @@ def html(view: view_lib.View, boards: Sequence[Board]) -> str:
     ],
     states=_states(board),
     notes=_notes(view),
-    by_corruption=[_by_corruption(view, m) for m in view.board_details],
+    by_corruption=by_corruption(view),
     by_condition=maps,
     files=[(layout.csv(board, kind), words) for kind, words in _FILES],
-    links=_links(view),
+    links=defined(view),
     layout=layout,
   )
 
@@ -166,6 +166,11 @@ def _notes(view: view_lib.View) -> dict[str, list[str]]:
   )
 
 
+def by_corruption(view: view_lib.View) -> list[heat_map.HeatMap]:
+  """A map a number of each corruption."""
+  return [_by_corruption(view, metric) for metric in view.board_details]
+
+
 def _by_corruption(view: view_lib.View, metric: Metric) -> heat_map.HeatMap:
   """The map of a number over a corruption's levels."""
 
@@ -195,14 +200,16 @@ def _by_corruption(view: view_lib.View, metric: Metric) -> heat_map.HeatMap:
   )
 
 
-def _by_condition(view: view_lib.View) -> heat_map.HeatMap:
-  """The map of the cells' main number."""
+def by_condition(view: view_lib.View) -> list[heat_map.HeatMap]:
+  """The map of the cells' main number; none of a single condition."""
+  listed = _shown_conditions(view)
+  if len(listed) < 2:
+    return []
   metric, family = view.shown(view.main_cell), view.board.family
 
   def number(entry: Entry, condition: Condition) -> Number | None:
     return view_lib.cell(entry, condition, metric.name)
 
-  listed = _shown_conditions(view)
   columns = [
     heat_map.Column(
       c.config,
@@ -213,14 +220,16 @@ def _by_condition(view: view_lib.View) -> heat_map.HeatMap:
     )
     for c in listed
   ]
-  return heat_map.HeatMap(
-    "cells",
-    f"{metric.heading} of every condition",
-    f"{numbers.heading(metric)}, by {family.level_noun}.",
-    metric,
-    columns,
-    _rows([e for e in view.board.entries if e.cells], listed, number),
-  )
+  return [
+    heat_map.HeatMap(
+      "cells",
+      f"{metric.heading} of every condition",
+      f"{numbers.heading(metric)}, by {family.level_noun}.",
+      metric,
+      columns,
+      _rows([e for e in view.board.entries if e.cells], listed, number),
+    )
+  ]
 
 
 def _rows(
@@ -238,10 +247,10 @@ def _shown_conditions(view: view_lib.View) -> list[Condition]:
   ]
 
 
-def _links(view: view_lib.View) -> dict[str, str]:
-  """Place on the page of definitions -> heading, of all metrics of the board."""
+def defined(view: view_lib.View) -> dict[str, Metric]:
+  """Place on the page of definitions -> what stands there, of all metrics."""
   found = [
     definitions.find(view.board.task, metric.name)
     for metric in (*view.headlines, *view.details, *view.cell_metrics)
   ]
-  return {definitions.anchor(*f): f[1].full_heading for f in found if f}
+  return {definitions.anchor(*f): f[1] for f in found if f}

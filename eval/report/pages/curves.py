@@ -113,8 +113,16 @@ class Group:
   pictures: Sequence[paths.Picture]
 
 
-def by_severity(view: view_lib.View, entry: Entry) -> list[Group]:
-  """A curve of each corruption, in groups; empty without levels to compare."""
+def by_severity(
+  view: view_lib.View, entry: Entry, mark: str = ""
+) -> list[Group]:
+  """A curve of each corruption, in groups; empty without levels to compare.
+
+  Args:
+    view: of the entry's board.
+    entry: whose curves they are.
+    mark: begins the names of the drawings, where a page shows several entries.
+  """
   metric = view.shown(view.main_cell)
   curves = {
     name: _curve(view, entry, metric, name) for name in view.corruptions
@@ -128,8 +136,8 @@ def by_severity(view: view_lib.View, entry: Entry) -> list[Group]:
   for name, curve in drawn.items():
     row = view.board.family.row(name)
     title = row.group if row.set == "common" else row.set
-    titles.setdefault(title, []).append(curve.picture(axes, "grid"))
-  shared = Group("", [axes.drawing("grid")], [])
+    titles.setdefault(title, []).append(curve.picture(axes, f"{mark}grid"))
+  shared = Group("", [axes.drawing(f"{mark}grid")], [])
   return [shared, *(Group(t.capitalize(), [], p) for t, p in titles.items())]
 
 
@@ -179,8 +187,8 @@ def _top(metric: Metric, curves: Iterable[Curve]) -> float:
   return min(top, 100.0) if metric.percent and most <= 100 else top
 
 
-def series(view: view_lib.View, entry: Entry) -> list[Group]:
-  """Curves of metrics of many parts: `acc_pmk/k=3` is over k."""
+def series(view: view_lib.View, entry: Entry, mark: str = "") -> list[Group]:
+  """Curves of metrics of many parts: `acc_pmk/k=3` is over k; see `by_severity`."""
   families: dict[tuple[str, str], dict[float, tuple[Metric, Number]]] = {}
   for cells in entry.cells.values():
     for name, number in cells.items():
@@ -189,7 +197,7 @@ def series(view: view_lib.View, entry: Entry) -> list[Group]:
         family = families.setdefault((match["metric"], match["over"]), {})
         family[float(match["place"])] = (view.shown(name), number)
   drawn = [
-    _series(name, over, dict(sorted(points.items())))
+    _series(name, over, dict(sorted(points.items())), mark)
     for (name, over), points in families.items()
     if len(points) > _FEWEST
   ]
@@ -200,7 +208,10 @@ def series(view: view_lib.View, entry: Entry) -> list[Group]:
 
 
 def _series(
-  name: str, over: str, points: Mapping[float, tuple[Metric, Number]]
+  name: str,
+  over: str,
+  points: Mapping[float, tuple[Metric, Number]],
+  mark: str,
 ) -> tuple[paths.Drawing, paths.Picture]:
   metric = next(iter(points.values()))[0]
   heading = metric.heading.partition(",")[0]
@@ -213,5 +224,5 @@ def _series(
   )
   places = [min(points), (min(points) + max(points)) / 2, max(points)]
   axes = Axes(places, _top(metric, [curve]))
-  symbol = "over-" + re.sub(r"\W+", "-", f"{name}-{over}")
+  symbol = f"{mark}over-" + re.sub(r"\W+", "-", f"{name}-{over}")
   return axes.drawing(symbol), curve.picture(axes, symbol)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells.number import Number
@@ -36,21 +37,34 @@ def html(view: view_lib.View, entry: Entry) -> str:
     task=definitions.title_of(board.task),
     whole=entry.state == board_lib.WHOLE,
     rank=_rank(entry, view),
-    headlines=_headlines(view, entry),
-    severity_curves=curves.by_severity(view, entry),
-    main=view.shown(view.main_cell),
-    has_clean=bool(view_lib.cell(entry, Condition(), view.main_cell)),
-    series=curves.series(view, entry),
-    diagrams=reliability.diagrams(entry.reliability, board.family),
+    shown=shown(view, entry),
     square=reliability.SQUARE,
-    corruptions=_corruptions(view, entry),
-    cells=_cells(view, entry),
-    only=_only(view, entry),
     model_facts={
       _OTHER_NAMES.get(k, k): v for k, v in entry.model_facts.items()
     },
     data_facts={} if entry.printed else facts,
   )
+
+
+def shown(view: view_lib.View, entry: Entry, mark: str = "") -> dict[str, Any]:
+  """What `entry.html` shows of an entry: numbers, curves, diagrams.
+
+  Args:
+    view: of its board.
+    entry: one of the board's.
+    mark: see `curves.by_severity`.
+  """
+  return {
+    "headlines": _headlines(view, entry),
+    "severity_curves": curves.by_severity(view, entry, mark),
+    "main": view.shown(view.main_cell),
+    "has_clean": bool(view_lib.cell(entry, Condition(), view.main_cell)),
+    "series": curves.series(view, entry, mark),
+    "diagrams": reliability.diagrams(entry.reliability, view.board.family),
+    "corruptions": _corruptions(view, entry),
+    "cells": _cells(view, entry),
+    "only": _only(view, entry),
+  }
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,6 +11,7 @@ import functools
 import hashlib
 import pathlib
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import jinja2
@@ -28,29 +29,34 @@ _FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 
 
-def page(name: str, path: str, script: str = "", **values: Any) -> str:
-  """A page of the site.
+def page(
+  name: str,
+  path: str,
+  script: str = "",
+  sheets: Sequence[str] = (),
+  **values: Any,
+) -> str:
+  """A page of the site, or of a run, which stands alone.
 
   Args:
     name: of its template, which extends `page.html`.
-    path: of the page in the site.
+    path: of the page in the site; empty of a page that stands alone.
     script: file of a script that the page runs; its style sheet has its name.
+    sheets: style sheets besides.
     **values: what the template shows; `title` and `up` among them, see there.
   """
-  sheets = ["style.css", *([f"{script}.css"] if script else [])]
-  return render(
-    name,
-    path=path,
-    root="../" * path.count("/"),
-    style=style(*sheets),
-    script=_script(f"{script}.js") if script else "",
-    **values,
+  own = [f"{script}.css"] if script else []
+  return (
+    _environment()
+    .get_template(name)
+    .render(
+      path=path,
+      root="../" * path.count("/"),
+      style=style("style.css", *own, *sheets),
+      script=_script(f"{script}.js") if script else "",
+      **values,
+    )
   )
-
-
-def render(name: str, **values: Any) -> str:
-  """A template with its values, each escaped."""
-  return _environment().get_template(name).render(**values)
 
 
 @functools.cache

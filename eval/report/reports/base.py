@@ -1,27 +1,45 @@
-"""`Report`, `TextReport`, `Chart`: what a file of the folders beside this one holds."""
+"""`Report` and its kinds: what a file of the folders beside this one holds."""
 
 from __future__ import annotations
 
 import abc
+import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
 from etils import epath
 
-from robust_tfds.eval.report.charts import style
+from robust_tfds.eval.report.charts import pictures, style
 from robust_tfds.eval.report.context import Context
-from robust_tfds.eval.report.tables import pivot
+
+
+@dataclasses.dataclass(frozen=True)
+class OnPage:
+  """What the run's page shows of a chart: lines of pictures, or its figure.
+
+  Attributes:
+    stem: of the chart's files.
+    title: over it.
+    reading: how to read it.
+    alt: what the figure shows; empty where there are lines.
+    lines: of pictures.
+    folded: more of them, which the page folds away.
+  """
+
+  stem: str
+  title: str
+  reading: str
+  alt: str = ""
+  lines: Sequence[pictures.Line] = ()
+  folded: Sequence[pictures.Line] = ()
 
 
 class Report(abc.ABC):
-  """Some files about one run.
+  """Some files about one run."""
 
-  Class attributes:
-    pictures: (file, title) pairs of those files that the run's page
-      shows, where they were written.
-  """
-
-  pictures: ClassVar[tuple[tuple[str, str], ...]] = ()
+  def on_page(self, context: Context) -> OnPage | None:
+    """What the run's page shows of it; nothing by default."""
+    return None
 
   @abc.abstractmethod
   def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
@@ -30,10 +48,6 @@ class Report(abc.ABC):
     Returns:
       The files; none where the context lacks what the report is about.
     """
-
-  def tables(self, context: Context) -> Sequence[pivot.Table]:
-    """Tables that the page shows below the pictures; none by default."""
-    return ()
 
 
 class TextReport(Report):
@@ -64,16 +78,24 @@ class Chart(Report):
 
   Attributes:
     stem: of its files.
-    caption: over the picture on the page.
+    caption: over it on the run's page; empty where the page shows the same in its
+      own way.
+    reading: how to read it, a sentence or two below the caption; of pictures
+      `{model}` is the first model.
+    shows: what is drawn, for those who do not see it; models follow.
   """
 
   stem: str
-  caption: str
+  caption: str = ""
+  reading: str = ""
+  shows: str = ""
 
-  @property
-  def pictures(self) -> tuple[tuple[str, str], ...]:  # type: ignore[override]
-    """The picture with its caption."""
-    return ((f"{self.stem}.png", self.caption),)
+  def on_page(self, context: Context) -> OnPage | None:
+    """The figure, unless the page shows the same in its own way."""
+    if not self.caption:
+      return None
+    alt = f"{self.shows}: {', '.join(context.models)}."
+    return OnPage(self.stem, self.caption, self.reading, alt)
 
   @abc.abstractmethod
   def draw(self, context: Context) -> style.Figure | None:
@@ -104,3 +126,42 @@ class Chart(Report):
       files.append(folder / f"{stem}.md")
       files[-1].write_text(text, "utf-8")
     return files
+
+
+class Pictures(Chart):
+  """A chart of lines of pictures, which the run's page shows as they are.
+
+  Attributes:
+    side: of a picture in the figure, in inches.
+    name_width: of the lines' names, in inches.
+    unfolded: how many lines the page shows at once.
+  """
+
+  side: float
+  name_width = 1.2
+  unfolded = 4
+
+  @abc.abstractmethod
+  def lines(self, context: Context) -> Sequence[pictures.Line]:
+    """From top to bottom; none where the context lacks what they show."""
+
+  def draw(self, context: Context) -> style.Figure | None:
+    """None without lines."""
+    lines = self.lines(context)
+    if not lines:
+      return None
+    return pictures.draw(lines, self.side, name_width=self.name_width)
+
+  def on_page(self, context: Context) -> OnPage | None:
+    """The pictures as they are."""
+    lines, folded = map(tuple, self.folded(context))
+    reading = self.reading.format(model=", ".join(context.models[:1]))
+    of = self.stem, self.caption, reading
+    return OnPage(*of, lines=lines, folded=folded) if lines else None
+
+  def folded(
+    self, context: Context
+  ) -> tuple[Sequence[pictures.Line], Sequence[pictures.Line]]:
+    """What the page shows at once, and what it folds away."""
+    lines = self.lines(context)
+    return lines[: self.unfolded], lines[self.unfolded :]

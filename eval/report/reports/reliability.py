@@ -16,7 +16,6 @@ class Reliability(base.Chart):
   """
 
   stem = "reliability"
-  caption = "Reliability of the top score"
 
   def draw(self, context: Context) -> style.Figure | None:
     """None where no scores are known."""

@@ -18,7 +18,6 @@ class SeverityCurves(base.Chart):
 
   Attributes:
     stem: of its files.
-    caption: over the picture on the page.
     metric: of the cells.
     words: at the axis.
     columns: panels beside each other.
@@ -26,7 +25,6 @@ class SeverityCurves(base.Chart):
   """
 
   stem: str
-  caption: str
   metric: str
   words: str
   columns: int

@@ -38,14 +38,9 @@ def sentences(
 def of_cells(
   family: Family, rows: Sequence[table.Row]
 ) -> dict[Condition, table.Row]:
-  """Each cell's main number at the cell's own level, clean first where it is."""
-  out: dict[Condition, table.Row] = {}
-  for row in rows:
-    if row.config:
-      condition = Condition(row.corruption, row.severity or 0, family.kind)
-      if condition.config == row.config:
-        out.setdefault(condition, row)
-  return out
+  """Each cell's main number, of one model."""
+  cells = table.by_cell(rows, family.kind)
+  return {c: of_cell[0] for c, of_cell in cells.items() if c is not None}
 
 
 def worst(
@@ -120,6 +115,9 @@ def _conditions(
   if len(common) == len(needed):
     return f"{len(names)} {facts.noun}s"
   listed = definitions.words(missing_cells.in_words(needed, common))
+  levels, of_each, _ = listed.partition(missing_cells.OF_EACH)
+  if of_each:
+    return f"{len(names)} {facts.noun}s at {levels}"
   if len(listed) <= _LONGEST:
     return listed
   return f"{len(common)} of {len(needed)} conditions"

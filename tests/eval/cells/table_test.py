@@ -6,7 +6,7 @@ import pathlib
 
 from absl.testing import parameterized
 
-from robust_tfds import errors
+from robust_tfds import conditions, errors
 from robust_tfds.eval.cells import table
 
 
@@ -49,6 +49,14 @@ class TableTest(parameterized.TestCase):
       "model,dataset,config,corruption,severity,metric,value,lo,hi,n,seed,note,"
       "fingerprint\n",
     )
+
+  def test_rows_of_each_cell_and_those_over_cells(self):
+    tilt = {"config": "tilt", "corruption": "tilt", "severity": 1}
+    harder, over = _row(**{**tilt, "severity": 2}), _row(config="")
+    rows = [_row(**tilt), harder, over]
+    cells = table.by_cell(rows, "sequences")
+    of_tilt = conditions.SEQUENCES.condition("tilt", 1)
+    self.assertEqual(cells, {of_tilt: rows[:1], None: [harder, over]})
 
   def test_refuses_other_columns(self):
     self.path.write_text("model,value\na,1\n")

@@ -121,7 +121,7 @@ class ContextTest(parameterized.TestCase):
     cell = Cell("m", dataset, conditions.Condition(), data=n and facts)
     scored = base.RunScores([], [cell], {}, {}, {}, part)
     task = frames.Frames(base.Setting(dataset))
-    got = publish.context(task, scored, {"m": {"acc_orig": 0.7}})
+    got = publish.context(task, scored, {"m": "resnet50"})
     self.assertLen(got.networks, count)
     self.assertEqual(bool(got.published), bool(count))
 

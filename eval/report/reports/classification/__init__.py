@@ -8,6 +8,6 @@ from robust_tfds.eval.report.reports.severity_curves import SeverityCurves
 REPORTS = {
   "reliability": Reliability(),
   "severity_curves": SeverityCurves(
-    "severity_curves", "Error against severity", "error", "top-1 error (%)", 5
+    "severity_curves", "error", "top-1 error (%)", 5
   ),
 }

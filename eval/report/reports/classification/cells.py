@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from robust_tfds import conditions
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
-from robust_tfds.eval.report.tables import markdown, numbers, pivot
+from robust_tfds.eval.report.tables import markdown, numbers
 
 _METRIC = "error"
 
@@ -26,25 +24,6 @@ class Cells(base.TextReport):
       parts += _lines(context, model)
     parts += [markdown.foot(context.provenance)]
     return "\n".join(parts)
-
-  def tables(self, context: Context) -> Sequence[pivot.Table]:
-    """The same numbers without their intervals."""
-    lines = [(m, n) for m in context.models for n in context.corruptions]
-    columns = [
-      pivot.Column(
-        str(severity),
-        context.facts.metric(_METRIC),
-        [
-          pivot.value(
-            context, m, corruption=n, severity=severity, metric=_METRIC
-          )
-          for m, n in lines
-        ],
-      )
-      for severity in conditions.SEVERITIES
-    ]
-    names = [f"{m}, {n.replace('_', ' ')}" for m, n in lines]
-    return [pivot.Table("Every cell", "Cell", names, columns)]
 
 
 def _lines(context: Context, model: str) -> list[str]:

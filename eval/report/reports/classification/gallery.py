@@ -2,36 +2,65 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+
+from robust_tfds import conditions
 from robust_tfds.eval.metrics import definitions
-from robust_tfds.eval.report.charts import pictures, style
+from robust_tfds.eval.report.charts import pictures
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
-from robust_tfds.eval.report.tables import pivot
+from robust_tfds.eval.report.tables import numbers, pivot
+
+_AT_ONCE = (0, 1, 3, 5)  # severities that the page does not fold away
 
 
-class Gallery(base.Chart):
-  """A line a corruption, a column a severity."""
+class Gallery(base.Pictures):
+  """A line a corruption, a column a severity; below it the first model's error."""
 
   stem = "gallery"
   caption = "One example under every corruption"
+  reading = (
+    "A line is a corruption, the same example at growing severity; below a picture"
+    " stands its severity and the error of {model} there."
+  )
+  side = 1.1
 
-  def draw(self, context: Context) -> style.Figure | None:
-    """None without samples."""
-    names = pivot.names(context)
-    severities = sorted({s for _, s in context.samples if s})
-    if not names or not severities:
-      return None
-    lines = [
-      pictures.Line(
-        [
-          pictures.Picture(
-            context.samples.get((name, severity) if severity else ("", 0)),
-            "" if i else str(severity or "clean"),
-          )
-          for severity in (0, *severities)
-        ],
-        definitions.words(name),
-      )
-      for i, name in enumerate(names)
-    ]
-    return pictures.draw(lines, 1.1)
+  def lines(self, context: Context) -> Sequence[pictures.Line]:
+    """None without samples of a corruption."""
+    return _lines(context, (0, *conditions.SEVERITIES))
+
+  def folded(
+    self, context: Context
+  ) -> tuple[Sequence[pictures.Line], Sequence[pictures.Line]]:
+    """Severities 1, 3 and 5; the others folded."""
+    others = {0, *conditions.SEVERITIES} - {*_AT_ONCE}
+    return _lines(context, _AT_ONCE), _lines(context, sorted(others))
+
+
+def _lines(context: Context, levels: Collection[int]) -> list[pictures.Line]:
+  """The samples of some levels, of corruptions that have any."""
+  shown = {level for name, level in context.samples if name} & {*levels}
+  if not shown:
+    return []
+  return [
+    pictures.Line(
+      [
+        pictures.Picture(
+          context.samples.get((name if level else "", level)),
+          caption=_caption(context, name, level),
+        )
+        for level in levels
+        if level in shown or not level
+      ],
+      definitions.words(name),
+    )
+    for name in pivot.names(context)
+  ]
+
+
+def _caption(context: Context, name: str, level: int) -> str:
+  """The level, and the first model's error there."""
+  of = {"corruption": name if level else "", "severity": level}
+  row = pivot.row(context, context.models[0], metric="error", **of)
+  error = f": {numbers.percent(row.value)} %" if row else ""
+  return f"{level or 'clean'}{error}"

@@ -15,7 +15,6 @@ class HeatMap(base.Chart):
   """A line a model, a column a corruption, the extra ones on the right."""
 
   stem = "heat_map"
-  caption = "Mean error by model and corruption"
 
   def draw(self, context: Context) -> style.Figure | None:
     """None without a mean error."""

@@ -18,7 +18,6 @@ class Bars(corruption_bars.CorruptionBars):
   """A panel a kind of AP: of boxes, and of masks where there are any."""
 
   stem = "detection_bars"
-  caption = "AP of every corruption"
   height = 2.8
 
   def panel(self, context: Context, metric: Metric) -> bars.Panel:

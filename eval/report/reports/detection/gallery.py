@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,32 +10,24 @@ import numpy as np
 
 from robust_tfds.eval.cells.overlay import Overlay
 from robust_tfds.eval.metrics import definitions
-from robust_tfds.eval.report.charts import box_labels, style
+from robust_tfds.eval.report.charts import box_labels, pictures, style
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
 
-# Kind of a box -> letter, colour, line, what the legend says.
-_KINDS: Mapping[str, tuple[str, str, Any, str]] = {
-  "hit": (
-    "H",
-    "#00614a",
-    "-",
-    "H  hit: IoU >= 0.5 with an object of its class",
-  ),
-  "missed": ("M", "#8a4b00", (0, (5, 2)), "M  missed object"),
-  "wrong": ("F", "#b3005e", (0, (1, 1.2)), "F  false alarm"),
+# Kind of a box -> colour, line, what the legend says.
+_KINDS: Mapping[str, tuple[str, Any, str]] = {
+  "hit": ("#00614a", "-", "H  hit: IoU >= 0.5 with an object of its class"),
+  "missed": ("#8a4b00", (0, (5, 2)), "M  missed object"),
+  "wrong": ("#b3005e", (0, (1, 1.2)), "F  false alarm"),
 }
 _PANEL_IN = 3.0
 _FONT_PT = 8.0
-# Of a letter in a proportional font and of a line, of the font's size.
-_LETTER, _LINE = 0.62, 1.55
 _MARGIN = 0.12  # of the shown boxes, around them
 _LEAST_SHARE = 0.4  # of a picture's sides that is shown
-_LONGEST_TEXT = 24  # letters
 _CLEAN = "clean"
 
 
-class Gallery(base.Chart):
+class Gallery(base.Pictures):
   """A line a condition: each picture clean, then corrupted, in the same crop.
 
   Lines tell the kinds of boxes apart, and letters, and colours: a hit is solid, H;
@@ -43,41 +36,58 @@ class Gallery(base.Chart):
 
   stem = "detection_gallery"
   caption = "Hits, misses and false alarms"
+  reading = (
+    "Each picture clean, then corrupted at severity 3. Solid and H: a hit (IoU of at"
+    " least 0.5 with an object of its class); dashed and M: a missed object; dotted"
+    " and F: a false alarm."
+  )
+
+  def lines(self, context: Context) -> Sequence[pictures.Line]:
+    """None without overlays."""
+    shown = {title: of for title, of in context.overlays.items() if of}
+    clean = shown.get(_CLEAN, ())
+    corrupted = {t: of for t, of in shown.items() if t != _CLEAN}
+    if not corrupted:
+      return [_line(_CLEAN, clean, ())] if clean else []
+    return [_line(title, of, clean) for title, of in corrupted.items()]
 
   def draw(self, context: Context) -> style.Figure | None:
     """None without overlays."""
-    shown = {title: p for title, p in context.overlays.items() if p}
-    if not shown:
+    lines = self.lines(context)
+    if not lines:
       return None
-    clean = shown.get(_CLEAN, ())
-    corrupted = {t: p for t, p in shown.items() if t != _CLEAN} or shown
-    pairs = max(map(len, corrupted.values()))
-    width = 2 * pairs if clean else pairs
-    lines = len(corrupted)
-    fig = style.figure(_PANEL_IN * width + 0.5, _PANEL_IN * lines + 1)
-    grid = style.axes(fig, lines, width)
-    for line, (title, pictures) in zip(grid, corrupted.items()):
-      _line(line, title, pictures, clean if title != _CLEAN else ())
+    width = max(len(line.pictures) for line in lines)
+    fig = style.figure(_PANEL_IN * width + 0.5, _PANEL_IN * len(lines) + 1)
+    for axes, line in zip(style.axes(fig, len(lines), width), lines):
+      for ax in axes:
+        style.bare(ax)
+        ax.set_visible(False)
+      for ax, picture in zip(axes, line.pictures):
+        _panel(ax, picture)
     _legend(fig, context.overlay_note)
     return fig
 
 
-def _line(
-  line: Sequence[style.Axes], title: str, pictures: Any, clean: Any
-) -> None:
-  for ax in line:
-    style.bare(ax)
-    ax.set_visible(False)
-  step = 2 if len(clean) else 1
-  for i, (image, boxes) in enumerate(pictures):
-    before = clean[i] if i < len(clean) else None
-    also = before[1] if before else ()
-    view = _view(image.shape[:2], [*boxes, *also])
-    _panel(
-      line[step * i + step - 1], image, boxes, view, definitions.words(title)
-    )
-    if before is not None:
-      _panel(line[step * i], before[0], before[1], view, _CLEAN)
+def _line(title: str, of: Any, clean: Any) -> pictures.Line:
+  """Pictures of a condition, each behind the same without corruption."""
+  name, out = definitions.words(title), []
+  for i, (image, boxes) in enumerate(of):
+    before = [clean[i]] if i < len(clean) else []
+    every = [box for _, listed in before for box in listed]
+    view = _view(image.shape[:2], [*boxes, *every])
+    pairs = [*((_CLEAN, *one) for one in before), (name, image, boxes)]
+    out += [
+      pictures.Picture(p, words, _counts(listed), boxes=listed, view=view)
+      for words, p, listed in pairs
+    ]
+  return pictures.Line(out, name)
+
+
+def _counts(boxes: Sequence[Overlay]) -> str:
+  """How many boxes there are of each kind, in words."""
+  kinds = collections.Counter(box.kind for box in boxes)
+  hit, missed, wrong = kinds["hit"], kinds["missed"], kinds["wrong"]
+  return f"{hit} hit, {missed} missed, {wrong} false"
 
 
 def _view(size: tuple[int, int], boxes: Sequence[Overlay]) -> box_labels.Box:
@@ -99,22 +109,18 @@ def _span(low: float, high: float, side: int) -> tuple[float, float]:
   return max(low - extra, 0.0), min(high + extra, float(side))
 
 
-def _panel(
-  ax: style.Axes,
-  image: np.ndarray,
-  boxes: Sequence[Overlay],
-  view: box_labels.Box,
-  title: str,
-) -> None:
+def _panel(ax: style.Axes, picture: pictures.Picture) -> None:
+  image, view = picture.pixels, picture.view
+  assert image is not None and view is not None
   ax.set_visible(True)
   height, width = image.shape[:2]
   ax.imshow(image, interpolation="nearest", extent=(0, width, height, 0))
   ax.set_xlim(view[0], view[2])
   ax.set_ylim(view[3], view[1])
-  ax.set_title(title, fontsize=9, pad=3)
-  for box in boxes:
+  ax.set_title(picture.title, fontsize=9, pad=3)
+  for box in picture.boxes:
     _draw(ax, box)
-  _write(ax, boxes, view)
+  _write(ax, picture.boxes, view)
 
 
 def _draw(ax: style.Axes, overlay: Overlay) -> None:
@@ -122,7 +128,7 @@ def _draw(ax: style.Axes, overlay: Overlay) -> None:
   from matplotlib import patheffects
   from matplotlib.patches import Rectangle
 
-  _, colour, dashes, _ = _KINDS[overlay.kind]
+  colour, dashes, _ = _KINDS[overlay.kind]
   x1, y1, x2, y2 = overlay.box
   for line in (
     {"edgecolor": "white", "linewidth": 3.4, "alpha": 0.85},
@@ -150,18 +156,13 @@ def _write(
   """Labels on a white ground, inside the panel, none over another."""
   side = max(view[2] - view[0], view[3] - view[1])
   em = _FONT_PT / 72 * side / (0.9 * _PANEL_IN)  # px of the picture
-  texts = [_text(box) for box in boxes]
-  sizes = [
-    box_labels.Label((len(t) + 1) * _LETTER * em, _LINE * em) for t in texts
-  ]
-  places = box_labels.place([box.box for box in boxes], sizes, view)
-  for box, text, (x1, y1, x2, y2) in zip(boxes, texts, places):
+  for box, (text, x, y) in zip(boxes, box_labels.written(boxes, view, em)):
     ax.text(
-      (x1 + x2) / 2,
-      (y1 + y2) / 2,
+      x,
+      y,
       text,
       fontsize=_FONT_PT,
-      color=_KINDS[box.kind][1],
+      color=_KINDS[box.kind][0],
       ha="center",
       va="center",
       clip_on=True,
@@ -169,16 +170,11 @@ def _write(
       bbox={
         "boxstyle": "square,pad=0.12",
         "facecolor": "white",
-        "edgecolor": _KINDS[box.kind][1],
+        "edgecolor": _KINDS[box.kind][0],
         "linewidth": 0.6,
         "alpha": 0.92,
       },
     )
-
-
-def _text(box: Overlay) -> str:
-  text = f"{_KINDS[box.kind][0]} {box.text}"
-  return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…"
 
 
 def _legend(fig: style.Figure, note: str) -> None:
@@ -187,9 +183,9 @@ def _legend(fig: style.Figure, note: str) -> None:
   fig.legend(
     [
       Line2D([], [], color=colour, linestyle=dashes, linewidth=1.7)
-      for _, colour, dashes, _ in _KINDS.values()
+      for colour, dashes, _ in _KINDS.values()
     ],
-    [text for _, _, _, text in _KINDS.values()],
+    [text for _, _, text in _KINDS.values()],
     loc="outside upper center",
     ncols=len(_KINDS),
     title=note or None,

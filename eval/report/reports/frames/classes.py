@@ -18,6 +18,11 @@ class Classes(base.Chart):
 
   stem = "natural_classes"
   caption = "Accuracy by class"
+  reading = (
+    "A line a class, from its accuracy on anchors to that on every similar frame"
+    " too: the longer, the more small changes cost. Behind a name: its anchors."
+  )
+  shows = "Accuracy of every class on anchors and on worst frames, joined"
 
   def draw(self, context: Context) -> style.Figure | None:
     """None without classes."""

@@ -19,7 +19,6 @@ class Distances(base.Chart):
   """Distribution of all frames, and of those that each model gets wrong."""
 
   stem = "natural_distances"
-  caption = "Pixel distances from the anchor"
 
   def draw(self, context: Context) -> style.Figure | None:
     """None where no distances are known."""

@@ -2,23 +2,43 @@
 
 from __future__ import annotations
 
-from robust_tfds.eval.report.charts import pictures, style
+from collections.abc import Sequence
+
+from robust_tfds.eval.report.charts import pictures
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
 
 
-class Gallery(base.Chart):
+class Gallery(base.Pictures):
   """Two lines a title: anchors, and below each the frame that fails."""
 
   stem = "natural_gallery"
   caption = "Sets with failing frames"
+  reading = (
+    "In pairs: an anchor that {model} gets right, and a frame at most ten away that"
+    " it gets wrong."
+  )
+  side = 1.7
+  name_width = 0.6
 
-  def draw(self, context: Context) -> style.Figure | None:
+  def lines(self, context: Context) -> Sequence[pictures.Line]:
     """None where no set fails."""
     lines = []
-    for title, shown in context.gallery.items():
-      of_set = [pictures.Picture(p, caption=words) for p, words in shown]
-      if shown:
-        lines.append(pictures.Line(of_set[::2], head=title))
-        lines.append(pictures.Line(of_set[1::2]))
-    return pictures.draw(lines, 1.7, name_width=0.6) if lines else None
+    for line in self.folded(context)[0]:
+      shown = line.pictures
+      lines.append(pictures.Line(shown[::2], head=line.head))
+      lines.append(pictures.Line(shown[1::2]))
+    return lines
+
+  def folded(
+    self, context: Context
+  ) -> tuple[Sequence[pictures.Line], Sequence[pictures.Line]]:
+    """A line a title, each anchor beside its frame; nothing is folded."""
+    lines = [
+      pictures.Line(
+        [pictures.Picture(p, caption=words) for p, words in shown], head=title
+      )
+      for title, shown in context.gallery.items()
+      if shown
+    ]
+    return lines, []

@@ -24,7 +24,6 @@ class KCurve(base.Chart):
   """A line a model."""
 
   stem = "natural_k_curve"
-  caption = "Accuracy by distance"
 
   def draw(self, context: Context) -> style.Figure | None:
     """Empty panels where there are no numbers."""

@@ -15,7 +15,6 @@ class Offsets(base.Chart):
   """A line a model, with intervals."""
 
   stem = "natural_offsets"
-  caption = "Errors by offset"
 
   def draw(self, context: Context) -> style.Figure | None:
     """An empty panel where there are no numbers."""

@@ -15,7 +15,6 @@ class Bars(corruption_bars.CorruptionBars):
   """A panel a number; of sequences, at their easiest difficulty."""
 
   stem = "stability_bars"
-  caption = "Stability of every perturbation"
   height = 2.6
 
   def panel(self, context: Context, metric: Metric) -> bars.Panel:

@@ -18,6 +18,11 @@ class Scatter(base.Chart):
 
   stem = "stability_scatter"
   caption = "Stability against clean error"
+  reading = (
+    "A point is a model: further down it flips less, further left it errs"
+    " less. Crosses: networks that the paper prints."
+  )
+  shows = "A scatter plot, clean error across, flips up"
 
   def draw(self, context: Context) -> style.Figure | None:
     """None without a mean."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from robust_tfds.eval.metrics import definitions
@@ -15,7 +17,7 @@ _DIFFICULTY = 1
 _NAMED_CLASSES = 3  # in the title over the bars
 
 
-class Strips(base.Chart):
+class Strips(base.Pictures):
   """A line a perturbation, at difficulty 1.
 
   Some of its frames, then for every model a bar of all frames, coloured by the
@@ -25,26 +27,63 @@ class Strips(base.Chart):
 
   stem = "strips"
   caption = "One example under every perturbation, with the flips"
+  reading = (
+    "A line is a perturbation: some frames of one sequence, time runs to the right."
+    " Beside its name: how often each model changed its mind between frames (in"
+    " noise: from the first frame)."
+  )
+
+  def lines(self, context: Context) -> Sequence[pictures.Line]:
+    """None without sequences."""
+    return [
+      pictures.Line(
+        [
+          pictures.Picture(video[i], str(i))
+          for i in pictures.frames(video, _FRAMES)
+        ],
+        definitions.words(name),
+        note=", ".join(
+          f"{model} {len(_flips(context, name, top1))} of {len(top1) - 1}"
+          for model, top1 in _predicted(context, name).items()
+        ),
+      )
+      for name, video in _samples(context).items()
+    ]
 
   def draw(self, context: Context) -> style.Figure | None:
     """None without sequences."""
-    names = [
-      n for n in pivot.names(context) if (n, _DIFFICULTY) in context.samples
-    ]
-    if not names:
+    samples = _samples(context)
+    if not samples:
       return None
-    fig = style.figure(13, 1.05 * len(names) + 0.6)
+    fig = style.figure(13, 1.05 * len(samples) + 0.6)
     widths = [1] * _FRAMES + [5]
-    grid = style.axes(fig, len(names), _FRAMES + 1, width_ratios=widths)
-    for axes, name in zip(grid, names):
-      video = context.samples[name, _DIFFICULTY]
-      shown = [
-        pictures.Picture(video[i], str(i))
-        for i in pictures.frames(video, _FRAMES)
-      ]
-      pictures.show(axes[:-1], pictures.Line(shown, definitions.words(name)))
-      _bars(axes[-1], context, name, len(video))
+    grid = style.axes(fig, len(samples), _FRAMES + 1, width_ratios=widths)
+    for axes, line, name in zip(grid, self.lines(context), samples):
+      pictures.show(axes[:-1], line)
+      _bars(axes[-1], context, name, len(samples[name]))
     return fig
+
+
+def _samples(context: Context) -> dict[str, np.ndarray]:
+  """Name -> the sequence that is shown."""
+  keys = {name: (name, _DIFFICULTY) for name in pivot.names(context)}
+  samples = context.samples
+  return {name: samples[key] for name, key in keys.items() if key in samples}
+
+
+def _predicted(context: Context, name: str) -> dict[str, np.ndarray]:
+  """Model -> the class of every frame."""
+  return {
+    model: context.predicted[model, name, _DIFFICULTY][:, 0]
+    for model in context.models
+    if (model, name, _DIFFICULTY) in context.predicted
+  }
+
+
+def _flips(context: Context, name: str, top1: np.ndarray) -> np.ndarray:
+  """Frames at which the class is another than before, in noise than at first."""
+  reference = top1[:1] if context.family.is_noise(name) else top1[:-1]
+  return np.flatnonzero(top1[1:] != reference) + 1
 
 
 def _bars(ax: style.Axes, context: Context, name: str, frames: int) -> None:
@@ -52,11 +91,7 @@ def _bars(ax: style.Axes, context: Context, name: str, frames: int) -> None:
   style.bare(ax)
   for spine in ax.spines.values():
     spine.set_visible(False)
-  predicted = {
-    model: context.predicted[model, name, _DIFFICULTY][:, 0]
-    for model in context.models
-    if (model, name, _DIFFICULTY) in context.predicted
-  }
+  predicted = _predicted(context, name)
   if not predicted:
     return
   classes = _commonest_first(np.concatenate(list(predicted.values())))
@@ -64,8 +99,7 @@ def _bars(ax: style.Axes, context: Context, name: str, frames: int) -> None:
   for y, (model, top1) in enumerate(predicted.items()):
     for x, c in enumerate(top1):
       ax.barh(y, 1, 0.8, left=x, color=colours[c], linewidth=0)
-    reference = top1[:1] if context.family.is_noise(name) else top1[:-1]
-    flips = np.flatnonzero(top1[1:] != reference) + 1
+    flips = _flips(context, name, top1)
     ax.vlines(flips, y - 0.4, y + 0.4, color="white", linewidth=1.2)
     text = f"{model}: {len(flips)} of {frames - 1}"
     ax.text(frames + 0.5, y, text, fontsize=6, va="center", color="#333333")
@@ -81,13 +115,7 @@ def _commonest_first(classes: np.ndarray) -> np.ndarray:
 
 
 def _legend(context: Context, classes: np.ndarray) -> str:
-  names = [_class(context, c) for c in classes[:_NAMED_CLASSES]]
+  names = [context.class_name(c) for c in classes[:_NAMED_CLASSES]]
   rest = len(classes) - _NAMED_CLASSES
   more = f" and {rest} more" if rest > 0 else ""
   return f"classes seen: {', '.join(names)}{more}"
-
-
-def _class(context: Context, index: int) -> str:
-  if 0 <= index < len(context.class_names):
-    return context.class_names[index]
-  return str(index)

@@ -7,7 +7,6 @@ from robust_tfds.eval.report.reports.severity_curves import SeverityCurves
 
 CURVES = SeverityCurves(
   "action_curves",
-  "Accuracy against severity",
   "accuracy",
   "accuracy (%)",
   6,

@@ -24,6 +24,14 @@ class Confusion(base.Chart):
 
   stem = "action_confusion"
   caption = "What is taken for what"
+  reading = (
+    "A row is the true class, a column what it was taken for: all dark on"
+    " the diagonal is right. Clean, then of every group the perturbation"
+    " that hurts most."
+  )
+  shows = (
+    "Confusion matrices, clean and under the worst perturbation of each group"
+  )
 
   def draw(self, context: Context) -> style.Figure | None:
     """None without predictions."""

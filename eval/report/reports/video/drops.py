@@ -19,7 +19,6 @@ class Drops(base.Chart):
   """
 
   stem = "action_drops"
-  caption = "Drop of accuracy under every perturbation"
 
   def draw(self, context: Context) -> style.Figure | None:
     """None without perturbations."""

@@ -14,6 +14,12 @@ class Scatter(base.Chart):
 
   stem = "action_scatter"
   caption = "Robustness against accuracy"
+  reading = (
+    "A point is a model: further right it is more often right on clean"
+    " videos, further up it keeps more of that. The area: its"
+    " multiply-adds."
+  )
+  shows = "A scatter plot, clean accuracy across, relative robustness up"
 
   def draw(self, context: Context) -> style.Figure | None:
     """None without a mean gamma_r."""

@@ -21,6 +21,11 @@ class Shifts(base.Chart):
 
   stem = "action_shifts"
   caption = "Accuracy by category of shifts"
+  reading = (
+    "A bar a kind of natural shift and model; the dotted line is the"
+    " accuracy over all."
+  )
+  shows = "Bars of accuracy, a group a category of natural shifts"
 
   def draw(self, context: Context) -> style.Figure | None:
     """None without shifts."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from robust_tfds.eval.metrics import definitions
-from robust_tfds.eval.report.charts import pictures, style
+from robust_tfds.eval.report.charts import pictures
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
 
@@ -11,13 +13,18 @@ _FRAMES = 8  # of a strip
 _SEVERITY = 3
 
 
-class Strips(base.Chart):
+class Strips(base.Pictures):
   """A line a condition: clean, then every perturbation at severity 3."""
 
   stem = "action_strips"
   caption = "One video under every perturbation"
+  reading = (
+    f"A line is a perturbation at severity {_SEVERITY}; time runs to the right."
+  )
+  side = 1.13
+  name_width = 1.4
 
-  def draw(self, context: Context) -> style.Figure | None:
+  def lines(self, context: Context) -> Sequence[pictures.Line]:
     """None without samples."""
     keys = [("", 0), *((n, _SEVERITY) for n in context.corruptions)]
     lines = []
@@ -29,4 +36,4 @@ class Strips(base.Chart):
           for i in pictures.frames(video, _FRAMES)
         ]
         lines.append(pictures.Line(shown, definitions.words(key[0]) or "clean"))
-    return pictures.draw(lines, 1.13, name_width=1.4) if lines else None
+    return lines

@@ -12,9 +12,11 @@ from typing import Any
 
 from absl.testing import absltest, parameterized
 
+from robust_tfds.eval.report import reports
 from robust_tfds.eval.report.pages import site
 from tests import quick
 from tests.eval.report.pages import boards, browser
+from tests.eval.report.reports import contexts
 
 _WIDE, _NARROW = 1280, 390
 _BOARD = "boards/imagenet-c-jpeg85.html"
@@ -28,6 +30,8 @@ _KINDS = (
   "models/imagenet-c-jpeg85-printed-0.html",
   "models/f-0.html",
 )
+# Reports of runs beside the site.
+_REPORTS = tuple(f"{task}/report.html" for task in contexts.FACTS)
 _RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]
 _AXE = """async (tags) => (await axe.run(document, {runOnly: tags})).violations.map(
   (v) => v.id + ": " + v.nodes.slice(0, 3).map((n) => n.html).join(" | "))"""
@@ -50,6 +54,8 @@ def setUpModule():
   Shared.folder = tempfile.TemporaryDirectory()
   Shared.site = pathlib.Path(Shared.folder.name) / "a site"
   site.write(boards.several(), Shared.site)
+  for task in contexts.FACTS:
+    reports.write_all(contexts.of_task(task), Shared.site / task)
   Shared.playwright = sync_api.sync_playwright().start()
   Shared.chromium = Shared.playwright.chromium.launch(
     executable_path=browser.chromium(), args=["--no-sandbox"]
@@ -100,8 +106,8 @@ class BrowserTest(parameterized.TestCase):
     page.locator(f'#{table} th[data-k="{key}"] button').click()
 
   @quick.cases(
-    [(path, "light", _WIDE) for path in _KINDS]
-    + [(path, "dark", _NARROW) for path in _KINDS[:2]],
+    [(path, "light", _WIDE) for path in (*_KINDS, *_REPORTS)]
+    + [(path, "dark", _NARROW) for path in (*_KINDS[:2], *_REPORTS)],
     [(path, "dark", _NARROW) for path in _KINDS[2:]],
   )
   def test_page(self, path, scheme, width):
@@ -109,12 +115,25 @@ class BrowserTest(parameterized.TestCase):
     wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
     self.assertLessEqual(wide, 0, "the page scrolls sideways")
     self.assertEmpty(self.said)
-    self.assertEqual(self.requests, [page.url])
+    loaded = [url for url in self.requests if not url.startswith("data:")]
+    self.assertEqual(loaded, [page.url])
     source = browser.axe()
     if not source:
       self.skipTest("axe-core is not installed: npm install axe-core")
     page.evaluate(source)
     self.assertEmpty(page.evaluate(_AXE, _RULES))
+
+  def test_no_white_picture_on_a_dark_page(self):
+    for path in _REPORTS:
+      page = self._open(path, color_scheme="dark")
+      looks = page.locator(".chart").evaluate_all(
+        "images => images.map((e) => getComputedStyle(e).filter)"
+      )
+      self.assertLessEqual(set(looks), {"invert(1) hue-rotate(180deg)"}, path)
+      broken = page.locator("img").evaluate_all(
+        "images => images.filter((e) => !e.naturalWidth).length"
+      )
+      self.assertEqual(broken, 0, path)
 
   def test_sorting_is_by_number_and_missing_ones_are_last(self):
     page = self._open(_BOARD)

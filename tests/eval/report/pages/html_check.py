@@ -3,7 +3,7 @@
 import html.parser
 import re
 
-_VOID = {"br", "col", "hr", "input", "link", "meta"}
+_VOID = {"br", "col", "hr", "img", "input", "link", "meta"}
 # Elements whose end HTML lets out -> what begins without closing them first.
 _OPTIONAL = {"td", "th", "tr", "li", "dt", "dd", "option"}
 _CLOSES = {
@@ -27,8 +27,10 @@ class Page(html.parser.HTMLParser):
     elements: (name, attributes) in order.
   """
 
-  def __init__(self, text: str):
+  def __init__(self, text: str, *, images: bool = False):
+    """`images`: whether pictures may stand in the page."""
     super().__init__(convert_charrefs=True)
+    self._images = images
     self.faults: list[str] = []
     self.ids: list[str] = []
     self.links: list[str] = []
@@ -77,10 +79,13 @@ class Page(html.parser.HTMLParser):
       self.ids.append(known["id"])
     if "style" in known or any(k.startswith("on") for k in known):
       self.faults.append(f"<{tag}> has style or script in an attribute")
-    if tag in _LOADING and tag != "script":
+    inside = self._images and tag in ("img", "image")
+    if tag in _LOADING and tag != "script" and not inside:
       self.faults.append(f"<{tag}> loads something")
     for key in ("href", "src", "action", "srcset", "data", "poster"):
       if key in known:
         self.links.append(known[key])
+        if inside and known[key].startswith("data:image/"):
+          continue
         if _ELSEWHERE.match(known[key]) or key != "href":
           self.faults.append(f"<{tag}> leads to {known[key]}")

@@ -1,38 +1,111 @@
-"""The page: what the reports wrote, and nothing that they did not."""
+"""The page of a run: what comes first, what the reports wrote, by the site's parts."""
 
+import dataclasses
+import re
+
+from robust_tfds.eval.report import reports
+from robust_tfds.eval.report.charts import pictures
 from robust_tfds.eval.report.pages import run_page
 from robust_tfds.eval.report.reports import base
-from robust_tfds.eval.report.tables import pivot
 from tests import in_folder
+from tests.eval.report.pages import html_check
 from tests.eval.report.reports import contexts
 
 
-class _Two(base.Report):
-  """Two pictures, of which one is written, and a table."""
+class _Drawing(base.Chart):
+  """A figure that is written, and one that is not."""
 
-  pictures = (("there.png", "Here <it> is"), ("absent.png", "Not here"))
+  caption, reading, shows = "Here <it> is", "Read <it>.", "A <line>"
 
-  def write(self, context, folder):
-    (folder / "there.png").write_bytes(b"picture")
-    return [folder / "there.png"]
+  def __init__(self, stem):
+    self.stem = stem
 
-  def tables(self, context):
-    return [pivot.Table("Counts & sums", "Class", ["<a>"], [])]
+  def draw(self, context):
+    return None
 
 
 class HtmlTest(in_folder.TestCase):
-  def test_pictures_tables_and_provenance(self):
-    context = contexts.of_task("classification", provenance=["seed <0>"])
-    report = _Two()
-    report.write(context, self.root)
-    (path,) = run_page.write(context, [report], self.root)
+  def _page(self, context, *listed) -> str:
+    (path,) = run_page.write(context, listed, self.root)
     self.assertEqual(path, self.root / "report.html")
-    page = path.read_text("utf-8")
-    self.assertIn('alt="Here &lt;it&gt; is"', page)
-    self.assertIn("data:image/png;base64,cGljdHVyZQ==", page)
-    self.assertNotIn("Not here", page)
-    self.assertIn("<h2>Counts &amp; sums</h2>", page)
-    self.assertIn("<td>&lt;a&gt;</td>", page)
-    self.assertIn("seed &lt;0&gt;</footer>", page)
-    for model in context.models:
-      self.assertIn(f"<td>{model}</td>", page)
+    text = path.read_text("utf-8")
+    self.assertEmpty(html_check.Page(text, images=True).faults)
+    return text
+
+  def test_figures_and_provenance(self):
+    (self.root / "there.png").write_bytes(bytes(18) + b"\2\x58")
+    context = contexts.of_task("classification", provenance=["seed <0>"])
+    page = self._page(context, _Drawing("there"), _Drawing("absent"))
+    self.assertIn('alt="A &lt;line&gt;: ours, base."', page)
+    self.assertIn('width="384"', page)  # 600 px at 150 an inch
+    self.assertEqual(page.count("Read &lt;it&gt;."), 1)
+    self.assertIn("seed &lt;0&gt;", page)
+
+  def test_verdict_picture_and_intervals_come_first(self):
+    context = contexts.of_task("classification")
+    page = self._page(context)
+    start, _, _ = page.partition("<nav")
+    text = html_check.Page(page, images=True).text
+    for sentence in context.verdict:
+      self.assertIn(sentence, text)
+    self.assertIn("data:image/png", start)
+    error = next(r for r in context.rows if r.metric == "clean_error")
+    ends = f"{100 * error.lo:.1f}–{100 * error.hi:.1f}"
+    self.assertIn(f"{100 * error.value:.1f}<i>{ends}</i>", start)
+
+  def test_the_first_picture_is_clean_then_the_worst(self):
+    context = contexts.of_task("classification", names=("fog", "snow"))
+    start, _, _ = self._page(context).partition("<nav")
+    cells = {
+      (r.corruption, r.severity): r.value
+      for r in context.rows
+      if r.model == "ours" and (r.corruption, r.severity) in context.samples
+    }
+    name, level = max((k for k in cells if k[0]), key=cells.get)
+    clean, worst, *_ = re.findall('alt="The example, (.*?); ours: Error', start)
+    self.assertEqual([clean, worst], ["clean", f"{name} {level}"])
+
+  def test_without_pictures_it_begins_with_the_table(self):
+    context = contexts.of_task("classification", samples={})
+    self.assertNotIn('class="first"', self._page(context))
+
+  def test_boxes_stand_in_their_pictures(self):
+    context = contexts.of_task("detection")
+    folder = self.root
+    reports.write_all(context, folder)
+    page = (folder / "report.html").read_text("utf-8")
+    self.assertIn('<rect class="missed" x="1.0" y="1.0"', page)
+    self.assertIn("M dog</text>", page)
+    self.assertIn("fog 3, 1 hit, 1 missed, 1 false", page)
+
+  def test_an_empty_mean_gives_way_to_that_of_a_part(self):
+    context = contexts.of_task("classification", models=("m",))
+    row = next(r for r in context.rows if r.metric == "clean_error")
+    part = dataclasses.replace(row, metric="part_mean_corruption_error")
+    none = dataclasses.replace(
+      row, metric="mean_corruption_error", value=float("nan"), note="lacks fog"
+    )
+    head = 'data-k="mean_corruption_error"'
+    alone = dataclasses.replace(context, notes=[none])
+    self.assertIn(head, self._page(alone))
+    both = dataclasses.replace(alone, rows=[*context.rows, part])
+    self.assertNotIn(head, self._page(both))
+
+  def test_pictures_beyond_the_first_are_folded(self):
+    class Many(base.Pictures):
+      stem, caption, reading = "many", "Many", "Of {model}."
+      side = 1.0
+
+      def lines(self, context):
+        sample = context.samples["", 0]
+        return [
+          pictures.Line([pictures.Picture(sample)], f"line {i}")
+          for i in range(6)
+        ]
+
+    (self.root / "many.png").write_bytes(b"")
+    page = self._page(contexts.of_task("classification"), Many())
+    section = page[page.index('id="many"') :].partition("</section>")[0]
+    shown, _, folded = section.partition("<details>")
+    self.assertEqual([shown.count("line "), folded.count("line ")], [8, 4])
+    self.assertIn("Of ours.", shown)

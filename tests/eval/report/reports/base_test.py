@@ -1,4 +1,4 @@
-"""A report: files it must write; pictures and tables it may have."""
+"""A report: files it must write, and what the page shows of it."""
 
 from absl.testing import absltest
 
@@ -15,7 +15,5 @@ class ReportTest(absltest.TestCase):
     with self.assertRaises(TypeError):
       base.Report()
 
-  def test_defaults(self):
-    report = _Nothing()
-    self.assertEqual(report.pictures, ())
-    self.assertEqual(report.tables(None), ())
+  def test_the_page_shows_nothing_of_it(self):
+    self.assertIsNone(_Nothing().on_page(None))

@@ -1,6 +1,7 @@
 """Every report of every task, on made-up tables: complete, escaped, stable."""
 
 import functools
+import html
 import pathlib
 import re
 import tempfile
@@ -11,8 +12,8 @@ from absl.testing import absltest, parameterized
 from robust_tfds import reading
 from robust_tfds.eval.report import reports
 from robust_tfds.eval.report.charts import style
-from robust_tfds.eval.report.tables import numbers as numbers_lib
-from robust_tfds.eval.report.tables import pivot
+from robust_tfds.eval.report.reports import base
+from tests.eval.report.pages import html_check
 from tests.eval.report.reports import contexts
 
 _TASKS = tuple(contexts.FACTS)
@@ -53,6 +54,10 @@ def _write(task: str, **changes) -> dict[str, bytes]:
     return {p.name: p.read_bytes() for p in paths}
 
 
+def _charts(task: str) -> list[base.Chart]:
+  return [r for r in reports.of_task(task) if isinstance(r, base.Chart)]
+
+
 @functools.cache
 def _files(task: str) -> dict[str, bytes]:
   """All files of a task, with a model and classes of evil names."""
@@ -67,34 +72,50 @@ class ReportsTest(parameterized.TestCase):
   @parameterized.parameters(*_TASKS)
   def test_every_report_is_written(self, task):
     self.assertContainsSubset({*_EVERY_TASK, *_FILES[task]}, _files(task))
-    for report in reports.of_task(task):
-      for file, _ in report.pictures:
-        self.assertIn(file, _files(task))
+    for chart in _charts(task):
+      self.assertIn(f"{chart.stem}.png", _files(task))
 
   def test_no_report_is_without_a_picture_or_a_file_above(self):
     """A new report without a line in `_FILES` is never written in a test."""
     for task in _TASKS:
       context = contexts.of_task(task)
       for report in reports.of_task(task):
-        if not report.pictures:
+        if not isinstance(report, base.Chart):
           folder = pathlib.Path(self.create_tempdir().full_path)
           names = {p.name for p in report.write(context, folder)}
           if type(report).__module__.startswith(
             "robust_tfds.eval.report.reports.every_task"
           ):
             known = {*_EVERY_TASK, "published.md", "throughput.md"}
+            known |= {"citations.bib"}
           else:
             known = set(_FILES[task])
           self.assertLessEqual(names, known, type(report))
 
   @parameterized.parameters(*_TASKS)
   def test_html_is_self_contained_and_escaped(self, task):
-    page = _files(task)["report.html"].decode()
-    self.assertNotIn("<script", page)
-    self.assertIn("&lt;script&gt;", page)
-    for link in re.findall(r'(?:src|href)="([^"]*)"', page):
-      self.assertStartsWith(link, "data:image/png;base64,")
-    self.assertNotIn("http://", page)
+    text = _files(task)["report.html"].decode()
+    self.assertNotIn("<script", text)
+    self.assertIn("&lt;script&gt;", text)
+    page = html_check.Page(text, images=True)
+    self.assertEmpty(page.faults)
+    inside = ("#", "data:image/")
+    files = {x for x in page.links if not x.startswith(inside)}
+    self.assertContainsSubset(files, _files(task))
+
+  @parameterized.parameters(*_TASKS)
+  def test_every_figure_says_how_to_read_it_and_what_it_shows(self, task):
+    page = html_check.Page(_files(task)["report.html"].decode(), images=True)
+    for chart in _charts(task):
+      self.assertEqual(bool(chart.caption), bool(chart.reading), chart.stem)
+      shown = chart.on_page(contexts.of_task(task))
+      if shown:
+        self.assertIn(shown.stem, page.ids)
+        self.assertTrue(shown.lines or chart.shows, chart.stem)
+    for name, known in page.elements:
+      if name == "img" or known.get("role") == "img":
+        alt = known.get("alt") or known["aria-label"]
+        self.assertNotIn(alt, ["", *(c.caption for c in _charts(task))])
 
   @parameterized.parameters(*_TASKS)
   def test_markdown_is_escaped(self, task):
@@ -162,25 +183,27 @@ class ReportsTest(parameterized.TestCase):
 
 
 class PageTest(absltest.TestCase):
-  def test_pictures_then_tables_of_the_reports(self):
+  def test_what_the_page_shows_in_its_order(self):
     page = _files("classification")["report.html"].decode()
     titles = re.findall("<h2>(.*?)</h2>", page)
     self.assertEqual(
       titles,
       [
-        "Common corruptions",
-        "Extra corruptions (never in mCE)",
         "One example under every corruption",
-        "Mean error by model and corruption",
-        "Reliability of the top score",
-        "Error against severity",
-        "Every cell",
+        "Every corruption",
+        f"<bdi>{html.escape(contexts.EVIL).replace('&quot;', '&#34;')}</bdi>",
+        "<bdi>b</bdi>",
+        "What the numbers are",
+        "This run",
       ],
     )
-
-  def test_the_best_headline_is_bold(self):
-    context = contexts.of_task("video", models=(contexts.EVIL, "b"))
-    page = _files("video")["report.html"].decode()
-    column = pivot.headline_columns(context)[0]
-    text = numbers_lib.percent(max(column.numbers))
-    self.assertIn(f'<td class="best">{text}</td>', page)
+    first = [
+      page.index(part)
+      for part in (
+        'class="verdict"',
+        "data:image",
+        "<table",
+        'class="contents"',
+      )
+    ]
+    self.assertEqual(first, sorted(first))

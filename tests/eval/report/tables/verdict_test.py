@@ -59,6 +59,15 @@ class VerdictTest(parameterized.TestCase):
     said = _sentence("classification", *cells, *rows)
     self.assertIn("50.0 % under 8 of 75 conditions;", said)
 
+  def test_levels_of_each(self):
+    names = conditions.PICTURES.names("common")
+    cells = _errors(
+      *(((name, level), 0.5) for name in names for level in (1, 3))
+    )
+    rows = [_row("part_mean_corruption_error", 0.5)]
+    said = _sentence("classification", *cells, *rows)
+    self.assertIn("50.0 % under 15 corruptions at levels 1, 3;", said)
+
   def test_clean_alone_is_not_called_clean(self):
     rows = *_errors(((), 0.25)), _row("clean_error", 0.25)
     self.assertEqual(_sentence("classification", *rows), "m: 25.0 % wrong")

@@ -1,4 +1,4 @@
-"""Cells of classification as Markdown and on the page."""
+"""Cells of classification as Markdown."""
 
 from absl.testing import absltest
 
@@ -17,14 +17,3 @@ class CellsTest(absltest.TestCase):
     self.assertIn(f"{numbers[0]} ({numbers[1]}–{numbers[2]})", text)
     self.assertIn("| Corruption | 1 | 2 | 3 | 4 | 5 |", text)
     self.assertIn(", n = 100", text)
-
-  def test_table_of_the_page(self):
-    context = contexts.of_task("classification", names=("fog", "zoom_blur"))
-    (table,) = cells.Cells().tables(context)
-    self.assertEqual(
-      table.names,
-      ["ours, fog", "ours, zoom blur", "base, fog", "base, zoom blur"],
-    )
-    self.assertEqual([c.heading for c in table.columns], [*"12345"])
-    row = pivot.row(context, "base", metric="error", config="fog_3")
-    self.assertEqual(table.columns[2].numbers[2], row.value)

@@ -1,0 +1,16 @@
+"""What to cite of the run."""
+
+from __future__ import annotations
+
+from robust_tfds.eval.report.context import Context
+from robust_tfds.eval.report.reports import base
+
+
+class Citations(base.TextReport):
+  """BibTeX of the package, the benchmark, the models."""
+
+  file = "citations.bib"
+
+  def text(self, context: Context) -> str:
+    """Empty where the context has none."""
+    return context.citations
