@@ -123,19 +123,9 @@ def _board(context: Context) -> Board:
 
 
 def _entry(context: Context, model: str, place: int) -> Entry:
-  """A model; empty numbers stand where there is no mean over a part for them."""
+  """A model with the numbers that it has; the page's note names the others."""
   kind = context.family.kind
-  parts = {
-    (context.facts.metric(r.metric).part_of, r.corruption)
-    for r in context.rows
-    if r.model == model
-  }
-  rows = [
-    r
-    for r in (*context.rows, *(r for r in context.notes if not r.has_value))
-    if r.model == model
-    and (r.has_value or (r.metric, r.corruption) not in parts)
-  ]
+  rows = [row for row in context.rows if row.model == model]
   return Entry(
     key=f"m{place}",
     label=model,

@@ -67,7 +67,7 @@ class TableTest(parameterized.TestCase):
     columns = [c for c in table.COLUMNS if c != "note"]
     self.path.write_text(",".join(columns) + "\n")
     with self.assertRaisesRegex(
-      errors.UserError, "lacks the column 'note'.*eval.score --predictions="
+      errors.UserError, "lacks the column 'note'.*score --predictions="
     ):
       table.read(self.path)
 

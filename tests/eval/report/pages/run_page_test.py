@@ -78,18 +78,15 @@ class HtmlTest(in_folder.TestCase):
     self.assertIn("M dog</text>", page)
     self.assertIn("fog 3, 1 hit, 1 missed, 1 false", page)
 
-  def test_an_empty_mean_gives_way_to_that_of_a_part(self):
+  def test_a_number_that_no_model_has_is_noted_and_has_no_column(self):
     context = contexts.of_task("classification", models=("m",))
     row = next(r for r in context.rows if r.metric == "clean_error")
-    part = dataclasses.replace(row, metric="part_mean_corruption_error")
     none = dataclasses.replace(
       row, metric="mean_corruption_error", value=float("nan"), note="lacks fog"
     )
-    head = 'data-k="mean_corruption_error"'
-    alone = dataclasses.replace(context, notes=[none])
-    self.assertIn(head, self._page(alone))
-    both = dataclasses.replace(alone, rows=[*context.rows, part])
-    self.assertNotIn(head, self._page(both))
+    page = self._page(dataclasses.replace(context, notes=[none]))
+    self.assertNotIn('data-k="mean_corruption_error"', page)
+    self.assertIn("Mean error (15) of m: lacks fog.", page)
 
   def test_pictures_beyond_the_first_are_folded(self):
     class Many(base.Pictures):
