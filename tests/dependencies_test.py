@@ -37,6 +37,7 @@ _FOR_OTHERS = {
   "tf_models_official": "a user's model of tf-models-official",
 }
 _OF_DEVELOPERS = {
+  "build": "a command",
   "dill": "tensorflow-datasets' test case",
   "mypy": "a command",
   "pandas": "tensorflow-datasets' test case",

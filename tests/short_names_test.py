@@ -4,12 +4,14 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sysconfig
 import tempfile
 import zipfile
 
 import pytest
 from absl.testing import absltest
 
+from robust_tfds import command, version
 from tests import in_process
 
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -32,7 +34,7 @@ import models  # the user's
 assert models.MINE, models
 import mine
 model = ours.get("mine:build")
-assert model.spec.num_classes == 7
+assert model.spec.num_classes == 10
 """
 _MINE = """
 from models import MINE
@@ -40,9 +42,10 @@ from robust_tfds.models.spec import Spec
 
 class Model:
   name = "mine"
-  spec = Spec(num_classes=7)
+  spec = Spec(num_classes=10)
   def init(self, key): return {}
-  def apply(self, variables, batch): return batch
+  def preprocess(self, batch): return batch
+  def apply(self, variables, batch): return batch[:, 0, :10, 0]
 
 def build():
   return Model()
@@ -99,55 +102,110 @@ class CloneTest(absltest.TestCase):
 
 
 class WheelTest(absltest.TestCase):
-  """The wheel as pip makes it, unpacked; nothing is installed."""
+  """The wheel as pip makes it, in an environment beside somebody's own project."""
 
   @pytest.mark.slow
-  def test_it_holds_robust_tfds_alone(self):
+  def test_the_wheel(self):
     folder = pathlib.Path(tempfile.mkdtemp())
-    source, site = folder / "source", folder / "site"
-    shutil.copytree(
-      _ROOT,
-      source,
-      symlinks=True,
-      ignore=shutil.ignore_patterns(".git", ".venv", ".*_cache", "golden"),
-    )
-    _python(
-      "-m",
-      "pip",
-      "wheel",
-      "--quiet",
-      "--no-deps",
-      f"--wheel-dir={folder}",
-      str(source),
-      cwd=folder,
-    )
-    (wheel,) = folder.glob("*.whl")
+    wheel = _wheel(folder)
     with zipfile.ZipFile(wheel) as archive:
       names = archive.namelist()
-      archive.extractall(site)
+      metadata = archive.read(next(n for n in names if n.endswith("METADATA")))
     tops = {n.split("/")[0] for n in names if ".dist-info" not in n}
     self.assertEqual(tops, {"robust_tfds"})
     for name in (
+      "robust_tfds/py.typed",
       "robust_tfds/eval/main.py",
       "robust_tfds/eval/papers/baselines/alexnet.json",
       "robust_tfds/configs/quickstart.py",
       "robust_tfds/datasets/coco_c/README.md",
     ):
       self.assertIn(name, names)
+    self._check_metadata(metadata.decode())
+    self._check_installed(wheel, folder)
+
+  def _check_metadata(self, text: str) -> None:
+    for words in (
+      f"Version: {version.VERSION}\n",
+      "Classifier: Programming Language :: Python :: 3.13\n",
+      "Project-URL: ",
+      "Provides-Extra: cuda12\n",
+    ):
+      self.assertIn(words, text)
+    self.assertNotRegex(text, r"Requires-Dist: tensorflow\S*$")  # but of extras
+    # No link of README leads nowhere on a package index.
+    self.assertNotRegex(text, r"\]\((?!https?:|#)")
+
+  def _check_installed(self, wheel: pathlib.Path, folder: pathlib.Path) -> None:
+    """The script, in a folder with packages of the names that ours have."""
+    place = folder / "environment"
+    _python("-m", "venv", "--without-pip", place, cwd=folder)
+    (site,) = place.glob("lib/python*/site-packages")
+    (site / "others.pth").write_text(sysconfig.get_path("purelib"))
+    python, script = place / "bin/python", place / "bin/robust-tfds"
+    options = ("--quiet", "--no-deps", "--no-index")
+    pip = ("-m", "pip", "--python", python, "install")
+    _python(*pip, *options, wheel, cwd=folder)
     user = folder / "user"
-    (user / "models").mkdir(parents=True)
-    (user / "models" / "__init__.py").write_text("MINE = True\n")
+    for name in ("models", "eval", "configs"):
+      (user / name).mkdir(parents=True)
+      (user / name / "__init__.py").write_text("MINE = True\n")
     (user / "mine.py").write_text(_MINE)
-    _python("-c", _OWN, cwd=user, path=str(site))
-    out = _python(
-      "-m",
-      "robust_tfds.eval.main",
-      f"--config={site}/robust_tfds/configs/quickstart.py",
-      "--plan",
-      cwd=user,
-      path=str(site),
-    )
-    self.assertIn("192 cells", out)
+
+    def said(*words: str) -> subprocess.CompletedProcess:
+      environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+      return subprocess.run(
+        [script, *words],
+        cwd=user,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+      )
+
+    self.assertEqual(said("--version").stdout, f"{command.VERSION}\n")
+    own = ("--config=own_data:mine:build", "--config.data.name=tfds:digits")
+    for words, expected in (
+      (("run", "--list"), "\nquickstart "),
+      (("run", "--config=quickstart", "--plan"), "x 2 models ="),
+      (("run", *own, "--plan"), "clean: mine\n"),
+    ):
+      done = said(*words)
+      self.assertEqual(done.returncode, 0, done.stderr[-3000:])
+      self.assertIn(expected, done.stdout)
+    done = said("run", "--config=configs/quickstart.py", "--plan")
+    in_process.check_refused(self, done, "shipped config: --config=quickstart")
+
+
+def _wheel(folder: pathlib.Path) -> pathlib.Path:
+  """Builds the wheel from the sdist; the one of the sources is the same."""
+  source = folder / "source"
+  shutil.copytree(
+    _ROOT,
+    source,
+    symlinks=True,
+    ignore=shutil.ignore_patterns(".*", "build", "*.egg-info", "golden"),
+  )
+  sources = ("--quiet", "--no-deps", f"--wheel-dir={folder / 'direct'}", source)
+  _python("-m", "pip", "wheel", *sources, cwd=folder)
+  shutil.rmtree(source / "build", ignore_errors=True)
+  _python("-m", "build", f"--outdir={folder}", source, cwd=folder)
+  (direct,) = (folder / "direct").glob("*.whl")
+  (wheel,) = folder.glob("*.whl")
+  contents = [
+    {n: archive.read(n) for n in archive.namelist()}
+    for archive in map(zipfile.ZipFile, (direct, wheel))
+  ]
+  assert contents[0] == contents[1], sorted(contents[0].keys() ^ contents[1])
+  return wheel
+
+
+class VersionTest(absltest.TestCase):
+  def test_the_citation_is_of_this_version(self):
+    text = (_ROOT / "CITATION.cff").read_text("utf-8")
+    self.assertIn(f"\nversion: {version.VERSION}\n", text)
+    text = (_ROOT / "CHANGELOG.md").read_text("utf-8")
+    self.assertIn(f"\n## {version.VERSION} ", text)
 
 
 class OwnModelsTest(absltest.TestCase):
