@@ -23,6 +23,7 @@ from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.run import costs as costs_lib
 from robust_tfds.eval.run import data as data_lib
 from robust_tfds.eval.run import plan as plan_lib
+from robust_tfds.models import catalogue
 
 FILE = pathlib.Path(__file__).with_name("stored_costs.tsv")
 _DECODE, _PICTURES = "decode", "pictures"
@@ -224,22 +225,21 @@ def _stages(
 
 def _of_network(plan: plan_lib.Plan, label: str) -> Row | None:
   """A network's own row, else that of the nearest one of its kind, scaled."""
-  model = plan.model(label)
   if plan.own(label):
     return None
-  name, gflops = plan.models[label].name, model.spec.gflops
-  same = [
-    (row, models.get(row.name).spec)
+  name, known = plan.models[label].name, catalogue.gflops()
+  kind = models.names(kind=plan.model(label).kind)
+  same = {
+    row.name: row
     for row in table()
     if (row.platform, row.kind) == (platform(), costs_lib.NETWORK)
-  ]
-  exact = [row for row, _ in same if row.name == name]
-  if exact or not gflops:
-    return exact[0] if exact else None
+  }
+  if name in same or name not in known:
+    return same.get(name)
   near = [
-    (gflops / spec.gflops, row)
-    for row, spec in same
-    if spec.kind == model.kind and spec.gflops
+    (known[name] / known[other], row)
+    for other, row in same.items()
+    if other in known and other in kind
   ]
   if not near:
     return None
