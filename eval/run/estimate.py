@@ -47,7 +47,7 @@ def describe(
     )
   lines += _cells(chosen)
   if plan.left_out:
-    lines.append(plan.left_out)
+    lines.append(plan.left_out_note)
   for label in plan.models:
     lines += [f"{label}: {note}" for note in plan.notes(label)]
   how = costs_lib.measure if measure else stored_costs.costs

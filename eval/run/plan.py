@@ -97,11 +97,18 @@ class Plan:
 
   @property
   def left_out(self) -> str:
-    """What a run prints of corruptions that it leaves out; else empty."""
+    """Names of corruptions that it leaves out, in words; empty for none."""
     names = self.task.family.resolve(self.config.data.left_out or "none")
-    get = f"; {frost_pictures.GET} brings its pictures" * (_FROST in names)
-    more = f"no mean over all {self.task.facts.noun}s{get}"
-    return f"left out: {', '.join(names)} ({more})" if names else ""
+    return f"{', '.join(names)} left out" if names else ""
+
+  @property
+  def left_out_note(self) -> str:
+    """What a run prints of what it leaves out; else empty."""
+    if not self.left_out:
+      return ""
+    get = f"; {frost_pictures.GET} brings its pictures"
+    note = f"no mean over all {self.task.facts.noun}s"
+    return f"{self.left_out}: {note}{get * (_FROST in self.left_out)}"
 
   def notes(self, label: str) -> list[str]:
     """What a run prints of a model, in sentences."""

@@ -328,4 +328,5 @@ def how(plan: Plan) -> str:
   """Where corrupted pixels come from, in words."""
   if not plan.names:
     return "not corrupted"
-  return "corrupted on the fly" if plan.fly else "prepared"
+  made = "corrupted on the fly" if plan.fly else "prepared"
+  return ", ".join(filter(None, (made, plan.left_out)))

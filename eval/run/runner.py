@@ -252,7 +252,7 @@ class Runner:
     data = self.plan.config.data
     frost_pictures.choose(data.frost_dir, data.manual_dir)
     if self.plan.left_out:
-      self._say(self.plan.left_out)
+      self._say(self.plan.left_out_note)
     if self._shard.count > 1:
       self._say(
         f"shard {self._shard}: {len(self._chosen)} of {len(self.plan.cells)}"

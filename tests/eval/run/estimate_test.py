@@ -111,7 +111,8 @@ class EstimateTest(in_folder.TestCase):
   def test_what_is_left_out_is_said(self):
     plan = _plan(corruptions="fog,snow", left_out="snow")
     lines = estimate.describe(plan).splitlines()
-    self.assertIn("left out: snow (no mean over all corruptions)", lines)
+    self.assertEndsWith(lines[0], "corrupted on the fly, snow left out")
+    self.assertIn("snow left out: no mean over all corruptions", lines)
 
   def test_number_of_examples_is_that_of_the_set_where_it_lies(self):
     workdir = Workdir(self.root / "run")

@@ -237,7 +237,9 @@ class LacksTest(absltest.TestCase):
     plan = plan_lib.make(_config(corruptions="common", **allowed))
     self.assertEqual((len(plan.names), plan.lacks), (14, ()))
     self.assertEqual(plan.config.written.data.left_out, "frost")
-    self.assertIn("left out: frost (no mean over all", plan.left_out)
+    self.assertStartsWith(
+      plan.left_out_note, "frost left out: no mean over all corruptions; robust"
+    )
     self.assertEqual(self._lacks(corruptions="fog,frost", **allowed), ["frost"])
     self.assertEqual(
       self._lacks(corruptions="common", left_out="none"), ["frost"]
