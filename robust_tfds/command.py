@@ -28,7 +28,14 @@ from collections.abc import Callable, Sequence
 
 from absl import app, flags, logging
 
-from robust_tfds import errors, missing, own_corruptions, stopping, version
+from robust_tfds import (
+  errors,
+  missing,
+  own_corruptions,
+  stopping,
+  tensorflow_lines,
+  version,
+)
 from robust_tfds.storage import paths
 
 HELP = ("-h", "-?", "--help", "-help", "--helpshort", "--helpfull")
@@ -111,6 +118,7 @@ def run(
       fail(f"Error: a bucket refuses: {str(e).strip()}")
 
   stopping.listen()
+  tensorflow_lines.leave_out()
   try:
     app.run(guarded, flags_parser=parse)
   except KeyboardInterrupt:

@@ -25,11 +25,14 @@ _LIMIT_S = 2.5  # of what is kept and cleared up: the process ends within three
 Keep = Callable[[], str | None]
 
 _kept: list[Keep] = []
+_screen = 2
 _cleared_up, _listening = threading.Event(), threading.Event()
 
 
 def listen() -> None:
   """From now on INT and TERM stop this process; again after who took them."""
+  global _screen
+  _screen = os.dup(2)  # others may write elsewhere meanwhile
   for number in _SIGNALS:
     signal.signal(number, _interrupt)
   if not _listening.is_set():
@@ -96,7 +99,7 @@ def _stop(number: int) -> None:
     thread.join(deadline - time.monotonic())
   else:
     _cleared_up.wait(deadline - time.monotonic())
-  print(_line(said), file=sys.stderr, flush=True)
+  os.write(_screen, f"{_line(said)}\n".encode())
   os._exit(128 + number)
 
 

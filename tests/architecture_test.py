@@ -25,6 +25,7 @@ _ANYBODY = (
   "robust_tfds.stopping",
   "robust_tfds.storage",
   "robust_tfds.strings",
+  "robust_tfds.tensorflow_lines",
   "robust_tfds.version",
   "robust_tfds.short_names",  # in the __init__.py of top-level folders
 )
@@ -44,6 +45,7 @@ _ALLOWED = {
   "robust_tfds.stopping": (),
   "robust_tfds.shards": ("robust_tfds.errors",),
   "robust_tfds.strings": (),
+  "robust_tfds.tensorflow_lines": (),
   "robust_tfds.version": (),
   "robust_tfds.short_names": (),
   "robust_tfds.corruptions": (),

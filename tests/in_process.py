@@ -17,7 +17,7 @@ from unittest import mock
 from absl import app, flags, logging
 from absl.testing import absltest
 
-from robust_tfds import command, stopping
+from robust_tfds import command, stopping, tensorflow_lines
 
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
 
@@ -44,6 +44,7 @@ def run(
       mock.patch.object(app, "run", _app_run),
       mock.patch.object(logging, "set_verbosity"),
       mock.patch.object(stopping, "listen"),
+      mock.patch.object(tensorflow_lines, "leave_out"),
       contextlib.redirect_stdout(out),
       contextlib.redirect_stderr(err),
     ):

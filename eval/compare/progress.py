@@ -1,4 +1,4 @@
-"""Lines about cells that are scored: how many, which, and the time left."""
+"""Lines about cells that are scored, or steps: how many, which, the time left."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from robust_tfds import durations
 
 
 class Progress:
-  """Counts cells; prints a line every few seconds and one at the end."""
+  """Counts; prints a line every few seconds and one at the end."""
 
   def __init__(
     self, total: int, *, stream: TextIO | None = None, every_s: float = 5.0
@@ -18,7 +18,7 @@ class Progress:
     """Starts the clock.
 
     Args:
-      total: cells.
+      total: cells, or steps.
       stream: where lines go; standard error by default.
       every_s: least time between two lines.
     """
@@ -27,7 +27,7 @@ class Progress:
     self._start = self._last = time.perf_counter()
 
   def step(self, words: str) -> None:
-    """Says that a cell is scored.
+    """Says that one is done.
 
     Args:
       words: whose it is.

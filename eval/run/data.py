@@ -9,7 +9,7 @@ from typing import Any
 from robust_tfds import conditions, datasets, missing
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.run import hosts, timing
+from robust_tfds.eval.run import hosts, progress, timing
 from robust_tfds.eval.run.plan import Plan
 
 
@@ -79,6 +79,7 @@ class Data:
         data_dir=data_dir(self._plan, self._workdir),
         manual_dir=data.manual_dir or None,
         file_format=data.file_format or None,
+        say=progress.say,
         **self._plan.options(codec),
       ),
     )

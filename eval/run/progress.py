@@ -11,6 +11,11 @@ from typing import TextIO
 from robust_tfds import durations
 
 
+def say(text: str) -> None:
+  """Prints a line, now."""
+  print(text, flush=True)
+
+
 class Progress:
   """Counts work and cells; says them every few seconds, and each condition.
 

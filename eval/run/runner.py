@@ -25,6 +25,7 @@ from robust_tfds.eval.run import data as data_lib
 from robust_tfds.eval.run import (
   fingerprints,
   hosts,
+  kept_programs,
   one_pass,
   publish,
   repair,
@@ -34,7 +35,7 @@ from robust_tfds.eval.run.contents import Contents
 from robust_tfds.eval.run.model import load as load_lib
 from robust_tfds.eval.run.model import own_models
 from robust_tfds.eval.run.plan import Plan
-from robust_tfds.eval.run.progress import Progress
+from robust_tfds.eval.run.progress import Progress, say
 from robust_tfds.shards import WHOLE, Shard
 
 
@@ -203,7 +204,7 @@ class Runner:
   def _say(self, text: str) -> None:
     """Prints a line, on the first host."""
     if self.host.index == 0:
-      print(text, flush=True)
+      say(text)
 
   @contextlib.contextmanager
   def _locked(self) -> Iterator[None]:
@@ -249,6 +250,8 @@ class Runner:
 
   def _prepare(self) -> tuple[dict, dict[str, Any] | None, list[Cell]]:
     """Data, models and the ground truth."""
+    if where := kept_programs.keep():
+      self._say(where)
     data = self.plan.config.data
     frost_pictures.choose(data.frost_dir, data.manual_dir)
     if self.plan.left_out:

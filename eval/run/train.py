@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -28,8 +29,9 @@ from robust_tfds.corruptions import canvas
 from robust_tfds.eval.cells import damage, disk
 from robust_tfds.eval.cells import note as note_lib
 from robust_tfds.eval.cells.records import Record
+from robust_tfds.eval.compare import progress as step_lines
 from robust_tfds.eval.pipeline import views
-from robust_tfds.eval.run import augment
+from robust_tfds.eval.run import augment, progress
 from robust_tfds.models import variables as variables_lib
 from robust_tfds.storage import paths
 
@@ -234,8 +236,12 @@ def _train(model: Any, recipe: Any, data_dir: str) -> Any:
     return optax.apply_updates(parameters, update), moved, state
 
   state = optimizer.init(parameters)
+  progress.say(f"training {model.name}: {recipe.steps} steps")
+  lines = step_lines.Progress(recipe.steps, stream=sys.stdout)
   for i in range(recipe.steps):
     parameters, statistics, state = step(parameters, statistics, state, data, i)
+    jax.block_until_ready(state)  # else the lines run ahead
+    lines.step(f"training {model.name}")
   variables = jax.block_until_ready(_joined(parameters, statistics))
   _check_finite(model, recipe, variables)
   return variables
@@ -334,7 +340,7 @@ def _examples(
   Raises:
     UserError: no such split, no examples, or without one of `keys`.
   """
-  builder = datasets.prepare(name, "", data_dir=data_dir)
+  builder = datasets.prepare(name, "", data_dir=data_dir, say=progress.say)
   try:
     count = builder.info.splits[split].num_examples
   except (KeyError, ValueError) as e:

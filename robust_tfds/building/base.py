@@ -464,7 +464,8 @@ class Builder(
           self.info.read_from_directory(path)
         else:
           set_folder.discard_leftovers(path)
-          with set_folder.refusals(path), self._lacking(_manual_dir(options)):
+          refusals = set_folder.refusals(path)
+          with refusals, self._lacking(_manual_dir(options)), self._bars():
             super().download_and_prepare(**options)
     set_folder.check_whole(self)
     self._check_made_of()
@@ -509,6 +510,28 @@ class Builder(
     """Says in the one form that a source is not there."""
     layout = self.MANUAL_DOWNLOAD_INSTRUCTIONS or ""
     return known_files.lacking(self.name, manual_dir, layout)
+
+  def _log_download_bytes(self) -> None:
+    """TFDS's line before it makes a set, or the session's."""
+    if self._shared().speaks:
+      self._shared().begin(self.info.full_name, self.data_path)
+    else:
+      super()._log_download_bytes()
+
+  def _log_download_done(self) -> None:
+    """TFDS's line after it."""
+    if not self._shared().speaks:
+      super()._log_download_done()
+
+  @contextlib.contextmanager
+  def _bars(self) -> Iterator[None]:
+    """TFDS's bars, unless the session speaks."""
+    shown = getattr(tfds.core.utils.tqdm_utils, "_active", True)
+    tfds.display_progress_bar(shown and not self._shared().speaks)
+    try:
+      yield
+    finally:
+      tfds.display_progress_bar(shown)
 
   def _check_made_of(self) -> None:
     """Refuses somebody else's set of the same builder, or one of other files."""

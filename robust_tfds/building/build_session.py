@@ -136,6 +136,7 @@ class BuildSession:
 
   Attributes:
     clock: of all configs.
+    speaks: whether it says how far it is, in place of TFDS.
   """
 
   def __init__(
@@ -145,7 +146,7 @@ class BuildSession:
     groups: Mapping[Hashable, int] | None = None,
     corruptions: Sequence[str] = (),
     scratch_dir: str | os.PathLike | None = None,
-    say: Say = lambda text: None,
+    say: Say | None = None,
   ):
     """Nothing is started or made yet.
 
@@ -154,13 +155,14 @@ class BuildSession:
       groups: configs with the same sources -> how many of them are to be built.
       corruptions: of all configs that are to be built.
       scratch_dir: where decoded sources may be kept.
-      say: what is done with a line of progress.
+      say: what is done with a line of progress; None: TFDS shows its own.
     """
-    self.clock = Clock(corruptions, say)
+    self.speaks, self._say = say is not None, say or (lambda text: None)
+    self.clock = Clock(corruptions, self._say)
     self._workers = workers
     self._pool: concurrent.futures.ProcessPoolExecutor | None = None
     self._groups = dict(groups or {})
-    self._scratch_dir, self._say = scratch_dir, say
+    self._scratch_dir = scratch_dir
     self._listed: dict[Hashable, Sequence[Any]] = {}
     self._notes: dict[Hashable, source_notes.Note] = {}
     self._decoded: dict[Hashable, Sequence[Any]] = {}
@@ -183,6 +185,10 @@ class BuildSession:
       self._pool = None
     if self._scratch is not None:
       self._scratch.remove()
+
+  def begin(self, name: str, place: str | os.PathLike) -> None:
+    """Says that a set is made now, and where."""
+    self._say(f"preparing {name} in {os.fspath(place)}")
 
   def sources(
     self, group: Hashable, listed: Callable[[], Sequence[Any]]

@@ -247,7 +247,7 @@ def prepare_all(
   beam_options: Sequence[str] = (),
   limit: int | None = None,
   scratch_dir: str | os.PathLike | None = None,
-  say: Callable[[str], None] = lambda text: None,
+  say: Callable[[str], None] | None = None,
   **options: Any,
 ) -> Iterator[base.Builder]:
   """Builders of several configs, each prepared if it was not yet.
@@ -268,7 +268,7 @@ def prepare_all(
       never pass for the whole.
     scratch_dir: where decoded sources are kept during a build of several configs;
       the system's folder for temporary files by default.
-    say: what is done with lines of progress.
+    say: what is done with lines of progress; None: TFDS shows its own.
     **options: `file_format`, `seed`, `codec`, `geometry`, as in `builder`.
 
   Yields:
@@ -313,7 +313,7 @@ def _session(
   builders: Sequence[base.Builder],
   workers: int,
   scratch_dir: str | os.PathLike | None,
-  say: Callable[[str], None],
+  say: Callable[[str], None] | None,
 ) -> BuildSession:
   """What builders share; counts the configs that are not there yet."""
   absent = [b for b in builders if not b.data_path.exists()]

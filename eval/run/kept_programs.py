@@ -1,0 +1,48 @@
+"""Compiled programs, kept between runs: the second one need not wait for them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pathlib
+import platform
+
+import jax
+from jax.experimental.compilation_cache import compilation_cache
+
+from robust_tfds.models.convert.sources import cache
+
+_MOST_BYTES = 4 << 30  # the programs that were not used for longest go first
+_LEAST_S = 0.1  # what is compiled sooner is not kept
+
+
+def keep() -> str:
+  """Keeps programs from now on, unless JAX was told where, or not to.
+
+  Returns:
+    Where they lie, in words; empty where this did not choose it.
+  """
+  if jax.config.jax_compilation_cache_dir is not None:
+    return ""
+  folder = cache.folder() / "programs" / _machine()
+  try:
+    folder.mkdir(parents=True, exist_ok=True)
+  except OSError:
+    return ""
+  jax.config.update("jax_compilation_cache_dir", str(folder))
+  jax.config.update("jax_compilation_cache_max_size", _MOST_BYTES)
+  jax.config.update("jax_persistent_cache_min_compile_time_secs", _LEAST_S)
+  jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
+  compilation_cache.reset_cache()  # it may have looked already
+  return f"compiled programs are kept in {folder}"
+
+
+def _machine() -> str:
+  """Of what a program for this processor must not be run without."""
+  said = [platform.machine(), platform.processor()]
+  cpuinfo = pathlib.Path("/proc/cpuinfo")
+  if os.access(cpuinfo, os.R_OK):
+    lines = cpuinfo.read_text("utf-8", "replace").splitlines()
+    said += sorted({x for x in lines if x.startswith(("flags", "Features"))})
+  digest = hashlib.sha256("\n".join(said).encode()).hexdigest()[:8]
+  return f"{platform.machine() or 'unknown'}-{digest}"

@@ -1,0 +1,61 @@
+"""The lines that TensorFlow writes while it is imported, left out.
+
+They come from its C++ before any setting is read (2.21: that oneDNN is on), and say
+nothing that a user of ours can act on. All others are passed on.
+"""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import os
+import sys
+import tempfile
+import types
+from collections.abc import Callable, Sequence
+
+_KNOWN = (b"before absl::InitializeLog()", b"oneDNN custom operations are on")
+
+
+def leave_out() -> None:
+  """From now on, in this process; TensorFlow need not be installed."""
+  if not any(isinstance(f, _Finder) for f in sys.meta_path):
+    sys.meta_path.insert(0, _Finder())
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+  """Is asked where `tensorflow` is when it is imported first."""
+
+  def find_spec(
+    self,
+    fullname: str,
+    path: Sequence[str] | None,
+    target: types.ModuleType | None = None,
+  ) -> importlib.machinery.ModuleSpec | None:
+    """As the others find it, but for how it is loaded."""
+    if fullname != "tensorflow":
+      return None
+    sys.meta_path.remove(self)
+    spec = importlib.util.find_spec(fullname)
+    if spec and spec.loader:
+      load = spec.loader.exec_module
+      spec.loader.exec_module = lambda m: _quietly(load, m)
+    return spec
+
+
+def _quietly(
+  load: Callable[[types.ModuleType], None], module: types.ModuleType
+) -> None:
+  screen = os.dup(2)
+  with tempfile.TemporaryFile() as file:
+    os.dup2(file.fileno(), 2)
+    try:
+      load(module)
+    finally:
+      os.dup2(screen, 2)
+      os.close(screen)
+      file.seek(0)
+      for line in file:
+        if not any(words in line for words in _KNOWN):
+          os.write(2, line)
