@@ -25,7 +25,7 @@ def leave_out() -> None:
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-  """Is asked where `tensorflow` is when it is imported first."""
+  """Is asked where `tensorflow` is."""
 
   def find_spec(
     self,
@@ -36,8 +36,12 @@ class _Finder(importlib.abc.MetaPathFinder):
     """As the others find it, but for how it is loaded."""
     if fullname != "tensorflow":
       return None
+    place = sys.meta_path.index(self)
     sys.meta_path.remove(self)
-    spec = importlib.util.find_spec(fullname)
+    try:
+      spec = importlib.util.find_spec(fullname)
+    finally:
+      sys.meta_path.insert(place, self)  # who asked need not import it
     if spec and spec.loader:
       load = spec.loader.exec_module
       spec.loader.exec_module = lambda m: _quietly(load, m)

@@ -47,6 +47,7 @@ class StoppingTest(parameterized.TestCase):
       stderr=subprocess.PIPE,
       text=True,
     )
+    self.addCleanup(started.kill)
     self.assertEqual(started.stdout.readline(), "ready\n")
     began = time.monotonic()
     started.send_signal(number)

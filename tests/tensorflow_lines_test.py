@@ -22,6 +22,7 @@ class LinesTest(absltest.TestCase):
     program = (
       f"import os, sys; sys.path.insert(0, {str(folder)!r});"
       " from robust_tfds import tensorflow_lines as lines; lines.leave_out();"
+      " import importlib.util; importlib.util.find_spec('tensorflow');"
       " import tensorflow; os.write(2, b'after\\n')"
     )
     done = in_process.python("-c", program)
