@@ -6,6 +6,7 @@ nothing that a user of ours can act on. All others are passed on.
 
 from __future__ import annotations
 
+import functools
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -14,6 +15,7 @@ import sys
 import tempfile
 import types
 from collections.abc import Callable, Sequence
+from typing import Any
 
 _KNOWN = (b"before absl::InitializeLog()", b"oneDNN custom operations are on")
 
@@ -43,8 +45,8 @@ class _Finder(importlib.abc.MetaPathFinder):
     finally:
       sys.meta_path.insert(place, self)  # who asked need not import it
     if spec and spec.loader:
-      load = spec.loader.exec_module
-      spec.loader.exec_module = lambda m: _quietly(load, m)
+      loader: Any = spec.loader
+      loader.exec_module = functools.partial(_quietly, loader.exec_module)
     return spec
 
 

@@ -10,7 +10,7 @@ import platform
 import jax
 from jax.experimental.compilation_cache import compilation_cache
 
-from robust_tfds.models.convert.sources import cache
+from robust_tfds.storage import cache
 
 _MOST_BYTES = 4 << 30  # the programs that were not used for longest go first
 _LEAST_S = 0.1  # what is compiled sooner is not kept
@@ -22,7 +22,8 @@ def keep() -> str:
   Returns:
     Where they lie, in words; empty where this did not choose it.
   """
-  if jax.config.jax_compilation_cache_dir is not None:
+  named = jax.config.jax_compilation_cache_dir  # type: ignore[attr-defined]
+  if named is not None:
     return ""
   folder = cache.folder() / "programs" / _machine()
   try:
