@@ -97,6 +97,8 @@ def run(
   def guarded(argv: Sequence[str]) -> None:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     logging.set_verbosity(logging.WARNING)  # orbax and TFDS narrate every step
+    # TFDS warns of packages that would make it faster.
+    python_logging.getLogger("absl").addFilter(_is_not_of_tfds)
     # Functions on the host that fail are refused in words, without their trace.
     python_logging.getLogger("jax._src.callback").setLevel("CRITICAL")
     try:
@@ -123,6 +125,10 @@ def run(
     app.run(guarded, flags_parser=parse)
   except KeyboardInterrupt:
     stopping.end()
+
+
+def _is_not_of_tfds(record: python_logging.LogRecord) -> bool:
+  return "tensorflow_datasets" not in record.pathname
 
 
 def summary(file: pathlib.Path) -> str:

@@ -237,10 +237,11 @@ def _train(model: Any, recipe: Any, data_dir: str) -> Any:
 
   state = optimizer.init(parameters)
   progress.say(f"training {model.name}: {recipe.steps} steps")
-  lines = step_lines.Progress(recipe.steps, stream=sys.stdout)
   for i in range(recipe.steps):
     parameters, statistics, state = step(parameters, statistics, state, data, i)
     jax.block_until_ready(state)  # else the lines run ahead
+    if i == 0:  # it was compiled, which no other is
+      lines = step_lines.Progress(recipe.steps, stream=sys.stdout)
     lines.step(f"training {model.name}")
   variables = jax.block_until_ready(_joined(parameters, statistics))
   _check_finite(model, recipe, variables)

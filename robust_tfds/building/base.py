@@ -29,6 +29,7 @@ from collections.abc import (
   Collection,
   Hashable,
   Iterable,
+  Iterator,
   Mapping,
   Sequence,
 )
