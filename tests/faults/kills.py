@@ -105,6 +105,7 @@ def run(
   fault: filesystem.Fault = filesystem.NOTHING,
   *,
   seconds: float | None = None,
+  number: int = signal.SIGKILL,
 ) -> Ended:
   """Runs a command.
 
@@ -114,6 +115,7 @@ def run(
     folder: of this run; it may hold what an earlier run left.
     fault: what goes wrong when it writes below `folder`.
     seconds: when it is killed; None: not by the clock.
+    number: the signal that it gets then.
   """
   folder.mkdir(parents=True, exist_ok=True)
   log, trace = folder.with_name("log"), folder.with_name("operations")
@@ -125,7 +127,7 @@ def run(
   process.start()
   process.join(seconds)
   if process.is_alive():
-    os.kill(process.pid, signal.SIGKILL)
+    os.kill(process.pid, number)
     process.join()
   operations = trace.read_text("utf-8").splitlines() if trace.exists() else []
   trace.unlink(missing_ok=True)

@@ -11,6 +11,7 @@ import pathlib
 import random
 import re
 import shutil
+import signal
 import tempfile
 from collections.abc import Sequence
 
@@ -285,6 +286,29 @@ class KillsTest(parameterized.TestCase):
       with self.subTest(name, seconds=seconds):
         kills.run(reference.program, reference.shared, folder, seconds=seconds)
         self._ends_well(reference, folder)
+
+  @parameterized.product(
+    number=(signal.SIGINT, signal.SIGTERM), share=(0.2, 0.5, 0.7, 0.9)
+  )
+  @pytest.mark.slow
+  def test_a_run_is_stopped(self, number, share):
+    reference, folder = _reference("run"), self._folder()
+    seconds = share * reference.seconds
+    ended = kills.run(
+      reference.program,
+      reference.shared,
+      folder,
+      seconds=seconds,
+      number=number,
+    )
+    self.assertIn(ended.code, (0, 128 + number))  # 0: it was faster
+    if ended.code:
+      self.assertNotIn("Traceback", ended.said)
+      self.assertRegex(
+        ended.said.splitlines()[-1],
+        "^stopped; ([0-9] of 2 conditions of 359 pictures kept.*; )?the same",
+      )
+    self._ends_well(reference, folder)
 
   @pytest.mark.slow
   def test_killed_again_and_again(self):

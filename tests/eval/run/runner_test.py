@@ -531,14 +531,27 @@ class BlocksTest(absltest.TestCase):
     reads = read_counts.of(workdir)
     self.assertEqual(list(reads.values()), [1.0])
 
-  def test_killed_run_continues_to_the_same_table(self):
-    workdir = self._copy("killed")
-    process = _start(workdir, "--config.data.limit=0")
+  @quick.cases([signal.SIGKILL, signal.SIGTERM], [signal.SIGINT])
+  def test_killed_run_continues_to_the_same_table(self, number):
+    workdir = self._copy(f"killed_{number}")
+    process = _start(
+      workdir, "--config.data.limit=0", stderr=subprocess.PIPE, text=True
+    )
     while not list(workdir.glob("parts/*/rows-*.npz")):
       self.assertIsNone(process.poll(), "it ended before it was killed")
       time.sleep(0.005)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    process.send_signal(number)
+    _, said = process.communicate()
+    if number == signal.SIGKILL:
+      self.assertEqual(process.returncode, -number)
+    else:
+      self.assertEqual(process.returncode, 128 + number)
+      self.assertRegex(
+        said,
+        "^stopped; [0-4] of 5 conditions of 359 pictures kept.*; the same"
+        " command goes on\n$",
+      )
+      self.assertEmpty(list(workdir.glob("running/*")))
     self.assertFalse((workdir / "table.csv").exists())
     _run(workdir, limit=0)
     self.assertEqual(self._result(workdir), self.result)
