@@ -188,11 +188,11 @@ def _labelled(classes: Sequence[str]) -> str:
 
 
 def _cells(names: Sequence[str], severities: Sequence[int]) -> list[_Cell]:
-  from robust_tfds.corruptions import frost_pictures, plugins, spec
+  from robust_tfds.corruptions import frost_pictures, spec, trial
 
   for name in names:
     conditions.PICTURES.row(name)
-    plugins.check_edition(name, "any", "corrupt_folder")
+    trial.check(name, "any", "corrupt_folder")
   for severity in severities:
     spec.check_severity(severity)
   cells = dict.fromkeys((n, int(s)) for n in names for s in severities)

@@ -8,10 +8,11 @@ standard library and `short_names` alone; everybody may import it.
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import os
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from robust_tfds import short_names
 
@@ -24,6 +25,15 @@ class UserError(ValueError):
 
 class MissingPackageError(UserError, ImportError):
   """A package of an extra is not installed; the text has the pip command."""
+
+
+@contextlib.contextmanager
+def begun(what: str) -> Iterator[None]:
+  """Refusals in it begin with what they are of: `cat/1.png: ...`."""
+  try:
+    yield
+  except UserError as e:
+    raise UserError(f"{what}: {e}") from e
 
 
 def missing_package(

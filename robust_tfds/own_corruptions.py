@@ -153,9 +153,9 @@ def _sha256(path: pathlib.Path) -> str:
 
 
 def _check_name(path: pathlib.Path, name: str) -> None:
-  family = conditions.PICTURES
-  taken = {conditions.CLEAN, "none", "source", *conditions.SETS, *family.groups}
-  if name in {*taken, *family.names()}:
+  groups = conditions.PICTURES.groups
+  taken = {conditions.CLEAN, "none", "source", *conditions.SETS, *groups}
+  if name in {*taken, *conditions.every_name()}:
     raise errors.UserError(
       f"{path}: the name {name!r} is taken. Give the file another one."
     )
@@ -178,7 +178,7 @@ def _module(
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-  except Exception as e:
+  except (Exception, SystemExit) as e:
     raise errors.UserError(f"{path}: it fails: {errors.of_user(e)}") from e
 
 

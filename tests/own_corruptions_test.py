@@ -102,6 +102,10 @@ refused["absent"] = refusal(register, "no_such_module")
 register(folder / "imagenet_only.py")
 refused["edition"] = refusal(run, "own")
 names = [register(folder / "invert.py") for _ in range(2)]
+for file in sorted((folder / "fails").glob("*.py")):
+  name = register(file)
+  refused[name] = refusal(run, name, workdir=folder / "fails" / name)
+  assert not list((folder / "fails" / name).rglob("*.tfrecord*"))
 refused["another"] = refusal(register, folder / "changed" / "invert.py")
 ran = {"evaluate": lambda model, data, **options: run("fog,posterize")}
 block = (folder / "page.py").read_text().replace("post", f"{folder}/post", 1)
@@ -150,6 +154,22 @@ _FILES = {
   "bad/no_plugin": 'GROUP = "noise"\n',
   "other/no_corruption": 'GROUP = "noise"\nPLUGIN = 3\n',
   "bad/wrong": "1 / 0\n",
+  "bad/rotate": _PLUGIN,
+  "bad/freezing": _PLUGIN,
+  "bad/exits": "import sys\nsys.exit(0)\n",
+  **{
+    f"fails/{name}": _PLUGIN.replace(
+      "  return levels +", f"  {line}\n  levels +"
+    )
+    for name, line in {
+      "nan": "return levels * jnp.nan",
+      "shape": "return levels[1:]",
+      "dtype": "return levels > 3",
+      "nothing": "return None",
+      "raises": "return levels + 1 / 0",
+    }.items()
+  },
+  "fails/tables": _PLUGIN.replace("  return {", "  return 'no tables'\n  {"),
 }
 
 
@@ -195,6 +215,9 @@ class RegisterTest(absltest.TestCase):
       ("wrong", "wrong.py: it fails: ZeroDivisionError"),
       ("absent", "neither a module of one Python file"),
       ("another", "another invert"),
+      ("rotate", "rotate.py: the name 'rotate' is taken"),
+      ("freezing", "the name 'freezing' is taken"),
+      ("exits", "exits.py: it fails: SystemExit"),
     ):
       self.assertIn(words, self.facts["refused"][name])
 
@@ -205,9 +228,22 @@ class RegisterTest(absltest.TestCase):
       " 'cifar10': add a row",
     )
 
+  def test_one_that_fails_is_refused_by_name_before_data_are_prepared(self):
+    for name, words in {
+      "nan": "float32[32, 96] with values that are NaN, expected levels",
+      "shape": "int32[31, 96], expected levels 0 to 255",
+      "dtype": "bool[32, 96], expected",
+      "nothing": "apply gave NoneType, expected",
+      "raises": "ZeroDivisionError: division by zero (",
+      "tables": "AttributeError: 'str' object has no attribute 'items'",
+    }.items():
+      said = self.facts["refused"][name]
+      self.assertIn(f"{name}.py: {name} fails on a picture that was made", said)
+      self.assertIn(words, said)
+
   def test_it_serves_runs_builds_and_tfds(self):
     self.assertEqual(self.facts["names"], ["invert"] * 2)
-    own = ["imagenet_only", "invert", "posterize"]
+    own = ["imagenet_only", "invert", "posterize", "nan", "tables"]
     self.assertContainsSubset(own, self.facts["own"])
     self.assertContainsSubset(
       [f"invert_{severity}" for severity in range(1, 6)], self.facts["configs"]

@@ -10,6 +10,7 @@ being read.
 from __future__ import annotations
 
 import dataclasses
+import math
 import queue
 import threading
 import time
@@ -17,6 +18,9 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, Protocol
 
+import jax
+
+from robust_tfds import errors, strings
 from robust_tfds.corruptions import canvas
 from robust_tfds.eval.pipeline import inputs
 
@@ -24,6 +28,7 @@ Range = tuple[int, int]
 # Of pictures of any size, where a plan needs one: COCO's most frequent canvas.
 _USUAL_PX = (480, 640)
 _POLL_S = 0.2
+_CANVASES = 256 << 20  # bytes of a batch's canvases, where it may have fewer
 
 
 class Row(Protocol):
@@ -51,6 +56,10 @@ class Reader(Protocol):
     """Rows of one group may share a batch."""
     ...
 
+  def most(self, group: Hashable) -> int:
+    """How many rows of a group one batch holds."""
+    ...
+
   def batch(self, rows: Sequence[Any]) -> inputs.Batch:
     """Rows of one group as a padded batch; of no rows all padding."""
     ...
@@ -67,9 +76,9 @@ class Picture:
 class PictureReader:
   """Rows of a source, by canvas where pictures vary in size."""
 
-  def __init__(self, source: inputs.Source):
-    """Reads nothing yet."""
-    self._source = source
+  def __init__(self, source: inputs.Source, few: bool = False):
+    """Reads nothing yet; `few`: batches may have few canvases, if they are large."""
+    self._source, self._few = source, few
     # The batches of all hosts lie on one canvas, see `inputs.on_larger_canvas`.
     self._by_canvas = None in source.shape and source.host.count == 1
 
@@ -92,11 +101,21 @@ class PictureReader:
     if not self._by_canvas:
       return ()
     height, width = row.example[self._source.pixels].shape[-3:-1]
-    return canvas.shape(height, width)
+    with errors.begun(strings.text(row.example["example_id"])):
+      return canvas.shape(height, width)
+
+  def most(self, group: Hashable) -> int:
+    """A batch, or what of large canvases is not too much: one a device at least."""
+    size, devices = self._source.batch_size, jax.device_count()
+    if not self._few or not isinstance(group, tuple):
+      return size
+    fit = _CANVASES // (3 * math.prod(group))
+    return min(max(fit // devices, 1) * devices, size)
 
   def batch(self, rows: Sequence[Picture]) -> inputs.Batch:
     """See `Reader`."""
-    return self._source.batch([row.example for row in rows])
+    most = self.most(self.group(rows[0])) if rows else None
+    return self._source.batch([row.example for row in rows], most)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -229,9 +248,10 @@ class Blocks:
           self._steps.put(Step(block))
       self._room.take(row.nbytes, held)
       held += row.nbytes
-      group = groups.setdefault(self._reader.group(row), [])
+      kind = self._reader.group(row)
+      group = groups.setdefault(kind, [])
       group.append(row)
-      if len(group) == self._batch_size:
+      if len(group) == self._reader.most(kind):
         held -= self._put(block, group)
         steps -= 1
         group.clear()

@@ -8,14 +8,14 @@ batch, n the frames of each that are worked on at once.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, PartitionSpec
 
-from robust_tfds import resizing
+from robust_tfds import errors, resizing
 from robust_tfds.building import geometry
 from robust_tfds.corruptions import batching
 from robust_tfds.corruptions import video as perturbations
@@ -136,10 +136,17 @@ def taps_of(
 
 
 def batch_taps(
-  rule: str, sizes: np.ndarray, mask: np.ndarray
+  rule: str, sizes: np.ndarray, mask: np.ndarray, names: Sequence[str]
 ) -> list[np.ndarray]:
-  """The taps of a batch, as `crop` takes them; padding is black."""
-  rows = [taps_of(rule, *size) for size in sizes.tolist()]
+  """The taps of a batch, as `crop` takes them; padding is black.
+
+  Raises:
+    UserError: as `geometry.fit`; begins with the example's name.
+  """
+  rows = []
+  for name, size in zip(names, sizes.tolist(), strict=True):
+    with errors.begun(name):
+      rows.append(taps_of(rule, *size))
   down = resizing.stack([row[0] for row in rows])
   across = resizing.stack([row[1] for row in rows])
   return [

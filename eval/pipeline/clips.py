@@ -167,6 +167,11 @@ class Reader:
     """The canvas; hosts take as many batches each only if all share one group."""
     return canvas.shape(*row.size) if self._source.host.count == 1 else ()
 
+  def most(self, group: Hashable) -> int:
+    """See `blocks.Reader`."""
+    del group
+    return self._source.batch_size
+
   def batch(self, rows: Sequence[Row]) -> Batch:
     """At most `batch_size` videos, padded; their canvas holds them all."""
     size = self._source.batch_size
@@ -354,7 +359,9 @@ class Show:
           condition.name, self._edition, placed.batch.size
         )
       if taps is None:
-        rows = clip_steps.batch_taps(spec.geometry, sizes, placed.batch.mask)
+        rows = clip_steps.batch_taps(
+          spec.geometry, sizes, placed.batch.mask, placed.batch.example_id
+        )
         taps = [self._give(placed, x) for x in rows]
       parts.append(clip_steps.crop(self._here)(part, *taps))
     step = clip_steps.assemble(self._here, *plan.shape, spec.input_px)

@@ -28,7 +28,7 @@ class Batch:
   Attributes:
     image: uint8 `[B, H, W, 3]`, or `[B, T, H, W, 3]` of sequences. Where the
       data set's pictures vary in size each lies in the top-left corner of a
-      canvas.
+      canvas; of large canvases there may be fewer rows, see `blocks`.
     size: int32 `[B, 2]`, valid (height, width) of each row.
     any_size: whether the pictures of the set vary in size.
     mask: bool `[B]`, False for padding.
@@ -121,9 +121,16 @@ class Source:
     while listed := list(itertools.islice(rows, self.batch_size)):
       yield self.batch(listed)
 
-  def batch(self, rows: Sequence[Mapping[str, Any]]) -> Batch:
-    """At most `batch_size` examples as a batch, which is padded."""
-    return _batch(rows, self.batch_size, self.pixels, self.shape)
+  def batch(
+    self, rows: Sequence[Mapping[str, Any]], canvases: int | None = None
+  ) -> Batch:
+    """At most `batch_size` examples as a batch, which is padded.
+
+    Args:
+      rows: the examples.
+      canvases: how many `image` has where pictures vary in size; None: all.
+    """
+    return _batch(rows, self.batch_size, self.pixels, self.shape, canvases)
 
   @property
   def decoders(self) -> str | None:
@@ -278,10 +285,13 @@ def _batch(
   batch_size: int,
   pixels: str,
   shape: tuple[int | None, ...],
+  canvases: int | None,
 ) -> Batch:
   images = [np.asarray(e[pixels]) for e in examples]
   if None in shape:
-    image, size = _on_canvas(images, batch_size)
+    count = max(canvases or batch_size, len(images))
+    image, size = _on_canvas(images, count)
+    size = np.concatenate([size, np.repeat(size[:1], batch_size - count, 0)])
   else:
     for e, picture in zip(examples, images):
       if picture.shape != shape:

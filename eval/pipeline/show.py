@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.pipeline import clip_steps, devices, inputs, predict
+from robust_tfds.eval.pipeline import (
+  clip_steps,
+  devices,
+  inputs,
+  predict,
+  programs,
+)
 
 Seen = tuple[jax.Array, jax.Array | None]
 
@@ -111,11 +119,12 @@ class PictureShow:
 
 @dataclasses.dataclass(eq=False)
 class _Whole:
-  """Pictures on their canvases, and the sizes by which they are cropped."""
+  """Pictures on their canvases, their sizes, and the rows of the batch."""
 
   placed: Placed
   size: np.ndarray
   mask: np.ndarray
+  rows: int
 
 
 class CroppedShow(PictureShow):
@@ -126,7 +135,12 @@ class CroppedShow(PictureShow):
 
   def put(self, batch: inputs.Batch) -> Any:
     """See `Show`."""
-    return _Whole(super().put(batch), batch.size, batch.mask)
+    few = len(batch.image)
+    cut = dataclasses.replace(
+      batch, size=batch.size[:few], example_id=batch.example_id[:few]
+    )
+    rows = len(batch.mask)
+    return _Whole(super().put(cut), cut.size, batch.mask[:few], rows)
 
   def shapes(self, batch: inputs.Batch) -> Any:
     """None: the taps of a crop are known with the sizes alone."""
@@ -138,8 +152,20 @@ class CroppedShow(PictureShow):
       seen, _ = super().see(placed.placed, condition, spec)
       self._last = placed, condition, seen
     mesh = self._mesh
-    rows = clip_steps.batch_taps(spec.geometry, placed.size, placed.mask)
+    names = placed.placed.example_id
+    rows = clip_steps.batch_taps(spec.geometry, placed.size, placed.mask, names)
     taps = [devices.put_batch(row, mesh) for row in rows]
     images = clip_steps.crop(mesh)(self._last[2][:, None], *taps)
     side = images.shape[2]
-    return images.reshape(-1, side, side, 3), None
+    images = images.reshape(-1, side, side, 3)
+    return _filled(mesh, placed.rows - len(images))(images), None
+
+
+@programs.cached
+def _filled(mesh: Mesh, more: int) -> Callable[[jax.Array], jax.Array]:
+  """f(rows of a batch) -> the batch with so many black rows more at its end."""
+  if not more:
+    return lambda images: images
+  margin = ((0, more), *[(0, 0)] * 3)
+  pad = functools.partial(jnp.pad, pad_width=margin)
+  return jax.jit(pad, out_shardings=devices.rows(mesh))

@@ -108,6 +108,7 @@ class _Shown:
     labels: on the devices.
     new: whether programs are compiled for its shape.
     timed: whether the stages are timed.
+    nbytes: of its pixels, with the canvases around them.
   """
 
   step: blocks.Step
@@ -116,6 +117,7 @@ class _Shown:
   labels: jax.Array
   new: bool
   timed: bool
+  nbytes: int
 
 
 class Pass:
@@ -230,7 +232,7 @@ class Pass:
   def _is_full(self, wave: Sequence[_Shown]) -> bool:
     if not self._waves:
       return True
-    held = sum(one.step.nbytes for one in wave)
+    held = sum(one.nbytes for one in wave)
     return held >= self._setup.block_nbytes
 
   def _finishes(self, block: blocks.Range) -> bool:
@@ -276,6 +278,7 @@ class Pass:
       devices.put_batch(batch.label, self._mesh),
       new,
       not new and number in _TIMED,
+      batch.image.nbytes,
     )
 
   def _show_wave(

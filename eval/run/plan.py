@@ -13,7 +13,7 @@ import ml_collections
 from robust_tfds import errors, missing, natural_sets
 from robust_tfds.building.base import Builder
 from robust_tfds.conditions import Condition
-from robust_tfds.corruptions import frost_pictures, plugins
+from robust_tfds.corruptions import frost_pictures, trial
 from robust_tfds.eval import tasks
 from robust_tfds.eval.pipeline import subset as subset_lib
 from robust_tfds.eval.run import config as config_lib
@@ -336,11 +336,11 @@ def _with_subset(
 
 
 def _check_own(task: base.Task, conditions: Sequence[Condition]) -> None:
-  """Refuses corruptions of one's own that lack the set's edition."""
+  """Refuses corruptions of one's own that do not serve the set's edition."""
   for name in dict.fromkeys(c.name for c in conditions):
     if task.family.kind == "pictures" and task.setting.fly and name:
       setting = task.setting
-      plugins.check_edition(name, setting.edition, setting.dataset)
+      trial.check(name, setting.edition, setting.dataset)
 
 
 def _check_codec(task: base.Task, builder: type[Builder]) -> None:

@@ -16,7 +16,7 @@ Definitions: Hendrycks & Dietterich 2019, section 4.1.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
@@ -32,7 +32,7 @@ from robust_tfds.eval.metrics import (
   natural_labels,
   resampling,
 )
-from robust_tfds.eval.pipeline import inputs, predict
+from robust_tfds.eval.pipeline import blocks, inputs, predict
 from robust_tfds.eval.pipeline import show as show_lib
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks.parts import (
@@ -67,6 +67,15 @@ class Classification(normalised_task.NormalisedTask):
     if self._whole:
       return predict.canvas_corruptor(mesh, self.setting.edition)
     return predict.corruptor(mesh, self.setting.edition, self.setting.codec)
+
+  def reader(
+    self,
+    source: inputs.Source,
+    conditions: Sequence[Condition],
+    specs: Mapping[str, Any],
+  ) -> blocks.Reader:
+    """As of any task; of large pictures that are corrupted whole few at once."""
+    return blocks.PictureReader(source, few=self._whole)
 
   def show(self, mesh: Mesh, specs: Mapping[str, Any]) -> show_lib.Show:
     """As of any task; pictures that are corrupted whole are cropped afterwards.

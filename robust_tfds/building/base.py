@@ -657,10 +657,10 @@ class Builder(
   def _check_own(self) -> None:
     """Refuses a corruption of one's own that does not serve the set's edition."""
     if self._own_corruption():
-      from robust_tfds.corruptions import plugins
+      from robust_tfds.corruptions import trial
 
       edition = self.edition_of(self.config.geometry)
-      plugins.check_edition(self.config.condition.name, edition, self.name)
+      trial.check(self.config.condition.name, edition, self.name)
 
   def _split_generators(self, dl_manager: Any) -> dict[str, Any]:
     if self.config.codec == PUBLISHED:

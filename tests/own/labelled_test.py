@@ -6,6 +6,7 @@ import csv
 import io
 import pathlib
 import unicodedata
+from unittest import mock
 
 import numpy as np
 import tensorflow_datasets as tfds
@@ -20,6 +21,7 @@ from robust_tfds import (
   models,
 )
 from robust_tfds.building import geometry
+from robust_tfds.eval.pipeline import blocks
 from robust_tfds.models import adapters
 from robust_tfds.models import spec as spec_lib
 from tests import tiny_files
@@ -174,13 +176,29 @@ class LabelledTest(parameterized.TestCase):
       spec = spec_lib.Spec(num_classes=3, **of)
       models_[rule] = adapters.get("on_host")(model, spec, name=rule)
     whole = {"size": None, "geometry": "none", "conditions": "fog"}
-    workdirs = {size: self.folder / str(size) for size in (3, 8)}
+    # A batch of 6 holds two of the larger canvases, of 128 x 128 px.
+    sizes = {3: 1 << 28, 8: 1 << 28, 6: 2 * 3 * 128 * 128}
+    workdirs = {size: self.folder / str(size) for size in sizes}
     for size, workdir in workdirs.items():
       few = {"batch_size": size, "workdir": workdir, **whole}
-      made.evaluate(models_, f"folder:{self.root}", **few)
-    self.assertEqual(*map(made.cells, workdirs.values()))
+      with mock.patch.object(blocks, "_CANVASES", sizes[size]):
+        made.evaluate(models_, f"folder:{self.root}", **few)
+    first, *others = map(made.cells, workdirs.values())
+    for other in others:
+      self.assertEqual(other, first)
     for rule, model in seen.items():
       self.assertContainsSubset(self._pixels("fog", rule), model.pictures)
+
+  @parameterized.parameters(
+    (5000, "cat/long.png: 1 x 5000 px become 256 x 1280000"),
+    (60000, "cat/long.png: A picture of 1 x 60000 px: .* in the canvas"),
+  )
+  def test_a_picture_that_is_too_long(self, height, words):
+    long = tiny_files.encoded(tiny_files.noise(height, 1), "PNG")
+    tiny_files.put(self.root, {"cat/long.png": long})
+    whole = {"geometry": "none", "size": None}
+    with self.assertRaisesRegex(errors.UserError, words):
+      made.evaluate(made.Seen(), f"folder:{self.root}", **whole)
 
   @parameterized.parameters(
     ({"perturbations": "gaussian_noise"}, "pets: geometry=none corrupts whole"),

@@ -135,14 +135,13 @@ def corrupt_flat(
 
   Reshape it to `[B, H, W, 3]` in another compiled function, not in this one's.
   """
-  plugin = plugins.picture(name)
   level = spec.severity(severity)
   variant = spec.edition(edition)
   images = batching.three_channels(images, batch=True)
   count = images.shape[0]
   keys = batching.checked_keys(keys, count)
   sizes = batching.checked_sizes(sizes, images.shape)
-  rows, fixed = _arrays(name, edition, plugin.assets_version())
+  rows, fixed = tables(name, edition)
   traced = any(isinstance(v, jax.core.Tracer) for v in (level, sizes))
   run_batch = _compiled(name, variant, traced)
   return run_batch(
@@ -163,6 +162,13 @@ def run(plugin: plugins.Corruption, scene: plugins.Scene) -> jax.Array:
   """One picture through one plugin: uint8 `[H, W * 3]`, 0 outside the size."""
   levels = plugin.apply(scene, plugin.draw(scene))
   return layout.mask(layout.to_uint8(layout.flat(levels)), scene.size)
+
+
+def tables(
+  name: str, edition: str
+) -> tuple[dict[str, jax.Array], dict[str, jax.Array]]:
+  """A corruption's tables, of every severity, and assets: on the devices."""
+  return _arrays(name, edition, plugins.picture(name).assets_version())
 
 
 @functools.cache

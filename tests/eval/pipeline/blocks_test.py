@@ -50,6 +50,9 @@ class _Reader:
   def group(self, row: _Row) -> Hashable:
     return row.group
 
+  def most(self, group: Hashable) -> int:
+    return _BATCH
+
   def batch(self, rows: Sequence[_Row]) -> list[int]:
     assert len({row.group for row in rows}) <= 1
     assert len(rows) <= _BATCH
