@@ -41,7 +41,10 @@ class TableTest(parameterized.TestCase):
       _row(value=math.nan, lo=None, hi=None, note="missing: fog 3 (1 of 75)"),
     ]
     table.write(rows, self.path)
-    self.assertEqual(table.read(self.path), rows)
+    read = table.read(self.path)
+    self.assertEqual(read[:3], rows[:3])
+    # From Python 3.13 on a row with NaN is not equal to itself.
+    self.assertEqual(repr(read), repr(rows))
 
   def test_header_is_the_documented_one(self):
     self.assertEqual(
