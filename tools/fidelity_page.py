@@ -1,0 +1,310 @@
+"""Writes docs/FIDELITY.md: how near everything is to the papers' own.
+
+  python -m tools.fidelity_page            # measures the pixels anew, minutes
+  python -m tools.fidelity_page --stored   # from what docs/fidelity.tsv holds
+
+Measuring needs what may not be shipped (tests/golden/README.md); the rest follows
+from `models/parity.tsv`, `eval/papers` and the pages beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import statistics
+import sys
+import unittest
+from collections.abc import Iterable, Iterator, Sequence
+
+from robust_tfds import conditions, models
+from robust_tfds.eval import papers
+from robust_tfds.models import cards
+from robust_tfds.models.spec import KINDS
+from tools import fidelity
+from tools.fidelity import Row
+
+FILE = fidelity.FILE.with_name("FIDELITY.md")
+_PARITY = re.compile(r"\d\.\de-\d+")
+_RATE = re.compile(r"^(\d+ of \d+) printed numbers agree", re.MULTILINE)
+_HEAD = """\
+# How faithful it is
+
+Made by `python -m tools.fidelity_page`. What the papers' own code put out is compared
+with what this code puts out; each line names the test that holds it, so a change that
+moves a number here fails. Grey levels are of 255.
+
+| | |
+|---|---|
+"""
+_DETERMINISTIC = """
+## Pixels: corruptions without random numbers
+
+All {outputs} stored outputs of the authors' code (of ImageNet-C, CIFAR-10-C,
+Tiny-ImageNet-C, and of `imagecorruptions` for any size) on ten pictures from 32 px to
+640 x 480, grey and colour ([how they were made](../tests/golden/corruptions/README.md)).
+`tests/corruptions/image/golden_test.py`.
+
+"""
+_RANDOM = """
+## Pixels: corruptions with random numbers
+
+Random numbers are ours (one key a picture, `docs/DEVIATIONS.md`), so pixels are compared
+twice. *Same draws*: the authors' code ran with a seed, what it drew is given to ours, on
+{outputs} outputs a corruption (`tests/corruptions/image/golden_test.py`). *Own draws*:
+over 32 runs each, mean, spread, quantiles, correlations and share of changed pixels of
+ours against theirs; 1 is what four standard errors of their difference and a slack of
+half a percent allow, and the worst statistic of {cells} pictures and severities is shown
+(`tests/corruptions/image/statistics_test.py`).
+
+"""
+_OTHERS = """
+## Pixels: sequences and videos
+
+Whole frames and crops of all frames, of two photographs (ImageNet-P), and of clips at
+five severities (the action-recognition paper).
+`tests/corruptions/sequence/golden_test.py` and `tests/corruptions/video/golden_test.py`
+hold the random ones, too: noises, snow and spatter with the authors' layers, orders of
+frames, MPEG's loss.
+
+"""
+_NUMBERS = "\n## Metrics and printed numbers\n\n"
+# What, beside what, how near; the tests that hold it.
+_METRICS = (
+  (
+    "detection: P, mPC, rPC of the authors' raw results",
+    "the paper's tables",
+    "{rate} within half of the last printed digit;"
+    " [the others, with why](DETECTION_TABLES.md)",
+    "eval/run/rescore_test.py",
+  ),
+  (
+    "the papers' {printed:,} printed numbers",
+    "each other",
+    "{doubtful:,} do not fit others; [named, with the rule](PRINTED_NUMBERS.md)",
+    "printed_doubts_test.py",
+  ),
+  (
+    "mCE, relative mCE",
+    "formulas of the authors' code",
+    "1e-12",
+    "eval/metrics/corruption_error_test.py",
+  ),
+  (
+    "flip probability, top-5 and Zipf distances",
+    "the authors' ImageNet-P/test.py",
+    "1e-12",
+    "eval/metrics/stability_test.py",
+  ),
+  (
+    "pm-k accuracy, its curve and breakdowns",
+    "the authors' testbed",
+    "1e-12; intervals 1e-9",
+    "eval/metrics/pm_k/golden_test.py",
+  ),
+  (
+    "COCO AP, boxes and masks",
+    "pycocotools",
+    "1e-9",
+    "eval/metrics/detection/coco_test.py",
+  ),
+  (
+    "VOC AP50",
+    "two independent implementations",
+    "1e-9",
+    "eval/metrics/detection/voc_test.py",
+  ),
+  ("resized pictures", "Pillow 11.3.0", "byte for byte", "resizing_test.py"),
+  (
+    "95 % intervals",
+    "simulations",
+    "[coverage by case](INTERVALS.md)",
+    "eval/coverage",
+  ),
+)
+_NETWORKS = """
+## Networks
+
+The same random weights in the original module (of torchvision, timm, transformers,
+pretrainedmodels or pytorchvideo) and in ours, float32: how far logits are apart, over
+their scale. [MODELS.md](MODELS.md) has each model's number and says where the
+original's own rounding is as large. `tests/models/convert/parity_test.py`,
+`tests/models/detection/parity_test.py`, `tests/models/video/parity_test.py`.
+
+"""
+_WEIGHTS = """
+With public weights, [EfficientNet-Lite 0, 1 and 2](EFFICIENTNET_LITE.md) answer 242
+photographs as torch's code does: 216, 212 and 222 right
+(`tests/models/classification/efficientnet_lite_test.py`).
+"""
+_DEVIATIONS = """
+## Different on purpose
+
+These touch pixels of ImageNet-C; the other {others} are in
+[DEVIATIONS.md](DEVIATIONS.md), each with what the reference does.
+
+"""
+_LIMITS = """
+## What was not compared
+
+No published ImageNet-C, -P or Kinetics number of a network was reproduced end to end:
+that takes the data sets and the authors' weights. The published archives differ from
+any new run by the authors' unseeded random numbers; the suffix `_published` reads
+theirs.
+"""
+
+
+def main() -> None:
+  """Measures, unless told not to, and writes the page."""
+  parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+  parser.add_argument(
+    "--stored", action="store_true", help="Do not measure the pixels anew."
+  )
+  if not parser.parse_args().stored:
+    try:
+      fidelity.store(list(fidelity.measured()))
+    except unittest.SkipTest as missing:
+      sys.exit(
+        f"Error: {missing} {FILE.name} holds what was measured last, and"
+        " --stored writes it again from docs/fidelity.tsv."
+      )
+  FILE.write_text(text(fidelity.stored()), "utf-8")
+  print(f"wrote {FILE}")
+
+
+def text(rows: Sequence[Row]) -> str:
+  """The page."""
+  kinds: dict[str, list[Row]] = {}
+  for row in rows:
+    kinds.setdefault(row.kind, []).append(row)
+  images, drawn = kinds["image"], kinds["drawn"]
+  outputs = sum(row.outputs for row in images)
+  cells = len(fidelity.PICTURES) * len(fidelity.SEVERITIES)
+  printed = [row for paper in papers.names() for row in papers.rows(paper)]
+  doubtful = {r for doubt in papers.doubts() for r in doubt.rows}
+  told = {
+    "rate": _rate(),
+    "printed": len(printed),
+    "doubtful": len(doubtful),
+  }
+  metrics = [
+    (what.format(**told), beside, near.format(**told), f"`tests/{test}`")
+    for what, beside, near, test in _METRICS
+  ]
+  chosen, others = _deviations()
+  parts = [
+    _HEAD,
+    *_summary(images, drawn),
+    _DETERMINISTIC.format(outputs=outputs),
+    _table(_PIXELS, map(_pixels, images)),
+    _RANDOM.format(outputs=drawn[0].outputs, cells=cells),
+    _table(_DRAWN, map(_of_drawn, drawn)),
+    _OTHERS,
+    _table(_PIXELS, map(_pixels, [*kinds["sequence"], *kinds["video"]])),
+    _NUMBERS,
+    _table(_HELD, metrics),
+    _NETWORKS,
+    _table(_PARITIES, _parities()),
+    _WEIGHTS,
+    _DEVIATIONS.format(others=others),
+    _table(("where", "ours", "why"), chosen),
+    _LIMITS,
+  ]
+  return "".join(parts)
+
+
+_PIXELS = (
+  "corruption",
+  "outputs",
+  "largest difference, levels",
+  "of an output's mean, levels",
+  "values that differ, at most",
+)
+_HELD = ("what", "beside", "how near", "held by")
+_DRAWN = (*_PIXELS, "own draws: worst statistic")
+_PARITIES = ("kind", "compared", "half are within", "all are within")
+
+
+def _summary(images: Sequence[Row], drawn: Sequence[Row]) -> Iterator[str]:
+  exact = sum(row.worst == 0 for row in images)
+  statistic = max(float(row.statistic) for row in drawn)
+  lines = {
+    f"{len(images)} corruptions without random numbers": (
+      f"within {max(row.worst for row in images)} grey level of the authors'"
+      f" pixels at every severity, {exact} of them equal"
+    ),
+    f"{len(drawn)} with random numbers": (
+      "given the authors' draws, within"
+      f" {max(row.worst for row in drawn)} grey level; with our own, the worst"
+      f" statistic is at {statistic:g} of what chance allows"
+    ),
+    "detection tables": f"{_rate()} printed numbers from the raw results",
+    "networks": "logits beside the original modules': "
+    + "; ".join(
+      f"{compared} of {kind}, half of them within {half}"
+      for kind, compared, half, _ in _parities()
+    ),
+  }
+  for what, words in lines.items():
+    yield f"| {what} | {words} |\n"
+
+
+def _pixels(row: Row) -> tuple[str, ...]:
+  kind = f" ({row.kind})" if row.kind in ("sequence", "video") else ""
+  return (
+    f"`{row.name}`{kind}",
+    str(row.outputs),
+    str(row.worst),
+    row.mean,
+    f"{row.differing} %",
+  )
+
+
+def _of_drawn(row: Row) -> tuple[str, ...]:
+  return (*_pixels(row), row.statistic)
+
+
+def _rate() -> str:
+  """`89 of 96`, as the tables beside the printed ones say."""
+  page = FILE.with_name("DETECTION_TABLES.md").read_text("utf-8")
+  (rate,) = _RATE.findall(page)
+  return rate
+
+
+def _parities() -> Iterator[tuple[str, ...]]:
+  """Kind -> how many were compared, the median and the largest."""
+  parities = cards.parities()
+  for kind in KINDS:
+    listed = [parities.get(n, ("", ""))[1] for n in models.names(kind=kind)]
+    numbers = [float(m[0]) for p in listed if (m := _PARITY.match(p))]
+    middle = f"{statistics.median_high(numbers):.1e}"
+    yield kind, str(len(numbers)), middle, f"{max(numbers):.1e}"
+
+
+def _deviations() -> tuple[list[tuple[str, ...]], int]:
+  """Those of ImageNet-C's pixels (where, ours, why), and how many others."""
+  page = FILE.with_name("DEVIATIONS.md").read_text("utf-8")
+  lines = [
+    [cell.strip() for cell in line.strip().strip("|").split(" | ")]
+    for line in page.splitlines()
+    if line.startswith("| ")
+  ][1:]
+  names = {f"`{name}`" for name in conditions.PICTURES.names("all")}
+  chosen = [
+    (where, ours, why)
+    for where, _, ours, why in lines
+    if where in _TOUCHED or names & set(re.findall(r"`\w+`", where))
+    if not where.startswith("video")
+  ]
+  return chosen, len(lines) - len(chosen)
+
+
+_TOUCHED = ("random numbers", "resized pictures")
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+  lines = [heads, ["---"] * len(heads), *rows]
+  return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+if __name__ == "__main__":
+  main()
