@@ -187,7 +187,7 @@ def text(rows: Sequence[Row]) -> str:
     "doubtful": len(doubtful),
   }
   metrics = [
-    (what.format(**told), beside, near.format(**told), f"`tests/{test}`")
+    (what.format(**told), beside, near.format(**told), _code(f"tests/{test}"))
     for what, beside, near, test in _METRICS
   ]
   chosen, others = _deviations()
@@ -299,6 +299,10 @@ def _deviations() -> tuple[list[tuple[str, ...]], int]:
 
 
 _TOUCHED = ("random numbers", "resized pictures")
+
+
+def _code(words: str) -> str:
+  return f"`{words}`"
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
