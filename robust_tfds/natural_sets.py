@@ -95,16 +95,29 @@ def set_name(text: str) -> str:
 
 
 @functools.cache
+def text_of(name: str) -> str | None:
+  """The text that `set_name` calls so; None of another name.
+
+  >>> text_of("imagenet_v2_topimages"), text_of("imagenet_a"), text_of("pets")
+  ('imagenet_v2/topimages', 'imagenet_a', None)
+  """
+  for row in rows().values():
+    for config in (*row.configs.split(","), REFERENCE):
+      text = f"{row.name}/{config}".rstrip("/")
+      if name == set_name(text):
+        return text
+  return None
+
+
 def by_set_name(name: str) -> Row | None:
   """The row of a set's name in tables; None of what sets are held against, too."""
-  for row in rows().values():
-    for config in row.configs.split(","):
-      if name == set_name(f"{row.name}/{config}"):
-        return row
-  return None
+  text = text_of(name)
+  if text is None:
+    return None
+  row, config = parse(text)
+  return None if config == REFERENCE else row
 
 
 def is_taken(name: str) -> bool:
   """Whether tables call a set so, or what it is held against."""
-  held = name.removesuffix(f"_{REFERENCE}")
-  return bool(by_set_name(name)) or (held != name and held in rows())
+  return text_of(name) is not None

@@ -28,7 +28,7 @@ import ml_collections
 import numpy as np
 from etils import epath
 
-from robust_tfds import datasets, errors
+from robust_tfds import datasets, errors, natural_sets
 from robust_tfds.eval.cells import cell_facts
 from robust_tfds.eval.cells import workdir as workdir_lib
 from robust_tfds.eval.cells.cell import Cell
@@ -269,6 +269,9 @@ def _of_own_data(
   data = settings.data
   name, data.own = data.name, ""
   if name in datasets.names():
+    return settings
+  if natural := natural_sets.text_of(name):
+    data.name = natural
     return settings
   if not own_data:
     raise errors.UserError(

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from robust_tfds import errors
 from robust_tfds.eval.report.charts import style
 
 ABOVE, OVER, INSIDE = "above", "over", "inside"
@@ -85,6 +86,10 @@ class Frame:
 
   def _panels(self, count: int) -> tuple[style.Figure, list[style.Axes]]:
     """An empty figure with some panels, line by line."""
+    if not count:
+      raise errors.UserError(
+        "Nothing to draw: the runs have none of its numbers."
+      )
     columns = min(self.columns or count, count)
     fig = style.figure(self.width, self.height)
     grid = style.axes(

@@ -166,6 +166,18 @@ class RerunTest(in_folder.TestCase):
       rerun._settings(run, run.cells[0], self.root)
 
   @parameterized.parameters(
+    ("imagenet_a", "imagenet_a"),
+    ("imagenet_v2_topimages", "imagenet_v2/topimages"),
+    ("objectnet_reference", "objectnet/reference"),
+  )
+  def test_a_natural_set_is_nobodys_own(self, name, text):
+    config = ml_collections.ConfigDict({"data": {"name": name}})
+    self.assertEqual(rerun._of_own_data(config, "").data.name, text)
+    config.data.name = "pets"
+    with self.assertRaisesRegex(errors.UserError, "--own_data=folder:"):
+      rerun._of_own_data(config, "")
+
+  @parameterized.parameters(
     ({"models": ["a"]}, "config.json has 'elsewhere'"),
     ({"models": {"a": {"name": "shutil:rmtree"}}}, "code of the submitter"),
   )

@@ -293,8 +293,9 @@ class FiguresTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, words):
       lines.of(name, _bare(task))
 
-  def test_a_run_without_a_number_of_a_table_is_refused(self):
-    (_, apart) = figure("hendrycks_t1").parts(_REQUESTS["bare"])
+  @parameterized.parameters("hendrycks_t1", "hendrycks_f3", "schiappa_f3")
+  def test_a_run_without_a_number_is_refused(self, name):
+    (_, apart) = figure(name).parts(_bare(figure(name).tasks[0]))
     with self.assertRaisesRegex(errors.UserError, "have none of its numbers"):
       apart[0].draw(apart[1], self.folder())
 
