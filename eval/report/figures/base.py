@@ -19,6 +19,8 @@ if TYPE_CHECKING:
   from robust_tfds.eval.compare.scores import Scored
 
 T = TypeVar("T")
+# Heads runs of other data than the printed numbers.
+_APART = "Own runs over {}, not comparable with the printed numbers"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -143,7 +145,7 @@ class PaperFigure(abc.ABC):
         figure = dataclasses.replace(
           self,
           name=f"{self.name}_{board.key}",
-          title=f"{self.title}; of own runs over {board.title} alone",
+          title=f"{_APART.format(board.title)}: {self.title}",
         )
         alone = dataclasses.replace(request, boards=[board], printed=False)
         out.append((figure, alone))

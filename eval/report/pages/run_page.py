@@ -86,7 +86,8 @@ def write(
     first=_first(context, figures),
     view=view,
     table=board_page.Table(view),
-    note=pivot.note(context),
+    meaning=pivot.meaning(context),
+    notes=pivot.notes(context),
     figures=figures,
     maps=maps,
     shown=[(e, model_page.shown(view, e, f"{e.key}-")) for e in entries],
@@ -185,18 +186,18 @@ def _first(context: Context, figures: Sequence[Figure]) -> gallery.Line:
 
 
 def _sample(context: Context, condition: Condition) -> pictures.Picture | None:
-  """An example under a condition, of a sequence its middle frame."""
-  pixels = context.samples.get((condition.name, condition.level))
-  if pixels is not None:
-    return pictures.Picture(
-      pixels if pixels.ndim < 4 else pixels[len(pixels) // 2]
-    )
+  """An example under a condition: with boxes, or of a sequence its middle frame."""
   drawn = context.overlays.get(condition.config)
-  if not drawn:
+  if drawn:
+    (image, boxes), *_ = drawn
+    height, width = image.shape[:2]
+    return pictures.Picture(image, boxes=boxes, view=(0, 0, width, height))
+  pixels = context.samples.get((condition.name, condition.level))
+  if pixels is None:
     return None
-  (image, boxes), *_ = drawn
-  height, width = image.shape[:2]
-  return pictures.Picture(image, boxes=boxes, view=(0, 0, width, height))
+  return pictures.Picture(
+    pixels if pixels.ndim < 4 else pixels[len(pixels) // 2]
+  )
 
 
 def _named(

@@ -181,10 +181,11 @@ def with_unit(words: str, metric: Metric) -> str:
 
 def note(context: Context) -> str:
   """What the numbers mean in this run, and which are missing or apart."""
-  return " ".join([_meaning(context), *_notes(context)])
+  return " ".join([meaning(context), *notes(context)])
 
 
-def _meaning(context: Context) -> str:
+def meaning(context: Context) -> str:
+  """What the numbers mean in this run."""
   facts = context.facts
   if facts.explanation:
     return " ".join(s for s in (facts.explanation, facts.intervals) if s)
@@ -211,7 +212,7 @@ def _present(context: Context, metrics: Sequence[Metric]) -> list[Metric]:
   return [m for m in present if m.name in filled or m.name not in parts]
 
 
-def _notes(context: Context) -> list[str]:
+def notes(context: Context) -> list[str]:
   """What the table notes of headline numbers, a sentence a note of some models.
 
   Numbers of one corruption say the same in the table alone, but for a user's

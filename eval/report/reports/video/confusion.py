@@ -25,7 +25,7 @@ class Confusion(base.Chart):
   stem = "action_confusion"
   caption = "What is taken for what"
   reading = (
-    "A row is the true class, a column what it was taken for: all dark on"
+    "A row is the true class, a column what it was taken for: what is on"
     " the diagonal is right. Clean, then of every group the perturbation"
     " that hurts most."
   )
