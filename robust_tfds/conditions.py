@@ -418,6 +418,11 @@ def check_seed(seed: object) -> int:
   return number
 
 
+def draws_in_words(dataset: str, seed: int) -> str:
+  """What all draws of corruptions over a set depend on, beside its examples."""
+  return f"{dataset}, seed {seed}"
+
+
 def raw_keys(
   seed: int,
   dataset: str,

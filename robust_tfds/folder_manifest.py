@@ -7,7 +7,8 @@
   severity    1-5, 0 for clean
   codec       how pixels are stored: `png`, which loses nothing, or `jpeg85`
   edition     of the corruptions, `any`, and the crop before them, `none`: facts
-  geometry    that `eval.score --facts=RUN` holds against those of the run
+  geometry    that `eval.score --facts=RUN` holds against those of the run; so
+  draws       the set's name and the seed, which the corruptions' draws depend on
   top1        empty: the prediction, which whoever fills it in writes
 
 `eval.score --predictions=FILE` reads it, classes by name or by number.
@@ -21,14 +22,15 @@ from collections.abc import Iterable
 
 from etils import epath
 
-from robust_tfds import errors
+from robust_tfds import conditions, errors
 from robust_tfds.folder_work import CODECS, Batch
 from robust_tfds.reading import column_files, picture_folders
 from robust_tfds.storage import paths
 
-HEADER = "path example_id label corruption severity codec top1".split()
-
-_FACTS = ("any", "none")  # edition and geometry: pictures keep their size
+HEADER = (
+  "path example_id label corruption severity codec edition geometry draws top1"
+).split()
+_PIXELS = ("any", "none")  # edition and geometry: pictures keep their size
 
 
 def check(path: epath.Path) -> None:
@@ -86,6 +88,7 @@ def write(
   """
   rows = 0
   codec = CODECS[batch.file_format]
+  draws = conditions.draws_in_words(batch.dataset, batch.seed)
   with paths.written_locally(path) as local:
     unfinished = f"{local}.unfinished"
     with open(unfinished, "w", encoding="utf-8", newline="") as out:
@@ -99,7 +102,7 @@ def write(
         label = example.partition("/")[0] if classes else ""
         for cell, place in places.items():
           result = os.path.join(typed, *place.relative_to(batch.out).parts)
-          row = (result, example, label, *cell, codec, "")
+          row = (result, example, label, *cell, codec, *_PIXELS, draws, "")
           table.writerow(row)
           rows += 1
     os.replace(unfinished, local)

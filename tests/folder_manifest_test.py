@@ -10,10 +10,13 @@ from PIL import Image
 
 from robust_tfds import corrupt_folder, errors
 from robust_tfds.eval.cells import table
+from robust_tfds.eval.compare import runs, scores
+from robust_tfds.eval.compare.boards import build
 from robust_tfds.eval.readers import base
 from robust_tfds.eval.run import rescore
 from tests import in_folder, pages, tiny_files
 from tests.eval.report.reports import without_pictures
+from tests.own import made
 
 
 class FolderManifestTest(in_folder.TestCase):
@@ -40,14 +43,15 @@ class FolderManifestTest(in_folder.TestCase):
     with open(self.manifest, newline="", encoding="utf-8") as file:
       return list(csv.DictReader(file))
 
-  def _fill(self, answer) -> list[table.Row]:
+  def _fill(self, answer, **options) -> list[table.Row]:
     rows = self._rows()
     with open(self.manifest, "w", newline="", encoding="utf-8") as file:
       out = csv.DictWriter(file, rows[0])
       out.writeheader()
       out.writerows({**row, "top1": answer(row)} for row in rows)
-    rescore.score([self.manifest], self.root / "scored", base.Options())
-    return table.read(self.root / "scored" / "table.csv")
+    out = self.root / "scored"
+    rescore.score([self.manifest], out, base.Options(**options))
+    return table.read(out / "table.csv")
 
   def test_filled_in_it_is_scored(self):
     self._pictures("ca,t/a b.jpg", "ca,t/a b.png", "dog/x.jpg", "dog/é.png")
@@ -75,6 +79,41 @@ class FolderManifestTest(in_folder.TestCase):
       r.config: r.value for r in table.select(scored, metric="error")
     }
     self.assertEqual(errors_of, {"clean": 0.0, "contrast_1": 0.5})
+
+  def test_it_stands_beside_a_run_of_the_same_draws(self):
+    self._pictures("cat/x.png", "dog/y.png")
+    for name, geometry in (("whole", "none"), ("cropped", "imagenet")):
+      made.evaluate(
+        made.Seen(2),
+        f"folder:{self.source}",
+        conditions="contrast",
+        severities=(1, 2),
+        geometry=geometry,
+        workdir=self.root / name,
+      )
+    self.assertEqual(self._run(), (6, []))
+    of_set = self.manifest.read_text()
+    with without_pictures.written():
+      rows = self._fill(lambda row: "cat", facts=self.root / "whole")
+    said = {r.config: r.value for r in table.select(rows, metric="error")}
+    self.assertEqual(
+      said, {c: 0.5 for c in ("clean", "contrast_1", "contrast_2")}
+    )
+    runs_ = runs.read([str(self.root / f) for f in ("whole", "scored")])
+    (board,) = build.boards(scores.of_runs(runs_))
+    self.assertEqual({e.label for e in board.entries}, {"seen", "todo"})
+    for change, folder, words in (
+      (
+        ("in, seed 0", "mine, seed 0"),
+        "whole",
+        "draws is 'mine, seed 0', and 'in, ",
+      ),
+      (("in, seed 0", "in, seed 1"), "whole", "draws is 'in, seed 1'.*--seed"),
+      (("", ""), "cropped", "edition is 'any', and"),
+    ):
+      self.manifest.write_text(of_set.replace(*change))
+      with self.assertRaisesRegex(errors.UserError, words):
+        self._fill(lambda row: "cat", facts=self.root / folder)
 
   def test_the_loop_of_the_docs(self):
     self._pictures("cat/x.jpg", "dog/y.jpg")

@@ -52,18 +52,38 @@ def part_note(cells: Sequence[Condition], present: Sequence[Condition]) -> str:
 
 
 def in_words(cells: Sequence[Condition], chosen: Sequence[Condition]) -> str:
-  """Some of the cells, in the fewest words: `fog 1-5`, `all but frost 1-5`."""
+  """Some of the cells, in the fewest words: `fog 1-5`, `all but frost 1-5`.
+
+  >>> from robust_tfds import conditions
+  >>> cells = needed(conditions.PICTURES, ["fog", "frost", "snow"])
+  >>> in_words(cells, [c for c in cells if c.level < 4 and c.name != "snow"])
+  'levels 1, 2, 3 of fog, frost'
+  """
   listed = _listed(cells, chosen)
   if len(listed) <= _FEW:
     return ", ".join(listed)
-  levels = {c.level for c in chosen if not c.clean}
-  if list(chosen) == [c for c in cells if c.level in levels]:
-    noun = "levels" if len(levels) > 1 else "level"
-    return f"{noun} {', '.join(map(str, sorted(levels)))}{OF_EACH}"
-  others = _listed(cells, [c for c in cells if c not in chosen])
-  if len(others) < len(listed):
-    return f"all but {', '.join(others)}"
-  return ", ".join(listed)
+  others = [c for c in cells if c not in chosen]
+  short = _by_level(cells, chosen)
+  if not short and len(_listed(cells, others)) < len(listed):
+    return f"all but {in_words(cells, others)}"
+  return short or ", ".join(listed)
+
+
+def _by_level(cells: Sequence[Condition], chosen: Sequence[Condition]) -> str:
+  """Cells of the same levels of some names, or of each; empty of others."""
+  corrupted = [c for c in chosen if not c.clean]
+  names = dict.fromkeys(c.name for c in corrupted)
+  levels = {c.level for c in corrupted}
+  whole = [c for c in cells if c.name in names]
+  alike = [c for c in whole if c.level in levels]
+  if corrupted != alike or alike == whole:
+    return ""
+  all_names = {c.name for c in cells if not c.clean}
+  start = "clean, " * (len(corrupted) < len(chosen))
+  noun = "levels" if len(levels) > 1 else "level"
+  listed = f"{start}{noun} {', '.join(map(str, sorted(levels)))}"
+  every = len(names) == len(all_names)
+  return listed + (OF_EACH if every else f" of {', '.join(names)}")
 
 
 def _listed(

@@ -3,8 +3,10 @@
 The drop is the accuracy there less that on the natural set. Its interval is of two
 rates, each with its own: Zou and Donner 2008 (Statistics in Medicine 27:1693), section
 2. They are independent where the pictures are others; those of ReaL are ImageNet's,
-and correlated: Zou 2007 (Psychological Methods 12:399). Effective robustness is what
-a model has above the line of all models of the runs (`boards/effective.py`).
+and correlated: Zou 2007 (Psychological Methods 12:399), of paired rates first Newcombe
+1998 (Statistics in Medicine 17:2635), there with a corrected phi. Effective
+robustness is what a model has above the line of all models of the runs
+(`boards/effective.py`).
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ CSV with a header, NPZ with one array per column, or Parquet:
 
 A condition has a prediction of every example or is left out as a whole, its rows
 or their `top1`: what needs it is empty in the table then. Other columns are not
-read, and named; but `codec`, `edition` and `geometry` of a table of
+read, and named; but `codec`, `edition`, `geometry` and `draws` of a table of
 `corrupt_folder --manifest`, which `--facts` holds against the run's. Columns of
 other names are said by `--columns=top1=prediction`; a CSV's values (`.csv`, `.tsv`)
 stand between `,` `;` tab or `|`. Classes may be names
@@ -42,7 +42,7 @@ from robust_tfds.reading.column_files import ColumnFile
 REQUIRED = ("corruption", "severity", "example_id", "label", "top1")
 RANKS = ("top1", "top2", "top3", "top4", "top5")
 # Of the data, which tables of `corrupt_folder --manifest` say.
-_FACTS = ("codec", "edition", "geometry")
+_FACTS = ("codec", "edition", "geometry", "draws")
 _LISTED = 10  # names of a list that a note shows
 
 Columns = base.Columns

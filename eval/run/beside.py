@@ -13,10 +13,10 @@ import dataclasses
 
 import ml_collections
 
-from robust_tfds import errors
+from robust_tfds import conditions, errors
 from robust_tfds.eval.cells import cell_facts, config_file
 from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.cells.cell_facts import DataFacts, ModelFacts
+from robust_tfds.eval.cells.cell_facts import ModelFacts
 from robust_tfds.eval.compare.pairs import pairing
 from robust_tfds.eval.readers import base
 from robust_tfds.eval.readers.workdir import WorkdirReader
@@ -94,7 +94,7 @@ def joined(
         f"{source}: {cell.condition.config}: --facts={options.facts} has {lacks}."
         " Leave the condition out, or name a RUN that was made over it."
       )
-    _check_stated(predictions, other.data, source)
+    _check_stated(predictions, other, source)
     columns = _beside(cell, predictions, run.columns(other), source)
     cell = dataclasses.replace(cell, data=other.data, model_facts=facts)
     of_cells[cell] = columns
@@ -111,10 +111,12 @@ def joined(
   )
 
 
-def _check_stated(predictions: base.Run, data: DataFacts, source: str) -> None:
+def _check_stated(predictions: base.Run, other: Cell, source: str) -> None:
   """Refuses a table that says itself that its pictures are others."""
+  draws = conditions.draws_in_words(other.dataset, other.seed)
   for fact, values in predictions.stated.items():
-    of_run = str(getattr(data, fact) or "")
+    of_run = str(getattr(other.data, fact, None) or "")
+    of_run = draws if fact == "draws" else of_run
     wrong = [
       v for v in values if _LOSSLESS.get(v, v) != _LOSSLESS.get(of_run, of_run)
     ]
@@ -122,7 +124,7 @@ def _check_stated(predictions: base.Run, data: DataFacts, source: str) -> None:
       raise errors.UserError(
         f"{source}: {fact} is {wrong[0]!r}, and {of_run!r} in the run of --facts:"
         " its models saw other pixels. Leave --facts out, or name a RUN of the same"
-        " (whole pictures as of corrupt_folder: geometry=none)."
+        " (of corrupt_folder: geometry=none, and --name and --seed the run's)."
       )
 
 

@@ -181,7 +181,7 @@ def _without_baseline(
   return {
     metric.name: (f"needs a baseline, e.g. model:LABEL; it has {task.baseline}")
     for metric in task.facts.headlines
-    if metric.normalises and metric.name not in known
+    if metric.normalises and not {metric.name, metric.part_of} & known
   }
 
 
@@ -361,12 +361,6 @@ def _given(
     return ModelObject(models.get(predict), options.variables)
   if isinstance(predict, Model):
     return _of_model(predict, options)
-  if not callable(predict):
-    raise errors.UserError(
-      f"Got a {type(predict).__name__} as a model, expected one of"
-      " models.adapters or models.get, a name, or a function of a batch of"
-      " pictures."
-    )
   if options.variables is not None or options.checkpoint is not None:
     raise errors.UserError(
       "variables= and checkpoint= are for models of the catalogue; a function"

@@ -377,10 +377,9 @@ class ScoreTest(in_folder.TestCase):
     with without_pictures.written():
       done = in_process.run(score, f"--predictions={path}", f"--out={self.out}")
     self.assertEqual(done.returncode, 0, done.stderr)
-    there = "fog 1, fog 2, fog 3, fog 5"
-    missing = f"Mean error (15) of mine: missing: all but {there} (71 of 75)"
-    self.assertEqual(done.stdout.count(missing), 1)
-    self.assertIn(f"mean over 4 of 75 cells: {there}", done.stdout)
+    there = "mean over 4 of 75 cells: levels 1, 2, 3, 5 of fog."
+    self.assertEqual(done.stdout.count(there), 1)
+    self.assertNotIn("missing", done.stdout)
     self.assertRegex(done.stdout, r"(?m)^fog +60\.0$")
 
   def test_refusals_have_no_traceback(self):

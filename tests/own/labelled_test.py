@@ -272,9 +272,37 @@ class LabelledTest(parameterized.TestCase):
       errors.UserError, "of other pictures than pets"
     ):
       made.evaluate(pair, root, baseline="alexnet")
-    both, _ = made.evaluate(pair, root, baseline="model:a")
-    of_part = [r for r in both.table if "mce" in r.metric and r.model == "b"]
-    self.assertTrue(of_part)
+    total = lambda images: images.reshape(len(images), -1).sum(1, int)
+    pair = {
+      "a": lambda images: np.eye(3)[total(images) % 3],
+      "b": lambda images: np.eye(3)[total(images) // 7 % 3],
+    }
+    both, _ = made.evaluate(
+      pair,
+      root,
+      baseline="model:a",
+      conditions="fog,contrast",
+      severities=(1, 3),
+    )
+    error = {
+      (r.model, r.config): r.value for r in both.table if r.metric == "error"
+    }
+    ce = {
+      name: sum(error["b", f"{name}_{s}"] for s in (1, 3))
+      / sum(error["a", f"{name}_{s}"] for s in (1, 3))
+      for name in ("fog", "contrast")
+    }
+    summary = both.summary
+    self.assertEqual(summary["a/part_mce"], 1)
+    self.assertAlmostEqual(summary["b/part_mce"], np.mean(list(ce.values())))
+    self.assertAlmostEqual(summary["b/part_ce/fog"], ce["fog"])
+    self.assertNotAlmostEqual(summary["b/part_mce"], 1)
+    self.assertNotIn("b/mce", summary)
+    both.report(self.folder / "ce")
+    said = (self.folder / "ce" / "summary.txt").read_text("utf-8")
+    self.assertRegex(said, "mCE \\(part\\)(?s:.*) b CE \\(part\\)")
+    self.assertNotIn("missing", said)  # said once: what the means are over
+    self.assertIn("4 of 75 cells: levels 1, 3 of fog, contrast", said)
 
   def test_a_size_is_of_plain_functions(self):
     model = models.get("digits_linear", num_classes=3)

@@ -219,7 +219,7 @@ def notes(context: Context) -> list[str]:
   own, which enter no headline.
   """
   named: dict[tuple[str, str], list[str]] = {}
-  shown = (*context.facts.headlines, *context.facts.details)
+  shown = (*headlines(context), *details(context))
   for metric in {metric.name: metric for metric in shown}.values():
     for row in context.notes:
       if row.metric == metric.name and _is_shown(context, row):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from robust_tfds import errors, reading
+from robust_tfds.eval.run.model import train_mode
 from robust_tfds.models import adapters
 from robust_tfds.models.detection.detector import DetectorSpec
 from robust_tfds.models.model import Model
@@ -16,6 +17,13 @@ from robust_tfds.models.spec import Kind, ModelSpec, Spec
 from robust_tfds.models.video.spec import VideoSpec
 from robust_tfds.storage import paths
 
+# Package of a model that is no plain function -> its adapter, and what that takes.
+_ADAPTERS = {
+  "torch": ("torch", "net"),
+  "flax": ("flax_module", "net"),
+  "keras": ("keras", "net"),
+  "onnxruntime": ("onnx", "'model.onnx'"),
+}
 _SIDE_PX, _RESIZE = 224, 256  # ImageNet's crop, and the shorter side before it
 
 
@@ -41,8 +49,10 @@ def model(
     label: its name; empty: the function's.
 
   Raises:
-    UserError: a classifier that fails, or answers with another shape.
+    UserError: no function, or a network of a framework, whose adapter it names; a
+      classifier that fails, or answers with another shape.
   """
+  _check_plain(function, kind)
   side_px = side_px or _SIDE_PX
   of_pictures = kind == "classification"
   count = counts[0]
@@ -53,6 +63,28 @@ def model(
     count = _answered(function, side_px, counts)
   spec = _spec(kind, count, side_px)
   return adapters.get("on_host")(function, spec, name=label or _name(function))
+
+
+def _check_plain(function: Any, kind: Kind) -> None:
+  package = train_mode.package_of(function, _ADAPTERS)
+  if package:
+    adapter, given = _ADAPTERS[package]
+    spec = {"detection": DetectorSpec, "video": VideoSpec}.get(kind, Spec)
+    training = getattr(function, "training", False) is True
+    first = f" {train_mode.remedy(function)}" if training else ""
+    raise errors.UserError(
+      f"{type(function).__name__} is a network of {package}, which is not called"
+      f" with uint8 pictures [B, H, W, 3] as a plain function is.{first} Say what"
+      f" it expects: from {spec.__module__} import {spec.__name__}; from"
+      f" robust_tfds.models import adapters; adapters.get('{adapter}')({given},"
+      f" {spec.__name__}(num_classes=...))."
+    )
+  if not callable(function):
+    raise errors.UserError(
+      f"Got a {type(function).__name__} as a model, expected one of"
+      " models.adapters or models.get, a name, or a function of a batch of"
+      " pictures."
+    )
 
 
 def _spec(kind: Kind, classes: int, side_px: int) -> ModelSpec:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 # Package of a class -> what its user writes.
@@ -32,12 +32,20 @@ def remedy(code: Any) -> str:
     code: a model's `code`: a module, its class, or a function that uses one.
   """
   for thing in _used(code, []):
-    kind = thing if isinstance(thing, type) else type(thing)
-    for base in kind.__mro__:
-      for package, words in _REMEDIES.items():
-        if f"{base.__module__}.".startswith(f"{package}."):
-          return f"{words}."
+    package = package_of(thing, _REMEDIES)
+    if package:
+      return f"{_REMEDIES[package]}."
   return f"{_UNKNOWN}."
+
+
+def package_of(thing: Any, packages: Iterable[str]) -> str:
+  """The first of some packages that a class, or a thing's, is of; else empty."""
+  kind = thing if isinstance(thing, type) else type(thing)
+  for base in kind.__mro__:
+    for package in packages:
+      if f"{base.__module__}.".startswith(f"{package}."):
+        return package
+  return ""
 
 
 def _used(code: Any, seen: list[Any]) -> Iterator[Any]:

@@ -14,9 +14,8 @@ from robust_tfds.eval.metrics import action, corruption_error
 from robust_tfds.eval.tasks.parts.headlines import (
   Arrays,
   Cells,
-  Each,
+  Formula,
   Headline,
-  levels,
 )
 
 _CLEAN = Condition()
@@ -27,8 +26,8 @@ _COMMON, _EXTRA = (
 )
 _UNDEFINED = "undefined: the baseline's errors are 0"
 _NONE_RIGHT = "undefined: the clean accuracy is 0"
-# f(errors, the baseline's errors, corruption) -> `[..., K]`.
-_Rate = Callable[[Arrays, Arrays, str], np.ndarray]
+# f(errors, the baseline's errors, cells of a corruption) -> `[..., K]`.
+_Rate = Callable[[Arrays, Arrays, Sequence[Condition]], np.ndarray]
 
 
 def headlines(
@@ -88,55 +87,65 @@ def _over(
       "corruption does not raise" if name else "some corruptions do not raise"
     )
     undefined = f"undefined: {which} the baseline's error"
+  normalised = rate in (_ce, _relative_ce)
   return Headline(
     metric,
     ("error",),
     [*clean, *cells],
-    lambda ours, theirs: np.mean(
-      [rate(ours, theirs, n) for n in names], axis=0
-    ),
+    _mean(rate, _by_name(cells)),
     name,
-    normalised=rate in (_ce, _relative_ce),
+    normalised=normalised,
     undefined=undefined,
-    each=_EACH.get(rate),
+    # A ratio of sums is a corruption's; of plain means every cell counts alike.
+    over=lambda part: _mean(
+      rate, _by_name(part) if normalised else [[c] for c in part]
+    ),
   )
 
 
-def _plain(ours: Arrays, theirs: Arrays, name: str) -> np.ndarray:
-  return np.mean(_errors(ours, name), axis=0)
+def _by_name(cells: Sequence[Condition]) -> list[list[Condition]]:
+  names = dict.fromkeys(c.name for c in cells)
+  return [[c for c in cells if c.name == name] for name in names]
 
 
-def _error(ours: Arrays, theirs: Arrays, condition: Condition) -> np.ndarray:
-  return ours[condition]["error"]
+def _mean(rate: _Rate, groups: Sequence[Sequence[Condition]]) -> Formula:
+  """The mean over groups of cells, each of one corruption."""
+  return lambda ours, theirs: np.mean(
+    [rate(ours, theirs, cells) for cells in groups], axis=0
+  )
 
 
-def _retained(ours: Arrays, theirs: Arrays, name: str) -> np.ndarray:
-  cells = missing_cells.needed(conditions.PICTURES, [name])
-  return np.mean([_share(ours, theirs, c) for c in cells], axis=0)
+def _plain(
+  ours: Arrays, theirs: Arrays, cells: Sequence[Condition]
+) -> np.ndarray:
+  return np.mean(_errors(ours, cells), axis=0)
 
 
-def _share(ours: Arrays, theirs: Arrays, condition: Condition) -> np.ndarray:
-  """Of the clean accuracy, what a cell has: as gamma_r of videos."""
-  clean = _error(ours, theirs, _CLEAN)
-  return action.gamma_r(1 - _error(ours, theirs, condition), 1 - clean)
+def _retained(
+  ours: Arrays, theirs: Arrays, cells: Sequence[Condition]
+) -> np.ndarray:
+  """Of the clean accuracy, what cells have: as gamma_r of videos."""
+  clean = 1 - ours[_CLEAN]["error"]
+  return np.mean(
+    [action.gamma_r(1 - error, clean) for error in _errors(ours, cells)], axis=0
+  )
 
 
-# What a mean over corruptions is the mean of, cell by cell.
-_EACH: Mapping[_Rate, Each] = {_plain: _error, _retained: _share}
+def _ce(ours: Arrays, theirs: Arrays, cells: Sequence[Condition]) -> np.ndarray:
+  return corruption_error.ce(_errors(ours, cells), _errors(theirs, cells))
 
 
-def _ce(ours: Arrays, theirs: Arrays, name: str) -> np.ndarray:
-  return corruption_error.ce(_errors(ours, name), _errors(theirs, name))
-
-
-def _relative_ce(ours: Arrays, theirs: Arrays, name: str) -> np.ndarray:
+def _relative_ce(
+  ours: Arrays, theirs: Arrays, cells: Sequence[Condition]
+) -> np.ndarray:
   return corruption_error.relative_ce(
-    _errors(ours, name),
+    _errors(ours, cells),
     ours[_CLEAN]["error"],
-    _errors(theirs, name),
+    _errors(theirs, cells),
     theirs[_CLEAN]["error"],
   )
 
 
-def _errors(cells: Arrays, name: str) -> np.ndarray:
-  return levels(cells, conditions.PICTURES, "error", name)
+def _errors(of: Arrays, cells: Sequence[Condition]) -> np.ndarray:
+  """`[cells, ..., K]`."""
+  return np.stack([of[c]["error"] for c in cells])

@@ -9,7 +9,12 @@ import numpy as np
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.metrics import stability
-from robust_tfds.eval.tasks.parts.headlines import Arrays, Cells, Headline
+from robust_tfds.eval.tasks.parts.headlines import (
+  Arrays,
+  Cells,
+  Headline,
+  mean_of,
+)
 
 NORMALISERS = {"fr": "flip_probability", "t5d": "unnormalised_t5d"}
 _FAMILY = conditions.SEQUENCES
@@ -113,7 +118,7 @@ class _Difficulty:
       self._level,
       normalised=normalised,
       undefined=_UNDEFINED,
-      each=lambda ours, theirs, condition: rate(ours, theirs, condition.name),
+      over=mean_of(lambda ours, theirs, c: rate(ours, theirs, c.name)),
     )
 
   def _cell(self, name: str) -> Condition:

@@ -10,7 +10,12 @@ from robust_tfds import conditions
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells import missing_cells
 from robust_tfds.eval.metrics import action
-from robust_tfds.eval.tasks.parts.headlines import Arrays, Cells, Headline
+from robust_tfds.eval.tasks.parts.headlines import (
+  Arrays,
+  Cells,
+  Headline,
+  mean_of,
+)
 
 _CLEAN = Condition()
 _FAMILY = conditions.VIDEOS
@@ -57,7 +62,7 @@ def _accuracy(names: Sequence[str], name: str = "") -> Headline:
     listed,
     lambda ours, _: np.mean([ours[c]["accuracy"] for c in listed], axis=0),
     name,
-    each=lambda ours, _, condition: ours[condition]["accuracy"],
+    over=mean_of(lambda ours, _, condition: ours[condition]["accuracy"]),
   )
 
 
@@ -93,5 +98,5 @@ def _over(
     key if kind == "names" else "",
     positive=_CLEAN,
     undefined=_UNDEFINED,
-    each=None if kind == "groups" else each,
+    over=None if kind == "groups" else mean_of(each),
   )

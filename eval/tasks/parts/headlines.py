@@ -35,8 +35,8 @@ Reference = Mapping[Condition, Mapping[str, Any]]
 Arrays = Mapping[Condition, Mapping[str, np.ndarray]]
 # f(cells, the baseline's cells) -> `[..., K]`.
 Formula = Callable[[Arrays, Arrays], np.ndarray]
-# f(cells, the baseline's cells, one of them) -> `[..., K]`.
-Each = Callable[[Arrays, Arrays, Condition], np.ndarray]
+# f(corrupted cells) -> the formula over those alone.
+Over = Callable[[Sequence[Condition]], Formula]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Headline:
     own_fingerprint: the row's is of its cells alone, not of all of the model's.
     of_parts: it is a mean over parts of the data, of which draws may lack one: where
       too many do, it has the interval of blocks alone.
-    each: what it is the mean of, where a part of its cells has a mean too.
+    over: its formula over a part of its corrupted cells, where that is a number too.
     note: what its row says besides.
   """
 
@@ -77,7 +77,7 @@ class Headline:
   restated: bool = False
   own_fingerprint: bool = False
   of_parts: bool = False
-  each: Each | None = None
+  over: Over | None = None
   note: str = ""
 
   @classmethod
@@ -129,27 +129,25 @@ class Headline:
     return f"of the baseline {note}" if note else ""
 
   def part(self, cells: Cells) -> Headline | None:
-    """The plain mean over those of its corrupted cells that are there.
+    """The same over those of its corrupted cells that are there.
 
     Its name begins with `part_`. None where all are there, or none, or where a
     clean one lacks.
     """
-    each, there = self.each, [c for c in self.cells if self._is_in(cells, c)]
+    there = [c for c in self.cells if self._is_in(cells, c)]
     corrupted = [c for c in self.cells if not c.clean]
     present = [c for c in there if not c.clean]
     lacks_clean = len(there) - len(present) < len(self.cells) - len(corrupted)
-    if each is None or lacks_clean or len(present) in (0, len(corrupted)):
+    if self.over is None or lacks_clean or len(present) in (0, len(corrupted)):
       return None
     *overlap, name = self.metric.split("/")
     return dataclasses.replace(
       self,
       metric="/".join([*overlap, definitions.PART + name]),
       cells=there,
-      formula=lambda ours, theirs: np.mean(
-        [each(ours, theirs, c) for c in present], axis=0
-      ),
+      formula=self.over(present),
       asked=(),
-      each=None,
+      over=None,
       note=missing_cells.part_note(corrupted, present),
     )
 
@@ -193,6 +191,13 @@ class Headline:
 
   def _chosen(self, cells: Reference) -> Reference:
     return {c: {m: cells[c][m] for m in self.metrics} for c in self.cells}
+
+
+def mean_of(each: Callable[[Arrays, Arrays, Condition], np.ndarray]) -> Over:
+  """The plain mean of what each cell gives; see `Headline.over`."""
+  return lambda cells: (
+    lambda ours, theirs: np.mean([each(ours, theirs, c) for c in cells], axis=0)
+  )
 
 
 def with_parts(headlines: Iterable[Headline], cells: Cells) -> list[Headline]:

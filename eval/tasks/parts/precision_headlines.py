@@ -15,6 +15,7 @@ from robust_tfds.eval.tasks.parts.headlines import (
   Cells,
   Headline,
   levels,
+  mean_of,
 )
 
 _CLEAN = Condition()
@@ -85,5 +86,5 @@ def _over(
     asked=missing_cells.needed(_FAMILY, asked),
     undefined=_UNDEFINED,
     # Of a part of all 19 the parts of the 15 and of the 4 say more.
-    each=None if relative or headline.endswith("_all") else each,
+    over=None if relative or headline.endswith("_all") else mean_of(each),
   )

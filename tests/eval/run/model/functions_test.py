@@ -1,5 +1,7 @@
 """Plain functions as models: their classes, their size, what is refused."""
 
+import types
+
 import numpy as np
 from absl.testing import parameterized
 
@@ -32,6 +34,22 @@ class FunctionsTest(parameterized.TestCase):
     )
     self.assertEqual((model.spec.input_px, model.spec.resize_px), (32, 37))
     self.assertEqual(model.name, "mine")
+
+  @parameterized.parameters(
+    ("torch.nn.modules.module", "classification", r"\('torch'\)\(net, Spec\(num_c"),
+    ("keras.src.models.model", "video", r"\('keras'\)\(net, VideoSpec\("),
+    ("flax.nnx.module", "detection", r"\('flax_module'\)\(net, DetectorSpec\("),
+    ("onnxruntime.capi.x", "classification", r"\('onnx'\)\('model.onnx', Spec\("),
+  )  # fmt: skip
+  def test_networks_of_frameworks_are_told_their_adapter(self, of, kind, line):
+    base = types.new_class("Module", (), {}, lambda d: d.update(__module__=of))
+    net = type("Mine", (base,), {"__call__": lambda self, x: _three(x)})()
+    with self.assertRaisesRegex(errors.UserError, line) as said:
+      functions.model(net, kind, (3,), is_asked=True)
+    self.assertNotIn("eval()", str(said.exception))
+    net.training = True
+    with self.assertRaisesRegex(errors.UserError, f"before you.*{line}|=False"):
+      functions.model(net, kind, (3,), is_asked=True)
 
   @parameterized.parameters(
     (_three, r"_three answered with shape \(2, 3\), .* with 4 or 5 classes"),
