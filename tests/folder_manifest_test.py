@@ -101,7 +101,7 @@ class FolderManifestTest(in_folder.TestCase):
     )
     runs_ = runs.read([str(self.root / f) for f in ("whole", "scored")])
     (board,) = build.boards(scores.of_runs(runs_))
-    self.assertEqual({e.label for e in board.entries}, {"seen", "todo"})
+    self.assertEqual({e.label for e in board.entries}, {"Seen", "todo"})
     for change, folder, words in (
       (
         ("in, seed 0", "mine, seed 0"),

@@ -196,7 +196,7 @@ def differences(
   Returns:
     `data.name` and so on -> both values, None where there is none.
   """
-  first, second = _flat(one), _flat(other)
+  first, second = _flat(_called(one)), _flat(_called(other))
   return {
     k: (first.get(k), second.get(k))
     for k in sorted(first.keys() | second.keys())
@@ -226,6 +226,14 @@ def _check_versions(
       f" version {provenance.PIXELS_VERSION}, and a table must not mix them. Its"
       " numbers stay in its table.csv; run again in a new --workdir."
     )
+
+
+def _called(config: Mapping[str, Any]) -> dict[str, Any]:
+  """With its one model's label, which is the name where none is said."""
+  out, model = dict(config), config.get("model")
+  if isinstance(model, Mapping):
+    out["model"] = {**model, "label": model.get("label") or model.get("name")}
+  return out
 
 
 def _flat(tree: Any, prefix: str = "") -> dict[str, Any]:

@@ -3,13 +3,18 @@
 import pathlib
 import shutil
 
+import jax
 import numpy as np
+import pytest
 import tensorflow_datasets as tfds
 from absl.testing import parameterized
+from etils import epath
 
 from robust_tfds import build, datasets, errors, models, own
-from robust_tfds.eval import main
+from robust_tfds.eval import leaderboard, main
+from robust_tfds.eval.cells.submissions import writer
 from robust_tfds.eval.metrics import detection
+from robust_tfds.models.convert import report
 from robust_tfds.reading import pictures
 from tests import in_process, tiny_files
 from tests.own import made
@@ -125,6 +130,26 @@ class CocoTest(parameterized.TestCase):
     )
     self.assertEqual(done.returncode, 0, done.stderr)
     self.assertIn("fog_5: squares", done.stdout)
+
+  @pytest.mark.slow
+  def test_its_cells_are_computed_again(self):
+    file, name = made.scenes(self.root), "tiny_retinanet"
+    weights = epath.Path(self.root / "weights.npz")
+    key = jax.random.PRNGKey(0)
+    report.write_npz(models.get(name).init(key), weights)
+    run, sent = self.root / "run", self.root / "sent"
+    names = ["blue", "red", *"abcdefgh"]
+    of_run = {"checkpoint": weights, "classes": names, "workdir": run}
+    self._evaluate(file, name, **of_run)
+    writer.export([run], sent, {name: "x"}, {})
+    moved = shutil.move(self.root, self.root.with_name("elsewhere"))
+    checked = [f"--check={moved}/sent", "--rerun=2"]
+    own_data = f"--own_data=coco:{moved}/scenes.json,images={moved}/images"
+    done = in_process.run(leaderboard, *checked, own_data)
+    self.assertIn("2 of 2 cells, computed again", done.stdout + done.stderr)
+    tiny_files.put(moved / "images", {"c.webp": _OTHER})
+    done = in_process.run(leaderboard, *checked, own_data)
+    self.assertEqual(done.returncode, 1, done.stdout)
 
   def test_outputs_of_other_classes(self):
     file, names = made.scenes(self.root), ["person", "red", "-", "blue"]

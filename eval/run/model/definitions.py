@@ -190,7 +190,8 @@ def without_weights(
 ) -> missing.MissingError:
   """That a model's weights are not here, with the checkpoints that are known."""
   rows = known.of(entry.name)[:_LISTED]
-  name = f"{rows[0].name}, which is fetched, or a file" if rows else "FILE"
+  name = rows[0].name if rows else "FILE"
+  fetched = " (it is fetched), or a file of one" if rows else ""
   return missing.MissingError(
     missing.Lack(
       f"{label}: the weights of {entry.name}",
@@ -200,8 +201,8 @@ def without_weights(
         for row in rows
       ),
       get=(
-        f"--config.model.checkpoint={name}; of evaluate checkpoint= or"
-        " variables="
+        f"--config.model.checkpoint={name}, of evaluate checkpoint={name!r}"
+        f"{fetched}; or variables="
       ),
     )
   )

@@ -93,3 +93,13 @@ class ConfigFileTest(parameterized.TestCase):
     self.assertEqual(
       config_file.differences(one, other), {"a.b": (1, 2), "a.c": (None, 3)}
     )
+
+  def test_a_label_that_nobody_said_is_the_name(self):
+    # Until functions said their names, workdirs were labelled by their places.
+    before = {"model": {"name": "my_module:build", "label": ""}}
+    for label, differ in (
+      ("my_module:build", {}),
+      ("mine", {"model.label": ("my_module:build", "mine")}),
+    ):
+      now = {"model": {**before["model"], "label": label}}
+      self.assertEqual(config_file.differences(before, now), differ)
