@@ -134,7 +134,7 @@ class CocoTest(parameterized.TestCase):
   @pytest.mark.slow
   def test_its_cells_are_computed_again(self):
     file, name = made.scenes(self.root), "tiny_retinanet"
-    weights = epath.Path(self.root / "weights.npz")
+    weights = epath.Path(self.root.parent / "weights.npz")
     key = jax.random.PRNGKey(0)
     report.write_npz(models.get(name).init(key), weights)
     run, sent = self.root / "run", self.root / "sent"
