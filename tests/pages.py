@@ -10,12 +10,17 @@ _BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
 _FILE = re.compile(r"# (\w+\.py)\n")
 
 
+def blocks(text: str) -> list[tuple[str, str]]:
+  """(language, text) of each block of a page."""
+  return _BLOCK.findall(text)
+
+
 def sections(page: str) -> dict[str, list[tuple[str, str]]]:
   """Heading -> (language, text) of each of its blocks; headings without leave."""
   text = (_ROOT / "docs" / page).read_text("utf-8")
   parts = re.split(r"^## (.+)\n", text, flags=re.MULTILINE)[1:]
-  found = {h: _BLOCK.findall(t) for h, t in zip(parts[::2], parts[1::2])}
-  return {heading: blocks for heading, blocks in found.items() if blocks}
+  found = {h: blocks(t) for h, t in zip(parts[::2], parts[1::2])}
+  return {heading: listed for heading, listed in found.items() if listed}
 
 
 def file_name(block: str) -> str:
