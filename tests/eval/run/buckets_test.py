@@ -24,8 +24,9 @@ from tests.eval import main_test, tiny_config, tiny_runs
 
 _ROOT = pathlib.Path(__file__).resolve().parents[3]
 _CONFIG = _ROOT / "tests" / "eval" / "tiny_config.py"
-# Of these the times and names are of a run itself.
-_OF_A_RUN = ("timing.json", "contents.json", "models/")
+# Of these the times and names are of a run itself; embedded pictures are prepared
+# in the format of the place, see `file_formats.default_format`.
+_OF_A_RUN = ("timing.json", "contents.json", "models/", "data/digits/")
 
 
 def _files(folder) -> dict[str, bytes]:
@@ -50,15 +51,18 @@ class RunTest(parameterized.TestCase):
     self.enterContext(fake_bucket.in_tensorflow())
 
   def test_a_run_in_a_bucket_leaves_the_files_of_a_local_one(self):
-    workdir = self.bucket / "run"
-    tiny_runs.run("classification", workdir)
-    here, there = _files(self.local), _files(workdir)
+    workdir, local = (
+      self.bucket / "run",
+      paths.of(self.create_tempdir().full_path),
+    )
+    tiny_runs.run("classification", local, file_format="tfrecord")
+    tiny_runs.run("classification", workdir, file_format="tfrecord")
+    here, there = _files(local), _files(workdir)
     self.assertCountEqual(there, here)
     self.assertEmpty([name for name in here if here[name] != there[name]])
     with fake_bucket.counted() as counts:
-      tiny_runs.run(
-        "classification", workdir
-      )  # reads only, but for what a start always writes
+      # Reads only, but for what a start always writes.
+      tiny_runs.run("classification", workdir, file_format="tfrecord")
     self.assertEqual(there, _files(workdir))
     self.assertLess(counts["write"], 20)
 
