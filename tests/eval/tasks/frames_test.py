@@ -105,7 +105,7 @@ class DigitsTest(parameterized.TestCase):
       picture = folder / f"natural_{name}.png"
       self.assertGreater(picture.stat().st_size, 5000)
     page = (folder / "report.html").read_text()
-    for title in ("Errors by offset", "Sets with failing frames"):
+    for title in ("Error by offset", "Sets with failing frames"):
       self.assertIn(title, page)
     text = (folder / "natural_perturbations.md").read_text()
     self.assertIn("What the review changed", text)

@@ -242,5 +242,9 @@ class RunTest(parameterized.TestCase):
       names,
     )
     page = (workdir / "reports" / "report.html").read_text()
-    self.assertEqual(page.count("<img"), 3)
+    self.assertRegex(
+      page, r"digits_cnn: [^<]* wrong clean, [^<]* flips under 10"
+    )
+    self.assertEqual(page.count('<img class="chart"'), 1)  # the scatter
+    self.assertEqual(page.count('class="line"'), 10)  # a perturbation each
     self.assertIn("mFR", page)
