@@ -225,12 +225,13 @@ def _check_frost(data: config_lib.Data) -> None:
 def _with_left_out(config: config_lib.Config) -> config_lib.Config:
   """With `frost`, or nothing, in place of `left_out=absent`.
 
-  What a config asks for by its name is not left out.
+  What a config asks for by its name is not left out, nor where a folder is named.
   """
   if _ABSENT not in config.data.left_out:
     return config
   named = _FROST in (config.data.corruptions or ())
   config = config.with_data("left_out", "none")
+  named = named or frost_pictures.is_named(config.data.frost_dir)
   if config.data.source != "fly" or named:
     return config
   lacks: list[missing.Lack] = []

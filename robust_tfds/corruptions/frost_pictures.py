@@ -131,6 +131,11 @@ def check(
     folder(manual_dir)
 
 
+def is_named(frost_dir: str | os.PathLike | None) -> bool:
+  """Whether somebody said where the pictures are, so that they must be there."""
+  return bool(frost_dir or os.environ.get(VARIABLE))
+
+
 def assets_version() -> int:
   """Changes whenever another folder was chosen; keys the caches."""
   place = os.environ.get(VARIABLE, "")

@@ -244,6 +244,9 @@ class LacksTest(absltest.TestCase):
     self.assertEqual(
       self._lacks(corruptions="common", left_out="none"), ["frost"]
     )
+    self.assertNotEmpty(
+      self._lacks(corruptions="common", frost_dir="/nowhere", **allowed)
+    )
 
   def test_where_the_pictures_are_nothing_is_left_out(self):
     with mock.patch.object(plan_lib.frost_pictures, "folder"):
