@@ -453,7 +453,10 @@ class Builder(
         self.info.read_from_directory(path)
       super().download_and_prepare(**options)
     else:
-      self.check_sources(_manual_dir(options))
+      manual_dir = _manual_dir(options)
+      if manual_dir and self.config.codec != PUBLISHED:
+        # Elsewhere TFDS looks itself; a published tar is walked over once.
+        self.check_sources(manual_dir)
       set_folder.check_folder(self._data_dir_root)
       root = self._data_dir_root
       with (
@@ -466,7 +469,7 @@ class Builder(
         else:
           set_folder.discard_leftovers(path)
           refusals = set_folder.refusals(path)
-          with refusals, self._lacking(_manual_dir(options)), self._bars():
+          with self._lacking(manual_dir), refusals, self._bars():
             super().download_and_prepare(**options)
     set_folder.check_whole(self)
     self._check_made_of()

@@ -242,7 +242,7 @@ class BucketsTest(in_folder.TestCase):
       )
 
   def test_nothing_is_there(self):
-    with self.assertRaisesRegex(FileNotFoundError, "does not exist"):
+    with self.assertRaisesRegex(FileNotFoundError, "there is no such"):
       datasets.prepare("cifar10_c", "clean", manual_dir=self.bucket / "manual")
 
 

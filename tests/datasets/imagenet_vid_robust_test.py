@@ -124,11 +124,6 @@ class VidTest(natural_videos.Prepared):
     with self.assertRaisesRegex(FileNotFoundError, "No folder of frames"):
       self.prepare()
     shutil.rmtree(self.root / natural_videos.PUBLISHED)
-    with self.assertRaisesRegex(
-      FileNotFoundError, "does not exist or is empty"
-    ):
-      self.prepare()
-    (self.root / "readme.txt").write_text("")
     with self.assertRaisesRegex(FileNotFoundError, "No pmsets.json. Looked"):
       self.prepare()
 

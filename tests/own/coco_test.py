@@ -129,7 +129,7 @@ class CocoTest(parameterized.TestCase):
       "--plan",
     )
     self.assertEqual(done.returncode, 0, done.stderr)
-    self.assertIn("fog_5: squares", done.stdout)
+    self.assertIn("fog at 1, 2, 3, 4, 5: squares", done.stdout)
 
   @pytest.mark.slow
   def test_its_cells_are_computed_again(self):

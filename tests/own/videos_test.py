@@ -141,6 +141,6 @@ class VideosTest(parameterized.TestCase):
   def test_groups_are_of_videos_and_part_of_the_set(self):
     with self.assertRaisesRegex(errors.UserError, "folder: has none"):
       datasets.builder_class(f"folder:{self.root}", own.Options(groups="(.)"))
-    with self.assertRaisesRegex(errors.UserError, "digits_video_p knows its"):
+    with self.assertRaisesRegex(errors.UserError, "digits_video_p has its"):
       made.evaluate(made.Seen(8), "digits_video_p", groups="(.)")
     self.assertNotEqual(self._own().content, self._own(groups="(.)").content)

@@ -379,7 +379,7 @@ class RunnerTest(parameterized.TestCase):
     done = _main(workdir, "--plan")
     self.assertEqual(done.returncode, 0, done.stderr)
     self.assertIn("= 5 cells", done.stdout)
-    self.assertIn("gaussian_noise_3: digits_cnn", done.stdout)
+    self.assertIn("gaussian_noise, brightness at 1, 3: digits_cnn", done.stdout)
     self.assertIn("estimate:", done.stdout)
     self.assertFalse(workdir.exists())
 

@@ -100,7 +100,9 @@ class TrainTest(absltest.TestCase):
     return variables, read
 
   def test_it_learns(self):
-    self.prepare.assert_called_once_with("digits", "", data_dir="/sets")
+    self.prepare.assert_called_once_with(
+      "digits", "", data_dir="/sets", say=mock.ANY
+    )
     rows = list(_Rows().as_data_source("train", None))
     images = np.stack([r["image"] for r in rows])
     logits = self.model.apply(self.variables, images)
