@@ -11,7 +11,7 @@ from absl.testing import parameterized
 from etils import epath
 
 from robust_tfds import build, datasets, errors, models, own
-from robust_tfds.eval import leaderboard, main
+from robust_tfds.eval import evaluate, leaderboard, main
 from robust_tfds.eval.cells.submissions import writer
 from robust_tfds.eval.metrics import detection
 from robust_tfds.models.convert import report
@@ -48,6 +48,17 @@ class CocoTest(parameterized.TestCase):
     return made.evaluate(
       model, f"coco:{file}", images=images or self.images, size=None, **options
     )
+
+  def test_a_detector_has_no_size(self):
+    with self.assertRaisesRegex(
+      errors.UserError, "size=100: a detector is shown"
+    ):
+      evaluate(
+        made.detect,
+        f"coco:{made.scenes(self.root)}",
+        images=self.images,
+        size=100,
+      )
 
   def _loaded(self, place):
     name = "coco_own_c/gaussian_noise_3"

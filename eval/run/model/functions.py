@@ -50,9 +50,14 @@ def model(
 
   Raises:
     UserError: no function, or a network of a framework, whose adapter it names; a
-      classifier that fails, or answers with another shape.
+      classifier that fails, or answers with another shape; a detector's size.
   """
   _check_plain(function, kind)
+  if side_px and kind == "detection":
+    raise errors.UserError(
+      f"size={side_px}: a detector is shown pictures of their own sizes. Leave it"
+      " out."
+    )
   side_px = side_px or _SIDE_PX
   of_pictures = kind == "classification"
   count = counts[0]
