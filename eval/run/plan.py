@@ -230,8 +230,8 @@ def _with_left_out(config: config_lib.Config) -> config_lib.Config:
   if _ABSENT not in config.data.left_out:
     return config
   named = _FROST in (config.data.corruptions or ())
-  config = config.with_data("left_out", "none")
   named = named or frost_pictures.is_named(config.data.frost_dir)
+  config = config.with_data("left_out", "none")
   if config.data.source != "fly" or named:
     return config
   lacks: list[missing.Lack] = []

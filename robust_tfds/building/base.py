@@ -445,7 +445,7 @@ class Builder(
         self.download_and_prepare(**options)
       self.session = None
       return
-    path = self.data_path
+    path, manual_dir = self.data_path, _manual_dir(options)
     self.found_on_disk = path.exists()
     if self.found_on_disk:
       if not self.info.splits and (path / "dataset_info.json").exists():
@@ -453,7 +453,6 @@ class Builder(
         self.info.read_from_directory(path)
       super().download_and_prepare(**options)
     else:
-      manual_dir = _manual_dir(options)
       if manual_dir and self.config.codec != PUBLISHED:
         # Elsewhere TFDS looks itself; a published tar is walked over once.
         self.check_sources(manual_dir)
@@ -473,7 +472,6 @@ class Builder(
             super().download_and_prepare(**options)
     set_folder.check_whole(self)
     self._check_made_of()
-    manual_dir = _manual_dir(options)
     if self.found_on_disk and manual_dir:
       self._compare_sources(manual_dir)
 
