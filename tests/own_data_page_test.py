@@ -67,9 +67,9 @@ def _files_first(
 
 
 def _evaluate(model, data, **options):
-  size = {} if data.startswith("coco:") else {"size": 32}
+  size = None if data.startswith("coco:") else 32
   with mock.patch.object(eval_lib, "evaluate", _REAL):
-    return made.evaluate(model, data, **{**size, **options})[0]
+    return made.evaluate(model, data, **{"size": size, **options})[0]
 
 
 def _commands(text: str, root: pathlib.Path) -> None:
