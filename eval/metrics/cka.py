@@ -1,0 +1,111 @@
+"""Minibatch CKA: how alike two sets of features of the same examples are.
+
+Linear centered kernel alignment, its HSIC by the unbiased estimator, summed over
+batches (Nguyen et al. 2021, arXiv 2010.15327, Eq. 2 and 3; HSIC_1 of Song et al.
+2012): what Schiappa et al. 2023 draw in Figure 9. With K = x x' and L = y y' of a
+batch of n examples, both with a diagonal of 0,
+
+  HSIC_1(K, L) = [tr(KL) + 1'K1 1'L1 / ((n-1)(n-2)) - 2/(n-2) 1'KL1] / (n(n-3))
+  CKA = sum HSIC_1(K, L) / sqrt(sum HSIC_1(K, K) sum HSIC_1(L, L))
+
+So the size of the batches does not move the expected sums. It is 1 of features
+with themselves, turned, shifted or scaled by one number; about 0 of features that
+have nothing in common, and below it as often as above.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+
+from robust_tfds import errors
+from robust_tfds.eval.metrics import arguments
+
+_LEAST = 4  # n (n - 3) divides
+_EQUAL = 1e-12  # share of the features' squares below which they do not vary
+
+
+def minibatch(
+  batches: Iterable[tuple[np.typing.ArrayLike, np.typing.ArrayLike]],
+) -> float:
+  """The CKA of two layers, models or conditions.
+
+  Args:
+    batches: pairs (x, y) of the same examples in the same order, `[n, features]`
+      each, n from 4; read one by one. Other axes belong to the features.
+
+  Returns:
+    At most 1; nan where the features of one side do not vary.
+
+  Raises:
+    UserError: no batch, too few examples, sides of other examples, or values
+      that are no finite numbers.
+
+  >>> x = [[0.0, 1.0], [2.0, 0.0], [1.0, 3.0], [4.0, 1.0]]
+  >>> round(minibatch([(x, x)]), 9)
+  1.0
+  """
+  sums, vary = np.zeros(3), np.zeros(2, bool)
+  number = 0
+  for number, pair in enumerate(batches, 1):
+    sides = _checked(number, pair)
+    grams = [_gram(side) for side in sides]
+    vary |= [_varies(side) for side in sides]
+    x, y = grams
+    sums += [_hsic(x, y), _hsic(x, x), _hsic(y, y)]
+  if not number:
+    raise errors.UserError("batches: got none, expected pairs of features.")
+  common, of_x, of_y = sums.tolist()
+  if not vary.all() or min(of_x, of_y) <= 0:
+    return math.nan
+  return common / math.sqrt(of_x * of_y)
+
+
+def _checked(number: int, pair: object) -> list[np.ndarray]:
+  """The two sides of a batch, float64 `[n, features]`."""
+  where = f"batch {number}"
+  sides = arguments.elements(pair)
+  if sides is None or len(sides) != 2:
+    raise errors.UserError(f"{where}: expected a pair (x, y) of features.")
+  out = [
+    arguments.reals(f"{where}: {name}", side) for name, side in zip("xy", sides)
+  ]
+  shapes = " and ".join(str(list(side.shape)) for side in out)
+  if any(side.ndim < 2 or not side.size for side in out):
+    raise errors.UserError(
+      f"{where}: expected features [n, features] of both sides, got {shapes}."
+    )
+  if len(out[0]) != len(out[1]) or len(out[0]) < _LEAST:
+    raise errors.UserError(
+      f"{where}: expected the same examples on both sides, {_LEAST} or more (the"
+      f" estimator divides by n - 3), got {shapes}."
+    )
+  return [side.reshape(len(side), -1) for side in out]
+
+
+def _varies(features: np.ndarray) -> bool:
+  """Whether examples differ by more than rounding."""
+  spread = np.square(features - features.mean(axis=0)).sum()
+  return bool(spread > _EQUAL * np.square(features).sum())
+
+
+def _gram(features: np.ndarray) -> np.ndarray:
+  """`[n, n]` with a diagonal of 0.
+
+  Of centred features: that moves no HSIC_1, and no digit is lost to the mean.
+  """
+  centred = features - features.mean(axis=0)
+  gram = centred @ centred.T
+  np.fill_diagonal(gram, 0)
+  return gram
+
+
+def _hsic(k: np.ndarray, l: np.ndarray) -> float:
+  """HSIC_1 of two symmetric matrices with a diagonal of 0."""
+  n = len(k)
+  of_k, of_l = k.sum(axis=0), l.sum(axis=0)
+  both = of_k.sum() * of_l.sum() / ((n - 1) * (n - 2))
+  total = (k * l).sum() + both - 2 / (n - 2) * (of_k @ of_l)
+  return float(total / (n * (n - 3)))
