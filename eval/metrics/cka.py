@@ -102,10 +102,10 @@ def _gram(features: np.ndarray) -> np.ndarray:
   return gram
 
 
-def _hsic(k: np.ndarray, l: np.ndarray) -> float:
+def _hsic(k: np.ndarray, m: np.ndarray) -> float:
   """HSIC_1 of two symmetric matrices with a diagonal of 0."""
   n = len(k)
-  of_k, of_l = k.sum(axis=0), l.sum(axis=0)
-  both = of_k.sum() * of_l.sum() / ((n - 1) * (n - 2))
-  total = (k * l).sum() + both - 2 / (n - 2) * (of_k @ of_l)
+  of_k, of_m = k.sum(axis=0), m.sum(axis=0)
+  both = of_k.sum() * of_m.sum() / ((n - 1) * (n - 2))
+  total = (k * m).sum() + both - 2 / (n - 2) * (of_k @ of_m)
   return float(total / (n * (n - 3)))

@@ -29,9 +29,9 @@ def _by_hand(x: np.ndarray, y: np.ndarray) -> float:
   Song et al. 2012, section 3: the mean over (i, j, q, r), all different, of
   K_ij (L_ij + L_qr - 2 L_iq).
   """
-  k, l = x @ x.T, y @ y.T
+  k, m = x @ x.T, y @ y.T
   terms = [
-    k[i, j] * (l[i, j] + l[q, r] - 2 * l[i, q])
+    k[i, j] * (m[i, j] + m[q, r] - 2 * m[i, q])
     for i, j, q, r in itertools.permutations(range(len(x)), 4)
   ]
   return float(np.mean(terms))
