@@ -149,7 +149,7 @@ def _options(settings: flags.FlagValues) -> dict[str, Any]:
 def _report(built: base.Builder) -> None:
   """Prints where one config is."""
   counts = ", ".join(
-    f"{built.counted(s.num_examples)} {n} examples"
+    f"{built.counted(s.num_examples, n)} {n} examples"
     for n, s in built.info.splits.items()
   )
   before = ""

@@ -6,7 +6,7 @@ import os
 import time
 from typing import Any
 
-from robust_tfds import conditions, datasets, missing
+from robust_tfds import conditions, datasets, errors, missing
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.run import hosts, progress, timing
@@ -90,6 +90,13 @@ class Data:
 def source_of(plan: Plan, builder: Any, host: inputs.Host) -> inputs.Source:
   """A host's share of the run's examples of a prepared set."""
   data = plan.config.data
+  if data.split not in builder.info.splits and data.split in builder.splits():
+    raise errors.UserError(
+      f"{builder.info.full_name}: {data.split!r} is not in {builder.data_path}, only"
+      f" {', '.join(builder.info.splits)}. Its list was not there when the set was"
+      " made: add it to the manual dir and name another data_dir, or remove that"
+      " folder to build it anew."
+    )
   return inputs.Source(
     builder,
     data.split,
@@ -126,6 +133,7 @@ def lacks(plan: Plan, workdir: Workdir | None) -> list[missing.Lack]:
       list(dict.fromkeys(configs)),
       data_dir=data_dir(plan, workdir),
       manual_dir=plan.config.data.manual_dir or None,
+      split=plan.config.data.split,
       **plan.options(codec),
     )
   ]
@@ -140,7 +148,9 @@ def num_examples(plan: Plan, workdir: Workdir | None) -> int | None:
   if plan.subset is not None:
     return len(plan.subset.ids)
   builder = plan.config.builder
-  whole = prepared_examples(plan, workdir) or builder.PUBLISHED_EXAMPLES or None
+  whole = (
+    prepared_examples(plan, workdir) or builder.published_in(data.split) or None
+  )
   limit = data.limit or whole
   return limit if whole is None or limit is None else min(limit, whole)
 

@@ -361,11 +361,11 @@ def _check_codec(task: base.Task, builder: type[Builder]) -> None:
 def _check_sets(plan: Plan) -> None:
   """Refuses configs, codecs and crops that the data set does not have."""
   builder, split = plan.config.builder, plan.config.data.split
-  if builder.FAMILY is not None and split != builder.SPLIT:
+  if builder.FAMILY is not None and split not in builder.splits():
     raise errors.UserError(
       f"config.data.split: got {split!r}, and {plan.dataset} has"
-      f" {builder.SPLIT!r} alone; for fewer examples set config.data.limit"
-      " or config.data.subset."
+      f" {' or '.join(map(repr, builder.splits()))} alone; for fewer examples set"
+      " config.data.limit or config.data.subset."
     )
   for condition in plan.conditions:
     config, codec = plan.stored(condition)
@@ -504,7 +504,7 @@ def _check_train(label: str, recipe: config_lib.Train) -> None:
     builder = datasets.builder_class(recipe.dataset)
   except errors.UserError as e:
     raise errors.UserError(f"Model {label}: train.dataset: {e}") from e
-  splits = (*(builder.SPLITS or (builder.SPLIT,)), "all")
+  splits = (*builder.splits(), "all")
   for part in recipe.split.split("+"):  # `train[:10%]+test`, as TFDS reads it
     if part.partition("[")[0].strip() not in splits:
       unknown = errors.unknown(f"split of {recipe.dataset}", part, splits)

@@ -318,7 +318,7 @@ def _provenance(plan: Plan, clean: inputs.Source) -> list[str]:
   return [
     f"robust_tfds {provenance.code_version()}",
     f"{of_set}{clean.builder.info.full_name}, split {clean.split},"
-    f" {clean.builder.counted(clean.total)} examples",
+    f" {clean.builder.counted(clean.total, clean.split)} examples",
     f"edition {setting.edition or 'none'}, codec"
     f" {setting.codec or 'as stored'}, {how(plan)}, seed {setting.seed}",
   ]

@@ -281,12 +281,10 @@ class Runner:
     """Prints what a set of one's own is, or how much of a published one."""
     if clean.builder.OWN:
       self._say(clean.builder.OWN.words)
-    published = clean.builder.published_examples()
-    if published not in (0, clean.total):
-      self._say(
-        f"{clean.builder.info.full_name}: {clean.builder.counted(clean.total)}"
-        " examples."
-      )
+    builder, split = clean.builder, clean.split
+    if builder.published_examples(split) not in (0, clean.total):
+      counted = builder.counted(clean.total, split)
+      self._say(f"{builder.info.full_name}: {counted} examples.")
 
   def _cells(
     self,

@@ -553,7 +553,9 @@ class Scorer:
     task = self._task
     if not self._measured:  # all cells are of the same examples
       count = task.examples(columns, self._truth)
-      self._part = known.part(task.setting.dataset, count)
+      setting = task.setting
+      split = setting.data.get("split")
+      self._part = known.part(setting.dataset, count, split)
     self._measured[cell] = task.measure(cell, columns, self._truth)
     if task.has_pairs:
       self._pairs[cell] = task.pairs(columns)

@@ -144,7 +144,8 @@ class Builder(
     EDITION: of the corruptions; empty where there are none.
     KIND: what its examples are; each base of a kind has its own.
     SPLIT: the split that is built.
-    SPLITS: those of a dataset that has several; else `SPLIT` alone.
+    OTHER_SPLITS: those beside it -> how many examples the published one has; 0
+      where that is not known.
     CODECS: how pixels may be stored, the default first; empty for a dataset
       without configs.
     GEOMETRY: the default crop; empty where pictures are used as they are.
@@ -158,7 +159,7 @@ class Builder(
     HOMEPAGE: of the data.
     USUAL_PX: side of a usual picture or frame where they have many sizes.
     PUBLISHED_EXAMPLES: how many examples the published benchmark has in a
-      config; 0 where that is not known.
+      config's `SPLIT`; 0 where that is not known.
     RUN_BY: the file of `configs/` that runs the set, and after a colon what its
       `get_config` takes; empty where none does.
     OWN: what the set says of itself where it is no benchmark but somebody's
@@ -176,7 +177,7 @@ class Builder(
   EDITION: ClassVar[str] = ""
   KIND: ClassVar[str] = ""
   SPLIT: ClassVar[str] = "test"
-  SPLITS: ClassVar[tuple[str, ...]] = ()
+  OTHER_SPLITS: ClassVar[Mapping[str, int]] = types.MappingProxyType({})
   CODECS: ClassVar[tuple[str, ...]] = ()
   GEOMETRY: ClassVar[str] = ""
   OTHER_GEOMETRIES: ClassVar[tuple[str, ...]] = ()
@@ -417,13 +418,27 @@ class Builder(
       return decoders.of_pictures()
     return decoders.of_tensorflow()
 
-  def published_examples(self) -> int:
-    """How many examples the published config has; 0 where it is not known."""
-    return self.PUBLISHED_EXAMPLES
+  @classmethod
+  def splits(cls) -> tuple[str, ...]:
+    """All splits that the set may have, the one that is usually shown first."""
+    return (cls.SPLIT, *cls.OTHER_SPLITS)
 
-  def counted(self, examples: int) -> str:
+  @classmethod
+  def published_in(cls, split: str | None = None) -> int:
+    """How many examples a published split has; 0 where it is not known.
+
+    Args:
+      split: None for `SPLIT`.
+    """
+    return cls.OTHER_SPLITS.get(split or cls.SPLIT, cls.PUBLISHED_EXAMPLES)
+
+  def published_examples(self, split: str) -> int:
+    """How many examples a split of the published config has; 0: not known."""
+    return self.published_in(split)
+
+  def counted(self, examples: int, split: str) -> str:
     """A number of examples beside the published one: `42 of 50,000 published`."""
-    published = self.published_examples()
+    published = self.published_examples(split)
     return f"{examples:,}" + (
       f" of {published:,} published" if published else ""
     )
@@ -475,13 +490,16 @@ class Builder(
     if self.found_on_disk and manual_dir:
       self._compare_sources(manual_dir)
 
-  def check_sources(self, manual_dir: str | os.PathLike | None) -> None:
+  def check_sources(
+    self, manual_dir: str | os.PathLike | None, split: str | None = None
+  ) -> None:
     """Refuses to build from what is not here; looks, and writes nothing.
 
     What a build downloads or unpacks itself is not looked into.
 
     Args:
       manual_dir: where files were put; TFDS's own place if None.
+      split: that has to be among them; None: any.
 
     Raises:
       MissingError: of a set that is not built yet, sources that are not there.
@@ -501,10 +519,10 @@ class Builder(
       with contextlib.suppress(folders.NotFetchedError):
         if self.config.codec == PUBLISHED:
           next(iter(self._published(look)), None)
-        elif self.session:
-          self._shared_sources(look)
         else:
-          self._sources(look)
+          listed = self._shared_sources if self.session else self._split_sources
+          if split not in (None, *listed(look)):
+            raise FileNotFoundError(f"{place}: no list of split {split}.")
 
   def _lacking(
     self, manual_dir: str | os.PathLike | None
@@ -614,6 +632,10 @@ class Builder(
     """The clean examples before decoding; implemented by each dataset."""
     raise NotImplementedError
 
+  def _split_sources(self, dl_manager: Any) -> Mapping[str, Sequence[Any]]:
+    """Split -> clean examples; of datasets with `OTHER_SPLITS` their own."""
+    return {self.SPLIT: self._sources(dl_manager)}
+
   def _published(self, dl_manager: Any) -> Iterable[Any]:
     """Rows of the authors' files; where `published` is among the codecs."""
     raise NotImplementedError
@@ -675,16 +697,20 @@ class Builder(
       self._frost_dir = frost.find(dl_manager)
       if self._by_beam():  # from where all workers can read
         self._frost_dir = frost.copied(self._frost_dir, self._parts())
-    sources = self._shared_sources(dl_manager)
-    if not sources:
+    by_split = self._shared_sources(dl_manager)
+    if not all(by_split.values()):
       raise self._no_example(dl_manager)
-    from_files = next(sources[0].files(), None) is not None
+    first = next(iter(by_split.values()))[0]
+    from_files = next(first.files(), None) is not None
     self.info.metadata[_MADE_WITH] = self._made_here(from_files)
     if self.MANUAL_DOWNLOAD_INSTRUCTIONS:  # else there is no manual dir
       manual_dir = folders.manual_dir(dl_manager)
       if manual_dir and manual_dir.is_absolute():
         self._note = self._shared().note(self.group())
-    return {self.SPLIT: self._generate_examples(sources)}
+    return {
+      split: self._generate_examples((split, sources))
+      for split, sources in by_split.items()
+    }
 
   def group(self) -> Hashable:
     """The same for all configs of the dataset that have the same sources."""
@@ -694,10 +720,10 @@ class Builder(
     assert self.session is not None  # `download_and_prepare` saw to it
     return self.session
 
-  def _shared_sources(self, dl_manager: Any) -> Sequence[Any]:
-    """The sources, listed once for all configs that have them."""
+  def _shared_sources(self, dl_manager: Any) -> Mapping[str, Sequence[Any]]:
+    """Split -> sources, listed once for all configs that have them."""
     return self._shared().sources(
-      self.group(), functools.partial(self._sources, dl_manager)
+      self.group(), functools.partial(self._split_sources, dl_manager)
     )
 
   def _download_and_prepare(
@@ -753,8 +779,9 @@ class Builder(
       sources = self._shared_sources(manager)
     except FileNotFoundError:
       return  # a set outlives its sources
-    if sources:
-      source_notes.compare(self.data_path, note, sources, manual_dir)
+    listed = list(itertools.chain.from_iterable(sources.values()))
+    if listed:
+      source_notes.compare(self.data_path, note, listed, manual_dir)
 
   def _no_example(self, dl_manager: Any) -> errors.UserError:
     folder = folders.manual_dir(dl_manager) or "The sources"
@@ -763,15 +790,15 @@ class Builder(
       f" lists. Expected:\n{self.MANUAL_DOWNLOAD_INSTRUCTIONS}"
     )
 
-  def _generate_examples(self, sources: Any) -> Any:
-    sources = sources[: self.limit]
+  def _generate_examples(self, part: Any) -> Any:
+    split, sources = part[0], part[1][: self.limit]
     if self._by_beam():
       return pipelines.Split(
         sources, self._encoder(), self._to_example(), self.CHUNK
       )
     session = self._shared()
     if self._decodes():
-      sources = session.decoded(self.group(), sources, self.CHUNK)
+      sources = session.decoded(self.group(), split, sources, self.CHUNK)
     name = self.config.condition.name
     rows = session.rows(self._encoder(), sources, self.CHUNK, name)
     return map(self._to_example(), rows)

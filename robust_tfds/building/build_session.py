@@ -12,6 +12,7 @@ from __future__ import annotations
 import collections
 import concurrent.futures
 import functools
+import itertools
 import multiprocessing
 import os
 import threading
@@ -163,9 +164,9 @@ class BuildSession:
     self._pool: concurrent.futures.ProcessPoolExecutor | None = None
     self._groups = dict(groups or {})
     self._scratch_dir = scratch_dir
-    self._listed: dict[Hashable, Sequence[Any]] = {}
+    self._listed: dict[Hashable, Mapping[str, Sequence[Any]]] = {}
     self._notes: dict[Hashable, source_notes.Note] = {}
-    self._decoded: dict[Hashable, Sequence[Any]] = {}
+    self._decoded: dict[tuple[Hashable, str], Sequence[Any]] = {}
     self._scratch: scratch_lib.Scratch | None = None
 
   def __enter__(self) -> BuildSession:
@@ -191,9 +192,9 @@ class BuildSession:
     self._say(f"preparing {name} in {os.fspath(place)}")
 
   def sources(
-    self, group: Hashable, listed: Callable[[], Sequence[Any]]
-  ) -> Sequence[Any]:
-    """The sources of a group; listed when they are asked for first."""
+    self, group: Hashable, listed: Callable[[], Mapping[str, Sequence[Any]]]
+  ) -> Mapping[str, Sequence[Any]]:
+    """Split -> sources of a group; listed when they are asked for first."""
     if group not in self._listed:
       self._listed[group] = listed()
     return self._listed[group]
@@ -201,16 +202,19 @@ class BuildSession:
   def note(self, group: Hashable) -> source_notes.Note:
     """The note of a group's sources, which were listed."""
     if group not in self._notes:
-      self._notes[group] = source_notes.of(self._listed[group])
+      by_split = self._listed[group].values()
+      listed = list(itertools.chain.from_iterable(by_split))
+      self._notes[group] = source_notes.of(listed)
     return self._notes[group]
 
   def decoded(
-    self, group: Hashable, sources: Sequence[Any], chunk: int
+    self, group: Hashable, split: str, sources: Sequence[Any], chunk: int
   ) -> Sequence[Any]:
     """Sources that read decoded pixels, if several configs need them.
 
     Args:
       group: of configs with the same sources.
+      split: whose sources they are.
       sources: some of theirs, the same for each config.
       chunk: sources that are decoded at once.
 
@@ -219,9 +223,9 @@ class BuildSession:
     """
     if self._groups.get(group, 0) < 2:
       return sources
-    if group not in self._decoded:
-      self._decoded[group] = self._decode_all(sources, chunk)
-    return self._decoded[group]
+    if (group, split) not in self._decoded:
+      self._decoded[group, split] = self._decode_all(sources, chunk)
+    return self._decoded[group, split]
 
   def rows(
     self,

@@ -165,9 +165,9 @@ class Builder(
     """`reviewed` (or `clean`, its other name), `all`, or a full name."""
     return super()._listed(REVIEWED if name == conditions.CLEAN else name)
 
-  def published_examples(self) -> int:
+  def published_examples(self, split: str) -> int:
     """Of the reviewed frames alone; the papers do not count the others."""
-    return 0 if self.config.variant == ALL else self.PUBLISHED_EXAMPLES
+    return 0 if self.config.variant == ALL else self.published_in(split)
 
   def example_features(self) -> dict[str, Any]:
     """A frame and its place in its set, see the header."""

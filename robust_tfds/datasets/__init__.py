@@ -333,6 +333,7 @@ def lacks(
   *,
   data_dir: str | os.PathLike | None = None,
   manual_dir: str | os.PathLike | None = None,
+  split: str | None = None,
   **options: Any,
 ) -> list[missing.Lack]:
   """What is not here of the sources of sets that are not built; builds nothing.
@@ -342,6 +343,7 @@ def lacks(
     configs: each as in `builder`.
     data_dir: TFDS data folder.
     manual_dir: where manually downloaded sources lie.
+    split: that has to be among them; None: any.
     **options: as in `builder`.
 
   Returns:
@@ -357,7 +359,7 @@ def lacks(
     if group not in seen and not each.data_path.exists():
       seen.add(group)
       with missing.collected(out):
-        each.check_sources(manual_dir)
+        each.check_sources(manual_dir, split)
   return missing.merged(out)
 
 

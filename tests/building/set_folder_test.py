@@ -144,12 +144,12 @@ class BuildingTest(in_folder.TestCase):
       data_dir=self.root,
       manual_dir=small_sets.tiny_imagenet(root),
     )
-    self.assertEqual(builder.counted(2), "2 of 10,000 published")
-    self.assertEqual(self._prepare().counted(1438), "1,438")
+    self.assertEqual(builder.counted(2, "validation"), "2 of 10,000 published")
+    self.assertEqual(self._prepare().counted(1438, "train"), "1,438")
     reviewed = datasets.builder("imagenet_vid_robust", "reviewed")
-    self.assertEqual(reviewed.published_examples(), 22_179)
+    self.assertEqual(reviewed.published_examples("test"), 22_179)
     everything = datasets.builder("imagenet_vid_robust", "all")
-    self.assertEqual(everything.published_examples(), 0)
+    self.assertEqual(everything.published_examples("test"), 0)
 
   @parameterized.parameters(1, 2)
   def test_a_source_that_fails_in_the_middle(self, workers):

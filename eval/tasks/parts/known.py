@@ -43,7 +43,7 @@ _CLASS_NAMES = (
 )
 
 
-def part(dataset: str, examples: int) -> str:
+def part(dataset: str, examples: int, split: str | None = None) -> str:
   """How many of a benchmark's examples a run has; empty where it has all.
 
   Empty too where nobody published how many there are, or says how many these are.
@@ -53,7 +53,7 @@ def part(dataset: str, examples: int) -> str:
   >>> part("imagenet_c", 50_000), part("mine_c", 60)
   ('', '')
   """
-  published = datasets.known(dataset).PUBLISHED_EXAMPLES
+  published = datasets.known(dataset).published_in(split)
   if not 0 < examples < published:
     return ""
   return f"{examples:,} of {published:,} published examples"
@@ -133,7 +133,7 @@ def check_examples(
   if facts.subset:
     return _of_subset(name, source, facts.subset, ids)
   usual = _is_usual(builder, facts)
-  total = len(known) or (builder.PUBLISHED_EXAMPLES if usual else 0)
+  total = len(known) or (builder.published_in(facts.split) if usual else 0)
   if limit:
     return _of_limit(source, facts, ids, known, total)
   if total and len(ids) != total:
@@ -152,10 +152,10 @@ def _check_split(
   source: str, facts: DataFacts, builder: type[base.Builder]
 ) -> None:
   """Refuses a split that a set of conditions does not have."""
-  if builder.FAMILY and facts.split not in (None, "", builder.SPLIT):
+  if builder.FAMILY and facts.split not in (None, "", *builder.splits()):
     raise errors.UserError(
       f"{source}: data.split: got {facts.split!r}, and {facts.dataset} has"
-      f" {builder.SPLIT!r} alone."
+      f" {' or '.join(map(repr, builder.splits()))} alone."
     )
 
 

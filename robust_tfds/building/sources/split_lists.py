@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from etils import epath
 
@@ -30,12 +30,41 @@ _HMDB51_NAME = re.compile(
 UCF101_INSTRUCTIONS = f"""\
 UCF101 from https://www.crcv.ucf.edu/data/UCF101.php in the manual dir: UCF101.rar
 extracted to {_UCF101}/<Class>/v_*.avi, and UCF101TrainTestSplits-RecognitionTask.zip
-extracted to {_UCF101_LISTS}/classInd.txt and {_UCF101_LISTS}/testlist01.txt."""
+extracted to {_UCF101_LISTS}/classInd.txt and {_UCF101_LISTS}/testlist01.txt (split
+`test`), testlist02.txt (`test_2`), testlist03.txt (`test_3`); one of them is enough."""
 
 HMDB51_INSTRUCTIONS = f"""\
 HMDB51 from https://serre-lab.clps.brown.edu in the manual dir: hmdb51_org.rar and the
 51 archives in it extracted to {_HMDB51}/<class>/*.avi, and test_train_splits.rar
-extracted to {_HMDB51_LISTS}/<class>_test_split1.txt."""
+extracted to {_HMDB51_LISTS}/<class>_test_split1.txt (split `test`), _split2.txt
+(`test_2`), _split3.txt (`test_3`); one of them is enough."""
+
+
+class NoListError(FileNotFoundError):
+  """A list is not there."""
+
+
+def by_split(
+  listed: Callable[[int], list[videos.Source]], splits: Sequence[str]
+) -> dict[str, list[videos.Source]]:
+  """Split -> its videos, of the splits whose lists are there.
+
+  Args:
+    listed: number of a split, from 1 -> its videos, as `ucf101`, `hmdb51`.
+    splits: their names, in the order of their numbers.
+
+  Raises:
+    NoListError: no list is there; names what the first split lacks.
+  """
+  there, absent = {}, []
+  for number, split in enumerate(splits, 1):
+    try:
+      there[split] = listed(number)
+    except NoListError as e:
+      absent.append(e)
+  if not there:
+    raise absent[0]
+  return there
 
 
 def ucf101(
@@ -44,7 +73,8 @@ def ucf101(
   """The test videos of a split, in its order.
 
   Raises:
-    FileNotFoundError: a list or a listed video is not there.
+    NoListError: a list is not there.
+    FileNotFoundError: a listed video is not there.
     UserError: a broken line, or a class that classInd.txt does not have.
   """
   root = paths.of(manual_dir)
@@ -79,7 +109,8 @@ def hmdb51(
   Labels are numbered by all 51 classes, whichever have a list here.
 
   Raises:
-    FileNotFoundError: the lists or a listed video are not there.
+    NoListError: the lists are not there.
+    FileNotFoundError: a listed video is not there.
     UserError: a broken line, a list of a class that HMDB51 does not have, or two
       videos of one name.
   """
@@ -110,7 +141,7 @@ def _hmdb51(root: epath.Path, suffix: str) -> Iterator[video_lists.Entry]:
   names = paths.names(folder_of_lists)
   lists = [folder_of_lists / name for name in names if name.endswith(suffix)]
   if not lists:
-    raise FileNotFoundError(
+    raise NoListError(
       f"No {root / _HMDB51_LISTS}/*{suffix}.\n{HMDB51_INSTRUCTIONS}"
     )
   label_of = class_lists.packaged(class_lists.HMDB51)
@@ -164,7 +195,7 @@ def hmdb51_film(example_id: str) -> str:
 def _lines(path: epath.Path, instructions: str) -> Iterator[tuple[str, str]]:
   """(place for errors, line) of the lines that are not empty."""
   if not path.exists():
-    raise FileNotFoundError(f"No {path}.\n{instructions}")
+    raise NoListError(f"No {path}.\n{instructions}")
   for number, line in enumerate(reading.line_list(path), 1):
     if line.strip():
       yield f"{path}, line {number}", line.strip()

@@ -24,7 +24,7 @@ class Builder(pictures.Builder):
   VERSION = tfds.core.Version("1.0.0")
   RELEASE_NOTES = {"1.0.0": "Initial release."}
   FAMILY = None
-  SPLITS = ("train", "test")
+  OTHER_SPLITS = {"train": 0}
   CODECS = ()
   CLASSES = 10
   SIDE_PX = SIDE_PX

@@ -16,7 +16,7 @@ class Builder(objects.Builder):
   RELEASE_NOTES = {"1.0.0": "Initial release."}
   FAMILY = None
   EDITION = ""
-  SPLITS = ("train", "test")
+  OTHER_SPLITS = {"train": 0}
   CODECS = ()
   CLASSES = 10
   HOMEPAGE = digits.HOMEPAGE
@@ -24,5 +24,5 @@ class Builder(objects.Builder):
   def _split_generators(self, dl_manager: Any) -> dict[str, Any]:
     del dl_manager
     return {
-      s: self._generate_examples(scenes.sources(s)) for s in scenes.COUNTS
+      s: self._generate_examples((s, scenes.sources(s))) for s in scenes.COUNTS
     }

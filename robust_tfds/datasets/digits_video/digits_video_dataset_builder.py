@@ -42,7 +42,7 @@ class Builder(videos.Builder):
   RELEASE_NOTES = {"1.0.0": "Initial release."}
   FAMILY = None
   EDITION = ""
-  SPLITS = ("train", "test")
+  OTHER_SPLITS = {"train": 0}
   CODECS = ()
   HAS_SOURCE = False
   CLASSES = CLASSES

@@ -56,14 +56,17 @@ class Layout(in_folder.TestCase):
   def _write(self, files):
     tiny_files.put(self.root, files)
 
-  def _rows(self, config="clean", **options):
-    built = datasets.prepare(
+  def _prepared(self, config="clean", **options):
+    return datasets.prepare(
       self.NAME,
       config,
       data_dir=self.create_tempdir().full_path,
       manual_dir=self.root,
       **options,
     )
+
+  def _rows(self, config="clean", **options):
+    built = self._prepared(config, **options)
     return list(tfds.as_numpy(built.as_dataset(split=self.SPLIT)))
 
   def _build(self, config="clean", **options):

@@ -1,9 +1,10 @@
 """HMDB51 and UCF101 in their official layouts, made small; refusals."""
 
 import numpy as np
+import tensorflow_datasets as tfds
 from absl.testing import parameterized
 
-from robust_tfds import corruptions, errors
+from robust_tfds import corruptions, datasets, errors
 from tests.building.sources import action_layouts
 
 
@@ -101,6 +102,29 @@ class Ucf101Test(action_layouts.Layout):
     with self.assertRaisesRegex(errors.UserError, "classInd.txt: .*not UTF-8"):
       self._build()
 
+  def test_other_splits(self):
+    name = "v_Archery_g09_c01.avi"
+    self._put(f"UCF-101/Archery/{name}", action_layouts.avi(2))
+    self._put("ucfTrainTestlist/testlist03.txt", f"Archery/{name}\n")
+    built = self._prepared("shot_noise_2")
+    sizes = {k: v.num_examples for k, v in built.info.splits.items()}
+    self.assertEqual(sizes, {"test": 2, "test_3": 1})
+    (row,) = tfds.as_numpy(built.as_dataset(split="test_3"))
+    key = corruptions.example_key(0, "ucf101_p", "shot_noise", 2, name)
+    clip = action_layouts.clip(2)
+    np.testing.assert_array_equal(
+      row["video"], corruptions.perturb_video(clip, "shot_noise", 2, key=key)
+    )
+    look = {"data_dir": self.root / "none", "manual_dir": self.root}
+    for split, count in (("test", 0), ("test_2", 1), ("test_3", 0)):
+      there = datasets.lacks(self.NAME, ["clean"], split=split, **look)
+      self.assertLen(there, count, split)
+    (self.root / "ucfTrainTestlist/testlist01.txt").unlink()
+    self.assertEqual([*self._prepared("clean").info.splits], ["test_3"])
+    (self.root / "ucfTrainTestlist/testlist03.txt").unlink()
+    with self.assertRaisesRegex(FileNotFoundError, "No .*testlist01.txt"):
+      self._build()
+
   def test_an_empty_list_of_videos(self):
     self._put("ucfTrainTestlist/testlist01.txt", "")
     with self.assertRaisesRegex(errors.UserError, "ucf101_p.* no example"):
@@ -140,6 +164,16 @@ class Hmdb51Test(action_layouts.Layout):
       self._put(f"hmdb51_org/{name}", action_layouts.avi(0))
     found = self._build()
     self.assertEqual({k: v["group_id"] for k, v in found.items()}, clips)
+
+  def test_a_clip_of_two_splits(self):
+    self._put("testTrainMulti_7030_splits/catch_test_split2.txt", "c.avi 2\n")
+    built = self._prepared("clean")
+    rows = {
+      split: [e["example_id"] for e in tfds.as_numpy(built.as_dataset(split))]
+      for split in built.info.splits
+    }
+    self.assertEqual(rows["test_2"], [b"catch/c.avi"])
+    self.assertIn(b"catch/c.avi", rows["test"])
 
   def test_refusals(self):
     self._put(
