@@ -14,8 +14,6 @@ Reads no data and no weights, but for the pictures of the two folders, and needs
 accelerator.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from absl import flags

@@ -16,8 +16,6 @@ on the screen, the first page and in aside.csv; only where none is left it is an
 0, else not 0 with the file and the reason.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from absl import flags

@@ -7,8 +7,6 @@ cell is of a workdir from before facts were stored, or of predictions that anoth
 program made. Nothing is guessed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

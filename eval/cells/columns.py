@@ -7,8 +7,6 @@ means are made of is checked whenever a cell is read (`check_ranges`); what else
 may be is in `eval/cells/submissions/values.py`.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 

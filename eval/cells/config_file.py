@@ -1,7 +1,5 @@
 """A run's config.json: its schema, its versions, what may differ on resuming."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from collections.abc import Mapping

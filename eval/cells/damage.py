@@ -5,8 +5,6 @@ whose place it is in, its files are those of the note, no part of it is a link, 
 cells of one dataset and split hold the same examples.
 """
 
-from __future__ import annotations
-
 import collections
 import os
 import pathlib

@@ -5,8 +5,6 @@ and renamed into place. In a bucket, which has no such rename, an object appears
 when all of it is there, so it is written at once under its name.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

@@ -8,8 +8,6 @@ whole checksum. A file is written before the first cell that needs it, and again
 any cell where it is gone or damaged.
 """
 
-from __future__ import annotations
-
 import collections
 import threading
 

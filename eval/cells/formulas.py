@@ -7,8 +7,6 @@ of its own. Whoever reads the file takes one apostrophe off again where these
 characters follow.
 """
 
-from __future__ import annotations
-
 _BEGINNINGS = ("=", "+", "-", "@", "\t", "\r", "\n")
 _MARK = "'"
 

@@ -5,8 +5,6 @@ names. So runs are compared only where their groups hold the same examples, and
 equal groups are given equal names before anything is drawn.
 """
 
-from __future__ import annotations
-
 import hashlib
 
 import numpy as np

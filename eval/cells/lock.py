@@ -19,8 +19,6 @@ again at that moment: there a removed lock leaves `removed`, which says that it 
 none, until its process is known to be dead.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import datetime

@@ -6,8 +6,6 @@ that are there stands under a name of its own (`Headline.part`). A number none o
 whose cells is there was not asked for and has no row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 
 from robust_tfds.conditions import Condition, Family

@@ -5,8 +5,6 @@ becomes `%` and two hexadecimal digits for each byte of its UTF-8, as in URLs. S
 no two names share a folder, and none leads out of it.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """`Overlay`: a box to draw into a picture, with its outline where there is a mask."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Literal
 

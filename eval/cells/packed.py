@@ -16,8 +16,6 @@ A column is stored under its name and how it is packed, read from the right:
 What is read is equal to what was written.
 """
 
-from __future__ import annotations
-
 import io
 import math
 import zipfile

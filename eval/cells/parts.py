@@ -14,8 +14,6 @@ fingerprints; rows are numbers within the host's share of the set. In a part,
 batches, and `<number>/<column>` of the cell of that number in `about`.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import itertools

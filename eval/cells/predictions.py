@@ -25,8 +25,6 @@ The last two are in no cell of an earlier version, nor in predictions of others
 tasks have others (`eval/cells/columns.py`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np

@@ -5,8 +5,6 @@ the code that decides pixels and scores. It leaves out what must not matter:
 batch size, devices, hosts, paths, dates.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ A record that is signed holds a checksum of its own other fields, which tells da
 not intent. Fields that later code adds are in no older record's checksum.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

@@ -4,8 +4,6 @@
 replaces what an earlier one wrote; nobody else's files are touched.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import pathlib

@@ -21,8 +21,6 @@ compares checksums; `damaged` does so with everything that is there. So a run th
 reads its finished cells first knows of any damage before it computes.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import re

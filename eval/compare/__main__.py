@@ -26,8 +26,6 @@ drop with its interval, and from three models what each has above their line. Wr
 natural.csv and natural.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from absl import flags

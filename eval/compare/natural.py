@@ -9,8 +9,6 @@ robustness is what a model has above the line of all models of the runs
 (`boards/effective.py`).
 """
 
-from __future__ import annotations
-
 import collections
 import dataclasses
 import json

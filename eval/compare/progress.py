@@ -1,7 +1,5 @@
 """Lines about cells that are scored, or steps: how many, which, the time left."""
 
-from __future__ import annotations
-
 import sys
 import time
 from typing import TextIO

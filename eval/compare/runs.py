@@ -6,8 +6,6 @@ RUN. A folder of `eval.score` that holds the table of workdirs alone stands for
 these workdirs. Nothing is written, and no model or data is needed.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import pathlib
 from collections.abc import Iterator, Sequence

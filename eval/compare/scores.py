@@ -4,8 +4,6 @@ Everything is computed from the predictions, nothing is read from a table: a boa
 says what the cells say, whoever wrote the table beside them.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Short names for addresses and files: letters, digits and `-`, each once."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 

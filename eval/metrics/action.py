@@ -12,8 +12,6 @@ section 4; that the printed mean is the mean of groups is checked against
 Table 2, docs/specs/video.md section 2). Perturbations of your own enter no group.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any

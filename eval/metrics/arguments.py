@@ -6,8 +6,6 @@ nor are booleans, complex numbers and dates, though numpy would make numbers of
 them; a NaN is never counted as anything.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

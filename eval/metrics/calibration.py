@@ -28,8 +28,6 @@ DEVIATION: the code of Hendrycks et al. leaves out the last bin and parts equal
 scores in the order of the sort; here all bins enter, as in the formula.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Sequence

@@ -12,8 +12,6 @@ your own never enter. The plain mean of E has a name apart, `mean_error`, becaus
 papers mix them up.
 """
 
-from __future__ import annotations
-
 import math
 import pathlib
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Confidence intervals: exact binomial. Arrays in, floats out."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

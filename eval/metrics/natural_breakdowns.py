@@ -6,8 +6,6 @@ where said), `sets` comes from `pm_k.group`, and knows which sets are drawn toge
 Intervals are those of `rates.shares`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

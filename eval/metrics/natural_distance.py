@@ -4,8 +4,6 @@ Shankar et al. 2019, Appendix F: natural changes are far outside the balls that
 adversarial training covers.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from robust_tfds import errors

@@ -4,8 +4,6 @@ A frame of ImageNet-Vid-Robust may show several classes (1,514 of 22,179 do): a
 prediction is right if it is one of them (docs/specs/video.md section 4).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

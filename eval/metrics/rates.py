@@ -1,7 +1,5 @@
 """Rates: the ratio of two, and intervals of single ones."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

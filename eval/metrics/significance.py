@@ -4,8 +4,6 @@ A test of each cell, Holm's adjustment over all of them, and the ranks that pair
 models decide. All tests are two-sided and of models that saw the same examples.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

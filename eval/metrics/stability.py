@@ -17,8 +17,6 @@ ties as in ImageNet-P/test.py (docs/specs/imagenet_p.md section 5). The
 published normalisers are in `eval/papers/baselines/`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 

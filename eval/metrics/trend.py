@@ -11,8 +11,6 @@ Nothing is clipped: the logit of 0 and of 1 is infinite, so on logit axes a mode
 of the reference with either is refused, as is a model's own x. Its y may be 0 or 1.
 """
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -6,8 +6,6 @@ others, `protocol` what they are of. The other functions are views of `rows`, of
 doubtful number with what is used in its place (`PrintedRow.used`, `doubt`).
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 from collections.abc import Iterable, Mapping

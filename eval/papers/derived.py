@@ -4,8 +4,6 @@ Their figures print no clean accuracy, and Figure 6 no numbers: both follow from
 the perturbations' rows of Tables 4 to 7.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import statistics
 from collections.abc import Mapping, Sequence

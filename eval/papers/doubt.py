@@ -8,8 +8,6 @@ that redraw a printed one show it as it is printed, marked; all else uses
 `PrintedRow.used`.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import pathlib

@@ -7,8 +7,6 @@ docs/specs/corruptions.md section 0, docs/specs/imagenet_p.md sections 1 and 3,
 docs/specs/detection.md section 1, docs/specs/video.md sections 2 to 4.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any

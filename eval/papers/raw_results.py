@@ -5,8 +5,6 @@ licence), rounded to six decimals; figures draw them, and the printed rows follo
 from them or are doubtful.
 """
 
-from __future__ import annotations
-
 import functools
 import statistics
 from collections.abc import Mapping

@@ -8,8 +8,6 @@ paper_vid_robust_pmk.py), without those that they trained themselves (`aws` and
 `batch64` in the name): these 78.
 """
 
-from __future__ import annotations
-
 import fnmatch
 import functools
 from collections.abc import Mapping

@@ -5,8 +5,6 @@ so do the taps of the resize (`robust_tfds/resizing.py`). B is the videos of a
 batch, n the frames of each that are worked on at once.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Sequence
 

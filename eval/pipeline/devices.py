@@ -1,7 +1,5 @@
 """Devices: one `('data',)` mesh over all accelerators of all hosts."""
 
-from __future__ import annotations
-
 import glob
 import importlib.util
 import re

@@ -5,8 +5,6 @@ TFRecord data sets are read by tf.data through TFDS, ArrayRecord ones through
 how much, is told in `eval/pipeline/blocks.py`.
 """
 
-from __future__ import annotations
-
 import concurrent.futures
 import dataclasses
 import itertools

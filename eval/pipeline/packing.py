@@ -1,7 +1,5 @@
 """Outputs of a step in one array of bytes: one transfer to the host, not one each."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -9,8 +9,6 @@ next condition. Called with shapes in place of arrays, both are compiled ahead, 
 `eval/pipeline/programs.py`.
 """
 
-from __future__ import annotations
-
 import concurrent.futures
 import functools
 from collections.abc import Callable, Mapping, Sequence

@@ -8,8 +8,6 @@ are busy with what is ready. Called with arrays it runs, and waits for its own
 compilation alone.
 """
 
-from __future__ import annotations
-
 import concurrent.futures
 import functools
 import os

@@ -4,8 +4,6 @@ Outputs are put in the order of the classes before anything is reduced; outputs 
 are no class are left out, and a class without an output is never answered.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any

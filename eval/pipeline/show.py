@@ -1,7 +1,5 @@
 """What models are shown of a batch: on the devices, under every condition."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 from collections.abc import Callable, Sequence

@@ -5,8 +5,6 @@ the same stem: the last part of the path without its ending. So
 `n01440764/ILSVRC2012_val_00000293.JPEG` names `ILSVRC2012_val_00000293.JPEG`.
 """
 
-from __future__ import annotations
-
 import collections
 import dataclasses
 import hashlib

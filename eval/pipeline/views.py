@@ -7,8 +7,6 @@ Temporal perturbations act on the whole video first, as index maps, before any
 pixel is there.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from typing import NamedTuple
 

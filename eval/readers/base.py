@@ -1,7 +1,5 @@
 """What every reader gives: a `Run`, the cells of some models."""
 
-from __future__ import annotations
-
 import abc
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence

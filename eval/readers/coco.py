@@ -11,8 +11,6 @@ are refused; a condition without a file leaves the means over it empty. Scores a
 any finite numbers; of each image and category the best 100 count, as in COCO.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any

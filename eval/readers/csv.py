@@ -19,8 +19,6 @@ stand between `,` `;` tab or `|`. Classes may be names
 (`eval/tasks/parts/class_names.py`).
 """
 
-from __future__ import annotations
-
 import dataclasses
 import re
 import unicodedata

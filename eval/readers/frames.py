@@ -14,8 +14,6 @@ right or wrong. Frames of no reviewed set are left out, other columns are not re
 both are named.
 """
 
-from __future__ import annotations
-
 import importlib
 import types
 from collections.abc import Sequence

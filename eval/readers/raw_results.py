@@ -9,8 +9,6 @@ name, in any order; a severity that the benchmark needs and the file lacks is
 refused.
 """
 
-from __future__ import annotations
-
 import collections
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any

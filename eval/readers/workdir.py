@@ -4,8 +4,6 @@ Several workdirs are read as one: the parts of one run, which have one config an
 cells apart, or runs over the same data whose models have other labels.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`Context`: all that a report may read."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 from collections.abc import Mapping, Sequence

@@ -8,8 +8,6 @@ The two are those of CIFAR's usual training (He et al. 2016, section 4.2; pads o
 then, so zeros are about the mean colour. The operations are dm_pix's.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import dm_pix

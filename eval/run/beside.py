@@ -7,8 +7,6 @@ saw the run's pictures no table tells: the cells say that it made them
 statement.
 """
 
-from __future__ import annotations
-
 import dataclasses
 
 import ml_collections

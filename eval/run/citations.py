@@ -1,7 +1,5 @@
 """What to cite of a run, as BibTeX: this package, the benchmark, the models."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from importlib import resources

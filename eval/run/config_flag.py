@@ -13,8 +13,6 @@ more: `config.model.spec.FIELD`, and the texts below; of several models they sta
 in each entry, `config.models.NAME.spec.mean`.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import inspect
 import pathlib

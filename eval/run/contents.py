@@ -4,8 +4,6 @@ Hashing ImageNet's clean set takes some seconds; a file whose size and times of
 change are those of an earlier start of the run is not read again.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

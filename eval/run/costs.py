@@ -1,7 +1,5 @@
 """What the stages of a run cost on this machine: measured on one batch of each."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import itertools

@@ -1,7 +1,5 @@
 """The data of a run: where it lies, which sets are read, prepared where needed."""
 
-from __future__ import annotations
-
 import os
 import time
 from typing import Any

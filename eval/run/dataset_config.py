@@ -6,8 +6,6 @@ run knows it by its name (`pets`), and where it was stands in `config.data.own`,
 may be another place when the run is continued.
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 from typing import Any

@@ -1,7 +1,5 @@
 """What a run would do, how long, in how much memory and disk: `--plan`."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

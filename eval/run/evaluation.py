@@ -1,7 +1,5 @@
 """`eval.evaluate`: the run of `eval.main` as a function, and its result."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import tempfile

@@ -1,7 +1,5 @@
 """What every cell of a run depends on, as its fingerprint."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Hosts of a run: who goes first, and when all wait for all."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import TypeVar
 

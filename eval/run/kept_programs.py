@@ -1,7 +1,5 @@
 """Compiled programs, kept between runs: the second one need not wait for them."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import pathlib

@@ -6,8 +6,6 @@ fit: kind, classes, how many examples, which, their labels. Fewer examples
 are chosen by `--subset`, as in a run, and every row says it.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """From a config to the cells of a run, checked before anything is touched."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import os

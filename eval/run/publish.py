@@ -1,7 +1,5 @@
 """The end of a run: its table, its timing and its reports."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import json

@@ -1,7 +1,5 @@
 """`--repair`: moves aside what is damaged in a workdir, so that a run makes it."""
 
-from __future__ import annotations
-
 import functools
 import sys
 from collections.abc import Callable, Iterator, Mapping

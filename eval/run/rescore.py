@@ -5,8 +5,6 @@ cells of a workdir first; from there on a run and a file are the same. The table
 of a finished run comes out byte for byte the same.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 

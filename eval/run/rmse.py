@@ -9,8 +9,6 @@ table wraps in uint8: docs/DEVIATIONS.md). With the table of a detection run als
 rmse.png: relative performance against RMSE, both averaged over severities.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Runs a plan: data, models, cells, table, reports. Continues where it stopped."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import functools

@@ -5,8 +5,6 @@ one core, or of one accelerator, and seconds to compile. Other sizes follow by t
 pixels, other networks by their multiply-adds (`models/gflops.tsv`).
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import math

@@ -10,8 +10,6 @@ stem and the first 8 digits of the sha256 of its sorted ids. How ids name exampl
 `eval/pipeline/subset.py`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 import os

@@ -1,7 +1,5 @@
 """Where a run's time went: compiling, reading, corrupting, the models, writing."""
 
-from __future__ import annotations
-
 import collections
 import statistics
 import threading

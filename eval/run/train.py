@@ -7,8 +7,6 @@ classifiers of pictures and clips have one (`Classifier.train`), of detectors
 `tiny_retinanet`; others are refused.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import json

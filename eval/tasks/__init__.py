@@ -4,8 +4,6 @@ The folder is the registry; folders inside it (`parts/`) hold what several tasks
 share and are no tasks.
 """
 
-from __future__ import annotations
-
 import pkgutil
 
 import ml_collections

@@ -5,8 +5,6 @@ subclass of `Task`; what is not overridden has the default written here. The run
 the plan, the readers and the reports call these methods and nothing else.
 """
 
-from __future__ import annotations
-
 import abc
 import dataclasses
 import functools

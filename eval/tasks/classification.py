@@ -14,8 +14,6 @@ there is empty, with a note (`eval/cells/missing_cells`).
 Definitions: Hendrycks & Dietterich 2019, section 4.1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -15,8 +15,6 @@ number some of whose cells are not there is empty, with a note
 (`eval/cells/missing_cells`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

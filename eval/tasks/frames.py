@@ -35,8 +35,6 @@ models up) and
 `eval/metrics/pm_k`, `eval/metrics/natural_*`.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any

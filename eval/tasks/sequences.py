@@ -16,8 +16,6 @@ The published baseline is known at difficulty 1 alone. A number some of whose
 cells are not there is empty, with a note (`eval/cells/missing_cells`).
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Mapping
 from typing import Any

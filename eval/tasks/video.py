@@ -14,8 +14,6 @@ A number some of whose cells are not there is empty, with a note
 (`eval/cells/missing_cells`). Definitions: `eval/metrics/action`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

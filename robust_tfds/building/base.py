@@ -15,8 +15,6 @@ by the crop alone: `inception`. Corrupted data of a crop whose size is another
 edition's names that after the crop: `fog_3_short342_crop299_inception`.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import functools

@@ -1,7 +1,5 @@
 """Options of Apache Beam's pipelines, as users write them: `k=v,k=v`."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import importlib.util

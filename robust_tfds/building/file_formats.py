@@ -6,8 +6,6 @@ is read in the format that it has. TFDS gives `tf.data` pipelines of TFRecord al
 here it learns to give them of ArrayRecord.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence

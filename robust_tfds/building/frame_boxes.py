@@ -7,8 +7,6 @@
 with `dt` COCO result rows whose `image_id` is `boxes.image_id[example_id]`.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Any

@@ -21,8 +21,6 @@ resampling as Pillow's up to 12 is the published one (docs/specs/corruptions.md
 section 0): `robust_tfds/resizing.py`, whatever Pillow is here.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable

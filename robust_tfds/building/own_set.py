@@ -1,7 +1,5 @@
 """What a set of somebody's own says of itself: its name, classes and content."""
 
-from __future__ import annotations
-
 import abc
 import collections
 import concurrent.futures

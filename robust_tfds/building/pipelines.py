@@ -16,8 +16,6 @@ Beam can run it, tasks may be repeated, and a worker holds one part at a time. E
 worker reads and writes the folder of the set.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import os

@@ -6,8 +6,6 @@ is built. The folder is locked while its build lives; what a killed build left i
 removed by the next one.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import errno

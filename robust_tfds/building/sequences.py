@@ -12,8 +12,6 @@ went through: docs/specs/imagenet_p.md section 3) and `published` (the authors'
 own files).
 """
 
-from __future__ import annotations
-
 import functools
 import io
 from collections.abc import Callable, Iterable, Sequence

@@ -5,8 +5,6 @@ is what it leaves open: two builds at once, what killed builds left, disks that
 are full, and sets that were damaged since.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

@@ -5,8 +5,6 @@ process, so that two builds of equal examples differ in their bytes, and so do t
 records that two Beam workers write.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator
 from typing import Any

@@ -13,8 +13,6 @@ them. All else is what the benchmarks use. What such a builder says of its set i
 its `OWN`, an `OwnSet` (`robust_tfds/building/own_set.py`).
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 from typing import Any

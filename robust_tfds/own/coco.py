@@ -7,8 +7,6 @@ says. An example's id is `file_name`, in Unicode's NFC. Annotations need `id`,
 without a `segmentation` of each the numbers are of boxes alone.
 """
 
-from __future__ import annotations
-
 import collections
 import dataclasses
 import json

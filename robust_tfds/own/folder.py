@@ -6,8 +6,6 @@ below the place, with slashes and in Unicode's NFC: the same wherever the folder
 lies.
 """
 
-from __future__ import annotations
-
 import os
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence

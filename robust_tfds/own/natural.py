@@ -4,8 +4,6 @@ A set's classes are the answers that are possible on it: models of ImageNet's 1,
 are shown what they are good for, and what else they know is no answer.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections.abc import Mapping, Sequence

@@ -8,8 +8,6 @@ alike, else its place (`test_00042`). The pictures as they are stored are copied
 into one temporary file, once, from which all conditions read them in any order.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import importlib

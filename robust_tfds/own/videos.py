@@ -6,8 +6,6 @@ cropped by each model's rule. Turns that a file asks for are carried out, sound 
 out, and frames are counted, not timed: of a varying rate the average serves.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import ClassVar

@@ -7,8 +7,6 @@ not end properly is refused: a set that is short by a part of its pictures looks
 like any other.
 """
 
-from __future__ import annotations
-
 import functools
 import os
 import stat

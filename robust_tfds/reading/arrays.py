@@ -4,8 +4,6 @@ Pickles, which can run code, are refused, and so is a file whose header promises
 more numbers than the file can hold: nothing is allocated for it.
 """
 
-from __future__ import annotations
-
 import io
 import math
 import os

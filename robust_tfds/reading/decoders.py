@@ -4,8 +4,6 @@ Nobody promises that another version of a decoder gives the same levels. What wa
 measured is in docs/ROBUST_INPUT.md.
 """
 
-from __future__ import annotations
-
 from robust_tfds.reading import videos
 
 

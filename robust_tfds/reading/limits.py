@@ -5,8 +5,6 @@ are multiplied by the environment variable ROBUST_TFDS_LIMITS (1 where it is not
 set): `ROBUST_TFDS_LIMITS=4` reads files of four times the size.
 """
 
-from __future__ import annotations
-
 import math
 import os
 

@@ -1,7 +1,5 @@
 """A file inside an archive: where it lies, and which names it may have."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 import zipfile

@@ -7,8 +7,6 @@ cannot be read and names that are not UTF-8 are faults. No more than the names o
 one directory and of those above it are held.
 """
 
-from __future__ import annotations
-
 import collections
 import dataclasses
 import os

@@ -13,8 +13,6 @@ The format is found in the content, never in the name: ImageNet has a PNG that i
 called .JPEG. Bytes after the picture's end are of no matter.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import io

@@ -8,8 +8,6 @@ the rest, which is small, is read by who knows the message.
 The encoding: protobuf.dev/programming-guides/encoding.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterator
 

@@ -6,8 +6,6 @@ plain tar the headers alone are read, so 150 GB take as long as 6 GB of as many
 members; a compressed one is unpacked on the way, once.
 """
 
-from __future__ import annotations
-
 import gzip
 import io
 import tarfile

@@ -8,8 +8,6 @@ that may not be written in the user's cache. It is of the archive's size and tim
 of change: another archive is walked over again. Small archives have no file.
 """
 
-from __future__ import annotations
-
 import array
 import collections
 import contextlib

@@ -21,8 +21,6 @@ live recordings promise nothing. ROBUST_TFDS_ALLOW_CUT_VIDEOS=1 in the
 environment takes what frames there are, with a warning for each file.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import itertools

@@ -1,7 +1,5 @@
 """The folder of what is kept on this machine between commands."""
 
-from __future__ import annotations
-
 import os
 import pathlib
 

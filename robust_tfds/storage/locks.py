@@ -5,8 +5,6 @@ that goes with its process: what a killed one left, `remove_leftovers` removes.
 What the file system refuses is an OSError here; callers put it in words.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import pathlib

@@ -15,8 +15,6 @@ to what both can do:
 Files of this machine are opened by `open`, at no cost. Imports `errors` alone.
 """
 
-from __future__ import annotations
-
 import concurrent.futures
 import contextlib
 import dataclasses

@@ -7,8 +7,6 @@ next, and two may write into one folder at once. In a bucket a file is whole whe
 it is there, so it needs no hidden folder; of two writers of a file the last stays.
 """
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import os

@@ -1,7 +1,5 @@
 """How often a run decoded each example, as its timing.json says."""
 
-from __future__ import annotations
-
 import json
 import pathlib
 

@@ -4,8 +4,6 @@
 takes a `copy`. A run has its data, its model and its reports in it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import os

@@ -4,8 +4,6 @@ What no archive may hold is in tests/reading/archives_test.py, what the files of
 one may not in tests/building/sources.
 """
 
-from __future__ import annotations
-
 import functools
 import gzip
 import io

@@ -1,7 +1,5 @@
 """The builders' own doors: `robust_tfds.build NAME`, `robust_tfds.load`."""
 
-from __future__ import annotations
-
 import functools
 import pathlib
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Sets built by the command from sources in their official layout."""
 
-from __future__ import annotations
-
 import functools
 import pathlib
 from collections.abc import Callable, Mapping

@@ -4,8 +4,6 @@ The parent imports everything once and computes nothing: JAX starts its threads 
 its first computation, and a process with threads must not be forked.
 """
 
-from __future__ import annotations
-
 import collections
 import dataclasses
 import gc

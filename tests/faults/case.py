@@ -9,8 +9,6 @@ door (a command, a function) and says what must come of it:
   both         either will do
 """
 
-from __future__ import annotations
-
 import dataclasses
 import enum
 import functools

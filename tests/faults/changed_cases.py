@@ -1,7 +1,5 @@
 """Weights, code, data or settings that change between two starts of a run."""
 
-from __future__ import annotations
-
 import pathlib
 import shutil
 import sys

@@ -3,8 +3,6 @@
 Wrong names, shapes, types and values are in tests/models/convert/formats_test.py.
 """
 
-from __future__ import annotations
-
 import functools
 import io
 import json

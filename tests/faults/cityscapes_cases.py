@@ -3,8 +3,6 @@
 What a file of labels may not hold is in tests/building/sources/instance_maps_test.py.
 """
 
-from __future__ import annotations
-
 import functools
 import io
 import json

@@ -1,7 +1,5 @@
 """COCO's annotations and pictures, `robust_tfds.build coco_c`."""
 
-from __future__ import annotations
-
 import functools
 import json
 import pathlib

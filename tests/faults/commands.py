@@ -1,7 +1,5 @@
 """Commands as a user runs them, in a fork of the warm process."""
 
-from __future__ import annotations
-
 import os
 import pathlib
 import re

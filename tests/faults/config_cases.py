@@ -1,7 +1,5 @@
 """Overrides of configs, `eval.main --config=... --plan`: nothing is computed."""
 
-from __future__ import annotations
-
 import functools
 import pathlib
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Detections of other programs and raw results, `eval.score`."""
 
-from __future__ import annotations
-
 import copy
 import functools
 import json

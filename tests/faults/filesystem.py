@@ -16,8 +16,6 @@ records, orbax, OpenCV) goes past it: kill such programs at moments of time.
   kill_half   SIGKILL after half of the bytes of a write; else before it
 """
 
-from __future__ import annotations
-
 import builtins
 import contextlib
 import dataclasses

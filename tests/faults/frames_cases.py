@@ -1,7 +1,5 @@
 """Predictions on natural frames, `eval.score --metadata=...`."""
 
-from __future__ import annotations
-
 import functools
 import json
 import pathlib

@@ -6,8 +6,6 @@ process of its own, forked from one that has imported everything and computed
 nothing yet, so that a run of seconds does not pay for imports.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import hashlib

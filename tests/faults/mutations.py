@@ -5,8 +5,6 @@ nothing that counts (a blank, a name that is not read), the result is that of th
 valid file.
 """
 
-from __future__ import annotations
-
 import functools
 import pathlib
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """A COCO file of one's own and its pictures, `robust_tfds.build coco:FILE`."""
 
-from __future__ import annotations
-
 import functools
 import pathlib
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Own models for configs, `tests.faults.own_models:large`: without weights."""
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 

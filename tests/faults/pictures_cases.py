@@ -1,7 +1,5 @@
 """Pictures, at `robust_tfds.corrupt_folder` and at a builder."""
 
-from __future__ import annotations
-
 import functools
 import io
 import pathlib

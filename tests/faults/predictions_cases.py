@@ -3,8 +3,6 @@
 Wrong values, headers and bytes are in tests/eval/score_test.py and bad_csv.tsv.
 """
 
-from __future__ import annotations
-
 import functools
 import io
 import pathlib

@@ -7,8 +7,6 @@
 Prints each fault, then the counts by door; ends with 1 where there is a fault.
 """
 
-from __future__ import annotations
-
 import argparse
 import collections
 import json

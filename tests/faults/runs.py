@@ -1,7 +1,5 @@
 """Runs of seconds on digits, made once for all cases and copied."""
 
-from __future__ import annotations
-
 import os
 import pathlib
 import shutil

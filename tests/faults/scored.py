@@ -1,7 +1,5 @@
 """Valid predictions, and the numbers that a score of them must print."""
 
-from __future__ import annotations
-
 import pathlib
 from collections.abc import Iterable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Videos and their lists, `robust_tfds.build` of UCF101 and its like."""
 
-from __future__ import annotations
-
 import functools
 import json
 import pathlib

@@ -3,8 +3,6 @@
 What an annotation may not hold is in tests/building/sources/voc_test.py.
 """
 
-from __future__ import annotations
-
 import functools
 import pathlib
 from collections.abc import Iterator

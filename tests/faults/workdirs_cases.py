@@ -1,7 +1,5 @@
 """Damaged workdirs, continued and scored again."""
 
-from __future__ import annotations
-
 import json
 import pathlib
 import shutil

@@ -6,8 +6,6 @@ stand and their hashes are theirs, that ids and labels are those of the data set
 and that every value is one that a model can give.
 """
 
-from __future__ import annotations
-
 import collections
 import dataclasses
 import itertools

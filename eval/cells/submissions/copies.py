@@ -5,8 +5,6 @@ detectors, the same boxes) in nearly every row; or a detector's boxes are those 
 ground truth to the last bit. A model that always answers the same is not meant.
 """
 
-from __future__ import annotations
-
 import collections
 from collections.abc import Mapping
 from typing import Any

@@ -6,8 +6,6 @@ Here a file is its members one after the other, each its header and data; their
 directory; and the record at the end, which says where that is.
 """
 
-from __future__ import annotations
-
 import struct
 import zipfile
 from typing import IO

@@ -5,8 +5,6 @@ right: links, pipes and devices are refused as they lie there, and a manifest ca
 name no file outside of its folder.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import stat

@@ -5,8 +5,6 @@ intent: whoever changes a file can change every sum. What no sum can tell is hel
 against the predictions and the data set (`eval/cells/submissions/checker.py`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Literal
 

@@ -12,8 +12,6 @@ and nowhere so that the cell's main number moves, for a model that cannot tell i
 classes or its boxes apart would let somebody else choose them.
 """
 
-from __future__ import annotations
-
 import collections
 import contextlib
 import dataclasses

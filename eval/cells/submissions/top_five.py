@@ -12,8 +12,6 @@ Places without a class have score 0, and a class without an output has no
 probability at all. Ends are wider by what float32 rounds.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 _ROUNDING = 1e-4  # of float32 probabilities, one or several that are added

@@ -7,8 +7,6 @@ box that lies far outside of its picture, NaN. What is measured from these colum
 is recomputed elsewhere; here is what no recomputation would notice.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any

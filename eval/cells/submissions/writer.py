@@ -5,8 +5,6 @@ last. Predictions are what they are in the run; a cell's note gets the facts tha
 were not known when it was written.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """What is set aside: boards are of all other entries, and say why not of these."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 from collections.abc import Iterator, Sequence

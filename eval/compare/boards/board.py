@@ -4,8 +4,6 @@ CSVs, the site and figures read these and nothing else: no arrays of draws, no
 files, no task. All numbers are as in the table: fractions where they are rates.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar

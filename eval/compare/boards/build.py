@@ -10,8 +10,6 @@ are ranked only where their protocol is the board's, and nothing is ranked by a
 number of which nobody said whether more or less is better.
 """
 
-from __future__ import annotations
-
 import collections
 import dataclasses
 import json

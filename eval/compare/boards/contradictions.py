@@ -8,8 +8,6 @@ otherwise, run other code or answer at random, both may be right: they are ranke
 and say so.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from collections.abc import Iterator, Sequence

@@ -12,8 +12,6 @@ line is held fixed, and the note says how far it is known itself, over models th
 taken as independent.
 """
 
-from __future__ import annotations
-
 import collections
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Printed numbers of the papers as entries of a board, with their source."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

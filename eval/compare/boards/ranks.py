@@ -1,7 +1,5 @@
 """Ranks, and the ranks that the data leave open."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 

@@ -4,8 +4,6 @@ Numbers are as in a run's table: fractions where they are
 rates, the shortest text that reads back as the same float.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

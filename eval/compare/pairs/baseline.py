@@ -1,7 +1,5 @@
 """What normalises the numbers of both sides: one baseline, or none."""
 
-from __future__ import annotations
-
 import dataclasses
 
 from robust_tfds.eval.compare.sides import Side

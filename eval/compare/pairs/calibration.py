@@ -6,8 +6,6 @@ jackknife over blocks of groups; ECE has none: it is
 biased upwards by how many examples a bin has, of two models unequally.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from robust_tfds import conditions

@@ -8,8 +8,6 @@ of a metric that are not clean; where there is the clean cell alone, all of its
 metrics.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Iterator, Sequence

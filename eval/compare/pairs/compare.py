@@ -1,7 +1,5 @@
 """Two models of two runs, compared."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from robust_tfds import errors

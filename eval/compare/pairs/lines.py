@@ -1,7 +1,5 @@
 """A comparison as plain data: lines, and what has to be known of them."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Sequence

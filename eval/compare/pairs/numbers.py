@@ -5,8 +5,6 @@ replicates cell by cell; of numbers that somebody else measured there is the val
 NLL and Brier score have blocks of whole groups alone, the same of both models.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping, Sequence
 

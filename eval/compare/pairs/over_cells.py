@@ -5,8 +5,6 @@ groups gives both sides' numbers, by the task's own formulas. They are of 95 % e
 and not adjusted for how many there are.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 

@@ -5,8 +5,6 @@ all facts of their data agree. Seeds may differ; then the pictures are the same 
 the corruptions were drawn apart.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

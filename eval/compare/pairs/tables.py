@@ -1,7 +1,5 @@
 """Comparisons as files: CSV, Markdown that is also shown on the screen, figures."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

@@ -12,8 +12,6 @@ The look-ups stand here: `metric`, `metrics`, `find`, `printed_heading`,
 `of_any_task`, `topic_of`, `title_of`, `anchor`, `words`.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import pathlib

@@ -4,8 +4,6 @@ mPC = mean of P over corruptions and severities, rPC = mPC / P of the clean
 images (Michaelis et al. 2019, section 2.3), by names and never by positions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Refuses rows that COCO's tools would accept silently; numbers ids from 1."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

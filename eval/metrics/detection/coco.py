@@ -8,8 +8,6 @@ crowds absorb detections. -1 stands for what is not defined (no object in the
 range).
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib.util
 import io

@@ -11,8 +11,6 @@ that of many, and halves say by how much (`Replicates.bias`). A class whose obje
 all lie in one half counts in the other with the same number.
 """
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

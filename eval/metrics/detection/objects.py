@@ -1,7 +1,5 @@
 """The objects of a checked ground truth as columns, made once for all cells."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -4,8 +4,6 @@ AP needs no threshold; pictures do. The one of the highest F1 over all classes, 
 IoU 0.5, weighs false alarms and misses alike and depends on the detector alone.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 

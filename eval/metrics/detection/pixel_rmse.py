@@ -5,8 +5,6 @@ exceed 16 (docs/specs/detection.md section 5); their figure follows from their
 printed table alone. This is the RMSE in levels 0..255, in floating point.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 import numpy as np

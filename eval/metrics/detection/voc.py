@@ -7,8 +7,6 @@ right, a claimed one wrong; there is no second choice. docs/specs/detection.md
 section 3.1; Michaelis et al. 2019 used the 11-point form.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any

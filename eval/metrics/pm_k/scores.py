@@ -4,8 +4,6 @@ One pass over the frames finds, for each anchor, the distance at which a model
 first fails; every other number is a count of that array. No loop over frames.
 """
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Anchor sets as index arrays, built once and shared by every metric."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Where the labels of boxes go: inside the picture, none over another."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterator, Sequence
 

@@ -10,8 +10,6 @@
 A new figure of a kind that is there is a new row.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import pathlib

@@ -1,7 +1,5 @@
 """Draws figures one after the other, and says what was left out."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Sequence
 

@@ -1,7 +1,5 @@
 """The page of a board: its table, maps of corruptions and conditions, data."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 from collections.abc import Callable, Sequence

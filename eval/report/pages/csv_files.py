@@ -4,8 +4,6 @@ Rates are fractions with five significant digits; the interval of a metric stand
 beside it. Text that a spreadsheet would run is marked (`eval/cells/formulas.py`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 from robust_tfds.eval.cells.number import Number

@@ -4,8 +4,6 @@ The line is the entry, the area around it its 95 % interval, the dashed line the
 median of the board's entries. The numbers stand in the page's table of cells.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Facts in words: names of facts and their values, as pages show them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -4,8 +4,6 @@ The ground only repeats the number; ten steps from weak (good) to strong (bad) t
 also differ in grey. `style.css` holds the steps.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import itertools

@@ -1,7 +1,5 @@
 """The first page: all boards by task and data set, then all models."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

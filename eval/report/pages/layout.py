@@ -5,8 +5,6 @@ boards/<board>.html            and <board>.csv, .corruptions.csv, .cells.csv
 models/<entry>.html
 """
 
-from __future__ import annotations
-
 import collections
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The page of an entry: its numbers, curves, reliability, facts."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any

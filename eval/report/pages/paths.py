@@ -4,8 +4,6 @@ The style sheet draws paths at half their size, so that a coordinate is a whole
 number and a path a few bytes. Words of pictures are in pixels.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterable, Sequence
 

@@ -6,8 +6,6 @@ the bin. Diagrams of one level are pooled: every example of every corruption cou
 once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from robust_tfds.conditions import Condition, Family

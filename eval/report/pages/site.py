@@ -1,7 +1,5 @@
 """All files of a site."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ Style and script stand in the page, and the policy of a site's pages allows thes
 by their hashes and nothing else: no request, no other script, no attribute `style`.
 """
 
-from __future__ import annotations
-
 import base64
 import functools
 import hashlib

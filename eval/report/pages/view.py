@@ -1,7 +1,5 @@
 """What a board has to show: which metrics, corruptions and conditions, in order."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import statistics

@@ -11,8 +11,6 @@ row of the folder's `REPORTS`. A task without a folder of its own
 has the reports of `every_task/`.
 """
 
-from __future__ import annotations
-
 import importlib
 import pathlib
 import pkgutil

@@ -3,8 +3,6 @@
 A metric `acc_pmk/class=3` is `acc_pmk` of the breakdown `class` at the value 3.
 """
 
-from __future__ import annotations
-
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.report.context import Context

@@ -1,7 +1,5 @@
 """CSVs that are safe in spreadsheets."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -4,8 +4,6 @@ Ours beside the printed numbers of Michaelis et al. 2019 and their difference, i
 percent. docs/DETECTION_TABLES.md is its output.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Sequence

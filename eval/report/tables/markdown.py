@@ -1,7 +1,5 @@
 """Markdown that several reports write."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 _ESCAPES = {

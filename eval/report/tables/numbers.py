@@ -5,8 +5,6 @@ below 1 %) and other numbers with three significant digits; an interval's ends h
 the digits of the value. Reports show one digit of rates and two of other numbers.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Pivots of the table that several reports share."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Sequence

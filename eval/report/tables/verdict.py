@@ -4,8 +4,6 @@ On the terminal, at the head of the report, in `print(result)`. Which numbers it
 names is the task's: `eval/cells/facts.json`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from robust_tfds.conditions import Condition, Family

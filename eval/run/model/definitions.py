@@ -1,7 +1,5 @@
 """The models of a run, each made once: what they are, and their checkpoints."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import os

@@ -1,7 +1,5 @@
 """Plain functions as models: what they are shown, and of how many classes they are."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any

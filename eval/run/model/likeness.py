@@ -6,8 +6,6 @@ largest. One detection of a picture's 25 may be in one answer alone: it lay at a
 threshold.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The models of a run: loaded or trained, and put on the devices."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 from typing import Any

@@ -11,8 +11,6 @@ classes are all ImageNet's, models of ImageNet need none of it; nor do detectors
 COCO's 80 where the categories are COCO's.
 """
 
-from __future__ import annotations
-
 import collections
 import dataclasses
 import difflib

@@ -9,8 +9,6 @@ models/<label>/probe.npz   what the model answered to the probe
 Both are written before the first cell, and compared at every later start.
 """
 
-from __future__ import annotations
-
 import collections
 import dataclasses
 import io

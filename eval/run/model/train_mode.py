@@ -1,7 +1,5 @@
 """How a model is brought from train mode to evaluation, in its framework's words."""
 
-from __future__ import annotations
-
 import inspect
 import types
 from collections.abc import Iterable, Iterator

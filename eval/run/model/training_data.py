@@ -5,8 +5,6 @@ that the run trains its recipe does, and its checkpoint's name where that is one
 torchvision's or timm's. Otherwise nobody knows.
 """
 
-from __future__ import annotations
-
 import os
 import re
 

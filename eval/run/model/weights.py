@@ -4,8 +4,6 @@ One `.npz` without pickles, its arrays named by their paths in the variables:
 `head/kernel`. Training anew on another number of cores gives others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

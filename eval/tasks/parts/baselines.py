@@ -1,7 +1,5 @@
 """Baselines: what normalised numbers are divided by."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from robust_tfds import errors

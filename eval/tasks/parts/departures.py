@@ -5,8 +5,6 @@ through H.264; AlexNet's numbers are of these. A number of other pixels stands, 
 its note says what they are, so that nobody ranks it with the others.
 """
 
-from __future__ import annotations
-
 _LOSSLESS = ("raw", "png")
 
 

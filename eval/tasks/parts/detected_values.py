@@ -1,7 +1,5 @@
 """What a detector's numbers must be: shapes and dtypes are looked at before."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

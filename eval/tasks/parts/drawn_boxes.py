@@ -1,7 +1,5 @@
 """What the gallery draws of a picture: hits, misses and false alarms."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Headlines over a classifier's cells: CE, mCE, plain means, accuracy retained."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

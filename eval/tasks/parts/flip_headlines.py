@@ -1,7 +1,5 @@
 """Headlines over a classifier's sequences: FR, T5D and their means."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Headlines over videos: gamma_a and gamma_r, their means over groups and all."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

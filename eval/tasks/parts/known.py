@@ -5,8 +5,6 @@ tells: of the builders (`robust_tfds.datasets.known`), with no file of the data.
 Of a set that is not ours nothing is known but what its facts say.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Collection, Mapping, Sequence

@@ -10,8 +10,6 @@ The JSON holds `source`, `source_classes` (number of the model's classes) and
 `classes`, each with `name` and `members` (indices into the model's classes).
 """
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json

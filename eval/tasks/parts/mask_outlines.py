@@ -12,8 +12,6 @@ pixel of the column is computed. So the places are those of the pixels' values i
 float64, each `(a * (1 - across) + b * across) * (1 - down) + (...) * down`.
 """
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

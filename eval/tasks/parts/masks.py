@@ -1,7 +1,5 @@
 """Detected masks: laid into their pictures and written as run lengths."""
 
-from __future__ import annotations
-
 import concurrent.futures
 from collections.abc import Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """Tasks whose numbers are divided by a baseline's."""
 
-from __future__ import annotations
-
 import abc
 from collections.abc import Mapping, Sequence
 from typing import Any

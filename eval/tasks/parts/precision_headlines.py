@@ -1,7 +1,5 @@
 """Headlines over a detector's cells: P, mPC, rPC and means of AP."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -11,8 +11,6 @@ A true class below 0, of padding and of examples without one, gives numbers that
 mean nothing.
 """
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

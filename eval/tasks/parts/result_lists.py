@@ -13,8 +13,6 @@ One row per detection, `D` in all:
   segmentation strings      COCO's mask as JSON; absent where the list has none
 """
 
-from __future__ import annotations
-
 import collections
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Which video an anchor set is from: sets of one video are drawn together."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -4,8 +4,6 @@
 is cut: of rows, boards and comparisons alike.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Iterable, Mapping

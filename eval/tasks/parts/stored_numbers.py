@@ -6,8 +6,6 @@ frame       int32    0
 value       float64  a fraction in [0, 1]; -1 where it is not defined
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -3,8 +3,6 @@
 And what the five best do not tell of the softmax: `parts/proper_scores`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import jax

@@ -5,8 +5,6 @@ them (`imagenet_vid_robust/metadata.py`, `ytbb_robust/metadata.py`); which frame
 exist, where they lie and what a set holds follows from that in one way.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import os

@@ -5,8 +5,6 @@ own `cifar10` or `cifar100` where it is prepared; the archive downloaded, with t
 checksum that TFDS itself has. All three hold the same images in the same order.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import os
 from collections.abc import Iterator

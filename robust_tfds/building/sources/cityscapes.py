@@ -1,7 +1,5 @@
 """Cityscapes val: its pictures, and its instance maps or polygons as objects."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import os

@@ -6,8 +6,6 @@ archive ships, with as many names as the benchmark has classes, else one that li
 here: `kinetics400_classes.txt` and `hmdb51_classes.txt`, one name a line.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import pathlib

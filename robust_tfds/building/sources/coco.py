@@ -1,7 +1,5 @@
 """COCO val2017: its pictures, and its instances JSON as objects with RLE masks."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import os

@@ -6,8 +6,6 @@ So no path in an archive can leave its folder. Annotations name files too; such 
 name is only looked up among the files found here, never opened as a path.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import os

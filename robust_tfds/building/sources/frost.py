@@ -1,7 +1,5 @@
 """Where a builder finds the frost pictures, which are third-party."""
 
-from __future__ import annotations
-
 import atexit
 import os
 import shutil

@@ -5,8 +5,6 @@ archive's members are read at their offsets, nothing is unpacked, so no path fro
 an archive can leave its folder.
 """
 
-from __future__ import annotations
-
 import functools
 import io
 import os

@@ -8,8 +8,6 @@ are read from `*_instanceIds.png`; where a set has polygons only they are drawn
 in their order as cityscapesscripts draws them, by Pillow.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated, Literal
 

@@ -5,8 +5,6 @@ tensorflow_datasets 4.9 compares its downloads with (its checksums of cifar10,
 cifar100, coco, imagenet2012, ucf101 and voc); elsewhere none is published.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import functools

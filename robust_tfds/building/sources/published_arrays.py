@@ -6,8 +6,6 @@
 (docs/specs/imagenet_p.md section 4). A pickle is never loaded.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Sequence
 

@@ -14,8 +14,6 @@ archive can leave its folder.
             group the folders
 """
 
-from __future__ import annotations
-
 import os
 import pathlib
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """HMDB51 and UCF101: text files that name a split's videos, one a line."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence

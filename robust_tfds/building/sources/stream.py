@@ -4,8 +4,6 @@ Shankar et al. 2019, Appendices H and I: accuracy by the type of the anchor (I:
 stored whole, P: predicted, B: predicted from both sides) and by frame rate.
 """
 
-from __future__ import annotations
-
 import os
 
 from robust_tfds.reading import videos as video_files

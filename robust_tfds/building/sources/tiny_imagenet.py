@@ -1,7 +1,5 @@
 """Where Tiny ImageNet's validation images lie."""
 
-from __future__ import annotations
-
 import functools
 import os
 import pathlib

@@ -4,8 +4,6 @@ Lists differ (lines, tables, JSON: `split_lists.py`, `video_tables.py`); what is
 done with their entries is the same.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import pathlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Kinetics-400, Something-Something v2, UCF101-DS: tables that name videos."""
 
-from __future__ import annotations
-
 import functools
 import os
 import pathlib

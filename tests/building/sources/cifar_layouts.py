@@ -1,7 +1,5 @@
 """CIFAR's binary version and the published arrays, written small for tests."""
 
-from __future__ import annotations
-
 import pathlib
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Runs cases, prints what they gave, and writes the page: see the package."""
 
-from __future__ import annotations
-
 import argparse
 import time
 

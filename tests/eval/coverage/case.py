@@ -1,7 +1,5 @@
 """`Case`: a population, and the intervals of a data set that is drawn from it."""
 
-from __future__ import annotations
-
 import dataclasses
 import importlib
 import pkgutil

@@ -6,8 +6,6 @@ how hard each is, and the false alarms but for some noise. Scores are normal, be
 of hits, and by how much differs from class to class.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 

@@ -5,8 +5,6 @@ of the cell is below the cell's threshold, all normal. So cells share what makes
 example hard, two models too, and so do examples of a group.
 """
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

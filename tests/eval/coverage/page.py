@@ -1,7 +1,5 @@
 """Results of the cases as a file, and as the tables of docs/INTERVALS.md."""
 
-from __future__ import annotations
-
 import dataclasses
 import importlib
 import pathlib

@@ -4,8 +4,6 @@ To a submission in memory (`CHANGES`), whose hashes, fingerprints, table and man
 are made to fit after it; or to its files (`OF_FILES`), which then fit by themselves.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from typing import Any

@@ -4,8 +4,6 @@ What follows from predictions, facts and config is written by the product's own
 writer: hashes, fingerprints, table and manifest are those of what was forged.
 """
 
-from __future__ import annotations
-
 import functools
 import pathlib
 import shutil

@@ -3,8 +3,6 @@
 python -m tests.eval.forgeries.page
 """
 
-from __future__ import annotations
-
 import pathlib
 from collections.abc import Sequence
 

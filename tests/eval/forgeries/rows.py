@@ -3,8 +3,6 @@
 `forgeries.tsv` has a line for each; what is done is in `changes.py` by its name.
 """
 
-from __future__ import annotations
-
 import enum
 import pathlib
 from typing import NamedTuple

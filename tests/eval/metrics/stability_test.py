@@ -1,7 +1,5 @@
 """Stability metrics against the authors' numbers."""
 
-from __future__ import annotations
-
 import numpy as np
 from absl.testing import absltest, parameterized
 

@@ -1,7 +1,5 @@
 """A soft mask painted into its picture pixel by pixel: what texts must equal."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -1,7 +1,5 @@
 """Appendix D: AlexNet's mean error under every corruption."""
 
-from __future__ import annotations
-
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import (
   networks,

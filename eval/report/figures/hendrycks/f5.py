@@ -1,7 +1,5 @@
 """Figure 5: corruption errors of noise, of multiscale networks."""
 
-from __future__ import annotations
-
 from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.report.charts import bars, style

@@ -1,7 +1,5 @@
 """Figure 9: accuracy on seen and unseen subtypes over accuracy."""
 
-from __future__ import annotations
-
 from robust_tfds.eval.papers import doubt
 from robust_tfds.eval.report.charts import scatter
 from robust_tfds.eval.report.charts.frame import OVER, Frame

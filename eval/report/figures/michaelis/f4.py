@@ -1,7 +1,5 @@
 """Figure 4: training pictures and their stylized versions."""
 
-from __future__ import annotations
-
 from robust_tfds.eval.report.charts import pictures
 from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import picture_pairs, sheet

@@ -1,7 +1,5 @@
 """Figure 5: P against severity by training data, the mean over corruptions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from robust_tfds.eval.report.charts import lines

@@ -1,7 +1,5 @@
 """Figure 6: relative performance of a corruption over its RMSE."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

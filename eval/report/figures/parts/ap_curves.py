@@ -1,7 +1,5 @@
 """P against severity: curves of raw results, of runs, and what is absent."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

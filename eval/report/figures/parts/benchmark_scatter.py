@@ -1,7 +1,5 @@
 """Means of a benchmark over accuracy on clean data, a series a mean."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Collection, Iterable, Mapping, Sequence
 

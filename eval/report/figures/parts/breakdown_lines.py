@@ -1,7 +1,5 @@
 """A line a model over the values of a breakdown, e.g. over k."""
 
-from __future__ import annotations
-
 import dataclasses
 
 from robust_tfds.eval.report.charts import lines

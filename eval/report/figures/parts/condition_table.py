@@ -1,7 +1,5 @@
 """Tables 1 to 4 of Hendrycks and Dietterich: a mean and all its conditions."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 

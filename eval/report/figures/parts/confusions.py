@@ -1,7 +1,5 @@
 """What is taken for what, in conditions that can be chosen."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """P against severity, a panel a corruption, a curve a detector."""
 
-from __future__ import annotations
-
 import dataclasses
 
 from robust_tfds import conditions

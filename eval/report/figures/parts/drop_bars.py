@@ -1,7 +1,5 @@
 """Accuracy that is lost under every perturbation, a bar a network."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 

@@ -1,7 +1,5 @@
 """gamma_a and gamma_r of Schiappa et al.: printed, and of own runs, as lines."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Networks with their numbers: as papers print them, and of runs."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Sequence

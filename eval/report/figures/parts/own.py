@@ -1,7 +1,5 @@
 """What figures take of runs: entries of boards under labels of their own."""
 
-from __future__ import annotations
-
 import collections
 import dataclasses
 from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Tables 4 to 7 of Schiappa et al.: a line a perturbation, columns of models."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Pictures of one folder beside their stylized versions in another."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping, Sequence
 

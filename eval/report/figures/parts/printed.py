@@ -1,7 +1,5 @@
 """Printed tables as figures take them: lines of numbers, sources."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from robust_tfds.eval import papers

@@ -1,7 +1,5 @@
 """A printed table as bars: groups by one of its columns, colours by another."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Mapping

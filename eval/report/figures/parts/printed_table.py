@@ -1,7 +1,5 @@
 """A printed table as it is, with lines of own runs below the printed ones."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence

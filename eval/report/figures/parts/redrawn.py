@@ -4,8 +4,6 @@ Reports draw from a `Context`; here one is made of boards, so that models of
 several runs stand in one figure.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Robustness against clean accuracy; a marker's area is the multiply-adds."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Accuracy against severity, a panel a perturbation, a line a model."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Robustness of groups of perturbations against severity, a line a model."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 

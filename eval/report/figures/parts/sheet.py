@@ -1,7 +1,5 @@
 """Numbers of a figure or table as a CSV, and as Markdown."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Figures of pixels: no cell holds them, but a run's reports may."""
 
-from __future__ import annotations
-
 import dataclasses
 import io
 

@@ -1,7 +1,5 @@
 """Faster R-CNN r50 trained on standard, stylized and combined data: its curves."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from robust_tfds.eval.report.figures.parts.ap_curves import Model

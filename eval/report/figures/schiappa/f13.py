@@ -1,7 +1,5 @@
 """Figure 13: how many clips of UCF101-DS show each kind of shift."""
 
-from __future__ import annotations
-
 from robust_tfds.eval.report.charts import bars, style
 from robust_tfds.eval.report.charts.frame import Frame
 from robust_tfds.eval.report.figures import base

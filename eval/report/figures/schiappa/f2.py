@@ -1,7 +1,5 @@
 """Figure 2: one perturbation of each group at every severity."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from robust_tfds import conditions, corruptions

@@ -1,7 +1,5 @@
 """Figure 22: which classes a condition hurts."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Figure 27: the order of frames under temporal perturbations."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from robust_tfds import conditions, corruptions

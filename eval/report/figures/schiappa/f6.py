@@ -1,7 +1,5 @@
 """Figure 6: from scratch against pretrained, by kind of perturbation."""
 
-from __future__ import annotations
-
 import math
 
 from robust_tfds.eval.papers import derived, doubt

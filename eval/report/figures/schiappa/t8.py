@@ -1,7 +1,5 @@
 """Table 8: the natural shifts of UCF101-DS."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from robust_tfds.eval.cells.number import Number

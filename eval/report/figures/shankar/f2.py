@@ -1,7 +1,5 @@
 """Figure 2: frames near an anchor that the review did not accept."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Figure 3: pm-10 against pm-0 of the testbed, the printed models and ours."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from robust_tfds.eval import papers

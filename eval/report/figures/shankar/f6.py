@@ -1,7 +1,5 @@
 """Figure 6: one worst frame for all models, beside each model's own."""
 
-from __future__ import annotations
-
 from robust_tfds import errors
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.report.charts import spans, style

@@ -1,7 +1,5 @@
 """Every cell with its number of examples and its 95 % interval, as Markdown."""
 
-from __future__ import annotations
-
 from robust_tfds import conditions
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.report.context import Context

@@ -1,7 +1,5 @@
 """One example under every corruption and severity."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 
 from robust_tfds import conditions

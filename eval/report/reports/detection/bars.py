@@ -1,7 +1,5 @@
 """AP of every corruption, a bar a model, its clean AP as a line."""
 
-from __future__ import annotations
-
 import math
 
 from robust_tfds.eval.metrics.definitions import Metric

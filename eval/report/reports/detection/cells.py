@@ -1,7 +1,5 @@
 """AP of every cell, as Markdown."""
 
-from __future__ import annotations
-
 from robust_tfds import conditions
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base

@@ -1,7 +1,5 @@
 """What to cite of the run."""
 
-from __future__ import annotations
-
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
 

@@ -1,7 +1,5 @@
 """Published numbers beside ours; nothing where none are known."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from robust_tfds.eval.report.context import Context

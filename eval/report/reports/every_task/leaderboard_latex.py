@@ -1,7 +1,5 @@
 """The leaderboard as a LaTeX table (booktabs)."""
 
-from __future__ import annotations
-
 import dataclasses
 
 from robust_tfds.eval.report.context import Context

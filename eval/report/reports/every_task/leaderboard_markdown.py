@@ -1,7 +1,5 @@
 """The leaderboard as Markdown: one row a model, corruptions in paper order."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from robust_tfds.eval.report.context import Context

@@ -1,7 +1,5 @@
 """The summary on the screen and in `summary.txt`."""
 
-from __future__ import annotations
-
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
 from robust_tfds.eval.report.tables import pivot, writers

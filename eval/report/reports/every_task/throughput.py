@@ -1,7 +1,5 @@
 """Where the time went, and which side, input or device, held the other up."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from robust_tfds.eval.report.context import Context

@@ -1,7 +1,5 @@
 """Anchors that each model gets right, over frames that it does not (Figure 1)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from robust_tfds.eval.report.charts import pictures

@@ -1,7 +1,5 @@
 """Tables of natural perturbations: intervals, breakdowns, the paper's models."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from robust_tfds.eval.cells import table

@@ -1,7 +1,5 @@
 """Flip rate and top-5 distance of every perturbation, a bar a model."""
 
-from __future__ import annotations
-
 from robust_tfds.eval.metrics.definitions import Metric
 from robust_tfds.eval.report.charts import bars, style
 from robust_tfds.eval.report.context import Context

@@ -1,7 +1,5 @@
 """Every perturbation and difficulty with its 95 % interval, as Markdown."""
 
-from __future__ import annotations
-
 from robust_tfds import conditions
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.report.context import Context

@@ -1,7 +1,5 @@
 """Reports of the task `video` alone."""
 
-from __future__ import annotations
-
 from robust_tfds.eval.report.reports.reliability import Reliability
 from robust_tfds.eval.report.reports.severity_curves import SeverityCurves
 

@@ -1,7 +1,5 @@
 """One video under every perturbation: some of its frames."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from robust_tfds.eval.metrics import definitions

@@ -1,7 +1,5 @@
 """Accuracy retained, of sets that are no benchmark: a ratio of means."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """ECE of a cell: why it has no interval."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Mapping
 

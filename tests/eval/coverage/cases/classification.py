@@ -1,7 +1,5 @@
 """Errors of a classifier: a cell's, CE, mCE and their relatives, plain means."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import ml_collections

@@ -1,7 +1,5 @@
 """AP of pictures with several objects, P, mPC and rPC over conditions, two models."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Effective robustness of a board's models, above lines of three references."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """pm-k of anchor sets: alone, and several of one video."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Differences of two models, and the tests of cells: `eval.compare`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import ml_collections

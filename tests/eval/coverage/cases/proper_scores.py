@@ -1,7 +1,5 @@
 """NLL and Brier score: of a cell, and the mean over the severities."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import ml_collections

@@ -1,7 +1,5 @@
 """The rule of intervals beside those that it was chosen among."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 from collections.abc import Callable, Mapping

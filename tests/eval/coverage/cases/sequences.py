@@ -1,7 +1,5 @@
 """Flip probabilities and top-5 distances of sequences, and what normalises them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import ml_collections

@@ -1,7 +1,5 @@
 """Accuracy of videos: gamma_a, gamma_r and their means, and natural shifts."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import ml_collections

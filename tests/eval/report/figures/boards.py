@@ -1,7 +1,5 @@
 """Made-up boards of every task, from the made-up tables of the reports."""
 
-from __future__ import annotations
-
 import dataclasses
 import pathlib
 import types

@@ -1,7 +1,5 @@
 """What a figure writes into its CSV, nothing saved."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from robust_tfds.eval.report import figures

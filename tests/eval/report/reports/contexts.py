@@ -1,7 +1,5 @@
 """Made-up contexts of all tasks: small tables, small pictures, no model."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Sequence
 from typing import Any
