@@ -141,9 +141,7 @@ def check_readable(path: epath.Path) -> None:
 
 
 def write(
-  path: epath.Path,
-  config: ml_collections.ConfigDict,
-  pixels: int | None = None,
+  path: epath.Path, config: ml_collections.ConfigDict, pixels: int | None = None
 ) -> None:
   """Writes the settings of a run.
 

@@ -287,11 +287,7 @@ class Workdir:
     """
     self.check_writer()
     return predictions.finish(
-      self.cell_folder(cell),
-      self.examples,
-      columns,
-      cell.note(),
-      split,
+      self.cell_folder(cell), self.examples, columns, cell.note(), split
     )
 
   def check_writer(self) -> None:
@@ -313,8 +309,7 @@ class Workdir:
     labels = self.labels()
     labels += sorted({c.model for c in listed} - set(labels))
     return sorted(
-      listed,
-      key=lambda c: (labels.index(c.model), *place(c.condition), c.seed),
+      listed, key=lambda c: (labels.index(c.model), *place(c.condition), c.seed)
     )
 
   def damaged(self) -> dict[epath.Path, str]:

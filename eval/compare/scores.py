@@ -136,10 +136,7 @@ def _drawn_together(sides: Sequence[Side], scorer: base.Scorer) -> list[Scored]:
   baseline = _baseline(sides)
   return [
     Scored(
-      side,
-      _entry(side, scored),
-      baseline,
-      scored.headlines.get(side.model, {}),
+      side, _entry(side, scored), baseline, scored.headlines.get(side.model, {})
     )
     for side in sides
   ]

@@ -144,9 +144,7 @@ def rms_calibration_error(
 
 
 def reliability(
-  score: np.typing.ArrayLike,
-  correct: np.typing.ArrayLike,
-  bins: int = BINS,
+  score: np.typing.ArrayLike, correct: np.typing.ArrayLike, bins: int = BINS
 ) -> Bins:
   """The reliability diagram, with Clopper-Pearson intervals of the accuracies.
 

@@ -31,9 +31,7 @@ def ratio(
 
 
 def interval(
-  hits: np.typing.ArrayLike,
-  groups: np.typing.ArrayLike,
-  level: float = 0.95,
+  hits: np.typing.ArrayLike, groups: np.typing.ArrayLike, level: float = 0.95
 ) -> tuple[float, float]:
   """The interval of the share of hits; see `shares`.
 

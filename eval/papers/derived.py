@@ -63,9 +63,7 @@ class CleanAccuracy:
     return self.lo <= self.hi
 
 
-def gammas(
-  table: str,
-) -> dict[str, dict[str, dict[str, PrintedRow]]]:
+def gammas(table: str) -> dict[str, dict[str, dict[str, PrintedRow]]]:
   """Label -> measure -> perturbation -> its printed row."""
   out: dict[str, dict[str, dict[str, PrintedRow]]] = {}
   for row in printed_rows.of_paper(PAPER):
@@ -128,9 +126,7 @@ def _mean(rows: Mapping[str, PrintedRow], listed: Sequence[str]) -> float:
 
 
 def _implied(
-  label: str,
-  absolute: Sequence[PrintedRow],
-  relative: Sequence[PrintedRow],
+  label: str, absolute: Sequence[PrintedRow], relative: Sequence[PrintedRow]
 ) -> CleanAccuracy:
   losses = [
     (1 - a.value, 1 - r.value) for a, r in zip(absolute, relative, strict=True)

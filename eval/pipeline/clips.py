@@ -573,9 +573,7 @@ def _part(pixels: int, slots: int) -> int:
 
 
 def _canvases(
-  videos: Sequence[np.ndarray],
-  size: int,
-  shape: tuple[int, int] | None = None,
+  videos: Sequence[np.ndarray], size: int, shape: tuple[int, int] | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
   """Videos on canvases, padded to a batch.
 

@@ -89,11 +89,7 @@ class Predictor:
     return packing.Packed(whole, self._where, self._variables, rows)
 
   def _logits(
-    self,
-    reduce: Reduce,
-    variables: Any,
-    images: jax.Array,
-    labels: jax.Array,
+    self, reduce: Reduce, variables: Any, images: jax.Array, labels: jax.Array
   ) -> Mapping[str, jax.Array]:
     flat = images.reshape(-1, *images.shape[-self._item :])
     logits = self._model.apply(variables, flat).astype(jnp.float32)

@@ -213,11 +213,7 @@ class Reader(abc.ABC):
 
 
 def config(
-  task: str,
-  cells: Sequence[Cell],
-  *,
-  baseline: str = "",
-  **data: Any,
+  task: str, cells: Sequence[Cell], *, baseline: str = "", **data: Any
 ) -> ml_collections.ConfigDict:
   """The settings of cells that no run of ours made.
 

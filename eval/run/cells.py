@@ -113,10 +113,7 @@ class CellMaker:
     return parts.rows_of(cell) / source.share
 
   def _lacking(
-    self,
-    parts: parts_lib.Parts,
-    missing: Sequence[Cell],
-    source: inputs.Source,
+    self, parts: parts_lib.Parts, missing: Sequence[Cell], source: inputs.Source
   ) -> list[parts_lib.Lacking]:
     """What no part holds; all hosts see the same."""
     if self._host.index == 0:
@@ -131,10 +128,7 @@ class CellMaker:
     return lacking
 
   def _assemble(
-    self,
-    parts: parts_lib.Parts,
-    cells: Sequence[Cell],
-    source: inputs.Source,
+    self, parts: parts_lib.Parts, cells: Sequence[Cell], source: inputs.Source
   ) -> None:
     """Writes cells from parts."""
     began = time.perf_counter()

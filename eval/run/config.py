@@ -103,8 +103,7 @@ _Levels = Annotated[
   pydantic.Field(description="whole numbers, at least one and none twice"),
 ]
 _Spec = Annotated[
-  dict[str, Any],
-  pydantic.Field(description="fields of the model's spec"),
+  dict[str, Any], pydantic.Field(description="fields of the model's spec")
 ]
 _Seen = Annotated[
   str | list[str] | tuple[str, ...],

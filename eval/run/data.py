@@ -19,11 +19,7 @@ class Data:
   """
 
   def __init__(
-    self,
-    plan: Plan,
-    workdir: Workdir,
-    host: inputs.Host,
-    stages: timing.Stages,
+    self, plan: Plan, workdir: Workdir, host: inputs.Host, stages: timing.Stages
   ):
     """Prepares nothing yet."""
     self._plan, self._workdir = plan, workdir

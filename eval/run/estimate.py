@@ -36,7 +36,7 @@ def describe(
     f"{plan.dataset}: {len(plan.conditions)} conditions (clean +"
     f" {len(plan.names)} {plan.task.facts.noun}s) x {len(plan.models)} models ="
     f" {len(plan.cells)} cells, edition {plan.task.setting.edition or 'none'},"
-    f" {publish.how(plan)}",
+    f" {publish.how(plan)}"
   ]
   if shard.count > 1:
     lines.append(

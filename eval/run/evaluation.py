@@ -285,9 +285,7 @@ def _plain(value: Any) -> Any:
 
 
 def _set_conditions(
-  data: ml_collections.ConfigDict,
-  builder: type[Builder],
-  options: Options,
+  data: ml_collections.ConfigDict, builder: type[Builder], options: Options
 ) -> None:
   """Which conditions, under the names that the data set's config has."""
   dataset, family = builder.set_name(), builder.FAMILY
@@ -335,10 +333,7 @@ def _batch_size(task: type[base.Task], pictures: int) -> int:
 
 
 def _given(
-  predict: Any,
-  label: str,
-  config: ml_collections.ConfigDict,
-  options: Options,
+  predict: Any, label: str, config: ml_collections.ConfigDict, options: Options
 ) -> ModelObject | None:
   """The model as an object; None where it is a name without variables."""
   size = options.size

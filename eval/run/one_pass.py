@@ -457,10 +457,7 @@ class _Fetch:
     self.fetcher.do(functools.partial(do, *args))
 
   def outputs(
-    self,
-    cell: Cell,
-    one: _Shown,
-    outputs: packing.Outputs | on_host.Outputs,
+    self, cell: Cell, one: _Shown, outputs: packing.Outputs | on_host.Outputs
   ) -> None:
     """Waits for the outputs of a batch and keeps what the task says."""
     step, batch = one.step, one.batch

@@ -17,11 +17,7 @@ from robust_tfds.eval.pipeline import subset as subset_lib
 from robust_tfds.eval.run import config as config_lib
 from robust_tfds.eval.run import subsets
 from robust_tfds.eval.run.model import definitions as definitions_lib
-from robust_tfds.eval.run.model import (
-  functions,
-  output_classes,
-  training_data,
-)
+from robust_tfds.eval.run.model import functions, output_classes, training_data
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks.parts import baselines
 from robust_tfds.models import adapters

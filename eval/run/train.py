@@ -45,11 +45,7 @@ class _Record(Record):
 
 
 def load_or_train(
-  model: Any,
-  recipe: Any,
-  folder: epath.Path,
-  *,
-  data_dir: str,
+  model: Any, recipe: Any, folder: epath.Path, *, data_dir: str
 ) -> Any:
   """The trained variables: from `folder` if they are there, else trained.
 

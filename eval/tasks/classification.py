@@ -26,10 +26,7 @@ from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells import cell as cells_lib
 from robust_tfds.eval.cells import facts as facts_lib
 from robust_tfds.eval.cells import table
-from robust_tfds.eval.metrics import (
-  natural_labels,
-  resampling,
-)
+from robust_tfds.eval.metrics import natural_labels, resampling
 from robust_tfds.eval.pipeline import blocks, inputs, predict
 from robust_tfds.eval.pipeline import show as show_lib
 from robust_tfds.eval.tasks import base

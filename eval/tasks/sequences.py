@@ -32,10 +32,7 @@ from robust_tfds.corruptions.sequence import frame_count
 from robust_tfds.eval.cells import cell as cells_lib
 from robust_tfds.eval.cells import facts as facts_lib
 from robust_tfds.eval.cells import table
-from robust_tfds.eval.metrics import (
-  resampling,
-  stability,
-)
+from robust_tfds.eval.metrics import resampling, stability
 from robust_tfds.eval.pipeline import inputs, predict, programs
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks.parts import (

@@ -140,9 +140,7 @@ class _Adapter(file_adapters.ArrayRecordFileAdapter):
     import tensorflow as tf
 
     return tf.data.Dataset.from_generator(
-      _records,
-      args=(filename,),
-      output_signature=tf.TensorSpec((), tf.string),
+      _records, args=(filename,), output_signature=tf.TensorSpec((), tf.string)
     )
 
 

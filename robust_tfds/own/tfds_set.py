@@ -45,11 +45,7 @@ class TfdsSet(own_set.OwnSet):
   of_data_dir = True
 
   def __init__(
-    self,
-    builder: Any,
-    options: own_set.Options,
-    where: str,
-    labels: str = "",
+    self, builder: Any, options: own_set.Options, where: str, labels: str = ""
   ):
     """Reads what the builder says of itself; prepares and reads nothing.
 

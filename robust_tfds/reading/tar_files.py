@@ -175,9 +175,7 @@ class _Headers(io.BufferedReader):
 
 
 def _ours(
-  path: str,
-  entries: Iterable[tar_index.Entry],
-  belongs: Callable[[str], bool],
+  path: str, entries: Iterable[tar_index.Entry], belongs: Callable[[str], bool]
 ) -> Iterator[tar_index.Entry]:
   """The entries that belong to what is read, once all before are in order."""
   names: set[str] = set()
@@ -210,10 +208,7 @@ def _entries(
   last = ""
   try:
     with tarfile.open(
-      fileobj=headers,
-      mode="r:",
-      encoding="utf-8",
-      errors="surrogateescape",
+      fileobj=headers, mode="r:", encoding="utf-8", errors="surrogateescape"
     ) as tar:
       while (entry := tar.next()) is not None:
         tar.members = []  # type: ignore[attr-defined] # else all are kept

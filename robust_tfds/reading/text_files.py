@@ -138,8 +138,7 @@ def line_list(path: str | os.PathLike) -> list[str]:
 
 
 def csv_file(
-  path: str | os.PathLike,
-  columns: Iterable[str] | None = None,
+  path: str | os.PathLike, columns: Iterable[str] | None = None
 ) -> Iterator[tuple[int, dict[str, str]]]:
   """The rows of a table, by the names of its header.
 

@@ -271,12 +271,7 @@ def _decoded(video: Video) -> Iterator[Any]:
 
 
 def _check_whole(
-  video: Video,
-  container: Any,
-  stream: Any,
-  count: int,
-  start: float,
-  last: Any,
+  video: Video, container: Any, stream: Any, count: int, start: float, last: Any
 ) -> None:
   """Compares what was decoded with what the container promises, see the header.
 
@@ -377,12 +372,7 @@ def _lack_of_avi(video: Video, stream: Any, count: int) -> _Lack:
 
 
 def _lack_of_time(
-  video: Video,
-  container: Any,
-  stream: Any,
-  count: int,
-  start: float,
-  last: Any,
+  video: Video, container: Any, stream: Any, count: int, start: float, last: Any
 ) -> _Lack:
   promised = _seconds(stream.metadata.get("DURATION", ""))
   whole = (container.duration or 0) / 1e6

@@ -37,12 +37,7 @@ _KINDS = (
     (digits_dataset_builder, "read"),
   ),
   ("digits_p", ("clean", "translate"), 3, (digits_dataset_builder, "read")),
-  (
-    "digits_detection_c",
-    ("clean", "brightness_1"),
-    3,
-    (scenes.Scene, "read"),
-  ),
+  ("digits_detection_c", ("clean", "brightness_1"), 3, (scenes.Scene, "read")),
   (
     "digits_video_p",
     ("clean", "freezing_1", "gaussian_noise_3", "mpeg1_1"),

@@ -36,10 +36,7 @@ class ConfigsTest(parameterized.TestCase):
 class CheckTest(parameterized.TestCase):
   def _frame(self, name, offset, labels=(0,), group="a"):
     return frames.Frame(
-      example_id=name,
-      group_id=group,
-      frame=offset,
-      labels=labels,
+      example_id=name, group_id=group, frame=offset, labels=labels
     )
 
   @parameterized.named_parameters(

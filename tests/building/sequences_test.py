@@ -130,10 +130,7 @@ class DigitsPTest(parameterized.TestCase):
       mock.patch.object(digits_dataset_builder, "sources", return_value=few)
     )
     loaded = robust_tfds.load(
-      "digits_p/shot_noise/2",
-      split="test[:1]",
-      data_dir=folder,
-      try_gcs=False,
+      "digits_p/shot_noise/2", split="test[:1]", data_dir=folder, try_gcs=False
     )
     example = next(iter(tfds.as_numpy(loaded)))
     self.assertEqual(example["frames"].shape, (31, 32, 32, 3))

@@ -118,11 +118,7 @@ class CommandTest(in_folder.TestCase):
     shutil.rmtree(runs[4] / "cells")
     out, site = self.root / "out", self.root / "site"
     done = in_process.run(
-      leaderboard,
-      *map(str, runs),
-      "/no/such",
-      f"--out={out}",
-      f"--site={site}",
+      leaderboard, *map(str, runs), "/no/such", f"--out={out}", f"--site={site}"
     )
     self.assertEqual(done.returncode, 0, done.stderr)
     rows = shared_data.lines(out / "digits-c.csv")

@@ -13,13 +13,7 @@ import tensorflow_datasets as tfds
 from absl.testing import parameterized
 from PIL import Image
 
-from robust_tfds import (
-  conditions,
-  corrupt_folder,
-  corruptions,
-  errors,
-  models,
-)
+from robust_tfds import conditions, corrupt_folder, corruptions, errors, models
 from robust_tfds.building import geometry
 from robust_tfds.eval.pipeline import blocks
 from robust_tfds.models import adapters

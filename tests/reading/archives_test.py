@@ -129,10 +129,7 @@ _FAULTS = {
   "gzip_inside": (gzip.compress(_TAR[:900]), "set/a.txt: .* 388 of its bytes"),
   "gzip_between": (gzip.compress(_TAR[:1536]), "it has no end mark"),
   "gzip_garbage": (gzip.compress(_TAR) + b"more", "not a whole tar archive"),
-  "gzip_sum": (
-    gzip.compress(_TAR)[:-8] + bytes(8),
-    "not a whole tar archive",
-  ),
+  "gzip_sum": (gzip.compress(_TAR)[:-8] + bytes(8), "not a whole tar archive"),
   "gzip_bomb": (
     gzip.compress(tar_bytes({"x": bytes(1 << 27)})),
     "x: 134,.* bytes unpacked of .* ROBUST_TFDS_LIMITS",

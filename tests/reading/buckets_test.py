@@ -78,11 +78,7 @@ _DOORS = [
   ("a.json", b'{"a": [1, 2.5]}', reading.json_file),
   ("a.csv", b"x,y\n1,2\n", lambda p: list(reading.csv_file(p))),
   ("a.npy", _NPY, lambda p: reading.npy_file(p).tobytes("A")),
-  (
-    "a.npy",
-    _NPY,
-    lambda p: np.array(reading.npy_file(p, mmap=True)).tolist(),
-  ),
+  ("a.npy", _NPY, lambda p: np.array(reading.npy_file(p, mmap=True)).tolist()),
   ("a.npz", _npz(), _arrays),
   ("b.csv", b"example_id,label\na,1\nb,2\n", _columns),
   ("b.npz", _npz(), _columns),

@@ -126,7 +126,7 @@ def _lines(
   ]
   unverified = [
     "that the models gave these predictions: run again with --rerun=K where the"
-    " weights and the data are",
+    " weights and the data are"
   ]
   if again:
     verified += again.lines

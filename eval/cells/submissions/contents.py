@@ -226,12 +226,7 @@ def _check_truth(path: epath.Path, truth: Mapping | None) -> None:
 class _Checker:
   """Cells one after the other, each also against those before it."""
 
-  def __init__(
-    self,
-    folder: epath.Path,
-    manifest: Manifest,
-    run: Run,
-  ):
+  def __init__(self, folder: epath.Path, manifest: Manifest, run: Run):
     self._workdir, self._manifest = Workdir(folder), manifest
     self._run = run
     self._task_name = manifest.task
@@ -347,11 +342,7 @@ class _Checker:
         )
 
   def _check_examples(
-    self,
-    cell: Cell,
-    note: note_lib.Note,
-    columns: Columns,
-    account: Account,
+    self, cell: Cell, note: note_lib.Note, columns: Columns, account: Account
   ) -> None:
     """Ids and labels against the set's, once for each file of examples."""
     if stored_numbers.is_one(columns) or result_lists.is_one(columns):

@@ -58,9 +58,7 @@ def doubts(entries: Iterable[Entry]) -> list[str]:
   ]
 
 
-def _numbers(
-  rows: list[papers.PrintedRow],
-) -> dict[Key, Number]:
+def _numbers(rows: list[papers.PrintedRow]) -> dict[Key, Number]:
   """The first of each: a number that two tables repeat is one."""
   out: dict[Key, Number] = {}
   for row in rows:

@@ -122,9 +122,7 @@ def _ends(number: Number) -> list[Any]:
   ]
 
 
-def _boards(
-  boards: Sequence[Board],
-) -> tuple[Sequence[str], list[list[Any]]]:
+def _boards(boards: Sequence[Board]) -> tuple[Sequence[str], list[list[Any]]]:
   facts = dict.fromkeys(n for b in boards for n in b.data)
   names = [n for n in facts if n != "dataset"]
   header = [

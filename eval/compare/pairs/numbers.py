@@ -148,9 +148,7 @@ def _values(
   out = {}
   for condition in common:
     rows = side.task.cell_rows(
-      side.cells[condition],
-      side.columns(condition),
-      side.run.truth,
+      side.cells[condition], side.columns(condition), side.run.truth
     )
     out[condition] = _main(
       {

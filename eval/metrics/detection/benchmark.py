@@ -82,9 +82,7 @@ def rpc(
 
 
 def summarize(
-  cells: Mapping[str, Sequence[float]],
-  clean: float,
-  scope: str = "benchmark",
+  cells: Mapping[str, Sequence[float]], clean: float, scope: str = "benchmark"
 ) -> dict[str, Any]:
   """P, mPC and rPC of one model.
 

@@ -84,10 +84,7 @@ def accuracy(
   near, far = failure > 0, failure > largest
   hits = np.stack([near, far, near & ~far], axis=1)
   shares = rates.shares([resampling.Totals.of(hits, sets.video)], level)
-  return {
-    **dict(zip(("acc_orig", "acc_pmk", "drop"), shares)),
-    "n": len(sets),
-  }
+  return {**dict(zip(("acc_orig", "acc_pmk", "drop"), shares)), "n": len(sets)}
 
 
 def curve(

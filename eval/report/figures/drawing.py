@@ -11,9 +11,7 @@ from robust_tfds.eval.report.figures import base
 
 
 def with_runs(
-  asked: base.Request,
-  runs: Sequence[str],
-  say: Callable[[str], None] = print,
+  asked: base.Request, runs: Sequence[str], say: Callable[[str], None] = print
 ) -> base.Request:
   """What the command asks for, and the numbers of runs.
 
@@ -93,9 +91,7 @@ def draw(
 
 
 def _say_unused(
-  figure: base.PaperFigure,
-  asked: base.Request,
-  say: Callable[[str], None],
+  figure: base.PaperFigure, asked: base.Request, say: Callable[[str], None]
 ) -> None:
   """Names the runs that a figure left out, and why."""
   unused = {

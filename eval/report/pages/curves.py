@@ -46,10 +46,7 @@ class Axes:
     across = (x - first) / (last - first or 1)
     up = (y - self.bottom) / (self.top - self.bottom)
     up = min(max(up, -0.05), 1.05)
-    return (
-      _LEFT + across * (_RIGHT - _LEFT),
-      _BOTTOM - up * (_BOTTOM - _TOP),
-    )
+    return (_LEFT + across * (_RIGHT - _LEFT), _BOTTOM - up * (_BOTTOM - _TOP))
 
   def drawing(self, name: str) -> paths.Drawing:
     """Grid and labels."""
@@ -206,10 +203,7 @@ def series(view: view_lib.View, entry: Entry, mark: str = "") -> list[Group]:
 
 
 def _series(
-  name: str,
-  over: str,
-  points: Mapping[float, tuple[Metric, Number]],
-  mark: str,
+  name: str, over: str, points: Mapping[float, tuple[Metric, Number]], mark: str
 ) -> tuple[paths.Drawing, paths.Picture]:
   metric = next(iter(points.values()))[0]
   heading = metric.heading.partition(",")[0]

@@ -87,11 +87,7 @@ def load(
 
 
 def _variables(
-  plan: Plan,
-  label: str,
-  model: Model,
-  workdir: Workdir,
-  host: inputs.Host,
+  plan: Plan, label: str, model: Model, workdir: Workdir, host: inputs.Host
 ) -> Any:
   """A model's weights: given, trained, brought along or from a checkpoint."""
   entry, given = plan.models[label], plan.given.get(label)

@@ -90,9 +90,7 @@ def coco(
 
 
 def voc_ap50(
-  detected: Corners,
-  truth: Mapping[str, Any],
-  pictures: Pictures,
+  detected: Corners, truth: Mapping[str, Any], pictures: Pictures
 ) -> dict[str, Replicates]:
   """`bbox/AP50` by VOC's rules; nothing where no object is.
 

@@ -63,10 +63,7 @@ def columns(
 
 
 def error_rows(
-  cell: cells_lib.Cell,
-  label: np.ndarray,
-  top5: np.ndarray,
-  groups: np.ndarray,
+  cell: cells_lib.Cell, label: np.ndarray, top5: np.ndarray, groups: np.ndarray
 ) -> list[table.Row]:
   """`error` and, where five classes are ranked, `top5_error`, with intervals.
 

@@ -160,11 +160,7 @@ def _hmdb51(root: epath.Path, suffix: str) -> Iterator[video_lists.Entry]:
         place = root / _HMDB51 / folder / file
         name = f"{folder}/{file}"
         yield video_lists.Entry(
-          where,
-          name,
-          label_of[folder],
-          [place],
-          group_id=hmdb51_film(name),
+          where, name, label_of[folder], [place], group_id=hmdb51_film(name)
         )
 
 

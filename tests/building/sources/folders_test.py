@@ -143,8 +143,7 @@ class FoldersTest(in_folder.TestCase):
 
   def test_folders(self):
     self.assertEqual(
-      self.files.folder(("frames", "metadata")),
-      self.root / "one" / "metadata",
+      self.files.folder(("frames", "metadata")), self.root / "one" / "metadata"
     )
     self.assertIsNone(self.files.optional_folder(("frames",)))
     with self.assertRaisesRegex(FileNotFoundError, "No folder of frames"):

@@ -91,12 +91,7 @@ class SummaryTest(absltest.TestCase):
   def test_fingerprint_covers_cells_and_baseline_but_no_order(self):
     marks = [
       cells_lib.Summary.of(self._rows(*f), baseline).fingerprint
-      for f, baseline in (
-        ("ab", ""),
-        ("ba", ""),
-        ("ac", ""),
-        ("ab", "alexnet"),
-      )
+      for f, baseline in (("ab", ""), ("ba", ""), ("ac", ""), ("ab", "alexnet"))
     ]
     self.assertEqual(marks[0], marks[1])
     self.assertLen(set(marks), 3)

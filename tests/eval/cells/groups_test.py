@@ -7,10 +7,7 @@ from robust_tfds.eval.cells import groups
 
 
 def _columns(names, ids="abcd"):
-  return {
-    "example_id": np.array(list(ids)),
-    "group_id": np.array(list(names)),
-  }
+  return {"example_id": np.array(list(ids)), "group_id": np.array(list(names))}
 
 
 class GroupsTest(absltest.TestCase):

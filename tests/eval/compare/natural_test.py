@@ -57,10 +57,7 @@ class NaturalTest(parameterized.TestCase):
       f"m{i}": _model(share, i)
       for i, share in enumerate((0.5, 0.3, 0.7)[:count])
     }
-    for dataset, workdir in (
-      (name, "a"),
-      (f"{name}/reference", "r"),
-    ):
+    for dataset, workdir in ((name, "a"), (f"{name}/reference", "r")):
       made.evaluate(
         models,
         dataset,

@@ -407,10 +407,7 @@ CHANGES: dict[str, Callable[[Forged], Any]] = {
     f.each(correct),
     [facts.update(random=True) for facts in f.models.values()],
   ),
-  "corrected_beside_seed": lambda f: (
-    f.each(correct),
-    f.config.update(seed=1),
-  ),
+  "corrected_beside_seed": lambda f: (f.each(correct), f.config.update(seed=1)),
   "renamed_beside": rename_model,
   "flips_none": _each_corrupted(lambda c: c.update(flips=c["flips"] * 0)),
   "distances_half": _each_corrupted(lambda c: c.update(t5d=c["t5d"] / 2)),

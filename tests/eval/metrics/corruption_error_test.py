@@ -87,10 +87,7 @@ class OwnConditionTest(absltest.TestCase):
     before = ce.summarize(flat, 0.1)
     after = ce.summarize({**flat, "invert": [1.0] * 5}, 0.1)
     self.assertEqual(after, before)  # the published baseline has no such errors
-    baseline = {
-      "errors": {**flat, "invert": [0.5] * 5},
-      "clean_error": 0.1,
-    }
+    baseline = {"errors": {**flat, "invert": [0.5] * 5}, "clean_error": 0.1}
     after = ce.summarize({**flat, "invert": [1.0] * 5}, 0.1, baseline)
     self.assertEqual(after["ce"]["invert"], 2.0)
     self.assertEqual((after["mce"], after["mean_error"]), (1.0, 0.5))

@@ -37,8 +37,7 @@ class WorkdirReaderTest(in_folder.TestCase):
     self._write("run", "ab")
     predictions = self._read("run")
     self.assertEqual(
-      self._cells("run"),
-      [(m, c) for m in "ab" for c in _CONFIGS],
+      self._cells("run"), [(m, c) for m in "ab" for c in _CONFIGS]
     )
     self.assertEqual(predictions.notes, ["scored again from 6 of 6 cells"])
     self.assertEqual(predictions.model_names["a"], "digits_cnn")

@@ -64,8 +64,7 @@ class DataDirTest(parameterized.TestCase):
       data.of(Condition())
       data.of(_FOG)
     self.assertEqual(
-      data.made_otherwise,
-      ["digits_c/clean/1.0.0: made with X 1; here is X 2."],
+      data.made_otherwise, ["digits_c/clean/1.0.0: made with X 1; here is X 2."]
     )
 
 

@@ -88,8 +88,7 @@ class EstimateTest(in_folder.TestCase):
   def test_a_shard_is_told_of_alone(self):
     lines = self._lines(_plan(), Shard(2, 4))
     self.assertEqual(
-      lines[1],
-      "shard 2/4: 1 of 5 cells; what follows is of this shard",
+      lines[1], "shard 2/4: 1 of 5 cells; what follows is of this shard"
     )
     self.assertEqual(lines[2], "  gaussian_noise at 1: digits_cnn")
     self.assertIn("decoding 1m04s, corruption 32s, models 16s", lines[4])

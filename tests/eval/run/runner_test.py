@@ -314,11 +314,7 @@ class RunnerTest(parameterized.TestCase):
     )
     return [
       _start(
-        workdir,
-        *flags,
-        f"--process_id={i}",
-        devices=4,
-        stderr=subprocess.PIPE,
+        workdir, *flags, f"--process_id={i}", devices=4, stderr=subprocess.PIPE
       )
       for i in range(2)
     ]

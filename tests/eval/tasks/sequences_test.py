@@ -116,13 +116,7 @@ class ConditionsTest(parameterized.TestCase):
 
 
 class SummaryTest(absltest.TestCase):
-  def _rows(
-    self,
-    baseline,
-    names=_COMMON,
-    models=("a", "b"),
-    n=3,
-  ):
+  def _rows(self, baseline, names=_COMMON, models=("a", "b"), n=3):
     task = sequences.Sequences(base.Setting("digits_p", baseline=baseline))
     cells = [
       (

@@ -5,12 +5,7 @@ from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.report.charts import bars, style
 from robust_tfds.eval.report.charts.frame import ABOVE, Frame
 from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import (
-  networks,
-  own,
-  printed,
-  sheet,
-)
+from robust_tfds.eval.report.figures.parts import networks, own, printed, sheet
 
 _DATASET = "imagenet_c"
 _COLUMNS = ("network", "condition", "value", "lo", "hi", "source")

@@ -111,10 +111,7 @@ def class_name(place: int, names: Sequence[str]) -> str:
 
 
 def _lines(
-  key: CellKey,
-  pairs: np.ndarray,
-  names: Sequence[str],
-  sources: dict[str, str],
+  key: CellKey, pairs: np.ndarray, names: Sequence[str], sources: dict[str, str]
 ) -> list[list[sheet.Cell]]:
   """A line for each pair of classes that occurs."""
   occurring, counts = np.unique(pairs, axis=0, return_counts=True)

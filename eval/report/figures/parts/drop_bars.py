@@ -49,10 +49,7 @@ class DropBars(base.OneSet):
       slant=True,
     )
     frame = Frame(
-      *(11, 0.6 + 3.4 * len(trainings), 1),
-      legend=OVER,
-      entries=8,
-      share="y",
+      *(11, 0.6 + 3.4 * len(trainings), 1), legend=OVER, entries=8, share="y"
     )
     fig = bars.draw(panels, groups, frame)
     foot = [

@@ -5,12 +5,7 @@ from collections.abc import Sequence
 
 from robust_tfds import conditions
 from robust_tfds.eval.papers import Key, PrintedRow, derived
-from robust_tfds.eval.report.figures.parts import (
-  networks,
-  own,
-  printed,
-  sheet,
-)
+from robust_tfds.eval.report.figures.parts import networks, own, printed, sheet
 
 # Words of the data sets in titles.
 NAMES = {

@@ -8,12 +8,7 @@ from robust_tfds.eval.metrics import trend
 from robust_tfds.eval.papers import doubt, testbed_kinds
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import (
-  own,
-  printed,
-  redrawn,
-  sheet,
-)
+from robust_tfds.eval.report.figures.parts import own, printed, redrawn, sheet
 from robust_tfds.eval.report.reports.frames import scatter
 
 _DATASET = "imagenet_vid_robust"

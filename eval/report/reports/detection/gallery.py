@@ -96,10 +96,7 @@ def _view(size: tuple[int, int], boxes: Sequence[Overlay]) -> box_labels.Box:
   if not boxes:
     return 0.0, 0.0, float(width), float(height)
   x1, y1, x2, y2 = np.array([b.box for b in boxes]).T
-  ends = [
-    _span(x1.min(), x2.max(), width),
-    _span(y1.min(), y2.max(), height),
-  ]
+  ends = [_span(x1.min(), x2.max(), width), _span(y1.min(), y2.max(), height)]
   return ends[0][0], ends[1][0], ends[0][1], ends[1][1]
 
 

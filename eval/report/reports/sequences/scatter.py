@@ -38,10 +38,7 @@ class Scatter(base.Chart):
         at = style.scaled(clean), style.scaled(mean)
         points.append(scatter.Point(*at, i, name=model))
     frame = Frame(
-      *(6, 4.4),
-      x="clean top-1 error (%)",
-      y=_LABELS[metric],
-      legend=INSIDE,
+      *(6, 4.4), x="clean top-1 error (%)", y=_LABELS[metric], legend=INSIDE
     )
     panel = scatter.Panel(points, margins=(0.15, 0.15))
     return scatter.draw([panel], frame)

@@ -3,11 +3,5 @@
 from robust_tfds.eval.report.reports.reliability import Reliability
 from robust_tfds.eval.report.reports.severity_curves import SeverityCurves
 
-CURVES = SeverityCurves(
-  "action_curves",
-  "accuracy",
-  "accuracy (%)",
-  6,
-  top=102,
-)
+CURVES = SeverityCurves("action_curves", "accuracy", "accuracy (%)", 6, top=102)
 REPORTS = {"curves": CURVES, "reliability": Reliability()}

@@ -285,18 +285,12 @@ _OF_MANIFEST = (
     _manifest(lambda m: m.update(task="video")),
     "task: got 'video', but config.json has 'classification'",
   ),
-  (
-    _manifest(_other_key),
-    "data.000000000000: these facts have the hash",
-  ),
+  (_manifest(_other_key), "data.000000000000: these facts have the hash"),
   (
     _manifest(lambda m: m["files"]["table.csv"].update(size=1 << 60)),
     "bytes of files, the limit is",
   ),
-  (
-    _manifest(_letters),
-    "are one file where file systems take large letters",
-  ),
+  (_manifest(_letters), "are one file where file systems take large letters"),
 )
 _OF_FILES = (
   (
@@ -318,10 +312,7 @@ _OF_FILES = (
     lambda t: os.link(t.folder / "table.csv", t.folder.parent / "other"),
     "table.csv: a hard link",
   ),
-  (
-    lambda t: os.mkfifo(t.folder / "pipe"),
-    "pipe: neither a file nor a folder",
-  ),
+  (lambda t: os.mkfifo(t.folder / "pipe"), "pipe: neither a file nor a folder"),
   (_pickle, "predictions.npz: 'score': Python objects .a pickle"),
   (_archive(_promised_rows), "fog_3/seed0/predictions.npz: .*bytes of arrays"),
   (

@@ -111,9 +111,7 @@ class BuildTest(in_folder.TestCase):
 
   def test_what_others_say_of_the_same_weights_takes_no_rank(self):
     said = self._write(
-      "said",
-      {"a": 0.1},
-      of_models={"a": {"corruptions_seen": ["fog"]}},
+      "said", {"a": 0.1}, of_models={"a": {"corruptions_seen": ["fog"]}}
     )
     silent = self._write("silent", {"a": 0.1, "b": 0.2}, seed=1)
     (board,) = self._boards(said, silent)

@@ -25,8 +25,7 @@ class RanksTest(absltest.TestCase):
     ranges = ranks.ranges(_numbers([one, two, three]), -1)
     self.assertEqual(ranges, [(1, 1), (2, 3), (2, 3)])
     self.assertEqual(
-      ranks.ranges(_numbers([one, two, three]), 1),
-      [(3, 3), (1, 2), (1, 2)],
+      ranks.ranges(_numbers([one, two, three]), 1), [(3, 3), (1, 2), (1, 2)]
     )
 
   def test_paired_beats_apart(self):

@@ -33,8 +33,7 @@ class TablesTest(absltest.TestCase):
   def test_files(self):
     names = [p.name for p in self.files]
     self.assertEqual(
-      names,
-      ["boards.csv", "aside.csv", "digits-c.csv", "digits-c_numbers.csv"],
+      names, ["boards.csv", "aside.csv", "digits-c.csv", "digits-c_numbers.csv"]
     )
     (board,) = self._read("boards.csv")
     header = (self.root / "out" / "boards.csv").read_text().split("\n")[0]

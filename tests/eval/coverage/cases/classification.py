@@ -27,9 +27,7 @@ _FIELDS = {
 
 
 def task(
-  dataset: str,
-  fields: Mapping[str, Mapping[str, object]],
-  baseline: str = "",
+  dataset: str, fields: Mapping[str, Mapping[str, object]], baseline: str = ""
 ) -> classification.Classification:
   """Of clean pictures and the five severities of all common corruptions."""
   data = {"corruptions": "common", "severities": (1, 2, 3, 4, 5)}

@@ -51,10 +51,7 @@ class RulesTest(parameterized.TestCase):
     self.assertEqual(got["mean"], 0.5)
 
   def test_difficult_objects_are_ignored(self):
-    gt = [
-      self._row([0, 0, 9, 9], difficult=1),
-      self._row([20, 20, 29, 29]),
-    ]
+    gt = [self._row([0, 0, 9, 9], difficult=1), self._row([20, 20, 29, 29])]
     dt = [
       self._row([0, 0, 9, 9], score=0.9),
       self._row([20, 20, 29, 29], score=0.8),

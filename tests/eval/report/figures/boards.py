@@ -151,9 +151,7 @@ def _entry(context: Context, model: str, run: str) -> board_lib.Entry:
   )
 
 
-def _groups(
-  numbers: dict[Key, Number],
-) -> dict[Key, Number]:
+def _groups(numbers: dict[Key, Number]) -> dict[Key, Number]:
   """Numbers of groups, which the made-up tables do not have."""
   return {
     (f"{measure}/{group}", "", None): numbers[measure, "", None]

@@ -147,10 +147,7 @@ def several() -> list[Board]:
   return [
     classification(12, differs={"codec": "jpeg85", "source": "fly"}, printed=2),
     classification(
-      1,
-      key="imagenet-c-raw",
-      title="ImageNet-C, raw pixels",
-      differs=lossless,
+      1, key="imagenet-c-raw", title="ImageNet-C, raw pixels", differs=lossless
     ),
     awkward(),
     sequences(),

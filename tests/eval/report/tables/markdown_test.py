@@ -11,8 +11,7 @@ class MarkdownTest(absltest.TestCase):
 
   def test_links_code_and_lines(self):
     self.assertEqual(
-      markdown.escape("[a](b) `c` \\d\n$e$"),
-      "\\[a\\](b) \\`c\\` \\\\d \\$e\\$",
+      markdown.escape("[a](b) `c` \\d\n$e$"), "\\[a\\](b) \\`c\\` \\\\d \\$e\\$"
     )
 
   def test_table(self):

@@ -119,10 +119,7 @@ class RunTest(in_folder.TestCase):
       "spec": spec,
     }
     config.models.plain = plain
-    config.models.ours = {
-      **plain,
-      "classes": str(self.root / "classes.txt"),
-    }
+    config.models.ours = {**plain, "classes": str(self.root / "classes.txt")}
     return plan_lib.make(config.lock())
 
   def test_a_run(self):

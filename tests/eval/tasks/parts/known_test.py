@@ -135,10 +135,7 @@ class KnownTest(parameterized.TestCase):
     ("digits_video_p", "test_0011.mp4", 0, "test_0011.mp4"),
     ("imagenet_p", "ILSVRC2012_val_00000001.JPEG", 0, None),
     ("ucf101_p", "v_Archery_g01_c06.avi", 0, "v_Archery_g01"),
-    (
-      *("hmdb51_p", "wave/April_09_wave_u_nm_np1_ba_goo_0.avi", 0),
-      "April_09",
-    ),
+    (*("hmdb51_p", "wave/April_09_wave_u_nm_np1_ba_goo_0.avi", 0), "April_09"),
     ("digits_vid_robust", "digit_0004/000007.png", -3, "digit_0004/000010.png"),
     ("imagenet_vid_robust", "val/x_0/000105.JPEG", 7, "val/x_0/000098.JPEG"),
     ("ytbb_robust", "a_12000/frame-101.jpg", 3, "a_12000/frame-98.jpg"),
