@@ -151,14 +151,7 @@ def with_spec(words: Mapping[str, Any]) -> dict[str, Any]:
 def fingerprint(
   data: DataFacts, model: ModelFacts, condition: str, seed: int
 ) -> str:
-  """The fingerprint of a cell: what its numbers depend on.
-
-  Args:
-    data: facts of its data.
-    model: facts of its model.
-    condition: config name of its condition.
-    seed: the run's.
-  """
+  """The fingerprint of a cell: what its numbers depend on."""
   depends = {
     "data": data.model_copy(update={"decoders": None}).hash,
     "model": model.hash,

@@ -109,9 +109,6 @@ def _renamed(path: pathlib.Path, sync: bool) -> Iterator[IO[bytes]]:
 def whole_file(path: epath.Path) -> Iterator[IO[bytes]]:
   """A file that is written bit by bit, and is there whole at the end.
 
-  Args:
-    path: of the file.
-
   Raises:
     DiskError: see `writing`; the file is as it was, as after any other error.
   """

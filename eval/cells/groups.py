@@ -41,12 +41,7 @@ class Names:
     self._of: dict[tuple[str, str, str], np.ndarray] = {}
 
   def of(self, dataset: str, columns: Columns) -> dict[str, np.ndarray]:
-    """The columns of a cell, with equal names for equal groups.
-
-    Args:
-      dataset: its name.
-      columns: of the cell.
-    """
+    """The columns of a cell, with equal names for equal groups."""
     ids = np.ascontiguousarray(columns["example_id"].astype(np.str_))
     digest = hashlib.sha256(ids.view(np.uint8).data).hexdigest()
     key = dataset, digest, partition(columns)

@@ -299,10 +299,6 @@ def held(
 def check(root: epath.Path, name: str) -> None:
   """Refuses to go on where somebody broke this run's lock.
 
-  Args:
-    root: the workdir.
-    name: of the lock.
-
   Raises:
     UserError: it is gone, so that nothing may be finished any more.
   """

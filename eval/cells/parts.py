@@ -89,10 +89,6 @@ class _About(Record):
   ) -> tuple[np.ndarray, np.ndarray]:
     """Where a cell's rows are in this part, but for those of some batches.
 
-    Args:
-      key: of the cell.
-      skipped: numbers of batches.
-
     Returns:
       Places among the examples, and among the cell's own rows.
     """

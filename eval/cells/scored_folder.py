@@ -34,10 +34,6 @@ def replacing(
 ) -> Iterator[epath.Path]:
   """Gives an empty folder whose content becomes `folder`'s when all went well.
 
-  Args:
-    folder: where the result belongs.
-    sources: what it is made from.
-
   Raises:
     UserError: `folder` is a run's workdir, a file, or one of the sources; or
       another score is writing it.

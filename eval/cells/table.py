@@ -96,10 +96,6 @@ def by_cell(
 
   With these stand the harder difficulties of a temporal perturbation, whose one
   cell has all of them.
-
-  Args:
-    rows: of one model.
-    kind: of the conditions.
   """
   out: dict[Condition | None, list[Row]] = {}
   for row in rows:

@@ -25,11 +25,7 @@ class Progress:
     self._start = self._last = time.perf_counter()
 
   def step(self, words: str) -> None:
-    """Says that one is done.
-
-    Args:
-      words: whose it is.
-    """
+    """Says that one is done."""
     self._done += 1
     now = time.perf_counter()
     if now - self._last < self._every_s and self._done < self._total:

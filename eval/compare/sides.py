@@ -157,12 +157,7 @@ class Side:
 def seen(
   model_facts: Mapping[str, Any], tested: Iterable[Condition]
 ) -> list[str]:
-  """Names of tested conditions that a model was trained on.
-
-  Args:
-    model_facts: in words.
-    tested: conditions of cells.
-  """
+  """Names of tested conditions that a model was trained on."""
   names = {condition.name for condition in tested}
   return [n for n in model_facts.get("corruptions_seen") or [] if n in names]
 

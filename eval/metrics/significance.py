@@ -115,9 +115,6 @@ def interval_p(difference: Replicates) -> Any:
   changes whichever block is left out p is 1 of a difference of 0, else 2 ** (1 - J)
   as in `exchange_p`; a single block decides nothing.
 
-  Args:
-    difference: of numbers of any shape.
-
   Returns:
     p, float64 of the shape; a number for one difference; nan where the difference
     is no number.

@@ -191,10 +191,6 @@ def printed_networks(
 def printed(model: str, dataset: str) -> dict[str, Any]:
   """What is printed of a model on a data set; empty where nothing is.
 
-  Args:
-    model: our name.
-    dataset: its name.
-
   Returns:
     Metric -> fraction, or -> condition -> fraction, with an empty name for the
     whole benchmark; `source` in words.

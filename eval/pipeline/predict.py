@@ -174,10 +174,6 @@ def corruptor(where: Mesh, edition: str, codec: str) -> Transform:
 def canvas_corruptor(where: Mesh, edition: str) -> Transform:
   """Corrupts pictures of any size on their canvases.
 
-  Args:
-    where: the mesh.
-    edition: edition of the corruptions.
-
   Returns:
     f(images uint8 `[B, H, W, 3]`, sizes int32 `[B, 2]`, condition, keys uint32
     `[B, 2]`) -> uint8 `[B, H, W, 3]`.

@@ -107,10 +107,6 @@ def uniform_indices(num_frames: int, frames: int) -> np.ndarray:
   How Something-Something v2 is sampled (docs/specs/video.md section 2): parts
   of (num_frames - 1) / frames, the middle of each.
 
-  Args:
-    num_frames: of the video.
-    frames: of the clip.
-
   Returns:
     int64 `[1, frames]`.
 

@@ -75,9 +75,6 @@ class _WithRoom(flags.ArgumentParser):
 def check(argv: Sequence[str]) -> None:
   """Refuses a config, or an override, that is not there.
 
-  Args:
-    argv: the command's arguments.
-
   Raises:
     UserError: no such file, no `get_config` in it, an argument that it does not
       take or refuses, or an unknown key, with a suggestion.

@@ -26,11 +26,6 @@ def checked(run: base.Run, options: base.Options, source: str) -> base.Run:
 
   Its notes say what nothing here could verify.
 
-  Args:
-    run: of a reader of files.
-    options: what was said of them.
-    source: the files, for refusals.
-
   Raises:
     UserError: a baseline or a choice of no data set, or what does not fit the
       set that was named; another spelling of a name of ours.

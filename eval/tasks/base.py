@@ -214,22 +214,11 @@ class Task(abc.ABC):
     conditions: Sequence[Condition],
     specs: Mapping[str, Any],
   ) -> blocks.Reader:
-    """What is read of a source: every example once, for all conditions.
-
-    Args:
-      source: the prepared set.
-      conditions: that will be shown.
-      specs: of the models, by label.
-    """
+    """What is read of a source: every example once, for all conditions."""
     return blocks.PictureReader(source)
 
   def show(self, mesh: Mesh, specs: Mapping[str, Any]) -> show_lib.Show:
-    """What models see of the reader's batches.
-
-    Args:
-      mesh: all devices.
-      specs: of the models, by label.
-    """
+    """What models see of the reader's batches."""
     setting = self.setting
     return show_lib.PictureShow(
       mesh,
@@ -474,11 +463,6 @@ class Task(abc.ABC):
     """An example under a condition where `show` does not show it whole.
 
     Only asked on the fly where `per_model` is set.
-
-    Args:
-      pixels: of the clean example.
-      condition: which.
-      example_id: of the example.
     """
     return None
 

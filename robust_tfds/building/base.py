@@ -338,9 +338,6 @@ class Builder(
   def edition_of(cls, geometry: str) -> str:
     """The edition of the corruptions under a crop: the one of its size.
 
-    Args:
-      geometry: empty for the default.
-
     Raises:
       UserError: an unknown rule, or pictures too large for any edition.
     """
@@ -443,9 +440,6 @@ class Builder(
 
   def download_and_prepare(self, **options: Any) -> None:
     """As of any builder of TFDS; one process at a time, whole or not at all.
-
-    Args:
-      **options: of TFDS.
 
     Raises:
       UserError: broken sources, or none; a data_dir that cannot be written; a

@@ -105,11 +105,7 @@ class Clock:
     return here * rates.get(self._now, mean) + each * rest
 
   def built(self, each: int) -> None:
-    """Says after a config how many there are, and how long the rest takes.
-
-    Args:
-      each: examples of a config.
-    """
+    """Says after a config how many there are, and how long the rest takes."""
     left = self.left_s(0, each)
     if self._left and left is not None:
       done = self._all - len(self._left)

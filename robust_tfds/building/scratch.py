@@ -137,9 +137,6 @@ class Scratch:
   def check_room(self, size: float) -> None:
     """Refuses to begin what the disk cannot hold.
 
-    Args:
-      size: bytes that are still to come.
-
     Raises:
       UserError: there is less room.
     """

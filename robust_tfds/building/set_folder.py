@@ -50,9 +50,6 @@ def locked(data_path: str | os.PathLike) -> Iterator[None]:
 
   The system frees the lock when its process ends, however it ends. Buckets have
   none: there the set that is complete first stays.
-
-  Args:
-    data_path: the set's folder, made or not.
   """
   if not paths.is_local(data_path):
     yield
@@ -69,10 +66,6 @@ def nothing_of_missing(root: str | os.PathLike, name: str) -> Iterator[None]:
   """Removes a data folder that a build made in vain: a source was not there.
 
   Only one that was not there before, and that nobody else builds in.
-
-  Args:
-    root: the data folder.
-    name: of the data set.
   """
   new = paths.is_local(root) and not os.path.lexists(root)
   try:
@@ -140,9 +133,6 @@ def _full(data_path: str | os.PathLike, error: Exception) -> errors.UserError:
 
 def check_whole(builder: Any) -> None:
   """Refuses a set on disk whose files are not all there, or cut.
-
-  Args:
-    builder: of TFDS, whose folder exists.
 
   Raises:
     UserError: no description of the set, a file that is missing or has another

@@ -127,12 +127,6 @@ def compare(
 ) -> None:
   """Refuses a set whose sources have changed since.
 
-  Args:
-    folder: of the set.
-    then: its note.
-    sources: what there is now.
-    manual_dir: where it lies.
-
   Raises:
     UserError: names the first example that is another, or how many there were.
   """
@@ -153,12 +147,7 @@ def compare(
 
 
 def _checksum(source: Part, sizes: Mapping[str, int]) -> int:
-  """Of what a source says, but for the places of its files.
-
-  Args:
-    source: one example's.
-    sizes: of the files of buckets.
-  """
+  """Of what a source says, but for the places of its files."""
   return zlib.crc32("\n".join(_text(f, sizes) for f in source.facts()).encode())
 
 

@@ -124,10 +124,6 @@ def stored(data: bytes, source: str) -> bytes:
   TFDS' own decoders, TensorFlow or Pillow without a conversion, take palettes
   for grey, keep transparency and cut 16-bit grey.
 
-  Args:
-    data: a picture file.
-    source: what a refusal begins with.
-
   Returns:
     The file itself where it is an 8-bit grey or RGB JPEG or PNG, else a PNG of
     its pixels.

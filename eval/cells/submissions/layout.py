@@ -41,10 +41,6 @@ _ALLOWED = re.compile(
 def check(folder: epath.Path, manifest: Manifest) -> None:
   """Refuses a folder that does not hold exactly the files of its manifest.
 
-  Args:
-    folder: of the submission.
-    manifest: that lies in it.
-
   Raises:
     UserError: a path that no submission has; a link, pipe or device; a file that
       is missing, too many, or not of its size and sha256. Names it.

@@ -50,12 +50,7 @@ def of_key(
 
 
 def numbers(rows: Iterable[Row], kind: Kind) -> dict[Key, Number]:
-  """A model's numbers over cells, from its rows.
-
-  Args:
-    rows: of its table.
-    kind: of its conditions.
-  """
+  """A model's numbers over cells, from its rows."""
   over = table.by_cell(rows, kind).get(None, [])
   return {(r.metric, r.corruption, r.severity): r.number for r in over}
 

@@ -38,11 +38,6 @@ def write(
 ) -> list[epath.Path]:
   """Writes the CSVs.
 
-  Args:
-    boards: of all entries.
-    folder: where.
-    aside: what stands on no board.
-
   Returns:
     `boards.csv`, `aside.csv`, then of every board `<key>.csv`, a line an entry, and
     `<key>_numbers.csv`, a line a number.

@@ -22,13 +22,7 @@ METRICS = ("ece", "nll", "brier")
 def lines(
   first: Cells, second: Cells, family: conditions.Family
 ) -> Iterator[Line]:
-  """Of clean cells, of every corruption and of the benchmark.
-
-  Args:
-    first: of one side.
-    second: of the other.
-    family: of the conditions.
-  """
+  """Of clean cells, of every corruption and of the benchmark."""
   one, other = (
     headlines.numbers(reliability.headlines(side, family), side, {})
     for side in (first, second)

@@ -34,13 +34,7 @@ _LINE = 0.24  # inches of a bar or a row
 
 
 def write(comparison: Comparison, folder: epath.Path, stem: str) -> None:
-  """Writes the figure as PNG and SVG.
-
-  Args:
-    comparison: to draw.
-    folder: where the files go.
-    stem: of their names.
-  """
+  """Writes the figure as PNG and SVG."""
   bars = _bars(comparison)
   maps = _maps(comparison)
   count = len(bars) + len(maps)

@@ -100,11 +100,6 @@ def check_facts(
 ) -> list[str]:
   """Refuses sides of other data; gives sentences on what nobody knows.
 
-  Args:
-    first: one side.
-    second: the other.
-    common: the conditions that are compared.
-
   Raises:
     UserError: facts of the data that differ, each with both values.
   """
@@ -153,11 +148,6 @@ def check_columns(
   condition: Condition, first: base.Columns, second: base.Columns
 ) -> None:
   """Refuses cells of other examples.
-
-  Args:
-    condition: of both.
-    first: columns of one side.
-    second: of the other.
 
   Raises:
     UserError: ids of one side alone (how many, and one of them), or an id with

@@ -19,13 +19,7 @@ _LONGEST = 48  # letters in which conditions are listed; else they are counted
 def sentences(
   facts: TaskFacts, family: Family, rows: Sequence[table.Row]
 ) -> list[str]:
-  """A sentence a model, in the order of the rows.
-
-  Args:
-    facts: of the task.
-    family: of its conditions.
-    rows: of one data set's table.
-  """
+  """A sentence a model, in the order of the rows."""
   models = dict.fromkeys(row.model for row in rows if row.model)
   return [
     f"{m}: {_said(facts, family, [r for r in rows if r.model == m])}"

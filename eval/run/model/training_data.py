@@ -22,11 +22,7 @@ _OF_NAMES = (
 
 
 def words(entry: Model) -> str | None:
-  """The training data in words; None where nobody says them.
-
-  Args:
-    entry: the model's part of the config.
-  """
+  """The training data in words; None where nobody says them."""
   if entry.trained_on:
     return entry.trained_on
   if entry.train:

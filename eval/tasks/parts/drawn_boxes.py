@@ -46,12 +46,6 @@ def of_picture(
   """Every detection from a score up, and every object that none of them hits.
 
   A detection hits the free object of its class of the largest IoU, from 0.5 up.
-
-  Args:
-    example_id: of the picture.
-    columns: of a cell.
-    truth: COCO instances dict.
-    least_score: of the detections.
   """
   (row,) = np.flatnonzero(columns["example_id"] == example_id)[:1]
   image_id = int(columns["image_id"][row])

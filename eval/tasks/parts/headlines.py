@@ -89,14 +89,7 @@ class Headline:
     *,
     own_fingerprint: bool = False,
   ) -> Headline:
-    """A cell's own number under another name.
-
-    Args:
-      metric: the name.
-      cell_metric: the cell's.
-      condition: of the cell.
-      own_fingerprint: see the class.
-    """
+    """A cell's own number under another name."""
     return cls(
       metric,
       (cell_metric,),

@@ -288,11 +288,6 @@ def _chance(count: int, total: int, last: float) -> float:
 def check_groups(source: str, dataset: str, columns: Columns) -> None:
   """Holds groups, which are drawn together, against what the ids tell.
 
-  Args:
-    source: what a refusal begins with.
-    dataset: name of the set.
-    columns: of a cell.
-
   Raises:
     UserError: an example of another group than its data set has it in.
   """

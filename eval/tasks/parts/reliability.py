@@ -115,13 +115,7 @@ def bins(columns: Columns) -> calibration.Bins | None:
 def rows(
   cell: cells_lib.Cell, columns: Columns, suffix: str = ""
 ) -> list[table.Row]:
-  """Calibration of one cell; none where scores are not known.
-
-  Args:
-    cell: whose rows.
-    columns: of the cell.
-    suffix: behind the metrics' names.
-  """
+  """Calibration of one cell; none where scores are not known."""
   answers = Answers.of(columns)
   return [] if answers is None else rows_of(cell, answers, suffix)
 
@@ -185,12 +179,7 @@ def numbers(
 def headlines(
   cells: headlines_lib.Cells, family: conditions.Family
 ) -> list[headlines_lib.Headline]:
-  """The means over one model's cells: of every corruption, of the benchmark.
-
-  Args:
-    cells: of one model.
-    family: of their conditions.
-  """
+  """The means over one model's cells: of every corruption, of the benchmark."""
   names = {
     metric.name: dict.fromkeys(
       c.name

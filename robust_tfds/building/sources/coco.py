@@ -96,10 +96,6 @@ def sources(manual_dir: os.PathLike | str) -> list[objects.Source]:
 def parse(data: bytes, where: str) -> list[Image]:
   """Reads the JSON and checks that it is whole.
 
-  Args:
-    data: the file's bytes.
-    where: its name, for errors.
-
   Returns:
     The images by id.
 

@@ -12,9 +12,6 @@ from robust_tfds.reading import videos as video_files
 def facts(video: bytes | str | os.PathLike) -> tuple[str, float]:
   """(types, fps): one letter for each frame in the order of display.
 
-  Args:
-    video: a file, or its bytes.
-
   Returns:
     A string of `I`, `P`, `B` (`?` for rarer types), and frames per second (0 if
     the container does not say). The paper truncates rates: 29 is 29.97.

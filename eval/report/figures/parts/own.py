@@ -84,12 +84,7 @@ def of(boards: Iterable[Board]) -> list[Own]:
 
 
 def is_beside(board: Board, datasets: Collection[str]) -> bool:
-  """Whether a board's runs are of the data of the printed numbers of a data set.
-
-  Args:
-    board: of runs.
-    datasets: of the printed numbers.
-  """
+  """Whether a board's runs are of the data of the printed numbers of a data set."""
   return board.dataset in datasets and not any(
     papers.other_data(board.dataset, model.facts) for model in of([board])
   )
@@ -147,12 +142,7 @@ def baselines(models: Sequence[Own], printed: str = "") -> str:
 
 
 def without(models: Sequence[Own], drawn: Collection[str]) -> str:
-  """A sentence about models that have none of a figure's numbers; or nothing.
-
-  Args:
-    models: of runs.
-    drawn: labels of those that have them.
-  """
+  """A sentence about models that have none of a figure's numbers; or nothing."""
   left = [m.label for m in models if m.label not in drawn]
   if not left:
     return ""

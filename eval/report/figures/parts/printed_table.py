@@ -85,12 +85,7 @@ class PrintedTable(base.PaperFigure):
   def own_lines(
     self, models: Iterable[own.Own], metrics: Sequence[str]
   ) -> list[Line]:
-    """The lines of own runs.
-
-    Args:
-      models: of the runs.
-      metrics: of the printed table.
-    """
+    """The lines of own runs."""
     lines = []
     for model in models:
       for condition, suffix in self._suffixes_of(model):

@@ -14,13 +14,7 @@ def of_dataset(boards: list[Board], dataset: str) -> list[Board]:
 
 
 def heading(title: str, models: Sequence[own.Own], dataset: str) -> str:
-  """The paper's figure, and whose data the curves are of where not its own.
-
-  Args:
-    title: of the figure.
-    models: of runs.
-    dataset: of the figure.
-  """
+  """The paper's figure, and whose data the curves are of where not its own."""
   other = own.other_datasets(models, dataset)
   if not other:
     return f"Schiappa et al., {title}"
