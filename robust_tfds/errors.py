@@ -28,7 +28,7 @@ class MissingPackageError(UserError, ImportError):
 
 
 @contextlib.contextmanager
-def begun(what: str) -> Iterator[None]:
+def begun(what: object) -> Iterator[None]:
   """Refusals in it begin with what they are of: `cat/1.png: ...`."""
   try:
     yield

@@ -77,10 +77,8 @@ class Options:
         f"--seed={self.seed}: expected a whole number from 0."
       )
     if self.dataset is not None:
-      try:
+      with errors.begun("--dataset"):
         names.folder_name(self.dataset)
-      except errors.UserError as e:
-        raise errors.UserError(f"--dataset: {e}") from e
 
 
 @dataclasses.dataclass(frozen=True)
@@ -255,7 +253,5 @@ def check_labels(labels_of: Mapping[epath.Path, Sequence[str]]) -> None:
           " label of its own, so that their rows can be told apart."
         )
       home[label] = path
-    try:
+    with errors.begun(path):
       names.check_distinct(home, "model")
-    except errors.UserError as e:
-      raise errors.UserError(f"{path}: {e}") from e

@@ -146,7 +146,7 @@ def _condition(file: epath.Path) -> conditions.Condition:
 def _truth(file: epath.Path) -> dict[str, Any]:
   """A COCO instances file, checked."""
   truth = reading.json_file(file)
-  try:
+  with errors.begun(file):
     checks.check_masks(checks.ground_truth(truth))
     for part in ("images", "annotations"):
       if not truth[part]:
@@ -154,8 +154,6 @@ def _truth(file: epath.Path) -> dict[str, Any]:
           f"{part}: the list is empty; average precision needs objects to find."
         )
     coco_rows.Rows.of(truth["categories"], "Category", "id").names("name")
-  except errors.UserError as e:
-    raise errors.UserError(f"{file}: {e}") from e
   return truth
 
 

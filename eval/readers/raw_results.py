@@ -63,10 +63,8 @@ class RawResultsReader(base.Reader):
       known.check_kind(data["dataset"], tasks.get("detection").set_kind)
       labels[data["dataset"]][path] = [data["model"]]
       base.check_labels(labels[data["dataset"]])
-      try:
+      with errors.begun(path):
         of_cells |= cells(data, options.seed or 0)
-      except errors.UserError as e:
-        raise errors.UserError(f"{path}: {e}") from e
     datasets = list(dict.fromkeys(c.dataset for c in of_cells))
     listed = sorted(of_cells, key=lambda c: datasets.index(c.dataset))
     return base.Run(

@@ -79,10 +79,8 @@ class WorkdirReader(base.Reader):
 
 
 def _check_task(workdir: Workdir, config: ml_collections.ConfigDict) -> None:
-  try:
+  with errors.begun(workdir.config_path):
     tasks.bind(config)
-  except errors.UserError as e:
-    raise errors.UserError(f"{workdir.config_path}: {e}") from e
 
 
 def _check_comparable(

@@ -132,10 +132,8 @@ def _beside(
   """A cell's columns, in the groups of the run's."""
   columns = predictions.columns(cell)
   ours = {n: columns[n] for n in ("example_id", "frame", "label")}
-  try:
+  with errors.begun(f"{source} beside --facts (the first)"):
     pairing.check_columns(cell.condition, theirs, ours)
-  except errors.UserError as e:
-    raise errors.UserError(f"{source} beside --facts (the first): {e}") from e
   return {**columns, "group_id": theirs["group_id"]}
 
 

@@ -363,10 +363,8 @@ def _check_sets(plan: Plan) -> None:
     )
   for condition in plan.conditions:
     config, codec = plan.stored(condition)
-    try:
+    with errors.begun("config.data"):
       builder.config_of(config, **plan.options(codec))
-    except errors.UserError as e:
-      raise errors.UserError(f"config.data: {e}") from e
 
 
 def model_classes(config: config_lib.Config) -> tuple[int, ...]:
@@ -494,10 +492,8 @@ def _check_train(label: str, recipe: config_lib.Train) -> None:
       f"Model {label}: train.dataset: {recipe.dataset} is a test set, and models"
       " are never trained on it."
     )
-  try:
+  with errors.begun(f"Model {label}: train.dataset"):
     builder = datasets.builder_class(recipe.dataset)
-  except errors.UserError as e:
-    raise errors.UserError(f"Model {label}: train.dataset: {e}") from e
   splits = (*builder.splits(), "all")
   for part in recipe.split.split("+"):  # `train[:10%]+test`, as TFDS reads it
     if part.partition("[")[0].strip() not in splits:

@@ -54,10 +54,8 @@ def read(
     raise errors.UserError(
       f"{key}: got {text!r}, which is no file, and no name: {', '.join(NAMES)}."
     )
-  try:
+  with errors.begun(key):
     data = _bytes(path)
-  except errors.UserError as e:
-    raise errors.UserError(f"{key}: {e}") from e
   # What separates notes in a table does not stand in one.
   name = re.sub(r"[^\w.-]+", "_", pathlib.PurePosixPath(path.name).stem)
   source = f"{key}: {path}"

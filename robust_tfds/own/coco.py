@@ -52,7 +52,7 @@ class Coco(own_set.OwnSet):
       UserError: a file that is none, or names pictures that are not there.
     """
     content = reading.json_file(file)
-    try:
+    with errors.begun(where):
       rows = coco.category_rows(content)
       names = dict(zip(rows.unique("id"), rows.names("name"), strict=True))
       self.category_ids = tuple(sorted(names))
@@ -63,8 +63,6 @@ class Coco(own_set.OwnSet):
       there, _ = folder.files(images, f"images={images}: the pictures")
       files = _files(listed, there, images)
       known = self._objects(listed)
-    except errors.UserError as e:
-      raise errors.UserError(f"{where}: {e}") from e
     self.sources = [
       self._source(*parts) for parts in zip(listed, files, known, strict=True)
     ]

@@ -217,10 +217,8 @@ def _check_truth(path: epath.Path, truth: Mapping | None) -> None:
   """Refuses ground truth that nothing can be scored with."""
   if truth is None:
     return
-  try:
+  with errors.begun(path):
     checks.ground_truth(truth)
-  except errors.UserError as e:
-    raise errors.UserError(f"{path}: {e}") from e
 
 
 class _Checker:
