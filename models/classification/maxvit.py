@@ -86,7 +86,7 @@ class Attention(nnx.Module):
     query, key, value = (qkv[..., i, :, :] for i in range(3))
     # The published weights were trained so: by the width, not by the head's.
     scores = jnp.einsum("bnqhd,bnkhd->bnhqk", query, key * x.shape[-1] ** -0.5)
-    pairs = windows.relative_positions(_WINDOW)
+    pairs = windows.relative_positions((_WINDOW, _WINDOW))
     bias = self.relative_position_bias_table[...][pairs].transpose(2, 0, 1)
     scores = (scores + bias).astype(jnp.float32)
     weights = jax.nn.softmax(scores).astype(x.dtype)
@@ -113,12 +113,12 @@ class Mix(nnx.Module):
 
   def __call__(self, x: jax.Array) -> jax.Array:
     """`[B, side, side, width]` -> the same; `side` is a multiple of 7."""
-    high, wide = x.shape[1:3]
-    size = high // _WINDOW if self.grid else _WINDOW
+    sides = x.shape[1:3]
+    size = tuple(s // _WINDOW if self.grid else _WINDOW for s in sides)
     x = self._turn(windows.part(x, size))
     x = x + self.attn_layer(x)
     x = x + self.mlp_layer(x)
-    return windows.join(self._turn(x), high, wide)
+    return windows.join(self._turn(x), size, sides)
 
   def _turn(self, x: jax.Array) -> jax.Array:
     """Windows for tokens and back, where the grid is meant."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 import jax
@@ -120,19 +120,23 @@ IGNORED = (
 ORACLES = {
   name: f"{variant.spec.weights}:{name}" for name, variant in VARIANTS.items()
 }
-_EPSILON = 1e-5  # of every layer norm
+EPSILON = 1e-5  # of every layer norm
 _HEAD = 32  # channels of an attention head
 
 
 class Attention(nnx.Module):
   """Attention inside windows that may be shifted; Swin's form.
 
-  The softmax is computed in float32.
+  Of maps of pictures or of clips. The softmax is computed in float32.
   """
 
-  def __init__(self, width: int, window: int, shift: int, *, rngs: nnx.Rngs):
-    """`window` is a window's side, `shift` how far it is moved, in tokens."""
-    self.window, self.shift = window, shift
+  shrinks = False  # whether a window is at most as large as the map
+
+  def __init__(
+    self, width: int, window: tuple[int, ...], shifted: bool, *, rngs: nnx.Rngs
+  ):
+    """`window`: its sides, in tokens; `shifted`: moved by half of them."""
+    self.window, self.shifted = window, shifted
     self.heads = width // _HEAD
     self.qkv = layers.linear(width, 3 * width, rngs=rngs)
     self.proj = layers.linear(width, width, rngs=rngs)
@@ -140,12 +144,12 @@ class Attention(nnx.Module):
 
   def _define_bias(self, rngs: nnx.Rngs) -> None:
     """The learned table: a number per offset and head."""
-    shape = ((2 * self.window - 1) ** 2, self.heads)
+    shape = (math.prod(2 * side - 1 for side in self.window), self.heads)
     draw = jax.nn.initializers.normal(0.02)
     self.relative_position_bias_table = nnx.Param(draw(rngs.params(), shape))
 
   def _bias(self) -> jax.Array:
-    """Bias of each offset: `[(2 * window - 1)**2, heads]`."""
+    """Bias of each offset: `[product of 2 * side - 1, heads]`."""
     return self.relative_position_bias_table[...]
 
   def _project(self, x: jax.Array) -> jax.Array:
@@ -157,54 +161,67 @@ class Attention(nnx.Module):
     return jnp.einsum("bnqhd,bnkhd->bnhqk", query * _HEAD**-0.5, key)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, width]` -> the same."""
-    high, wide = x.shape[1:3]
-    down, right = -high % self.window, -wide % self.window
-    x = jnp.pad(x, ((0, 0), (0, down), (0, right), (0, 0)))
-    shifts = tuple(
-      self.shift if side > self.window else 0 for side in x.shape[1:3]
-    )
-    padded = x.shape[1:3]
-    x = jnp.roll(x, [-shift for shift in shifts], (1, 2))
-    x = self._attend(windows.part(x, self.window), self._mask(padded, shifts))
-    x = jnp.roll(windows.join(x, *padded), shifts, (1, 2))
-    return x[:, :high, :wide]
+    """`[B, *sides, width]` -> the same."""
+    sides = x.shape[1:-1]
+    window, axes = self._window(sides), range(1, x.ndim - 1)
+    over = [(0, -side % w) for side, w in zip(sides, window, strict=True)]
+    x = jnp.pad(x, ((0, 0), *over, (0, 0)))
+    padded = x.shape[1:-1]
+    shifts = [
+      w // 2 if self.shifted and side > w else 0
+      for side, w in zip(padded, window, strict=True)
+    ]
+    x = jnp.roll(x, [-shift for shift in shifts], axes)
+    mask = _mask(padded, window, shifts)
+    x = self._attend(windows.part(x, window), mask)
+    x = jnp.roll(windows.join(x, window, padded), shifts, axes)
+    return x[(slice(None), *(slice(side) for side in sides))]
+
+  def _window(self, sides: tuple[int, ...]) -> tuple[int, ...]:
+    """A window's sides on a map of these."""
+    if not self.shrinks:
+      return self.window
+    return tuple(map(min, self.window, sides))
 
   def _attend(self, x: jax.Array, mask: np.ndarray) -> jax.Array:
     """`[B, windows, tokens, width]` -> the same, each window by itself."""
+    tokens = x.shape[2]
     qkv = self._project(x).reshape(*x.shape[:3], 3, self.heads, _HEAD)
     query, key, value = (qkv[..., i, :, :] for i in range(3))
-    pairs = windows.relative_positions(self.window)
+    # Of a window that shrank the first ones, as torchvision takes them.
+    pairs = windows.relative_positions(self.window)[:tokens, :tokens]
     bias = self._bias()[pairs].transpose(2, 0, 1)
     scores = self._score(query, key) + bias + mask[:, None]
     weights = jax.nn.softmax(scores.astype(jnp.float32)).astype(x.dtype)
     mixed = jnp.einsum("bnhqk,bnkhd->bnqhd", weights, value)
     return self.proj(mixed.reshape(x.shape))
 
-  def _mask(
-    self, sides: tuple[int, ...], shifts: tuple[int, ...]
-  ) -> np.ndarray:
-    """-100 between tokens that a shift brought together, else 0.
 
-    Args:
-      sides: of the map.
-      shifts: along both.
+def _mask(
+  sides: tuple[int, ...], window: tuple[int, ...], shifts: list[int]
+) -> np.ndarray:
+  """-100 between tokens that a shift brought together, else 0.
 
-    Returns:
-      `[windows, tokens, tokens]`.
-    """
-    rows, columns = (
-      np.searchsorted(
-        (side - self.window, side - shift), np.arange(side), "right"
-      )
-      if shift
-      else np.zeros(side, int)
-      for side, shift in zip(sides, shifts, strict=True)
+  Args:
+    sides: of the map.
+    window: a window's sides.
+    shifts: along each.
+
+  Returns:
+    float32 `[windows, tokens, tokens]`.
+  """
+  regions = np.zeros(sides, int)
+  for axis, (side, w, shift) in enumerate(
+    zip(sides, window, shifts, strict=True)
+  ):
+    ends = (side - w, side - shift) if shift else ()
+    part = np.searchsorted(ends, np.arange(side), "right")
+    regions = 3 * regions + np.expand_dims(
+      part, [i for i in range(len(sides)) if i != axis]
     )
-    regions = (3 * rows[:, None] + columns)[None, ..., None]
-    parts = np.asarray(windows.part(regions, self.window))[0, ..., 0]
-    apart = parts[:, :, None] != parts[:, None]
-    return np.where(apart, -100.0, 0.0).astype(np.float32)
+  parts = np.asarray(windows.part(regions[None, ..., None], window))[0, ..., 0]
+  apart = parts[:, :, None] != parts[:, None]
+  return np.where(apart, -100.0, 0.0).astype(np.float32)
 
 
 class CosineAttention(Attention):
@@ -223,7 +240,7 @@ class CosineAttention(Attention):
 
   def _bias(self) -> jax.Array:
     """From offsets in log space, brought to 0..16."""
-    line = np.linspace(-8, 8, 2 * self.window - 1)
+    line = np.linspace(-8, 8, 2 * self.window[0] - 1)
     offsets = np.stack(np.meshgrid(line, line, indexing="ij"), -1).reshape(
       -1, 2
     )
@@ -254,14 +271,18 @@ class Block(nnx.Module):
   """Attention and MLP; the norms come before them, in V2 after them."""
 
   def __init__(
-    self, width: int, window: int, shift: int, second: bool, *, rngs: nnx.Rngs
+    self,
+    width: int,
+    attention: Callable[..., nnx.Module],
+    *,
+    second: bool = False,
+    rngs: nnx.Rngs,
   ):
-    """`second` is Swin V2's; see `Attention`."""
-    attention = CosineAttention if second else Attention
+    """`attention` takes the width; `second`: of Swin V2."""
     self.second = second
-    self.norm1 = layers.LayerNorm(width, _EPSILON, rngs=rngs)
-    self.attn = attention(width, window, shift, rngs=rngs)
-    self.norm2 = layers.LayerNorm(width, _EPSILON, rngs=rngs)
+    self.norm1 = layers.LayerNorm(width, EPSILON, rngs=rngs)
+    self.attn: Any = attention(width, rngs=rngs)
+    self.norm2 = layers.LayerNorm(width, EPSILON, rngs=rngs)
     self.mlp = layers.Stack(
       (
         layers.linear(width, 4 * width, rngs=rngs),
@@ -272,7 +293,7 @@ class Block(nnx.Module):
     )
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, width]` -> the same."""
+    """`[B, *sides, width]` -> the same."""
     if self.second:
       x = x + self.norm1(self.attn(x))
       return x + self.norm2(self.mlp(x))
@@ -288,17 +309,46 @@ class Merge(nnx.Module):
     self.second = second
     self.reduction = layers.linear(4 * width, 2 * width, bias=False, rngs=rngs)
     features = (2 if second else 4) * width
-    self.norm = layers.LayerNorm(features, _EPSILON, rngs=rngs)
+    self.norm = layers.LayerNorm(features, EPSILON, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, width]` -> `[B, H / 2, W / 2, 2 * width]`, rounded up."""
-    high, wide = x.shape[1:3]
-    x = jnp.pad(x, ((0, 0), (0, high % 2), (0, wide % 2), (0, 0)))
-    four = [x[:, i::2, j::2] for j in (0, 1) for i in (0, 1)]
+    """`[..., H, W, width]` -> `[..., H / 2, W / 2, 2 * width]`, rounded up."""
+    high, wide = x.shape[-3:-1]
+    before = ((0, 0),) * (x.ndim - 3)
+    x = jnp.pad(x, (*before, (0, high % 2), (0, wide % 2), (0, 0)))
+    four = [x[..., i::2, j::2, :] for j in (0, 1) for i in (0, 1)]
     x = jnp.concatenate(four, axis=-1)
     if self.second:
       return self.norm(self.reduction(x))
     return self.reduction(self.norm(x))
+
+
+def stack(
+  width: int,
+  depth: int,
+  window: tuple[int, ...],
+  attention: type[Attention],
+  *,
+  second: bool = False,
+  rngs: nnx.Rngs,
+) -> layers.Stack:
+  """A stage's blocks, of which every other one shifts its windows.
+
+  Args:
+    width: of a token.
+    depth: how many.
+    window: a window's sides, in tokens.
+    attention: its form.
+    second: whether norms come last, as in Swin V2.
+    rngs: of the first weights.
+  """
+  kinds = [
+    functools.partial(attention, window=window, shifted=i % 2 == 1)
+    for i in range(depth)
+  ]
+  return layers.Stack(
+    [Block(width, kind, second=second, rngs=rngs) for kind in kinds]
+  )
 
 
 class Network(nnx.Module):
@@ -325,17 +375,19 @@ class Network(nnx.Module):
       rngs: for the initial weights.
     """
     embed = layers.conv(3, width, 4, 4, rngs=rngs)
-    norm = layers.LayerNorm(width, _EPSILON, rngs=rngs)
+    norm = layers.LayerNorm(width, EPSILON, rngs=rngs)
     steps: list[nnx.Module] = [layers.Stack((embed, layers.identity, norm))]
     for stage, depth in enumerate(depths):
       if stage:
         steps.append(Merge(width, second, rngs=rngs))
         width *= 2
-      shifts = [window // 2 if i % 2 else 0 for i in range(depth)]
-      blocks = [Block(width, window, s, second, rngs=rngs) for s in shifts]
-      steps.append(layers.Stack(blocks))
+      attention = CosineAttention if second else Attention
+      sides = (window, window)
+      steps.append(
+        stack(width, depth, sides, attention, second=second, rngs=rngs)
+      )
     self.features = layers.Stack(steps)
-    self.norm = layers.LayerNorm(width, _EPSILON, rngs=rngs)
+    self.norm = layers.LayerNorm(width, EPSILON, rngs=rngs)
     self.head = layers.linear(width, num_classes, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:

@@ -213,13 +213,17 @@ class Attention(nnx.Module):
   def __call__(self, x: jax.Array) -> jax.Array:
     """`[B, tokens, width]` -> the same."""
     batch, tokens, width = x.shape
-    parts = self.qkv(x).reshape(batch, tokens, 3, self.heads, -1)
+    parts = self._project(x).reshape(batch, tokens, 3, self.heads, -1)
     query, key, value = parts[:, :, 0], parts[:, :, 1], parts[:, :, 2]
     scale = (width // self.heads) ** -0.5
     scores = jnp.einsum("bqhd,bkhd->bhqk", query * scale, key)
     weights = jax.nn.softmax(scores.astype(jnp.float32)).astype(x.dtype)
     mixed = jnp.einsum("bhqk,bkhd->bqhd", weights, value)
     return self.proj(mixed.reshape(batch, tokens, width))
+
+  def _project(self, x: jax.Array) -> jax.Array:
+    """`[..., width]` -> queries, keys and values `[..., 3 * width]`."""
+    return self.qkv(x)
 
 
 class Scale(nnx.Module):
@@ -245,11 +249,12 @@ class Block(nnx.Module):
     layer_scale: bool = False,
     epsilon: float = EPSILON,
     mlp: Callable[..., nnx.Module] = layers.Mlp,
+    attention: type[Attention] = Attention,
     rngs: nnx.Rngs,
   ):
     """`mlp` takes the widths before, inside (four times as wide) and after."""
     self.norm1 = layers.LayerNorm(width, epsilon, rngs=rngs)
-    self.attn = Attention(width, heads, rngs=rngs)
+    self.attn = attention(width, heads, rngs=rngs)
     self.norm2 = layers.LayerNorm(width, epsilon, rngs=rngs)
     self.mlp = mlp(width, 4 * width, width, rngs=rngs)
     self.scales = layer_scale

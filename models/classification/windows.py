@@ -1,10 +1,13 @@
-"""Square windows of a map of features, and where tokens of one lie.
+"""Windows of a map of features, of pictures or of clips; where tokens lie.
 
-For attention inside windows: Swin (arXiv:2103.14030), MaxViT (2204.01697).
+For attention inside windows: Swin (arXiv:2103.14030), Video Swin (2106.13230),
+MaxViT (2204.01697).
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import TypeVar
 
 import jax
@@ -13,36 +16,50 @@ import numpy as np
 Map = TypeVar("Map", jax.Array, np.ndarray)
 
 
-def part(x: Map, size: int) -> Map:
-  """`[B, H, W, C]` -> `[B, windows, size * size, C]`, both row by row.
+def part(x: Map, size: Sequence[int]) -> Map:
+  """`[B, *sides, C]` -> `[B, windows, tokens, C]`, both row by row.
 
   Args:
-    x: whose sides are multiples of `size`.
-    size: a window's side.
+    x: whose sides are multiples of a window's.
+    size: a window's sides, as many as the map has.
   """
-  batch, high, wide, channels = x.shape
-  x = x.reshape(batch, high // size, size, wide // size, size, channels)
-  return x.swapaxes(2, 3).reshape(batch, -1, size * size, channels)
+  batch, *sides, channels = x.shape
+  split = [
+    n
+    for side, step in zip(sides, size, strict=True)
+    for n in (side // step, step)
+  ]
+  x = x.reshape(batch, *split, channels).transpose(_order(len(size)))
+  return x.reshape(batch, -1, math.prod(size), channels)
 
 
-def join(x: jax.Array, high: int, wide: int) -> jax.Array:
-  """`part`'s inverse: `[B, windows, size * size, C]` -> `[B, high, wide, C]`."""
-  batch, _, tokens, channels = x.shape
-  size = round(tokens**0.5)
-  x = x.reshape(batch, high // size, wide // size, size, size, channels)
-  return x.swapaxes(2, 3).reshape(batch, high, wide, channels)
+def join(x: jax.Array, size: Sequence[int], sides: Sequence[int]) -> jax.Array:
+  """`part`'s inverse: `[B, windows, tokens, C]` -> `[B, *sides, C]`."""
+  batch, channels = x.shape[0], x.shape[-1]
+  counts = [side // step for side, step in zip(sides, size, strict=True)]
+  x = x.reshape(batch, *counts, *size, channels)
+  return x.transpose(np.argsort(_order(len(size)))).reshape(
+    batch, *sides, channels
+  )
 
 
-def relative_positions(size: int) -> np.ndarray:
+def relative_positions(size: Sequence[int]) -> np.ndarray:
   """Which row of a table of offsets belongs to each pair of tokens.
 
   Args:
-    size: a window's side.
+    size: a window's sides.
 
   Returns:
-    int `[size**2, size**2]`: (dy + size - 1) * (2 * size - 1) + dx + size - 1,
-    where (dy, dx) leads from the second token to the first.
+    int `[tokens, tokens]`: offsets from the second token to the first, each
+    moved by its side - 1 to start at 0, as the digits of a number to the bases
+    2 * side - 1. In a square: (dy + n - 1) * (2 * n - 1) + dx + n - 1.
   """
-  tokens = np.stack(np.divmod(np.arange(size * size), size), axis=-1)
-  offsets = tokens[:, None] - tokens[None] + size - 1
-  return offsets @ np.array([2 * size - 1, 1])
+  tokens = np.stack(np.unravel_index(np.arange(math.prod(size)), size), -1)
+  offsets = tokens[:, None] - tokens[None] + np.array(size) - 1
+  spans = [2 * side - 1 for side in size]
+  return np.ravel_multi_index(tuple(np.moveaxis(offsets, -1, 0)), spans)
+
+
+def _order(axes: int) -> tuple[int, ...]:
+  """Places of windows before places inside them."""
+  return (0, *range(1, 2 * axes, 2), *range(2, 2 * axes + 1, 2), 2 * axes + 1)

@@ -1,15 +1,19 @@
 """MViT-B 16 x 4 (Fan et al. 2021, arXiv:2104.11227): pooled attention.
 
 `mvit_base_16x4` is PySlowFast's and pytorchvideo's, `mvit_v1_b` torchvision's:
-the same network but for an epsilon. Attribute names follow pytorchvideo, which
-keeps query, key and value apart.
+the same network but for an epsilon. `mvit_v2_s` is of MViTv2 (Li et al. 2022,
+arXiv:2112.01526): positions relative to each other, pooled queries added to
+what attention gives, and widening in attention. Attribute names follow
+pytorchvideo, which keeps query, key and value apart.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 from collections.abc import Mapping
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -35,17 +39,21 @@ _TORCHVISION = dataclasses.replace(
   weights="torchvision",
   source="torchvision 0.28 models/video/mvit.py, KINETICS400_V1",
 )
+_V2 = dataclasses.replace(_TORCHVISION, parameters=34_537_744)
 _SIZE = {"frames": 16, "side": 224}
 VARIANTS = {
   # The pooled queries, keys and values of pytorchvideo and PySlowFast are
   # normalised with torch's default epsilon, other tokens with 1e-6.
   "mvit_base_16x4": Variant(_SPEC, {**_SIZE, "pool_epsilon": 1e-5}),
   "mvit_v1_b": Variant(_TORCHVISION, {**_SIZE, "pool_epsilon": 1e-6}),
+  "mvit_v2_s": Variant(_V2, {**_SIZE, "pool_epsilon": 1e-6, "second": True}),
 }
 _EPSILON = 1e-6
+_OFFSETS = (r"\.attn\.rel_pos_", ".attn.rel_pos.rel_pos_")
 CHECKPOINTS: dict[str, Rules] = {
   # pytorchvideo's names are ours.
   "pyslowfast": (
+    _OFFSETS,
     (r"^patch_embed\.proj\.", "patch_embed.patch_model."),
     (r"^(cls_token|pos_embed_\w+)$", r"cls_positional_encoding.\1"),
     (r"^norm\.", "norm_embed."),
@@ -59,6 +67,7 @@ CHECKPOINTS: dict[str, Rules] = {
       r"cls_positional_encoding.pos_embed_\1",
     ),
     (r"\.attn\.project\.0\.", ".attn.proj."),
+    _OFFSETS,
     (r"\.pool_([qkv])\.pool\.", r".pool_\1."),
     (r"\.pool_([qkv])\.norm_act\.0\.", r".norm_\1."),
     (r"\.mlp\.0\.", ".mlp.fc1."),
@@ -69,7 +78,8 @@ CHECKPOINTS: dict[str, Rules] = {
   ),
 }
 _DEPTH = 16
-# Blocks that halve height and width; those before them double channels.
+# Blocks that halve height and width; those before them double channels, in
+# MViTv2 they themselves.
 _HALVING = (1, 3, 14)
 _WIDTH = 96  # of the first block, in one head
 
@@ -87,6 +97,45 @@ def regroup(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
   return parted
 
 
+class Offsets(nnx.Module):
+  """MViTv2's positions: a query's product with each offset to a key.
+
+  Apart for time, height and width (section 4.1 of the second paper).
+  """
+
+  def __init__(self, frames: int, side: int, width: int, *, rngs: nnx.Rngs):
+    """`frames` and `side` of the grid of the queries or keys that is larger."""
+    draw = jax.nn.initializers.normal(0.02)  # PySlowFast: std 0.02
+    for axis, places in (("t", frames), ("h", side), ("w", side)):
+      table = draw(rngs.params(), (2 * places - 1, width))
+      setattr(self, f"rel_pos_{axis}", nnx.Param(table))
+
+  def __call__(
+    self, query: jax.Array, grid: tuple[int, ...], keys: tuple[int, ...]
+  ) -> jax.Array:
+    """`[B, heads, 1 + T * H * W, width]` -> `[B, heads, T * H * W, keys]`."""
+    batch, heads, _, width = query.shape
+    query = query[:, :, 1:].reshape(batch, heads, *grid, width)
+    total: Any = 0
+    for axis, letter in enumerate("thw"):
+      table = getattr(self, f"rel_pos_{letter}")[...].astype(query.dtype)
+      pairs = table[_offsets(grid[axis], keys[axis])]
+      part = jnp.einsum(f"zgthwc,{letter}kc->zgthwk", query, pairs)
+      others = [5 + i for i in range(3) if i != axis]
+      total = total + jnp.expand_dims(part, others)
+    return total.reshape(batch, heads, math.prod(grid), math.prod(keys))
+
+
+def _offsets(queries: int, keys: int) -> np.ndarray:
+  """Row of a table of offsets for each query and key along an axis.
+
+  The coarser of the two lies on the finer one's first places.
+  """
+  query = np.arange(queries)[:, None] * max(keys // queries, 1)
+  key = (np.arange(keys)[None] - keys + 1) * max(queries // keys, 1)
+  return query - key
+
+
 class Attention(nnx.Module):
   """Attention of pooled queries to pooled keys; all but the class token."""
 
@@ -99,20 +148,38 @@ class Attention(nnx.Module):
 
   def __init__(
     self,
+    inputs: int,
     width: int,
     heads: int,
     query_stride: int,
     key_stride: int,
     epsilon: float,
+    grid: tuple[int, int] | None = None,
     *,
     rngs: nnx.Rngs,
   ):
-    """Strides are of space; queries are pooled only where strided."""
+    """Strides are of space; queries are pooled only where strided.
+
+    Args:
+      inputs: channels that come in.
+      width: channels that go out, shared by the heads.
+      heads: how many.
+      query_stride: of the queries.
+      key_stride: of the keys and values.
+      epsilon: of the pooled tokens' norms.
+      grid: frames and side of the tokens, of MViTv2, which pools all queries.
+      rngs: of the first weights.
+    """
     channels = width // heads
-    linear = functools.partial(layers.linear, width, width, rngs=rngs)
+    linear = functools.partial(layers.linear, inputs, width, rngs=rngs)
     self.q, self.k, self.v = linear(), linear(), linear()
-    self.proj = linear()
-    self.pools_queries = query_stride > 1
+    self.proj = layers.linear(width, width, rngs=rngs)
+    self.second = grid is not None
+    self.pools_queries = query_stride > 1 or self.second
+    if grid is not None:
+      frames, side = grid
+      finest = side // min(query_stride, key_stride)
+      self.rel_pos = Offsets(frames, finest, channels, rngs=rngs)
     for letter, stride in zip(
       "qkv", (query_stride, key_stride, key_stride), strict=True
     ):
@@ -136,19 +203,23 @@ class Attention(nnx.Module):
     self, x: jax.Array, grid: tuple[int, ...]
   ) -> tuple[jax.Array, tuple[int, ...]]:
     """`[B, 1 + T * H * W, width]` and T, H, W -> the same, strided."""
-    batch, _, width = x.shape
     query, out = self._heads(self.q(x)), grid
     if self.pools_queries:
       query, out = _pool(query, grid, self.pool_q)
       query = self.norm_q(query)
-    key, value = self._heads(self.k(x)), self._heads(self.v(x))
-    key = self.norm_k(_pool(key, grid, self.pool_k)[0])
-    value = self.norm_v(_pool(value, grid, self.pool_v)[0])
-    scale = (width // self.heads) ** -0.5
-    scores = jnp.einsum("bhqd,bhkd->bhqk", query * scale, key)
+    key, keys = _pool(self._heads(self.k(x)), grid, self.pool_k)
+    key = self.norm_k(key)
+    value = _pool(self._heads(self.v(x)), grid, self.pool_v)[0]
+    value = self.norm_v(value)
+    scores = jnp.einsum("bhqd,bhkd->bhqk", query * key.shape[-1] ** -0.5, key)
+    if self.second:
+      scores = scores.at[:, :, 1:, 1:].add(self.rel_pos(query, out, keys))
     weights = jax.nn.softmax(scores.astype(jnp.float32)).astype(x.dtype)
-    mixed = jnp.einsum("bhqk,bhkd->bqhd", weights, value)
-    return self.proj(mixed.reshape(batch, -1, width)), out
+    mixed = jnp.einsum("bhqk,bhkd->bhqd", weights, value)
+    if self.second:
+      mixed = mixed.at[:, :, 1:].add(query[:, :, 1:])
+    mixed = mixed.swapaxes(1, 2)
+    return self.proj(mixed.reshape(*mixed.shape[:2], -1)), out
 
   def _heads(self, x: jax.Array) -> jax.Array:
     """`[B, tokens, width]` -> `[B, heads, tokens, width / heads]`."""
@@ -178,17 +249,19 @@ class Block(nnx.Module):
     query_stride: int,
     key_stride: int,
     epsilon: float,
+    grid: tuple[int, int] | None = None,
     *,
     rngs: nnx.Rngs,
   ):
-    """Strides are of space; `epsilon` of the pooled tokens' norms."""
+    """Widens in its MLP, with a `grid` in attention; as `Attention`."""
+    inner = width if grid is None else outputs
     self.norm1 = layers.LayerNorm(width, _EPSILON, rngs=rngs)
     self.attn = Attention(
-      width, heads, query_stride, key_stride, epsilon, rngs=rngs
+      width, inner, heads, query_stride, key_stride, epsilon, grid, rngs=rngs
     )
-    self.norm2 = layers.LayerNorm(width, _EPSILON, rngs=rngs)
-    self.mlp = layers.Mlp(width, 4 * width, outputs, rngs=rngs)
-    self.widens = width != outputs
+    self.norm2 = layers.LayerNorm(inner, _EPSILON, rngs=rngs)
+    self.mlp = layers.Mlp(inner, 4 * inner, outputs, rngs=rngs)
+    self.widens, self.second = width != outputs, grid is not None
     if self.widens:
       self.proj = layers.linear(width, outputs, rngs=rngs)
     self.stride = query_stride
@@ -198,7 +271,10 @@ class Block(nnx.Module):
   ) -> tuple[jax.Array, tuple[int, ...]]:
     """Tokens `[B, 1 + T * H * W, width]` and their T, H, W -> the next."""
     x, grid = state
-    attended, out = self.attn(self.norm1(x), grid)
+    normal = self.norm1(x)
+    attended, out = self.attn(normal, grid)
+    if self.widens and self.second:
+      x = self.proj(normal)
     if self.stride > 1:
       skip = functools.partial(
         volumes.max_pool,
@@ -209,7 +285,8 @@ class Block(nnx.Module):
       x = _pool(x[:, None], grid, skip)[0][:, 0]
     x = x + attended
     normal = self.norm2(x)
-    residual = self.proj(normal) if self.widens else x
+    widens = self.widens and not self.second
+    residual = self.proj(normal) if widens else x
     return residual + self.mlp(normal), out
 
 
@@ -230,10 +307,15 @@ class Embed(nnx.Module):
 class Positions(nnx.Module):
   """A class token, and positions in time and in space that are added."""
 
-  def __init__(self, frames: int, places: int, *, rngs: nnx.Rngs):
-    """Of a grid of `frames` x `places`."""
+  def __init__(
+    self, frames: int, places: int, *, added: bool = True, rngs: nnx.Rngs
+  ):
+    """Of a grid of `frames` x `places`; `added`: whether there are positions."""
     draw = jax.nn.initializers.normal(0.02)  # PySlowFast: std 0.02
     self.cls_token = nnx.Param(draw(rngs.params(), (1, 1, _WIDTH)))
+    self.added = added
+    if not added:
+      return
     self.pos_embed_spatial = nnx.Param(draw(rngs.params(), (1, places, _WIDTH)))
     self.pos_embed_temporal = nnx.Param(
       draw(rngs.params(), (1, frames, _WIDTH))
@@ -243,10 +325,12 @@ class Positions(nnx.Module):
   def __call__(self, x: jax.Array) -> jax.Array:
     """`[B, T, H, W, 96]` -> tokens `[B, 1 + T * H * W, 96]`."""
     batch, frames, _, _, width = x.shape
-    x = x.reshape(batch, frames, -1, width)
-    x = x + self.pos_embed_spatial[...].astype(x.dtype)[:, None]
-    x = x + self.pos_embed_temporal[...].astype(x.dtype)[:, :, None]
-    token = (self.cls_token[...] + self.pos_embed_class[...]).astype(x.dtype)
+    x, token = x.reshape(batch, frames, -1, width), self.cls_token[...]
+    if self.added:
+      x = x + self.pos_embed_spatial[...].astype(x.dtype)[:, None]
+      x = x + self.pos_embed_temporal[...].astype(x.dtype)[:, :, None]
+      token = token + self.pos_embed_class[...]
+    token = token.astype(x.dtype)
     token = jnp.broadcast_to(token, (batch, 1, width))
     return jnp.concatenate([token, x.reshape(batch, -1, width)], axis=1)
 
@@ -272,13 +356,24 @@ class Network(nnx.Module):
     frames: int,
     side: int,
     pool_epsilon: float,
+    second: bool = False,
     num_classes: int,
     rngs: nnx.Rngs,
   ):
-    """`frames` and `side` (in pixels) of the clips fix the positions."""
+    """Builds the blocks.
+
+    Args:
+      frames: of a clip.
+      side: of a frame, in px.
+      pool_epsilon: of the pooled tokens' norms.
+      second: MViTv2.
+      num_classes: logits.
+      rngs: of the first weights.
+    """
+    frames, side = frames // 2, side // 4
     self.patch_embed = Embed(rngs=rngs)
     self.cls_positional_encoding = Positions(
-      frames // 2, (side // 4) ** 2, rngs=rngs
+      frames, side**2, added=not second, rngs=rngs
     )
     blocks, width, heads, key_stride = [], _WIDTH, 1, 8
     for i in range(_DEPTH):
@@ -286,13 +381,11 @@ class Network(nnx.Module):
       if stride > 1:
         # Keys keep their grid while that of the queries shrinks.
         heads, key_stride = 2 * heads, key_stride // 2
-      outputs = 2 * width if i + 1 in _HALVING else width
-      blocks.append(
-        Block(
-          width, outputs, heads, stride, key_stride, pool_epsilon, rngs=rngs
-        )
-      )
-      width = outputs
+      outputs = 2 * width if i + (not second) in _HALVING else width
+      grid = (frames, side) if second else None
+      sizes = (width, outputs, heads, stride, key_stride)
+      blocks.append(Block(*sizes, pool_epsilon, grid, rngs=rngs))
+      width, side = outputs, side // stride
     self.blocks = layers.Stack(blocks)
     self.norm_embed = layers.LayerNorm(width, _EPSILON, rngs=rngs)
     self.head = Head(width, num_classes, rngs=rngs)

@@ -37,8 +37,11 @@ _DEEP = (
   "regnet_y_400mf",
   "retinanet_resnet50_fpn",
   "se_resnext50_32x4d",
+  "s3d",
   "slowfast_r50",
+  "swin3d_t",
   "timesformer_base",
+  "videomae_small",
   "x3d_m",
 )
 _QUICK = tuple(n for n, _ in _smallest().values() if n not in _DEEP)

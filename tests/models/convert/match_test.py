@@ -21,22 +21,27 @@ _QUICK = (
   ("x3d_m_pyslowfast", "pyslowfast", "pyslowfast x3d", "pyslowfast"),
   ("mvit_base_16x4", "pyslowfast", "pyslowfast mvit"),
   ("timesformer_base", "timesformer", "timesformer"),
+  ("swin3d_t", "microsoft", "microsoft swin3d"),
 )
+# Two equal blocks say as much as twelve.
+_FEWER = {
+  "timesformer_base": {"depth": 2},
+  "swin3d_t": {"width": 32, "depths": (2, 2, 2, 2)},
+}
 # Of styles that are there already.
 _SLOW = (
   ("fasterrcnn_resnet50_fpn_mmdet", "mmdetection", "mmdetection"),
   ("maskrcnn_resnext101_32x4d_fpn_mmdet", "mmdetection", "mmdetection"),
   ("cascademaskrcnn_resnet50_fpn_mmdet", "mmdetection", "mmdetection"),
   ("slowfast_r50", "pyslowfast", "pyslowfast"),
+  ("mvit_v2_s", "pyslowfast", "pyslowfast mvit"),
 )
 
 
 class StyleTest(checkpoints.Case):
   @quick.cases(_QUICK, _SLOW)
   def test_every_array_finds_its_place(self, name, style, *publishers):
-    model = models.get(name)
-    if name == "timesformer_base":  # two equal blocks say as much as twelve
-      model = drawn.with_options(model, depth=2)
+    model = drawn.with_options(models.get(name), **_FEWER.get(name, {}))
     flat = checkpoints.drawn(model)
     arrays = names.arrays(checkpoints.as_torch(flat), *publishers)
     loaded = match.match_arrays(model, arrays)

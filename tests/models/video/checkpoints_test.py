@@ -1,5 +1,6 @@
 """What public checkpoints of video networks hold beside what others do."""
 
+import re
 import warnings
 
 import numpy as np
@@ -9,6 +10,7 @@ from absl.testing import absltest
 from robust_tfds import models
 from robust_tfds.models.convert import match
 from tests import quick
+from tests.models import drawn as drawn_models
 from tests.models.convert import checkpoints, names
 
 
@@ -33,6 +35,30 @@ class NamesTest(checkpoints.Case):
       arrays[key.replace(".q.", ".qkv.")] = np.concatenate(parts)
     loaded = match.match_arrays(models.get(name), arrays)
     self.same(loaded.variables, checkpoints.drawn(name))
+
+  def test_query_key_value_of_videomae(self):
+    few = drawn_models.with_options(models.get("videomae_small"), depth=2)
+    flat = checkpoints.drawn(few)
+    arrays = checkpoints.as_torch(flat)
+    for key in [n for n in arrays if ".attn.qkv." in n]:
+      parts = np.split(arrays.pop(key), 3)
+      for part, letter in zip(parts, ("query", "key", "value"), strict=True):
+        arrays[key.replace(".qkv.", f".{letter}.")] = part
+    authors = match.match_arrays(few, checkpoints.as_torch(flat))
+    self.assertEqual(authors.style, "videomae")
+    fourth = names.arrays(arrays, "transformers videomae")
+    fifth = {
+      re.sub(
+        r"\.([qv])_bias$",
+        lambda m: {"q": ".query.bias", "v": ".value.bias"}[m[1]],
+        name,
+      ): array
+      for name, array in fourth.items()
+    }
+    for published in (fourth, fifth):
+      loaded = match.match_arrays(few, published)
+      self.assertEqual(loaded.style, "transformers")
+      self.same(loaded.variables, flat)
 
   def test_what_training_left_is_named(self):
     arrays = _published("slow_r50", "pyslowfast")

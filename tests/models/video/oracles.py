@@ -68,7 +68,7 @@ def randomise(
     return library.randn(shape, generator=generator)
 
   for key, value in module.state_dict().items():
-    if "running_" in key or key.endswith("num_batches_tracked"):
+    if "running_" in key or not value.is_floating_point():
       continue
     if value.ndim <= 1:
       gain = 0.8 if key.endswith("weight") else 0.0
@@ -130,16 +130,41 @@ def _x3d(frames: int, side: int) -> Callable[[], Any]:
   return build
 
 
-def _small_mvit() -> Any:
+def _small_mvit(name: str) -> Callable[[], Any]:
   """torchvision's builder, which fixes the clips' size, for small clips."""
-  from torchvision.models.video import mvit as library
 
-  build = library._mvit
-  small = {"spatial_size": (64, 64), "temporal_size": 4}
-  with mock.patch.object(
-    library, "_mvit", lambda **options: build(**{**options, **small})
-  ):
-    return library.mvit_v1_b(weights=None)
+  def build():
+    from torchvision.models.video import mvit as library
+
+    made = library._mvit
+    small = {"spatial_size": (64, 64), "temporal_size": 4}
+    with mock.patch.object(
+      library, "_mvit", lambda **options: made(**{**options, **small})
+    ):
+      return getattr(library, name)(weights=None)
+
+  return build
+
+
+def _s3d() -> Any:
+  """For clips that end as a grid of 2 x 2 x 2, which the head's window is."""
+  module = _torchvision("s3d")()
+  module.avgpool.kernel_size = (2, 2, 2)
+  return module
+
+
+def _videomae() -> Any:
+  from transformers.models import videomae as library
+
+  config = library.configuration_videomae.VideoMAEConfig(
+    image_size=64,
+    num_frames=4,
+    num_labels=400,
+    layer_norm_eps=1e-6,
+  )
+  module = library.modeling_videomae.VideoMAEForVideoClassification(config)
+  module.fc_norm.eps = 1e-6
+  return module
 
 
 def _timesformer() -> Any:
@@ -186,7 +211,22 @@ ORACLES = {
     (4, 64),
     options={"frames": 4, "side": 64},
   ),
-  "mvit_v1_b": Oracle(_small_mvit, (4, 64), options={"frames": 4, "side": 64}),
+  **{
+    name: Oracle(_small_mvit(name), (4, 64), options={"frames": 4, "side": 64})
+    for name in ("mvit_v1_b", "mvit_v2_s")
+  },
+  "s3d": Oracle(_s3d, (16, 64)),
+  # Windows of 8 x 7 x 7 meet sides of 5 x 18 x 18, ..., 5 x 3 x 3 tokens.
+  **{
+    name: Oracle(_torchvision(name), (10, 72))
+    for name in ("swin3d_t", "swin3d_s", "swin3d_b")
+  },
+  "videomae_base": Oracle(
+    _videomae,
+    (4, 64),
+    pack=lambda x: x.transpose(1, 2),
+    unpack=lambda y: y.logits,
+  ),
   "timesformer_base": Oracle(
     _timesformer,
     (4, 64),

@@ -55,7 +55,7 @@ def parity(name: str) -> dict:
 def _fitted(name: str, oracle: oracles.Oracle) -> Classifier:
   """Our network, made for the small clips where it is made for a size."""
   model = models.get(name)
-  if not oracle.options:
+  if model.spec.flexible:
     return model
   frames, side = oracle.clip
   return dataclasses.replace(
