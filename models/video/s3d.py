@@ -59,7 +59,8 @@ def _conv(
   rngs: nnx.Rngs,
 ) -> layers.Stack:
   """A convolution that keeps the size but for its stride, norm, ReLU."""
-  around = tuple(n // 2 for n in kernel)
+  time, high, wide = kernel
+  around = (time // 2, high // 2, wide // 2)
   return layers.Stack(
     (
       volumes.Conv3d(inputs, outputs, kernel, stride, around, rngs=rngs),
