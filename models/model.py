@@ -10,14 +10,15 @@ from __future__ import annotations
 import abc
 import dataclasses
 import functools
-from collections.abc import Mapping
-from typing import Any, Self, cast
+from collections.abc import Mapping, Sequence
+from typing import Any, Self, cast, overload
 
 import jax
 import jax.numpy as jnp
 from flax import nnx
 
 from robust_tfds import errors
+from robust_tfds.models import capture as capture_lib
 from robust_tfds.models import variables as variables_lib
 from robust_tfds.models.checks import arguments
 from robust_tfds.models.family import Family
@@ -78,6 +79,11 @@ class Model(abc.ABC):
     """What it computes besides, as text: a graph, a module's description."""
     return ""
 
+  @property
+  def layers(self) -> tuple[str, ...]:
+    """Names of its layers, in order, for `capture`; empty: it names none."""
+    return ()
+
   @abc.abstractmethod
   def init(self, key: jax.Array) -> Any:
     """Variables: random ones of a JAX key, or the weights it came with."""
@@ -89,6 +95,15 @@ class Model(abc.ABC):
     Classifiers take `(variables, batch)`, see `Classifier.apply`; detectors
     `(variables, batch, sizes)`, see `models.detection.detector.Detector.apply`.
     """
+
+  def check_capture(self, capture: Sequence[str] | None) -> None:
+    """Refuses names that are none of `layers`; None: no layer is captured.
+
+    Raises:
+      UserError: with the nearest name, or that the model names no layers.
+    """
+    if capture is not None:
+      capture_lib.check(self.name, self.layers, capture)
 
   def preprocess(self, batch: jax.typing.ArrayLike) -> jax.Array:
     """uint8 RGB in 0..255 -> float32, as the spec says."""
@@ -238,9 +253,32 @@ class Classifier(NetworkModel):
     """On the cross-entropy of its logits, see `train`."""
     return True
 
+  @property
+  def layers(self) -> tuple[str, ...]:
+    """Their paths in the network, as checkpoints call them: `layer4.0.conv2`."""
+    return capture_lib.names(self.shapes())
+
+  @overload
   def apply(
     self, variables: Variables, batch: jax.typing.ArrayLike
-  ) -> jax.Array:
+  ) -> jax.Array: ...
+
+  @overload
+  def apply(
+    self,
+    variables: Variables,
+    batch: jax.typing.ArrayLike,
+    *,
+    capture: Sequence[str],
+  ) -> tuple[jax.Array, capture_lib.Captured]: ...
+
+  def apply(
+    self,
+    variables: Variables,
+    batch: jax.typing.ArrayLike,
+    *,
+    capture: Sequence[str] | None = None,
+  ) -> jax.Array | tuple[jax.Array, capture_lib.Captured]:
     """Logits of a batch.
 
     Args:
@@ -248,15 +286,25 @@ class Classifier(NetworkModel):
       batch: `[B, H, W, 3]` of pictures, `[B, T, H, W, 3]` of clips; uint8 RGB
         in 0..255, which is preprocessed first, or float pixels that already
         are.
+      capture: names of `layers` whose outputs are wanted too, or `features`,
+        what the last layer reads; see `models.capture`.
 
     Returns:
-      float32 `[B, num_classes]`.
+      float32 `[B, num_classes]`; with `capture` these, and name -> float32
+      `[B, channels]`, pooled.
 
     Raises:
-      UserError: the batch or the variables do not fit this model.
+      UserError: the batch or the variables do not fit this model, or a layer
+        that it does not have.
     """
     pixels = self.pixels(batch)  # refused before the variables are
-    return self._logits(self.merge(variables), pixels)
+    self.check_capture(capture)
+    network = self.merge(variables)
+    if capture is None:
+      return self._logits(network, pixels)
+    kept = capture_lib.Capture(network, capture, self.spec.num_classes)
+    logits = self._logits(network, pixels)
+    return logits, kept.pooled(len(pixels))
 
   def train(
     self, variables: Variables, batch: jax.typing.ArrayLike

@@ -17,7 +17,7 @@ import dataclasses
 import importlib
 import os
 import pkgutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import jax
@@ -136,7 +136,12 @@ class Adapted(FromElsewhere):
   """
 
   def apply(
-    self, variables: Any, batch: jax.typing.ArrayLike, sizes: Any = None
+    self,
+    variables: Any,
+    batch: jax.typing.ArrayLike,
+    sizes: Any = None,
+    *,
+    capture: Sequence[str] | None = None,
   ) -> Any:
     """Logits of a batch; of detectors, detections.
 
@@ -147,6 +152,7 @@ class Adapted(FromElsewhere):
         detectors uint8 canvases.
       sizes: of detectors int32 `[B, 2]`, the valid (height, width) of each
         canvas; None: all of it.
+      capture: refused: it names no layers.
 
     Returns:
       float32 `[B, num_classes]`; of detectors `boxes`, `scores`, `classes`,
@@ -156,6 +162,7 @@ class Adapted(FromElsewhere):
       UserError: a batch that the spec does not fit, a function that JAX cannot
         trace, or an answer of another shape or dtype.
     """
+    self.check_capture(capture)
     if self.kind == "detection":
       images = arguments.batch(self.name, batch)
       if sizes is None:
@@ -234,9 +241,17 @@ class OnHost(FromElsewhere):
       )
     return super().with_fields(fields)
 
-  def apply(self, variables: Any, batch: Any, sizes: Any = None) -> Any:
+  def apply(
+    self,
+    variables: Any,
+    batch: Any,
+    sizes: Any = None,
+    *,
+    capture: Sequence[str] | None = None,
+  ) -> Any:
     """As `Adapted.apply`, in numpy, of uint8 alone."""
     del variables
+    self.check_capture(capture)
     images = arguments.numpy_batch(self.name, batch)
     if isinstance(self.spec, DetectorSpec):
       return by_picture.detections(

@@ -13,7 +13,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 import jax
@@ -93,13 +93,20 @@ class Enhanced(Model):
     """The inner model's; enhancements act before it, inside `apply`."""
     return self.model.preprocess(batch)
 
-  def apply(self, variables: Any, batch: jax.typing.ArrayLike) -> jax.Array:
+  def apply(
+    self,
+    variables: Any,
+    batch: jax.typing.ArrayLike,
+    *,
+    capture: Sequence[str] | None = None,
+  ) -> jax.Array:
     """Logits of uint8 RGB `[B, (T,) H, W, 3]` in 0..255; float32 `[B, classes]`.
 
     Raises:
       UserError: the batch is not uint8: pixels cannot be enhanced after they
-        were normalised.
+        were normalised; or layers are asked for, which it names none of.
     """
+    self.check_capture(capture)
     pixels = arguments.batch(self.name, batch)
     if pixels.dtype != jnp.uint8:
       raise errors.UserError(
