@@ -1,10 +1,11 @@
 """Prints what is known of a model.
 
   robust-tfds card resnet50
+  robust-tfds card 'vit*'         # the names that fit
 
 Its paper, size and cost, what it expects and answers, how it was checked, which
 published checkpoints are known here, and the lines to load and to run it. NAME is
-one of `models.names()`; docs/MODELS.md lists them all.
+one of `models.names()`; `'*'` lists them all.
 """
 
 from __future__ import annotations
@@ -21,12 +22,14 @@ def define_flags() -> None:
 
 
 def main(argv: Sequence[str]) -> None:
-  """Prints the card of a model."""
-  from robust_tfds.models import cards
+  """Prints the card of a model, or the names that fit a pattern."""
+  from robust_tfds.models import cards, catalogue
 
   if len(argv) != 2:
     raise app.UsageError("Name one model, e.g. resnet50.")
-  print(cards.text(cards.of(argv[1])), end="")
+  name = argv[1]
+  fitting = catalogue.names(name) if "*" in name else ()
+  print("\n".join(fitting) or cards.text(cards.of(name)).rstrip())
 
 
 if __name__ == "__main__":

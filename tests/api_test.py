@@ -22,7 +22,7 @@ from robust_tfds.eval.metrics import (
 from robust_tfds.models import convert
 
 # Exactly what outside code may call (DESIGN, "Public surface").
-_SURFACE = (
+SURFACE = (
   (corruptions.names, "(benchmark)"),
   (corruptions.register, "(source)"),
   (corruptions.corrupt, "(image, name, severity, *, edition, key)"),
@@ -90,7 +90,7 @@ def _shape(function) -> str:
 
 class ApiTest(parameterized.TestCase):
   @parameterized.named_parameters(
-    (f"{f.__module__}.{f.__name__}", f, shape) for f, shape in _SURFACE
+    (f"{f.__module__}.{f.__name__}", f, shape) for f, shape in SURFACE
   )
   def test_surface(self, function, shape):
     got = _shape(function)
@@ -100,7 +100,7 @@ class ApiTest(parameterized.TestCase):
     )
 
   @parameterized.named_parameters(
-    (f"{f.__module__}.{f.__name__}", f) for f, _ in _SURFACE
+    (f"{f.__module__}.{f.__name__}", f) for f, _ in SURFACE
   )
   def test_law(self, function):
     self.assertTrue(inspect.getdoc(function))

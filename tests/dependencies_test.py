@@ -39,10 +39,13 @@ _FOR_OTHERS = {
 _OF_DEVELOPERS = {
   "build": "a command",
   "dill": "tensorflow-datasets' test case",
+  "furo": "the theme of the documents",
   "mypy": "a command",
+  "myst_nb": "sphinx",
   "pandas": "tensorflow-datasets' test case",
   "pytest_xdist": "pytest -n",
   "ruff": "a command",
+  "sphinx": "a command",
 }
 # Tests compare with these, or open pages in a browser by them, where somebody has
 # installed them, and skip

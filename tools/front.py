@@ -6,6 +6,7 @@ The picture is `tools.gallery.scene`; the board is the paper's, as it is printed
 """
 
 import pathlib
+from collections.abc import Sequence
 
 import numpy as np
 from matplotlib import figure
@@ -31,7 +32,7 @@ def drawn() -> figure.Figure:
   """The strip on the left, the board on the right."""
   whole = figure.Figure(figsize=(10, 3.3))
   left, right = whole.subfigures(1, 2, width_ratios=(5.4, 4.2))
-  _strip(left, np.asarray(gallery.scene().convert("RGB")))
+  grid(left, *strip(np.asarray(gallery.scene().convert("RGB"))))
   _board(right)
   return whole
 
@@ -45,18 +46,54 @@ def board() -> list[tuple[str, float]]:
   )
 
 
-def _strip(part: figure.SubFigure, image: np.ndarray) -> None:
-  grid = part.subplots(len(SEVERITIES), len(NAMES))
-  part.subplots_adjust(0.07, 0.02, 0.995, 0.91, 0.03, 0.03)
-  for axes, severity in zip(grid, SEVERITIES):
-    for place, name in zip(axes, NAMES):
-      key = corruptions.example_key(0, "front", name, severity, "scene")
-      place.imshow(corruptions.corrupt(image, name, severity, key=key))
-      place.set(xticks=[], yticks=[])
-      place.spines[:].set_visible(False)
-      if severity == SEVERITIES[0]:
-        place.set_title(name.replace("_", " "), fontsize=8)
-    axes[0].set_ylabel(f"severity {severity}", fontsize=8)
+def strip(
+  image: np.ndarray, edition: str = "imagenet"
+) -> tuple[list[list[np.ndarray]], Sequence[str], list[str]]:
+  """A picture under the corruptions: rows of pictures, their titles, their labels.
+
+  Args:
+    image: uint8 `[h, w, 3]`.
+    edition: of the severities.
+  """
+  rows = [
+    [_corrupted(image, name, severity, edition) for name in NAMES]
+    for severity in SEVERITIES
+  ]
+  return rows, NAMES, [f"severity {severity}" for severity in SEVERITIES]
+
+
+def _corrupted(
+  image: np.ndarray, name: str, severity: int, edition: str
+) -> np.ndarray:
+  key = corruptions.example_key(0, "front", name, severity, "scene")
+  return corruptions.corrupt(image, name, severity, edition=edition, key=key)
+
+
+def grid(
+  part: figure.FigureBase,
+  cells: Sequence[Sequence[np.ndarray]],
+  across: Sequence[str] = (),
+  down: Sequence[str] = (),
+) -> None:
+  """Draws rows of pictures, close together.
+
+  Args:
+    part: what to draw on.
+    cells: as many in every row.
+    across: titles of the columns; none: no titles.
+    down: labels of the rows; the same.
+  """
+  places = part.subplots(len(cells), len(cells[0]), squeeze=False)
+  left, top = 0.07 if down else 0.005, 0.91 if across else 0.99
+  part.subplots_adjust(left, 0.02, 0.995, top, 0.03, 0.03)
+  for place, image in zip(places.flat, (i for row in cells for i in row)):
+    place.imshow(image)
+    place.set(xticks=[], yticks=[])
+    place.spines[:].set_visible(False)
+  for place, name in zip(places[0], across):
+    place.set_title(name.replace("_", " "), fontsize=8)
+  for place, label in zip(places[:, 0], down):
+    place.set_ylabel(label, fontsize=8)
 
 
 def _board(part: figure.SubFigure) -> None:

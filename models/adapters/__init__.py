@@ -345,7 +345,7 @@ def names() -> tuple[str, ...]:
 
 
 def get(kind: str) -> Callable[..., Model]:
-  """The `adapt` function of a kind: (thing, spec, *, name, ...) -> model.
+  """The `adapt` function of a kind: `(thing, spec, *, name, ...) -> model`.
 
   Raises:
     UserError: an unknown kind.

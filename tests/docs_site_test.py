@@ -1,0 +1,193 @@
+"""The docs site: every set and model has a place, links lead somewhere.
+
+The build itself takes a minute and is slow; what it is made of is held at once.
+"""
+
+import contextlib
+import doctest
+import html.parser
+import io
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+from absl.testing import absltest, parameterized
+
+from robust_tfds import datasets, models
+from robust_tfds.eval import main as main_lib
+from tests import api_test, in_folder, in_process, pages, quick
+from tools import docs_site
+from tools.docs_site import pictures, sets
+
+_ROOT = pathlib.Path(__file__).resolve().parents[1]
+_STARTS = sorted((_ROOT / "docs" / "start").glob("*.md"))
+_NOT_SHOWN = {"ucf101_ds"}  # its clips are natural, and not to be passed on
+
+
+def _generated(page: str) -> str:
+  source = (_ROOT / f"{page}.md").read_text("utf-8")
+  return docs_site.text(page, source, {})
+
+
+class GeneratedTest(parameterized.TestCase):
+  @parameterized.parameters(*datasets.names())
+  def test_a_page_of_every_set(self, name):
+    folder = f"robust_tfds/datasets/{name}"
+    text = _generated(f"{folder}/README")
+    cls = datasets.builder_class(name)
+    self.assertStartsWith(text, f"# {name}\n")
+    self.assertIn(f'tfds.load("{sets.load_name(cls)}"', text)
+    self.assertIn(sets.run_line(cls), text)
+    self.assertRegex(
+      text, r"\nLicence: .+ \[More\]\(.*/docs/DATA\.md#[\w-]+\)\.\n"
+    )
+    for line in (_ROOT / folder / "checksums.tsv").read_text().splitlines():
+      self.assertIn(line.split("\t")[2], text)
+    config = sets.load_name(cls).partition("/")[2]
+    self.assertIn(config, [*cls.builder_configs, ""])
+    self.assertIn((_ROOT / folder / "CITATIONS.bib").read_text().strip(), text)
+
+  def test_the_catalogues_have_all_names(self):
+    listed = _generated("docs/DATASETS")
+    for name in datasets.names():
+      self.assertIn(
+        f"| [{name}](../robust_tfds/datasets/{name}/README.md)", listed
+      )
+    cards = _generated("docs/MODELS")
+    for name in models.names():
+      self.assertEqual(cards.count(f'<details class="model" id="{name}">'), 1)
+    self.assertIn("torchvision:ResNet50_Weights.IMAGENET1K_V2\n", cards)
+
+  def test_the_public_surface(self):
+    text = _generated("docs/API")
+    self.assertEqual(text.count(".. autofunction::"), len(api_test.SURFACE))
+    for name in ("corruptions.corrupt", "eval.evaluate", "models.adapters.get"):
+      self.assertIn(f".. autofunction:: robust_tfds.{name}\n", text)
+
+  def test_what_sets_show(self):
+    shown = {
+      n for n in datasets.names() if pictures.of(datasets.builder_class(n))
+    }
+    self.assertEqual(set(datasets.names()) - shown, _NOT_SHOWN)
+
+  def test_other_pages_are_as_they_are(self):
+    self.assertEqual(docs_site.text("docs/SCALE", "text", {}), "text")
+
+
+_MODELS = {"pictures": "alexnet", "sequences": "alexnet", "frames": "alexnet"}
+_MODELS |= {"objects": "retinanet_r50", "videos": "x3d_m"}
+_RUN = [n for n in datasets.names() if datasets.builder_class(n).RUN_BY]
+
+
+class CommandsTest(parameterized.TestCase):
+  @quick.cases(_RUN[:1], _RUN[1:])
+  def test_the_line_that_runs_a_set(self, name):
+    """It is understood: what lacks is data, or a model of the set's classes."""
+    cls = datasets.builder_class(name)
+    line = sets.run_line(cls).replace("MODEL", _MODELS[cls.KIND])
+    flags = line.replace("FOLDER", "/nowhere").split()[2:]
+    done = in_process.run(main_lib, *flags, "--plan")
+    said = done.stdout + done.stderr
+    self.assertIn(name, said)
+    if done.returncode:
+      self.assertRegex(said, "not here|Wrong label space")
+
+
+class StartPagesTest(in_folder.TestCase):
+  """A minute each: short, and their blocks run as they stand."""
+
+  def test_they_are_short(self):
+    self.assertLen(_STARTS, 8)
+    for path in _STARTS:
+      self.assertLess(len(path.read_text("utf-8").split()), 260, path.name)
+
+  @parameterized.parameters("detection", "own_model", "video")
+  def test_a_function(self, name):
+    (block,) = self._blocks(name, "python")
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+      exec(block, {})
+    self.assertIn("not measured: ", printed.getvalue())
+
+  def test_only_a_csv(self):
+    from robust_tfds.eval import score
+
+    (self.root / "mine.csv").write_text(self._blocks("csv", "text")[0])
+    with contextlib.chdir(self.root):
+      words = self._blocks("csv", "bash")[0].split()[2:]
+      done = in_process.run(score, *words)
+    self.assertEqual(done.returncode, 0, done.stderr)
+    self.assertTrue((self.root / "scored/reports/report.html").exists())
+
+  def test_commands_and_flags_are_there(self):
+    from robust_tfds import __main__ as command
+
+    for path in _STARTS:
+      for word in re.findall(r"robust-tfds (\w+)", path.read_text("utf-8")):
+        self.assertIn(word, command.COMMANDS, path.name)
+
+  def _blocks(self, name, language):
+    text = (_ROOT / "docs" / "start" / f"{name}.md").read_text("utf-8")
+    return [block for known, block in pages.blocks(text) if known == language]
+
+
+class QuestionsTest(absltest.TestCase):
+  def test_answers(self):
+    file = _ROOT / "docs" / "FAQ.md"
+    text = file.read_text("utf-8").replace("```", "")
+    test = doctest.DocTestParser().get_doctest(text, {}, "FAQ", str(file), 0)
+    report = io.StringIO()
+    result = doctest.DocTestRunner().run(test, out=report.write)
+    self.assertEqual(result.failed, 0, report.getvalue())
+    self.assertGreater(result.attempted, 10)
+
+
+class _Page(html.parser.HTMLParser):
+  """Where a page leads, and what of it can be led to."""
+
+  def __init__(self, text: str):
+    super().__init__()
+    self.links: list[str] = []
+    self.names: set[str] = set()
+    self.feed(text)
+
+  def handle_starttag(self, tag, attrs):
+    for key, value in attrs:
+      if key == "id":
+        self.names.add(value)
+      elif key in ("href", "src") and tag != "link":
+        self.links.append(value or "")
+
+
+@pytest.mark.slow
+class SiteTest(in_folder.TestCase):
+  def test_is_built_without_a_warning_and_its_links_lead_somewhere(self):
+    site = self.root / "site"
+    command = ["-m", "sphinx", "-EWq", "-c", "docs", ".", str(site)]
+    done = subprocess.run(
+      [sys.executable, *command], cwd=_ROOT, capture_output=True, text=True
+    )
+    self.assertEqual(done.returncode, 0, done.stderr)
+    built = {p: _Page(p.read_text("utf-8")) for p in site.rglob("*.html")}
+    for path, page in built.items():
+      for link in page.links:
+        self._check(site, path, link, built)
+    for name in datasets.names():
+      text = (site / f"robust_tfds/datasets/{name}/README.html").read_text()
+      self.assertEqual("<img" in text, name not in _NOT_SHOWN, name)
+    self.assertContainsSubset(
+      models.names(), built[site / "docs/MODELS.html"].names
+    )
+
+  def _check(self, site, path, link, built):
+    place, _, anchor = link.partition("#")
+    if "://" in place or place.startswith(("mailto:", "data:")):
+      return
+    target = (
+      (path.parent / place.partition("?")[0]).resolve() if place else path
+    )
+    where = f"{path.relative_to(site)} leads to {link}"
+    self.assertTrue(target.exists(), where)
+    if anchor and target in built:
+      self.assertIn(anchor, built[target].names, where)

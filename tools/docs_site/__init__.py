@@ -1,0 +1,60 @@
+"""What the docs site has besides the repository's own pages: a Sphinx extension.
+
+`docs/conf.py` names it. Pages are generated as Sphinx reads them, from the
+builders, the catalogue of models and the public surface; nothing is committed. A
+page of a data set is its README with its facts behind it.
+"""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Any
+
+from tools.docs_site import api, models, pictures, sets
+
+_HTML = (
+  '<meta http-equiv="refresh" content="0; url=docs/index.html">'
+  '<a href="docs/index.html">robust_tfds</a>\n'
+)
+
+
+def setup(app: Any) -> dict[str, bool]:
+  """Called by Sphinx."""
+  app.connect("builder-inited", _draw)
+  app.connect("source-read", _read)
+  app.connect("build-finished", _finish)
+  return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def text(page: str, source: str, drawn: pictures.Drawn) -> str:
+  """A page with what is generated of it.
+
+  Args:
+    page: its path without the ending, as `docs/MODELS`.
+    source: the file's own text.
+    drawn: the pictures of the sets.
+  """
+  folder, _, name = page.removesuffix("/README").rpartition("/")
+  if folder == "robust_tfds/datasets":
+    return sets.page(name, source, drawn)
+  if page == "docs/DATASETS":
+    title, _, rest = source.partition("\n")
+    return f"{title}\n{sets.index(drawn)}{rest}"
+  behind = {"docs/API": api.text, "docs/MODELS": models.text}
+  return source + behind[page]() if page in behind else source
+
+
+def _draw(app: Any) -> None:
+  """Into the folder of Sphinx's own intermediate files."""
+  folder = pathlib.Path(app.doctreedir, "pictures")
+  app.drawn = pictures.draw(folder, pathlib.Path(app.srcdir))
+
+
+def _read(app: Any, page: str, source: list[str]) -> None:
+  source[0] = text(page, source[0], app.drawn)
+
+
+def _finish(app: Any, failed: Exception | None) -> None:
+  """The site's own address leads to its first page."""
+  if not failed:
+    pathlib.Path(app.outdir, "index.html").write_text(_HTML, "utf-8")

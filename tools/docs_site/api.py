@@ -1,0 +1,61 @@
+"""What docs/API.md has behind its own text: the public surface, by module.
+
+What is public `tests/api_test.py` says; this page has its docstrings.
+"""
+
+from __future__ import annotations
+
+import itertools
+import types
+from collections.abc import Callable
+from typing import Any
+
+from robust_tfds.eval.run import evaluation
+from robust_tfds.models import model, spec
+from robust_tfds.models.detection import spec as detection_spec
+from robust_tfds.models.video import spec as video_spec
+
+# What the functions take and give.
+_TYPES = (
+  evaluation.Result,
+  model.Model,
+  spec.Spec,
+  video_spec.VideoSpec,
+  detection_spec.DetectorSpec,
+)
+
+
+def text() -> str:
+  """A section a module, then the classes."""
+  from tests import api_test
+
+  parts = []
+  by_module = itertools.groupby(
+    ((_module(f), f.__name__) for f, _ in api_test.SURFACE), key=lambda x: x[0]
+  )
+  for module, members in by_module:
+    parts.append(f"\n## {module}\n\n")
+    parts += [_directive("function", f"{m}.{name}") for m, name in members]
+  parts.append("\n## Classes\n\n")
+  for cls in _TYPES:
+    members = "   :members:\n" if cls is evaluation.Result else ""
+    name = f"{cls.__module__}.{cls.__name__}"
+    parts.append(_directive("class", name, members))
+  return "".join(parts)
+
+
+def _module(function: Callable[..., Any]) -> str:
+  """Where it is imported from."""
+  from tests import api_test
+
+  public = [
+    m for m in vars(api_test).values() if isinstance(m, types.ModuleType)
+  ]
+  places = [
+    m.__name__ for m in public if vars(m).get(function.__name__) is function
+  ]
+  return min([*places, function.__module__], key=len)
+
+
+def _directive(kind: str, name: str, options: str = "") -> str:
+  return f"```{{eval-rst}}\n.. auto{kind}:: {name}\n{options}```\n\n"
