@@ -30,7 +30,7 @@ def text(page: str, source: str, drawn: pictures.Drawn) -> str:
   """A page with what is generated of it.
 
   Args:
-    page: its path without the ending, as `docs/MODELS`.
+    page: its path without the ending.
     source: the file's own text.
     drawn: the pictures of the sets.
   """
