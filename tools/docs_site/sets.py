@@ -121,8 +121,11 @@ def _row(cls: type[base.Builder], drawn: pictures.Drawn) -> Sequence[str]:
   )
 
 
-def _examples(cls: type[base.Builder]) -> str:
-  known = cls.PUBLISHED_EXAMPLES or len(cls.known_ids() or ())
+def _examples(cls: type[base.Builder], split: str = "") -> str:
+  """How many, where that is known; of the usual split by default."""
+  known = cls.published_in(split)
+  if not known and split in ("", cls.SPLIT):
+    known = len(cls.known_ids())
   return f"{known:,}" if known else ""
 
 
@@ -143,8 +146,8 @@ def _lines(cls: type[base.Builder]) -> str:
 
 def _facts(cls: type[base.Builder]) -> Iterator[tuple[str, str]]:
   yield "an example is", _KINDS[cls.KIND].lower()
-  yield "splits", ", ".join(f"`{s}`" for s in cls.SPLITS or (cls.SPLIT,))
-  yield "examples in each config", _examples(cls) or "as many as are there"
+  splits = (f"`{s}` {_examples(cls, s)}".strip() for s in cls.splits())
+  yield "splits, examples in each config", ", ".join(splits)
   classes = cls.CLASSES if isinstance(cls.CLASSES, int) else len(cls.CLASSES)
   if classes:
     yield "classes", f"{classes:,}"
