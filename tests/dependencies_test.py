@@ -40,6 +40,7 @@ _OF_DEVELOPERS = {
   "build": "a command",
   "dill": "tensorflow-datasets' test case",
   "furo": "the theme of the documents",
+  "ipykernel": "the notebooks' kernel",
   "mypy": "a command",
   "myst_nb": "sphinx",
   "pandas": "tensorflow-datasets' test case",

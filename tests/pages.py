@@ -30,11 +30,11 @@ def file_name(block: str) -> str:
 
 
 def run_notebook(name: str) -> dict[str, Any]:
-  """What the names stand for after a notebook's cells ran, in order."""
+  """What the names stand for after a notebook's cells ran, but its install cell."""
   text = (_ROOT / "notebooks" / name).read_text("utf-8")
   names: dict[str, Any] = {}
   for cell in json.loads(text)["cells"]:
-    if cell["cell_type"] == "code":
-      source = "".join(cell["source"])
+    source = "".join(cell["source"])
+    if cell["cell_type"] == "code" and "%pip" not in source:
       exec(compile(source, f"{name} {cell['id']}", "exec"), names)
   return names

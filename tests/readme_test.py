@@ -50,7 +50,7 @@ class ReadmeTest(in_folder.TestCase):
     self.assertLen(_BLOCKS, 11)  # each has a test below
 
   def test_quickstart(self):
-    _, _, command = _block("quickstart.py", "bash").rpartition("&& \\\n")
+    _, _, command = _block("quickstart.py", "bash").rpartition("&& ")
     config, workdir = _command(command)[3:]
     with contextlib.chdir(_ROOT):
       done = in_process.run(main_lib, config, workdir, "--plan")

@@ -1,10 +1,8 @@
 """One import name: in a clone, installed, and beside a user's own `models/`."""
 
-import os
 import pathlib
 import shutil
 import subprocess
-import sysconfig
 import tempfile
 import zipfile
 
@@ -12,7 +10,7 @@ import pytest
 from absl.testing import absltest
 
 from robust_tfds import command, version
-from tests import in_process
+from tests import in_process, installed
 
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
 _SAME = """
@@ -52,18 +50,9 @@ def build():
 """
 
 
-def _python(*arguments: str, cwd, path: str = "") -> str:
-  environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
-  if path:
-    environment["PYTHONPATH"] = str(path)
-  done = in_process.python(*arguments, cwd=cwd, env=environment)
-  assert done.returncode == 0, done.stderr[-3000:]
-  return done.stdout
-
-
 class CloneTest(absltest.TestCase):
   def test_both_names_are_one_module(self):
-    _python("-c", _SAME, cwd=_ROOT)
+    installed.python("-c", _SAME, cwd=_ROOT)
 
   def test_commands_run_by_both_names(self):
     # By the short one: tests/eval/run/config_flag_test.py.
@@ -95,7 +84,7 @@ class CloneTest(absltest.TestCase):
         "VERSION = load = ''\nregister = str\n"
       )
     (site / "eval/main.py").write_text("")
-    out = _python(
+    out = installed.python(
       "-c", "import robust_tfds; print(len(robust_tfds.__path__))", cwd=site
     )
     self.assertEqual(out, "1\n")
@@ -138,14 +127,8 @@ class WheelTest(absltest.TestCase):
 
   def _check_installed(self, wheel: pathlib.Path, folder: pathlib.Path) -> None:
     """The script, in a folder with packages of the names that ours have."""
-    place = folder / "environment"
-    _python("-m", "venv", "--without-pip", place, cwd=folder)
-    (site,) = place.glob("lib/python*/site-packages")
-    (site / "others.pth").write_text(sysconfig.get_path("purelib"))
-    python, script = place / "bin/python", place / "bin/robust-tfds"
-    options = ("--quiet", "--no-deps", "--no-index")
-    pip = ("-m", "pip", "--python", python, "install")
-    _python(*pip, *options, wheel, cwd=folder)
+    python = installed.environment(wheel, folder / "environment")
+    script = python.with_name("robust-tfds")
     user = folder / "user"
     for name in ("models", "eval", "configs"):
       (user / name).mkdir(parents=True)
@@ -153,11 +136,10 @@ class WheelTest(absltest.TestCase):
     (user / "mine.py").write_text(_MINE)
 
     def said(*words: str) -> subprocess.CompletedProcess:
-      environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
       return subprocess.run(
         [script, *words],
         cwd=user,
-        env=environment,
+        env=installed.clean(),
         capture_output=True,
         text=True,
         check=False,
@@ -179,18 +161,10 @@ class WheelTest(absltest.TestCase):
 
 def _wheel(folder: pathlib.Path) -> pathlib.Path:
   """Builds the wheel from the sdist; the one of the sources is the same."""
-  source = folder / "source"
-  shutil.copytree(
-    _ROOT,
-    source,
-    symlinks=True,
-    ignore=shutil.ignore_patterns(".*", "build", "*.egg-info", "golden"),
-  )
-  sources = ("--quiet", "--no-deps", f"--wheel-dir={folder / 'direct'}", source)
-  _python("-m", "pip", "wheel", *sources, cwd=folder)
+  source = installed.source(folder)
+  direct = installed.wheel(source, folder / "direct")
   shutil.rmtree(source / "build", ignore_errors=True)
-  _python("-m", "build", f"--outdir={folder}", source, cwd=folder)
-  (direct,) = (folder / "direct").glob("*.whl")
+  installed.python("-m", "build", f"--outdir={folder}", source, cwd=folder)
   (wheel,) = folder.glob("*.whl")
   contents = [
     {n: archive.read(n) for n in archive.namelist()}
@@ -215,4 +189,4 @@ class OwnModelsTest(absltest.TestCase):
     (user / "models").mkdir()
     (user / "models" / "__init__.py").write_text("MINE = True\n")
     (user / "mine.py").write_text(_MINE)
-    _python("-c", _OWN, cwd=user, path=str(_ROOT))
+    installed.python("-c", _OWN, cwd=user, path=str(_ROOT))

@@ -7,6 +7,7 @@ here it learns to give them of ArrayRecord.
 """
 
 import importlib.util
+import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -20,6 +21,15 @@ from robust_tfds.storage import paths
 
 TFRECORD, ARRAY_RECORD = "tfrecord", "array_record"
 FORMATS = (TFRECORD, ARRAY_RECORD)
+_OPENCV = "OpenCV is not installed."
+
+
+def _is_of_use(record: logging.LogRecord) -> bool:
+  """TFDS decodes PNG by Pillow as by OpenCV, and warns that it is slower."""
+  return not str(record.msg).startswith(_OPENCV)
+
+
+logging.getLogger("absl").addFilter(_is_of_use)
 _READ = 64  # records at a time, in parallel by their library
 
 

@@ -84,4 +84,5 @@ class FileFormatsTest(in_folder.TestCase):
     program = _WITHOUT.format(root=str(self.root))
     done = in_process.python("-c", program)
     self.assertEqual(done.returncode, 0, done.stderr)
+    self.assertNotIn("OpenCV", done.stderr)
     self.assertRegex(done.stdout.splitlines()[-1], said)
