@@ -15,7 +15,7 @@ import sys
 import pytest
 from absl.testing import absltest, parameterized
 
-from robust_tfds import datasets, models
+from robust_tfds import __main__, datasets, models
 from robust_tfds.eval import main as main_lib
 from tests import api_test, in_folder, in_process, pages, quick
 from tools import docs_site
@@ -94,6 +94,30 @@ class CommandsTest(parameterized.TestCase):
     if done.returncode:
       self.assertRegex(said, "not here|Wrong label space")
 
+  @parameterized.parameters(*__main__.COMMANDS)
+  def test_flags_and_configs_of_the_pages(self, name):
+    """They are there; what a page writes as `python -m` is no command."""
+    known = in_process.run(pages.command(name), "--help").stdout
+    configs = {path.stem for path in (_ROOT / "configs").glob("*.py")}
+    for path in (_ROOT / "docs").rglob("*.md"):
+      text = path.read_text("utf-8").replace("\\\n", " ")
+      module = (
+        __main__.COMMANDS[name].removesuffix(".py").removesuffix("/__main__")
+      )
+      if path.name != "BENCHMARKS.md":  # which says so
+        self.assertNotIn(
+          f"python -m {module.replace('/', '.')} ", text, path.name
+        )
+      for line in re.findall(rf"robust-tfds {name} ([^`#\n]*)", text):
+        for flag in re.findall(r"--([a-z]\w*)(?![\w.])", line):
+          self.assertRegex(
+            known, rf"--(\[no\])?{flag}\b", f"{path.name}: {line}"
+          )
+        for config in re.findall(
+          r"--config=([a-z]\w*)", line if name == "run" else ""
+        ):
+          self.assertIn(config, configs, path.name)
+
 
 class StartPagesTest(in_folder.TestCase):
   """A minute each: short, and their blocks run as they stand."""
@@ -119,13 +143,6 @@ class StartPagesTest(in_folder.TestCase):
       done = in_process.run(score, *words)
     self.assertEqual(done.returncode, 0, done.stderr)
     self.assertTrue((self.root / "scored/reports/report.html").exists())
-
-  def test_commands_and_flags_are_there(self):
-    from robust_tfds import __main__ as command
-
-    for path in _STARTS:
-      for word in re.findall(r"robust-tfds (\w+)", path.read_text("utf-8")):
-        self.assertIn(word, command.COMMANDS, path.name)
 
   def _blocks(self, name, language):
     text = (_ROOT / "docs" / "start" / f"{name}.md").read_text("utf-8")

@@ -1,6 +1,5 @@
 """Every block of docs/OWN_DATA.md runs, section by section, over made data."""
 
-import importlib
 import pathlib
 import re
 import shlex
@@ -24,7 +23,7 @@ _WRITTEN = {
   "Predictions of another program": ("scored/table.csv",),
 }
 _FEW = {
-  "eval.main": ("corruptions=gaussian_noise", "severities=(3,)", "limit=2"),
+  "run": ("corruptions=gaussian_noise", "severities=(3,)", "limit=2"),
 }
 
 
@@ -75,25 +74,15 @@ def _evaluate(model, data, **options):
 def _commands(text: str, root: pathlib.Path) -> None:
   """Runs the commands of a block, of its table to fill in one that is filled."""
   for line in text.replace("\\\n", " ").splitlines():
-    _, _, name, *arguments = shlex.split(line)
+    _, name, *arguments = shlex.split(line)
     few = [f"--config.data.{each}" for each in _FEW.get(name, ())]
-    done = in_process.run(_module(name), *arguments, *few)
+    done = in_process.run(pages.command(name), *arguments, *few)
     if done.returncode:
       raise AssertionError(f"{line}\n{done.stderr}")
     for table in root.glob("runs/todo.csv"):
       rows = table.read_text("utf-8").splitlines()
       filled = [rows[0], *(f"{row}dog" for row in rows[1:])]
       table.with_name("done.csv").write_text("\n".join(filled) + "\n", "utf-8")
-
-
-def _module(name: str):
-  package = "robust_tfds." * (not name.startswith("robust_tfds."))
-  module = importlib.import_module(package + name)
-  return (
-    module
-    if hasattr(module, "main")
-    else importlib.import_module(f"{module.__name__}.__main__")
-  )
 
 
 class OwnDataPageTest(in_folder.TestCase):

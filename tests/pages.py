@@ -1,9 +1,13 @@
 """Pages of docs and notebooks, as who copies their blocks has them."""
 
+import importlib
 import json
 import pathlib
 import re
+import types
 from typing import Any
+
+from robust_tfds import __main__
 
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
 _BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
@@ -27,6 +31,12 @@ def file_name(block: str) -> str:
   """Of a block that is a file, which its first line names; else empty."""
   match = _FILE.match(block)
   return match[1] if match else ""
+
+
+def command(name: str) -> types.ModuleType:
+  """The module of a command of `robust-tfds`."""
+  path = __main__.COMMANDS[name].removesuffix(".py").replace("/", ".")
+  return importlib.import_module(f"robust_tfds.{path}")
 
 
 def run_notebook(name: str) -> dict[str, Any]:
