@@ -39,7 +39,9 @@ CONDITIONS = {
   "video_p:ucf101_ds,r2plus1d_18": 1,
   "own_data": 76,
   "quickstart": 96,
+  "quickstart:digits_c": 96,
   "quickstart:digits_p": 21,
+  "quickstart:signs_p": 21,
   "quickstart_detection": 96,
   "quickstart_video": 91,
 }

@@ -60,7 +60,7 @@ class ScriptTest(parameterized.TestCase):
     (("rum",), "Unknown command 'rum'. Did you mean 'run'"),
     (("run", "--config=quikstart"), "Unknown config 'quikstart'. Did you mean"),
     (("run", "--config=my/quickstart.py"), "shipped config: --config=quicks"),
-    (("run", "--config=quickstart:foo"), "expected digits_c or digits_p"),
+    (("run", "--config=quickstart:foo"), "expected one of signs_c, signs_p"),
     (("run", "--nothing"), "Unknown command line flag 'nothing'"),
     (("run",), "Say what is run: --config=quickstart"),
   )

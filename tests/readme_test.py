@@ -55,7 +55,7 @@ class ReadmeTest(in_folder.TestCase):
     with contextlib.chdir(_ROOT):
       done = in_process.run(main_lib, config, workdir, "--plan")
     self.assertEqual(done.returncode, 0, done.stderr)
-    for model in ("digits_cnn: ", "digits_linear: "):
+    for model in ("signs_cnn: ", "signs_linear: "):
       self.assertIn(f"\n{model}", _block("ETA", "text"))
 
   def test_a_function(self):

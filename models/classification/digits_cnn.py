@@ -1,6 +1,8 @@
-"""A small CNN for 32 x 32 RGB digits, trained in seconds by the quickstart."""
+"""A small CNN for digits at 32 px and signs at 64, trained in seconds."""
 
 from __future__ import annotations
+
+import dataclasses
 
 import jax
 from flax import nnx
@@ -22,21 +24,44 @@ SPEC = Spec(
   parameters=33_834,
   source="trained here (configs/quickstart.py)",
 )
-VARIANTS = {"digits_cnn": Variant(SPEC)}
+SIGNS = dataclasses.replace(
+  SPEC,
+  input_px=64,
+  resize_px=64,
+  label_space="signs",
+  num_classes=12,
+  parameters=36_220,
+)
+VARIANTS = {
+  "digits_cnn": Variant(SPEC),
+  "signs_cnn": Variant(SIGNS, {"stem": (4, 4, 0)}),
+}
 
 
 class Network(nnx.Module):
-  """Three strided convolutions and a linear head; 33,834 parameters."""
+  """Three strided convolutions and a linear head."""
 
-  def __init__(self, *, num_classes: int, rngs: nnx.Rngs):
-    """Channels 16, 32, 64 at 16, 8 and 4 pixels."""
-    self.conv1 = layers.conv(3, 16, 3, 2, 1, rngs=rngs)
+  def __init__(
+    self,
+    *,
+    num_classes: int,
+    stem: tuple[int, int, int] = (3, 2, 1),
+    rngs: nnx.Rngs,
+  ):
+    """Channels 16, 32, 64 at 16, 8 and 4 pixels.
+
+    Args:
+      num_classes: of the head.
+      stem: kernel, stride and padding of the first convolution.
+      rngs: of the first weights.
+    """
+    self.conv1 = layers.conv(3, 16, *stem, rngs=rngs)
     self.conv2 = layers.conv(16, 32, 3, 2, 1, rngs=rngs)
     self.conv3 = layers.conv(32, 64, 3, 2, 1, rngs=rngs)
     self.head = layers.linear(64 * 4 * 4, num_classes, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, 32, 32, 3]` -> logits `[B, num_classes]`."""
+    """`[B, S, S, 3]` -> logits `[B, num_classes]`."""
     for conv in (self.conv1, self.conv2, self.conv3):
       x = layers.relu(conv(x))
     return self.head(x.reshape(x.shape[0], -1))

@@ -1,4 +1,4 @@
-"""The linear baseline of the quickstart: one matrix on 32 x 32 RGB pixels."""
+"""The linear baseline of the quickstart: one matrix on all RGB pixels."""
 
 from __future__ import annotations
 
@@ -13,18 +13,23 @@ from robust_tfds.models.family import Family
 from robust_tfds.models.spec import Variant
 
 SPEC = dataclasses.replace(digits_cnn.SPEC, parameters=30_730)
-VARIANTS = {"digits_linear": Variant(SPEC)}
+VARIANTS = {
+  "digits_linear": Variant(SPEC),
+  "signs_linear": Variant(
+    dataclasses.replace(digits_cnn.SIGNS, parameters=147_468), {"side": 64}
+  ),
+}
 
 
 class Network(nnx.Module):
-  """Multinomial logistic regression; 30,730 parameters."""
+  """Multinomial logistic regression."""
 
-  def __init__(self, *, num_classes: int, rngs: nnx.Rngs):
-    """One linear layer from all pixels."""
-    self.head = layers.linear(32 * 32 * 3, num_classes, rngs=rngs)
+  def __init__(self, *, num_classes: int, side: int = 32, rngs: nnx.Rngs):
+    """One linear layer from all pixels of a square picture of that side."""
+    self.head = layers.linear(side * side * 3, num_classes, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, 32, 32, 3]` -> logits `[B, num_classes]`."""
+    """`[B, S, S, 3]` -> logits `[B, num_classes]`."""
     return self.head(x.reshape(x.shape[0], -1))
 
 

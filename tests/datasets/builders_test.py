@@ -10,6 +10,9 @@ from robust_tfds.datasets.digits_c import digits_c_dataset_builder
 from robust_tfds.datasets.digits_p import digits_p_dataset_builder
 from robust_tfds.datasets.imagenet_c import imagenet_c_dataset_builder
 from robust_tfds.datasets.imagenet_p import imagenet_p_dataset_builder
+from robust_tfds.datasets.signs import signs_dataset_builder
+from robust_tfds.datasets.signs_c import signs_c_dataset_builder
+from robust_tfds.datasets.signs_p import signs_p_dataset_builder
 
 _FEW = 24
 
@@ -44,6 +47,32 @@ class DigitsCTest(DigitsTest):
   DATASET_CLASS = digits_c_dataset_builder.Builder
   SPLITS = {"test": _FEW}
   BUILDER_CONFIG_NAMES_TO_TEST = ["clean", "brightness_3"]
+
+
+class SignsTest(DigitsTest):
+  DATASET_CLASS = signs_dataset_builder.Builder
+  SPLITS = {"train": 12, "test": 24}
+
+  @classmethod
+  def setUpClass(cls):
+    few = mock.patch.dict(signs_dataset_builder.COUNTS, cls.SPLITS)
+    few.start()
+    cls.addClassCleanup(few.stop)
+    cls.addClassCleanup(signs_dataset_builder.labels.cache_clear)
+    signs_dataset_builder.labels.cache_clear()
+    super().setUpClass()
+
+
+class SignsCTest(SignsTest):
+  DATASET_CLASS = signs_c_dataset_builder.Builder
+  SPLITS = {"test": 24}
+  BUILDER_CONFIG_NAMES_TO_TEST = ["clean", "brightness_3"]
+
+
+class SignsPTest(SignsTest):
+  DATASET_CLASS = signs_p_dataset_builder.Builder
+  SPLITS = {"test": 24}
+  BUILDER_CONFIG_NAMES_TO_TEST = ["clean", "source", "translate"]
 
 
 class ImagenetCTest(tfds.testing.DatasetBuilderTestCase):

@@ -7,7 +7,7 @@ def get_config() -> ml_collections.ConfigDict:
   """The quickstart, much smaller."""
   from robust_tfds.configs import quickstart
 
-  config = quickstart.get_config().unlock()
+  config = quickstart.get_config("digits_c").unlock()
   config.batch_size = 32
   config.baseline = ""
   config.reports = False

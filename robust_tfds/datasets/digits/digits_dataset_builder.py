@@ -2,48 +2,33 @@
 
 import dataclasses
 import functools
-import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import tensorflow_datasets as tfds
 
 from robust_tfds import resizing
-from robust_tfds.building import base, pictures
+from robust_tfds.building import pictures
 from robust_tfds.building import source as source_lib
+from robust_tfds.datasets import embedded
 
 HOMEPAGE = "https://archive.ics.uci.edu/dataset/80"
 SIDE_PX = 32
 _TEST_EVERY = 5
 
 
-class Builder(pictures.Builder):
+class Builder(embedded.Clean):
   """1,797 digits of 8x8 grey levels, enlarged to 32x32 RGB."""
 
   VERSION = tfds.core.Version("1.0.0")
   RELEASE_NOTES = {"1.0.0": "Initial release."}
-  FAMILY = None
-  OTHER_SPLITS = {"train": 0}
-  CODECS = ()
   CLASSES = 10
   SIDE_PX = SIDE_PX
   HOMEPAGE = HOMEPAGE
 
-  def _split_generators(self, dl_manager: Any) -> dict[str, Any]:
-    del dl_manager
-    return {s: self._generate_examples(s) for s in ("train", "test")}
-
-  def _generate_examples(
-    self, split: str
-  ) -> Iterator[tuple[str, dict[str, Any]]]:
-    for source in sources(split):
-      keys = base.example_keys(source.example_id)
-      data = pictures.encode(source.picture.read(), pictures.RAW)
-      yield (
-        source.example_id,
-        {"image": io.BytesIO(data), "label": source.label, **keys},
-      )
+  def _of_split(self, split: str) -> Sequence[pictures.Source]:
+    return sources(split)
 
 
 @dataclasses.dataclass(frozen=True)

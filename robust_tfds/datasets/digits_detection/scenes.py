@@ -18,9 +18,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robust_tfds import conditions, resizing
+from robust_tfds import resizing
 from robust_tfds.building import objects, source
 from robust_tfds.coco import rle
+from robust_tfds.datasets import drawing
 from robust_tfds.datasets.digits import digits_dataset_builder as digits
 
 COUNTS = {"train": 1000, "test": 200}
@@ -36,25 +37,6 @@ _CONTRAST = 90  # levels between a digit and the background's mean
 
 _Box = tuple[int, int, int, int]  # top, left, height, width
 _Placed = tuple[int, _Box, np.ndarray]  # label, box, mask of a digit
-
-
-class Dice:
-  """Uniform numbers of one scene: Philox words, the same for ever."""
-
-  def __init__(self, seed: int, split: str, number: int):
-    """Seeds them by the scene's name."""
-    name = example_id(split, number)
-    key = conditions.raw_keys(seed, "digits_detection", "scene", 0, [name])[0]
-    self._bits = np.random.Philox(key=int(key[0]) << 32 | int(key[1]))
-
-  def uniform(self, *shape: int) -> np.ndarray:
-    """float64 in [0, 1)."""
-    words = self._bits.random_raw(int(np.prod(shape, dtype=int)))
-    return ((words >> np.uint64(11)) * 2.0**-53).reshape(shape)
-
-  def integer(self, low: int, high: int) -> int:
-    """An integer of low..high, both included."""
-    return low + int(self.uniform(1)[0] * (high - low + 1))
 
 
 def example_id(split: str, number: int) -> str:
@@ -98,7 +80,8 @@ def draw(
   split: str, number: int, seed: int = 0
 ) -> tuple[np.ndarray, tuple[objects.Object, ...]]:
   """One scene: uint8 `[H, W, 3]` and its objects."""
-  dice = Dice(seed, split, number)
+  name = example_id(split, number)
+  dice = drawing.Dice("digits_detection", "scene", name, seed)
   height = _SIDES_PX[dice.integer(0, len(_SIDES_PX) - 1)]
   width = _SIDES_PX[dice.integer(0, len(_SIDES_PX) - 1)]
   canvas = _background(dice, height, width)
@@ -141,10 +124,10 @@ def _object(
   )
 
 
-def _background(dice: Dice, height: int, width: int) -> np.ndarray:
+def _background(dice: drawing.Dice, height: int, width: int) -> np.ndarray:
   """float64 `[H, W, 3]` levels: a smooth field, shapes, grain."""
   base = 30 + 195 * dice.uniform(3)
-  field = _stretch(dice.uniform(4, 4, 3) - 0.5, height, width)
+  field = drawing.stretch(dice.uniform(4, 4, 3) - 0.5, height, width)
   out = base + 90 * field
   y, x = np.arange(height)[:, None], np.arange(width)[None, :]
   for _ in range(dice.integer(2, 6)):
@@ -156,18 +139,6 @@ def _background(dice: Dice, height: int, width: int) -> np.ndarray:
       inside = (y - cy) ** 2 + (x - cx) ** 2 <= ry**2
     out[inside] += 70 * (dice.uniform(3) - 0.5)
   return out + 16 * (dice.uniform(height, width, 1) - 0.5)
-
-
-def _stretch(grid: np.ndarray, height: int, width: int) -> np.ndarray:
-  """A small grid enlarged bilinearly to `[H, W, C]`."""
-  for axis, length in ((0, height), (1, width)):
-    n = grid.shape[axis] - 1
-    place = np.arange(length) * n / (length - 1)
-    low = np.minimum(place.astype(int), n - 1)
-    part = (place - low).reshape([-1 if a == axis else 1 for a in range(3)])
-    below, above = grid.take(low, axis), grid.take(low + 1, axis)
-    grid = below * (1 - part) + above * part
-  return grid
 
 
 def _glyph(row: int, side: int) -> np.ndarray:
@@ -182,7 +153,7 @@ def _glyph(row: int, side: int) -> np.ndarray:
 
 
 def _spot(
-  dice: Dice,
+  dice: drawing.Dice,
   shape: tuple[int, ...],
   canvas: tuple[int, int],
   boxes: Sequence[_Box],
@@ -224,7 +195,7 @@ def _cover(
   return out
 
 
-def _colour(dice: Dice, mean: np.ndarray) -> np.ndarray:
+def _colour(dice: drawing.Dice, mean: np.ndarray) -> np.ndarray:
   """A colour whose mean level differs from the background's."""
   colour = 255 * dice.uniform(3)
   brighter = mean.mean() < 127.5

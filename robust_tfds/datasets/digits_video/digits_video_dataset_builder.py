@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import tensorflow_datasets as tfds
 
-from robust_tfds import conditions, movies
+from robust_tfds import movies
 from robust_tfds.building import source as source_lib
 from robust_tfds.building import videos
-from robust_tfds.datasets import movie_feature
+from robust_tfds.datasets import drawing, movie_feature
 from robust_tfds.datasets.digits import digits_dataset_builder as digits
 
 CLASSES = (
@@ -106,11 +106,11 @@ class Encoded(source_lib.Part):
 
 def draw(split: str, number: int) -> np.ndarray:
   """uint8 `[16, 48, 48, 3]`: a coloured digit moving over a plain colour."""
-  dice = _Dice(example_id(split, number))
+  dice = drawing.Dice("digits_video", "motion", example_id(split, number))
   rows = digits.rows(split)
-  digit = digits.read(rows[dice.integer(len(rows))][0])[..., 0] / 255.0
+  digit = digits.read(rows[dice.integer(0, len(rows) - 1)][0])[..., 0] / 255.0
   motion = CLASSES[number % len(CLASSES)]
-  back, front = dice.colours()
+  back, front = _colours(dice)
   start = np.array([dice.between(-6, 6), dice.between(-6, 6)])
   travel, turn, zoom = (dice.between(*r) for r in (_TRAVEL_PX, _TURN, _ZOOM))
   angle, size = dice.between(-0.3, 0.3), dice.between(-0.1, 0.1)
@@ -150,24 +150,8 @@ def _placed(
   return upper * (1 - down) + lower * down
 
 
-class _Dice:
-  """Uniform numbers of one video, the same for ever."""
-
-  def __init__(self, name: str):
-    (key,) = conditions.raw_keys(0, "digits_video", "motion", 0, [name])
-    self._bits = np.random.Philox(key=int(key[0]) << 32 | int(key[1]))
-
-  def between(self, low: float, high: float) -> float:
-    """In [low, high)."""
-    word = int(self._bits.random_raw())
-    return low + (high - low) * (word >> 11) * 2.0**-53
-
-  def integer(self, bound: int) -> int:
-    """In 0..bound-1."""
-    return int(self.between(0, bound))
-
-  def colours(self) -> tuple[np.ndarray, np.ndarray]:
-    """A dark or light background and a digit far from it, levels."""
-    back = np.array([self.between(0, 90) for _ in range(3)])
-    front = np.array([self.between(150, 255) for _ in range(3)])
-    return (back, front) if self.integer(2) else (front, back)
+def _colours(dice: drawing.Dice) -> tuple[np.ndarray, np.ndarray]:
+  """A dark or light background and a digit far from it, levels."""
+  back = np.array([dice.between(0, 90) for _ in range(3)])
+  front = np.array([dice.between(150, 255) for _ in range(3)])
+  return (back, front) if dice.integer(0, 1) else (front, back)

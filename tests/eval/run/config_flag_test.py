@@ -33,7 +33,7 @@ class CheckTest(parameterized.TestCase):
     ("--config=quikstart", "Unknown config 'quikstart'. Did you mean 'quicks"),
     ("--config=my/coco_c.py", "no such file.*shipped config: --config=coco_c"),
     ("--config=README.md", "expected a Python file"),
-    (f"{_QUICKSTART}:foo", "quickstart.py:foo: expected digits_c or digits_p"),
+    (f"{_QUICKSTART}:foo", "quickstart.py:foo: expected one of signs_c"),
     ("--config=configs/video_p.py:x,y", "a dataset of kinetics400_p"),
     ("--config=configs/quickstart_video.py:foo", "after the colon, got 'foo'"),
   )

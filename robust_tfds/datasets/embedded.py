@@ -1,0 +1,68 @@
+"""What builders of embedded pictures share: a clean set, its test split in others.
+
+The module of the clean set says `sources(split)` and `labels(split)`.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Collection, Iterator, Sequence
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from robust_tfds.building import base, pictures
+
+
+class Clean(
+  pictures.Builder,
+  skip_registration=True,  # type: ignore[call-arg]
+):
+  """The clean pictures, to train on and to test on; lossless."""
+
+  FAMILY = None
+  OTHER_SPLITS = MappingProxyType({"train": 0})
+  CODECS = ()
+
+  def _of_split(self, split: str) -> Sequence[pictures.Source]:
+    """The pictures of a split; implemented by each set."""
+    raise NotImplementedError
+
+  def _split_generators(self, dl_manager: Any) -> dict[str, Any]:
+    del dl_manager
+    return {s: self._generate_examples(s) for s in ("train", self.SPLIT)}
+
+  def _generate_examples(
+    self, split: str
+  ) -> Iterator[tuple[str, dict[str, Any]]]:
+    for source in self._of_split(split):
+      keys = base.example_keys(source.example_id)
+      data = pictures.encode(source.picture.read(), pictures.RAW)
+      yield (
+        source.example_id,
+        {"image": io.BytesIO(data), "label": source.label, **keys},
+      )
+
+
+class OfTest:
+  """The test split of an embedded set, corrupted or in motion.
+
+  Attributes:
+    CLEAN: the module of the clean set.
+  """
+
+  CLEAN: ClassVar[Any]
+  SPLIT: ClassVar[str]
+
+  @classmethod
+  def known_ids(cls) -> Collection[str]:
+    """Of the embedded pictures."""
+    return cls.CLEAN.labels(cls.SPLIT)
+
+  @classmethod
+  def known_label(cls, example_id: str) -> int | None:
+    """Of the embedded pictures."""
+    return cls.CLEAN.labels(cls.SPLIT).get(example_id)
+
+  def _sources(self, dl_manager: Any) -> Sequence[pictures.Source]:
+    del dl_manager
+    return self.CLEAN.sources(self.SPLIT)
