@@ -17,12 +17,12 @@ class CheckTest(parameterized.TestCase):
     ((_QUICKSTART,),),
     (("--config", "configs/quickstart.py", "--config.batch_size=3"),),
     ((f"{_QUICKSTART}:digits_p", "--config.data.difficulties[0]=2"),),
-    ((_QUICKSTART, "--config.models.digits_cnn.train.steps=3", "--workdir=x"),),
+    ((_QUICKSTART, "--config.models.signs_cnn.train.steps=3", "--workdir=x"),),
     ((_QUICKSTART, "--noconfig.reports"),),
     (("--config=configs/video_p.py:ssv2_p,mvit_base_16x4",),),
     (("--config=quickstart:digits_p", "--config.data.difficulties[0]=2"),),
     (("--config=configs/imagenet_c.py", "--config.model.spec.mean=(1,2,3)"),),
-    ((_QUICKSTART, "--config.models.digits_cnn.classes=names.txt"),),
+    ((_QUICKSTART, "--config.models.signs_cnn.classes=names.txt"),),
   )
   def test_accepted(self, words):
     config_flag.check(["main", *words])
@@ -45,9 +45,9 @@ class CheckTest(parameterized.TestCase):
     ("data.limt", "--config.data.limt: .*Did you mean 'limit'"),
     ("dta.limit", "--config.dta: .*Did you mean 'data'"),
     ("batch_size.x", "--config.batch_size.x: Unknown key"),
-    ("models.digits_cnn.train.stepz", "Did you mean 'steps'"),
-    ("models.digits_cnn.spec.men", "spec.men: .*Did you mean 'mean'"),
-    ("models.digits_cnn.clases", "Did you mean 'classes'"),
+    ("models.signs_cnn.train.stepz", "Did you mean 'steps'"),
+    ("models.signs_cnn.spec.men", "spec.men: .*Did you mean 'mean'"),
+    ("models.signs_cnn.clases", "Did you mean 'classes'"),
   )
   def test_keys(self, key, message):
     with self.assertRaisesRegex(errors.UserError, message):
