@@ -26,6 +26,7 @@ from robust_tfds.datasets.digits_vid_robust import (
 from robust_tfds.datasets.digits_video import (
   digits_video_dataset_builder as videos,
 )
+from robust_tfds.datasets.signs import signs_dataset_builder as signs
 from tools import front
 
 # Name of a set -> (place below the site's sources, what the picture shows).
@@ -83,7 +84,7 @@ def of(
   cls: type[base.Builder],
 ) -> tuple[str, str, Callable[[], _Sheet] | None] | None:
   """(file's name, words, what draws it) of a set; None: nothing may be shown."""
-  embedded = cls.HOMEPAGE == digits.HOMEPAGE
+  embedded = _embedded(cls)
   if cls.KIND == "frames":
     whose = "" if embedded else ", of the embedded digits_vid_robust"
     offsets = ", ".join(map(str, _OFFSETS))
@@ -106,6 +107,14 @@ def of(
   return stem, words, lambda: _corrupted(cls)
 
 
+def _embedded(cls: type[base.Builder]) -> bool:
+  return cls.HOMEPAGE in (digits.HOMEPAGE, signs.HOMEPAGE)
+
+
+def _signs(count: int) -> list[np.ndarray]:
+  return [s.picture.read() for s in signs.sources("test")[:count]]
+
+
 def _clean(cls: type[base.Builder]) -> tuple[str, str, Callable[[], _Sheet]]:
   """A row or two of an embedded set without corruptions."""
   shown: dict[str, Callable[[], list[np.ndarray]]] = {
@@ -116,13 +125,16 @@ def _clean(cls: type[base.Builder]) -> tuple[str, str, Callable[[], _Sheet]]:
     ],
     "videos": lambda: [videos.draw("test", i)[-1] for i in range(8)],
   }
-  pictures = shown[cls.KIND]
-  words = "examples of the set"
+  pictures, words = shown[cls.KIND], "examples of the set"
+  if cls.HOMEPAGE == signs.HOMEPAGE:
+    return "signs_clean", words, lambda: ([_signs(12)], (), ())
   return f"{cls.KIND}_clean", words, lambda: ([pictures()], (), ())
 
 
 def _example(cls: type[base.Builder]) -> np.ndarray:
   """uint8 `[h, w, 3]` that is shown for a set of pictures or sequences."""
+  if cls.HOMEPAGE == signs.HOMEPAGE:
+    return _signs(1)[0]
   if cls.HOMEPAGE == digits.HOMEPAGE:
     if cls.KIND == "objects":
       return scenes.sources("test")[0].picture.read()
