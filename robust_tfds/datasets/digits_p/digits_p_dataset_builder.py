@@ -1,5 +1,7 @@
 """Digits under ImageNet-P's perturbations: CIFAR-10-P's protocol, embedded."""
 
+from typing import Any, ClassVar
+
 import tensorflow_datasets as tfds
 
 from robust_tfds.building import sequences
@@ -13,7 +15,7 @@ class Builder(embedded.OfTest, sequences.Builder):
   VERSION = tfds.core.Version("1.0.0")
   RELEASE_NOTES = {"1.0.0": "Initial release."}
   RUN_BY = "quickstart:digits_p"
-  CLEAN = digits
+  CLEAN: ClassVar[Any] = digits
   EDITION = "cifar10"
   CLASSES = 10
   SIDE_PX = digits.SIDE_PX

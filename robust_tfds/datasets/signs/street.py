@@ -199,7 +199,7 @@ def _distance(shape: str, u: np.ndarray, v: np.ndarray) -> np.ndarray:
 def _segments(text: str) -> list[tuple[float, ...]]:
   """From where to where the strokes of a line of glyphs go."""
   left = -(1.5 * len(text) - 0.5) / 2
-  out = []
+  out: list[tuple[float, ...]] = []
   for i, glyph in enumerate(text):
     for stroke in _STROKES[glyph]:
       xs, ys = zip(*(c.split(",") for c in stroke.split()), strict=True)

@@ -1,5 +1,7 @@
 """Signs under 19 corruptions x 5 severities: ImageNet-C's protocol, embedded."""
 
+from typing import Any, ClassVar
+
 import tensorflow_datasets as tfds
 
 from robust_tfds.building import pictures
@@ -13,7 +15,7 @@ class Builder(embedded.OfTest, pictures.Builder):
   VERSION = tfds.core.Version("1.0.0")
   RELEASE_NOTES = {"1.0.0": "Initial release."}
   RUN_BY = "quickstart:signs_c"
-  CLEAN = signs
+  CLEAN: ClassVar[Any] = signs
   EDITION = "any"
   CLASSES = signs.CLASSES
   SIDE_PX = signs.SIDE_PX

@@ -1,5 +1,7 @@
 """Signs under ImageNet-P's perturbations: Tiny-ImageNet-P's protocol, embedded."""
 
+from typing import Any, ClassVar
+
 import tensorflow_datasets as tfds
 
 from robust_tfds.building import sequences
@@ -13,7 +15,7 @@ class Builder(embedded.OfTest, sequences.Builder):
   VERSION = tfds.core.Version("1.0.0")
   RELEASE_NOTES = {"1.0.0": "Initial release."}
   RUN_BY = "quickstart:signs_p"
-  CLEAN = signs
+  CLEAN: ClassVar[Any] = signs
   EDITION = "tiny_imagenet"
   CLASSES = signs.CLASSES
   SIDE_PX = signs.SIDE_PX
