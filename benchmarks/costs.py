@@ -10,8 +10,6 @@ clips, decoding, and networks from the smallest to large ones. Prints the rows; 
 stay. Networks have random weights.
 """
 
-from __future__ import annotations
-
 import os
 import tempfile
 import time

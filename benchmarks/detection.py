@@ -8,8 +8,6 @@ peak memory, and with --pycocotools the default backend's time, ratio and larges
 difference. Then the time of writing a picture's 100 masks as run lengths.
 """
 
-from __future__ import annotations
-
 import pathlib
 import resource
 import tempfile

@@ -9,8 +9,6 @@ with their intervals. Prints seconds of CPU a cell, of which matching and the bl
 are what intervals cost, the time of all cells, and the peak memory.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import json

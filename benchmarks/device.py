@@ -22,8 +22,6 @@ they never wait. Where the frost pictures are not found frost is left out and sa
 to be.
 """
 
-from __future__ import annotations
-
 import collections
 import concurrent.futures
 import dataclasses

@@ -15,8 +15,6 @@ compile.
 `models.adapters.get("torch")` by each of its routes.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence

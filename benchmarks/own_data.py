@@ -11,8 +11,6 @@ Pillow, and gives it to imagecorruptions and the function (how to install it:
 `benchmarks/corruptions.py`); where that is not installed, it is left out.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -1,7 +1,5 @@
 """A small ImageNet for benchmarks: synthetic photographs, or a folder's."""
 
-from __future__ import annotations
-
 import io
 import itertools
 import os

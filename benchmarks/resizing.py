@@ -7,8 +7,6 @@ alone), of Pillow's (the whole, then the crop), both with the JPEG decoded befor
 and the ratios. Calls alternate, the least CPU time of each counts.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import time

@@ -8,8 +8,6 @@ that stands beside it, or is an estimate, and says by which formula. Whoever has
 other hardware runs the commands there and changes the numbers.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import pathlib
 import re

@@ -8,8 +8,6 @@ for the ten (issue 4). Times on shared machines are noisy, so the time of a fixe
 piece of numpy work (ten sorts of 150,528 float64) is printed as a unit.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 

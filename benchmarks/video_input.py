@@ -8,8 +8,6 @@ their ratio to X3D-S's own, all on the cores of this process: below 1 the input
 keeps ahead. Reading is counted apart, a video and the conditions' share of it.
 """
 
-from __future__ import annotations
-
 import argparse
 import functools
 import time

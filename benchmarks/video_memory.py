@@ -7,8 +7,6 @@ its frames alone would take `frames` x 0.23 MB. The line `nothing` is what Pytho
 and its libraries take.
 """
 
-from __future__ import annotations
-
 import argparse
 import resource
 import subprocess

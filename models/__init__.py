@@ -18,8 +18,6 @@ enhancement, is `models.model.Model`: `.name`, `.spec`, `.init(key)`,
   ('i3d_r50', 'mc3_18')
 """
 
-from __future__ import annotations
-
 if __name__ == "models":  # in a clone: a second name of the same modules
   from robust_tfds import short_names
 

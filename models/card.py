@@ -8,8 +8,6 @@ published checkpoints are known here, and the lines to load and to run it. NAME 
 one of `models.names()`; `'*'` lists them all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from absl import app

@@ -4,8 +4,6 @@ Its paper, size and cost, what it expects and answers, how it was checked, which
 published checkpoints are known here, and the lines to load and to run it.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import fnmatch
 import functools

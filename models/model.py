@@ -5,8 +5,6 @@ adapter, an enhancement or a user's own file. Nothing is kept between calls, so
 `init`, `apply` and `loss` may be jitted, differentiated and sharded.
 """
 
-from __future__ import annotations
-
 import abc
 import dataclasses
 import functools

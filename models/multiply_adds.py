@@ -7,8 +7,6 @@ fvcore print. Where a program has several forms of a step, one a platform, the
 dearest counts: the others avoid what a platform is slow at.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from typing import Any

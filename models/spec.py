@@ -7,8 +7,6 @@ labels the outputs stand for. `ModelSpec` holds what every kind of model has;
 `models.detection.detector.DetectorSpec` of detectors.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import fractions
 import functools

@@ -3,8 +3,6 @@
 A plain pytree: orbax, optax and sharding need to know nothing of flax.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

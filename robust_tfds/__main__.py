@@ -9,8 +9,6 @@ Each is also a module: `python -m robust_tfds.eval.main` is `robust-tfds run`. T
 current folder is the last one that is searched for modules, for `my_module:build`.
 """
 
-from __future__ import annotations
-
 import os
 import pathlib
 import runpy

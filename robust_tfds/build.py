@@ -16,8 +16,6 @@ Equal inputs give equal bytes for any number of workers. With `--beam` examples 
 made in an Apache Beam pipeline (extra `beam`), for clusters: docs/PREPARING.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

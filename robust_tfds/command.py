@@ -14,8 +14,6 @@ commands can be imported together. `--help` prints the file's docstring, which h
 the examples, and the flags; neither it nor `--version` loads JAX or TensorFlow.
 """
 
-from __future__ import annotations
-
 import ast
 import logging as python_logging
 import os

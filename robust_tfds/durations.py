@@ -1,7 +1,5 @@
 """How long something takes, in words."""
 
-from __future__ import annotations
-
 
 def text(seconds: float) -> str:
   """A short duration, as CLU writes it.

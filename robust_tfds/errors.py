@@ -6,8 +6,6 @@ to do. Any other exception is a bug of ours and shows its traceback. Imports the
 standard library and `short_names` alone; everybody may import it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import difflib
 import os

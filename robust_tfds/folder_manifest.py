@@ -14,8 +14,6 @@
 `eval.score --predictions=FILE` reads it, classes by name or by number.
 """
 
-from __future__ import annotations
-
 import csv
 import os
 from collections.abc import Iterable

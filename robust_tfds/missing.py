@@ -5,8 +5,6 @@ The form says what it is of, where was looked, the files as far as they are know
 command again. All that a command lacks is said at once.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 from collections.abc import Iterator, Sequence

@@ -5,8 +5,6 @@ several configs is called `imagenet_v2/topimages`, its first one `imagenet_v2`.
 `NAME/reference` are ImageNet's validation pictures of the same classes.
 """
 
-from __future__ import annotations
-
 import functools
 import pathlib
 from collections.abc import Mapping

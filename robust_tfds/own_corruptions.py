@@ -16,8 +16,6 @@ which cells and prepared sets note: what it imports is not looked at. Nothing th
 run, a submission or a config says registers a file: only who runs a process does.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import importlib
 import importlib.util

@@ -1,7 +1,5 @@
 """Folders that are registries: a module of one holds one subclass of its base."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 from typing import Any

@@ -7,8 +7,6 @@ importing `models` gives the module `robust_tfds.models` under a second name:
 nothing is loaded twice.
 """
 
-from __future__ import annotations
-
 import importlib
 import importlib.abc
 import importlib.machinery

@@ -7,8 +7,6 @@ the status that shells expect, 128 + the signal. Where nobody has, the main thre
 is interrupted and may clear up until then.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

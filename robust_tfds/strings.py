@@ -1,7 +1,5 @@
 """Strings of TFDS's examples: bytes of NumPy's, or Python's own."""
 
-from __future__ import annotations
-
 from typing import Any
 
 

@@ -4,8 +4,6 @@ They come from its C++ before any setting is read (2.21: that oneDNN is on), and
 nothing that a user of ours can act on. All others are passed on.
 """
 
-from __future__ import annotations
-
 import functools
 import importlib.abc
 import importlib.machinery

@@ -1,7 +1,5 @@
 """What accelerators run, on the CPU: for tests of equal bytes."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any

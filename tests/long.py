@@ -10,8 +10,6 @@ what pytest prints, its twenty slowest tests, and ends with pytest's status.
 `--record` writes the seconds of the tests that passed back into the file.
 """
 
-from __future__ import annotations
-
 import argparse
 import pathlib
 import statistics

@@ -1,7 +1,5 @@
 """Tiny inputs of tests: pictures, arrays and archives as bytes; folders of them."""
 
-from __future__ import annotations
-
 import io
 import pathlib
 import tarfile

@@ -8,8 +8,6 @@ of the files, where a wheel has them, under `.mypy_cache/`. Its arguments may
 follow; it ends with mypy's exit status.
 """
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

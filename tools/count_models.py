@@ -6,8 +6,6 @@
 The rule: `models/multiply_adds.py`. A network takes from two seconds to a minute.
 """
 
-from __future__ import annotations
-
 import pathlib
 import sys
 

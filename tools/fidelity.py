@@ -4,8 +4,6 @@
 goldens are made from photographs and stay beside the project: tests/golden/README.md.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import pathlib
 from collections.abc import Iterator, Sequence

@@ -7,8 +7,6 @@ Measuring needs what may not be shipped (tests/golden/README.md); the rest follo
 from `models/parity.tsv`, `eval/papers` and the pages beside it.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import statistics

@@ -5,8 +5,6 @@ so on: both names are one module here, under the long one. What only type checke
 import (`if TYPE_CHECKING:`) does not count.
 """
 
-from __future__ import annotations
-
 import ast
 import functools
 import pathlib

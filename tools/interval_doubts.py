@@ -1,7 +1,5 @@
 """Printed intervals of Shankar et al. 2021 against exact binomial ones."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np

@@ -9,8 +9,6 @@ classifiers, detectors and video networks are listed that the catalogue has or
 may get under torchvision's names; of timm those whose network is one of ours.
 """
 
-from __future__ import annotations
-
 import csv
 import functools
 import pathlib

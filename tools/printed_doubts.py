@@ -9,8 +9,6 @@ two ways; what arithmetic cannot see, a number printed without its point, lies i
 `paper.json`. No printed number is changed.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import statistics

@@ -5,8 +5,6 @@
 All of it follows from `eval/papers`.
 """
 
-from __future__ import annotations
-
 import pathlib
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """One name of what the tables of a paper call by several."""
 
-from __future__ import annotations
-
 from robust_tfds.eval.papers import raw_results
 from robust_tfds.eval.papers.printed_rows import PrintedRow
 from tools import interval_doubts

@@ -41,6 +41,8 @@ _LEVELS = {"severity": "severities", "difficulty": "difficulties"}
 # Kinds of `models.names`, which tasks do not import.
 ModelKind = Literal["classification", "detection", "video"]
 Columns = Mapping[str, np.ndarray]
+# COCO's ground truth, of tasks that have one.
+Truth = Mapping[str, Any] | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -280,12 +282,12 @@ class Task(abc.ABC):
 
   @abc.abstractmethod
   def cell_rows(
-    self, cell: Cell, columns: Columns, truth: Mapping[str, Any] | None = None
+    self, cell: Cell, columns: Columns, truth: Truth = None
   ) -> list[table.Row]:
     """The table's rows of one cell; the first is its main number."""
 
   def measure(
-    self, cell: Cell, columns: Columns, truth: Mapping[str, Any] | None = None
+    self, cell: Cell, columns: Columns, truth: Truth = None
   ) -> Measured:
     """Everything that a table needs of a cell, from one look at its columns."""
     rows = self.cell_rows(cell, columns, truth)
@@ -358,9 +360,7 @@ class Task(abc.ABC):
 
   # How sure it is.
 
-  def group_ids(
-    self, columns: Columns, truth: Mapping[str, Any] | None = None
-  ) -> np.ndarray:
+  def group_ids(self, columns: Columns, truth: Truth = None) -> np.ndarray:
     """What is drawn together, of every example: `[N]` texts.
 
     Args:
@@ -380,10 +380,7 @@ class Task(abc.ABC):
     return {}
 
   def replicates(
-    self,
-    columns: Columns,
-    draws: resampling.Draws,
-    truth: Mapping[str, Any] | None = None,
+    self, columns: Columns, draws: resampling.Draws, truth: Truth = None
   ) -> dict[str, resampling.Replicates]:
     """A cell's metrics that `headlines` are made of, in every draw.
 
@@ -398,9 +395,7 @@ class Task(abc.ABC):
     return dict(zip(totals, draws.of_totals(list(totals.values()))))
 
   def score(
-    self,
-    cells: Iterable[tuple[Cell, Columns]],
-    truth: Mapping[str, Any] | None = None,
+    self, cells: Iterable[tuple[Cell, Columns]], truth: Truth = None
   ) -> RunScores:
     """The table of some cells, each read once.
 
@@ -414,9 +409,7 @@ class Task(abc.ABC):
       listed.append(cell)
     return scorer.scored(listed)
 
-  def examples(
-    self, columns: Columns, truth: Mapping[str, Any] | None = None
-  ) -> int:
+  def examples(self, columns: Columns, truth: Truth = None) -> int:
     """How many examples a cell is of; 0 where it does not name them."""
     return len(np.unique(columns.get("example_id", ())))
 
@@ -517,7 +510,7 @@ class Task(abc.ABC):
 class Scorer:
   """Rows of cells as they come, then the table of all."""
 
-  def __init__(self, task: Task, truth: Mapping[str, Any] | None = None):
+  def __init__(self, task: Task, truth: Truth = None):
     """Has no cells yet.
 
     Args:

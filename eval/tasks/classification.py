@@ -118,10 +118,7 @@ class Classification(normalised_task.NormalisedTask):
     return columns
 
   def measure(
-    self,
-    cell: cells_lib.Cell,
-    columns: base.Columns,
-    truth: Mapping[str, Any] | None = None,
+    self, cell: cells_lib.Cell, columns: base.Columns, truth: base.Truth = None
   ) -> base.Measured:
     """As of any task; a column `labels` is read of natural sets alone."""
     if not self._several:
@@ -138,10 +135,7 @@ class Classification(normalised_task.NormalisedTask):
     return columns["labels" if self._several else "label"]
 
   def cell_rows(
-    self,
-    cell: cells_lib.Cell,
-    columns: base.Columns,
-    truth: Mapping[str, Any] | None = None,
+    self, cell: cells_lib.Cell, columns: base.Columns, truth: base.Truth = None
   ) -> list[table.Row]:
     """`error` and `top5_error` of one cell, and its calibration."""
     groups = self.group_ids(columns)

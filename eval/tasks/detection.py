@@ -142,10 +142,7 @@ class Detection(base.Task):
     return coco_format.ground_truth(described, names, source.category_ids)
 
   def cell_rows(
-    self,
-    cell: cells_lib.Cell,
-    columns: base.Columns,
-    truth: Mapping[str, Any] | None = None,
+    self, cell: cells_lib.Cell, columns: base.Columns, truth: base.Truth = None
   ) -> list[table.Row]:
     """COCO's numbers of one cell, or VOC's AP50.
 
@@ -158,10 +155,7 @@ class Detection(base.Task):
     return self.measure(cell, columns, truth).rows
 
   def measure(
-    self,
-    cell: cells_lib.Cell,
-    columns: base.Columns,
-    truth: Mapping[str, Any] | None = None,
+    self, cell: cells_lib.Cell, columns: base.Columns, truth: base.Truth = None
   ) -> base.Measured:
     """A cell's rows and the replicates that they are of: it is matched once."""
     if stored_numbers.is_one(columns):
@@ -184,7 +178,7 @@ class Detection(base.Task):
     return base.Measured(rows, numbers=numbers, groups=ids)
 
   def group_ids(
-    self, columns: base.Columns, truth: Mapping[str, Any] | None = None
+    self, columns: base.Columns, truth: base.Truth = None
   ) -> np.ndarray:
     """Of every picture: `[I]` texts; none where there are only numbers."""
     if stored_numbers.is_one(columns):
@@ -193,9 +187,7 @@ class Detection(base.Task):
       return columns["group_id"]
     return np.array([str(i["id"]) for i in self._needed(truth)["images"]])
 
-  def examples(
-    self, columns: base.Columns, truth: Mapping[str, Any] | None = None
-  ) -> int:
+  def examples(self, columns: base.Columns, truth: base.Truth = None) -> int:
     """How many pictures."""
     return len(self.group_ids(columns, truth))
 
@@ -203,7 +195,7 @@ class Detection(base.Task):
     self,
     columns: base.Columns,
     draws: resampling.Draws,
-    truth: Mapping[str, Any] | None = None,
+    truth: base.Truth = None,
   ) -> dict[str, Replicates]:
     """COCO's numbers of a cell, or VOC's AP50, and without each block of pictures.
 
@@ -237,7 +229,7 @@ class Detection(base.Task):
     """P, mPC, rPC and means, see `parts/precision_headlines`."""
     return precision_headlines.headlines(cells)
 
-  def _needed(self, truth: Mapping[str, Any] | None) -> checks.Truth:
+  def _needed(self, truth: base.Truth) -> checks.Truth:
     if truth is None:
       raise errors.UserError(
         "Detections are scored with their ground truth, and there is none: the"

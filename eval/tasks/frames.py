@@ -37,7 +37,6 @@ models up) and
 
 import dataclasses
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
 
 import jax
 import numpy as np
@@ -175,10 +174,7 @@ class Frames(base.Task):
     return columns
 
   def cell_rows(
-    self,
-    cell: cells_lib.Cell,
-    columns: Columns,
-    truth: Mapping[str, Any] | None = None,
+    self, cell: cells_lib.Cell, columns: Columns, truth: base.Truth = None
   ) -> list[table.Row]:
     """All metrics of one model: see the header."""
     scored = frame_scores.Frames.of(columns, self.group_ids(columns))
@@ -203,9 +199,7 @@ class Frames(base.Task):
       *reliability.rows_of(cell, anchors, "/anchors"),
     ]
 
-  def group_ids(
-    self, columns: Columns, truth: Mapping[str, Any] | None = None
-  ) -> np.ndarray:
+  def group_ids(self, columns: Columns, truth: base.Truth = None) -> np.ndarray:
     """Videos: sets of one video are drawn together."""
     return source_videos.of(self.setting.dataset, columns["group_id"])
 

@@ -107,10 +107,7 @@ class Sequences(normalised_task.NormalisedTask):
     return {**columns, **_of_pairs(columns["top5"], noise), "zipf": zipf}
 
   def cell_rows(
-    self,
-    cell: cells_lib.Cell,
-    columns: base.Columns,
-    truth: Mapping[str, Any] | None = None,
+    self, cell: cells_lib.Cell, columns: base.Columns, truth: base.Truth = None
   ) -> list[table.Row]:
     """A row for each metric and difficulty; the errors of the clean images."""
     if cell.condition.clean:

@@ -142,10 +142,7 @@ class Video(base.Task):
     return reduce
 
   def cell_rows(
-    self,
-    cell: cells_lib.Cell,
-    columns: base.Columns,
-    truth: Mapping[str, Any] | None = None,
+    self, cell: cells_lib.Cell, columns: base.Columns, truth: base.Truth = None
   ) -> list[table.Row]:
     """Accuracies of one cell, those of its shifts, and its calibration."""
     groups = self.group_ids(columns)

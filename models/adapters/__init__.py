@@ -9,8 +9,6 @@ an `OnHost`, a Python function that is called beside them. A plain file of this
 folder is a kind; folders in it hold what kinds need.
 """
 
-from __future__ import annotations
-
 import builtins
 import contextlib
 import dataclasses

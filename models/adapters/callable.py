@@ -3,8 +3,6 @@
 model = adapt(lambda x: my_net(x), spec, name="mine")
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A Flax module with its variables: `flax.linen` or `flax.nnx`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax

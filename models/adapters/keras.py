@@ -4,8 +4,6 @@ Needs the extra `keras`, and KERAS_BACKEND=jax in the environment before keras
 is imported anywhere.
 """
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

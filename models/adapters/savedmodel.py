@@ -4,8 +4,6 @@ Needs the extra `savedmodel` (tf2jax). Traced, the graph is translated once and
 nothing of TensorFlow runs during evaluation.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from typing import Any

@@ -5,8 +5,6 @@ TensorFlow runs during evaluation; on the host TensorFlow runs it. The extra `tf
 brings tf-models-official itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

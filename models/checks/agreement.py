@@ -1,7 +1,5 @@
 """Whether a model's two routes agree, and which one a run takes."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Mapping
 

@@ -5,8 +5,6 @@ and dtypes are known before anything is computed, so that a refusal costs
 nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What `models.get(...)`, `init` and `apply` are given, refused in words."""
 
-from __future__ import annotations
-
 import numbers
 from typing import Any
 

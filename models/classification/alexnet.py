@@ -1,7 +1,5 @@
 """AlexNet as torchvision has it (Krizhevsky 2014, arXiv:1404.5997)."""
 
-from __future__ import annotations
-
 import functools
 
 import jax

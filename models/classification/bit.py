@@ -5,8 +5,6 @@ groups of channels. timm's names (`resnetv2_50x1_bit`), and Google's files
 (`BiT-M-R50x1.npz`), whose heads are of the classes of their training.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 

@@ -4,8 +4,6 @@ The published weights are Caffe's, ported in pretrained-models.pytorch: BGR,
 0..255 minus the channel means.
 """
 
-from __future__ import annotations
-
 import functools
 
 import jax

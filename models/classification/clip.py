@@ -11,8 +11,6 @@ average their normalised embeddings.
 linear head on the class token.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ V2 (arXiv:2301.00808) has a global response norm in its MLPs in place of layer
 scale.
 """
 
-from __future__ import annotations
-
 import functools
 
 import jax

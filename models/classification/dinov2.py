@@ -13,8 +13,6 @@ Positions are of 37 x 37 patches (518 px) and are interpolated in the network,
 as the authors do, to the patches of any other picture.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Mapping
 

@@ -4,8 +4,6 @@ A residual path that is added to and a dense path that is appended to run side
 by side; a block reads both, concatenated.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 from typing import Any

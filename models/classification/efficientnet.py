@@ -5,8 +5,6 @@ are TensorFlow's, ported, and with V2 add 1e-3. Convolutions pad as torch pads:
 TensorFlow's own files want its SAME padding and do not belong here.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from typing import Any, NamedTuple

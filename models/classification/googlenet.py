@@ -6,8 +6,6 @@ and batch norms add 1e-3. The third branch has a 3 x 3 kernel where the paper
 has 5 x 5, as the weights do. The auxiliary classifiers serve training alone.
 """
 
-from __future__ import annotations
-
 import functools
 
 import jax

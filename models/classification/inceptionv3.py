@@ -5,8 +5,6 @@ torchvision's weights are TensorFlow's, ported: pixels are `(p / 255 - 0.5) /
 The auxiliary classifier serves training alone.
 """
 
-from __future__ import annotations
-
 import functools
 
 import jax

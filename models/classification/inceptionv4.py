@@ -4,8 +4,6 @@ The public checkpoints are TensorFlow's, ported in pretrained-models.pytorch;
 their files have a background class before the 1000, which is dropped.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 

@@ -5,8 +5,6 @@ torchvision's, where a convolution, its norm and its activation are "0", "1"
 and nothing.
 """
 
-from __future__ import annotations
-
 import jax
 from flax import nnx
 

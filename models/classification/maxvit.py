@@ -4,8 +4,6 @@ A layer is an inverted residual, attention inside windows of 7 x 7 and attention
 over a grid of 7 x 7, whose tokens lie as far apart as the map allows.
 """
 
-from __future__ import annotations
-
 import functools
 
 import jax

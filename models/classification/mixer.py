@@ -3,8 +3,6 @@
 timm's names, and Google's files of vision_transformer (`Mixer-B_16.npz`).
 """
 
-from __future__ import annotations
-
 import dataclasses
 
 import jax

@@ -4,8 +4,6 @@ torchvision's weights. Its first files of 0.5 (`version` 1, before 2019) had a
 stem of the full width; they are of another architecture and are refused.
 """
 
-from __future__ import annotations
-
 import functools
 
 import jax

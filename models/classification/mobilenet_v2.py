@@ -1,7 +1,5 @@
 """MobileNetV2 (Sandler et al. 2018, arXiv:1801.04381), torchvision's weights."""
 
-from __future__ import annotations
-
 import functools
 
 import jax

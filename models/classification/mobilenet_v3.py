@@ -3,8 +3,6 @@
 torchvision's weights; every batch norm adds 1e-3, as TensorFlow's do.
 """
 
-from __future__ import annotations
-
 import functools
 from typing import Any, NamedTuple
 

@@ -5,8 +5,6 @@ pairs are data. The public checkpoints are TensorFlow's, ported in
 pretrained-models.pytorch; their files may have a background class first.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 from typing import Any, NamedTuple

@@ -5,8 +5,6 @@ poly-3 (`I + F + F^2 + F^3`, whose convolutions are shared and whose norms are
 not), alternating, with residuals scaled down from 1 to 0.7.
 """
 
-from __future__ import annotations
-
 import functools
 
 import jax

@@ -5,8 +5,6 @@ was published with SWAG's weights alone (arXiv:2201.08371), fine-tuned at 384
 px.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 

@@ -4,8 +4,6 @@ The published weights are Caffe's, ported in pretrained-models.pytorch: strides
 as Caffe puts them and a first pooling in ceil mode.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 

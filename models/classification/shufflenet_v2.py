@@ -3,8 +3,6 @@
 torchvision's weights.
 """
 
-from __future__ import annotations
-
 import functools
 
 import jax

@@ -5,8 +5,6 @@ The published weights are DeepScale's Caffe models: pictures squashed to 256 x
 weights have the same network and another preprocessing, hence their own names.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 

@@ -6,8 +6,6 @@ the preprocessing. Maps whose sides are no multiples of the window are padded
 with zeros for attention, so that any size is taken.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import math

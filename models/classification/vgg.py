@@ -1,7 +1,5 @@
 """VGG 11, 13, 16, 19, plain and with batch norm (arXiv:1409.1556)."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Mapping
 

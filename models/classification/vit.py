@@ -10,8 +10,6 @@ A model takes pictures of one size, `spec.input_px`. Positions of a checkpoint
 of another size are interpolated when it is loaded (`positions.fit`).
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 

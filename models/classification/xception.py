@@ -1,7 +1,5 @@
 """Xception (Chollet 2017, arXiv:1610.02357), as ported from Keras."""
 
-from __future__ import annotations
-
 import functools
 
 import jax

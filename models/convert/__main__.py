@@ -11,8 +11,6 @@ when torch and torchvision or timm are installed and know the model, how far our
 logits are from theirs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from absl import app, flags

@@ -7,8 +7,6 @@ BlobProto: num, channels, height, width = 1..4, data = 5, shape = 7 (dim = 1),
 double_data = 8.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -6,8 +6,6 @@ executes anything of the file: npz without pickles, torch with `weights_only`,
 the rest are plain formats.
 """
 
-from __future__ import annotations
-
 import contextlib
 import math
 import os

@@ -13,8 +13,6 @@ Our own names (`.npz` that `robust-tfds convert` wrote, orbax) are taken as
 what the model's spec says. Else there is a doubt: a sentence.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """What a conversion leaves behind: an npz of ours, its sha256, an account."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

@@ -8,8 +8,6 @@ finds masks, `masks` are `[n, h, w]` (bool, or chances: 0.5 and above is the
 object), or a list of COCO's run lengths (`{"size": [h, w], "counts": text}`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

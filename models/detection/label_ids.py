@@ -5,8 +5,6 @@ background; models of COCO by its category ids 1..90, of which ten are of no
 class. Nothing tells which: the user says it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

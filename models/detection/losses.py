@@ -5,8 +5,6 @@ Lin et al. 2017 (arXiv:1708.02002): an anchor from IoU 0.5 up is an object, belo
 whatever the overlap. Focal loss with alpha 0.25, gamma 2; smooth L1.
 """
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 

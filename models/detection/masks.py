@@ -4,8 +4,6 @@ torchvision's `paste_masks_in_image`: a border of zeros, the box widened by as
 much and truncated to whole pixels, bilinear interpolation, a threshold.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -6,8 +6,6 @@ successors give them (Carion et al. 2020, End-to-End Object Detection with
 Transformers, sections 3.1 and 4).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

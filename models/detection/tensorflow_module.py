@@ -7,8 +7,6 @@ do (official/vision/ops/preprocess_ops.py, resize_and_crop_image): normalised,
 resized to fit a square canvas, in its top-left corner.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

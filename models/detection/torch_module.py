@@ -6,8 +6,6 @@ given a list of one picture in 0..1, as torchvision's detectors take it, which
 resize and normalise by themselves.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any

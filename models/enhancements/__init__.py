@@ -8,8 +8,6 @@ file per enhancement, which ends in `ENHANCEMENT = Enhancement(...)` (Hendrycks 
 Dietterich 2019, section 5.3).
 """
 
-from __future__ import annotations
-
 import dataclasses
 import importlib
 import pkgutil

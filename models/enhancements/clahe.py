@@ -6,8 +6,6 @@ per tile, tables interpolated between tile centres. It acts on the luma; the
 same change is added to R, G and B, which keeps the chroma.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax

@@ -4,8 +4,6 @@ Needs the extra `denoise` (scikit-image, PyWavelets). It is the one enhancement
 that leaves the device: about 0.2 s a picture of 224 pixels and core.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax

@@ -6,8 +6,6 @@ do. Crops are `FRACTION` of the picture; a network of one size gets them resized
 to it, another gets them as they are.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax

@@ -15,8 +15,6 @@ that it is compiled for, be they of a mesh, of arguments that lie elsewhere than
 on the default device, or named ahead of time; only the chosen form is compiled.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 from collections.abc import Sequence

@@ -6,8 +6,6 @@ Keys' kernel of a = -0.5, stretched where the grid shrinks; without it a = -0.75
 and what lies outside is the nearest edge.
 """
 
-from __future__ import annotations
-
 import math
 
 import jax

@@ -5,8 +5,6 @@ programs hold three. `join` is the `Family.regroup` of such families; arrays tha
 are already joined pass as they are.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """A user's own model, named `module:function` wherever a name is asked for."""
 
-from __future__ import annotations
-
 import dataclasses
 import importlib
 import inspect

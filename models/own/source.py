@@ -7,8 +7,6 @@ module. Imports are read from the text, also those inside functions; nothing is
 imported for it, so that two starts see the same files whatever else is loaded.
 """
 
-from __future__ import annotations
-
 import ast
 import functools
 import hashlib

@@ -1,7 +1,5 @@
 """Bottleneck stages of the 3-D ResNets, named as in pytorchvideo."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import jax

@@ -7,8 +7,6 @@ what attention gives, and widening in attention. Attribute names follow
 pytorchvideo, which keeps query, key and value apart.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import math

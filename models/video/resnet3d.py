@@ -3,8 +3,6 @@
 torchvision's networks; attribute names are its names.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 

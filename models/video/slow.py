@@ -6,8 +6,6 @@ arXiv:1812.03982), the R3D of Schiappa et al.; I3D is ResNet-50 inflated
 Tran et al. (2018, arXiv:1711.11248), for 18 layers see `resnet3d`.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 from collections.abc import Sequence

@@ -5,8 +5,6 @@ Two pathways read one clip: the fast one every frame, the slow one every fourth
 frames of rate 2). Attribute names follow pytorchvideo.
 """
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 from flax import nnx

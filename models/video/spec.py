@@ -1,7 +1,5 @@
 """What a published network expects of its clips, and what it answers."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 from typing import Any, ClassVar

@@ -4,8 +4,6 @@ Attribute names follow the authors' repository; transformers' names are known
 too.
 """
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 from flax import nnx

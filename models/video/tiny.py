@@ -1,7 +1,5 @@
 """A small 3-D network for clips of moving digits, trained in about a minute."""
 
-from __future__ import annotations
-
 import jax
 from flax import nnx
 

@@ -6,8 +6,6 @@ and a depthwise one as shifted products (280 times faster). On accelerators
 true 3-D convolutions are called.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math

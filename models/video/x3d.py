@@ -6,8 +6,6 @@ PySlowFast's networks have one norm more, on the first shortcut (which changes
 the size and keeps the channels): `x3d_m_pyslowfast` and its like.
 """
 
-from __future__ import annotations
-
 import dataclasses
 
 import jax

@@ -5,8 +5,6 @@ COCO's evaluation reads, bit for bit: the numbers of a prepared `coco_c` are tho
 of the official JSON.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

@@ -13,8 +13,6 @@ Whatever is handed to it (or to another library of COCO's masks) passes `check_s
 `check_polygons` and `first_broken` before.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from typing import Any

@@ -4,8 +4,6 @@ The frame that pictures (`image/`) and sequences (`sequence/`) share: plugins se
 `Scene`, one picture of the batch with all that they may look at.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import operator

@@ -11,8 +11,6 @@ for. `take` puts those of an archive of `imagecorruptions` into the cache.
   frost_pictures.use_folder("/data/frost")
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import hashlib

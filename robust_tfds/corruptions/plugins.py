@@ -13,8 +13,6 @@ of videos that is a corruption of pictures in every frame, or a codec, is the ro
 alone.
 """
 
-from __future__ import annotations
-
 import abc
 import dataclasses
 import importlib

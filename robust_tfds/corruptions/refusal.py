@@ -10,8 +10,6 @@ Values that are known are refused with words and compile no such test; in a trac
 call it is one selection of each finished pixel, in the loop that writes it.
 """
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -7,8 +7,6 @@ there are is said in `robust_tfds/conditions.py`, what their files say in
 1-4 hold the facts.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import types

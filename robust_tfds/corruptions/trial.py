@@ -1,7 +1,5 @@
 """Tries a corruption of somebody's own on a made picture, before data are prepared."""
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 

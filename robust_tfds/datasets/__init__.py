@@ -1,7 +1,5 @@
 """The benchmarks' TFDS builders: one folder each, the folder is the registry."""
 
-from __future__ import annotations
-
 import collections
 import functools
 import importlib

@@ -9,8 +9,6 @@ fly.
 The files of every set name this module (`features.json`): it stays here.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -6,8 +6,6 @@ from a `RandomState` of that seed, in the order of docs/specs/corruptions.md
 section 3.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 from collections.abc import Callable

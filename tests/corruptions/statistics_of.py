@@ -1,7 +1,5 @@
 """The statistics of tests/golden/corruptions/README.md, in numpy."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

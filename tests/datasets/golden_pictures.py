@@ -1,7 +1,5 @@
 """The authors' own pixels, held against what a builder stores."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Small ImageNet-Vid-Robust and YTBB-Robust folders in the published layouts."""
 
-from __future__ import annotations
-
 import json
 import pathlib
 import tempfile

@@ -3,8 +3,6 @@
 `Model.init` compiles every initializer, which takes longer than the tests.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

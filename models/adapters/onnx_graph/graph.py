@@ -1,7 +1,5 @@
 """Runs an ONNX graph in JAX, operator by operator, inside of a traced function."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """A TensorFlow function by two routes: rewritten in JAX, or called on the host."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -8,8 +8,6 @@ file: the checkpoint has the name under which hubs keep one (`model.safetensors`
 and `NAME.npz.report.json`, which `robust-tfds convert` writes.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import os
 from collections.abc import Mapping

@@ -7,8 +7,6 @@ A picture is resized (`size`), cropped (`crop_size`), scaled (`rescale_factor`)
 and normalised, each where its `do_...` says so.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

@@ -7,8 +7,6 @@ says the architecture, HF's the constants; the tables of known checkpoints say
 whose network a published file is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -8,8 +8,6 @@ for what is left out, for the resize and crop
 were measured, are not.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Values of other libraries' configs, held against what a spec can say."""
 
-from __future__ import annotations
-
 import math
 import numbers
 from typing import Any

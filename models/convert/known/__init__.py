@@ -9,8 +9,6 @@ empty: torchvision's file names carry 8 digits of the sha256, and
 of timm's files on the hub none is known.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import pathlib

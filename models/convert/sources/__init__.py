@@ -13,8 +13,6 @@ What is fetched is kept in a cache (`cache`) and compared with its sha256 each
 time it is read.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import os
 from collections.abc import Callable

@@ -6,8 +6,6 @@ lies `NAME.sha256`, and each time the file is read it is compared with that, and
 with what its name or source says. A file may also be laid there by hand.
 """
 
-from __future__ import annotations
-
 import pathlib
 import re
 from collections.abc import Callable

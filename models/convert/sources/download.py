@@ -9,8 +9,6 @@ for and no further. `http` is for servers of tests on this machine
 (`ROBUST_TFDS_LOCAL_HTTP=1`).
 """
 
-from __future__ import annotations
-
 import base64
 import http.client
 import json

@@ -9,8 +9,6 @@ and `@COMMIT` holds it. `HF_ENDPOINT` is another address of the hub, `HF_TOKEN`
 is sent with each request to it and never printed.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import os

@@ -4,8 +4,6 @@ The package is looked for and never imported, nor is the package above it: what
 lies in its folder is data. Links and files outside the folder are refused.
 """
 
-from __future__ import annotations
-
 import importlib.machinery
 import importlib.util
 import os

@@ -4,8 +4,6 @@ Its address and the first 8 digits of its sha256 stand in the table of known
 checkpoints; torchvision itself is not asked and need not be installed.
 """
 
-from __future__ import annotations
-
 from robust_tfds import errors
 from robust_tfds.models.convert import known
 from robust_tfds.models.convert.sources import cache, download

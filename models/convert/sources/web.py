@@ -4,8 +4,6 @@ An address alone says nothing of what lies there tomorrow, so the sha256 has to
 be said with it.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import pathlib
 import re

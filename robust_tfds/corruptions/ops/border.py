@@ -5,8 +5,6 @@ gathering rows and columns, which is a copy of whole rows on every backend and
 works for a traced valid size.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import jax

@@ -5,8 +5,6 @@ non-maximum suppression in four directions told apart by tan(22.5 degrees) in
 15-bit fixed point; hysteresis over 8-connected pixels.
 """
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 

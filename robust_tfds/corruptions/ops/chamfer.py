@@ -7,8 +7,6 @@ nearest set pixel of each row decides: one horizontal pass finds it, a vertical
 one takes the minimum over the rows within the cap. No sequential sweeps.
 """
 
-from __future__ import annotations
-
 import functools
 
 import jax

@@ -14,8 +14,6 @@ most 8 * 128 long, and 8 * 128 more by quantisation (steps are at most 255), so 
 column's first pass gives at most 4 * 8**0.5 * (1024 + 361).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import jax

@@ -7,8 +7,6 @@ constants that travel as bits through a JAX that otherwise knows float32 alone,
 and keep the compiler from fusing a product into the sum that follows.
 """
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

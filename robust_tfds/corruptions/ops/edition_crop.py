@@ -3,8 +3,6 @@
 Sources: docs/specs/imagenet_p.md section 4.
 """
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 

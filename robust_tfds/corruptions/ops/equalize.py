@@ -1,7 +1,5 @@
 """Histogram equalisation of few levels, as cv2.equalizeHist."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 

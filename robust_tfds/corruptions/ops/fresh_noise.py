@@ -4,8 +4,6 @@ docs/specs/imagenet_p.md sections 2 and 4. A sequence draws nothing ahead: frame
 is drawn as stream i of its key.
 """
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -7,8 +7,6 @@ imagecorruptions enlarges them by a factor that depends on the image, so only
 the crop that is needed is computed (`cubic_crop`), in integers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import jax

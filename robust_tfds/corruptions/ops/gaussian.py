@@ -14,8 +14,6 @@ Border rules, of a row `a b c d`:
   reflect101  c b | a b c d | c b    OpenCV's default: Canny, box means
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import jax

@@ -5,8 +5,6 @@ are evaluated. The Inception edition warps the whole source, crops 0.875 of each
 side and resizes (docs/specs/imagenet_p.md section 4).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 

@@ -14,8 +14,6 @@ bytes or int16. Stages are stored (`keep.stored`): fusions that recompute them t
 many times as long.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Sequence
 from typing import NamedTuple

@@ -8,8 +8,6 @@ by the time CPU fusion runs; a branch that the compiler cannot decide is not.
 argument. `stored` costs none: the branch computes its result in place.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import jax

@@ -7,8 +7,6 @@ edges replicated. Weights are integers whose sum is a power of two, so that no
 order of summation can change a bit and flat areas keep their level.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import jax

@@ -1,7 +1,5 @@
 """Standard normals, one a value: what Gaussian and speckle noise draw."""
 
-from __future__ import annotations
-
 import jax
 
 from robust_tfds.corruptions import plugins, seeding

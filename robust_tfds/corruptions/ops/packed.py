@@ -5,8 +5,6 @@ What a pixel's channels decide together is computed on words too: `pack` and
 `layout.planes` is not (0.06 ms, and 0.2 to bring three new planes together).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import jax

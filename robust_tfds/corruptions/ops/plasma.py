@@ -12,8 +12,6 @@ level draws the same numbers for every map size, the first `2**l` rows and
 columns make the map of side 2**l, and images of any size share one program.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import jax

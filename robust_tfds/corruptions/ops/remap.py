@@ -4,8 +4,6 @@ Gathers cost most here, so a word holds as many channels as fit: one word a
 pixel for 8-bit levels, two for levels with 8 fractional bits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ The taps are data: one compilation serves pictures of all sizes in one canvas, a
 a crop is a part of the taps.
 """
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 

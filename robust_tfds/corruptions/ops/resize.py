@@ -6,8 +6,6 @@ sums in the host's order. All sums of levels are of whole numbers that float32
 holds exactly: no canvas, batch or device can change a bit.
 """
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 

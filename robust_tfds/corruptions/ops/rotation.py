@@ -4,8 +4,6 @@ Pillow walks the output in 16.16 fixed point, so whole numbers reproduce it
 exactly on any backend. Black where the source ends; counter-clockwise.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import jax

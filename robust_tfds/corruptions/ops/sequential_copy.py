@@ -11,8 +11,6 @@ for all pixels at once by pointer doubling in log2(longest chain) rounds of one
 gather: 4 or 5 of them.
 """
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 

@@ -1,7 +1,5 @@
 """3x3 neighbourhoods of a picture in the corner of a canvas."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import jax

@@ -7,8 +7,6 @@ applied as x + sum w_k (x_-k + x_k - 2 x), which leaves flat areas exactly flat:
 a level that must not be truncated to the one below.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import jax

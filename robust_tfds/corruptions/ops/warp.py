@@ -3,8 +3,6 @@
 RGB is packed into one int32 a pixel, so that one gather serves three channels.
 """
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 

@@ -23,8 +23,6 @@ edition's input is what its script starts from:
   cifar10        the 32x32 image
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 from collections.abc import Callable, Mapping

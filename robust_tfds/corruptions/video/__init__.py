@@ -14,8 +14,6 @@ whose recommendation is edition `paper`; `code` is the released code where it
 differs (jumbling, box_jumbling, translation).
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 

@@ -7,8 +7,6 @@ frame has its own crop of 224 px. Edition `code`: one crop for the whole clip, o
 beyond the picture is black.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Mapping
 

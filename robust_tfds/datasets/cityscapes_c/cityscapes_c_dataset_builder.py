@@ -1,7 +1,5 @@
 """Cityscapes-C: Cityscapes val under 19 corruptions x 5, boxes and masks."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import tensorflow_datasets as tfds

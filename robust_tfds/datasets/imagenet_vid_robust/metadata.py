@@ -5,8 +5,6 @@ those of its similar frames, `labels.json` a frame's path to its class ids;
 paths are `val/<video>/<frame>.JPEG`.
 """
 
-from __future__ import annotations
-
 import functools
 import pathlib
 import re

@@ -5,8 +5,6 @@ humans found good and what they show, `pmk_labels.json` which pairs they found
 similar; the last annotation of a key counts. A frame's labels are its ANCHOR's.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import pathlib

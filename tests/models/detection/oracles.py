@@ -4,8 +4,6 @@ Where torchvision's C extension does not load, its operators are defined here:
 suppression in plain torch, RoIAlign by torchvision's own Python path.
 """
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Reference modules in torch with all weights and statistics random."""
 
-from __future__ import annotations
-
 import dataclasses
 import zlib
 from collections.abc import Callable, Mapping

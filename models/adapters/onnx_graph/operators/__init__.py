@@ -5,8 +5,6 @@ onnxruntime one by one. Those whose outputs' shapes depend on numbers (`NonZero`
 pixels, `NonMaxSuppression`) cannot be traced and are not here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from robust_tfds.models.adapters.onnx_graph.operators import (

@@ -1,7 +1,5 @@
 """Nonlinear functions of one value; softmax and its kin, of an axis."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -1,7 +1,5 @@
 """Convolutions over one, two or three axes: `[B, C, ...]`, kernels `[O, I, ...]`."""
 
-from __future__ import annotations
-
 import math
 
 import jax

@@ -1,7 +1,5 @@
 """ONNX's numbers for types of elements (onnx.proto3, TensorProto.DataType)."""
 
-from __future__ import annotations
-
 import jax.numpy as jnp
 import numpy as np
 

@@ -1,7 +1,5 @@
 """Arithmetic, comparison and logic, element by element with broadcasting."""
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 

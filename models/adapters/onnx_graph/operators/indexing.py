@@ -1,7 +1,5 @@
 """Elements picked and put by their places; negative places count from the end."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax

@@ -1,7 +1,5 @@
 """Products of matrices, and attention."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

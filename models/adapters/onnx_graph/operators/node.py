@@ -6,8 +6,6 @@ axes, constants) are NumPy arrays and stay so: an operator of NumPy arrays alone
 computes in NumPy, which is what folds the arithmetic of shapes.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import types
 from collections.abc import Callable, Mapping

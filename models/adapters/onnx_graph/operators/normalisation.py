@@ -1,7 +1,5 @@
 """Normalisation with statistics of the graph, of a picture or of an axis."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax

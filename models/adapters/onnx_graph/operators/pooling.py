@@ -1,7 +1,5 @@
 """Pooling over windows, and over the whole picture: `[B, C, ...]`."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from typing import Any

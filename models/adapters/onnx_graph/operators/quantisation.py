@@ -1,7 +1,5 @@
 """Numbers in eight bits, and what they stand for: (q - zero point) * scale."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

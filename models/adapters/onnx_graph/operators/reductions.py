@@ -1,7 +1,5 @@
 """Sums, means and extremes along axes; where extremes lie; running sums."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from typing import Any

@@ -4,8 +4,6 @@ Every axis is resized by itself. Of its new px the places of the old ones and th
 weights are computed in NumPy, while the graph is traced.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Sequence

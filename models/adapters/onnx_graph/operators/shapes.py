@@ -1,7 +1,5 @@
 """Shapes: read, changed, joined, cut; arrays made of a shape."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from robust_tfds.models.adapters.onnx_graph.operators import dtypes

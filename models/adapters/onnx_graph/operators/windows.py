@@ -1,7 +1,5 @@
 """Where the windows of convolutions and pooling lie, of ONNX's attributes."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from typing import Self

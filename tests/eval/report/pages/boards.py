@@ -6,12 +6,12 @@ import itertools
 import numpy as np
 
 from robust_tfds import conditions
-from robust_tfds.conditions import Condition
 from robust_tfds.eval import tasks
 from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.compare.boards import board as board_lib
 from robust_tfds.eval.compare.boards.board import Board, Entry
 from robust_tfds.eval.metrics.calibration import Bins
+from tests.eval.report.figures import boards as made_up
 
 ODD_NAMES = (
   "<script>alert(1)</script>",
@@ -182,94 +182,52 @@ def sequences() -> Board:
       numbers["flip_probability", condition.name, condition.level] = flips
       numbers["fr", condition.name, 1] = number(draw.uniform(0.4, 1.2))
     entries.append(_entry(f"p-{i}", f"model-{i}", i, numbers, cells))
-  return _board("imagenet-p", "sequences", family, "mfr", entries)
+  return Board(
+    key="imagenet-p",
+    title="imagenet-p",
+    facts=tasks.get("sequences").facts,
+    family=family,
+    dataset="imagenet_p",
+    data={"dataset": "imagenet_p", "version": "1.0.0", "split": None},
+    differs={},
+    baseline="",
+    ranked_by="mfr",
+    conditions=family.conditions(),
+    entries=_ranked(entries, "mfr"),
+  )
 
 
 def detection() -> Board:
   """Boxes and masks, higher is better."""
-  family = conditions.PICTURES
-  entries = []
-  for i in range(4):
-    cells = {
-      c: {
-        f"{kind}/{name}": Number(max(0.38 - 0.05 * c.level - i / 50, 0.01))
-        for kind in ("bbox", "segm")
-        for name in ("AP", "AP50", "AP75", "APs", "APm", "APl")
-      }
-      for c in family.conditions()
-    }
-    numbers = {
-      ("p", "", None): number(0.38 - i / 50),
-      ("mpc", "", None): number(0.2 - i / 50),
-      ("rpc", "", None): number(0.55 - i / 50),
-    }
-    numbers |= {
-      ("mean_ap", n, None): number(0.25 - i / 50) for n in family.names()
-    }
-    entries.append(_entry(f"d-{i}", f"detector-{i}", 0, numbers, cells))
-  return _board("coco-c", "detection", family, "mpc", entries)
+  names = conditions.PICTURES.names()
+  return _of_task("coco-c", "detection", "mpc", names=names)
 
 
 def video() -> Board:
   """Numbers of groups; higher is better."""
-  family = conditions.VIDEOS
-  entries = []
-  for i in range(3):
-    numbers = {
-      ("clean_accuracy", "", None): number(0.7 - i / 30, 3783),
-      ("gamma_a", "", None): number(0.85 - i / 30),
-      ("gamma_r", "", None): number(0.8 - i / 30),
-    }
-    numbers |= {
-      (f"gamma_r/{g}", "", None): number(0.8 - i / 30) for g in family.groups
-    }
-    cells = {
-      c: {"accuracy": number(max(0.7 - 0.08 * c.level - i / 30, 0.02), 3783)}
-      for c in family.conditions()
-    }
-    entries.append(_entry(f"v-{i}", f"video-{i}", i, numbers, cells))
-  return _board("ucf101-p", "video", family, "gamma_r", entries)
+  return _of_task("ucf101-p", "video", "gamma_r")
 
 
 def frames() -> Board:
   """One condition with many numbers."""
-  entries = []
-  for i in range(2):
-    cell = {"acc_orig": number(0.68, 1109), "acc_pmk": number(0.52, 1109)}
-    cell |= {
-      f"acc_pmk/k={k}": number(0.68 - 0.015 * k, 1109, 0.02) for k in range(11)
-    }
-    cell |= {
-      f"error/offset={k}": number(0.3 + abs(k) / 90, 1000, 0.02)
-      for k in range(-10, 11)
-    }
-    cell |= {f"acc_orig/class={k}": number(0.5, 40, 0.1) for k in range(30)}
-    numbers = {
-      ("acc_orig", "", None): number(0.68 - i / 50, 1109),
-      ("acc_pmk", "", None): number(0.52 - i / 50, 1109),
-      ("drop", "", None): number(0.16, 1109),
-    }
-    entries.append(
-      _entry(f"f-{i}", f"frames-{i}", 0, numbers, {Condition(): cell})
-    )
-  family = conditions.PICTURES
-  return _board("imagenet-vid-robust", "frames", family, "acc_pmk", entries)
+  return _of_task("imagenet-vid-robust", "frames", "acc_pmk")
 
 
-def _board(key, task, family, ranked_by, entries) -> Board:
-  dataset = key.replace("-", "_")
-  return Board(
+def _of_task(key, task, ranked_by, **changes) -> Board:
+  """The board that figures have of the task, ranked and with facts."""
+  made = made_up.board(task, **changes)
+  facts = {"data": _DATA, "model_facts": _BY}
+  entries = [
+    dataclasses.replace(e, key=f"{key}-{i}", label=f"{task}-{i}", **facts)
+    for i, e in enumerate(made.entries)
+  ]
+  return dataclasses.replace(
+    made,
     key=key,
     title=key,
-    facts=tasks.get(task).facts,
-    family=family,
-    dataset=dataset,
-    data={"dataset": dataset, "version": "1.0.0", "split": None},
-    differs={},
-    baseline="",
+    dataset=key.replace("-", "_"),
     ranked_by=ranked_by,
-    conditions=family.conditions(),
-    entries=_ranked(entries, ranked_by, higher=ranked_by != "mfr"),
+    entries=_ranked(entries, ranked_by, higher=True),
   )
 
 

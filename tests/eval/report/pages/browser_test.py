@@ -28,7 +28,7 @@ _KINDS = (
   "boards/imagenet-vid-robust.html",
   "models/imagenet-c-jpeg85-0.html",
   "models/imagenet-c-jpeg85-printed-0.html",
-  "models/f-0.html",
+  "models/imagenet-vid-robust-0.html",
 )
 # Reports of runs beside the site.
 _REPORTS = tuple(f"{task}/report.html" for task in contexts.FACTS)
@@ -201,7 +201,7 @@ class BrowserTest(parameterized.TestCase):
     page = self._open("index.html")
     page.get_by_label("Task").select_option("detection")
     self.assertEqual(page.locator(".dataset:visible").count(), 1)
-    self.assertLen(self._column(page, "model", "all"), 4)
+    self.assertLen(self._column(page, "model", "all"), 2)
     page.get_by_label("Task").select_option("")
     page.get_by_label("Corruption or perturbation").select_option("tilt")
     self.assertEqual(page.locator(".dataset:visible").count(), 1)

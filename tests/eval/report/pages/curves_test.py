@@ -3,6 +3,8 @@
 from absl.testing import absltest
 
 from robust_tfds import conditions
+from robust_tfds.conditions import Condition
+from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.report.pages import curves
 from robust_tfds.eval.report.pages import view as view_lib
 from tests.eval.report.pages import boards
@@ -37,7 +39,10 @@ class CurvesTest(absltest.TestCase):
     self.assertEqual(axes.at(2.5, 50), (100.0, 53.0))
 
   def test_no_interval_no_band(self):
-    groups = _drawn(boards.detection())
+    cells = {
+      Condition("fog", level): {"error": Number(level / 10)} for level in (1, 2)
+    }
+    groups = _drawn(boards.one(cells=cells))
     self.assertEmpty(_paths(groups, "b"))
     self.assertNotEmpty(_paths(groups, "l"))
 
@@ -52,5 +57,8 @@ class CurvesTest(absltest.TestCase):
     board = boards.frames()
     (group,) = curves.series(view_lib.View(board), board.entries[0])
     names = [picture.name for picture in group.pictures]
-    self.assertEqual(names, ["pm-10 by k", "Error by offset"])
-    self.assertLen({drawing.name for drawing in group.drawings}, 2)
+    self.assertEqual(
+      names,
+      ["pm-10 by k", "Conditional accuracy by distance", "Error by offset"],
+    )
+    self.assertLen({drawing.name for drawing in group.drawings}, 3)

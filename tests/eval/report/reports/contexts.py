@@ -112,7 +112,9 @@ class _Rows:
     ]
 
   def _frames(self) -> list[table.Row]:
+    means = "acc_orig", "acc_pmk", "drop", "effective_robustness"
     metrics = [
+      *means,
       *(f"{m}/class={c}" for m in ("acc_orig", "acc_pmk") for c in range(3)),
       *(f"{m}/frame_type={t}" for m in ("acc_orig", "acc_pmk") for t in "IP"),
       *(f"{m}/unreviewed" for m in ("acc_orig", "acc_pmk")),
@@ -120,9 +122,7 @@ class _Rows:
       *(f"conditional/distance={k}" for k in range(11)),
       *(f"error/offset={k:+d}" for k in range(-10, 11)),
       *(f"linf_cdf/{s}=0.{k}" for s in ("pairs", "mistakes") for k in (2, 5)),
-      *("acc_orig", "acc_pmk", "drop", "effective_robustness"),
     ]
-    means = "acc_orig", "acc_pmk", "drop", "effective_robustness"
     return [
       *(self._row(m, level=0, config="clean", n=20) for m in metrics),
       *(self._row(m) for m in means),
