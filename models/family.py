@@ -52,6 +52,8 @@ class Family:
       a spec with another side makes a network of that side.
     alike: groups of styles whose weights want the same preprocessing and
       constants, so that loading one into a model of another needs no warning.
+    exclusive: styles whose arrays mean other numbers though names and shapes may
+      agree: a file of one is refused by models of other weights.
     oracles: name -> reference in torch for parity reports, e.g.
       `torchvision:resnet18` (see `models.convert.oracle`).
   """
@@ -66,4 +68,5 @@ class Family:
   fit: Fit | None = None
   sized: bool = False
   alike: tuple[tuple[str, ...], ...] = ()
+  exclusive: tuple[str, ...] = ()
   oracles: Mapping[str, str] = dataclasses.field(default_factory=dict)

@@ -181,11 +181,18 @@ def printed_networks(
       key = row.metric, row.name
       numbers.setdefault(row.label, {}).setdefault(key, row.used)
   return tuple(
-    PrintedNetwork(
-      label, next((r.model for r in its.values() if r.model), ""), its
-    )
+    PrintedNetwork(label, _model_of(list(its.values())), its)
     for label, its in numbers.items()
   )
+
+
+def _model_of(its: list[PrintedRow]) -> str:
+  """Our name of a network: of its table, or of its paper's `networks`."""
+  for row in its:
+    of_paper = printed_rows.facts(row.paper).get("networks", {})
+    if row.network in of_paper and row.training in ("", "standard"):
+      return str(of_paper[row.network]["name"])
+  return next((row.model for row in its if row.model), "")
 
 
 def printed(model: str, dataset: str) -> dict[str, Any]:

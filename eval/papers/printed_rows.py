@@ -8,7 +8,9 @@ and `note`; every other column is of numbers. Its head is a metric, with `:name`
 where it is of one condition (or `condition` names it), and its unit: `%`, or
 `/1109` for a count of so many; none is a plain number. A cell is `67.5`, with an
 interval `67.5 [64.7, 70.3]`, or empty. What is doubtful of them stands in
-`doubts.tsv` (`doubt`).
+`doubts.tsv` (`doubt`). Where `model` is a results file's name, `networks` of
+`paper.json` says our name of a network in its standard training, and the
+published checkpoint.
 """
 
 from __future__ import annotations

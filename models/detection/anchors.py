@@ -1,10 +1,12 @@
-"""Anchors of a pyramid, as torchvision's `AnchorGenerator` lays them."""
+"""Anchors of a pyramid, as the `AnchorGenerator` of a library lays them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
+
+from robust_tfds.models.detection.rules import RULES, Rules
 
 
 def grid(
@@ -13,7 +15,8 @@ def grid(
   sizes: Sequence[Sequence[float]],
   ratios: Sequence[float],
   *,
-  strides: Sequence[int] | None = None,
+  strides: Sequence[int] = (),
+  rules: Rules = RULES["torchvision"],
 ) -> np.ndarray:
   """All anchors, level after level, row by row, ratio by ratio.
 
@@ -22,9 +25,8 @@ def grid(
     features: (height, width) of each level's features.
     sizes: of each level, square roots of areas in px.
     ratios: height over width.
-    strides: px between the anchors of each level, whose shapes then are not
-      rounded, as mmdetection has it; if None the canvas's side over the
-      features' and rounded shapes, as torchvision.
+    strides: px between the anchors of each level, where the rules ask for them.
+    rules: of a library.
 
   Returns:
     float32 `[N, 4]`: x1, y1, x2, y2 in px of the canvas.
@@ -34,22 +36,35 @@ def grid(
     zip(features, sizes, strict=True)
   ):
     step = canvas[0] // rows, canvas[1] // columns
-    if strides is not None:
+    if rules.strided:
       step = strides[i], strides[i]
-    cell = shapes(level, ratios, rounded=strides is None)
-    y, x = np.mgrid[0:rows, 0:columns]
-    corner = np.stack([x * step[1], y * step[0]] * 2, -1).reshape(-1, 1, 4)
-    levels.append((corner + cell[None]).reshape(-1, 4))
+    cell = shapes(level, ratios, step[0], rules)
+    levels.append(laid(cell, (rows, columns), step))
   return np.concatenate(levels).astype(np.float32)
 
 
-def shapes(
-  sizes: Sequence[float], ratios: Sequence[float], *, rounded: bool = True
+def laid(
+  cell: np.ndarray, features: tuple[int, int], step: tuple[int, int]
 ) -> np.ndarray:
-  """Anchors around the origin, rounded to whole pixels: float32 `[A, 4]`."""
+  """Anchors `[A, 4]` at every place of (rows, columns): `[rows columns A, 4]`."""
+  y, x = np.mgrid[0 : features[0], 0 : features[1]]
+  corner = np.stack([x * step[1], y * step[0]] * 2, -1).reshape(-1, 1, 4)
+  return (corner + cell[None]).reshape(-1, 4)
+
+
+def shapes(
+  sizes: Sequence[float], ratios: Sequence[float], stride: int, rules: Rules
+) -> np.ndarray:
+  """Anchors of the first place: float32 `[A, 4]`.
+
+  Around the origin; where they end on their last pixel, around the middle one of
+  `stride` pixels.
+  """
   tall = np.sqrt(np.asarray(ratios, np.float32))
   scale = np.asarray(sizes, np.float32)
   width = ((1 / tall)[:, None] * scale[None]).reshape(-1)
   height = (tall[:, None] * scale[None]).reshape(-1)
+  width, height = width - rules.edge, height - rules.edge
   cell = np.stack([-width, -height, width, height], 1) / 2
-  return np.round(cell) if rounded else cell
+  cell += rules.edge * np.float32(stride - 1) / 2
+  return np.round(cell) if rules.rounded else cell

@@ -7,25 +7,34 @@ convolutions, `fpn.extra_blocks` what makes RetinaNet's coarsest levels.
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 from flax import nnx
 
 from robust_tfds.models import layers
 from robust_tfds.models.classification import resnet
+from robust_tfds.models.layers import deformable
 
 WIDTH = 256  # channels of every level
 # Files older than torchvision 0.13 have no container around a convolution.
 TORCHVISION_OLD = (
   (r"(inner_blocks|layer_blocks)\.(\d)\.(weight|bias)$", r"\1.\2.0.\3"),
 )
-# mmdetection 2.x's names of the body and its pyramid.
+# Of the catalogue's detectors.
+BODIES = ("resnet50", "resnet101", "resnext101_32x4d", "resnext101_64x4d")
+# Deformable convolutions in the place of a body's 3 x 3 ones from stage 2 on
+# (c3-c5), by the end of its name: whether they are of the second version.
+DEFORMABLE = {"_dconv": False, "_mdconv": True}
+# mmdetection's names of the body and its pyramid.
 MMDETECTION = (
   (r"^backbone\.", "backbone.body."),
+  (r"\.conv2_offset\.", ".conv2.conv_offset."),  # older than 1.0
   (r"^neck\.lateral_convs\.(\d)\.conv\.", r"backbone.fpn.inner_blocks.\1.0."),
   (r"^neck\.fpn_convs\.(\d)\.conv\.", r"backbone.fpn.layer_blocks.\1.0."),
 )
-_STAGES = (256, 512, 1024, 2048)  # channels of a bottleneck ResNet's stages
+STAGES = (256, 512, 1024, 2048)  # channels of a bottleneck ResNet's stages
 
 
 class Body(resnet.Network):
@@ -35,16 +44,23 @@ class Body(resnet.Network):
     """Builds it.
 
     Args:
-      name: of `models.classification.resnet.VARIANTS`.
+      name: of `models.classification.resnet.VARIANTS`; with an end of
+        `DEFORMABLE` its stages 2 to 4 have deformable convolutions.
       epsilon: of the frozen normalisation.
       rngs: for the initial weights.
     """
-    options = resnet.VARIANTS[name].options
+    end = next((e for e in DEFORMABLE if name.endswith(e)), "")
+    options = resnet.VARIANTS[name.removesuffix(end)].options
     super().__init__(**options, num_classes=1, rngs=rngs)
     del self.fc
     for _, part in nnx.iter_graph(self):
       if isinstance(part, layers.BatchNorm):
         part.epsilon = epsilon
+    for stage in (self.layer2, self.layer3, self.layer4) if end else ():
+      for block in blocks_of(stage):
+        block.conv2 = deformable.Conv(
+          block.conv2, modulated=DEFORMABLE[end], rngs=rngs
+        )
 
   def __call__(self, x: jax.Array) -> list[jax.Array]:  # type: ignore[override]
     """`[B, H, W, 3]` -> features of strides 4, 8, 16 and 32."""
@@ -55,6 +71,11 @@ class Body(resnet.Network):
       x = stage(x)
       features.append(x)
     return features
+
+
+def blocks_of(stage: layers.Stack) -> list[Any]:
+  """A stage's blocks in their order, whose parts may be replaced."""
+  return [getattr(stage, name) for name, _ in stage.steps]
 
 
 class Coarser(nnx.Module):
@@ -89,11 +110,11 @@ class Pyramid(nnx.Module):
         [layers.conv(inputs, WIDTH, kernel, 1, kernel // 2, rngs=rngs)]
       )
 
-    widths = _STAGES[first:]
+    widths = STAGES[first:]
     self.inner_blocks = layers.Stack([block(n, 1) for n in widths])
     self.layer_blocks = layers.Stack([block(WIDTH, 3) for _ in widths])
     if coarser != "pool":
-      inputs = {"p5": WIDTH, "c5": _STAGES[-1]}[coarser]
+      inputs = {"p5": WIDTH, "c5": STAGES[-1]}[coarser]
       self.extra_blocks = Coarser(inputs, rngs=rngs)
     self.first, self.coarser = first, coarser
 

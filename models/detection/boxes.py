@@ -1,30 +1,33 @@
 """Boxes in fixed shapes: overlap, coding, clipping, non-maximum suppression.
 
-Boxes are float32 `[..., 4]`: x1, y1, x2, y2 in pixels, borders not inclusive.
-Coding and suppression follow torchvision's `BoxCoder` and `batched_nms`.
+Boxes are float32 `[..., 4]`: x1, y1, x2, y2 in pixels. They end `edge` px beyond
+x2 and y2: 0 where these are borders, 1 where they are of a box's last pixel
+(`models.detection.rules`). Coding and suppression follow torchvision's `BoxCoder`
+and `batched_nms`, with an edge mmdetection 1.x's.
 """
 
 from __future__ import annotations
 
-import math
-
 import jax
 import jax.numpy as jnp
 
-_LARGEST = math.log(1000 / 16)  # torchvision's clip of predicted log sizes
+from robust_tfds.models.detection.rules import RULES, Rules
+
+# An edge: px, or (width, height) where the axes have other units.
+Edge = float | jax.Array
 
 
-def area(boxes: jax.Array) -> jax.Array:
+def area(boxes: jax.Array, edge: Edge = 0.0) -> jax.Array:
   """`[..., 4]` -> `[...]`."""
-  return (boxes[..., 2] - boxes[..., 0]) * (boxes[..., 3] - boxes[..., 1])
+  return jnp.prod(_size(boxes, edge), axis=-1)
 
 
-def iou(one: jax.Array, two: jax.Array) -> jax.Array:
+def iou(one: jax.Array, two: jax.Array, edge: Edge = 0.0) -> jax.Array:
   """`[N, 4]`, `[M, 4]` -> `[N, M]`; 0 where both are empty."""
   low = jnp.maximum(one[:, None, :2], two[None, :, :2])
   high = jnp.minimum(one[:, None, 2:], two[None, :, 2:])
-  both = jnp.prod(jnp.maximum(high - low, 0), axis=-1)
-  union = area(one)[:, None] + area(two)[None] - both
+  both = jnp.prod(jnp.maximum(high - low + edge, 0), axis=-1)
+  union = area(one, edge)[:, None] + area(two, edge)[None] - both
   return jnp.where(union > 0, both / jnp.where(union > 0, union, 1), 0)
 
 
@@ -39,20 +42,24 @@ def encode(
 
 
 def decode(
-  offsets: jax.Array, anchors: jax.Array, weights: tuple[float, ...]
+  offsets: jax.Array,
+  anchors: jax.Array,
+  weights: tuple[float, ...],
+  rules: Rules = RULES["torchvision"],
 ) -> jax.Array:
-  """Boxes from offsets; undoes `encode` up to a size of 62.5 anchors."""
+  """Boxes from offsets; undoes `encode` up to the rules' limits of sizes."""
   offsets = offsets / jnp.array(weights)
-  size, centre = _size(anchors), _centre(anchors)
+  size, centre = _size(anchors, rules.edge), _centre(anchors)
   middle = offsets[..., :2] * size + centre
-  half = jnp.exp(jnp.minimum(offsets[..., 2:], _LARGEST)) * size * 0.5
+  logs = jnp.clip(offsets[..., 2:], *rules.log_limits)
+  half = jnp.exp(logs) * size * 0.5 - 0.5 * rules.edge
   return jnp.concatenate([middle - half, middle + half], -1)
 
 
-def clip(boxes: jax.Array, size: jax.Array) -> jax.Array:
+def clip(boxes: jax.Array, size: jax.Array, edge: Edge = 0.0) -> jax.Array:
   """Boxes inside a picture of `size` (height, width)."""
   limit = jnp.stack([size[1], size[0]] * 2).astype(boxes.dtype)
-  return jnp.clip(boxes, 0, limit)
+  return jnp.clip(boxes, 0, limit - edge)
 
 
 def suppress(
@@ -63,6 +70,7 @@ def suppress(
   *,
   threshold: float,
   most: int,
+  edge: Edge = 0.0,
 ) -> tuple[jax.Array, jax.Array]:
   """Non-maximum suppression within classes, of fixed length.
 
@@ -73,6 +81,7 @@ def suppress(
     valid: bool `[N]`.
     threshold: a box goes if its IoU with a better one is above this.
     most: how many are kept.
+    edge: of the boxes.
 
   Returns:
     Indices int32 `[most]` by decreasing score (equal ones: the first), and which
@@ -86,7 +95,7 @@ def suppress(
   ) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
     best = jnp.argmax(left).astype(jnp.int32)
     is_box = left[best] > worst
-    beaten = iou(boxes[best][None], boxes)[0] > threshold
+    beaten = iou(boxes[best][None], boxes, edge)[0] > threshold
     beaten = (beaten & (classes == classes[best])).at[best].set(True)
     return jnp.where(beaten, worst, left), (best, is_box)
 
@@ -95,8 +104,8 @@ def suppress(
   return index, is_valid
 
 
-def _size(boxes: jax.Array) -> jax.Array:
-  return boxes[..., 2:] - boxes[..., :2]
+def _size(boxes: jax.Array, edge: Edge = 0.0) -> jax.Array:
+  return boxes[..., 2:] - boxes[..., :2] + edge
 
 
 def _centre(boxes: jax.Array) -> jax.Array:

@@ -17,6 +17,7 @@ from flax import nnx
 from robust_tfds import errors
 from robust_tfds.models.checks import arguments
 from robust_tfds.models.detection import resize
+from robust_tfds.models.detection.rules import RULES, Rules
 from robust_tfds.models.detection.spec import DetectorSpec as DetectorSpec
 from robust_tfds.models.model import NetworkModel
 from robust_tfds.models.variables import Variables
@@ -27,12 +28,23 @@ class DetectorNetwork(nnx.Module):
 
   Attributes:
     has_loss: whether `loss` is there.
+    rules: of the library that its detections' boxes are as.
   """
 
   has_loss: ClassVar[bool] = False
+  rules: Rules = RULES["torchvision"]
 
-  def __call__(self, x: jax.Array, sizes: jax.Array) -> dict[str, jax.Array]:
-    """Pixels `[B, H, W, 3]` and valid sizes `[B, 2]` -> detections."""
+  def __call__(
+    self, x: jax.Array, sizes: jax.Array, factor: jax.Array
+  ) -> dict[str, jax.Array]:
+    """Detections of a batch, in px of the network's canvas.
+
+    Args:
+      x: pixels `[B, H, W, 3]`.
+      sizes: int32 `[B, 2]`, valid (height, width).
+      factor: float32 `[B, 4]`, from these pixels to the pictures', of x1, y1, x2,
+        y2.
+    """
     raise NotImplementedError
 
   def loss(
@@ -93,8 +105,9 @@ class Detector(NetworkModel):
     pixels, seen_px, factor = resize.to_network(images, valid_px, self.spec)
     network: DetectorNetwork = self.merge(variables)
     with jax.default_matmul_precision("highest"):
-      detections = network(pixels.astype(self.dtype), seen_px)
+      detections = network(pixels.astype(self.dtype), seen_px, factor)
     boxes = detections["boxes"].astype(jnp.float32) * factor[:, None, :]
+    boxes += jnp.array([0, 0, 1, 1]) * network.rules.edge
     limit = jnp.concatenate([valid_px[:, ::-1]] * 2, axis=1)[:, None]
     return {**detections, "boxes": jnp.clip(boxes, 0, limit)}
 

@@ -19,9 +19,9 @@ def table(style: str, num_classes: int) -> tuple[int, ...]:
   """Class of each output of a head; -1 where it is none.
 
   Args:
-    style: `plain` (no background), `last` (the background is the last output),
-      `torchvision` (the background is the first; and with COCO's 80 classes the
-      outputs follow the category ids 0..90, gaps included).
+    style: `plain` (no background), `last` or `first` (the background is that
+      output), `torchvision` (as `first`; and with COCO's 80 classes the outputs
+      follow the category ids 0..90, gaps included).
     num_classes: classes of objects.
 
   Raises:
@@ -38,11 +38,11 @@ def table(style: str, num_classes: int) -> tuple[int, ...]:
     return classes
   if style == "last":
     return (*classes, NONE)
-  if style != "torchvision":
+  if style not in ("first", "torchvision"):
     raise errors.UserError(
-      f"Got style {style!r}, expected plain, last or torchvision."
+      f"Got style {style!r}, expected plain, last, first or torchvision."
     )
-  if num_classes != len(_COCO_IDS):
+  if style == "first" or num_classes != len(_COCO_IDS):
     return (NONE, *classes)
   return tuple(
     _COCO_IDS.index(i) if i in _COCO_IDS else NONE for i in range(91)

@@ -1,4 +1,4 @@
-"""Region proposals (Ren et al. 2015, arXiv:1506.01497), as torchvision's RPN."""
+"""Region proposals (Ren et al. 2015, arXiv:1506.01497) of a pyramid."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from robust_tfds.models import layers
 from robust_tfds.models.detection import anchors as anchors_lib
 from robust_tfds.models.detection import boxes as boxes_lib
 from robust_tfds.models.detection.backbone import WIDTH
+from robust_tfds.models.detection.rules import Rules
 
 _SIZES = ((32.0,), (64.0,), (128.0,), (256.0,), (512.0,))  # px, P2..P6
 _STRIDES = (4, 8, 16, 32, 64)
@@ -20,7 +21,6 @@ _RATIOS = (0.5, 1.0, 2.0)
 _CANDIDATES = 1000  # of a level, before suppression
 _KEPT = 1000  # of a picture
 _OVERLAP = 0.7
-_SMALLEST_PX = 1e-3  # torchvision drops what is thinner
 _WEIGHTS = (1.0, 1.0, 1.0, 1.0)
 
 
@@ -56,10 +56,10 @@ class Head(nnx.Module):
 class Proposals(nnx.Module):
   """Boxes where something may be."""
 
-  def __init__(self, *, mmdet: bool, rngs: nnx.Rngs):
-    """`mmdet`: mmdetection's anchors, not rounded, of fixed strides."""
+  def __init__(self, *, rules: Rules, rngs: nnx.Rngs):
+    """`rules`: of a library."""
     self.head = Head(rngs=rngs)
-    self.mmdet = mmdet
+    self.rules = rules
 
   def __call__(
     self,
@@ -81,37 +81,59 @@ class Proposals(nnx.Module):
     scores, boxes, level = [], [], []
     for i, (logits, offsets) in enumerate(self.head(levels)):
       height, width = levels[i].shape[1:3]
-      strides = [_STRIDES[i]] if self.mmdet else None
+      level_of = [(height, width)], [_SIZES[i]], _RATIOS
       anchors = jnp.asarray(
         anchors_lib.grid(
-          canvas, [(height, width)], [_SIZES[i]], _RATIOS, strides=strides
+          canvas, *level_of, strides=[_STRIDES[i]], rules=self.rules
         )
       )
       best, index = jax.lax.top_k(logits, min(_CANDIDATES, logits.shape[1]))
       chosen = jnp.take_along_axis(offsets, index[..., None], axis=1)
-      boxes.append(boxes_lib.decode(chosen, anchors[index], _WEIGHTS))
+      decoded = boxes_lib.decode(chosen, anchors[index], _WEIGHTS, self.rules)
+      boxes.append(decoded)
       scores.append(best)
       level.append(np.full(best.shape[1], i, np.int32))
-    return jax.vmap(_thinned, (0, 0, None, 0))(
-      jnp.concatenate(scores, 1),
-      jnp.concatenate(boxes, 1),
-      jnp.concatenate(level),
-      sizes,
-    )
+    every = jnp.concatenate(scores, 1), jnp.concatenate(boxes, 1)
+    return thinned(*every, jnp.concatenate(level), sizes, self.rules, _KEPT)
 
 
-def _thinned(
-  scores: jax.Array, boxes: jax.Array, level: jax.Array, size: jax.Array
+def thinned(
+  scores: jax.Array,
+  boxes: jax.Array,
+  level: jax.Array,
+  sizes: jax.Array,
+  rules: Rules,
+  most: int,
 ) -> tuple[jax.Array, jax.Array]:
-  boxes = boxes_lib.clip(boxes, size)
-  sides = boxes[:, 2:] - boxes[:, :2]
-  index, valid = boxes_lib.suppress(
-    boxes,
-    # torchvision ranks by probability, where rounding makes ties.
-    jax.nn.sigmoid(scores),
-    level,
-    (sides >= _SMALLEST_PX).all(axis=1),
-    threshold=_OVERLAP,
-    most=_KEPT,
-  )
-  return boxes[index], valid
+  """The best boxes, after suppression within levels.
+
+  Args:
+    scores: logits `[B, N]`; -inf of what is no box.
+    boxes: `[B, N, 4]`, clipped here.
+    level: int32 `[N]`.
+    sizes: int32 `[B, 2]`, valid (height, width).
+    rules: of a library.
+    most: of a picture.
+
+  Returns:
+    float32 `[B, most, 4]`, bool `[B, most]`.
+  """
+
+  def of_picture(
+    scores: jax.Array, boxes: jax.Array, size: jax.Array
+  ) -> tuple[jax.Array, jax.Array]:
+    boxes = boxes_lib.clip(boxes, size, rules.edge)
+    sides = boxes[:, 2:] - boxes[:, :2]
+    index, valid = boxes_lib.suppress(
+      boxes,
+      # torchvision ranks by probability, where rounding makes ties.
+      jax.nn.sigmoid(scores),
+      level,
+      (sides >= rules.smallest_px[0]).all(axis=1) & (scores > -jnp.inf),
+      threshold=_OVERLAP,
+      most=most,
+      edge=rules.edge,
+    )
+    return boxes[index], valid
+
+  return jax.vmap(of_picture)(scores, boxes, sizes)

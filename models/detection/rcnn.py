@@ -2,14 +2,16 @@
 
 Ren et al. 2015 (arXiv:1506.01497), He et al. 2017 (arXiv:1703.06870), Cai and
 Vasconcelos 2018 (arXiv:1712.00726); as torchvision 0.28 and, where the name ends
-in `_mmdet`, as mmdetection 2.x. A fixed number of proposals goes through the
-heads; those that are none are masked.
+in `_mmdet` or `_mmdet1`, as mmdetection 2.x or 1.x. A fixed number of proposals
+goes through the heads; those that are none are masked.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+import itertools
+from collections.abc import Iterator
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -19,43 +21,79 @@ from robust_tfds.models.detection import backbone, roi_heads
 from robust_tfds.models.detection import labels as labels_lib
 from robust_tfds.models.detection.detector import DetectorNetwork
 from robust_tfds.models.detection.proposals import Proposals
+from robust_tfds.models.detection.rules import RULES
 from robust_tfds.models.detection.spec import DetectorSpec
 from robust_tfds.models.family import Family, Rules
 from robust_tfds.models.spec import Variant
 
 _SPEC = DetectorSpec(source="torchvision 0.28 models/detection/faster_rcnn.py")
-_MMDET = dataclasses.replace(
-  _SPEC, weights="mmdetection", source="mmdetection 2.x configs/_base_"
-)
-_BODIES = (
-  "resnet50",
-  "resnet101",
-  "resnext101_32x4d",
-  "resnext101_64x4d",
-)
+# Generation in a name -> its spec.
+MMDET = {
+  "": dataclasses.replace(
+    _SPEC,
+    round_sides=True,
+    weights="mmdetection",
+    source="mmdetection 2.x configs/_base_, configs/dcn, configs/htc",
+  ),
+  "1": dataclasses.replace(
+    _SPEC,
+    round_sides=True,
+    weights="mmdetection1",
+    source="mmdetection v1.0rc0 configs, configs/dcn, configs/htc",
+  ),
+}
 _KINDS: dict[str, dict[str, Any]] = {
   "fasterrcnn": {"masks": False, "stages": 1},
   "maskrcnn": {"masks": True, "stages": 1},
   "cascadercnn": {"masks": False, "stages": 3},
   "cascademaskrcnn": {"masks": True, "stages": 3},
 }
-# Of torchvision's modules; it prints 53,120 fewer: scales and offsets of frozen
-# normalisation, which it keeps as buffers.
-_COUNTS = {"fasterrcnn": 41_808_406, "maskrcnn": 44_454_513}
-VARIANTS = {
-  # COCO_V1 was trained with FrozenBatchNorm2d's old epsilon, 0.
-  f"{kind}_resnet50_fpn": Variant(
-    dataclasses.replace(_SPEC, parameters=count),
-    {"body": "resnet50", "epsilon": 0.0, "mmdet": False, **_KINDS[kind]},
-  )
-  for kind, count in _COUNTS.items()
-} | {
-  f"{kind}_{body}_fpn_mmdet": Variant(
-    _MMDET, {"body": body, "epsilon": 1e-5, "mmdet": True, **options}
-  )
-  for kind, options in _KINDS.items()
-  for body in _BODIES
+# Of torchvision's modules (it prints 53,120 fewer: scales and offsets of frozen
+# normalisation, which it keeps as buffers), and counted here of the models in the
+# tables of Michaelis et al. 2019.
+_COUNTS = {
+  "fasterrcnn_resnet50_fpn": 41_808_406,
+  "maskrcnn_resnet50_fpn": 44_454_513,
+  "fasterrcnn_resnet50_fpn_mmdet1": 41_757_156,
+  "fasterrcnn_resnet101_fpn_mmdet1": 60_749_284,
+  "fasterrcnn_resnext101_32x4d_fpn_mmdet1": 60_377_828,
+  "fasterrcnn_resnext101_64x4d_fpn_mmdet1": 99_655_396,
+  "maskrcnn_resnet50_fpn_mmdet1": 44_400_693,
+  "cascadercnn_resnet50_fpn_mmdet1": 69_394_766,
+  "cascademaskrcnn_resnet50_fpn_mmdet1": 77_325_377,
+  "fasterrcnn_resnet50_dconv_fpn_mmdet1": 42_337_998,
+  "fasterrcnn_resnext101_32x4d_dconv_fpn_mmdet1": 62_949_632,
+  "maskrcnn_resnet50_dconv_fpn_mmdet1": 44_981_535,
 }
+
+
+def _variants() -> Iterator[tuple[str, Variant]]:
+  for kind in ("fasterrcnn", "maskrcnn"):
+    # COCO_V1 was trained with FrozenBatchNorm2d's old epsilon, 0.
+    own = {"body": "resnet50", "epsilon": 0.0, "rules": "torchvision"}
+    yield f"{kind}_resnet50_fpn", Variant(_SPEC, {**own, **_KINDS[kind]})
+  for generation, spec in MMDET.items():
+    for kind, options in _KINDS.items():
+      # As in either zoo, cascades have the first version alone.
+      ends = ("", "_dconv", *["_mdconv"] * (options["stages"] == 1))
+      for body, end in itertools.product(backbone.BODIES, ends):
+        own = {"body": body + end, "epsilon": 1e-5, "rules": spec.weights}
+        name = f"{kind}_{body}{end}_fpn_mmdet{generation}"
+        yield name, Variant(spec, {**own, **options})
+
+
+VARIANTS = {
+  name: dataclasses.replace(
+    variant,
+    spec=dataclasses.replace(variant.spec, parameters=_COUNTS.get(name)),
+  )
+  for name, variant in _variants()
+}
+# Of mmdetection 1.x: heads without `roi_head`.
+OLDER: Rules = (
+  (r"^roi_head\.", "newer."),
+  (r"^(bbox|mask|semantic)_head\.", r"roi_head.\1_head."),
+)
 CHECKPOINTS: dict[str, Rules] = {
   "torchvision old": (
     *backbone.TORCHVISION_OLD,
@@ -100,17 +138,26 @@ CHECKPOINTS: dict[str, Rules] = {
     ),
   ),
 }
+CHECKPOINTS["mmdetection1"] = (*OLDER, *CHECKPOINTS["mmdetection"])
 
 
 class Network(DetectorNetwork):
-  """Levels of strides 4 to 64, proposals, and heads on them."""
+  """Levels of strides 4 to 64, proposals, and heads on them.
+
+  Attributes:
+    heads: the class of the second stage.
+    threshold: scores of detections are above it.
+  """
+
+  heads: ClassVar[type[roi_heads.RoIHeads]] = roi_heads.RoIHeads
+  threshold: ClassVar[float] = 0.05
 
   def __init__(
     self,
     *,
     body: str,
     epsilon: float,
-    mmdet: bool,
+    rules: str,
     masks: bool,
     stages: int,
     num_classes: int,
@@ -119,9 +166,9 @@ class Network(DetectorNetwork):
     """Builds it.
 
     Args:
-      body: of `models.classification.resnet.VARIANTS`.
+      body: see `backbone.Body`.
       epsilon: of the frozen normalisation.
-      mmdet: mmdetection's anchors, RoIAlign and labels, not torchvision's.
+      rules: of `models.detection.rules`.
       masks: whether there is a mask head.
       stages: 1, or 3 for a cascade.
       num_classes: classes of objects.
@@ -130,23 +177,31 @@ class Network(DetectorNetwork):
     self.backbone = backbone.Backbone(
       name=body, epsilon=epsilon, first=0, coarser="pool", rngs=rngs
     )
-    self.rpn = Proposals(mmdet=mmdet, rngs=rngs)
-    table = labels_lib.table("last" if mmdet else "torchvision", num_classes)
-    self.roi_heads = roi_heads.RoIHeads(
-      labels=table,
-      mmdet=mmdet,
+    self.rules = RULES[rules]
+    self.rpn = Proposals(rules=self.rules, rngs=rngs)
+    self.roi_heads = self.heads(
+      labels=labels_lib.table(self.rules.labels, num_classes),
+      rules=self.rules,
       masks=masks,
       stages=stages,
       most=_SPEC.detections,
+      threshold=self.threshold,
       rngs=rngs,
     )
 
-  def __call__(self, x: jax.Array, sizes: jax.Array) -> dict[str, jax.Array]:
-    """Pixels `[B, H, W, 3]` and valid sizes `[B, 2]` -> detections."""
+  def __call__(
+    self, x: jax.Array, sizes: jax.Array, factor: jax.Array
+  ) -> dict[str, jax.Array]:
+    """See `DetectorNetwork`."""
     levels = self.backbone(x)
+    sizes = jnp.asarray(sizes)
     proposals, valid = self.rpn(levels, (x.shape[1], x.shape[2]), sizes)
-    # The coarsest level is for proposals alone.
-    return self.roi_heads(levels[:-1], proposals, valid, jnp.asarray(sizes))
+    return self.roi_heads(levels, proposals, valid, sizes, factor)
 
 
-FAMILY = Family(Network, VARIANTS, CHECKPOINTS)
+FAMILY = Family(
+  Network,
+  VARIANTS,
+  CHECKPOINTS,
+  exclusive=("mmdetection", "mmdetection1"),
+)

@@ -1,10 +1,11 @@
 """From canvases of pictures to what a detector sees, in fixed shapes.
 
 A picture's shorter side becomes `short_px` unless the longer one would exceed
-`long_px`; sides are floored, pixels interpolated bilinearly without antialiasing
-between the pictures' own borders: torchvision's `GeneralizedRCNNTransform`. The
-network's canvas is a multiple of 32 that holds every picture of the input's
-canvas; beyond a picture it is zero after normalisation.
+`long_px`; sides are floored (or rounded, as OpenCV has it), pixels interpolated
+bilinearly without antialiasing between the pictures' own borders: torchvision's
+`GeneralizedRCNNTransform`. The network's canvas is a multiple of 32 that holds
+every picture of the input's canvas; beyond a picture it is zero after
+normalisation.
 """
 
 from __future__ import annotations
@@ -58,7 +59,9 @@ def network_sizes(sizes: jax.Array, spec: DetectorSpec) -> jax.Array:
     spec.short_px / sides.min(axis=1), spec.long_px / sides.max(axis=1)
   )
   # A hair more, so that 800 / 600 * 600 is 800 in float32 too.
-  return jnp.floor(sides * scale[:, None] * (1 + 1e-6)).astype(jnp.int32)
+  exact = sides * scale[:, None] * (1 + 1e-6)
+  more = 0.5 if spec.round_sides else 0.0
+  return jnp.floor(exact + more).astype(jnp.int32)
 
 
 def network_canvas(

@@ -1,7 +1,9 @@
 """RetinaNet (Lin et al. 2017, arXiv:1708.02002), as torchvision and mmdetection.
 
-The two differ in where P6 grows, in their anchors' rounding, in the epsilon of
-the frozen normalisation, in how many detections are kept and in their labels.
+The two differ in where P6 grows, in the epsilon of the frozen normalisation, in
+how many detections are kept, in their labels and by `models.detection.rules`.
+Checkpoints of mmdetection 1.x and 2.x are alike in all names and shapes: which of
+the two it was, the model's name says.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from robust_tfds.models.detection import backbone, losses, single_stage
 from robust_tfds.models.detection import labels as labels_lib
 from robust_tfds.models.detection.backbone import WIDTH
 from robust_tfds.models.detection.detector import DetectorNetwork
+from robust_tfds.models.detection.rules import RULES
 from robust_tfds.models.detection.spec import DetectorSpec
 from robust_tfds.models.family import Family, Rules
 from robust_tfds.models.spec import Variant
@@ -27,12 +30,17 @@ from robust_tfds.models.spec import Variant
 _SPEC = DetectorSpec(
   detections=300, source="torchvision 0.28 models/detection/retinanet.py"
 )
-_MMDET = dataclasses.replace(
-  _SPEC,
-  detections=100,
-  weights="mmdetection",
-  source="mmdetection 2.x configs/retinanet",
-)
+_MMDET = {
+  generation: dataclasses.replace(
+    _SPEC,
+    detections=100,
+    round_sides=True,
+    weights=f"mmdetection{generation}",
+    source=f"mmdetection {generation or 2}.x configs/retinanet",
+  )
+  for generation in ("", "1")
+}
+_COUNTS = {"resnet501": 37_968_692}  # of Michaelis et al. 2019, counted here
 _STRIDES = (8, 16, 32, 64, 128)
 _RATIOS = (0.5, 1.0, 2.0)
 _BASES = (32, 64, 128, 256, 512)  # px: sides of the levels' smallest anchors
@@ -42,20 +50,19 @@ _PRIOR = 0.01  # chance of an object at the start
 _WEIGHTS = (1.0, 1.0, 1.0, 1.0)
 
 
-def _mmdet(body: str) -> Variant:
-  return Variant(_MMDET, {"body": body, "epsilon": 1e-5, "mmdet": True})
-
-
 VARIANTS = {
   # COCO_V1 was trained with FrozenBatchNorm2d's old epsilon, 0.
   "retinanet_resnet50_fpn": Variant(
     dataclasses.replace(_SPEC, parameters=34_068_119),
-    {"body": "resnet50", "epsilon": 0.0, "mmdet": False},
+    {"body": "resnet50", "epsilon": 0.0, "rules": "torchvision"},
   ),
-  "retinanet_resnet50_fpn_mmdet": _mmdet("resnet50"),
-  "retinanet_resnet101_fpn_mmdet": _mmdet("resnet101"),
-  "retinanet_resnext101_32x4d_fpn_mmdet": _mmdet("resnext101_32x4d"),
-  "retinanet_resnext101_64x4d_fpn_mmdet": _mmdet("resnext101_64x4d"),
+} | {
+  f"retinanet_{body}_fpn_mmdet{generation}": Variant(
+    dataclasses.replace(spec, parameters=_COUNTS.get(body + generation)),
+    {"body": body, "epsilon": 1e-5, "rules": spec.weights},
+  )
+  for generation, spec in _MMDET.items()
+  for body in backbone.BODIES
 }
 CHECKPOINTS: dict[str, Rules] = {
   "torchvision old": (
@@ -150,7 +157,7 @@ class Network(DetectorNetwork):
     *,
     body: str,
     epsilon: float,
-    mmdet: bool,
+    rules: str,
     num_classes: int,
     rngs: nnx.Rngs,
   ):
@@ -159,10 +166,11 @@ class Network(DetectorNetwork):
     Args:
       body: of `models.classification.resnet.VARIANTS`.
       epsilon: of the frozen normalisation.
-      mmdet: mmdetection's anchors, levels and labels instead of torchvision's.
+      rules: of `models.detection.rules`.
       num_classes: classes of objects.
       rngs: for the initial weights.
     """
+    mmdet = rules != "torchvision"
     self.backbone = backbone.Backbone(
       name=body,
       epsilon=epsilon,
@@ -174,11 +182,13 @@ class Network(DetectorNetwork):
       "plain" if mmdet else "torchvision", num_classes
     )
     self.head = Head(len(self.labels), rngs=rngs)
-    self.most = (_MMDET if mmdet else _SPEC).detections
-    self.mmdet = mmdet
+    self.most = (_MMDET[""] if mmdet else _SPEC).detections
+    self.mmdet, self.rules = mmdet, RULES[rules]
 
-  def __call__(self, x: jax.Array, sizes: jax.Array) -> dict[str, jax.Array]:
-    """Pixels `[B, H, W, 3]` and valid sizes `[B, 2]` -> detections."""
+  def __call__(
+    self, x: jax.Array, sizes: jax.Array, factor: jax.Array
+  ) -> dict[str, jax.Array]:
+    """See `DetectorNetwork`."""
     levels = self.backbone(x)
     logits, offsets = self.head(levels)
     table = jnp.array(self.labels, jnp.int32)
@@ -191,6 +201,8 @@ class Network(DetectorNetwork):
       sizes=sizes,
       weights=_WEIGHTS,
       most=self.most,
+      rules=self.rules,
+      edges=self.rules.edge / factor[:, :2],
     )
     return {**detections, "classes": table[detections["classes"]]}
 
@@ -218,8 +230,11 @@ class Network(DetectorNetwork):
       [(level.shape[1], level.shape[2]) for level in levels],
       sizes,
       _RATIOS,
-      strides=_STRIDES if self.mmdet else None,
+      strides=_STRIDES,
+      rules=self.rules,
     )
 
 
-FAMILY = Family(Network, VARIANTS, CHECKPOINTS)
+FAMILY = Family(
+  Network, VARIANTS, CHECKPOINTS, alike=(("mmdetection", "mmdetection1"),)
+)

@@ -14,17 +14,19 @@ from collections.abc import Sequence
 import jax
 import jax.numpy as jnp
 
+from robust_tfds.models.detection import boxes as boxes_lib
+
 _CANONICAL_PX, _CANONICAL_LEVEL = 224.0, 4
 _EPSILON = 1e-6  # torchvision's and mmdetection's guard of the logarithm
 _MOST = 8  # samples of a bin's side where its size decides
 _CHUNK = 64  # boxes at a time: samples of all at once would not fit
 
 
-def level_of(boxes: jax.Array, levels: int, finest: int = 2) -> jax.Array:
+def level_of(
+  boxes: jax.Array, levels: int, finest: int = 2, edge: float = 0.0
+) -> jax.Array:
   """Index of each box's level: float32 `[..., 4]` -> int32 `[...]`."""
-  wide = boxes[..., 2] - boxes[..., 0]
-  high = boxes[..., 3] - boxes[..., 1]
-  side = jnp.sqrt(jnp.maximum(wide * high, 0))
+  side = jnp.sqrt(jnp.maximum(boxes_lib.area(boxes, edge), 0))
   level = jnp.log2(side / _CANONICAL_PX) + _CANONICAL_LEVEL + _EPSILON
   last = finest + levels - 1
   # An empty box has level -inf and goes to the finest.
@@ -38,6 +40,7 @@ def pool(
   *,
   samples: int = 2,
   aligned: bool = False,
+  edge: float = 0.0,
   finest: int = 2,
 ) -> jax.Array:
   """Features of boxes, each from its level.
@@ -49,6 +52,8 @@ def pool(
     samples: of a bin's side; 0: as many as a bin has pixels, rounded up, at
       most 8 (mmdetection 2.x has no limit; only long thin boxes reach it).
     aligned: whether pixel centres lie at half-integers (mmdetection 2.x).
+    edge: of the boxes; with one (mmdetection 1.x) they may be thinner than a
+      pixel of their level, which else they may not where they are not aligned.
     finest: logarithm of the first level's stride.
 
   Returns:
@@ -67,10 +72,15 @@ def pool(
     stride, start = strides[level], starts[level]
     height, width = shapes[level, 0], shapes[level, 1]
     axis = functools.partial(
-      _axis, stride=stride, bins=bins, samples=samples, aligned=aligned
+      _axis,
+      stride=stride,
+      bins=bins,
+      samples=samples,
+      shift=0.5 if aligned else 0.0,
+      least=0.0 if aligned or edge else 1.0,
     )
-    rows = axis(box[1], box[3], limit=height)
-    columns = axis(box[0], box[2], limit=width)
+    rows = axis(box[1], box[3] + edge, limit=height)
+    columns = axis(box[0], box[2] + edge, limit=width)
     parts = []
     for row, down in rows:
       for column, across in columns:
@@ -82,7 +92,7 @@ def pool(
     return total.reshape(*side, *side, -1).sum((1, 3))
 
   def of_picture(pixels: jax.Array, boxes: jax.Array) -> jax.Array:
-    levels = level_of(boxes, len(areas), finest)
+    levels = level_of(boxes, len(areas), finest, edge)
     return jax.lax.map(
       lambda item: of_box(pixels, *item), (boxes, levels), batch_size=_CHUNK
     )
@@ -98,7 +108,8 @@ def _axis(
   limit: jax.Array,
   bins: int,
   samples: int,
-  aligned: bool,
+  shift: float,
+  least: float,
 ) -> tuple[tuple[jax.Array, jax.Array], tuple[jax.Array, jax.Array]]:
   """Two neighbours of every sample along an axis, with their weights.
 
@@ -106,11 +117,8 @@ def _axis(
   not needed or lie outside.
   """
   points = samples or _MOST
-  shift = 0.5 if aligned else 0.0
   start, end = low / stride - shift, high / stride - shift
-  length = end - start
-  if not aligned:
-    length = jnp.maximum(length, 1.0)
+  length = jnp.maximum(end - start, least)
   step = length / bins
   count = jnp.asarray(samples, jnp.float32)
   if not samples:

@@ -1,4 +1,4 @@
-"""Heads on boxes: classes, better boxes, masks; torchvision's `RoIHeads`."""
+"""Heads on boxes: classes, better boxes, masks, as torchvision's `RoIHeads`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from robust_tfds.models.detection import boxes as boxes_lib
 from robust_tfds.models.detection import labels as labels_lib
 from robust_tfds.models.detection import roi_align
 from robust_tfds.models.detection.backbone import WIDTH
+from robust_tfds.models.detection.rules import Rules
 
-_BINS, _MASK_BINS = 7, 14
+_BINS, MASK_BINS = 7, 14
 _HIDDEN = 1024
-_THRESHOLD = 0.05  # scores must be above it
+_POOLED = 4  # levels: the coarsest one is for proposals alone
 _OVERLAP = 0.5  # of boxes of a class
-_SMALLEST_PX = 1e-2  # torchvision drops what is thinner
 # Of the box coding, per stage (arXiv:1712.00726, section 4.3; the first is
 # Faster R-CNN's). mmdetection writes their inverses: 0.1, 0.05 and 0.033.
 _WEIGHTS = (
@@ -112,24 +112,26 @@ class RoIHeads(nnx.Module):
     self,
     *,
     labels: tuple[int, ...],
-    mmdet: bool,
+    rules: Rules,
     masks: bool,
     stages: int,
     most: int,
+    threshold: float,
     rngs: nnx.Rngs,
   ):
     """Builds them.
 
     Args:
       labels: class of each output, see `models.detection.labels`.
-      mmdet: mmdetection 2.x's RoIAlign, box and mask outputs (of classes alone).
+      rules: of a library.
       masks: whether there is a mask head.
       stages: 1, or 3; a cascade's boxes are the same for all classes.
       most: detections of a picture.
+      threshold: scores of detections are above it.
       rngs: for the initial weights.
     """
     outputs = len(labels)
-    of_classes = outputs - 1 if mmdet else outputs
+    of_classes = outputs - 1 if rules.of_classes else outputs
     boxes = 1 if stages > 1 else of_classes
 
     def each(build: Callable[[], nnx.Module]) -> nnx.Module:
@@ -143,7 +145,7 @@ class RoIHeads(nnx.Module):
       self.mask_head = each(lambda: _mask_head(rngs))
       self.mask_predictor = each(lambda: MaskPredictor(of_classes, rngs=rngs))
     self.labels, self.stages, self.most = labels, stages, most
-    self.mmdet, self.masks = mmdet, masks
+    self.rules, self.masks, self.threshold = rules, masks, threshold
 
   def __call__(
     self,
@@ -151,93 +153,148 @@ class RoIHeads(nnx.Module):
     proposals: jax.Array,
     valid: jax.Array,
     sizes: jax.Array,
+    factor: jax.Array,
   ) -> dict[str, jax.Array]:
     """Detections of a batch.
 
     Args:
-      levels: P2..P5 `[B, H, W, 256]`.
+      levels: P2..P6 `[B, H, W, 256]`; the coarsest is for proposals alone.
       proposals: float32 `[B, N, 4]` in px of the canvas.
       valid: bool `[B, N]`.
       sizes: int32 `[B, 2]`, valid (height, width).
+      factor: see `DetectorNetwork`.
 
     Returns:
       As `Detector.apply`.
     """
     batch, count = proposals.shape[:2]
-    boxes, chances = proposals[:, :, None], []
+    boxes, every = proposals[:, :, None], []
+    clip = functools.partial(boxes_lib.clip, edge=self.rules.edge)
     for i in range(self.stages):
       start = boxes[:, :, 0]
       features = self._pool(levels, start, _BINS)
       flat = features.reshape(batch * count, *features.shape[2:])
       hidden = self._part("box_head", i)(flat)
       logits, offsets = self._part("box_predictor", i)(hidden)
-      chances.append(jax.nn.softmax(logits).reshape(batch, count, -1))
+      every.append(logits.reshape(batch, count, -1))
       offsets = offsets.reshape(batch, count, -1, 4)
-      boxes = boxes_lib.decode(offsets, start[:, :, None], _WEIGHTS[i])
-      boxes = jax.vmap(boxes_lib.clip)(boxes, sizes)
-    scores = sum(chances[1:], chances[0]) / self.stages
-    detections, output = self._thinned(boxes, scores, valid)
+      start = start[:, :, None]
+      boxes = boxes_lib.decode(offsets, start, _WEIGHTS[i], self.rules)
+      boxes = jax.vmap(clip)(boxes, sizes)
+    # Of the mean of the stages' logits, as mmdetection has it, 1.x and 2.x.
+    scores = jax.nn.softmax(sum(every[1:], every[0]) / self.stages)
+    detections, output = thinned(
+      *(boxes, scores, valid, self.rules.edge / factor[:, :2]),
+      labels=self.labels,
+      smallest_px=self.rules.smallest_px[1],
+      threshold=self.threshold,
+      overlap=_OVERLAP,
+      most=self.most,
+    )
     if self.masks:
       detections["masks"] = self._masks(levels, detections["boxes"], output)
     return detections
-
-  def _thinned(
-    self, boxes: jax.Array, scores: jax.Array, valid: jax.Array
-  ) -> tuple[dict[str, jax.Array], jax.Array]:
-    """Suppression within classes over all proposals' boxes of all classes."""
-    outputs = [
-      i for i, label in enumerate(self.labels) if label != labels_lib.NONE
-    ]
-    scores = scores[:, :, jnp.array(outputs)]
-    if boxes.shape[2] > 1:
-      boxes = boxes[:, :, jnp.array(outputs)]
-    boxes = jnp.broadcast_to(boxes, (*scores.shape, 4))
-    batch, count, classes = scores.shape
-    output = jnp.tile(jnp.array(outputs, jnp.int32), count)
-    real = jnp.repeat(valid, classes, axis=1)
-    boxes, scores = boxes.reshape(batch, -1, 4), scores.reshape(batch, -1)
-    sides = boxes[..., 2:] - boxes[..., :2]
-    real &= (scores > _THRESHOLD) & (sides >= _SMALLEST_PX).all(-1)
-
-    def of_picture(
-      boxes: jax.Array, scores: jax.Array, real: jax.Array
-    ) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
-      index, is_valid = boxes_lib.suppress(
-        boxes, scores, output, real, threshold=_OVERLAP, most=self.most
-      )
-      return boxes[index], scores[index], output[index], is_valid
-
-    boxes, scores, best, is_valid = jax.vmap(of_picture)(boxes, scores, real)
-    detections = {
-      "boxes": boxes,
-      "scores": scores,
-      "classes": jnp.array(self.labels, jnp.int32)[best],
-      "valid": is_valid,
-    }
-    return detections, best
 
   def _masks(
     self, levels: Sequence[jax.Array], boxes: jax.Array, output: jax.Array
   ) -> jax.Array:
     """float32 `[B, N, 28, 28]` in [0, 1]; a cascade's are averaged."""
-    features = self._pool(levels, boxes, _MASK_BINS)
+    features = self._pool(levels, boxes, MASK_BINS)
     flat = features.reshape(-1, *features.shape[2:])
-    parts = []
+    parts: list[jax.Array] = []
+    hidden = flat
     for i in range(self.stages):
-      hidden = self._part("mask_head", i)(flat)
+      hidden = self._mask_features(i, flat, hidden)
       logits = self._part("mask_predictor", i)(hidden, output.reshape(-1))
       parts.append(jax.nn.sigmoid(logits))
     total = functools.reduce(jnp.add, parts)
     return (total / self.stages).reshape(*boxes.shape[:2], *total.shape[1:])
 
+  def _mask_features(
+    self, stage: int, pooled: jax.Array, before: jax.Array
+  ) -> jax.Array:
+    """`[N, 14, 14, 256]` of a stage's mask head; `before`: of the last one's."""
+    del before
+    features: jax.Array = self._part("mask_head", stage)(pooled)
+    return features
+
   def _pool(
     self, levels: Sequence[jax.Array], boxes: jax.Array, bins: int
   ) -> jax.Array:
-    samples = 0 if self.mmdet else 2
-    return roi_align.pool(
-      levels, boxes, bins, samples=samples, aligned=self.mmdet
-    )
+    """Features of boxes, `[B, N, bins, bins, 256]`."""
+    return roi_align.pool(levels[:_POOLED], boxes, bins, **self._align)
+
+  @property
+  def _align(self) -> dict[str, Any]:
+    rules = self.rules
+    return {
+      "samples": rules.samples,
+      "aligned": rules.aligned,
+      "edge": rules.edge,
+    }
 
   def _part(self, name: str, stage: int) -> Any:
     part = getattr(self, name)
     return part if self.stages == 1 else getattr(part, str(stage))
+
+
+def thinned(
+  boxes: jax.Array,
+  scores: jax.Array,
+  valid: jax.Array,
+  edges: jax.Array,
+  *,
+  labels: Sequence[int],
+  smallest_px: float,
+  threshold: float,
+  overlap: float,
+  most: int,
+) -> tuple[dict[str, jax.Array], jax.Array]:
+  """Suppression within classes over all proposals' boxes of all classes.
+
+  Args:
+    boxes: `[B, N, outputs or 1, 4]`.
+    scores: `[B, N, outputs]`.
+    valid: bool `[B, N]`, which proposals are some.
+    edges: `[B, 2]`, of the boxes along x and y. mmdetection 1.x suppresses in the
+      pictures' pixels, where it is one.
+    labels: class of each output.
+    smallest_px: boxes that are thinner go.
+    threshold: scores must be above it.
+    overlap: IoU above which the worse of two boxes goes.
+    most: detections of a picture.
+
+  Returns:
+    As `Detector.apply`, and the output that each detection is of.
+  """
+  outputs = [i for i, label in enumerate(labels) if label != labels_lib.NONE]
+  scores = scores[:, :, jnp.array(outputs)]
+  if boxes.shape[2] > 1:
+    boxes = boxes[:, :, jnp.array(outputs)]
+  boxes = jnp.broadcast_to(boxes, (*scores.shape, 4))
+  batch, count, classes = scores.shape
+  output = jnp.tile(jnp.array(outputs, jnp.int32), count)
+  real = jnp.repeat(valid, classes, axis=1)
+  boxes, scores = boxes.reshape(batch, -1, 4), scores.reshape(batch, -1)
+  sides = boxes[..., 2:] - boxes[..., :2]
+  real &= (scores > threshold) & (sides >= smallest_px).all(-1)
+
+  def of_picture(
+    boxes: jax.Array, scores: jax.Array, real: jax.Array, edge: jax.Array
+  ) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
+    every = boxes, scores, output, real
+    index, is_valid = boxes_lib.suppress(
+      *every, threshold=overlap, most=most, edge=edge
+    )
+    return boxes[index], scores[index], output[index], is_valid
+
+  boxes, scores, best, is_valid = jax.vmap(of_picture)(
+    boxes, scores, real, edges
+  )
+  detections = {
+    "boxes": boxes,
+    "scores": scores,
+    "classes": jnp.array(labels, jnp.int32)[best],
+    "valid": is_valid,
+  }
+  return detections, best

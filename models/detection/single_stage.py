@@ -1,8 +1,8 @@
-"""From dense scores and offsets to detections: torchvision's RetinaNet rules.
+"""From dense scores and offsets to detections, as RetinaNet has them.
 
-Each level gives its best candidates above the score threshold, class by class;
-they are decoded, clipped to the picture, and thinned by suppression within
-classes over all levels.
+Each level gives its best candidates above the score threshold, class by class,
+or in mmdetection 1.x its anchors of the best class; they are decoded, clipped to
+the picture, and thinned by suppression within classes over all levels.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from robust_tfds.models.detection import boxes as boxes_lib
+from robust_tfds.models.detection.rules import RULES, Rules
 
 
 def detections(
@@ -27,6 +28,8 @@ def detections(
   overlap: float = 0.5,
   candidates: int = 1000,
   most: int = 300,
+  rules: Rules = RULES["torchvision"],
+  edges: jax.Array | None = None,
 ) -> dict[str, jax.Array]:
   """Detections of a batch in fixed shapes.
 
@@ -41,28 +44,32 @@ def detections(
     overlap: IoU above which the worse of two boxes of a class goes.
     candidates: most of a level.
     most: most of a picture.
+    rules: of a library.
+    edges: `[B, 2]`, of the boxes along x and y where they are suppressed; None:
+      0.
 
   Returns:
     `boxes` `[B, most, 4]`, `scores` `[B, most]`, `classes` int32 `[B, most]`,
     `valid` bool `[B, most]`, by decreasing score.
   """
 
+  if edges is None:
+    edges = jnp.zeros((len(scores), 2))
+
   def of_picture(
-    scores: jax.Array, offsets: jax.Array, size: jax.Array
+    scores: jax.Array, offsets: jax.Array, size: jax.Array, edge: jax.Array
   ) -> dict[str, jax.Array]:
     parts, start = [], 0
     for count in counts:
       chosen = slice(start, start + count)
-      parts.append(
-        _level(
-          scores[chosen], offsets[chosen], anchors[chosen], candidates, weights
-        )
-      )
+      part = scores[chosen], offsets[chosen], anchors[chosen]
+      parts.append(_level(*part, candidates, weights, rules))
       start += count
     boxes, score, label = (jnp.concatenate(p) for p in zip(*parts))
-    boxes = boxes_lib.clip(boxes, size)
+    boxes = boxes_lib.clip(boxes, size, rules.edge)
+    real = score > threshold
     index, valid = boxes_lib.suppress(
-      boxes, score, label, score > threshold, threshold=overlap, most=most
+      *(boxes, score, label, real), threshold=overlap, most=most, edge=edge
     )
     return {
       "boxes": boxes[index],
@@ -71,7 +78,7 @@ def detections(
       "valid": valid,
     }
 
-  return jax.vmap(of_picture)(scores, offsets, sizes)
+  return jax.vmap(of_picture)(scores, offsets, sizes, edges)
 
 
 def _level(
@@ -80,11 +87,17 @@ def _level(
   anchors: jax.Array,
   candidates: int,
   weights: tuple[float, ...],
+  rules: Rules,
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
   """The best (anchor, class) pairs of a level, decoded."""
   classes = scores.shape[-1]
+  if rules.by_anchor:
+    most = min(candidates, len(scores))
+    _, chosen = jax.lax.top_k(scores.max(axis=-1), most)
+    scores, offsets, anchors = scores[chosen], offsets[chosen], anchors[chosen]
+    candidates = scores.size
   flat = scores.reshape(-1)
   best, index = jax.lax.top_k(flat, min(candidates, len(flat)))
   place, label = index // classes, index % classes
-  boxes = boxes_lib.decode(offsets[place], anchors[place], weights)
+  boxes = boxes_lib.decode(offsets[place], anchors[place], weights, rules)
   return boxes, best, label.astype(jnp.int32)

@@ -6,7 +6,15 @@ import dataclasses
 from typing import ClassVar
 
 from robust_tfds import errors
-from robust_tfds.models.spec import From0, From1, Kind, ModelSpec, Text, Whole
+from robust_tfds.models.spec import (
+  Flag,
+  From0,
+  From1,
+  Kind,
+  ModelSpec,
+  Text,
+  Whole,
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -16,6 +24,7 @@ class DetectorSpec(ModelSpec):
   Attributes:
     short_px: the shorter side is resized to this; 0: pictures stay as they are.
     long_px: unless the longer side would exceed this.
+    round_sides: sides are rounded, as OpenCV has it, not floored.
     num_classes: how many; classes are 0..num_classes - 1.
     detections: most detections of a picture.
   """
@@ -25,6 +34,7 @@ class DetectorSpec(ModelSpec):
 
   short_px: From0 = 800
   long_px: From1 = 1333
+  round_sides: Flag = False
   label_space: Text = "coco"
   num_classes: Whole = 80
   detections: From1 = 100

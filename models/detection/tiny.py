@@ -70,8 +70,11 @@ class Network(DetectorNetwork):
     self.boxes.kernel[...] = self.boxes.kernel[...] * 0.1
     self.num_classes = num_classes
 
-  def __call__(self, x: jax.Array, sizes: jax.Array) -> dict[str, jax.Array]:
-    """Pixels `[B, H, W, 3]` and valid sizes `[B, 2]` -> detections."""
+  def __call__(
+    self, x: jax.Array, sizes: jax.Array, factor: jax.Array
+  ) -> dict[str, jax.Array]:
+    """See `DetectorNetwork`."""
+    del factor
     logits, offsets, counts = self._heads(x)
     return single_stage.detections(
       jax.nn.sigmoid(logits.astype(jnp.float32)),

@@ -4,7 +4,7 @@ import statistics
 
 from absl.testing import absltest, parameterized
 
-from robust_tfds import conditions
+from robust_tfds import conditions, models
 from robust_tfds.eval import papers
 
 
@@ -47,6 +47,19 @@ class RowsTest(parameterized.TestCase):
 
 
 class NetworksTest(parameterized.TestCase):
+  def test_detectors_by_our_names(self):
+    """The 12 zoo models of Michaelis et al. 2019 find their rows."""
+    listed = papers.printed_networks("coco_c")
+    ours = {n.model: n for n in listed if n.model in models.names()}
+    self.assertLen(ours, 12)
+    got = papers.printed("maskrcnn_resnet50_dconv_fpn_mmdet1", "coco_c")
+    self.assertEqual((got["rpc"], got["segm/rpc"]), (0.567, 0.557))
+    got = papers.printed("htc_resnext101_64x4d_dconv_fpn_mmdet1", "coco_c")
+    self.assertEqual((got["p"], got["segm/p"]), (0.506, 0.438))
+    # Stylized training is of another network.
+    (stylized,) = (n for n in listed if n.label == "Faster R-CNN r50, stylized")
+    self.assertNotIn(stylized.model, models.names())
+
   def test_squeezenet_turns_are_not_exchanged(self):
     printed = papers.printed("squeezenet1_1", "imagenet_p")
     self.assertEqual(

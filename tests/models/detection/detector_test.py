@@ -31,6 +31,6 @@ class DetectorTest(parameterized.TestCase):
   def test_a_network_says_what_it_lacks(self):
     network = detector.DetectorNetwork()
     with self.assertRaises(NotImplementedError):
-      network(np.zeros((1, 8, 8, 3)), np.zeros((1, 2)))
+      network(np.zeros((1, 8, 8, 3)), np.zeros((1, 2)), np.ones((1, 4)))
     with self.assertRaises(NotImplementedError):
       network.loss(np.zeros((1, 8, 8, 3)), np.zeros((1, 0, 4)), np.zeros(0))

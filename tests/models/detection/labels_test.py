@@ -13,5 +13,6 @@ class LabelsTest(absltest.TestCase):
     coco = labels.table("torchvision", 80)
     self.assertEqual([coco[i] for i in (0, 1, 12, 13, 90)], [-1, 0, -1, 11, 79])
     self.assertEqual(sorted(set(coco)), list(range(-1, 80)))
+    self.assertEqual(labels.table("first", 80), (-1, *range(80)))
     with self.assertRaisesRegex(ValueError, "plain, last"):
-      labels.table("first", 3)
+      labels.table("middle", 3)

@@ -28,6 +28,26 @@ class CountsTest(parameterized.TestCase):
     for body, count in zip(_BODIES, _COUNTS[kind], strict=True):
       model = models.get(f"{kind}_{body}_fpn_mmdet")
       self.assertEqual(model.count_parameters(), count)
+      # Boxes and masks of the background, where they are not of all classes.
+      model = models.get(f"{kind}_{body}_fpn_mmdet1")
+      more = 4 * 1025 * (kind in ("fasterrcnn", "maskrcnn"))
+      more += 257 * {"maskrcnn": 1, "cascademaskrcnn": 3}.get(kind, 0)
+      self.assertEqual(model.count_parameters(), count + more)
+
+  @parameterized.parameters(("_dconv", 18), ("_mdconv", 27))
+  def test_deformable_bodies(self, end, channels):
+    """A 3 x 3 convolution with a bias before each of c3 to c5's."""
+    for body, factor, third in (
+      ("resnet50", 1, 6),
+      ("resnext101_64x4d", 4, 23),
+    ):
+      more = sum(
+        blocks * channels * (9 * width * factor + 1)
+        for blocks, width in ((4, 128), (third, 256), (3, 512))
+      )
+      plain = models.get(f"fasterrcnn_{body}_fpn_mmdet").count_parameters()
+      model = models.get(f"fasterrcnn_{body}{end}_fpn_mmdet")
+      self.assertEqual(model.count_parameters(), plain + more)
 
 
 @pytest.mark.slow
@@ -54,8 +74,9 @@ class CascadeTest(absltest.TestCase):
     self.assertEqual(got["masks"].shape, (2, 100, 28, 28))
     kept = np.asarray(got["valid"])
     self.assertTrue(kept.any())
-    stages = np.exp(biases) / np.exp(biases).sum(1, keepdims=True)
-    want = stages.mean(0)[np.asarray(got["classes"])]
+    # mmdetection's: of the mean of the stages' logits, not of their chances.
+    chances = np.exp(biases.mean(0)) / np.exp(biases.mean(0)).sum()
+    want = chances[np.asarray(got["classes"])]
     np.testing.assert_allclose(
       np.asarray(got["scores"])[kept], want[kept], rtol=1e-5
     )

@@ -39,6 +39,13 @@ class ResizeTest(parameterized.TestCase):
       ours = (ours * np.array(spec.std) + np.array(spec.mean)) * 255
       self.assertLess(np.abs(ours - theirs).max(), 1.5)
 
+  def test_sides_are_rounded_as_opencv_has_it(self):
+    sizes = jnp.array([[480, 640]])  # 800 x 1066.67
+    for round_sides, wide in ((False, 1066), (True, 1067)):
+      spec = DetectorSpec(round_sides=round_sides)
+      got = resize.network_sizes(sizes, spec)
+      self.assertEqual(got.tolist(), [[800, wide]])
+
   def test_one_orientation_needs_less(self):
     spec = DetectorSpec()
     self.assertEqual(resize.network_canvas(480, 640, spec), (800, 1344))

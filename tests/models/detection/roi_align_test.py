@@ -6,43 +6,12 @@ import numpy as np
 from absl.testing import parameterized
 
 from robust_tfds.models.detection import roi_align
-
-
-def _sample(level, y, x):
-  """A bilinear sample as the extension's kernel takes it."""
-  height, width = level.shape[:2]
-  if y < -1 or y > height or x < -1 or x > width:
-    return np.zeros(level.shape[2])
-  total = 0.0
-  y, x = min(max(y, 0), height - 1), min(max(x, 0), width - 1)
-  for row in {int(y), min(int(y) + 1, height - 1)}:
-    for column in {int(x), min(int(x) + 1, width - 1)}:
-      weight = (1 - abs(y - row)) * (1 - abs(x - column))
-      total = total + weight * level[row, column]
-  return total
-
-
-def _pooled(level, box, stride, bins, samples, aligned):
-  start = box / stride - (0.5 if aligned else 0.0)
-  size = start[2:] - start[:2]
-  if not aligned:
-    size = np.maximum(size, 1)
-  step = size / bins
-  across, down = (
-    (samples, samples) if samples else np.maximum(np.ceil(step), 1).astype(int)
-  )
-  out = np.zeros((bins, bins, level.shape[2]))
-  for i, j in np.ndindex(bins, bins):
-    for a, b in np.ndindex(down, across):
-      y = start[1] + (i + (a + 0.5) / down) * step[1]
-      x = start[0] + (j + (b + 0.5) / across) * step[0]
-      out[i, j] += _sample(level, y, x) / (down * across)
-  return out
+from tests.models.detection import by_hand
 
 
 class RoIAlignTest(parameterized.TestCase):
-  @parameterized.parameters((2, False), (0, True))
-  def test_against_loops(self, samples, aligned):
+  @parameterized.parameters((2, False, 0), (0, True, 0), (2, False, 1))
+  def test_against_loops(self, samples, aligned, edge):
     rng = np.random.default_rng(0)
     levels = [
       rng.standard_normal((1, 256 >> i, 128 >> i, 3), np.float32)
@@ -60,11 +29,17 @@ class RoIAlignTest(parameterized.TestCase):
     )
     want_levels = [0, 1, 3, 0, 0]
     self.assertEqual(roi_align.level_of(boxes, 4).tolist(), want_levels)
+    just = np.array([[0, 0, 111.5, 111.5]], np.float32)
+    self.assertEqual(int(roi_align.level_of(just, 4)[0]), 0)
+    self.assertEqual(int(roi_align.level_of(just, 4, edge=1.0)[0]), 1)
     got = jax.jit(
-      lambda f, b: roi_align.pool(f, b, 7, samples=samples, aligned=aligned)
+      lambda f, b: roi_align.pool(
+        f, b, 7, samples=samples, aligned=aligned, edge=float(edge)
+      )
     )(levels, boxes[None])
     for i, (box, level) in enumerate(zip(boxes, want_levels)):
-      want = _pooled(levels[level][0], box, 4 * 2**level, 7, samples, aligned)
+      how = 4 * 2**level, 7, samples, aligned, edge
+      want = by_hand.pooled(levels[level][0], box, *how)
       np.testing.assert_allclose(got[0, i], want, atol=2e-4)
 
   def test_empty_boxes_are_harmless(self):

@@ -6,6 +6,7 @@ import numpy as np
 from absl.testing import absltest
 
 from robust_tfds.models.detection import single_stage
+from robust_tfds.models.detection.rules import RULES
 from tests.models import drawn
 
 
@@ -32,3 +33,24 @@ class SingleStageTest(absltest.TestCase):
     kept = np.where(got["valid"], got["scores"], 0)
     self.assertTrue((np.diff(kept, axis=1) <= 0).all())
     self.assertLessEqual(float(got["boxes"][1, :, 2].max()), 60)
+
+  def test_whole_anchors_are_candidates_of_mmdetection_1(self):
+    """The best anchors by their best class, with all their classes."""
+    laid = np.array([[0, 0, 9, 9], [50, 50, 59, 59]], np.float32)
+    scores = np.array([[[0.9, 0.8], [0.85, 0.1]]], np.float32)
+
+    def kept(rules):
+      got = single_stage.detections(
+        scores,
+        jnp.zeros((1, 2, 4)),
+        jnp.asarray(laid),
+        counts=[2],
+        sizes=jnp.array([[100, 100]]),
+        candidates=1,
+        most=4,
+        rules=RULES[rules],
+      )
+      return np.asarray(got["scores"][0])[np.asarray(got["valid"][0])].tolist()
+
+    np.testing.assert_allclose(kept("mmdetection1"), [0.9, 0.8])
+    np.testing.assert_allclose(kept("mmdetection"), [0.9])

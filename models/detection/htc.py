@@ -1,0 +1,194 @@
+"""Hybrid Task Cascade (Chen et al. 2019, arXiv:1901.07518), as mmdetection.
+
+A cascade of boxes and masks with three ideas: features of a semantic branch are
+added to those of every box; a stage's mask head reads the boxes that the stage
+made (at test the last stage's, as in other cascades); and it reads the features
+of the stage before it. mmdetection: `models/detectors/htc.py`,
+`mask_heads/htc_mask_head.py`, `mask_heads/fused_semantic_head.py`, `configs/htc`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from flax import nnx
+
+from robust_tfds.models import layers
+from robust_tfds.models.detection import backbone, rcnn, roi_align, roi_heads
+from robust_tfds.models.detection.backbone import WIDTH
+from robust_tfds.models.family import Family, Rules
+from robust_tfds.models.spec import Variant
+
+_STUFF = 183  # COCO-stuff's classes, whose logits train the semantic branch
+_FUSED = 1  # the level that others are brought to
+_FINEST = 3  # logarithm of its stride
+_MULTIPLE = 32  # mmdetection's pictures are padded to it
+
+# Counted here, without the first stage's convolution that nothing reads.
+_COUNTS = {"htc_resnext101_64x4d_dconv_fpn_mmdet1": 143_300_372}
+
+
+def _variants() -> Iterator[tuple[str, Variant]]:
+  for generation, spec in rcnn.MMDET.items():
+    for body, end in itertools.product(backbone.BODIES, ("", "_dconv")):
+      name = f"htc_{body}{end}_fpn_mmdet{generation}"
+      counted = dataclasses.replace(spec, parameters=_COUNTS.get(name))
+      own = {"body": body + end, "epsilon": 1e-5, "rules": spec.weights}
+      yield name, Variant(counted, {**own, "masks": True, "stages": 3})
+
+
+VARIANTS = dict(_variants())
+_OF_BRANCHES: Rules = (
+  (
+    r"^roi_head\.mask_head\.(\d)\.conv_res\.conv\.",
+    r"roi_heads.mask_flow.\1.",
+  ),
+  (r"^roi_head\.semantic_head\.", "roi_heads.semantic_head."),
+  (r"(semantic_head\..*)\.conv\.", r"\1."),
+)
+
+
+class SemanticHead(nnx.Module):
+  """All levels at one, four convolutions; features for boxes."""
+
+  def __init__(self, *, rngs: nnx.Rngs):
+    """Of five levels; `conv_logits` is read in training alone."""
+
+    def convs(count: int, kernel: int) -> layers.Stack:
+      return layers.Stack(
+        [
+          layers.conv(WIDTH, WIDTH, kernel, 1, kernel // 2, rngs=rngs)
+          for _ in range(count)
+        ]
+      )
+
+    self.lateral_convs = convs(5, 1)
+    self.convs = convs(4, 3)
+    self.conv_embedding = layers.conv(WIDTH, WIDTH, 1, rngs=rngs)
+    self.conv_logits = layers.conv(WIDTH, _STUFF, 1, rngs=rngs)
+
+  def __call__(
+    self, levels: Sequence[jax.Array], sizes: jax.Array
+  ) -> jax.Array:
+    """P2..P6 and valid sizes `[B, 2]` -> `[B, H, W, 256]` of stride 8."""
+    padded = -(-sizes // _MULTIPLE) * _MULTIPLE
+    shape, parts = levels[_FUSED].shape[1:3], []
+    for i, level in enumerate(levels):
+      if i != _FUSED:
+        level = _brought(level, padded, 4 << i, shape)
+      parts.append(layers.relu(getattr(self.lateral_convs, str(i))(level)))
+    x = parts.pop(_FUSED)
+    for part in parts:
+      x = x + part
+    for i in range(4):
+      x = layers.relu(getattr(self.convs, str(i))(x))
+    return layers.relu(self.conv_embedding(x))
+
+
+def _brought(
+  level: jax.Array, padded: jax.Array, stride: int, shape: tuple[int, int]
+) -> jax.Array:
+  """A level at the fused one's places, so that their corners agree.
+
+  torch's `interpolate(..., align_corners=True)` of each picture as mmdetection
+  pads it, whatever the canvas.
+
+  Args:
+    level: `[B, H, W, C]`.
+    padded: int32 `[B, 2]`, (height, width) in px.
+    stride: of the level.
+    shape: (rows, columns) of the fused level.
+  """
+  # P6 is every second pixel of P5, from the first on.
+  inputs = -(-padded // stride)
+  outputs = padded >> _FINEST
+  step = (inputs - 1) / jnp.maximum(outputs - 1, 1)
+
+  def between(x: jax.Array, step: jax.Array, count: int) -> jax.Array:
+    at = jnp.minimum(jnp.arange(count) * step, len(x) - 1)
+    low = jnp.floor(at).astype(jnp.int32)
+    part = (at - low).astype(x.dtype)[:, None, None]
+    return x[low] * (1 - part) + x[jnp.minimum(low + 1, len(x) - 1)] * part
+
+  def of_picture(x: jax.Array, step: jax.Array) -> jax.Array:
+    rows = between(x, step[0], shape[0])
+    return between(rows.swapaxes(0, 1), step[1], shape[1]).swapaxes(0, 1)
+
+  return jax.vmap(of_picture)(level, step)
+
+
+class Heads(roi_heads.RoIHeads):
+  """A cascade's heads with the semantic branch and the masks' flow."""
+
+  def __init__(self, *, rngs: nnx.Rngs, **options: Any):
+    """The options are `RoIHeads`'s."""
+    super().__init__(rngs=rngs, **options)
+    self.mask_flow = layers.Stack(
+      {
+        str(stage): layers.conv(WIDTH, WIDTH, 1, rngs=rngs)
+        for stage in range(1, self.stages)
+      }
+    )
+    self.semantic_head = SemanticHead(rngs=rngs)
+
+  def __call__(
+    self,
+    levels: Sequence[jax.Array],
+    proposals: jax.Array,
+    valid: jax.Array,
+    sizes: jax.Array,
+    factor: jax.Array,
+  ) -> dict[str, jax.Array]:
+    """As `RoIHeads`; the semantic features travel behind the levels."""
+    semantic = self.semantic_head(levels, sizes)
+    levels = [*levels, semantic]
+    return super().__call__(levels, proposals, valid, sizes, factor)
+
+  def _pool(
+    self, levels: Sequence[jax.Array], boxes: jax.Array, bins: int
+  ) -> jax.Array:
+    features = super()._pool(levels, boxes, bins)
+    more = roi_align.pool(
+      levels[-1:], boxes, roi_heads.MASK_BINS, finest=_FINEST, **self._align
+    )
+    part = roi_heads.MASK_BINS // bins
+    batch, count, *_, width = more.shape
+    more = more.reshape(batch, count, bins, part, bins, part, width)
+    return features + more.mean((3, 5))
+
+  def _mask_features(
+    self, stage: int, pooled: jax.Array, before: jax.Array
+  ) -> jax.Array:
+    if stage:
+      flow = getattr(self.mask_flow, str(stage))
+      pooled = pooled + layers.relu(flow(before))
+    return super()._mask_features(stage, pooled, before)
+
+
+class Network(rcnn.Network):
+  """A cascade of three stages with `Heads`."""
+
+  heads = Heads
+  threshold = 0.001
+
+
+FAMILY = Family(
+  Network,
+  VARIANTS,
+  {
+    style: (
+      *(rcnn.OLDER if style == "mmdetection1" else ()),
+      *_OF_BRANCHES,
+      *rcnn.CHECKPOINTS["mmdetection"],
+    )
+    for style in ("mmdetection", "mmdetection1")
+  },
+  # Nothing reads it: the first stage has none before it.
+  ignored=(r"mask_head\.0\.conv_res\.",),
+  exclusive=rcnn.FAMILY.exclusive,
+)
