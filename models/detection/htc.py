@@ -3,11 +3,9 @@
 A cascade of boxes and masks with three ideas: features of a semantic branch are
 added to those of every box; a stage's mask head reads the boxes that the stage
 made (at test the last stage's, as in other cascades); and it reads the features
-of the stage before it. mmdetection: `models/detectors/htc.py`,
-`mask_heads/htc_mask_head.py`, `mask_heads/fused_semantic_head.py`, `configs/htc`.
+of the stage before it. Sources: mmdetection's HybridTaskCascade, HTCMaskHead,
+FusedSemanticHead and configs of HTC.
 """
-
-from __future__ import annotations
 
 import dataclasses
 import itertools
@@ -77,10 +75,11 @@ class SemanticHead(nnx.Module):
   ) -> jax.Array:
     """P2..P6 and valid sizes `[B, 2]` -> `[B, H, W, 256]` of stride 8."""
     padded = -(-sizes // _MULTIPLE) * _MULTIPLE
-    shape, parts = levels[_FUSED].shape[1:3], []
+    _, rows, columns, _ = levels[_FUSED].shape
+    parts = []
     for i, level in enumerate(levels):
       if i != _FUSED:
-        level = _brought(level, padded, 4 << i, shape)
+        level = _brought(level, padded, 4 << i, (rows, columns))
       parts.append(layers.relu(getattr(self.lateral_convs, str(i))(level)))
     x = parts.pop(_FUSED)
     for part in parts:

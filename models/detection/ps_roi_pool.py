@@ -1,11 +1,9 @@
 """Position-sensitive RoI pooling (Dai et al. 2016, arXiv:1605.06409).
 
-Each bin of a box reads maps of its own. As MXNet's `contrib/psroi_pooling`: corners
+Each bin of a box reads maps of its own. As MXNet's PSROIPooling: corners
 are rounded, a box ends on its last pixel and has at least a tenth of a feature's
 side, bins begin and end at whole features, and are their mean.
 """
-
-from __future__ import annotations
 
 import jax
 import jax.numpy as jnp

@@ -1,12 +1,10 @@
 """R-FCN with ResNet-101 (Dai et al. 2016, arXiv:1605.06409).
 
 As the network of one frame in Flow-Guided Feature Aggregation (Zhu et al. 2017,
-arXiv:1703.10025; msracver/Flow-Guided-Feature-Aggregation, `symbols`, `core`,
-`experiments`): ILSVRC 2015's 30 classes of videos, stride 16 throughout, a half of
-the last features for proposals, the other for position-sensitive maps.
+arXiv:1703.10025; msracver/Flow-Guided-Feature-Aggregation): ILSVRC 2015's 30
+classes of videos, stride 16, a half of the last features for proposals, the other
+for position-sensitive maps.
 """
-
-from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
@@ -173,7 +171,7 @@ def _widen(stage: layers.Stack) -> None:
 
 
 def _cell() -> np.ndarray:
-  """The anchors of the first place: `lib/rpn/generate_anchor.py`, `[9, 4]`.
+  """The anchors of the first place, `[9, 4]`, as generate_anchor.py has them.
 
   Their sides are rounded before they are scaled.
   """

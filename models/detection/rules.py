@@ -2,12 +2,9 @@
 
 The libraries share networks and differ in what the numbers mean: anchors, where
 a box ends, RoIAlign's samples, which output is the background. mmdetection 1.x:
-`mmdet/core/anchor/anchor_generator.py`, `core/bbox/transforms.py`, `ops/nms`,
-`ops/roi_align`, `models/roi_extractors/single_level.py` at v1.0rc0. R-FCN:
-msracver/Flow-Guided-Feature-Aggregation, `lib/bbox`, `lib/rpn`.
+AnchorGenerator, delta2bbox, nms, RoIAlign and SingleRoIExtractor at v1.0rc0. R-FCN:
+msracver/Flow-Guided-Feature-Aggregation, bbox_transform and generate_anchor.
 """
-
-from __future__ import annotations
 
 import dataclasses
 import math

@@ -5,14 +5,13 @@
 Each place p of the output reads the input where its own offsets d_k move the
 kernel's places p_k, between pixels bilinearly, beyond the border zeros. The first
 version has no m_k; the second's are chances. As torchvision's `deform_conv2d` and
-mmdetection's `ops/dcn` with one group of offsets. A scan over the kernel's places
+mmdetection's, with one group of offsets. A scan over the kernel's places
 holds the samples of one of them at a time.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -39,15 +38,16 @@ class Conv(nnx.Module):
       rngs: for the initial weights; offsets start at 0, m_k at a half.
     """
     self.kernel = plain.kernel
-    self.strides = tuple(np.broadcast_to(plain.strides or 1, 2).tolist())
-    (high, wide), self.padding = plain.kernel_size, plain.padding
+    high, wide, inputs, _ = plain.kernel_shape
+    self.strides: tuple[int, int] = _pair(plain.strides)
+    self.padding: tuple[int, int] = _pair(np.array(plain.padding)[:, 0])
     self.groups = plain.feature_group_count
     self.conv_offset = layers.conv(
-      plain.in_features,
+      inputs * self.groups,
       high * wide * (3 if modulated else 2),
       (high, wide),
       self.strides,
-      (self.padding[0][0], self.padding[1][0]),
+      self.padding,
       rngs=rngs,
     )
     start = self.conv_offset.kernel
@@ -78,7 +78,7 @@ def convolve(
   chances: jax.Array | None = None,
   *,
   strides: Sequence[int],
-  padding: Sequence[tuple[int, int]],
+  padding: Sequence[int],
   groups: int = 1,
 ) -> jax.Array:
   """The sum at the top of this file, in float32 before it is rounded.
@@ -89,7 +89,7 @@ def convolve(
     offsets: `[B, H', W', 2 h w]` in px: y0, x0, y1, x1, ...
     chances: `[B, H', W', h w]`, the m_k; None: all 1.
     strides: along H, W.
-    padding: zeros (before, after) along H, W.
+    padding: zeros before and after along H, W.
     groups: of channels.
 
   Returns:
@@ -100,8 +100,7 @@ def convolve(
   taps = kernel.shape[0] * kernel.shape[1]
   flat = x.reshape(batch, height * width, inputs)
   weights = kernel.reshape(taps, inputs // groups, groups, outputs // groups)
-  start = [first for first, _ in padding]
-  places = np.mgrid[:rows, :columns].reshape(2, -1).T * strides - start
+  places = np.mgrid[:rows, :columns].reshape(2, -1).T * strides - padding
   shifts = np.array(list(itertools.product(*map(range, kernel.shape[:2]))))
   moves = offsets.astype(jnp.float32).reshape(batch, -1, taps, 2)
   at = moves + places[:, None] + shifts  # [B, H' W', taps, 2]
@@ -150,3 +149,8 @@ def sampled(flat: jax.Array, at: jax.Array, size: tuple[int, int]) -> jax.Array:
     pixel = jnp.take_along_axis(flat, index[..., None], axis=1)
     total += pixel * (share * inside)[..., None].astype(flat.dtype)
   return total
+
+
+def _pair(value: Any) -> tuple[int, int]:
+  high, wide = np.broadcast_to(value, 2).tolist()
+  return high, wide

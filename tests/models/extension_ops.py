@@ -1,7 +1,5 @@
 """torchvision's compiled operators, for tests that hold ours against them."""
 
-from __future__ import annotations
-
 import importlib
 from typing import Any
 

@@ -1,11 +1,13 @@
 """Views of the printed numbers: by model, by network, by data set."""
 
+import pathlib
 import statistics
 
 from absl.testing import absltest, parameterized
 
 from robust_tfds import conditions, models
 from robust_tfds.eval import papers
+from robust_tfds.eval.papers import printed_rows
 
 
 class RowsTest(parameterized.TestCase):
@@ -56,6 +58,16 @@ class NetworksTest(parameterized.TestCase):
     self.assertEqual((got["rpc"], got["segm/rpc"]), (0.567, 0.557))
     got = papers.printed("htc_resnext101_64x4d_dconv_fpn_mmdet1", "coco_c")
     self.assertEqual((got["p"], got["segm/p"]), (0.506, 0.438))
+    page = (
+      pathlib.Path(models.__file__).parent / "detection" / "README.md"
+    ).read_text("utf-8")
+    for network, facts in printed_rows.facts("michaelis2019")[
+      "networks"
+    ].items():
+      count = models.get(facts["name"]).spec.parameters
+      row = f"\n| {network} | `{facts['name']}` | {count:,} |"
+      self.assertIn(row, page)
+      self.assertIn(f"`{facts['checkpoint']}` |", page)
     # Stylized training is of another network.
     (stylized,) = (n for n in listed if n.label == "Faster R-CNN r50, stylized")
     self.assertNotIn(stylized.model, models.names())

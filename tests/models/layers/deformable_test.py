@@ -34,7 +34,7 @@ def _ours(x, kernel, offsets, chances, groups, stride):
     functools.partial(
       deformable.convolve,
       strides=(stride, stride),
-      padding=((1, 1), (1, 1)),
+      padding=(1, 1),
       groups=groups,
     )
   )(
