@@ -16,7 +16,9 @@ exit code is 1), what would be done and how long that takes by a stored table;
 from __future__ import annotations
 
 import os
+import pathlib
 import sys
+import webbrowser
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -26,6 +28,8 @@ from robust_tfds import command, errors, missing, stopping
 from robust_tfds.storage import paths
 
 if TYPE_CHECKING:
+  from etils import epath
+
   from robust_tfds.eval.cells.table import Row
   from robust_tfds.eval.cells.workdir import Workdir
   from robust_tfds.eval.run.plan import Plan
@@ -59,6 +63,7 @@ def define_flags() -> None:
       boolean=True,  # may stand alone
     )
   )
+  flags.DEFINE_bool("open", False, "Open report.html in a browser at the end.")
   flags.DEFINE_bool(
     "repair",
     False,
@@ -140,6 +145,7 @@ def main(argv: Sequence[str]) -> None:
     return
   if workdir is None:
     raise errors.UserError("Say where the run lives: --workdir=FOLDER.")
+  browser = _browser(plan, workdir) if settings.open else None
   from robust_tfds.eval.run import runner
 
   rows = runner.Runner(
@@ -151,6 +157,28 @@ def main(argv: Sequence[str]) -> None:
   ).run()
   if rows:
     _say_result(plan, Workdir(workdir), rows)
+    if browser:
+      report = Workdir(workdir).reports / "report.html"
+      browser.open(pathlib.Path(report).absolute().as_uri())
+
+
+def _browser(plan: Plan, workdir: epath.Path) -> webbrowser.BaseBrowser:
+  """What opens the report; UserError, before the run, where nothing can."""
+  if not plan.config.reports:
+    raise errors.UserError(
+      "--open: this config makes no report; add --config.reports=True."
+    )
+  if not paths.is_local(workdir):
+    raise errors.UserError(
+      f"--open: {workdir} is not on this machine; copy reports/report.html here."
+    )
+  try:
+    return webbrowser.get()
+  except webbrowser.Error as e:
+    raise errors.UserError(
+      "--open: no browser is here. Leave it out: the last lines say where"
+      " report.html is, a page that needs no other file."
+    ) from e
 
 
 def _say_result(plan: Plan, workdir: Workdir, rows: Sequence[Row]) -> None:

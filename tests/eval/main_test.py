@@ -1,6 +1,8 @@
 """`eval.main`: plan or run, and where; what a run was started with."""
 
+import pathlib
 import types
+import webbrowser
 from unittest import mock
 
 from absl import app, flags
@@ -25,6 +27,7 @@ def _settings(**changes) -> types.SimpleNamespace:
     "repair": False,
     "break_lock": False,
     "shard": "1/1",
+    "open": False,
   }
   return types.SimpleNamespace(**{**settings, **changes})
 
@@ -41,6 +44,30 @@ class MainTest(absltest.TestCase):
   def _main(self, *words, **settings) -> None:
     with mock.patch.object(flags, "FLAGS", _settings(**settings)):
       main.main(["main", *words])
+
+  def test_opens_the_report(self):
+    config = tiny_config.get_config().unlock()
+    config.reports = True
+    browser = mock.Mock()
+    with (
+      mock.patch.object(webbrowser, "get", return_value=browser),
+      mock.patch.object(main, "_say_result"),
+    ):
+      self._main(workdir=self.workdir.full_path, config=config, open=True)
+    (address,), _ = browser.open.call_args
+    folder = pathlib.Path(self.workdir.full_path)
+    self.assertEqual(address, (folder / "reports/report.html").as_uri())
+
+  def test_nothing_runs_that_could_not_be_opened(self):
+    config = tiny_config.get_config().unlock()
+    for reports, words in ((False, "makes no report"), (True, "no browser is")):
+      config.reports = reports
+      with (
+        mock.patch.object(webbrowser, "get", side_effect=webbrowser.Error),
+        self.assertRaisesRegex(errors.UserError, words),
+      ):
+        self._main(workdir=self.workdir.full_path, config=config, open=True)
+    self.run.assert_not_called()
 
   def test_runs_in_the_workdir(self):
     self._main(workdir=self.workdir.full_path)
