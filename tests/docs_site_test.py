@@ -11,6 +11,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 import pytest
 from absl.testing import absltest, parameterized
@@ -18,6 +19,7 @@ from absl.testing import absltest, parameterized
 from robust_tfds import __main__, datasets, models
 from robust_tfds.eval import main as main_lib
 from tests import api_test, in_folder, in_process, pages, quick
+from tests.eval.report.pages import browser
 from tools import docs_site
 from tools.docs_site import pictures, sets
 
@@ -160,6 +162,17 @@ class QuestionsTest(absltest.TestCase):
     self.assertGreater(result.attempted, 10)
 
 
+_SEEN = (
+  "docs/index.html",
+  "docs/DATASETS.html",
+  "docs/MODELS.html",
+  "docs/API.html",
+  "docs/start/csv.html",
+  "robust_tfds/datasets/imagenet_c/README.html",
+)
+_AXE = "axe.run(document).then(found => found.violations.map(v => v.id))"
+
+
 class _Page(html.parser.HTMLParser):
   """Where a page leads, and what of it can be led to."""
 
@@ -178,14 +191,19 @@ class _Page(html.parser.HTMLParser):
 
 
 @pytest.mark.slow
-class SiteTest(in_folder.TestCase):
-  def test_is_built_without_a_warning_and_its_links_lead_somewhere(self):
-    site = self.root / "site"
-    command = ["-m", "sphinx", "-EWq", "-c", "docs", ".", str(site)]
-    done = subprocess.run(
+class SiteTest(absltest.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.site = pathlib.Path(tempfile.mkdtemp(), "site")
+    command = ["-m", "sphinx", "-EWq", "-c", "docs", ".", str(cls.site)]
+    cls.done = subprocess.run(
       [sys.executable, *command], cwd=_ROOT, capture_output=True, text=True
     )
-    self.assertEqual(done.returncode, 0, done.stderr)
+
+  def test_is_built_without_a_warning_and_its_links_lead_somewhere(self):
+    self.assertEqual(self.done.returncode, 0, self.done.stderr)
+    site = self.site
     built = {p: _Page(p.read_text("utf-8")) for p in site.rglob("*.html")}
     for path, page in built.items():
       for link in page.links:
@@ -196,6 +214,31 @@ class SiteTest(in_folder.TestCase):
     self.assertContainsSubset(
       models.names(), built[site / "docs/MODELS.html"].names
     )
+
+  def test_in_a_browser(self):
+    """Nothing sticks out, axe finds nothing; cards are filtered and opened."""
+    if browser.missing() or not browser.axe():
+      self.skipTest(browser.missing() or "axe-core is not installed")
+    from playwright import sync_api
+
+    with sync_api.sync_playwright() as playwright:
+      chromium = playwright.chromium.launch(
+        executable_path=browser.chromium(), args=["--no-sandbox"]
+      )
+      for width, scheme in ((1280, "light"), (390, "light"), (1280, "dark")):
+        page = chromium.new_page(
+          viewport={"width": width, "height": 900}, color_scheme=scheme
+        )
+        for path in _SEEN:
+          page.goto((self.site / path).as_uri())
+          page.add_script_tag(content=browser.axe())
+          wide = "document.documentElement.scrollWidth"
+          self.assertLessEqual(page.evaluate(wide), width, path)
+          self.assertEmpty(page.evaluate(_AXE), f"{path} {width} {scheme}")
+      page.goto((self.site / "docs/MODELS.html").as_uri() + "#resnet50")
+      self.assertTrue(page.locator("#resnet50").evaluate("e => e.open"))
+      page.fill("input[data-filter]", "VGG19_bn torchvision")
+      self.assertEqual(page.locator("details.model:visible").count(), 1)
 
   def _check(self, site, path, link, built):
     place, _, anchor = link.partition("#")

@@ -159,8 +159,7 @@ def _sequences(cls: type[base.Builder]) -> _Sheet:
     key = corruptions.example_key(0, cls.name, name, 1, "shown")
     frames = corruptions.sequence(image, name, edition=cls.EDITION, key=key)
     columns.append(_moments(np.asarray(frames)))
-  down = [f"frame {n}" for n in ("1", "…", "…", "last")]
-  return list(zip(*columns)), _SEQUENCES, down
+  return list(zip(*columns)), _SEQUENCES, ("first", "", "", "last")
 
 
 def _videos() -> _Sheet:

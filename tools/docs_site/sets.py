@@ -195,9 +195,12 @@ def _conditions(family: conditions.Family) -> Iterator[Sequence[str]]:
   key = lambda row: (row.set, row.group)
   for (which, group), members in itertools.groupby(rows, key=key):
     names = [row.name for row in members]
-    levels = [str(level) for level in family.levels(names[0])]
+    levels = family.levels(names[0])
+    ends = "-".join(
+      str(level) for level in dict.fromkeys((levels[0], levels[-1]))
+    )
     listed = ", ".join(f"`{name}`" for name in names)
-    yield _SETS[which], group, listed, " ".join(levels)
+    yield _SETS[which], group, listed, ends
 
 
 def _rows(cls: type[base.Builder]) -> list[known_files.Row]:
