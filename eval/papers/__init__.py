@@ -295,5 +295,6 @@ def _detection_row(task: str, parts: Mapping[str, PrintedRow]) -> DetectionRow:
 
 @functools.cache
 def _by_model(dataset: str) -> Mapping[str, PrintedNetwork]:
-  listed = printed_networks(dataset)
+  """Of lists under one protocol first; a network that only text has, from it."""
+  listed = (*printed_networks(dataset), *printed_networks(dataset, every=True))
   return {n.model: n for n in reversed(listed) if n.model}

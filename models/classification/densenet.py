@@ -1,14 +1,21 @@
-"""DenseNet 121, 161, 169, 201 (Huang et al. 2017, arXiv:1608.06993)."""
+"""DenseNet 121, 161, 169, 201 (Huang et al. 2017, arXiv:1608.06993).
+
+For CIFAR `densenet40_12`, as AugMix's code has it (no bottleneck, transitions that
+keep the channels), and `densenet_bc_100_12` of the paper, which AugMix's names.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from flax import nnx
 
 from robust_tfds.models import layers
+from robust_tfds.models.classification import wrn
 from robust_tfds.models.family import Family, Rules
 from robust_tfds.models.spec import Spec, Variant
 
@@ -20,47 +27,105 @@ def _variant(
   return Variant(spec, {"depths": depths, "growth": growth, "stem": stem})
 
 
+def _cifar(parameters: int, depth: int, **options: Any) -> Variant:
+  spec = dataclasses.replace(wrn.AUGMIX, parameters=parameters)
+  sizes = {"depths": (depth,) * 3, "growth": 12, "stem": 24, "small": True}
+  return Variant(spec, {**sizes, **options})
+
+
 VARIANTS = {
   "densenet121": _variant(7_978_856, (6, 12, 24, 16)),
   "densenet161": _variant(28_681_000, (6, 12, 36, 24), 48, 96),
   "densenet169": _variant(14_149_480, (6, 12, 32, 32)),
   "densenet201": _variant(20_013_928, (6, 12, 48, 32)),
+  "densenet40_12": _cifar(1_059_298, 12, bottleneck=False, reduction=1.0),
+  "densenet_bc_100_12": _cifar(769_162, 16),
 }
 # The published files are older than the module: `norm.1` for `norm1`.
 _OLD = (r"(denselayer\d+\.(?:norm|conv))\.(\d)\.", r"\1\2.")
 CHECKPOINTS: dict[str, Rules] = {
   "torchvision": (_OLD,),
   "cadene": (_OLD, (r"^last_linear\.", "classifier.")),
+  "augmix": (
+    (r"^conv1\.", "features.conv0."),
+    (r"^trans(\d)\.(\w+)1\.", r"features.transition\1.\2."),
+    (r"^(dense\d\.\d+)\.bn", r"\1.norm"),
+    *(
+      (rf"^dense(\d)\.{i}\.", rf"features.denseblock\1.denselayer{i + 1}.")
+      for i in range(16)
+    ),
+    (r"^bn1\.", "features.norm5."),
+    (r"^fc\.", "classifier."),
+  ),
+  "pytorchcv": (
+    (r"^features\.init_block\.", "features.conv0."),
+    (r"^features\.post_activ\.bn\.", "features.norm5."),
+    *(
+      (rf"^features\.stage\d\.trans{i + 1}\.conv\.", f"features.transition{i}.")
+      for i in (1, 2)
+    ),
+    (
+      r"^features\.stage(\d)\.unit(\d+)\.",
+      r"features.denseblock\1.denselayer\2.",
+    ),
+    (r"\.conv(\d)\.conv\.", r".conv\1."),
+    (r"\.conv(\d)\.bn\.", r".norm\1."),
+    (r"\.bn\.", ".norm."),
+    (r"^output\.", "classifier."),
+  ),
 }
-ORACLES = {name: f"torchvision:{name}" for name in VARIANTS}
+ORACLES = {
+  name: f"torchvision:{name}"
+  for name, variant in VARIANTS.items()
+  if variant.spec.weights == "torchvision"
+} | {
+  "densenet_bc_100_12": "pytorchcv:densenet_cifar.get_densenet_cifar"
+  ":blocks=100,growth_rate=12,bottleneck=1"
+}
 
 
 class Dense(nnx.Module):
   """norm, relu, 1 x 1, norm, relu, 3 x 3; its output joins its input."""
 
-  def __init__(self, inputs: int, growth: int, *, rngs: nnx.Rngs):
-    """`growth` is the channels that it adds."""
-    inner = 4 * growth  # section 3, bottleneck layers
+  def __init__(
+    self, inputs: int, growth: int, bottleneck: bool, *, rngs: nnx.Rngs
+  ):
+    """`growth` channels are added; without a `bottleneck` by 3 x 3 alone."""
+    conv = functools.partial(layers.conv, bias=False, rngs=rngs)
     self.norm1 = layers.BatchNorm(inputs, rngs=rngs)
-    self.conv1 = layers.conv(inputs, inner, 1, bias=False, rngs=rngs)
+    self.bottleneck = bottleneck
+    if not bottleneck:
+      self.conv1 = conv(inputs, growth, 3, padding=1)
+      return
+    inner = 4 * growth  # section 3, bottleneck layers
+    self.conv1 = conv(inputs, inner, 1)
     self.norm2 = layers.BatchNorm(inner, rngs=rngs)
-    self.conv2 = layers.conv(inner, growth, 3, padding=1, bias=False, rngs=rngs)
+    self.conv2 = conv(inner, growth, 3, padding=1)
 
   def __call__(self, x: jax.Array) -> jax.Array:
     """`[B, H, W, inputs]` -> `[B, H, W, inputs + growth]`."""
     y = self.conv1(layers.relu(self.norm1(x)))
-    y = self.conv2(layers.relu(self.norm2(y)))
+    if self.bottleneck:
+      y = self.conv2(layers.relu(self.norm2(y)))
     return jnp.concatenate([x, y], axis=-1)
 
 
 class Block(nnx.Module):
   """Dense layers in a row, named as torchvision names them."""
 
-  def __init__(self, inputs: int, depth: int, growth: int, *, rngs: nnx.Rngs):
+  def __init__(
+    self,
+    inputs: int,
+    depth: int,
+    growth: int,
+    bottleneck: bool,
+    *,
+    rngs: nnx.Rngs,
+  ):
     """`depth` layers."""
     self.depth = depth
     for i in range(depth):
-      layer = Dense(inputs + i * growth, growth, rngs=rngs)
+      layer = Dense(inputs + i * growth, growth, bottleneck, rngs=rngs)
       setattr(self, f"denselayer{i + 1}", layer)
 
   def __call__(self, x: jax.Array) -> jax.Array:
@@ -71,15 +136,15 @@ class Block(nnx.Module):
 
 
 class Transition(nnx.Module):
-  """Halves the channels and the sides."""
+  """Halves the sides, and usually the channels."""
 
-  def __init__(self, inputs: int, *, rngs: nnx.Rngs):
-    """`inputs` channels in, half of them out."""
+  def __init__(self, inputs: int, outputs: int, *, rngs: nnx.Rngs):
+    """By a 1 x 1 convolution."""
     self.norm = layers.BatchNorm(inputs, rngs=rngs)
-    self.conv = layers.conv(inputs, inputs // 2, 1, bias=False, rngs=rngs)
+    self.conv = layers.conv(inputs, outputs, 1, bias=False, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, inputs]` -> `[B, H / 2, W / 2, inputs / 2]`."""
+    """`[B, H, W, inputs]` -> `[B, H / 2, W / 2, outputs]`."""
     return layers.avg_pool(self.conv(layers.relu(self.norm(x))), 2, 2)
 
 
@@ -87,26 +152,40 @@ class Features(nnx.Module):
   """Stem, dense blocks with transitions between them, a last norm."""
 
   def __init__(
-    self, depths: tuple[int, ...], growth: int, stem: int, *, rngs: nnx.Rngs
+    self,
+    depths: tuple[int, ...],
+    growth: int,
+    stem: int,
+    *,
+    small: bool,
+    bottleneck: bool,
+    reduction: float,
+    rngs: nnx.Rngs,
   ):
-    """`depths` are layers per block."""
-    self.conv0 = layers.conv(3, stem, 7, 2, 3, bias=False, rngs=rngs)
-    self.norm0 = layers.BatchNorm(stem, rngs=rngs)
+    """As `Network`."""
+    self.small = small
+    size = (3, 1, 1) if small else (7, 2, 3)
+    self.conv0 = layers.conv(3, stem, *size, bias=False, rngs=rngs)
+    if not small:
+      self.norm0 = layers.BatchNorm(stem, rngs=rngs)
     channels, self.blocks = stem, len(depths)
     for i, depth in enumerate(depths, start=1):
-      block = Block(channels, depth, growth, rngs=rngs)
+      block = Block(channels, depth, growth, bottleneck, rngs=rngs)
       setattr(self, f"denseblock{i}", block)
       channels += depth * growth
       if i < len(depths):
-        setattr(self, f"transition{i}", Transition(channels, rngs=rngs))
-        channels //= 2
+        outputs = int(channels * reduction)
+        transition = Transition(channels, outputs, rngs=rngs)
+        setattr(self, f"transition{i}", transition)
+        channels = outputs
     self.norm5 = layers.BatchNorm(channels, rngs=rngs)
     self.outputs = channels
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, 3]` -> `[B, H / 32, W / 32, outputs]`."""
-    x = layers.relu(self.norm0(self.conv0(x)))
-    x = layers.max_pool(x, 3, 2, 1)
+    """`[B, H, W, 3]` -> `[B, H / 32, W / 32, outputs]`, a quarter if small."""
+    x = self.conv0(x)
+    if not self.small:
+      x = layers.max_pool(layers.relu(self.norm0(x)), 3, 2, 1)
     for i in range(1, self.blocks + 1):
       x = getattr(self, f"denseblock{i}")(x)
       if i < self.blocks:
@@ -123,11 +202,33 @@ class Network(nnx.Module):
     depths: tuple[int, ...],
     growth: int,
     stem: int,
+    small: bool = False,
+    bottleneck: bool = True,
+    reduction: float = 0.5,
     num_classes: int,
     rngs: nnx.Rngs,
   ):
-    """The options are `Features`'."""
-    self.features = Features(depths, growth, stem, rngs=rngs)
+    """Builds the blocks.
+
+    Args:
+      depths: layers of each block.
+      growth: channels that a layer adds.
+      stem: channels of the first convolution.
+      small: a 3 x 3 stem that keeps the sides, of pictures of 32 px.
+      bottleneck: whether a layer has a 1 x 1 convolution first.
+      reduction: share of the channels that a transition keeps.
+      num_classes: logits.
+      rngs: of the first weights.
+    """
+    self.features = Features(
+      depths,
+      growth,
+      stem,
+      small=small,
+      bottleneck=bottleneck,
+      reduction=reduction,
+      rngs=rngs,
+    )
     linear = functools.partial(layers.linear, rngs=rngs)
     self.classifier = linear(self.features.outputs, num_classes)
 

@@ -150,8 +150,7 @@ class Unit(nnx.Module):
   def __call__(self, x: jax.Array) -> jax.Array:
     """`[B, H, W, inputs]` -> `[B, H / stride, W / stride, outputs]`."""
     if self.stride > 1:
-      pads = [_same(side, self.kernel, self.stride) for side in x.shape[1:3]]
-      x = jnp.pad(x, [(0, 0), *pads, (0, 0)])
+      x = layers.pad_as_tensorflow(x, self.kernel, self.stride)
     x = self.bn(self.conv(x))
     return jnp.clip(x, 0, 6) if self.relu else x
 
@@ -215,12 +214,6 @@ class Network(nnx.Module):
     """`[B, H, W, 3]` -> logits `[B, num_classes]`."""
     x = self.head(self.blocks(self.stem(x)))
     return self.fc(layers.global_mean(x))
-
-
-def _same(side: int, kernel: int, stride: int) -> tuple[int, int]:
-  """What TensorFlow's `SAME` puts before and after an axis."""
-  total = max((-(-side // stride) - 1) * stride + kernel - side, 0)
-  return total // 2, total - total // 2
 
 
 # timm ports the same weights.

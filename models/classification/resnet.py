@@ -4,6 +4,8 @@ torchvision's networks put the stride into the 3 x 3 convolution; the Caffe
 port (`cafferesnet101`) into the first 1 x 1; Facebook's Torch port
 (`fbresnet152`) gives its convolutions biases. timm's `seresnet50` is
 torchvision's network with squeeze-and-excitation; `se_resnet50` is Caffe's.
+`resnext29_4x32d` is AugMix's, for CIFAR; `resnext101_32x8d_denoise_all` is of
+Xie et al. 2019 (arXiv:1812.03411), with a non-local mean after every block.
 """
 
 from __future__ import annotations
@@ -13,10 +15,11 @@ import functools
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 from flax import nnx
 
 from robust_tfds.models import layers
-from robust_tfds.models.classification import inverted
+from robust_tfds.models.classification import inverted, wrn
 from robust_tfds.models.classification.se_resnet import REDUCTION
 from robust_tfds.models.family import Family, Rules
 from robust_tfds.models.spec import Spec, Variant
@@ -40,8 +43,27 @@ _TIMM = Spec(
   weights="timm",
   source="timm 1.0.31 resnet.py (a1_in1k)",
 )
+_DENOISE = Spec(
+  channel_order="bgr",
+  # adv_model.py: -1..1.
+  scale=2 / 255,
+  mean=(1.0, 1.0, 1.0),
+  std=(1.0, 1.0, 1.0),
+  weights="tensorpack",
+  source="facebookresearch/ImageNet-Adversarial-Training, nets.py",
+)
+# ImageNet-64 and, of 200 classes, Tiny ImageNet.
+_64 = dataclasses.replace(
+  _SPEC,
+  input_px=64,
+  resize="squash",
+  resize_px=64,
+  weights="own",
+  source="the network of torchvision 0.28 on pictures of 64 px",
+)
 _DEPTHS = {
   18: (2, 2, 2, 2),
+  29: (3, 3, 3),
   34: (3, 4, 6, 3),
   50: (3, 4, 6, 3),
   101: (3, 4, 23, 3),
@@ -53,7 +75,7 @@ def _variant(
   depth: int, parameters: int, spec: Spec = _SPEC, **options: Any
 ) -> Variant:
   spec = dataclasses.replace(spec, parameters=parameters)
-  wide = {"depths": _DEPTHS[depth], "bottleneck": depth >= 50}
+  wide = {"depths": _DEPTHS[depth], "bottleneck": depth not in (18, 34)}
   return Variant(spec, {**wide, **options})
 
 
@@ -62,6 +84,7 @@ VARIANTS = {
   "resnet18": _variant(18, 11_689_512),
   "resnet34": _variant(34, 21_797_672),
   "resnet50": _variant(50, 25_557_032),
+  "resnet50_64px": _variant(50, 25_557_032, _64),
   "resnet101": _variant(101, 44_549_160),
   "resnet152": _variant(152, 60_192_808),
   "wide_resnet50_2": _variant(50, 68_883_240, width=128),
@@ -76,6 +99,12 @@ VARIANTS = {
   "fbresnet152": _variant(152, 60_268_520, _CADENE, conv_bias=True),
   "cafferesnet101": _variant(101, 44_549_160, _CAFFE, caffe=True),
   "seresnet50": _variant(50, 28_088_024, _TIMM, excited=True),
+  "resnext29_4x32d": _variant(
+    29, 6_807_882, wrn.AUGMIX, groups=4, width=32, small=True
+  ),
+  "resnext101_32x8d_denoise_all": _variant(
+    101, 126_801_704, _DENOISE, groups=32, width=8, denoised=True
+  ),
 }
 # Torch7's nested containers, as pretrained-models.pytorch ported ResNeXt-101.
 _LUA = (
@@ -110,8 +139,58 @@ _HF: Rules = (
   ),
   (r"^classifier\.1\.", "fc."),
 )
+_STAGES: Rules = tuple((rf"^stage_{i}\.", f"layer{i}.") for i in (1, 2, 3))
+_AUGMIX: Rules = (
+  (r"^conv_1_3x3\.", "conv1."),
+  (r"^bn_1\.", "bn1."),
+  *_STAGES,
+  *(
+    rule
+    for i, (conv, norm) in enumerate(
+      (("reduce", "bn_reduce"), ("conv", "bn"), ("expand", "bn_expand")), 1
+    )
+    for rule in (
+      (rf"\.conv_{conv}\.", f".conv{i}."),
+      (rf"^(layer\d\.\d+)\.{norm}\.", rf"\1.bn{i}."),
+    )
+  ),
+  (r"^classifier\.", "fc."),
+)
+_PYTORCHCV: Rules = (
+  (r"^features\.init_block\.conv\.", "conv1."),
+  (r"^features\.init_block\.bn\.", "bn1."),
+  *(
+    (rf"^features\.stage(\d)\.unit{i + 1}\.", rf"layer\1.{i}.")
+    for i in range(23)
+  ),
+  (r"\.body\.conv(\d)\.(conv|bn)\.", r".\2\1."),
+  (r"\.identity_conv\.conv\.", ".downsample.0."),
+  (r"\.identity_conv\.bn\.", ".downsample.1."),
+  (r"^output\.", "fc."),
+)
+_TENSORPACK: Rules = (
+  (r":0$", ""),
+  (r"/bn/gamma$", "/bn.weight"),
+  (r"/bn/beta$", "/bn.bias"),
+  (r"/bn/mean/EMA$", "/bn.running_mean"),
+  (r"/bn/variance/EMA$", "/bn.running_var"),
+  (r"/W$", ".weight"),
+  (r"/b$", ".bias"),
+  (r"^conv0/bn", "bn1"),
+  (r"^conv0\.", "conv1."),
+  *((rf"^group{i}/block(\d+)/", rf"layer{i + 1}.\1.") for i in range(4)),
+  (r"\.conv(\d)/bn\.", r".bn\1."),
+  (r"\.convshortcut/bn\.", ".downsample.1."),
+  (r"\.convshortcut\.", ".downsample.0."),
+  (r"\.non_local/conv/bn\.", ".denoise.bn."),
+  (r"\.non_local/conv\.", ".denoise.conv."),
+  (r"^linear\.", "fc."),
+)
 # torchvision's and timm's names are ours.
 CHECKPOINTS: dict[str, Rules] = {
+  "augmix": _AUGMIX,
+  "pytorchcv": _PYTORCHCV,
+  "tensorpack": _TENSORPACK,
   "hf": _HF,
   "cadene": ((r"^last_linear\.", "fc."),),
   "cadene lua": _LUA,
@@ -126,7 +205,36 @@ ORACLES = {
   if variant.spec.weights == "cadene"
 }
 ORACLES["seresnet50"] = "timm:seresnet50"
+ORACLES["resnext29_4x32d"] = (
+  "pytorchcv:resnext_cifar.get_resnext_cifar"
+  ":blocks=29,cardinality=4,bottleneck_width=32"
+)
 ORACLES["resnext101_64x4d_torchvision"] = "torchvision:resnext101_64x4d"
+
+
+class Denoise(nnx.Module):
+  """Adds each place's mean over all places, weighted by their products.
+
+  Xie et al. 2019, section 4.2: the dot product form of non-local means, without
+  embeddings, and a 1 x 1 convolution (figure 4).
+  """
+
+  def __init__(self, channels: int, *, rngs: nnx.Rngs):
+    """`channels` of the map."""
+    self.conv = layers.conv(channels, channels, 1, bias=False, rngs=rngs)
+    self.bn = layers.BatchNorm(channels, rngs=rngs)
+
+  def __call__(self, x: jax.Array) -> jax.Array:
+    """`[B, H, W, channels]` -> the same."""
+    flat = x.reshape(x.shape[0], -1, x.shape[-1])
+    places, channels = flat.shape[1:]
+    if channels > places:  # the cheaper order of the same product
+      pairs = jnp.einsum("bpc,bqc->bpq", flat, flat)
+      mean = jnp.einsum("bpq,bqc->bpc", pairs, flat) / places
+    else:
+      pairs = jnp.einsum("bqd,bqc->bdc", flat, flat)
+      mean = jnp.einsum("bpd,bdc->bpc", flat, pairs) / places
+    return x + self.bn(self.conv(mean.reshape(x.shape)))
 
 
 class Block(nnx.Module):
@@ -144,6 +252,7 @@ class Block(nnx.Module):
     conv_bias: bool,
     caffe: bool,
     excited: bool,
+    denoised: bool,
     rngs: nnx.Rngs,
   ):
     """`planes` is 64, 128, 256 or 512; the options are `Network`'s."""
@@ -154,7 +263,8 @@ class Block(nnx.Module):
       inner = planes * width // 64 * groups
       first, second = (stride, 1) if caffe else (1, stride)
       self.conv1 = conv(inputs, inner, 1, first)
-      self.conv2 = conv(inner, inner, 3, second, 1, groups=groups)
+      around = 0 if denoised else 1
+      self.conv2 = conv(inner, inner, 3, second, around, groups=groups)
       self.conv3 = conv(inner, outputs, 1)
       self.bn1, self.bn2, self.bn3 = norm(inner), norm(inner), norm(outputs)
     else:
@@ -168,25 +278,26 @@ class Block(nnx.Module):
       shortcut = conv(inputs, outputs, 1, stride)
       self.downsample = layers.Stack((shortcut, norm(outputs)))
     self.bottleneck, self.excited = bottleneck, excited
+    self.denoised, self.stride = denoised, stride
+    if denoised:
+      self.denoise = Denoise(outputs, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
     """`[B, H, W, inputs]` -> `[B, H / stride, W / stride, outputs]`."""
     y = layers.relu(self.bn1(self.conv1(x)))
+    if self.denoised:
+      y = layers.pad_as_tensorflow(y, 3, self.stride)
     y = self.bn2(self.conv2(y))
     if self.bottleneck:
       y = self.bn3(self.conv3(layers.relu(y)))
     if self.excited:
       y = self.se(y)
-    return layers.relu(y + (self.downsample(x) if self.changes_shape else x))
+    y = layers.relu(y + (self.downsample(x) if self.changes_shape else x))
+    return self.denoise(y) if self.denoised else y
 
 
 class Network(nnx.Module):
   """A 7 x 7 stem, four stages of blocks, a mean, a linear head."""
-
-  layer1: layers.Stack
-  layer2: layers.Stack
-  layer3: layers.Stack
-  layer4: layers.Stack
 
   def __init__(
     self,
@@ -198,6 +309,8 @@ class Network(nnx.Module):
     conv_bias: bool = False,
     caffe: bool = False,
     excited: bool = False,
+    small: bool = False,
+    denoised: bool = False,
     num_classes: int,
     rngs: nnx.Rngs,
   ):
@@ -211,11 +324,14 @@ class Network(nnx.Module):
       conv_bias: whether convolutions have biases.
       caffe: stride in the first 1 x 1, and the stem's pooling in ceil mode.
       excited: whether residuals are scaled by a squeeze of themselves.
+      small: a 3 x 3 stem that keeps the sides, of pictures of 32 px.
+      denoised: `Denoise` after every block, and TensorFlow's padding.
       num_classes: logits.
       rngs: for the initial weights.
     """
-    self.caffe = caffe
-    self.conv1 = layers.conv(3, 64, 7, 2, 3, bias=conv_bias, rngs=rngs)
+    self.caffe, self.small, self.denoised = caffe, small, denoised
+    stem = (3, 1, 1) if small else (7, 2, 0 if denoised else 3)
+    self.conv1 = layers.conv(3, 64, *stem, bias=conv_bias, rngs=rngs)
     self.bn1 = layers.BatchNorm(64, rngs=rngs)
     block = functools.partial(
       Block,
@@ -225,6 +341,7 @@ class Network(nnx.Module):
       conv_bias=conv_bias,
       caffe=caffe,
       excited=excited,
+      denoised=denoised,
       rngs=rngs,
     )
     inputs = 64
@@ -234,18 +351,33 @@ class Network(nnx.Module):
         blocks.append(block(inputs, planes, 2 if stage and not i else 1))
         inputs = planes * (4 if bottleneck else 1)
       setattr(self, f"layer{stage + 1}", layers.Stack(blocks))
+    self.stages = len(depths)
     self.fc = layers.linear(inputs, num_classes, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
     """`[B, H, W, 3]` -> logits `[B, num_classes]`."""
-    x = layers.relu(self.bn1(self.conv1(x)))
-    if self.caffe:
-      x = layers.max_pool(x, 3, 2, ceil=True)
-    else:
-      x = layers.max_pool(x, 3, 2, 1)
-    for stage in (self.layer1, self.layer2, self.layer3, self.layer4):
-      x = stage(x)
+    if self.denoised:
+      x = layers.pad_as_tensorflow(x, 7, 2)
+    x = self._pool(layers.relu(self.bn1(self.conv1(x))))
+    for stage in range(1, self.stages + 1):
+      x = getattr(self, f"layer{stage}")(x)
     return self.fc(layers.global_mean(x))
 
+  def _pool(self, x: jax.Array) -> jax.Array:
+    """The stem's; what a relu gave is never below the zeros of a padding."""
+    if self.small:
+      return x
+    if self.denoised:
+      return layers.max_pool(layers.pad_as_tensorflow(x, 3, 2), 3, 2)
+    if self.caffe:
+      return layers.max_pool(x, 3, 2, ceil=True)
+    return layers.max_pool(x, 3, 2, 1)
 
-FAMILY = Family(Network, VARIANTS, CHECKPOINTS, oracles=ORACLES)
+
+FAMILY = Family(
+  Network,
+  VARIANTS,
+  CHECKPOINTS,
+  flax_styles=("tensorpack",),
+  oracles=ORACLES,
+)

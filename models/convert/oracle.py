@@ -1,7 +1,8 @@
 """Reference implementations in torch, for parity reports and tests alone.
 
-A family's `oracles` names them: model -> `torchvision:resnet18`, `timm:...` or
-`pretrainedmodels:...`. Nothing here runs when models are used.
+A family's `oracles` names them: model -> `torchvision:resnet18`, `timm:...`,
+`pretrainedmodels:...` or `pytorchcv:file.function:argument=1,...`. Nothing here
+runs when models are used.
 """
 
 from __future__ import annotations
@@ -48,6 +49,13 @@ def build(model: NetworkModel, **options: Any) -> Any:
   elif package == "timm":
     library = importlib.import_module("timm")
     module = library.create_model(name, num_classes=classes, **options)
+  elif package == "pytorchcv":
+    where, _, given = name.partition(":")
+    file, _, function = where.partition(".")
+    library = importlib.import_module(f"pytorchcv.models.{file}")
+    pairs = (pair.split("=") for pair in given.split(",") if pair)
+    options = {**{key: int(value) for key, value in pairs}, **options}
+    module = getattr(library, function)(num_classes=classes, **options)
   else:
     library = importlib.import_module("pretrainedmodels")
     module = getattr(library, name)(num_classes=classes, pretrained=None)

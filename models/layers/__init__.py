@@ -8,7 +8,7 @@ norms use the batch (`BatchNorm`); dropout and stochastic depth are left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -140,7 +140,7 @@ class BatchNorm(nnx.Module):
 
 
 class ConvNorm(nnx.Module):
-  """A convolution without bias, a norm, and usually a relu."""
+  """A convolution, usually without bias, a norm, and usually a relu."""
 
   def __init__(
     self,
@@ -152,11 +152,12 @@ class ConvNorm(nnx.Module):
     *,
     epsilon: float = 1e-5,
     relu: bool = True,
+    bias: bool = False,
     rngs: nnx.Rngs,
   ):
     """As `conv`; `epsilon` is the norm's."""
     self.conv = conv(
-      inputs, outputs, kernel, stride, padding, bias=False, rngs=rngs
+      inputs, outputs, kernel, stride, padding, bias=bias, rngs=rngs
     )
     self.bn = BatchNorm(outputs, epsilon, rngs=rngs)
     self.relu = relu
@@ -200,10 +201,15 @@ class Stack(nnx.Module):
       if isinstance(step, nnx.Module):
         setattr(self, name, step)
 
+  def __iter__(self) -> Iterator[Step]:
+    """The steps in order."""
+    for name, step in self.steps:
+      yield getattr(self, name) if step is None else step
+
   def __call__(self, x: Any) -> Any:
     """Applies the steps in order."""
-    for name, step in self.steps:
-      x = getattr(self, name)(x) if step is None else step(x)
+    for step in self:
+      x = step(x)
     return x
 
 
@@ -310,6 +316,15 @@ def avg_pool(
     counted = jnp.pad(counted, around, constant_values=1)
     pads = [(max(lo - padding, 0), max(hi - padding, 0)) for lo, hi in pads]
   return total / window_sum(counted, size, step, pads)
+
+
+def pad_as_tensorflow(x: jax.Array, kernel: int, stride: int) -> jax.Array:
+  """Zeros around a map for TensorFlow's `SAME`: the odd one right and below."""
+  pads = []
+  for side in x.shape[1:3]:
+    total = max((-(-side // stride) - 1) * stride + kernel - side, 0)
+    pads.append((total // 2, total - total // 2))
+  return jnp.pad(x, [(0, 0), *pads, (0, 0)])
 
 
 def adaptive_avg_pool(x: jax.Array, outputs: int) -> jax.Array:

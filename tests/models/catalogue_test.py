@@ -25,12 +25,15 @@ def _smallest() -> dict:
 # A network of many small layers takes seconds to trace.
 _DEEP = (
   "bninception",
+  "condensenet74_c8_g8",
   "densenet121",
+  "densenet_bc_100_12",
   "efficientnet_b0",
   "inceptionresnetv2",
   "inceptionv3",
   "inceptionv4",
   "maxvit_t",
+  "msdnet22_exit1",
   "mvit_base_16x4",
   "nasnetamobile",
   "polynet",
@@ -77,6 +80,13 @@ class NamesTest(parameterized.TestCase):
       ),
       names,
     )
+
+  def test_networks_that_the_papers_name(self):
+    for word in (
+      *("wrn", "allconv", "msdnet", "multigrid", "condensenet", "denoise"),
+      *("mvit_v2", "swin3d", "videomae", "s3d"),
+    ):
+      self.assertNotEmpty(models.names(f"*{word}*"), word)
 
   def test_kinds_part_the_names(self):
     of_kinds = [models.names(kind=kind) for kind in KINDS]

@@ -118,6 +118,29 @@ class NetworksTest(parameterized.TestCase):
     self.assertEqual(every["ResNet-50"].numbers["clean_error", ""].text, "23.9")
     self.assertEqual(every["ResNet-50"].model, "resnet50")
 
+  def test_networks_of_the_text(self):
+    for model, dataset, metric, value in (
+      ("msdnet22_exit10", "imagenet_c", "mce", 0.736),
+      ("multigrid_r34", "imagenet_c", "clean_error", 0.246),
+      ("condensenet74_c4_g4", "imagenet_c", "mce", 0.808),
+      ("condensenet74_c8_g8", "imagenet_c", "mce", 0.846),
+      (
+        "resnext101_32x8d_denoise_all",
+        "imagenet_vid_robust",
+        "acc_pmk",
+        0.408,
+      ),
+    ):
+      got = papers.printed(model, dataset)
+      self.assertAlmostEqual(got[metric], value, msg=model)
+
+  def test_names_of_networks_are_the_catalogues(self):
+    names = set(models.names())
+    for paper in ("hendrycks2019", "shankar2021", "schiappa2023"):
+      of_paper = {row.model for row in printed_rows.of_paper(paper)} - {""}
+      self.assertNotEmpty(of_paper, paper)
+      self.assertEmpty(of_paper - names, paper)
+
   def test_unknown_models_have_nothing(self):
     self.assertEmpty(papers.printed("my_model", "imagenet_c"))
 

@@ -27,6 +27,9 @@ _QUICK = (
   ("mvit_base_16x4", "pyslowfast", "pyslowfast mvit"),
   ("timesformer_base", "timesformer", "timesformer"),
   ("swin3d_t", "microsoft", "microsoft swin3d"),
+  ("resnext29_4x32d", "augmix", "augmix resnext"),
+  ("densenet40_12", "augmix", "augmix densenet"),
+  ("wrn_40_2", "augmix"),
 )
 # Two equal blocks say as much as twelve.
 _FEWER = {

@@ -50,6 +50,7 @@ _FAST = {
   "swin_t": 72,  # its windows need padding at every stage
   "swin_v2_t": 72,
   "vit_tiny_patch16_224": 224,
+  "wrn_40_2": 32,
 }
 # Convolutional networks that take minutes at their own size; any size shows the
 # same arithmetic: name -> px.
@@ -115,6 +116,8 @@ def _randomise(torch, module, seed: int, batch: np.ndarray) -> None:
   # Statistics follow below; tables of positions are no weights.
   buffers = {name for name, _ in module.named_buffers()}
   for name, value in module.state_dict().items():
+    if name.endswith(".index"):  # which channels a CondenseNet chooses
+      value.copy_(torch.randperm(len(value), generator=generator))
     if name in buffers:
       continue
     if value.ndim <= 1 or name.endswith("layer_scale"):

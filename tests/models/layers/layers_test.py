@@ -69,6 +69,17 @@ class LayersTest(parameterized.TestCase):
         want = x[0, rows, columns].mean((0, 1))
         np.testing.assert_allclose(got[0, i, j], want, atol=1e-6)
 
+  def test_pads_as_tensorflow(self):
+    for side, kernel, stride, pads in (
+      (224, 7, 2, (2, 3)),
+      (112, 3, 2, (0, 1)),
+      (7, 3, 2, (1, 1)),
+      (7, 3, 1, (1, 1)),
+    ):
+      x = jnp.ones((1, side, side, 1))
+      padded = layers.pad_as_tensorflow(x, kernel, stride)[0, :, :, 0]
+      np.testing.assert_array_equal(padded, np.pad(np.ones((side, side)), pads))
+
   def test_batch_norm(self):
     norm = layers.BatchNorm(3, 1e-3, rngs=nnx.Rngs(0))
     rng = np.random.default_rng(0)
@@ -108,6 +119,10 @@ class LayersTest(parameterized.TestCase):
     self.assertEqual(paths, {"0", "2"})
     x = jnp.ones((1, 2))
     np.testing.assert_array_equal(stack(x), last(layers.relu(first(x))))
+
+  def test_stack_is_iterated_in_order(self):
+    stack = layers.Stack({"double": lambda x: 2 * x, "plus": lambda x: x + 1})
+    self.assertEqual([step(3) for step in stack], [6, 4])
 
   def test_stack_by_names_keeps_their_order(self):
     b = layers.linear(2, 3, rngs=nnx.Rngs(0))
