@@ -48,7 +48,8 @@ CHECKPOINTS: dict[str, Rules] = {
   "cadene": (_OLD, (r"^last_linear\.", "classifier.")),
   "augmix": (
     (r"^conv1\.", "features.conv0."),
-    (r"^trans(\d)\.(\w+)1\.", r"features.transition\1.\2."),
+    (r"^trans(\d)\.bn1\.", r"features.transition\1.norm."),
+    (r"^trans(\d)\.conv1\.", r"features.transition\1.conv."),
     (r"^(dense\d\.\d+)\.bn", r"\1.norm"),
     *(
       (rf"^dense(\d)\.{i}\.", rf"features.denseblock\1.denselayer{i + 1}.")
