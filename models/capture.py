@@ -132,6 +132,9 @@ class _StandIn:
     self._keep(args[0], given)
     return given
 
+  def __iter__(self) -> Iterator[Any]:  # of a stack whose parts are called
+    return iter(self._layer)  # type: ignore[call-overload]
+
   def __getattr__(self, name: str) -> Any:
     return getattr(self._layer, name)
 

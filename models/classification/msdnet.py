@@ -169,8 +169,9 @@ class Scale(nnx.Module):
       inputs * factor, outputs, factor, 1, rngs=rngs
     )
 
-  def __call__(self, finer: jax.Array | None, x: jax.Array) -> jax.Array:
-    """Both scales, or None in place of the finer one -> more channels."""
+  def __call__(self, maps: tuple[jax.Array | None, jax.Array]) -> jax.Array:
+    """The finer scale, or None where it is not read, and this -> this, wider."""
+    finer, x = maps
     down = [self.conv_down(finer)] if self.finer else []
     return jnp.concatenate([x, *down, self.conv_normal(x)], axis=-1)
 
@@ -191,11 +192,10 @@ class Layer(nnx.Module):
 
   def __call__(self, x: list[jax.Array]) -> list[jax.Array]:
     """Maps from fine to coarse -> the same, one fewer where it drops."""
-    finer = x[:-1] if self.drops else [None, *x[:-1]]
+    finer: list = x[:-1] if self.drops else [None, *x[:-1]]
     own = x[1:] if self.drops else x
-    return [
-      scale(f, o) for scale, f, o in zip(self.layers, finer, own, strict=True)
-    ]
+    pairs = zip(finer, own, strict=True)
+    return [scale(pair) for scale, pair in zip(self.layers, pairs, strict=True)]
 
 
 class Transition(nnx.Module):

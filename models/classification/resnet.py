@@ -299,6 +299,11 @@ class Block(nnx.Module):
 class Network(nnx.Module):
   """A 7 x 7 stem, four stages of blocks, a mean, a linear head."""
 
+  layer1: layers.Stack
+  layer2: layers.Stack
+  layer3: layers.Stack
+  layer4: layers.Stack
+
   def __init__(
     self,
     *,

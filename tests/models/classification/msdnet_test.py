@@ -93,6 +93,21 @@ class MsdnetTest(parameterized.TestCase):
     shapes = {name: models.get(name).shapes() for name in names[-2:]}
     self.assertEqual(*shapes.values())
 
+  def test_layers_are_captured_but_not_lists_of_them(self):
+    model = models.get("msdnet_step4_exit1", num_classes=5)
+    model = drawn.with_options(model, **_SMALL)
+    variables, x = drawn.abstract(model), np.zeros((2, 64, 64, 3), np.float32)
+
+    def capture(name):
+      return jax.eval_shape(
+        lambda v: model.apply(v, x, capture=(name,)), variables
+      )
+
+    _, kept = capture("blocks.0.2.layers.3")
+    self.assertEqual(kept["blocks.0.2.layers.3"].shape, (2, 32))
+    with self.assertRaisesRegex(ValueError, "'blocks' was not called"):
+      capture("blocks")
+
   @pytest.mark.slow
   def test_exits_of_pytorchcv(self):
     torch = torchvision_cpu.package()
