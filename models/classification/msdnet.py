@@ -29,7 +29,7 @@ _TORCH7 = Spec(
 _PYTORCH = dataclasses.replace(
   _TORCH7, parameters=23_958_440, source="kalviny/MSDNet-PyTorch, README.md"
 )
-_SIZES = {
+_SIZES: dict[str, tuple[Spec, dict[str, Any]]] = {
   "msdnet22": (
     _TORCH7,
     {"steps": (4, *(2,) * 9), "width": 64, "growth": 6, "stem_bias": False},
