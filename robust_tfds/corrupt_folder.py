@@ -1,12 +1,15 @@
-"""Corrupts every picture of a folder.
+"""Corrupts every picture of a folder, or one.
 
   robust-tfds corrupt IN OUT --corruption=all --severity=1,3,5
+  robust-tfds corrupt photo.jpg OUT
   robust-tfds corrupt IN OUT --corruption=fog,snow --format=jpeg
   robust-tfds corrupt IN OUT --manifest=todo.csv
   robust-tfds corrupt --get_frost=imagecorruptions-1.1.2-py3-none-any.whl
 
-Writes OUT/<corruption>/<severity>/<the picture's path in IN>. Pictures keep their
-size (the rules of the detection paper, edition `any`). Other modes become RGB
+Writes OUT/<corruption>/<severity>/<the picture's path in IN>, and OUT/overview.png,
+a few of the pictures under a few conditions. Pictures keep their size (the rules
+of the detection paper, edition `any`); a corruption is compiled at most 12 times,
+however many sizes there are (`corruptions/canvas.py`). Other modes become RGB
 (`reading/pictures.py`), of an animation the first frame is taken. Photographs are
 turned upright as their EXIF data ask, which the results do not have any more;
 `--ignore_orientation` leaves the pixels as they are stored. Transparency is
@@ -24,7 +27,8 @@ depend on the set's name, else on the word `folder`.
 `--get_frost` takes the frost pictures out of an archive or folder of the package
 imagecorruptions into the cache, once, and corrupts nothing.
 
-A second launch continues; files that exist are never overwritten. A picture that
+A second launch continues; files that exist, but for overview.png, are never
+overwritten. A picture that
 cannot be read or corrupted is named and left out, the others are done, and the
 command fails; with `--skip_errors` it names them and succeeds. A few pictures are
 held at a time, whatever the number in the folder.
@@ -46,8 +50,10 @@ from etils import epath
 from robust_tfds import (
   command,
   conditions,
+  durations,
   errors,
   folder_manifest,
+  folder_overview,
   folder_work,
   reading,
 )
@@ -76,11 +82,11 @@ def run(
   workers: int = 4,
   quiet: bool = False,
 ) -> tuple[int, list[str]]:
-  """Corrupts a folder.
+  """Corrupts a folder, or one picture.
 
   Args:
-    source: folder of pictures, searched to the bottom.
-    target: folder of the results; not inside `source`.
+    source: folder of pictures, searched to the bottom; or a picture.
+    target: folder of the results; not inside a folder that is corrupted.
     names: corruptions.
     severities: 1-5 each.
     seed: of the corruptions.
@@ -91,7 +97,7 @@ def run(
     drop_alpha: ignore transparency.
     ignore_orientation: do not turn photographs upright.
     workers: threads that read and write.
-    quiet: print no progress and no notes.
+    quiet: print no progress, no notes and no counts.
 
   Returns:
     How many files were written, and one line for each picture that was not.
@@ -111,10 +117,14 @@ def run(
   conditions.check_seed(seed)
   if workers < 1:
     raise errors.UserError(f"workers: got {workers}, expected at least 1.")
-  root, out = _folders(source, target)
-  walk = picture_folders.Walk(root, by_stem=not keep_names)
+  walk, out = _places(source, target, by_stem=not keep_names)
+  root = walk.root
   total = sum(1 for _ in walk.files())  # refuses what would collide, too
   table = paths.of(manifest, "--manifest") if manifest else None
+  if table and walk.only:
+    raise errors.UserError(
+      f"--manifest: got the picture {walk.only}, expected a folder of pictures."
+    )
   if table:
     folder_manifest.check(table)
     classes = folder_manifest.class_folders(root, walk.files())
@@ -155,9 +165,11 @@ def run(
     )
     start = time.perf_counter()
     try:
+      batch.choose_canvases(walk.files())
       for done in batch.run(walk.files()):
         if not quiet:
           _report(done, total, batch.written, time.perf_counter() - start)
+      sheet = folder_overview.write(batch, walk.files())
     finally:
       pool.shutdown(cancel_futures=True)
   notes = [*batch.notes.lines(), *_beside(walk)]
@@ -171,8 +183,10 @@ def run(
       table, batch, walk.files(), os.fspath(target), bool(classes)
     )
     notes.append(f"{rows:,} rows in {table}: {_labelled(classes)}.")
-  for note in notes if not quiet else ():
-    print(f"Note: {note}")
+  if not quiet:
+    for note in notes:
+      print(f"Note: {note}")
+    _print_counts(batch, walk, total, time.perf_counter() - start, sheet)
   return batch.written, [*walk.faults, *batch.failed]
 
 
@@ -206,17 +220,23 @@ def _cells(names: Sequence[str], severities: Sequence[int]) -> list[_Cell]:
   return list(cells)
 
 
-def _folders(
-  source: str | os.PathLike, target: str | os.PathLike
-) -> tuple[epath.Path, epath.Path]:
+def _places(
+  source: str | os.PathLike, target: str | os.PathLike, *, by_stem: bool
+) -> tuple[picture_folders.Walk, epath.Path]:
+  """The pictures, and the folder of the results."""
   root, out = paths.resolved(source), paths.resolved(target)
-  if not root.is_dir():
-    raise FileNotFoundError(f"{root} is no folder.")
-  if out.is_relative_to(root) or root.is_relative_to(out):
+  one = paths.is_file(root)
+  if not one and not root.is_dir():
+    raise FileNotFoundError(f"{root}: no such folder or picture.")
+  if not one and (out.is_relative_to(root) or root.is_relative_to(out)):
     raise errors.UserError(f"{out} and {root} must not lie inside one another.")
   if out.exists() and not out.is_dir():
     raise errors.UserError(f"{out}: a file, expected a folder for the results.")
-  return root, out
+  if one:  # by the name that was given, also of a link
+    place = paths.of(source)
+    root = paths.resolved(place.parent)
+    return picture_folders.Walk(root, only=root / place.name), out
+  return picture_folders.Walk(root, by_stem=by_stem), out
 
 
 def _hold_settings(
@@ -262,6 +282,34 @@ def _report(done: int, total: int, written: int, elapsed: float) -> None:
     end="" if done < total else "\n",
     flush=True,
   )
+
+
+def _print_counts(
+  batch: folder_work.Batch,
+  walk: picture_folders.Walk,
+  total: int,
+  elapsed: float,
+  sheet: epath.Path,
+) -> None:
+  """What was done, what was not and why, and where to look."""
+  shown = picture_folders.shown
+  print(
+    f"{total:,} pictures x {len(batch.cells):,} conditions:"
+    f" {batch.written:,} files written to {shown(batch.out)}"
+    f" in {durations.text(elapsed)}"
+  )
+  left_out = len(walk.faults) + len(batch.failed)
+  reasons = {
+    "files that were there already": batch.there,
+    "pictures or folders left out, named below": left_out,
+    "hidden files or folders": walk.hidden,
+    "files of other types": walk.other_types.total(),
+    "pictures beside the class folders": walk.beside,
+  }
+  skipped = [f"{n:,} {words}" for words, n in reasons.items() if n]
+  if skipped:
+    print(f"skipped: {'; '.join(skipped)}")
+  print(f"look at {shown(sheet)}")
 
 
 def severities(values: Sequence[str]) -> Iterator[int]:
@@ -330,9 +378,8 @@ def main(argv: Sequence[str]) -> None:
     print(f"frost pictures: {frost_pictures.take(options.get_frost)}")
     return
   if len(argv) != 3:
-    raise app.UsageError("Name two folders: IN OUT.")
-  written, failed = _run_command(argv[1], argv[2], options)
-  print(f"{written:,} files written to {picture_folders.shown(argv[2])}")
+    raise app.UsageError("Name a folder or a picture, and a folder: IN OUT.")
+  _, failed = _run_command(argv[1], argv[2], options)
   if not failed:
     return
   text = "\n".join([f"{len(failed):,} left out:", *failed])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 import concurrent.futures
+import contextlib
 import dataclasses
 import io
 import os
@@ -67,7 +68,16 @@ class Notes:
 
 @dataclasses.dataclass
 class Batch:
-  """The work on one folder, and what became of it; draws are of `dataset`."""
+  """The work on one folder, and what became of it; draws are of `dataset`.
+
+  Attributes:
+    canvases: (height, width) in px in which pictures are corrupted; one that fits
+      in none has its own.
+    written: how many results were.
+    there: how many were there before.
+    failed: a line for each picture or result that could not be made.
+    notes: on the others.
+  """
 
   root: epath.Path
   out: epath.Path
@@ -81,7 +91,9 @@ class Batch:
   workers: int
   keep_names: bool = False
   dataset: str = "folder"
+  canvases: Sequence[tuple[int, int]] = ()
   written: int = 0
+  there: int = 0
   failed: list[str] = dataclasses.field(default_factory=list)
   notes: Notes = dataclasses.field(default_factory=Notes)
 
@@ -92,7 +104,7 @@ class Batch:
       UserError: a result cannot be written.
     """
     waiting = _Waiting(self)
-    jobs = ((path, self._missing(path)) for path in files)
+    jobs = ((path, self._left(path)) for path in files)
     pairs = _read_ahead(self.pool, self._read, jobs, self.workers)
     for done, ((path, cells), picture) in enumerate(pairs, 1):
       if isinstance(picture, Picture):
@@ -110,18 +122,49 @@ class Batch:
       yield done
     waiting.finish()
 
-  def _missing(self, path: epath.Path) -> list[_Cell]:
+  def choose_canvases(self, files: Iterable[epath.Path]) -> None:
+    """Few canvases for all pictures that lack results: reads their headers."""
+    from robust_tfds.corruptions import canvas
+
+    programs = len({name for name, _ in self.cells} - {conditions.CLEAN})
+    levels: collections.Counter[tuple[int, int]] = collections.Counter()
+    jobs = ((path, len(self._missing(path)[0])) for path in files)
+    sizes = _read_ahead(self.pool, self._size, jobs, self.workers)
+    for (_, count), size in sizes:
+      with contextlib.suppress(errors.UserError):  # said where it is corrupted
+        if size:
+          levels[canvas.shape(*size)] += -(-count // max(programs, 1))
+    self.canvases = canvas.few(levels)
+
+  def _size(self, job: tuple[epath.Path, int]) -> tuple[int, int] | None:
+    path, count = job
+    if not count:
+      return None
+    try:
+      return pictures.size(path, ignore_orientation=self.ignore_orientation)
+    except errors.UserError:  # said where it is read
+      return None
+
+  def _left(self, path: epath.Path) -> list[_Cell]:
     """What a picture lacks; notes results that are older than it."""
-    places = {cell: os.fspath(self.place(path, *cell)) for cell in self.cells}
-    there = paths.states(places.values())
-    changed = paths.state(path).changed[0]
-    if any(state.changed[0] < changed for state in there.values()):
+    cells, older = self._missing(path)
+    self.there += len(self.cells) - len(cells)
+    if older:
       self.notes.add(
         "pictures are newer than results of theirs, which were left as they are"
         " (delete them to have them made again)",
         picture_folders.shown(path),
       )
-    return [cell for cell, place in places.items() if place not in there]
+    return cells
+
+  def _missing(self, path: epath.Path) -> tuple[list[_Cell], bool]:
+    """What a picture lacks; whether a result of it is older than it."""
+    places = {cell: os.fspath(self.place(path, *cell)) for cell in self.cells}
+    there = paths.states(places.values())
+    changed = paths.state(path).changed[0]
+    older = any(state.changed[0] < changed for state in there.values())
+    missing = [cell for cell, place in places.items() if place not in there]
+    return missing, older
 
   def _read(
     self, job: tuple[epath.Path, list[_Cell]]
@@ -145,6 +188,8 @@ class Batch:
     import jax
 
     from robust_tfds import corruptions
+    from robust_tfds.corruptions import canvas
+    from robust_tfds.corruptions import image as images
 
     if name == conditions.CLEAN:
       return image
@@ -153,8 +198,9 @@ class Batch:
       self.seed, self.dataset, name, severity, example
     )
     try:
-      return np.asarray(
-        corruptions.corrupt(image, name, severity, edition="any", key=key)
+      shape = canvas.smallest(self.canvases, *image.shape[:2])
+      return images.in_canvas(
+        image, shape, name, severity, edition="any", key=key
       )
     except (MemoryError, jax.errors.JaxRuntimeError) as e:
       raise errors.UserError(

@@ -6,12 +6,13 @@ import pathlib
 import time
 from unittest import mock
 
+import jax
 import numpy as np
 from absl.testing import parameterized
 from PIL import Image
 
 from robust_tfds import corrupt_folder, corruptions, errors
-from robust_tfds.corruptions import frost_pictures
+from robust_tfds.corruptions import canvas, frost_pictures
 from robust_tfds.reading import limits
 from robust_tfds.storage import cache, paths
 from tests import fake_bucket, frost_folder, in_process, tiny_files
@@ -296,7 +297,94 @@ class CorruptFolderTest(parameterized.TestCase):
       errors.UserError, "out: a file, expected a fol"
     ):
       self._run()
-    with self.assertRaisesRegex(FileNotFoundError, "x.png is no folder"):
+    with self.assertRaisesRegex(FileNotFoundError, "gone.png: no such folder"):
       corrupt_folder.run(
-        self.source / "x.png", self.target, names=["fog"], severities=[1]
+        self.source / "gone.png", self.target, names=["fog"], severities=[1]
       )
+
+  def test_one_picture_is_as_in_its_folder(self):
+    _picture().save(self.source / "x.png")
+    _picture(size=(64, 90)).save(self.source / "y.png")
+    self._run(names=["gaussian_noise"])
+    whole, self.target = self.target, self.source / "beside"
+    os.symlink(self.source / "y.png", self.source.parent / "link.png")
+    for name in ("y.png", "../link.png"):
+      written, failed = corrupt_folder.run(
+        self.source / name,
+        self.target,
+        names=["gaussian_noise"],
+        severities=[2],
+        quiet=True,
+      )
+      self.assertEqual((written, failed), (1, []))
+    made = self.target / "gaussian_noise/2"
+    self.assertCountEqual(os.listdir(made), ["y.png", "link.png"])
+    self.assertEqual(
+      (made / "y.png").read_bytes(),
+      (whole / "gaussian_noise/2/y.png").read_bytes(),
+    )
+    with self.assertRaisesRegex(errors.UserError, "expected a folder of pict"):
+      corrupt_folder.run(
+        self.source / "x.png",
+        self.target,
+        names=["fog"],
+        severities=[1],
+        manifest=self.source / "m.csv",
+      )
+
+  def test_many_sizes_share_their_programs(self):
+    # Before canvases were chosen for the folder: 8 of them, a copy for each size.
+    for i in range(40):
+      size = 20 + 11 * i, 350 - 7 * i
+      Image.new("RGB", size, (i, 90, 200)).save(self.source / f"{i}.png")
+    compiled = []
+
+    def count(event, _, **more):
+      if event.endswith("backend_compile_duration"):
+        compiled.append(more)
+
+    jax.monitoring.register_event_duration_secs_listener(count)
+    self.addCleanup(
+      jax.monitoring.unregister_event_duration_listener,
+      count,
+    )
+    self.assertEqual(self._run(names=["contrast"]), (40, []))
+    self.assertBetween(len(compiled), 1, canvas.MOST)
+    for i in (0, 17, 39):
+      picture = np.asarray(Image.open(self.source / f"{i}.png"))
+      key = corruptions.example_key(0, "folder", "contrast", 2, f"{i}.png")
+      alone = corruptions.corrupt_batch(
+        picture[None], "contrast", 2, edition="any", keys=key[None]
+      )[0]
+      got = np.asarray(Image.open(self.target / f"contrast/2/{i}.png"))
+      np.testing.assert_array_equal(got, np.asarray(alone))
+
+  def test_counts_and_an_overview_at_the_end(self):
+    _picture(size=(320, 240)).save(self.source / "x.png")
+    _picture().save(self.source / "y.png")
+    (self.source / "z.png").write_bytes(b"<html>")
+    (self.source / "notes.txt").touch()
+    self.assertEqual(self._run()[0], 2)
+    sheet = self.target / "overview.png"
+    before = np.asarray(Image.open(sheet))
+    code, text = self._command("--skip_errors", "--corruption=fog,contrast")
+    self.assertEqual(code, 0)
+    self.assertRegex(
+      text, r"3 pictures x 2 conditions: 2 files written to .*/out in \d+s\n"
+    )
+    self.assertIn(
+      "skipped: 2 files that were there already; 1 pictures or folders left out,"
+      " named below; 1 files of other types\n",
+      text,
+    )
+    self.assertIn(f"look at {sheet}\n", text)
+    after = np.asarray(Image.open(sheet))
+    self.assertEqual(after.shape, before.shape)
+    # Contrast has moved to the third column, fog is in the second.
+    second, third = after[:, 164:324], after[:, 328:488]
+    np.testing.assert_array_equal(third, before[:, 164:324])
+    self.assertFalse((third == second).all())
+    for column in (before[:, :160], second, third):
+      tile = column[16:136].astype(float)
+      self.assertGreater(tile.std(), 1)  # the larger picture fills its tile
+      self.assertEqual(column[264:].min(), 255)  # the broken one is left white

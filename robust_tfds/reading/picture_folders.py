@@ -32,6 +32,7 @@ class Walk:
 
   Attributes:
     root: the folder.
+    only: the one file of it that is taken, whatever its type; None: all.
     extensions: of the types, with the dot, in small letters.
     by_stem: refuse two files of a directory that differ in their extensions
       alone.
@@ -49,6 +50,7 @@ class Walk:
   by_stem: bool = True
   outside: bool = True
   inside: bool = False
+  only: epath.Path | None = None
   beside: int = 0
   hidden: int = 0
   other_types: collections.Counter[str] = dataclasses.field(
@@ -67,6 +69,9 @@ class Walk:
     self.other_types.clear()
     self.loops.clear()
     self.faults.clear()
+    if self.only:
+      yield self.only
+      return
     folders: list[tuple[str, tuple[str, ...]]]
     folders = [(os.fspath(self.root), (os.fspath(paths.resolved(self.root)),))]
     while folders:

@@ -53,6 +53,7 @@ _TURNS = {  # orientation -> the method that makes it upright: EXIF 2.3, 4.6.4
   7: "TRANSVERSE",
   8: "ROTATE_90",
 }
+_ON_ITS_SIDE = 5  # and above: rows are columns
 _HEIC = (b"ftypheic", b"ftypheix", b"ftypmif1", b"ftypheim", b"ftypheis")
 
 
@@ -155,6 +156,20 @@ def orientation(image: Any) -> int:
   except Exception:  # broken EXIF data turn nothing, as in viewers
     return 1
   return number if number in _TURNS else 1
+
+
+def size(
+  file: Source, source: str = "", *, ignore_orientation: bool = False
+) -> tuple[int, int]:
+  """Height and width of a picture once it is upright; reads its header alone.
+
+  Raises:
+    UserError: not a picture.
+  """
+  with _header(file, source or _named(file)) as image:
+    width, height = image.size
+    number = 1 if ignore_orientation else orientation(image)
+  return (width, height) if number >= _ON_ITS_SIDE else (height, width)
 
 
 def upright(image: Any, number: int) -> Any:

@@ -1,5 +1,7 @@
 """Canvases: few, never much larger, never across a power of two."""
 
+import collections
+
 import numpy as np
 from absl.testing import absltest
 
@@ -25,6 +27,28 @@ class CanvasTest(absltest.TestCase):
       errors.UserError, "A picture of 1 x 30000 px: 805,306,368 pixels in the"
     ):
       canvas.shape(30_000, 1)
+
+  def test_few_canvases_for_a_folder_of_any_sizes(self):
+    rng = np.random.default_rng(0)
+    sizes = np.exp(rng.uniform(np.log(24), np.log(5000), (800, 2))).astype(int)
+    levels = collections.Counter(canvas.shape(*s) for s in sizes.tolist())
+    self.assertGreater(len(levels), canvas.MOST)
+    shapes = canvas.few(levels)
+    self.assertLen(shapes, canvas.MOST)
+    for size in sizes.tolist():
+      holds = canvas.smallest(shapes, *size)
+      self.assertIn(holds, shapes)
+      self.assertTrue((np.array(holds) >= size).all())
+    # Of few pictures none is worth a second compilation, of many each is.
+    self.assertEqual(canvas.few({(64, 64): 1, (480, 640): 1}), [(480, 640)])
+    many = {(64, 64): 999, (480, 640): 999}
+    self.assertEqual(canvas.few(many), sorted(many))
+    self.assertEqual(canvas.few({}), [])
+
+  def test_canvases_beyond_the_limit_stay_apart(self):
+    long = {(16384, 4096): 1, (4096, 16384): 1}
+    self.assertLen(canvas.few(long, most=1), 2)
+    self.assertEqual(canvas.smallest([(64, 64)], 65, 3), (128, 128))
 
   def test_at_most_twelve_canvases_for_coco(self):
     sizes = coco_sizes()

@@ -68,22 +68,47 @@ def corrupt(
   keys = seeding.single(key)[None]
   if edition == "any" and not isinstance(image, jax.core.Tracer):
     # Any size without recompiling: the size travels as data.
-    height, width = image.shape[:2]
-    padded, size = canvas.pad(np.asarray(image))
-    done = corrupt_flat(
-      padded[None],
-      name,
-      severity,
-      edition=edition,
-      keys=keys,
-      sizes=size[None],
+    pixels, own = np.asarray(image), canvas.shape(*image.shape[:2])
+    # Put as it is: `asarray` would compile a copy for every size.
+    return jax.device_put(
+      in_canvas(pixels, own, name, severity, edition=edition, key=keys[0])
     )
-    # Cut on the host: a device slice would compile once a size.
-    cut = np.asarray(done)[0, :height, : 3 * width]
-    return jnp.asarray(cut.reshape(height, width, 3))
   return corrupt_batch(image[None], name, severity, edition=edition, keys=keys)[
     0
   ]
+
+
+def in_canvas(
+  image: np.ndarray,
+  shape: canvas.Shape,
+  name: str,
+  severity: int | jax.Array,
+  *,
+  edition: str,
+  key: jax.typing.ArrayLike,
+) -> np.ndarray:
+  """`corrupt` of a picture in a canvas, which changes no byte of it.
+
+  Args:
+    image: uint8 `[H, W, 3]`.
+    shape: of the canvas; whatever is shown in one shares its programs.
+    name: as of `corrupt`.
+    severity: as of `corrupt`.
+    edition: as of `corrupt`.
+    key: as of `corrupt`.
+
+  Returns:
+    uint8 `[H, W, 3]`.
+  """
+  height, width = image.shape[:2]
+  padded, size = canvas.pad(image, shape)
+  keys = seeding.single(key)[None]
+  done = corrupt_flat(
+    padded[None], name, severity, edition=edition, keys=keys, sizes=size[None]
+  )
+  # Cut on the host: a device slice would compile once a size.
+  cut = np.asarray(done)[0, :height, : 3 * width]
+  return cut.reshape(height, width, 3)
 
 
 def corrupt_batch(

@@ -172,6 +172,21 @@ class ContractTest(parameterized.TestCase):
       )[0]
       np.testing.assert_array_equal(np.asarray(padded), np.asarray(plain))
 
+  @quick.cases(_KINDS[:1], (*_KINDS[1:], *_OTHERS))
+  def test_the_canvas_changes_nothing(self, name):
+    image, key, edition = _image(33, 70), _key(name), _edition(name, "any")
+    # The next power of two, two beyond it, and a side that fits to the pixel.
+    shapes = ((128, 128), (33, 300), (260, 70))
+    for severity in (1, 2, 3, 4, 5):
+      plain = corruptions.corrupt_batch(
+        image[None], name, severity, edition=edition, keys=key[None]
+      )
+      for shape in shapes:
+        padded = image_frame.in_canvas(
+          image, shape, name, severity, edition=edition, key=key
+        )
+        np.testing.assert_array_equal(padded, np.asarray(plain[0]))
+
 
 class AnySizeTest(absltest.TestCase):
   def test_compiles_once_a_canvas(self):

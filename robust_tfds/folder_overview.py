@@ -1,0 +1,113 @@
+"""`overview.png` of a folder that was corrupted: a few pictures x conditions.
+
+A row of each picture, its clean pixels first; where there are many conditions, each
+corruption at the middle one of its severities. What is not there stays white.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from etils import epath
+
+from robust_tfds import conditions, errors, folder_work, resizing
+from robust_tfds.reading import pictures
+
+NAME = "overview.png"
+_PICTURES, _COLUMNS = 3, 8
+_WIDE_PX, _HIGH_PX, _LABEL_PX, _GAP_PX = 160, 120, 16, 4
+
+_Cell = tuple[str, int]  # (corruption, severity)
+
+
+def write(batch: folder_work.Batch, files: Iterable[epath.Path]) -> epath.Path:
+  """Draws the first pictures of a batch; one that is there is replaced.
+
+  Returns:
+    The file.
+
+  Raises:
+    UserError: it cannot be written.
+  """
+  place = batch.out / NAME
+  few = list(itertools.islice(files, _PICTURES))
+  columns = [(conditions.CLEAN, 0), *_chosen(batch.cells)]
+  bands = [
+    _band(batch, few, columns[i : i + _COLUMNS])
+    for i in range(0, len(columns), _COLUMNS)
+  ]
+  place.unlink(missing_ok=True)
+  batch.writer.write(place, _png(np.concatenate(bands)))
+  return place
+
+
+def _chosen(cells: Sequence[_Cell]) -> list[_Cell]:
+  """The conditions that are shown: all of a few, else one of each corruption."""
+  corrupted = [cell for cell in cells if cell[0] != conditions.CLEAN]
+  if len(corrupted) < _COLUMNS:
+    return corrupted
+  severities = sorted({severity for _, severity in corrupted})
+  middle = severities[len(severities) // 2]
+  return [cell for cell in corrupted if cell[1] == middle]
+
+
+def _band(
+  batch: folder_work.Batch, files: Sequence[epath.Path], cells: Sequence[_Cell]
+) -> np.ndarray:
+  """A line of labels and a row a picture, uint8 `[H, W, 3]`."""
+  wide, high = _WIDE_PX + _GAP_PX, _HIGH_PX + _GAP_PX
+  shape = (_LABEL_PX + high * len(files), wide * _COLUMNS, 3)
+  sheet = np.full(shape, 255, np.uint8)
+  for column, cell in enumerate(cells):
+    left = column * wide
+    sheet[:_LABEL_PX, left : left + _WIDE_PX] = _label(cell)
+    for row, file in enumerate(files):
+      tile = _tile(batch, file, cell)
+      top = _LABEL_PX + row * high
+      sheet[top : top + tile.shape[0], left : left + tile.shape[1]] = tile
+  return sheet
+
+
+def _label(cell: _Cell) -> np.ndarray:
+  from PIL import Image, ImageDraw
+
+  text = f"{cell[0]} {cell[1]}" if cell[1] else cell[0]
+  label = Image.new("RGB", (_WIDE_PX, _LABEL_PX), "white")
+  ImageDraw.Draw(label).text((2, 2), text, "black")
+  return np.asarray(label)
+
+
+def _tile(
+  batch: folder_work.Batch, file: epath.Path, cell: _Cell
+) -> np.ndarray:
+  """A small copy of a result, of clean of the picture; of none no pixels."""
+  try:
+    if cell[0] == conditions.CLEAN:
+      return _small(
+        folder_work.read(
+          file, drop_alpha=True, ignore_orientation=batch.ignore_orientation
+        ).pixels
+      )
+    return _small(pictures.picture(batch.place(file, *cell)))
+  except errors.UserError:  # it was left out, which is said
+    return np.zeros((0, 0, 3), np.uint8)
+
+
+def _small(pixels: np.ndarray) -> np.ndarray:
+  height, width = pixels.shape[:2]
+  scale = max(height / _HIGH_PX, width / _WIDE_PX)
+  high, wide = (max(int(n / scale), 1) for n in (height, width))
+  return resizing.resized(
+    pixels, resizing.taps(height, high), resizing.taps(width, wide)
+  )
+
+
+def _png(pixels: np.ndarray) -> bytes:
+  from PIL import Image
+
+  out = io.BytesIO()
+  Image.fromarray(pixels).save(out, "PNG")
+  return out.getvalue()
