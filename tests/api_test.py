@@ -25,7 +25,7 @@ from robust_tfds.models import convert
 SURFACE = (
   (corruptions.names, "(benchmark)"),
   (corruptions.register, "(source)"),
-  (corruptions.corrupt, "(image, name, severity, *, edition, key)"),
+  (corruptions.corrupt, "(image, name, severity, *, edition, key, seed)"),
   (
     corruptions.corrupt_batch,
     "(images, name, severity, *, edition, keys, sizes)",

@@ -82,9 +82,9 @@ def few(levels: Mapping[Shape, int], most: int = MOST) -> list[Shape]:
     for pair in itertools.combinations(counts, 2)
     if _pixels(_joint(*pair)) <= limits.PICTURE_PIXELS
   ]:
-    first, second = min(pairs, key=lambda pair: _added(*pair, counts))
+    first, second = min(pairs, key=lambda pair: _added(pair, counts))
     too_many = len(counts) > most
-    if not too_many and _added(first, second, counts) > _COMPILE_PX:
+    if not too_many and _added((first, second), counts) > _COMPILE_PX:
       break
     both = counts.pop(first) + counts.pop(second)
     joint = _joint(first, second)
@@ -100,10 +100,10 @@ def _pixels(canvas: Shape) -> int:
   return canvas[0] * canvas[1]
 
 
-def _added(first: Shape, second: Shape, counts: Mapping[Shape, int]) -> int:
+def _added(pair: tuple[Shape, Shape], counts: Mapping[Shape, int]) -> int:
   """Pixels that are corrupted more where two canvases become one."""
-  joint = _pixels(_joint(first, second))
-  return sum((joint - _pixels(c)) * counts[c] for c in (first, second))
+  joint = _pixels(_joint(*pair))
+  return sum((joint - _pixels(c)) * counts[c] for c in pair)
 
 
 def smallest(canvases: Iterable[Shape], height: int, width: int) -> Shape:

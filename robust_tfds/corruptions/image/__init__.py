@@ -45,7 +45,8 @@ def corrupt(
   severity: int | jax.Array,
   *,
   edition: str = "imagenet",
-  key: jax.Array,
+  key: jax.Array | None = None,
+  seed: int | None = None,
 ) -> jax.Array:
   """Corrupts one image.
 
@@ -55,17 +56,20 @@ def corrupt(
     severity: 1-5; an integer of Python, numpy or jax, or a traced one: where
       that turns out to be another, the result is the checker of `refusal.py`.
     edition: which published variant, see `spec.EDITIONS`.
-    key: JAX key, from `corruptions.example_key`.
+    key: JAX key, from `corruptions.example_key`; or
+    seed: in its place, for a single picture: the key is
+      `example_key(seed, "image", name, severity, "image")`, the same for all.
 
   Returns:
     uint8 `[H, W, 3]`; grey input comes back with three channels.
 
   Raises:
     ValueError: unknown name or edition, severity outside 1-5, or an image of
-      another dtype or shape.
+      another dtype or shape; key and seed, or neither; with a seed a traced
+      severity.
   """
   image = batching.three_channels(image)
-  keys = seeding.single(key)[None]
+  keys = _key(key, seed, name, severity)[None]
   if edition == "any" and not isinstance(image, jax.core.Tracer):
     # Any size without recompiling: the size travels as data.
     pixels, own = np.asarray(image), canvas.shape(*image.shape[:2])
@@ -76,6 +80,27 @@ def corrupt(
   return corrupt_batch(image[None], name, severity, edition=edition, keys=keys)[
     0
   ]
+
+
+def _key(
+  key: jax.Array | None,
+  seed: int | None,
+  name: str,
+  severity: int | jax.Array,
+) -> jax.Array:
+  """The key that was given, or a seed's."""
+  if (key is None) == (seed is None):
+    got = "both" if seed is not None else "neither"
+    raise errors.UserError(
+      f"corrupt takes key= or seed=, got {got}. Give seed=0 for one picture, a"
+      " key of corruptions.example_key(...) for each of several."
+    )
+  if seed is not None:
+    plugins.picture(name)  # refuses an unknown one first
+    level = spec.check_severity(severity)
+    key = seeding.example_key(seed, "image", name, level, "image")
+  assert key is not None
+  return seeding.single(key)
 
 
 def in_canvas(

@@ -1,5 +1,6 @@
 """What every corruption in the folder must do, whoever wrote it."""
 
+import functools
 import hashlib
 import os
 
@@ -228,6 +229,26 @@ class DevicesTest(parameterized.TestCase):
       check=True,
     )
     self.assertEqual(process.stdout.split(), ["8", digest.hexdigest()])
+
+
+class SeedTest(absltest.TestCase):
+  def test_a_seed_draws_the_documented_key(self):
+    image, name = _image(32, 32), "gaussian_noise"
+    call = functools.partial(
+      corruptions.corrupt, image, name, 3, edition="cifar10"
+    )
+    key = corruptions.example_key(7, "image", name, 3, "image")
+    np.testing.assert_array_equal(call(seed=7), call(key=key))
+    self.assertFalse((call(seed=8) == call(key=key)).all())
+    for both, words in (({"key": key, "seed": 7}, "both"), ({}, "neither")):
+      with self.assertRaisesRegex(ValueError, f"or seed=, got {words}. Give"):
+        call(**both)
+    with self.assertRaisesRegex(ValueError, "A seed is .* got -1"):
+      call(seed=-1)
+    with self.assertRaisesRegex(ValueError, "Did you mean 'fog'"):
+      corruptions.corrupt(image, "fogg", 3, seed=0)
+    with self.assertRaisesRegex(ValueError, "Severity .* got 6"):
+      corruptions.corrupt(image, "fog", 6, seed=0)
 
 
 class RefusalsTest(parameterized.TestCase):
