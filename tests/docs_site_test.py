@@ -129,7 +129,7 @@ class StartPagesTest(in_folder.TestCase):
     for path in _STARTS:
       self.assertLess(len(path.read_text("utf-8").split()), 260, path.name)
 
-  @parameterized.parameters("detection", "own_model", "video")
+  @quick.cases(["own_model"], ["detection", "video"])
   def test_a_function(self, name):
     (block,) = self._blocks(name, "python")
     with contextlib.redirect_stdout(io.StringIO()) as printed:
