@@ -52,7 +52,8 @@ def build(model: NetworkModel, **options: Any) -> Any:
   elif package == "pytorchcv":
     where, _, given = name.partition(":")
     file, _, function = where.partition(".")
-    library = importlib.import_module(f"pytorchcv.models.{file}")
+    folder = importlib.import_module("pytorchcv.models")
+    library = importlib.import_module(f"{folder.__name__}.{file}")
     pairs = (pair.split("=") for pair in given.split(",") if pair)
     options = {**{key: int(value) for key, value in pairs}, **options}
     module = getattr(library, function)(num_classes=classes, **options)
