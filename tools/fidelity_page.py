@@ -124,8 +124,8 @@ _NETWORKS = """
 
 The same random weights in the original module (of torchvision, timm, transformers,
 pretrainedmodels, pytorchcv or pytorchvideo) and in ours, float32: how far logits are
-apart, over their scale. A model's card (`robust-tfds card NAME`) has its number and says where the
-original's own rounding is as large. `tests/models/convert/parity_test.py`,
+apart, over their scale. A model's card (`robust-tfds card NAME`) has its number and
+says where the original's own rounding is as large. `tests/models/convert/parity_test.py`,
 `tests/models/detection/parity_test.py`, `tests/models/video/parity_test.py`.
 
 """
