@@ -103,6 +103,7 @@ def define_flags() -> None:
 def main(argv: Sequence[str]) -> None:
   """Scores, writes, prints the summary."""
   command.no_arguments(argv)
+  from robust_tfds.eval.cells.workdir import Workdir
   from robust_tfds.eval.readers import base
   from robust_tfds.eval.run import rescore
 
@@ -123,6 +124,11 @@ def main(argv: Sequence[str]) -> None:
   predictions = [paths.of(p, "--predictions") for p in settings.predictions]
   out = paths.of(settings.out, "--out")
   print(rescore.score(predictions, out, options, settings.format))
+  scored = Workdir(out)
+  for pattern in ("report.html", "*/report.html"):  # one a data set
+    for page in sorted(scored.reports.glob(pattern)):
+      print(f"report: {page}")
+  print(f"table:  {scored.table_path}")
 
 
 if __name__ == "__main__":

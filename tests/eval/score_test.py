@@ -366,6 +366,7 @@ class ScoreTest(in_folder.TestCase):
       done = in_process.run(score, *arguments)
     self.assertEqual(done.returncode, 0, done.stderr)
     self.assertIn("mine_c: 2 model(s)", done.stdout)
+    self.assertEndsWith(done.stdout, f"table:  {self.out / 'table.csv'}\n")
     rows = table.read(self.out / "table.csv")
     self.assertEqual({(r.dataset, r.seed) for r in rows}, {("mine_c", 2)})
 
@@ -379,7 +380,9 @@ class ScoreTest(in_folder.TestCase):
     self.assertEqual(done.returncode, 0, done.stderr)
     there = "mean over 4 of 75 cells: levels 1, 2, 3, 5 of fog."
     self.assertEqual(done.stdout.count(there), 1)
-    self.assertNotIn("missing", done.stdout)
+    summary, _, places = done.stdout.partition("\nreport: ")
+    self.assertStartsWith(places, f"{self.out / 'reports/report.html'}\n")
+    self.assertNotIn("missing", summary)
     self.assertRegex(done.stdout, r"(?m)^fog +60\.0$")
 
   def test_refusals_have_no_traceback(self):
