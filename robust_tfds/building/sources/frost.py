@@ -70,7 +70,8 @@ def _downloaded(dl_manager: Any, names: Iterable[str]) -> str:
     raise FileNotFoundError(
       f"The frost pictures could not be downloaded ({e}). Put frost1.png ..."
       " frost6.jpg into a folder `frost` of the manual dir, or run"
-      " `pip install --no-deps imagecorruptions`."
+      " `pip install --no-deps -t frost imagecorruptions && robust-tfds corrupt"
+      " --get_frost=frost`."
     ) from e
   folder = tempfile.mkdtemp(prefix="frost")
   atexit.register(shutil.rmtree, folder, ignore_errors=True)
