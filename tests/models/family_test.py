@@ -37,6 +37,7 @@ class ContractTest(parameterized.TestCase):
         groups = re.compile(pattern).groups
         for number in re.findall(r"\\(\d)", replacement):
           self.assertLessEqual(int(number), groups, (style, pattern))
+    self.assertContainsSubset(part_of.exclusive, part_of.checkpoints)
     for pattern in part_of.ignored:
       re.compile(pattern)
       self.assertIsNone(re.search(pattern, ""), "it would ignore everything")

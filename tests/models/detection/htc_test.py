@@ -139,6 +139,13 @@ class HeadsTest(absltest.TestCase):
     self.assertGreater(np.std(want), 1e-3)
 
 
+class NamesTest(absltest.TestCase):
+  def test_the_first_stages_flow_is_left_out(self):
+    (pattern,) = htc.FAMILY.ignored
+    self.assertRegex("mask_head.0.conv_res.conv.weight", pattern)
+    self.assertNotRegex("roi_head.mask_head.1.conv_res.conv.bias", pattern)
+
+
 @pytest.mark.slow
 class CountsTest(absltest.TestCase):
   def test_more_than_a_cascade(self):

@@ -1,12 +1,16 @@
 """Proposals: thinned within their level, clipped, none without area."""
 
+from unittest import mock
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 from absl.testing import absltest
+from flax import nnx
 
-from robust_tfds.models.detection import proposals
+from robust_tfds.models.detection import anchors, proposals
 from robust_tfds.models.detection.rules import RULES
+from tests.models.detection import by_hand
 
 
 class ThinnedTest(absltest.TestCase):
@@ -34,3 +38,36 @@ class ThinnedTest(absltest.TestCase):
       np.asarray(got)[np.asarray(valid)],
       [[90, 0, 100, 10], [0, 0, 10, 10], [0, 0, 10, 9]],
     )
+
+
+class ProposalsTest(absltest.TestCase):
+  def test_mmdetection_1_as_written_out(self):
+    """Of a picture on a canvas of 32 x 64 px, by `rpn_head.py` of 1.x."""
+    rules, size = RULES["mmdetection1"], (30, 60)
+    with mock.patch.object(proposals, "WIDTH", 4):
+      rpn = proposals.Proposals(rules=rules, rngs=nnx.Rngs(0))
+    rng, shapes = np.random.default_rng(0), [(8, 16), (4, 8), (2, 4), (1, 2)]
+    shapes.append((1, 1))
+    levels = [rng.standard_normal((1, *s, 4), np.float32) for s in shapes]
+    rpn.head.bbox_pred.kernel[...] = 0.3 * rpn.head.bbox_pred.kernel[...]
+    sizes = np.array([size], np.int32)
+    got, valid = jax.jit(lambda *x: rpn(list(x), (32, 64), sizes))(*levels)
+
+    found = []
+    for i, level in enumerate(levels):
+      y = by_hand.conv(level[0], getattr(getattr(rpn.head.conv, "0"), "0"))
+      logits = by_hand.conv(y, rpn.head.cls_logits, relu=False).ravel()
+      offsets = by_hand.conv(y, rpn.head.bbox_pred, relu=False).reshape(-1, 4)
+      laid = [shapes[i]], [(32.0 * 2**i,)], (0.5, 1.0, 2.0)
+      grid = anchors.grid((32, 64), *laid, strides=[4 << i], rules=rules)
+      moved = [
+        by_hand.decoded(o, b, np.ones(4), size) for o, b in zip(offsets, grid)
+      ]
+      chances = 1 / (1 + np.exp(-logits))
+      kept = by_hand.best(np.array(moved), chances[:, None], 0, 0.7, 1.0)
+      found += [(chances[n], moved[n]) for n, _ in kept]
+    found.sort(key=lambda item: -item[0])
+    self.assertGreater(len(found), 50)
+    self.assertEqual(int(valid.sum()), len(found))
+    want = np.array([box for _, box in found])
+    np.testing.assert_allclose(got[0, : len(found)], want, atol=1e-3)

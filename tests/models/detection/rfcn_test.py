@@ -59,6 +59,22 @@ class AnchorsTest(absltest.TestCase):
     np.testing.assert_array_equal(rfcn._cell(), _ANCHORS)
 
 
+class NamesTest(absltest.TestCase):
+  def test_what_one_frame_does_not_need(self):
+    """The flow network, the embedding, and what training keeps."""
+    ignored = "|".join(rfcn.FAMILY.ignored)
+    for name in (
+      *("em_conv1_weight", "arg:flow_conv1_bias", "conv2_weight"),
+      *("Convolution5_bias", "rfcn_bbox_weight_test", "deconv4_weight"),
+    ):
+      self.assertRegex(name, ignored)
+    for name in (
+      *("conv1_weight", "bn_conv1_gamma", "arg:res2a_branch2a_weight"),
+      *("feat_conv_3x3_weight", "rpn_cls_score_bias", "rfcn_bbox_weight"),
+    ):
+      self.assertNotRegex(name, ignored)
+
+
 @pytest.mark.slow
 class NetworkTest(absltest.TestCase):
   def test_head_as_written_out(self):
