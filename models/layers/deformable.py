@@ -110,18 +110,20 @@ def convolve(
     chances.reshape(batch, -1, taps) if chances.ndim else chances, at.shape[:-1]
   )
 
-  def add(
-    total: jax.Array, tap: tuple[jax.Array, jax.Array, jax.Array]
-  ) -> tuple[jax.Array, None]:
+  def of_tap(tap: tuple[jax.Array, jax.Array, jax.Array]) -> jax.Array:
     weight, place, share = tap
     seen = sampled(flat, place, (height, width)) * share[..., None]
     seen = seen.reshape(*seen.shape[:2], groups, -1)
     part = jnp.einsum("bpgi,igo->bpgo", seen, weight.astype(seen.dtype))
-    return total + part.astype(jnp.float32), None
+    return part.astype(jnp.float32)
 
-  total = jnp.zeros((batch, rows * columns, *weights.shape[2:]), jnp.float32)
-  last_first = (weights, jnp.moveaxis(at, 2, 0), jnp.moveaxis(shares, 2, 0))
-  total, _ = jax.lax.scan(add, total, last_first)
+  every = weights, jnp.moveaxis(at, 2, 0), jnp.moveaxis(shares, 2, 0)
+  # The first one starts the sum: zeros would be of no device of a mesh.
+  total, _ = jax.lax.scan(
+    lambda total, tap: (total + of_tap(tap), None),
+    of_tap(jax.tree.map(lambda x: x[0], every)),
+    jax.tree.map(lambda x: x[1:], every),
+  )
   return total.reshape(batch, rows, columns, outputs).astype(x.dtype)
 
 

@@ -14,6 +14,8 @@ import numpy as np
 from jax.sharding import AxisType
 from jax.sharding import PartitionSpec as P
 from robust_tfds import models
+from robust_tfds.models.detection import ps_roi_pool
+from robust_tfds.models.layers import deformable
 from tests.models import drawn
 
 rng = np.random.default_rng(0)
@@ -39,6 +41,31 @@ for name, factor, atol, *batch in (
   for got, want in zip(*map(jax.tree.leaves, (four, one)), strict=True):
     assert len(got.sharding.device_set) == 4
     np.testing.assert_allclose(got, want, atol=atol)
+
+# Detectors' operators: a scan over taps, a loop over boxes.
+draw = np.random.default_rng(0).standard_normal
+maps, kernel = draw((4, 8, 9, 8), np.float32), draw((3, 3, 8, 6), np.float32)
+moves = draw((4, 8, 9, 18), np.float32)
+boxes = np.tile(np.array([[3.0, 5, 60, 80], [0, 0, 90, 70]], np.float32), (4, 1, 1))
+
+
+def convolved(x, moves):
+  return deformable.convolve(
+    x, jax.numpy.asarray(kernel), moves, strides=(1, 1), padding=(1, 1)
+  )
+
+
+def pooled(x, boxes):
+  return ps_roi_pool.pool(x, boxes, 2, stride=16)
+
+
+for function, *batch in ((convolved, maps, moves), (pooled, maps, boxes)):
+  sharded = jax.shard_map(
+    function, mesh=mesh, in_specs=(P("data"),) * 2, out_specs=P("data")
+  )
+  got, want = jax.jit(sharded)(*batch), jax.jit(function)(*batch)
+  assert len(got.sharding.device_set) == 4
+  np.testing.assert_allclose(got, want, atol=1e-5)
 print("equal")
 """
 
