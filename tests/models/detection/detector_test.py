@@ -1,7 +1,11 @@
 """Detectors: who has a loss, and batches that are refused before any work."""
 
+import jax
 import numpy as np
+import pytest
 from absl.testing import parameterized
+from jax.sharding import AxisType
+from jax.sharding import PartitionSpec as P
 
 from robust_tfds import models
 from robust_tfds.models.detection import detector
@@ -9,6 +13,7 @@ from robust_tfds.models.detection.rules import RULES
 from robust_tfds.models.detection.spec import DetectorSpec
 from robust_tfds.models.family import Family
 from robust_tfds.models.spec import Variant
+from tests.models import drawn
 
 
 class DetectorTest(parameterized.TestCase):
@@ -62,3 +67,29 @@ class DetectorTest(parameterized.TestCase):
       want = [[1, 2, 4.5 + edge, 9.5 + edge], [0, 0, min(15.5 + edge, 16), 0]]
       want[1][3] = min(31.5 + edge, 32)
       np.testing.assert_allclose(got["boxes"][0], want)
+
+
+@pytest.mark.slow
+class ShardedTest(parameterized.TestCase):
+  @parameterized.parameters(
+    "fasterrcnn_resnet50_mdconv_fpn_mmdet",
+    "htc_resnet50_dconv_fpn_mmdet1",
+    "retinanet_resnet50_fpn_mmdet1",
+    "rfcn_resnet101",
+  )
+  def test_every_kind_runs_in_the_programs_of_a_mesh(self, name):
+    """Traced alone: what shard_map asks of loops it asks then."""
+    model = models.get(name).with_fields({"short_px": 64, "long_px": 96})
+    mesh = jax.make_mesh((1,), ("data",), axis_types=(AxisType.Auto,))
+    sharded = jax.shard_map(
+      model.apply,
+      mesh=mesh,
+      in_specs=(P(), P("data"), P("data")),
+      out_specs=P("data"),
+    )
+    images = jax.ShapeDtypeStruct((2, 100, 120, 3), np.uint8)
+    sizes = jax.ShapeDtypeStruct((2, 2), np.int32)
+    got = jax.eval_shape(sharded, drawn.abstract(model), images, sizes)
+    count = model.spec.detections
+    self.assertEqual(got["boxes"].shape, (2, count, 4))
+    self.assertEqual("masks" in got, name.startswith("htc"))
