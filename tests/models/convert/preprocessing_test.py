@@ -36,6 +36,11 @@ def _judged(name, arrays, said=None, weights=""):
 
 
 class DoubtTest(checkpoints.Case):
+  def test_what_runs_train_is_no_publishers(self):
+    # `resnet50_64px` has ResNet-50's arrays, and no published file.
+    labels = preprocessing.plain_labels(models.get("resnet50"))
+    self.assertEqual(labels, ["timm", "torchvision"])
+
   @parameterized.parameters(
     ("vit_b_16", "vit_base_patch16_224", "timm"),
     ("vit_tiny_patch16_224", "vit_tiny_patch16_224", "timm"),  # or DeiT's
