@@ -5,7 +5,7 @@ import numpy as np
 from absl.testing import absltest, parameterized
 from scipy import stats
 
-from robust_tfds import conditions, errors
+from robust_tfds import conditions
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.metrics import corruption_error, intervals, resampling
@@ -53,22 +53,6 @@ def _shuffled(wrong, groups, seed) -> dict[str, np.ndarray]:
 def _value(rows, **which) -> float:
   (row,) = table.select(rows, **which)
   return row.value
-
-
-class ConditionsTest(absltest.TestCase):
-  def test_clean_first(self):
-    listed = _task(corruptions="fog,snow", severities=(2, 4)).conditions()
-    names = [c.config for c in listed]
-    self.assertEqual(names, ["clean", "snow_2", "snow_4", "fog_2", "fog_4"])
-    self.assertLen(_task().conditions(), 96)
-
-  def test_refusals(self):
-    for data, message in (
-      ({"corruptions": "fogg"}, "Did you mean 'fog'"),
-      ({"severities": (6,)}, "1-5, got 6"),
-    ):
-      with self.assertRaisesRegex(errors.UserError, message):
-        _task(**data).conditions()
 
 
 class CellTest(absltest.TestCase):
@@ -250,21 +234,3 @@ class SummaryTest(parameterized.TestCase):
     far, near = (((1 + 3 * a * (y - bias)) ** (1 / 3) - 1) / a for y in (t, -t))
     want = value - max(t, far) * error, value - min(-t, near) * error
     np.testing.assert_allclose((row.lo, row.hi), want, rtol=1e-3)
-
-  def test_groups_widen_the_intervals_of_cells(self):
-    columns = _columns(6)
-    alone, _ = _task().cell_rows(
-      Cell("m", "imagenet_c", conditions.Condition()), columns
-    )
-    pairs = np.array([f"g{i // 2}" for i in range(_N)])
-    (paired, _) = _task().cell_rows(
-      Cell("m", "imagenet_c", conditions.Condition()),
-      {**columns, "group_id": pairs},
-    )
-    self.assertEqual(alone.value, paired.value)
-    self.assertGreater(paired.hi - paired.lo, 1.1 * (alone.hi - alone.lo))
-
-  def test_baselines_are_checked(self):
-    _task("model:a").check_baseline(["a"])
-    with self.assertRaisesRegex(errors.UserError, "Unknown baseline model 'b'"):
-      _task("model:b").check_baseline(["a"])

@@ -12,7 +12,6 @@ from absl.testing import absltest, parameterized
 from robust_tfds.building import geometry
 from robust_tfds.conditions import Condition
 from robust_tfds.configs import vid_robust
-from robust_tfds.eval import papers as published
 from robust_tfds.eval.cells import predictions, table
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.metrics import intervals, pm_k
@@ -362,14 +361,6 @@ class SummaryTest(absltest.TestCase):
     self.assertIn("By frame type of the anchor: m0", text)
     table.write(rows, folder / "table.csv")
     self.assertEqual(table.read(folder / "table.csv"), rows)
-
-  def test_published_tables(self):
-    found = published.printed("resnet50", "imagenet_vid_robust")
-    self.assertEqual((found["acc_orig"], found["acc_pmk"]), (0.675, 0.525))
-    self.assertIn("Table 5", found["source"])
-    found = published.printed("resnet50", "ytbb_robust")
-    self.assertEqual((found["acc_orig"], found["acc_pmk"]), (0.57, 0.438))
-    self.assertLen(published.printed_networks("ytbb_robust"), 60)
 
   def test_gallery_picks_right_anchors_and_their_nearest_errors(self):
     columns = self._predicted(2)

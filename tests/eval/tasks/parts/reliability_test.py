@@ -15,8 +15,6 @@ from robust_tfds.eval.tasks import (
   base,
   classification,
   frames,
-  sequences,
-  video,
 )
 from robust_tfds.eval.tasks.parts import reliability
 
@@ -238,43 +236,3 @@ class SummaryTest(parameterized.TestCase):
     self.assertFalse(fog.has_value)
     (brier,) = table.select(rows, metric="mean_brier", corruption="fog")
     self.assertTrue(brier.has_value)
-
-
-class OtherRowsTest(parameterized.TestCase):
-  """Rows that there were before scores were read are the same bytes."""
-
-  @parameterized.parameters(
-    (classification.Classification, "imagenet_c", conditions.PICTURES),
-    (video.Video, "ucf101_p", conditions.VIDEOS),
-    (frames.Frames, "digits_vid_robust", None),
-    (sequences.Sequences, "imagenet_p", None),
-  )
-  def test_only_added(self, kind, dataset, family):
-    if family is None:
-      task = _task(kind, dataset, None)
-      listed = [Condition()]
-    else:
-      task = kind(base.Setting(dataset))
-      listed = family.conditions()
-    cells = []
-    for i, condition in enumerate(listed):
-      columns = _frames() if kind is frames.Frames else _columns(i)
-      if kind is sequences.Sequences:
-        columns["top5"] = columns["top5"][:, None]
-        columns["score"] = columns["score"][:, None]
-      cells.append((Cell("m", dataset, condition), columns))
-    of = table.dumps(task.score(cells).rows)
-    before = table.dumps(
-      task.score(
-        (cell, _without(c, "score", "nll", "brier")) for cell, c in cells
-      ).rows
-    )
-    added = tuple(
-      f",{name}"
-      for n in _NAMES
-      for name in (f"{n},", f"{n}/anchors,", f"mean_{n},")
-    )
-    lines = of.splitlines(keepends=True)
-    kept = [x for x in lines if not any(name in x for name in added)]
-    self.assertEqual("".join(kept), before)
-    self.assertGreaterEqual(len(lines) - len(kept), 5 * len(listed))
