@@ -23,7 +23,6 @@ review: every frame within ten of an anchor), each `_<geometry>` for crops.
 
 from __future__ import annotations
 
-import collections
 import dataclasses
 import functools
 import io
@@ -243,15 +242,20 @@ def encode_chunk(frames: Sequence[Frame], *, rule: str) -> list[Row]:
         f"{frame.example_id} has shape {pixels.shape}, its anchor"
         f" {reference.shape}; frames of one video have one size."
       )
-    # Unsigned differences wrap: the larger minus the smaller does not.
-    difference = np.maximum(pixels, reference) - np.minimum(pixels, reference)
     whole = rule == WHOLE
     if whole:
       encoded = files.stored(data, frame.example_id)
     else:
       encoded = pictures.encode(pixels, pictures.RAW)
-    rows.append(Row(frame, encoded, float(difference.max()) / 255, whole))
+    rows.append(Row(frame, encoded, linf(pixels, reference), whole))
   return rows
+
+
+def linf(one: np.ndarray, other: np.ndarray) -> float:
+  """Largest difference of two uint8 pictures, 1 for black against white."""
+  # Unsigned differences wrap: the larger minus the smaller does not.
+  difference = np.maximum(one, other) - np.minimum(one, other)
+  return float(difference.max()) / 255
 
 
 def example(row: Row) -> tuple[str, dict[str, Any]]:
@@ -307,26 +311,3 @@ def check(frames: Sequence[Frame]) -> None:
           " sets; each frame belongs to one."
         )
       seen.add(key)
-
-
-def statistics(frames: Sequence[Frame]) -> dict[str, Any]:
-  """Counts as in Table 1 of the paper.
-
-  Returns:
-    `anchors`, `frames`, `pairs` (anchor and neighbour), `reviewed_anchors`,
-    `labels` (frames by their number of labels), `set_sizes` (anchors by their
-    number of neighbours) and `classes` (class id -> anchors that show it).
-  """
-  sizes = collections.Counter(f.group_id for f in frames if not f.is_anchor)
-  anchors = [f for f in frames if f.is_anchor]
-  return {
-    "anchors": len(anchors),
-    "frames": len(frames),
-    "pairs": len(frames) - len(anchors),
-    "reviewed_anchors": sum(f.reviewed for f in anchors),
-    "labels": dict(collections.Counter(len(f.labels) for f in frames)),
-    "set_sizes": dict(collections.Counter(sizes[f.group_id] for f in anchors)),
-    "classes": dict(
-      sorted(collections.Counter(c for f in anchors for c in f.labels).items())
-    ),
-  }

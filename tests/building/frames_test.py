@@ -12,6 +12,7 @@ from robust_tfds.building import frames
 from robust_tfds.datasets.imagenet_vid_robust import (
   imagenet_vid_robust_dataset_builder as vid_builder,
 )
+from tests import shared_data
 
 
 class ConfigsTest(parameterized.TestCase):
@@ -76,3 +77,8 @@ class CheckTest(parameterized.TestCase):
       if stored.ndim == 2:
         stored = np.repeat(stored[..., None], 3, axis=-1)
       np.testing.assert_array_equal(stored, shown)
+
+  def test_distances_are_the_goldens(self):
+    with np.load(shared_data.golden("video", "linf_frames.npz")) as data:
+      got = [frames.linf(*pair) for pair in zip(data["a"], data["b"])]
+      np.testing.assert_allclose(got, data["linf"], atol=1e-12)
