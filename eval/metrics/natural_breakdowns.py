@@ -15,15 +15,12 @@ from robust_tfds import errors
 from robust_tfds.eval.metrics import intervals, pm_k, rates
 from robust_tfds.eval.metrics.resampling import Totals
 
+_K = 10  # largest distance, of pm-k
 _NO_PAIRS: intervals.Rate = (np.nan, 0.0, 1.0)
 
 
 def per_class(
-  correct: np.typing.ArrayLike,
-  sets: pm_k.Sets,
-  labels: np.typing.ArrayLike,
-  *,
-  k: int = 10,
+  correct: np.typing.ArrayLike, sets: pm_k.Sets, labels: np.typing.ArrayLike
 ) -> dict[int, dict]:
   """pm-0 and pm-k of the anchors that show each class (Figure 7).
 
@@ -31,7 +28,6 @@ def per_class(
     correct: `[F]`.
     sets: of the frames.
     labels: int `[F, L]` or `[F]`, -1 pads; the anchors' rows are read.
-    k: largest distance.
 
   Returns:
     class id -> `acc_orig` and `acc_pmk`, each (value, lo, hi), and `n`; classes
@@ -45,7 +41,7 @@ def per_class(
     int(c): (failure, (known == c).any(axis=1))
     for c in np.unique(known[known >= 0])
   }
-  return _scores(parts, sets, k)
+  return _scores(parts, sets)
 
 
 def by_value(
@@ -53,7 +49,6 @@ def by_value(
   sets: pm_k.Sets,
   values: Mapping[str, object] | Sequence,
   *,
-  k: int = 10,
   without: bool = False,
 ) -> dict[object, dict]:
   """pm-0 and pm-k by a property of the anchors.
@@ -64,7 +59,6 @@ def by_value(
     values: the property of each anchor: by set id, or in the order of
       `sets.name`. Frame type `I`, `P`, `B` (Table 7) or whole frames per
       second (Table 8), for instance; `stream.facts` reads both.
-    k: largest distance.
     without: leave the anchors of a value out instead of keeping them alone:
       Table 7 of the paper.
 
@@ -82,7 +76,7 @@ def by_value(
     inside = np.array([(v == value) != without for v in listed])
     if inside.any():
       parts[value] = failure, inside
-  return _scores(parts, sets, k)
+  return _scores(parts, sets)
 
 
 def offset_errors(
@@ -160,11 +154,7 @@ def conditional(
 
 
 def review_impact(
-  correct: np.typing.ArrayLike,
-  sets: pm_k.Sets,
-  reviewed: np.typing.ArrayLike,
-  *,
-  k: int = 10,
+  correct: np.typing.ArrayLike, sets: pm_k.Sets, reviewed: np.typing.ArrayLike
 ) -> dict[str, dict]:
   """pm-0 and pm-k before and after the human review (Table 4).
 
@@ -173,7 +163,6 @@ def review_impact(
     sets: of the candidate frames.
     reviewed: bool `[F]`: the review accepted the frame. An anchor that it refused
       removes its whole set.
-    k: largest distance.
 
   Returns:
     `reviewed`, `unreviewed` (every candidate of every anchor) and `same_anchors`
@@ -201,7 +190,7 @@ def review_impact(
     "unreviewed": (every, np.ones_like(same)),
     "same_anchors": (every, same),
   }
-  return _scores(parts, sets, k)
+  return _scores(parts, sets)
 
 
 def static_worst(correct: np.typing.ArrayLike, sets: pm_k.Sets) -> dict:
@@ -235,17 +224,16 @@ def static_worst(correct: np.typing.ArrayLike, sets: pm_k.Sets) -> dict:
 
 
 def _scores(
-  parts: Mapping[Any, tuple[np.ndarray, np.ndarray]], sets: pm_k.Sets, k: int
+  parts: Mapping[Any, tuple[np.ndarray, np.ndarray]], sets: pm_k.Sets
 ) -> dict[Any, dict]:
   """pm-0 and pm-k of some anchors.
 
   Args:
     parts: which -> the first failures, and the anchors that count, `[A]` each.
     sets: of the frames.
-    k: largest distance.
   """
   totals = [
-    Totals.of(failure[inside, None] > [0, k], sets.video[inside])
+    Totals.of(failure[inside, None] > [0, _K], sets.video[inside])
     for failure, inside in parts.values()
   ]
   shares = iter(rates.shares(totals))

@@ -19,10 +19,7 @@ _LARGEST_COUNT = 2**31 - 1  # of scipy's binomial tail
 
 
 def mcnemar(
-  only_first: np.typing.ArrayLike,
-  only_second: np.typing.ArrayLike,
-  *,
-  mid_p: bool = False,
+  only_first: np.typing.ArrayLike, only_second: np.typing.ArrayLike
 ) -> Any:
   """The exact test of McNemar (1947) on pairs of right and wrong.
 
@@ -35,8 +32,6 @@ def mcnemar(
   Args:
     only_first: how many examples the first alone has right; counts of any shape.
     only_second: how many the second alone has right; broadcast.
-    mid_p: takes half of the chance of what was seen away from each tail, as
-      Fagerland, Lydersen and Laake (2013) recommend: less strict, no longer exact.
 
   Returns:
     p, float64 of the broadcast shape; a number for numbers.
@@ -51,14 +46,7 @@ def mcnemar(
   """
   b, c = _pairs(only_first, only_second)
   least, n = np.minimum(b, c), (b + c).astype(np.int64)
-  tail = special.bdtr(least, n, 0.5)
-  twice = 2 * tail
-  if arguments.flag("mid_p", mid_p):
-    below = np.where(
-      least > 0, special.bdtr(np.maximum(least - 1, 0), n, 0.5), 0
-    )
-    # Of b = c the point is in both tails, and in neither twice.
-    twice = np.where(b == c, 1 - (tail - below) / 2, twice - (tail - below))
+  twice = 2 * special.bdtr(least, n, 0.5)
   return np.where(n == 0, 1.0, np.minimum(twice, 1.0))[()]
 
 
