@@ -63,7 +63,6 @@ def evaluate(
       a scene counts as eight. Rounded up to a multiple of the devices.
     variables: weights of a model of the catalogue.
     checkpoint: or the file that has them, as `models.convert.load` takes it.
-    seed: of the corruptions.
     baseline: what normalised numbers are divided by: a name in
       `eval/papers/baselines`, or empty; None: the benchmark's own.
     name: what tables and example keys call data of your own; default: the last

@@ -77,8 +77,6 @@ class Cell:
     """A row of the table about this cell.
 
     Args:
-      metric: its name.
-      value: its value.
       interval: (lo, hi), None where there is none.
       n: examples behind it.
       level: in the column `severity`; the condition's if None.
@@ -184,7 +182,6 @@ class Summary:
 
     Args:
       name: of the corruption; empty for the whole benchmark.
-      metric: its name.
       value: its value; None where it cannot be had.
       interval: (lo, hi), None where there is none.
       n: examples behind it.
@@ -207,7 +204,6 @@ def _row(
   Args:
     of: what it is about.
     where: config, corruption, severity.
-    metric: its name.
     number: of which the ends may be nan.
   """
   config, corruption, severity = where

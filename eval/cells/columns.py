@@ -125,8 +125,6 @@ def of_cell(
   """The columns that a cell may have.
 
   Args:
-    task: its name.
-    condition: of the cell.
     there: its columns: detections are stored in one of three forms.
   """
   if task == "sequences":
@@ -146,9 +144,6 @@ def check(
 
   Args:
     source: what a refusal begins with: the cell's file.
-    columns: of the cell.
-    task: its name.
-    condition: of the cell.
 
   Raises:
     UserError: names the column.
@@ -174,7 +169,6 @@ def check_ranges(source: str, columns: Columns) -> None:
 
   Args:
     source: what a refusal begins with: the cell's file.
-    columns: of a cell.
 
   Raises:
     UserError: names the column, the first value and where it may lie.

@@ -101,7 +101,6 @@ def read(path: epath.Path, *, any_pixels: bool = False) -> dict[str, Any]:
   """The settings, and `versions` and `checksum` of this file.
 
   Args:
-    path: of the file.
     any_pixels: whether its cells may be of another version of the pixels: they
       are read then, and none is added.
 
@@ -146,8 +145,6 @@ def write(
   """Writes the settings of a run.
 
   Args:
-    path: of the file.
-    config: the settings.
     pixels: version of the pixels of cells that are there; today's if None.
   """
   pixels = provenance.PIXELS_VERSION if pixels is None else pixels

@@ -49,7 +49,6 @@ def check_no_links(root: epath.Path, folder: epath.Path) -> None:
 
   Args:
     root: the workdir, which may be a link itself.
-    folder: of the cell.
 
   Raises:
     DamagedError: names the link.

@@ -70,8 +70,6 @@ def write_bytes(
   """Writes a file whole; what was there before is replaced.
 
   Args:
-    path: of the file.
-    data: its content.
     sync: wait until it is on the disk, so that it outlives a power cut.
 
   Raises:

@@ -76,7 +76,6 @@ class Lock:
     """Asks for nothing yet; see `held`.
 
     Args:
-      root: the workdir.
       cells: names of what no other may make at the same time.
     """
     self._root, self._cells = epath.Path(root), list(cells)
@@ -248,7 +247,6 @@ def _take_away(folder: epath.Path, dead: Process | None = None) -> None:
   """Removes another's lock.
 
   Args:
-    folder: of the lock.
     dead: its process, where that is dead or gave no sign for long.
   """
   mark = folder / _REMOVED
@@ -278,7 +276,6 @@ def held(
 
   Args:
     root: the workdir; made if it is not there.
-    cells: their names.
     breaking: take them from others.
 
   Raises:
@@ -319,7 +316,6 @@ def waiting(
   """Holds something that runs over other cells need too, after the others.
 
   Args:
-    root: the workdir.
     thing: what is held.
     say: is told once whom it waits for.
   """

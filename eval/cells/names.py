@@ -74,7 +74,6 @@ def check_distinct(names: Iterable[str], kind: str) -> None:
   """Refuses names whose folders are one on some file systems.
 
   Args:
-    names: of one kind.
     kind: what they name, e.g. `model`.
 
   Raises:

@@ -122,7 +122,6 @@ def make(
 
   Args:
     cell: what `Cell.note` says.
-    split: the examples.
     files: name -> the files beside the note.
     examples: the file of the examples' facts.
   """
@@ -143,7 +142,6 @@ def split_of(
   """The examples of columns.
 
   Args:
-    name: of what was read.
     example_id: str `[N]`, sorted.
     labels: int `[N]` or `[N, L]`, the true classes; None where there are none.
   """

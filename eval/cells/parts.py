@@ -209,7 +209,6 @@ class Parts:
     """Whether all rows of a cell are in parts.
 
     Args:
-      cell: of the run.
       rows: see `remaining`.
     """
     return not self._lacking(cell, rows)

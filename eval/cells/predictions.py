@@ -68,7 +68,6 @@ def finish(
   What an earlier process left of it is replaced.
 
   Args:
-    cell: its folder.
     examples: folder of the facts of the run's examples.
     columns: of all its rows, in any order.
     facts: what `Cell.note` says.
@@ -124,8 +123,6 @@ def check(
   """Refuses a finished cell whose own files are not those of its note.
 
   Args:
-    cell: its folder.
-    note: of the cell.
     check_file: `note.check_size` or `note.read_file`.
 
   Raises:
@@ -154,7 +151,6 @@ def read(
   """Columns and note of a finished cell, the one held against the other.
 
   Args:
-    cell: its folder.
     examples: folder of the facts of the run's examples.
 
   Raises:

@@ -33,7 +33,6 @@ class Signed(Record):
     """The record of what a file holds.
 
     Args:
-      path: of the file.
       value: what `reading.json_file` gave.
 
     Raises:
@@ -76,7 +75,6 @@ def check(
   """Refuses a record that was changed.
 
   Args:
-    path: its file.
     fields: of the record, with its checksum.
     spaces: see `checksum`.
 

@@ -163,7 +163,6 @@ class Workdir:
     """Writes config.json, or checks that it is this run's.
 
     Args:
-      config: of the run.
       pixels: version of the pixels that cells are of; today's if None.
 
     Raises:
@@ -278,7 +277,6 @@ class Workdir:
     """Writes a whole cell at once; it is done then.
 
     Args:
-      cell: whose it is.
       columns: of all its rows.
       split: name of what was read, see `note.Split`.
 

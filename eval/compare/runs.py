@@ -31,7 +31,6 @@ def read(runs: Sequence[str], aside: list[Aside] | None = None) -> list[Run]:
   """Runs in the order of their first folders.
 
   Args:
-    runs: their paths.
     aside: takes the runs that are not there, cannot be read or have no finished
       cell; None: they are refused.
 
@@ -77,7 +76,6 @@ def read_pair(first: str, second: str) -> tuple[Run, Run]:
 
   Args:
     first: a workdir or a submission, or shards of one run with commas between.
-    second: the same.
 
   Raises:
     UserError: what cannot be read, a run without a finished cell, folders that

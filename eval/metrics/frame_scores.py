@@ -61,7 +61,6 @@ class Frames:
     """All frames of a cell.
 
     Args:
-      predicted: the cell's columns.
       videos: `[F]` texts; every set alone if None.
     """
     sets = pm_k.group(predicted["group_id"], predicted["frame"], videos)

@@ -26,7 +26,6 @@ def per_class(
 
   Args:
     correct: `[F]`.
-    sets: of the frames.
     labels: int `[F, L]` or `[F]`, -1 pads; the anchors' rows are read.
 
   Returns:
@@ -55,7 +54,6 @@ def by_value(
 
   Args:
     correct: `[F]`.
-    sets: of the frames.
     values: the property of each anchor: by set id, or in the order of
       `sets.name`. Frame type `I`, `P`, `B` (Table 7) or whole frames per
       second (Table 8), for instance; `stream.facts` reads both.
@@ -86,7 +84,6 @@ def offset_errors(
 
   Args:
     correct: `[F]` or `[models, F]`.
-    sets: of the frames.
 
   Returns:
     offset -> `error`, (value, lo, hi), `wrong` and `n`, both counts over models
@@ -119,7 +116,6 @@ def conditional(
 
   Args:
     correct: `[F]`.
-    sets: of the frames.
     signed: keep -d and +d apart.
 
   Returns:
@@ -160,7 +156,6 @@ def review_impact(
 
   Args:
     correct: `[F]`, over all candidate frames.
-    sets: of the candidate frames.
     reviewed: bool `[F]`: the review accepted the frame. An anchor that it refused
       removes its whole set.
 
@@ -198,7 +193,6 @@ def static_worst(correct: np.typing.ArrayLike, sets: pm_k.Sets) -> dict:
 
   Args:
     correct: `[models, F]`, the pool.
-    sets: of the frames.
 
   Returns:
     `chosen`, int `[A]`, the row of each set's frame that most models miss (the
@@ -230,7 +224,6 @@ def _scores(
 
   Args:
     parts: which -> the first failures, and the anchors that count, `[A]` each.
-    sets: of the frames.
   """
   totals = [
     Totals.of(failure[inside, None] > [0, _K], sets.video[inside])

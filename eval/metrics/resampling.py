@@ -230,7 +230,6 @@ class Draws:
     """As `means` of many conditions, in one pass over the draws.
 
     Args:
-      totals: of the conditions.
       drawn: whether there are draws, or blocks alone.
 
     Returns:

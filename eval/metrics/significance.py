@@ -66,7 +66,6 @@ def exchange_p(
   Args:
     differences: `[groups]` or `[groups, numbers]`, summed over each group.
     exchanges: how many, at least 1.
-    seed: of the exchanges.
 
   Returns:
     float64 `[]` or `[numbers]`.

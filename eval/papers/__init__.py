@@ -131,7 +131,6 @@ def other_data(
   """What keeps a run out of a table or figure of printed numbers.
 
   Args:
-    dataset: the run's.
     facts: as `Protocol.differences` takes them.
 
   Returns:
@@ -168,7 +167,6 @@ def printed_networks(
   """What is printed of each network on a data set.
 
   Args:
-    dataset: its name.
     every: also of tables that are no list of networks under one protocol: text,
       breakdowns, boards of a README. A network of two names is two.
 

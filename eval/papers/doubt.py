@@ -105,7 +105,6 @@ def sentences(rows: Iterable[PrintedRow], as_printed: bool = False) -> str:
   """What is doubtful of numbers, and which is shown; or nothing.
 
   Args:
-    rows: of the numbers.
     as_printed: whether they are shown as printed also where others are used.
   """
   listed: dict[str, list[str]] = {}

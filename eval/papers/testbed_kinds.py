@@ -31,7 +31,6 @@ def testbed(dataset: str, kind: str = "") -> dict[str, tuple[float, float]]:
   """Name -> (pm-0, pm-10) of the testbed's models; empty where there is none.
 
   Args:
-    dataset: its name.
     kind: of models, one of `KINDS`; empty: all.
   """
   of: dict[str, dict[str, float]] = {}

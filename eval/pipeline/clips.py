@@ -113,12 +113,9 @@ class Reader:
     """Reads nothing yet.
 
     Args:
-      source: of videos.
       conditions: that are made of them; clean alone of prepared ones.
       specs: `models.video.spec.VideoSpec` of the models, by label.
-      seed: the run's.
       dataset: whose videos have the keys.
-      edition: of the perturbations.
       views: clips of a video.
       sampling: `dense` or `uniform`, see `views.py`.
     """
@@ -299,9 +296,7 @@ class Show:
     Args:
       mesh: all devices.
       specs: of the models, by label.
-      seed: the run's.
       dataset: whose videos have the keys.
-      edition: of the perturbations.
       fly: whether videos are perturbed here; else they are shown as they are.
     """
     self._mesh, self._here = mesh, devices.here(mesh)
@@ -328,8 +323,6 @@ class Show:
 
     Args:
       placed: what `put` or `shapes` gave.
-      condition: which.
-      spec: of the model.
 
     Returns:
       uint8 `[B, views, frames, S, S, 3]`, rows of all hosts, and None.
@@ -579,7 +572,6 @@ def _canvases(
 
   Args:
     videos: uint8 `[n, h, w, 3]` each.
-    size: of the batch.
     shape: (height, width) of the canvas; None: the least for all.
 
   Returns:

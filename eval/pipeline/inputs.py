@@ -125,7 +125,6 @@ class Source:
     """At most `batch_size` examples as a batch, which is padded.
 
     Args:
-      rows: the examples.
       canvases: how many `image` has where pictures vary in size; None: all.
     """
     return _batch(rows, self.batch_size, self.pixels, self.shape, canvases)

@@ -57,7 +57,6 @@ class HostPredictor:
 
     Args:
       model: its `apply(variables, uint8 [B, ..., 3])` takes and gives numpy.
-      variables: its weights.
       where: the mesh of all hosts.
     """
     self._model, self._variables = model, variables

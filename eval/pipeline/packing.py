@@ -24,7 +24,6 @@ class Outputs:
 
     Args:
       packed: uint8 `[B, bytes]`, sharded.
-      layout: of a row.
     """
     self._packed, self._layout = packed, layout
     if not isinstance(packed, jax.ShapeDtypeStruct):

@@ -43,7 +43,6 @@ class Predictor:
 
     Args:
       model: has `.apply(variables, uint8 [B, H, W, 3]) -> logits [B, classes]`.
-      variables: its weights.
       where: the mesh.
     """
     self._model, self._where = model, where

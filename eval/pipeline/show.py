@@ -44,7 +44,6 @@ class Show(Protocol):
 
     Args:
       placed: what `put` or `shapes` gave.
-      condition: which.
       spec: of the model, where each is shown something of its own; else None.
     """
     ...
@@ -84,7 +83,6 @@ class PictureShow:
     Args:
       mesh: all devices.
       transform: makes a condition of the pictures; None: they are as they are.
-      seed: the run's.
       dataset: whose examples have the keys.
       sized: models are told the valid sizes of canvases.
     """

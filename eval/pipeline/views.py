@@ -55,11 +55,8 @@ class Views:
     """The numbers of the frames shown: int64 `[views, frames]`.
 
     Args:
-      num_frames: of the video.
-      fps: of the video.
       condition: temporal ones choose frames, others change no number.
       key: of the video under the condition, uint32 `[2]`.
-      clip: of the model.
     """
     order = np.arange(num_frames)
     if condition.name and perturbations.is_temporal(condition.name):
@@ -81,9 +78,6 @@ def view_indices(
   """Which frames each view shows.
 
   Args:
-    num_frames: of the video.
-    fps: of the video.
-    frames: of a clip.
     rate: stride between a clip's frames at 30 fps.
     views: how many clips, evenly placed.
 

@@ -21,7 +21,6 @@ class Worker:
     """Starts the thread.
 
     Args:
-      name: of the thread.
       most: jobs that may wait; who gives one more waits; 0 for any number.
     """
     self._jobs: queue.Queue[Job | None] = queue.Queue(most)

@@ -152,7 +152,6 @@ class Run:
     """The task over one of the data sets.
 
     Args:
-      dataset: its name.
       baseline: what normalises; None: what the config says.
     """
     config = self.settings(dataset)
@@ -216,7 +215,6 @@ def config(
   """The settings of cells that no run of ours made.
 
   Args:
-    task: its name.
     cells: of the models, at least one.
     baseline: what numbers are normalised by.
     **data: further settings of `data`.

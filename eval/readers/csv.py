@@ -174,7 +174,6 @@ def open_file(
   """A file of predictions; without a column `model` its name is the model's.
 
   Args:
-    path: of a table.
     options: what else is said of the file.
     required: columns that it must have.
     others: columns that it may have, beside `model`.
@@ -268,8 +267,6 @@ def cells(
   Args:
     file: of predictions, whose classes are numbers.
     by_cell: its rows.
-    dataset: its name.
-    seed: of the cells.
 
   Raises:
     UserError: a class that is ranked twice, an example twice in a cell, without a

@@ -67,7 +67,6 @@ def joined(
   Args:
     predictions: of a reader of files.
     run: see `named`.
-    options: the same.
     source: the files, for refusals.
 
   Raises:

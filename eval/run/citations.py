@@ -26,7 +26,6 @@ def text(
   """The entries, each once.
 
   Args:
-    task: its name.
     dataset: what tables call the set; one of one's own is not cited.
     models: their names in `models`; others are not cited.
     natural: whether nothing was corrupted or perturbed.

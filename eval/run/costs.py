@@ -68,7 +68,6 @@ def measure(
   Examples are those of the prepared set; random pixels where it is not prepared.
 
   Args:
-    plan: of the run.
     workdir: where it would run, whose data folder is looked into.
     chosen: (label, condition) of the cells.
   """

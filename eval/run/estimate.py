@@ -26,9 +26,7 @@ def describe(
   """The cells, the work and an estimate as text; writes nothing.
 
   Args:
-    plan: of the run.
     workdir: where it would run, whose data folder is looked into.
-    shard: which of the cells.
     measure: compile and time what it needs; else a stored table says it.
   """
   chosen = shard.of(plan.cells)

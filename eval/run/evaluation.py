@@ -157,8 +157,6 @@ def _by_corruption(
   """`mean_error/fog` and so on, where no mean of the whole benchmark is known.
 
   Args:
-    task: of the run.
-    rows: of the table.
     shown: the benchmark's metrics that have a value.
   """
   if any(metric in shown for metric in task.facts.ranked):
@@ -244,8 +242,6 @@ def _model(
     predict: what was handed over.
     label: its name where several are; empty of one.
     example: a model's part of the data set's config.
-    config: all else.
-    options: of the call.
   """
   given = _given(predict, label, config, options)
   return given, _entry(predict, given, example, options)

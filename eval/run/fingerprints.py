@@ -31,7 +31,6 @@ def cells(
   """Cells of a run with their fingerprints.
 
   Args:
-    plan: of the run.
     data: of the run; what the cells need is prepared.
     loaded: their models by label.
     contents: hashes of the data's files.

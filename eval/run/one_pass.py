@@ -134,7 +134,6 @@ class Pass:
     """Compiles nothing yet.
 
     Args:
-      setup: of the run.
       parts: where the outputs go.
       lacking: ranges of rows, and which of the cells lack them.
       cells: that are not finished, in their order.
@@ -291,8 +290,6 @@ class Pass:
     """Batches under some conditions.
 
     Args:
-      wave: the batches.
-      listed: the conditions.
       fetch: what comes back.
       finishes: whether cells may be whole after a condition.
     """
@@ -433,12 +430,8 @@ class _Fetch:
     """Writes nothing yet.
 
     Args:
-      setup: of the run.
       free: room on the devices, given back for every batch that was fetched.
       steps: whose pixels are given back.
-      fetcher: the thread.
-      writer: the one that writes.
-      write: a part.
     """
     self._setup, self._task, self._stages = setup, setup.task, setup.stages
     self._free, self._steps = free, steps

@@ -157,7 +157,6 @@ def make(
   """Resolves and checks a config.
 
   Args:
-    config: of the run.
     given: label -> model, of those that are handed over as objects.
     fetch: download checkpoints; else go without those that a run would.
 
@@ -505,9 +504,6 @@ def check_classes(plan: Plan, label: str, spec: Any, builder: Any) -> None:
   """Refuses a model of other classes than the data's.
 
   Args:
-    plan: of the run.
-    label: of the model.
-    spec: its spec.
     builder: of the data set, prepared or not.
 
   Raises:

@@ -43,9 +43,7 @@ class Outcome:
     """Reads a first example, where there will be reports.
 
     Args:
-      plan: of the run.
       workdir: where the table and the reports go.
-      data: of the run.
       truth: that cells are scored with, where the task has one.
     """
     self._plan, self._workdir, self._data = plan, workdir, data
@@ -111,8 +109,6 @@ def context(
   """What the reports of a scored run read.
 
   Args:
-    task: of the run.
-    scored: its cells.
     models: label -> name in `models`, of which papers print numbers; these are
       shown beside a run of the same data alone.
     **others: further attributes of the context.

@@ -46,7 +46,6 @@ def measure(
     limit: how many images.
     data_dir: TFDS data folder.
     manual_dir: where sources lie.
-    seed: of the corruptions.
 
   Raises:
     UserError: an unknown dataset.

@@ -54,7 +54,6 @@ class Runner:
 
     Args:
       plan: what is to be done.
-      workdir: where.
       repair: move aside what is damaged there, and make it anew.
       break_lock: take cells that another run says it is making.
       shard: which of the cells are made.

@@ -158,7 +158,6 @@ def costs(
   """What `costs.measure` gives, by the table; what it does not know is left out.
 
   Args:
-    plan: of the run.
     workdir: where it would run, whose data folder is looked into.
     chosen: (label, condition) of the cells.
   """

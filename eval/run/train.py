@@ -102,8 +102,6 @@ def store(model: Any, recipe: Any, folder: epath.Path, variables: Any) -> None:
   Args:
     model: from `models.get`.
     recipe: see `load_or_train`.
-    folder: where.
-    variables: the weights.
 
   Raises:
     UserError: they are not the model's.

@@ -364,7 +364,6 @@ class Task(abc.ABC):
     """What is drawn together, of every example: `[N]` texts.
 
     Args:
-      columns: of the cell.
       truth: what `truth` gave, for tasks that have one.
 
     Returns:
@@ -387,7 +386,6 @@ class Task(abc.ABC):
     Of many cells at once `parts/spread.of_cells` is faster.
 
     Args:
-      columns: of the cell.
       draws: of the groups of all cells.
       truth: what `truth` gave, for tasks that have one.
     """
@@ -499,8 +497,6 @@ class Task(abc.ABC):
     """The boxes to draw into a picture of a cell.
 
     Args:
-      example_id: of the picture.
-      columns: of the cell.
       truth: what `truth` gave.
       least_score: see `overlay_limit`.
     """

@@ -268,7 +268,6 @@ class Builder(
       name: a condition (`clean`, `fog_3`), `source` where there is one, or a
         config's full name.
       codec: the config's own (the dataset's default) if None or empty.
-      geometry: the same.
       seed: of the corruption; clean data and sources have none.
       **options: none here; a dataset may have options of its own.
 
@@ -304,7 +303,6 @@ class Builder(
     """A config with other options, under the name that says them.
 
     Args:
-      config: of this dataset.
       **changes: its fields, but for `name` and `description`.
     """
     config = dataclasses.replace(config, **changes)
@@ -925,7 +923,6 @@ def example_keys(
   Args:
     example_id: unique and stable.
     group_id: the sequence; the example itself if empty.
-    frame: its number there.
   """
   return {
     "example_id": example_id,

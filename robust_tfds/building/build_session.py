@@ -210,7 +210,6 @@ class BuildSession:
 
     Args:
       group: of configs with the same sources.
-      split: whose sources they are.
       sources: some of theirs, the same for each config.
       chunk: sources that are decoded at once.
 

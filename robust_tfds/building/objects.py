@@ -275,7 +275,6 @@ def validated(
   """The objects, if all of them are sound.
 
   Args:
-    objects: of one image.
     size: (height, width) of the decoded image.
     where: the image's name, for errors.
 

@@ -209,7 +209,6 @@ def make(
 
   Args:
     split: what it is made from.
-    features: of the set.
     example_writer: writes its files.
     template: names them; its folder is the set's.
     download_config: TFDS's options: of Beam's pipeline, and of files' sizes.

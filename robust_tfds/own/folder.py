@@ -145,9 +145,7 @@ def files(
   """Path below in Unicode's NFC -> whole path of every file, sorted; the walk.
 
   Args:
-    root: the folder.
     what: the files are, for refusals.
-    extensions: of the files.
     inside: of its folders alone.
 
   Raises:

@@ -105,7 +105,6 @@ def builder_class(own: OwnSet, as_sequences: bool) -> type[base.Builder]:
   """The builder of a set of labelled pictures.
 
   Args:
-    own: the set.
     as_sequences: make ImageNet-P's sequences rather than ImageNet-C's pictures.
   """
   if as_sequences:

@@ -129,7 +129,6 @@ class Reference(own_set.OwnSet):
 
     Args:
       text: `NAME/reference`.
-      of: the set.
       options: whose `manual_dir` has the pictures.
     """
     super().__init__(

@@ -40,7 +40,6 @@ def members(
   """The plain files of a tar or zip archive, in its order; not their bytes.
 
   Args:
-    path: of the archive.
     belongs: name -> whether a member is part of what is read; None for all.
       Others are passed over. Where some belong, all members have to be in order.
 
@@ -97,7 +96,6 @@ def extract(path: str | os.PathLike, folder: str | os.PathLike) -> epath.Path:
   """Unpacks an archive whole, or not at all; one that was unpacked is kept.
 
   Args:
-    path: of the archive.
     folder: for its contents; made when they are complete, or where there are no
       folders marked as complete.
 

@@ -41,7 +41,6 @@ def npz_file(
   """The arrays of a `.npz` file by name, in the file's order.
 
   Args:
-    path: of the file.
     chosen: of a name, whether that array is read; None: all are.
 
   Raises:
@@ -146,7 +145,6 @@ def npy_file(path: str | os.PathLike, *, mmap: bool = False) -> np.ndarray:
   """The array of a `.npy` file.
 
   Args:
-    path: of the file.
     mmap: whether it is mapped, read-only, instead of read; a bucket's file is
       read.
 

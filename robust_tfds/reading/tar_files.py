@@ -39,7 +39,6 @@ def listed(
   """The plain files of a tar that belong to what is read, in its order.
 
   Args:
-    path: of the archive.
     belongs: name -> whether the member is part of what is read. Links and odd
       names are refused only in an archive that holds such a member.
 
@@ -200,8 +199,6 @@ def _entries(
   """The entries but for folders; refuses a tar that does not end properly.
 
   Args:
-    path: of the archive.
-    headers: the archive.
     size: the file's, None where it is not known.
     packed: size of the compressed file.
   """

@@ -44,7 +44,6 @@ def file_bytes(path: str | os.PathLike, *, limit: int) -> bytes:
   """All bytes of a file that is not larger than the limit.
 
   Args:
-    path: of a file.
     limit: in bytes, one of `limits`.
 
   Raises:
@@ -177,7 +176,6 @@ def csv_text(
   Args:
     text: all of it.
     source: what a refusal begins with, a path or `archive: member`.
-    separator: of the values.
 
   Yields:
     The line (from 1) on which a row ends, and its values; none of an empty line.
@@ -204,7 +202,6 @@ def check_header(
   """Refuses a header that is not one.
 
   Args:
-    path: of the table.
     header: its names, in order.
     columns: that must be among them; None asks for none.
 
@@ -295,7 +292,6 @@ def records(value: Any, kind: type[_T], source: str) -> _T:
 
   Args:
     value: what `json_file` gave.
-    kind: the type.
     source: what a refusal begins with, a path or `archive: member`.
 
   Returns:

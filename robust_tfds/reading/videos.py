@@ -99,7 +99,6 @@ def frames_at(
   them; longer ones twice, the second time up to the last frame that is asked for.
 
   Args:
-    video: the file.
     numbers_of: number of frames -> the numbers to yield, each once, in any
       order.
     held_bytes: most that is held.
@@ -276,9 +275,7 @@ def _check_whole(
   """Compares what was decoded with what the container promises, see the header.
 
   Args:
-    video: the file.
     container: PyAV's, after the last frame.
-    stream: of the pictures.
     count: how many frames there were.
     start: seconds at which the first one is shown.
     last: the last one.

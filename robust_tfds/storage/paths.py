@@ -122,7 +122,6 @@ def check_records(path: str | os.PathLike, name: str = "") -> None:
   Their TFRecord files are read and written by TensorFlow itself.
 
   Args:
-    path: of a folder.
     name: of the flag or key that it comes from, for the refusal.
 
   Raises:

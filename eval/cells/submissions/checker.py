@@ -40,7 +40,6 @@ def check(
   """Checks a submission.
 
   Args:
-    folder: of the submission.
     rerun: how many cells are computed again, with the model and the data that
       its config names.
     rerun_seed: of the draw of these cells; None: one that nobody can foresee.

@@ -88,7 +88,6 @@ def check(folder: epath.Path, manifest: Manifest, run: Run) -> Account:
   """Refuses a submission that contradicts its manifest, its config or itself.
 
   Args:
-    folder: of the submission.
     manifest: that lies in it.
     run: see `read`.
 

@@ -110,11 +110,8 @@ def rerun(
   """Computes some cells again.
 
   Args:
-    folder: of the submission.
-    run: of the submission.
     trained: labels of models whose weights lie in it: they are not trained again.
     count: how many cells; all where there are fewer.
-    seed: of the draw.
     own_data: where a set that is no benchmark lies here, `folder:/data/pets`.
 
   Raises:

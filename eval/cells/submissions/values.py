@@ -47,9 +47,7 @@ def check(
 
   Args:
     source: what a refusal begins with: the cell's file.
-    columns: of the cell.
     rules: what they are held against.
-    condition: of the cell.
 
   Raises:
     UserError: names the column and the first example.

@@ -39,7 +39,6 @@ def of_key(
 
   Args:
     numbers: by metric, corruption and level.
-    metric: its name.
     corruption: empty for the whole benchmark.
     level: difficulty; None: the only one, or the first.
   """
@@ -166,7 +165,6 @@ class Entry:
     """A number over cells; None where the entry has none of the name.
 
     Args:
-      metric: its name.
       corruption: empty for the whole benchmark.
       level: difficulty; None: the only one, or the first.
     """

@@ -232,7 +232,6 @@ def _ranked(
   """Those that can be ranked, best first, then the others in their order.
 
   Args:
-    entries: of a board.
     draws: key of an entry -> its numbers' draws.
     metric: that ranks; its sense is unknown where none does.
   """

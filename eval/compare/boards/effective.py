@@ -176,7 +176,6 @@ def add(board: Board, draws: Draws | None = None, name: str = "") -> Board:
   Of a reference that was asked for by name a note says why it has none.
 
   Args:
-    board: any.
     draws: key of an entry -> its numbers' draws, for intervals.
     name: of the reference; empty: the first of `REFERENCES` with a line.
   """
@@ -205,7 +204,6 @@ def numbers(
   """Key of an entry -> its effective robustness.
 
   Args:
-    board: any.
     line: of `reference`.
     draws: key of an entry -> its numbers' draws; entries without have no
       interval.
@@ -226,7 +224,6 @@ def reference(board: Board, name: str = "") -> Reference:
   Printed models only where the board's runs are of their data.
 
   Args:
-    board: any.
     name: of the reference; empty: the first of `REFERENCES` with a line.
 
   Raises:
@@ -271,8 +268,6 @@ def fitted(
   """As `reference`, without a board.
 
   Args:
-    task: its name.
-    dataset: its name.
     name: of the reference; empty: the first of `REFERENCES` with a line.
     of_runs: label -> (x, y) of the models of runs.
     other_data: why runs are not held against printed models; empty: they are.

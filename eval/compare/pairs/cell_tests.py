@@ -90,7 +90,6 @@ def of_cells(numbers: Numbers, facts: TaskFacts) -> list[Line]:
 
   Args:
     numbers: of the first side and the second.
-    facts: of the task.
   """
   cells = _cells(numbers)
   families = _families(cells)

@@ -33,7 +33,6 @@ def runs(first: Run, second: Run, models: str = "") -> list[Comparison]:
   """All comparisons of two runs: by data set, then by pair of models.
 
   Args:
-    first: one run.
     second: the other; perhaps the same.
     models: `A,B`; empty: equal labels.
 

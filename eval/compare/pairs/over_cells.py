@@ -35,8 +35,6 @@ def lines(
   """The lines of all numbers over cells that both sides have.
 
   Args:
-    first: one side.
-    second: the other.
     baseline: what normalises both.
     numbers: of the first, the second, and the baseline's models where it has any.
   """
@@ -60,7 +58,6 @@ def line(key: Key, first: Replicates, second: Replicates) -> Line:
 
   Args:
     key: metric, corruption, level.
-    first: of one side.
     second: of the other, of the same draws.
   """
   metric, corruption, level = key

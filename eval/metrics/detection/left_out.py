@@ -74,10 +74,8 @@ def numbers(
   """AP of all pictures, without each block, and of halves.
 
   Args:
-    matches: of all pictures.
     blocks: int `[I]`, the block of every picture, 0 to J - 1.
     classes: K; labels are below.
-    rule: of the average.
   """
   most = int(blocks.max(initial=-1)) + 1
   halves = in_halves(most)
@@ -112,7 +110,6 @@ def coco_numbers(
 
   Args:
     objects: of the pictures that the detector was shown.
-    detected: of the same pictures.
     blocks: int `[I]`, the block of every picture, 0 to J - 1.
     classes: K; labels are below.
 
@@ -196,7 +193,6 @@ def _of_class(
     halves: int64 `[J, H]`, see `in_halves`.
     number: int64 `[C]`, C = 1 + J + H, objects that remain.
     need: int64 `[R, C]`, see `_needed`.
-    rule: of the average.
   """
   hits = np.flatnonzero(right)
   own = block[hits]

@@ -131,7 +131,6 @@ class Matcher:
 
     Args:
       objects: of the pictures that the detector was shown.
-      detected: of the same pictures.
       thresholds: float64 `[T]`, increasing.
     """
     self._objects = objects

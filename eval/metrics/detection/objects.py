@@ -14,7 +14,6 @@ def detected(
   """A cell's detections by places of their pictures and classes.
 
   Args:
-    detections: of the cell.
     truth: whose classes they are of.
     ids: int64 `[I]`, image ids of the pictures, sorted.
   """

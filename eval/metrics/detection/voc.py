@@ -101,7 +101,6 @@ def match(
   """Which detections are right, which wrong, which do not count; one threshold.
 
   Args:
-    objects: of all pictures.
     difficult: bool `[G]`, of each object.
     detected: of all pictures, in their file's order.
     scores: float64 `[D]`.

@@ -95,7 +95,6 @@ def curve(
   Args:
     correct: bool or 0/1 `[..., F]`, leading axes over models.
     sets: of the frames (`group`).
-    k: the largest distance.
     level: coverage of the intervals.
   """
   largest = _distance(k)
@@ -115,7 +114,6 @@ def first_failure(correct: np.ndarray, sets: Sets) -> np.ndarray:
 
   Args:
     correct: bool `[..., F]`.
-    sets: of the frames.
 
   Returns:
     int32 `[..., A]`: 0 where the anchor is wrong, `NEVER` where all are right.

@@ -100,7 +100,6 @@ def checked(correct: np.typing.ArrayLike, sets: Sets) -> np.ndarray:
 
   Args:
     correct: bool, or numbers 0 and 1, the last axis over the frames.
-    sets: of those frames.
 
   Raises:
     UserError: another length, or a value that is neither 0 nor 1. NaN stands

@@ -26,7 +26,6 @@ def written(
   """The label of every box, and its middle.
 
   Args:
-    boxes: of a picture.
     view: the part of it that is seen.
     em: size of the font, in px of the picture.
 
@@ -50,7 +49,6 @@ def place(
   """Places labels near the corners of their boxes.
 
   Args:
-    boxes: of the objects.
     labels: one for each box.
     view: the part of the picture that is seen.
 

@@ -69,7 +69,6 @@ class Frame:
     """A figure of panels, line by line.
 
     Args:
-      panels: of one kind.
       fill: draws what is inside of one.
     """
     fig, axes = self._panels(len(panels))

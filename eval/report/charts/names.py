@@ -38,7 +38,6 @@ def place(
     ax: with everything else of the figure drawn, its foot, too.
     points: in the units of the axes.
     texts: a name a point; an empty one is not written.
-    colours: of the names.
     others: further points that no name may hide.
     fontsize: in pt.
     sizes: half the width of each point's marker, in pt; empty: small ones.

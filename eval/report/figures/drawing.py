@@ -17,7 +17,6 @@ def with_runs(
 
   Args:
     asked: all but the runs.
-    runs: their paths.
     say: takes a line of each run and model that is set aside.
 
   Raises:

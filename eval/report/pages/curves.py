@@ -114,8 +114,6 @@ def by_severity(
   """A curve of each corruption, in groups; empty without levels to compare.
 
   Args:
-    view: of the entry's board.
-    entry: whose curves they are.
     mark: begins the names of the drawings, where a page shows several entries.
   """
   metric = view.shown(view.main_cell)

@@ -14,7 +14,6 @@ def html(views: Sequence[View], aside: Sequence[Any] = ()) -> str:
   """The first page of a site.
 
   Args:
-    views: of its boards.
     aside: what stands on none of them, see `site.write`.
   """
   entries = [entry for view in views for entry in view.board.entries]

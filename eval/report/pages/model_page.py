@@ -48,8 +48,6 @@ def shown(view: view_lib.View, entry: Entry, mark: str = "") -> dict[str, Any]:
   """What `entry.html` shows of an entry: numbers, curves, diagrams.
 
   Args:
-    view: of its board.
-    entry: one of the board's.
     mark: see `curves.by_severity`.
   """
   return {

@@ -49,7 +49,6 @@ def of_row(
   """A row's value with its interval as reports print it, `-` without a row.
 
   Args:
-    row: of the table.
     form: of value and ends.
     metric: of the row; None: a fraction, shown in percent.
   """

@@ -41,7 +41,6 @@ def worst(
   """Corrupted conditions, the one with the worst main number first.
 
   Args:
-    facts: of the task.
     cells: of a model, see `of_cells`.
 
   Returns:

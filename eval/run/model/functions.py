@@ -39,7 +39,6 @@ def model(
 
   Args:
     function: as `models.adapters.on_host` takes it.
-    kind: of the answers.
     counts: of classes that the data set's models may have, the set's own first.
     is_asked: whether a classifier of pictures is asked which of them it has.
     side_px: of the square pictures that it is shown; None: 224.

@@ -90,7 +90,6 @@ def of_published(
   Args:
     names: of the set's classes: of ImageNet's wnids, or English names of one class
       alone.
-    kind: of the models.
 
   Returns:
     None where some class is not one of them, or they are the outputs as they are.
@@ -113,7 +112,6 @@ def of_members(
 
   Args:
     members: outputs of each class, none twice.
-    names: of the classes.
     outputs: how many there are.
 
   Returns:

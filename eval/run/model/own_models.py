@@ -95,7 +95,6 @@ def continue_or_claim(
   A model without finished cells may be another one: what parts hold of it goes.
 
   Args:
-    workdir: of the run.
     own: label -> the model as it is now.
     cells: that the run makes, and whose lock it holds.
 

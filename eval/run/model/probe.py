@@ -48,7 +48,6 @@ def batch(model: Model, clean: inputs.Source, side_px: int) -> list[np.ndarray]:
 
   Args:
     model: whose spec says the shape.
-    clean: the run's clean set.
     side_px: of the pictures that the run shows, where it is not the set's own.
   """
   if model.kind == "detection":
@@ -87,8 +86,6 @@ def answers(
 
   Args:
     label: of the model, for errors.
-    model: a user's own.
-    variables: its weights.
     rows: from `batch`.
 
   Returns:
@@ -140,7 +137,6 @@ def _without_others(
   """How an answer depends on the others of the batch, in words; else empty.
 
   Args:
-    ask: the model.
     rows: what it was shown.
     one: what it answered.
     single: to the first input alone, where that was computed.

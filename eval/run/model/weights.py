@@ -32,7 +32,6 @@ def of_run(workdir: Workdir, label: str, sha256: str | None) -> Any:
 
   Args:
     workdir: of the run, or the submission.
-    label: of the model.
     sha256: that its facts say; others are not its weights.
 
   Raises:
@@ -58,9 +57,7 @@ def hand_over(plan: Plan, label: str, source: Workdir, target: Workdir) -> None:
 
   Args:
     plan: of the run, in which the model is trained.
-    label: of the model.
     source: the submission, whose weights are those of the facts.
-    target: the run's workdir.
 
   Raises:
     UserError: they do not fit the model.

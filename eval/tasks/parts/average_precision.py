@@ -45,7 +45,6 @@ class Pictures:
     Args:
       ids: int64 `[I]`, each once.
       group_ids: texts `[I]`.
-      draws: of these groups.
     """
     order = np.argsort(ids)
     blocks = draws.blocks_of(group_ids[order])
@@ -72,7 +71,6 @@ def coco(
 
   Args:
     iou_type: `bbox` or `segm`.
-    detections: of the cell.
     truth: of the pictures, and perhaps of others.
     pictures: that the detector was shown.
   """
@@ -95,7 +93,6 @@ def voc_ap50(
   """`bbox/AP50` by VOC's rules; nothing where no object is.
 
   Args:
-    detected: of the cell.
     truth: of the pictures, and perhaps of others.
     pictures: that the detector was shown.
   """

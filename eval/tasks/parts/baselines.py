@@ -80,7 +80,6 @@ def check(
 
   Args:
     baseline: a name in `eval/papers/baselines/`, `model:<label>`, or empty.
-    labels: of the run's models.
     dataset: that is evaluated.
     edition: of its corruptions; empty where that is not known.
 

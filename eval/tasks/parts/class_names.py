@@ -44,7 +44,6 @@ class Classes:
     """The classes of a file's rows.
 
     Args:
-      dataset: its name.
       path: of the file that names them, one a line; None: none.
       labels: what is written for the true classes, where the file has them.
 

@@ -24,7 +24,6 @@ def best_score(columns: _Columns, truth: checks.Truth) -> tuple[float, float]:
 
   Args:
     columns: of a cell, see `eval/tasks/detection.py`.
-    truth: of its pictures.
   """
   detections = detected_columns.detections("bbox", columns, truth)
   ids = np.sort(columns["image_id"])

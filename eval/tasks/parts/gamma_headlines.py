@@ -70,9 +70,6 @@ def _over(
   """One of `action.averages`, over some perturbations.
 
   Args:
-    names: of the perturbations.
-    metric: its name.
-    gamma: of a cell.
     kind: `names`, `groups` or `mean`.
     key: the name or the group.
   """

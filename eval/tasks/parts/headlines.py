@@ -154,7 +154,6 @@ class Headline:
     only blocks, the fewest groups of a cell count.
 
     Args:
-      cells: of one model.
       reference: what normalises them: of a model of the run replicates that were
         drawn together, of a published baseline constants; empty without one.
     """

@@ -75,7 +75,6 @@ def check_kind(dataset: str, kind: str) -> None:
   """Refuses a data set of ours whose examples are of another kind.
 
   Args:
-    dataset: its name.
     kind: what the predictions are of, `Task.set_kind`.
 
   Raises:
@@ -108,7 +107,6 @@ def check_examples(
 
   Args:
     source: what a refusal begins with.
-    facts: of the data.
     limit: the config's `data.limit`; 0 for all.
     ids: different ids, as many as there are examples.
 

@@ -211,7 +211,6 @@ def _computed(
   """Column, and row of its window, of every change of sides.
 
   Args:
-    laid: the masks.
     column: of each change, int64 `[N]`; no unsure ones.
     cell: the grid row above it.
   """

@@ -20,7 +20,6 @@ def texts(
   Args:
     outputs: see `run_lengths`; or `masks` `[B, N]` that are texts already, of
       detectors on the host (`models.detection.by_picture`).
-    rows: of the pictures.
     sizes: int `[B, 2]`, (height, width) of every picture of the batch.
   """
   if outputs["masks"].dtype == np.object_:
@@ -62,8 +61,6 @@ def _runs(
   Args:
     owner: int64 `[N]`, of which mask.
     place: int64 `[N]`, see `mask_outlines.changes`.
-    number: of masks.
-    pixels: of the picture.
 
   Returns:
     int64 `[R]` of all masks, and int64 `[number]`, where each begins.

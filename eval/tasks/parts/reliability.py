@@ -157,7 +157,6 @@ def numbers(
   block of groups; of the others the value alone.
 
   Args:
-    columns: of the cell.
     rows_of_cell: what `rows` gave of it, and perhaps others.
   """
   of_scores = {m.name for m in METRICS}

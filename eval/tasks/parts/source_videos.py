@@ -17,7 +17,6 @@ def of(dataset: str, sets: np.ndarray) -> np.ndarray:
   """The video of each set; the set itself where its name says nothing of it.
 
   Args:
-    dataset: its name.
     sets: `[N]` texts, anchors' paths.
   """
   form = _FORMS.get(dataset)

@@ -113,8 +113,6 @@ def rate_row(
   """A cell's rate with the interval of `rates.shares`, or why it has none.
 
   Args:
-    cell: whose row.
-    metric: its name.
     rate: (value, lo, hi); the ends are nan where there is no interval.
     n: examples behind it.
   """

@@ -103,7 +103,6 @@ def candidates(path_at: Callable[[int], str], folder: os.PathLike) -> list[int]:
 
   Args:
     path_at: offset -> the frame's path below `folder`, empty for none.
-    folder: of the frames.
 
   Raises:
     FileNotFoundError: a frame is missing between frames that are there.

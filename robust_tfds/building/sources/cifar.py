@@ -124,7 +124,6 @@ def test_images(
   """Labels uint8 `[N]` and images uint8 `[N, 32, 32, 3]`, in test order.
 
   Args:
-    cifar: which set.
     dl_manager: TFDS's; knows the manual dir.
     data_dir: where TFDS's own set may be prepared, besides TFDS's default.
 

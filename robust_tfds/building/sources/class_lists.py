@@ -45,7 +45,6 @@ def labels(
   """Class -> label, by a list of the benchmark's archive.
 
   Args:
-    entries: of the list.
     source: the list, for messages.
     count: of the benchmark's classes.
     first: the number of the first class.

@@ -59,7 +59,6 @@ def lack(
   """That a set's files are not in a folder.
 
   Args:
-    name: of the data set.
     folder: the manual dir; None where none is named.
     fault: what was looked for, and where.
     layout: how the files may lie there, in words.
@@ -82,7 +81,6 @@ def lacking(
   """Says in the one form that a source is not there.
 
   Args:
-    name: of the data set.
     folder: the manual dir; None where none is named.
     layout: how the files may lie there, in words.
 

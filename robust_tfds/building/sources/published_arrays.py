@@ -54,7 +54,6 @@ def sequences(
 
   Args:
     manual_dir: where the folder lies.
-    cifar: which set.
     config: `<perturbation>`, or with `_2` or `_3`.
     labels: of the test images; the published arrays have none.
     frames: shape of a sequence.

@@ -43,7 +43,6 @@ def sources(
   """The listed videos, in the list's order.
 
   Args:
-    entries: of the list.
     instructions: what to put where, for errors.
     partial: some may be missing, as of sets that are no longer to be had whole.
 

@@ -91,7 +91,6 @@ def of_raw(
 
   Args:
     dataset: ours.
-    models: the figure's.
     name: of a corruption; empty: the mean over the 15.
   """
   out = []
@@ -120,8 +119,6 @@ def of_run(model: own.Own, place: int, name: str = "") -> Curve:
   """A run's curve, of the severities that it has.
 
   Args:
-    model: of the run.
-    place: of the curve.
     name: of a corruption; empty: the mean over the 15.
   """
   metric = main_metric(model)

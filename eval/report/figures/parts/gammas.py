@@ -44,7 +44,6 @@ def printed_networks(
   """The networks of a data set's table, in its order, as the paper calls them.
 
   Args:
-    dataset: its name.
     as_printed: whether doubtful numbers are those in print, for the table itself.
   """
   rows = [r if as_printed else r.used for r in printed_rows(dataset)]

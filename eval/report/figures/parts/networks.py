@@ -45,7 +45,6 @@ def printed(rows: Iterable[PrintedRow], source: str = "") -> list[Network]:
   """The networks of a table, in its order.
 
   Args:
-    rows: of the table.
     source: in words; empty: that of the rows.
   """
   of: dict[str, list[PrintedRow]] = {}

@@ -130,7 +130,6 @@ def baselines(models: Sequence[Own], printed: str = "") -> str:
   """What printed numbers and those of runs are divided by, in sentences.
 
   Args:
-    models: of runs.
     printed: the data set that printed ones are of; empty: none are shown.
   """
   protocol = papers.protocol(printed)

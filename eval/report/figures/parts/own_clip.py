@@ -16,7 +16,6 @@ def frames(count: int = 16, side: int = 96) -> np.ndarray:
   """A disc and a bar that move over a ground of stripes.
 
   Args:
-    count: of the frames.
     side: of each, px.
 
   Returns:

@@ -13,7 +13,6 @@ def table(paper: str, name: str) -> list[PrintedRow]:
 
   Args:
     paper: folder of `eval/papers`.
-    name: the table's file.
   """
   return [row for row in papers.rows(paper) if row.table == name]
 
@@ -23,7 +22,6 @@ def datasets(paper: str, name: str) -> list[str]:
 
   Args:
     paper: folder of `eval/papers`.
-    name: the table's file.
   """
   listed = (d for row in table(paper, name) for d in row.datasets)
   return list(dict.fromkeys(listed))

@@ -112,7 +112,6 @@ def own_numbers(
   """What a model has of a table's metrics.
 
   Args:
-    model: of a run.
     metrics: names in the papers' home.
     suffix: of the names in the run's table, e.g. `/fps=25`.
   """

@@ -30,7 +30,6 @@ def context(
 
   Args:
     request: whose runs know the names of the classes.
-    models: of one task.
     **others: further attributes of the context, and those to replace.
   """
   first = models[0].board

@@ -87,7 +87,6 @@ def line_rows(
   """Slopes and intercepts of the standard models', the table's and our line.
 
   Args:
-    dataset: of the printed models.
     ours: label -> (pm-0, pm-10).
     with_printed: whether the first two are drawn.
   """

@@ -51,9 +51,6 @@ def of_breakdown(
   """A line a model over the values of a breakdown.
 
   Args:
-    context: whose models.
-    metric: of the breakdown.
-    breakdown: its name.
     apart: between the whiskers of two models; 0: intervals are bands.
   """
   out = []
