@@ -204,7 +204,7 @@ def make(
       _check_weights(plan, label)
   _check_sets(plan)
   plan = dataclasses.replace(plan, outputs=_outputs(plan))
-  _check_label_spaces(plan)
+  _check_label_spaces(plan, lacks)
   if task.setting.fly and _FROST in plan.names:
     with missing.collected(lacks):
       _check_frost(parsed.data)
@@ -464,11 +464,16 @@ def _of_published(
   }
 
 
-def _check_label_spaces(plan: Plan) -> None:
-  """Refuses models of other classes than the data's."""
+def _check_label_spaces(plan: Plan, lacks: Sequence[missing.Lack]) -> None:
+  """Refuses models of other classes than the data's; says what lacks as well."""
   builder = _clean_builder(plan)
-  for label in plan.models:
-    check_classes(plan, label, plan.model(label).spec, builder)
+  try:
+    for label in plan.models:
+      check_classes(plan, label, plan.model(label).spec, builder)
+  except errors.UserError as e:
+    if not lacks:
+      raise
+    raise errors.UserError(f"{e}\n{missing.words(lacks)}") from e
 
 
 def _check_weights(plan: Plan, label: str) -> None:
@@ -517,7 +522,7 @@ def check_classes(plan: Plan, label: str, spec: Any, builder: Any) -> None:
       f"Wrong label space: {label} has {spec.num_classes} classes"
       f" ({spec.label_space}), {plan.dataset} has {classes}. Use a model of"
       " that label space, or say in a file what its outputs stand for"
-      " (config.model.classes)."
+      " (config.model.classes, of evaluate classes=)."
     )
 
 

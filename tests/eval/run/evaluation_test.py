@@ -9,6 +9,7 @@ import jax
 import numpy as np
 from absl.testing import parameterized
 from etils import epath
+from PIL import Image
 
 from robust_tfds import errors, models
 from robust_tfds import eval as eval_lib
@@ -181,6 +182,23 @@ class EvaluationTest(parameterized.TestCase):
     data = evaluation.config_of("digits_linear", "digits_p", options)[0].data
     got = data.perturbations, data.get("corruptions")
     self.assertEqual(got, expected)
+
+  @parameterized.parameters("others", "published")
+  def test_a_name_without_weights_over_a_folder(self, classes):
+    """Its known checkpoints are said, also where the classes are others."""
+    names = ["a", "b"] if classes == "others" else ["goldfish", "tench"]
+    folder = pathlib.Path(self._temporary(), classes)
+    for name in names:
+      (folder / name).mkdir(parents=True)
+      picture = np.zeros((32, 32, 3), np.uint8)
+      Image.fromarray(picture).save(folder / name / "1.png")
+    known = (
+      "--config.model.checkpoint=torchvision:ResNet50_Weights.IMAGENET1K_V1"
+    )
+    with self.assertRaisesRegex(errors.UserError, known) as caught:
+      self._evaluate("resnet50", f"folder:{folder}")
+    is_other = "Wrong label space" in str(caught.exception)
+    self.assertEqual(is_other, classes == "others")
 
   @parameterized.parameters(
     ({"dataset": "imagenet_d"}, "Unknown benchmark 'imagenet_d'"),
