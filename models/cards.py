@@ -171,6 +171,7 @@ def _lines(card: Card) -> str:
 def _run(card: Card) -> str:
   configs = {
     "imagenet1k": f"imagenet_c:{card.name}",
+    "cifar10": f"cifar10_c:{card.name}",
     "coco": f"coco_c:{card.name}",
     "kinetics400": f"video_p:kinetics400_p,{card.name}",
   }

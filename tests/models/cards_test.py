@@ -57,6 +57,10 @@ class CardTest(parameterized.TestCase):
     paper = card_lib.paper_of(name)
     self.assertTrue(paper.startswith(start) and bool(paper) == bool(start))
 
+  def test_networks_of_cifar_are_run_on_its_set(self):
+    card = card_lib.of("wrn_40_2")
+    self.assertIn("--config=cifar10_c:wrn_40_2", card_lib.text(card))
+
   def test_every_model_has_one(self):
     for name in models.names():
       card = card_lib.of(name)
