@@ -30,6 +30,8 @@ CONDITIONS = {
   "tiny_imagenet_c:squeezenet1_1": 96,
   "vid_robust": 1,
   "vid_robust:resnet50": 1,
+  "subtypes": 1,
+  "subtypes:imagenet": 1,
   "coco_c:retinanet_r50": 96,
   "coco_c:mask_rcnn_r50": 96,
   "pascal_c:faster_rcnn_r50": 96,
@@ -51,6 +53,7 @@ QUICK = {
   "cifar10_c": f"{_OWN}:small",
   "imagenet_p": f"{_OWN}:large",
   "own_data": "",
+  "subtypes": "",
   "vid_robust": "",
 }
 # Programs of many pixels, and networks.

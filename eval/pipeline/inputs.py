@@ -74,7 +74,7 @@ class Source:
 
     Args:
       builder: a TFDS builder, already prepared.
-      split: its split, without slicing.
+      split: its split without slicing, or several of them joined by `+`.
       batch_size: rows of a batch on this host.
       host: this host's share.
       limit: use the first `limit` examples only; 0 for all.
@@ -84,12 +84,14 @@ class Source:
       UserError: unknown split, or examples asked for that do not exist.
     """
     splits = builder.info.splits
-    if split not in splits:
-      raise errors.UserError(
-        f"{builder.info.full_name} has no split {split!r}; it has"
-        f" {', '.join(splits)}."
-      )
-    self.total = splits[split].num_examples
+    for part in split.split("+"):
+      if part not in splits:
+        raise errors.UserError(
+          f"{builder.info.full_name} has no split {part!r}; it has"
+          f" {', '.join(splits)}."
+        )
+    self._counts = {p: splits[p].num_examples for p in split.split("+")}
+    self.total = sum(self._counts.values())
     if limit > self.total:
       raise errors.UserError(
         f"{limit} examples asked for, but {builder.info.full_name} has"
@@ -223,7 +225,7 @@ class Source:
     # What is not chosen lies between: it is read, and dropped undecoded.
     later = self.pixels if scattered and self.pixels not in skipped else ""
     dataset = self.builder.as_dataset(
-      split=f"{self.split}[{first}:{last}]",
+      split=self._sliced(first, last),
       shuffle_files=False,
       decoders=file_formats.skipping([*skipped, *filter(None, [later])]),
       read_config=tfds.ReadConfig(interleave_cycle_length=1),
@@ -237,6 +239,16 @@ class Source:
     except (tf.errors.DataLossError, tf.errors.InvalidArgumentError) as e:
       reason = (e.message or type(e).__name__).rpartition("}} ")[2]
       raise self._unreadable(reason) from e
+
+  def _sliced(self, first: int, last: int) -> str:
+    """Examples by their number as TFDS reads them: of each split its own."""
+    parts, before = [], 0
+    for name, count in self._counts.items():
+      begin, end = max(first - before, 0), min(last - before, count)
+      if begin < end:
+        parts.append(f"{name}[{begin}:{end}]")
+      before += count
+    return "+".join(parts)
 
   def _unreadable(self, reason: str) -> errors.UserError:
     return errors.UserError(

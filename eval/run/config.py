@@ -148,6 +148,16 @@ class Train(_Group):
     return ml_collections.ConfigDict(self.model_dump(exclude_unset=True))
 
 
+class LastLayer(_Group):
+  """How a frozen network's last layer is fitted: `run/model/last_layer.py`."""
+
+  split: _Name
+  epochs: _Positive
+  learning_rate: _Rate
+  batch_size: _Batch
+  seed: _Seed
+
+
 class Model(_Group):
   """One model of a run."""
 
@@ -164,6 +174,7 @@ class Model(_Group):
   trained_on: _Text = ""
   corruptions_seen: _Seen = ""
   train: Train | None = None
+  last_layer: LastLayer | None = None
 
 
 class Data(_Group):

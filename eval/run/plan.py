@@ -21,6 +21,7 @@ from robust_tfds.eval.run.model import functions, output_classes, training_data
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks.parts import baselines
 from robust_tfds.models import adapters
+from robust_tfds.models.last_layer import LastLayer
 from robust_tfds.models.model import Model
 from robust_tfds.storage import paths
 
@@ -190,6 +191,7 @@ def make(
       parsed = parsed.called(definition.model.name)
     entries = parsed.entries
     defined = dict.fromkeys(entries, definition)
+  defined = _with_last_layers(entries, defined, parsed.builder)
   if parsed.data.geometry == _OF_MODELS:
     crop = parsed.builder.crop(_crop(defined))
     parsed = parsed.with_data("geometry", crop)
@@ -209,6 +211,23 @@ def make(
     with missing.collected(lacks):
       _check_frost(parsed.data)
   return dataclasses.replace(plan, lacks=tuple(lacks))
+
+
+def _with_last_layers(
+  entries: Mapping[str, config_lib.Model],
+  defined: Mapping[str, definitions_lib.Definition],
+  builder: type[Builder],
+) -> dict[str, definitions_lib.Definition]:
+  """With a last layer of the set's classes on networks that get one in the run."""
+  classes = len(builder.class_names())
+  return {
+    label: dataclasses.replace(
+      of, model=LastLayer.on(of.model, classes, builder.set_name())
+    )
+    if entries[label].last_layer
+    else of
+    for label, of in defined.items()
+  }
 
 
 def _check_frost(data: config_lib.Data) -> None:

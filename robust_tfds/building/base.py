@@ -511,8 +511,10 @@ class Builder(
           next(iter(self._published(look)), None)
         else:
           listed = self._shared_sources if self.session else self._split_sources
-          if split not in (None, *listed(look)):
-            raise FileNotFoundError(f"{place}: no list of split {split}.")
+          there = listed(look)
+          for part in split.split("+") if split else ():
+            if part not in there:
+              raise FileNotFoundError(f"{place}: no list of split {part}.")
 
   def _lacking(
     self, manual_dir: str | os.PathLike | None

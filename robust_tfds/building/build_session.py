@@ -30,6 +30,8 @@ from multiprocessing import connection
 from types import TracebackType
 from typing import Any
 
+from absl import logging
+
 from robust_tfds import durations, errors
 from robust_tfds.building import scratch as scratch_lib
 from robust_tfds.building import source_notes
@@ -182,6 +184,10 @@ class BuildSession:
       self._pool = None
     if self._scratch is not None:
       self._scratch.remove()
+
+  def say(self, text: str) -> None:
+    """Says a line; where nobody listens, it is logged."""
+    (self._say if self.speaks else logging.warning)(text)
 
   def begin(self, name: str, place: str | os.PathLike) -> None:
     """Says that a set is made now, and where."""

@@ -29,6 +29,7 @@ TOPICS = tuple(
     "detection",
     "video",
     "frames",
+    "subtypes",
     "calibration",
     "effective_robustness",
   )

@@ -14,12 +14,14 @@ from robust_tfds.eval.pipeline import inputs, on_host, predict, relabel
 from robust_tfds.eval.run import data as data_lib
 from robust_tfds.eval.run import hosts, train
 from robust_tfds.eval.run.model import (
+  last_layer,
   output_classes,
   own_models,
   probe,
   train_mode,
 )
 from robust_tfds.eval.run.plan import Plan, check_classes
+from robust_tfds.models.last_layer import LastLayer
 from robust_tfds.models.model import Model
 from robust_tfds.models.own import source as own_source
 
@@ -63,7 +65,7 @@ def load(
   """
   entry, model = plan.models[label], plan.model(label)
   check_classes(plan, label, model.spec, clean.builder)
-  variables = _variables(plan, label, model, workdir, host)
+  variables = _variables(plan, label, clean, workdir, host)
   weights = provenance.weights_sha256(variables)
   own = None
   if plan.own(label):
@@ -87,6 +89,29 @@ def load(
 
 
 def _variables(
+  plan: Plan,
+  label: str,
+  clean: inputs.Source,
+  workdir: Workdir,
+  host: inputs.Host,
+) -> Any:
+  """A model's weights; of a frozen network with the last layer fitted to it."""
+  entry, model = plan.models[label], plan.model(label)
+  if not isinstance(model, LastLayer) or not entry.last_layer:
+    return _own_variables(plan, label, model, workdir, host)
+  network = _own_variables(plan, label, model.network, workdir, host)
+  recipe, size = entry.last_layer, plan.config.batch_size // host.count
+  source = inputs.Source(clean.builder, recipe.split, batch_size=size)
+  return hosts.on_first_host(
+    host,
+    f"last layer {label}",
+    lambda: last_layer.load_or_fit(
+      model, recipe.model_dump(), network, source, workdir.model_folder(label)
+    ),
+  )
+
+
+def _own_variables(
   plan: Plan, label: str, model: Model, workdir: Workdir, host: inputs.Host
 ) -> Any:
   """A model's weights: given, trained, brought along or from a checkpoint."""

@@ -22,7 +22,20 @@ _OF_NAMES = (
 
 
 def words(entry: Model) -> str | None:
-  """The training data in words; None where nobody says them."""
+  """The training data in words; None where nobody says them.
+
+  Also how a last layer was fitted, where the run does it.
+  """
+  of_network = _of_network(entry)
+  if not entry.last_layer:
+    return of_network
+  recipe = ", ".join(
+    f"{k} {v}" for k, v in entry.last_layer.model_dump().items()
+  )
+  return f"{of_network or 'nobody says what'}; last layer: {recipe}"
+
+
+def _of_network(entry: Model) -> str | None:
   if entry.trained_on:
     return entry.trained_on
   if entry.train:

@@ -106,7 +106,7 @@ def clean(manual_dir: os.PathLike) -> list[source.File]:
   root = paths.of(manual_dir)
   archive = root / VALIDATION_TAR
   if archive.exists():
-    members = archives.members(archive, _is_picture)
+    members = archives.members(archive, is_picture)
     return _labelled(root, [(m.name, archive, m) for m in members])
   for folder in _FOLDERS:
     images = _images(root / folder)
@@ -137,10 +137,11 @@ def _images(folder: epath.Path) -> list[epath.Path]:
     for name in paths.names(folder / entry.name)
   ]
   flat = [folder / entry.name for entry in entries if entry.is_file()]
-  return sorted(p for p in [*flat, *nested] if _is_picture(str(p)))
+  return sorted(p for p in [*flat, *nested] if is_picture(str(p)))
 
 
-def _is_picture(name: str) -> bool:
+def is_picture(name: str) -> bool:
+  """Whether a file of this name is one of the pictures."""
   path = pathlib.PurePath(name)
   return path.suffix.lower() in _EXTENSIONS and not folders.is_hidden(path)
 

@@ -3,8 +3,9 @@
 import numpy as np
 from absl.testing import absltest, parameterized
 
-from robust_tfds import errors, strings
+from robust_tfds import datasets, errors, strings
 from robust_tfds.eval.pipeline import inputs
+from tests import quick
 from tests.eval.pipeline import stored_examples
 
 
@@ -35,6 +36,26 @@ class SourceTest(parameterized.TestCase):
     self.assertEqual(last.label.tolist(), [1, -1])
     self.assertLen(last.examples, 1)
     self.assertEqual(source.decoded, 5)
+
+  @quick.cases(["array_record"], ["tfrecord"])
+  def test_joined_splits_come_one_after_the_other(self, file_format):
+    built = datasets.prepare(
+      "digits_subtypes",
+      data_dir=self.create_tempdir().full_path,
+      file_format=file_format,
+    )
+
+    def ids(split, **options):
+      source = inputs.Source(built, split, batch_size=64, **options)
+      return [i for i in _ids(source) if i]
+
+    whole = ids("seen") + ids("unseen")
+    self.assertLen(whole, 775)
+    self.assertEqual(ids("seen+unseen"), whole)
+    shares = [ids("seen+unseen", host=inputs.Host(i, 2)) for i in range(2)]
+    self.assertEqual(sum(shares, []), whole)
+    with self.assertRaisesRegex(errors.UserError, "has no split 'tset'"):
+      ids("seen+tset")
 
   @parameterized.parameters(1, 2, 3, 4, 9)
   def test_hosts_share_the_examples(self, count):

@@ -1,0 +1,80 @@
+"""Subtype robustness: broad types of subtypes that training showed, and others.
+
+  robust-tfds run --config=subtypes --workdir=/tmp/subtypes
+  robust-tfds run --config=subtypes:imagenet \\
+      --config.data.manual_dir=/data/manual \\
+      --config.model.checkpoint=torchvision:ResNet50_Weights.IMAGENET1K_V1 \\
+      --workdir=/runs/subtypes_resnet50
+  robust-tfds run --config=subtypes:resnet18 --plan ...
+
+Without a model the embedded stand-in runs: digits with and without a loop, three of
+the ten unseen in training, two small networks trained in seconds. With one (`imagenet`
+is resnet50) the 25 types of ImageNet-22K: the README of
+`robust_tfds/datasets/imagenet22k_subtypes` says what the manual dir holds. The
+network is frozen and shown every picture once; its last layer is fitted to the types
+in the run by the recipe `model.last_layer` (`eval/run/model/last_layer.py`).
+"""
+
+import ml_collections
+
+
+def get_config(model: str = "") -> ml_collections.ConfigDict:
+  """The run of one model, named after the colon; without one, of digits."""
+  config = ml_collections.ConfigDict()
+  config.task = "subtypes"
+  config.seed = 0
+  config.batch_size = 128
+  config.baseline = ""  # nothing is normalised
+  config.reports = True
+
+  config.data = ml_collections.ConfigDict()
+  config.data.name = "imagenet22k_subtypes" if model else "digits_subtypes"
+  config.data.split = "seen+unseen"
+  config.data.source = "fly"  # nothing is corrupted
+  config.data.codec = "raw"
+  config.data.geometry = "imagenet" if model else ""  # or "model"
+  config.data.limit = 0
+  config.data.subset = ""  # a file of ids
+  config.data.data_dir = ""  # default: inside the workdir
+  config.data.manual_dir = ""
+  config.data.file_format = ""
+  config.data.block_mib = 512  # pixels decoded at once; two are in memory
+
+  if model:
+    config.model = ml_collections.ConfigDict()
+    config.model.name = "resnet50" if model == "imagenet" else model
+    config.model.label = ""  # default: the name
+    config.model.checkpoint = ""
+    config.model.last_layer = _last_layer(epochs=1)
+    return config.lock()
+  config.models = ml_collections.ConfigDict()
+  for name in ("digits_linear", "digits_cnn"):
+    config.models[name] = ml_collections.ConfigDict(
+      {
+        "name": name,
+        "num_classes": 2,
+        "train": {
+          "dataset": "digits_subtypes",
+          "split": "train",
+          "steps": 300,
+          "batch_size": 128,
+          "learning_rate": 3e-3,
+          "seed": 0,
+        },
+        "last_layer": _last_layer(epochs=20),
+      }
+    )
+  return config.lock()
+
+
+def _last_layer(epochs: int) -> ml_collections.ConfigDict:
+  """The published script's recipe, but for the epochs of few pictures."""
+  return ml_collections.ConfigDict(
+    {
+      "split": "train",
+      "epochs": epochs,
+      "learning_rate": 0.01,
+      "batch_size": 128,
+      "seed": 0,
+    }
+  )

@@ -1,0 +1,158 @@
+"""Subtype robustness: broad types of subtypes that training showed, and others.
+
+Hendrycks & Dietterich 2019, Appendix G: the last layer of a frozen network is
+fitted to broad types on pictures of seen subtypes (`config.model.last_layer`,
+`eval/run/model/last_layer.py`), then shown other pictures of these and pictures of
+subtypes that no training has seen. Cell metrics, each with its 95 % interval of
+draws of whole subtypes (`eval/metrics/rates`):
+
+  seen_subtype_accuracy, unseen_subtype_accuracy
+  .../class=3      of the subtypes of one type
+
+and over the cell `subtype_gap` and `subtype_gap/class=3`, seen less unseen: both are
+drawn together. Every picture counts alike, as in the published script.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from robust_tfds import datasets, errors
+from robust_tfds.building import subtypes
+from robust_tfds.conditions import Condition
+from robust_tfds.eval.cells import cell as cells_lib
+from robust_tfds.eval.cells import facts as facts_lib
+from robust_tfds.eval.cells import table
+from robust_tfds.eval.metrics import rates, resampling
+from robust_tfds.eval.tasks import base
+from robust_tfds.eval.tasks.parts import headlines as headlines_lib
+from robust_tfds.eval.tasks.parts import spread, top_k
+
+_METRICS = {
+  subtypes.SEEN: "seen_subtype_accuracy",
+  subtypes.UNSEEN: "unseen_subtype_accuracy",
+}
+_GAP = "subtype_gap"
+_NAMED = 3  # absent subtypes that a note names
+
+
+class Subtypes(base.Task):
+  """Accuracy on seen and unseen subtypes, and the gap between them."""
+
+  facts = facts_lib.TaskFacts.of("subtypes")
+  set_kind = "subtypes"
+  no_baseline = (
+    "Subtype robustness is not normalised: set config.baseline='', got {got}."
+  )
+
+  def __init__(self, setting: base.Setting):
+    """Checks the setting.
+
+    Raises:
+      UserError: a set that has no subtypes, a limit, or prepared corruptions.
+    """
+    super().__init__(setting)
+    known = datasets.known(setting.dataset)
+    if not issubclass(known, subtypes.Builder):
+      raise errors.UserError(
+        f"{setting.dataset} has no subtypes. Sets that have: imagenet22k_subtypes"
+        " and, embedded, digits_subtypes."
+      )
+    self._set: type[subtypes.Builder] = known
+    if setting.data.get("limit"):
+      raise errors.UserError(
+        f"data.limit={setting.data.limit} would leave the unseen subtypes, which"
+        " come last, out; set it to 0, or choose examples by data.subset."
+      )
+
+  @property
+  def condition_keys(self) -> tuple[str, ...]:
+    """None: nothing is corrupted."""
+    return ()
+
+  def conditions(self) -> list[Condition]:
+    """One: the pictures as they are."""
+    return [Condition()]
+
+  @property
+  def common(self) -> tuple[str, ...]:
+    """None: there are no corruptions."""
+    return ()
+
+  def cell_rows(
+    self,
+    cell: cells_lib.Cell,
+    columns: base.Columns,
+    truth: Mapping[str, Any] | None = None,
+  ) -> list[table.Row]:
+    """Accuracies of seen and unseen subtypes, then of each type's."""
+    totals = self.totals(columns)
+    shares = rates.shares(list(totals.values()))
+    note = self._absent(set(columns["group_id"].tolist()))
+    rows = [
+      spread.rate_row(cell, metric, rate, of.groups.examples)
+      for (metric, of), rate in zip(totals.items(), shares)
+    ]
+    return [row if "/" in row.metric else row.add_note(note) for row in rows]
+
+  def totals(self, columns: base.Columns) -> dict[str, resampling.Totals]:
+    """Of seen and unseen subtypes, of all types and of each."""
+    right = top_k.right_of(columns["label"], columns["top5"])[""]
+    groups, label = columns["group_id"], columns["label"]
+    parts = np.array(
+      [self._set.SUBTYPES.get(group, (0, ""))[1] for group in groups.tolist()]
+    )
+    chosen = {metric: parts == part for part, metric in _METRICS.items()}
+    chosen |= {
+      f"{metric}/class={kind}": rows & (label == kind)
+      for kind in range(len(self._set.class_names()))
+      for metric, rows in list(chosen.items())
+    }
+    return {
+      metric: resampling.Totals.of(right[rows], groups[rows])
+      for metric, rows in chosen.items()
+      if rows.any()
+    }
+
+  def headlines(
+    self, cells: headlines_lib.Cells, reference: headlines_lib.Cells
+  ) -> list[headlines_lib.Headline]:
+    """Both accuracies and the gap, then the gap of each type."""
+    (condition,) = cells
+    of_types = [
+      f"/class={kind}" for kind in range(len(self._set.class_names()))
+    ]
+    return [
+      *(
+        headlines_lib.Headline.restating(metric, metric, condition)
+        for metric in _METRICS.values()
+      ),
+      *(
+        gap
+        for of in ("", *of_types)
+        for gap in [_gap(condition, of)]
+        if all(m in cells[condition] for m in gap.metrics)
+      ),
+    ]
+
+  def _absent(self, there: set[str]) -> str:
+    """Which subtypes have no picture here, in words; empty where all have."""
+    absent = {
+      split: [n for n in self._set.subtypes_of(split) if n not in there]
+      for split in _METRICS
+    }
+    of = self._set.subtypes_of
+    return "; ".join(subtypes.absent_in_words(absent, of, named=_NAMED))
+
+
+def _gap(condition: Condition, of: str) -> headlines_lib.Headline:
+  """Seen less unseen; `of` is the end of the metrics' names."""
+  seen, unseen = (f"{metric}{of}" for metric in _METRICS.values())
+  return headlines_lib.Headline(
+    f"{_GAP}{of}",
+    (seen, unseen),
+    (condition,),
+    lambda ours, _: ours[condition][seen] - ours[condition][unseen],
+    of_parts=True,
+  )

@@ -1,0 +1,62 @@
+"""Pictures of ImageNet by wnid: a tar or a folder for each."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from etils import epath
+
+from robust_tfds.building import source
+from robust_tfds.building.sources import imagenet
+from robust_tfds.reading import archives
+from robust_tfds.storage import paths
+
+
+def find(
+  root: epath.Path, folders: Sequence[str], wnids: Collection[str]
+) -> dict[str, list[source.File]]:
+  """Wnid -> its pictures, by name; of those that have any.
+
+  The first folder that has a wnid counts: as `<wnid>.tar`, which is read as it
+  is, or as a folder `<wnid>`.
+
+  Args:
+    root: the manual dir.
+    folders: below it.
+    wnids: that are looked for; others are left aside.
+
+  Raises:
+    UserError: an archive that is not whole.
+  """
+  out: dict[str, list[source.File]] = {}
+  for folder in folders:
+    there = set(paths.names(root / folder))
+    for wnid in wnids:
+      if wnid in out:
+        continue
+      if f"{wnid}.tar" in there:
+        files = _in_tar(root / folder / f"{wnid}.tar")
+      elif wnid in there:
+        files = _in_folder(root / folder / wnid)
+      else:
+        continue
+      if files:
+        out[wnid] = files
+  return out
+
+
+def _in_tar(archive: epath.Path) -> list[source.File]:
+  members = archives.members(archive, imagenet.is_picture)
+  files = {m.name.rpartition("/")[2]: m for m in members}
+  return [
+    source.File(name, str(archive), member)
+    for name, member in sorted(files.items())
+  ]
+
+
+def _in_folder(folder: epath.Path) -> list[source.File]:
+  return [
+    source.File(name, str(folder / name))
+    for name in paths.names(folder)
+    if imagenet.is_picture(name)
+  ]
