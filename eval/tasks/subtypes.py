@@ -50,16 +50,13 @@ class Subtypes(base.Task):
     """Checks the setting.
 
     Raises:
-      UserError: a set that has no subtypes, a limit, or prepared corruptions.
+      UserError: a limit.
     """
     super().__init__(setting)
     known = datasets.known(setting.dataset)
-    if not issubclass(known, subtypes.Builder):
-      raise errors.UserError(
-        f"{setting.dataset} has no subtypes. Sets that have: imagenet22k_subtypes"
-        " and, embedded, digits_subtypes."
-      )
-    self._set: type[subtypes.Builder] = known
+    self._set: type[subtypes.Builder] = subtypes.Builder
+    if issubclass(known, subtypes.Builder):
+      self._set = known
     if setting.data.get("limit"):
       raise errors.UserError(
         f"data.limit={setting.data.limit} would leave the unseen subtypes, which"
@@ -72,7 +69,16 @@ class Subtypes(base.Task):
     return ()
 
   def conditions(self) -> list[Condition]:
-    """One: the pictures as they are."""
+    """One: the pictures as they are.
+
+    Raises:
+      UserError: a set that has no subtypes.
+    """
+    if not self._set.SUBTYPES:
+      raise errors.UserError(
+        f"{self.setting.dataset} has no subtypes. Sets that have:"
+        " imagenet22k_subtypes and, embedded, digits_subtypes."
+      )
     return [Condition()]
 
   @property

@@ -111,6 +111,12 @@ AXES: Mapping[str, Axes] = {
     "accuracy on anchors, pm-0",
     "accuracy on worst frames, pm-10",
   ),
+  "subtypes": Axes(
+    ("seen_subtype_accuracy", "unseen_subtype_accuracy"),
+    _as_they_are,
+    "accuracy on seen subtypes",
+    "accuracy on unseen subtypes",
+  ),
 }
 _GROUPS = "gamma_r/"  # metrics of a group's mean
 

@@ -100,7 +100,7 @@ class SubtypesTest(parameterized.TestCase):
 
   def test_refuses(self):
     with self.assertRaisesRegex(errors.UserError, "digits_c has no subtypes"):
-      _task("digits_c")
+      _task("digits_c").conditions()
     with self.assertRaisesRegex(errors.UserError, "limit=5 would leave"):
       _task(limit=5)
     setting = base.Setting("digits_subtypes", baseline="alexnet")

@@ -21,7 +21,10 @@ _OF_CELLS = (
   "acc_orig",
   "acc_pmk",
   "drop",
+  "seen_subtype_accuracy",
+  "unseen_subtype_accuracy",
 )
+_ONE_CONDITION = ("frames", "subtypes")
 
 
 class TasksTest(parameterized.TestCase):
@@ -40,7 +43,8 @@ class TasksTest(parameterized.TestCase):
   def test_every_headline_has_its_cells_and_its_words(self):
     for name in tasks.names():
       task = tasks.get(name)(base.Setting("imagenet_vid_robust"))
-      conditions_ = task.family.conditions()[: 1 if name == "frames" else None]
+      one = name in _ONE_CONDITION
+      conditions_ = task.family.conditions()[: 1 if one else None]
       cells = {condition: _OF_CELLS for condition in conditions_}
       listed = task.headlines(cells, cells)
       self.assertNotEmpty(listed)
@@ -52,7 +56,7 @@ class TasksTest(parameterized.TestCase):
         self.assertIsNotNone(found, headline.metric)
 
   def test_a_part_of_the_conditions_has_means_under_their_own_names(self):
-    for name in set(tasks.names()) - {"frames"}:  # which has one condition
+    for name in set(tasks.names()) - set(_ONE_CONDITION):
       task = tasks.get(name)(base.Setting("digits_c"))
       asked = [c for c in task.family.conditions() if c.level in (0, 1)][:3]
       numbers = {m: headlines_lib.value_alone([0.5] * 3) for m in _OF_CELLS}
@@ -72,6 +76,10 @@ class TasksTest(parameterized.TestCase):
     ("detection", "Detection has no baseline model, got 'alexnet': rPC is rel"),
     ("video", "Video has no baseline model, got 'alexnet': gamma is relative"),
     ("frames", "pm-k is not normalised: set config.baseline='', got 'alexnet'"),
+    (
+      "subtypes",
+      "Subtype robustness is not normalised: set config.baseline=''",
+    ),
   )
   def test_baselines_of_what_is_not_normalised(self, name, words):
     task = tasks.get(name)(base.Setting("digits_c", baseline="alexnet"))

@@ -146,16 +146,23 @@ def of_runs(models: Sequence[own.Own], metrics: Iterable[str]) -> list[Point]:
   """The models of runs that have them."""
   out = []
   for model in models:
-    error = model.number(_CLEAN)
+    right = accuracy(model)
     for metric in metrics:
       number = model.number(metric)
-      if error and number:
-        lo, hi = _complement(error.hi), _complement(error.lo)
-        accuracy = Number(_complement(error.value), lo, hi)
+      if right and number:
         out.append(
-          Point(model.label, metric, accuracy, number, model.source, run=True)
+          Point(model.label, metric, right, number, model.source, run=True)
         )
   return out
+
+
+def accuracy(model: own.Own) -> Number | None:
+  """On clean data; None where it was not measured."""
+  error = model.number(_CLEAN)
+  if error is None:
+    return None
+  lo, hi = _complement(error.hi), _complement(error.lo)
+  return Number(_complement(error.value), lo, hi)
 
 
 def _complement(value: float | None) -> float | None:

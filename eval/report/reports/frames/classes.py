@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.report.charts import spans, style
 from robust_tfds.eval.report.charts.frame import ABOVE, Frame
@@ -10,12 +12,16 @@ from robust_tfds.eval.report.reports import base
 from robust_tfds.eval.report.tables import breakdowns
 
 _COLUMNS = 4
-_METRICS = ("acc_orig", "acc_pmk")
 
 
 class Classes(base.Chart):
-  """A line a class, from its pm-10 to its pm-0."""
+  """A line a class, from its pm-10 to its pm-0.
 
+  Class attributes:
+    metrics: the ends of a line.
+  """
+
+  metrics: ClassVar[tuple[str, str]] = ("acc_orig", "acc_pmk")
   stem = "natural_classes"
   caption = "Accuracy by class"
   reading = (
@@ -26,19 +32,22 @@ class Classes(base.Chart):
 
   def draw(self, context: Context) -> style.Figure | None:
     """None without classes."""
-    models = [m for m in context.models if _by_class(context, m, "acc_orig")]
+    models = [
+      m for m in context.models if _by_class(context, m, self.metrics[0])
+    ]
     if not models:
       return None
-    anchors, worst = (_by_class(context, models[0], m) for m in _METRICS)
+    anchors, worst = (_by_class(context, models[0], m) for m in self.metrics)
     # One order for all panels: by the first model's drop, the largest on top.
-    order = sorted(anchors, key=lambda c: anchors[c].value - worst[c].value)
+    common = [c for c in anchors if c in worst]
+    order = sorted(common, key=lambda c: anchors[c].value - worst[c].value)
     names = [
       f"{breakdowns.class_name(context, c)} ({anchors[c].n})" for c in order
     ]
     panels = []
     for model in models:
       series = {}
-      for metric in _METRICS:
+      for metric in self.metrics:
         rows = _by_class(context, model, metric)
         heading = context.facts.metric(metric).heading
         series[heading] = [style.Value(100 * rows[c].value) for c in order]

@@ -23,7 +23,10 @@ _LIKE = {
   "frames": {"acc_static_worst": "acc_pmk"},
 }
 # Of a cell, and of the benchmark of one condition.
-_HEADLINES = ("acc_orig", "acc_pmk", "drop")
+_HEADLINES = (
+  *("acc_orig", "acc_pmk", "drop"),
+  *("seen_subtype_accuracy", "unseen_subtype_accuracy"),
+)
 
 
 def data_of(dataset: str) -> dict[str, Any]:

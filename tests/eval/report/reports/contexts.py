@@ -64,6 +64,8 @@ class _Rows:
       return self._sequences(names)
     if task == "frames":
       return self._frames()
+    if task == "subtypes":
+      return self._subtypes()
     return self._detection(names) if task == "detection" else self._video(names)
 
   def _row(
@@ -126,6 +128,17 @@ class _Rows:
     return [
       *(self._row(m, level=0, config="clean", n=20) for m in metrics),
       *(self._row(m) for m in means),
+    ]
+
+  def _subtypes(self) -> list[table.Row]:
+    metrics = "seen_subtype_accuracy", "unseen_subtype_accuracy"
+    of_types = [f"{m}/class={c}" for m in metrics for c in range(3)]
+    return [
+      *(
+        self._row(m, level=0, config="clean", n=20)
+        for m in (*metrics, *of_types)
+      ),
+      *(self._row(m) for m in (*metrics, "subtype_gap")),
     ]
 
   def _lines(self) -> list[table.Row]:
@@ -228,6 +241,16 @@ def _of_frames(
   }
 
 
+def _of_subtypes(
+  models: Sequence[str], names: Sequence[str] = ()
+) -> dict[str, Any]:
+  return {
+    "family": conditions.PICTURES,
+    "corruptions": tuple(names),
+    "baseline": "",
+  }
+
+
 def _of_detection(
   models: Sequence[str], names: Sequence[str] = ("fog", "spatter")
 ) -> dict[str, Any]:
@@ -276,6 +299,7 @@ _FIELDS = {
   "classification": _of_classification,
   "sequences": _of_sequences,
   "frames": _of_frames,
+  "subtypes": _of_subtypes,
   "detection": _of_detection,
   "video": _of_video,
 }

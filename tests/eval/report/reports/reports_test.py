@@ -38,6 +38,7 @@ _FILES = {
     *("natural_distances.png", "natural_gallery.png", "natural_k_curve.svg"),
     *("natural_offsets.png", "natural_scatter.png"),
   ),
+  "subtypes": ("subtype_types.png", "subtype_types.svg"),
   "detection": ("cells.md", "detection_bars.svg", "detection_gallery.png"),
   "video": (
     *("action_confusion.png", "action_confusion.md", "action_curves.png"),
