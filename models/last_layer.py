@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import jax
 import jax.numpy as jnp
@@ -10,6 +10,7 @@ from jax.typing import ArrayLike
 
 from robust_tfds.models import capture as capture_lib
 from robust_tfds.models.model import Model
+from robust_tfds.models.spec import Spec
 
 NETWORK, HEAD = "network", "last_layer"
 
@@ -27,6 +28,7 @@ class LastLayer(Model):
     network: what is frozen: it names its layers.
   """
 
+  spec: Spec
   network: Model
 
   @classmethod
@@ -42,8 +44,12 @@ class LastLayer(Model):
       UserError: the network names no layers.
     """
     network.check_capture((capture_lib.FEATURES,))
-    changed = {"num_classes": classes, "label_space": label_space}
-    spec = dataclasses.replace(network.spec, **changed, parameters=None)
+    spec = dataclasses.replace(
+      cast(Spec, network.spec),
+      num_classes=classes,
+      label_space=label_space,
+      parameters=None,
+    )
     return cls(network.name, spec, network)
 
   @property

@@ -18,7 +18,6 @@ class Builder(subtypes.Builder):
   VERSION = tfds.core.Version("1.0.0")
   RELEASE_NOTES = {"1.0.0": "Initial release."}
   RUN_BY = "subtypes"
-  MANUAL_DOWNLOAD_INSTRUCTIONS = None
   CODECS = (pictures.RAW,)
   CLASSES = ("loop", "open")
   SUBTYPES = {
