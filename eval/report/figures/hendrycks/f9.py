@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from robust_tfds import datasets
 from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.compare.boards.board import Board
 from robust_tfds.eval.papers import PrintedRow, doubt
@@ -88,7 +87,7 @@ def _of_runs(
     benchmark_scatter.Point(
       model.label,
       metric,
-      accuracies.get(datasets.letters(model.entry.label), Number(None)),
+      accuracies.get(_letters(model.entry.label), Number(None)),
       number,
       model.source,
       run=True,
@@ -105,12 +104,17 @@ def _accuracies(of: _Printed, boards: Iterable[Board]) -> dict[str, Number]:
   Of a run over ImageNet-C's clean pictures, else as printed.
   """
   out = {
-    datasets.letters(label): printed.number(row)
+    _letters(label): printed.number(row)
     for (label, metric), row in of.items()
     if metric == "accuracy"
   }
   for model in own.of(b for b in boards if b.dataset == _CLEAN):
     accuracy = benchmark_scatter.accuracy(model)
     if accuracy:
-      out[datasets.letters(model.entry.label)] = accuracy
+      out[_letters(model.entry.label)] = accuracy
   return out
+
+
+def _letters(name: str) -> str:
+  """A network's name without signs and large letters: `ResNet-50`, `resnet50`."""
+  return "".join(filter(str.isalnum, name.casefold()))
