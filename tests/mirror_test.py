@@ -43,6 +43,7 @@ _CONTRACTS = {
   "eval/report/reports/every_task": "tests/eval/report/reports/reports_test.py",
   "eval/report/reports/frames": "tests/eval/report/reports/reports_test.py",
   "eval/report/reports/sequences": "tests/eval/report/reports/reports_test.py",
+  "eval/report/reports/subtypes": "tests/eval/report/reports/reports_test.py",
   "eval/report/reports/video": "tests/eval/report/reports/reports_test.py",
   "eval/metrics/definitions": (
     "tests/eval/metrics/definitions/definitions_test.py"
