@@ -22,7 +22,7 @@ from tests import tiny_files
 from tests.eval import tiny_runs
 from tests.own import made
 
-_CLEAN_ALONE = ("digits", "digits_detection", "digits_video")
+_CLEAN_ALONE = ("digits", "digits_detection", "digits_video", "signs")
 
 
 class DatasetConfigTest(parameterized.TestCase):
