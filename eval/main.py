@@ -184,14 +184,20 @@ def _browser(plan: Plan, workdir: epath.Path) -> webbrowser.BaseBrowser:
 def _say_result(plan: Plan, workdir: Workdir, rows: Sequence[Row]) -> None:
   """Prints the summary, of which the verdict is last, and where the files are."""
   from robust_tfds.eval.report.tables import verdict
+  from robust_tfds.eval.run import photographs
 
   task, summary = plan.task, workdir.reports / "summary.txt"
+  said = workdir.reports / "photographs.md"  # of a real network
   if plan.config.reports and summary.exists():
     print(summary.read_text("utf-8"))
+    if said.exists():
+      print(said.read_text("utf-8"))
     print(f"report: {workdir.reports / 'report.html'}")
   else:
     print(*verdict.sentences(task.facts, task.family, rows), sep="\n")
   print(f"table:  {workdir.table_path}")
+  if plan.config.photographs and not said.exists():
+    print(photographs.HINT)
 
 
 class _PlanParser(flags.ArgumentParser):

@@ -224,6 +224,7 @@ class Config(_Group):
   batch_size: _Batch
   baseline: Annotated[str, pydantic.Field(description="a text")] = ""
   reports: _Flag = True
+  photographs: _Flag = False  # a real network's, see `photographs.py`
   data: Data
   model: Model | None = None
   models: dict[str, Model] = {}

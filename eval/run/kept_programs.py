@@ -1,4 +1,8 @@
-"""Compiled programs, kept between runs: the second one need not wait for them."""
+"""Compiled programs, kept between runs: the second one need not wait for them.
+
+Weights that a run trained on embedded data lie beside them
+(`eval/run/model/kept_weights.py`).
+"""
 
 import hashlib
 import os
@@ -23,17 +27,27 @@ def keep() -> str:
   named = jax.config.jax_compilation_cache_dir  # type: ignore[attr-defined]
   if named is not None:
     return ""
-  folder = cache.folder() / "programs" / _machine()
+  place = _folder()
   try:
-    folder.mkdir(parents=True, exist_ok=True)
+    place.mkdir(parents=True, exist_ok=True)
   except OSError:
     return ""
-  jax.config.update("jax_compilation_cache_dir", str(folder))
+  jax.config.update("jax_compilation_cache_dir", str(place))
   jax.config.update("jax_compilation_cache_max_size", _MOST_BYTES)
   jax.config.update("jax_persistent_cache_min_compile_time_secs", _LEAST_S)
   jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
   compilation_cache.reset_cache()  # it may have looked already
-  return f"compiled programs are kept in {folder}"
+  return f"compiled programs and trained weights are kept in {place}"
+
+
+def folder() -> pathlib.Path | None:
+  """Where they lie, where `keep` chose it; else None."""
+  chosen = jax.config.jax_compilation_cache_dir  # type: ignore[attr-defined]
+  return _folder() if chosen == str(_folder()) else None
+
+
+def _folder() -> pathlib.Path:
+  return cache.folder() / "programs" / _machine()
 
 
 def _machine() -> str:

@@ -21,7 +21,7 @@ from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.pipeline import blocks, devices, inputs
 from robust_tfds.eval.report import reports
 from robust_tfds.eval.report.context import CellKey
-from robust_tfds.eval.run import citations, timing
+from robust_tfds.eval.run import citations, photographs, timing
 from robust_tfds.eval.run.data import Data
 from robust_tfds.eval.run.plan import Plan
 from robust_tfds.eval.tasks import base
@@ -86,11 +86,12 @@ class Outcome:
     if not self._pictures or not self._published:
       return
     plan, (scored, took) = self._plan, self._published
+    real = {"gallery": photographs.shown()} if plan.config.photographs else {}
     shown = context(
       plan.task,
       scored,
       {label: entry.name for label, entry in plan.models.items()},
-      **self._pictures.all(),
+      **self._pictures.all() | real,
       class_names=self._pictures.class_names,
       gflops=_gflops(plan),
       provenance=_provenance(plan, self._data.clean),

@@ -203,7 +203,7 @@ def _train(model: Any, recipe: Any, data_dir: str) -> Any:
   make = _detection if model.kind == "detection" else _classification
   data, loss, optimizer = make(model, recipe, data_dir)
   key = jax.random.key(recipe.seed)
-  parameters, statistics = _parted(model, model.init(key))
+  parameters, statistics = _parted(model, jax.jit(model.init)(key))
   count = len(jax.tree.leaves(data)[0])
 
   @functools.partial(jax.jit, donate_argnums=(0, 1, 2))

@@ -7,8 +7,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from robust_tfds.eval.report.charts import frame as frame_lib
 from robust_tfds.eval.report.charts import style
 
@@ -18,6 +16,8 @@ _LONG: Any = {
   "fontsize": 7,
   "rotation_mode": "anchor",
 }
+# The axis ends at so much of the highest bar, where an interval does not.
+_ROOM = 2
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,6 +78,7 @@ def draw(
     _around(ax, groups)
     if panel.line is not None:
       ax.axhline(panel.line, color="#444444", linewidth=0.8, linestyle="--")
+    _cap(ax, panel)
 
   return frame.draw(panels, fill)
 
@@ -88,7 +89,7 @@ def _bars(ax: style.Axes, count: int, index: int, series: Series) -> None:
   values = [series.values[i] for i in there]
   width = 0.8 / count
   ax.bar(
-    np.array(there) + (index - (count - 1) / 2) * width,
+    [_middle(i, index, count) for i in there],
     [v.value for v in values],
     width,
     yerr=style.whiskers(values),
@@ -106,6 +107,38 @@ def _bars(ax: style.Axes, count: int, index: int, series: Series) -> None:
       linewidth=1,
       linestyle=":",
       label=f"{series.label}, clean",
+    )
+
+
+def _middle(group: int, index: int, count: int) -> float:
+  """Where across a bar stands: that of one series of some."""
+  return group + (index - (count - 1) / 2) * 0.8 / count
+
+
+def _cap(ax: style.Axes, panel: Panel) -> None:
+  """Ends the axis above the bars where an interval would flatten them all.
+
+  An arrow at the top says where such an interval ends.
+  """
+  bars = [
+    (i, g, v)
+    for i, s in enumerate(panel.series)
+    for g, v in enumerate(s.values)
+    if not math.isnan(v.value)
+  ]
+  highest = max([panel.line or 0, *(v.value for *_, v in bars)])
+  top = _ROOM * highest
+  beyond = [(i, g, v.hi) for i, g, v in bars if v.hi is not None and v.hi > top]
+  if not beyond or highest <= 0:
+    return
+  ax.set_ylim(top=top)
+  for i, group, hi in beyond:
+    ax.annotate(
+      f"↑{hi:,.0f}",
+      (_middle(group, i, len(panel.series)), top),
+      ha="center",
+      va="top",
+      fontsize=6,
     )
 
 

@@ -141,6 +141,7 @@ def save(
       legend.set_frame_on(False)
   with matplotlib.rc_context(_STYLE):
     _draw(fig, png, dpi=DPI, metadata={"Software": None})
+    fig.set_layout_engine("none")  # it is laid out
     _draw(fig, svg, metadata={"Date": None, "Creator": None})
   return [png, svg]
 

@@ -12,8 +12,9 @@ from robust_tfds.eval.cells import provenance
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.pipeline import inputs, on_host, predict, relabel
 from robust_tfds.eval.run import data as data_lib
-from robust_tfds.eval.run import hosts, train
+from robust_tfds.eval.run import hosts
 from robust_tfds.eval.run.model import (
+  kept_weights,
   last_layer,
   output_classes,
   own_models,
@@ -123,7 +124,7 @@ def _own_variables(
     return hosts.on_first_host(
       host,
       f"train {label}",
-      lambda: train.load_or_train(
+      lambda: kept_weights.load_or_train(
         model,
         recipe,
         workdir.model_folder(label),

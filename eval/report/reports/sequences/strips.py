@@ -50,6 +50,19 @@ class Strips(base.Pictures):
       for name, video in _samples(context).items()
     ]
 
+  def folded(
+    self, context: Context
+  ) -> tuple[Sequence[pictures.Line], Sequence[pictures.Line]]:
+    """Shows at once where predictions flip most."""
+    flips = [
+      -sum(len(_flips(context, n, x)) for x in _predicted(context, n).values())
+      for n in _samples(context)
+    ]
+    order = np.argsort(flips, kind="stable")
+    lines = self.lines(context)
+    listed = [lines[i] for i in order]
+    return listed[: self.unfolded], listed[self.unfolded :]
+
   def draw(self, context: Context) -> style.Figure | None:
     """None without sequences."""
     samples = _samples(context)

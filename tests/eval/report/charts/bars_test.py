@@ -43,6 +43,15 @@ class BarsTest(absltest.TestCase):
     segments = [s[:, 1].tolist() for s in lines.get_segments()]
     self.assertEqual(segments, [[4, 8], [7, 7]])
 
+  def test_one_interval_flattens_no_other_bar(self):
+    series = [bars.Series("x", [Value(90, 60, 120), Value(110, 20, 1700)])]
+    groups = bars.Groups(("a", "b"))
+    ax = bars.draw([bars.Panel(series)], groups, Frame(4, 3)).axes[0]
+    self.assertEqual(ax.get_ylim()[1], 220)
+    self.assertEqual([t.get_text() for t in ax.texts], ["↑1,700"])
+    usual = _draw([90, 110])
+    self.assertEmpty(usual.texts)
+
   def test_names_heads_and_numbers(self):
     ax = _draw(
       [1, 2, 3],

@@ -24,3 +24,17 @@ class StripsTest(in_folder.TestCase):
     svg = (self.root / "strips.svg").read_text("utf-8")
     self.assertIn(f"ours: {flips} of 11", svg)
     self.assertIn("classes seen: cat_0, dog", svg)
+
+  def test_what_flips_most_is_shown_first(self):
+    still, moving = np.zeros((12, 5), int), np.arange(60).reshape(12, 5) % 2
+    context = contexts.of_task(
+      "sequences",
+      models=("ours",),
+      names=("tilt", "brightness"),
+      predicted={
+        ("ours", "tilt", 1): still,
+        ("ours", "brightness", 1): moving,
+      },
+    )
+    lines, _ = strips.Strips().folded(context)
+    self.assertEqual([x.name for x in lines], ["brightness", "tilt"])

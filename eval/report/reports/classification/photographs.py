@@ -1,0 +1,36 @@
+"""What a real network says of photographs, a line a photograph and corruption."""
+
+from collections.abc import Sequence
+
+from robust_tfds.eval.report.charts import pictures
+from robust_tfds.eval.report.context import Context
+from robust_tfds.eval.report.reports import base
+
+
+class Photographs(base.Pictures):
+  """Severity 0 to 5 from left to right; below a picture what was said of it."""
+
+  stem = "photographs"
+  caption = "What a real ImageNet network says"
+  reading = (
+    "EfficientNet-Lite0, of no table here, on two photographs: severity 0 to 5 from"
+    " left to right, below each the first label and its score."
+  )
+  side = 1.7
+  name_width = 0.6
+
+  def lines(self, context: Context) -> Sequence[pictures.Line]:
+    """None where the network's weights are not installed."""
+    return [
+      pictures.Line(
+        [pictures.Picture(p, caption=words) for p, words in shown], head=title
+      )
+      for title, shown in context.gallery.items()
+    ]
+
+  def text(self, context: Context) -> str:
+    """A line a line of pictures."""
+    return "".join(
+      f"{title}: {' · '.join(words for _, words in shown)}\n"
+      for title, shown in context.gallery.items()
+    )

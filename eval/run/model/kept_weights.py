@@ -1,0 +1,114 @@
+"""Weights trained on embedded data, kept between runs: the next need not train.
+
+They lie beside the compiled programs (`kept_programs`), one `.npz` a model, whose
+name says what they depend on and their own sha256, and are never of a run of
+several processes. Embedded sets are drawn by this package's code, so that the
+code stands for the data as well; weights of other sets are not kept.
+"""
+
+import contextlib
+import functools
+import hashlib
+import os
+import pathlib
+from importlib import metadata
+from typing import Any
+
+import jax
+from etils import epath
+
+import robust_tfds
+from robust_tfds import datasets, errors, models
+from robust_tfds.datasets import embedded
+from robust_tfds.eval.cells import disk, provenance
+from robust_tfds.eval.run import kept_programs, progress, train
+from robust_tfds.eval.run.model import weights
+
+_MOST = 32  # files; those of older code go first
+# Packages that draw pictures or compute weights.
+_PACKAGES = ("flax", "jax", "jaxlib", "numpy", "optax", "scikit-learn")
+
+
+def load_or_train(
+  model: Any, recipe: Any, folder: epath.Path, *, data_dir: str
+) -> Any:
+  """As `train.load_or_train`, which need not train what an earlier run did.
+
+  Args:
+    model: from `models.get`.
+    recipe: how it is trained.
+    folder: the model's, in the workdir.
+    data_dir: TFDS data folder.
+
+  Raises:
+    UserError: as `train.load_or_train`.
+  """
+  place = kept_programs.folder() if _may_be_kept(recipe) else None
+  if place is None or train.check_whole(folder):
+    return train.load_or_train(model, recipe, folder, data_dir=data_dir)
+  stem = f"weights-{model.name}-{_depends_on(model, recipe)}"
+  for file in place.glob(f"{stem}-*.npz"):
+    _take(model, recipe, folder, file)
+  new = not train.check_whole(folder)
+  variables = train.load_or_train(model, recipe, folder, data_dir=data_dir)
+  if new:
+    sha256 = provenance.weights_sha256(variables)
+    _keep(place / f"{stem}-{sha256}.npz", variables)
+  return variables
+
+
+def _may_be_kept(recipe: Any) -> bool:
+  """Whether they are of one process, and of data that code alone draws."""
+  name = recipe.dataset
+  ours = name in datasets.names()
+  kind = datasets.builder_class(name) if ours else object
+  return issubclass(kind, embedded.Clean) and jax.process_count() == 1
+
+
+def _take(
+  model: Any, recipe: Any, folder: epath.Path, file: pathlib.Path
+) -> None:
+  """Hands kept weights to a run; removes them where they are damaged."""
+  try:
+    variables = weights.read(epath.Path(file), file.stem.rpartition("-")[2])
+    train.store(model, recipe, folder, variables)
+  except disk.DiskError:  # the workdir's
+    raise
+  except errors.UserError as e:
+    progress.say(f"{e} They are removed, and {model.name} is trained anew.")
+    file.unlink(missing_ok=True)
+  else:
+    progress.say(f"{model.name} was trained by an earlier run: {file}")
+
+
+def _keep(file: pathlib.Path, variables: Any) -> None:
+  """Writes weights, if that folder has room; the oldest go."""
+  with contextlib.suppress(disk.DiskError, OSError):
+    weights.write(epath.Path(file), variables)
+    files = sorted(file.parent.glob("weights-*"), key=os.path.getmtime)
+    for old in files[:-_MOST]:
+      old.unlink(missing_ok=True)
+
+
+def _depends_on(model: Any, recipe: Any) -> str:
+  """12 digits over recipe, data, code, packages and devices."""
+  facts = {
+    "model": [model.name, repr(model.spec)],
+    "recipe": dict(recipe),
+    "code": _code(),
+    "packages": {name: metadata.version(name) for name in _PACKAGES},
+    "devices": [d.device_kind for d in jax.devices()],
+    "cores": os.cpu_count(),
+  }
+  return provenance.fingerprint(facts)
+
+
+@functools.cache
+def _code() -> str:
+  """sha256 over what draws, trains and computes: modules' names and bytes."""
+  digest = hashlib.sha256()
+  for file in (robust_tfds.__file__, train.__file__, models.__file__):
+    root = pathlib.Path(str(file)).parent
+    for path in sorted(root.rglob("*.py")):
+      digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
+  return digest.hexdigest()
