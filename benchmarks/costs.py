@@ -74,8 +74,14 @@ _SETUPS: dict[str, _Setup] = {
   "scenes": (quickstart_detection.get_config, ("tiny_retinanet",), 8, ""),
   "video": (quickstart_video.get_config, ("tiny_r3d",), 8, "digits_video_p"),
   "clips": (video_p.get_config, ("x3d_m", "r2plus1d_18"), 1, ""),
-  "small": (
+  "signs": (
     quickstart.get_config,
+    ("signs_linear", "signs_cnn"),
+    128,
+    "signs_c",
+  ),
+  "small": (
+    lambda: quickstart.get_config("digits_c"),
     ("digits_linear", "digits_cnn"),
     128,
     "digits_c",

@@ -19,9 +19,9 @@ from robust_tfds import errors
 
 _SETS = ("signs_c", "signs_p", "digits_c", "digits_p")
 
-_RECIPE = {"steps": 300, "batch_size": 128, "learning_rate": 3e-3}
 _RECIPES = {
-  "signs_cnn": {"steps": 200, "batch_size": 64, "learning_rate": 4e-3}
+  "signs": {"steps": 200, "batch_size": 64, "learning_rate": 4e-3},
+  "digits": {"steps": 300, "batch_size": 128, "learning_rate": 3e-3},
 }
 
 
@@ -71,7 +71,7 @@ def get_config(dataset: str = "signs_c") -> ml_collections.ConfigDict:
       {
         "dataset": kind,
         "split": "train",
-        **_RECIPES.get(name, _RECIPE),
+        **_RECIPES[kind],
         "seed": 0,
       }
     )

@@ -11,6 +11,7 @@ import pathlib
 from unittest import mock
 
 import ml_collections
+import pytest
 from absl import flags
 from absl.testing import parameterized
 
@@ -19,6 +20,7 @@ from robust_tfds.corruptions import frost_pictures
 from robust_tfds.eval import main
 from robust_tfds.eval.run import costs as costs_lib
 from robust_tfds.eval.run import plan as plan_lib
+from robust_tfds.eval.run import runner
 from robust_tfds.models.convert import match
 from robust_tfds.own import tfds_set
 from tests import frost_folder, quick
@@ -173,3 +175,25 @@ class PrintedPlanTest(parameterized.TestCase):
     config.data.data_dir = str(folder / "data")
     self._printed(config)
     self.assertEmpty(list(folder.iterdir()))
+
+
+class QuickstartTest(parameterized.TestCase):
+  @pytest.mark.slow
+  def test_most_corruptions_show_and_the_network_beats_its_baseline(self):
+    frost_folder.use_drawn()
+    self.addCleanup(frost_pictures.use_folder, None)
+    config = _config("quickstart", "signs_c")
+    config.reports = config.photographs = False
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    rows = [
+      row
+      for row in runner.Runner(plan_lib.make(config.lock()), folder).run()
+      if row.model == "signs_cnn"
+    ]
+    (mce,) = [row.value for row in rows if row.metric == "mce"]
+    self.assertLess(mce, 1)
+    errors = [row for row in rows if row.metric == "error"]
+    (clean,) = [row for row in errors if not row.corruption]
+    hardest = [row for row in errors if row.severity == 5]
+    self.assertLen(hardest, 19)
+    self.assertGreaterEqual(sum(r.value > clean.hi for r in hardest), 12)

@@ -139,6 +139,7 @@ def _cap(ax: style.Axes, panel: Panel) -> None:
       ha="center",
       va="top",
       fontsize=6,
+      bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
     )
 
 
