@@ -60,7 +60,7 @@ def get_config(what: str = "kinetics400_p,x3d_m") -> ml_collections.ConfigDict:
   config.data.split = "validation" if validation else "test"
   config.data.source = "fly"  # or "prepared"
   config.data.codec = ""
-  # all, none, groups or names
+  # all, none, groups, names or mixes (temporal_eval, spatial_eval, mixed_eval)
   config.data.perturbations = "none" if dataset == "ucf101_ds" else "all"
   config.data.severities = (1, 2, 3, 4, 5)
   config.data.views = _VIEWS[dataset]

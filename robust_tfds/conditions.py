@@ -32,7 +32,7 @@ import functools
 import hashlib
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, cast
 
 import numpy as np
@@ -172,6 +172,24 @@ class Condition:
 
 
 @dataclasses.dataclass(frozen=True)
+class Mix:
+  """Conditions that a paper tests together.
+
+  Attributes:
+    parts: names by kind; a mean over the mix weighs kinds alike.
+    levels: of all of them.
+  """
+
+  parts: tuple[tuple[str, ...], ...]
+  levels: tuple[int, ...]
+
+  @property
+  def names(self) -> tuple[str, ...]:
+    """Of all parts."""
+    return tuple(name for part in self.parts for name in part)
+
+
+@dataclasses.dataclass(frozen=True)
 class Family:
   """The conditions of one kind of data.
 
@@ -180,12 +198,14 @@ class Family:
     noun: what its rows are called.
     level_noun: what their levels are called.
     rows: in the papers' order.
+    mixes: name -> what a paper tests together: names, and at which levels alone.
   """
 
   kind: Kind
   noun: str
   level_noun: str
   rows: tuple[Row, ...]
+  mixes: Mapping[str, Mix] = dataclasses.field(default_factory=dict)
 
   def add(self, row: Row) -> None:
     """One more row, of a user's own: `robust_tfds/own_corruptions.py`."""
@@ -277,34 +297,41 @@ class Family:
 
     Args:
       selection: a set (`common`, `extra`, `all`, ...), a group (`noise`, ...),
-        `none`, a name, several of these separated by commas, or a sequence.
+        a mix (`temporal_eval`, ...), `none`, a name, several of these separated
+        by commas, or a sequence.
 
     Raises:
       UserError: an unknown name, with a suggestion.
     """
+    chosen = {n for names, _ in self._words(selection) for n in names}
+    return tuple(n for n in self.names() if n in chosen)
+
+  def _words(
+    self, selection: str | Iterable[str]
+  ) -> Iterator[tuple[tuple[str, ...], tuple[int, ...]]]:
+    """The names of every word, and the levels that it brings: of mixes alone."""
     if isinstance(selection, str):
       selection = [word.strip() for word in selection.split(",")]
     if not isinstance(selection, Iterable):
       raise errors.UserError(
         f"{self.noun.capitalize()}s are names, sets or groups, got {selection!r}."
       )
-    chosen: set[str] = set()
     for word in selection:
       if not isinstance(word, str):
         raise errors.unknown(self.noun, word, self._by_name)
       if word in ("", "none"):
         continue
       if word in SETS:
-        chosen.update(self.names(word))
+        yield self.names(word), ()
       elif word in self.groups:
-        chosen.update(self.members(word))
+        yield self.members(word), ()
+      elif word in self.mixes:
+        yield self.mixes[word].names, self.mixes[word].levels
       elif word in self._by_name:
-        chosen.add(word)
+        yield (word,), ()
       else:
-        raise errors.unknown(
-          self.noun, word, [*self._by_name, *self.groups, *SETS, "none"]
-        )
-    return tuple(n for n in self.names() if n in chosen)
+        known = [*self._by_name, *self.groups, *self.mixes, *SETS, "none"]
+        raise errors.unknown(self.noun, word, known)
 
   def select(
     self,
@@ -315,10 +342,11 @@ class Family:
 
     Args:
       selection: as `resolve` takes it.
-      levels: one, or several.
+      levels: one, or several; of a mix those that it has of them.
 
     Raises:
-      UserError: an unknown name, or a level that no row of the family has.
+      UserError: an unknown name, a level that no row of the family has, or none
+        that a mix has.
     """
     listed = list(levels) if isinstance(levels, Iterable) else [levels]
     known = SEVERITIES if self.kind != "sequences" else DIFFICULTIES
@@ -328,14 +356,22 @@ class Family:
           f"{self.level_noun.capitalize()} must be {known[0]}-{known[-1]}, got"
           f" {level!r}."
         )
+    chosen: dict[str, set[int]] = {}
+    for names, only in self._words(selection):
+      levels_here = [v for v in listed if not only or v in only]
+      if not levels_here:
+        raise errors.UserError(
+          f"{selection!r} is tested at {self.level_noun} {only[0]}-{only[-1]}, got"
+          f" {listed}."
+        )
+      for name in names:
+        chosen.setdefault(name, set()).update(map(int, levels_here))
     out = [Condition()]
-    for name in self.resolve(selection):
-      levels_of_name = self.levels(name)
+    for name in (n for n in self.names() if n in chosen):
+      own = self.levels(name)
       # A row of one level is that level whatever is asked for.
-      chosen = (
-        sorted(set(listed)) if len(levels_of_name) > 1 else levels_of_name
-      )
-      out += [self.condition(name, int(level)) for level in chosen]
+      of_name = sorted(chosen[name]) if len(own) > 1 else own
+      out += [self.condition(name, level) for level in of_name]
     return out
 
   def parse(self, config: str) -> Condition:
@@ -519,6 +555,14 @@ SEQUENCES = Family(
   ),
 )
 
+# What networks that were trained on perturbed videos are tested on: Schiappa et al.
+# 2023, Appendix C.1 (`eval/papers/schiappa2023/training_mixes.tsv`). Of `mixed` a
+# kind is drawn first, then one of its perturbations.
+_TEMPORAL = (
+  *("sampling", "reverse_sampling", "jumbling", "box_jumbling", "freezing"),
+)
+_SPATIAL = "shot_noise", "impulse_noise", "static_rotation", "translation"
+
 VIDEOS = Family(
   "videos",
   "perturbation",
@@ -551,6 +595,11 @@ VIDEOS = Family(
     ),
     *_rows("camera", "static_rotation random_rotation translation"),
   ),
+  {
+    "temporal_eval": Mix((_TEMPORAL,), (4, 5)),
+    "spatial_eval": Mix((_SPATIAL,), (4, 5)),
+    "mixed_eval": Mix((_TEMPORAL, _SPATIAL), (4, 5)),
+  },
 )
 
 FAMILIES: Mapping[Kind, Family] = {

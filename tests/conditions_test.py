@@ -6,6 +6,7 @@ import numpy as np
 from absl.testing import absltest, parameterized
 
 from robust_tfds import conditions, corruptions
+from robust_tfds.eval.papers import printed_rows
 
 _PLUGINS = pathlib.Path(corruptions.__file__).parent
 _FOLDERS = {"pictures": "image", "sequences": "sequence", "videos": "video"}
@@ -111,6 +112,39 @@ class ConditionTest(parameterized.TestCase):
     self.assertLessEqual(set(selection), set(wanted))
     selected = family.select(selection, levels)
     self.assertEqual([c.config for c in selected], configs)
+
+  @parameterized.parameters(
+    ("temporal_eval", (1, 2, 3, 4, 5), 5 * 2),
+    ("spatial_eval", (5,), 4),
+    ("mixed_eval", (4, 5), 9 * 2),
+    ("spatial_eval,jpeg", (1, 4), 4 + 2),  # a name has the levels asked for
+    ("temporal_eval,jumbling", (1, 4), 5 + 1),
+  )
+  def test_mixes_bring_their_levels(self, selection, levels, count):
+    _, *chosen = conditions.VIDEOS.select(selection, levels)
+    self.assertLen(chosen, count)
+    with self.assertRaisesRegex(ValueError, "tested at severity 4-5, got"):
+      conditions.VIDEOS.select(selection, (1, 2, 3))
+
+  def test_mixes_are_the_papers(self):
+    ours = {"jumble": "jumbling", "freeze": "freezing"}
+    ours |= {"box_jumble": "box_jumbling"}
+    ours |= {"static_rotate": "static_rotation", "translate": "translation"}
+    lines = printed_rows.lines("schiappa2023", "training_mixes")
+    printed = {x["training"]: x for x in lines if x["condition"] == "eval"}
+    for name, mix in conditions.VIDEOS.mixes.items():
+      line = printed[name.removesuffix("_eval")]
+      ends = line["lowest_severity"], line["highest_severity"]
+      self.assertEqual([str(v) for v in mix.levels], list(ends))
+      names = {ours.get(n, n) for n in line["note"].split(", ")}
+      if len(mix.parts) == 1:
+        self.assertEqual(set(mix.names), names)
+    both = conditions.VIDEOS.mixes["mixed_eval"].parts
+    alone = [
+      conditions.VIDEOS.mixes[f"{n}_eval"].parts[0]
+      for n in ("temporal", "spatial")
+    ]
+    self.assertEqual(list(both), alone)
 
 
 class KeysTest(absltest.TestCase):

@@ -11,7 +11,7 @@ from absl.testing import parameterized
 from etils import epath
 from PIL import Image
 
-from robust_tfds import errors
+from robust_tfds import conditions, errors
 from robust_tfds.eval.metrics import pm_k
 from robust_tfds.eval.report import figures
 from robust_tfds.eval.report.charts import style
@@ -58,6 +58,7 @@ _REQUESTS = {
     boards.request("video"), condition="jumbling_3"
   ),
   "groups": boards.request("video", names=("jumbling", "freezing", "jpeg")),
+  "mixes": boards.request("video", names=conditions.VIDEOS.members("temporal")),
   "bare": _bare("classification"),
   "pictures": base.Request(boards=[boards.normalised("classification")]),
   "sequences": base.Request(boards=[boards.normalised("sequences")]),
