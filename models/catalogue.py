@@ -68,6 +68,7 @@ def get(
   dtype: str = "float32",
   kind: Kind | None = None,
   of_function: Callable[[Callable[..., Any]], Model] | None = None,
+  of_timm: Callable[[str, int | None], Model] | None = None,
 ) -> Model:
   """A model by name.
 
@@ -101,13 +102,28 @@ def get(
         f"dtype={dtype!r} is for networks of the catalogue; {base} computes as"
         " it was written. Leave dtype out."
       )
-    model = own.from_user(base, num_classes, of_function)
+    if base.startswith("timm:"):
+      model = _of_timm(of_timm)(base, num_classes)
+    else:
+      model = own.from_user(base, num_classes, of_function)
   else:
     _check_name(base, kind)
     model = network(base, num_classes, dtype=dtype)
   if kind is not None and model.kind != kind:
     raise errors.UserError(_other_kind(base, model.kind, kind))
   return enhancements.wrap(model, *enhancing)
+
+
+def _of_timm(
+  make: Callable[[str, int | None], Model] | None,
+) -> Callable[[str, int | None], Model]:
+  if make is None:
+    raise errors.UserError(
+      "A name that begins with timm: is of a run: evaluate('timm:NAME', ...),"
+      " --config.model.name=timm:NAME. Elsewhere take timm's module:"
+      " models.adapters.get('torch')(timm.create_model('NAME').eval(), spec)."
+    )
+  return make
 
 
 def network(

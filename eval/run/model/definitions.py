@@ -8,11 +8,13 @@ from typing import Any
 
 from robust_tfds import errors, missing, models
 from robust_tfds.eval.run import config as config_lib
+from robust_tfds.eval.run.model import timm_networks
 from robust_tfds.eval.tasks import base
 from robust_tfds.models.convert import known, match, preprocessing, sources
 from robust_tfds.models.model import Model, NetworkModel
 
 OfFunction = Callable[..., Model]
+OfTimm = Callable[[str, int | None], Model]
 _LISTED = 3  # checkpoints that a refusal names
 
 
@@ -87,10 +89,13 @@ def _define(
   fetch: bool,
 ) -> Definition:
   _check_sides(label, entry, kind)
-  model = _model(label, entry, given, kind, of_function)
+  of_timm = functools.partial(_of_timm, label, entry, lacks, fetch)
+  model = _model(label, entry, given, kind, of_function, of_timm)
   notes = [model.route] if model.route else []
   checkpoint = None
-  if entry.checkpoint and not fetch and sources.is_fetched(entry.checkpoint):
+  if entry.name.startswith(timm_networks.START):
+    pass  # it has its weights
+  elif entry.checkpoint and not fetch and sources.is_fetched(entry.checkpoint):
     model = _as_known(entry.checkpoint, model)
     notes.append(
       f"{entry.checkpoint}: fetched by the run, or kept from another"
@@ -122,6 +127,7 @@ def _model(
   given: ModelObject | None,
   kind: base.ModelKind,
   of_function: OfFunction | None,
+  of_timm: OfTimm,
 ) -> Model:
   """As it is by itself."""
   if of_function:
@@ -133,6 +139,7 @@ def _model(
       dtype=entry.dtype or "float32",
       kind=kind,
       of_function=of_function,
+      of_timm=of_timm,
     )
   if given.model.kind != kind:
     raise errors.UserError(
@@ -140,6 +147,32 @@ def _model(
       " task needs another kind of answers. The class of its spec says the kind."
     )
   return given.model
+
+
+def _of_timm(
+  label: str,
+  entry: config_lib.Model,
+  lacks: list[missing.Lack] | None,
+  fetch: bool,
+  name: str,
+  num_classes: int | None,
+) -> Model:
+  """A network of timm; with random weights where they lack or are fetched later."""
+
+  def weights(published: str) -> sources.Located | None:
+    checkpoint = entry.checkpoint or published
+    if not fetch and sources.is_fetched(checkpoint):
+      return None
+    with missing.collected(lacks):
+      if not checkpoint:
+        raise without_weights(label, entry, "timm names no place of any.")
+      try:
+        return sources.locate(checkpoint)
+      except FileNotFoundError as e:
+        raise without_weights(label, entry, str(e)) from e
+    return None
+
+  return timm_networks.build(name, num_classes, weights)
 
 
 def _num_classes(label: str, entry: config_lib.Model) -> int | None:

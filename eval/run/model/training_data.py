@@ -40,7 +40,7 @@ def _of_network(entry: Model) -> str | None:
     return entry.trained_on
   if entry.train:
     return f"{entry.train.dataset} {entry.train.split}"
-  checkpoint = os.fspath(entry.checkpoint or "")
+  checkpoint = os.fspath(entry.checkpoint or entry.name)
   for pattern, data in _OF_NAMES:
     if pattern.search(checkpoint):
       return data

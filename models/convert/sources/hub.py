@@ -276,5 +276,6 @@ def _remedy(repository: Repository) -> str:
   return (
     f"A repository with limited access needs {TOKEN} in the environment. Without"
     f" a connection: fetch its checkpoint and {' and '.join(_SMALL)} elsewhere"
-    " into one folder, and give that folder's path."
+    " into one folder, and give that folder's path: checkpoint=FOLDER, of commands"
+    " --config.model.checkpoint=FOLDER."
   )
