@@ -93,8 +93,8 @@ class Plan:
   @property
   def left_out(self) -> str:
     """Names of corruptions that it leaves out, in words; empty for none."""
-    names = self.task.family.resolve(self.config.data.left_out or "none")
-    return f"{', '.join(names)} left out" if names else ""
+    names = ", ".join(self.task.left_out)
+    return f"{names} left out" if names else ""
 
   @property
   def left_out_note(self) -> str:

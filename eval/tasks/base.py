@@ -189,9 +189,13 @@ class Task(abc.ABC):
           f"config.data.{key}: missing; the task {self.facts.task} needs it."
         )
     names, levels = (self.setting.data[key] for key in self.condition_keys)
-    left_out = self.family.resolve(self.setting.data.get("left_out") or "none")
     chosen = self.family.select(names, levels)
-    return [c for c in chosen if c.name not in left_out]
+    return [c for c in chosen if c.name not in self.left_out]
+
+  @property
+  def left_out(self) -> Sequence[str]:
+    """Names of conditions that a run leaves out, as of what is not here."""
+    return self.family.resolve(self.setting.data.get("left_out") or "none")
 
   @property
   def condition_keys(self) -> tuple[str, ...]:
@@ -333,14 +337,19 @@ class Task(abc.ABC):
         baseline is one.
     """
     theirs = reference or self.published_reference()
-    return headlines_lib.numbers(self._listed(cells, theirs), cells, theirs)
+    return headlines_lib.numbers(self.listed(cells, theirs), cells, theirs)
 
-  def _listed(
+  def listed(
     self, cells: headlines_lib.Cells, reference: headlines_lib.Cells
   ) -> list[headlines_lib.Headline]:
-    """The headlines, and those over a part of their cells."""
-    listed = self.headlines(cells, reference)
-    return headlines_lib.with_parts(listed, cells)
+    """The headlines, and those over the part of their cells that was asked for.
+
+    A run that had to leave something out (`data.left_out`) asked for no part.
+    """
+    every = list(self.headlines(cells, reference))
+    if self.left_out:
+      return every
+    return headlines_lib.with_parts(every, cells)
 
   def summary_rows(
     self, models: Sequence[headlines_lib.ModelCells]
@@ -352,7 +361,7 @@ class Task(abc.ABC):
     """
     out = []
     for model in models:
-      listed = self._listed(model.numbers, model.reference)
+      listed = self.listed(model.numbers, model.reference)
       if self.averages_calibration:
         listed += reliability.headlines(model.numbers, self.family)
       out += model.over(listed)
@@ -587,9 +596,7 @@ class Scorer:
     self, model: headlines_lib.ModelCells
   ) -> dict[Key, resampling.Replicates]:
     """The headlines that have draws or blocks."""
-    listed = headlines_lib.with_parts(
-      self._task.headlines(model.numbers, model.reference), model.numbers
-    )
+    listed = self._task.listed(model.numbers, model.reference)
     whole = (h for h in listed if not h.lacks(model.numbers, model.reference))
     every = {h.key: model.number(h) for h in whole}
     return {key: number for key, number in every.items() if number.blocks}

@@ -150,6 +150,22 @@ class SummaryTest(parameterized.TestCase):
       {r.metric for r in rows}, {"error", "top5_error", "clean_error"}
     )
 
+  def test_what_had_to_be_left_out_makes_no_part(self):
+    metrics = {
+      kind: {
+        r.metric
+        for r in _score(_task("alexnet", **data), lambda *_: 4)
+        if r.has_value
+      }
+      for kind, data in (
+        ("asked", {"corruptions": "fog,snow"}),
+        ("absent", {"corruptions": "common", "left_out": "frost"}),
+      )
+    }
+    self.assertContainsSubset({"part_mce"}, metrics["asked"])
+    self.assertNoCommonElements({"part_mce", "mce"}, metrics["absent"])
+    self.assertNotIn("part_mean_corruption_error", metrics["absent"])
+
   def test_without_a_baseline_nothing_is_normalised(self):
     metrics = {r.metric for r in _score(_task(), lambda *_: 4)}
     self.assertNotIn("mce", metrics)
