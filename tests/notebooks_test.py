@@ -85,7 +85,7 @@ class FormTest(parameterized.TestCase):
   def test_badge_leads_to_the_repository(self, repository, expected):
     project = {"project": {"urls": {"Repository": repository}}}
     with mock.patch.object(tomllib, "loads", return_value=project):
-      self.assertEndsWith(notebooks.badge("x.ipynb"), f"/github{expected})")
+      self.assertIn(f"/github{expected})", notebooks.badge("x.ipynb"))
 
 
 class RunTest(in_folder.TestCase):

@@ -32,7 +32,7 @@ _WIDTH_PX, _QUALITY = 800, 80
 def badge(name: str) -> str:
   """A notebook's badge: at the Repository of pyproject.toml, where it has one.
 
-  Without one it opens Colab's list of GitHub's notebooks.
+  Without one it opens Colab's list of GitHub's notebooks, and says what to do.
   """
   text = (ROOT / "pyproject.toml").read_text("utf-8")
   urls = tomllib.loads(text)["project"]["urls"]
@@ -41,7 +41,8 @@ def badge(name: str) -> str:
   )
   end = f"/{place}/blob/main/notebooks/{name}" if place else "/"
   picture = f"![Open in Colab]({_COLAB}/assets/colab-badge.svg)"
-  return f"[{picture}]({_COLAB}/github{end})"
+  said = "" if place else " This file is not published yet: upload it there."
+  return f"[{picture}]({_COLAB}/github{end}){said}"
 
 
 def executed(path: pathlib.Path) -> nbformat.NotebookNode:
