@@ -4,7 +4,7 @@
   robust-tfds corrupt photo.jpg OUT
   robust-tfds corrupt IN OUT --corruption=fog,snow --format=jpeg
   robust-tfds corrupt IN OUT --manifest=todo.csv
-  robust-tfds corrupt --get_frost=imagecorruptions-1.1.2-py3-none-any.whl
+  robust-tfds corrupt --get_frost=frost   # after README's pip install -t frost
 
 Writes OUT/<corruption>/<severity>/<the picture's path in IN>, and OUT/overview.png,
 a few of the pictures under a few conditions. Pictures keep their size (the rules
@@ -106,7 +106,9 @@ def run(
     FileNotFoundError: no such folder, or no pictures in it.
     UserError: unknown names or severities, folders inside one another, results
       of other settings in `target`, pictures that would be written to one file,
-      a manifest that is there, or a result that cannot be written.
+      a manifest that is there, a single picture that cannot be read, or a result
+      that cannot be written.
+    MissingError: frost is asked for and its pictures are not here.
   """
   cells = _cells(names, severities)
   dataset = name or (manifest and picture_folders.name_of(os.fspath(source)))
@@ -136,6 +138,14 @@ def run(
       f"No pictures in {root}; looked for"
       f" {', '.join(sorted(picture_folders.EXTENSIONS))}."
     )
+  if walk.only:  # refused as a whole
+    folder_work.read(
+      walk.only, drop_alpha=drop_alpha, ignore_orientation=ignore_orientation
+    )
+  if "frost" in names:
+    from robust_tfds.corruptions import frost_pictures
+
+    frost_pictures.folder()
   settings: dict[str, Any] = {
     "seed": seed,
     "ignore_orientation": ignore_orientation,
@@ -202,7 +212,7 @@ def _labelled(classes: Sequence[str]) -> str:
 
 
 def _cells(names: Sequence[str], severities: Sequence[int]) -> list[_Cell]:
-  from robust_tfds.corruptions import frost_pictures, spec, trial
+  from robust_tfds.corruptions import spec, trial
 
   for name in names:
     conditions.PICTURES.row(name)
@@ -215,8 +225,6 @@ def _cells(names: Sequence[str], severities: Sequence[int]) -> list[_Cell]:
       f"Nothing to do: severity {list(severities)} and corruption {list(names)},"
       " expected at least one of each."
     )
-  if "frost" in names:
-    frost_pictures.folder()
   return list(cells)
 
 
@@ -372,7 +380,11 @@ def define_flags() -> None:
 def main(argv: Sequence[str]) -> None:
   """Corrupts, and names the pictures that were left out."""
   options = flags.FLAGS
-  if options.get_frost and len(argv) == 1:
+  if options.get_frost:
+    if len(argv) > 1:
+      raise app.UsageError(
+        "--get_frost corrupts nothing: leave out IN and OUT."
+      )
     from robust_tfds.corruptions import frost_pictures
 
     print(f"frost pictures: {frost_pictures.take(options.get_frost)}")

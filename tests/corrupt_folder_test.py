@@ -137,6 +137,20 @@ class CorruptFolderTest(parameterized.TestCase):
     with self.assertRaisesRegex(ValueError, "would be written to one file"):
       self._run()
 
+  def test_what_is_corrupted_is_looked_at_before_frost(self):
+    lacks = mock.patch.object(frost_pictures, "folder", side_effect=self.fail)
+    self.enterContext(lacks)
+    junk = self.source.with_name("a.txt")
+    junk.write_text("none")
+    for place, said in (
+      (self.source, "No pictures"),
+      (junk, "a.txt cannot be read"),
+      (junk.with_name("nowhere"), "no such folder"),
+    ):
+      done = in_process.run(corrupt_folder, str(place), str(self.target))
+      self.assertRegex(done.stderr, f"^Error: .*{said}")
+      self.assertFalse(self.target.exists())
+
   def test_frost_pictures_are_taken_from_an_archive(self):
     kept, drawn = self.target / "cache", frost_folder.drawn()
     sums = {p.name: paths.sha256(p) for p in drawn.iterdir()}
@@ -146,7 +160,9 @@ class CorruptFolderTest(parameterized.TestCase):
     ):
       done = in_process.run(corrupt_folder, f"--get_frost={drawn}")
     self.assertEqual(done.stdout, f"frost pictures: {kept / 'frost'}\n")
+    both = in_process.run(corrupt_folder, f"--get_frost={drawn}", "in", "out")
     self.assertCountEqual(os.listdir(kept / "frost"), sums)
+    self.assertIn("leave out IN and OUT", both.stderr)
 
   def _command(self, *flags):
     """Runs the command; returns its exit status and all that it printed."""

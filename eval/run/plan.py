@@ -101,7 +101,7 @@ class Plan:
     """What a run prints of what it leaves out; else empty."""
     if not self.left_out:
       return ""
-    get = f"; {frost_pictures.GET} brings its pictures"
+    get = f"; its pictures: {frost_pictures.GET}"
     note = f"no mean over all {self.task.facts.noun}s"
     return f"{self.left_out}: {note}{get * (_FROST in self.left_out)}"
 

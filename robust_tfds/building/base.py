@@ -444,6 +444,7 @@ class Builder(
         set there that is damaged, or made from other sources than the manual
         dir holds now.
       MissingError: a source is not there; says what was looked for, where.
+      MissingPackageError: TFRecord files, and TensorFlow is not installed.
     """
     if self.session is None:  # alone
       with BuildSession() as self.session:
@@ -461,6 +462,7 @@ class Builder(
       if manual_dir and self.config.codec != PUBLISHED:
         # Elsewhere TFDS looks itself; a published tar is walked over once.
         self.check_sources(manual_dir)
+      file_formats.check_writable(self, options.get("file_format"))
       set_folder.check_folder(self._data_dir_root)
       root = self._data_dir_root
       with (

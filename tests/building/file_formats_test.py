@@ -8,13 +8,15 @@ from robust_tfds import datasets
 from robust_tfds.building import file_formats
 from tests import in_folder, in_process
 
-# A machine without TensorFlow; its last line is the program's own.
-_WITHOUT = """
+# A machine without TensorFlow; programs' last lines are their own.
+_HIDDEN = """
 from importlib.machinery import PathFinder
 find = PathFinder.find_spec
 PathFinder.find_spec = lambda name, *places: (
   None if name == "tensorflow" else find(name, *places)
 )
+"""
+_WITHOUT = """
 from robust_tfds import datasets, errors
 from robust_tfds.building import file_formats
 from robust_tfds.eval.pipeline import inputs
@@ -24,6 +26,15 @@ try:
   rows = list(file_formats.rows(built, "test"))
   print(batch.image.sum() == sum(r["image"].sum() for r in rows))
 except errors.UserError as refusal:
+  print(refusal)
+"""
+_LOAD = """
+import robust_tfds, tensorflow_datasets as tfds
+builder = tfds.builder("digits_c/clean", data_dir={root!r} + "_array")
+builder.download_and_prepare(file_format="array_record")
+try:
+  tfds.load("digits_c/fog_3", split="test", data_dir={root!r})
+except robust_tfds.errors.UserError as refusal:
   print(refusal)
 """
 
@@ -81,8 +92,18 @@ class FileFormatsTest(in_folder.TestCase):
   )
   def test_without_tensorflow(self, file_format, said):
     self._prepare(file_format=file_format)
-    program = _WITHOUT.format(root=str(self.root))
+    program = _HIDDEN + _WITHOUT.format(root=str(self.root))
     done = in_process.python("-c", program)
     self.assertEqual(done.returncode, 0, done.stderr)
     self.assertNotIn("OpenCV", done.stderr)
     self.assertRegex(done.stdout.splitlines()[-1], said)
+
+  def test_load_without_tensorflow_begins_nothing(self):
+    program = _HIDDEN + _LOAD.format(root=str(self.root / "new"))
+    done = in_process.python("-c", program)
+    self.assertEqual(done.returncode, 0, done.stderr)
+    self.assertRegex(
+      done.stdout.splitlines()[-1],
+      r"needs TensorFlow.* pip install 'robust_tfds\[tf\]'\.",
+    )
+    self.assertFalse((self.root / "new").exists())

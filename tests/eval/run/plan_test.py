@@ -238,7 +238,7 @@ class LacksTest(absltest.TestCase):
     self.assertEqual((len(plan.names), plan.lacks), (14, ()))
     self.assertEqual(plan.config.written.data.left_out, "frost")
     self.assertStartsWith(
-      plan.left_out_note, "frost left out: no mean over all corruptions; robust"
+      plan.left_out_note, "frost left out: no mean over all corruptions; its"
     )
     self.assertEqual(self._lacks(corruptions="fog,frost", **allowed), ["frost"])
     self.assertEqual(
