@@ -7,7 +7,6 @@ without runs, raw results scored, pictures corrupted.
 import shlex
 
 import numpy as np
-import pytest
 from absl.testing import parameterized
 from PIL import Image
 
@@ -128,8 +127,7 @@ class CommandsTest(in_folder.TestCase):
     self.assertEqual(done.returncode, 0, done.stderr)
     self.assertIn("parameters", done.stdout)
 
-  @pytest.mark.slow
-  @parameterized.parameters(_of("corrupt"))
+  @quick.cases((), _of("corrupt"))
   def test_a_picture_is_corrupted(self, command):
     picture = self.root / "photo.png"
     pixels = np.random.default_rng(0).integers(0, 256, (64, 80, 3), np.uint8)
