@@ -7,6 +7,7 @@
   ... --condition=gaussian_noise_5                    # that a figure shows
   ... --reference=printed                             # that a line is fitted to
   ... --clean=FOLDER --stylized=FOLDER                # pictures of michaelis_f4
+  ... --features=FOLDER --classes=Archery,Bowling     # of robust-tfds features
 
 RUN is what `robust-tfds board` takes: a workdir, a submission, shards. Figures are
 PNG and SVG, tables Markdown; each has a CSV with its numbers and their source.
@@ -46,6 +47,16 @@ def define_flags() -> None:
   flags.DEFINE_string(
     "stylized", "", "Folder of their stylized versions, likewise."
   )
+  flags.DEFINE_string(
+    "features",
+    "",
+    "Folder that robust-tfds features wrote, of schiappa_f9_cka, f18.",
+  )
+  flags.DEFINE_list(
+    "classes",
+    [],
+    "Classes that schiappa_f18 and f20 show; default: the first ten.",
+  )
 
 
 def main(argv: Sequence[str]) -> None:
@@ -66,6 +77,8 @@ def main(argv: Sequence[str]) -> None:
     reference=settings.reference,
     clean=_folder("clean"),
     stylized=_folder("stylized"),
+    features=_folder("features"),
+    classes=settings.classes,
   )
   request = drawing.with_runs(asked, names[1:])
   place = paths.of(settings.out, "--out")

@@ -24,6 +24,7 @@ COMMANDS = {
   "compare": "eval/compare/__main__.py",
   "board": "eval/leaderboard.py",
   "figures": "eval/figures.py",
+  "features": "eval/features.py",
   "build": "build.py",
   "corrupt": "corrupt_folder.py",
   "convert": "models/convert/__main__.py",

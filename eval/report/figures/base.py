@@ -36,6 +36,8 @@ class Request:
       `eval/compare/boards/effective.py:REFERENCES`; empty: the figure's own choice.
     clean: folder of training pictures of the user.
     stylized: folder of their stylized versions.
+    features: folder that `robust-tfds features` wrote.
+    classes: names of those that a figure of features shows; none: the first ten.
     printed: whether printed numbers stand beside the runs: not where the runs
       are of other data.
   """
@@ -46,6 +48,8 @@ class Request:
   reference: str = ""
   clean: epath.Path | None = None
   stylized: epath.Path | None = None
+  features: epath.Path | None = None
+  classes: Sequence[str] = ()
   printed: bool = True
 
   def shown(self, printed: Iterable[T]) -> list[T]:

@@ -66,7 +66,7 @@ def load(
   """
   entry, model = plan.models[label], plan.model(label)
   check_classes(plan, label, model.spec, clean.builder)
-  variables = _variables(plan, label, clean, workdir, host)
+  variables = variables_of(plan, label, clean, workdir, host)
   weights = provenance.weights_sha256(variables)
   own = None
   if plan.own(label):
@@ -89,7 +89,7 @@ def load(
   )
 
 
-def _variables(
+def variables_of(
   plan: Plan,
   label: str,
   clean: inputs.Source,

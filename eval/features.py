@@ -1,0 +1,65 @@
+"""Keeps what layers of runs' models give, for figures of features.
+
+  robust-tfds features --layers=layer3,layer4 --out=/tmp/features RUN RUN
+  ... --conditions=clean,jumbling_5 --limit=500
+  robust-tfds figures schiappa_f9_cka --features=/tmp/features --out=/tmp/figures
+  robust-tfds figures schiappa_f18 --features=/tmp/features --out=/tmp/figures
+
+RUN is a workdir of `robust-tfds run`, whose data and weights are still there: its
+examples pass through its models once more, under the same conditions. A layer is
+one of `models.get(NAME).layers`, or `features`, what the last layer reads; it is
+pooled over space, time and clips. Beside the files, `--out`/RUN/MODEL/CONDITION.npz,
+nothing is written.
+"""
+
+from collections.abc import Sequence
+
+from absl import flags
+
+from robust_tfds import command, errors
+from robust_tfds.storage import paths
+
+
+def define_flags() -> None:
+  """The command's flags."""
+  flags.DEFINE_list(
+    "layers", ["features"], "Names of layers, the same of every model."
+  )
+  flags.DEFINE_list(
+    "conditions", [], "Config names, e.g. clean,jumbling_5; default: the run's."
+  )
+  flags.DEFINE_integer(
+    "limit", 0, "The first so many examples; 0: as many as the run.", 0
+  )
+  flags.DEFINE_string("out", None, "Folder that the features go to.")
+
+
+def main(argv: Sequence[str]) -> None:
+  """Keeps the features of every run."""
+  from robust_tfds.eval.run import features
+
+  settings = flags.FLAGS
+  _, *runs = argv
+  if not runs or not settings.out:
+    raise errors.UserError(
+      "Expected --out=FOLDER and a RUN or several: robust-tfds features"
+      " --layers=features --out=/tmp/features RUN"
+    )
+  out = paths.of(settings.out, "--out")
+  places = [paths.of(run, "RUN") for run in runs]
+  if len({p.name for p in places}) < len(places):
+    raise errors.UserError(
+      f"Two runs have one name: {', '.join(runs)}. Their features would lie in one"
+      " folder; rename one, or give each an --out of its own."
+    )
+  for place in places:
+    for one in features.of_run(
+      place, settings.layers, settings.conditions, settings.limit
+    ):
+      widths = ", ".join(f"{n} {x.shape[1]}" for n, x in one.layers.items())
+      file = one.write(out)
+      print(f"{file}: {len(one.label):,} examples, channels: {widths}")
+
+
+if __name__ == "__main__":
+  command.run(main, define_flags)
