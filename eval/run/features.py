@@ -73,7 +73,8 @@ def of_run(
       whole = {n: np.concatenate([p[n] for p in parts]) for n in parts[0]}
       kept = models[label].cut(whole.pop("features"))
       where = path.name, label, condition.config
-      yield Features(*where, **whole, layers=kept, classes=classes)
+      examples = whole["example_id"], whole["label"]
+      yield Features(*where, *examples, kept, classes)
 
 
 class _Captured:

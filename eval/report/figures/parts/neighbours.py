@@ -31,7 +31,8 @@ class Neighbours(base.PaperFigure):
     for one in features.read(folder):
       chosen = _of_classes(one, request.classes)
       by_model.setdefault((one.run, one.model), []).append(chosen)
-    panels, rows = [], []
+    panels: list[scatter.Panel] = []
+    rows: list[list[sheet.Cell]] = []
     for listed in by_model.values():
       layer = list(listed[0].layers)[-1]
       for one, places in zip(listed, _embedded(listed, layer)):

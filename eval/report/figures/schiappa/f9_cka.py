@@ -25,7 +25,8 @@ class Figure9(base.PaperFigure):
   def drawn(self, request: base.Request) -> base.Drawn:
     """The figure and its CSV; the diagonal of a map is the paper's curve."""
     (folder,) = self.folders(request)
-    maps, rows = [], []
+    maps: list[heat_map.Map] = []
+    rows: list[list[sheet.Cell]] = []
     for a, b in _pairs(features.read(folder)):
       values, count = _between(a, b)
       maps.append(
