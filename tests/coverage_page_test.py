@@ -127,7 +127,7 @@ class CommandsTest(in_folder.TestCase):
     self.assertEqual(done.returncode, 0, done.stderr)
     self.assertIn("parameters", done.stdout)
 
-  @quick.cases((), _of("corrupt"))
+  @quick.cases(_of("corrupt")[1:2], [*_few("corrupt"), *_others("corrupt", 2)])
   def test_a_picture_is_corrupted(self, command):
     picture = self.root / "photo.png"
     pixels = np.random.default_rng(0).integers(0, 256, (64, 80, 3), np.uint8)
