@@ -129,9 +129,11 @@ def of_cell(
   """
   if task == "sequences":
     of_task = _CLEAN_OF_SEQUENCES if condition.clean else _SEQUENCES
-  elif task == "detection":
+  elif task in ("detection", "frame_detection"):
     forms = {"value": _NUMBERS, "category_id": _RESULT_LIST}
     of_task = next((forms[n] for n in forms if n in there), _DETECTED)
+    if task == "frame_detection" and of_task is _DETECTED:
+      of_task = {n: c for n, c in _DETECTED.items() if n != "image_id"}
   else:
     of_task = {"frames": _FRAMES, "video": _VIDEO}.get(task, _PICTURES)
   return {**_EXAMPLE, **of_task}

@@ -89,6 +89,32 @@ class Subset:
       first[place] = name
 
 
+@dataclasses.dataclass(frozen=True)
+class OfNames(Subset):
+  """All examples whose ids begin alike.
+
+  Attributes:
+    start: of their ids; `ids` is empty.
+  """
+
+  start: str = ""
+
+  def places(self, example_ids: Sequence[str], dataset: str) -> np.ndarray:
+    """Where they are, ascending: int64 `[N]`.
+
+    Raises:
+      UserError: there are none.
+    """
+    every = enumerate(example_ids)
+    places = [place for place, i in every if i.startswith(self.start)]
+    if not places:
+      raise errors.UserError(
+        f"{self.source}: no example of {dataset} is named {self.start}*. Leave"
+        " the subset out, or choose the data set that it is of."
+      )
+    return np.array(places, np.int64)
+
+
 def stem(name: str) -> str:
   """The last part of a path without its ending.
 

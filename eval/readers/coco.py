@@ -9,6 +9,10 @@ A list may hold detections of fewer images than the ground truth has: there is
 none on the others. Nothing detected at all is the list `[]`. Files of other names
 are refused; a condition without a file leaves the means over it empty. Scores are
 any finite numbers; of each image and category the best 100 count, as in COCO.
+
+Where the ground truth's images name their sets (`group_id`, `frame`, `reviewed`:
+`robust_tfds.building.frame_boxes.truth`), `clean.json` holds the detections of
+frames, and is scored by pm-k.
 """
 
 import hashlib
@@ -27,6 +31,7 @@ from robust_tfds.eval.tasks.parts import known, result_lists
 from robust_tfds.storage import paths as paths_lib
 
 RULES = ("coco", "voc")
+_FRAMES = "frame_detection"
 
 
 class CocoReader(base.Reader):
@@ -53,7 +58,6 @@ class CocoReader(base.Reader):
     """
     options.check(self.options, self.kind)
     dataset = options.dataset or base.UNNAMED
-    known.check_kind(dataset, tasks.get("detection").set_kind)
     if options.rules is not None and options.rules not in RULES:
       raise errors.unknown("rules", options.rules, RULES)
     if options.truth is None:
@@ -62,6 +66,8 @@ class CocoReader(base.Reader):
         " file by --truth."
       )
     truth = _truth(options.truth)
+    task = _FRAMES if "group_id" in truth["images"][0] else "detection"
+    known.check_kind(dataset, tasks.get(task).set_kind)
     base.check_labels({path: [paths_lib.resolved(path).name] for path in paths})
     place = {
       _cell(paths_lib.resolved(path).name, condition, file, options): file
@@ -71,7 +77,7 @@ class CocoReader(base.Reader):
     cells = list(place)
     rules = {"rules": options.rules} if options.rules else {}
     return base.Run(
-      config=base.config("detection", cells, **rules),
+      config=base.config(task, cells, **rules),
       cells=cells,
       columns=lambda cell: columns(place[cell], truth),
       truth=truth,

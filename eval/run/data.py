@@ -140,7 +140,7 @@ def num_examples(plan: Plan, workdir: Workdir | None) -> int | None:
   """
   data = plan.config.data
   if plan.subset is not None:
-    return len(plan.subset.ids)
+    return len(plan.subset.ids) or None
   builder = plan.config.builder
   whole = (
     prepared_examples(plan, workdir) or builder.published_in(data.split) or None

@@ -172,6 +172,7 @@ class _Pictures:
     self._predicted: dict[CellKey, np.ndarray] = {}
     self._columns: dict[str, base.Columns] = {}
     self._boxes: dict[Condition, dict[str, list[Overlay]]] = {}
+    self._overlaid: dict[str, list[str]] = {}
     # The least score of a box, and why.
     self._limit: tuple[float, str] | None = None
 
@@ -191,9 +192,11 @@ class _Pictures:
       if self._limit is None:  # clean comes first
         least, why = self._plan.task.overlay_limit(columns, truth)
         self._limit = least, f"{cell.model}: {why} ({cell.condition.config})"
+      self._overlaid = self._plan.task.overlaid(columns, truth)
+      chosen = [name for of in self._overlaid.values() for name in of]
       self._boxes[cell.condition] = {
         name: self._plan.task.overlays(name, columns, truth, self._limit[0])
-        for name in self._first_ids
+        for name in chosen or self._first_ids
       }
 
   def all(self) -> dict[str, Any]:
@@ -274,7 +277,11 @@ class _Pictures:
   def _overlays(self) -> dict[str, Any]:
     """Some pictures with what the first model detected."""
     out = {}
-    for condition in self._plan.conditions:
+    for title, names in self._overlaid.items():
+      (boxes,) = self._boxes.values()
+      pictures = self._data.clean.find(names)
+      out[title] = [(pictures[name], boxes[name]) for name in names]
+    for condition in () if self._overlaid else self._plan.conditions:
       if condition in self._boxes:
         boxes = self._boxes[condition]
         out[condition.config] = [

@@ -3,6 +3,8 @@
   robustbench5k   the 5,000 ImageNet pictures of RobustBench's ImageNet tables
                   (Croce et al. 2021), whose ids its package brings; found where it
                   is installed and never imported
+  2015            the frames of ImageNet-Vid-Robust whose videos are in ILSVRC 2015
+                  too, on which Shankar et al. 2021 have R-FCN (Table 3)
   FILE            one id a line, in UTF-8; empty lines are skipped
 
 What is chosen is named in every row and caption: a name as it is, a file by its
@@ -22,7 +24,10 @@ from robust_tfds.reading import limits
 from robust_tfds.storage import paths
 
 ROBUSTBENCH = "robustbench5k"
-NAMES = (ROBUSTBENCH,)
+OF_2015 = "2015"
+NAMES = (ROBUSTBENCH, OF_2015)
+# The set names a video by the year of the release that it came with (487 of 1,109).
+_STARTS = {OF_2015: "val/ILSVRC2015_val_"}
 _PACKAGE = "robustbench"
 _IDS = "helper_files/imagenet_test_image_ids.txt"
 # Of robustbench 1.1.1's file.
@@ -49,6 +54,8 @@ def read(
   text = os.fspath(value)
   if text == ROBUSTBENCH:
     return _robustbench(key)
+  if text in _STARTS:
+    return subset.OfNames(text, (), f"{key}={text}", _STARTS[text])
   path = paths.of(text, key)
   if not path.exists():
     raise errors.UserError(

@@ -297,7 +297,8 @@ def _detection(model: Any, recipe: Any, data_dir: str) -> tuple:
   for i, row in enumerate(rows):
     objects = row["objects"]
     n = len(objects["id"])
-    corner, side = objects["bbox_px"][:, :2], objects["bbox_px"][:, 2:]
+    # Of ArrayRecord files a list of boxes.
+    corner, side = np.split(np.reshape(objects["bbox_px"], (n, 4)), 2, axis=1)
     boxes[i, :n] = np.concatenate([corner, corner + side], axis=1)
     labels[i, :n] = objects["label"]
   data = jax.tree.map(

@@ -496,6 +496,15 @@ class Task(abc.ABC):
     """
     raise NotImplementedError(f"{self.facts.task} has no overlays.")
 
+  def overlaid(
+    self, columns: Columns, truth: Mapping[str, Any]
+  ) -> dict[str, list[str]]:
+    """Title -> ids of the examples of the only condition that boxes are drawn in.
+
+    Empty: the first ones of every condition.
+    """
+    return {}
+
   def overlays(
     self,
     example_id: str,

@@ -59,14 +59,15 @@ from robust_tfds.eval.metrics import natural_breakdowns as breakdowns
 from robust_tfds.eval.papers import testbed_kinds
 from robust_tfds.eval.pipeline import inputs, predict, programs
 from robust_tfds.eval.tasks import base
-from robust_tfds.eval.tasks.parts import headlines as headlines_lib
 from robust_tfds.eval.tasks.parts import (
+  anchor_sets,
   label_space,
   reliability,
   source_videos,
   spread,
   top_k,
 )
+from robust_tfds.eval.tasks.parts import headlines as headlines_lib
 
 K = frame_scores.K
 _LABELS = 8  # no frame of the published sets shows more than three classes
@@ -92,27 +93,12 @@ class Frames(base.Task):
     name or a JSON file; default: the data set's own, if it has one) and `merge`.
 
     Raises:
-      UserError: an unknown label space or merge (with a suggestion), a limit or
-        subset, or prepared corrupted frames.
+      UserError: an unknown label space or merge (with a suggestion), or see
+        `anchor_sets.check`.
     """
     super().__init__(setting)
+    anchor_sets.check(setting.data, setting.fly)
     data = setting.data
-    if data.get("limit"):
-      raise errors.UserError(
-        f"data.limit={data.limit} would cut anchor sets apart; set it to 0 for"
-        " this task."
-      )
-    if data.get("subset"):
-      raise errors.UserError(
-        f"data.subset={str(data.subset)!r} would cut anchor sets apart; leave it"
-        " empty for this task."
-      )
-    if not setting.fly:
-      raise errors.UserError(
-        f"data.source={data.source!r}: the frames themselves hold the"
-        " perturbations, so there is nothing prepared to choose. Leave it at"
-        " 'fly' and choose frames by data.config."
-      )
     self._space = data.get("label_space") or _default_space(setting.dataset)
     self._merge = data.get("merge") or "max"
     if self._space:

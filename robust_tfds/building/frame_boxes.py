@@ -4,16 +4,22 @@
   boxes = frame_boxes.coco(tfds.as_numpy(ds))
   pm_k.detection(boxes.gt, dt, boxes.anchors, boxes.frame_index)
 
-with `dt` COCO result rows whose `image_id` is `boxes.image_id[example_id]`.
+with `dt` COCO result rows whose `image_id` is `boxes.image_id[example_id]`. `truth`
+gives the same as one COCO instances dict, which runs keep as `truth.json` and
+`eval.score --truth` reads; `Sets` are the sets of its images.
 """
 
+from __future__ import annotations
+
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from robust_tfds import errors, strings
+from robust_tfds.coco import format as coco_format
+from robust_tfds.reading import pictures
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,6 +41,49 @@ class Coco:
 
 
 _APART = 1000  # far beyond the ten frames that a set reaches
+_OF_SETS = ("group_id", "frame", "reviewed")  # of an image, besides COCO's
+
+
+@dataclasses.dataclass(frozen=True)
+class Sets:
+  """The anchor sets of a ground truth's images.
+
+  Attributes:
+    candidates: anchor's image id -> ids of its reviewed frames, itself among
+      them, in the order of their offsets.
+    frame: image id -> its offset from the anchor, of these frames.
+  """
+
+  candidates: dict[int, list[int]]
+  frame: dict[int, int]
+
+  @classmethod
+  def of(cls, images: Sequence[Mapping[str, Any]]) -> Sets:
+    """The sets of `truth(...)["images"]`, in the order of their anchors' paths.
+
+    Raises:
+      UserError: images that say nothing of sets, or whose anchor is not there.
+    """
+    for image in images:
+      lacks = [key for key in _OF_SETS if key not in image]
+      if lacks:
+        raise errors.UserError(
+          f"Image {image.get('file_name', image['id'])!r} has no {lacks[0]!r}:"
+          " expected the ground truth of frames, as truth.json of a run has it or"
+          " robust_tfds.building.frame_boxes.truth makes it."
+        )
+    ids = {image["file_name"]: image["id"] for image in images}
+    reviewed = [image for image in images if image["reviewed"]]
+    groups = sorted({image["group_id"] for image in reviewed})
+    lost = [group for group in groups if group not in ids]
+    if lost:
+      raise errors.UserError(
+        f"The anchor {lost[0]!r} is not among the examples."
+      )
+    candidates: dict[int, list[int]] = {ids[group]: [] for group in groups}
+    for image in sorted(reviewed, key=lambda image: image["frame"]):
+      candidates[ids[image["group_id"]]].append(image["id"])
+    return cls(candidates, {i["id"]: i["frame"] for i in reviewed})
 
 
 def coco(examples: Iterable[Mapping[str, Any]]) -> Coco:
@@ -45,55 +94,96 @@ def coco(examples: Iterable[Mapping[str, Any]]) -> Coco:
       `objects`, class ids those of the data set.
 
   Raises:
+    UserError: see `truth`.
+  """
+  images, gt = _images_and_rows(examples)
+  sets = Sets.of(images)
+  index = {image["id"]: -_APART for image in images}
+  for place, of_set in enumerate(sets.candidates.values()):
+    index |= {i: _APART * place + sets.frame[i] for i in of_set}
+  return Coco(
+    gt=gt,
+    anchors=[
+      {"anchor": anchor, "candidates": of_set}
+      for anchor, of_set in sets.candidates.items()
+    ],
+    frame_index=index,
+    image_id={image["file_name"]: image["id"] for image in images},
+  )
+
+
+def truth(
+  examples: Iterable[Mapping[str, Any]], names: Sequence[str]
+) -> dict[str, list[dict[str, Any]]]:
+  """A COCO instances dict of the frames of a natural-video set.
+
+  Args:
+    examples: of a config of whole frames, as numpy; pictures may be the bytes
+      that are stored, of which the header alone is read.
+    names: class names by label.
+
+  Returns:
+    `images`, from 1 in the order of the examples' ids, with `group_id` (the
+    anchor's `file_name`), `frame` and `reviewed` besides COCO's keys;
+    `annotations`; `categories`, whose ids are label + 1.
+
+  Raises:
     UserError: no frames, crops (which have no boxes), or a reviewed frame whose
       anchor is not among the examples.
   """
-  rows = sorted(examples, key=lambda e: strings.text(e["example_id"]))
-  if not rows:
+  images, rows = _images_and_rows(examples)
+  Sets.of(images)
+  ids = coco_format.category_ids(names)
+  return {
+    "images": images,
+    "annotations": [{**r, "category_id": ids[r["category_id"]]} for r in rows],
+    "categories": [{"id": i, "name": n} for i, n in zip(ids, names)],
+  }
+
+
+def _images_and_rows(
+  examples: Iterable[Mapping[str, Any]],
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+  """Images, and their annotations with labels as categories."""
+  listed = sorted(examples, key=lambda e: strings.text(e["example_id"]))
+  if not listed:
     raise errors.UserError("No frames were given.")
-  if "objects" not in rows[0]:
+  if "objects" not in listed[0]:
     raise errors.UserError(
       "These frames are crops, which have no boxes; take the config `reviewed`"
       " or `all` as it is."
     )
-  ids = {strings.text(e["example_id"]): i for i, e in enumerate(rows, 1)}
-  sets: dict[str, list[tuple[int, int]]] = {}
-  gt: list[dict[str, Any]] = []
-  for e in rows:
-    image = ids[strings.text(e["example_id"])]
-    gt += _annotations(e, image, len(gt) + 1)
-    if bool(e["reviewed"]):
-      group = sets.setdefault(strings.text(e["group_id"]), [])
-      group.append((int(e["frame"]), image))
-  lost = [g for g in sets if g not in ids]
-  if lost:
-    raise errors.UserError(f"The anchor {lost[0]!r} is not among the examples.")
-  order = {g: i for i, g in enumerate(sorted(sets))}
-  return Coco(
-    gt=gt,
-    anchors=[
-      {"anchor": ids[g], "candidates": [i for _, i in sorted(sets[g])]}
-      for g in order
-    ],
-    frame_index={
-      image: _APART * order[g] + offset
-      for g, frames in sets.items()
-      for offset, image in frames
-    }
-    | {
-      ids[strings.text(e["example_id"])]: -_APART
-      for e in rows
-      if not bool(e["reviewed"])
-    },
-    image_id=ids,
-  )
+  images: list[dict[str, Any]] = []
+  rows: list[dict[str, Any]] = []
+  for number, e in enumerate(listed, 1):
+    height, width = _size(e["image"])
+    images.append(
+      {
+        "id": number,
+        "file_name": strings.text(e["example_id"]),
+        "height": height,
+        "width": width,
+        "group_id": strings.text(e["group_id"]),
+        "frame": int(e["frame"]),
+        "reviewed": bool(e["reviewed"]),
+      }
+    )
+    rows += _annotations(e["objects"], images[-1], len(rows) + 1)
+  return images, rows
+
+
+def _size(picture: Any) -> tuple[int, int]:
+  """(height, width) of pixels or of a stored picture."""
+  if isinstance(picture, bytes):
+    return pictures.size(picture, ignore_orientation=True)
+  height, width = np.shape(picture)[:2]
+  return height, width
 
 
 def _annotations(
-  example: Mapping[str, Any], image: int, first: int
+  objects: Mapping[str, Any], image: Mapping[str, Any], first: int
 ) -> list[dict[str, Any]]:
-  height, width = np.shape(example["image"])[:2]
-  objects = example["objects"]
+  height, width = image["height"], image["width"]
   out = []
   for i, (box, label) in enumerate(zip(objects["bbox"], objects["label"])):
     ymin, xmin, ymax, xmax = (float(v) for v in box)
@@ -101,7 +191,7 @@ def _annotations(
     out.append(
       {
         "id": first + i,
-        "image_id": image,
+        "image_id": image["id"],
         "category_id": int(label),
         "bbox": [xmin * width, ymin * height, w, h],
         "area": w * h,

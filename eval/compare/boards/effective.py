@@ -98,6 +98,12 @@ AXES: Mapping[str, Axes] = {
     "means from printed FR times AlexNet's rates",
   ),
   "detection": Axes(("p", "mpc"), _as_they_are, "P: clean AP", "mPC: mean AP"),
+  "frame_detection": Axes(
+    ("map_orig", "map_pmk"),
+    _as_they_are,
+    "mAP on anchors, pm-0",
+    "mAP on worst frames, pm-10",
+  ),
   "video": Axes(
     ("clean_accuracy", "gamma_r"),
     _relative,

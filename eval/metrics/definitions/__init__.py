@@ -2,8 +2,9 @@
 
 The only home of it: the tasks, reports, boards, comparisons and pages ask here. A
 metric `a/b=3` is of the family `a`: the text behind the slash says which part (a
-class, a distance k, a group). A leading `bbox/` or `segm/` is no part: it says whose
-overlap is meant. What nobody defined stands under its own name, its sense unknown.
+class, a distance k, a group). A leading `bbox/`, `segm/` or `localization/` is
+no part: it says what is overlapped. What nobody defined stands under its own name,
+its sense unknown.
 
   <topic>.json   the metrics of a task, or of what all tasks have, as data
   base.py        what a metric and a topic are, and how a file is read
@@ -30,6 +31,7 @@ TOPICS = tuple(
     "video",
     "frames",
     "subtypes",
+    "frame_detection",
     "calibration",
     "effective_robustness",
   )
@@ -37,7 +39,11 @@ TOPICS = tuple(
 _CLASSIFICATION = TOPICS[0]
 # Of a number that is a mean of another over conditions.
 _MEAN = "mean_"
-_OVERLAPS: Mapping[str, str] = {"bbox": "", "segm": "Mask "}
+_OVERLAPS: Mapping[str, str] = {
+  "bbox": "",
+  "segm": "Mask ",
+  "localization": "Localization ",
+}
 
 
 def metrics(task: str, *names: str) -> tuple[Metric, ...]:

@@ -18,5 +18,6 @@ from robust_tfds.eval.metrics.pm_k.scores import (
 from robust_tfds.eval.metrics.pm_k.sets import Sets as Sets
 from robust_tfds.eval.metrics.pm_k.sets import checked as checked
 from robust_tfds.eval.metrics.pm_k.sets import group as group
+from robust_tfds.eval.metrics.pm_k.worst_frames import Frames as Frames
 from robust_tfds.eval.metrics.pm_k.worst_frames import detection as detection
 from robust_tfds.eval.metrics.pm_k.worst_frames import frame_ap as frame_ap

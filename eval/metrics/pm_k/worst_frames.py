@@ -25,6 +25,7 @@ from robust_tfds import conditions, errors
 from robust_tfds.eval.metrics import arguments
 from robust_tfds.eval.metrics.detection import left_out, matches
 
+IOU = 0.5  # the paper states none: docs/specs/detection.md section 6
 _DIGITS = 12  # APs closer than this are one: docs/specs/detection.md section 6
 _IDS = ("image_id", "category_id")
 _OF_GT = frozenset({*_IDS, "bbox"})
@@ -39,7 +40,7 @@ def detection(
   anchors: Sequence[Mapping],
   frame_index: Mapping,
   *,
-  iou: float = 0.5,
+  iou: float = IOU,
   class_agnostic: bool = False,
 ) -> dict:
   """mAP on the anchors and on their worst frames.
@@ -74,12 +75,8 @@ def detection(
   _check_known(gt, frame_index, "ground truth")
   _check_known(dt, frame_index, "list of detections")
   gt, dt = ([r for r in rows if r["image_id"] in index] for rows in (gt, dt))
-  frames = _Frames.of(gt, dt, iou, class_agnostic)
-  aps = frames.aps()
-  selected = {
-    anchor: _worst(anchor, candidates, index, aps)
-    for anchor, candidates in sets.items()
-  }
+  frames = Frames.of_rows(gt, dt, iou, class_agnostic)
+  selected = frames.worst(sets, index)
   return {
     "map_orig": frames.mean_ap(selected.keys()),
     "map_pmk": frames.mean_ap(selected.values()),
@@ -91,7 +88,7 @@ def frame_ap(
   gt: Iterable[Mapping],
   dt: Iterable[Mapping],
   *,
-  iou: float = 0.5,
+  iou: float = IOU,
   class_agnostic: bool = False,
 ) -> dict:
   """AP of each frame alone: image id -> fraction; frames with objects only.
@@ -102,7 +99,7 @@ def frame_ap(
     iou: as in `detection`.
     class_agnostic: as in `detection`.
   """
-  return _Frames.of(*_rows(gt, dt), iou, class_agnostic).aps()
+  return Frames.of_rows(*_rows(gt, dt), iou, class_agnostic).aps()
 
 
 def _worst(
@@ -126,7 +123,7 @@ def _worst(
 
 
 @dataclasses.dataclass(frozen=True)
-class _Frames:
+class Frames:
   """Frames whose detections were matched once.
 
   Attributes:
@@ -142,12 +139,41 @@ class _Frames:
   @classmethod
   def of(
     cls,
+    images: Sequence[Any],
+    categories: int,
+    objects: matches.Objects,
+    detected: matches.Detected,
+    *,
+    iou: float = IOU,
+    class_agnostic: bool = False,
+  ) -> Frames:
+    """Matches detections with the objects of their frame and category.
+
+    Args:
+      images: ids, sorted.
+      categories: how many there are; labels are below.
+      objects: by places of their images.
+      detected: by places of their images.
+      iou: as in `detection`.
+      class_agnostic: as in `detection`.
+    """
+    if class_agnostic:
+      objects, detected = (
+        dataclasses.replace(of, label=np.zeros_like(of.label))
+        for of in (objects, detected)
+      )
+    matcher = matches.Matcher(objects, detected, np.array([float(iou)]))
+    return cls(images, categories, matcher.within(_ANY_AREA))
+
+  @classmethod
+  def of_rows(
+    cls,
     gt: Sequence[Mapping],
     dt: Sequence[Mapping],
     iou: float,
     class_agnostic: bool,
-  ) -> _Frames:
-    """Matches detections with the objects of their frame and category.
+  ) -> Frames:
+    """As `of`, of COCO's rows.
 
     Raises:
       UserError: a box or a score that is none.
@@ -155,7 +181,7 @@ class _Frames:
     images = sorted({row["image_id"] for row in (*gt, *dt)})
     names = sorted({row["category_id"] for row in (*gt, *dt)})
     place = {image: i for i, image in enumerate(images)}
-    label = {name: 0 if class_agnostic else i for i, name in enumerate(names)}
+    label = {name: i for i, name in enumerate(names)}
 
     def ids(rows: Sequence[Mapping]) -> tuple[np.ndarray, np.ndarray]:
       return (
@@ -165,10 +191,29 @@ class _Frames:
 
     boxes = _boxes(gt)
     crowd = np.array([bool(r.get("iscrowd", 0)) for r in gt], bool)
-    objects = matches.Objects(*ids(gt), boxes, boxes[:, 2:].prod(1), crowd)
-    detected = matches.Detected(*ids(dt), _scores(dt), _boxes(dt))
-    matcher = matches.Matcher(objects, detected, np.array([float(iou)]))
-    return cls(images, len(names), matcher.within(_ANY_AREA))
+    return cls.of(
+      images,
+      len(names),
+      matches.Objects(*ids(gt), boxes, boxes[:, 2:].prod(1), crowd),
+      matches.Detected(*ids(dt), _scores(dt), _boxes(dt)),
+      iou=iou,
+      class_agnostic=class_agnostic,
+    )
+
+  def worst(
+    self, sets: Mapping[Any, Sequence], index: Mapping[Any, int]
+  ) -> dict[Any, Any]:
+    """Anchor -> the candidate with the lowest AP of its own.
+
+    Args:
+      sets: anchor -> its candidates, itself among them.
+      index: image id -> number of the frame in its video.
+    """
+    aps = self.aps()
+    return {
+      anchor: _worst(anchor, candidates, index, aps)
+      for anchor, candidates in sets.items()
+    }
 
   def aps(self) -> dict[Any, float]:
     """AP of each frame alone, the mean over its categories; without empty ones."""
@@ -178,10 +223,12 @@ class _Frames:
     image, label = matched.objects
     pairs = np.stack([image, image * number + label])
     alone = dataclasses.replace(matched.at(order), label=pair[order])
-    of_pairs = self._precision(
-      dataclasses.replace(alone, objects=pairs), number * len(self.images)
+    got = left_out.numbers(
+      dataclasses.replace(alone, objects=pairs),
+      np.zeros(len(self.images), np.int64),
+      number * len(self.images),
     )
-    of_frames = of_pairs.reshape(len(self.images), number)
+    of_frames = got.precision[:, 0, 0].reshape(len(self.images), number)
     return {
       self.images[i]: float(np.mean(of_frames[i][~np.isnan(of_frames[i])]))
       for i in np.unique(image).tolist()
@@ -189,6 +236,20 @@ class _Frames:
 
   def mean_ap(self, images: Iterable[Any]) -> float:
     """Mean over categories; an image that stands for two anchors counts once."""
+    one_block = np.zeros(len(self.images), np.int64)
+    precision = self.precision(images, one_block).precision[:, 0, 0]
+    defined = precision[~np.isnan(precision)]
+    return float(np.mean(defined)) if len(defined) else float("nan")
+
+  def precision(
+    self, images: Iterable[Any], blocks: np.ndarray
+  ) -> left_out.Numbers:
+    """AP over some of the images, and without each block of them.
+
+    Args:
+      images: ids; one that stands for two anchors counts once.
+      blocks: int `[I]`, the block of every image of `self.images`.
+    """
     matched = self.matched
     shown = set(images)
     chosen = np.array([image in shown for image in self.images], bool)
@@ -196,15 +257,7 @@ class _Frames:
       matched.at(chosen[matched.image]),
       objects=matched.objects[:, chosen[matched.objects[0]]],
     )
-    of_categories = self._precision(some, self.categories)
-    defined = of_categories[~np.isnan(of_categories)]
-    return float(np.mean(defined)) if len(defined) else float("nan")
-
-  def _precision(self, matched: matches.Matches, classes: int) -> np.ndarray:
-    """COCO's AP of every class: float64 `[K]`, nan where no object is."""
-    one_block = np.zeros(len(self.images), np.int64)
-    got = left_out.numbers(matched, one_block, classes)
-    return got.precision[:, 0, 0]
+    return left_out.numbers(some, blocks, self.categories)
 
 
 def _rows(

@@ -19,12 +19,13 @@ from robust_tfds.eval.cells.columns import Columns
 from robust_tfds.eval.pipeline import subset as subset_lib
 from robust_tfds.eval.tasks.parts import stored_numbers
 
-# `subset.sha256` of the stems of the ids. `robustbench5k`: of the file of
+# `subset.sha256` of the ids or of their stems. `robustbench5k`: of the file of
 # robustbench 1.1.1 (`eval/run/subsets.py`).
 _SUBSETS = {
   "robustbench5k": (
     "b03ccff6d05e129cb1b9cd2b27b30c1a81031dfde52a7c44be9c6d93077407ed"
-  )
+  ),
+  "2015": ("0d1eeb571ff6464acfb98dd1cc52e999538f1660d6fbc553a97f5d7779292e8a"),
 }
 # As `eval/run/subsets.py` names files: a submission's name leads to no folder.
 _OF_FILE = re.compile(r"(?P<stem>[\w.-]+)-(?P<digits>[0-9a-f]{8})")
@@ -204,7 +205,7 @@ def _of_subset(
   )
   stems = [subset_lib.stem(i) for i in ids]
   if subset in _SUBSETS:
-    if subset_lib.sha256(stems) != _SUBSETS[subset]:
+    if _SUBSETS[subset] not in map(subset_lib.sha256, (ids, stems)):
       raise errors.UserError(
         f"{source}: these {len(ids):,} examples are not those of the subset"
         f" {subset}, whose ids are a fixed list. Choose examples of your own by"

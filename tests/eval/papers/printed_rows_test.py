@@ -104,7 +104,7 @@ def _shankar() -> Iterator[Fact]:
   parts = {"map_orig": "map_orig", "map_pert": "map_pmk"}
   for row in _table("shankar", "table3_detection.csv"):
     prefix = "" if row["task"] == "detection" else "localization/"
-    for column, metric in {**parts, "delta_printed": "map_drop"}.items():
+    for column, metric in {**parts, "delta_printed": "drop"}.items():
       number = float(row[column])
       yield "table3", row["model"], "", prefix + metric, "", number
   tuned = "ResNet-152", "fine-tuned"

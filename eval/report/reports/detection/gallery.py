@@ -48,8 +48,8 @@ class Gallery(base.Pictures):
     clean = shown.get(_CLEAN, ())
     corrupted = {t: of for t, of in shown.items() if t != _CLEAN}
     if not corrupted:
-      return [_line(_CLEAN, clean, ())] if clean else []
-    return [_line(title, of, clean) for title, of in corrupted.items()]
+      return [line(_CLEAN, clean, ())] if clean else []
+    return [line(title, of, clean) for title, of in corrupted.items()]
 
   def draw(self, context: Context) -> style.Figure | None:
     """None without overlays."""
@@ -68,14 +68,23 @@ class Gallery(base.Pictures):
     return fig
 
 
-def _line(title: str, of: Any, clean: Any) -> pictures.Line:
-  """Pictures of a condition, each behind the same without corruption."""
+def line(
+  title: str, of: Any, clean: Any, first: str = _CLEAN
+) -> pictures.Line:
+  """Pictures of a condition, each behind what it is held against.
+
+  Args:
+    title: the condition's.
+    of: (picture, boxes) pairs.
+    clean: pairs that they are held against.
+    first: what these are called.
+  """
   name, out = definitions.words(title), []
   for i, (image, boxes) in enumerate(of):
     before = [clean[i]] if i < len(clean) else []
     every = [box for _, listed in before for box in listed]
     view = _view(image.shape[:2], [*boxes, *every])
-    pairs = [*((_CLEAN, *one) for one in before), (name, image, boxes)]
+    pairs = [*((first, *one) for one in before), (name, image, boxes)]
     out += [
       pictures.Picture(p, words, _counts(listed), boxes=listed, view=view)
       for words, p, listed in pairs

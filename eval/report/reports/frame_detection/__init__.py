@@ -1,0 +1,1 @@
+"""Reports of the task `frame_detection` alone."""

@@ -1,0 +1,256 @@
+"""Natural perturbations of detectors: mAP on anchors and on their worst frames.
+
+The sets are those of the task `frames`, shown whole, and detections are kept as
+those of `detection`: this task is that one, with another measure (Shankar et al.
+2021, section 2.2, appendix L; `eval/metrics/pm_k/worst_frames.py`). There is one
+condition and nothing is corrupted.
+
+Cell metrics, the first three also as `localization/...`, all classes merged:
+
+  map_orig, map_pmk, drop         mAP at IoU 0.50 on the anchors, on the frame of
+                                  each set whose own AP is lowest, the difference
+  map_orig/class=4, map_pmk/...   AP of one class on the same frames
+  chosen/offset=-3                share of sets whose worst frame is there
+
+mAP is no mean over sets: its interval is the jackknife's over 100 blocks of whole
+videos, the same for anchors, worst frames and all models. Which frame is the worst
+depends on its set alone, so that sets are left out with the frame they have. That
+of a share of sets is Clopper-Pearson's where a video gives one set.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from jax.sharding import Mesh
+
+from robust_tfds import errors
+from robust_tfds.building import frame_boxes
+from robust_tfds.conditions import Condition
+from robust_tfds.eval import papers
+from robust_tfds.eval.cells import cell as cells_lib
+from robust_tfds.eval.cells import facts as facts_lib
+from robust_tfds.eval.cells import table
+from robust_tfds.eval.cells.cell_facts import Scalar
+from robust_tfds.eval.cells.overlay import Overlay
+from robust_tfds.eval.metrics import rates, resampling
+from robust_tfds.eval.metrics.detection import checks
+from robust_tfds.eval.pipeline import inputs, predict
+from robust_tfds.eval.tasks import base, detection
+from robust_tfds.eval.tasks.parts import (
+  anchor_sets,
+  average_precision,
+  result_lists,
+  source_videos,
+  spread,
+  worst_frames,
+)
+from robust_tfds.eval.tasks.parts import headlines as headlines_lib
+
+_METRICS = ("map_orig", "map_pmk", "drop")
+# In the note of printed rows that are of the sets of 2015 alone.
+_OTHER = "other subset"
+_SHOWN = 6  # sets, in pictures
+_OFFSETS = np.arange(-10, 11)
+
+
+class FrameDetection(detection.Detection):
+  """mAP on anchors and worst frames; the data sets hold the perturbations."""
+
+  facts = facts_lib.TaskFacts.of("frame_detection")
+  set_kind = "frames"
+  own_keys = ()
+  no_baseline = "pm-k is not normalised: set config.baseline='', got {got}."
+
+  def __init__(self, setting: base.Setting):
+    """Checks the setting.
+
+    Raises:
+      UserError: crops, frames that nobody reviewed, or see `anchor_sets.check`.
+    """
+    super().__init__(setting)
+    data = setting.data
+    anchor_sets.check(data, setting.fly)
+    for key, allowed in (("geometry", ""), ("config", "reviewed")):
+      if data.get(key) not in (None, "", allowed):
+        raise errors.UserError(
+          f"data.{key}={data[key]!r}: boxes are those of whole frames that humans"
+          f" reviewed. Set it to {allowed!r} for this task."
+        )
+
+  @property
+  def condition_keys(self) -> tuple[str, ...]:
+    """None: the data set holds the perturbations."""
+    return ()
+
+  def conditions(self) -> list[Condition]:
+    """One: the frames as they are."""
+    return [Condition()]
+
+  def data_facts(self) -> dict[str, Scalar]:
+    """None: AP is COCO's."""
+    return {}
+
+  def transform(self, mesh: Mesh) -> predict.Transform:
+    """Nothing is corrupted."""
+    return predict.unchanged
+
+  def example_columns(self, batch: inputs.Batch) -> dict[str, np.ndarray]:
+    """The usual ones but the label; the ground truth numbers the frames."""
+    columns = base.Task.example_columns(self, batch)
+    del columns["label"]
+    return columns
+
+  def truth(self, source: inputs.Source) -> dict[str, Any]:
+    """The ground truth and the sets, see `frame_boxes.truth`."""
+    names = self.label_feature(source.builder.info.features).names
+    return frame_boxes.truth(source.metadata(("image",)), names)
+
+  def measure(
+    self, cell: cells_lib.Cell, columns: base.Columns, truth: base.Truth = None
+  ) -> base.Measured:
+    """Rows and replicates: frames are matched once for each kind of mAP."""
+    checked = self._needed(truth)
+    sets, videos = self._sets(checked)
+    draws = resampling.Draws.of(videos)
+    scored = self._scored(columns, checked, draws)
+    rows = [
+      self._row(cell, metric, number, n)
+      for of_kind in scored
+      for metric, (number, n) in of_kind.numbers().items()
+    ]
+    rows += _chosen(cell, scored[0], videos)
+    numbers = {
+      metric: number
+      for of_kind in scored
+      for metric, (number, _) in of_kind.means().items()
+    }
+    return base.Measured(rows, numbers=numbers, groups=draws.ids)
+
+  def _row(
+    self,
+    cell: cells_lib.Cell,
+    metric: str,
+    number: resampling.Replicates,
+    n: int,
+  ) -> table.Row:
+    of = spread.number(number, self.facts.metric(metric).bounds)
+    ends = of.lo, of.hi
+    return cell.row(metric, float(number.value), ends, n, note=of.note)
+
+  def group_ids(
+    self, columns: base.Columns, truth: base.Truth = None
+  ) -> np.ndarray:
+    """Of every frame its video: `[I]` texts; sets of one are drawn together."""
+    groups = [i["group_id"] for i in self._needed(truth)["images"]]
+    return source_videos.of(self.setting.dataset, np.array(groups, np.str_))
+
+  def replicates(
+    self,
+    columns: base.Columns,
+    draws: resampling.Draws,
+    truth: base.Truth = None,
+  ) -> dict[str, resampling.Replicates]:
+    """The headlines' numbers, and without each block of videos."""
+    return {
+      metric: number
+      for of_kind in self._scored(columns, self._needed(truth), draws)
+      for metric, (number, _) in of_kind.means().items()
+    }
+
+  def headlines(
+    self, cells: headlines_lib.Cells, reference: headlines_lib.Cells
+  ) -> list[headlines_lib.Headline]:
+    """Detection, then localization: both mAPs and their difference."""
+    (condition,) = cells
+    return [
+      headlines_lib.Headline.restating(metric, metric, condition)
+      for kind in worst_frames.KINDS
+      for metric in (f"{kind}{m}" for m in _METRICS)
+      if metric in cells[condition]
+    ]
+
+  @property
+  def common(self) -> tuple[str, ...]:
+    """None: there are no corruptions."""
+    return ()
+
+  def published_networks(self) -> Mapping[str, Sequence[float]]:
+    """Printed name -> both mAPs of detection, then of localization (Table 3).
+
+    The name of a network that was shown other sets than the run says so.
+    """
+    dataset, of_2015 = self.setting.dataset, bool(self.subset)
+    other = {r.label for r in papers.rows(dataset) if _OTHER in r.note}
+    metrics = [f"{kind}{m}" for kind in worst_frames.KINDS for m in _METRICS[:2]]
+    return {
+      label + f", {_OTHER}" * ((label in other) != of_2015): numbers
+      for label, numbers in papers.networks(dataset, *metrics).items()
+    }
+
+  def overlay_limit(
+    self, columns: base.Columns, truth: Mapping[str, Any]
+  ) -> tuple[float, str]:
+    """As of `detection`, over all frames."""
+    numbered = worst_frames.numbered(columns, self._needed(truth))
+    return super().overlay_limit(numbered, truth)
+
+  def overlays(
+    self,
+    example_id: str,
+    columns: base.Columns,
+    truth: Mapping[str, Any],
+    least_score: float,
+  ) -> list[Overlay]:
+    """A frame's hits, misses and false alarms."""
+    numbered = worst_frames.numbered(columns, self._needed(truth))
+    return super().overlays(example_id, numbered, truth, least_score)
+
+  def overlaid(
+    self, columns: base.Columns, truth: Mapping[str, Any]
+  ) -> dict[str, list[str]]:
+    """Anchors, and their worst frames, of the sets that lose most (Figure 4)."""
+    checked = self._needed(truth)
+    draws = resampling.Draws.of(self._sets(checked)[1])
+    first = self._scored(columns, checked, draws)[0]
+    names = {i["id"]: i["file_name"] for i in checked["images"]}
+    pairs = first.largest_drops(_SHOWN)
+    return {
+      "anchor": [names[anchor] for anchor, _ in pairs],
+      "worst frame": [names[worst] for _, worst in pairs],
+    }
+
+  def _sets(self, truth: checks.Truth) -> tuple[frame_boxes.Sets, np.ndarray]:
+    """The sets, and the video of each: `[A]` texts."""
+    sets = frame_boxes.Sets.of(truth["images"])
+    names = {i["id"]: i["group_id"] for i in truth["images"]}
+    anchors = np.array([names[a] for a in sets.candidates], np.str_)
+    return sets, source_videos.of(self.setting.dataset, anchors)
+
+  def _scored(
+    self, columns: base.Columns, truth: checks.Truth, draws: resampling.Draws
+  ) -> list[worst_frames.Scored]:
+    """Detection, then localization."""
+    sets, _ = self._sets(truth)
+    if not result_lists.is_one(columns):
+      columns = worst_frames.numbered(columns, truth)
+    ids = np.array(sorted(sets.frame), np.int64)
+    group = dict(
+      zip([i["id"] for i in truth["images"]], self.group_ids(columns, truth))
+    )
+    pictures = average_precision.Pictures.of(
+      ids, np.array([group[i] for i in ids.tolist()], np.str_), draws
+    )
+    return worst_frames.scored(columns, truth, sets, pictures)
+
+
+def _chosen(
+  cell: cells_lib.Cell, scored: worst_frames.Scored, videos: np.ndarray
+) -> list[table.Row]:
+  """The share of sets whose worst frame is at each offset."""
+  at = scored.offsets()[:, None] == _OFFSETS
+  shares = rates.shares([resampling.Totals.of(at, videos)])
+  return [
+    spread.rate_row(cell, f"chosen/offset={offset:+d}", share, len(at))
+    for offset, share in zip(_OFFSETS.tolist(), shares)
+  ]
