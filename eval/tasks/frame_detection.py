@@ -182,7 +182,9 @@ class FrameDetection(detection.Detection):
     """
     dataset, of_2015 = self.setting.dataset, bool(self.subset)
     other = {r.label for r in papers.rows(dataset) if _OTHER in r.note}
-    metrics = [f"{kind}{m}" for kind in worst_frames.KINDS for m in _METRICS[:2]]
+    metrics = [
+      f"{kind}{m}" for kind in worst_frames.KINDS for m in _METRICS[:2]
+    ]
     return {
       label + f", {_OTHER}" * ((label in other) != of_2015): numbers
       for label, numbers in papers.networks(dataset, *metrics).items()

@@ -68,9 +68,7 @@ class Gallery(base.Pictures):
     return fig
 
 
-def line(
-  title: str, of: Any, clean: Any, first: str = _CLEAN
-) -> pictures.Line:
+def line(title: str, of: Any, clean: Any, first: str = _CLEAN) -> pictures.Line:
   """Pictures of a condition, each behind what it is held against.
 
   Args:
