@@ -32,6 +32,8 @@ CONDITIONS = {
   "tiny_imagenet_c:squeezenet1_1": 96,
   "vid_robust": 1,
   "vid_robust:resnet50": 1,
+  "vid_robust_detection": 1,
+  "vid_robust_detection:faster_rcnn_r50": 1,
   "subtypes": 1,
   "subtypes:imagenet": 1,
   "coco_c:retinanet_r50": 96,
@@ -68,6 +70,7 @@ LONG = {
   "quickstart_detection": "",
   "quickstart_video": "",
   "tiny_imagenet_c": f"{_OWN}:tiny",
+  "vid_robust_detection": "",
   "video_p": "ucf101_p,tiny_r3d",
 }
 

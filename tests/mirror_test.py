@@ -41,6 +41,9 @@ _CONTRACTS = {
   "eval/report/reports/classification": "tests/eval/report/reports/reports_test.py",
   "eval/report/reports/detection": "tests/eval/report/reports/reports_test.py",
   "eval/report/reports/every_task": "tests/eval/report/reports/reports_test.py",
+  "eval/report/reports/frame_detection": (
+    "tests/eval/report/reports/reports_test.py"
+  ),
   "eval/report/reports/frames": "tests/eval/report/reports/reports_test.py",
   "eval/report/reports/sequences": "tests/eval/report/reports/reports_test.py",
   "eval/report/reports/subtypes": "tests/eval/report/reports/reports_test.py",

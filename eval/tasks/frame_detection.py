@@ -180,15 +180,18 @@ class FrameDetection(detection.Detection):
 
     The name of a network that was shown other sets than the run says so.
     """
-    dataset, of_2015 = self.setting.dataset, bool(self.subset)
-    other = {r.label for r in papers.rows(dataset) if _OTHER in r.note}
     metrics = [
       f"{kind}{m}" for kind in worst_frames.KINDS for m in _METRICS[:2]
     ]
-    return {
-      label + f", {_OTHER}" * ((label in other) != of_2015): numbers
-      for label, numbers in papers.networks(dataset, *metrics).items()
-    }
+    out = {}
+    for network in papers.printed_networks(self.setting.dataset, every=True):
+      listed = [network.numbers.get((metric, "")) for metric in metrics]
+      rows = [row for row in listed if row]
+      if len(rows) == len(metrics):
+        other = (_OTHER in rows[0].note) != bool(self.subset)
+        label = network.label + f", {_OTHER}" * other
+        out[label] = [row.value for row in rows]
+    return out
 
   def overlay_limit(
     self, columns: base.Columns, truth: Mapping[str, Any]

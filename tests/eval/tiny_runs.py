@@ -24,7 +24,10 @@ from tests import conftest
 from tests.eval import tiny_config
 
 # `whole` is classification of all digits there are.
-NAMES = ("classification", "whole", "sequences", "frames", "detection", "video")
+NAMES = (
+  *("classification", "whole", "sequences", "frames", "frame_detection"),
+  *("detection", "video"),
+)
 
 
 @functools.cache
@@ -133,6 +136,20 @@ def _frames() -> ml_collections.ConfigDict:
   return made.lock()
 
 
+def _frame_detection() -> ml_collections.ConfigDict:
+  from robust_tfds.configs import vid_robust_detection
+
+  return _brightest(vid_robust_detection.get_config().unlock())
+
+
+def _brightest(made: ml_collections.ConfigDict) -> ml_collections.ConfigDict:
+  """The config with a detector that learns nothing."""
+  made.model.name = "tests.eval.tasks.brightest_model:build"
+  made.model.label = "brightest"
+  del made.model["train"]
+  return made.lock()
+
+
 def _detection() -> ml_collections.ConfigDict:
   from robust_tfds.configs import quickstart_detection
 
@@ -140,10 +157,7 @@ def _detection() -> ml_collections.ConfigDict:
   made.batch_size = 8
   made.data.corruptions = "gaussian_noise,brightness"
   made.data.update(severities=(1, 3), limit=20)
-  made.model.name = "tests.eval.tasks.brightest_model:build"
-  made.model.label = "brightest"
-  del made.model["train"]
-  return made.lock()
+  return _brightest(made)
 
 
 def _video() -> ml_collections.ConfigDict:
@@ -162,6 +176,7 @@ _CONFIGS = {
   "whole": _whole,
   "sequences": _sequences,
   "frames": _frames,
+  "frame_detection": _frame_detection,
   "detection": _detection,
   "video": _video,
 }

@@ -14,10 +14,12 @@ from absl.testing import parameterized
 from robust_tfds import errors, strings
 from robust_tfds import eval as eval_lib
 from robust_tfds.eval.cells import table
+from robust_tfds.eval.cells.cell_facts import DataFacts
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run import runner, subsets
-from tests import in_folder, quick
+from robust_tfds.eval.tasks.parts import known
+from tests import in_folder, quick, shared_data
 from tests.eval import read_counts, tiny_runs
 
 
@@ -88,6 +90,27 @@ class RobustBenchTest(in_folder.TestCase):
     if ids is not None:
       path = package / "helper_files" / "imagenet_test_image_ids.txt"
       path.write_bytes(ids)
+
+  def test_videos_of_2015(self):
+    got = subsets.read("2015")
+    self.assertEqual(got.name, "2015")
+    pmsets = shared_data.golden_json(
+      "vid_robust", "imagenet_vid_robust_pmsets.json.gz"
+    )
+    ids = [i for anchor, near in pmsets.items() for i in (anchor, *near)]
+    chosen = [ids[i] for i in got.places(ids, "imagenet_vid_robust")]
+    self.assertLen(pmsets.keys() & set(chosen), 487)  # specs/video.md
+    facts = DataFacts(dataset="imagenet_vid_robust", subset="2015")
+    held = known.check_examples("a.csv", facts, 0, chosen)
+    self.assertIn("9,480 examples of the subset 2015", held.verified)
+    with self.assertRaisesRegex(
+      errors.UserError, "are not those of the subset"
+    ):
+      known.check_examples("a.csv", facts, 0, chosen[1:])
+    with self.assertRaisesRegex(
+      errors.UserError, "no example of mine is named"
+    ):
+      got.places(["a.png"], "mine")
 
   def test_the_ids_of_the_package(self):
     ids = b"n01440764/ILSVRC2012_val_00000293.JPEG\nn0/b.JPEG\n"

@@ -19,11 +19,10 @@ class Brightest:
   def apply(self, variables, images, sizes):
     del variables
     grey = images.astype(jnp.float32).mean(-1)
-    cells = (
-      grey.reshape(len(grey), 32, 4, 32, 4).mean((2, 4)).reshape(len(grey), -1)
-    )
-    best = cells.argmax(1)
-    y, x = 4.0 * (best // 32), 4.0 * (best % 32)
+    rows, wide = grey.shape[1] // 4, grey.shape[2] // 4
+    cells = grey.reshape(len(grey), rows, 4, wide, 4).mean((2, 4))
+    best = cells.reshape(len(grey), -1).argmax(1)
+    y, x = 4.0 * (best // wide), 4.0 * (best % wide)
     box = jnp.stack([x, y, x + 20, y + 20], -1)[:, None]
     limit = jnp.concatenate([sizes[:, ::-1]] * 2, 1)[:, None]
     n = len(grey)

@@ -21,10 +21,12 @@ _OF_CELLS = (
   "acc_orig",
   "acc_pmk",
   "drop",
+  "map_orig",
+  "map_pmk",
   "seen_subtype_accuracy",
   "unseen_subtype_accuracy",
 )
-_ONE_CONDITION = ("frames", "subtypes")
+_ONE_CONDITION = ("frames", "frame_detection", "subtypes")
 
 
 class TasksTest(parameterized.TestCase):

@@ -431,8 +431,11 @@ class CheckerTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ("robustbench5k", "are not those of the subset robustbench5k"),
-    ("mine", "expected one of robustbench5k, or a file's stem"),
-    ("robustbench5k-01234567", "expected one of robustbench5k, or a file's"),
+    ("mine", "expected one of robustbench5k, 2015, or a file's stem"),
+    (
+      "robustbench5k-01234567",
+      "expected one of robustbench5k, 2015, or a file's",
+    ),
   )
   def test_easy_examples_as_a_subset(self, subset, message):
     self._pick(range(59, 359), {"subset": subset}, subset=subset)

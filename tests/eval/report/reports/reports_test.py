@@ -38,6 +38,7 @@ _FILES = {
     *("natural_distances.png", "natural_gallery.png", "natural_k_curve.svg"),
     *("natural_offsets.png", "natural_scatter.png"),
   ),
+  "frame_detection": ("worst_frames.md", "worst_frames.png"),
   "subtypes": ("subtype_types.png", "subtype_types.svg"),
   "detection": ("cells.md", "detection_bars.svg", "detection_gallery.png"),
   "video": (
@@ -166,6 +167,7 @@ class ReportsTest(parameterized.TestCase):
     for name in (
       *("severity_curves.png", "heat_map.png", "gallery.png", "strips.png"),
       *("stability_bars.png", "detection_bars.png", "detection_gallery.png"),
+      "worst_frames.png",
       *("natural_gallery.png", "action_confusion.png", "action_curves.png"),
       *("action_drops.png", "action_strips.png"),
     ):
