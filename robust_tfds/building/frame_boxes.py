@@ -128,11 +128,17 @@ def truth(
     `annotations`; `categories`, whose ids are label + 1.
 
   Raises:
-    UserError: no frames, crops (which have no boxes), or a reviewed frame whose
-      anchor is not among the examples.
+    UserError: no frames, crops (which have no boxes), frames without any box, or a
+      reviewed frame whose anchor is not among the examples.
   """
   images, rows = _images_and_rows(examples)
   Sets.of(images)
+  if not rows:
+    raise errors.UserError(
+      "No frame has a box. Of ImageNet-Vid-Robust they are in ILSVRC's"
+      " Annotations/VID: put them into the manual dir, remove the prepared set and"
+      " run again."
+    )
   ids = coco_format.category_ids(names)
   return {
     "images": images,

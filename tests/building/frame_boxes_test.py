@@ -1,7 +1,10 @@
 """Boxes of frame sets as COCO rows: pixels, anchors, frames that are apart."""
 
+import io
+
 import numpy as np
 from absl.testing import absltest
+from PIL import Image
 
 from robust_tfds.building import frame_boxes
 
@@ -46,6 +49,21 @@ class FrameBoxesTest(absltest.TestCase):
     np.testing.assert_allclose(row["bbox"], [5, 1, 15, 4])
     self.assertAlmostEqual(row["area"], 60)
     self.assertEqual((row["category_id"], row["iscrowd"]), (4, 0))
+
+  def test_ground_truth(self):
+    box = (0.1, 0.25, 0.5, 1.0)
+    encoded = io.BytesIO()
+    Image.new("RGB", (20, 10)).save(encoded, "PNG")
+    stored = {**_frame("a", 0, boxes=[box]), "image": encoded.getvalue()}
+    truth = frame_boxes.truth([_frame("a", 2), stored], list("vwxyz"))
+    first, second = truth["images"]
+    self.assertEqual((first["height"], first["width"]), (10, 20))
+    self.assertEqual((second["group_id"], second["frame"]), ("a", 2))
+    self.assertEqual(truth["annotations"][0]["category_id"], 5)  # label + 1
+    sets = frame_boxes.Sets.of(truth["images"])
+    self.assertEqual((sets.candidates, sets.frame), ({1: [1, 2]}, {1: 0, 2: 2}))
+    with self.assertRaisesRegex(ValueError, "No frame has a box"):
+      frame_boxes.truth([_frame("a", 0)], list("vwxyz"))
 
   def test_refusals(self):
     with self.assertRaisesRegex(ValueError, "No frames"):
