@@ -16,7 +16,7 @@ number some of whose cells are not there is empty, with a note
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -64,7 +64,7 @@ class Detection(base.Task):
   model_kind = "detection"
   set_kind = "objects"
   sized = True
-  own_keys = ("rules",)
+  own_keys: ClassVar[tuple[str, ...]] = ("rules",)
   has_overlays = True
   no_baseline = (
     "Detection has no baseline model, got {got}: rPC is relative to the model's"

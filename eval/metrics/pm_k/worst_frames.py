@@ -158,10 +158,9 @@ class Frames:
       class_agnostic: as in `detection`.
     """
     if class_agnostic:
-      objects, detected = (
-        dataclasses.replace(of, label=np.zeros_like(of.label))
-        for of in (objects, detected)
-      )
+      one, other = (np.zeros_like(x.label) for x in (objects, detected))
+      objects = dataclasses.replace(objects, label=one)
+      detected = dataclasses.replace(detected, label=other)
     matcher = matches.Matcher(objects, detected, np.array([float(iou)]))
     return cls(images, categories, matcher.within(_ANY_AREA))
 
