@@ -11,7 +11,7 @@ from robust_tfds.models import cards
 _PAPER = re.compile(
   r"(?P<authors>.+?) (?P<year>\d{4})(, (?P<title>.+))?, arXiv[: ](?P<number>[\d.]+)"
 )
-# Task -> a set that cites whose corruptions or perturbations these are.
+# Task -> a set that cites whose corruptions or perturbations these are, if any.
 _OF_TASK = {
   "classification": "imagenet_c",
   "sequences": "imagenet_p",
@@ -33,7 +33,7 @@ def text(
   row = natural_sets.by_set_name(dataset)
   papers = [row.paper] if row else []
   papers += map(cards.paper_of, models)
-  files = [dataset] if natural else [dataset, _OF_TASK[task]]
+  files = [dataset] if natural else [dataset, _OF_TASK.get(task, dataset)]
   found = filter(None, map(_PAPER.match, papers))
   listed = [_OURS, *map(_of_set, files), *map(_entry, found)]
   entries = re.split(r"\n+(?=@)", "\n".join(filter(None, listed)))
