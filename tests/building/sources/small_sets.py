@@ -141,6 +141,8 @@ MAKERS: dict[str, Callable[[pathlib.Path], pathlib.Path | None]] = {
   "imagenet_p": dummy_data("imagenet_c"),
   "kinetics400_p": kinetics400,
   "pascal_c": dummy_data("pascal_c"),
+  "signs_c": embedded,
+  "signs_p": embedded,
   "ssv2_p": ssv2,
   "tiny_imagenet_c": tiny_imagenet,
   "tiny_imagenet_p": tiny_imagenet,

@@ -49,7 +49,14 @@ _CODECS = [
 ]
 # The lossless row of every set is among the fast tests, but of sets that differ
 # from another one in their sources alone; and every other codec once.
-_TWINS = ("cifar100_c", "cifar100_p", "imagenet64_p", "tiny_imagenet_p")
+_TWINS = (
+  "cifar100_c",
+  "cifar100_p",
+  "imagenet64_p",
+  "signs_c",
+  "signs_p",
+  "tiny_imagenet_p",
+)
 _FAST = [
   (name, codec)
   for name, codec in _CODECS
