@@ -1,6 +1,7 @@
 """Sums of products against XLA's convolutions in groups."""
 
 import functools
+from unittest import mock
 
 import jax
 import jax.numpy as jnp
@@ -43,6 +44,18 @@ class ProductsTest(parameterized.TestCase):
     got = jax.jit(functools.partial(grouped.products, **form))(x, weights)
     scale = np.abs(want).max()
     np.testing.assert_allclose(got / scale, want / scale, atol=1e-6)
+
+  def test_by_rows_and_whole_the_same_bytes(self):
+    x, weights = _drawn(2, 9, 11, 6), _drawn(5, 5, 1, 6, seed=1)
+    form = {"strides": (2, 1), "padding": [(2, 2)] * 2, "groups": 6}
+    got = []
+    for most in (24, 25):
+      with mock.patch.object(grouped, "MOST_TERMS", most):
+        call = functools.partial(grouped.products, **form)
+        text = jax.jit(call).lower(x, weights).as_text()
+        self.assertEqual("stablehlo.while" in text, most < 25)
+        got.append(jax.jit(call)(x, weights))
+    np.testing.assert_array_equal(*got)
 
   def test_bfloat16_is_rounded_once(self):
     x, weights = _drawn(1, 8, 8, 4), _drawn(7, 7, 1, 4, seed=1)
