@@ -19,7 +19,7 @@ from tools import claims, coverage_page
 _LINES = coverage_page.lines()
 _COMMANDS = tuple(dict.fromkeys(c for line in _LINES for c in line.commands))
 # What is drawn from runs or folders alone, and none was given.
-_REFUSED = "is drawn from runs|--clean=/data/clean: no such folder"
+_REFUSED = r"is drawn from runs|--(clean|features)=/data/\w+: no such folder"
 
 
 def _of(kind: str) -> list[str]:
@@ -109,7 +109,7 @@ class CommandsTest(in_folder.TestCase):
     )
     if done.returncode:
       self.assertRegex(done.stderr, _REFUSED)
-      self.assertRegex(command, "/runs/|--clean=")
+      self.assertRegex(command, "/runs/|=/data/")
     else:
       self.assertNotEmpty(list(self.root.glob(f"{name}.*")))
 
