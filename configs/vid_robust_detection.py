@@ -1,7 +1,7 @@
 """Natural perturbations of detectors: pm-k of boxes on ImageNet-Vid-Robust or digits.
 
   robust-tfds run --config=vid_robust_detection --workdir=/tmp/boxes
-  robust-tfds run --config=vid_robust_detection:faster_rcnn_r50 \\
+  robust-tfds run --config=vid_robust_detection:fasterrcnn_resnet50_fpn \\
       --config.data.manual_dir=/data/manual \\
       --config.model.checkpoint=/weights/of_30_classes.pth \\
       --workdir=/runs/vid_faster_rcnn

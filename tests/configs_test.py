@@ -33,7 +33,7 @@ CONDITIONS = {
   "vid_robust": 1,
   "vid_robust:resnet50": 1,
   "vid_robust_detection": 1,
-  "vid_robust_detection:faster_rcnn_r50": 1,
+  "vid_robust_detection:fasterrcnn_resnet50_fpn": 1,
   "subtypes": 1,
   "subtypes:imagenet": 1,
   "coco_c:retinanet_r50": 96,
