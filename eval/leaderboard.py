@@ -135,7 +135,7 @@ def _check(settings: flags.FlagValues, runs: Sequence[str]) -> None:
   modes = [n for n in ("export", "check") if settings[n].value]
   if len(modes) + bool(runs) != 1:
     raise errors.UserError(
-      "eval.leaderboard does one thing at a time: RUNs to set side by side,"
+      "robust-tfds board does one thing at a time: RUNs to set side by side,"
       " --export=RUN --out=DIR, or --check=DIR. Got"
       f" {', '.join([*(f'--{m}' for m in modes), *runs]) or 'none of them'}."
     )

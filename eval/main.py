@@ -119,6 +119,7 @@ def main(argv: Sequence[str]) -> None:
     return
   _check_flags(flags.FLAGS)
   from robust_tfds.eval.cells.workdir import Workdir
+  from robust_tfds.eval.run import data as data_lib
   from robust_tfds.eval.run import plan as plan_lib
   from robust_tfds.shards import Shard
 
@@ -134,11 +135,14 @@ def main(argv: Sequence[str]) -> None:
       settings.coordinator, settings.num_processes, settings.process_id
     )
     stopping.listen()  # jax.distributed took TERM for itself
-  plan = plan_lib.make(settings.config, fetch=not settings.plan)
+  place = Workdir(workdir) if workdir else None
+  if settings.plan:
+    plan = plan_lib.make(settings.config, fetch=False)
+  else:
+    plan = data_lib.plan_of(settings.config, workdir=place)
   if workdir and not plan.config.data.data_dir:
     paths.check_records(workdir, "--workdir")  # sets are prepared there
   if settings.plan:
-    place = Workdir(workdir) if workdir else None
     if place:
       place.check(plan.config.written)
     _print_plan(plan, place, shard, settings.plan == _MEASURE)
@@ -223,6 +227,8 @@ def _print_plan(
   lacks = [*plan.lacks, *data_lib.lacks(plan, place)]
   if lacks:
     print(f"{missing.words(lacks, command.typed())}\n", flush=True)
+  for line in data_lib.to_fetch(plan, place):
+    print(f"data: {line}")
   print(estimate.describe(plan, place, shard, measure=measure))
   if lacks:
     sys.exit(1)

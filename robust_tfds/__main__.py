@@ -41,7 +41,8 @@ def main() -> None:
   elif word == "--version":
     print(command.VERSION)
   elif word not in COMMANDS:
-    sys.exit(f"Error: {errors.unknown('command', word, COMMANDS)}")
+    unknown = errors.unknown("command", word, COMMANDS)
+    sys.exit(f"Error: {unknown} See robust-tfds --help.")
   else:
     del sys.argv[1]
     sys.path.append(os.getcwd())

@@ -15,14 +15,16 @@ the examples, and the flags; neither it nor `--version` loads JAX or TensorFlow.
 """
 
 import ast
+import contextlib
 import logging as python_logging
 import os
 import pathlib
 import re
 import shlex
+import signal
 import sys
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from absl import app, flags, logging
 
@@ -47,6 +49,8 @@ _VALUES = {
 }
 # What absl adds to the words of a flag of several values.
 _ABSLS = re.compile(r"^<.*?>: |;\s+repeat this option.*", re.DOTALL)
+# What absl says of a flag that is required.
+_ABSENT = re.compile(r"Flag (--\w+) must have a value other than None")
 
 Main = Callable[[Sequence[str]], None]
 
@@ -89,7 +93,9 @@ def run(
       fail(f"Error: {e}")
       raise
     except (flags.Error, ValueError) as e:  # absl's own
-      fail(f"Error: {str(e).rstrip('.')}. See --help.")
+      absent = dict.fromkeys(_ABSENT.findall(str(e)))
+      words = f"{' and '.join(absent)} must be given" if absent else str(e)
+      fail(f"Error: {words.rstrip('.')}. See --help.")
       raise
 
   def guarded(argv: Sequence[str]) -> None:
@@ -104,6 +110,8 @@ def run(
       for file in given.get(own_corruptions.FLAG) or ():
         own_corruptions.register(file)
       main(argv)
+    except BrokenPipeError:
+      raise
     except missing.MissingError as e:
       fail(f"Error: {missing.words(e.lacks, typed())}")
     except (errors.UserError, OSError) as e:
@@ -120,9 +128,24 @@ def run(
   stopping.listen()
   tensorflow_lines.leave_out()
   try:
-    app.run(guarded, flags_parser=parse)
+    with _silent_without_a_reader():
+      app.run(guarded, flags_parser=parse)
   except KeyboardInterrupt:
     stopping.end()
+
+
+@contextlib.contextmanager
+def _silent_without_a_reader() -> Iterator[None]:
+  """Ends where nobody reads on, `... | head`, as a signal would: status 141."""
+  try:
+    try:
+      yield
+    finally:
+      sys.stdout.flush()
+  except BrokenPipeError:
+    # What is left is written at the very end, to nobody.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    sys.exit(128 + signal.SIGPIPE)
 
 
 def _is_not_of_tfds(record: python_logging.LogRecord) -> bool:

@@ -58,6 +58,10 @@ class ScriptTest(parameterized.TestCase):
 
   @parameterized.parameters(
     (("rum",), "Unknown command 'rum'. Did you mean 'run'"),
+    (("help",), "See robust-tfds --help."),
+    (("score",), "--predictions and --out must be given. See --help."),
+    (("compare",), "--out must be given. See --help."),
+    (("board",), "robust-tfds board does one thing at a time: RUNs"),
     (("run", "--config=quikstart"), "Unknown config 'quikstart'. Did you mean"),
     (("run", "--config=my/quickstart.py"), "shipped config: --config=quicks"),
     (("run", "--config=quickstart:foo"), "expected one of signs_c, signs_p"),
@@ -73,6 +77,16 @@ class ScriptTest(parameterized.TestCase):
     done = in_process.program("robust_tfds", "run", "--list")
     self.assertEqual((done.returncode, done.stderr), (0, ""))
     lines = done.stdout.splitlines()
-    self.assertEqual([s.split()[0] for s in lines], [*config_flag.shipped()])
+    names = [s.partition(" ")[0].partition("[")[0] for s in lines]
+    self.assertEqual(names, [*config_flag.shipped()])
     for line in lines:
-      self.assertRegex(line, r"^\w+ +\S.*\.$")
+      self.assertRegex(line, r"^\w+(\[:\S+\])? +\S.*\.$")
+    self.assertIn("\nimagenet_c[:MODEL=resnet50] ", done.stdout)
+
+  def test_who_reads_no_further_ends_it_in_silence(self):
+    code = (
+      "import subprocess, sys; p = subprocess.Popen([sys.executable, '-m',"
+      " 'robust_tfds', 'run', '--list'], stdout=-1, stderr=-1); p.stdout.close();"
+      " print(p.stderr.read(), p.wait())"
+    )
+    self.assertEqual(in_process.python("-c", code).stdout, "b'' 141\n")

@@ -40,7 +40,7 @@ def read(runs: Sequence[str], aside: list[Aside] | None = None) -> list[Run]:
   """
   if not runs:
     raise errors.UserError(
-      "No RUN is named: give folders of eval.main, eval.score or submissions."
+      "No RUN is named: give folders of robust-tfds run or score, or submissions."
     )
   joined = _joined(_folders(runs, aside), aside)
   names, out = _names([group[0] for group in joined]), []
@@ -150,8 +150,8 @@ def _workdirs(run: str) -> list[epath.Path]:
   place = paths_lib.of(run, "RUN")
   if not place.is_dir():
     raise errors.UserError(
-      f"RUN {run}: there is no such folder. A RUN is a folder of eval.main or"
-      " eval.score, or a submission."
+      f"RUN {run}: there is no such folder. A RUN is a folder of robust-tfds"
+      " run or score, or a submission."
     )
   if scored_folder.is_table_alone(place):
     return [epath.Path(p) for p in scored_folder.sources(place)]

@@ -13,6 +13,7 @@ more: `config.model.spec.FIELD`, and the texts below; of several models they sta
 in each entry, `config.models.NAME.spec.mean`.
 """
 
+import ast
 import importlib.util
 import inspect
 import pathlib
@@ -95,9 +96,27 @@ def shipped() -> dict[str, pathlib.Path]:
 
 
 def listing() -> str:
-  """Every shipped config with what it is, a line each."""
-  lines = [f"{n:22}{command.summary(p)}" for n, p in shipped().items()]
+  """Every shipped config, what may stand after a colon, and what it is."""
+  names = {n: f"{n}{_after_colon(p)}" for n, p in shipped().items()}
+  width = max(map(len, names.values())) + 2
+  lines = [
+    f"{names[n]:{width}}{command.summary(p)}" for n, p in shipped().items()
+  ]
   return "\n".join(lines)
+
+
+def _after_colon(file: pathlib.Path) -> str:
+  """What a config takes: `[:MODEL=resnet50]`; empty for nothing."""
+  tree = ast.parse(file.read_text("utf-8"))
+  (taken,) = (
+    node.args
+    for node in tree.body
+    if isinstance(node, ast.FunctionDef) and node.name == "get_config"
+  )
+  if not taken.args:
+    return ""
+  default = ast.literal_eval(taken.defaults[0])
+  return f"[:{taken.args[0].arg.upper()}{f'={default}' * bool(default)}]"
 
 
 def _located(value: str) -> str:

@@ -2,13 +2,20 @@
 
 import os
 import time
+from collections.abc import Mapping
 from typing import Any
 
+import ml_collections
+
 from robust_tfds import conditions, datasets, errors, missing
+from robust_tfds.building import base
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.run import hosts, progress, timing
+from robust_tfds.eval.run import plan as plan_lib
+from robust_tfds.eval.run.model import definitions
 from robust_tfds.eval.run.plan import Plan
+from robust_tfds.models.convert import sources
 
 
 class Data:
@@ -101,6 +108,30 @@ def source_of(plan: Plan, builder: Any, host: inputs.Host) -> inputs.Source:
   )
 
 
+def plan_of(
+  config: ml_collections.ConfigDict,
+  given: Mapping[str, definitions.ModelObject] | None = None,
+  workdir: Workdir | None = None,
+) -> Plan:
+  """A run's plan: `plan.make`, but that weights are fetched where all else is here.
+
+  Args:
+    given: label -> model, of those that are handed over as objects.
+    workdir: where it will run; None: not known yet.
+
+  Raises:
+    MissingError: says all that lacks beside the weights.
+    UserError: see `plan.make`.
+  """
+  first = plan_lib.make(config, given, fetch=False)
+  entries = first.models.values()
+  if not any(sources.is_fetched(e.checkpoint) for e in entries if e.checkpoint):
+    return first
+  if absent := [*first.lacks, *lacks(first, workdir)]:
+    raise missing.MissingError(*absent)
+  return plan_lib.make(config, given)
+
+
 def data_dir(plan: Plan, workdir: Workdir | None) -> str | None:
   """Where TFDS sets lie: the config's folder, else the workdir's; else None.
 
@@ -136,17 +167,44 @@ def lacks(plan: Plan, workdir: Workdir | None) -> list[missing.Lack]:
 def num_examples(plan: Plan, workdir: Workdir | None) -> int | None:
   """Examples of a cell, where that is known before the clean set is prepared.
 
-  Of a set that is not there the published number; None where there is none.
+  Of a set that is not there the published number, or that of the embedded one;
+  None where there is none.
   """
   data = plan.config.data
   if plan.subset is not None:
     return len(plan.subset.ids) or None
   builder = plan.config.builder
   whole = (
-    prepared_examples(plan, workdir) or builder.published_in(data.split) or None
+    prepared_examples(plan, workdir)
+    or builder.published_in(data.split)
+    or _embedded_examples(plan)
+    or None
   )
   limit = data.limit or whole
   return limit if whole is None or limit is None else min(limit, whole)
+
+
+def _embedded_examples(plan: Plan) -> int:
+  """Examples of an embedded set, which are all known; else 0."""
+  builder, split = plan.config.builder, plan.config.data.split
+  config, codec = plan.stored(conditions.Condition())
+  chosen = builder.config_of(config, **plan.options(codec))
+  usual = chosen and chosen.variant in ("", base.SOURCE)
+  return len(builder.known_ids()) if usual and split == builder.SPLIT else 0
+
+
+def to_fetch(plan: Plan, workdir: Workdir | None) -> list[str]:
+  """What a run would download or unpack to make its clean set, a line each."""
+  config, codec = plan.stored(conditions.Condition())
+  builder = datasets.builder(
+    plan.config.builder,
+    config,
+    data_dir=data_dir(plan, workdir),
+    **plan.options(codec),
+  )
+  with missing.collected([]):
+    return builder.check_sources(plan.config.data.manual_dir or None)
+  return []
 
 
 def prepared_examples(plan: Plan, workdir: Workdir | None) -> int | None:

@@ -14,8 +14,10 @@ from robust_tfds import errors, own
 from robust_tfds.building.base import Builder
 from robust_tfds.eval import tasks
 from robust_tfds.eval.cells import table
+from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.report.tables import numbers, verdict
 from robust_tfds.eval.run import config as config_lib
+from robust_tfds.eval.run import data as data_lib
 from robust_tfds.eval.run import dataset_config, runner
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run.model.definitions import ModelObject
@@ -185,7 +187,10 @@ def evaluate(predict: Any, dataset: Any, options: Options) -> Result:
   """See `eval.evaluate`."""
   config, objects = config_of(predict, dataset, options)
   _check_read(config_lib.parse(config).written.data, options.data)
-  plan = plan_lib.make(config, objects)
+  place = (
+    Workdir(paths.of(options.workdir, "workdir")) if options.workdir else None
+  )
+  plan = data_lib.plan_of(config, objects, place)
   temporary, folder = None, options.workdir
   if folder is None:
     temporary = tempfile.TemporaryDirectory(prefix="robust_tfds_")

@@ -137,6 +137,8 @@ class Runner:
       place = {chosen: i for i, chosen in enumerate(self.plan.cells)}
       listed = [*cells, *others]
       listed.sort(key=lambda c: place[c.model, c.condition])
+      if self._reports and self.plan.config.reports:
+        self._say("all cells are there; writing the table and the report")
       rows = outcome.publish(listed, self.stages)
       if self._reports:
         outcome.report(self.workdir.reports)

@@ -484,7 +484,7 @@ class Builder(
 
   def check_sources(
     self, manual_dir: str | os.PathLike | None, split: str | None = None
-  ) -> None:
+  ) -> list[str]:
     """Refuses to build from what is not here; looks, and writes nothing.
 
     What a build downloads or unpacks itself is not looked into.
@@ -493,22 +493,30 @@ class Builder(
       manual_dir: where files were put; TFDS's own place if None.
       split: that has to be among them; None: any.
 
+    Returns:
+      A line of what a build downloads or unpacks, and of each of its files.
+
     Raises:
       MissingError: of a set that is not built yet, sources that are not there.
-      UserError: sources that are broken.
+      UserError: sources that are broken; no such folder, and none is needed.
     """
+    embedded = self.MANUAL_DOWNLOAD_INSTRUCTIONS in (None, frost.INSTRUCTIONS)
     with self._lacking(manual_dir):
       if manual_dir and not paths.of(manual_dir).is_dir():
-        raise FileNotFoundError(f"{manual_dir}: there is no such folder.")
-      embedded = self.MANUAL_DOWNLOAD_INSTRUCTIONS in (None, frost.INSTRUCTIONS)
+        fault = f"{manual_dir}: there is no such folder"
+        if embedded:
+          raise errors.UserError(
+            f"{fault}, and {self.set_name()} is made without: leave manual_dir out."
+          )
+        raise FileNotFoundError(f"{fault}.")
       if embedded or self.data_path.exists():
-        return
+        return []
       downloads = f"{self._data_dir_root}/downloads"
       place = os.fspath(manual_dir or f"{downloads}/manual")  # as TFDS
       if paths.is_local(place):
         place = os.path.abspath(place)
       look = folders.Look(place, downloads)
-      with contextlib.suppress(folders.NotFetchedError):
+      try:
         if self.config.codec == PUBLISHED:
           next(iter(self._published(look)), None)
         else:
@@ -517,13 +525,16 @@ class Builder(
           for part in split.split("+") if split else ():
             if part not in there:
               raise FileNotFoundError(f"{place}: no list of split {part}.")
+      except folders.NotFetchedError as e:
+        return [str(e), *known_files.lines(self.set_name())]
+    return []
 
   def _lacking(
     self, manual_dir: str | os.PathLike | None
   ) -> contextlib.AbstractContextManager[None]:
     """Says in the one form that a source is not there."""
     layout = self.MANUAL_DOWNLOAD_INSTRUCTIONS or ""
-    return known_files.lacking(self.name, manual_dir, layout)
+    return known_files.lacking(self.set_name(), manual_dir, layout)
 
   def _log_download_bytes(self) -> None:
     """TFDS's line before it makes a set, or the session's."""

@@ -154,7 +154,7 @@ def _checked_name(name: str) -> str:
     raise errors.UserError(
       f"{name!r} cannot name a set of data: expected letters, digits, spaces, - _"
       " and dots. Give another one: name= of evaluate, --config.data.set_name,"
-      " --set_name of robust_tfds.build."
+      " --set_name of robust-tfds build."
     )
   return name
 

@@ -110,7 +110,7 @@ def _not_ours(made: type[base.Builder]) -> type[base.Builder]:
     raise errors.UserError(
       f"{name!r} is the name of a benchmark; call data of your own otherwise:"
       " name= of evaluate, --config.data.set_name, --set_name of"
-      " robust_tfds.build."
+      " robust-tfds build."
     )
   return made
 

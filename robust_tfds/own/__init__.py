@@ -72,7 +72,7 @@ def builder_class(
     raise errors.UserError(
       f"{made.set_name()!r} is the name of a natural set. If the data are that,"
       " name it alone; else call them otherwise: name= of evaluate,"
-      " --config.data.set_name, --set_name of robust_tfds.build."
+      " --config.data.set_name, --set_name of robust-tfds build."
     )
   return made
 

@@ -235,7 +235,7 @@ def _files(
     raise errors.UserError(
       f"{images} has no picture {absent[0]!r} ({len(absent):,} of {len(ids):,} are"
       " not there). Name the folder that file_name begins in: images= of evaluate,"
-      " --config.data.images, --images of robust_tfds.build."
+      " --config.data.images, --images of robust-tfds build."
       + " Folders in it are parted by /."
       * ("\\" in absent[0])
     )

@@ -40,7 +40,7 @@ def choose(first: Side, second: Side) -> Baseline:
     return Baseline(
       note=f"Normalised numbers are not compared: the first run is normalised by"
       f" {names[0]}, the second by {names[1]}. Score one again by the other's:"
-      " eval.score --baseline."
+      " robust-tfds score --baseline."
     )
   name = names[0] or names[1]
   if not name:

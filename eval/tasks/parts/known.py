@@ -137,7 +137,7 @@ def check_examples(
     raise errors.UserError(
       f"{source}: {len(ids):,} examples, but {name} has {total:,}, and"
       " neither a subset nor a limit says that fewer were chosen: config.data.subset"
-      " and config.data.limit of a run, --subset of eval.score."
+      " and config.data.limit of a run, --subset of robust-tfds score."
     )
   if known:
     return Examples(f"{name}: its {total:,} examples, by their ids")
@@ -267,7 +267,7 @@ def _of_limit(
       f"{source}: the limit takes the first {len(ids):,} of the {total:,}"
       f" examples of {name}, in TFDS's order, and these reach as far as the first"
       f" {last:.1%} of them: they were chosen otherwise, or from fewer. Name"
-      " them in a file (config.data.subset, or --subset of eval.score)."
+      " them in a file (config.data.subset, or --subset of robust-tfds score)."
     )
   return Examples(
     "", f"that these are the first {len(ids):,} examples of {name}"

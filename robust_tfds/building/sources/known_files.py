@@ -53,6 +53,15 @@ def rows() -> tuple[Row, ...]:
   return tuple(Row(*line.split("\t")) for line in lines)
 
 
+def lines(name: str) -> tuple[str, ...]:
+  """A line of each file that a set is made from, as far as it is known."""
+  return tuple(row.words() for row in _of(name))
+
+
+def _of(name: str) -> list[Row]:
+  return [row for row in rows() if name in row.sets.split(",")]
+
+
 def lack(
   name: str, folder: str | os.PathLike | None, fault: str, layout: str
 ) -> missing.Lack:
@@ -63,11 +72,11 @@ def lack(
     fault: what was looked for, and where.
     layout: how the files may lie there, in words.
   """
-  files = [row for row in rows() if name in row.sets.split(",")]
+  files = _of(name)
   return missing.Lack(
     f"{name}: its files",
     fault,
-    tuple(row.words() for row in files),
+    lines(name),
     layout,
     _get(files, os.fspath(folder or "FOLDER"))
     + f" and name it: {_FLAGS}" * (not folder),

@@ -6,13 +6,14 @@ from unittest import mock
 
 from absl.testing import absltest, parameterized
 
-from robust_tfds import datasets, errors
+from robust_tfds import datasets, errors, missing
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.run import data as data_lib
+from robust_tfds.eval.run import dataset_config, timing
 from robust_tfds.eval.run import plan as plan_lib
-from robust_tfds.eval.run import timing
+from robust_tfds.models.convert import sources
 from tests.eval import tiny_config
 from tests.eval.pipeline import stored_examples
 
@@ -120,11 +121,45 @@ class OptionsTest(absltest.TestCase):
     with self.assertRaisesRegex(errors.UserError, "takes no geometry"):
       _plan(geometry="center")
 
-  def test_examples_are_unknown_until_the_set_is_prepared(self):
+  def test_examples_of_an_embedded_set_are_known_before_it_is_prepared(self):
     folder = self.create_tempdir().full_path
-    self.assertIsNone(data_lib.num_examples(_plan(data_dir=folder), None))
+    plan = _plan(data_dir=folder)
+    self.assertEqual(data_lib.num_examples(plan, None), 359)
+    with mock.patch.object(plan.config.builder, "known_ids", return_value=()):
+      self.assertIsNone(data_lib.num_examples(plan, None))
     limited = _plan(data_dir=folder, limit=12)
     self.assertEqual(data_lib.num_examples(limited, None), 12)
+
+  def test_data_are_looked_for_before_weights_are_fetched(self):
+    config = dataset_config.of("imagenet_c")
+    config.data.manual_dir = "/nope"
+    config.model.checkpoint = "torchvision:ResNet50_Weights.IMAGENET1K_V2"
+    fetched = mock.patch.object(sources, "locate", side_effect=self.fail)
+    with fetched, self.assertRaises(missing.MissingError) as caught:
+      data_lib.plan_of(config)
+    whats = [lack.what for lack in caught.exception.lacks]
+    self.assertIn("imagenet_c: its files", whats)
+
+  def test_what_a_run_would_download_is_named(self):
+    config = dataset_config.of("cifar10_c")
+    config.data.data_dir = self.create_tempdir().full_path
+    config.model.name = "allconv"
+    plan = plan_lib.make(config, fetch=False)
+    said, *files = data_lib.to_fetch(plan, None)
+    self.assertIn("is downloaded by the build", said)
+    self.assertStartsWith(files[0], "cifar-10-binary.tar.gz, 170,052,171 bytes")
+
+  def test_a_manual_dir_that_is_not_there_of_a_set_that_needs_none(self):
+    own = dataset_config.of("tfds:digits")
+    own.data.manual_dir = "/nope"
+    own.model.name = "digits_cnn"
+    for plan, called in (
+      (plan_lib.make(own, fetch=False), "tfds_digits"),
+      (_plan(manual_dir="/nope"), "digits_c"),
+    ):
+      said = f"/nope: there is no such folder, and {called} is made without"
+      with self.assertRaisesRegex(errors.UserError, said):
+        data_lib.lacks(plan, None)
 
   def test_a_subset_says_how_many(self):
     ids = self.create_tempfile("ids.txt", "a\nb\nc\n").full_path
