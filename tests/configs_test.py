@@ -8,6 +8,7 @@ import contextlib
 import importlib
 import io
 import pathlib
+import re
 from unittest import mock
 
 import ml_collections
@@ -159,7 +160,7 @@ class PrintedPlanTest(parameterized.TestCase):
     wanted = []
     if "model" in config and "train" not in config.model:
       wanted.append(f"the weights of {config.model.name}: not here")
-    if "digits" not in config.data.name:
+    if not {"digits", "signs"} & set(re.split("[_:]", config.data.name)):
       config.data.manual_dir = "/nowhere"
       wanted.append(f"{config.data.name}: its files: not here. /nowhere: there")
     with (

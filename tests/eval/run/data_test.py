@@ -133,6 +133,7 @@ class OptionsTest(absltest.TestCase):
   def test_data_are_looked_for_before_weights_are_fetched(self):
     config = dataset_config.of("imagenet_c")
     config.data.manual_dir = "/nope"
+    config.model.name = "resnet50"
     config.model.checkpoint = "torchvision:ResNet50_Weights.IMAGENET1K_V2"
     fetched = mock.patch.object(sources, "locate", side_effect=self.fail)
     with fetched, self.assertRaises(missing.MissingError) as caught:
