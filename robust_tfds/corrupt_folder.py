@@ -178,7 +178,7 @@ def run(
       batch.choose_canvases(walk.files())
       for done in batch.run(walk.files()):
         if not quiet:
-          _report(done, total, batch.written, time.perf_counter() - start)
+          _report(done, total, time.perf_counter() - start)
       sheet = folder_overview.write(batch, walk.files())
     finally:
       pool.shutdown(cancel_futures=True)
@@ -282,12 +282,16 @@ def _beside(walk: picture_folders.Walk) -> list[str]:
   return notes
 
 
-def _report(done: int, total: int, written: int, elapsed: float) -> None:
+def _report(done: int, total: int, elapsed: float) -> None:
+  """A line that is written over on a terminal; in a log ten lines at the most."""
+  live, end = sys.stdout.isatty(), done == total
+  if not (live or end or done * 10 // total > (done - 1) * 10 // total):
+    return
   left = elapsed / done * (total - done)
   print(
-    f"\r{done:,}/{total:,} pictures  {written:,} files "
-    f" {written / max(elapsed, 1e-9):,.0f}/s  ETA {left:,.0f} s ",
-    end="" if done < total else "\n",
+    f"{chr(13) * live}{done:,}/{total:,} pictures "
+    f" {done / max(elapsed, 1e-9):,.1f}/s  ETA {left:,.0f} s ",
+    end="" if live and not end else "\n",
     flush=True,
   )
 
@@ -302,8 +306,8 @@ def _print_counts(
   """What was done, what was not and why, and where to look."""
   shown = picture_folders.shown
   print(
-    f"{total:,} pictures x {len(batch.cells):,} conditions:"
-    f" {batch.written:,} files written to {shown(batch.out)}"
+    f"{_count(total, 'picture')} x {_count(len(batch.cells), 'condition')}:"
+    f" {_count(batch.written, 'file')} written to {shown(batch.out)}"
     f" in {durations.text(elapsed)}"
   )
   left_out = len(walk.faults) + len(batch.failed)
@@ -318,6 +322,10 @@ def _print_counts(
   if skipped:
     print(f"skipped: {'; '.join(skipped)}")
   print(f"look at {shown(sheet)}")
+
+
+def _count(number: int, noun: str) -> str:
+  return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def severities(values: Sequence[str]) -> Iterator[int]:

@@ -164,6 +164,15 @@ class CorruptFolderTest(parameterized.TestCase):
     self.assertCountEqual(os.listdir(kept / "frost"), sums)
     self.assertIn("leave out IN and OUT", both.stderr)
 
+  def test_progress_in_a_log_is_a_few_lines(self):
+    for number in range(25):
+      _picture().save(self.source / f"{number}.png")
+    code, text = self._command()
+    self.assertEqual(code, 0)
+    self.assertNotIn("\r", text)
+    self.assertEqual(text.count("ETA"), 10)
+    self.assertIn("25 pictures x 1 condition: 25 files written", text)
+
   def _command(self, *flags):
     """Runs the command; returns its exit status and all that it printed."""
     done = in_process.run(
