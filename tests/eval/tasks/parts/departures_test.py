@@ -43,6 +43,7 @@ class NoteTest(parameterized.TestCase):
   def test_every_row_of_a_task_has_it(self):
     config = tiny_config.get_config().unlock()
     config.data.name, config.data.codec = "imagenet_c", "raw"
+    config.data.left_out = "none"  # as a plan says it
     task = tasks.bind(config, "imagenet")
     cell = Cell("m", "imagenet_c", conditions.Condition())
     ids = np.array([f"{i:02d}" for i in range(len(_LABELS))])
