@@ -14,7 +14,7 @@ the example's key. `plugins.Corruption` says what the functions give, and what e
 a plugin may have. Functions on pixels that plugins share are in `ops/`.
 
 The compiled function returns `[B, H, W * 3]` (`ops/layout.py` says why), and the
-reshape happens outside it where it costs nothing. Inside somebody else's `jit` use
+reshape happens outside it (`_reshaped`). Inside somebody else's `jit` use
 `corrupt_flat` and hand its result to the next compiled function. Floats become
 uint8 through int32: XLA converts float to uint8 one element at a time.
 """
@@ -159,7 +159,8 @@ def corrupt_batch(
       one outside the canvas gives the checker in place of its picture.
 
   Returns:
-    uint8 `[B, H, W, 3]`; pixels outside the valid size are 0.
+    uint8 `[B, H, W, 3]`; pixels outside the valid size are 0. On one CPU it is
+    finished when this returns.
 
   Raises:
     ValueError: as `corrupt`, a batch whose lengths differ, or sizes outside the
@@ -169,7 +170,20 @@ def corrupt_batch(
   levels = corrupt_flat(
     images, name, severity, edition=edition, keys=keys, sizes=sizes
   )
-  return levels.reshape(images.shape)
+  return _reshaped(levels, images.shape)
+
+
+def _reshaped(levels: jax.Array, shape: tuple[int, ...]) -> jax.Array:
+  """`levels.reshape(shape)`; on one CPU without XLA's copy of the batch.
+
+  That copy, into fresh memory, is 0.4 of 1.7 ms of saturate at 640x480 px.
+  """
+  traced = isinstance(levels, jax.core.Tracer)
+  if traced or [d.platform for d in levels.devices()] != ["cpu"]:
+    return levels.reshape(shape)
+  place = levels.sharding if levels.committed else None
+  view = np.asarray(levels).reshape(shape)
+  return jax.device_put(view, place, may_alias=True)
 
 
 def corrupt_flat(

@@ -3,6 +3,7 @@
 import functools
 import hashlib
 import os
+from unittest import mock
 
 import hypothesis
 import jax
@@ -74,6 +75,24 @@ def _edition(name, wanted="cifar10"):
 
 def _key(name, example="a.jpg"):
   return corruptions.example_key(0, "contract", name, 3, example)
+
+
+class ShapeTest(absltest.TestCase):
+  def test_a_batch_gets_its_shape_without_a_copy(self):
+    images = np.zeros((2, 8, 8, 3), np.uint8)
+    keys = np.zeros((2, 2), np.uint32)
+    made = []
+
+    def flat(*args, **kwargs):
+      made.append(corrupt_flat(*args, **kwargs))
+      return made[0]
+
+    corrupt_flat = image_frame.corrupt_flat
+    with mock.patch.object(image_frame, "corrupt_flat", flat):
+      done = corruptions.corrupt_batch(images, "contrast", 1, keys=keys)
+    where = made[0].unsafe_buffer_pointer()
+    self.assertEqual(done.unsafe_buffer_pointer(), where)
+    self.assertEqual(done.shape, images.shape)
 
 
 class NamesTest(absltest.TestCase):
