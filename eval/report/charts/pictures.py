@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -61,15 +62,45 @@ def draw(
   """
   columns = max(len(line.pictures) for line in lines)
   captions = any(p.caption for line in lines for p in line.pictures)
-  height = (side + 0.25 * captions) * len(lines) + 0.4
+  line_height = side + 0.25 * captions
+  height = line_height * len(lines) + 0.4
   fig = style.figure(side * columns + name_width, height)
-  grid = style.axes(fig, len(lines), columns)
-  for ax in grid.flat:
-    style.bare(ax)
-    ax.set_visible(False)
-  for axes, line in zip(grid, lines):
-    show(axes, line)
+  # One axes, in inches: one for every picture takes three times as long.
+  (ax,) = style.axes(fig, 1, 1).flat
+  ax.set_axis_off()
+  for row, line in enumerate(lines):
+    _line(ax, line, row * line_height, side)
+  ax.set_aspect("equal")
+  ax.set_xlim(-name_width, side * columns)
+  ax.set_ylim(height - 0.2, -0.2)
   return fig
+
+
+def _line(ax: style.Axes, line: Line, top: float, side: float) -> None:
+  """A line whose places begin at 0, below `top`; all in inches."""
+  middle = side / 2
+  # Words above and below are not laid out: long ones leave no place for pictures.
+  free: dict[str, Any] = {"in_layout": False, "fontsize": 7, "ha": "center"}
+  if line.head:
+    ax.text(
+      0, top, line.head, va="bottom", **free | {"fontsize": 9, "ha": "left"}
+    )
+  ax.text(-0.05, top + middle, line.name, ha="right", va="center", fontsize=8)
+  for column, picture in enumerate(line.pictures):
+    x, y = side * column + middle, top + middle
+    if picture.pixels is not None:
+      _put(ax, picture.pixels, x, y, 0.93 * side)
+    ax.text(x, y - 0.47 * side, picture.title, va="bottom", **free)
+    ax.text(x, y + 0.48 * side, picture.caption, va="top", **free)
+
+
+def _put(
+  ax: style.Axes, pixels: np.ndarray, x: float, y: float, side: float
+) -> None:
+  """A picture whose middle is a point and whose longer side is `side`."""
+  height, width = side * np.array(pixels.shape[:2]) / max(pixels.shape[:2]) / 2
+  extent = (x - width, x + width, y + height, y - height)
+  ax.imshow(pixels, interpolation="none", extent=extent)
 
 
 def show(axes: Sequence[style.Axes], line: Line) -> None:

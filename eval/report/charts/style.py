@@ -44,6 +44,7 @@ _STYLE: dict[Any, Any] = {
   "legend.frameon": False,
   "svg.hashsalt": "robust_tfds",
   "text.parse_math": False,  # a label may hold a dollar
+  "image.composite_image": False,  # in an SVG each is as it was given
 }
 
 
@@ -140,8 +141,11 @@ def save(
     if legend:  # drawn outside `_STYLE`
       legend.set_frame_on(False)
   with matplotlib.rc_context(_STYLE):
+    fig.set_dpi(DPI)
+    if engine := fig.get_layout_engine():
+      engine.execute(fig)  # once, not by drawing each file twice
+      fig.set_layout_engine(None)
     _draw(fig, png, dpi=DPI, metadata={"Software": None})
-    fig.set_layout_engine("none")  # it is laid out
     _draw(fig, svg, metadata={"Date": None, "Creator": None})
   return [png, svg]
 

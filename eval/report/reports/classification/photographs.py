@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from robust_tfds.eval.report.charts import pictures
 from robust_tfds.eval.report.context import Context
 from robust_tfds.eval.report.reports import base
+from robust_tfds.eval.report.tables import markdown
 
 
 class Photographs(base.Pictures):
@@ -30,7 +31,8 @@ class Photographs(base.Pictures):
 
   def text(self, context: Context) -> str:
     """A line a line of pictures."""
-    return "".join(
-      f"{title}: {' · '.join(words for _, words in shown)}\n"
+    lines = (
+      f"{title}: {' · '.join(words for _, words in shown)}"
       for title, shown in context.gallery.items()
     )
+    return "".join(f"{markdown.escape(line)}\n" for line in lines)

@@ -37,6 +37,13 @@ class StyleTest(in_folder.TestCase):
     self.assertLessEqual(box.x1, page.x1)
     self.assertGreaterEqual(box.y0, page.y0)
 
+  def test_a_figure_is_drawn_once_a_file(self):
+    figure, drawn = style.figure(2, 2), []
+    axes = style.axes(figure, 1, 1)[0, 0]
+    axes.draw = lambda renderer: drawn.append(renderer)
+    style.save(figure, self.root, "a", [])
+    self.assertLen(drawn, 2)
+
   def test_colours_begin_again(self):
     self.assertEqual(style.colour(len(style.COLOURS)), style.colour(0))
     self.assertEqual(style.marker(len(style.MARKERS)), style.marker(0))

@@ -202,6 +202,7 @@ def _of_classification(
   return {
     "family": conditions.PICTURES,
     "corruptions": tuple(names),
+    "gallery": {models[0]: [(_picture(9), "daisy 9 %")]},
     "samples": {
       ("", 0): _picture(0),
       **{(n, s): _picture(40 * s) for n in names for s in (1, 3, 5)},

@@ -193,6 +193,7 @@ class PageTest(absltest.TestCase):
       titles,
       [
         "One example under every corruption",
+        "What a real ImageNet network says",
         "Every corruption",
         f"<bdi>{html.escape(contexts.EVIL).replace('&quot;', '&#34;')}</bdi>",
         "<bdi>b</bdi>",
