@@ -25,7 +25,8 @@ from tools.docs_site import pictures, sets
 
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
 _STARTS = sorted((_ROOT / "docs" / "start").glob("*.md"))
-_NOT_SHOWN = {"ucf101_ds"}  # its clips are natural, and not to be passed on
+# Their clips and pictures are natural, and not to be passed on.
+_NOT_SHOWN = {"imagenet22k_subtypes", "ucf101_ds"}
 
 
 def _generated(page: str) -> str:
@@ -79,7 +80,11 @@ class GeneratedTest(parameterized.TestCase):
 
 
 _MODELS = {"pictures": "alexnet", "sequences": "alexnet", "frames": "alexnet"}
-_MODELS |= {"objects": "retinanet_r50", "videos": "x3d_m"}
+_MODELS |= {
+  "objects": "retinanet_r50",
+  "videos": "x3d_m",
+  "subtypes": "alexnet",
+}
 _RUN = [n for n in datasets.names() if datasets.builder_class(n).RUN_BY]
 
 

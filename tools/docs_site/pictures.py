@@ -125,6 +125,7 @@ def _clean(cls: type[base.Builder]) -> tuple[str, str, Callable[[], _Sheet]]:
     ],
     "videos": lambda: [videos.draw("test", i)[-1] for i in range(8)],
   }
+  shown["subtypes"] = shown["pictures"]
   pictures, words = shown[cls.KIND], "examples of the set"
   if cls.HOMEPAGE == signs.HOMEPAGE:
     return "signs_clean", words, lambda: ([_signs(12)], (), ())

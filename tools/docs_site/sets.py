@@ -19,6 +19,7 @@ _KINDS = {
   "sequences": "Sequences of frames",
   "objects": "Detection",
   "frames": "Frames of natural videos",
+  "subtypes": "Subtypes of broad types",
   "videos": "Videos of actions",
 }
 _SHOWN = ("fog_3", "tilt", "motion_blur_3")  # configs, in `tfds.load` lines
