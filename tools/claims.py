@@ -278,7 +278,7 @@ def detection_medians() -> str:
       100 * row.value
       for row in _printed("shankar2021", "table3", metric=metric)
     )
-    for metric in ("map_drop", "localization/map_drop")
+    for metric in ("drop", "localization/drop")
   )
   return "mAP {:.1f}, localization {:.1f}".format(*told)
 

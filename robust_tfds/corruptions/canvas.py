@@ -89,7 +89,7 @@ def few(levels: Mapping[Shape, int], most: int = MOST) -> list[Shape]:
     both = counts.pop(first) + counts.pop(second)
     joint = _joint(first, second)
     counts[joint] = counts.get(joint, 0) + both
-  return sorted(counts, key=_pixels)
+  return sorted(counts, key=lambda shape: (_pixels(shape), shape))
 
 
 def _joint(first: Shape, second: Shape) -> Shape:

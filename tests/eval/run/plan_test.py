@@ -45,7 +45,7 @@ class PlanTest(parameterized.TestCase):
     ),
     (
       {"name": "digits_vid_robust"},
-      "data set of the task frames, and config.t",
+      "data set of the task frame_detection, frames, and config.t",
     ),
     ({"source": "flight"}, "Unknown data.source"),
     ({"codec": "png"}, "config.data.codec: Unknown codec 'png'"),
