@@ -28,10 +28,10 @@ depend on the set's name, else on the word `folder`.
 imagecorruptions into the cache, once, and corrupts nothing.
 
 A second launch continues; files that exist, but for overview.png, are never
-overwritten. A picture that
-cannot be read or corrupted is named and left out, the others are done, and the
-command fails; with `--skip_errors` it names them and succeeds. A few pictures are
-held at a time, whatever the number in the folder.
+overwritten. Programs are kept for the next launch, which need not compile them
+(`kept_programs.py`). A picture that cannot be read or corrupted is named and left
+out, the others are done, and the command fails; with `--skip_errors` it names them
+and succeeds. A few pictures are held at a time, whatever the number in the folder.
 """
 
 from __future__ import annotations
@@ -55,6 +55,7 @@ from robust_tfds import (
   folder_manifest,
   folder_overview,
   folder_work,
+  kept_programs,
   reading,
 )
 from robust_tfds.reading import picture_folders
@@ -154,6 +155,8 @@ def run(
     settings["keep_names"] = file_format
   if dataset != "folder":
     settings["name"] = dataset
+  if (where := kept_programs.keep()) and not quiet:
+    print(where)
   with (
     whole_files.writer(out) as writer,
     concurrent.futures.ThreadPoolExecutor(workers) as pool,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from etils import epath
 
-from robust_tfds import errors, missing, stopping
+from robust_tfds import errors, kept_programs, missing, stopping
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import frost_pictures
 from robust_tfds.eval.cells import disk, lock, table
@@ -23,7 +23,6 @@ from robust_tfds.eval.run import data as data_lib
 from robust_tfds.eval.run import (
   fingerprints,
   hosts,
-  kept_programs,
   one_pass,
   publish,
   repair,
@@ -249,7 +248,7 @@ class Runner:
 
   def _prepare(self) -> tuple[dict, dict[str, Any] | None, list[Cell]]:
     """Data, models and the ground truth."""
-    if where := kept_programs.keep():
+    if where := kept_programs.keep("compiled programs and trained weights"):
       self._say(where)
     data = self.plan.config.data
     frost_pictures.choose(data.frost_dir, data.manual_dir)

@@ -18,10 +18,10 @@ import jax
 from etils import epath
 
 import robust_tfds
-from robust_tfds import datasets, errors, models
+from robust_tfds import datasets, errors, kept_programs, models
 from robust_tfds.datasets import embedded
 from robust_tfds.eval.cells import disk, provenance
-from robust_tfds.eval.run import kept_programs, progress, train
+from robust_tfds.eval.run import progress, train
 from robust_tfds.eval.run.model import weights
 
 _MOST = 32  # files; those of older code go first

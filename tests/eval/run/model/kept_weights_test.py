@@ -9,8 +9,8 @@ import numpy as np
 from absl.testing import parameterized
 from etils import epath
 
-from robust_tfds import models
-from robust_tfds.eval.run import kept_programs, train
+from robust_tfds import kept_programs, models
+from robust_tfds.eval.run import train
 from robust_tfds.eval.run.model import kept_weights
 from tests import in_folder
 

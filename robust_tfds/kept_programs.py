@@ -1,7 +1,7 @@
-"""Compiled programs, kept between runs: the second one need not wait for them.
+"""Compiled programs, kept between commands: the second need not wait for them.
 
-Weights that a run trained on embedded data lie beside them
-(`eval/run/model/kept_weights.py`).
+Runs keep theirs, and `corrupt` its. Weights that a run trained on embedded data lie
+beside them (`eval/run/model/kept_weights.py`).
 """
 
 import hashlib
@@ -9,21 +9,24 @@ import os
 import pathlib
 import platform
 
-import jax
-from jax.experimental.compilation_cache import compilation_cache
-
 from robust_tfds.storage import cache
 
 _MOST_BYTES = 4 << 30  # the programs that were not used for longest go first
 _LEAST_S = 0.1  # what is compiled sooner is not kept
 
 
-def keep() -> str:
+def keep(what: str = "compiled programs") -> str:
   """Keeps programs from now on, unless JAX was told where, or not to.
+
+  Args:
+    what: what the caller keeps there, in words.
 
   Returns:
     Where they lie, in words; empty where this did not choose it.
   """
+  import jax
+  from jax.experimental.compilation_cache import compilation_cache
+
   named = jax.config.jax_compilation_cache_dir  # type: ignore[attr-defined]
   if named is not None:
     return ""
@@ -37,11 +40,13 @@ def keep() -> str:
   jax.config.update("jax_persistent_cache_min_compile_time_secs", _LEAST_S)
   jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
   compilation_cache.reset_cache()  # it may have looked already
-  return f"compiled programs and trained weights are kept in {place}"
+  return f"{what} are kept in {place}"
 
 
 def folder() -> pathlib.Path | None:
   """Where they lie, where `keep` chose it; else None."""
+  import jax
+
   chosen = jax.config.jax_compilation_cache_dir  # type: ignore[attr-defined]
   return _folder() if chosen == str(_folder()) else None
 

@@ -5,12 +5,13 @@ import pathlib
 import tempfile
 
 from absl.testing import absltest
+from PIL import Image
 
-from tests import in_process
+from tests import in_process, tiny_files
 
 _PROGRAM = """
 import jax, jax.numpy as jnp
-from robust_tfds.eval.run import kept_programs
+from robust_tfds import kept_programs
 jnp.zeros(3) + 1  # something was compiled before
 kept_programs._LEAST_S = 0
 print(kept_programs.keep())
@@ -23,11 +24,11 @@ class KeepTest(absltest.TestCase):
     super().setUp()
     self.folder = pathlib.Path(tempfile.mkdtemp())
 
-  def _run(self, **variables: str) -> str:
+  def _run(self, *arguments: str, **variables: str) -> str:
     lacking = ("JAX_COMPILATION_CACHE_DIR", "ROBUST_TFDS_CACHE")
     env = {k: v for k, v in os.environ.items() if k not in lacking}
     env |= {"XDG_CACHE_HOME": str(self.folder), **variables}
-    done = in_process.python("-c", _PROGRAM, env=env)
+    done = in_process.python(*arguments or ("-c", _PROGRAM), env=env)
     self.assertEqual((done.returncode, done.stderr), (0, ""))
     return done.stdout.strip()
 
@@ -43,6 +44,22 @@ class KeepTest(absltest.TestCase):
     self.assertNotEmpty([name for name in first if "lambda" in name])
     self.assertEqual(self._run(), said)
     self.assertEqual(self._programs(self.folder), first)
+
+  def test_corrupt_keeps_its_own(self):
+    pictures = self.folder / "in"
+    pictures.mkdir()
+    Image.fromarray(tiny_files.noise(32, 32)).save(pictures / "a.png")
+    arguments = ("--corruption=glass_blur", "--severity=1")
+    said = self._run(
+      *("-m", "robust_tfds.corrupt_folder", str(pictures)),
+      *(str(self.folder / "out"), *arguments),
+    )
+    first, *_ = said.splitlines()
+    self.assertRegex(
+      first,
+      f"^compiled programs are kept in {self.folder}/robust_tfds/programs/",
+    )
+    self.assertNotEmpty(self._programs(self.folder))
 
   def test_who_named_a_folder_keeps_it(self):
     named = pathlib.Path(tempfile.mkdtemp())
