@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from absl import flags
 
-from robust_tfds import command, errors
+from robust_tfds import command, errors, kept_programs
 from robust_tfds.storage import paths
 
 
@@ -52,6 +52,8 @@ def main(argv: Sequence[str]) -> None:
       f"Two runs have one name: {', '.join(runs)}. Their features would lie in one"
       " folder; rename one, or give each an --out of its own."
     )
+  if where := kept_programs.keep():
+    print(where)
   for place in places:
     for one in features.of_run(
       place, settings.layers, settings.conditions, settings.limit

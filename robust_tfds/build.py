@@ -21,7 +21,15 @@ from typing import Any
 
 from absl import app, flags
 
-from robust_tfds import command, conditions, datasets, errors, own, shards
+from robust_tfds import (
+  command,
+  conditions,
+  datasets,
+  errors,
+  kept_programs,
+  own,
+  shards,
+)
 from robust_tfds.building import base, beam_options
 from robust_tfds.storage import paths
 
@@ -117,6 +125,8 @@ def main(argv: Sequence[str]) -> None:
     print(
       f"shard {settings.shard}: {len(part)} of {len(names)} configs", flush=True
     )
+  if where := kept_programs.keep():
+    print(where, flush=True)
   for built in datasets.prepare_all(dataset, part, **_options(settings)):
     _report(built)
 

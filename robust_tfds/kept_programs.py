@@ -1,6 +1,6 @@
 """Compiled programs, kept between commands: the second need not wait for them.
 
-Runs keep theirs, and `corrupt` its. Weights that a run trained on embedded data lie
+All commands that compile share them. Weights that a run trained on embedded data lie
 beside them (`eval/run/model/kept_weights.py`).
 """
 

@@ -32,7 +32,7 @@ from typing import Any
 
 from absl import logging
 
-from robust_tfds import durations, errors
+from robust_tfds import durations, errors, kept_programs
 from robust_tfds.building import scratch as scratch_lib
 from robust_tfds.building import source_notes
 
@@ -280,7 +280,10 @@ class BuildSession:
       # spawn: JAX's threads do not survive a fork.
       context = multiprocessing.get_context("spawn")
       self._pool = concurrent.futures.ProcessPoolExecutor(
-        self._workers, context, initializer=_end_with_parent
+        self._workers,
+        context,
+        initializer=_begin,
+        initargs=(kept_programs.folder() is not None,),
       )
     return self._pool
 
@@ -318,8 +321,10 @@ def _size(size: float) -> str:
   return f"{size / 1024:,.0f} KiB"
 
 
-def _end_with_parent() -> None:
+def _begin(keeps_programs: bool) -> None:
   """A worker whose parent was killed would wait for work for ever."""
+  if keeps_programs:
+    kept_programs.keep()
   threading.Thread(target=_watch_parent, daemon=True).start()
 
 
