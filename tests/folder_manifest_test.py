@@ -5,6 +5,7 @@ import csv
 import pathlib
 
 import numpy as np
+import pytest
 from absl.testing import parameterized
 from PIL import Image
 
@@ -80,6 +81,7 @@ class FolderManifestTest(in_folder.TestCase):
     }
     self.assertEqual(errors_of, {"clean": 0.0, "contrast_1": 0.5})
 
+  @pytest.mark.slow
   def test_it_stands_beside_a_run_of_the_same_draws(self):
     self._pictures("cat/x.png", "dog/y.png")
     for name, geometry in (("whole", "none"), ("cropped", "imagenet")):

@@ -4,6 +4,7 @@ import os
 import pathlib
 import tempfile
 
+import pytest
 from absl.testing import absltest
 from PIL import Image
 
@@ -70,6 +71,7 @@ class KeepTest(absltest.TestCase):
     self.assertNotEmpty(self._programs(named))
     self.assertEmpty(list(self.folder.iterdir()))
 
+  @pytest.mark.slow
   def test_a_cache_that_cannot_be_written(self):
     file = self.folder / "file"
     file.touch()

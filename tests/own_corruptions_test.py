@@ -193,6 +193,7 @@ def run_in(folder: pathlib.Path, *arguments: str) -> str:
   return process.stdout
 
 
+@pytest.mark.slow
 class RegisterTest(absltest.TestCase):
   @classmethod
   def setUpClass(cls):

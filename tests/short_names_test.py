@@ -51,6 +51,7 @@ def build():
 
 
 class CloneTest(absltest.TestCase):
+  @pytest.mark.slow
   def test_both_names_are_one_module(self):
     installed.python("-c", _SAME, cwd=_ROOT)
 

@@ -117,6 +117,7 @@ class TogetherTest(parameterized.TestCase):
         )
       self.assertEqual(lists.call_count, 1)
 
+  @pytest.mark.slow
   def test_other_crops_are_other_sources(self):
     manual = small_sets.MAKERS["imagenet_c"](pathlib.Path(self._folder()))
     configs = ("clean", "inception", "brightness_1", "brightness_1_inception")
@@ -229,6 +230,7 @@ class WorkersTest(parameterized.TestCase):
         )
         self.assertEqual(rows, [2 * n for n in range(40)])
 
+  @pytest.mark.slow
   def test_a_worker_that_ends(self):
     with BuildSession(workers=2) as session:
       with self.assertRaisesRegex(
@@ -250,6 +252,7 @@ class WorkersTest(parameterized.TestCase):
     self.assertEqual(next(rows), 1)
     self.assertEqual(begun, [1])
 
+  @pytest.mark.slow
   def test_processes_stay_and_compile_once(self):
     with BuildSession(workers=2) as session:
       pids, sizes = set(), set()

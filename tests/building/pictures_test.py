@@ -37,6 +37,7 @@ class BuildTest(parameterized.TestCase):
       )
       np.testing.assert_array_equal(e["image"], want)
 
+  @pytest.mark.slow
   def test_jpeg85_equals_the_device_codec(self):
     data = tiny_files.encoded(tiny_files.noise(32, 48), "JPEG")
     image = np.array(Image.open(io.BytesIO(data)))

@@ -234,6 +234,7 @@ class GraphTest(_Case):
     _ = pipeline | pipelines.graph(job, places)
     return pipeline.to_runner_api().ByteSize()
 
+  @pytest.mark.slow
   def test_size(self):
     self.assertLess(self._size(50_000), 200_000)
 

@@ -157,6 +157,7 @@ class ImagenetPTest(parameterized.TestCase):
     )
 
   @quick.cases(["brightness"], ["rotate"])
+  @pytest.mark.slow
   def test_sequences_of_any_size(self, config):
     sources = _examples(self._build("imagenet_p", "source"), "validation")
     self.assertEqual(

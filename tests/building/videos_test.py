@@ -4,6 +4,7 @@ import shutil
 import tempfile
 
 import numpy as np
+import pytest
 import tensorflow_datasets as tfds
 from absl.testing import parameterized
 
@@ -13,6 +14,7 @@ from robust_tfds.datasets.digits_video import (
   digits_video_dataset_builder as own,
 )
 from robust_tfds.reading import videos as video_files
+from tests import quick
 
 
 def _examples(config, folder, **options):
@@ -68,8 +70,8 @@ class PerturbedVideosTest(parameterized.TestCase):
   def test_ninety_conditions_and_clean(self):
     self.assertLen(datasets.conditions("digits_video_p"), 91)
 
-  @parameterized.parameters(
-    "clean_0", "shot_noise_2", "freezing_3", "mpeg2_1", "translation_4"
+  @quick.cases(
+    ["clean_0", "freezing_3"], ["shot_noise_2", "mpeg2_1", "translation_4"]
   )
   def test_prepared_is_what_the_library_makes(self, config):
     name, severity = config.rsplit("_", 1)
@@ -101,6 +103,7 @@ class PerturbedVideosTest(parameterized.TestCase):
       number = int(example["example_id"].decode()[5:9])
       self.assertEqual(example["video"], own.Encoded("test", number).data())
 
+  @pytest.mark.slow
   def test_a_long_video_in_parts_is_the_whole(self):
     rng = np.random.default_rng(0)
     video = rng.integers(0, 256, (150, 16, 16, 3), np.uint8)

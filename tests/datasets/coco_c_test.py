@@ -4,6 +4,7 @@ import copy
 import json
 
 import numpy as np
+import pytest
 import tensorflow_datasets as tfds
 from absl.testing import parameterized
 from PIL import Image
@@ -162,6 +163,7 @@ class LayoutTest(_Case):
     for i, pixels, (height, width) in zip(clean, fly, sizes, strict=True):
       np.testing.assert_array_equal(done[i]["image"], pixels[:height, :width])
 
+  @pytest.mark.slow
   def test_workers_give_the_same(self):
     self._write(files())
     one, two = self._build(workers=1), self._build(workers=2)

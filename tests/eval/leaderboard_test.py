@@ -3,6 +3,7 @@
 import html
 import shutil
 
+import pytest
 from absl import flags
 from absl.testing import parameterized
 
@@ -170,6 +171,7 @@ class CommandTest(in_folder.TestCase):
     self.assertEqual({one["model"], renamed["model"]}, {"one", "renamed"})
     self.assertEqual([one[n] for n in names], [renamed[n] for n in names])
 
+  @pytest.mark.slow
   def test_other_numbers_of_one_model(self):
     same = {"of_models": {"a": {}, "b": {}}}
     runs = [

@@ -237,6 +237,7 @@ class KillsTest(parameterized.TestCase):
           self.assertRegex(ended.refusal, "No space|Input/output|Read-only")
         self._ends_well(reference, folder)
 
+  @pytest.mark.slow
   def test_a_few_kills(self):
     self._killed_at("score", 2)
 

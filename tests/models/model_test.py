@@ -5,6 +5,7 @@ import dataclasses
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from absl.testing import absltest, parameterized
 
 from robust_tfds import models
@@ -76,6 +77,7 @@ class ModelTest(parameterized.TestCase):
     one = jax.jit(self.model.apply)(self.variables, self.images[3:4])
     np.testing.assert_allclose(one, whole[3:4], atol=1e-5)
 
+  @pytest.mark.slow
   def test_bfloat16_computes_near_float32(self):
     model = models.get("digits_cnn", dtype="bfloat16")
     got = model.apply(self.variables, self.images)

@@ -1,5 +1,6 @@
 """Answers of a batch that is sharded over devices are those of one device."""
 
+import pytest
 from absl.testing import absltest
 
 from tests import in_process
@@ -71,6 +72,7 @@ print("equal")
 
 
 class ShardingTest(absltest.TestCase):
+  @pytest.mark.slow
   def test_four_devices_answer_as_one(self):
     done = in_process.python("-c", _SCRIPT)
     self.assertEqual(done.stdout.strip(), "equal", done.stderr[-2000:])

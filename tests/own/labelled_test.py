@@ -9,6 +9,7 @@ import unicodedata
 from unittest import mock
 
 import numpy as np
+import pytest
 import tensorflow_datasets as tfds
 from absl.testing import parameterized
 from PIL import Image
@@ -18,7 +19,7 @@ from robust_tfds.building import geometry
 from robust_tfds.eval.pipeline import blocks
 from robust_tfds.models import adapters
 from robust_tfds.models import spec as spec_lib
-from tests import tiny_files
+from tests import quick, tiny_files
 from tests.own import made
 
 
@@ -28,18 +29,20 @@ class LabelledTest(parameterized.TestCase):
     self.folder = pathlib.Path(self.create_tempdir().full_path)
     self.root = made.folder(self.folder / "pets")
 
-  @parameterized.parameters(
-    ({}, "folder_c/gaussian_noise_3_short37_crop32_cifar10", [(32, 32, 3)]),
-    (
-      {"perturbations": "gaussian_noise"},
-      "folder_p/gaussian_noise_short32_crop32",
-      [(31, 32, 32, 3)],
-    ),
-    (
-      {"geometry": "none"},
-      "folder_c/gaussian_noise_3_none",
-      [(h, w, 3) for h, w in made.SIZES],
-    ),
+  @quick.cases(
+    [({}, "folder_c/gaussian_noise_3_short37_crop32_cifar10", [(32, 32, 3)])],
+    [
+      (
+        {"perturbations": "gaussian_noise"},
+        "folder_p/gaussian_noise_short32_crop32",
+        [(31, 32, 32, 3)],
+      ),
+      (
+        {"geometry": "none"},
+        "folder_c/gaussian_noise_3_none",
+        [(h, w, 3) for h, w in made.SIZES],
+      ),
+    ],
   )
   def test_prepared_is_on_the_fly(self, more, name, shapes):
     workdirs = [self.folder / "fly", self.folder / "prepared"]
@@ -68,6 +71,7 @@ class LabelledTest(parameterized.TestCase):
     facts = (workdirs[0] / "config.json").read_text("utf-8")
     self.assertEqual('"geometry": "none"' in facts, "geometry" in more)
 
+  @pytest.mark.slow
   def test_corrupt_folder_makes_the_same_pixels(self):
     exif = Image.Exif()
     exif[274] = 6
@@ -162,6 +166,7 @@ class LabelledTest(parameterized.TestCase):
         out.add(made.sha256(geometry.apply(picture, rule)))
     return out
 
+  @pytest.mark.slow
   def test_corrupted_whole_then_cropped_as_each_model_wants(self):
     seen = {"short37_crop32": made.Seen(), "short50_crop48": made.Seen()}
     models_ = {}
@@ -259,6 +264,7 @@ class LabelledTest(parameterized.TestCase):
     self.assertEqual(result.summary[mean], one)
     self.assertNotIn("mean_flip_probability", result.summary)
 
+  @pytest.mark.slow
   def test_baselines_are_models_of_the_run(self):
     pair = {"a": made.Seen(), "b": made.Seen()}
     root = f"folder:{self.root}"

@@ -5,6 +5,7 @@ import pathlib
 import shutil
 from unittest import mock
 
+import pytest
 import tensorflow_datasets as tfds
 from absl.testing import parameterized
 
@@ -55,6 +56,7 @@ class VideosTest(parameterized.TestCase):
       "hidden files left out: 1; files that are no videos left out: 1.",
     )
 
+  @pytest.mark.slow
   def test_prepared_is_on_the_fly_wherever_they_lie(self):
     model = made.Seen(2)
     moved = shutil.copytree(self.root, self.folder / "elsewhere" / "gaits")

@@ -5,6 +5,7 @@ import tracemalloc
 from unittest import mock
 
 import numpy as np
+import pytest
 import tensorflow_datasets as tfds
 from absl.testing import absltest, parameterized
 
@@ -125,6 +126,7 @@ class SlicesTest(parameterized.TestCase):
 
 
 class MemoryTest(absltest.TestCase):
+  @pytest.mark.slow
   def test_a_slice_of_the_official_size(self):
     manual = pathlib.Path(self.create_tempdir().full_path)
     (manual / "CIFAR-10-C").mkdir()

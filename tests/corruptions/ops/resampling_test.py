@@ -79,6 +79,7 @@ class ResamplingTest(parameterized.TestCase):
     want = resizing.resized(picture, down, across)
     np.testing.assert_array_equal(got.reshape(want.shape), want)
 
+  @pytest.mark.slow
   def test_stacked_taps_of_several_sizes(self):
     pictures = [tiny_files.noise(60, 90), tiny_files.noise(100, 80)]
     canvases = np.zeros((2, 100, 90, 3), np.uint8)

@@ -6,6 +6,7 @@ import json
 
 import jax
 import numpy as np
+import pytest
 from absl.testing import parameterized
 from PIL import Image
 
@@ -110,6 +111,7 @@ class GoldenTest(parameterized.TestCase):
     [("gaussian_noise_2", PHOTOS[0]), ("shot_noise", PHOTOS[0])],
     itertools.product((*_NOISE, "snow", "spatter"), PHOTOS),
   )
+  @pytest.mark.slow
   def test_statistics_of_random_ones(self, name, photo):
     path = shared_data.path(
       "golden/imagenet_p/stochastic_stats", f"{name}.json"

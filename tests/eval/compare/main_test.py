@@ -6,6 +6,7 @@ import types
 from unittest import mock
 
 import numpy as np
+import pytest
 from absl import flags
 from absl.testing import parameterized
 
@@ -105,6 +106,7 @@ class CompareTest(in_folder.TestCase):
       * np.mean(task_runs.hardness() < 0.95),
     )
 
+  @pytest.mark.slow
   def test_whole_video_benchmark(self):
     _, rows = self._both(
       task_runs.video, 0.95, 0.8, perturbations="common", severities=_ALL
@@ -253,6 +255,7 @@ class CompareTest(in_folder.TestCase):
     with self.assertRaisesRegex(errors.UserError, "Did you mean 'net'"):
       self._compare(first, first, "ne,net")
 
+  @pytest.mark.slow
   def test_the_program(self):
     first = task_runs.video(self.root / "first", 0.9)
     second = task_runs.video(self.root / "second", 0.7, seed=1)

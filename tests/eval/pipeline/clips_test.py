@@ -9,6 +9,7 @@ from unittest import mock
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from robust_tfds import corruptions, errors, movies
 from robust_tfds.building import geometry
@@ -106,6 +107,7 @@ class ShowTest(one_device.TestCase):
       *("static_rotation", "random_rotation", "translation"),
     ),
   )
+  @pytest.mark.slow
   def test_what_the_whole_videos_give(self, name):
     # Of several sizes and lengths, odd sides, upright: one canvas.
     examples = [
@@ -137,6 +139,7 @@ class ShowTest(one_device.TestCase):
       got, _ = show.see(placed, c, _SPEC)
       np.testing.assert_array_equal(got[0], _want(example, c, _SPEC, how))
 
+  @pytest.mark.slow
   def test_shapes_are_those_of_what_is_seen(self):
     conditions = [Condition(), Condition("jpeg", 1), Condition("mpeg1", 1)]
     specs = {"a": _SPEC, "b": _TALL}
@@ -165,6 +168,7 @@ class ShowTest(one_device.TestCase):
     got, _ = show.see(placed, Condition("mpeg1", 5), _SPEC)
     np.testing.assert_array_equal(got, clean)
 
+  @pytest.mark.slow
   def test_nothing_waits_for_the_devices(self):
     conditions = [
       VIDEOS.condition(name, 3) for name in ("shot_noise", "translation")
@@ -307,6 +311,7 @@ class ReaderTest(one_device.TestCase):
       ):
         show.see(placed, condition, _SPEC)
 
+  @pytest.mark.slow
   def test_a_long_video_needs_no_more_memory_than_what_is_shown_of_it(self):
     conditions = [Condition(), Condition("mpeg1", 1), Condition("sampling", 1)]
     peaks = []

@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from absl.testing import absltest
 
 from robust_tfds import models
@@ -36,6 +37,7 @@ class RelabellingTest(absltest.TestCase):
     np.testing.assert_allclose(got, [expected], rtol=1e-6)
     self.assertStartsWith(several.words(), "3 of 4 outputs are classes")
 
+  @pytest.mark.slow
   def test_never_answered(self):
     logits = jax.random.normal(jax.random.key(0), (6, 4))
     top5 = np.asarray(top_k.best(_PART(logits))["top5"])

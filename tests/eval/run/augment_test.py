@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import ml_collections
 import numpy as np
+import pytest
 from absl.testing import parameterized
 
 from robust_tfds import models
@@ -77,6 +78,7 @@ class BatchTest(parameterized.TestCase):
 
 
 class RecipeTest(in_folder.TestCase):
+  @pytest.mark.slow
   def test_a_recipe_turns_it_on(self):
     weights = {}
     for name, options in (

@@ -50,6 +50,7 @@ class RunTest(parameterized.TestCase):
     self.bucket = fake_bucket.create(self)
     self.enterContext(fake_bucket.in_tensorflow())
 
+  @pytest.mark.slow
   def test_a_run_in_a_bucket_leaves_the_files_of_a_local_one(self):
     workdir, local = (
       self.bucket / "run",
@@ -66,6 +67,7 @@ class RunTest(parameterized.TestCase):
     self.assertEqual(there, _files(workdir))
     self.assertLess(counts["write"], 20)
 
+  @pytest.mark.slow
   def test_a_score_reads_and_writes_buckets(self):
     workdir = fake_bucket.upload(self.local, self.bucket / "run")
     tables = []

@@ -7,6 +7,7 @@ import tempfile
 
 import jax
 import numpy as np
+import pytest
 from absl.testing import parameterized
 from etils import epath
 from PIL import Image
@@ -142,6 +143,7 @@ class EvaluationTest(parameterized.TestCase):
     self.assertEqual(set(read_counts.of(pathlib.Path(given)).values()), {0})
     self.assertEqual(repr(again.table), repr(first.table))  # nan is not nan
 
+  @pytest.mark.slow
   def test_a_function_and_its_module(self):
     given, run = self._temporary(), self._temporary()
     self._evaluate(build(), workdir=given)

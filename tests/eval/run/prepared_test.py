@@ -12,6 +12,7 @@ from unittest import mock
 import jax
 import ml_collections
 import numpy as np
+import pytest
 import tensorflow_datasets as tfds
 from absl.testing import parameterized
 
@@ -58,11 +59,7 @@ _TWINS = (
   "tiny_imagenet_p",
 )
 _FAST = [
-  (name, codec)
-  for name, codec in _CODECS
-  if name in ("imagenet_c", "digits_p", "coco_c")
-  or codec in _LOSSLESS.values()
-  and name not in _TWINS
+  (name, codec) for name, codec in _CODECS if name in ("imagenet_c", "digits_p")
 ]
 _SLOW = [row for row in _CODECS if row not in _FAST]
 _NATURAL = {
@@ -231,6 +228,7 @@ class PreparedTest(parameterized.TestCase):
         self.assertEqual(loaded[example_id][key], row[key])
 
   @parameterized.parameters(*_NATURAL)
+  @pytest.mark.slow
   def test_natural_videos(self, name):
     root = self.folder / name
     root.mkdir()
@@ -258,6 +256,7 @@ class PreparedTest(parameterized.TestCase):
     (batch,) = source.batches()
     self._assert_loaded(source, batch, batch.image[batch.mask])
 
+  @pytest.mark.slow
   def test_published_videos(self):
     root = self.folder / "tiny_imagenet_p"
     root.mkdir(exist_ok=True)

@@ -1,6 +1,7 @@
 """RMSE of corruptions and the figure beside a detector's losses."""
 
 import numpy as np
+import pytest
 
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.run import rmse
@@ -8,6 +9,7 @@ from tests import in_folder
 
 
 class RmseTest(in_folder.TestCase):
+  @pytest.mark.slow
   def test_measured_on_real_corruptions(self):
     found = rmse.measure(
       "digits_detection_c",

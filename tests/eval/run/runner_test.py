@@ -121,6 +121,7 @@ class RunnerTest(parameterized.TestCase):
         runner.Runner(plan_lib.make(tiny_config.get_config()), run).run()
     self.assertFalse(run.exists())
 
+  @pytest.mark.slow
   def test_frost_that_was_left_out_is_added_when_its_pictures_are_here(self):
     config = tiny_config.get_config()
     with config.unlocked():
@@ -227,6 +228,7 @@ class RunnerTest(parameterized.TestCase):
       ("models/digits_cnn/variables/_METADATA", "x"),
     ],
   )
+  @pytest.mark.slow
   def test_what_else_is_repaired(self, name, text):
     workdir = self._copy(f"repaired_{hash((name, text))}")
     (workdir / name).write_text(text)
@@ -263,6 +265,7 @@ class RunnerTest(parameterized.TestCase):
         _run(workdir)
     self._run_again(workdir)
 
+  @pytest.mark.slow
   def test_a_lock_is_broken(self):
     workdir = self._copy("broken_lock")
     with self.assertRaisesRegex(errors.UserError, "lock was removed"):
@@ -271,6 +274,7 @@ class RunnerTest(parameterized.TestCase):
     self._run_again(workdir)
 
   @quick.cases(["fly"], ["prepared"])
+  @pytest.mark.slow
   def test_shards_of_other_weights_make_no_table(self, source):
     workdir = self._copy(f"shards_of_two_{source}", config=False)
     make = runner.Runner._make
@@ -357,6 +361,7 @@ class RunnerTest(parameterized.TestCase):
         self.assertAlmostEqual(own.value, other.value, delta=0.05)
       self.assertNotEqual(own.fingerprint, other.fingerprint)
 
+  @pytest.mark.slow
   def test_throughput_is_reported(self):
     workdir = self._copy("throughput", config=False)
     config = tiny_config.get_config()

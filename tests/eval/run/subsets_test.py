@@ -9,6 +9,7 @@ import tempfile
 from unittest import mock
 
 import numpy as np
+import pytest
 from absl.testing import parameterized
 
 from robust_tfds import errors, strings
@@ -218,6 +219,7 @@ class RunTest(parameterized.TestCase):
     (error,) = table.select(self.rows, metric="error", config="clean")
     self.assertEqual(error.n, 41)
 
+  @pytest.mark.slow
   def test_a_folder_that_moved_is_continued(self):
     before = (self.base / "first/table.csv").read_bytes()
     moved = self.base / "elsewhere"

@@ -5,6 +5,7 @@ import pathlib
 import jax
 import ml_collections
 import numpy as np
+import pytest
 from absl.testing import absltest, parameterized
 
 from robust_tfds import conditions
@@ -74,6 +75,7 @@ class ReduceTest(parameterized.TestCase):
           got[column][:, d - 1], expected.mean(1), rtol=2e-6
         )
 
+  @pytest.mark.slow
   def test_on_accelerators_sequences_are_ranked_together(self):
     logits, condition = _logits(), _condition("translate", 1)
     in_turn = _columns(logits, condition)

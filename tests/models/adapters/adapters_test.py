@@ -114,6 +114,7 @@ class AdaptersTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, "Got a int, expected"):
       adapters.get(kind)(3, _SPEC)
 
+  @pytest.mark.slow
   def test_linen(self):
     net, adapt = _Linen(), adapters.get("flax_module")
     pixels = _SPEC.normalize_on_host(_images())

@@ -4,6 +4,7 @@ import dataclasses
 
 import jax
 import numpy as np
+import pytest
 from absl.testing import absltest, parameterized
 
 from robust_tfds import models
@@ -131,6 +132,7 @@ class HeadTest(absltest.TestCase):
 
 
 class FilesTest(checkpoints.Case):
+  @pytest.mark.slow
   def test_backbone_and_head_of_two_files(self):
     name = "dinov2_vits14_linear"
     flat = checkpoints.drawn(name)

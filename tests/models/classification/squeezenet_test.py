@@ -29,6 +29,7 @@ def _right(name: str, swapped: bool) -> tuple[int, int]:
 
 
 class SqueezeNetTest(parameterized.TestCase):
+  @pytest.mark.slow
   def test_accuracy_on_photographs(self):
     self._check("squeezenet1_1")
 

@@ -2,6 +2,7 @@
 
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from absl.testing import parameterized
 from PIL import Image
 
@@ -11,6 +12,7 @@ from robust_tfds.models.detection.spec import DetectorSpec
 
 class ResizeTest(parameterized.TestCase):
   @parameterized.parameters((60, 80), (80, 60), (64, 64), (30, 90))
+  @pytest.mark.slow
   def test_rule_and_pixels(self, height, width):
     spec = DetectorSpec(short_px=96, long_px=160)
     rng = np.random.default_rng(0)

@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from absl.testing import absltest
 
 from robust_tfds import models
@@ -25,6 +26,7 @@ class TinyTest(absltest.TestCase):
     self.assertLessEqual(float(got["boxes"][0, :, 2].max()), 100)
     self.assertLessEqual(float(got["boxes"][1, :, 3].max()), 96)
 
+  @pytest.mark.slow
   def test_loss_falls(self):
     batch = {
       "image": self.images,

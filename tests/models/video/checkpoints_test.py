@@ -27,6 +27,7 @@ class NamesTest(checkpoints.Case):
     self.assertIn(loaded.style, ("torch", "torchvision"))
     self.same(loaded.variables, checkpoints.drawn(name))
 
+  @pytest.mark.slow
   def test_joint_query_key_value(self):
     name = "mvit_base_16x4"
     arrays = _published(name, "pyslowfast mvit")
@@ -106,6 +107,7 @@ class WarningTest(checkpoints.Case):
       warnings.simplefilter("error")
       models.convert.load(name, path)
 
+  @pytest.mark.slow
   def test_torchvisions_mvit_has_its_own_name(self):
     path = self.npz(_published("mvit_v1_b", "torchvision mvit"))
     with self.assertWarnsRegex(UserWarning, "Load it into mvit_v1_b"):

@@ -131,6 +131,7 @@ class RerunTest(in_folder.TestCase):
     ):
       rerun._compare(*arguments)
 
+  @pytest.mark.slow
   def test_a_detector_that_gives_every_box_one_score(self):
     folder = tiny_runs.folder("detection")
     forged = Forged(folder)

@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from absl.testing import parameterized
 
 from robust_tfds.eval.cells.submissions import top_five
@@ -59,6 +60,7 @@ class TopFiveTest(parameterized.TestCase):
       changed = {**columns, name: 0 * columns[name] + 0.01}
       self.assertFalse(_allowed(name, labels, changed)[~listed].any())
 
+  @pytest.mark.slow
   def test_views_of_a_video(self):
     rng = np.random.default_rng(0)
     logits = jnp.asarray(rng.normal(size=(200, 4, 20)).astype(np.float32) * 3)

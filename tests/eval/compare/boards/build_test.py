@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import pytest
 from absl.testing import parameterized
 
 from robust_tfds import conditions
@@ -23,6 +24,7 @@ class BuildTest(in_folder.TestCase):
   def _boards(self, *paths) -> list[board_lib.Board]:
     return build.boards(self._scored(*paths))
 
+  @pytest.mark.slow
   def test_two_runs_of_other_seeds(self):
     one = self._write("one", {"a": 0.1, "b": 0.4})
     other = {"a": {"weights": "2" * 64}}
@@ -44,6 +46,7 @@ class BuildTest(in_folder.TestCase):
     ranges = [e.rank_range for e in board.entries]
     self.assertEqual((ranges[0][0], ranges[-1]), (1, (4, 4)))
 
+  @pytest.mark.slow
   def test_other_decoders_are_said(self):
     one, two, same = (
       self._write(name, {label: 0.1}, facts={"decoders": words})
@@ -102,6 +105,7 @@ class BuildTest(in_folder.TestCase):
     (board,) = self._boards(one, two)
     self.assertEmpty(board.differs)
 
+  @pytest.mark.slow
   def test_a_copy_of_a_run_is_named(self):
     one = self._write("one", {"a": 0.1, "b": 0.4})
     copy = self._write("copy", {"a": 0.1})
@@ -109,6 +113,7 @@ class BuildTest(in_folder.TestCase):
     (note,) = [n for n in board.notes if "several names" in n]
     self.assertIn("a (one), a (copy)", note)
 
+  @pytest.mark.slow
   def test_what_others_say_of_the_same_weights_takes_no_rank(self):
     said = self._write(
       "said", {"a": 0.1}, of_models={"a": {"corruptions_seen": ["fog"]}}
@@ -206,6 +211,7 @@ class BuildTest(in_folder.TestCase):
     self.assertIn("version", note)
     self.assertIn("weights", note)
 
+  @pytest.mark.slow
   def test_baselines(self):
     one = self._write("one", {"a": 0.1, "b": 0.4}, baseline="model:b")
     same = self._write("two", {"c": 0.1, "b": 0.4}, baseline="model:b", seed=1)

@@ -1,6 +1,7 @@
 """Tests of cells: by hand, of clusters, of what decides nothing."""
 
 import numpy as np
+import pytest
 from absl.testing import absltest, parameterized
 from scipy import stats
 
@@ -117,6 +118,7 @@ class GroupsTest(parameterized.TestCase):
     self.assertEqual((got.difference.value, got.difference.interval), (0, None))
     self.assertIn("every draw gives this value", got.note)
 
+  @pytest.mark.slow
   def test_what_the_interval_leaves_open_is_not_decided(self):
     """Both err in 10 %, one in whole groups: 15 % of 100 heavy-tailed ones."""
     rng, fog = np.random.default_rng(3), Condition("fog", 1)

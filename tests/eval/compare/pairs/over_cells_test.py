@@ -1,6 +1,7 @@
 """Numbers over cells: differences, relative decreases, their intervals."""
 
 import numpy as np
+import pytest
 
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells.workdir import Workdir
@@ -70,6 +71,7 @@ class OverCellsTest(sides_case.TestCase):
       mce.difference.value, mce.difference.lo, mce.difference.hi
     )
 
+  @pytest.mark.slow
   def test_pairs_are_closer_than_strangers(self):
     one = self.side("one", {"a": 0.2}, names=None)
     other = self.side("other", {"a": 0.25}, names=None)

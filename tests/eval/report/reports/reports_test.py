@@ -7,6 +7,7 @@ import re
 import tempfile
 import zlib
 
+import pytest
 from absl.testing import absltest, parameterized
 
 from robust_tfds import reading
@@ -140,6 +141,7 @@ class ReportsTest(parameterized.TestCase):
     text = _files("classification")["leaderboard.tex"].decode()
     self.assertIn(r"{[}y](javascript:z) \$\textbackslash{}frac\{", text)
 
+  @pytest.mark.slow
   def test_equal_contexts_are_equal_bytes(self):
     one, two = _files("sequences"), _files.__wrapped__("sequences")
     self.assertEqual(
@@ -147,6 +149,7 @@ class ReportsTest(parameterized.TestCase):
       {n: zlib.crc32(b) for n, b in two.items()},
     )
 
+  @pytest.mark.slow
   def test_any_number_of_models(self):
     """More than there are colours; a reliability diagram of each."""
     models = [f"model_{i}" for i in range(len(style.COLOURS) + 1)]

@@ -3,6 +3,7 @@
 import functools
 
 import numpy as np
+import pytest
 from absl.testing import parameterized
 
 from robust_tfds import datasets, errors, strings
@@ -97,6 +98,7 @@ class KnownTest(parameterized.TestCase):
       in_order = sorted(ids, key=functools.partial(base.place, "test"))
       self.assertEqual(prepared, in_order)
 
+  @pytest.mark.slow
   def test_unreviewed_frames_are_known_too(self):
     facts = DataFacts(dataset="digits_vid_robust", split="test", config="all")
     with self.assertRaisesRegex(errors.UserError, "1 examples, but .* 2,520"):

@@ -3,6 +3,7 @@
 import dataclasses
 
 import numpy as np
+import pytest
 from absl.testing import parameterized
 
 from robust_tfds import errors
@@ -16,6 +17,7 @@ class ConfusionsTest(parameterized.TestCase):
     return lines.of(name, dataclasses.replace(request, condition=condition))
 
   @parameterized.parameters("schiappa_f8", "schiappa_f21")
+  @pytest.mark.slow
   def test_a_condition_can_be_chosen(self, name):
     shown = self.lines(name, "jumbling_2")
     cells = {(x["perturbation"], x["severity"]) for x in shown}
