@@ -39,11 +39,11 @@ import numpy as np
 from absl import flags
 
 from benchmarks import pictures
-from robust_tfds import command, conditions, models
+from robust_tfds import command, conditions, devices, models
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import frost_pictures
 from robust_tfds.eval import tasks
-from robust_tfds.eval.pipeline import blocks, devices, inputs, packing, predict
+from robust_tfds.eval.pipeline import blocks, inputs, packing, predict
 from robust_tfds.eval.tasks import base
 
 _SIDE_PX = 224

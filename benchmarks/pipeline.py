@@ -28,10 +28,10 @@ import jax.numpy as jnp
 from absl import flags
 
 from benchmarks import pictures
-from robust_tfds import command, models
+from robust_tfds import command, devices, models
 from robust_tfds.conditions import Condition
 from robust_tfds.configs import imagenet_c
-from robust_tfds.eval.pipeline import devices, inputs, predict
+from robust_tfds.eval.pipeline import inputs, predict
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run import runner
 from robust_tfds.models import adapters

@@ -17,9 +17,9 @@ from typing import Any
 import jax
 import numpy as np
 
-from robust_tfds import models, movies
+from robust_tfds import devices, hosts, models, movies
 from robust_tfds.conditions import VIDEOS, Condition
-from robust_tfds.eval.pipeline import clips, devices, inputs
+from robust_tfds.eval.pipeline import clips
 
 
 def _best(call: Callable[[], object], rounds: int = 3) -> float:
@@ -54,7 +54,7 @@ class _Films:
 
   def __init__(self, data: bytes, count: int):
     self._data, self.batch_size = data, count
-    self.host = inputs.Host()
+    self.host = hosts.Host()
 
   def rows(
     self, start: int, stop: int | None = None, skipped: Sequence[str] = ()

@@ -15,7 +15,6 @@ exit code is 1), what would be done and how long that takes by a stored table;
 
 from __future__ import annotations
 
-import os
 import pathlib
 import sys
 import webbrowser
@@ -24,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from absl import flags
 
-from robust_tfds import command, errors, missing, stopping
+from robust_tfds import command, errors, missing, multihost
 from robust_tfds.storage import paths
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ _MEASURE = "measure"
 
 def define_flags() -> None:
   """The command's flags."""
-  from robust_tfds.eval.run import config_flag
+  from robust_tfds import config_flag
 
   config_flag.define()
   flags.DEFINE_bool(
@@ -80,31 +79,12 @@ def define_flags() -> None:
     "1/1",
     "i/n: make every n-th cell, from the i-th, 1 to n; the workdir may be shared.",
   )
-  flags.DEFINE_bool(
-    "multihost", False, "One process of many: docs/MULTIHOST.md."
-  )
-  # jax.distributed knows these itself on TPU pods, Slurm and Kubernetes.
-  flags.DEFINE_string(
-    "coordinator",
-    None,
-    "host:port of process 0, with --multihost; default: as jax.distributed"
-    " finds it.",
-  )
-  flags.DEFINE_integer(
-    "num_processes",
-    None,
-    "How many processes there are, with --multihost; default: likewise.",
-  )
-  flags.DEFINE_integer(
-    "process_id",
-    None,
-    "This process, from 0, with --multihost; default: likewise.",
-  )
+  multihost.define_flags()
 
 
 def check_arguments(argv: Sequence[str]) -> None:
   """Refuses a config that is not there, or keys that it does not have."""
-  from robust_tfds.eval.run import config_flag
+  from robust_tfds import config_flag
 
   config_flag.check(argv)
 
@@ -113,7 +93,7 @@ def main(argv: Sequence[str]) -> None:
   """Plans, runs, prints the summary."""
   command.no_arguments(argv)
   if flags.FLAGS.list:
-    from robust_tfds.eval.run import config_flag
+    from robust_tfds import config_flag
 
     print(config_flag.listing())
     return
@@ -128,13 +108,7 @@ def main(argv: Sequence[str]) -> None:
   workdir = (
     paths.of(settings.workdir, "--workdir") if settings.workdir else None
   )
-  if settings.multihost:
-    import jax
-
-    jax.distributed.initialize(
-      settings.coordinator, settings.num_processes, settings.process_id
-    )
-    stopping.listen()  # jax.distributed took TERM for itself
+  multihost.join(settings)
   place = Workdir(workdir) if workdir else None
   if settings.plan:
     plan = plan_lib.make(settings.config, fetch=False)
@@ -245,31 +219,8 @@ def _check_flags(settings: flags.FlagValues) -> None:
     raise errors.UserError(
       f"--workdir={workdir} is a file, expected a folder or a new name."
     )
-  count, index = settings.num_processes, settings.process_id
-  given = {
-    "coordinator": settings.coordinator,
-    "num_processes": count,
-    "process_id": index,
-  }
-  for name, value in given.items():
-    if value is not None and not settings.multihost:
-      raise errors.UserError(f"--{name}={value} needs --multihost.")
-  if count is not None and count < 1:
-    raise errors.UserError(f"--num_processes={count}: expected at least 1.")
-  if index is not None and not 0 <= index < (count or index + 1):
-    raise errors.UserError(
-      f"--process_id={index}: expected 0 to {(count or 1) - 1}, of"
-      f" --num_processes={count}."
-    )
-
-
-def _fail(text: str) -> None:
-  if flags.FLAGS.is_parsed() and flags.FLAGS.multihost:
-    # At once, so that the other hosts fail too: jax's own exit waits for them.
-    print(text, file=sys.stderr, flush=True)
-    os._exit(1)
-  sys.exit(text)
+  multihost.check(settings)
 
 
 if __name__ == "__main__":
-  command.run(main, define_flags, fail=_fail, check=check_arguments)
+  command.run(main, define_flags, fail=multihost.fail, check=check_arguments)

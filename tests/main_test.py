@@ -5,8 +5,7 @@ import re
 from absl.testing import parameterized
 
 from robust_tfds import __main__ as script
-from robust_tfds import command
-from robust_tfds.eval.run import config_flag
+from robust_tfds import command, config_flag
 from tests import in_process
 
 # Every command's help in one process, which ends with what was loaded for them.

@@ -14,7 +14,7 @@ import pydantic
 
 from robust_tfds import conditions, errors
 from robust_tfds.eval.cells import provenance
-from robust_tfds.eval.cells.records import Record
+from robust_tfds.records import Record
 
 NONE = "none"
 # Source of data, and adapter of models, of which another program made predictions.

@@ -9,8 +9,9 @@ import ml_collections
 import pydantic
 from etils import epath
 
-from robust_tfds import errors, reading
-from robust_tfds.eval.cells import damage, disk, provenance, records
+from robust_tfds import errors, reading, records
+from robust_tfds.eval.cells import damage, provenance
+from robust_tfds.storage import disk
 
 # Of the layout and of what a cell's columns mean. 1: before the tables of
 # conditions; its Cityscapes-C on the fly is not what is prepared. 2: before the

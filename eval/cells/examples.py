@@ -15,10 +15,10 @@ import numpy as np
 from etils import epath
 
 from robust_tfds import errors
-from robust_tfds.eval.cells import disk, packed
 from robust_tfds.eval.cells import note as note_lib
+from robust_tfds.eval.cells import packed
 from robust_tfds.eval.cells.columns import Columns
-from robust_tfds.storage import paths
+from robust_tfds.storage import disk, paths
 
 FOLDER = "examples"
 _SETS = 2  # of which the columns stay in memory

@@ -16,7 +16,8 @@ import numpy as np
 from etils import epath
 
 from robust_tfds import errors, reading
-from robust_tfds.eval.cells import disk, names
+from robust_tfds.eval.cells import names
+from robust_tfds.storage import disk
 
 _LAYER = "layer."
 _CLASSES = "classes.json"

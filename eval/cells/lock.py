@@ -31,10 +31,10 @@ from collections.abc import Callable, Iterator, Sequence
 from etils import epath
 
 from robust_tfds import errors, reading
-from robust_tfds.eval.cells import disk, examples
-from robust_tfds.eval.cells.process import Process
-from robust_tfds.eval.cells.records import Record
-from robust_tfds.storage import paths
+from robust_tfds.eval.cells import examples
+from robust_tfds.records import Record
+from robust_tfds.storage import disk, paths
+from robust_tfds.storage.process import Process
 
 FOLDER = "running"
 BEAT_S = 15.0

@@ -18,8 +18,8 @@ from etils import epath
 
 from robust_tfds import errors, reading
 from robust_tfds.eval.cells.cell_facts import DataFacts, ModelFacts
-from robust_tfds.eval.cells.records import Record, Signed
 from robust_tfds.reading import limits
+from robust_tfds.records import Record, Signed
 from robust_tfds.storage import paths
 
 FILE = "provenance.json"

@@ -16,9 +16,7 @@ A column is stored under its name and how it is packed, read from the right:
 What is read is equal to what was written.
 """
 
-import io
 import math
-import zipfile
 from collections.abc import Sequence
 
 import numpy as np
@@ -26,6 +24,7 @@ import numpy as np
 from robust_tfds import errors, reading
 from robust_tfds.eval.cells.columns import Columns
 from robust_tfds.reading import limits
+from robust_tfds.storage import npz
 
 _WHOLE = (np.int8, np.int16, np.int32, np.int64)
 _WHOLE_NAMES = tuple(np.dtype(t).name for t in _WHOLE)
@@ -42,27 +41,7 @@ def dumps(columns: Columns) -> bytes:
   Args:
     columns: names without dots -> arrays `[N, ...]`; texts are `[N]`.
   """
-  return archived(pack(columns))
-
-
-def archived(arrays: Columns) -> bytes:
-  """Arrays of any names as the bytes of a `.npz` file without pickles."""
-  file = io.BytesIO()
-  with zipfile.ZipFile(file, "w") as archive:
-    for name, array in sorted(arrays.items()):
-      write(archive, name, array)
-  return file.getvalue()
-
-
-def write(archive: zipfile.ZipFile, name: str, array: np.ndarray) -> None:
-  """Writes an array into an open `.npz` file: equal ones are equal bytes.
-
-  Not as `np.savez`, which notes the time of day.
-  """
-  member = zipfile.ZipInfo(f"{name}.npy")
-  with archive.open(member, "w", force_zip64=True) as out:
-    array = np.ascontiguousarray(array)  # one order in memory
-    np.lib.format.write_array(out, array, allow_pickle=False)
+  return npz.archived(pack(columns))
 
 
 def loads(data: bytes, source: str) -> dict[str, np.ndarray]:

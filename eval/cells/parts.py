@@ -26,11 +26,11 @@ import numpy as np
 from etils import epath
 
 from robust_tfds import errors, reading
-from robust_tfds.eval.cells import disk, packed, predictions
+from robust_tfds.eval.cells import packed, predictions
 from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.cells.records import Record
 from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.storage import paths
+from robust_tfds.records import Record
+from robust_tfds.storage import disk, npz, paths
 
 FOLDER = "parts"
 _VERSION = 2
@@ -282,7 +282,7 @@ class Parts:
     with disk.whole_file(self._folder / str(name)) as file:
       with zipfile.ZipFile(file, "w") as archive:
         data = np.frombuffer(about.model_dump_json().encode(), np.uint8)
-        packed.write(archive, "about", data)
+        npz.write(archive, "about", data)
         _write_columns(archive, "examples", examples)
         for number, batches in enumerate(outputs.values()):
           _write_columns(archive, str(number), batches)
@@ -406,7 +406,7 @@ def _write_columns(
     return
   columns = predictions.concatenate([batches[n] for n in sorted(batches)])
   for name, array in packed.pack(columns).items():
-    packed.write(archive, f"{subject}/{name}", array)
+    npz.write(archive, f"{subject}/{name}", array)
 
 
 def _about(path: epath.Path) -> _About:

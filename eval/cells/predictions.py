@@ -32,10 +32,11 @@ from etils import epath
 
 from robust_tfds import errors
 from robust_tfds.eval.cells import columns as columns_lib
-from robust_tfds.eval.cells import disk, names, packed
 from robust_tfds.eval.cells import examples as examples_lib
+from robust_tfds.eval.cells import names, packed
 from robust_tfds.eval.cells import note as note_lib
 from robust_tfds.eval.cells.columns import Columns
+from robust_tfds.storage import disk
 
 FILE = "predictions.npz"
 

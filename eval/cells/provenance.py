@@ -9,9 +9,6 @@ import hashlib
 import json
 from collections.abc import Mapping
 
-import jax
-import numpy as np
-
 from robust_tfds import version
 
 # Of all code that decides pixels: raised with any change of one.
@@ -22,18 +19,6 @@ PIXELS_VERSION = 4
 # Of the definitions of all metrics: raised where equal predictions give another
 # value of a cell, or of a number over cells.
 METRICS_VERSION = 1
-
-
-def weights_sha256(variables: object) -> str:
-  """sha256 over the names, shapes, dtypes and bytes of all arrays."""
-  digest = hashlib.sha256()
-  leaves = jax.tree_util.tree_flatten_with_path(variables)[0]
-  for path, leaf in leaves:
-    array = np.asarray(leaf)
-    head = f"{jax.tree_util.keystr(path)}|{array.shape}|{array.dtype}|"
-    digest.update(head.encode())
-    digest.update(np.ascontiguousarray(array).tobytes())
-  return digest.hexdigest()
 
 
 def fingerprint(facts: Mapping[str, object]) -> str:

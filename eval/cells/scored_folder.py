@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from etils import epath
 
 from robust_tfds import errors, reading
-from robust_tfds.eval.cells import disk, lock
-from robust_tfds.eval.cells.records import Record
+from robust_tfds.eval.cells import lock
 from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.storage import paths
+from robust_tfds.records import Record
+from robust_tfds.storage import disk, paths
 
 _NOTE = "scored.json"
 _CONFIG = "config.json"  # of a workdir: what it holds is there before it

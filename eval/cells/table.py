@@ -31,9 +31,9 @@ from etils import epath
 
 from robust_tfds import conditions, errors, reading
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells import disk, formulas
+from robust_tfds.eval.cells import formulas
 from robust_tfds.eval.cells.number import Number
-from robust_tfds.storage import paths
+from robust_tfds.storage import disk, paths
 
 
 @dataclasses.dataclass(frozen=True)

@@ -36,7 +36,6 @@ from robust_tfds.eval.cells import (
   cell_facts,
   config_file,
   damage,
-  disk,
   lock,
   names,
   predictions,
@@ -45,7 +44,7 @@ from robust_tfds.eval.cells import columns as columns_lib
 from robust_tfds.eval.cells import examples as examples_lib
 from robust_tfds.eval.cells import note as note_lib
 from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.storage import paths
+from robust_tfds.storage import disk, paths
 
 _FOLDERS = (
   "cells",

@@ -20,13 +20,13 @@ import numpy as np
 from etils import epath
 
 from robust_tfds import conditions, errors, natural_sets
-from robust_tfds.eval.cells import disk
 from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.compare import scores
 from robust_tfds.eval.compare.boards import effective
 from robust_tfds.eval.compare.scores import Scored
 from robust_tfds.eval.readers.base import Run
 from robust_tfds.eval.report.tables import csv_text, markdown, numbers
+from robust_tfds.storage import disk
 
 # Errors that are held against each other: of clean pictures, of corrupted ones.
 _CLEAN = "clean_error"

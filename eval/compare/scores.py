@@ -16,12 +16,12 @@ from robust_tfds.eval.compare.boards import aside as aside_lib
 from robust_tfds.eval.compare.boards import board as board_lib
 from robust_tfds.eval.compare.boards.aside import Aside
 from robust_tfds.eval.compare.boards.board import Entry
-from robust_tfds.eval.compare.progress import Progress
 from robust_tfds.eval.compare.sides import Side
 from robust_tfds.eval.metrics.replicates import Replicates
 from robust_tfds.eval.readers.base import Run
 from robust_tfds.eval.tasks import base
 from robust_tfds.eval.tasks.parts import baselines, spread
+from robust_tfds.step_lines import Progress
 
 
 @dataclasses.dataclass(frozen=True)

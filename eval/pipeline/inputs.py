@@ -17,6 +17,9 @@ from robust_tfds import errors, strings
 from robust_tfds.building import file_formats
 from robust_tfds.corruptions import canvas
 from robust_tfds.eval.pipeline import subset as subset_lib
+from robust_tfds.hosts import Host
+
+_ALONE = Host()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,14 +52,6 @@ class Batch:
   any_size: bool = False
 
 
-@dataclasses.dataclass(frozen=True)
-class Host:
-  """Which share of the examples is read here."""
-
-  index: int = 0
-  count: int = 1
-
-
 class Source:
   """The examples of one prepared TFDS split, this host's share of them."""
 
@@ -66,7 +61,7 @@ class Source:
     split: str,
     *,
     batch_size: int,
-    host: Host = Host(),
+    host: Host = _ALONE,
     limit: int = 0,
     subset: subset_lib.Subset | None = None,
   ):

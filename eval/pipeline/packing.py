@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, PartitionSpec
 
-from robust_tfds.eval.pipeline import devices, programs
+from robust_tfds import devices
+from robust_tfds.eval.pipeline import programs
 
 # Name -> shape of a row, dtype.
 Layout = dict[str, tuple[tuple[int, ...], np.dtype]]

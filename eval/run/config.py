@@ -9,23 +9,17 @@ owns it.
 from __future__ import annotations
 
 import pathlib
-import typing
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import ml_collections
-import numpy as np
 import pydantic
 
-from robust_tfds import conditions, datasets, errors
+from robust_tfds import config_flag, datasets, errors, settings
 from robust_tfds.building.base import Builder
 from robust_tfds.eval.cells import workdir
-from robust_tfds.eval.cells.records import Record
 from robust_tfds.eval.run import dataset_config
 from robust_tfds.eval.tasks import base
-
-if typing.TYPE_CHECKING:
-  from robust_tfds.models.spec import ModelSpec
 
 
 def _listed(value: Any) -> Any:
@@ -38,50 +32,8 @@ def _listed(value: Any) -> Any:
   return value
 
 
-# A type, its limits, and what is expected in words.
-_Name = Annotated[str, pydantic.Field(min_length=1, description="a name")]
-_Text = Annotated[
-  str | None, pydantic.Field(description="a text, empty for none")
-]
-_Path = Annotated[
-  str | pathlib.PurePath | None,
-  pydantic.Field(description="a path, empty for none"),
-]
-_Flag = Annotated[bool, pydantic.Field(description="True or False")]
-_Positive = Annotated[
-  int, pydantic.Field(ge=1, description="a whole number from 1")
-]
-_Batch = Annotated[
-  int,
-  pydantic.Field(
-    ge=1, le=1 << 20, description="a whole number from 1 to 1,048,576"
-  ),
-]
-_From0 = Annotated[
-  int, pydantic.Field(ge=0, description="a whole number from 0")
-]
-_Classes = Annotated[
-  int | None,
-  pydantic.Field(ge=0, description="a whole number, 0 for the model's own"),
-]
-_Limit = Annotated[
-  int,
-  pydantic.Field(ge=0, description="a whole number from 0 (0: all examples)"),
-]
-_Seed = Annotated[
-  int,
-  pydantic.Field(
-    ge=0,
-    le=conditions.LARGEST_SEED,
-    description="a whole number from 0 to 2**63 - 1",
-  ),
-]
 _Mib = Annotated[
   int, pydantic.Field(ge=1, le=1 << 20, description="a number of MiB from 1")
-]
-_Rate = Annotated[
-  int | Annotated[float, pydantic.Field(allow_inf_nan=False)],
-  pydantic.Field(gt=0, description="a positive number"),
 ]
 _Format = Annotated[
   Literal["", "tfrecord", "array_record"] | None,
@@ -127,83 +79,79 @@ _Outputs = Annotated[
 _UNNAMED: Any = None  # the default is that of who reads the key
 
 
-class _Group(Record):
-  """Keys that stand together."""
-
-
-class Train(_Group):
+class Train(settings.Group):
   """How a small model is trained: `eval/run/train.py`."""
 
-  dataset: _Name
-  split: _Name
-  steps: _Positive
-  batch_size: _Batch
-  learning_rate: _Rate
-  seed: _Seed
-  flip: _Flag = False
-  crop_px: _From0 = 0
+  dataset: settings.Name
+  split: settings.Name
+  steps: settings.Positive
+  batch_size: settings.Batch
+  learning_rate: settings.Rate
+  seed: settings.Seed
+  flip: settings.Flag = False
+  crop_px: settings.From0 = 0
 
   def recipe(self) -> ml_collections.ConfigDict:
     """The keys that the config names, which a trained model is known by."""
     return ml_collections.ConfigDict(self.model_dump(exclude_unset=True))
 
 
-class LastLayer(_Group):
+class LastLayer(settings.Group):
   """How a frozen network's last layer is fitted: `run/model/last_layer.py`."""
 
-  split: _Name
-  epochs: _Positive
-  learning_rate: _Rate
-  batch_size: _Batch
-  seed: _Seed
+  split: settings.Name
+  epochs: settings.Positive
+  learning_rate: settings.Rate
+  batch_size: settings.Batch
+  seed: settings.Seed
 
 
-class Model(_Group):
+class Model(settings.Group):
   """One model of a run."""
 
-  name: _Name
-  label: _Text = ""
-  checkpoint: _Path = ""
-  num_classes: _Classes = 0
-  dtype: _Text = ""
-  allow_random: _Flag = False
-  short_px: _Positive = _UNNAMED
-  long_px: _Positive = _UNNAMED
+  name: settings.Name
+  label: settings.Text = ""
+  checkpoint: settings.Path = ""
+  num_classes: settings.Classes = 0
+  dtype: settings.Text = ""
+  allow_random: settings.Flag = False
+  short_px: settings.Positive = _UNNAMED
+  long_px: settings.Positive = _UNNAMED
   spec: _Spec = {}
   classes: _Outputs = ""
-  trained_on: _Text = ""
+  trained_on: settings.Text = ""
   corruptions_seen: _Seen = ""
   train: Train | None = None
   last_layer: LastLayer | None = None
 
 
-class Data(_Group):
+class Data(settings.Group):
   """What a run reads, and what is made of it."""
 
-  name: _Name
-  split: _Name
-  own: _Text = ""  # where a set of one's own lay, see `dataset_config`
-  config: _Text = ""
-  source: _Name = "fly"
-  codec: _Text = ""
-  geometry: _Text = ""
+  name: settings.Name
+  split: settings.Name
+  own: settings.Text = ""  # where a set of one's own lay, see `dataset_config`
+  config: settings.Text = ""
+  source: settings.Name = "fly"
+  codec: settings.Text = ""
+  geometry: settings.Text = ""
   corruptions: _Names = _UNNAMED
   perturbations: _Names = _UNNAMED
   left_out: _Names = ""  # of them; `absent`: frost, where its pictures lack
   severities: _Levels = _UNNAMED
   difficulties: _Levels = _UNNAMED
-  views: _Positive = _UNNAMED
-  sampling: _Name = _UNNAMED
-  groups: _Text = _UNNAMED
-  drop_alpha: _Flag = False
-  label_space: _Path = _UNNAMED
-  merge: _Text = _UNNAMED
-  rules: _Text = _UNNAMED
-  limit: _Limit = 0
-  subset: _Path = ""
-  data_dir: _Path = ""
-  manual_dir: _Path = ""
-  frost_dir: _Path = ""
+  views: settings.Positive = _UNNAMED
+  sampling: settings.Name = _UNNAMED
+  groups: settings.Text = _UNNAMED
+  drop_alpha: settings.Flag = False
+  label_space: settings.Path = _UNNAMED
+  merge: settings.Text = _UNNAMED
+  rules: settings.Text = _UNNAMED
+  limit: settings.Limit = 0
+  subset: settings.Path = ""
+  data_dir: settings.Path = ""
+  manual_dir: settings.Path = ""
+  frost_dir: settings.Path = ""
   file_format: _Format = ""
   block_mib: _Mib = 512  # of decoded pixels; two blocks are in memory at most
 
@@ -216,15 +164,15 @@ _OF_SOME_TASKS = sorted(
 )
 
 
-class Config(_Group):
+class Config(settings.Group):
   """A run."""
 
-  task: _Name = "classification"
-  seed: _Seed = 0
-  batch_size: _Batch
+  task: settings.Name = "classification"
+  seed: settings.Seed = 0
+  batch_size: settings.Batch
   baseline: Annotated[str, pydantic.Field(description="a text")] = ""
-  reports: _Flag = True
-  photographs: _Flag = False  # a real network's, see `photographs.py`
+  reports: settings.Flag = True
+  photographs: settings.Flag = False  # a real network's, see `photographs.py`
   data: Data
   model: Model | None = None
   models: dict[str, Model] = {}
@@ -301,12 +249,8 @@ def parse(config: ml_collections.ConfigDict) -> Config:
       f" {type(config).__name__}."
     )
   config, builder = dataset_config.resolved(config)
-  values = _plain(config.to_dict())
-  try:
-    out = Config.model_validate(values)
-  except pydantic.ValidationError as e:
-    fault = e.errors(include_url=False, include_context=False)[0]
-    raise _refusal(fault["type"], fault["loc"], values) from e
+  values = _without_empty(settings.plain(config.to_dict()))
+  out = settings.validated(Config, values)
   out._written, out._own = config, builder
   if out.model and out.models:
     raise errors.UserError(
@@ -320,13 +264,11 @@ def parse(config: ml_collections.ConfigDict) -> Config:
   return out
 
 
-def _plain(value: Any) -> Any:
-  """Without numpy's scalars, empty recipes and models without a name."""
-  if isinstance(value, np.generic):
-    return value.item()
+def _without_empty(value: Any) -> Any:
+  """Without empty recipes and models without a name."""
   if not isinstance(value, Mapping):
     return value
-  out = {k: _plain(v) for k, v in value.items()}
+  out = {k: _without_empty(v) for k, v in value.items()}
   if not out.get("train", True):
     del out["train"]
   if "models" in out and not out.get("model", {}).get("name", True):
@@ -334,64 +276,9 @@ def _plain(value: Any) -> Any:
   return out
 
 
-def _refusal(
-  fault: str, location: tuple[int | str, ...], values: Any
-) -> errors.UserError:
-  """What of a value is not as it should be, in words."""
-  group, keys, expected = _place(location)
-  path = ".".join(("config", *keys))
-  if fault == "extra_forbidden":
-    unknown = errors.unknown("key", keys[-1], group.model_fields)
-    return errors.UserError(f"{path}: {unknown}")
-  if fault == "missing":
-    return errors.UserError(f"{path}: missing, expected {expected}.")
-  for key in keys:
-    values = values[key]
-  return errors.UserError(f"{path}: got {values!r}, expected {expected}.")
-
-
-def _place(
-  location: tuple[int | str, ...],
-) -> tuple[type[_Group], list[str], str]:
-  """The group of a fault, the keys that lead there, and what is expected."""
-  group: type[_Group] = Config
-  kind: Any = Config
-  keys: list[str] = []
-  expected = "a group of settings"
-  for part in map(str, location):
-    if typing.get_origin(kind) is dict:
-      (_, kind) = typing.get_args(kind)
-      keys.append(part)
-      continue
-    groups = [k for k in (kind, *typing.get_args(kind)) if _is_group(k)]
-    if not groups:
-      break  # unions and lists add parts of theirs
-    (group,) = groups
-    keys.append(part)
-    if part not in group.model_fields:
-      break
-    field = group.model_fields[part]
-    kind = field.annotation
-    expected = field.description or "a group of settings"
-  return group, keys, expected
-
-
-def _is_group(kind: Any) -> bool:
-  return isinstance(kind, type) and issubclass(kind, _Group)
-
-
-def spec_kinds() -> dict[str, type[ModelSpec]]:
-  """Field of a classifier's, a clip's or a detector's spec -> whose it is."""
-  from robust_tfds.models.detection.spec import DetectorSpec
-  from robust_tfds.models.video.spec import VideoSpec
-
-  # A VideoSpec is a Spec too.
-  return {n: kind for kind in (VideoSpec, DetectorSpec) for n in kind.fields()}
-
-
 def _check_spec(path: str, model: Model) -> None:
   """Refuses fields that no spec has, and values that they cannot have."""
-  kinds = spec_kinds() if model.spec else {}
+  kinds = config_flag.spec_kinds() if model.spec else {}
   for name, value in model.spec.items():
     key = f"{path}.spec.{name}"
     if name not in kinds:

@@ -12,11 +12,10 @@ from typing import Any
 
 from etils import epath
 
-from robust_tfds import errors, reading
-from robust_tfds.eval.cells import disk, records
-from robust_tfds.eval.cells.records import Record
+from robust_tfds import errors, reading, records
 from robust_tfds.eval.pipeline import inputs
-from robust_tfds.storage import paths
+from robust_tfds.records import Record
+from robust_tfds.storage import disk, paths
 
 
 class _File(Record):

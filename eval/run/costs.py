@@ -15,12 +15,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
-from robust_tfds import datasets
+from robust_tfds import datasets, devices, hosts
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import frost_pictures
 from robust_tfds.eval.cells import packed, predictions
 from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.pipeline import devices, inputs
+from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.run import data as data_lib
 from robust_tfds.eval.run import plan as plan_lib
 
@@ -121,7 +121,7 @@ def _source(
   )
   if data.split not in builder.info.splits:
     return None
-  return data_lib.source_of(plan, builder, inputs.Host())
+  return data_lib.source_of(plan, builder, hosts.Host())
 
 
 def _decoded(

@@ -7,12 +7,12 @@ from typing import Any
 
 import ml_collections
 
-from robust_tfds import conditions, datasets, errors, missing
+from robust_tfds import conditions, datasets, errors, hosts, missing
 from robust_tfds.building import base
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.run import hosts, progress, timing
 from robust_tfds.eval.run import plan as plan_lib
+from robust_tfds.eval.run import progress, timing
 from robust_tfds.eval.run.model import definitions
 from robust_tfds.eval.run.plan import Plan
 from robust_tfds.models.convert import sources
@@ -26,7 +26,7 @@ class Data:
   """
 
   def __init__(
-    self, plan: Plan, workdir: Workdir, host: inputs.Host, stages: timing.Stages
+    self, plan: Plan, workdir: Workdir, host: hosts.Host, stages: timing.Stages
   ):
     """Prepares nothing yet."""
     self._plan, self._workdir = plan, workdir
@@ -88,7 +88,7 @@ class Data:
     return source_of(self._plan, builder, self._host)
 
 
-def source_of(plan: Plan, builder: Any, host: inputs.Host) -> inputs.Source:
+def source_of(plan: Plan, builder: Any, host: hosts.Host) -> inputs.Source:
   """A host's share of the run's examples of a prepared set."""
   data = plan.config.data
   if data.split not in builder.info.splits and data.split in builder.splits():

@@ -28,23 +28,17 @@ import jax
 import numpy as np
 from jax.sharding import Mesh
 
-from robust_tfds import errors, stopping
+from robust_tfds import devices, errors, hosts, stopping
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells import disk, packed, predictions
+from robust_tfds.eval.cells import packed, predictions
 from robust_tfds.eval.cells import parts as parts_lib
 from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.pipeline import (
-  blocks,
-  devices,
-  inputs,
-  on_host,
-  packing,
-  worker,
-)
+from robust_tfds.eval.pipeline import blocks, inputs, on_host, packing, worker
 from robust_tfds.eval.run import timing
 from robust_tfds.eval.run.model.load import LoadedModel
 from robust_tfds.eval.run.progress import Progress
 from robust_tfds.eval.tasks.base import Task
+from robust_tfds.storage import disk
 
 IN_FLIGHT = 3  # batches of a model given to the devices and not yet fetched
 _PART_BYTES = 32 << 20  # of outputs that wait for the writer
@@ -72,7 +66,7 @@ class Setup:
   task: Task
   loaded: Mapping[str, LoadedModel]
   mesh: Mesh
-  host: inputs.Host
+  host: hosts.Host
   stages: timing.Stages
   progress: Progress
   block_nbytes: int

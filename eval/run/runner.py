@@ -11,18 +11,17 @@ from typing import Any
 import numpy as np
 from etils import epath
 
-from robust_tfds import errors, kept_programs, missing, stopping
+from robust_tfds import devices, errors, hosts, kept_programs, missing, stopping
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import frost_pictures
-from robust_tfds.eval.cells import disk, lock, table
+from robust_tfds.eval.cells import lock, table
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.pipeline import devices, inputs
+from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.run import cells as cells_lib
 from robust_tfds.eval.run import data as data_lib
 from robust_tfds.eval.run import (
   fingerprints,
-  hosts,
   one_pass,
   publish,
   repair,
@@ -34,6 +33,7 @@ from robust_tfds.eval.run.model import own_models
 from robust_tfds.eval.run.plan import Plan
 from robust_tfds.eval.run.progress import Progress, say
 from robust_tfds.shards import WHOLE, Shard
+from robust_tfds.storage import disk
 
 
 class Runner:

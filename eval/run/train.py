@@ -21,17 +21,16 @@ import optax
 from absl import logging
 from etils import epath
 
-from robust_tfds import datasets, errors, reading
+from robust_tfds import datasets, errors, reading, step_lines
 from robust_tfds.building import file_formats, geometry
 from robust_tfds.corruptions import canvas
-from robust_tfds.eval.cells import damage, disk
+from robust_tfds.eval.cells import damage
 from robust_tfds.eval.cells import note as note_lib
-from robust_tfds.eval.cells.records import Record
-from robust_tfds.eval.compare import progress as step_lines
 from robust_tfds.eval.pipeline import views
 from robust_tfds.eval.run import augment, progress
 from robust_tfds.models import variables as variables_lib
-from robust_tfds.storage import paths
+from robust_tfds.records import Record
+from robust_tfds.storage import disk, paths
 
 _NOTE = "recipe.json"  # written last
 _WEIGHTS = "variables"

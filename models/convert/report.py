@@ -1,7 +1,6 @@
 """What a conversion leaves behind: an npz of ours, its sha256, an account."""
 
 import hashlib
-import io
 import json
 from typing import Any
 
@@ -13,7 +12,7 @@ from robust_tfds.models import variables as variables_lib
 from robust_tfds.models.convert import match, sources
 from robust_tfds.models.model import Classifier
 from robust_tfds.models.variables import Variables
-from robust_tfds.storage import paths
+from robust_tfds.storage import npz, paths
 
 
 def write_npz(variables: Variables, out: epath.Path) -> str:
@@ -25,10 +24,9 @@ def write_npz(variables: Variables, out: epath.Path) -> str:
   if out.suffix != ".npz":
     raise errors.UserError(f"Got {out}, expected a name ending in .npz.")
   out.parent.mkdir(parents=True, exist_ok=True)
-  data = io.BytesIO()
-  np.savez(data, allow_pickle=False, **flat)
-  digest = hashlib.sha256(data.getbuffer()).hexdigest()
-  paths.write_bytes(out, data.getvalue())
+  data = npz.archived(flat)
+  digest = hashlib.sha256(data).hexdigest()
+  paths.write_bytes(out, data)
   out.with_name(f"{out.name}.sha256").write_text(
     f"{digest}  {out.name}\n", "utf-8"
   )

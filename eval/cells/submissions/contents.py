@@ -199,7 +199,7 @@ def _check_weights(
   folder: epath.Path, manifest: Manifest, run: Run
 ) -> list[str]:
   """Refuses weights that are not those of the facts; gives whose there are."""
-  from robust_tfds.eval.run.model import weights
+  from robust_tfds.models import weights_file
 
   there = _weights(folder, manifest)
   for label, path in there.items():
@@ -208,7 +208,7 @@ def _check_weights(
         f"{path}: config.json does not train {label}: a submission holds no other"
         " weights."
       )
-    weights.read(path, manifest.models[label].weights)
+    weights_file.read(path, manifest.models[label].weights)
   return list(there)
 
 

@@ -12,11 +12,12 @@ import pydantic
 from etils import epath
 
 from robust_tfds import errors, reading
-from robust_tfds.eval.cells import disk, names, provenance
+from robust_tfds.eval.cells import names, provenance
 from robust_tfds.eval.cells.cell_facts import DataFacts, ModelFacts
 from robust_tfds.eval.cells.note import File
-from robust_tfds.eval.cells.records import Signed
 from robust_tfds.reading import limits
+from robust_tfds.records import Signed
+from robust_tfds.storage import disk
 
 FILE = "submission.json"
 VERSION: Literal[1] = 1

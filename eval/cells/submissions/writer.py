@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from etils import epath
 
 from robust_tfds import errors
-from robust_tfds.eval.cells import cell_facts, config_file, disk, table
+from robust_tfds.eval.cells import cell_facts, config_file, table
 from robust_tfds.eval.cells import note as note_lib
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.cell_facts import ModelFacts
@@ -21,7 +21,7 @@ from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.compare import runs as runs_lib
 from robust_tfds.eval.compare.sides import Side
 from robust_tfds.eval.readers.base import Run
-from robust_tfds.storage import paths
+from robust_tfds.storage import disk, paths
 
 
 def export(
@@ -174,6 +174,7 @@ def _write_weights(
 ) -> list[str]:
   """Writes the weights that the run trained; gives whose are not there."""
   from robust_tfds.eval.run.model import weights
+  from robust_tfds.models import weights_file
 
   first = {cell.model: cell for cell in reversed(run.cells)}
   home = run.home
@@ -185,7 +186,7 @@ def _write_weights(
     if variables is None:
       absent.append(label)
     else:
-      weights.write(weights.path(Workdir(out), label), variables)
+      weights_file.write(weights.path(Workdir(out), label), variables)
   return absent
 
 

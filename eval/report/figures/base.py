@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, TypeVar
 from etils import epath
 
 from robust_tfds import errors
-from robust_tfds.eval.cells import disk
 from robust_tfds.eval.report.charts import style
 from robust_tfds.eval.report.figures.parts import own, sheet
+from robust_tfds.storage import disk
 
 if TYPE_CHECKING:
   from robust_tfds.eval.compare.boards.board import Board

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from etils import epath
 
 from robust_tfds import errors
-from robust_tfds.eval.cells import disk
 from robust_tfds.eval.report.figures import base
+from robust_tfds.storage import disk
 
 
 def with_runs(

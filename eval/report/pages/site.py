@@ -5,7 +5,6 @@ from typing import Any
 
 from etils import epath
 
-from robust_tfds.eval.cells import disk
 from robust_tfds.eval.compare.boards import board as board_lib
 from robust_tfds.eval.compare.boards.board import Board
 from robust_tfds.eval.metrics import definitions
@@ -18,6 +17,7 @@ from robust_tfds.eval.report.pages import (
   template,
 )
 from robust_tfds.eval.report.pages.view import View
+from robust_tfds.storage import disk
 
 
 def write(

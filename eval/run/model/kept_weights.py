@@ -20,9 +20,10 @@ from etils import epath
 import robust_tfds
 from robust_tfds import datasets, errors, kept_programs, models
 from robust_tfds.datasets import embedded
-from robust_tfds.eval.cells import disk, provenance
+from robust_tfds.eval.cells import provenance
 from robust_tfds.eval.run import progress, train
-from robust_tfds.eval.run.model import weights
+from robust_tfds.models import weights_file
+from robust_tfds.storage import disk
 
 _MOST = 32  # files; those of older code go first
 # Packages that draw pictures or compute weights.
@@ -52,7 +53,7 @@ def load_or_train(
   new = not train.check_whole(folder)
   variables = train.load_or_train(model, recipe, folder, data_dir=data_dir)
   if new:
-    sha256 = provenance.weights_sha256(variables)
+    sha256 = weights_file.sha256(variables)
     _keep(place / f"{stem}-{sha256}.npz", variables)
   return variables
 
@@ -70,7 +71,9 @@ def _take(
 ) -> None:
   """Hands kept weights to a run; removes them where they are damaged."""
   try:
-    variables = weights.read(epath.Path(file), file.stem.rpartition("-")[2])
+    variables = weights_file.read(
+      epath.Path(file), file.stem.rpartition("-")[2]
+    )
     train.store(model, recipe, folder, variables)
   except disk.DiskError:  # the workdir's
     raise
@@ -84,7 +87,7 @@ def _take(
 def _keep(file: pathlib.Path, variables: Any) -> None:
   """Writes weights, if that folder has room; the oldest go."""
   with contextlib.suppress(disk.DiskError, OSError):
-    weights.write(epath.Path(file), variables)
+    weights_file.write(epath.Path(file), variables)
     files = sorted(file.parent.glob("weights-*"), key=os.path.getmtime)
     for old in files[:-_MOST]:
       old.unlink(missing_ok=True)

@@ -25,11 +25,12 @@ import jax
 import numpy as np
 from etils import epath
 
-from robust_tfds import errors, reading
-from robust_tfds.eval.cells import disk, provenance
-from robust_tfds.eval.pipeline import devices, inputs
+from robust_tfds import devices, errors, reading
+from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.run import progress
+from robust_tfds.models import weights_file
 from robust_tfds.models.last_layer import HEAD, NETWORK, LastLayer
+from robust_tfds.storage import disk
 
 _MOMENTUM, _DECAY = 0.9, 5e-4
 Head = dict[str, np.ndarray]
@@ -58,7 +59,7 @@ def load_or_fit(
   facts = {
     **recipe,
     "set": f"{source.builder.info.full_name}, {source.total} examples",
-    "network": provenance.weights_sha256(network),
+    "network": weights_file.sha256(network),
   }
   head = _stored(folder, facts)
   if head is None:

@@ -7,12 +7,10 @@ from typing import Any
 import jax
 from jax.sharding import Mesh
 
-from robust_tfds import errors
-from robust_tfds.eval.cells import provenance
+from robust_tfds import errors, hosts
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.pipeline import inputs, on_host, predict, relabel
 from robust_tfds.eval.run import data as data_lib
-from robust_tfds.eval.run import hosts
 from robust_tfds.eval.run.model import (
   kept_weights,
   last_layer,
@@ -22,6 +20,7 @@ from robust_tfds.eval.run.model import (
   train_mode,
 )
 from robust_tfds.eval.run.plan import Plan, check_classes
+from robust_tfds.models import weights_file
 from robust_tfds.models.last_layer import LastLayer
 from robust_tfds.models.model import Model
 from robust_tfds.models.own import source as own_source
@@ -56,7 +55,7 @@ def load(
   clean: inputs.Source,
   workdir: Workdir,
   mesh: Mesh,
-  host: inputs.Host,
+  host: hosts.Host,
 ) -> LoadedModel:
   """A model of the plan with its weights.
 
@@ -67,7 +66,7 @@ def load(
   entry, model = plan.models[label], plan.model(label)
   check_classes(plan, label, model.spec, clean.builder)
   variables = variables_of(plan, label, clean, workdir, host)
-  weights = provenance.weights_sha256(variables)
+  weights = weights_file.sha256(variables)
   own = None
   if plan.own(label):
     pictures = probe.batch(model, clean, _side_px(plan, model))
@@ -94,7 +93,7 @@ def variables_of(
   label: str,
   clean: inputs.Source,
   workdir: Workdir,
-  host: inputs.Host,
+  host: hosts.Host,
 ) -> Any:
   """A model's weights; of a frozen network with the last layer fitted to it."""
   entry, model = plan.models[label], plan.model(label)
@@ -113,7 +112,7 @@ def variables_of(
 
 
 def _own_variables(
-  plan: Plan, label: str, model: Model, workdir: Workdir, host: inputs.Host
+  plan: Plan, label: str, model: Model, workdir: Workdir, host: hosts.Host
 ) -> Any:
   """A model's weights: given, trained, brought along or from a checkpoint."""
   entry, given = plan.models[label], plan.given.get(label)

@@ -22,11 +22,12 @@ import numpy as np
 from etils import epath
 
 from robust_tfds import errors, reading
-from robust_tfds.eval.cells import disk, parts
+from robust_tfds.eval.cells import parts
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.run.model import likeness, probe
 from robust_tfds.models.model import Model
+from robust_tfds.storage import disk
 
 
 @dataclasses.dataclass(frozen=True)

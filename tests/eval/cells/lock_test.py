@@ -13,8 +13,9 @@ from unittest import mock
 from absl.testing import absltest
 
 from robust_tfds import errors
-from robust_tfds.eval.cells import disk, lock
-from robust_tfds.eval.cells.process import Process
+from robust_tfds.eval.cells import lock
+from robust_tfds.storage import disk
+from robust_tfds.storage.process import Process
 from tests import fake_bucket
 
 _ROOT = pathlib.Path(__file__).resolve().parents[3]

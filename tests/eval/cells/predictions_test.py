@@ -11,11 +11,11 @@ from absl.testing import absltest
 from etils import epath
 
 from robust_tfds import conditions
-from robust_tfds.eval.cells import disk, predictions
 from robust_tfds.eval.cells import note as note_lib
+from robust_tfds.eval.cells import predictions
 from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.cells.process import Process
-from robust_tfds.storage import paths
+from robust_tfds.storage import disk, paths
+from robust_tfds.storage.process import Process
 from tests import fake_bucket, in_folder, quick
 from tests.faults import filesystem
 

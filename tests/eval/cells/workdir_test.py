@@ -15,11 +15,11 @@ import numpy as np
 from absl.testing import absltest, parameterized
 
 from robust_tfds import conditions, errors
-from robust_tfds.eval.cells import config_file, damage, disk, lock, provenance
+from robust_tfds.eval.cells import config_file, damage, lock, provenance
 from robust_tfds.eval.cells import note as note_lib
 from robust_tfds.eval.cells import workdir as workdir_lib
 from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.storage import paths
+from robust_tfds.storage import disk, paths
 from tests import fake_bucket
 
 

@@ -11,10 +11,9 @@ from typing import Any
 import jax
 import numpy as np
 
-from robust_tfds.eval.cells import provenance
 from robust_tfds.eval.cells.submissions import top_five
 from robust_tfds.eval.metrics import stability
-from robust_tfds.eval.run.model import weights as weights_lib
+from robust_tfds.models import weights_file
 from tests import conftest
 from tests.eval.cells.submissions.small import Tampered
 from tests.eval.forgeries.forged import CNN, LINEAR, Columns, Forged
@@ -130,11 +129,11 @@ def weights(f: Forged, target: str, source: str) -> None:
 
 def flat_weights(f: Forged) -> None:
   """A network that gives every class one score, and its cells the true class."""
-  variables = weights_lib.read(f.weights[CNN], f.models[CNN]["weights"])
+  variables = weights_file.read(f.weights[CNN], f.models[CNN]["weights"])
   variables = jax.tree.map(lambda x: x * np.float32(1e-4), variables)
   f.weights[CNN] = conftest.of_session() / "flat.npz"
-  weights_lib.write(f.weights[CNN], variables)
-  f.models[CNN]["weights"] = provenance.weights_sha256(variables)
+  weights_file.write(f.weights[CNN], variables)
+  f.models[CNN]["weights"] = weights_file.sha256(variables)
   for (label, _), columns in f.cells.items():
     if label == CNN:
       top5 = (columns["label"][:, None] + np.arange(5)) % 10

@@ -11,6 +11,7 @@ from absl.testing import parameterized
 
 from robust_tfds import errors
 from robust_tfds.eval.pipeline import blocks, inputs
+from robust_tfds.hosts import Host
 from tests.eval.pipeline import stored_examples
 
 _BATCH = 4
@@ -233,7 +234,7 @@ class PictureReaderTest(parameterized.TestCase):
     examples = [stored_examples.example(i, s) for i, s in enumerate(sides)]
     builder = stored_examples.Builder(examples, any_size=len(set(sides)) > 1)
     source = inputs.Source(
-      builder, "test", batch_size=_BATCH, host=inputs.Host(0, hosts)
+      builder, "test", batch_size=_BATCH, host=Host(0, hosts)
     )
     return blocks.PictureReader(source), source
 

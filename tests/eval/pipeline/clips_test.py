@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from robust_tfds import corruptions, errors, movies
+from robust_tfds import corruptions, errors, hosts, movies
 from robust_tfds.building import geometry
 from robust_tfds.conditions import VIDEOS, Condition
 from robust_tfds.corruptions.ops import mpeg
@@ -59,7 +59,7 @@ def _example(name="v", video=None, data=None, fps=30.0):
 def _source(*examples, batch_size=2):
   return types.SimpleNamespace(
     batch_size=batch_size,
-    host=inputs.Host(),
+    host=hosts.Host(),
     rows=lambda start, stop, skipped: itertools.islice(examples, start, stop),
   )
 

@@ -3,7 +3,7 @@
 import numpy as np
 from absl.testing import absltest, parameterized
 
-from robust_tfds import datasets, errors, strings
+from robust_tfds import datasets, errors, hosts, strings
 from robust_tfds.eval.pipeline import inputs
 from tests import quick
 from tests.eval.pipeline import stored_examples
@@ -52,27 +52,27 @@ class SourceTest(parameterized.TestCase):
     whole = ids("seen") + ids("unseen")
     self.assertLen(whole, 775)
     self.assertEqual(ids("seen+unseen"), whole)
-    shares = [ids("seen+unseen", host=inputs.Host(i, 2)) for i in range(2)]
+    shares = [ids("seen+unseen", host=hosts.Host(i, 2)) for i in range(2)]
     self.assertEqual(sum(shares, []), whole)
     with self.assertRaisesRegex(errors.UserError, "has no split 'tset'"):
       ids("seen+tset")
 
   @parameterized.parameters(1, 2, 3, 4, 9)
   def test_hosts_share_the_examples(self, count):
-    hosts = [
-      _source(7, host=inputs.Host(index, count)) for index in range(count)
+    sources = [
+      _source(7, host=hosts.Host(index, count)) for index in range(count)
     ]
     # The largest share, which all go by.
-    self.assertEqual({source.share for source in hosts}, {-(-7 // count)})
-    ids = [i for source in hosts for i in _ids(source) if i]
+    self.assertEqual({source.share for source in sources}, {-(-7 // count)})
+    ids = [i for source in sources for i in _ids(source) if i]
     self.assertEqual(ids, [f"example_{i}" for i in range(7)])
-    decoded = {source.decoded for source in hosts}
+    decoded = {source.decoded for source in sources}
     self.assertLessEqual(decoded, {7 // count, 7 // count + 1})
 
   @parameterized.product(count=(1, 2, 3), start=(0, 1, 4), stop=(2, 4, None))
   def test_a_range_of_a_hosts_rows(self, count, start, stop):
     for index in range(count):
-      source = _source(7, host=inputs.Host(index, count))
+      source = _source(7, host=hosts.Host(index, count))
       whole = [i for i in _ids(source) if i]
       source.builder.reads = source.decoded = 0
       rows = list(source.rows(start, stop))

@@ -4,7 +4,7 @@ import jax
 import numpy as np
 from absl.testing import parameterized
 
-from robust_tfds.eval.pipeline import devices
+from robust_tfds import devices
 
 
 def pixels(*shape: int) -> np.ndarray:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from absl.testing import absltest
 
-from robust_tfds import models
-from robust_tfds.eval.pipeline import devices, on_host, relabel
+from robust_tfds import devices, models
+from robust_tfds.eval.pipeline import on_host, relabel
 from robust_tfds.eval.tasks import detection, video
 from robust_tfds.eval.tasks.parts import top_k
 from robust_tfds.models import adapters

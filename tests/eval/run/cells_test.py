@@ -12,16 +12,17 @@ import jax
 import numpy as np
 from absl.testing import parameterized
 
-from robust_tfds import conditions, errors
+from robust_tfds import conditions, devices, errors, hosts
 from robust_tfds.eval import tasks
-from robust_tfds.eval.cells import disk, parts
+from robust_tfds.eval.cells import parts
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.pipeline import devices, inputs
+from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.run import cells as cells_lib
 from robust_tfds.eval.run import one_pass, progress, timing
 from robust_tfds.eval.run.model import load as load_lib
 from robust_tfds.eval.tasks import base
+from robust_tfds.storage import disk
 from tests.eval.pipeline import stored_examples
 
 _CONDITIONS = [conditions.PICTURES.parse(n) for n in ("clean", "fog_2")]
@@ -116,7 +117,7 @@ class MakerTest(parameterized.TestCase):
       self.task,
       loaded,
       self.mesh,
-      inputs.Host(),
+      hosts.Host(),
       self.stages,
       progress.Progress(
         len(cells), 0, len(lacking) * COUNT, stream=self.stream

@@ -6,7 +6,7 @@ import ml_collections
 import numpy as np
 from absl.testing import absltest, parameterized
 
-from robust_tfds import errors
+from robust_tfds import config_flag, errors
 from robust_tfds.eval import tasks
 from robust_tfds.eval.run import config as config_lib
 from robust_tfds.models import spec
@@ -95,7 +95,7 @@ class ParseTest(parameterized.TestCase):
   def test_every_field_of_every_spec(self):
     for kind in (spec.Spec, VideoSpec, DetectorSpec):
       for name, field in kind.fields().items():
-        same = config_lib.spec_kinds()[name].fields()[name]
+        same = config_flag.spec_kinds()[name].fields()[name]
         self.assertEqual(same.annotation, field.annotation)
 
   def test_missing_keys(self):

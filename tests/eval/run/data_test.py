@@ -6,10 +6,9 @@ from unittest import mock
 
 from absl.testing import absltest, parameterized
 
-from robust_tfds import datasets, errors, missing
+from robust_tfds import datasets, errors, hosts, missing
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.run import data as data_lib
 from robust_tfds.eval.run import dataset_config, timing
 from robust_tfds.eval.run import plan as plan_lib
@@ -47,7 +46,7 @@ class DataDirTest(parameterized.TestCase):
       mock.patch.object(datasets, "prepared_examples", return_value=9) as look,
     ):
       self.assertEqual(data_lib.num_examples(plan, _WORKDIR), 9)
-      data = data_lib.Data(plan, _WORKDIR, inputs.Host(), timing.Stages())
+      data = data_lib.Data(plan, _WORKDIR, hosts.Host(), timing.Stages())
       self.assertIs(data.clean.builder, builder)
     name, config, split = look.call_args.args
     self.assertEqual(run.call_args.args, (name, config))
@@ -59,7 +58,7 @@ class DataDirTest(parameterized.TestCase):
     builder = stored_examples.Builder([stored_examples.example(0)])
     builder.made_otherwise = lambda: "made with X 1; here is X 2"
     plan = _plan(source="prepared")
-    data = data_lib.Data(plan, _WORKDIR, inputs.Host(), timing.Stages())
+    data = data_lib.Data(plan, _WORKDIR, hosts.Host(), timing.Stages())
     with mock.patch.object(datasets, "prepare", return_value=builder):
       self.assertEmpty(data.made_otherwise)
       data.of(Condition())
@@ -83,7 +82,7 @@ class DataTest(absltest.TestCase):
     )
 
   def _data(self, plan) -> data_lib.Data:
-    return data_lib.Data(plan, _WORKDIR, inputs.Host(), timing.Stages())
+    return data_lib.Data(plan, _WORKDIR, hosts.Host(), timing.Stages())
 
   def _configs(self) -> list[str]:
     return [call.args[1] for call in self.prepare.call_args_list]

@@ -16,11 +16,11 @@ import pytest
 import tensorflow_datasets as tfds
 from absl.testing import parameterized
 
-from robust_tfds import conditions, datasets
+from robust_tfds import conditions, datasets, devices
 from robust_tfds.building import sequences, videos
 from robust_tfds.building.sources import cifar, published_arrays
 from robust_tfds.eval import tasks
-from robust_tfds.eval.pipeline import devices, inputs
+from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.tasks import base
 from robust_tfds.models.video.spec import VideoSpec
 from robust_tfds.reading import videos as video_files

@@ -10,13 +10,13 @@ import ml_collections
 import numpy as np
 from absl.testing import absltest, parameterized
 
-from robust_tfds import conditions
+from robust_tfds import conditions, devices
 from robust_tfds.eval import tasks
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.cell_facts import DataFacts
 from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.pipeline import devices, inputs
+from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.report import reports
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run import publish, timing

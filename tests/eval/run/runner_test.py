@@ -22,12 +22,13 @@ from robust_tfds import datasets, errors, missing, models
 from robust_tfds.configs import imagenet_c
 from robust_tfds.corruptions import frost_pictures
 from robust_tfds.eval import main
-from robust_tfds.eval.cells import lock, parts, process, table
+from robust_tfds.eval.cells import lock, parts, table
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.eval.run import one_pass, runner
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run.model import load as load_lib
+from robust_tfds.storage import process
 from tests import frost_folder, in_folder, in_process, quick
 from tests.eval import read_counts, same_tables, tiny_config, tiny_runs
 
@@ -63,7 +64,7 @@ def _run(workdir: pathlib.Path, shard: str = "1/1", **data) -> list[table.Row]:
 def _other_weights():
   """While it lasts, all models have other weights."""
   return mock.patch.object(
-    load_lib.provenance, "weights_sha256", return_value="another"
+    load_lib.weights_file, "sha256", return_value="another"
   )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from absl.testing import parameterized
 
-from robust_tfds import errors, strings
+from robust_tfds import errors, hosts, strings
 from robust_tfds import eval as eval_lib
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.cells.cell_facts import DataFacts
@@ -268,7 +268,7 @@ class RunTest(parameterized.TestCase):
         builder,
         "test",
         batch_size=8,
-        host=inputs.Host(index, 2),
+        host=hosts.Host(index, 2),
         subset=plan.subset,
       )
       self.assertEqual(source.share, 21)

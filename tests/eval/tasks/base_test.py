@@ -5,7 +5,7 @@ import types
 import numpy as np
 from absl.testing import absltest
 
-from robust_tfds import conditions, errors
+from robust_tfds import conditions, errors, hosts
 from robust_tfds.eval.cells import facts
 from robust_tfds.eval.cells.cell import Cell, Summary
 from robust_tfds.eval.metrics import resampling
@@ -65,7 +65,7 @@ class TaskTest(absltest.TestCase):
   def test_defaults(self):
     task = self.task
     self.assertIs(task.transform(None), predict.unchanged)
-    source = types.SimpleNamespace(shape=(2, 3, 3), host=inputs.Host())
+    source = types.SimpleNamespace(shape=(2, 3, 3), host=hosts.Host())
     reader = task.reader(source, [_FOG], {})
     self.assertIsInstance(reader, blocks.PictureReader)
     self.assertIsInstance(task.show(None, {}), show.PictureShow)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from etils import epath
 
-from robust_tfds.eval.cells import disk
 from robust_tfds.eval.report.tables import csv_text, markdown
+from robust_tfds.storage import disk
 
 Cell = str | float | int | None
 _MARK = "\u2020"

@@ -10,10 +10,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from robust_tfds import conditions
+from robust_tfds import conditions, records
 from robust_tfds.building import base
 from robust_tfds.datasets.digits import digits_dataset_builder as digits
-from robust_tfds.eval.cells import cell_facts, packed, records, table
+from robust_tfds.eval.cells import cell_facts, packed, table
 from robust_tfds.eval.cells.submissions import contents, manifest, writer
 from tests.eval.compare import small_runs
 

@@ -6,14 +6,12 @@ from unittest import mock
 import jax
 import numpy as np
 
-from robust_tfds import errors, models
-from robust_tfds.eval.cells import provenance
+from robust_tfds import devices, errors, hosts, models
 from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.pipeline import devices, inputs
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run import train
 from robust_tfds.eval.run.model import load as load_lib
-from robust_tfds.models import adapters
+from robust_tfds.models import adapters, weights_file
 from robust_tfds.models.convert import report
 from tests import in_folder
 from tests.eval import tiny_config
@@ -82,7 +80,7 @@ class ModelsTest(in_folder.TestCase):
       clean or _clean(),
       self.workdir,
       devices.mesh(),
-      inputs.Host(),
+      hosts.Host(),
     )
 
   def _checkpoint(self) -> str:
@@ -92,7 +90,7 @@ class ModelsTest(in_folder.TestCase):
 
   def test_a_checkpoint(self):
     loaded = self._load(checkpoint=self._checkpoint(), dtype="bfloat16")
-    self.assertEqual(loaded.weights, provenance.weights_sha256(self.variables))
+    self.assertEqual(loaded.weights, weights_file.sha256(self.variables))
     self.assertEqual(loaded.dtype, "bfloat16")
     self.assertEqual(loaded.spec, models.get("digits_linear").spec)
 
@@ -108,12 +106,12 @@ class ModelsTest(in_folder.TestCase):
     self.assertEqual(
       trained.call_args.kwargs, {"data_dir": str(self.workdir.data)}
     )
-    self.assertEqual(loaded.weights, provenance.weights_sha256(self.variables))
+    self.assertEqual(loaded.weights, weights_file.sha256(self.variables))
 
   def test_one_of_the_users_own_brings_its_weights(self):
     loaded = self._load(name=f"{__name__}:build_own")
     own = build_own().init(jax.random.key(0))
-    self.assertEqual(loaded.weights, provenance.weights_sha256(own))
+    self.assertEqual(loaded.weights, weights_file.sha256(own))
 
     self.assertIn(__name__, loaded.own.source)
     self.assertEqual(loaded.own.answers["logits"].shape, (4, 10))

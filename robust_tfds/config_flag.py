@@ -20,13 +20,16 @@ import pathlib
 import sys
 import typing
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ml_collections
 from absl import flags
 from ml_collections import config_dict, config_flags
 
 from robust_tfds import command, configs, errors
+
+if TYPE_CHECKING:
+  from robust_tfds.models.spec import ModelSpec
 
 _FLAG = "config"
 _SPEC = "spec"
@@ -235,8 +238,6 @@ def _make_room(config: ml_collections.ConfigDict, keys: Sequence[str]) -> None:
   Raises:
     UserError: no such field of a spec.
   """
-  from robust_tfds.eval.run import config as config_lib  # loads JAX
-
   entry, rest = _in_model(config, keys)
   if entry is None:
     return
@@ -248,7 +249,7 @@ def _make_room(config: ml_collections.ConfigDict, keys: Sequence[str]) -> None:
     if _SPEC not in entry:
       entry[_SPEC] = ml_collections.ConfigDict()
     for field in rest[1:]:
-      kinds = config_lib.spec_kinds()
+      kinds = spec_kinds()
       if field not in kinds:
         unknown = errors.unknown("key", field, kinds)
         raise errors.UserError(f"--{'.'.join((_FLAG, *keys))}: {unknown}")
@@ -256,6 +257,16 @@ def _make_room(config: ml_collections.ConfigDict, keys: Sequence[str]) -> None:
         entry[_SPEC][field] = config_dict.placeholder(
           _plain_type(typing.get_type_hints(kinds[field])[field])
         )
+
+
+def spec_kinds() -> dict[str, "type[ModelSpec]"]:
+  """Field of a classifier's, a clip's or a detector's spec -> whose it is."""
+  # They load JAX.
+  from robust_tfds.models.detection.spec import DetectorSpec
+  from robust_tfds.models.video.spec import VideoSpec
+
+  # A VideoSpec is a Spec too.
+  return {n: kind for kind in (VideoSpec, DetectorSpec) for n in kind.fields()}
 
 
 def _plain_type(kind: Any) -> type:

@@ -1,23 +1,30 @@
 """Hosts of a run: who goes first, and when all wait for all."""
 
+import dataclasses
 from collections.abc import Callable
 from typing import TypeVar
 
 import jax
 import numpy as np
 
-from robust_tfds.eval.pipeline import inputs
-
 T = TypeVar("T")
 _TEXT_BYTES = 128
 
 
-def this_host() -> inputs.Host:
+@dataclasses.dataclass(frozen=True)
+class Host:
+  """Which share of the examples is read here."""
+
+  index: int = 0
+  count: int = 1
+
+
+def this_host() -> Host:
   """This process among those of `jax.distributed`."""
-  return inputs.Host(jax.process_index(), jax.process_count())
+  return Host(jax.process_index(), jax.process_count())
 
 
-def barrier(host: inputs.Host, name: str) -> None:
+def barrier(host: Host, name: str) -> None:
   """Waits until every host is here."""
   if host.count > 1:
     from jax.experimental import multihost_utils
@@ -25,7 +32,7 @@ def barrier(host: inputs.Host, name: str) -> None:
     multihost_utils.sync_global_devices(name)
 
 
-def text_of_first_host(host: inputs.Host, text: str) -> str:
+def text_of_first_host(host: Host, text: str) -> str:
   """The first host's text, on all of them.
 
   Args:
@@ -41,7 +48,7 @@ def text_of_first_host(host: inputs.Host, text: str) -> str:
   return first.astype(np.uint8).tobytes().decode("ascii").rstrip()
 
 
-def on_first_host(host: inputs.Host, name: str, make: Callable[[], T]) -> T:
+def on_first_host(host: Host, name: str, make: Callable[[], T]) -> T:
   """What `make` returns: the first host makes it, the others read it then."""
   if host.index > 0:
     barrier(host, name)

@@ -18,8 +18,8 @@ from typing import IO
 from etils import epath
 
 from robust_tfds import errors
-from robust_tfds.eval.cells.process import Process
 from robust_tfds.storage import paths
+from robust_tfds.storage.process import Process
 
 _ADVICE = {
   errno.ENOSPC: "The disk is full: free some space",

@@ -5,8 +5,7 @@ import hashlib
 from absl.testing import absltest
 from etils import epath
 
-from robust_tfds import errors
-from robust_tfds.eval.cells import records
+from robust_tfds import errors, records
 
 
 class RecordsTest(absltest.TestCase):

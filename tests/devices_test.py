@@ -7,8 +7,7 @@ import jax
 import numpy as np
 from absl.testing import absltest, parameterized
 
-from robust_tfds import errors
-from robust_tfds.eval.pipeline import devices
+from robust_tfds import devices, errors
 
 
 class MeshTest(parameterized.TestCase):

@@ -6,7 +6,7 @@ import os
 
 from absl.testing import absltest
 
-from robust_tfds.eval.cells.process import Process
+from robust_tfds.storage.process import Process
 
 
 class ProcessTest(absltest.TestCase):

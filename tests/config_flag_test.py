@@ -4,8 +4,7 @@ import ml_collections
 from absl import flags
 from absl.testing import parameterized
 
-from robust_tfds import errors
-from robust_tfds.eval.run import config_flag
+from robust_tfds import config_flag, errors
 from tests import in_process
 
 _QUICKSTART = "--config=configs/quickstart.py"

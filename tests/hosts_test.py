@@ -6,8 +6,7 @@ import jax
 import numpy as np
 from absl.testing import absltest
 
-from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.run import hosts
+from robust_tfds import hosts
 
 
 class HostsTest(absltest.TestCase):
@@ -20,19 +19,19 @@ class HostsTest(absltest.TestCase):
     with mock.patch(
       "jax.experimental.multihost_utils.sync_global_devices"
     ) as sync:
-      hosts.barrier(inputs.Host(0, 1), "data")
+      hosts.barrier(hosts.Host(0, 1), "data")
       sync.assert_not_called()
-      hosts.barrier(inputs.Host(1, 2), "data")
+      hosts.barrier(hosts.Host(1, 2), "data")
       sync.assert_called_once_with("data")
 
   def test_text_of_the_first(self):
-    self.assertEqual(hosts.text_of_first_host(inputs.Host(0, 1), "a-1"), "a-1")
+    self.assertEqual(hosts.text_of_first_host(hosts.Host(0, 1), "a-1"), "a-1")
     first = np.frombuffer(b"b-2".ljust(128), np.uint8).astype(np.int32)
     with mock.patch(
       "jax.experimental.multihost_utils.broadcast_one_to_all",
       return_value=first,
     ):
-      self.assertEqual(hosts.text_of_first_host(inputs.Host(1, 2), ""), "b-2")
+      self.assertEqual(hosts.text_of_first_host(hosts.Host(1, 2), ""), "b-2")
 
   def test_the_first_makes_it_before_the_others(self):
     for index, order in ((0, ["make", "wait"]), (1, ["wait", "make"])):
@@ -45,7 +44,7 @@ class HostsTest(absltest.TestCase):
       with mock.patch.object(
         hosts, "barrier", side_effect=lambda *_, s=steps: s.append("wait")
       ):
-        got = hosts.on_first_host(inputs.Host(index, 2), "x", make)
+        got = hosts.on_first_host(hosts.Host(index, 2), "x", make)
       self.assertEqual((got, steps), ("made", order))
 
   def test_others_do_not_pass_where_the_first_fails(self):
@@ -54,5 +53,5 @@ class HostsTest(absltest.TestCase):
 
     with mock.patch.object(hosts, "barrier") as barrier:
       with self.assertRaises(OSError):
-        hosts.on_first_host(inputs.Host(0, 2), "x", broken)
+        hosts.on_first_host(hosts.Host(0, 2), "x", broken)
     barrier.assert_not_called()

@@ -10,7 +10,7 @@ from absl.testing import parameterized
 from etils import epath
 
 from robust_tfds import errors
-from robust_tfds.eval.cells import disk, process
+from robust_tfds.storage import disk, process
 from tests import fake_bucket, in_folder
 
 

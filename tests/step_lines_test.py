@@ -4,13 +4,13 @@ import io
 
 from absl.testing import absltest
 
-from robust_tfds.eval.compare import progress
+from robust_tfds import step_lines
 
 
 class ProgressTest(absltest.TestCase):
   def test_every_line(self):
     stream = io.StringIO()
-    lines = progress.Progress(2, stream=stream, every_s=0)
+    lines = step_lines.Progress(2, stream=stream, every_s=0)
     lines.step("run: a")
     lines.step("run: b")
     first, last = stream.getvalue().splitlines()
@@ -19,7 +19,7 @@ class ProgressTest(absltest.TestCase):
 
   def test_seldom(self):
     stream = io.StringIO()
-    lines = progress.Progress(100, stream=stream, every_s=60)
+    lines = step_lines.Progress(100, stream=stream, every_s=60)
     for _ in range(100):
       lines.step("x")
     self.assertLen(stream.getvalue().splitlines(), 1)

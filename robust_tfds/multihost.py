@@ -1,0 +1,72 @@
+"""`--multihost`: one process of many, by the flags of a command."""
+
+import os
+import sys
+
+from absl import flags
+
+from robust_tfds import errors, stopping
+
+
+def define_flags() -> None:
+  """`--multihost`, and what `jax.distributed` may have to be told."""
+  flags.DEFINE_bool(
+    "multihost", False, "One process of many: docs/MULTIHOST.md."
+  )
+  # jax.distributed knows these itself on TPU pods, Slurm and Kubernetes.
+  flags.DEFINE_string(
+    "coordinator",
+    None,
+    "host:port of process 0, with --multihost; default: as jax.distributed"
+    " finds it.",
+  )
+  flags.DEFINE_integer(
+    "num_processes",
+    None,
+    "How many processes there are, with --multihost; default: likewise.",
+  )
+  flags.DEFINE_integer(
+    "process_id",
+    None,
+    "This process, from 0, with --multihost; default: likewise.",
+  )
+
+
+def join(settings: flags.FlagValues) -> None:
+  """Meets the other processes, where the command is one of many."""
+  if settings.multihost:
+    import jax
+
+    jax.distributed.initialize(
+      settings.coordinator, settings.num_processes, settings.process_id
+    )
+    stopping.listen()  # jax.distributed took TERM for itself
+
+
+def check(settings: flags.FlagValues) -> None:
+  """Refuses flags that say nothing, or that contradict each other."""
+  count, index = settings.num_processes, settings.process_id
+  given = {
+    "coordinator": settings.coordinator,
+    "num_processes": count,
+    "process_id": index,
+  }
+  for name, value in given.items():
+    if value is not None and not settings.multihost:
+      raise errors.UserError(f"--{name}={value} needs --multihost.")
+  if count is not None and count < 1:
+    raise errors.UserError(f"--num_processes={count}: expected at least 1.")
+  if index is not None and not 0 <= index < (count or index + 1):
+    raise errors.UserError(
+      f"--process_id={index}: expected 0 to {(count or 1) - 1}, of"
+      f" --num_processes={count}."
+    )
+
+
+def fail(text: str) -> None:
+  """Ends a command with a text; one of many does not wait for the others."""
+  if flags.FLAGS.is_parsed() and flags.FLAGS.multihost:
+    # At once, so that the other hosts fail too: jax's own exit waits for them.
+    print(text, file=sys.stderr, flush=True)
+    os._exit(1)
+  sys.exit(text)

@@ -1,0 +1,130 @@
+"""Configs, typed: what values may be, and refusals that begin with the key."""
+
+import pathlib
+import typing
+from collections.abc import Mapping
+from typing import Annotated, Any, TypeVar
+
+import numpy as np
+import pydantic
+
+from robust_tfds import conditions, errors
+from robust_tfds.records import Record
+
+# A type, its limits, and what is expected in words.
+Name = Annotated[str, pydantic.Field(min_length=1, description="a name")]
+Text = Annotated[
+  str | None, pydantic.Field(description="a text, empty for none")
+]
+Path = Annotated[
+  str | pathlib.PurePath | None,
+  pydantic.Field(description="a path, empty for none"),
+]
+Flag = Annotated[bool, pydantic.Field(description="True or False")]
+Positive = Annotated[
+  int, pydantic.Field(ge=1, description="a whole number from 1")
+]
+Batch = Annotated[
+  int,
+  pydantic.Field(
+    ge=1, le=1 << 20, description="a whole number from 1 to 1,048,576"
+  ),
+]
+From0 = Annotated[
+  int, pydantic.Field(ge=0, description="a whole number from 0")
+]
+Classes = Annotated[
+  int | None,
+  pydantic.Field(ge=0, description="a whole number, 0 for the model's own"),
+]
+Limit = Annotated[
+  int,
+  pydantic.Field(ge=0, description="a whole number from 0 (0: all examples)"),
+]
+Seed = Annotated[
+  int,
+  pydantic.Field(
+    ge=0,
+    le=conditions.LARGEST_SEED,
+    description="a whole number from 0 to 2**63 - 1",
+  ),
+]
+Rate = Annotated[
+  int | Annotated[float, pydantic.Field(allow_inf_nan=False)],
+  pydantic.Field(gt=0, description="a positive number"),
+]
+
+
+class Group(Record):
+  """Keys that stand together."""
+
+
+T = TypeVar("T", bound=Group)
+
+
+def validated(kind: type[T], values: Mapping[str, Any]) -> T:
+  """Values of a config as its type says.
+
+  Raises:
+    UserError: begins with the key: `config.data.limit: got -1, expected a whole
+      number from 0`; of unknown keys with the nearest one.
+  """
+  try:
+    return kind.model_validate(values)
+  except pydantic.ValidationError as e:
+    fault = e.errors(include_url=False, include_context=False)[0]
+    raise _refusal(kind, fault["type"], fault["loc"], values) from e
+
+
+def plain(value: Any) -> Any:
+  """Values of a config without numpy's scalars."""
+  if isinstance(value, Mapping):
+    return {k: plain(v) for k, v in value.items()}
+  return value.item() if isinstance(value, np.generic) else value
+
+
+def _refusal(
+  root: type[Group], fault: str, location: tuple[int | str, ...], values: Any
+) -> errors.UserError:
+  """What of a value is not as it should be, in words."""
+  group, keys, expected = _place(root, location)
+  path = ".".join(("config", *keys))
+  if fault == "extra_forbidden":
+    unknown = errors.unknown("key", keys[-1], group.model_fields)
+    return errors.UserError(f"{path}: {unknown}")
+  if fault == "missing":
+    return errors.UserError(f"{path}: missing, expected {expected}.")
+  for key in keys:
+    values = values[key]
+  return errors.UserError(f"{path}: got {values!r}, expected {expected}.")
+
+
+def _place(
+  root: type[Group],
+  location: tuple[int | str, ...],
+) -> tuple[type[Group], list[str], str]:
+  """The group of a fault, the keys that lead there, and what is expected."""
+  group = root
+  kind: Any = root
+  keys: list[str] = []
+  expected = "a group of settings"
+  for part in map(str, location):
+    if typing.get_origin(kind) is dict:
+      (_, kind) = typing.get_args(kind)
+      keys.append(part)
+      continue
+    groups = [k for k in (kind, *typing.get_args(kind)) if _is_group(k)]
+    if not groups:
+      break  # unions and lists add parts of theirs
+    (group,) = groups
+    keys.append(part)
+    if part not in group.model_fields:
+      break
+    field = group.model_fields[part]
+    kind = field.annotation
+    expected = field.description or "a group of settings"
+  return group, keys, expected
+
+
+def _is_group(kind: Any) -> bool:
+  return isinstance(kind, type) and issubclass(kind, Group)
