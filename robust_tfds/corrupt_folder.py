@@ -57,6 +57,7 @@ from robust_tfds import (
   folder_work,
   kept_programs,
   reading,
+  stopping,
 )
 from robust_tfds.reading import picture_folders
 from robust_tfds.storage import paths, whole_files
@@ -177,14 +178,7 @@ def run(
       dataset=dataset,
     )
     start = time.perf_counter()
-    try:
-      batch.choose_canvases(walk.files())
-      for done in batch.run(walk.files()):
-        if not quiet:
-          _report(done, total, time.perf_counter() - start)
-      sheet = folder_overview.write(batch, walk.files())
-    finally:
-      pool.shutdown(cancel_futures=True)
+    sheet = _work(batch, walk, total, quiet)
   notes = [*batch.notes.lines(), *_beside(walk)]
   if keep_names:
     notes.append(
@@ -201,6 +195,27 @@ def run(
       print(f"Note: {note}")
     _print_counts(batch, walk, total, time.perf_counter() - start, sheet)
   return batch.written, [*walk.faults, *batch.failed]
+
+
+def _work(
+  batch: folder_work.Batch, walk: picture_folders.Walk, total: int, quiet: bool
+) -> epath.Path | None:
+  """Makes all results, then the overview of them; who stops it is told."""
+
+  def so_far() -> str:
+    made, files = batch.written + batch.there, total * len(batch.cells)
+    return f"{made:,} of {files:,} files of {_count(total, 'picture')} kept"
+
+  start = time.perf_counter()
+  try:
+    with stopping.telling(so_far):
+      batch.choose_canvases(walk.files())
+      for done in batch.run(walk.files()):
+        if not quiet:
+          _report(done, total, time.perf_counter() - start)
+      return folder_overview.write(batch, walk.files())
+  finally:
+    batch.pool.shutdown(cancel_futures=True)
 
 
 def _labelled(classes: Sequence[str]) -> str:
@@ -304,7 +319,7 @@ def _print_counts(
   walk: picture_folders.Walk,
   total: int,
   elapsed: float,
-  sheet: epath.Path,
+  sheet: epath.Path | None,
 ) -> None:
   """What was done, what was not and why, and where to look."""
   shown = picture_folders.shown
@@ -324,7 +339,8 @@ def _print_counts(
   skipped = [f"{n:,} {words}" for words, n in reasons.items() if n]
   if skipped:
     print(f"skipped: {'; '.join(skipped)}")
-  print(f"look at {shown(sheet)}")
+  if sheet:
+    print(f"look at {shown(sheet)}")
 
 
 def _count(number: int, noun: str) -> str:

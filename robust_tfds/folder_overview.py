@@ -1,7 +1,8 @@
 """`overview.png` of a folder that was corrupted: a few pictures x conditions.
 
 A row of each picture, its clean pixels first; where there are many conditions, each
-corruption at the middle one of its severities. What is not there stays white.
+corruption at the middle one of its severities. Pictures of which nothing was made
+are not shown; a result that is not there is a grey tile that says so.
 """
 
 from __future__ import annotations
@@ -15,31 +16,39 @@ from etils import epath
 
 from robust_tfds import conditions, errors, folder_work, resizing
 from robust_tfds.reading import pictures
+from robust_tfds.storage import paths
 
 NAME = "overview.png"
 _PICTURES, _COLUMNS = 3, 8
 _WIDE_PX, _HIGH_PX, _LABEL_PX, _GAP_PX = 160, 120, 16, 4
+_GREY = 208  # of a tile without a result
 
 _Cell = tuple[str, int]  # (corruption, severity)
 
 
-def write(batch: folder_work.Batch, files: Iterable[epath.Path]) -> epath.Path:
+def write(
+  batch: folder_work.Batch, files: Iterable[epath.Path]
+) -> epath.Path | None:
   """Draws the first pictures of a batch; one that is there is replaced.
 
   Returns:
-    The file.
+    The file; None where there are no results.
 
   Raises:
     UserError: it cannot be written.
   """
   place = batch.out / NAME
-  few = list(itertools.islice(files, _PICTURES))
   columns = [(conditions.CLEAN, 0), *_chosen(batch.cells)]
-  bands = [
-    _band(batch, few, columns[i : i + _COLUMNS])
-    for i in range(0, len(columns), _COLUMNS)
-  ]
+  made = (f for f in files if _has_results(batch, f, columns))
+  few = list(itertools.islice(made, _PICTURES))
   place.unlink(missing_ok=True)
+  if not few:
+    return None
+  count = -(-len(columns) // -(-len(columns) // _COLUMNS))  # as full as can be
+  bands = [
+    _band(batch, few, columns[i : i + count], count)
+    for i in range(0, len(columns), count)
+  ]
   batch.writer.write(place, _png(np.concatenate(bands)))
   return place
 
@@ -54,16 +63,27 @@ def _chosen(cells: Sequence[_Cell]) -> list[_Cell]:
   return [cell for cell in corrupted if cell[1] == middle]
 
 
+def _has_results(
+  batch: folder_work.Batch, file: epath.Path, cells: Sequence[_Cell]
+) -> bool:
+  places = [batch.place(file, *cell) for cell in cells]
+  return any(paths.exist(places))
+
+
 def _band(
-  batch: folder_work.Batch, files: Sequence[epath.Path], cells: Sequence[_Cell]
+  batch: folder_work.Batch,
+  files: Sequence[epath.Path],
+  cells: Sequence[_Cell],
+  columns: int,
 ) -> np.ndarray:
   """A line of labels and a row a picture, uint8 `[H, W, 3]`."""
   wide, high = _WIDE_PX + _GAP_PX, _HIGH_PX + _GAP_PX
-  shape = (_LABEL_PX + high * len(files), wide * _COLUMNS, 3)
+  shape = (_LABEL_PX + high * len(files), wide * columns, 3)
   sheet = np.full(shape, 255, np.uint8)
   for column, cell in enumerate(cells):
     left = column * wide
-    sheet[:_LABEL_PX, left : left + _WIDE_PX] = _label(cell)
+    text = f"{cell[0]} {cell[1]}" if cell[1] else cell[0]
+    sheet[:_LABEL_PX, left : left + _WIDE_PX] = _label(text, 255)
     for row, file in enumerate(files):
       tile = _tile(batch, file, cell)
       top = _LABEL_PX + row * high
@@ -71,11 +91,11 @@ def _band(
   return sheet
 
 
-def _label(cell: _Cell) -> np.ndarray:
+def _label(text: str, level: int, high: int = _LABEL_PX) -> np.ndarray:
+  """Words on an even grey, uint8 `[high, W, 3]`."""
   from PIL import Image, ImageDraw
 
-  text = f"{cell[0]} {cell[1]}" if cell[1] else cell[0]
-  label = Image.new("RGB", (_WIDE_PX, _LABEL_PX), "white")
+  label = Image.new("RGB", (_WIDE_PX, high), (level,) * 3)
   ImageDraw.Draw(label).text((2, 2), text, "black")
   return np.asarray(label)
 
@@ -83,7 +103,7 @@ def _label(cell: _Cell) -> np.ndarray:
 def _tile(
   batch: folder_work.Batch, file: epath.Path, cell: _Cell
 ) -> np.ndarray:
-  """A small copy of a result, of clean of the picture; of none no pixels."""
+  """A small copy of a result, of clean of the picture; of none it says so."""
   try:
     if cell[0] == conditions.CLEAN:
       return _small(
@@ -93,7 +113,7 @@ def _tile(
       )
     return _small(pictures.picture(batch.place(file, *cell)))
   except errors.UserError:  # it was left out, which is said
-    return np.zeros((0, 0, 3), np.uint8)
+    return _label("no result", _GREY, _HIGH_PX)
 
 
 def _small(pixels: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ import contextlib
 import dataclasses
 import io
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
@@ -73,8 +74,8 @@ class Batch:
   Attributes:
     canvases: (height, width) in px in which pictures are corrupted; one that fits
       in none has its own.
-    written: how many results were.
-    there: how many were there before.
+    written: how many results were; threads count them as they write.
+    there: how many were there before; `choose_canvases` counts them.
     failed: a line for each picture or result that could not be made.
     notes: on the others.
   """
@@ -96,6 +97,7 @@ class Batch:
   there: int = 0
   failed: list[str] = dataclasses.field(default_factory=list)
   notes: Notes = dataclasses.field(default_factory=Notes)
+  lock: threading.Lock = dataclasses.field(default_factory=threading.Lock)
 
   def run(self, files: Iterable[epath.Path]) -> Iterator[int]:
     """Corrupts the pictures; yields how many are done, after each.
@@ -123,7 +125,10 @@ class Batch:
     waiting.finish()
 
   def choose_canvases(self, files: Iterable[epath.Path]) -> None:
-    """Few canvases for all pictures that lack results: reads their headers."""
+    """Few canvases for all pictures that lack results: reads their headers.
+
+    Counts the results that are there.
+    """
     from robust_tfds.corruptions import canvas
 
     programs = len({name for name, _ in self.cells} - {conditions.CLEAN})
@@ -131,6 +136,7 @@ class Batch:
     jobs = ((path, len(self._missing(path)[0])) for path in files)
     sizes = _read_ahead(self.pool, self._size, jobs, self.workers)
     for (_, count), size in sizes:
+      self.there += len(self.cells) - count
       with contextlib.suppress(errors.UserError):  # said where it is corrupted
         if size:
           levels[canvas.shape(*size)] += -(-count // max(programs, 1))
@@ -148,7 +154,6 @@ class Batch:
   def _left(self, path: epath.Path) -> list[_Cell]:
     """What a picture lacks; notes results that are older than it."""
     cells, older = self._missing(path)
-    self.there += len(self.cells) - len(cells)
     if older:
       self.notes.add(
         "pictures are newer than results of theirs, which were left as they are"
@@ -246,9 +251,7 @@ class _Waiting:
     size, save = self._queue.popleft()
     refusal = save.result()
     self._bytes -= size
-    if refusal is None:
-      self._batch.written += 1
-    else:
+    if refusal is not None:
       self._batch.failed.append(refusal)
 
   def _save(self, place: epath.Path, pixels: np.ndarray) -> str | None:
@@ -261,6 +264,8 @@ class _Waiting:
         f" {self._batch.file_format}: {e}."
       )
     self._batch.writer.write(place, data)
+    with self._batch.lock:
+      self._batch.written += 1
     return None
 
 

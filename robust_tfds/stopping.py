@@ -4,7 +4,7 @@ Python runs its handler of a signal in the main thread, once that one is back fr
 whatever it waits for: a compiler, a device. So a thread of its own sees signals as
 they come. It asks who has something to keep (`at_stop`), and ends the process with
 the status that shells expect, 128 + the signal. Where nobody has, the main thread
-is interrupted and may clear up until then.
+is interrupted and may clear up until then; `telling` says how far it is.
 """
 
 import contextlib
@@ -23,6 +23,7 @@ _LIMIT_S = 2.5  # of what is kept and cleared up: the process ends within three
 Keep = Callable[[], str | None]
 
 _kept: list[Keep] = []
+_told: list[Callable[[], str]] = []
 _screen = 2
 _cleared_up, _listening = threading.Event(), threading.Event()
 
@@ -49,6 +50,24 @@ def at_stop(keep: Keep) -> Iterator[None]:
     yield
   finally:
     _kept.remove(keep)
+
+
+@contextlib.contextmanager
+def telling(words: Callable[[], str]) -> Iterator[None]:
+  """Says `words()` where the process is stopped meanwhile, and interrupts it.
+
+  They are asked for after what was interrupted has cleared up.
+  """
+  _told.append(words)
+  stopped = False
+  try:
+    yield
+  except KeyboardInterrupt:
+    stopped = True
+    raise
+  finally:
+    if not stopped:
+      _told.remove(words)
 
 
 def end() -> NoReturn:
@@ -97,6 +116,7 @@ def _stop(number: int) -> None:
     thread.join(deadline - time.monotonic())
   else:
     _cleared_up.wait(deadline - time.monotonic())
+    said = [words() for words in reversed(_told)]
   os.write(_screen, f"{_line(said)}\n".encode())
   os._exit(128 + number)
 

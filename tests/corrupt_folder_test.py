@@ -404,12 +404,11 @@ class CorruptFolderTest(parameterized.TestCase):
     )
     self.assertIn(f"look at {sheet}\n", text)
     after = np.asarray(Image.open(sheet))
-    self.assertEqual(after.shape, before.shape)
     # Contrast has moved to the third column, fog is in the second.
     second, third = after[:, 164:324], after[:, 328:488]
     np.testing.assert_array_equal(third, before[:, 164:324])
     self.assertFalse((third == second).all())
+    self.assertLen(after, 16 + 2 * 124)  # the broken one is not shown
     for column in (before[:, :160], second, third):
       tile = column[16:136].astype(float)
       self.assertGreater(tile.std(), 1)  # the larger picture fills its tile
-      self.assertEqual(column[264:].min(), 255)  # the broken one is left white

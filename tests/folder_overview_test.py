@@ -26,9 +26,8 @@ class FolderOverviewTest(parameterized.TestCase):
       base / "in", base / "out", names=names, severities=severities, quiet=True
     )
     sheet = np.asarray(Image.open(base / "out" / folder_overview.NAME))
-    self.assertEqual(sheet.shape, (16 + 3 * 124, 8 * 164, 3))
-    drawn = (sheet.reshape(len(sheet), 8, -1) < 255).any(axis=(0, 2)).sum()
-    self.assertEqual(drawn, 1 + (4 if len(severities) == 2 else 2))
+    drawn = 1 + (4 if len(severities) == 2 else 2)
+    self.assertEqual(sheet.shape, (16 + 3 * 124, drawn * 164, 3))
     tiles = [
       sheet[16 + 124 * row :][:120, 164 * column :][:, :160]
       for row in range(3)
@@ -40,3 +39,22 @@ class FolderOverviewTest(parameterized.TestCase):
         if file.stem in "012":
           wanted = np.asarray(Image.open(file)).mean()
           self.assertLess(np.abs(np.array(means) - wanted).min(), 2)
+
+  def test_what_was_left_out(self):
+    base = pathlib.Path(self.create_tempdir().full_path)
+    (base / "in").mkdir()
+    (base / "in/a.png").write_bytes(b"no picture")
+    options = {"names": ["contrast", "fog"], "severities": [1], "quiet": True}
+    corrupt_folder.run(base / "in", base / "out", **options)
+    self.assertFalse((base / "out" / folder_overview.NAME).exists())
+    Image.fromarray(tiny_files.noise(240, 320)).save(base / "in/b.png")
+    (base / "out/fog/1").mkdir(parents=True)
+    (base / "out/fog/1/b.png").write_text("somebody's")
+    corrupt_folder.run(base / "in", base / "out", **options)
+    sheet = np.asarray(Image.open(base / "out" / folder_overview.NAME))
+    clean, contrast, fog = np.split(sheet[16:136], 3, 1)
+    self.assertLen(sheet, 16 + 124)  # one row
+    self.assertGreater(clean.std(), 10)
+    self.assertGreater(contrast.std(), 1)
+    self.assertEqual(fog[60, 80:160].tolist(), [[208] * 3] * 80)
+    self.assertLess(fog[:20, :80].min(), 50)  # words

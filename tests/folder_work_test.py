@@ -7,7 +7,7 @@ import numpy as np
 from absl.testing import parameterized
 from PIL import Image
 
-from robust_tfds import corrupt_folder, errors, folder_work
+from robust_tfds import corrupt_folder, errors, folder_work, stopping
 
 
 class FolderWorkTest(parameterized.TestCase):
@@ -43,6 +43,23 @@ class FolderWorkTest(parameterized.TestCase):
       Image.new("RGB", (40, 33)).save(self.source / f"{i}.png")
     with mock.patch.object(folder_work, "_WAITING_BYTES", limit):
       self.assertEqual(self._run(severities=[1, 2]), (18, []))
+
+  def test_who_stops_it_is_told_what_there_is(self):
+    for i in range(3):
+      Image.new("RGB", (40, 33)).save(self.source / f"{i}.png")
+    self._run(severities=[1])
+    results = [np.zeros((33, 40, 3), np.uint8), KeyboardInterrupt]
+    with (
+      mock.patch.object(stopping, "_told", []) as told,
+      mock.patch(
+        "robust_tfds.corruptions.image.in_canvas", side_effect=results
+      ),
+      self.assertRaises(KeyboardInterrupt),
+    ):
+      self._run(severities=[1, 2])
+    said = [words() for words in told]
+    self.assertEqual(said, ["4 of 6 files of 3 pictures kept"])
+    self.assertEqual(self._run(severities=[1, 2]), (2, []))
 
   def test_a_result_that_its_format_cannot_hold_is_named(self):
     Image.new("RGB", (40, 33)).save(self.source / "x.png")

@@ -34,6 +34,7 @@ except KeyboardInterrupt:
 _SLEEP = "time.sleep(60)"
 # Outside of Python, as a compiler is.
 _STUCK = "hashlib.pbkdf2_hmac('sha1', b'', b'', 10**9)"
+_TOLD = "with stopping.telling(lambda: 'two are made'): wait()"
 _KEPT = "with stopping.at_stop(keep), stopping.at_stop(lambda: None): wait()"
 
 
@@ -69,11 +70,14 @@ class StoppingTest(parameterized.TestCase):
       ("", "stopped; a half is kept; the same command goes on\n"),
     )
 
-  @quick.cases([signal.SIGINT], [signal.SIGTERM])
-  def test_who_keeps_nothing_clears_up(self, number):
+  @quick.cases(
+    [(signal.SIGINT, _TOLD, " two are made;")],
+    [(signal.SIGTERM, _TOLD, " two are made;"), (signal.SIGINT, "wait()", "")],
+  )
+  def test_who_keeps_nothing_clears_up(self, number, body, words):
     self.assertEqual(
-      self._stopped(number, body="wait()"),
-      ("cleared up\n", "stopped; the same command goes on\n"),
+      self._stopped(number, body=body),
+      ("cleared up\n", f"stopped;{words} the same command goes on\n"),
     )
 
   @parameterized.parameters(
