@@ -2,7 +2,7 @@
 
 `Model` is what the evaluator asks of every model, whether of the catalogue, an
 adapter, an enhancement or a user's own file. Nothing is kept between calls, so
-`init`, `apply` and `loss` may be jitted, differentiated and sharded.
+`init`, `apply` and `apply_train` may be jitted, differentiated and sharded.
 """
 
 import abc
@@ -20,6 +20,7 @@ from robust_tfds.models import capture as capture_lib
 from robust_tfds.models import variables as variables_lib
 from robust_tfds.models.checks import arguments
 from robust_tfds.models.family import Family
+from robust_tfds.models.layers import train_mode
 from robust_tfds.models.spec import Kind, ModelSpec, Spec, Variant
 from robust_tfds.models.variables import Path, Variables
 
@@ -47,8 +48,8 @@ class Model(abc.ABC):
   def trainable(self) -> bool:
     """Whether it can be trained here: it has a train mode.
 
-    Classifiers of the catalogue are trained on the cross-entropy of `train`'s
-    logits, detectors on `loss`; models from elsewhere are trained elsewhere.
+    Networks of the catalogue have `apply_train`; models from elsewhere are
+    trained elsewhere.
     """
     return False
 
@@ -135,15 +136,23 @@ class Model(abc.ABC):
     arguments.check_pixels(self.name, pixels.dtype)
     return pixels
 
-  def loss(self, variables: Any, batch: Mapping[str, jax.Array]) -> jax.Array:
-    """The training loss of a batch, where a model brings its own.
+  def apply_train(
+    self,
+    variables: Any,
+    batch: Any,
+    key: jax.Array,
+    *,
+    frozen_norms: bool = False,
+  ) -> tuple[Any, Any]:
+    """Answers in train mode, and the variables with moved statistics.
 
     Raises:
-      UserError: it brings none (the default).
+      UserError: it has no train mode (the default).
     """
-    del variables, batch
+    del variables, batch, key, frozen_norms
     raise errors.UserError(
-      f"{self.name} (kind {self.kind}) brings no training loss of its own."
+      f"{self.name} (kind {self.kind}) has no train mode: networks of"
+      " models.names() have one. Train it where it comes from."
     )
 
 
@@ -195,7 +204,7 @@ class NetworkModel(Model):
     Raises:
       UserError: not one key.
     """
-    state = nnx.state(self.build(arguments.rngs(self.name, key)))
+    state = nnx.state(self.build(nnx.Rngs(arguments.key(self.name, key))))
     flat = nnx.to_flat_state(state)
     return variables_lib.nest({path: value[...] for path, value in flat})
 
@@ -221,6 +230,17 @@ class NetworkModel(Model):
     """Paths of running statistics: what training moves without a gradient."""
     flat = _abstract(self)[1]
     return frozenset(p for p, v in flat if not isinstance(v, nnx.Param))
+
+  def with_statistics(self, variables: Variables, network: Any) -> Variables:
+    """Variables with the running statistics of a network that was called.
+
+    Args:
+      variables: of which the network was made.
+      network: from `merge`, in train mode.
+    """
+    state = nnx.to_flat_state(nnx.state(network, nnx.BatchStat))
+    moved = {variables_lib.as_text(p): v[...] for p, v in state}
+    return variables_lib.replace(variables, moved)
 
   def merge(self, variables: Variables) -> Any:
     """The network with these variables, to be called.
@@ -248,7 +268,7 @@ class Classifier(NetworkModel):
 
   @property
   def trainable(self) -> bool:
-    """On the cross-entropy of its logits, see `train`."""
+    """On its logits, see `apply_train`."""
     return True
 
   @property
@@ -304,28 +324,42 @@ class Classifier(NetworkModel):
     logits = self._logits(network, pixels)
     return logits, kept.pooled(len(pixels))
 
-  def train(
-    self, variables: Variables, batch: jax.typing.ArrayLike
-  ) -> tuple[jax.Array, dict[Path, jax.Array]]:
-    """Logits of a batch in train mode, and the statistics that it moves.
+  def apply_train(
+    self,
+    variables: Variables,
+    batch: jax.typing.ArrayLike,
+    key: jax.Array,
+    *,
+    frozen_norms: bool = False,
+  ) -> tuple[jax.Array, Variables]:
+    """Logits of a batch in train mode, and the variables that it leaves.
+
+    Batch norms normalise by the batch, the whole one where it is sharded under
+    `jax.jit`, and their running statistics move as torch's do; dropout and
+    stochastic depth draw. Auxiliary heads (GoogLeNet, Inception) are no part of
+    our networks, which are trained without them.
 
     Args:
       variables: as of `apply`.
       batch: as of `apply`.
+      key: a JAX key of this step: all that is drawn depends on it alone.
+      frozen_norms: whether running statistics are used and left, as in
+        evaluation; scales and biases of norms are parameters all the same.
 
     Returns:
-      float32 `[B, num_classes]`, and the new value of each of `statistics`.
+      float32 `[B, num_classes]`, and the variables: those of `statistics()` are
+      new, without a gradient, the others are what was given.
 
     Raises:
-      UserError: the batch or the variables do not fit this model.
+      UserError: the batch or the variables do not fit this model, or not one
+        key.
     """
     pixels = self.pixels(batch)
+    drawn = arguments.key(self.name, key, "apply_train")
     network = self.merge(variables)
-    # Not `network.train()`, which would ask for dropout's keys as well.
-    network.set_attributes(use_running_average=False, raise_if_not_found=False)
+    train_mode.enter(network, drawn, frozen_norms=frozen_norms)
     logits = self._logits(network, pixels)
-    moved = nnx.to_flat_state(nnx.state(network, nnx.Not(nnx.Param)))
-    return logits, {variables_lib.as_text(p): v[...] for p, v in moved}
+    return logits, self.with_statistics(variables, network)
 
   def _logits(self, network: Any, pixels: jax.Array) -> jax.Array:
     precision = "highest" if self.dtype == "float32" else "default"

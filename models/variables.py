@@ -24,6 +24,15 @@ def flatten(variables: Mapping[str, Any]) -> dict[Path, Any]:
   }
 
 
+def replace(
+  variables: Mapping[str, Any], arrays: Mapping[Path, Any]
+) -> Variables:
+  """The same tree with other arrays at some paths."""
+  flat = flatten(variables)
+  tree = jax.tree.structure(variables)
+  return jax.tree.unflatten(tree, {**flat, **arrays}.values())
+
+
 def nest(flat: Mapping[tuple[Any, ...], Any]) -> Variables:
   """Path -> array, as a nested dict with string keys; undoes `flatten`."""
   nested: Variables = {}

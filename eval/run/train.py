@@ -3,7 +3,7 @@
 Not a training library: one optimiser, cross-entropy, a few seconds. Published
 checkpoints go through `models.convert`. Only parameters follow the gradient;
 running statistics of batch norms are moved by the network's train mode. All
-classifiers of pictures and clips have one (`Classifier.train`), of detectors
+classifiers of pictures and clips have one (`apply_train`), of detectors
 `tiny_retinanet`; others are refused.
 """
 
@@ -220,7 +220,8 @@ def _train(model: Any, recipe: Any, data_dir: str) -> Any:
     )
 
     def of_parameters(parameters: Any) -> tuple[jax.Array, Any]:
-      return loss(_joined(parameters, statistics), batch)
+      drawn = jax.random.fold_in(jax.random.fold_in(key, i), 2)
+      return loss(_joined(parameters, statistics), batch, drawn)
 
     gradient, moved = jax.grad(of_parameters, has_aux=True)(parameters)
     update, state = optimizer.update(gradient, state, parameters)
@@ -274,12 +275,12 @@ def _classification(model: Any, recipe: Any, data_dir: str) -> tuple:
     "label": jnp.asarray(label),
   }
 
-  def loss(variables: Any, batch: Any) -> tuple[jax.Array, Any]:
-    logits, moved = model.train(variables, batch["image"])
+  def loss(variables: Any, batch: Any, key: Any) -> tuple[jax.Array, Any]:
+    logits, moved = model.apply_train(variables, batch["image"], key)
     each = optax.softmax_cross_entropy_with_integer_labels(
       logits, batch["label"]
     )
-    return each.mean(), moved
+    return each.mean(), _parted(model, moved)[1]
 
   schedule = optax.cosine_decay_schedule(recipe.learning_rate, recipe.steps)
   return data, loss, optax.adam(schedule)
@@ -309,7 +310,8 @@ def _detection(model: Any, recipe: Any, data_dir: str) -> tuple:
   )
   optimizer = optax.chain(optax.clip_by_global_norm(5.0), optax.adam(schedule))
 
-  def loss(variables: Any, batch: Any) -> tuple[jax.Array, Any]:
+  def loss(variables: Any, batch: Any, key: Any) -> tuple[jax.Array, Any]:
+    del key  # nothing is drawn
     return model.loss(variables, batch), {}  # no statistics: `trainable`
 
   return data, loss, optimizer

@@ -6,7 +6,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from flax import nnx
 
 from robust_tfds import errors
 
@@ -15,31 +14,30 @@ _MOST_CLASSES = (
 )
 
 
-def rngs(name: str, key: Any) -> nnx.Rngs:
-  """Streams of random numbers of a key.
+def key(name: str, value: Any, door: str = "init") -> jax.Array:
+  """A typed JAX key.
 
   Args:
     name: of the model, for the error.
-    key: `jax.random.key(n)`, a raw key (`PRNGKey(n)`), or a whole number.
+    value: `jax.random.key(n)`, a raw key (`PRNGKey(n)`), or a whole number.
+    door: what was called, for the error.
 
   Raises:
     UserError: something else.
   """
-  if isinstance(key, numbers.Integral) and not isinstance(key, bool):
-    seed = int(key)
+  wanted = "expected one key: jax.random.key(0)."
+  if isinstance(value, numbers.Integral) and not isinstance(value, bool):
+    seed = int(value)
     if -(1 << 63) <= seed < 1 << 63:
-      return nnx.Rngs(seed)
-  elif isinstance(key, (jax.Array, np.ndarray)):
-    if jnp.issubdtype(key.dtype, jax.dtypes.prng_key) and key.shape == ():
-      return nnx.Rngs(jnp.asarray(key))
-    if key.dtype == np.uint32 and key.shape == (2,):
-      return nnx.Rngs(jax.random.wrap_key_data(jnp.asarray(key)))
-    what = f"{key.dtype} {list(key.shape)}"
-    raise errors.UserError(f"{name}.init got {what}, {_KEY}")
-  raise errors.UserError(f"{name}.init got {str(key)[:60]!r}, {_KEY}")
-
-
-_KEY = "expected one key: jax.random.key(0)."
+      return jax.random.key(seed)
+  elif isinstance(value, (jax.Array, np.ndarray)):
+    if jnp.issubdtype(value.dtype, jax.dtypes.prng_key) and value.shape == ():
+      return jnp.asarray(value)
+    if value.dtype == np.uint32 and value.shape == (2,):
+      return jax.random.wrap_key_data(jnp.asarray(value))
+    what = f"{value.dtype} {list(value.shape)}"
+    raise errors.UserError(f"{name}.{door} got {what}, {wanted}")
+  raise errors.UserError(f"{name}.{door} got {str(value)[:60]!r}, {wanted}")
 
 
 def batch(name: str, value: Any) -> jax.Array:

@@ -3,7 +3,7 @@
 Pictures are `[B, H, W, C]`. Padding is written as torch writes it: zeros on
 both sides, for pooling outside the window's values. Every layer computes in the
 dtype of its input; normalisation statistics stay in float32. In training batch
-norms use the batch (`BatchNorm`); dropout and stochastic depth are left out.
+norms use the batch (`BatchNorm`), and what is drawn is drawn (`train_mode`).
 """
 
 from __future__ import annotations
@@ -16,12 +16,15 @@ import jax.numpy as jnp
 from flax import nnx
 
 from robust_tfds.models.layers import grouped
+from robust_tfds.models.layers.train_mode import Dropout as Dropout
+from robust_tfds.models.layers.train_mode import (
+  StochasticDepth as StochasticDepth,
+)
 
 Pair = int | tuple[int, int]
 Pads = Sequence[tuple[int, int]]
 # A layer, or a plain function: of one array, or of what the one before gives.
 Step = Callable[[Any], Any]
-_MOMENTUM = 0.1  # of running statistics, torch's default
 
 
 def conv(
@@ -88,8 +91,9 @@ class BatchNorm(nnx.Module):
 
   Attributes:
     use_running_average: True in evaluation. In training (False) a batch is
-      normalised by its own statistics, and the running ones move towards them
-      by a tenth, torch's default momentum. The name is flax's, so that
+      normalised by its own statistics, and the running ones move towards them.
+      The batch is the whole one, however it is sharded, unless the network is
+      called inside `jax.shard_map`. The name is flax's, so that
       `nnx.Module.train()` sets it.
   """
 
@@ -99,9 +103,15 @@ class BatchNorm(nnx.Module):
     epsilon: float = 1e-5,
     *,
     affine: bool = True,
+    momentum: float = 0.1,
     rngs: nnx.Rngs,
   ):
-    """`epsilon` is torch's `eps` (1e-5 unless the family says otherwise)."""
+    """`epsilon` and `momentum` are torch's, unless the family says otherwise.
+
+    New running statistics are `1 - momentum` of the old and `momentum` of the
+    batch's: its mean, and its unbiased variance. Where TensorFlow speaks of a
+    momentum or decay of .99, torch's is .01.
+    """
     del rngs
     if affine:
       self.scale = nnx.Param(jnp.ones(features))
@@ -109,7 +119,7 @@ class BatchNorm(nnx.Module):
     self.mean = nnx.BatchStat(jnp.zeros(features))
     self.var = nnx.BatchStat(jnp.ones(features))
     self.epsilon = epsilon
-    self.affine = affine
+    self.affine, self.momentum = affine, momentum
     self.use_running_average = True
 
   def __call__(self, x: jax.Array) -> jax.Array:
@@ -134,8 +144,8 @@ class BatchNorm(nnx.Module):
     count = x.size // x.shape[-1]
     unbiased = var * (count / max(count - 1, 1))  # what torch keeps
     for running, value in ((self.mean, mean), (self.var, unbiased)):
-      kept = (1 - _MOMENTUM) * running[...]
-      running[...] = kept + _MOMENTUM * jax.lax.stop_gradient(value)
+      kept = (1 - self.momentum) * running[...]
+      running[...] = kept + self.momentum * jax.lax.stop_gradient(value)
     return mean, var
 
 

@@ -12,7 +12,7 @@ from robust_tfds import models
 from robust_tfds.models import adapters
 from robust_tfds.models import model as model_lib
 from robust_tfds.models import variables as variables_lib
-from tests.models import drawn
+from tests.models import drawn, with_norms
 
 
 class ModelTest(parameterized.TestCase):
@@ -122,6 +122,80 @@ class TrainingTest(absltest.TestCase):
     self.assertIsInstance(model, model_lib.Model)
     self.assertFalse(model.trainable)
 
-  def test_a_loss_that_is_not_there(self):
-    with self.assertRaisesRegex(ValueError, "digits_cnn.*no training loss"):
-      models.get("digits_cnn").loss({}, {})
+  def test_a_step_moves_statistics_alone(self):
+    model = with_norms.model()
+    variables = drawn.variables(model)
+    images = np.random.default_rng(0).integers(
+      0, 256, (5, 32, 32, 3), dtype=np.uint8
+    )
+    logits, after = jax.jit(model.apply_train)(
+      variables, images, jax.random.key(0)
+    )
+    self.assertEqual(jax.tree.structure(after), jax.tree.structure(variables))
+    pixels = np.asarray(model.preprocess(images), np.float64).reshape(-1, 3)
+    for name, value in (
+      ("mean", pixels.mean(0)),
+      ("var", pixels.var(0, ddof=1)),  # torch keeps the unbiased one
+    ):
+      want = 0.9 * variables["norm"][name] + 0.1 * value
+      np.testing.assert_allclose(after["norm"][name], want, rtol=1e-5)
+      after["norm"][name] = variables["norm"][name]
+    jax.tree.map(np.testing.assert_array_equal, after, variables)
+    spread = np.sqrt(pixels.var(0) + 1e-5)  # and normalises by the biased one
+    normal = (pixels - pixels.mean(0)) / spread
+    norm, inner = variables["norm"], variables["inner"]
+    mean = (normal * norm["scale"] + norm["bias"]).reshape(5, -1, 3).mean(1)
+    mean = mean + mean @ inner["kernel"] + inner["bias"]
+    want = mean @ variables["head"]["kernel"] + variables["head"]["bias"]
+    np.testing.assert_allclose(logits, want, atol=1e-5)
+
+  def test_frozen_norms_are_those_of_evaluation(self):
+    model = with_norms.model()
+    variables = drawn.variables(model)
+    batch = np.random.default_rng(0).standard_normal((5, 32, 32, 3), np.float32)
+    logits, after = model.apply_train(
+      variables, batch, jax.random.key(0), frozen_norms=True
+    )
+    np.testing.assert_array_equal(logits, model.apply(variables, batch))
+    jax.tree.map(np.testing.assert_array_equal, after, variables)
+
+  def test_statistics_have_no_gradient(self):
+    model = with_norms.model(0.5)
+    variables = drawn.variables(model)
+    batch = np.random.default_rng(0).standard_normal((5, 32, 32, 3), np.float32)
+
+    def loss(variables):
+      logits, _ = model.apply_train(variables, batch, jax.random.key(1))
+      return logits.var()
+
+    flat = variables_lib.flatten(jax.grad(loss)(variables))
+    zero = {path for path, value in flat.items() if not value.any()}
+    self.assertEqual(zero, model.statistics())
+
+  def test_draws_follow_the_key_alone(self):
+    model = with_norms.model(0.5)
+    variables = drawn.variables(model)
+    batch = np.ones((6, 32, 32, 3), np.float32)
+
+    def logits(key, rows=6):
+      return np.asarray(
+        model.apply_train(
+          variables, batch[:rows], jax.random.key(key), frozen_norms=True
+        )[0]
+      )
+
+    np.testing.assert_array_equal(logits(0), logits(0))
+    self.assertFalse(np.array_equal(logits(0), logits(1)))
+    np.testing.assert_allclose(logits(0, 2), logits(0)[:2], atol=1e-6)
+    self.assertGreater(np.ptp(logits(0), axis=0).max(), 0)
+
+  def test_no_train_mode(self):
+    for name in ("digits_cnn+clahe", "digits_linear+ten_crop"):
+      model = models.get(name)
+      with self.assertRaisesRegex(ValueError, "no train mode: networks of"):
+        model.apply_train({}, {}, jax.random.key(0))
+
+  def test_a_key_that_is_none(self):
+    model = with_norms.model()
+    with self.assertRaisesRegex(ValueError, "apply_train got 'None', expected"):
+      model.apply_train({}, np.ones((1, 32, 32, 3), np.uint8), None)

@@ -6,24 +6,35 @@ from absl.testing import absltest
 from tests import in_process
 
 # Devices must be asked for before jax starts.
-_SCRIPT = """
+_START = """
 import os
-os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=4"
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
 os.environ["JAX_PLATFORMS"] = "cpu"
 import jax
 import numpy as np
-from jax.sharding import AxisType
+from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
+from tests.models import drawn, with_norms
+
+rng = np.random.default_rng(0)
+
+
+def mesh_of(count):
+  devices = jax.devices()[:count]
+  auto = (AxisType.Auto,)
+  return jax.make_mesh((count,), ("data",), axis_types=auto, devices=devices)
+
+
+"""
+_ANSWERS = """
 from robust_tfds import models
 from robust_tfds.models.detection import ps_roi_pool
 from robust_tfds.models.layers import deformable
-from tests.models import drawn
 
-rng = np.random.default_rng(0)
 clips = rng.integers(0, 256, (4, 8, 32, 32, 3), np.uint8)
 pictures = rng.integers(0, 256, (4, 64, 64, 3), np.uint8)
 sizes = np.array([[64, 64], [64, 40], [32, 64], [50, 50]], np.int32)
-mesh = jax.make_mesh((4,), ("data",), axis_types=(AxisType.Auto,))
+mesh = mesh_of(4)
 for name, factor, atol, *batch in (
   ("tiny_r3d", 1, 1e-5, clips),
   # Small, as trained weights: boxes near the anchors.
@@ -71,8 +82,35 @@ print("equal")
 """
 
 
+# Statistics are those of the whole batch; draws know no sharding.
+_TRAINING = """
+model = with_norms.model(0.5)
+variables = drawn.variables(model)
+pictures = rng.integers(0, 256, (16, 32, 32, 3), np.uint8)
+trained = []
+for count in (1, 2, 8):
+  mesh = mesh_of(count)
+  batch = jax.device_put(pictures, NamedSharding(mesh, P("data")))
+  state = jax.device_put(variables, NamedSharding(mesh, P()))
+  answers = jax.jit(model.apply_train)(state, batch, jax.random.key(0))
+  assert len(answers[0].sharding.device_set) == count
+  trained.append(jax.tree.leaves(answers))
+for leaves in trained[1:]:
+  for got, want in zip(leaves, trained[0], strict=True):
+    np.testing.assert_allclose(got, want, atol=1e-6 * np.abs(want).max())
+assert not np.allclose(trained[0][-1], variables["norm"]["var"])
+print("equal")
+"""
+
+
 class ShardingTest(absltest.TestCase):
   @pytest.mark.slow
   def test_four_devices_answer_as_one(self):
-    done = in_process.python("-c", _SCRIPT)
+    self._run(_ANSWERS)
+
+  def test_eight_devices_train_as_one(self):
+    self._run(_TRAINING)
+
+  def _run(self, script):
+    done = in_process.python("-c", _START + script)
     self.assertEqual(done.stdout.strip(), "equal", done.stderr[-2000:])

@@ -10,33 +10,13 @@ import jax
 import ml_collections
 import numpy as np
 from absl.testing import absltest
-from flax import nnx
 
 from robust_tfds import datasets, errors, models
 from robust_tfds.eval.run import train
-from robust_tfds.models import adapters, layers
-from robust_tfds.models import model as model_lib
-from robust_tfds.models.family import Family
-from robust_tfds.models.spec import Variant
+from robust_tfds.models import adapters
+from tests.models import with_norms
 
 _COUNT = 24
-
-
-class _Network(nnx.Module):
-  """A batch norm on pixels, then a matrix."""
-
-  def __init__(self, *, num_classes, rngs):
-    self.norm = layers.BatchNorm(3, rngs=rngs)
-    self.head = layers.linear(3, num_classes, rngs=rngs)
-
-  def __call__(self, x):
-    return self.head(layers.global_mean(self.norm(x)))
-
-
-def _with_norms() -> model_lib.Classifier:
-  variant = Variant(models.get("digits_linear").spec)
-  family = Family(_Network, {"with_norms": variant})
-  return model_lib.Classifier("with_norms", variant.spec, variant, family)
 
 
 _SPLITS = {
@@ -126,7 +106,7 @@ class TrainTest(absltest.TestCase):
     )
 
   def test_only_parameters_follow_the_gradient(self):
-    model = _with_norms()
+    model = with_norms.model()
     start = model.init(jax.random.key(0))
     variables, _ = self._load("norms", model, steps=60)
     rows = list(_Rows().as_data_source("train", None))
