@@ -13,6 +13,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from flax import nnx
 
 from robust_tfds.models.layers import grouped
@@ -284,7 +285,7 @@ def window_max(
   """
   return jax.lax.reduce_window(
     x,
-    jnp.array(-jnp.inf, x.dtype),
+    np.array(-np.inf, x.dtype),  # of NumPy: known, so there is a gradient
     jax.lax.max,
     (1, *window, 1),
     (1, *stride, 1),
@@ -298,7 +299,7 @@ def window_sum(
   """Sums of windows; the arguments are `window_max`'s, and padding counts 0."""
   return jax.lax.reduce_window(
     x,
-    jnp.array(0, x.dtype),
+    np.array(0, x.dtype),
     jax.lax.add,
     (1, *window, 1),
     (1, *stride, 1),
