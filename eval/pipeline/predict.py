@@ -21,6 +21,7 @@ from jax.sharding import Mesh, PartitionSpec
 
 from robust_tfds import corruptions, devices, errors
 from robust_tfds.conditions import Condition
+from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions.ops import jpeg
 from robust_tfds.eval.pipeline import packing, programs
 
@@ -255,6 +256,7 @@ def _sequence_step(
       check_vma=False,
     ),
     where,
+    name=f"sequence {name} {edition} {sized}",
   )
 
 
@@ -295,6 +297,7 @@ def _corrupt_step(
       check_vma=False,
     ),
     where,
+    name=f"corrupt {name} {edition} {sized}" * plugins.is_code_alone(name),
   )
 
 
@@ -310,4 +313,5 @@ def _jpeg_step(where: Mesh) -> programs.Program:
       step, mesh=where, in_specs=_ROWS, out_specs=_ROWS, check_vma=False
     ),
     where,
+    name="jpeg85",
   )

@@ -18,6 +18,8 @@ from typing import Any, ParamSpec, TypeVar
 import jax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from robust_tfds.eval.pipeline import kept_traces
+
 Key = tuple[tuple[tuple[int, ...], str], ...]
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -38,15 +40,22 @@ def cached(make: Callable[P, T]) -> Callable[P, T]:
 class Program:
   """A step over sharded rows, compiled once for every set of shapes."""
 
-  def __init__(self, step: Callable, where: Mesh, bound: tuple[Any, ...] = ()):
+  def __init__(
+    self,
+    step: Callable,
+    where: Mesh,
+    bound: tuple[Any, ...] = (),
+    name: str = "",
+  ):
     """Compiles nothing yet.
 
     Args:
       step: f(*bound, *rows) -> arrays with a leading axis of rows.
       where: the mesh over which the outputs' rows are sharded.
       bound: first arguments of every call, such as weights.
+      name: see `kept_traces.lower`.
     """
-    self._step, self._bound = jax.jit(step), bound
+    self._step, self._bound, self._name = jax.jit(step), bound, name
     self._rows = NamedSharding(where, PartitionSpec("data"))
     self._lock = threading.Lock()
     self._entries: dict[Key, _Entry] = {}
@@ -60,8 +69,10 @@ class Program:
         entry = self._entries[key] = _Entry()
     assert entry is not None
     if mine:
+      args = (*self._bound, *rows)
+      lower = functools.partial(kept_traces.lower, self._step, self._name, args)
       with _TRACING:
-        entry.trace(lambda: self._step.lower(*self._bound, *rows))
+        entry.trace(lambda: lower(self._rows))
     if any(isinstance(x, jax.ShapeDtypeStruct) for x in rows):
       if mine:
         _compile_in_pool(entry)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from etils import epath
 
-from robust_tfds import devices, errors, hosts, kept_programs, missing, stopping
+from robust_tfds import devices, errors, hosts, missing, stopping
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import frost_pictures
 from robust_tfds.eval.cells import lock, table
@@ -22,6 +22,7 @@ from robust_tfds.eval.run import cells as cells_lib
 from robust_tfds.eval.run import data as data_lib
 from robust_tfds.eval.run import (
   fingerprints,
+  kept,
   one_pass,
   publish,
   repair,
@@ -248,7 +249,7 @@ class Runner:
 
   def _prepare(self) -> tuple[dict, dict[str, Any] | None, list[Cell]]:
     """Data, models and the ground truth."""
-    if where := kept_programs.keep("compiled programs and trained weights"):
+    if where := kept.keep():
       self._say(where)
     data = self.plan.config.data
     frost_pictures.choose(data.frost_dir, data.manual_dir)
@@ -337,8 +338,8 @@ class Runner:
         self.plan.config.data.block_mib << 20,
       )
       with cells_lib.CellMaker(setup, self.workdir, outcome.add) as maker:
-        kept = functools.partial(self._kept, cells, done, maker)
-        with stopping.at_stop(kept), stopping.at_stop(progress.close):
+        at_end = functools.partial(self._kept, cells, done, maker)
+        with stopping.at_stop(at_end), stopping.at_stop(progress.close):
           for source, of_source in self._by_source(cells).items():
             lacking = [c for c in of_source if c not in done]
             maker.run(of_source, lacking, source)

@@ -249,6 +249,12 @@ def picture(name: str) -> Corruption:
   return own.module.PLUGIN
 
 
+def is_code_alone(name: str) -> bool:
+  """Whether nothing but this package decides what a corruption does."""
+  own = own_corruptions.sha256(name)
+  return not own and picture(name).assets_version is no_version
+
+
 def check_edition(name: str, edition: str, needs: str) -> None:
   """Refuses a corruption of one's own that lacks an edition's severities.
 

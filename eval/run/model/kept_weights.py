@@ -7,27 +7,21 @@ code stands for the data as well; weights of other sets are not kept.
 """
 
 import contextlib
-import functools
-import hashlib
 import os
 import pathlib
-from importlib import metadata
 from typing import Any
 
 import jax
 from etils import epath
 
-import robust_tfds
-from robust_tfds import datasets, errors, kept_programs, models
+from robust_tfds import datasets, errors, kept_programs
 from robust_tfds.datasets import embedded
 from robust_tfds.eval.cells import provenance
-from robust_tfds.eval.run import progress, train
+from robust_tfds.eval.run import kept, progress, train
 from robust_tfds.models import weights_file
 from robust_tfds.storage import disk
 
 _MOST = 32  # files; those of older code go first
-# Packages that draw pictures or compute weights.
-_PACKAGES = ("flax", "jax", "jaxlib", "numpy", "optax", "scikit-learn")
 
 
 def load_or_train(
@@ -98,20 +92,6 @@ def _depends_on(model: Any, recipe: Any) -> str:
   facts = {
     "model": [model.name, repr(model.spec)],
     "recipe": dict(recipe),
-    "code": _code(),
-    "packages": {name: metadata.version(name) for name in _PACKAGES},
-    "devices": [d.device_kind for d in jax.devices()],
-    "cores": os.cpu_count(),
+    **kept.surroundings(),
   }
   return provenance.fingerprint(facts)
-
-
-@functools.cache
-def _code() -> str:
-  """sha256 over what draws, trains and computes: modules' names and bytes."""
-  digest = hashlib.sha256()
-  for file in (robust_tfds.__file__, train.__file__, models.__file__):
-    root = pathlib.Path(str(file)).parent
-    for path in sorted(root.rglob("*.py")):
-      digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
-  return digest.hexdigest()

@@ -10,7 +10,7 @@ from absl.testing import parameterized
 from etils import epath
 
 from robust_tfds import kept_programs, models
-from robust_tfds.eval.run import train
+from robust_tfds.eval.run import kept, train
 from robust_tfds.eval.run.model import kept_weights
 from tests import in_folder
 
@@ -49,9 +49,9 @@ class KeptWeightsTest(in_folder.TestCase):
   def test_what_is_trained_anew(self, what):
     self._run("first")
     if what == "code":
-      self.enter_context(mock.patch.object(kept_weights, "_code", str))
+      self.enter_context(mock.patch.object(kept, "_code", str))
     if what == "packages":
-      version = mock.patch.object(kept_weights.metadata, "version", str)
+      version = mock.patch.object(kept.metadata, "version", str)
       self.enter_context(version)
     if what == "no folder":
       self.folder.return_value = None

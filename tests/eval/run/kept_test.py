@@ -1,0 +1,36 @@
+"""What kept traces and weights depend on."""
+
+import pathlib
+import tempfile
+from unittest import mock
+
+import jax
+from absl.testing import absltest
+
+from robust_tfds import kept_programs
+from robust_tfds.eval.pipeline import kept_traces
+from robust_tfds.eval.run import kept
+
+
+class KeptTest(absltest.TestCase):
+  def test_options_that_change_numbers_count(self):
+    before = kept.surroundings()
+    with jax.enable_x64(True):
+      self.assertNotEqual(kept.surroundings(), before)
+    self.assertEqual(kept.surroundings(), before)
+
+  def test_traces_lie_beside_the_programs_and_nowhere_else(self):
+    folder = pathlib.Path(tempfile.mkdtemp())
+    self.enter_context(mock.patch.object(kept_programs, "keep"))
+    chosen = self.enter_context(mock.patch.object(kept_programs, "folder"))
+    places = self.enter_context(mock.patch.object(kept_traces, "_places", []))
+    chosen.return_value = None  # somebody else named a folder
+    kept.keep()
+    self.assertEmpty(places)
+    chosen.return_value = folder
+    kept.keep()
+    self.assertEqual([place.folder for place in places], [folder])
+
+
+if __name__ == "__main__":
+  absltest.main()
