@@ -19,7 +19,7 @@ from robust_tfds.eval.metrics import (
   pm_k,
   stability,
 )
-from robust_tfds.models import convert
+from robust_tfds.models import convert, training
 
 # Exactly what outside code may call (DESIGN, "Public surface").
 SURFACE = (
@@ -75,6 +75,10 @@ SURFACE = (
   (models.adapters.get, "(kind)"),
   (models.get, "(name, num_classes)"),
   (convert.load, "(name, checkpoint)"),
+  (
+    training.augmix,
+    "(images, *, keys, severity, width, depth, alpha, overlap)",
+  ),
 )
 
 

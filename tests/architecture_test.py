@@ -102,6 +102,10 @@ _ALLOWED = {
   "robust_tfds.folder_work": ("robust_tfds.corruptions",),
   "robust_tfds.configs": (),
   "robust_tfds.models": (),
+  "robust_tfds.models.training": (
+    "robust_tfds.corruptions",
+    "robust_tfds.models",
+  ),
   "robust_tfds.models.card": ("robust_tfds.command", "robust_tfds.models"),
   "robust_tfds.models.convert.__main__": (
     "robust_tfds.command",

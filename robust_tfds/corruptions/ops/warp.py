@@ -7,8 +7,11 @@ import jax
 import jax.numpy as jnp
 
 from robust_tfds.corruptions.ops import double, layout
+from robust_tfds.corruptions.ops import packed as packed_lib
 
 _STEPS = 32  # OpenCV's INTER_TAB_SIZE: coordinates in 1/32 px
+_HALF = 1 << 15  # of a pixel in 16.16 fixed point
+_BITS = 11  # of a weight: two and a level fill an int32
 
 
 def pack(image: jax.Array) -> jax.Array:
@@ -103,6 +106,53 @@ def pillow_affine(
     below = between(read(top + 1, left), read(top + 1, left + 1), fx)
     level = between(above, below, fy)
     return jnp.where(inside, level, 0.0).astype(jnp.int32)
+
+
+def pillow_bilinear(
+  words: jax.Array, walk: jax.Array, size: layout.Size
+) -> jax.Array:
+  """Pillow's BILINEAR affine transform in whole numbers, for speed.
+
+  `pillow_affine` is Pillow's to the level; this one rounds coordinates to 2**-11
+  px, which moves a level by one where the sum is next to a whole number, and costs
+  a fraction of it.
+
+  Args:
+    words: packed picture, uint32 `[H, W]`.
+    walk: int32 `[6]` in 16.16 fixed point, as of `rotation.steps`: source column
+      of output (x, y) at a0 x + a1 y + a2, row at a3 x + a4 y + a5; a pixel's
+      centre lies at +0.5.
+    size: valid (height, width), below 2**15.
+
+  Returns:
+    uint32 `[H, W]`, 0 outside the picture.
+  """
+  y, x = (jax.lax.broadcasted_iota(jnp.int32, words.shape, i) for i in (0, 1))
+  u = walk[0] * x + walk[1] * y + walk[2]
+  v = walk[3] * x + walk[4] * y + walk[5]
+  inside = (u >= 0) & (u >> 16 < size.w) & (v >= 0) & (v >> 16 < size.h)
+  u, v = u - _HALF, v - _HALF
+  left, top = (
+    [jnp.clip((at >> 16) + k, 0, side - 1) for k in (0, 1)]
+    for at, side in ((u, size.w), (v, size.h))
+  )
+  across, down = ((at & 0xFFFF) >> (16 - _BITS) for at in (u, v))
+  flat, one = words.reshape(-1), 1 << _BITS
+
+  def line(row: jax.Array) -> list[jax.Array]:
+    pair = (
+      packed_lib.channels(
+        flat.at[row * words.shape[1] + column].get(mode="promise_in_bounds")
+      )
+      for column in left
+    )
+    return [a * (one - across) + b * across for a, b in zip(*pair)]
+
+  levels = (
+    (above * (one - down) + below * down) >> (2 * _BITS)
+    for above, below in zip(*map(line, top))
+  )
+  return jnp.where(inside, packed_lib.join(*levels), 0)
 
 
 def opencv_bilinear(

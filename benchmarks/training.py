@@ -1,0 +1,237 @@
+"""Transforms of training beside Pillow, and beside a training step, on one core.
+
+  python -m benchmarks.training                     # 224 px, batch 32
+  python -m benchmarks.training --model=resnet18    # and a step of it
+
+Prints ms a picture of `training.augmix` (a batch, warm) and of the same chain in
+Pillow and numpy as google-research/augmix writes it, with the same draws; their
+ratio; ms a picture of the other transforms; and what they add to a step of a
+network. Ours and Pillow's calls alternate, and the least CPU time of each counts.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from absl import app, flags
+from PIL import Image, ImageEnhance, ImageOps
+
+from robust_tfds import conditions
+
+if TYPE_CHECKING:
+  from robust_tfds.models.training.transforms import augmix
+
+_SIZE = flags.DEFINE_integer("size", 224, "Side of the pictures, px.")
+_BATCH = flags.DEFINE_integer("batch", 32, "Pictures a call.")
+_ROUNDS = flags.DEFINE_integer("rounds", 5, "Calls of each that are timed.")
+_SEVERITY = flags.DEFINE_float("severity", 3, "Of operations.")
+_MODEL = flags.DEFINE_string("model", "", "Network whose step is timed.")
+# ImageNet's, of normalised floats.
+_MEAN, _STD = (
+  np.float32((0.485, 0.456, 0.406)),
+  np.float32((0.229, 0.224, 0.225)),
+)
+
+
+def main(argv: Sequence[str]) -> None:
+  """Measures and prints."""
+  del argv
+  os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+  side, count = _SIZE.value, _BATCH.value
+  images, keys = _pictures(count, side), _keys(count)
+  print(
+    f"{count} pictures of {side} px, severity {_SEVERITY.value:g}, one core"
+  )
+  ours, pillow = _augmix_beside_pillow(images, keys)
+  print(
+    f"augmix: ours {ours:.2f} ms a picture, Pillow {pillow:.2f};"
+    f" {pillow / ours:.1f} times as fast"
+  )
+  costs = {"augmix": ours} | _others(images, keys)
+  for name, cost in costs.items():
+    print(f"{name:16s} {cost:7.2f} ms a picture")
+  if _MODEL.value:
+    step = _step(_MODEL.value, images)
+    print(f"a step of {_MODEL.value}: {step:.1f} ms a picture")
+    for name, cost in costs.items():
+      print(f"{name:16s} {100 * cost / step:7.1f} % of it")
+
+
+def _augmix_beside_pillow(
+  images: np.ndarray, keys: np.ndarray
+) -> tuple[float, float]:
+  import jax
+
+  from robust_tfds.models import training
+
+  on_device = jax.numpy.asarray(images)
+  options: dict[str, Any] = {"severity": _SEVERITY.value, "overlap": False}
+  host = drawn_of(keys, width=3, depth=-1, alpha=1.0, **options)
+
+  def ours() -> None:
+    jax.block_until_ready(training.augmix(on_device, keys=keys, **options))
+
+  def pillow() -> None:
+    for image, one in zip(images, host):
+      pillow_mixture(image, one)
+
+  return _least(ours, pillow, len(images))
+
+
+def drawn_of(keys: np.ndarray, **options: Any) -> list[augmix.Drawn]:
+  """What `augmix` draws of each key, on the host.
+
+  Args:
+    keys: uint32 `[B, 2]`.
+    **options: all of `augmix.draw`.
+  """
+  import jax
+
+  from robust_tfds.models.training.transforms import augmix
+
+  draw = functools.partial(augmix.draw, **options)
+  drawn = jax.tree.map(np.asarray, jax.jit(jax.vmap(draw))(keys))
+  return [jax.tree.map(lambda x: x[i], drawn) for i in range(len(keys))]
+
+
+def pillow_mixture(image: np.ndarray, drawn: augmix.Drawn) -> np.ndarray:
+  """A mixture of google-research/augmix with given draws.
+
+  Args:
+    image: uint8 `[H, W, 3]`.
+    drawn: of numpy arrays.
+
+  Returns:
+    Normalised float32 `[H, W, 3]`.
+  """
+  from robust_tfds.models.training.transforms import operations
+
+  own, *weights = np.float32(drawn.weights / 2**16)
+  total = own * normalised(image)
+  steps = drawn.operations
+  for chain, weight in enumerate(weights):
+    picture = Image.fromarray(image)
+    for i in range(drawn.depths[chain]):
+      picture = pillow_operation(
+        picture,
+        operations.NAMES[steps.operation[chain, i]],
+        steps.strength[chain, i] / operations.UNIT,
+        bool(steps.negative[chain, i]),
+      )
+    total += weight * normalised(np.asarray(picture))
+  return total
+
+
+def normalised(image: np.ndarray) -> np.ndarray:
+  """Levels as the network takes them, float32."""
+  return (image.astype(np.float32) / 255 - _MEAN) / _STD
+
+
+def levels(mixed: np.ndarray) -> np.ndarray:
+  """Undoes `normalised`, without rounding."""
+  return (mixed * _STD + _MEAN) * 255
+
+
+def pillow_operation(
+  picture: Image.Image, name: str, u: float, negative: bool
+) -> Image.Image:
+  """An operation of google-research/augmix (augmentations.py).
+
+  Args:
+    picture: RGB.
+    name: of `transforms.operations.NAMES`.
+    u: its strength.
+    negative: the sign of what has one.
+  """
+  sign, factor = -1 if negative else 1, u * 1.8 / 10 + 0.1
+  if name in ("autocontrast", "equalize"):
+    return getattr(ImageOps, name)(picture)
+  if name == "posterize":
+    return ImageOps.posterize(picture, 4 - int(u * 4 / 10))
+  if name == "solarize":
+    return ImageOps.solarize(picture, 256 - int(u * 256 / 10))
+  if name == "rotate":
+    degrees = sign * int(u * 30 / 10)
+    return picture.rotate(degrees, Image.Resampling.BILINEAR)
+  if name in ("color", "contrast", "brightness", "sharpness"):
+    return getattr(ImageEnhance, name.capitalize())(picture).enhance(factor)
+  kind, axis = name.split("_")
+  place = sign * u * 0.3 / 10
+  if kind == "translate":
+    side = picture.width if axis == "x" else picture.height
+    place = sign * int(u * (side / 3) / 10)
+  matrix = [1, 0, 0, 0, 1, 0]
+  where = {"shear_x": 1, "shear_y": 3, "translate_x": 2, "translate_y": 5}
+  matrix[where[name]] = place
+  bilinear = Image.Resampling.BILINEAR
+  return picture.transform(
+    picture.size, Image.Transform.AFFINE, matrix, resample=bilinear
+  )
+
+
+def _others(images: np.ndarray, keys: np.ndarray) -> dict[str, float]:
+  """Ms a picture of the other transforms."""
+  return {}
+
+
+def _step(name: str, images: np.ndarray) -> float:
+  """Ms a picture of one gradient of the cross-entropy of a network."""
+  import jax
+  import jax.numpy as jnp
+
+  from robust_tfds import models
+
+  model = models.get(name)
+  variables = jax.jit(model.init)(jax.random.key(0))
+
+  @jax.jit
+  def gradient(variables: Any, batch: Any) -> Any:
+    def loss(variables: Any) -> Any:
+      logits = model.apply(variables, batch)
+      return -jax.nn.log_softmax(logits)[:, 0].mean()
+
+    return jax.grad(loss)(variables)
+
+  batch = jnp.asarray(images)
+
+  def call() -> None:
+    jax.block_until_ready(gradient(variables, batch))
+
+  return _least(call, lambda: None, len(images))[0]
+
+
+def _least(
+  ours: Callable[[], None], theirs: Callable[[], None], count: int
+) -> tuple[float, float]:
+  """The least CPU ms a picture of each, called in turn; the first is not counted."""
+  times = np.full((1 + _ROUNDS.value, 2), np.inf)
+  for turn in range(1 + _ROUNDS.value):
+    for place, call in enumerate((ours, theirs)):
+      start = time.process_time()
+      call()
+      times[turn, place] = 1e3 * (time.process_time() - start) / count
+  own, other = times[1:].min(axis=0)
+  return float(own), float(other)
+
+
+def _pictures(count: int, side: int) -> np.ndarray:
+  """Coarse spots with some noise, uint8 `[count, side, side, 3]`."""
+  rng = np.random.default_rng(0)
+  spots = rng.integers(0, 256, (count, 8, 8, 3), np.uint8)
+  picked = np.arange(side) * 8 // side
+  wide = spots[:, picked][:, :, picked].astype(np.float32)
+  return np.clip(wide + rng.normal(0, 12, wide.shape), 0, 255).astype(np.uint8)
+
+
+def _keys(count: int) -> np.ndarray:
+  ids = [str(i) for i in range(count)]
+  return conditions.raw_keys(0, "bench", "training", 1, ids)
+
+
+if __name__ == "__main__":
+  app.run(main)

@@ -1,0 +1,15 @@
+"""Training that buys robustness: transforms of batches on the device.
+
+  >>> import numpy as np
+  >>> from robust_tfds.models import training
+  >>> images = np.zeros((2, 32, 32, 3), np.uint8)
+  >>> keys = np.arange(4, dtype=np.uint32).reshape(2, 2)
+  >>> training.augmix(images, keys=keys).shape
+  (2, 32, 32, 3)
+
+Every transform is a pure function of (pixels, keys), one key an example, for `jit`
+and for batches that are sharded on their first axis. `import models` loads none of
+this.
+"""
+
+from robust_tfds.models.training.transforms.augmix import augmix as augmix

@@ -1,0 +1,239 @@
+"""The operations of AugMix and PixMix, on one picture, as Pillow computes them.
+
+shared/specs/training.md section 5: strength u ~ U(.1, s); autocontrast, equalize;
+posterize to 4 - int(.4 u) bits; rotate by int(3 u) degrees; solarize at 256 -
+int(25.6 u); shear by .03 u; translate by int(u side / 30) px, x by the width and y
+by the height [U, pictures of the papers are square]; black fill. Four more overlap
+corruptions of the benchmark: color, contrast, brightness and sharpness, factor .18 u
++ .1. Levels are bytes after each.
+
+A picture is packed words (`corruptions/ops/packed.py`), strengths and weights are
+whole numbers: no order of sums, no fused multiplication and no backend can change a
+level. An operation is a table of levels or a walk through the picture, so that an
+accelerator, which computes all kinds for all examples, computes few.
+"""
+
+import functools
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from robust_tfds.corruptions import seeding
+from robust_tfds.corruptions.ops import double, layout, packed, rotation, warp
+from robust_tfds.models.training.transforms import draws
+
+TABLES = ("autocontrast", "equalize", "posterize", "solarize")
+WARPS = ("rotate", "shear_x", "shear_y", "translate_x", "translate_y")
+OVERLAPPING = ("contrast", "brightness", "color", "sharpness")
+NAMES = (*TABLES, *WARPS, *OVERLAPPING)
+UNIT = 4096  # strengths are whole numbers of its parts
+LARGEST = 10  # strength at which levels reach their greatest value
+_ONE = 1 << 16
+_FINE = 1 << 20  # of weights: 255 levels and a factor of 1.9 fit an int32
+_SLACK = 128  # 1e-4 level: Pillow's float32 rounds whole sums to themselves
+_DEGREES = 30  # of strength 10
+# Pillow's grey: ITU-R BT.601 in 2**-16.
+_LUMA = (19595, 38470, 7471)
+
+
+class Drawn(NamedTuple):
+  """Operations to apply; arrays of one shape.
+
+  Attributes:
+    operation: int32, index of `NAMES`.
+    strength: int32, u in parts of `UNIT`.
+    negative: bool, the sign of rotations, shears and translations.
+  """
+
+  operation: jax.Array
+  strength: jax.Array
+  negative: jax.Array
+
+
+def names(overlap: bool) -> tuple[str, ...]:
+  """Those that are drawn from."""
+  return NAMES if overlap else (*TABLES, *WARPS)
+
+
+def draw(
+  key: jax.Array,
+  shape: tuple[int, ...],
+  *,
+  severity: float,
+  overlap: bool,
+  stream: int,
+) -> Drawn:
+  """Operations with replacement, with their strengths and signs.
+
+  Args:
+    key: uint32 `[2]`.
+    shape: of the arrays.
+    severity: s, the largest strength.
+    overlap: whether the four that overlap corruptions are among them.
+    stream: of this and the two after it.
+  """
+  least = round(UNIT / 10)
+  return Drawn(
+    seeding.integers(key, shape, len(names(overlap)), stream),
+    least
+    + seeding.integers(key, shape, round(UNIT * severity) - least, stream + 1),
+    draws.coin(key, shape, stream + 2),
+  )
+
+
+def apply(words: jax.Array, drawn: Drawn, *, overlap: bool) -> jax.Array:
+  """A picture after one operation.
+
+  Args:
+    words: packed picture, uint32 `[H, W]`.
+    drawn: of scalars.
+    overlap: as of `draw`.
+
+  Returns:
+    uint32 `[H, W]`.
+  """
+  kinds = [functools.partial(_by_table, overlap=overlap), _by_walk]
+  kinds += [_color, _sharpness] if overlap else []
+  # Which of `kinds` each of `NAMES` is.
+  kind = [0] * len(TABLES) + [1] * len(WARPS) + [0, 0, 2, 3]
+  which = jnp.asarray(kind)[drawn.operation]
+  return jax.lax.switch(which, kinds, words, drawn)
+
+
+def _by_table(words: jax.Array, drawn: Drawn, *, overlap: bool) -> jax.Array:
+  tables = [_autocontrast, _equalize, _posterize, _solarize]
+  tables += [_contrast, _brightness] if overlap else []
+  after = drawn.operation >= len(TABLES)
+  which = drawn.operation - jnp.where(after, len(WARPS), 0)
+  table = jax.lax.switch(which, tables, words, drawn.strength)
+  levels = (
+    table[c].at[level].get(mode="promise_in_bounds")
+    for c, level in enumerate(packed.channels(words))
+  )
+  return packed.join(*levels)
+
+
+def _autocontrast(words: jax.Array, strength: jax.Array) -> jax.Array:
+  """`ImageOps.autocontrast` as int32 `[3, 256]`, with its float64 rounding."""
+  scales = double.bits(np.append(0, 255 / np.arange(1, 256)))
+  index = np.arange(256)
+  tables = []
+  for level in packed.channels(words):
+    low, high = level.min(), level.max()
+    with jax.enable_x64(True):
+      # The fourth byte: 0, which the compiler cannot know.
+      zero = (words[0, 0] >> 24).astype(jnp.int64)
+      scale = double.value(jnp.asarray(scales)[high - low])
+      product = double.rounded(index * scale, zero)
+      offset = double.rounded(low.astype(jnp.float64) * scale, zero)
+      spread = jnp.clip(product - offset, 0, 255).astype(jnp.int32)
+    tables.append(jnp.where(high > low, spread, index.astype(np.int32)))
+  return jnp.stack(tables)
+
+
+def _equalize(words: jax.Array, strength: jax.Array) -> jax.Array:
+  """`ImageOps.equalize` as int32 `[3, 256]`."""
+  index = jnp.arange(256, dtype=jnp.int32)
+  tables = []
+  for level in packed.channels(words):
+    count = jnp.zeros(256, jnp.int32).at[level.reshape(-1)].add(1)
+    last = count[level.max()]
+    step = (level.size - last) // 255
+    before = jnp.cumsum(count) - count
+    spread = (step // 2 + before) // jnp.maximum(step, 1)
+    tables.append(jnp.where(step > 0, jnp.minimum(spread, 255), index))
+  return jnp.stack(tables)
+
+
+def _posterize(words: jax.Array, strength: jax.Array) -> jax.Array:
+  lost = 4 + 4 * strength // (LARGEST * UNIT)  # of 8 bits
+  index = jnp.arange(256, dtype=jnp.int32)
+  return jnp.tile((index >> lost) << lost, (3, 1))
+
+
+def _solarize(words: jax.Array, strength: jax.Array) -> jax.Array:
+  threshold = 256 - 256 * strength // (LARGEST * UNIT)
+  index = jnp.arange(256, dtype=jnp.int32)
+  return jnp.tile(jnp.where(index < threshold, index, 255 - index), (3, 1))
+
+
+def _contrast(words: jax.Array, strength: jax.Array) -> jax.Array:
+  """Towards the mean of the grey picture, rounded half up."""
+  total = _grey(words).astype(jnp.uint32).sum()
+  mean = (2 * total + words.size) // (2 * words.size)
+  return _towards(mean.astype(jnp.int32), strength)
+
+
+def _brightness(words: jax.Array, strength: jax.Array) -> jax.Array:
+  return _towards(jnp.int32(0), strength)
+
+
+def _towards(level: jax.Array, strength: jax.Array) -> jax.Array:
+  """All levels mixed with one, int32 `[3, 256]`."""
+  index = jnp.arange(256, dtype=jnp.int32)
+  return jnp.tile(_blend(level, index, strength), (3, 1))
+
+
+def _blend(
+  degenerate: jax.Array, level: jax.Array, strength: jax.Array
+) -> jax.Array:
+  """`Image.blend` of levels at an enhancement's factor: truncated and clipped."""
+  # .18 u + .1 in parts of `_FINE`; strengths are below 2**16.
+  factor = (4608 * strength + 10 * _FINE + 50) // 100
+  mixed = degenerate * _FINE + factor * (level - degenerate)
+  return jnp.clip((mixed + _SLACK) // _FINE, 0, 255)
+
+
+def _grey(words: jax.Array) -> jax.Array:
+  """Pillow's conversion to `L`, int32 `[H, W]`."""
+  shares = zip(packed.channels(words), _LUMA, strict=True)
+  return (sum(c * share for c, share in shares) + _ONE // 2) >> 16
+
+
+def _color(words: jax.Array, drawn: Drawn) -> jax.Array:
+  grey = _grey(words)
+  channels = packed.channels(words)
+  return packed.join(*(_blend(grey, c, drawn.strength) for c in channels))
+
+
+def _sharpness(words: jax.Array, drawn: Drawn) -> jax.Array:
+  """From Pillow's SMOOTH, a 3 x 3 mean whose centre counts 5; edges stay."""
+  height, width = words.shape
+  inside = jnp.zeros((height, width), bool).at[1:-1, 1:-1].set(True)
+  out = []
+  for level in packed.channels(words):
+    ring = jnp.pad(level, 1)
+    rows = ring[:-2] + ring[1:-1] + ring[2:]
+    total = rows[:, :-2] + rows[:, 1:-1] + rows[:, 2:] + 4 * level
+    smooth = jnp.where(inside, (2 * total + 13) // 26, level)
+    out.append(_blend(smooth, level, drawn.strength))
+  return packed.join(*out)
+
+
+def _by_walk(words: jax.Array, drawn: Drawn) -> jax.Array:
+  size = layout.Size(*words.shape)
+  walk = _walk(size, drawn)
+  return warp.pillow_bilinear(words, walk, size)
+
+
+def _walk(size: layout.Size, drawn: Drawn) -> jax.Array:
+  """Where output pixels lie in the picture: see `rotation.steps`."""
+  u = drawn.strength
+  sign = jnp.where(drawn.negative, -1, 1)
+  turns = rotation.steps(np.arange(-_DEGREES, _DEGREES + 1), size)
+  turn = jnp.asarray(turns)[_DEGREES + sign * (3 * u // UNIT)]
+  slope = sign * ((12 * u + 12) // 25)  # .03 u in 2**-16
+  across, down = (
+    sign * (u * side // (3 * LARGEST * UNIT) * _ONE) for side in size[::-1]
+  )
+  one, half, no = jnp.int32(_ONE), jnp.int32(_ONE // 2), jnp.int32(0)
+  walks = [
+    turn,
+    jnp.stack([one, slope, half + slope // 2, no, one, half]),
+    jnp.stack([one, no, half, slope, one, half + slope // 2]),
+    jnp.stack([one, no, half + across, no, one, half]),
+    jnp.stack([one, no, half, no, one, half + down]),
+  ]
+  return jnp.stack(walks)[drawn.operation - len(TABLES)]
