@@ -19,7 +19,7 @@ os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
 import hashlib, json
 import jax
 from jax.sharding import NamedSharding, PartitionSpec as P
-from robust_tfds.eval.pipeline import devices
+from robust_tfds import devices
 from tests.models.training.transforms import transforms_test as t
 
 mesh = devices.mesh()
