@@ -14,6 +14,7 @@ accelerator, which computes all kinds for all examples, computes few.
 """
 
 import functools
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -94,7 +95,10 @@ def apply(words: jax.Array, drawn: Drawn, *, overlap: bool) -> jax.Array:
   Returns:
     uint32 `[H, W]`.
   """
-  kinds = [functools.partial(_by_table, overlap=overlap), _by_walk]
+  kinds: list[Callable[..., jax.Array]] = [
+    functools.partial(_by_table, overlap=overlap),
+    _by_walk,
+  ]
   kinds += [_color, _sharpness] if overlap else []
   # Which of `kinds` each of `NAMES` is.
   kind = [0] * len(TABLES) + [1] * len(WARPS) + [0, 0, 2, 3]
@@ -126,7 +130,7 @@ def _autocontrast(words: jax.Array, strength: jax.Array) -> jax.Array:
       # The fourth byte: 0, which the compiler cannot know.
       zero = (words[0, 0] >> 24).astype(jnp.int64)
       scale = double.value(jnp.asarray(scales)[high - low])
-      product = double.rounded(index * scale, zero)
+      product = double.rounded(jnp.asarray(index * scale), zero)
       offset = double.rounded(low.astype(jnp.float64) * scale, zero)
       spread = jnp.clip(product - offset, 0, 255).astype(jnp.int32)
     tables.append(jnp.where(high > low, spread, index.astype(np.int32)))
@@ -188,8 +192,10 @@ def _blend(
 
 def _grey(words: jax.Array) -> jax.Array:
   """Pillow's conversion to `L`, int32 `[H, W]`."""
-  shares = zip(packed.channels(words), _LUMA, strict=True)
-  return (sum(c * share for c, share in shares) + _ONE // 2) >> 16
+  red, green, blue = (
+    c * share for c, share in zip(packed.channels(words), _LUMA, strict=True)
+  )
+  return (red + green + blue + _ONE // 2) >> 16
 
 
 def _color(words: jax.Array, drawn: Drawn) -> jax.Array:
@@ -213,12 +219,12 @@ def _sharpness(words: jax.Array, drawn: Drawn) -> jax.Array:
 
 
 def _by_walk(words: jax.Array, drawn: Drawn) -> jax.Array:
-  size = layout.Size(*words.shape)
-  walk = _walk(size, drawn)
-  return warp.pillow_bilinear(words, walk, size)
+  height, width = words.shape
+  walk = _walk((height, width), drawn)
+  return warp.pillow_bilinear(words, walk, layout.Size(height, width))
 
 
-def _walk(size: layout.Size, drawn: Drawn) -> jax.Array:
+def _walk(size: tuple[int, int], drawn: Drawn) -> jax.Array:
   """Where output pixels lie in the picture: see `rotation.steps`."""
   u = drawn.strength
   sign = jnp.where(drawn.negative, -1, 1)
