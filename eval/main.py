@@ -200,7 +200,7 @@ def _print_plan(
 
   lacks = [*plan.lacks, *data_lib.lacks(plan, place)]
   if lacks:
-    print(f"{missing.words(lacks, command.typed())}\n", flush=True)
+    print(f"{missing.words(lacks, command.again(lacks))}\n", flush=True)
   for line in data_lib.to_fetch(plan, place):
     print(f"data: {line}")
   print(estimate.describe(plan, place, shard, measure=measure))

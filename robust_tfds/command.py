@@ -113,7 +113,7 @@ def run(
     except BrokenPipeError:
       raise
     except missing.MissingError as e:
-      fail(f"Error: {missing.words(e.lacks, typed())}")
+      fail(f"Error: {missing.words(e.lacks, again(e.lacks))}")
     except (errors.UserError, OSError) as e:
       fail(f"Error: {e}")
     except app.UsageError as e:
@@ -187,6 +187,18 @@ def typed() -> str:
   if words and not words[0].startswith("-") and not words[0].endswith(".py"):
     program, *words = words  # a console script
   return shlex.join([os.path.basename(program), *words])
+
+
+def again(lacks: Sequence[missing.Lack]) -> str:
+  """The command that runs, with what it lacks as flags."""
+  words = [typed()]
+  for key, value in missing.options(lacks).items():
+    name = key.rpartition(".")[2]
+    if name in flags.FLAGS:
+      words.append(shlex.quote(f"--{name}={value}"))
+    elif "config" in flags.FLAGS:  # a run's
+      words.append(shlex.quote(f"--config.{key}={value}"))
+  return " ".join(words)
 
 
 def no_arguments(argv: Sequence[str]) -> None:

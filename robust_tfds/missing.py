@@ -11,8 +11,6 @@ from collections.abc import Iterator, Sequence
 
 from robust_tfds import errors
 
-AGAIN = "the same again"
-
 
 @dataclasses.dataclass(frozen=True)
 class Lack:
@@ -24,6 +22,8 @@ class Lack:
     files: a line each, as `file_line` writes it; none where they have no names.
     layout: how they are to lie, in words; may be empty.
     get: a command, or words, that bring them.
+    options: what is given besides the second time: a key of a run's config, and
+      its value; `data.manual_dir` is `manual_dir` elsewhere.
   """
 
   what: str
@@ -31,6 +31,7 @@ class Lack:
   files: tuple[str, ...] = ()
   layout: str = ""
   get: str = ""
+  options: tuple[tuple[str, str], ...] = ()
 
   def lines(self) -> list[str]:
     """All of it but the second command."""
@@ -49,21 +50,49 @@ class MissingError(errors.UserError, FileNotFoundError):
     lacks: what, at least one.
   """
 
-  def __init__(self, *lacks: Lack):
-    """Says it for a caller in Python; commands add how they were called."""
-    super().__init__(words(lacks))
+  def __init__(self, *lacks: Lack, again: str = ""):
+    """Says it for a caller in Python; commands add how they were called.
+
+    Args:
+      *lacks: what.
+      again: the second command; default: the same, with the options.
+    """
+    super().__init__(words(lacks, again))
     self.lacks = lacks
 
 
-def words(lacks: Sequence[Lack], again: str = AGAIN) -> str:
+def words(lacks: Sequence[Lack], again: str = "") -> str:
   """The one form.
 
   Args:
     lacks: at least one.
-    again: the second command.
+    again: the second command; default: the same, with the options.
   """
   lines = [line for lack in lacks for line in lack.lines()]
-  return "\n".join([*lines, f"  2. {again}"])
+  return "\n".join([*lines, f"  2. {again or _again(lacks)}"])
+
+
+def options(lacks: Sequence[Lack]) -> dict[str, str]:
+  """What all of them want given the second time."""
+  return {key: value for lack in lacks for key, value in lack.options}
+
+
+def arguments(lacks: Sequence[Lack]) -> dict[str, str]:
+  """The same as arguments of functions, but what is of one of several models.
+
+  >>> arguments([Lack("a", "No.", options=(("data.manual_dir", "FOLDER"),))])
+  {'manual_dir': 'FOLDER'}
+  """
+  return {
+    key.rpartition(".")[2]: value
+    for key, value in options(lacks).items()
+    if key.count(".") == 1
+  }
+
+
+def _again(lacks: Sequence[Lack]) -> str:
+  given = (f"{key}={value!r}" for key, value in arguments(lacks).items())
+  return " with ".join(filter(None, ["the same again", ", ".join(given)]))
 
 
 def file_line(

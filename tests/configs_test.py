@@ -107,7 +107,7 @@ class ConfigsTest(parameterized.TestCase):
 class PrintedPlanTest(parameterized.TestCase):
   def _printed(self, config: ml_collections.ConfigDict, how: str = "true"):
     """What `eval.main --config=... --plan` prints, and its exit code."""
-    settings = mock.Mock(
+    settings = mock.MagicMock(
       config=config.lock(),
       coordinator=None,
       list=False,
@@ -118,6 +118,7 @@ class PrintedPlanTest(parameterized.TestCase):
       shard="1/1",
       workdir=None,
     )
+    settings.__contains__.side_effect = "config".__eq__
     out, code = io.StringIO(), 0
     with (
       mock.patch.object(flags, "FLAGS", settings),
@@ -160,6 +161,7 @@ class PrintedPlanTest(parameterized.TestCase):
     wanted = []
     if "model" in config and "train" not in config.model:
       wanted.append(f"the weights of {config.model.name}: not here")
+      wanted.append(" --config.model.checkpoint=")
     if not {"digits", "signs"} & set(re.split("[_:]", config.data.name)):
       config.data.manual_dir = "/nowhere"
       wanted.append(f"{config.data.name}: its files: not here. /nowhere: there")

@@ -1,5 +1,7 @@
 """The one form of what is not here."""
 
+import dataclasses
+
 from absl.testing import absltest
 
 from robust_tfds import errors, missing
@@ -32,6 +34,18 @@ class MissingTest(absltest.TestCase):
     self.assertIsInstance(error, errors.UserError)
     self.assertIsInstance(error, FileNotFoundError)
     self.assertEndsWith(str(error), "  2. the same again")
+
+  def test_what_is_given_the_second_time(self):
+    lack = dataclasses.replace(
+      _DATA,
+      options=(("data.manual_dir", "/m"), ("models.a.checkpoint", "x.npz")),
+    )
+    self.assertEndsWith(
+      str(missing.MissingError(lack, _FROST)),
+      "  2. the same again with manual_dir='/m'",
+    )
+    line = str(missing.MissingError(lack, again="that"))
+    self.assertEndsWith(line, "  2. that")
 
   def test_collected_or_raised(self):
     lacks = [_DATA]

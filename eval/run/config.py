@@ -123,6 +123,12 @@ class Model(settings.Group):
   corruptions_seen: _Seen = ""
   train: Train | None = None
   last_layer: LastLayer | None = None
+  _key: str = pydantic.PrivateAttr("model")
+
+  @property
+  def key(self) -> str:
+    """Where it stands in the config: `model`, or `models.LABEL`."""
+    return self._key
 
 
 class Data(settings.Group):
@@ -260,7 +266,8 @@ def parse(config: ml_collections.ConfigDict) -> Config:
   if out.model:
     _check_spec("config.model", out.model)
   for label, model in out.models.items():
-    _check_spec(f"config.models.{label}", model)
+    model._key = f"models.{label}"
+    _check_spec(f"config.{model.key}", model)
   return out
 
 

@@ -1,6 +1,7 @@
 """`eval.evaluate`: the run of `eval.main` as a function, and its result."""
 
 import dataclasses
+import json
 import os
 import tempfile
 from collections.abc import Collection, Mapping, Sequence
@@ -10,7 +11,7 @@ import jax
 import ml_collections
 import numpy as np
 
-from robust_tfds import errors, own
+from robust_tfds import errors, missing, own
 from robust_tfds.building.base import Builder
 from robust_tfds.eval import tasks
 from robust_tfds.eval.cells import table
@@ -185,6 +186,14 @@ def _without_baseline(
 
 def evaluate(predict: Any, dataset: Any, options: Options) -> Result:
   """See `eval.evaluate`."""
+  try:
+    return _evaluate(predict, dataset, options)
+  except missing.MissingError as e:
+    again = _typed(predict, dataset, options, e.lacks)
+    raise missing.MissingError(*e.lacks, again=again) from e
+
+
+def _evaluate(predict: Any, dataset: Any, options: Options) -> Result:
   config, objects = config_of(predict, dataset, options)
   _check_read(config_lib.parse(config).written.data, options.data)
   place = (
@@ -197,6 +206,32 @@ def evaluate(predict: Any, dataset: Any, options: Options) -> Result:
     folder = temporary.name
   run = runner.Runner(plan, paths.of(folder, "workdir"), report=False)
   return Result(run.run(), run, temporary)
+
+
+def _typed(
+  predict: Any, dataset: Any, options: Options, lacks: Sequence[missing.Lack]
+) -> str:
+  """The call with what it lacks, as one types it; objects by what they are."""
+  given = {}
+  for field in dataclasses.fields(options):
+    value = getattr(options, field.name)
+    kind = type(field.default)  # arrays are compared item by item
+    if field.name != "data" and not (
+      isinstance(value, kind) and value == field.default
+    ):
+      given[field.name] = value
+  given |= {**options.data, **missing.arguments(lacks)}
+  words = [_plainly("predict", predict), _plainly("dataset", dataset)]
+  words += [f"{name}={_plainly(name, value)}" for name, value in given.items()]
+  return f"evaluate({', '.join(words)})"
+
+
+def _plainly(name: str, value: Any) -> str:
+  """A value as one types it; of what is no plain one its name."""
+  if isinstance(value, (str, os.PathLike)):
+    return json.dumps(os.fspath(value), ensure_ascii=False)
+  plain = isinstance(value, (int, float, list, tuple))
+  return repr(value) if plain else name
 
 
 def _check_read(

@@ -222,7 +222,7 @@ def without_weights(
   """That a model's weights are not here, with the checkpoints that are known."""
   rows = known.of(entry.name)[:_LISTED]
   name = rows[0].name if rows else "FILE"
-  fetched = " (it is fetched), or a file of one" if rows else ""
+  kinds = "one of these, which is fetched, or a file" if rows else "a file"
   return missing.MissingError(
     missing.Lack(
       f"{label}: the weights of {entry.name}",
@@ -231,10 +231,8 @@ def without_weights(
         missing.file_line(row.name, sha256=row.says_sha256, page=row.where)
         for row in rows
       ),
-      get=(
-        f"--config.model.checkpoint={name}, of evaluate checkpoint={name!r}"
-        f"{fetched}; or variables="
-      ),
+      get=f"name {kinds} of weights, as below; evaluate also takes variables=",
+      options=((f"{entry.key}.checkpoint", name),),
     )
   )
 

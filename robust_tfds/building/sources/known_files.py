@@ -17,9 +17,6 @@ from robust_tfds import missing
 from robust_tfds.building.sources import folders
 
 _TABLE = pathlib.Path(__file__).with_name("files.tsv")
-_FLAGS = (
-  "--config.data.manual_dir=FOLDER, of other commands --manual_dir=FOLDER"
-)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,8 +75,8 @@ def lack(
     fault,
     lines(name),
     layout,
-    _get(files, os.fspath(folder or "FOLDER"))
-    + f" and name it: {_FLAGS}" * (not folder),
+    _get(files, os.fspath(folder or "FOLDER")),
+    () if folder else (("data.manual_dir", "FOLDER"),),
   )
 
 

@@ -12,10 +12,12 @@ class KnownFilesTest(absltest.TestCase):
     self.assertEqual(
       by_hand.get, "mkdir -p '/a b' && mv ILSVRC2012_img_val.tar '/a b'/"
     )
+    self.assertEqual(by_hand.options, ())
     direct = known_files.lack("coco_c", "/m", "No.", "").get
     self.assertEqual(direct.count("curl -L --create-dirs -o /m/"), 2)
-    nowhere = known_files.lack("coco_c", None, "No.", "").get
-    self.assertIn("--config.data.manual_dir=FOLDER", nowhere)
+    nowhere = known_files.lack("coco_c", None, "No.", "")
+    self.assertIn("curl -L --create-dirs -o FOLDER/", nowhere.get)
+    self.assertEqual(nowhere.options, (("data.manual_dir", "FOLDER"),))
     unnamed = known_files.lack("kinetics400_p", "/m", "No.", "").get
     self.assertEqual(unnamed, "mkdir -p /m && mv FILES /m/")
 

@@ -194,13 +194,22 @@ class EvaluationTest(parameterized.TestCase):
       (folder / name).mkdir(parents=True)
       picture = np.zeros((32, 32, 3), np.uint8)
       Image.fromarray(picture).save(folder / name / "1.png")
-    known = (
-      "--config.model.checkpoint=torchvision:ResNet50_Weights.IMAGENET1K_V1"
-    )
+    known = r"torchvision:ResNet50_Weights.IMAGENET1K_V1, sha256 .*\.pth"
     with self.assertRaisesRegex(errors.UserError, known) as caught:
       self._evaluate("resnet50", f"folder:{folder}")
     is_other = "Wrong label space" in str(caught.exception)
     self.assertEqual(is_other, classes == "others")
+
+  def test_the_whole_line_is_offered_where_something_lacks(self):
+    options = {"conditions": ["fog"], "seed": 3}
+    with self.assertRaises(errors.UserError) as caught:
+      eval_lib.evaluate("resnet50", "imagenet_c", **options)
+    self.assertEndsWith(
+      str(caught.exception),
+      '  2. evaluate("resnet50", "imagenet_c", conditions=[\'fog\'], seed=3,'
+      ' checkpoint="torchvision:ResNet50_Weights.IMAGENET1K_V1",'
+      ' manual_dir="FOLDER")',
+    )
 
   @parameterized.parameters(
     ({"dataset": "imagenet_d"}, "Unknown benchmark 'imagenet_d'"),
