@@ -103,8 +103,11 @@ _ALLOWED = {
   "robust_tfds.configs": (),
   "robust_tfds.models": (),
   "robust_tfds.models.training": (
+    "robust_tfds.building",
     "robust_tfds.corruptions",
+    "robust_tfds.datasets",
     "robust_tfds.models",
+    "robust_tfds.own",
   ),
   "robust_tfds.models.card": ("robust_tfds.command", "robust_tfds.models"),
   "robust_tfds.models.convert.__main__": (

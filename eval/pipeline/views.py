@@ -1,8 +1,7 @@
 """Which frames of a video a model is shown.
 
-Views are placed as PySlowFast places them (docs/specs/video.md section 2): a
-clip spans frames * rate / 30 seconds; view v of n starts at v / n of what is
-left of the video, its frames are evenly spaced, truncated and kept inside.
+View v of n starts at v / n of what is left of the video
+(`robust_tfds.building.videos.clip_numbers`).
 Temporal perturbations act on the whole video first, as index maps, before any
 pixel is there.
 """
@@ -12,10 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from robust_tfds.building import videos
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import video as perturbations
-
-_NATIVE_FPS = 30.0  # what a model's rate counts in
 
 
 class Clip(NamedTuple):
@@ -88,11 +86,8 @@ def view_indices(
   >>> view_indices(20, 30.0, 4, 2, 2).tolist()
   [[0, 2, 4, 7], [6, 8, 10, 13]]
   """
-  span = rate * frames / _NATIVE_FPS * fps
-  left = max(num_frames - span, 0)
-  start = left * np.arange(views) / views
-  at = np.linspace(start, start + span - 1, frames, axis=1)
-  return np.clip(at, 0, num_frames - 1).astype(np.int64)
+  at = np.arange(views)
+  return videos.clip_numbers(num_frames, fps, frames, rate, at, views)
 
 
 def uniform_indices(num_frames: int, frames: int) -> np.ndarray:

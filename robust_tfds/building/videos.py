@@ -29,6 +29,7 @@ LOSSLESS, H264 = "lossless", "h264"
 # Close to transparent (a CRF below x264's own 23), every size and colour kept.
 _X264 = {"preset": "medium", "crf": "18"}
 _PART = 64  # frames that are perturbed at once
+_NATIVE_FPS = 30.0  # what a model's rate counts in
 # Of a video's file: an example has 2 GiB (protobuf's limit), and other features.
 _MOST_BYTES = (1 << 31) - (1 << 20)
 
@@ -260,6 +261,33 @@ def _in_parts(
       )
     )
     first += len(part)
+
+
+def clip_numbers(
+  num_frames: int,
+  fps: float,
+  frames: int,
+  rate: int,
+  at: np.ndarray,
+  of: int = 1,
+) -> np.ndarray:
+  """Which frames some clips of a video show, placed as PySlowFast places them.
+
+  A clip spans frames * rate / 30 seconds (docs/specs/video.md section 2).
+
+  Args:
+    rate: stride between a clip's frames at 30 fps.
+    at: `[clips]` in 0..of, where each starts in what is left of the video.
+    of: how many parts that has.
+
+  Returns:
+    int64 `[clips, frames]`, in 0..num_frames-1; short videos repeat their last
+    frame.
+  """
+  span = rate * frames / _NATIVE_FPS * fps
+  start = max(num_frames - span, 0) * at / of
+  numbers = np.linspace(start, start + span - 1, frames, axis=1)
+  return np.clip(numbers, 0, num_frames - 1).astype(np.int64)
 
 
 def frames_at(

@@ -24,7 +24,7 @@ from robust_tfds.own import folder, labelled
 from robust_tfds.reading import archives, picture_folders
 
 # Features that name an example, the first that is there and of no two alike.
-_IDS = ("example_id", "id", "file_name", "filename", "image/filename")
+IDS = ("example_id", "id", "file_name", "filename", "image/filename")
 _SPLITS = ("test", "validation")  # the first that is there, where none is named
 
 
@@ -39,7 +39,14 @@ class _Stored(source.File):
 
 
 class TfdsSet(own_set.OwnSet):
-  """The labelled pictures of a builder's split."""
+  """The labelled pictures of a builder's split.
+
+  Attributes:
+    builder: of TFDS.
+    part: the split, or a slice of it.
+    image: the feature of the picture.
+    label: that of its class.
+  """
 
   kind = "tfds"
   of_data_dir = True
@@ -58,27 +65,27 @@ class TfdsSet(own_set.OwnSet):
     Raises:
       UserError: no picture with one class in an example.
     """
-    self._builder = builder
-    self._image, self._label = (
+    self.builder = builder
+    self.image, self.label = (
       ("image", labels) if labels else _features(builder, where)
     )
-    feature = builder.info.features[self._label]
+    feature = builder.info.features[self.label]
     several = isinstance(feature, tfds.features.Sequence)
     names = (feature.feature if several else feature).names
     if len(names) < 2:
       raise errors.UserError(
-        f"{where}: {self._label} has {len(names)} classes, expected two or more."
+        f"{where}: {self.label} has {len(names)} classes, expected two or more."
       )
     ours = type(builder).__module__.startswith(f"{__name__.partition('.')[0]}.")
     name = options.name or f"{'tfds_' * ours}{builder.name}"
-    self._part = _split(builder, options.split)  # of it perhaps a slice
-    super().__init__(name, where, names, self._part.partition("[")[0])
+    self.part = _split(builder, options.split)  # of it perhaps a slice
+    super().__init__(name, where, names, self.part.partition("[")[0])
     self.several = several
 
   def described(self) -> Sequence[str]:
     """The builder's name and version, the split, and labels beside the first."""
     several = [f"{i}\t{known}" for i, known in sorted(self.labels.items())]
-    return [f"{self._builder.info.full_name} {self._part}", *several]
+    return [f"{self.builder.info.full_name} {self.part}", *several]
 
   def files(self) -> Sequence[source.File]:
     """In the order of their ids; the first call copies all pictures."""
@@ -86,15 +93,15 @@ class TfdsSet(own_set.OwnSet):
 
   @functools.cached_property
   def _files(self) -> list[source.File]:
-    self._prepare()
+    self.prepare()
     # Gone with this object, which the run's builder holds.
     self._copy = tempfile.NamedTemporaryFile(
       prefix="robust_tfds_", suffix=".pictures"
     )  # noqa: SIM115
     places, labels, named, without = [], [], [], 0
     for example in self._examples():
-      data = example.pop(self._image)
-      known = np.atleast_1d(example.pop(self._label)).tolist()
+      data = example.pop(self.image)
+      known = np.atleast_1d(example.pop(self.label)).tolist()
       if not known:
         without += 1
         continue
@@ -102,13 +109,13 @@ class TfdsSet(own_set.OwnSet):
       labels.append(known)
       named.append(example)
     self._copy.flush()
-    ids = self._ids(named)
+    ids = ids_of(named, self.split)
     if self.several:
       self.labels = dict(zip(ids, labels, strict=True))
     self.notes = [
       *self.notes,
       *own_set.counted({"pictures without a label left out": without}),
-      f"read from {self._builder.data_path}",
+      f"read from {self.builder.data_path}",
     ]
     rows = zip(ids, labels, places, strict=True)
     files = [self._file(i, known[0], *place) for i, known, place in rows]
@@ -123,17 +130,15 @@ class TfdsSet(own_set.OwnSet):
     member = archives.Member(self._copy.name, name, size, offset)
     return _Stored(name, self.where, member, label)
 
-  def _ids(self, named: Sequence[Mapping[str, Any]]) -> Sequence[str]:
-    for feature in (f for f in _IDS if named and f in named[0]):
-      ids = [strings.text(each[feature]) for each in named]
-      if len(set(ids)) == len(ids):
-        return ids
-    return [f"{self.split}_{number:05d}" for number in range(len(named))]
+  def prepare(self) -> None:
+    """Has TFDS prepare the set, where it is not.
 
-  def _prepare(self) -> None:
+    Raises:
+      UserError: it cannot be, or has no such split.
+    """
     try:
-      self._builder.download_and_prepare(
-        file_format=file_formats.of_others(self._builder)
+      self.builder.download_and_prepare(
+        file_format=file_formats.of_others(self.builder)
       )
     except errors.UserError:
       raise
@@ -143,44 +148,60 @@ class TfdsSet(own_set.OwnSet):
       ) from e
     except Exception as e:  # a download's, or of somebody's code
       raise errors.UserError(
-        f"{self.where}: it is not prepared in {self._builder.data_dir}, and cannot"
+        f"{self.where}: it is not prepared in {self.builder.data_dir}, and cannot"
         f" be: {errors.of_user(e)}"
       ) from e
-    splits = self._builder.info.splits
+    splits = self.builder.info.splits
     if self.split not in splits:
       raise errors.unknown(f"split of {self.where}", self.split, splits)
     try:
-      count = splits[self._part].num_examples
+      count = splits[self.part].num_examples
     except Exception:  # TFDS has several kinds of it
       count = 0
     if not count:
       raise errors.UserError(
-        f"split={self._part!r}: no part of {self.split}, which has"
+        f"split={self.part!r}: no part of {self.split}, which has"
         f" {splits[self.split].num_examples:,} examples. Expected one such as"
         f" {self.split}[:100] or {self.split}[50%:]."
       )
 
   def _examples(self) -> Iterator[dict[str, Any]]:
     """Stored pictures, labels and what may name them, in the set's order."""
-    features = dict(self._builder.info.features.items())
-    names = [n for n in _IDS if isinstance(features.get(n), tfds.features.Text)]
-    needed = (self._image, self._label, *names)
-    chosen: Any = file_formats.skipping([self._image])
-    if not file_formats.is_array_record(self._builder):
+    features = dict(self.builder.info.features.items())
+    names = [n for n in IDS if isinstance(features.get(n), tfds.features.Text)]
+    needed = (self.image, self.label, *names)
+    chosen: Any = file_formats.skipping([self.image])
+    if not file_formats.is_array_record(self.builder):
       needs = dict.fromkeys(needed, True)
       chosen = tfds.decode.PartialDecoding(needs, decoders=chosen)
     try:
-      for row in file_formats.rows(self._builder, self._part, chosen):
+      for row in file_formats.rows(self.builder, self.part, chosen):
         yield {name: row[name] for name in needed}
     except errors.MissingPackageError:
       raise
     except Exception as e:  # of TFDS or TensorFlow, e.g. InvalidArgumentError
       raise errors.UserError(
-        f"{self._builder.data_path}: its examples are not what the builder of"
+        f"{self.builder.data_path}: its examples are not what the builder of"
         f" {self.where} says: {errors.of_user(e)} Remove that folder, which"
         " another version of the builder may have prepared, or name another"
         " data_dir."
       ) from e
+
+
+def ids_of(named: Sequence[Mapping[str, Any]], split: str) -> Sequence[str]:
+  """Ids of a split's examples: the first of `IDS` that is of no two alike.
+
+  Else their places.
+
+  Args:
+    named: of every example the features that may name it.
+    split: without a slice.
+  """
+  for feature in (f for f in IDS if named and f in named[0]):
+    ids = [strings.text(each[feature]) for each in named]
+    if len(set(ids)) == len(ids):
+      return ids
+  return [f"{split}_{number:05d}" for number in range(len(named))]
 
 
 def builder_class(

@@ -168,7 +168,7 @@ class TfdsSetTest(parameterized.TestCase):
     format_ = {"file_format": file_format}
     PetsOfTests(data_dir=self.folder, **format_).download_and_prepare()
     set_ = self._own(f"{_THIS}:PetsOfTests", split="test[2:4]")
-    self.assertEqual(set_._builder.info.file_format.value, file_format)
+    self.assertEqual(set_.builder.info.file_format.value, file_format)
     self.assertEqual(set_.split, "test")
     self.assertLen(set_.files(), 2)
 

@@ -1,0 +1,29 @@
+"""The data that networks are trained on: `open` a source, then read its batches.
+
+  >>> from robust_tfds.models.training import data
+  >>> source = data.open(data.Config(source="digits", validation=0.1))
+  >>> batch = next(source.batches(batch_size=4, seed=0, epoch=0))
+  >>> batch["image"].shape, batch["label"].dtype, batch["key"].shape
+  ((4, 32, 32, 3), dtype('int32'), (4, 2))
+
+Examples come one by one and in any order from where they lie; grain reads them
+ahead. What is random is drawn from an example's key: `source`.
+"""
+
+from collections.abc import Callable
+
+from robust_tfds.models.training.data import examples
+from robust_tfds.models.training.data.config import Config as Config
+from robust_tfds.models.training.data.source import Source as Source
+
+
+def open(config: Config, say: Callable[[str], None] | None = None) -> Source:
+  """The examples that a config names; a set of TFDS is prepared where it is not.
+
+  Args:
+    say: what is done with lines of progress; None: TFDS shows its own.
+
+  Raises:
+    UserError: there are none, or they are what models are judged on.
+  """
+  return Source(examples.of(config, say), config)

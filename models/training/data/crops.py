@@ -1,0 +1,128 @@
+"""How a training picture becomes the square that a network is shown, by its key.
+
+A rule is a name, recorded in a run's facts:
+
+  random_resized224     a part of 8 to 100 % of the picture's area, of a shape from
+                        3:4 to 4:3, resized to 224 x 224: ImageNet's usual crop
+  short256_random224    the shorter side to 256, then a crop anywhere
+
+with any numbers, and `_bicubic` at the end for bicubic resampling; or a rule of
+`robust_tfds.building.geometry`, which draws nothing. What is drawn depends on the
+key alone: neither on batches nor on workers. Crops after padding, flips and all
+that needs no original size are the recipes', on the device.
+"""
+
+import math
+import re
+
+import numpy as np
+
+from robust_tfds import errors, resizing
+from robust_tfds.building import geometry
+from robust_tfds.corruptions import seeding
+
+_RULE = re.compile(
+  r"(?:random_resized(?P<side>\d+)|short(?P<short>\d+)_random(?P<crop>\d+))"
+  r"(?P<bicubic>_bicubic)?"
+)
+_STREAM = 0x43524F50  # marks these draws apart from those on the device
+# torchvision.transforms.RandomResizedCrop: Szegedy et al. 2015, section 6.
+_SCALE, _RATIO, _TRIES = (0.08, 1.0), (3 / 4, 4 / 3), 10
+
+Box = tuple[int, int, int, int]  # left, top, right, bottom, px
+
+
+def is_random(rule: str) -> bool:
+  """Whether a rule draws.
+
+  >>> is_random("random_resized224"), is_random("short256_crop224")
+  (True, False)
+  """
+  return bool(_RULE.fullmatch(rule))
+
+
+def shape(rule: str) -> tuple[int | None, int | None, int]:
+  """Shape of the pictures a rule makes; None where it varies.
+
+  Raises:
+    UserError: no such rule, or a crop that is larger than the resized picture.
+  """
+  parts = _RULE.fullmatch(rule)
+  if not parts:
+    return geometry.shape(rule)
+  if parts["short"]:  # of the same limits
+    return geometry.shape(f"short{parts['short']}_crop{parts['crop']}")
+  return geometry.shape(f"squash{parts['side']}")
+
+
+def apply(
+  pixels: np.ndarray, rule: str, key: np.ndarray, *, at: str = ""
+) -> np.ndarray:
+  """A picture, or the frames of a clip, after a rule: one draw for all frames.
+
+  Args:
+    pixels: uint8 `[..., H, W, 3]`.
+    rule: see the header.
+    key: uint32 `[2]`, of the example in its epoch.
+    at: whose pixels they are, for refusals.
+
+  Returns:
+    uint8 `[..., h, w, 3]`.
+
+  Raises:
+    UserError: no such rule, or a picture that is too small or long for it.
+  """
+  if pixels.ndim == 4:
+    return np.stack([apply(frame, rule, key, at=at) for frame in pixels])
+  parts = _RULE.fullmatch(rule)
+  if not parts:
+    with errors.begun(at):
+      return geometry.apply(pixels, rule)
+  bicubic = bool(parts["bicubic"])
+  height, width = pixels.shape[:2]
+  if parts["side"]:
+    side = int(parts["side"])
+    left, top, right, bottom = resized_box(width, height, key)
+    part = pixels[top:bottom, left:right]
+    down, across = (resizing.taps(n, side, bicubic) for n in part.shape[:2])
+    return resizing.resized(part, down, across)
+  with errors.begun(at):
+    way = geometry.fit(f"short{parts['short']}", width, height)
+  crop = placed_box(*way.size, int(parts["crop"]), key)
+  way = way._replace(crop=crop, bicubic=bicubic)
+  return resizing.resized(pixels, *way.taps)
+
+
+def resized_box(width: int, height: int, key: np.ndarray) -> Box:
+  """The part that `random_resized` shows: torchvision's, by the key's draws.
+
+  Ten tries of an area and a shape; else the centre, as near to the shapes that are
+  allowed as the picture is.
+  """
+  draws = iter(_draws(key, 4 * _TRIES))
+  low, high = (math.log(ratio) for ratio in _RATIO)
+  for _ in range(_TRIES):
+    area = width * height * (_SCALE[0] + (_SCALE[1] - _SCALE[0]) * next(draws))
+    ratio = math.exp(low + (high - low) * next(draws))
+    w, h = round(math.sqrt(area * ratio)), round(math.sqrt(area / ratio))
+    down, across = next(draws), next(draws)
+    if 0 < w <= width and 0 < h <= height:
+      top, left = int(down * (height - h + 1)), int(across * (width - w + 1))
+      return left, top, left + w, top + h
+  w = min(width, round(height * _RATIO[1]))
+  h = min(height, round(width / _RATIO[0]))
+  left, top = (width - w) // 2, (height - h) // 2
+  return left, top, left + w, top + h
+
+
+def placed_box(width: int, height: int, side: int, key: np.ndarray) -> Box:
+  """A square anywhere in a picture of some size."""
+  down, across = _draws(key, 2)
+  top, left = int(down * (height - side + 1)), int(across * (width - side + 1))
+  return left, top, left + side, top + side
+
+
+def _draws(key: np.ndarray, count: int) -> list[float]:
+  """Uniforms in [0, 1), of the host's stream of a key."""
+  (own,) = seeding.frame_keys(key, np.array([_STREAM]))
+  return (seeding.words(own, count) * 2.0**-32).tolist()

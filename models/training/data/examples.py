@@ -1,0 +1,312 @@
+"""What training reads its examples from, one at a time and in any order.
+
+A set is either prepared by TFDS in ArrayRecord files (`Records`), or a list of
+files that say where an example lies (`Listed`): folders, the benchmarks' sources,
+and what is copied out of a set in TFRecord files. Held are ids, classes and places,
+and what was decoded first, as far as it fits `HELD_BYTES`: small sets are decoded
+once, large ones stream.
+"""
+
+import abc
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from robust_tfds import datasets, errors, own, strings
+from robust_tfds.building import (
+  file_formats,
+  geometry,
+  objects,
+  pictures,
+  videos,
+)
+from robust_tfds.models.training.data.config import Config
+from robust_tfds.own import folder, tfds_set
+from robust_tfds.reading import videos as video_files
+
+HELD_BYTES = 128 << 20
+_MOST_FRAMES = 256 << 20  # bytes of a video that is decoded at once
+PICTURES, VIDEOS, OBJECTS = "pictures", "videos", "objects"
+
+
+class Examples(abc.ABC):
+  """A split's examples, sorted by their ids.
+
+  Attributes:
+    name: of the set; in every key, and no path.
+    classes: names in label order.
+    kind: `pictures`, `videos` or `objects`.
+    ids: unique and stable.
+    groups: what each is of (a video, a film): a group is never parted.
+    words: what is read, for the screen.
+    largest: height and width in px, and number of objects, that no picture passes;
+      None where it is not known.
+  """
+
+  name: str
+  classes: Sequence[str]
+  kind: str
+  ids: Sequence[str]
+  groups: Sequence[str]
+  words: str
+  largest: tuple[int, int, int] | None = None
+
+  def __init__(self, name: str, classes: Sequence[str], words: str):
+    """Names the set; nothing is decoded yet."""
+    self.name, self.classes, self.words = name, classes, words
+    self._held: dict[int, dict[str, Any]] = {}
+    self._left = HELD_BYTES
+
+  @abc.abstractmethod
+  def stored(self, number: int) -> bytes:
+    """An example's picture or video as its file has it."""
+
+  def read(self, number: int) -> dict[str, Any]:
+    """An example: `image` with `label` or `objects`; or `video`, `fps` and `label`.
+
+    A video is uint8 `[T, H, W, 3]`; its file's bytes where it is long.
+
+    Raises:
+      UserError: it cannot be decoded; names it.
+    """
+    if number in self._held:
+      return self._held[number]
+    row = self._decoded(number)
+    self._left -= max(getattr(v, "nbytes", 0) for v in row.values())
+    if self._left >= 0:
+      self._held[number] = row
+    return row
+
+  def __getstate__(self) -> dict[str, Any]:
+    """To other processes goes what says where examples lie."""
+    return {**self.__dict__, "_held": {}, "_left": HELD_BYTES}
+
+  @abc.abstractmethod
+  def _decoded(self, number: int) -> dict[str, Any]:
+    """See `read`."""
+
+
+class Listed(Examples):
+  """Of sources, as the builders have them."""
+
+  def __init__(
+    self,
+    name: str,
+    classes: Sequence[str],
+    words: str,
+    sources: Sequence[Any],
+    owner: Any = None,
+  ):
+    """Sorts the sources; reads none.
+
+    Args:
+      owner: whose files are gone when it is.
+    """
+    super().__init__(name, classes, words)
+    self._owner = owner
+    self._sources = sorted(sources, key=lambda each: each.example_id)
+    self.kind = _kind(self._sources[0])
+    self.ids = [each.example_id for each in self._sources]
+    self.groups = [
+      getattr(each, "group_id", "") or each.example_id for each in self._sources
+    ]
+
+  def stored(self, number: int) -> bytes:
+    """Of its first file, which is the picture's or the video's."""
+    return next(self._sources[number].files()).data()
+
+  def _decoded(self, number: int) -> dict[str, Any]:
+    each = self._sources[number]
+    if self.kind == VIDEOS:
+      data = each.file.data()
+      with errors.begun(each.example_id):
+        fps = each.fps or video_files.frame_rate(data)
+        return {"video": _frames(data), "fps": fps, "label": each.label}
+    image = each.picture.read()
+    if self.kind == PICTURES:
+      return {"image": image, "label": each.label}
+    known = each.annotation.objects_in(image.shape[:2])
+    return {
+      "image": image,
+      "objects": objects.validated(known, image.shape[:2], each.example_id),
+    }
+
+
+class Records(Examples):
+  """Of a set that TFDS prepared in ArrayRecord files.
+
+  Ids lie in the records, which are looked through once when a set is opened;
+  pictures and videos are left as they are stored.
+  """
+
+  def __init__(
+    self,
+    name: str,
+    builder: Any,
+    split: str,
+    *,
+    image: str = "image",
+    label: str = "label",
+  ):
+    """Looks the split through for its ids.
+
+    Args:
+      builder: prepared.
+      split: or a part of it.
+      image: the feature of the picture or video.
+      label: the feature of the class.
+    """
+    features = builder.info.features
+    words = f"{builder.data_path} ({split})"
+    super().__init__(name, _classes(features, label), words)
+    self._image, self._label = image, label
+    self.kind = VIDEOS if "video" in features else PICTURES
+    self.kind = OBJECTS if "objects" in features else self.kind
+    stored = file_formats.skipping([image])
+    self._read, count = file_formats.by_number(builder, split, stored)
+    rows = [self._known(self._read(number)) for number in range(count)]
+    ids = tfds_set.ids_of(rows, split.partition("[")[0])
+    self._numbers = sorted(range(count), key=ids.__getitem__)
+    self.ids = [ids[i] for i in self._numbers]
+    self.groups = [rows[i].get("group_id") or ids[i] for i in self._numbers]
+    if self.kind == OBJECTS:
+      height, width, most = np.max([row["largest"] for row in rows], axis=0)
+      self.largest = int(height), int(width), int(most)
+
+  def stored(self, number: int) -> bytes:
+    """See the base."""
+    return self._read(self._numbers[number])[self._image]
+
+  def _decoded(self, number: int) -> dict[str, Any]:
+    row = self._read(self._numbers[number])
+    where = f"{self.words}: {self.ids[number]}"
+    if self.kind == VIDEOS:
+      with errors.begun(where):
+        video = _frames(row[self._image])
+      label = self._class(row, where)
+      return {"video": video, "fps": float(row["fps"]), "label": label}
+    image = geometry.decode(row[self._image], "whole", where)
+    if self.kind == PICTURES:
+      return {"image": image, "label": self._class(row, where)}
+    return {"image": image, "objects": list(_objects(row["objects"]))}
+
+  def _class(self, row: dict[str, Any], where: str) -> int:
+    label = int(row[self._label])
+    if not 0 <= label < len(self.classes):
+      raise errors.UserError(
+        f"{where} has the label {label}, expected 0 to {len(self.classes) - 1}. A"
+        " split without labels teaches nothing."
+      )
+    return label
+
+  def _known(self, row: dict[str, Any]) -> dict[str, Any]:
+    """What is held of an example."""
+    names = (*tfds_set.IDS, "group_id")
+    out: dict[str, Any] = {n: strings.text(row[n]) for n in names if n in row}
+    if self.kind == OBJECTS:
+      out["largest"] = (*row["size"], len(row["objects"]["id"]))
+    return out
+
+
+def _kind(source: Any) -> str:
+  kinds = {
+    pictures.Source: PICTURES,
+    videos.Source: VIDEOS,
+    objects.Source: OBJECTS,
+  }
+  return kinds[type(source)]
+
+
+def _classes(features: Any, label: str) -> Sequence[str]:
+  feature = features["objects"].feature if "objects" in features else features
+  return list(feature[label].names)
+
+
+def _frames(data: bytes) -> Any:
+  """See `Examples.read`."""
+  held, size = [], 0
+  for frame in video_files.iterate(data):
+    held.append(frame)
+    size += frame.nbytes
+    if size > _MOST_FRAMES:
+      return data
+  return np.stack(held)
+
+
+def _objects(rows: dict[str, Any]) -> Iterator[objects.Object]:
+  """The objects of an example as it is stored."""
+  boxes = np.reshape(rows["bbox_px"], (-1, 4)).tolist()
+  for i, box in enumerate(boxes):
+    yield objects.Object(
+      id=int(rows["id"][i]),
+      label=int(rows["label"][i]),
+      box=tuple(box),
+      area=float(rows["area"][i]),
+      is_crowd=bool(rows["is_crowd"][i]),
+      is_difficult=bool(rows["is_difficult"][i])
+      if "is_difficult" in rows
+      else False,
+    )
+
+
+def of(config: Config, say: Callable[[str], None] | None = None) -> Examples:
+  """The examples that a config names.
+
+  Args:
+    config: whose source is prepared where it is not, by TFDS.
+    say: what is done with lines of progress; None: TFDS shows its own.
+
+  Raises:
+    UserError: no such source or split.
+  """
+  kind, _, place = config.source.partition(":")
+  if kind == "folder" and place:
+    return _of_folder(place)
+  if kind == "tfds" and place:
+    return _of_tfds(place, config)
+  return _of_builder(config, say)
+
+
+def _of_folder(place: str) -> Examples:
+  set_ = folder.Folder.at(place, own.NO_OPTIONS)
+  sources = pictures.of_files(set_.files(), **set_.reading)
+  return Listed(set_.name, set_.classes, set_.where, sources)
+
+
+def _of_tfds(place: str, config: Config) -> Examples:
+  builder = tfds_set.builder_of(place, config.data_dir)
+  options = own.Options(split=config.split)
+  set_ = tfds_set.TfdsSet(builder, options, config.source)
+  set_.prepare()
+  if not file_formats.is_array_record(builder):
+    sources = pictures.of_files(set_.files(), **set_.reading)
+    return Listed(set_.name, set_.classes, set_.notes[-1], sources, set_)
+  return Records(
+    set_.name, builder, set_.part, image=set_.image, label=set_.label
+  )
+
+
+def _of_builder(config: Config, say: Any) -> Examples:
+  """Of a set of this package that has a split to train on."""
+  source = config.source
+  trainable = [
+    name
+    for name in datasets.names()
+    if "train" in datasets.builder_class(name).splits()
+  ]
+  if source not in trainable:
+    known = ["folder:PATH", "tfds:NAME", *trainable]
+    raise errors.unknown("set to train on", source, known)
+  builder = datasets.prepare(
+    source,
+    data_dir=config.data_dir or None,
+    manual_dir=config.manual_dir or None,
+    say=say,
+  )
+  if config.split.partition("[")[0] not in builder.info.splits:
+    raise errors.unknown(
+      f"split of {source}", config.split, builder.info.splits
+    )
+  image = "video" if "video" in builder.info.features else "image"
+  return Records(source, builder, config.split, image=image)

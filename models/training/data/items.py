@@ -1,0 +1,118 @@
+"""An example as it enters a batch: pixels of one size, boxes to one number."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from robust_tfds import errors
+from robust_tfds.building import videos
+from robust_tfds.corruptions import canvas, seeding
+from robust_tfds.models.training.data import crops, examples
+from robust_tfds.models.training.data.config import Config
+
+Item = Mapping[str, Any]
+_STREAM = 0x434C4950  # where a clip starts, apart from other draws
+
+
+def of(
+  row: Mapping[str, Any],
+  kind: str,
+  config: Config,
+  *,
+  rule: str,
+  key: np.ndarray,
+  name: str,
+) -> Item:
+  """An example's arrays.
+
+  Args:
+    row: see `examples.Examples.read`.
+    kind: of the example.
+    rule: of the crop; empty for none.
+    key: uint32 `[2]`; without draws of its own a rule reads it for nothing.
+    name: the example's id.
+
+  Returns:
+    `image` uint8 `[H, W, 3]` or `video` uint8 `[T, H, W, 3]`, and `label`; of
+    pictures with objects `size` int32 `[2]`, `boxes` float32 `[G, 4]` (x0, y0, x1,
+    y1 in px) and `labels` int32 `[G]`, -1 where there is none.
+
+  Raises:
+    UserError: no clip, crop or canvas that it fits.
+  """
+  if kind == examples.OBJECTS:
+    return _of_objects(row, config, name)
+  label = np.int32(row["label"])
+  if kind == examples.PICTURES:
+    image = crops.apply(row["image"], rule or "whole", key, at=name)
+    return {"image": image, "label": label}
+  with errors.begun(name):
+    frames = _clip(row, config, rule, key)
+  video = crops.apply(frames, rule or "whole", key, at=name)
+  return {"video": video, "label": label}
+
+
+def stacked(rows: Sequence[Item]) -> dict[str, np.ndarray]:
+  """A batch.
+
+  Raises:
+    UserError: pictures of several sizes.
+  """
+  for name in {"image", "video"} & rows[0].keys():
+    shapes = sorted({row[name].shape for row in rows})
+    if len(shapes) > 1:
+      raise errors.UserError(
+        f"{name}s of {len(shapes)} shapes, e.g. {shapes[0]} and {shapes[1]};"
+        " a batch is of one. Say how they are cut: data.crop=random_resized224 to"
+        " train on, data.geometry=short256_crop224 to validate on."
+      )
+  return {name: np.stack([row[name] for row in rows]) for name in rows[0]}
+
+
+def _clip(
+  row: Mapping[str, Any], config: Config, rule: str, key: np.ndarray
+) -> np.ndarray:
+  """A clip of a video: anywhere in it where the crop draws too, else its middle."""
+  if not config.frames:
+    raise errors.UserError(
+      "a video, of which data.frames=0 are asked for. Expected the frames of the"
+      " network's clip, and data.rate, the stride between them at 30 fps."
+    )
+  video = row["video"]
+  long = isinstance(video, bytes)
+  count = videos.frame_count(video) if long else len(video)
+  at = 0.5
+  if crops.is_random(rule):
+    (own,) = seeding.frame_keys(key, np.array([_STREAM]))
+    at = float(seeding.words(own, 1)[0]) * 2.0**-32
+  (numbers,) = videos.clip_numbers(
+    count, row["fps"], config.frames, config.rate, np.array([at])
+  )
+  if long:
+    return np.stack(list(videos.frames_at(video, numbers)))
+  return video[numbers]
+
+
+def _of_objects(row: Mapping[str, Any], config: Config, name: str) -> Item:
+  """Whole, in the corner of its canvas; crowds and what is difficult are left out."""
+  image = row["image"]
+  known = [o for o in row["objects"] if not (o.is_crowd or o.is_difficult)]
+  rows, columns = config.canvas
+  if image.shape[0] > rows or image.shape[1] > columns:
+    raise errors.UserError(
+      f"{name}: {image.shape[1]} x {image.shape[0]} px, the canvas has {columns} x"
+      f" {rows}. Name one that holds every picture: data.canvas=(rows, columns)."
+    )
+  if len(known) > config.boxes:
+    raise errors.UserError(
+      f"{name}: {len(known)} objects, data.boxes={config.boxes}. Name as many as a"
+      " picture may have."
+    )
+  padded, size = canvas.pad(image, (rows, columns))
+  boxes = np.zeros((config.boxes, 4), np.float32)
+  labels = np.full(config.boxes, -1, np.int32)
+  for i, each in enumerate(known):
+    x, y, width, height = each.box
+    boxes[i], labels[i] = (x, y, x + width, y + height), each.label
+  return {"image": padded, "size": size, "boxes": boxes, "labels": labels}

@@ -1,0 +1,243 @@
+"""Batches of a split's examples, in an order that follows from seed and epoch.
+
+An example's key is `example_key(seed, source, "train", 1, id)` with the epoch folded
+in, and an epoch's order is that of its keys. So which examples a step sees, and
+their pixels, hang on (seed, epoch) and ids alone: not on batches, hosts, workers, or
+where a run was stopped. Reading ahead, threads and processes are grain's.
+"""
+
+import dataclasses
+import functools
+import hashlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from absl import flags
+
+from robust_tfds import conditions, errors
+from robust_tfds.corruptions import canvas, seeding
+from robust_tfds.models.training.data import examples, items
+from robust_tfds.models.training.data.config import Config
+
+TRAIN, VALIDATION = "train", "validation"
+DROP, KEEP = "drop", "keep"
+_LEVEL = 1  # of the key: the example's own, whatever a recipe does
+_AHEAD = 4  # batches that each process reads at once
+_WHOLE = 2**64
+
+
+class Source:
+  """The examples that a network is trained on, and those it is chosen on.
+
+  Attributes:
+    name: of the set, in every key.
+    kind: `pictures`, `videos` or `objects`.
+    classes: names in label order.
+    words: what is read.
+    config: what was asked for.
+  """
+
+  def __init__(self, read: examples.Examples, config: Config):
+    """Parts the examples; reads none.
+
+    Raises:
+      UserError: a fraction that leaves a part without examples, or pictures with
+        boxes whose canvas nobody knows.
+    """
+    self._examples = read
+    self.name, self.kind, self.classes = read.name, read.kind, read.classes
+    self.words = read.words
+    self.config = _with_canvas(read, config)
+    self._keys = functools.lru_cache(1)(
+      functools.partial(_keys, self.name, read.ids)
+    )
+    held = np.array([_share(g) < config.validation for g in read.groups], bool)
+    self._parts = {TRAIN: np.flatnonzero(~held)}
+    if config.validation:
+      self._parts[VALIDATION] = np.flatnonzero(held)
+    for part, numbers in self._parts.items():
+      if not len(numbers):
+        raise errors.UserError(
+          f"validation={config.validation} of {len(held):,} examples of"
+          f" {self.name} leaves none for {part}. Name another fraction."
+        )
+
+  @property
+  def num_examples(self) -> int:
+    """That are trained on."""
+    return len(self._parts[TRAIN])
+
+  def ids(self, split: str = TRAIN) -> list[str]:
+    """Ids of `train`, or of `validation` where a fraction was named; sorted."""
+    return [self._examples.ids[i] for i in self._part(split)]
+
+  def steps(
+    self, batch_size: int, split: str = TRAIN, remainder: str = DROP
+  ) -> int:
+    """How many batches an epoch has."""
+    count = len(self._part(split))
+    return count // batch_size if remainder == DROP else -(-count // batch_size)
+
+  def batches(
+    self,
+    *,
+    batch_size: int,
+    seed: int,
+    epoch: int,
+    start: int = 0,
+    host: tuple[int, int] = (0, 1),
+    split: str = TRAIN,
+    remainder: str = DROP,
+    workers: int = 0,
+  ) -> Iterator[dict[str, Any]]:
+    """A host's parts of an epoch's batches.
+
+    Args:
+      batch_size: of all hosts together.
+      seed: of keys and order.
+      epoch: from 0.
+      start: how many of the epoch's examples are done; a stopped run goes on at
+        any. Batches are cut from there.
+      host: which host, of how many: it reads its part alone, the `index`-th of
+        `count` of each batch.
+      split: `train`, in the epoch's order, or `validation`, in that of the ids.
+      remainder: `drop` leaves out a last batch that is short, `keep` gives it;
+        of `validation` it is always given.
+      workers: processes that read; 0 for threads of this one.
+
+    Yields:
+      `image` uint8 `[b, H, W, 3]` and `label` int32 `[b]`; or `video` uint8
+      `[b, T, H, W, 3]` and `label`; or `image`, `size`, `boxes`, `labels` of
+      `items.of`. Beside them `key` uint32 `[b, 2]` and `id`, a list.
+
+    Raises:
+      UserError: a batch that the hosts cannot share evenly; an example that cannot
+        be read.
+    """
+    import grain
+
+    index, count = host
+    if batch_size < 1 or batch_size % count or not 0 <= index < count:
+      raise errors.UserError(
+        f"batch_size={batch_size}, host {index} of {count}: expected a multiple of"
+        " the number of hosts."
+      )
+    validates = split == VALIDATION
+    numbers, keys = self._ordered(split, seed, epoch)
+    places = _places(
+      np.arange(start, len(numbers)),
+      batch_size,
+      host,
+      KEEP if validates else remainder,
+    )
+    if not len(places):
+      return
+    config = self.config
+    rule = config.geometry if validates else config.crop or config.geometry
+    rows = _Epoch(self._examples, config, rule, numbers[places], keys[places])
+    batches = grain.MapDataset.source(rows).batch(
+      batch_size // count, drop_remainder=False, batch_fn=_batch
+    )
+    batches = batches.to_iter_dataset(
+      grain.ReadOptions(num_threads=_AHEAD, prefetch_buffer_size=_AHEAD)
+    )
+    if workers:
+      if not flags.FLAGS.is_parsed():  # grain has some; a command parses them
+        flags.FLAGS.mark_as_parsed()
+      options = grain.MultiprocessingOptions(num_workers=workers)
+      batches = batches.mp_prefetch(options)
+    yield from batches
+
+  def _part(self, split: str) -> np.ndarray:
+    if split not in self._parts:
+      raise errors.unknown("part of the training data", split, self._parts)
+    return self._parts[split]
+
+  def _ordered(
+    self, split: str, seed: int, epoch: int
+  ) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers and keys of a part's examples, in the epoch's order."""
+    numbers = self._part(split)
+    words = self._keys(seed)[numbers]  # before the epoch
+    keys = seeding.frame_keys(words.T, np.full(len(words), epoch))
+    if split == VALIDATION:
+      return numbers, keys
+    order = np.lexsort((keys[:, 1], keys[:, 0]))
+    return numbers[order], keys[order]
+
+
+class _Epoch(Sequence):
+  """What grain reads: a host's examples of an epoch, in their order."""
+
+  def __init__(
+    self,
+    read: examples.Examples,
+    config: Config,
+    rule: str,
+    numbers: np.ndarray,
+    keys: np.ndarray,
+  ):
+    self._examples, self._config, self._rule = read, config, rule
+    self._numbers, self._keys = numbers, keys
+
+  def __len__(self) -> int:
+    return len(self._numbers)
+
+  def __getitem__(self, place: Any) -> dict[str, Any]:
+    number, key = self._numbers[place], self._keys[place]
+    read = self._examples
+    name = read.ids[number]
+    item = items.of(
+      read.read(number),
+      read.kind,
+      self._config,
+      rule=self._rule,
+      key=key,
+      name=name,
+    )
+    return {**item, "key": key, "id": name}
+
+
+def _places(
+  places: np.ndarray, batch_size: int, host: tuple[int, int], remainder: str
+) -> np.ndarray:
+  """The places of one host's examples, batch after batch."""
+  index, count = host
+  whole = len(places) // batch_size * batch_size
+  parts = places[:whole].reshape(-1, count, batch_size // count)[:, index]
+  last = places[whole:] if remainder == KEEP else places[:0]
+  return np.concatenate([parts.ravel(), np.array_split(last, count)[index]])
+
+
+def _share(group: str) -> float:
+  """Where a group lies between 0 and 1: its own, whichever others there are."""
+  digest = hashlib.sha256(f"{VALIDATION}\x1f{group}".encode()).digest()
+  return int.from_bytes(digest[:8]) / _WHOLE
+
+
+def _keys(name: str, ids: Sequence[str], seed: int) -> np.ndarray:
+  return conditions.raw_keys(seed, name, TRAIN, _LEVEL, ids)
+
+
+def _batch(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+  ids = [row.pop("id") for row in rows]
+  return {**items.stacked(rows), "id": ids}
+
+
+def _with_canvas(read: examples.Examples, config: Config) -> Config:
+  """With a canvas and a number of boxes, where pictures have objects."""
+  if read.kind != examples.OBJECTS or (config.canvas and config.boxes):
+    return config
+  if not read.largest:
+    raise errors.UserError(
+      f"{read.name}: sizes of its pictures and numbers of their objects are known"
+      " when they are read. Name what they lie in: data.canvas=(640, 640),"
+      " data.boxes=100."
+    )
+  height, width, most = read.largest
+  return dataclasses.replace(
+    config,
+    canvas=tuple(config.canvas) or canvas.shape(height, width),
+    boxes=config.boxes or most,
+  )
