@@ -1,10 +1,8 @@
 """The data that networks are trained on: `open` a source, then read its batches.
 
-  >>> from robust_tfds.models.training import data
-  >>> source = data.open(data.Config(source="digits", validation=0.1))
-  >>> batch = next(source.batches(batch_size=4, seed=0, epoch=0))
-  >>> batch["image"].shape, batch["label"].dtype, batch["key"].shape
-  ((4, 32, 32, 3), dtype('int32'), (4, 2))
+  source = data.open(data.Config(source="digits", validation=0.1))
+  for batch in source.batches(batch_size=64, seed=0, epoch=0):
+    batch["image"], batch["label"], batch["key"], batch["id"]
 
 Examples come one by one and in any order from where they lie; grain reads them
 ahead. What is random is drawn from an example's key: `source`.
