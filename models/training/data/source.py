@@ -167,7 +167,7 @@ class Source:
     return numbers[order], keys[order]
 
 
-class _Epoch(Sequence):
+class _Epoch:
   """What grain reads: a host's examples of an epoch, in their order."""
 
   def __init__(
@@ -184,7 +184,7 @@ class _Epoch(Sequence):
   def __len__(self) -> int:
     return len(self._numbers)
 
-  def __getitem__(self, place: Any) -> dict[str, Any]:
+  def __getitem__(self, place: int) -> dict[str, Any]:
     number, key = self._numbers[place], self._keys[place]
     read = self._examples
     name = read.ids[number]
