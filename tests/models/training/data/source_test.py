@@ -1,48 +1,16 @@
 """Batches of training data, by `data.open`."""
 
 import functools
-import io
 import pathlib
-import tracemalloc
 
 import numpy as np
-import pytest
-import tensorflow_datasets as tfds
 from absl.testing import absltest, parameterized
 
 from robust_tfds import corruptions, errors
 from robust_tfds.corruptions import seeding
 from robust_tfds.models.training import data
 from robust_tfds.models.training.data import examples
-from tests import quick, tiny_files
 from tests.own import made
-
-
-class SmallRowsOfTests(tfds.core.GeneratorBasedBuilder):
-  """Twenty thousand pictures of 16 x 16 px: 15 MB."""
-
-  VERSION = tfds.core.Version("1.0.0")
-  COUNT = 20_000
-
-  def _info(self):
-    label = tfds.features.ClassLabel(names=["even", "odd"])
-    image = tfds.features.Image(shape=(16, 16, 3))
-    features = tfds.features.FeaturesDict({"image": image, "label": label})
-    return tfds.core.DatasetInfo(builder=self, features=features)
-
-  def _split_generators(self, dl_manager):
-    return {"train": self._generate_examples()}
-
-  def _generate_examples(self):
-    png = tiny_files.encoded(tiny_files.noise(16, 16), "PNG")
-    for i in range(self.COUNT):
-      yield i, {"image": io.BytesIO(png), "label": i % 2}
-
-
-class FewRowsOfTests(SmallRowsOfTests):
-  """Twenty of them."""
-
-  COUNT = 20
 
 
 @functools.cache
@@ -138,38 +106,6 @@ class SourceTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, "data.crop=random_resized"):
       _epoch(_open(f"folder:{root}"), 4)
 
-  @quick.cases(["array_record"], ["tfrecord"])
-  def test_a_set_of_tfds(self, file_format):
-    folder = f"{_folder()}/{file_format}"
-    builder = FewRowsOfTests(data_dir=folder, file_format=file_format)
-    builder.download_and_prepare()
-    config = data.Config(
-      source=f"tfds:{__name__}:FewRowsOfTests", data_dir=folder
-    )
-    source = data.open(config)
-    self.assertLen(source.ids(), 20)
-    self.assertEqual(source.ids()[0], "train_00000")
-    self.assertEqual(source.name, "few_rows_of_tests")
-    (batch,) = _epoch(source, 20)
-    self.assertCountEqual(batch["label"], [0, 1] * 10)
-
-  @pytest.mark.slow
-  def test_many_rows_are_not_held(self):
-    builder = SmallRowsOfTests(
-      data_dir=f"{_folder()}/data", file_format="array_record"
-    )
-    builder.download_and_prepare()
-    source = _open(f"tfds:{__name__}:SmallRowsOfTests")
-    self.assertEqual(source.num_examples, 20_000)
-    with absltest.mock.patch.object(source._examples, "_left", 1 << 20):
-      next(source.batches(batch_size=100, seed=0, epoch=0))
-      tracemalloc.start()
-      for _ in source.batches(batch_size=100, seed=0, epoch=0):
-        pass
-      _, peak = tracemalloc.get_traced_memory()
-      tracemalloc.stop()
-    self.assertLess(peak, 4 << 20)
-
   def test_what_does_not_fit_is_not_held(self):
     source = _open()
     with absltest.mock.patch.object(
@@ -186,33 +122,11 @@ class SourceTest(parameterized.TestCase):
     ):
       _epoch(source, remainder="drop")
 
-  @pytest.mark.slow
-  def test_scenes(self):
-    (batch, *_) = _epoch(_open("digits_detection"), 8)
-    self.assertEqual(batch["image"].shape, (8, 128, 128, 3))
-    there = batch["labels"] >= 0
-    self.assertTrue(there.any(axis=1).all())
-    x0, y0, x1, y1 = np.moveaxis(batch["boxes"], -1, 0)
-    self.assertTrue((x1[there] > x0[there]).all())
-    self.assertTrue((y1[there] <= batch["size"].max()).all())
-    self.assertFalse(batch["boxes"][~there].any())
-
 
 class RefusalTest(parameterized.TestCase):
-  @parameterized.parameters(
-    ({"source": "digit"}, "Did you mean 'digits'"),
-    ({"source": "digits_c"}, "Unknown set to train on 'digits_c'"),
-    ({"source": "digits", "split": "trian"}, "Did you mean 'train'"),
-    ({"source": "digits", "validation": 1.5}, "a fraction from 0 to below 1"),
-    ({"source": "digits", "validation": "test"}, "what the model is judged on"),
-    ({"source": "digits", "geometry": "random_resized8"}, "is of `crop`"),
-    ({"source": "digits", "crop": "random8"}, "Unknown geometry"),
-    ({"source": "digits", "validation": 1e-6}, "leaves none for validation"),
-    ({"source": "folder:/no/such"}, "there is no such folder"),
-  )
-  def test_refused(self, options, words):
-    with self.assertRaisesRegex(errors.UserError, words):
-      _open(**options)
+  def test_a_fraction_that_leaves_nothing(self):
+    with self.assertRaisesRegex(errors.UserError, "leaves none for validation"):
+      _open(validation=1e-6)
 
   def test_hosts_that_cannot_share(self):
     with self.assertRaisesRegex(errors.UserError, "a multiple of the number"):

@@ -1,0 +1,46 @@
+"""`data.open` of every embedded set."""
+
+import numpy as np
+from absl.testing import absltest, parameterized
+
+from robust_tfds.models.training import data
+from tests import quick
+
+
+def _first(source: str, folder: str, **options) -> dict:
+  config = data.Config(source=source, data_dir=folder, **options)
+  lines: list[str] = []
+  opened = data.open(config, lines.append)
+  assert lines  # of the set that is prepared
+  return next(opened.batches(batch_size=8, seed=0, epoch=0))
+
+
+class OpenTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = self.create_tempdir().full_path
+
+  @quick.cases([("digits", 32)], [("signs", 64)])
+  def test_pictures(self, source, side):
+    batch = _first(source, self.folder)
+    self.assertEqual(batch["image"].shape, (8, side, side, 3))
+
+  @quick.cases([], [("digits_video",)])
+  def test_clips(self, source):
+    batch = _first(source, self.folder, frames=4, rate=2)
+    self.assertEqual(batch["video"].shape, (8, 4, 48, 48, 3))
+
+  @quick.cases([], [("digits_detection",)])
+  def test_scenes(self, source):
+    batch = _first(source, self.folder)
+    self.assertEqual(batch["image"].shape, (8, 128, 128, 3))
+    there = batch["labels"] >= 0
+    self.assertTrue(there.any(axis=1).all())
+    x0, y0, x1, y1 = np.moveaxis(batch["boxes"], -1, 0)
+    self.assertTrue((x1[there] > x0[there]).all())
+    self.assertTrue((y1[there] <= batch["size"].max()).all())
+    self.assertFalse(batch["boxes"][~there].any())
+
+
+if __name__ == "__main__":
+  absltest.main()
