@@ -1,6 +1,7 @@
 """`data.open` of every embedded set."""
 
 import numpy as np
+import pytest
 from absl.testing import absltest, parameterized
 
 from robust_tfds.models.training import data
@@ -25,14 +26,14 @@ class OpenTest(parameterized.TestCase):
     batch = _first(source, self.folder)
     self.assertEqual(batch["image"].shape, (8, side, side, 3))
 
-  @quick.cases([], [("digits_video",)])
-  def test_clips(self, source):
-    batch = _first(source, self.folder, frames=4, rate=2)
+  @pytest.mark.slow
+  def test_clips(self):
+    batch = _first("digits_video", self.folder, frames=4, rate=2)
     self.assertEqual(batch["video"].shape, (8, 4, 48, 48, 3))
 
-  @quick.cases([], [("digits_detection",)])
-  def test_scenes(self, source):
-    batch = _first(source, self.folder)
+  @pytest.mark.slow
+  def test_scenes(self):
+    batch = _first("digits_detection", self.folder)
     self.assertEqual(batch["image"].shape, (8, 128, 128, 3))
     there = batch["labels"] >= 0
     self.assertTrue(there.any(axis=1).all())
