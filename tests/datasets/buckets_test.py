@@ -198,6 +198,7 @@ class BucketsTest(in_folder.TestCase):
         "tiny_imagenet_c",
         *flags,
         f"--data_dir={self.data}",
+        "--file_format=tfrecord",  # as in a bucket
       ],
       check=True,
     )
