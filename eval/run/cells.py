@@ -124,7 +124,8 @@ class CellMaker:
     hosts.barrier(self._host, f"ranges {missing[0].place}")
     for cell in missing:
       images = self._task.images_per_example(cell.condition)
-      self._progress.less(images * parts.rows_of(cell))
+      name = cell.condition.config
+      self._progress.less(images * parts.rows_of(cell), name)
     return lacking
 
   def _assemble(

@@ -1,5 +1,6 @@
 """Runs a plan: data, models, cells, table, reports. Continues where it stopped."""
 
+import collections
 import contextlib
 import dataclasses
 import functools
@@ -26,6 +27,7 @@ from robust_tfds.eval.run import (
   one_pass,
   publish,
   repair,
+  stored_costs,
   timing,
 )
 from robust_tfds.eval.run.contents import Contents
@@ -324,9 +326,15 @@ class Runner:
       for cell in cells:
         if cell in done:
           outcome.add(cell, self.workdir.columns(cell))
-    left = sum(self._images(cell) for cell in cells if cell not in done)
+    lacking = [cell for cell in cells if cell not in done]
+    left: collections.Counter[str] = collections.Counter()
+    for cell in lacking:
+      left[cell.condition.config] += self._images(cell)
+    expected = stored_costs.expected(
+      self.plan, self.workdir, [(c.model, c.condition) for c in lacking]
+    )
     with Progress(
-      len(cells), len(done), left, quiet=self.host.index > 0
+      len(cells), len(done), left, expected, quiet=self.host.index > 0
     ) as progress:
       setup = one_pass.Setup(
         self.plan.task,

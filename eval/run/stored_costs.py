@@ -10,6 +10,7 @@ import functools
 import math
 import os
 import pathlib
+import statistics
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -21,6 +22,7 @@ from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.run import costs as costs_lib
 from robust_tfds.eval.run import data as data_lib
 from robust_tfds.eval.run import plan as plan_lib
+from robust_tfds.eval.run import progress
 from robust_tfds.models import catalogue
 
 FILE = pathlib.Path(__file__).with_name("stored_costs.tsv")
@@ -187,11 +189,71 @@ def costs(
   )
 
 
+def expected(
+  plan: plan_lib.Plan,
+  workdir: Workdir | None,
+  chosen: Sequence[tuple[str, Condition]],
+) -> progress.Expected:
+  """What a run's progress may expect of cells; arguments as of `costs`.
+
+  Networks that the table lacks are compiled in the time of the middle one; how
+  long images take is not known then.
+  """
+  known = costs(plan, workdir, chosen)
+  if not platform() or not chosen:
+    return progress.Expected()
+  labels: dict[Condition, list[str]] = {}
+  for label, condition in chosen:
+    labels.setdefault(condition, []).append(label)
+  first_s = dict.fromkeys((c.config for c in labels), 0.0)
+  for condition in {c.name: c for c in reversed(labels)}.values():
+    compiled = [
+      s for (_, n), s in known.compile_s.items() if n == condition.name
+    ]
+    first_s[condition.config] = sum(compiled) / _programs(plan)
+  first_s[next(iter(first_s))] += sum(
+    known.compile_s.get((label, costs_lib.NETWORK), _middle_s())
+    for label in dict.fromkeys(label for label, _ in chosen)
+  )
+  image_s = {c.config: _image_s(plan, known, c, labels[c]) for c in labels}
+  every = {name: s for name, s in image_s.items() if s is not None}
+  return progress.Expected(first_s, every if len(every) == len(image_s) else {})
+
+
+def _middle_s() -> float:
+  """To compile the middle network of the table."""
+  here = platform()
+  networks = [
+    row.compile_s
+    for row in table()
+    if (row.platform, row.kind) == (here, costs_lib.NETWORK)
+  ]
+  return statistics.median(networks) / parallel()
+
+
+def _image_s(
+  plan: plan_lib.Plan,
+  known: costs_lib.Costs,
+  condition: Condition,
+  labels: Sequence[str],
+) -> float | None:
+  """Seconds of an image that one of some models is shown, with its making."""
+  made_for = labels if plan.task.per_model else [""]
+  made_s = [known.corrupt_s.get((m, condition.name)) for m in made_for]
+  models_s = [known.model_s.get(m) for m in labels]
+  if None in made_s or None in models_s:
+    return None
+  images = plan.task.images_per_example(condition) * len(labels)
+  return sum(filter(None, made_s)) / images + sum(filter(None, models_s)) / len(
+    labels
+  )
+
+
 def _corruptions(
   plan: plan_lib.Plan, labels: Sequence[str], listed: Sequence[Condition]
 ) -> Iterator[tuple[tuple[str, str], tuple[float, float]]]:
   """((label, name), (seconds an example, to compile)) of those that are known."""
-  canvases = plan.task.sized and plan_lib.image_px(plan) > _ONE_CANVAS_PX
+  programs = _programs(plan)
   for label in labels if plan.task.per_model else [""]:
     side = _side(plan, label)
     for condition in {c.name: c for c in listed}.values():
@@ -199,7 +261,6 @@ def _corruptions(
       rows = [row for row in stages if row]
       if len(rows) == len(stages):
         frames = _frames(plan, label, condition)
-        programs = _CANVASES if canvases else 1
         yield (
           (label, condition.name),
           (
@@ -207,6 +268,12 @@ def _corruptions(
             programs * sum(row.compile_s for row in rows),
           ),
         )
+
+
+def _programs(plan: plan_lib.Plan) -> int:
+  """Of a corruption."""
+  canvases = plan.task.sized and plan_lib.image_px(plan) > _ONE_CANVAS_PX
+  return _CANVASES if canvases else 1
 
 
 def _stages(

@@ -1,5 +1,6 @@
 """Batches in, cells on disk out: one decode, whatever is stopped or fails."""
 
+import collections
 import hashlib
 import io
 import pathlib
@@ -120,7 +121,10 @@ class MakerTest(parameterized.TestCase):
       hosts.Host(),
       self.stages,
       progress.Progress(
-        len(cells), 0, len(lacking) * COUNT, stream=self.stream
+        len(cells),
+        0,
+        collections.Counter(c.condition.config for c in lacking * COUNT),
+        stream=self.stream,
       ),
       block_rows * PICTURE,
     )

@@ -109,6 +109,26 @@ class CostsTest(absltest.TestCase):
     ]
     self.assertAlmostEqual(_costs(config).compile_s["", "fog"], 10 * fog)
 
+  def test_what_a_run_expects(self):
+    plan = plan_lib.make(tiny_config.get_config())
+    got = stored_costs.expected(plan, None, plan.cells)
+    costs = stored_costs.costs(plan, None, plan.cells)
+    configs = [c.config for c in plan.conditions]
+    self.assertEqual(list(got.first_s), configs)
+    self.assertEqual(list(got.image_s), configs)
+    self.assertAlmostEqual(
+      sum(got.first_s.values()), sum(costs.compile_s.values())
+    )
+    self.assertEqual(got.first_s["clean"], costs.compile_s[_LABEL, "network"])
+    self.assertAlmostEqual(
+      got.image_s["brightness_1"] - got.image_s["clean"],
+      costs.corrupt_s["", "brightness"],
+    )
+    with mock.patch.object(stored_costs, "_of_network", return_value=None):
+      own = stored_costs.expected(plan, None, plan.cells)
+    self.assertEqual(own.image_s, {})
+    self.assertGreater(own.first_s["clean"], 0)
+
   def test_what_the_table_lacks_is_left_out(self):
     plan = plan_lib.make(tiny_config.get_config())
     with mock.patch.object(stored_costs, "platform", return_value=""):
