@@ -79,6 +79,15 @@ SURFACE = (
     training.augmix,
     "(images, *, keys, severity, width, depth, alpha, overlap)",
   ),
+  (
+    training.pixmix,
+    "(images, *, keys, pictures, k, beta, severity, overlap)",
+  ),
+  (
+    training.corruption_mix,
+    "(images, *, keys, names, severities, edition)",
+  ),
+  (training.fractals, "(count, side, seed)"),
 )
 
 

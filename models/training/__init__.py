@@ -13,3 +13,8 @@ this.
 """
 
 from robust_tfds.models.training.transforms.augmix import augmix as augmix
+from robust_tfds.models.training.transforms.corruption_mix import (
+  corruption_mix as corruption_mix,
+)
+from robust_tfds.models.training.transforms.fractals import fractals as fractals
+from robust_tfds.models.training.transforms.pixmix import pixmix as pixmix

@@ -213,6 +213,22 @@ def frame_keys(key: jax.typing.ArrayLike, frames: np.ndarray) -> np.ndarray:
   return np.stack([np.asarray(x0), np.asarray(x1)], axis=-1)
 
 
+def keys_of_frames(keys: jax.Array, count: int) -> jax.Array:
+  """`frame_keys` of the first frames of every clip, on the device.
+
+  Args:
+    keys: uint32 `[B, 2]`, the clips'.
+    count: T.
+
+  Returns:
+    uint32 `[B, T, 2]`.
+  """
+  number = jnp.arange(count, dtype=jnp.uint32)
+  number = jnp.broadcast_to(number, (len(keys), count))
+  mark = jnp.full_like(number, _FRAMES)
+  return jnp.stack(_threefry(keys.T[..., None], number, mark), axis=-1)
+
+
 def words(key: jax.typing.ArrayLike, count: int) -> np.ndarray:
   """`bits(key, (count,))` on the host, of any length: uint32 `[count]`."""
   number = np.arange(count, dtype=np.uint32)

@@ -76,6 +76,15 @@ class KeysTest(parameterized.TestCase):
       seeding.single(np.zeros((2, 2), np.uint32))
 
 
+class FramesTest(parameterized.TestCase):
+  def test_keys_on_the_device_are_those_on_the_host(self):
+    keys = np.random.default_rng(0).integers(0, 2**32, (3, 2), np.uint32)
+    there = seeding.keys_of_frames(jnp.asarray(keys), 5)
+    for key, of_frames in zip(keys, there):
+      host = seeding.frame_keys(key, np.arange(5))
+      np.testing.assert_array_equal(of_frames, host)
+
+
 def _changed(**changes) -> jax.Array:
   base = {
     "seed": 0,

@@ -3,12 +3,15 @@
 from collections.abc import Iterable
 
 import jax
+import jax.numpy as jnp
+import numpy as np
 
 from robust_tfds import conditions, errors
 from robust_tfds.corruptions import batching, seeding
 
 # Sums over a picture stay below 2**32, coordinates below 2**15 px.
 LARGEST_PX = 2048
+_MOST = 1 << 16  # pictures that one is drawn from
 
 
 def pictures(
@@ -35,6 +38,51 @@ def pictures(
       f" {height}x{width}. Resize or crop them first."
     )
   return batch, batching.checked_keys(keys, len(batch))
+
+
+def pictures_or_clips(
+  images: jax.typing.ArrayLike, keys: seeding.Keys
+) -> tuple[batching.Image, jax.Array]:
+  """`pictures`; of clips `[B, T, H, W, 3]` all frames, each with its own key."""
+  if np.ndim(images) != 5:
+    return pictures(images, keys)
+  clips = images if isinstance(images, jax.Array) else np.asarray(images)
+  count, length = clips.shape[:2]
+  raw = batching.checked_keys(keys, count)
+  of_frames = seeding.keys_of_frames(raw, length).reshape(-1, 2)
+  return pictures(clips.reshape(-1, *clips.shape[2:]), of_frames)
+
+
+def beside(
+  name: str, given: jax.typing.ArrayLike, side: tuple[int, ...] | None = None
+) -> jax.Array:
+  """Pictures that a user brings, on the devices.
+
+  Args:
+    name: of the argument.
+    given: uint8 `[N, H, W, 3]`, N from 1 to 65536.
+    side: height and width that they must have; None: any.
+
+  Raises:
+    UserError: none, another dtype, shape or size.
+  """
+  array = batching.as_array(given) if isinstance(given, list) else given
+  shape, kind = np.shape(array), getattr(array, "dtype", type(array).__name__)
+  if kind != np.uint8 or len(shape) != 4 or shape[-1] != 3 or 0 in shape:
+    raise errors.UserError(
+      f"{name} must be uint8 [N, H, W, 3] of at least one picture, got"
+      f" {kind} {list(shape)}."
+    )
+  if shape[0] > _MOST:
+    raise errors.UserError(
+      f"{name} may be {_MOST} pictures at most, got {shape[0]}."
+    )
+  if side is not None and shape[1:3] != side:
+    raise errors.UserError(
+      f"{name} are {shape[1]}x{shape[2]} px, the images {side[0]}x{side[1]}:"
+      " resize and crop them to the images' size first."
+    )
+  return jnp.asarray(array)
 
 
 def number(

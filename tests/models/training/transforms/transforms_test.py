@@ -40,7 +40,21 @@ for name, function in t.transforms().items():
 
 def transforms() -> dict:
   """Name -> function of (images, keys)."""
+  pictures = training.fractals(7, _SIDE)
+
+  def pixmix(images, keys):
+    return training.pixmix(images, keys=keys, pictures=pictures)
+
+  def corruptions(*names):
+    return lambda images, keys: training.corruption_mix(
+      images, keys=keys, names=names
+    )
+
   return {
+    "corruptions": corruptions("gaussian_noise", "contrast", "pixelate"),
+    "corruptions of clips": corruptions("freezing", "shot_noise", "jumbling"),
+    "pixmix": pixmix,
+    "pixmix of clips": pixmix,
     "augmix": lambda images, keys: training.augmix(images, keys=keys),
     "augmix of all": lambda images, keys: training.augmix(
       images, keys=keys, overlap=True, depth=2, alpha=0.5, severity=1

@@ -1,0 +1,293 @@
+"""Training on corruptions: every example under one of some names and severities.
+
+Shankar et al.'s one-noise networks (one name), the mixes of Schiappa et al. (clips):
+docs/specs/training.md sections 3 and 4. Pixels are those of
+`robust_tfds.corruptions`, by the same compiled functions (elastic_transform of edition
+`imagenet` was seen to differ by a level in 1 of 30,000 values). What overlaps a
+benchmark must be disclosed: train on severities 1-3, test on 4 and 5.
+
+Under `jit` too, temporal and camera perturbations of clips are drawn on the host, by
+the benchmark's own code, from a few words a clip; no pixel leaves the devices.
+"""
+
+import functools
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from robust_tfds import conditions, errors
+from robust_tfds.corruptions import (
+  batching,
+  image,
+  plugins,
+  seeding,
+  spec,
+  video,
+)
+from robust_tfds.models.training.transforms import checks
+
+_STREAM = 0x3000
+_ANY = "any"  # of clips: the edition of the paper
+
+
+def corruption_mix(
+  images: jax.typing.ArrayLike,
+  *,
+  keys: seeding.Keys,
+  names: str | Iterable[str],
+  severities: Sequence[int] = (1, 2, 3),
+  edition: str = _ANY,
+) -> jax.Array:
+  """Every picture, or clip, under one corruption at one severity, drawn evenly.
+
+  On CPUs an example costs the one that it draws; accelerators compute all names for
+  all examples, so a long list is dear there.
+
+  Args:
+    images: uint8 `[B, H, W, 3]`, RGB, 0..255; or clips `[B, T, H, W, 3]`.
+    keys: uint32 `[B, 2]`, see `corruptions.example_key`; the epoch folded in.
+    names: of pictures as in `corruptions.names("all")`; of clips as in
+      `corruptions.video_names()` but for MPEG, whose codec runs on no device. A
+      temporal perturbation that leaves T' < T frames shows frame T' i // T at i.
+    severities: 1-5, from which one is drawn.
+    edition: of pictures as of `corruptions.corrupt`; of clips `paper` (`any` is
+      the same) or `code`.
+
+  Returns:
+    uint8 of the images' shape.
+
+  Raises:
+    UserError: another dtype or shape of pixels or keys; an unknown name or edition,
+      with the nearest; no names; a severity outside 1-5; a perturbation of
+      sequences, a codec, or one that gives another size.
+  """
+  kind: conditions.Kind = "videos" if np.ndim(images) == 5 else "pictures"
+  chosen, levels = _names(names, kind), _severities(severities)
+  if kind == "pictures":
+    batch, raw = checks.pictures(images, keys)
+    spec.edition(edition)
+    for name in chosen:
+      plugins.check_edition(name, edition, "corruption_mix")
+    flat = _of_pictures(batch, raw, chosen, levels, edition)
+    return flat.reshape(batch.shape)
+  clips = images if isinstance(images, jax.Array) else np.asarray(images)
+  checks.pictures(clips[:, 0], keys)  # refuses what is none
+  edition = "paper" if edition == _ANY else edition
+  _check_clips(chosen, edition, clips.shape)
+  raw = batching.checked_keys(keys, len(clips))
+  return _of_clips(clips, raw, chosen, levels, edition).reshape(clips.shape)
+
+
+def draw(
+  key: jax.Array, names: int, severities: int
+) -> tuple[jax.Array, jax.Array]:
+  """Which of the names and of the severities, int32 scalars."""
+  return (
+    seeding.integers(key, (), names, _STREAM),
+    seeding.integers(key, (), severities, _STREAM + 1),
+  )
+
+
+@functools.partial(jax.jit, static_argnums=(2, 3, 4))
+def _of_pictures(
+  batch: jax.Array,
+  keys: jax.Array,
+  names: tuple[str, ...],
+  severities: tuple[int, ...],
+  edition: str,
+) -> jax.Array:
+  """uint8 `[B, H, W * 3]`."""
+
+  def under(name: str) -> Any:
+    return lambda picture, level, key: image.corrupt_flat(
+      picture[None], name, level, edition=edition, keys=key[None]
+    )[0]
+
+  def of_picture(picture: jax.Array, key: jax.Array) -> jax.Array:
+    which, level = draw(key, len(names), len(severities))
+    severity = jnp.asarray(severities, jnp.int32)[level]
+    branches = [under(name) for name in names]
+    return jax.lax.switch(which, branches, picture, severity, key)
+
+  return batching.over_batch(of_picture, batch, keys)
+
+
+@functools.partial(jax.jit, static_argnums=(2, 3, 4))
+def _of_clips(
+  clips: jax.Array,
+  keys: jax.Array,
+  names: tuple[str, ...],
+  severities: tuple[int, ...],
+  edition: str,
+) -> jax.Array:
+  """uint8 `[B, T, H, W * 3]`."""
+  size = clips.shape[1:4]
+  one = functools.partial(draw, names=len(names), severities=len(severities))
+  which, level = jax.vmap(one)(keys)
+  severity = jnp.asarray(severities, jnp.int32)[level]
+  drawn = _host_draws(keys, which, severity, names, edition, size)
+  of_frames = seeding.keys_of_frames(keys, size[0])
+
+  def under(name: str) -> Any:
+    def perturbed(clip: jax.Array, severity: jax.Array, drawn: Any) -> Any:
+      if name not in drawn["host"]:
+        own = {"key": drawn["key"]}
+      elif isinstance(plugins.video(name), plugins.OfIndices):
+        frames = clip[drawn["host"][name]["index"]]
+        return frames.reshape(*frames.shape[:2], -1)
+      else:
+        own = drawn["host"][name]
+      return video.perturb_canvases(clip, name, severity, own, sizes=None)
+
+    return perturbed
+
+  rows: Any = {"host": drawn, "key": of_frames}  # a tree of arrays
+
+  def of_clip(clip: Any, which: Any, severity: Any, drawn: Any) -> jax.Array:
+    branches = [under(name) for name in names]
+    return jax.lax.switch(which, branches, clip, severity, drawn)
+
+  return batching.over_batch(of_clip, clips, which, severity, rows)
+
+
+def _host_draws(
+  keys: jax.Array,
+  which: jax.Array,
+  severity: jax.Array,
+  names: tuple[str, ...],
+  edition: str,
+  size: tuple[int, ...],
+) -> dict[str, dict[str, jax.Array]]:
+  """Name -> what the host draws of every clip, arrays `[B, T, ...]`; 0 of others."""
+  of_host = [n for n in names if not _of_image(n)]
+  if not of_host:
+    return {}
+  like = {
+    n: drawn_on_host(n, 1, edition, np.zeros(2, np.uint32), size)
+    for n in of_host
+  }
+
+  def zeros() -> dict[str, dict[str, np.ndarray]]:
+    return jax.tree.map(
+      lambda x: np.zeros((len(keys), *x.shape), x.dtype), like
+    )
+
+  def of_batch(keys: Any, which: Any, severity: Any) -> Any:
+    out = zeros()
+    for row, (key, name) in enumerate(zip(np.asarray(keys), np.asarray(which))):
+      if names[name] in out:
+        level = int(np.asarray(severity)[row])
+        drawn = drawn_on_host(names[name], level, edition, key, size)
+        for field, value in drawn.items():
+          out[names[name]][field][row] = value
+    return out
+
+  shapes = jax.tree.map(
+    lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), zeros()
+  )
+  drawn: dict[str, dict[str, jax.Array]] = jax.pure_callback(
+    of_batch, shapes, keys, which, severity
+  )
+  return drawn
+
+
+def drawn_on_host(
+  name: str,
+  severity: int,
+  edition: str,
+  key: np.ndarray,
+  size: tuple[int, ...],
+) -> Mapping[str, np.ndarray]:
+  """What a temporal or camera perturbation draws of a clip.
+
+  Args:
+    name: of the perturbation.
+    severity: 1-5.
+    edition: `paper` or `code`.
+    key: uint32 `[2]`.
+    size: `(T, H, W)`.
+
+  Returns:
+    `index`, int32 `[T]`; or what `video.draws` gives, `[T, ...]`.
+  """
+  frames = size[0]
+  if isinstance(plugins.video(name), plugins.OfIndices):
+    index = video.frame_indices(
+      frames, name, severity, edition=edition, key=key
+    )
+    stretched = index[np.arange(frames) * len(index) // frames]
+    return {"index": stretched.astype(np.int32)}
+  return video.draws(
+    name,
+    severity,
+    edition=edition,
+    sizes=np.tile(size[1:], (frames, 1)),
+    keys=np.tile(key, (frames, 1)),
+    numbers=np.arange(frames),
+  )
+
+
+def _of_image(name: str) -> bool:
+  """Whether a perturbation of clips is a corruption of pictures."""
+  return isinstance(plugins.video(name), conditions.OfImage)
+
+
+def _names(
+  given: str | Iterable[str], kind: conditions.Kind
+) -> tuple[str, ...]:
+  """Names in the papers' order.
+
+  Raises:
+    UserError: none, an unknown one, or one of sequences.
+  """
+  family = conditions.family(kind)
+  listed = given if isinstance(given, str) else tuple(given)
+  for name in [listed] if isinstance(listed, str) else listed:
+    known = name in family.names() if isinstance(name, str) else False
+    if not known and name in conditions.SEQUENCES.names():
+      raise errors.UserError(
+        f"{name} is a perturbation of sequences, which makes many frames of a"
+        f" picture; train on {family.noun}s of {kind}:"
+        f" {', '.join(family.names())}."
+      )
+  names = family.resolve(listed)
+  if not names:
+    raise errors.UserError(
+      f"names must be at least one {family.noun} of {kind}, got {given!r}."
+    )
+  return names
+
+
+def _severities(given: Sequence[int]) -> tuple[int, ...]:
+  """Severities 1-5, at least one."""
+  listed = list(given) if isinstance(given, Iterable) else [given]
+  if not listed:
+    raise errors.UserError("severities must be at least one of 1-5, got none.")
+  return tuple(spec.check_severity(level) for level in listed)
+
+
+def _check_clips(
+  names: tuple[str, ...], edition: str, shape: tuple[int, ...]
+) -> None:
+  """Refuses what no device does, or what changes a clip's size."""
+  if edition not in video.EDITIONS:
+    raise errors.unknown(
+      "edition of the video perturbations", edition, video.EDITIONS
+    )
+  for name in names:
+    if video.is_codec(name):
+      raise errors.UserError(
+        f"{name} is a codec of whole videos, which runs on no device: leave it"
+        " out of names, or train on a set that was prepared with it."
+      )
+    height, width = shape[2:4]
+    sizes = np.array([[height, width]])
+    after = tuple(video.sizes_after(name, edition, sizes)[0].tolist())
+    if after != (height, width):
+      raise errors.UserError(
+        f"{name} gives frames of {after[0]}x{after[1]} px, the clips are"
+        f" {height}x{width}: train on clips of that size, or leave it out."
+      )

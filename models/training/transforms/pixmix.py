@@ -1,0 +1,225 @@
+"""PixMix: a picture mixed with others, fractals above all, by sums and products.
+
+Hendrycks et al. 2022, arXiv:2112.05135; as andyzoujm/pixmix, by
+docs/specs/training.md section 5: the start is x or, with probability 1/2, one
+operation of x; in each of r rounds, r uniform in 0..k, it meets a fresh operation of
+x or, with probability 1/2, the picture, which is one for all rounds.
+
+  add       (a (2x - 1) + b (2y - 1) + 1) / 2
+  multiply  (2x)^a max(2y, 1e-37)^b / 2
+
+on [0, 1], clipped after each round; with probability 1/2 a ~ Beta(beta, 1) and b ~
+Beta(1, beta), else a = 1 + Beta(1, beta) and b = -Beta(1, beta). The sheet's recipes
+draw from all operations; those that overlap benchmarks are off here unless asked for.
+
+Between rounds a value is a multiple of 1/4080, a sixteenth of a level, and powers are
+looked up; the result is rounded to bytes [U: the authors keep floats throughout].
+"""
+
+import functools
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from robust_tfds.corruptions import batching, seeding
+from robust_tfds.corruptions.ops import packed
+from robust_tfds.models.training.transforms import checks, draws, operations
+
+_STREAM = 0x2000
+_OPERATIONS, _COINS, _FACTORS, _PICTURE, _ROUNDS = (
+  _STREAM + n for n in (0, 3, 4, 5, 6)
+)
+_PARTS = 16  # of a level, between rounds
+_WHITE = 255 * _PARTS
+_ONE = 1 << 16
+_LEAST = np.float32(1e-37)
+
+
+class Drawn(NamedTuple):
+  """What one picture draws; k rounds are drawn, `rounds` count.
+
+  Attributes:
+    operations: arrays `[k + 1]`: of the start, then of each round.
+    fresh: bool `[k + 1]`: whether they are used; else x, then the picture.
+    multiplies: bool `[k]`.
+    a: float32 `[k]`.
+    b: float32 `[k]`.
+    rounds: int32, 0..k.
+    picture: int32, which of the pictures.
+  """
+
+  operations: operations.Drawn
+  fresh: jax.Array
+  multiplies: jax.Array
+  a: jax.Array
+  b: jax.Array
+  rounds: jax.Array
+  picture: jax.Array
+
+
+def pixmix(
+  images: jax.typing.ArrayLike,
+  *,
+  keys: seeding.Keys,
+  pictures: jax.typing.ArrayLike,
+  k: int = 4,
+  beta: float = 3.0,
+  severity: float = 3,
+  overlap: bool = False,
+) -> jax.Array:
+  """Every picture, or frame, mixed with one of `pictures`.
+
+  Args:
+    images: uint8 `[B, H, W, 3]`, RGB, 0..255; or clips `[B, T, H, W, 3]`, whose
+      frames each draw for themselves, a picture too.
+    keys: uint32 `[B, 2]`, see `corruptions.example_key`; the epoch folded in.
+    pictures: uint8 `[N, H, W, 3]` of the images' size: the user's, or
+      `training.fractals`.
+    k: the most rounds.
+    beta: of the weights; the paper's is 3 for CIFAR, 4 for ImageNet.
+    severity: as of `augmix`; the paper's is 3 for CIFAR, 1 for ImageNet.
+    overlap: as of `augmix`.
+
+  Returns:
+    uint8 of the images' shape.
+
+  Raises:
+    UserError: another dtype or shape of pixels, keys or pictures, no pictures, or
+      a number out of range.
+  """
+  batch, raw = checks.pictures_or_clips(images, keys)
+  levels = _compiled(
+    batch,
+    raw,
+    checks.beside("pictures", pictures, batch.shape[1:3]),
+    k=checks.whole("k", k, range(17)),
+    beta=checks.number("beta", beta, 0),
+    severity=checks.number("severity", severity, 0.1, operations.LARGEST),
+    overlap=bool(overlap),
+  )
+  return levels.reshape(np.shape(images)[:-1] + (3,))
+
+
+@functools.partial(
+  jax.jit, static_argnames=("k", "beta", "severity", "overlap")
+)
+def _compiled(
+  batch: jax.Array,
+  keys: jax.Array,
+  pictures: jax.Array,
+  *,
+  k: int,
+  beta: float,
+  severity: float,
+  overlap: bool,
+) -> jax.Array:
+  """uint8 `[B, H, W * 3]`."""
+
+  def of_picture(image: jax.Array, key: jax.Array) -> jax.Array:
+    drawn = draw(
+      key,
+      len(pictures),
+      k=k,
+      beta=beta,
+      severity=severity,
+      overlap=overlap,
+    )
+    return mixture(image, pictures[drawn.picture], drawn, overlap=overlap)
+
+  return batching.over_batch(of_picture, batch, keys)
+
+
+def draw(
+  key: jax.Array,
+  count: int,
+  *,
+  k: int,
+  beta: float,
+  severity: float,
+  overlap: bool,
+) -> Drawn:
+  """All that a picture's key decides; `count` pictures, else as `pixmix`."""
+  coins = draws.coin(key, (3, k + 1), _COINS)
+  fresh, multiplies, small = coins[0], coins[1, 1:], coins[2, 1:]
+  # Quantiles: of Beta(beta, 1) u^(1 / beta), of Beta(1, beta) 1 minus that.
+  near = seeding.uniform(key, (3, k), _FACTORS) ** np.float32(1 / beta)
+  a = jnp.where(small, near[0], 2 - near[1])
+  b = jnp.where(small, 1 - near[2], near[2] - 1)
+  chain = operations.draw(
+    key, (k + 1,), severity=severity, overlap=overlap, stream=_OPERATIONS
+  )
+  rounds = seeding.integers(key, (), k + 1, _ROUNDS)
+  which = seeding.integers(key, (), count, _PICTURE)
+  return Drawn(chain, fresh, multiplies, a, b, rounds, which)
+
+
+def mixture(
+  image: jax.Array, picture: jax.Array, drawn: Drawn, *, overlap: bool
+) -> jax.Array:
+  """One picture's mixture.
+
+  Args:
+    image: uint8 `[H, W, 3]`.
+    picture: uint8 `[H, W, 3]`.
+    drawn: as from `draw`.
+    overlap: as of `pixmix`.
+
+  Returns:
+    uint8 `[H, W * 3]`.
+  """
+  own, other = packed.pack(image), packed.pack(picture)
+
+  def fresh_or(words: jax.Array, i: jax.typing.ArrayLike) -> list[jax.Array]:
+    one = jax.tree.map(lambda x: x[i], drawn.operations)
+
+    def fresh(words: jax.Array) -> jax.Array:
+      return operations.apply(own, one, overlap=overlap)
+
+    chosen = jax.lax.cond(drawn.fresh[i], fresh, lambda words: words, words)
+    return packed.channels(chosen)
+
+  def mix(i: jax.Array, mixed: list[jax.Array]) -> list[jax.Array]:
+    levels = fresh_or(other, i + 1)
+    return jax.lax.cond(
+      drawn.multiplies[i], _product, _sum, mixed, levels, drawn.a[i], drawn.b[i]
+    )
+
+  start = [c * _PARTS for c in fresh_or(own, 0)]
+  mixed = jax.lax.fori_loop(0, drawn.rounds, mix, start)
+  return packed.bytes_of(
+    packed.join(*((m + _PARTS // 2) // _PARTS for m in mixed))
+  )
+
+
+def _sum(
+  mixed: list[jax.Array], levels: list[jax.Array], a: jax.Array, b: jax.Array
+) -> list[jax.Array]:
+  """`add` in whole numbers, a and b in 2**-16; all int32."""
+  ours, theirs = (jnp.round(f * _ONE).astype(jnp.int32) for f in (a, b))
+
+  def of_channel(x: jax.Array, y: jax.Array) -> jax.Array:
+    total = ours * (2 * x - _WHITE) + theirs * (2 * _PARTS * y - _WHITE)
+    return jnp.clip((total + (_WHITE + 1) * _ONE) >> 17, 0, _WHITE)
+
+  return [of_channel(x, y) for x, y in zip(mixed, levels)]
+
+
+def _product(
+  mixed: list[jax.Array], levels: list[jax.Array], a: jax.Array, b: jax.Array
+) -> list[jax.Array]:
+  """`multiply` by two tables of powers."""
+  values = np.arange(_WHITE + 1, dtype=np.float32) * np.float32(2 / _WHITE)
+  ours = jnp.asarray(values) ** a
+  theirs = jnp.maximum(values[::_PARTS], _LEAST) ** b
+
+  def of_channel(x: jax.Array, y: jax.Array) -> jax.Array:
+    two = (
+      table.at[i].get(mode="promise_in_bounds")
+      for table, i in ((ours, x), (theirs, y))
+    )
+    half = jnp.minimum(next(two) * next(two), 2) * np.float32(_WHITE / 2)
+    return jnp.round(half).astype(jnp.int32)
+
+  return [of_channel(x, y) for x, y in zip(mixed, levels)]
