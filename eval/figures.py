@@ -8,6 +8,7 @@
   ... --reference=printed                             # that a line is fitted to
   ... --clean=FOLDER --stylized=FOLDER                # pictures of michaelis_f4
   ... --features=FOLDER --classes=Archery,Bowling     # of robust-tfds features
+  ... --scratch=RUN_A --pretrained=RUN_B              # of schiappa_f6
 
 RUN is what `robust-tfds board` takes: a workdir, a submission, shards. Figures are
 PNG and SVG, tables Markdown; each has a CSV with its numbers and their source.
@@ -57,6 +58,16 @@ def define_flags() -> None:
     [],
     "Classes that schiappa_f18 and f20 show; default: the first ten.",
   )
+  for name, words in (
+    ("scratch", "began with random weights"),
+    ("pretrained", "were trained on other data first"),
+  ):
+    flags.DEFINE_list(
+      name,
+      [],
+      f"Names of RUNs, or labels of models, whose networks {words}, of schiappa_f6;"
+      " default: as their facts say (trained_on).",
+    )
 
 
 def main(argv: Sequence[str]) -> None:
@@ -79,6 +90,8 @@ def main(argv: Sequence[str]) -> None:
     stylized=_folder("stylized"),
     features=_folder("features"),
     classes=settings.classes,
+    scratch=settings.scratch,
+    pretrained=settings.pretrained,
   )
   request = drawing.with_runs(asked, names[1:])
   place = paths.of(settings.out, "--out")

@@ -3,6 +3,7 @@
   robust-tfds compare /runs/augmix /runs/plain --out=/tmp/compared
   robust-tfds compare RUN RUN --out=DIR --models=A,B   # A of the first run
   robust-tfds compare RUN [RUN ...] --reference=RUN --out=DIR   # natural sets
+  robust-tfds compare RUN RUN [RUN ...] --splits --out=DIR      # mean over splits
 
 A RUN is a workdir of `run` or `score`, or a submission; shards of one run
 stand with commas between them. Without --models equal labels are paired. Reads
@@ -24,6 +25,10 @@ With --reference runs over natural sets (docs/OWN_DATA.md) stand beside runs of 
 models over ImageNet's validation pictures of the same classes: both accuracies, the
 drop with its interval, and from three models what each has above their line. Writes
 natural.csv and natural.md.
+
+With --splits runs over the splits of one data set (`test`, `test_2`, `test_3` of
+UCF101-P and HMDB51-P) are averaged: each split's numbers, their mean, and its interval.
+Writes splits.csv and splits.md.
 """
 
 from collections.abc import Sequence
@@ -50,11 +55,14 @@ def define_flags() -> None:
     "Runs that natural sets are held against, with commas between them; default:"
     " none, two runs are compared.",
   )
+  flags.DEFINE_bool(
+    "splits", False, "Averages runs over the splits of one data set."
+  )
 
 
 def main(argv: Sequence[str]) -> None:
   """Compares the two runs that are named."""
-  from robust_tfds.eval.compare import natural, runs
+  from robust_tfds.eval.compare import natural, runs, splits
   from robust_tfds.eval.compare.pairs import compare, tables
 
   settings = flags.FLAGS
@@ -63,6 +71,11 @@ def main(argv: Sequence[str]) -> None:
     ours, out = runs.read(argv[1:]), paths.of(settings.out, "--out")
     runs.check_outside([*ours, *held], out=out)
     print(natural.write(natural.lines(ours, held), out))
+    return
+  if settings.splits:
+    ours, out = runs.read(argv[1:]), paths.of(settings.out, "--out")
+    runs.check_outside(ours, out=out)
+    print(splits.write(splits.means(ours), out))
     return
   if len(argv) != 3:
     raise errors.UserError(

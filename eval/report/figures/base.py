@@ -38,6 +38,8 @@ class Request:
     stylized: folder of their stylized versions.
     features: folder that `robust-tfds features` wrote.
     classes: names of those that a figure of features shows; none: the first ten.
+    scratch: runs, or labels of models, whose networks began with random weights.
+    pretrained: those whose networks were trained on other data first.
     printed: whether printed numbers stand beside the runs: not where the runs
       are of other data.
   """
@@ -50,6 +52,8 @@ class Request:
   stylized: epath.Path | None = None
   features: epath.Path | None = None
   classes: Sequence[str] = ()
+  scratch: Sequence[str] = ()
+  pretrained: Sequence[str] = ()
   printed: bool = True
 
   def shown(self, printed: Iterable[T]) -> list[T]:

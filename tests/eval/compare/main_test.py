@@ -31,7 +31,7 @@ class CompareTest(in_folder.TestCase):
     """Runs the command; gives its screen and its rows."""
     draw = style._draw if drawn else _undrawn
     settings = types.SimpleNamespace(
-      out=str(self.out), models=models, reference=""
+      out=str(self.out), models=models, reference="", splits=False
     )
     screen = io.StringIO()
     with (
@@ -213,7 +213,7 @@ class CompareTest(in_folder.TestCase):
       n: paths.read_bytes(p) for n, p in paths.files_below(paths.of(self.out))
     }
     settings = types.SimpleNamespace(
-      out=str(bucket / "out"), models="", reference=""
+      out=str(bucket / "out"), models="", reference="", splits=False
     )
     with mock.patch.object(flags, "FLAGS", settings):
       with contextlib.redirect_stdout(io.StringIO()):

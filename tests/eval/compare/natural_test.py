@@ -71,7 +71,7 @@ class NaturalTest(parameterized.TestCase):
   def _compare(self):
     out = self.folder / "out"
     settings = types.SimpleNamespace(
-      out=str(out), reference=str(self.folder / "r")
+      out=str(out), reference=str(self.folder / "r"), splits=False
     )
     with (
       mock.patch.object(flags, "FLAGS", settings),

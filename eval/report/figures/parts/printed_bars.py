@@ -2,17 +2,24 @@
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 
+from robust_tfds.eval.cells.number import Number
+from robust_tfds.eval.papers import PrintedRow
 from robust_tfds.eval.report.charts import bars, style
 from robust_tfds.eval.report.charts.frame import ABOVE, Frame
 from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import printed, sheet
+from robust_tfds.eval.report.figures.parts import (
+  own,
+  printed,
+  sheet,
+  stored_pictures,
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PrintedBars(base.PaperFigure):
-  """A group a network.
+  """A group a network; those of runs after the printed ones.
 
   Attributes:
     of: folder of `eval/papers`, file of the table.
@@ -25,6 +32,7 @@ class PrintedBars(base.PaperFigure):
     scale: of the values at the axis: 100 of rates in %.
     line: a height that is marked; None: none.
     remark: a sentence at the foot.
+    file: of pictures in the reports of runs, which go beside; empty: none.
   """
 
   of: tuple[str, str]
@@ -37,21 +45,29 @@ class PrintedBars(base.PaperFigure):
   scale: float = 1
   line: float | None = None
   remark: str
+  file: str = ""
+
+  @property
+  def printed_sets(self) -> Collection[str]:
+    """Of the table, where runs are added."""
+    return printed.datasets(*self.of) if self.tasks else ()
 
   def drawn(self, request: base.Request) -> base.Drawn:
     """The figure and its CSV."""
-    rows = printed.table(*self.of)
+    rows = request.shown(printed.table(*self.of))
+    models = own.of(self.boards(request))
+    lines = [*_printed_lines(rows, self.by), *self._own_lines(models)]
     value = {
-      (row.network, getattr(row, self.by)): self.scale * row.value
-      for row in rows
+      (str(network), key): style.scaled(Number(v, lo, hi), self.scale)
+      for network, key, v, lo, hi, _ in lines
     }
-    networks = list(dict.fromkeys(row.network for row in rows))
+    networks = list(dict.fromkeys(network for network, _ in value))
     panels = [
       bars.Panel(
         [
           bars.Series(
             words,
-            [style.Value(value.get((n, key), math.nan)) for n in networks],
+            [value.get((n, key), style.Value(math.nan)) for n in networks],
           )
           for key, words in series.items()
         ],
@@ -60,12 +76,38 @@ class PrintedBars(base.PaperFigure):
       )
       for title, series in self.panels.items()
     ]
-    names = [name.replace(" ResNet", "\nResNet") for name in networks]
+    heads = [name.replace(" ResNet", "\nResNet") for name in networks]
     frame = Frame(*self.size, y=self.y, legend=ABOVE, share="y")
-    fig = bars.draw(panels, bars.Groups(names), frame)
-    columns = (self.column, self.by, sheet.Column(self.heading), "source")
-    lines: list[list[sheet.Cell]] = [
-      [r.network, getattr(r, self.by), r.value, r.source] for r in rows
+    fig = bars.draw(panels, bars.Groups(heads), frame)
+    columns = (self.column, self.by, sheet.Column(self.heading))
+    columns = (*columns, sheet.Column("lo"), sheet.Column("hi"), "source")
+    runs = {s.side.run.name: s.side.run for s in request.scored}
+    names = dict.fromkeys(m.entry.run for m in models)
+    files, _ = stored_pictures.copies(
+      f"{self.name}_frames", self.file, [runs[name] for name in names]
+    )
+    foot = [
+      *([printed.source_of(rows), self.remark] if rows else []),
+      own.remark(models, *self.printed_sets) if request.printed else "",
+      *([f"own runs: {own.runs(models)}"] if models else []),
     ]
-    foot = [printed.source_of(rows), self.remark]
-    return base.Drawn(fig, foot, sheet.Sheet(columns, lines))
+    numbers = sheet.Sheet(columns, lines)
+    return base.Drawn(fig, foot, numbers, pictures=files)
+
+  def _own_lines(self, models: Sequence[own.Own]) -> list[list[sheet.Cell]]:
+    """Of the metrics that the panels show."""
+    return [
+      [model.label, key, number.value, number.lo, number.hi, model.source]
+      for model in models
+      for series in self.panels.values()
+      for key in series
+      if (number := model.number(key))
+    ]
+
+
+def _printed_lines(
+  rows: Sequence[PrintedRow], by: str
+) -> list[list[sheet.Cell]]:
+  return [
+    [r.network, getattr(r, by), r.value, r.lo, r.hi, r.source] for r in rows
+  ]

@@ -2,6 +2,7 @@
 
 import dataclasses
 import io
+from collections.abc import Iterable
 
 import numpy as np
 from etils import epath
@@ -27,15 +28,7 @@ class StoredPicture(base.PaperFigure):
   def drawn(self, request: base.Request) -> base.Drawn:
     """The picture of each run, and a CSV that says whose it is."""
     self.boards(request)
-    files: dict[str, bytes] = {}
-    lines: list[list[sheet.Cell]] = []
-    for run in self._runs(request):
-      for place in (f / "reports" / self.file for f in run.folders):
-        if place.exists():
-          end = f"_{len(files) + 1}" if files else ""
-          name = f"{self.name}{end}.png"
-          files[name] = _copy(place)
-          lines.append([name, f"own run {run.name}, {self.file}"])
+    files, lines = copies(self.name, self.file, self._runs(request))
     if not files:
       raise errors.UserError(
         f"{self.name} ({self.title}) shows pixels, which no cell holds. They are"
@@ -50,6 +43,27 @@ class StoredPicture(base.PaperFigure):
       s.side.run for s in request.scored if s.side.run.task_name in self.tasks
     ]
     return list({run.name: run for run in of_tasks}.values())
+
+
+def copies(
+  name: str, file: str, runs: Iterable[Run]
+) -> tuple[dict[str, bytes], list[list[sheet.Cell]]]:
+  """Pictures of the reports of runs, and lines that say whose they are.
+
+  Args:
+    name: of the first copy; the others are numbered.
+    file: in a run's folder `reports`.
+    runs: each once.
+  """
+  files: dict[str, bytes] = {}
+  lines: list[list[sheet.Cell]] = []
+  for run in runs:
+    for place in (f / "reports" / file for f in run.folders):
+      if place.exists():
+        end = f"_{len(files) + 1}" if files else ""
+        files[f"{name}{end}.png"] = _copy(place)
+        lines.append([f"{name}{end}.png", f"own run {run.name}, {file}"])
+  return files, lines
 
 
 def _copy(place: epath.Path) -> bytes:

@@ -105,7 +105,7 @@ def _scored(one: board_lib.Board, entry: board_lib.Entry, folder: Any) -> Any:
     cells=entry.cells,
     columns=_columns,
   )
-  return types.SimpleNamespace(side=side)
+  return types.SimpleNamespace(side=side, draws={})
 
 
 def _columns(condition: Condition) -> dict[str, np.ndarray]:
@@ -149,6 +149,7 @@ def _entry(context: Context, model: str, run: str) -> board_lib.Entry:
     model=model,
     run=run,
     seed=0,
+    model_facts={"trained_on": "from scratch"},
     numbers=numbers,
     cells=cells,
   )

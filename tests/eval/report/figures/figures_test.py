@@ -174,7 +174,10 @@ class FiguresTest(parameterized.TestCase):
       pixels = np.zeros((4, 6, 3), np.uint8)
       Image.fromarray(pixels).save(run / "reports" / file)
     evil = (contexts.EVIL, "=1+1", "c")
-    asked = boards.request(one.tasks[0], run, models=evil)
+    changes = {"models": evil}
+    if name == "schiappa_f6":  # over whole kinds of perturbations
+      changes["names"] = conditions.VIDEOS.names("common")
+    asked = boards.request(one.tasks[0], run, **changes)
     if name == "michaelis_f6":  # over the RMSE of a set
       (board,) = asked.boards
       board = dataclasses.replace(board, dataset="pascal_c")
@@ -344,12 +347,21 @@ class FiguresTest(parameterized.TestCase):
       sources = " ".join(str(line[place]) for line in numbers.lines)
       self.assertEqual("own run made_up" in sources, parts == 1)
 
-  def test_pixels_that_the_authors_drew_once_may_differ(self):
+  @parameterized.parameters(3782, 3783)
+  def test_pixels_that_the_authors_drew_once_may_differ(self, examples):
+    """Of all of split 1 too, of which the authors left one video out."""
     board = boards.beside(boards.board("video"), "ucf101_p")
+    entries = [
+      dataclasses.replace(e, data={**e.data, "examples": examples})
+      for e in board.entries
+    ]
+    board = dataclasses.replace(board, entries=entries)
     listed = figure("schiappa_f1").parts(base.Request(boards=[board]))
     self.assertLen(listed, 1)
     drawn = listed[0][0].drawn(listed[0][1])
-    self.assertIn("is of another protocol: pixels", " ".join(drawn.foot))
+    foot = " ".join(drawn.foot)
+    self.assertIn("is of another protocol: pixels", foot)
+    self.assertIn("of 3,782 of split 1's 3,783 videos", foot)
 
   @parameterized.parameters(*_COUNTS.items())
   def test_lines(self, name, count):

@@ -8,6 +8,7 @@ from PIL import Image
 
 from robust_tfds import errors
 from robust_tfds.eval.report import figures
+from tests import shared_data
 from tests.eval.report.figures import boards
 
 
@@ -29,6 +30,22 @@ class StoredPicturesTest(absltest.TestCase):
     Image.fromarray(pixels).save(place)
     picture, _ = self.draw()
     np.testing.assert_array_equal(np.asarray(Image.open(picture)), pixels)
+
+  def test_pictures_beside_bars(self):
+    """Figure 4: a run's numbers after the printed ones, its gallery beside."""
+    pixels = np.full((4, 5, 3), 7, np.uint8)
+    place = self.run_folder / "reports" / "worst_frames.png"
+    Image.fromarray(pixels).save(place)
+    (figure,) = figures.select("shankar_f4")
+    asked = boards.request("frame_detection", self.run_folder)
+    _, (apart, request) = figure.parts(asked)
+    picture, *_, table = apart.draw(request, self.folder)
+    np.testing.assert_array_equal(np.asarray(Image.open(picture)), pixels)
+    self.assertIn("_frames.png", picture.name)
+    listed = shared_data.lines(pathlib.Path(table))
+    metrics = {line["metric"] for line in listed}
+    self.assertContainsSubset({"map_orig", "localization/map_pmk"}, metrics)
+    self.assertTrue(all(line["lo"] for line in listed))
 
   def test_without_reports(self):
     with self.assertRaisesRegex(errors.UserError, "config.reports=true"):
