@@ -28,8 +28,10 @@ from robust_tfds.eval.tasks.parts import spread
 
 # Facts of the data in which splits of one set differ.
 _OF_SPLITS = ("split", "ids", "labels", "groups", "examples", "decoders")
-HEADER = ("dataset", "model", "metric", "corruption", "level", "splits")
-HEADER = (*HEADER, "mean", "lo", "hi", "note")
+HEADER = (
+  *("dataset", "model", "metric", "corruption", "level", "splits"),
+  *("mean", "lo", "hi", "note"),
+)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -16,6 +16,8 @@ from robust_tfds.eval.report.figures.parts import (
   stored_pictures,
 )
 
+_Line = tuple[str, str, Number, str]  # network, value of `by`, number, source
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PrintedBars(base.PaperFigure):
@@ -56,10 +58,10 @@ class PrintedBars(base.PaperFigure):
     """The figure and its CSV."""
     rows = request.shown(printed.table(*self.of))
     models = own.of(self.boards(request))
-    lines = [*_printed_lines(rows, self.by), *self._own_lines(models)]
+    listed = [*self._of_print(rows), *self._of_runs(models)]
     value = {
-      (str(network), key): style.scaled(Number(v, lo, hi), self.scale)
-      for network, key, v, lo, hi, _ in lines
+      (network, key): style.scaled(number, self.scale)
+      for network, key, number, _ in listed
     }
     networks = list(dict.fromkeys(network for network, _ in value))
     panels = [
@@ -79,8 +81,11 @@ class PrintedBars(base.PaperFigure):
     heads = [name.replace(" ResNet", "\nResNet") for name in networks]
     frame = Frame(*self.size, y=self.y, legend=ABOVE, share="y")
     fig = bars.draw(panels, bars.Groups(heads), frame)
-    columns = (self.column, self.by, sheet.Column(self.heading))
-    columns = (*columns, sheet.Column("lo"), sheet.Column("hi"), "source")
+    columns = (
+      *(self.column, self.by, sheet.Column(self.heading)),
+      *(sheet.Column("lo"), sheet.Column("hi"), "source"),
+    )
+    lines = [[*of, n.value, n.lo, n.hi, where] for *of, n, where in listed]
     runs = {s.side.run.name: s.side.run for s in request.scored}
     names = dict.fromkeys(m.entry.run for m in models)
     files, _ = stored_pictures.copies(
@@ -94,20 +99,18 @@ class PrintedBars(base.PaperFigure):
     numbers = sheet.Sheet(columns, lines)
     return base.Drawn(fig, foot, numbers, pictures=files)
 
-  def _own_lines(self, models: Sequence[own.Own]) -> list[list[sheet.Cell]]:
+  def _of_print(self, rows: Sequence[PrintedRow]) -> list[_Line]:
+    return [
+      (r.network, getattr(r, self.by), printed.number(r), r.source)
+      for r in rows
+    ]
+
+  def _of_runs(self, models: Sequence[own.Own]) -> list[_Line]:
     """Of the metrics that the panels show."""
     return [
-      [model.label, key, number.value, number.lo, number.hi, model.source]
+      (model.label, key, number, model.source)
       for model in models
       for series in self.panels.values()
       for key in series
       if (number := model.number(key))
     ]
-
-
-def _printed_lines(
-  rows: Sequence[PrintedRow], by: str
-) -> list[list[sheet.Cell]]:
-  return [
-    [r.network, getattr(r, by), r.value, r.lo, r.hi, r.source] for r in rows
-  ]
