@@ -86,10 +86,12 @@ class PrintedBars(base.PaperFigure):
       *(sheet.Column("lo"), sheet.Column("hi"), "source"),
     )
     lines = [[*of, n.value, n.lo, n.hi, where] for *of, n, where in listed]
+    names = {m.entry.run for m in models}
     runs = {s.side.run.name: s.side.run for s in request.scored}
-    names = dict.fromkeys(m.entry.run for m in models)
     files, _ = stored_pictures.copies(
-      f"{self.name}_frames", self.file, [runs[name] for name in names]
+      f"{self.name}_frames",
+      self.file,
+      [run for name, run in runs.items() if name in names],
     )
     foot = [
       *([printed.source_of(rows), self.remark] if rows else []),

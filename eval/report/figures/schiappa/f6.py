@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from robust_tfds import conditions, datasets, errors
+from robust_tfds import conditions, errors
 from robust_tfds.eval.cells.number import Key, Number
 from robust_tfds.eval.metrics import definitions, replicates
 from robust_tfds.eval.metrics.replicates import Replicates
@@ -188,9 +188,13 @@ def _training(model: own.Own, request: base.Request) -> str:
   words = model.entry.model_facts.get("trained_on") or ""
   if _FIRST.search(words):
     return _PRETRAINED
-  tested = datasets.letters(model.board.dataset.removesuffix("_p"))
-  alone = tested in datasets.letters(words) or "scratch" in words
+  tested = _letters(model.board.dataset.removesuffix("_p"))
+  alone = tested in _letters(words) or "scratch" in words
   return _SCRATCH if alone else ""
+
+
+def _letters(words: str) -> str:
+  return "".join(filter(str.isalnum, words.casefold()))
 
 
 def _mean(
