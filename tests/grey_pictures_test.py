@@ -6,7 +6,9 @@ import numpy as np
 from absl.testing import absltest
 from PIL import Image
 
+from robust_tfds import errors
 from tests import in_process
+from tools import grey_pictures
 
 
 class GreyPicturesTest(absltest.TestCase):
@@ -29,15 +31,15 @@ class GreyPicturesTest(absltest.TestCase):
     ):
       Image.fromarray(pixels).save(self.folder / name)
     (self.folder / "notes.txt").write_text("no picture")
-    done = in_process.program("tools.grey_pictures", str(self.folder))
+    counts = grey_pictures.count(str(self.folder))
     words = "2 of 4 pictures are grey, 50.0 %: 1 of one channel, 1 of three"
-    self.assertIn(words, done.stdout, done.stderr)
+    self.assertIn(words, grey_pictures.words(counts))
 
-  def test_what_cannot_be_counted(self):
-    for arguments, words in (
-      ([], "name a folder"),
-      ([str(self.folder)], "there are no pictures"),
-    ):
-      done = in_process.program("tools.grey_pictures", *arguments)
-      self.assertEqual(done.returncode, 1)
-      self.assertIn(words, done.stderr)
+  def test_no_pictures(self):
+    with self.assertRaisesRegex(errors.UserError, "there are no pictures"):
+      grey_pictures.count(str(self.folder))
+
+  def test_no_folder(self):
+    done = in_process.program("tools.grey_pictures")
+    self.assertEqual(done.returncode, 1)
+    self.assertIn("name a folder", done.stderr)

@@ -113,7 +113,7 @@ def _mean(sides: Sequence[Side]) -> Mean:
     sides[0].dataset,
     ", ".join(models),
     splits,
-    [_line(key, [of[key] for of in drawn]) for key in keys],
+    [line(key, [of[key] for of in drawn]) for key in keys],
     notes,
   )
 
@@ -164,9 +164,10 @@ def _numbers(
   ]
 
 
-def _line(
+def line(
   key: Key, of_splits: Sequence[Replicates]
 ) -> tuple[Key, Sequence[float], Number]:
+  """A number of every split, of the same draws: key, values, their mean."""
   mean = replicates.combine(lambda *of: np.mean(of, axis=0), *of_splits)
   bounds = definitions.of_any_task(key[0]).bounds
   values = [float(of.value) for of in of_splits]

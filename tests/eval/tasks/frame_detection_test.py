@@ -4,6 +4,7 @@ import json
 import pathlib
 
 import numpy as np
+import pytest
 from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
@@ -126,6 +127,35 @@ class SettingTest(parameterized.TestCase):
       self.assertEqual(any("R-FCN" in name for name in marked), not subset)
 
 
+def _scored_outside(folder, place, truth, dataset) -> dict[str, float]:
+  """Numbers of a COCO results list that has every object of a ground truth."""
+  keys = ("image_id", "category_id", "bbox")
+  rows = [
+    {**{k: a[k] for k in keys}, "score": 0.5} for a in truth["annotations"]
+  ]
+  (folder / "clean.json").write_text(json.dumps(rows))
+  options = readers_base.Options(truth=place, dataset=dataset)
+  reader = readers.choose([folder], readers.AUTO, options)
+  run = reader.read([folder], options)
+  assert run.task_name == "frame_detection"
+  _, scored = run.score(*run.datasets)
+  return {r.metric: r.value for r in scored.rows}
+
+
+class OutsideTest(absltest.TestCase):
+  def test_results_of_another_program(self):
+    """A results list of frames, beside a truth of sets: its perfect detector."""
+    truth, _ = golden("small_k3")
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    (folder / "truth.json").write_text(json.dumps(truth))
+    (folder / "perfect").mkdir()
+    place = folder / "truth.json"
+    values = _scored_outside(folder / "perfect", place, truth, "mine")
+    self.assertAlmostEqual(values["map_orig"], 1)
+    self.assertAlmostEqual(values["map_pmk"], 1)
+
+
+@pytest.mark.slow  # trains a detector
 class RunTest(absltest.TestCase):
   @classmethod
   def setUpClass(cls):
@@ -146,22 +176,9 @@ class RunTest(absltest.TestCase):
     self.assertIn("worst_frames.md", names)
 
   def test_perfect_results_of_another_program(self):
-    folder = pathlib.Path(self.create_tempdir().full_path) / "perfect"
-    folder.mkdir()
-    keys = ("image_id", "category_id", "bbox")
-    rows = [
-      {**{k: a[k] for k in keys}, "score": 0.5}
-      for a in self.truth["annotations"]
-    ]
-    (folder / "clean.json").write_text(json.dumps(rows))
-    options = readers_base.Options(
-      truth=self.folder / "truth.json", dataset="digits_vid_robust"
-    )
-    reader = readers.choose([folder], readers.AUTO, options)
-    run = reader.read([folder], options)
-    self.assertEqual(run.task_name, "frame_detection")
-    _, scored = run.score(*run.datasets)
-    values = {r.metric: r.value for r in scored.rows}
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    place, name = self.folder / "truth.json", "digits_vid_robust"
+    values = _scored_outside(folder, place, self.truth, name)
     self.assertAlmostEqual(values["map_orig"], 1)
     self.assertAlmostEqual(values["map_pmk"], 1)
 
