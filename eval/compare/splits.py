@@ -16,7 +16,7 @@ from etils import epath
 
 from robust_tfds import errors
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells import cell_facts, disk, groups
+from robust_tfds.eval.cells import cell_facts, groups
 from robust_tfds.eval.cells.number import Key, Number
 from robust_tfds.eval.compare.boards import board
 from robust_tfds.eval.compare.sides import Side
@@ -25,6 +25,7 @@ from robust_tfds.eval.metrics.replicates import Replicates
 from robust_tfds.eval.readers.base import Run
 from robust_tfds.eval.report.tables import csv_text, markdown, numbers
 from robust_tfds.eval.tasks.parts import spread
+from robust_tfds.storage import disk
 
 # Facts of the data in which splits of one set differ.
 _OF_SPLITS = ("split", "ids", "labels", "groups", "examples", "decoders")
