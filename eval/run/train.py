@@ -2,9 +2,9 @@
 
 Not a training library: one optimiser, cross-entropy, a few seconds. Published
 checkpoints go through `models.convert`. Only parameters follow the gradient;
-running statistics of batch norms are moved by the network's train mode. All
-classifiers of pictures and clips have one (`apply_train`), of detectors
-`tiny_retinanet`; others are refused.
+running statistics of batch norms are moved by the network's train mode
+(`apply_train`; those of detectors are frozen). All networks of the catalogue
+have one; models from elsewhere are refused.
 """
 
 import contextlib
@@ -66,8 +66,8 @@ def load_or_train(
   if not model.trainable:
     raise errors.UserError(
       f"{model.name} has no train mode, so config.model.train would spoil it."
-      " Classifiers of models.names() have one, and tiny_retinanet: name one of"
-      " them, or leave out `train` and give a checkpoint."
+      " Networks of models.names() have one: name one of them, or leave out"
+      " `train` and give a checkpoint."
     )
   facts, record = _facts(model, recipe), check_whole(folder)
   if not record:
@@ -311,8 +311,8 @@ def _detection(model: Any, recipe: Any, data_dir: str) -> tuple:
   optimizer = optax.chain(optax.clip_by_global_norm(5.0), optax.adam(schedule))
 
   def loss(variables: Any, batch: Any, key: Any) -> tuple[jax.Array, Any]:
-    del key  # nothing is drawn
-    return model.loss(variables, batch), {}  # no statistics: `trainable`
+    losses, moved = model.apply_train(variables, batch, key)
+    return sum(losses.values()), _parted(model, moved)[1]
 
   return data, loss, optimizer
 

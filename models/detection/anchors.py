@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
 from robust_tfds.models.detection.rules import RULES, Rules
+
+_MULTIPLE = 32  # px, to which mmdetection pads a picture
 
 
 def grid(
@@ -41,6 +45,35 @@ def grid(
     cell = shapes(level, ratios, step[0], rules)
     levels.append(laid(cell, (rows, columns), step))
   return np.concatenate(levels).astype(np.float32)
+
+
+def inside(anchors: np.ndarray, sizes: jax.Array) -> jax.Array:
+  """Which anchors lie in pictures of (height, width): bool `[B, A]`."""
+  low, high = jnp.split(jnp.asarray(anchors), 2, axis=1)
+  return (low >= 0).all(-1) & (high < sizes[:, None, ::-1]).all(-1)
+
+
+def in_padded(
+  features: Sequence[tuple[int, int]],
+  strides: Sequence[int],
+  each: int,
+  sizes: jax.Array,
+) -> jax.Array:
+  """Which anchors are of places in the padded pictures: bool `[B, A]`.
+
+  Args:
+    features: as of `grid`.
+    strides: of the levels, px.
+    each: anchors of a place.
+    sizes: int32 `[B, 2]`, (height, width).
+  """
+  limits = -(-sizes // _MULTIPLE) * _MULTIPLE
+  corner = np.zeros((each, 4))
+  places = [
+    laid(corner, level, (stride, stride))[:, :2]
+    for level, stride in zip(features, strides, strict=True)
+  ]
+  return (jnp.asarray(np.concatenate(places)) < limits[:, None, ::-1]).all(-1)
 
 
 def laid(

@@ -35,6 +35,12 @@ MMDETECTION = (
   (r"^neck\.fpn_convs\.(\d)\.conv\.", r"backbone.fpn.layer_blocks.\1.0."),
 )
 STAGES = (256, 512, 1024, 2048)  # channels of a bottleneck ResNet's stages
+# Paths of the parts that are frozen together, the stem first: of a `Body`, and
+# of the one of a `Backbone`.
+BODY_PATHS = (("conv1", "bn1"), *((f"layer{i}",) for i in range(1, 5)))
+STAGE_PATHS = tuple(
+  tuple(f"backbone/body/{part}" for part in stage) for stage in BODY_PATHS
+)
 
 
 class Body(resnet.Network):
@@ -71,6 +77,12 @@ class Body(resnet.Network):
       x = stage(x)
       features.append(x)
     return features
+
+
+def redraw(layer: nnx.Conv | nnx.Linear, std: float, rngs: nnx.Rngs) -> None:
+  """A head's last layer from a narrow normal distribution."""
+  shape = layer.kernel.shape
+  layer.kernel[...] = std * jax.random.normal(rngs.params(), shape)
 
 
 def blocks_of(stage: layers.Stack) -> list[Any]:

@@ -32,12 +32,15 @@ def iou(one: jax.Array, two: jax.Array, edge: Edge = 0.0) -> jax.Array:
 
 
 def encode(
-  boxes: jax.Array, anchors: jax.Array, weights: tuple[float, ...]
+  boxes: jax.Array,
+  anchors: jax.Array,
+  weights: tuple[float, ...],
+  edge: Edge = 0.0,
 ) -> jax.Array:
   """Offsets of boxes from their anchors: (dx, dy, dw, dh), weighted."""
-  size, centre = _size(anchors), _centre(anchors)
+  size, centre = _size(anchors, edge), _centre(anchors)
   shift = (_centre(boxes) - centre) / size
-  scale = jnp.log(_size(boxes) / size)
+  scale = jnp.log(_size(boxes, edge) / size)
   return jnp.concatenate([shift, scale], -1) * jnp.array(weights)
 
 

@@ -15,24 +15,39 @@ import jax.numpy as jnp
 from flax import nnx
 
 from robust_tfds import errors
+from robust_tfds.models import variables as variables_lib
 from robust_tfds.models.checks import arguments
 from robust_tfds.models.detection import resize
+from robust_tfds.models.detection import truth as truth_lib
+from robust_tfds.models.detection.losses import Losses
 from robust_tfds.models.detection.rules import RULES, Rules
 from robust_tfds.models.detection.spec import DetectorSpec as DetectorSpec
+from robust_tfds.models.detection.train_rules import TRAIN_RULES, TrainRules
+from robust_tfds.models.detection.truth import Truth
+from robust_tfds.models.layers import train_mode
 from robust_tfds.models.model import NetworkModel
-from robust_tfds.models.variables import Variables
+from robust_tfds.models.variables import Path, Variables
 
 
 class DetectorNetwork(nnx.Module):
   """What a family's network is.
 
   Attributes:
-    has_loss: whether `loss` is there.
     rules: of the library that its detections' boxes are as.
+    training: name of its train rules.
+    stages: of its body, the first first: paths of their parts, `/` between.
+    has_masks: whether it finds masks, and learns them.
   """
 
-  has_loss: ClassVar[bool] = False
   rules: Rules = RULES["torchvision"]
+  training: str = "torchvision"
+  stages: ClassVar[tuple[tuple[str, ...], ...]] = ()
+  has_masks: bool = False
+
+  @property
+  def train_rules(self) -> TrainRules:
+    """Of its library, in training."""
+    return TRAIN_RULES[self.training]
 
   def __call__(
     self, x: jax.Array, sizes: jax.Array, factor: jax.Array
@@ -47,10 +62,14 @@ class DetectorNetwork(nnx.Module):
     """
     raise NotImplementedError
 
-  def loss(
-    self, x: jax.Array, boxes: jax.Array, labels: jax.Array
-  ) -> jax.Array:
-    """The training loss of pixels; boxes and labels as `Detector.loss`'s."""
+  def losses(self, x: jax.Array, truth: Truth, key: jax.Array) -> Losses:
+    """The training losses of a batch, whose sum is the loss.
+
+    Args:
+      x: pixels `[B, H, W, 3]`.
+      truth: the objects.
+      key: of JAX, which boxes are chosen by.
+    """
     raise NotImplementedError
 
 
@@ -62,21 +81,40 @@ class Detector(NetworkModel):
 
   @property
   def trainable(self) -> bool:
-    """Whether its network has a loss, and no running statistics.
+    """On the sum of `apply_train`'s losses."""
+    return True
 
-    Detectors have no train mode for batch norms: published ones were trained
-    with frozen statistics, from a checkpoint.
+  def frozen_paths(
+    self, *, stages: int = 0, frozen_norms: bool = True
+  ) -> frozenset[Path]:
+    """Paths of the parameters that training leaves as they are.
+
+    torchvision and mmdetection fine-tune with one stage of a ResNet frozen
+    beside its stem: `stages=2`.
+
+    Args:
+      stages: of the body; the first is the stem.
+      frozen_norms: as of `apply_train`; where it is so and the library keeps
+        scales and offsets of norms as constants, these are among the paths.
+
+    Raises:
+      UserError: more stages than the body has.
     """
-    return self._has_loss and not self.statistics()
-
-  @property
-  def _has_loss(self) -> bool:
-    network = self.family.network
-    return (
-      isinstance(network, type)
-      and issubclass(network, DetectorNetwork)
-      and network.has_loss
-    )
+    network = self._skeleton()
+    every = network.stages
+    if not 0 <= stages <= len(every):
+      raise errors.UserError(
+        f"Got stages={stages}, expected 0..{len(every)}: {self.name} has as"
+        " many, the stem among them."
+      )
+    first = [part for stage in every[:stages] for part in stage]
+    below = tuple(f"{part}/" for part in first)
+    learned = set(self.shapes()) - self.statistics()
+    paths = {path for path in learned if "/".join(path).startswith(below)}
+    if frozen_norms and network.train_rules.constant_norms:
+      norms = {path[:-1] for path in self.statistics()}
+      paths |= {path for path in learned if path[:-1] in norms}
+    return frozenset(paths)
 
   def apply(
     self,
@@ -111,27 +149,78 @@ class Detector(NetworkModel):
     limit = jnp.concatenate([valid_px[:, ::-1]] * 2, axis=1)[:, None]
     return {**detections, "boxes": jnp.clip(boxes, 0, limit)}
 
-  def loss(
-    self, variables: Variables, batch: Mapping[str, jax.Array]
-  ) -> jax.Array:
-    """The training loss of a batch; batch norms use their running statistics.
+  def _skeleton(self) -> DetectorNetwork:
+    """The network without its numbers."""
+    shapes = {
+      path: jax.ShapeDtypeStruct(shape, jnp.float32)
+      for path, shape in self.shapes().items()
+    }
+    network: DetectorNetwork = self.merge(variables_lib.nest(shapes))
+    return network
+
+  def apply_train(
+    self,
+    variables: Variables,
+    batch: Mapping[str, jax.typing.ArrayLike],
+    key: jax.Array,
+    *,
+    frozen_norms: bool = True,
+  ) -> tuple[Losses, Variables]:
+    """The training losses of a batch.
 
     Args:
-      variables: of the network.
-      batch: `image` uint8 `[B, H, W, 3]`, `size` int32 `[B, 2]`, `boxes` float32
-        `[B, G, 4]` in px, `labels` int32 `[B, G]`, -1 where there is none.
+      variables: as of `apply`.
+      batch: `image` uint8 `[B, H, W, 3]` and `size` int32 `[B, 2]` as of
+        `apply`; `boxes` float32 `[B, G, 4]` (x0, y0, x1, y1 in px of the
+        canvas) and `labels` int32 `[B, G]`, -1 where there is no object. For a
+        network with masks also `masks` `[B, G, H, W]`, bool of the canvas;
+        HTC learns its semantic branch where there is `semantic` int32
+        `[B, H, W]`, COCO-stuff's classes, 255 where none is labelled.
+      key: of JAX; anchors and regions are chosen by it.
+      frozen_norms: batch norms use their running statistics, as published
+        detectors were trained; else those of the batch, which move them.
+
+    Returns:
+      Name -> float32, whose sum is the loss, by torchvision's names:
+      `loss_objectness`, `loss_rpn_box_reg`, `loss_classifier`, `loss_box_reg`,
+      `loss_mask`, of cascades with the stage behind them (`loss_mask_0`) and
+      weighted, HTC's `loss_semantic_seg`; of RetinaNets `classification` and
+      `bbox_regression`. And the variables, whose parameters are untouched.
 
     Raises:
-      UserError: a network without a loss (two-stage detectors).
+      UserError: something is missing, or does not fit.
     """
-    if not self._has_loss:
-      raise errors.UserError(
-        f"{self.name} has no training loss here; RetinaNets have. Convert a"
-        " checkpoint of it (models.convert)."
-      )
-    pixels, _, factor = resize.to_network(
-      batch["image"], batch["size"], self.spec
+    own = arguments.key(self.name, key, "apply_train")
+    network, x, truth = self._prepared(variables, batch, frozen_norms)
+    train_mode.enter(network, own, frozen_norms=frozen_norms)
+    with jax.default_matmul_precision("highest"):
+      losses = network.losses(x, truth, own)
+    return losses, self.with_statistics(variables, network)
+
+  def _prepared(
+    self,
+    variables: Variables,
+    batch: Mapping[str, jax.typing.ArrayLike],
+    frozen_norms: bool,
+  ) -> tuple[DetectorNetwork, jax.Array, Truth]:
+    """The network, its pixels, and the objects in these."""
+    truth_lib.check_keys(self.name, batch, masks=False)
+    images, valid_px = arguments.canvases(
+      self.name, batch["image"], batch["size"]
     )
-    network: DetectorNetwork = self.merge(variables)
-    boxes = batch["boxes"] / factor[:, None, :]
-    return network.loss(pixels, boxes, batch["labels"])
+    flat = variables_lib.flatten(variables)
+    for path in self.frozen_paths(frozen_norms=frozen_norms) & set(flat):
+      flat[path] = jax.lax.stop_gradient(flat[path])
+    network: DetectorNetwork = self.merge(variables_lib.nest(flat))
+    truth_lib.check_keys(self.name, batch, masks=network.has_masks)
+    pixels, seen_px, factor = resize.to_network(images, valid_px, self.spec)
+    truth = truth_lib.of_batch(
+      self.name,
+      {**batch, "image": images},
+      factor=factor,
+      sizes=seen_px,
+      edge=network.rules.edge,
+      num_classes=self.spec.num_classes,
+      masks=network.has_masks,
+    )
+    return network, pixels.astype(self.dtype), truth

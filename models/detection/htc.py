@@ -17,8 +17,18 @@ import jax.numpy as jnp
 from flax import nnx
 
 from robust_tfds.models import layers
-from robust_tfds.models.detection import backbone, rcnn, roi_align, roi_heads
+from robust_tfds.models.detection import (
+  backbone,
+  losses,
+  matching,
+  rcnn,
+  roi_align,
+  roi_heads,
+)
 from robust_tfds.models.detection.backbone import WIDTH
+from robust_tfds.models.detection.losses import Losses
+from robust_tfds.models.detection.train_rules import TrainRules
+from robust_tfds.models.detection.truth import Truth
 from robust_tfds.models.family import Family, Rules
 from robust_tfds.models.spec import Variant
 
@@ -26,6 +36,8 @@ _STUFF = 183  # COCO-stuff's classes, whose logits train the semantic branch
 _FUSED = 1  # the level that others are brought to
 _FINEST = 3  # logarithm of its stride
 _MULTIPLE = 32  # mmdetection's pictures are padded to it
+_UNLABELLED = 255  # what is stuff of no class
+_SEMANTIC_WEIGHT = 0.2
 
 # Counted here, without the first stage's convolution that nothing reads.
 _COUNTS = {"htc_resnext101_64x4d_dconv_fpn_mmdet1": 143_300_372}
@@ -54,26 +66,34 @@ _OF_BRANCHES: Rules = (
 class SemanticHead(nnx.Module):
   """All levels at one, four convolutions; features for boxes."""
 
-  def __init__(self, *, rngs: nnx.Rngs):
-    """Of five levels; `conv_logits` is read in training alone."""
+  def __init__(self, width: int, *, rngs: nnx.Rngs):
+    """Of five levels `width` wide; `conv_logits` is for training alone."""
 
     def convs(count: int, kernel: int) -> layers.Stack:
       return layers.Stack(
         [
-          layers.conv(WIDTH, WIDTH, kernel, 1, kernel // 2, rngs=rngs)
+          layers.conv(width, width, kernel, 1, kernel // 2, rngs=rngs)
           for _ in range(count)
         ]
       )
 
     self.lateral_convs = convs(5, 1)
     self.convs = convs(4, 3)
-    self.conv_embedding = layers.conv(WIDTH, WIDTH, 1, rngs=rngs)
-    self.conv_logits = layers.conv(WIDTH, _STUFF, 1, rngs=rngs)
+    self.conv_embedding = layers.conv(width, width, 1, rngs=rngs)
+    self.conv_logits = layers.conv(width, _STUFF, 1, rngs=rngs)
 
   def __call__(
     self, levels: Sequence[jax.Array], sizes: jax.Array
-  ) -> jax.Array:
-    """P2..P6 and valid sizes `[B, 2]` -> `[B, H, W, 256]` of stride 8."""
+  ) -> tuple[jax.Array, jax.Array]:
+    """Features for boxes, and logits of stuff, of stride 8.
+
+    Args:
+      levels: P2..P6.
+      sizes: int32 `[B, 2]`, valid (height, width).
+
+    Returns:
+      `[B, H, W, 256]` and float32 `[B, H, W, 183]`.
+    """
     padded = -(-sizes // _MULTIPLE) * _MULTIPLE
     _, rows, columns, _ = levels[_FUSED].shape
     parts = []
@@ -86,7 +106,8 @@ class SemanticHead(nnx.Module):
       x = x + part
     for i in range(4):
       x = layers.relu(getattr(self.convs, str(i))(x))
-    return layers.relu(self.conv_embedding(x))
+    logits = self.conv_logits(x).astype(jnp.float32)
+    return layers.relu(self.conv_embedding(x)), logits
 
 
 def _brought(
@@ -124,16 +145,16 @@ def _brought(
 class Heads(roi_heads.RoIHeads):
   """A cascade's heads with the semantic branch and the masks' flow."""
 
-  def __init__(self, *, rngs: nnx.Rngs, **options: Any):
+  def __init__(self, *, width: int = WIDTH, rngs: nnx.Rngs, **options: Any):
     """The options are `RoIHeads`'s."""
-    super().__init__(rngs=rngs, **options)
+    super().__init__(width=width, rngs=rngs, **options)
     self.mask_flow = layers.Stack(
       {
-        str(stage): layers.conv(WIDTH, WIDTH, 1, rngs=rngs)
+        str(stage): layers.conv(width, width, 1, rngs=rngs)
         for stage in range(1, self.stages)
       }
     )
-    self.semantic_head = SemanticHead(rngs=rngs)
+    self.semantic_head = SemanticHead(width, rngs=rngs)
 
   def __call__(
     self,
@@ -144,9 +165,42 @@ class Heads(roi_heads.RoIHeads):
     factor: jax.Array,
   ) -> dict[str, jax.Array]:
     """As `RoIHeads`; the semantic features travel behind the levels."""
-    semantic = self.semantic_head(levels, sizes)
+    semantic, _ = self.semantic_head(levels, sizes)
     levels = [*levels, semantic]
     return super().__call__(levels, proposals, valid, sizes, factor)
+
+  def losses(
+    self,
+    levels: Sequence[jax.Array],
+    proposals: jax.Array,
+    valid: jax.Array,
+    canvas: tuple[int, int],
+    truth: Truth,
+    train: TrainRules,
+    key: jax.Array,
+  ) -> Losses:
+    """As `RoIHeads`; where stuff is labelled, `loss_semantic_seg` as well."""
+    semantic, logits = self.semantic_head(levels, truth.sizes)
+    levels = [*levels, semantic]
+    given = proposals, valid, canvas, truth, train, key
+    every = super().losses(levels, *given)
+    if truth.semantic is not None:
+      every["loss_semantic_seg"] = _semantic_loss(logits, truth)
+    return every
+
+  def _mask_regions(
+    self,
+    stage: int,
+    chosen: matching.Regions,
+    boxes: jax.Array,
+    valid: jax.Array,
+    truth: Truth,
+    train: TrainRules,
+    key: jax.Array,
+  ) -> matching.Regions:
+    """A new choice among the boxes that the stage has made: interleaved."""
+    del chosen
+    return self._chosen(stage, boxes, valid, truth, train, key)
 
   def _pool(
     self, levels: Sequence[jax.Array], boxes: jax.Array, bins: int
@@ -167,6 +221,36 @@ class Heads(roi_heads.RoIHeads):
       flow = getattr(self.mask_flow, str(stage))
       pooled = pooled + layers.relu(flow(before))
     return super()._mask_features(stage, pooled, before)
+
+
+def _semantic_loss(logits: jax.Array, truth: Truth) -> jax.Array:
+  """Cross-entropy of the stuff at every place of stride 8, 255 left out.
+
+  mmdetection's labels are the picture's at the network's size and then at an
+  eighth of it, nearest pixels both times.
+  """
+  assert truth.semantic is not None
+  rows, columns = logits.shape[1:3]
+
+  def of_picture(
+    stuff: jax.Array, factor: jax.Array, size: jax.Array
+  ) -> jax.Array:
+    stride = 1 << _FINEST
+    y, x = jnp.arange(rows) * stride, jnp.arange(columns) * stride
+    inside = (y < size[0])[:, None] & (x < size[1])
+    down = jnp.floor(y * factor[1]).astype(jnp.int32)
+    across = jnp.floor(x * factor[0]).astype(jnp.int32)
+    seen = stuff[
+      jnp.minimum(down, len(stuff) - 1)[:, None],
+      jnp.minimum(across, stuff.shape[1] - 1),
+    ]
+    return jnp.where(inside, seen, _UNLABELLED)
+
+  labels = jax.vmap(of_picture)(truth.semantic, truth.factor, truth.sizes)
+  counted = (labels >= 0) & (labels < _STUFF)
+  place = jnp.where(counted, labels, 0)[..., None]
+  chances = jnp.take_along_axis(jax.nn.log_softmax(logits), place, -1)[..., 0]
+  return _SEMANTIC_WEIGHT * losses.mean(-chances, counted)
 
 
 class Network(rcnn.Network):

@@ -6,6 +6,11 @@ table says, per output, which class it is.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+
 from robust_tfds import errors
 
 # docs/specs/detection.md section 4: COCO's category ids are 1..90 without
@@ -47,3 +52,18 @@ def table(style: str, num_classes: int) -> tuple[int, ...]:
   return tuple(
     _COCO_IDS.index(i) if i in _COCO_IDS else NONE for i in range(91)
   )
+
+
+def outputs(labels: Sequence[int], classes: jax.Array) -> jax.Array:
+  """Which output stands for each class, int32; the background's where it is < 0.
+
+  Args:
+    labels: class of each output, see `table`.
+    classes: int32.
+
+  >>> outputs((-1, 0, 1), jnp.array([1, -1])).tolist()
+  [2, 0]
+  """
+  there = [labels.index(i) for i in range(max(labels) + 1)]
+  none = labels.index(NONE) if NONE in labels else NONE
+  return jnp.where(classes >= 0, jnp.array(there, jnp.int32)[classes], none)

@@ -1,95 +1,174 @@
-"""RetinaNet's training loss: anchors matched, focal loss, box regression.
+"""Losses of detectors on what was matched and sampled.
 
-Lin et al. 2017 (arXiv:1708.02002): an anchor from IoU 0.5 up is an object, below
-0.4 background, between them ignored; the best anchors of each object are its own
-whatever the overlap. Focal loss with alpha 0.25, gamma 2; smooth L1.
+Focal loss: Lin et al. 2017 (arXiv:1708.02002), alpha 0.25, gamma 2. Smooth L1:
+Girshick 2015 (arXiv:1504.08083). Sums are divided as torchvision and mmdetection
+do; where nothing was sampled a loss is 0.
 """
 
 import jax
 import jax.numpy as jnp
 
 from robust_tfds.models.detection import boxes as boxes_lib
+from robust_tfds.models.detection import matching
+from robust_tfds.models.detection.truth import Truth
 
+Losses = dict[str, jax.Array]
+# Lin et al. 2017: an anchor from IoU 0.5 up is an object, below 0.4 background.
 _OBJECT, _BACKGROUND = 0.5, 0.4
 _ALPHA, _GAMMA = 0.25, 2.0
-_BETA = 1.0 / 9  # where L1 becomes quadratic
 
 
-def match(
-  anchors: jax.Array, boxes: jax.Array, labels: jax.Array
-) -> tuple[jax.Array, jax.Array]:
-  """Which object each anchor stands for.
+def smooth_l1(
+  got: jax.Array, expected: jax.Array, real: jax.Array, beta: float
+) -> jax.Array:
+  """Sum of distances, quadratic below `beta`, over the last axis.
 
   Args:
-    anchors: `[A, 4]`.
-    boxes: `[G, 4]`.
-    labels: int32 `[G]`, -1 for padding.
+    got: `[..., 4]`.
+    expected: `[..., 4]`; anything, even NaN, where it is not real.
+    real: bool `[...]`; elsewhere it is 0.
+    beta: 0 is plain L1.
+  """
+  real = real[..., None]
+  far = jnp.abs(got - jax.lax.stop_gradient(jnp.where(real, expected, 0)))
+  each = far
+  if beta:
+    each = jnp.where(far < beta, far**2 / (2 * beta), far - beta / 2)
+  return jnp.where(real, each, 0).sum(-1)
+
+
+def binary(logits: jax.Array, chances: jax.Array) -> jax.Array:
+  """Cross-entropy of each logit with a chance in [0, 1]."""
+  yes, no = jax.nn.log_sigmoid(logits), jax.nn.log_sigmoid(-logits)
+  return -(chances * yes + (1 - chances) * no)
+
+
+def mean(each: jax.Array, counted: jax.Array) -> jax.Array:
+  """The mean of what counts; 0 of nothing."""
+  total = jnp.where(counted, each, 0).sum()
+  return total / jnp.maximum(counted.sum(), 1)
+
+
+def of_proposals(
+  logits: jax.Array,
+  offsets: jax.Array,
+  expected: jax.Array,
+  is_object: jax.Array,
+  chosen: jax.Array,
+  beta: float,
+) -> Losses:
+  """An RPN's losses on the anchors that were chosen.
+
+  Args:
+    logits: `[B, N]` of objectness.
+    offsets: `[B, N, 4]`.
+    expected: `[B, N, 4]`, of the objects.
+    is_object: bool `[B, N]`.
+    chosen: bool `[B, N]`.
+    beta: see `smooth_l1`.
+  """
+  boxes = smooth_l1(offsets, expected, is_object & chosen, beta)
+  return {
+    "loss_objectness": mean(binary(logits, is_object), chosen),
+    "loss_rpn_box_reg": mean(boxes, chosen),
+  }
+
+
+def of_regions(
+  logits: jax.Array,
+  offsets: jax.Array,
+  expected: jax.Array,
+  output: jax.Array,
+  is_object: jax.Array,
+  beta: float,
+) -> tuple[jax.Array, jax.Array]:
+  """Cross-entropy and distance of boxes of every region.
+
+  Args:
+    logits: `[..., outputs]`.
+    offsets: `[..., 4]` of the output that is expected.
+    expected: `[..., 4]`.
+    output: int32 `[...]`, what it is.
+    is_object: bool `[...]`.
+    beta: see `smooth_l1`.
 
   Returns:
-    The object's index int32 `[A]`, and its label int32 `[A]`: -1 for background,
-    -2 for anchors that are ignored.
+    float32 `[...]` each.
   """
-  overlap = jnp.where(labels[None] >= 0, boxes_lib.iou(anchors, boxes), -1.0)
-  best = overlap.argmax(axis=1)
-  highest = overlap.max(axis=1)
-  nearest = (overlap >= overlap.max(axis=0)) & (overlap > 0.1)
-  forced = nearest.any(axis=1)
-  of_nearest = jnp.where(nearest, overlap, -1).argmax(axis=1)
-  index = jnp.where(forced, of_nearest, best)
-  label = jnp.where(
-    forced | (highest >= _OBJECT),
-    labels[index],
-    jnp.where(highest < _BACKGROUND, -1, -2),
-  )
-  return index, label
+  chances = jax.nn.log_softmax(logits)
+  cross = -jnp.take_along_axis(chances, output[..., None], -1)[..., 0]
+  return cross, smooth_l1(offsets, expected, is_object, beta)
 
 
-def detection_loss(
+def of_anchors(
   logits: jax.Array,
   offsets: jax.Array,
   anchors: jax.Array,
-  boxes: jax.Array,
-  labels: jax.Array,
+  counted: jax.Array,
+  truth: Truth,
+  *,
   weights: tuple[float, ...],
-) -> jax.Array:
-  """Focal loss plus smooth L1, summed and divided by the matched anchors.
+  edge: float = 0.0,
+  least: float = 0.0,
+  last_wins: bool = False,
+  beta: float,
+  by_picture: bool,
+) -> Losses:
+  """RetinaNet's losses: every anchor learns, but those that are ignored.
 
   Args:
-    logits: `[B, A, classes]`.
+    logits: `[B, A, outputs]`.
     offsets: `[B, A, 4]`.
     anchors: `[A, 4]`.
-    boxes: `[B, G, 4]`.
-    labels: int32 `[B, G]`, -1 for padding.
+    counted: bool `[B, A]`, which anchors are some.
+    truth: its labels are outputs.
     weights: of the box coding.
+    edge: of the boxes.
+    least: see `matching.match`.
+    last_wins: see `TrainRules`.
+    beta: see `smooth_l1`.
+    by_picture: see `TrainRules`.
   """
 
   def of_picture(
-    logits: jax.Array, offsets: jax.Array, boxes: jax.Array, labels: jax.Array
-  ) -> tuple[jax.Array, jax.Array]:
-    index, label = match(anchors, boxes, labels)
+    logits: jax.Array,
+    offsets: jax.Array,
+    counted: jax.Array,
+    boxes: jax.Array,
+    labels: jax.Array,
+  ) -> tuple[jax.Array, jax.Array, jax.Array]:
+    overlap = matching.overlaps(anchors, boxes, labels, edge)
+    index, label = matching.match(
+      jnp.where(counted[:, None], overlap, -1.0),
+      labels,
+      object_from=_OBJECT,
+      background_below=_BACKGROUND,
+      least=least,
+      last_wins=last_wins,
+    )
+    real = counted & (label > matching.IGNORED)
     target = jax.nn.one_hot(label, logits.shape[-1])
-    counted = (label > -2)[:, None]
-    focal = jnp.where(counted, _focal(logits, target), 0).sum()
-    true_offsets = boxes_lib.encode(boxes[index], anchors, weights)
-    distance = jnp.abs(
-      offsets - jnp.where((label >= 0)[:, None], true_offsets, 0)
-    )
-    smooth = jnp.where(
-      distance < _BETA, distance**2 / (2 * _BETA), distance - _BETA / 2
-    )
-    regression = jnp.where((label >= 0)[:, None], smooth, 0).sum()
-    return focal + regression, (label >= 0).sum()
+    focal = jnp.where(real[:, None], _focal(logits, target), 0).sum()
+    expected = boxes_lib.encode(boxes[index], anchors, weights, edge)
+    is_object = counted & (label >= 0)
+    far = smooth_l1(offsets, expected, is_object, beta).sum()
+    return focal, far, is_object.sum()
 
-  sums, matched = jax.vmap(of_picture)(logits, offsets, boxes, labels)
-  return sums.sum() / jnp.maximum(matched.sum(), 1)
+  focal, far, count = jax.vmap(of_picture)(
+    logits, offsets, counted, truth.boxes, truth.labels
+  )
+  if by_picture:
+    divisor = jnp.maximum(count, 1) * len(count)
+  else:
+    divisor = jnp.maximum(count.sum(), 1)
+  return {
+    "classification": (focal / divisor).sum(),
+    "bbox_regression": (far / divisor).sum(),
+  }
 
 
 def _focal(logits: jax.Array, target: jax.Array) -> jax.Array:
   chance = jax.nn.sigmoid(logits)
-  cross = -(
-    target * jax.nn.log_sigmoid(logits)
-    + (1 - target) * jax.nn.log_sigmoid(-logits)
-  )
   right = chance * target + (1 - chance) * (1 - target)
   balance = _ALPHA * target + (1 - _ALPHA) * (1 - target)
-  return balance * (1 - right) ** _GAMMA * cross
+  return balance * (1 - right) ** _GAMMA * binary(logits, target)

@@ -12,38 +12,42 @@ from flax import nnx
 from robust_tfds.models import layers
 from robust_tfds.models.detection import anchors as anchors_lib
 from robust_tfds.models.detection import boxes as boxes_lib
-from robust_tfds.models.detection.backbone import WIDTH
+from robust_tfds.models.detection import losses, matching, train_rules
+from robust_tfds.models.detection.backbone import WIDTH, redraw
+from robust_tfds.models.detection.losses import Losses
 from robust_tfds.models.detection.rules import Rules
+from robust_tfds.models.detection.train_rules import TrainRules
+from robust_tfds.models.detection.truth import Truth
 
 _SIZES = ((32.0,), (64.0,), (128.0,), (256.0,), (512.0,))  # px, P2..P6
 _STRIDES = (4, 8, 16, 32, 64)
 _RATIOS = (0.5, 1.0, 2.0)
-_CANDIDATES = 1000  # of a level, before suppression
-_KEPT = 1000  # of a picture
+_BEST = (1000, 1000)  # of a level, before suppression; of a picture, after it
 _OVERLAP = 0.7
 _WEIGHTS = (1.0, 1.0, 1.0, 1.0)
+# Logits `[B, A]` and offsets `[B, A, 4]` of a level, float32.
+Level = tuple[jax.Array, jax.Array]
 
 
 class Head(nnx.Module):
   """Objectness and offsets of every anchor."""
 
-  def __init__(self, *, rngs: nnx.Rngs):
-    """Three anchors a place."""
-    each = len(_RATIOS)
+  def __init__(self, width: int, each: int, *, rngs: nnx.Rngs):
+    """`width` of the levels, `each` anchors a place."""
     self.conv = layers.Stack(
       [
         layers.Stack(
-          [layers.conv(WIDTH, WIDTH, 3, 1, 1, rngs=rngs), layers.relu]
+          [layers.conv(width, width, 3, 1, 1, rngs=rngs), layers.relu]
         )
       ]
     )
-    self.cls_logits = layers.conv(WIDTH, each, 1, rngs=rngs)
-    self.bbox_pred = layers.conv(WIDTH, each * 4, 1, rngs=rngs)
+    self.cls_logits = layers.conv(width, each, 1, rngs=rngs)
+    self.bbox_pred = layers.conv(width, each * 4, 1, rngs=rngs)
+    for last in (self.cls_logits, self.bbox_pred):
+      redraw(last, 0.01, rngs)  # both libraries'
 
-  def __call__(
-    self, levels: Sequence[jax.Array]
-  ) -> list[tuple[jax.Array, jax.Array]]:
-    """Per level: logits `[B, A]` and offsets `[B, A, 4]`, float32."""
+  def __call__(self, levels: Sequence[jax.Array]) -> list[Level]:
+    """Logits and offsets of every level."""
     out = []
     for level in levels:
       y = self.conv(level)
@@ -56,10 +60,32 @@ class Head(nnx.Module):
 class Proposals(nnx.Module):
   """Boxes where something may be."""
 
-  def __init__(self, *, rules: Rules, rngs: nnx.Rngs):
-    """`rules`: of a library."""
-    self.head = Head(rngs=rngs)
-    self.rules = rules
+  def __init__(
+    self,
+    *,
+    rules: Rules,
+    width: int = WIDTH,
+    sizes: Sequence[Sequence[float]] = _SIZES,
+    strides: Sequence[int] = _STRIDES,
+    ratios: Sequence[float] = _RATIOS,
+    best: tuple[int, int] = _BEST,
+    rngs: nnx.Rngs,
+  ):
+    """Builds it.
+
+    Args:
+      rules: of a library.
+      width: of the levels.
+      sizes: of the levels' anchors, px.
+      strides: of the levels, px.
+      ratios: of anchors.
+      best: of a level, before suppression; of a picture, after it.
+      rngs: for the initial weights.
+    """
+    self.head = Head(width, len(sizes[0]) * len(ratios), rngs=rngs)
+    self.rules, self.best = rules, best
+    self.sizes = tuple(tuple(level) for level in sizes)
+    self.strides, self.ratios = tuple(strides), tuple(ratios)
 
   def __call__(
     self,
@@ -78,23 +104,145 @@ class Proposals(nnx.Module):
       float32 `[B, 1000, 4]` in px of the canvas by decreasing objectness, and
       which are valid, bool `[B, 1000]`.
     """
-    scores, boxes, level = [], [], []
-    for i, (logits, offsets) in enumerate(self.head(levels)):
-      height, width = levels[i].shape[1:3]
-      level_of = [(height, width)], [_SIZES[i]], _RATIOS
-      anchors = jnp.asarray(
-        anchors_lib.grid(
-          canvas, *level_of, strides=[_STRIDES[i]], rules=self.rules
-        )
+    each = self.head(levels)
+    return self._best(each, self._anchors(levels, canvas), sizes, self.best)
+
+  def losses(
+    self,
+    levels: Sequence[jax.Array],
+    canvas: tuple[int, int],
+    truth: Truth,
+    train: TrainRules,
+    key: jax.Array,
+  ) -> tuple[Losses, jax.Array, jax.Array]:
+    """The losses, and proposals for the heads, which have no gradient.
+
+    Args:
+      levels: as of `__call__`.
+      canvas: as of `__call__`.
+      truth: of the batch.
+      train: of a library.
+      key: of JAX, which anchors are chosen by.
+
+    Returns:
+      The losses, and as `__call__`, but as many as `train` says.
+    """
+    each, anchors = self.head(levels), self._anchors(levels, canvas)
+    every = np.concatenate(anchors)
+    counted = jnp.ones((len(truth.sizes), len(every)), bool)
+    if train.inside:
+      counted = anchors_lib.inside(every, truth.sizes)
+    elif train.padded:
+      shapes = [(level.shape[1], level.shape[2]) for level in levels]
+      cell = len(self.sizes[0]) * len(self.ratios)
+      counted = anchors_lib.in_padded(shapes, self.strides, cell, truth.sizes)
+    logits, offsets = (jnp.concatenate(part, 1) for part in zip(*each))
+    got = learned(
+      *(key, logits, offsets, every, counted, truth, _WEIGHTS),
+      edge=self.rules.edge,
+      train=train,
+    )
+    fixed = jax.lax.stop_gradient(each)
+    best = self._best(fixed, anchors, truth.sizes, train.candidates)
+    return got, *best
+
+  def _anchors(
+    self, levels: Sequence[jax.Array], canvas: tuple[int, int]
+  ) -> list[np.ndarray]:
+    """float32 `[A, 4]` of every level."""
+    return [
+      anchors_lib.grid(
+        canvas,
+        [(level.shape[1], level.shape[2])],
+        [size],
+        self.ratios,
+        strides=[stride],
+        rules=self.rules,
       )
-      best, index = jax.lax.top_k(logits, min(_CANDIDATES, logits.shape[1]))
+      for level, size, stride in zip(
+        levels, self.sizes, self.strides, strict=True
+      )
+    ]
+
+  def _best(
+    self,
+    each: Sequence[Level],
+    anchors: Sequence[np.ndarray],
+    sizes: jax.Array,
+    most: tuple[int, int],
+  ) -> tuple[jax.Array, jax.Array]:
+    """See `__call__`; `most` of a level and of a picture."""
+    scores, boxes, level = [], [], []
+    for i, (logits, offsets) in enumerate(each):
+      best, index = jax.lax.top_k(logits, min(most[0], logits.shape[1]))
       chosen = jnp.take_along_axis(offsets, index[..., None], axis=1)
-      decoded = boxes_lib.decode(chosen, anchors[index], _WEIGHTS, self.rules)
-      boxes.append(decoded)
+      laid = jnp.asarray(anchors[i])[index]
+      boxes.append(boxes_lib.decode(chosen, laid, _WEIGHTS, self.rules))
       scores.append(best)
       level.append(np.full(best.shape[1], i, np.int32))
     every = jnp.concatenate(scores, 1), jnp.concatenate(boxes, 1)
-    return thinned(*every, jnp.concatenate(level), sizes, self.rules, _KEPT)
+    return thinned(*every, jnp.concatenate(level), sizes, self.rules, most[1])
+
+
+def learned(
+  key: jax.Array,
+  logits: jax.Array,
+  offsets: jax.Array,
+  anchors: np.ndarray,
+  counted: jax.Array,
+  truth: Truth,
+  weights: tuple[float, ...],
+  *,
+  edge: float,
+  train: TrainRules,
+) -> Losses:
+  """The losses of anchors that are chosen by the key, picture by picture.
+
+  Args:
+    key: of JAX.
+    logits: `[B, A]`.
+    offsets: `[B, A, 4]`.
+    anchors: `[A, 4]`.
+    counted: bool `[B, A]`, which of them are some.
+    truth: of the batch.
+    weights: of the box coding.
+    edge: of the boxes.
+    train: of a library.
+  """
+
+  def of_picture(
+    key: jax.Array, counted: jax.Array, boxes: jax.Array, labels: jax.Array
+  ) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
+    overlap = matching.overlaps(jnp.asarray(anchors), boxes, labels, edge)
+    index, label = matching.match(
+      jnp.where(counted[:, None], overlap, -1.0),
+      labels,
+      object_from=train_rules.OBJECT_FROM,
+      background_below=train_rules.BACKGROUND_BELOW,
+      least=train.least,
+      last_wins=train.last_wins,
+    )
+    label = jnp.where(counted, label, matching.IGNORED)
+    place, chosen = matching.sample(
+      key, label, count=train.anchors, objects=train.anchors // 2
+    )
+    expected = boxes_lib.encode(
+      boxes[index[place]], jnp.asarray(anchors)[place], weights, edge
+    )
+    return place, expected, label[place] >= 0, chosen
+
+  keys = jax.random.split(key, len(logits))
+  place, expected, is_object, chosen = jax.vmap(of_picture)(
+    keys, counted, truth.boxes, truth.labels
+  )
+  return losses.of_proposals(
+    jnp.take_along_axis(logits, place, 1),
+    jnp.take_along_axis(offsets, place[..., None], 1),
+    expected,
+    is_object,
+    chosen,
+    train.betas[0],
+  )
 
 
 def thinned(

@@ -20,9 +20,11 @@ from flax import nnx
 from robust_tfds.models.detection import backbone, roi_heads
 from robust_tfds.models.detection import labels as labels_lib
 from robust_tfds.models.detection.detector import DetectorNetwork
+from robust_tfds.models.detection.losses import Losses
 from robust_tfds.models.detection.proposals import Proposals
 from robust_tfds.models.detection.rules import RULES
 from robust_tfds.models.detection.spec import DetectorSpec
+from robust_tfds.models.detection.truth import Truth
 from robust_tfds.models.family import Family, Rules
 from robust_tfds.models.spec import Variant
 
@@ -144,6 +146,8 @@ CHECKPOINTS["mmdetection1"] = (*OLDER, *CHECKPOINTS["mmdetection"])
 class Network(DetectorNetwork):
   """Levels of strides 4 to 64, proposals, and heads on them.
 
+  Its stages are its body's.
+
   Attributes:
     heads: the class of the second stage.
     threshold: scores of detections are above it.
@@ -151,6 +155,7 @@ class Network(DetectorNetwork):
 
   heads: ClassVar[type[roi_heads.RoIHeads]] = roi_heads.RoIHeads
   threshold: ClassVar[float] = 0.05
+  stages = backbone.STAGE_PATHS
 
   def __init__(
     self,
@@ -177,7 +182,8 @@ class Network(DetectorNetwork):
     self.backbone = backbone.Backbone(
       name=body, epsilon=epsilon, first=0, coarser="pool", rngs=rngs
     )
-    self.rules = RULES[rules]
+    self.rules, self.has_masks = RULES[rules], masks
+    self.training = _training(rules, masks, stages)
     self.rpn = Proposals(rules=self.rules, rngs=rngs)
     self.roi_heads = self.heads(
       labels=labels_lib.table(self.rules.labels, num_classes),
@@ -193,10 +199,33 @@ class Network(DetectorNetwork):
     self, x: jax.Array, sizes: jax.Array, factor: jax.Array
   ) -> dict[str, jax.Array]:
     """See `DetectorNetwork`."""
-    levels = self.backbone(x)
+    levels = self.levels(x)
     sizes = jnp.asarray(sizes)
     proposals, valid = self.rpn(levels, (x.shape[1], x.shape[2]), sizes)
     return self.roi_heads(levels, proposals, valid, sizes, factor)
+
+  def losses(self, x: jax.Array, truth: Truth, key: jax.Array) -> Losses:
+    """See `DetectorNetwork`."""
+    canvas, levels = (x.shape[1], x.shape[2]), self.levels(x)
+    of_anchors, of_regions = jax.random.split(key)
+    given = truth, self.train_rules
+    own, proposals, valid = self.rpn.losses(levels, canvas, *given, of_anchors)
+    more = self.roi_heads.losses(
+      *(levels, proposals, valid, canvas), *given, of_regions
+    )
+    return {**own, **more}
+
+  def levels(self, x: jax.Array) -> list[jax.Array]:
+    """`[B, H, W, 3]` -> levels, the finest first."""
+    levels: list[jax.Array] = self.backbone(x)
+    return levels
+
+
+def _training(rules: str, masks: bool, stages: int) -> str:
+  """Name of the train rules; mmdetection 2.x has some for each kind."""
+  if rules != "mmdetection":
+    return rules
+  return rules + (" cascade" if stages > 1 else " masks" * masks)
 
 
 FAMILY = Family(

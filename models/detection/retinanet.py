@@ -22,8 +22,10 @@ from robust_tfds.models.detection import backbone, losses, single_stage
 from robust_tfds.models.detection import labels as labels_lib
 from robust_tfds.models.detection.backbone import WIDTH
 from robust_tfds.models.detection.detector import DetectorNetwork
+from robust_tfds.models.detection.losses import Losses
 from robust_tfds.models.detection.rules import RULES
 from robust_tfds.models.detection.spec import DetectorSpec
+from robust_tfds.models.detection.truth import Truth
 from robust_tfds.models.family import Family, Rules
 from robust_tfds.models.spec import Variant
 
@@ -127,9 +129,7 @@ class Head(nnx.Module):
       self.classification_head.cls_logits,
       self.regression_head.bbox_reg,
     ):
-      last.kernel[...] = 0.01 * jax.random.normal(
-        rngs.params(), last.kernel.shape
-      )
+      backbone.redraw(last, 0.01, rngs)
     bias = self.classification_head.cls_logits.bias
     assert bias is not None  # `layers.conv` has one unless told otherwise
     bias[...] = jnp.full(bias.shape, -math.log((1 - _PRIOR) / _PRIOR))
@@ -150,7 +150,7 @@ class Head(nnx.Module):
 class Network(DetectorNetwork):
   """Levels of strides 8 to 128 and the shared heads."""
 
-  has_loss = True
+  stages = backbone.STAGE_PATHS
 
   def __init__(
     self,
@@ -183,7 +183,7 @@ class Network(DetectorNetwork):
     )
     self.head = Head(len(self.labels), rngs=rngs)
     self.most = (_MMDET[""] if mmdet else _SPEC).detections
-    self.mmdet, self.rules = mmdet, RULES[rules]
+    self.mmdet, self.rules, self.training = mmdet, RULES[rules], rules
 
   def __call__(
     self, x: jax.Array, sizes: jax.Array, factor: jax.Array
@@ -206,19 +206,27 @@ class Network(DetectorNetwork):
     )
     return {**detections, "classes": table[detections["classes"]]}
 
-  def loss(
-    self, x: jax.Array, boxes: jax.Array, labels: jax.Array
-  ) -> jax.Array:
-    """See `losses.detection_loss`."""
-    levels = self.backbone(x)
+  def losses(self, x: jax.Array, truth: Truth, key: jax.Array) -> Losses:
+    """See `DetectorNetwork`; every anchor learns, so no key is needed."""
+    del key
+    levels, train = self.backbone(x), self.train_rules
     logits, offsets = self.head(levels)
-    outputs = np.array([self.labels.index(i) for i in sorted(set(self.labels))])
-    if labels_lib.NONE in self.labels:
-      outputs = outputs[1:]
-    places = jnp.where(labels >= 0, jnp.asarray(outputs)[labels], labels)
-    anchors = jnp.asarray(self._anchors(x, levels))
-    return losses.detection_loss(
-      logits, offsets, anchors, boxes, places, _WEIGHTS
+    outputs = labels_lib.outputs(self.labels, truth.labels)
+    counted = jnp.ones(logits.shape[:2], bool)
+    if train.padded:
+      shapes = [(level.shape[1], level.shape[2]) for level in levels]
+      counted = anchors_lib.in_padded(shapes, _STRIDES, _EACH, truth.sizes)
+    return losses.of_anchors(
+      logits,
+      offsets,
+      jnp.asarray(self._anchors(x, levels)),
+      counted,
+      truth._replace(labels=jnp.where(truth.labels >= 0, outputs, -1)),
+      weights=_WEIGHTS,
+      edge=self.rules.edge,
+      last_wins=train.last_wins,
+      beta=train.betas[2],
+      by_picture=train.by_picture,
     )
 
   def _anchors(self, x: jax.Array, levels: list[jax.Array]) -> np.ndarray:

@@ -13,13 +13,22 @@ from flax import nnx
 
 from robust_tfds.models import layers
 from robust_tfds.models.detection import anchors as anchors_lib
-from robust_tfds.models.detection import backbone, ps_roi_pool, roi_heads
+from robust_tfds.models.detection import (
+  backbone,
+  losses,
+  matching,
+  ps_roi_pool,
+  roi_heads,
+  train_rules,
+)
 from robust_tfds.models.detection import boxes as boxes_lib
 from robust_tfds.models.detection import labels as labels_lib
 from robust_tfds.models.detection import proposals as proposals_lib
 from robust_tfds.models.detection.detector import DetectorNetwork
+from robust_tfds.models.detection.losses import Losses
 from robust_tfds.models.detection.rules import RULES
 from robust_tfds.models.detection.spec import DetectorSpec
+from robust_tfds.models.detection.truth import Truth
 from robust_tfds.models.family import Family
 from robust_tfds.models.family import Rules as NameRules
 from robust_tfds.models.spec import Variant
@@ -43,6 +52,7 @@ _STRIDE, _BINS = 16, 7
 _SCALES, _RATIOS = (8, 16, 32), (0.5, 1.0, 2.0)
 _EACH = len(_SCALES) * len(_RATIOS)
 _CANDIDATES, _KEPT = 6000, 300
+_HARDEST = 128  # regions of a picture that the heads learn from
 # Of the box coding: the inverses of ANCHOR_STDS and BBOX_STDS.
 _RPN_WEIGHTS = (10.0, 10.0, 2.5, 2.5)
 _WEIGHTS = (10.0, 10.0, 5.0, 5.0)
@@ -87,6 +97,10 @@ class Network(DetectorNetwork):
   """A body of stride 16, proposals, and maps of which boxes read bins."""
 
   rules = RULES["fgfa"]
+  training = "fgfa"
+  stages = tuple(
+    tuple(f"body/{part}" for part in stage) for stage in backbone.BODY_PATHS
+  )
 
   def __init__(self, *, num_classes: int, rngs: nnx.Rngs):
     """`num_classes` counts objects alone."""
@@ -111,11 +125,9 @@ class Network(DetectorNetwork):
     self, x: jax.Array, sizes: jax.Array, factor: jax.Array
   ) -> dict[str, jax.Array]:
     """See `DetectorNetwork`."""
-    features = layers.relu(self.feat_conv_3x3(self.body(x)[-1]))
-    of_boxes, of_maps = jnp.split(features, 2, axis=-1)
-    boxes, valid = self._proposals(of_boxes, sizes)
-    logits = self._vote(self.rfcn_cls(of_maps), boxes)
-    offsets = self._vote(self.rfcn_bbox(of_maps), boxes)[..., 4:]
+    of_boxes, of_maps = self._features(x)
+    boxes, valid = self._proposals(*self._first(of_boxes), sizes)
+    logits, offsets = self._second(of_maps, boxes)
     better = boxes_lib.decode(offsets, boxes, _WEIGHTS, self.rules)
     clipped = jax.vmap(lambda b, s: boxes_lib.clip(b, s, self.rules.edge))
     detections, _ = roi_heads.thinned(
@@ -131,22 +143,106 @@ class Network(DetectorNetwork):
     )
     return detections
 
-  def _proposals(
-    self, features: jax.Array, sizes: jax.Array
+  def losses(self, x: jax.Array, truth: Truth, key: jax.Array) -> Losses:
+    """See `DetectorNetwork`; the heads learn from the hardest regions.
+
+    Online hard example mining (Shrivastava et al. 2016, arXiv:1604.03540): of
+    all proposals and the objects' own boxes those whose losses are largest.
+    """
+    of_boxes, of_maps = self._features(x)
+    logits, offsets = self._first(of_boxes)
+    anchors = _anchors(of_boxes)
+    batch, of_anchors, of_regions = len(x), *jax.random.split(key)
+    every = proposals_lib.learned(
+      of_anchors,
+      logits.reshape(batch, -1),
+      offsets.reshape(batch, -1, 4),
+      anchors,
+      anchors_lib.inside(anchors, truth.sizes),
+      truth,
+      _RPN_WEIGHTS,
+      edge=self.rules.edge,
+      train=self.train_rules,
+    )
+    fixed = jax.lax.stop_gradient((logits, offsets))
+    chosen = self._regions(fixed, truth, of_regions)
+    cross, far = self._region_losses(of_maps, chosen, truth)
+    hard = jnp.where(chosen.chosen, cross + far, -1.0)
+    _, index = jax.lax.top_k(hard, min(_HARDEST, hard.shape[1]))
+    cross, far, real = (
+      jnp.take_along_axis(part, index, 1)
+      for part in (cross, far, chosen.chosen)
+    )
+    every["loss_classifier"] = losses.mean(cross, real)
+    every["loss_box_reg"] = losses.mean(far, real)
+    return every
+
+  def _regions(
+    self, first: tuple[jax.Array, jax.Array], truth: Truth, key: jax.Array
+  ) -> matching.Regions:
+    """All proposals and objects, matched."""
+    boxes, valid = self._proposals(*first, truth.sizes)
+    count = boxes.shape[1] + truth.boxes.shape[1]
+
+    def choose(*each: jax.Array) -> matching.Regions:
+      return matching.regions(
+        *each,
+        overlap=train_rules.STAGE_OVERLAPS[0],
+        nearest_too=self.train_rules.nearest_too,
+        count=count,
+        objects=count,
+        edge=self.rules.edge,
+      )
+
+    keys = jax.random.split(key, len(boxes))
+    return jax.vmap(choose)(keys, boxes, valid, truth.boxes, truth.labels)
+
+  def _region_losses(
+    self, maps: jax.Array, chosen: matching.Regions, truth: Truth
   ) -> tuple[jax.Array, jax.Array]:
-    """float32 `[B, 300, 4]` by decreasing objectness, and which are valid."""
-    batch, rows, columns, _ = features.shape
+    """float32 `[B, N]` each: of classes and of boxes."""
+    logits, offsets = self._second(maps, chosen.boxes)
+    own = jnp.take_along_axis(truth.boxes, chosen.which[..., None], 1)
+    return losses.of_regions(
+      logits,
+      offsets,
+      boxes_lib.encode(own, chosen.boxes, _WEIGHTS, self.rules.edge),
+      labels_lib.outputs(self.labels, chosen.labels),
+      chosen.labels >= 0,
+      self.train_rules.betas[1],
+    )
+
+  def _features(self, x: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """`[B, H, W, 512]` for proposals, and for maps."""
+    features = layers.relu(self.feat_conv_3x3(self.body(x)[-1]))
+    of_boxes, of_maps = jnp.split(features, 2, axis=-1)
+    return of_boxes, of_maps
+
+  def _first(self, features: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Logits `[B, H, W, 9]` of objects, offsets `[B, H, W, 36]`."""
     scores = self.rpn_cls_score(features).astype(jnp.float32)
     logits = scores[..., _EACH:] - scores[..., :_EACH]
+    return logits, self.rpn_bbox_pred(features).astype(jnp.float32)
+
+  def _second(
+    self, maps: jax.Array, boxes: jax.Array
+  ) -> tuple[jax.Array, jax.Array]:
+    """Logits `[B, N, outputs]` and offsets `[B, N, 4]` of objects."""
+    logits = self._vote(self.rfcn_cls(maps), boxes)
+    return logits, self._vote(self.rfcn_bbox(maps), boxes)[..., 4:]
+
+  def _proposals(
+    self, logits: jax.Array, offsets: jax.Array, sizes: jax.Array
+  ) -> tuple[jax.Array, jax.Array]:
+    """float32 `[B, 300, 4]` by decreasing objectness, and which are valid."""
+    batch, rows, columns, _ = logits.shape
+    anchors = jnp.asarray(_anchors(logits))
     whole = sizes // _STRIDE  # features of the picture alone
     inside = (jnp.arange(rows)[:, None] < whole[:, 0, None, None]) & (
       jnp.arange(columns)[None] < whole[:, 1, None, None]
     )
     logits = jnp.where(inside[..., None], logits, -jnp.inf).reshape(batch, -1)
-    offsets = self.rpn_bbox_pred(features).astype(jnp.float32)
     offsets = offsets.reshape(batch, -1, 4)
-    step = _STRIDE, _STRIDE
-    anchors = jnp.asarray(anchors_lib.laid(_cell(), (rows, columns), step))
     best, index = jax.lax.top_k(logits, min(_CANDIDATES, logits.shape[1]))
     chosen = jnp.take_along_axis(offsets, index[..., None], axis=1)
     decoded = (chosen, anchors[index], _RPN_WEIGHTS, self.rules)
@@ -168,6 +264,13 @@ def _widen(stage: layers.Stack) -> None:
   for block in blocks:
     block.conv2.kernel_dilation = (2, 2)
     block.conv2.padding = ((2, 2), (2, 2))
+
+
+def _anchors(features: jax.Array) -> np.ndarray:
+  """float32 `[A, 4]` of all places of `[B, H, W, C]`."""
+  shape = features.shape[1], features.shape[2]
+  every = anchors_lib.laid(_cell(), shape, (_STRIDE, _STRIDE))
+  return every.astype(np.float32)
 
 
 def _cell() -> np.ndarray:

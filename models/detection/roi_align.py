@@ -71,16 +71,17 @@ def pool(
   def of_box(pixels: jax.Array, box: jax.Array, level: jax.Array) -> jax.Array:
     stride, start = strides[level], starts[level]
     height, width = shapes[level, 0], shapes[level, 1]
-    axis = functools.partial(
-      _axis,
+    axis_of = functools.partial(
+      axis,
       stride=stride,
       bins=bins,
       samples=samples,
+      most=_MOST,
       shift=0.5 if aligned else 0.0,
       least=0.0 if aligned or edge else 1.0,
     )
-    rows = axis(box[1], box[3] + edge, limit=height)
-    columns = axis(box[0], box[2] + edge, limit=width)
+    rows = axis_of(box[1], box[3] + edge, limit=height)
+    columns = axis_of(box[0], box[2] + edge, limit=width)
     parts = []
     for row, down in rows:
       for column, across in columns:
@@ -100,7 +101,7 @@ def pool(
   return jax.vmap(of_picture)(flat, boxes)
 
 
-def _axis(
+def axis(
   low: jax.Array,
   high: jax.Array,
   *,
@@ -108,6 +109,7 @@ def _axis(
   limit: jax.Array,
   bins: int,
   samples: int,
+  most: int,
   shift: float,
   least: float,
 ) -> tuple[tuple[jax.Array, jax.Array], tuple[jax.Array, jax.Array]]:
@@ -115,8 +117,22 @@ def _axis(
 
   Weights contain the mean over a bin's samples, and are 0 for samples that are
   not needed or lie outside.
+
+  Args:
+    low: where the box begins, in px.
+    high: where it ends.
+    stride: px between features.
+    limit: how many features there are.
+    bins: of the box.
+    samples: of a bin; 0: as many as it has features, rounded up.
+    most: of these.
+    shift: 0.5 where features' centres lie at half-integers.
+    least: size of a box in features.
+
+  Returns:
+    Place int32 and weight float32 `[bins samples]` of either neighbour.
   """
-  points = samples or _MOST
+  points = samples or most
   start, end = low / stride - shift, high / stride - shift
   length = jnp.maximum(end - start, least)
   step = length / bins

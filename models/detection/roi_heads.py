@@ -13,12 +13,22 @@ from flax import nnx
 from robust_tfds.models import layers
 from robust_tfds.models.detection import boxes as boxes_lib
 from robust_tfds.models.detection import labels as labels_lib
-from robust_tfds.models.detection import roi_align
-from robust_tfds.models.detection.backbone import WIDTH
+from robust_tfds.models.detection import (
+  losses,
+  mask_targets,
+  matching,
+  roi_align,
+  train_rules,
+)
+from robust_tfds.models.detection.backbone import WIDTH, redraw
+from robust_tfds.models.detection.losses import Losses
 from robust_tfds.models.detection.rules import Rules
+from robust_tfds.models.detection.train_rules import TrainRules
+from robust_tfds.models.detection.truth import Truth
 
 _BINS, MASK_BINS = 7, 14
 _HIDDEN = 1024
+_FOURTH = 4  # of the regions that heads learn from are objects
 _POOLED = 4  # levels: the coarsest one is for proposals alone
 _OVERLAP = 0.5  # of boxes of a class
 # Of the box coding, per stage (arXiv:1712.00726, section 4.3; the first is
@@ -33,13 +43,13 @@ _WEIGHTS = (
 class BoxHead(nnx.Module):
   """Two hidden layers."""
 
-  def __init__(self, *, rngs: nnx.Rngs):
-    """1024 wide."""
-    self.fc6 = layers.linear(WIDTH * _BINS**2, _HIDDEN, rngs=rngs)
-    self.fc7 = layers.linear(_HIDDEN, _HIDDEN, rngs=rngs)
+  def __init__(self, width: int, hidden: int, *, rngs: nnx.Rngs):
+    """`width` of the features, `hidden` of its own."""
+    self.fc6 = layers.linear(width * _BINS**2, hidden, rngs=rngs)
+    self.fc7 = layers.linear(hidden, hidden, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[N, 7, 7, 256]` -> `[N, 1024]`."""
+    """`[N, 7, 7, width]` -> `[N, hidden]`."""
     x = layers.relu(self.fc6(layers.flatten_as_torch(x)))
     return layers.relu(self.fc7(x))
 
@@ -47,13 +57,15 @@ class BoxHead(nnx.Module):
 class BoxPredictor(nnx.Module):
   """Logits of classes and offsets of boxes."""
 
-  def __init__(self, outputs: int, boxes: int, *, rngs: nnx.Rngs):
+  def __init__(self, hidden: int, outputs: int, boxes: int, *, rngs: nnx.Rngs):
     """`boxes` is how many boxes a proposal gives."""
-    self.cls_score = layers.linear(_HIDDEN, outputs, rngs=rngs)
-    self.bbox_pred = layers.linear(_HIDDEN, boxes * 4, rngs=rngs)
+    self.cls_score = layers.linear(hidden, outputs, rngs=rngs)
+    self.bbox_pred = layers.linear(hidden, boxes * 4, rngs=rngs)
+    redraw(self.cls_score, 0.01, rngs)  # mmdetection's
+    redraw(self.bbox_pred, 0.001, rngs)
 
   def __call__(self, x: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """`[N, 1024]` -> `[N, outputs]` and `[N, boxes, 4]`, float32."""
+    """`[N, hidden]` -> `[N, outputs]` and `[N, boxes, 4]`, float32."""
     offsets = self.bbox_pred(x).reshape(len(x), -1, 4)
     scores = self.cls_score(x)
     return scores.astype(jnp.float32), offsets.astype(jnp.float32)
@@ -84,22 +96,22 @@ class Enlarge(nnx.Module):
 class MaskPredictor(nnx.Module):
   """From features of 14 x 14 to logits of 28 x 28."""
 
-  def __init__(self, outputs: int, *, rngs: nnx.Rngs):
+  def __init__(self, width: int, outputs: int, *, rngs: nnx.Rngs):
     """A mask for each output."""
-    self.conv5_mask = Enlarge(WIDTH, WIDTH, rngs=rngs)
-    self.mask_fcn_logits = layers.conv(WIDTH, outputs, 1, rngs=rngs)
+    self.conv5_mask = Enlarge(width, width, rngs=rngs)
+    self.mask_fcn_logits = layers.conv(width, outputs, 1, rngs=rngs)
 
   def __call__(self, x: jax.Array, output: jax.Array) -> jax.Array:
-    """`[N, 14, 14, 256]`, int32 `[N]` -> logits of these `[N, 28, 28]`."""
+    """`[N, 14, 14, width]`, int32 `[N]` -> logits of these `[N, 28, 28]`."""
     logits = self.mask_fcn_logits(layers.relu(self.conv5_mask(x)))
     chosen = jnp.take_along_axis(logits, output[:, None, None, None], axis=3)
     return chosen[..., 0].astype(jnp.float32)
 
 
-def _mask_head(rngs: nnx.Rngs) -> layers.Stack:
+def _mask_head(width: int, rngs: nnx.Rngs) -> layers.Stack:
   return layers.Stack(
     [
-      layers.Stack([layers.conv(WIDTH, WIDTH, 3, 1, 1, rngs=rngs), layers.relu])
+      layers.Stack([layers.conv(width, width, 3, 1, 1, rngs=rngs), layers.relu])
       for _ in range(4)
     ]
   )
@@ -117,6 +129,9 @@ class RoIHeads(nnx.Module):
     stages: int,
     most: int,
     threshold: float,
+    width: int = WIDTH,
+    hidden: int = _HIDDEN,
+    finest: int = 2,
     rngs: nnx.Rngs,
   ):
     """Builds them.
@@ -128,6 +143,9 @@ class RoIHeads(nnx.Module):
       stages: 1, or 3; a cascade's boxes are the same for all classes.
       most: detections of a picture.
       threshold: scores of detections are above it.
+      width: of the levels.
+      hidden: of the box head's layers.
+      finest: logarithm of the first level's stride.
       rngs: for the initial weights.
     """
     outputs = len(labels)
@@ -139,13 +157,18 @@ class RoIHeads(nnx.Module):
         return build()
       return layers.Stack([build() for _ in range(stages)])
 
-    self.box_head = each(lambda: BoxHead(rngs=rngs))
-    self.box_predictor = each(lambda: BoxPredictor(outputs, boxes, rngs=rngs))
+    self.box_head = each(lambda: BoxHead(width, hidden, rngs=rngs))
+    self.box_predictor = each(
+      lambda: BoxPredictor(hidden, outputs, boxes, rngs=rngs)
+    )
     if masks:
-      self.mask_head = each(lambda: _mask_head(rngs))
-      self.mask_predictor = each(lambda: MaskPredictor(of_classes, rngs=rngs))
+      self.mask_head = each(lambda: _mask_head(width, rngs))
+      self.mask_predictor = each(
+        lambda: MaskPredictor(width, of_classes, rngs=rngs)
+      )
     self.labels, self.stages, self.most = labels, stages, most
     self.rules, self.masks, self.threshold = rules, masks, threshold
+    self.finest = finest
 
   def __call__(
     self,
@@ -167,20 +190,12 @@ class RoIHeads(nnx.Module):
     Returns:
       As `Detector.apply`.
     """
-    batch, count = proposals.shape[:2]
     boxes, every = proposals[:, :, None], []
-    clip = functools.partial(boxes_lib.clip, edge=self.rules.edge)
     for i in range(self.stages):
       start = boxes[:, :, 0]
-      features = self._pool(levels, start, _BINS)
-      flat = features.reshape(batch * count, *features.shape[2:])
-      hidden = self._part("box_head", i)(flat)
-      logits, offsets = self._part("box_predictor", i)(hidden)
-      every.append(logits.reshape(batch, count, -1))
-      offsets = offsets.reshape(batch, count, -1, 4)
-      start = start[:, :, None]
-      boxes = boxes_lib.decode(offsets, start, _WEIGHTS[i], self.rules)
-      boxes = jax.vmap(clip)(boxes, sizes)
+      logits, offsets = self._boxes(i, levels, start)
+      every.append(logits)
+      boxes = self._moved(i, start, offsets, sizes)
     # Of the mean of the stages' logits, as mmdetection has it, 1.x and 2.x.
     scores = jax.nn.softmax(sum(every[1:], every[0]) / self.stages)
     detections, output = thinned(
@@ -195,20 +210,183 @@ class RoIHeads(nnx.Module):
       detections["masks"] = self._masks(levels, detections["boxes"], output)
     return detections
 
+  def _boxes(
+    self, stage: int, levels: Sequence[jax.Array], boxes: jax.Array
+  ) -> tuple[jax.Array, jax.Array]:
+    """Logits `[B, N, outputs]` and offsets `[B, N, boxes, 4]` of a stage."""
+    batch, count = boxes.shape[:2]
+    features = self._pool(levels, boxes, _BINS)
+    flat = features.reshape(batch * count, *features.shape[2:])
+    hidden = self._part("box_head", stage)(flat)
+    logits, offsets = self._part("box_predictor", stage)(hidden)
+    shape = batch, count, -1
+    return logits.reshape(*shape), offsets.reshape(*shape, 4)
+
+  def _moved(
+    self, stage: int, boxes: jax.Array, offsets: jax.Array, sizes: jax.Array
+  ) -> jax.Array:
+    """Boxes `[B, N, 4]` by offsets `[B, N, boxes, 4]`, inside the pictures."""
+    clip = functools.partial(boxes_lib.clip, edge=self.rules.edge)
+    moved = (offsets, boxes[:, :, None], _WEIGHTS[stage], self.rules)
+    return jax.vmap(clip)(boxes_lib.decode(*moved), sizes)
+
+  def losses(
+    self,
+    levels: Sequence[jax.Array],
+    proposals: jax.Array,
+    valid: jax.Array,
+    canvas: tuple[int, int],
+    truth: Truth,
+    train: TrainRules,
+    key: jax.Array,
+  ) -> Losses:
+    """The losses of all stages, which their sum is to be made of.
+
+    A cascade's stages choose among the boxes of the one before, whose own
+    objects' boxes are left out: they come anew in each choice.
+
+    Args:
+      levels: as of `__call__`.
+      proposals: as of `__call__`.
+      valid: as of `__call__`.
+      canvas: (height, width) in px.
+      truth: of the batch.
+      train: of a library.
+      key: of JAX, which regions are chosen by.
+    """
+    every: Losses = {}
+    for i in range(self.stages):
+      key, of_boxes, of_masks = jax.random.split(key, 3)
+      given = truth, train
+      chosen = self._chosen(i, proposals, valid, *given, of_boxes)
+      got, offsets = self._box_losses(i, levels, chosen, *given)
+      moved = self._moved(i, chosen.boxes, offsets[:, :, :1], truth.sizes)
+      proposals = jax.lax.stop_gradient(moved[:, :, 0])
+      valid = chosen.chosen & ~chosen.given
+      if self.masks:
+        own = self._mask_regions(i, chosen, proposals, valid, *given, of_masks)
+        got["loss_mask"] = self._mask_loss(i, levels, own, canvas, *given)
+      end = f"_{i}" if self.stages > 1 else ""
+      share = train_rules.STAGE_WEIGHTS[i]
+      every |= {name + end: share * loss for name, loss in got.items()}
+    return every
+
+  def _chosen(
+    self,
+    stage: int,
+    proposals: jax.Array,
+    valid: jax.Array,
+    truth: Truth,
+    train: TrainRules,
+    key: jax.Array,
+  ) -> matching.Regions:
+    """What a stage learns from, `[B, N, ...]`."""
+    choose = functools.partial(
+      matching.regions,
+      overlap=train_rules.STAGE_OVERLAPS[stage],
+      nearest_too=train.nearest_too,
+      count=train.regions,
+      objects=train.regions // _FOURTH,
+      edge=self.rules.edge,
+    )
+    keys = jax.random.split(key, len(proposals))
+    every = proposals, valid, truth.boxes, truth.labels
+    return jax.vmap(choose)(keys, *every)
+
+  def _box_losses(
+    self,
+    stage: int,
+    levels: Sequence[jax.Array],
+    chosen: matching.Regions,
+    truth: Truth,
+    train: TrainRules,
+  ) -> tuple[Losses, jax.Array]:
+    """The losses of a stage's classes and boxes, and the offsets."""
+    logits, offsets = self._boxes(stage, levels, chosen.boxes)
+    output = labels_lib.outputs(self.labels, chosen.labels)
+    slot = output if offsets.shape[2] > 1 else jnp.zeros_like(output)
+    slot = jnp.minimum(slot, offsets.shape[2] - 1)  # the background has none
+    expected = boxes_lib.encode(
+      jnp.take_along_axis(truth.boxes, chosen.which[..., None], 1),
+      chosen.boxes,
+      _WEIGHTS[stage],
+      self.rules.edge,
+    )
+    cross, far = losses.of_regions(
+      logits,
+      jnp.take_along_axis(offsets, slot[..., None, None], 2)[:, :, 0],
+      expected,
+      output,
+      chosen.labels >= 0,
+      train.betas[1],
+    )
+    return {
+      "loss_classifier": losses.mean(cross, chosen.chosen),
+      "loss_box_reg": losses.mean(far, chosen.chosen),
+    }, offsets
+
+  def _mask_regions(
+    self,
+    stage: int,
+    chosen: matching.Regions,
+    boxes: jax.Array,
+    valid: jax.Array,
+    truth: Truth,
+    train: TrainRules,
+    key: jax.Array,
+  ) -> matching.Regions:
+    """What a stage's mask head learns from: the objects of its boxes."""
+    del stage, boxes, valid, truth, train, key
+    return chosen
+
+  def _mask_loss(
+    self,
+    stage: int,
+    levels: Sequence[jax.Array],
+    chosen: matching.Regions,
+    canvas: tuple[int, int],
+    truth: Truth,
+    train: TrainRules,
+  ) -> jax.Array:
+    """The mean over all pixels of all objects' masks."""
+    most = train.regions // _FOURTH  # objects come first
+    boxes, labels, index = (
+      part[:, :most] for part in (chosen.boxes, chosen.labels, chosen.which)
+    )
+    output = labels_lib.outputs(self.labels, labels)
+    output = jnp.where(labels >= 0, output, 0).reshape(-1)
+    *_, logits = self._mask_logits(levels, boxes, output, stage + 1)
+    bins = logits.shape[-1]
+    expected = mask_targets.of_boxes(
+      truth, boxes, index, bins=bins, style=train.masks, canvas=canvas
+    )
+    each = losses.binary(logits, expected.reshape(logits.shape))
+    return losses.mean(each.mean((1, 2)), labels.reshape(-1) >= 0)
+
   def _masks(
     self, levels: Sequence[jax.Array], boxes: jax.Array, output: jax.Array
   ) -> jax.Array:
     """float32 `[B, N, 28, 28]` in [0, 1]; a cascade's are averaged."""
+    each = self._mask_logits(levels, boxes, output.reshape(-1), self.stages)
+    total = functools.reduce(jnp.add, map(jax.nn.sigmoid, each))
+    return (total / self.stages).reshape(*boxes.shape[:2], *total.shape[1:])
+
+  def _mask_logits(
+    self,
+    levels: Sequence[jax.Array],
+    boxes: jax.Array,
+    output: jax.Array,
+    stages: int,
+  ) -> list[jax.Array]:
+    """float32 `[B N, 28, 28]` of the first stages, each of the same boxes."""
     features = self._pool(levels, boxes, MASK_BINS)
     flat = features.reshape(-1, *features.shape[2:])
     parts: list[jax.Array] = []
     hidden = flat
-    for i in range(self.stages):
+    for i in range(stages):
       hidden = self._mask_features(i, flat, hidden)
-      logits = self._part("mask_predictor", i)(hidden, output.reshape(-1))
-      parts.append(jax.nn.sigmoid(logits))
-    total = functools.reduce(jnp.add, parts)
-    return (total / self.stages).reshape(*boxes.shape[:2], *total.shape[1:])
+      parts.append(self._part("mask_predictor", i)(hidden, output))
+    return parts
 
   def _mask_features(
     self, stage: int, pooled: jax.Array, before: jax.Array
@@ -222,7 +400,9 @@ class RoIHeads(nnx.Module):
     self, levels: Sequence[jax.Array], boxes: jax.Array, bins: int
   ) -> jax.Array:
     """Features of boxes, `[B, N, bins, bins, 256]`."""
-    return roi_align.pool(levels[:_POOLED], boxes, bins, **self._align)
+    return roi_align.pool(
+      levels[:_POOLED], boxes, bins, finest=self.finest, **self._align
+    )
 
   @property
   def _align(self) -> dict[str, Any]:

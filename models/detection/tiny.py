@@ -1,4 +1,7 @@
-"""A RetinaNet for scenes of digits: three levels, trained in about a minute."""
+"""A RetinaNet for scenes of digits: three levels, trained in about a minute.
+
+`Pyramid` is the body of all small detectors here.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,13 @@ from robust_tfds.models import layers
 from robust_tfds.models.detection import anchors as anchors_lib
 from robust_tfds.models.detection import losses, single_stage
 from robust_tfds.models.detection.detector import DetectorNetwork
+from robust_tfds.models.detection.losses import Losses
 from robust_tfds.models.detection.spec import DetectorSpec
+from robust_tfds.models.detection.truth import Truth
 from robust_tfds.models.family import Family
 from robust_tfds.models.spec import Variant
 
-_SPEC = DetectorSpec(
+SPEC = DetectorSpec(
   short_px=0,
   mean=(0.5, 0.5, 0.5),
   std=(0.25, 0.25, 0.25),
@@ -28,45 +33,73 @@ _SPEC = DetectorSpec(
   detections=20,
   source="made here",
 )
-VARIANTS = {"tiny_retinanet": Variant(_SPEC)}
-_WIDTH = 48
+VARIANTS = {"tiny_retinanet": Variant(SPEC)}
+WIDTH = 48  # of every level
+STRIDES = (8, 16, 32)
+_WIDE = (24, 32, WIDTH, 64, 96)  # of the body
 _SIZES = ((16.0, 22.0), (30.0, 40.0), (54.0,))  # digits are 18-52 px high
 _RATIOS = (1.0, 1.6)
 _WEIGHTS = (5.0, 5.0, 5.0, 5.0)
 _PRIOR = 0.01  # chance of an object at the start, as RetinaNet has it
+_LEAST, _BETA = 0.1, 1 / 9  # as of `models.detection.train_rules`
 
 
-class Network(DetectorNetwork):
-  """Strides 8, 16 and 32 with a top-down path, and heads they share."""
+class Pyramid(DetectorNetwork):
+  """Strides 8, 16 and 32 with a top-down path; no norms.
 
-  has_loss = True
+  Its stages are the strided convolutions.
+  """
 
-  def __init__(self, *, num_classes: int, rngs: nnx.Rngs):
-    """`num_classes` counts objects alone."""
-    wide = (24, 32, _WIDTH, 64, 96)
+  stages = tuple((f"stem/conv{i}", f"stem/more{i}") for i in range(len(_WIDE)))
+
+  def __init__(self, *, rngs: nnx.Rngs):
+    """Without heads."""
     self.stem: nnx.Dict[nnx.Conv] = nnx.Dict()
     before = 3
-    for i, width in enumerate(wide):
+    for i, width in enumerate(_WIDE):
       self.stem[f"conv{i}"] = layers.conv(before, width, 3, 2, 1, rngs=rngs)
       self.stem[f"more{i}"] = layers.conv(width, width, 3, 1, 1, rngs=rngs)
       before = width
     self.lateral = nnx.Dict(
       {
-        f"level{i}": layers.conv(width, _WIDTH, 1, rngs=rngs)
-        for i, width in enumerate(wide[2:])
+        f"level{i}": layers.conv(width, WIDTH, 1, rngs=rngs)
+        for i, width in enumerate(_WIDE[2:])
       }
     )
-    self.shared = layers.conv(_WIDTH, _WIDTH, 3, 1, 1, rngs=rngs)
-    self.tower = layers.conv(_WIDTH, 2 * _WIDTH, 3, 1, 1, rngs=rngs)
+
+  def levels(self, x: jax.Array) -> list[jax.Array]:
+    """`[B, H, W, 3]` -> levels, the finest first."""
+    stages: list[jax.Array] = []
+    for i in range(len(_WIDE)):
+      x = layers.relu(self.stem[f"conv{i}"](x))
+      x = x + layers.relu(self.stem[f"more{i}"](x))
+      stages.append(x)
+    levels: list[jax.Array] = []
+    for i in reversed(range(len(STRIDES))):
+      x = self.lateral[f"level{i}"](stages[i + 2])
+      if levels:
+        x = x + jnp.repeat(jnp.repeat(levels[0], 2, axis=1), 2, axis=2)
+      levels.insert(0, x)
+    return levels
+
+
+class Network(Pyramid):
+  """Heads that the levels share."""
+
+  def __init__(self, *, num_classes: int, rngs: nnx.Rngs):
+    """`num_classes` counts objects alone."""
+    super().__init__(rngs=rngs)
+    self.shared = layers.conv(WIDTH, WIDTH, 3, 1, 1, rngs=rngs)
+    self.tower = layers.conv(WIDTH, 2 * WIDTH, 3, 1, 1, rngs=rngs)
     each = max(map(len, _SIZES)) * len(_RATIOS)
     self.classes = layers.conv(
-      2 * _WIDTH, each * num_classes, 3, 1, 1, rngs=rngs
+      2 * WIDTH, each * num_classes, 3, 1, 1, rngs=rngs
     )
     bias = self.classes.bias
     assert bias is not None  # `layers.conv` has one unless told otherwise
     bias[...] = jnp.full_like(bias[...], -math.log((1 - _PRIOR) / _PRIOR))
     self.classes.kernel[...] = self.classes.kernel[...] * 0.1
-    self.boxes = layers.conv(2 * _WIDTH, each * 4, 3, 1, 1, rngs=rngs)
+    self.boxes = layers.conv(2 * WIDTH, each * 4, 3, 1, 1, rngs=rngs)
     self.boxes.kernel[...] = self.boxes.kernel[...] * 0.1
     self.num_classes = num_classes
 
@@ -83,47 +116,42 @@ class Network(DetectorNetwork):
       counts=[int(np.prod(c)) * self._each(i) for i, c in enumerate(counts)],
       sizes=sizes,
       weights=_WEIGHTS,
-      most=_SPEC.detections,
+      most=SPEC.detections,
       candidates=100,
     )
 
-  def loss(
-    self, x: jax.Array, boxes: jax.Array, labels: jax.Array
-  ) -> jax.Array:
-    """See `losses.detection_loss`."""
+  def losses(self, x: jax.Array, truth: Truth, key: jax.Array) -> Losses:
+    """See `DetectorNetwork`; every anchor learns, so no key is needed."""
+    del key
     logits, offsets, counts = self._heads(x)
-    anchors = jnp.asarray(self._anchors(x, counts))
-    return losses.detection_loss(
-      logits, offsets, anchors, boxes, labels, _WEIGHTS
+    return losses.of_anchors(
+      logits,
+      offsets,
+      jnp.asarray(self._anchors(x, counts)),
+      jnp.ones(logits.shape[:2], bool),
+      truth,
+      weights=_WEIGHTS,
+      least=_LEAST,
+      beta=_BETA,
+      by_picture=False,
     )
 
   def _heads(
     self, x: jax.Array
   ) -> tuple[jax.Array, jax.Array, list[tuple[int, int]]]:
     """Logits, offsets of all anchors, and (rows, columns) of each level."""
-    levels = []
-    for i in range(5):
-      x = layers.relu(self.stem[f"conv{i}"](x))
-      x = x + layers.relu(self.stem[f"more{i}"](x))
-      if i >= 2:
-        levels.append(x)
-    above: jax.Array | None = None
     logits: list[jax.Array] = []
     offsets: list[jax.Array] = []
     counts: list[tuple[int, int]] = []
-    for i in reversed(range(3)):
-      x = self.lateral[f"level{i}"](levels[i])
-      if above is not None:
-        x = x + jnp.repeat(jnp.repeat(above, 2, axis=1), 2, axis=2)
-      above = x
-      y = layers.relu(self.shared(x))
+    for i, level in enumerate(self.levels(x)):
+      y = layers.relu(self.shared(level))
       y = layers.relu(self.tower(y))
       each = self._each(i)
       shape = (y.shape[0], y.shape[1] * y.shape[2] * each)
       c = self.classes(y)[..., : each * self.num_classes]
-      logits.insert(0, c.reshape(*shape, self.num_classes))
-      offsets.insert(0, self.boxes(y)[..., : each * 4].reshape(*shape, 4))
-      counts.insert(0, (y.shape[1], y.shape[2]))
+      logits.append(c.reshape(*shape, self.num_classes))
+      offsets.append(self.boxes(y)[..., : each * 4].reshape(*shape, 4))
+      counts.append((y.shape[1], y.shape[2]))
     return jnp.concatenate(logits, 1), jnp.concatenate(offsets, 1), counts
 
   def _each(self, level: int) -> int:

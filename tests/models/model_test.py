@@ -112,8 +112,7 @@ class TrainingTest(absltest.TestCase):
       ("digits_cnn", True),
       ("tiny_r3d", True),
       ("tiny_retinanet", True),
-      ("retinanet_resnet50_fpn", False),  # batch norms, no train mode
-      ("fasterrcnn_resnet50_fpn", False),
+      ("fasterrcnn_resnet50_fpn", True),
       ("digits_cnn+clahe", False),
     ):
       self.assertEqual(models.get(name).trainable, trainable, name)

@@ -128,8 +128,6 @@ class TrainTest(absltest.TestCase):
     for model in (
       mine,
       models.get("digits_linear+clahe"),
-      models.get("retinanet_resnet50_fpn"),
-      models.get("fasterrcnn_resnet50_fpn"),
     ):
       with self.assertRaisesRegex(
         errors.UserError, re.escape(f"{model.name} has no train mode")

@@ -19,6 +19,18 @@ class AnchorsTest(absltest.TestCase):
     np.testing.assert_array_equal(got[2], [0, -8, 16, 8])  # one step right
     self.assertGreater(got[1, 3] - got[1, 1], got[1, 2] - got[1, 0])
 
+  def test_which_count(self):
+    laid = np.array([[0, 0, 5, 5], [-1, 0, 5, 5], [0, 0, 5, 20.0]])
+    got = anchors.inside(laid, np.array([[10, 10], [30, 5]]))
+    want = [[True, False, False], [False, False, False]]
+    np.testing.assert_array_equal(got, want)
+    # Of places every 16 px in 10 x 40 px, padded to 32 x 64; two anchors each.
+    got = anchors.in_padded([(3, 5)], [16], 2, np.array([[10, 40]]))
+    rows = np.arange(3)[:, None, None] < 2
+    columns = np.arange(5)[:, None] < 4
+    want = np.broadcast_to(rows & columns, (3, 5, 2)).reshape(1, -1)
+    np.testing.assert_array_equal(got, want)
+
   def test_areas_and_ratios(self):
     got = anchors.shapes((32.0, 64.0), (0.5, 1.0, 2.0), 16, _MMDET)
     self.assertEqual(got.shape, (6, 4))

@@ -28,6 +28,10 @@ class BoxesTest(parameterized.TestCase):
     weights = (10.0, 10.0, 5.0, 5.0)
     code = boxes.encode(one, two, weights)
     np.testing.assert_allclose(boxes.decode(code, two, weights), one, atol=1e-3)
+    rules = RULES["mmdetection1"]
+    code = boxes.encode(one, two, weights, rules.edge)
+    back = boxes.decode(code, two, weights, rules)
+    np.testing.assert_allclose(back, one, atol=1e-3)
     huge = boxes.decode(jnp.full((1, 4), 1e9), two[:1], weights)
     self.assertTrue(np.isfinite(np.asarray(huge)[0, :2]).all())
 

@@ -1,4 +1,4 @@
-"""Detectors: who has a loss, and batches that are refused before any work."""
+"""Detectors: their losses, and batches that are refused before any work."""
 
 import jax
 import numpy as np
@@ -8,11 +8,13 @@ from jax.sharding import AxisType
 from jax.sharding import PartitionSpec as P
 
 from robust_tfds import models
+from robust_tfds.models import variables as variables_lib
 from robust_tfds.models.detection import detector
 from robust_tfds.models.detection.rules import RULES
 from robust_tfds.models.detection.spec import DetectorSpec
 from robust_tfds.models.family import Family
 from robust_tfds.models.spec import Variant
+from tests import quick
 from tests.models import drawn
 
 
@@ -27,22 +29,18 @@ class DetectorTest(parameterized.TestCase):
     with self.assertRaisesRegex(ValueError, f"tiny_retinanet got {message}"):
       model.apply({}, batch, np.array([[8, 8]], np.int32))
 
-  def test_only_networks_with_a_train_mode_are_trained(self):
-    self.assertFalse(detector.DetectorNetwork.has_loss)
+  def test_all_are_trained(self):
     for name in models.names(kind="detection"):
       model = models.get(name)
       self.assertIsInstance(model, detector.Detector)
-      # RetinaNets have a loss, but batch norms without a train mode.
-      self.assertEqual(model.trainable, name == "tiny_retinanet", name)
-    with self.assertRaisesRegex(ValueError, "no training loss here"):
-      models.get("fasterrcnn_resnet50_fpn").loss({}, {})
+      self.assertTrue(model.trainable, name)
 
   def test_a_network_says_what_it_lacks(self):
     network = detector.DetectorNetwork()
     with self.assertRaises(NotImplementedError):
       network(np.zeros((1, 8, 8, 3)), np.zeros((1, 2)), np.ones((1, 4)))
     with self.assertRaises(NotImplementedError):
-      network.loss(np.zeros((1, 8, 8, 3)), np.zeros((1, 0, 4)), np.zeros(0))
+      network.losses(np.zeros((1, 8, 8, 3)), None, jax.random.key(0))
 
   def test_last_pixels_become_borders_in_the_pictures_pixels(self):
     """Boxes of mmdetection 1.x end on their last pixel; ours on a border."""
@@ -67,6 +65,104 @@ class DetectorTest(parameterized.TestCase):
       want = [[1, 2, 4.5 + edge, 9.5 + edge], [0, 0, min(15.5 + edge, 16), 0]]
       want[1][3] = min(31.5 + edge, 32)
       np.testing.assert_allclose(got["boxes"][0], want)
+
+
+def _batch(model, rng):
+  """Two pictures on a canvas of 64 x 96 px, the second without an object."""
+  masks = {"masks": rng.random((2, 3, 64, 96)) > 0.5}
+  stuff = {"semantic": rng.integers(0, 256, (2, 64, 96))}
+  return {
+    "image": rng.integers(0, 256, (2, 64, 96, 3), np.uint8),
+    "size": np.array([[64, 90], [60, 96]], np.int32),
+    "boxes": drawn.boxes(rng, 6, 60).reshape(2, 3, 4),
+    "labels": np.array([[1, model.spec.num_classes - 1, -1], [-1] * 3]),
+    **(masks if "mask" in model.name or "htc" in model.name else {}),
+    **(stuff if "htc" in model.name else {}),
+  }
+
+
+class TrainTest(parameterized.TestCase):
+  def test_what_it_learns_from_is_checked(self):
+    model = models.get("tiny_retinanet")
+    batch, key = _batch(model, np.random.default_rng(0)), jax.random.key(0)
+    keys = ("image", "size", "boxes")
+    with self.assertRaisesRegex(ValueError, "without labels, which it learns"):
+      model.apply_train({}, {k: batch[k] for k in keys}, key)
+    with self.assertRaisesRegex(
+      ValueError, "apply_train got 'x', expected one"
+    ):
+      model.apply_train({}, batch, "x")
+
+  def test_frozen_paths(self):
+    """torchvision's ResNet without its last three stages; all its norms."""
+    model = models.get("fasterrcnn_resnet50_fpn")
+    norms = model.frozen_paths()
+    self.assertLen(norms, 53 * 2)
+    self.assertEmpty(model.frozen_paths(frozen_norms=False))
+    two = model.frozen_paths(stages=2)
+    self.assertLen(two - norms, 1 + 3 * 3 + 1)  # kernels of conv1 and layer1
+    self.assertIn(("backbone", "body", "conv1", "kernel"), two)
+    self.assertNotIn(
+      ("backbone", "body", "layer2", "0", "conv1", "kernel"), two
+    )
+    # mmdetection learns scales and offsets of the stages that are not frozen.
+    model = models.get("fasterrcnn_resnet50_fpn_mmdet1")
+    self.assertEmpty(model.frozen_paths())
+    self.assertLen(model.frozen_paths(stages=2), 11 * 3)
+    self.assertLen(models.get("tiny_fasterrcnn").frozen_paths(stages=1), 4)
+    with self.assertRaisesRegex(ValueError, "stages=6, expected 0..5: faster"):
+      models.get("fasterrcnn_resnet50_fpn").frozen_paths(stages=6)
+
+  @quick.cases(["tiny_fasterrcnn"], ["tiny_retinanet"])
+  def test_gradients_are_finite_where_there_is_no_object(self, name):
+    model = models.get(name)
+    variables = drawn.variables(model)
+    batch = _batch(model, np.random.default_rng(0))
+
+    @jax.jit
+    def step(variables, batch):
+      def total(variables):
+        losses, moved = model.apply_train(variables, batch, jax.random.key(0))
+        return sum(losses.values()), (losses, moved)
+
+      return jax.grad(total, has_aux=True)(variables)
+
+    for labels in (batch["labels"], np.full((2, 3), -1)):
+      gradient, (losses, moved) = step(variables, {**batch, "labels": labels})
+      for path, leaf in variables_lib.flatten(gradient).items():
+        self.assertTrue(np.isfinite(leaf).all(), path)
+      jax.tree.map(np.testing.assert_array_equal, moved, variables)
+      boxes = [float(x) for key, x in losses.items() if "box" in key]
+      self.assertEqual(all(boxes), bool((labels >= 0).any()))
+
+  @parameterized.parameters(
+    "retinanet_resnet50_fpn",
+    "retinanet_resnet50_fpn_mmdet",
+    "maskrcnn_resnet50_fpn",
+    "maskrcnn_resnet50_mdconv_fpn_mmdet",
+    "cascademaskrcnn_resnet50_fpn_mmdet",
+    "htc_resnet50_dconv_fpn_mmdet1",
+    "rfcn_resnet101",
+  )
+  @pytest.mark.slow
+  def test_losses_of_every_kind(self, name):
+    """Traced alone; their names."""
+    model = models.get(name).with_fields({"short_px": 64, "long_px": 96})
+    batch = _batch(model, np.random.default_rng(0))
+    got, moved = jax.eval_shape(
+      model.apply_train, drawn.abstract(model), batch, jax.random.key(0)
+    )
+    self.assertEqual(moved, drawn.abstract(model))
+    self.assertEqual({x.shape for x in got.values()}, {()})
+    want = {"classification", "bbox_regression"}
+    if not name.startswith("retinanet"):
+      want = {"loss_classifier", "loss_box_reg"}
+      want |= {"loss_mask"} if "masks" in batch else set()
+      if name.startswith(("cascade", "htc")):
+        want = {f"{loss}_{i}" for loss in want for i in range(3)}
+      want |= {"loss_objectness", "loss_rpn_box_reg"}
+      want |= {"loss_semantic_seg"} if "semantic" in batch else set()
+    self.assertEqual(set(got), want)
 
 
 @pytest.mark.slow

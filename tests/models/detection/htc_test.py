@@ -1,7 +1,5 @@
 """Hybrid Task Cascade against its forward pass, written out in NumPy."""
 
-from unittest import mock
-
 import jax
 import numpy as np
 import pytest
@@ -9,7 +7,7 @@ from absl.testing import absltest
 from flax import nnx
 
 from robust_tfds import models
-from robust_tfds.models.detection import htc, labels, roi_heads
+from robust_tfds.models.detection import htc, labels
 from robust_tfds.models.detection.rules import RULES
 from tests.models.detection import by_hand
 
@@ -20,19 +18,17 @@ _STDS = [*_STDS, np.array([0.033, 0.033, 0.067, 0.067])]
 
 def _tiny() -> htc.Heads:
   """Heads of four channels, all parts random; 1.x's numerics."""
-  with (
-    mock.patch.multiple(roi_heads, WIDTH=4, _HIDDEN=6),
-    mock.patch.object(htc, "WIDTH", 4),
-  ):
-    heads = htc.Heads(
-      labels=labels.table("first", 3),
-      rules=RULES["mmdetection1"],
-      masks=True,
-      stages=3,
-      most=8,
-      threshold=0.001,
-      rngs=nnx.Rngs(0),
-    )
+  heads = htc.Heads(
+    labels=labels.table("first", 3),
+    rules=RULES["mmdetection1"],
+    masks=True,
+    stages=3,
+    most=8,
+    threshold=0.001,
+    width=4,
+    hidden=6,
+    rngs=nnx.Rngs(0),
+  )
   rng = np.random.default_rng(0)
   for _, value in nnx.to_flat_state(nnx.state(heads)):
     value[...] = 0.4 * rng.standard_normal(value.shape, np.float32)

@@ -1,7 +1,5 @@
 """Proposals: thinned within their level, clipped, none without area."""
 
-from unittest import mock
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -44,12 +42,13 @@ class ProposalsTest(absltest.TestCase):
   def test_mmdetection_1_as_written_out(self):
     """Of a picture on a canvas of 32 x 64 px, by `rpn_head.py` of 1.x."""
     rules, size = RULES["mmdetection1"], (30, 60)
-    with mock.patch.object(proposals, "WIDTH", 4):
-      rpn = proposals.Proposals(rules=rules, rngs=nnx.Rngs(0))
+    rpn = proposals.Proposals(rules=rules, width=4, rngs=nnx.Rngs(0))
     rng, shapes = np.random.default_rng(0), [(8, 16), (4, 8), (2, 4), (1, 2)]
     shapes.append((1, 1))
     levels = [rng.standard_normal((1, *s, 4), np.float32) for s in shapes]
-    rpn.head.bbox_pred.kernel[...] = 0.3 * rpn.head.bbox_pred.kernel[...]
+    for last in (rpn.head.cls_logits, rpn.head.bbox_pred):
+      shape = last.kernel.shape
+      last.kernel[...] = 0.4 * rng.standard_normal(shape, np.float32)
     sizes = np.array([size], np.int32)
     got, valid = jax.jit(lambda *x: rpn(list(x), (32, 64), sizes))(*levels)
 

@@ -1,7 +1,5 @@
 """Parts of the second stage against loops."""
 
-from unittest import mock
-
 import jax
 import numpy as np
 from absl.testing import absltest
@@ -26,17 +24,21 @@ class EnlargeTest(absltest.TestCase):
 class OneStageTest(absltest.TestCase):
   def test_mmdetection_1_has_a_box_for_each_output(self):
     """Also for the background, which is the first; written out in NumPy."""
-    with mock.patch.multiple(roi_heads, WIDTH=4, _HIDDEN=6):
-      heads = roi_heads.RoIHeads(
-        labels=labels.table("first", 3),
-        rules=RULES["mmdetection1"],
-        masks=False,
-        stages=1,
-        most=10,
-        threshold=0.05,
-        rngs=nnx.Rngs(0),
-      )
+    heads = roi_heads.RoIHeads(
+      labels=labels.table("first", 3),
+      rules=RULES["mmdetection1"],
+      masks=False,
+      stages=1,
+      most=10,
+      threshold=0.05,
+      width=4,
+      hidden=6,
+      rngs=nnx.Rngs(0),
+    )
     rng, size = np.random.default_rng(0), (60, 90)
+    for last in (heads.box_predictor.cls_score, heads.box_predictor.bbox_pred):
+      shape = last.kernel.shape
+      last.kernel[...] = 0.4 * rng.standard_normal(shape, np.float32)
     levels = [
       rng.standard_normal((1, 16 >> i, 24 >> i, 4), np.float32)
       for i in (0, 1, 2, 3, 3)

@@ -1,0 +1,56 @@
+"""A Faster R-CNN for scenes of digits, on the levels of `tiny_retinanet`."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from flax import nnx
+
+from robust_tfds.models.detection import labels as labels_lib
+from robust_tfds.models.detection import rcnn, tiny
+from robust_tfds.models.detection.proposals import Proposals
+from robust_tfds.models.detection.roi_heads import RoIHeads
+from robust_tfds.models.detection.rules import RULES
+from robust_tfds.models.family import Family
+from robust_tfds.models.spec import Variant
+
+_SPEC = dataclasses.replace(tiny.SPEC, parameters=616_483)
+VARIANTS = {"tiny_fasterrcnn": Variant(_SPEC)}
+_SIZES = ((16.0, 24.0), (32.0, 44.0), (56.0, 72.0))  # digits are 18-52 px high
+_RATIOS = (1.0, 1.6)
+_BEST = (200, 50)  # proposals of a level, of a picture
+_HIDDEN = 128
+_FINEST = 3  # logarithm of the first level's stride
+
+
+class Network(tiny.Pyramid, rcnn.Network):
+  """Proposals and heads on three levels; torchvision's numerics."""
+
+  def __init__(self, *, num_classes: int, rngs: nnx.Rngs):
+    """`num_classes` counts objects alone."""
+    tiny.Pyramid.__init__(self, rngs=rngs)
+    self.rules, self.training = RULES["torchvision"], "tiny"
+    self.rpn = Proposals(
+      rules=self.rules,
+      width=tiny.WIDTH,
+      sizes=_SIZES,
+      strides=tiny.STRIDES,
+      ratios=_RATIOS,
+      best=_BEST,
+      rngs=rngs,
+    )
+    self.roi_heads = RoIHeads(
+      labels=labels_lib.table("first", num_classes),
+      rules=self.rules,
+      masks=False,
+      stages=1,
+      most=tiny.SPEC.detections,
+      threshold=self.threshold,
+      width=tiny.WIDTH,
+      hidden=_HIDDEN,
+      finest=_FINEST,
+      rngs=rngs,
+    )
+
+
+FAMILY = Family(Network, VARIANTS)

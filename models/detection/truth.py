@@ -1,0 +1,110 @@
+"""What a batch says of its objects, in the pixels that the network sees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from robust_tfds import errors
+from robust_tfds.models.checks import arguments
+
+
+class Truth(NamedTuple):
+  """The objects of a batch.
+
+  Attributes:
+    boxes: float32 `[B, G, 4]` in px of the network's canvas, as the rules of the
+      network end them.
+    labels: int32 `[B, G]`, -1 where there is no object.
+    masks: bool `[B, G, H, W]` of the canvases of the batch, or None.
+    semantic: int32 `[B, H, W]` of these, or None.
+    factor: float32 `[B, 4]`, from the network's pixels to the canvases'.
+    sizes: int32 `[B, 2]`, (height, width) in the network's pixels.
+  """
+
+  boxes: jax.Array
+  labels: jax.Array
+  masks: jax.Array | None
+  semantic: jax.Array | None
+  factor: jax.Array
+  sizes: jax.Array
+
+
+def of_batch(
+  name: str,
+  batch: Mapping[str, Any],
+  *,
+  factor: jax.Array,
+  sizes: jax.Array,
+  edge: float,
+  num_classes: int,
+  masks: bool,
+) -> Truth:
+  """The truth of a batch as of `Detector.apply_train`.
+
+  A box without area is no object.
+
+  Args:
+    name: of the model, for errors.
+    batch: see `Detector.apply_train`.
+    factor: see `Truth`.
+    sizes: see `Truth`.
+    edge: px from a box's last coordinates to its end in a picture's pixels.
+    num_classes: labels are below it; those of others are no objects.
+    masks: whether masks are needed.
+
+  Raises:
+    UserError: something is missing, or of another shape.
+  """
+  shape = batch["image"].shape
+  boxes = arguments.batch(f"{name} (its boxes)", batch["boxes"])
+  labels = arguments.batch(f"{name} (its labels)", batch["labels"])
+  count = (shape[0], *boxes.shape[1:2])
+  _check(name, "boxes", boxes, (*count, 4))
+  _check(name, "labels", labels, count)
+  canvases = jnp.asarray(batch["masks"]) if masks else None
+  if canvases is not None:
+    _check(name, "masks", canvases, (*count, *shape[1:3]))
+  semantic = batch.get("semantic")
+  if semantic is not None:
+    semantic = jnp.asarray(semantic)
+    _check(name, "semantic", semantic, shape[:3])
+  real = (boxes[..., 2:] > boxes[..., :2]).all(-1)
+  real &= (labels >= 0) & (labels < num_classes)
+  last = boxes - jnp.array([0, 0, 1, 1]) * edge
+  return Truth(
+    (last / factor[:, None, :]).astype(jnp.float32),
+    jnp.where(real, labels, -1).astype(jnp.int32),
+    canvases,
+    semantic,
+    factor,
+    sizes,
+  )
+
+
+def check_keys(name: str, batch: Mapping[str, Any], masks: bool) -> None:
+  """Refuses a batch that lacks something.
+
+  Raises:
+    UserError: names what is missing.
+  """
+  needed = ["image", "size", "boxes", "labels", *["masks"] * masks]
+  missing = [key for key in needed if key not in batch]
+  if missing:
+    raise errors.UserError(
+      f"{name} got a batch of {', '.join(batch) or 'nothing'}, without"
+      f" {', '.join(missing)}, which it learns from."
+    )
+
+
+def _check(
+  name: str, what: str, value: jax.Array, shape: tuple[int, ...]
+) -> None:
+  if value.shape != shape:
+    raise errors.UserError(
+      f"{name} got {what} {value.dtype} {list(value.shape)}, expected"
+      f" {list(shape)}, a row for each object."
+    )
