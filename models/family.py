@@ -54,6 +54,9 @@ class Family:
       constants, so that loading one into a model of another needs no warning.
     exclusive: styles whose arrays mean other numbers though names and shapes may
       agree: a file of one is refused by models of other weights.
+    stages: patterns of paths (`/` between their parts), in order, from the stem
+      to the last stage before the head. One with a group stands for a stage for
+      each number that the group can be: `layer([1-4])`.
     oracles: name -> reference in torch for parity reports, e.g.
       `torchvision:resnet18` (see `models.convert.oracle`).
   """
@@ -69,4 +72,5 @@ class Family:
   sized: bool = False
   alike: tuple[tuple[str, ...], ...] = ()
   exclusive: tuple[str, ...] = ()
+  stages: tuple[str, ...] = ()
   oracles: Mapping[str, str] = dataclasses.field(default_factory=dict)

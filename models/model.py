@@ -17,6 +17,7 @@ from flax import nnx
 
 from robust_tfds import errors
 from robust_tfds.models import capture as capture_lib
+from robust_tfds.models import stages as stages_lib
 from robust_tfds.models import variables as variables_lib
 from robust_tfds.models.checks import arguments
 from robust_tfds.models.family import Family
@@ -241,6 +242,29 @@ class NetworkModel(Model):
     state = nnx.to_flat_state(nnx.state(network, nnx.BatchStat))
     moved = {variables_lib.as_text(p): v[...] for p, v in state}
     return variables_lib.replace(variables, moved)
+
+  def frozen_paths(self, *, stages: int = 0) -> frozenset[Path]:
+    """Paths of the parameters of the first stages, which a trainer leaves alone.
+
+    The stem is the first stage, as Detectron's FREEZE_AT counts: 2 are the stem
+    and a ResNet's `layer1`. Running statistics are kept by `frozen_norms`.
+
+    Args:
+      stages: how many; 0 is none.
+
+    Raises:
+      UserError: the family does not say what a stage is, or has fewer.
+    """
+    paths = set(self.shapes()) - self.statistics()
+    return stages_lib.first(self.name, self.family.stages, paths, stages)
+
+  def decayed_paths(self) -> frozenset[Path]:
+    """Paths of what weight decay acts on where a recipe spares the rest.
+
+    Kernels, and CLIP's texts, which are one; no biases, norms, scales of layers,
+    tokens, positions or tables of offsets.
+    """
+    return frozenset(p for p in self.shapes() if p[-1] in ("kernel", "text"))
 
   def merge(self, variables: Variables) -> Any:
     """The network with these variables, to be called.

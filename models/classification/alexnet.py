@@ -24,6 +24,7 @@ CHECKPOINTS: dict[str, Rules] = {
 }
 ORACLES = {"alexnet": "torchvision:alexnet"}
 
+_RATE = 0.5  # torchvision's, of dropout
 _pool = functools.partial(layers.max_pool, window=3, stride=2)
 
 
@@ -31,7 +32,7 @@ class Network(nnx.Module):
   """Five convolutions, three linear layers; needs at least 63 x 63 pixels."""
 
   def __init__(self, *, num_classes: int, rngs: nnx.Rngs):
-    """Positions are torchvision's; dropout does nothing in evaluation."""
+    """Positions are torchvision's."""
     conv = functools.partial(layers.conv, rngs=rngs)
     linear = functools.partial(layers.linear, rngs=rngs)
     relu = layers.relu
@@ -54,10 +55,10 @@ class Network(nnx.Module):
     )
     self.classifier = layers.Stack(
       (
-        layers.identity,
+        layers.Dropout(_RATE),
         linear(256 * 6 * 6, 4096),
         relu,
-        layers.identity,
+        layers.Dropout(_RATE),
         linear(4096, 4096),
         relu,
         linear(4096, num_classes),

@@ -60,7 +60,7 @@ class Network(nnx.Module):
       *((wide, 1, 1),) * 2,
     ):
       if kind is None:
-        steps += [_halved, layers.identity]  # dropout
+        steps += [_halved, layers.Dropout(0.5)]
         continue
       outputs, kernel, padding = kind
       conv = layers.conv(inputs, outputs, kernel, 1, padding, rngs=rngs)

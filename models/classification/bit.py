@@ -251,4 +251,5 @@ FAMILY = Family(
   CHECKPOINTS,
   flax_styles=("google",),
   oracles=ORACLES,
+  stages=("stem", r"stages/(\d)"),
 )

@@ -246,4 +246,5 @@ FAMILY = Family(
   sized=True,
   # None are alike: the names do not say which of the two has QuickGELU.
   oracles=ORACLES,
+  stages=vit.STAGES,
 )

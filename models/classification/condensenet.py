@@ -174,4 +174,5 @@ FAMILY = Family(
   regroup=regroup,
   alike=(("condensenet", "pytorchcv"),),
   oracles=ORACLES,
+  stages=("features/init_conv", r"features/denseblock_(\d)"),
 )

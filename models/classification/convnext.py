@@ -5,6 +5,7 @@ scale.
 """
 
 import functools
+from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
@@ -12,6 +13,7 @@ from flax import nnx
 
 from robust_tfds.models import layers
 from robust_tfds.models.family import Family, Rules
+from robust_tfds.models.layers import train_mode
 from robust_tfds.models.spec import Spec, Variant
 
 
@@ -19,14 +21,18 @@ def _variant(
   parameters: int,
   resize_px: int,
   depths: tuple[int, ...],
-  widths: tuple[int, ...],
+  width: int,
+  drop_path: float,
 ) -> Variant:
+  """Each stage is twice as wide as the one before; `drop_path` as `Network`'s."""
   spec = Spec(
     resize_px=resize_px,
     parameters=parameters,
     source="torchvision 0.28 convnext.py, IMAGENET1K_V1",
   )
-  return Variant(spec, {"depths": depths, "widths": widths})
+  widths = tuple(width << stage for stage in range(4))
+  options = {"depths": depths, "widths": widths, "drop_path": drop_path}
+  return Variant(spec, options)
 
 
 def _second(
@@ -42,15 +48,18 @@ def _second(
     source="timm 1.0.31 convnext.py (fcmae_ft_in1k)",
   )
   widths = tuple(width << stage for stage in range(4))
-  return Variant(spec, {"depths": depths, "widths": widths, "second": True})
+  # The authors' TRAINING.md: 0.2 of tiny, 0.1 of the two others that it names.
+  rate = 0.2 if width == 96 else 0.1
+  options = {"depths": depths, "widths": widths, "drop_path": rate}
+  return Variant(spec, {**options, "second": True})
 
 
 _DEEP = (3, 3, 27, 3)
 VARIANTS = {
-  "convnext_tiny": _variant(28_589_128, 236, (3, 3, 9, 3), (96, 192, 384, 768)),
-  "convnext_small": _variant(50_223_688, 230, _DEEP, (96, 192, 384, 768)),
-  "convnext_base": _variant(88_591_464, 232, _DEEP, (128, 256, 512, 1024)),
-  "convnext_large": _variant(197_767_336, 232, _DEEP, (192, 384, 768, 1536)),
+  "convnext_tiny": _variant(28_589_128, 236, (3, 3, 9, 3), 96, 0.1),
+  "convnext_small": _variant(50_223_688, 230, _DEEP, 96, 0.4),
+  "convnext_base": _variant(88_591_464, 232, _DEEP, 128, 0.5),
+  "convnext_large": _variant(197_767_336, 232, _DEEP, 192, 0.5),
   "convnextv2_atto": _second(3_708_400, (2, 2, 6, 2), 40),
   "convnextv2_femto": _second(5_233_240, (2, 2, 6, 2), 48),
   "convnextv2_pico": _second(9_066_280, (2, 2, 6, 2), 64),
@@ -156,14 +165,17 @@ class SecondMlp(layers.Mlp):
 class Block(nnx.Module):
   """A 7 x 7 depthwise convolution, a norm, an MLP, added; V1 scales first."""
 
-  def __init__(self, width: int, *, second: bool = False, rngs: nnx.Rngs):
-    """`width` in and out; `second` is V2."""
+  def __init__(
+    self, width: int, rate: float, *, second: bool = False, rngs: nnx.Rngs
+  ):
+    """`width` in and out; `rate` of residuals that drop; `second` is V2."""
     self.conv_dw = layers.conv(
       width, width, 7, padding=3, groups=width, rngs=rngs
     )
     self.norm = layers.LayerNorm(width, _EPSILON, rngs=rngs)
     mlp = SecondMlp if second else layers.Mlp
     self.mlp = mlp(width, 4 * width, width, rngs=rngs)
+    self.drop_path = layers.StochasticDepth(rate)
     self.scales = not second
     if self.scales:
       self.gamma = nnx.Param(jnp.full((width,), 1e-6))  # appendix A.1
@@ -171,16 +183,24 @@ class Block(nnx.Module):
   def __call__(self, x: jax.Array) -> jax.Array:
     """`[B, H, W, width]` -> the same."""
     y = self.mlp(self.norm(self.conv_dw(x)))
-    return x + (y * self.gamma[...].astype(x.dtype) if self.scales else y)
+    if self.scales:
+      y = y * self.gamma[...].astype(x.dtype)
+    return x + self.drop_path(y)
 
 
 class Stage(nnx.Module):
   """Halves the sides (but for the first stage), then blocks."""
 
   def __init__(
-    self, inputs: int, width: int, depth: int, *, second: bool, rngs: nnx.Rngs
+    self,
+    inputs: int,
+    width: int,
+    rates: Sequence[float],
+    *,
+    second: bool,
+    rngs: nnx.Rngs,
   ):
-    """`inputs` equal to `width` means no halving; `second` is V2."""
+    """`inputs` equal to `width` means no halving; `rates` are of its blocks."""
     self.halves = inputs != width
     if self.halves:
       self.downsample = layers.Stack(
@@ -190,7 +210,7 @@ class Stage(nnx.Module):
         )
       )
     self.blocks = layers.Stack(
-      [Block(width, second=second, rngs=rngs) for _ in range(depth)]
+      [Block(width, rate, second=second, rngs=rngs) for rate in rates]
     )
 
   def __call__(self, x: jax.Array) -> jax.Array:
@@ -219,19 +239,30 @@ class Network(nnx.Module):
     *,
     depths: tuple[int, ...],
     widths: tuple[int, ...],
+    drop_path: float,
     second: bool = False,
     num_classes: int,
     rngs: nnx.Rngs,
   ):
-    """`depths` are blocks and `widths` channels per stage; `second` is V2."""
+    """Builds the stages.
+
+    Args:
+      depths: blocks per stage.
+      widths: channels per stage.
+      drop_path: rate of stochastic depth of the last block; it grows from 0.
+      second: V2.
+      num_classes: logits.
+      rngs: of the first weights.
+    """
     conv = functools.partial(layers.conv, rngs=rngs)
     norm = layers.LayerNorm(widths[0], _EPSILON, rngs=rngs)
     self.stem = layers.Stack((conv(3, widths[0], 4, 4), norm))
     inputs = (widths[0], *widths)
+    rates = train_mode.rates(drop_path, depths)
     self.stages = layers.Stack(
       [
-        Stage(before, width, depth, second=second, rngs=rngs)
-        for before, width, depth in zip(inputs, widths, depths, strict=False)
+        Stage(before, width, part, second=second, rngs=rngs)
+        for before, width, part in zip(inputs, widths, rates, strict=False)
       ]
     )
     self.head = Head(widths[-1], num_classes, rngs=rngs)
@@ -247,4 +278,5 @@ FAMILY = Family(
   CHECKPOINTS,
   alike=(("timm", "facebook"),),  # timm ported the authors' weights
   oracles=ORACLES,
+  stages=("stem", r"stages/(\d)"),
 )

@@ -238,4 +238,13 @@ class Network(nnx.Module):
     return self.classifier(layers.global_mean(self.features(x)))
 
 
-FAMILY = Family(Network, VARIANTS, CHECKPOINTS, oracles=ORACLES)
+FAMILY = Family(
+  Network,
+  VARIANTS,
+  CHECKPOINTS,
+  oracles=ORACLES,
+  stages=(
+    r"features/(?:conv|norm)0",
+    r"features/(?:denseblock|transition)(\d)",
+  ),
+)

@@ -75,4 +75,8 @@ class Network(nnx.Module):
     return self.head(x.reshape(x.shape[0], -1))
 
 
-FAMILY = Family(Network, VARIANTS)
+FAMILY = Family(
+  Network,
+  VARIANTS,
+  stages=(r"conv(\d)",),
+)

@@ -209,4 +209,5 @@ FAMILY = Family(
   ignored=(r"(?:^|\.)mask_token$",),  # of training alone
   regroup=_regroup,
   alike=(("dinov2", "hf", "timm"),),
+  stages=vit.STAGES,
 )

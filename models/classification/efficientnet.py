@@ -15,6 +15,7 @@ from flax import nnx
 from robust_tfds.models import layers
 from robust_tfds.models.classification import inverted
 from robust_tfds.models.family import Family
+from robust_tfds.models.layers import train_mode
 from robust_tfds.models.spec import Spec, Variant
 
 
@@ -86,8 +87,13 @@ def _spec(parameters: int, input_px: int, resize_px: int, **facts: Any) -> Spec:
   )
 
 
-def _scaled(width: float, depth: float, epsilon: float, *facts: Any) -> Variant:
-  """B0 by factors on its channels and blocks; `facts` are `_spec`'s."""
+def _scaled(
+  width: float, depth: float, late: bool, dropout: float, *facts: Any
+) -> Variant:
+  """B0 by factors on its channels and blocks; `facts` are `_spec`'s.
+
+  torchvision's norms of B5 to B7, the `late` ones, are TensorFlow's.
+  """
   options = {
     "stem": inverted.round_channels(32 * width),
     "stages": tuple(
@@ -98,38 +104,44 @@ def _scaled(width: float, depth: float, epsilon: float, *facts: Any) -> Variant:
       for row in _B0
     ),
     "last": 4 * inverted.round_channels(320 * width),
-    "epsilon": epsilon,
+    "epsilon": 1e-3 if late else 1e-5,
+    "momentum": 0.01 if late else 0.1,
+    "dropout": dropout,
   }
   return Variant(_spec(*facts, interpolation="bicubic"), options)
 
 
-def _v2(stages: tuple[Row, ...], *facts: Any, **more: Any) -> Variant:
+def _v2(
+  stages: tuple[Row, ...], dropout: float, *facts: Any, **more: Any
+) -> Variant:
   """V2; `facts` and `more` are `_spec`'s."""
   options = {
     "stem": stages[0].outputs,
     "stages": stages,
     "last": 1280,
     "epsilon": 1e-3,
+    "dropout": dropout,
   }
   return Variant(_spec(*facts, **more), options)
 
 
 _HALVES = {"mean": (0.5, 0.5, 0.5), "std": (0.5, 0.5, 0.5)}
 VARIANTS = {
-  "efficientnet_b0": _scaled(1.0, 1.0, 1e-5, 5_288_548, 224, 256),
-  "efficientnet_b1": _scaled(1.0, 1.1, 1e-5, 7_794_184, 240, 256),
-  "efficientnet_b2": _scaled(1.1, 1.2, 1e-5, 9_109_994, 288, 288),
-  "efficientnet_b3": _scaled(1.2, 1.4, 1e-5, 12_233_232, 300, 320),
-  "efficientnet_b4": _scaled(1.4, 1.8, 1e-5, 19_341_616, 380, 384),
-  "efficientnet_b5": _scaled(1.6, 2.2, 1e-3, 30_389_784, 456, 456),
-  "efficientnet_b6": _scaled(1.8, 2.6, 1e-3, 43_040_704, 528, 528),
-  "efficientnet_b7": _scaled(2.0, 3.1, 1e-3, 66_347_960, 600, 600),
-  "efficientnet_v2_s": _v2(_V2_S, 21_458_488, 384, 384),
-  "efficientnet_v2_m": _v2(_V2_M, 54_139_356, 480, 480),
+  "efficientnet_b0": _scaled(1.0, 1.0, False, 0.2, 5_288_548, 224, 256),
+  "efficientnet_b1": _scaled(1.0, 1.1, False, 0.2, 7_794_184, 240, 256),
+  "efficientnet_b2": _scaled(1.1, 1.2, False, 0.3, 9_109_994, 288, 288),
+  "efficientnet_b3": _scaled(1.2, 1.4, False, 0.3, 12_233_232, 300, 320),
+  "efficientnet_b4": _scaled(1.4, 1.8, False, 0.4, 19_341_616, 380, 384),
+  "efficientnet_b5": _scaled(1.6, 2.2, True, 0.4, 30_389_784, 456, 456),
+  "efficientnet_b6": _scaled(1.8, 2.6, True, 0.5, 43_040_704, 528, 528),
+  "efficientnet_b7": _scaled(2.0, 3.1, True, 0.5, 66_347_960, 600, 600),
+  "efficientnet_v2_s": _v2(_V2_S, 0.2, 21_458_488, 384, 384),
+  "efficientnet_v2_m": _v2(_V2_M, 0.3, 54_139_356, 480, 480),
   "efficientnet_v2_l": _v2(
-    _V2_L, 118_515_272, 480, 480, interpolation="bicubic", **_HALVES
+    _V2_L, 0.4, 118_515_272, 480, 480, interpolation="bicubic", **_HALVES
   ),
 }
+_DROP_PATH = 0.2  # torchvision's
 ORACLES = {name: f"torchvision:{name}" for name in VARIANTS}
 
 
@@ -137,10 +149,20 @@ class Block(nnx.Module):
   """Expand, filter, excite, project; added where the shape stays."""
 
   def __init__(
-    self, inputs: int, stride: int, row: Row, epsilon: float, *, rngs: nnx.Rngs
+    self,
+    inputs: int,
+    stride: int,
+    row: Row,
+    rate: float,
+    *,
+    epsilon: float,
+    momentum: float,
+    rngs: nnx.Rngs,
   ):
-    """`row` is of the stage; `inputs` and `stride` of this block."""
-    conv = functools.partial(inverted.conv_norm, epsilon=epsilon, rngs=rngs)
+    """`row` is of the stage; `inputs`, `stride`, `rate` of this block."""
+    conv = functools.partial(
+      inverted.conv_norm, epsilon=epsilon, momentum=momentum, rngs=rngs
+    )
     curved = functools.partial(conv, activation=jax.nn.silu)
     inner = inputs * row.expand
     steps: list[nnx.Module] = []
@@ -160,12 +182,13 @@ class Block(nnx.Module):
     if row.kind != "fused" or row.expand != 1:
       steps.append(conv(inner, row.outputs, 1))
     self.block = layers.Stack(steps)
+    self.stochastic_depth = layers.StochasticDepth(rate)
     self.adds = stride == 1 and inputs == row.outputs
 
   def __call__(self, x: jax.Array) -> jax.Array:
     """`[B, H, W, inputs]` -> `[B, H / stride, W / stride, outputs]`."""
     y = self.block(x)
-    return x + y if self.adds else y
+    return x + self.stochastic_depth(y) if self.adds else y
 
 
 class Network(nnx.Module):
@@ -178,29 +201,59 @@ class Network(nnx.Module):
     stages: tuple[Row, ...],
     last: int,
     epsilon: float,
+    momentum: float = 0.1,
+    dropout: float,
+    drop_path: float = _DROP_PATH,
     num_classes: int,
     rngs: nnx.Rngs,
   ):
-    """`stem` and `last` are channels, `epsilon` every batch norm's."""
+    """Builds the stages.
+
+    Args:
+      stem: channels of the first convolution.
+      stages: their rows.
+      last: channels of the last convolution.
+      epsilon: every batch norm's.
+      momentum: every batch norm's.
+      dropout: rate before the head.
+      drop_path: what the rate of stochastic depth grows to, from 0.
+      num_classes: logits.
+      rngs: for the initial weights.
+    """
     conv = functools.partial(
-      inverted.conv_norm, activation=jax.nn.silu, epsilon=epsilon, rngs=rngs
+      inverted.conv_norm,
+      activation=jax.nn.silu,
+      epsilon=epsilon,
+      momentum=momentum,
+      rngs=rngs,
+    )
+    new_block = functools.partial(
+      Block, epsilon=epsilon, momentum=momentum, rngs=rngs
     )
     features, inputs = [conv(3, stem, 3, 2)], stem
-    for row in stages:
+    depths = [row.depth for row in stages]
+    # As if one block more had the rate itself, in torchvision as in TensorFlow.
+    rates = train_mode.rates(drop_path, (*depths, 1))
+    for row, its_rates in zip(stages, rates, strict=False):
       blocks = []
-      for i in range(row.depth):
+      for i, rate in enumerate(its_rates):
         stride = 1 if i else row.stride
-        blocks.append(Block(inputs, stride, row, epsilon, rngs=rngs))
+        blocks.append(new_block(inputs, stride, row, rate))
         inputs = row.outputs
       features.append(layers.Stack(blocks))
     features.append(conv(inputs, last, 1))
     self.features = layers.Stack(features)
     head = layers.linear(last, num_classes, rngs=rngs)
-    self.classifier = layers.Stack((layers.identity, head))
+    self.classifier = layers.Stack((layers.Dropout(dropout), head))
 
   def __call__(self, x: jax.Array) -> jax.Array:
     """`[B, H, W, 3]` -> logits `[B, num_classes]`."""
     return self.classifier(layers.global_mean(self.features(x)))
 
 
-FAMILY = Family(Network, VARIANTS, oracles=ORACLES)
+FAMILY = Family(
+  Network,
+  VARIANTS,
+  oracles=ORACLES,
+  stages=(r"features/(\d+)",),
+)

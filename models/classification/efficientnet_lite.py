@@ -17,6 +17,7 @@ from flax import nnx
 from robust_tfds.models import layers
 from robust_tfds.models.classification import inverted
 from robust_tfds.models.family import Family, Rules
+from robust_tfds.models.layers import train_mode
 from robust_tfds.models.spec import Spec, Variant
 
 # lite/efficientnet_lite_builder.py: repeats, kernel, stride of the first block,
@@ -33,17 +34,21 @@ _STAGES = (
 _STEM, _HEAD = 32, 1280
 _EPSILON = 1e-3  # of every batch norm
 _BORDER_PX = 32  # lite/preprocessing.py: CROP_PADDING
-# Factors of channels and of repeats, side in px, parameters.
+_MOMENTUM = 0.01  # of every batch norm: the builder's 0.99, in torch's words
+_DROP_PATH = 0.2  # the builder's survival probability of 0.8
+# Factors of channels and of repeats, side in px, dropout, parameters.
 _SIZES = {
-  0: (1.0, 1.0, 224, 4_652_008),
-  1: (1.0, 1.1, 240, 5_416_680),
-  2: (1.1, 1.2, 260, 6_092_072),
-  3: (1.2, 1.4, 280, 8_197_096),
-  4: (1.4, 1.8, 300, 13_006_568),
+  0: (1.0, 1.0, 224, 0.2, 4_652_008),
+  1: (1.0, 1.1, 240, 0.2, 5_416_680),
+  2: (1.1, 1.2, 260, 0.3, 6_092_072),
+  3: (1.2, 1.4, 280, 0.3, 8_197_096),
+  4: (1.4, 1.8, 300, 0.3, 13_006_568),
 }
 
 
-def _variant(wide: float, deep: float, side: int, parameters: int) -> Variant:
+def _variant(
+  wide: float, deep: float, side: int, dropout: float, parameters: int
+) -> Variant:
   spec = Spec(
     input_px=side,
     resize="centre_fraction",
@@ -56,7 +61,8 @@ def _variant(wide: float, deep: float, side: int, parameters: int) -> Variant:
     parameters=parameters,
     source="tensorflow/tpu efficientnet/lite: builder and preprocessing.py",
   )
-  return Variant(spec, {"wide": wide, "repeats": _repeats(deep)})
+  options = {"wide": wide, "repeats": _repeats(deep), "dropout": dropout}
+  return Variant(spec, options)
 
 
 def _repeats(deep: float) -> tuple[int, ...]:
@@ -144,7 +150,7 @@ class Unit(nnx.Module):
       bias=False,
       rngs=rngs,
     )
-    self.bn = layers.BatchNorm(outputs, _EPSILON, rngs=rngs)
+    self.bn = layers.BatchNorm(outputs, _EPSILON, momentum=_MOMENTUM, rngs=rngs)
     self.kernel, self.stride, self.relu = kernel, stride, relu
 
   def __call__(self, x: jax.Array) -> jax.Array:
@@ -165,23 +171,25 @@ class Block(nnx.Module):
     kernel: int,
     stride: int,
     expansion: int,
+    rate: float,
     *,
     rngs: nnx.Rngs,
   ):
-    """`expansion` 1 leaves the first convolution out."""
+    """`expansion` 1 leaves the first convolution out; `rate` of residuals."""
     inner = inputs * expansion
     self.expands = expansion != 1
     if self.expands:
       self.expand = Unit(inputs, inner, 1, rngs=rngs)
     self.depthwise = Unit(inner, inner, kernel, stride, groups=inner, rngs=rngs)
     self.project = Unit(inner, outputs, 1, relu=False, rngs=rngs)
+    self.drop_path = layers.StochasticDepth(rate)
     self.shortcut = stride == 1 and inputs == outputs
 
   def __call__(self, x: jax.Array) -> jax.Array:
     """`[B, H, W, inputs]` -> `[B, H / stride, W / stride, outputs]`."""
     y = self.expand(x) if self.expands else x
     y = self.project(self.depthwise(y))
-    return x + y if self.shortcut else y
+    return x + self.drop_path(y) if self.shortcut else y
 
 
 class Network(nnx.Module):
@@ -192,28 +200,42 @@ class Network(nnx.Module):
     *,
     wide: float,
     repeats: tuple[int, ...],
+    dropout: float,
+    drop_path: float = _DROP_PATH,
     num_classes: int,
     rngs: nnx.Rngs,
   ):
-    """`wide` is a factor of channels; `repeats` the blocks of each stage."""
+    """Builds the stages.
+
+    Args:
+      wide: a factor of channels.
+      repeats: the blocks of each stage.
+      dropout: rate before the head.
+      drop_path: what the rate of stochastic depth grows to, from 0.
+      num_classes: logits.
+      rngs: for the initial weights.
+    """
+    # As if one block more had the rate itself: the builder's rule.
+    rates = train_mode.rates(drop_path, (*repeats, 1))
     self.stem = Unit(3, _STEM, 3, 2, rngs=rngs)
     channels, blocks = _STEM, []
-    for count, (_, kernel, stride, expansion, least) in zip(
-      repeats, _STAGES, strict=True
+    for its_rates, (_, kernel, stride, expansion, least) in zip(
+      rates, _STAGES, strict=False
     ):
       outputs = inverted.round_channels(least * wide)
-      for step in (stride, *(1,) * (count - 1)):
-        block = Block(channels, outputs, kernel, step, expansion, rngs=rngs)
-        blocks.append(block)
+      for i, rate in enumerate(its_rates):
+        size = (channels, outputs, kernel, 1 if i else stride, expansion)
+        blocks.append(Block(*size, rate, rngs=rngs))
         channels = outputs
     self.blocks = layers.Stack(blocks)
     self.head = Unit(channels, _HEAD, 1, rngs=rngs)
+    self.dropout = layers.Dropout(dropout)
     self.fc = layers.linear(_HEAD, num_classes, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
     """`[B, H, W, 3]` -> logits `[B, num_classes]`."""
     x = self.head(self.blocks(self.stem(x)))
-    return self.fc(layers.global_mean(x))
+    return self.fc(self.dropout(layers.global_mean(x)))
 
 
 # timm ports the same weights.
@@ -223,4 +245,5 @@ FAMILY = Family(
   CHECKPOINTS,
   alike=(("tpu", "timm"),),
   oracles=ORACLES,
+  stages=("stem", r"blocks/(\d+)"),
 )

@@ -77,6 +77,7 @@ class Network(nnx.Module):
       setattr(self, name, _block(inputs, widths, rngs))
       one, _, three, _, five, pooled = widths
       inputs = one + three + five + pooled
+    self.dropout = layers.Dropout(0.2)  # torchvision's
     self.fc = layers.linear(inputs, num_classes, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
@@ -89,7 +90,7 @@ class Network(nnx.Module):
         x = _halve(x)
       elif name == "inception4e":
         x = layers.max_pool(x, 2, 2, ceil=True)
-    return self.fc(layers.global_mean(x))
+    return self.fc(self.dropout(layers.global_mean(x)))
 
 
 FAMILY = Family(Network, VARIANTS, ignored=IGNORED, oracles=ORACLES)

@@ -182,6 +182,7 @@ class Network(nnx.Module):
       block = Mixed(channels, branches, rngs=rngs)
       setattr(self, name, block)
       channels = block.outputs
+    self.dropout = layers.Dropout(0.5)  # torchvision's
     self.fc = layers.linear(channels, num_classes, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
@@ -193,7 +194,7 @@ class Network(nnx.Module):
     x = layers.max_pool(x, 3, 2)
     for name in _BLOCKS:
       x = getattr(self, name)(x)
-    return self.fc(layers.global_mean(x))
+    return self.fc(self.dropout(layers.global_mean(x)))
 
 
 FAMILY = Family(

@@ -208,6 +208,7 @@ class Network(nnx.Module):
       self._add_residual(rngs)
     else:
       self.features = _plain(rngs)
+    self.dropout = layers.Dropout(0.2)  # figures 9 and 15: keep 0.8
     self.last_linear = layers.linear(1536, num_classes, rngs=rngs)
 
   def _add_residual(self, rngs: nnx.Rngs) -> None:
@@ -247,7 +248,7 @@ class Network(nnx.Module):
   def __call__(self, x: jax.Array) -> jax.Array:
     """`[B, H, W, 3]` -> logits `[B, num_classes]`."""
     x = self._residual(x) if self.residual else self.features(x)
-    return self.last_linear(layers.global_mean(x))
+    return self.last_linear(self.dropout(layers.global_mean(x)))
 
   def _residual(self, x: jax.Array) -> jax.Array:
     x = self.conv2d_2b(self.conv2d_2a(self.conv2d_1a(x)))

@@ -5,6 +5,8 @@ torchvision's, where a convolution, its norm and its activation are "0", "1"
 and nothing.
 """
 
+from typing import Any
+
 import jax
 from flax import nnx
 
@@ -20,6 +22,7 @@ def plain(
   *,
   groups: int = 1,
   epsilon: float = 1e-5,
+  momentum: float = 0.1,
   rngs: nnx.Rngs,
 ) -> tuple[nnx.Module, nnx.Module]:
   """A convolution without bias, padded by half its kernel, and a norm.
@@ -31,13 +34,15 @@ def plain(
     stride: along both sides.
     groups: of the convolution.
     epsilon: the norm's.
+    momentum: the norm's.
     rngs: for the initial weights.
   """
   pad = kernel // 2
   conv = layers.conv(
     inputs, outputs, kernel, stride, pad, groups=groups, bias=False, rngs=rngs
   )
-  return conv, layers.BatchNorm(outputs, epsilon, rngs=rngs)
+  norm = layers.BatchNorm(outputs, epsilon, momentum=momentum, rngs=rngs)
+  return conv, norm
 
 
 def conv_norm(
@@ -47,14 +52,10 @@ def conv_norm(
   stride: int = 1,
   *,
   activation: Step = layers.identity,
-  groups: int = 1,
-  epsilon: float = 1e-5,
-  rngs: nnx.Rngs,
+  **options: Any,
 ) -> layers.Stack:
-  """`plain` and a function of one array, in one stack."""
-  pair = plain(
-    inputs, outputs, kernel, stride, groups=groups, epsilon=epsilon, rngs=rngs
-  )
+  """`plain`, whose the options are, and a function of one array, in one stack."""
+  pair = plain(inputs, outputs, kernel, stride, **options)
   return layers.Stack((*pair, activation))
 
 

@@ -13,6 +13,7 @@ from flax import nnx
 from robust_tfds.models import layers
 from robust_tfds.models.classification import inverted, windows
 from robust_tfds.models.family import Family
+from robust_tfds.models.layers import train_mode
 from robust_tfds.models.spec import Spec, Variant
 
 _SPEC = Spec(
@@ -34,19 +35,28 @@ _STEM = 64
 _HEAD = 32  # channels of an attention head
 _WINDOW = 7  # side of a window and of the grid
 _gelu = functools.partial(jax.nn.gelu, approximate=False)
-_conv = functools.partial(inverted.conv_norm, epsilon=1e-3)
+# torchvision's norms and stochastic depth.
+_EPSILON, _MOMENTUM = 1e-3, 0.01
+_conv = functools.partial(
+  inverted.conv_norm, epsilon=_EPSILON, momentum=_MOMENTUM
+)
+_DROP_PATH = 0.2
 
 
 class InvertedResidual(nnx.Module):
   """A norm, expand, filter, excite, project, beside a shortcut."""
 
-  def __init__(self, inputs: int, outputs: int, stride: int, *, rngs: nnx.Rngs):
-    """The inner width is four times `outputs`."""
+  def __init__(
+    self, inputs: int, outputs: int, stride: int, rate: float, *, rngs: nnx.Rngs
+  ):
+    """The inner width is four times `outputs`; `rate` of residuals that drop."""
     curved = functools.partial(_conv, activation=_gelu, rngs=rngs)
     inner = 4 * outputs
     self.layers = layers.Stack(
       {
-        "pre_norm": layers.BatchNorm(inputs, 1e-3, rngs=rngs),
+        "pre_norm": layers.BatchNorm(
+          inputs, _EPSILON, momentum=_MOMENTUM, rngs=rngs
+        ),
         "conv_a": curved(inputs, inner, 1),
         "conv_b": curved(inner, inner, 3, stride, groups=inner),
         "squeeze_excitation": inverted.Excite(
@@ -55,6 +65,7 @@ class InvertedResidual(nnx.Module):
         "conv_c": layers.conv(inner, outputs, 1, rngs=rngs),
       }
     )
+    self.stochastic_depth = layers.StochasticDepth(rate)
     self.changes_shape = stride == 2
     if self.changes_shape:
       pool = functools.partial(layers.avg_pool, window=3, stride=2, padding=1)
@@ -63,7 +74,8 @@ class InvertedResidual(nnx.Module):
 
   def __call__(self, x: jax.Array) -> jax.Array:
     """`[B, H, W, inputs]` -> `[B, H / stride, W / stride, outputs]`."""
-    return self.layers(x) + (self.proj(x) if self.changes_shape else x)
+    shortcut = self.proj(x) if self.changes_shape else x
+    return self.stochastic_depth(self.layers(x)) + shortcut
 
 
 class Attention(nnx.Module):
@@ -95,8 +107,13 @@ class Attention(nnx.Module):
 class Mix(nnx.Module):
   """Attention and an MLP over the windows, or over the grid, of a map."""
 
-  def __init__(self, width: int, grid: bool, *, rngs: nnx.Rngs):
-    """`grid`: tokens attend to those at the same place of every window."""
+  def __init__(self, width: int, grid: bool, rate: float, *, rngs: nnx.Rngs):
+    """`grid`: tokens attend to those at the same place of every window.
+
+    Residuals drop at `rate`.
+    """
+    self.drop_path1 = layers.StochasticDepth(rate)
+    self.drop_path2 = layers.StochasticDepth(rate)
     norm = functools.partial(layers.LayerNorm, width, 1e-5, rngs=rngs)
     self.grid = grid
     self.attn_layer = layers.Stack((norm(), Attention(width, rngs=rngs)))
@@ -114,8 +131,8 @@ class Mix(nnx.Module):
     sides = x.shape[1:3]
     size = tuple(s // _WINDOW if self.grid else _WINDOW for s in sides)
     x = self._turn(windows.part(x, size))
-    x = x + self.attn_layer(x)
-    x = x + self.mlp_layer(x)
+    x = x + self.drop_path1(self.attn_layer(x))
+    x = x + self.drop_path2(self.mlp_layer(x))
     return windows.join(self._turn(x), size, sides)
 
   def _turn(self, x: jax.Array) -> jax.Array:
@@ -124,13 +141,13 @@ class Mix(nnx.Module):
 
 
 def _layer(
-  inputs: int, outputs: int, stride: int, rngs: nnx.Rngs
+  inputs: int, outputs: int, stride: int, rate: float, rngs: nnx.Rngs
 ) -> layers.Stack:
-  """One layer of the paper's figure 2."""
+  """One layer of the paper's figure 2; `rate` of its three parts."""
   steps = {
-    "MBconv": InvertedResidual(inputs, outputs, stride, rngs=rngs),
-    "window_attention": Mix(outputs, grid=False, rngs=rngs),
-    "grid_attention": Mix(outputs, grid=True, rngs=rngs),
+    "MBconv": InvertedResidual(inputs, outputs, stride, rate, rngs=rngs),
+    "window_attention": Mix(outputs, grid=False, rate=rate, rngs=rngs),
+    "grid_attention": Mix(outputs, grid=True, rate=rate, rngs=rngs),
   }
   return layers.Stack({"layers": layers.Stack(steps)})
 
@@ -143,18 +160,23 @@ class Network(nnx.Module):
     *,
     widths: tuple[int, ...],
     depths: tuple[int, ...],
+    drop_path: float = _DROP_PATH,
     num_classes: int,
     rngs: nnx.Rngs,
   ):
-    """`widths` are channels and `depths` layers per stage."""
+    """`widths` are channels and `depths` layers per stage.
+
+    Stochastic depth grows from 0 to `drop_path`.
+    """
     first = _conv(3, _STEM, 3, 2, activation=_gelu, rngs=rngs)
     second = layers.Stack((layers.conv(_STEM, _STEM, 3, 1, 1, rngs=rngs),))
     self.stem = layers.Stack((first, second))
     stages, inputs = [], _STEM
-    for width, depth in zip(widths, depths, strict=True):
+    all_rates = train_mode.rates(drop_path, depths)
+    for width, rates in zip(widths, all_rates, strict=True):
       stage = []
-      for i in range(depth):
-        stage.append(_layer(inputs, width, 1 if i else 2, rngs))
+      for i, rate in enumerate(rates):
+        stage.append(_layer(inputs, width, 1 if i else 2, rate, rngs))
         inputs = width
       stages.append(layers.Stack({"layers": layers.Stack(stage)}))
     self.blocks = layers.Stack(stages)
@@ -174,4 +196,10 @@ class Network(nnx.Module):
     return self.classifier(self.blocks(self.stem(x)))
 
 
-FAMILY = Family(Network, VARIANTS, ignored=IGNORED, oracles=ORACLES)
+FAMILY = Family(
+  Network,
+  VARIANTS,
+  ignored=IGNORED,
+  oracles=ORACLES,
+  stages=("stem", r"blocks/(\d)"),
+)

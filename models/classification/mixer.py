@@ -113,4 +113,5 @@ FAMILY = Family(
   sized=True,
   alike=(("timm", "google"),),  # timm ported Google's weights
   oracles=ORACLES,
+  stages=("stem", r"blocks/(\d+)"),
 )

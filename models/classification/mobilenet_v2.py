@@ -113,11 +113,17 @@ class Network(nnx.Module):
     features.append(curved(inputs, 1280, 1))
     self.features = layers.Stack(features)
     head = layers.linear(1280, num_classes, rngs=rngs)
-    self.classifier = layers.Stack((layers.identity, head))
+    self.classifier = layers.Stack((layers.Dropout(0.2), head))
 
   def __call__(self, x: jax.Array) -> jax.Array:
     """`[B, H, W, 3]` -> logits `[B, num_classes]`."""
     return self.classifier(layers.global_mean(self.features(x)))
 
 
-FAMILY = Family(Network, VARIANTS, CHECKPOINTS, oracles=ORACLES)
+FAMILY = Family(
+  Network,
+  VARIANTS,
+  CHECKPOINTS,
+  oracles=ORACLES,
+  stages=(r"features/(\d+)",),
+)

@@ -80,7 +80,8 @@ VARIANTS = {
   "mobilenet_v3_small": _variant(2_542_856, rows=_SMALL, last=1024),
 }
 ORACLES = {name: f"torchvision:{name}" for name in VARIANTS}
-_conv = functools.partial(inverted.conv_norm, epsilon=1e-3)
+# torchvision's norms.
+_conv = functools.partial(inverted.conv_norm, epsilon=1e-3, momentum=0.01)
 
 
 class Block(nnx.Module):
@@ -135,7 +136,7 @@ class Network(nnx.Module):
       (
         layers.linear(6 * inputs, last, rngs=rngs),
         jax.nn.hard_swish,
-        layers.identity,  # dropout
+        layers.Dropout(0.2),
         layers.linear(last, num_classes, rngs=rngs),
       )
     )
@@ -145,4 +146,9 @@ class Network(nnx.Module):
     return self.classifier(layers.global_mean(self.features(x)))
 
 
-FAMILY = Family(Network, VARIANTS, oracles=ORACLES)
+FAMILY = Family(
+  Network,
+  VARIANTS,
+  oracles=ORACLES,
+  stages=(r"features/(\d+)",),
+)

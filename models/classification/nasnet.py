@@ -380,6 +380,7 @@ class Network(nnx.Module):
         previous = "conv" if i else "factorized"
         self._add(f"cell_{count}", wide, rngs, previous=previous)
         count += 1
+    self.dropout = layers.Dropout(0.5)  # slim's, before the head
     self.last_linear = layers.linear(self._state[1], num_classes, rngs=rngs)
 
   def _add(
@@ -421,7 +422,8 @@ class Network(nnx.Module):
       after = getattr(self, name)(before, current)
       before = before if self._skips(name) else current
       current = after
-    return self.last_linear(layers.global_mean(layers.relu(current)))
+    x = layers.global_mean(layers.relu(current))
+    return self.last_linear(self.dropout(x))
 
 
 FAMILY = Family(

@@ -241,13 +241,15 @@ class Network(nnx.Module):
         for i in range(30, 40)
       ]
     )
+    self.dropout = layers.Dropout(0.2)  # pretrainedmodels'
     self.last_linear = layers.linear(2048, num_classes, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
     """`[B, H, W, 3]` -> logits `[B, num_classes]`."""
     x = self.reduction_a(self.stage_a(self.stem(x)))
     x = self.reduction_b(self.stage_b(x))
-    return self.last_linear(layers.global_mean(self.stage_c(x)))
+    x = layers.global_mean(self.stage_c(x))
+    return self.last_linear(self.dropout(x))
 
 
 FAMILY = Family(Network, VARIANTS, CHECKPOINTS, oracles=ORACLES)

@@ -172,4 +172,10 @@ class Network(nnx.Module):
     return self.fc(layers.global_mean(self.trunk_output(self.stem(x))))
 
 
-FAMILY = Family(Network, VARIANTS, CHECKPOINTS, oracles=ORACLES)
+FAMILY = Family(
+  Network,
+  VARIANTS,
+  CHECKPOINTS,
+  oracles=ORACLES,
+  stages=("stem", r"trunk_output/block(\d)"),
+)

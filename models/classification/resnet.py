@@ -385,4 +385,5 @@ FAMILY = Family(
   CHECKPOINTS,
   flax_styles=("tensorpack",),
   oracles=ORACLES,
+  stages=("conv1|bn1", r"layer(\d)"),
 )

@@ -129,6 +129,8 @@ class Network(nnx.Module):
         blocks.append(Block(inputs, planes, stride, kind=kind, rngs=rngs))
         inputs = planes * 4
       setattr(self, f"layer{stage + 1}", layers.Stack(blocks))
+    # pretrainedmodels: senet154 alone.
+    self.dropout = layers.Dropout(0.2 if kind == "senet" else 0.0)
     self.last_linear = layers.linear(inputs, num_classes, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
@@ -136,7 +138,13 @@ class Network(nnx.Module):
     x = self.layer0(x)
     for stage in (self.layer1, self.layer2, self.layer3, self.layer4):
       x = stage(x)
-    return self.last_linear(layers.global_mean(x))
+    return self.last_linear(self.dropout(layers.global_mean(x)))
 
 
-FAMILY = Family(Network, VARIANTS, CHECKPOINTS, oracles=ORACLES)
+FAMILY = Family(
+  Network,
+  VARIANTS,
+  CHECKPOINTS,
+  oracles=ORACLES,
+  stages=("layer0", r"layer(\d)"),
+)

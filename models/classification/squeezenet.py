@@ -115,6 +115,7 @@ class Network(nnx.Module):
     for i, (squeeze, expand) in enumerate(_FIRES, start=2):
       setattr(self, f"fire{i}", Fire(channels, squeeze, expand, rngs=rngs))
       channels = 2 * expand
+    self.dropout = layers.Dropout(0.5)  # before conv10, in Caffe and torch
     self.conv10 = layers.conv(channels, num_classes, 1, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
@@ -124,7 +125,7 @@ class Network(nnx.Module):
       x = getattr(self, f"fire{i}")(x)
       if i in self.pooled:
         x = _pool(x)
-    return layers.global_mean(layers.relu(self.conv10(x)))
+    return layers.global_mean(layers.relu(self.conv10(self.dropout(x))))
 
 
 FAMILY = Family(Network, VARIANTS, CHECKPOINTS, oracles=ORACLES)

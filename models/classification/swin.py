@@ -9,7 +9,7 @@ with zeros for attention, so that any size is taken.
 import dataclasses
 import functools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import jax
@@ -20,6 +20,7 @@ from flax import nnx
 from robust_tfds.models import layers
 from robust_tfds.models.classification import windows
 from robust_tfds.models.family import Family, Rules
+from robust_tfds.models.layers import train_mode
 from robust_tfds.models.spec import Spec, Variant
 
 _TORCHVISION = Spec(
@@ -40,6 +41,7 @@ def _variant(
   parameters: int,
   width: int,
   depths: tuple[int, ...],
+  drop_path: float,
   window: int = 7,
   *,
   second: bool = False,
@@ -47,26 +49,28 @@ def _variant(
 ) -> Variant:
   spec = dataclasses.replace(spec, parameters=parameters, **facts)
   options = {"width": width, "depths": depths, "window": window}
-  return Variant(spec, {**options, "second": second})
+  return Variant(spec, {**options, "drop_path": drop_path, "second": second})
 
 
 _v1 = functools.partial(_variant, _TORCHVISION)
 _v2 = functools.partial(_v1, window=8, second=True, input_px=256)
 _timm = functools.partial(_variant, _TIMM)
 _384: dict[str, Any] = {"window": 12, "input_px": 384, "resize_px": 384}
+# The rates of stochastic depth are torchvision's, of the others the authors'
+# configs', fine-tuned where their weights are.
 VARIANTS = {
-  "swin_t": _v1(28_288_354, 96, _SHALLOW, resize_px=232),
-  "swin_s": _v1(49_606_258, 96, _DEEP, resize_px=246),
-  "swin_b": _v1(87_768_224, 128, _DEEP, resize_px=238),
-  "swin_v2_t": _v2(28_351_570, 96, _SHALLOW, resize_px=260),
-  "swin_v2_s": _v2(49_737_442, 96, _DEEP, resize_px=260),
-  "swin_v2_b": _v2(87_930_848, 128, _DEEP, resize_px=272),
-  "swin_tiny_patch4_window7_224": _timm(28_288_354, 96, _SHALLOW),
-  "swin_small_patch4_window7_224": _timm(49_606_258, 96, _DEEP),
-  "swin_base_patch4_window7_224": _timm(87_768_224, 128, _DEEP),
-  "swin_large_patch4_window7_224": _timm(196_532_476, 192, _DEEP),
-  "swin_base_patch4_window12_384": _timm(87_903_584, 128, _DEEP, **_384),
-  "swin_large_patch4_window12_384": _timm(196_735_516, 192, _DEEP, **_384),
+  "swin_t": _v1(28_288_354, 96, _SHALLOW, 0.2, resize_px=232),
+  "swin_s": _v1(49_606_258, 96, _DEEP, 0.3, resize_px=246),
+  "swin_b": _v1(87_768_224, 128, _DEEP, 0.5, resize_px=238),
+  "swin_v2_t": _v2(28_351_570, 96, _SHALLOW, 0.2, resize_px=260),
+  "swin_v2_s": _v2(49_737_442, 96, _DEEP, 0.3, resize_px=260),
+  "swin_v2_b": _v2(87_930_848, 128, _DEEP, 0.5, resize_px=272),
+  "swin_tiny_patch4_window7_224": _timm(28_288_354, 96, _SHALLOW, 0.2),
+  "swin_small_patch4_window7_224": _timm(49_606_258, 96, _DEEP, 0.3),
+  "swin_base_patch4_window7_224": _timm(87_768_224, 128, _DEEP, 0.2),
+  "swin_large_patch4_window7_224": _timm(196_532_476, 192, _DEEP, 0.2),
+  "swin_base_patch4_window12_384": _timm(87_903_584, 128, _DEEP, 0.2, **_384),
+  "swin_large_patch4_window12_384": _timm(196_735_516, 192, _DEEP, 0.2, **_384),
 }
 
 
@@ -272,12 +276,15 @@ class Block(nnx.Module):
     self,
     width: int,
     attention: Callable[..., nnx.Module],
+    rate: float,
     *,
     second: bool = False,
     rngs: nnx.Rngs,
   ):
-    """`attention` takes the width; `second`: of Swin V2."""
+    """`attention` takes the width; residuals drop at `rate`; V2 is `second`."""
     self.second = second
+    self.drop_path1 = layers.StochasticDepth(rate)
+    self.drop_path2 = layers.StochasticDepth(rate)
     self.norm1 = layers.LayerNorm(width, EPSILON, rngs=rngs)
     self.attn: Any = attention(width, rngs=rngs)
     self.norm2 = layers.LayerNorm(width, EPSILON, rngs=rngs)
@@ -285,7 +292,7 @@ class Block(nnx.Module):
       (
         layers.linear(width, 4 * width, rngs=rngs),
         functools.partial(jax.nn.gelu, approximate=False),
-        layers.identity,  # dropout
+        layers.identity,  # keeps torchvision's dropout's place; its rate is 0
         layers.linear(4 * width, width, rngs=rngs),
       )
     )
@@ -293,10 +300,10 @@ class Block(nnx.Module):
   def __call__(self, x: jax.Array) -> jax.Array:
     """`[B, *sides, width]` -> the same."""
     if self.second:
-      x = x + self.norm1(self.attn(x))
-      return x + self.norm2(self.mlp(x))
-    x = x + self.attn(self.norm1(x))
-    return x + self.mlp(self.norm2(x))
+      x = x + self.drop_path1(self.norm1(self.attn(x)))
+      return x + self.drop_path2(self.norm2(self.mlp(x)))
+    x = x + self.drop_path1(self.attn(self.norm1(x)))
+    return x + self.drop_path2(self.mlp(self.norm2(x)))
 
 
 class Merge(nnx.Module):
@@ -323,7 +330,7 @@ class Merge(nnx.Module):
 
 def stack(
   width: int,
-  depth: int,
+  rates: Sequence[float],
   window: tuple[int, ...],
   attention: type[Attention],
   *,
@@ -334,19 +341,17 @@ def stack(
 
   Args:
     width: of a token.
-    depth: how many.
+    rates: of their residuals that drop; a block each.
     window: a window's sides, in tokens.
     attention: its form.
     second: whether norms come last, as in Swin V2.
     rngs: of the first weights.
   """
-  kinds = [
-    functools.partial(attention, window=window, shifted=i % 2 == 1)
-    for i in range(depth)
-  ]
-  return layers.Stack(
-    [Block(width, kind, second=second, rngs=rngs) for kind in kinds]
-  )
+  blocks = []
+  for i, rate in enumerate(rates):
+    kind = functools.partial(attention, window=window, shifted=i % 2 == 1)
+    blocks.append(Block(width, kind, rate, second=second, rngs=rngs))
+  return layers.Stack(blocks)
 
 
 class Network(nnx.Module):
@@ -358,6 +363,7 @@ class Network(nnx.Module):
     width: int,
     depths: tuple[int, ...],
     window: int,
+    drop_path: float,
     second: bool,
     num_classes: int,
     rngs: nnx.Rngs,
@@ -368,6 +374,7 @@ class Network(nnx.Module):
       width: of the first stage; each stage doubles it.
       depths: blocks per stage; every other one shifts its windows.
       window: a window's side in tokens.
+      drop_path: rate of stochastic depth of the last block; it grows from 0.
       second: Swin V2.
       num_classes: logits.
       rngs: for the initial weights.
@@ -375,14 +382,14 @@ class Network(nnx.Module):
     embed = layers.conv(3, width, 4, 4, rngs=rngs)
     norm = layers.LayerNorm(width, EPSILON, rngs=rngs)
     steps: list[nnx.Module] = [layers.Stack((embed, layers.identity, norm))]
-    for stage, depth in enumerate(depths):
+    for stage, rates in enumerate(train_mode.rates(drop_path, depths)):
       if stage:
         steps.append(Merge(width, second, rngs=rngs))
         width *= 2
       attention = CosineAttention if second else Attention
       sides = (window, window)
       steps.append(
-        stack(width, depth, sides, attention, second=second, rngs=rngs)
+        stack(width, rates, sides, attention, second=second, rngs=rngs)
       )
     self.features = layers.Stack(steps)
     self.norm = layers.LayerNorm(width, EPSILON, rngs=rngs)
@@ -400,4 +407,11 @@ FAMILY = Family(
   ignored=IGNORED,
   regroup=regroup,
   oracles=ORACLES,
+  stages=(
+    "features/0",
+    "features/1",
+    "features/[23]",
+    "features/[45]",
+    "features/[67]",
+  ),
 )

@@ -57,6 +57,7 @@ CHECKPOINTS: dict[str, Rules] = {
 _TIMM_FIRST = "pre_logits.fc1.weight"
 ORACLES = {name: f"torchvision:{name}" for name in VARIANTS}
 
+_RATE = 0.5  # torchvision's, of dropout
 _pool = functools.partial(layers.max_pool, window=2, stride=2)
 
 
@@ -96,10 +97,10 @@ class Network(nnx.Module):
       (
         linear(512 * 7 * 7, 4096),
         layers.relu,
-        layers.identity,
+        layers.Dropout(_RATE),
         linear(4096, 4096),
         layers.relu,
-        layers.identity,
+        layers.Dropout(_RATE),
         linear(4096, num_classes),
       )
     )

@@ -12,6 +12,7 @@ of another size are interpolated when it is loaded (`positions.fit`).
 
 import dataclasses
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -19,7 +20,7 @@ from flax import nnx
 
 from robust_tfds.models import layers
 from robust_tfds.models.family import Family, Rules
-from robust_tfds.models.layers import positions, qkv
+from robust_tfds.models.layers import positions, qkv, train_mode
 from robust_tfds.models.spec import Spec, Variant
 
 _TORCHVISION = Spec(
@@ -56,14 +57,15 @@ def _variant(
   patch: int,
   parameters: int,
   side: int = 224,
-  **others: bool,
+  **others: Any,
 ) -> Variant:
   if side != spec.input_px:
     spec = dataclasses.replace(spec, input_px=side, resize_px=side)
   spec = dataclasses.replace(spec, parameters=parameters)
   width, depth, heads = size
   options = {"patch": patch, "width": width, "depth": depth, "heads": heads}
-  return Variant(spec, {"side": side, **options, **others})
+  rate = _DEIT_RATE if spec.weights == "deit" else 0.0
+  return Variant(spec, {"side": side, **options, "drop_path": rate, **others})
 
 
 def _both(
@@ -72,7 +74,7 @@ def _both(
   size: tuple[int, int, int],
   patch: int,
   parameters: tuple[int, int],
-  **others: bool,
+  **others: Any,
 ) -> dict[str, Variant]:
   """A network for pictures of 224 px and of 384 px."""
   return {
@@ -83,8 +85,19 @@ def _both(
   }
 
 
+# Rates of stochastic depth: the authors' main.py, its default, and
+# README_revenge.md, which lacks medium (here as base). Of torchvision's and
+# timm's own networks nothing says that they were trained with any.
+_DEIT_RATE = 0.1
+
+
+def _deit3(drop_path: float) -> dict[str, Any]:
+  """Options of DeiT III's networks."""
+  own = {"layer_scale": True, "class_position": False}
+  return {**own, "drop_path": drop_path}
+
+
 _L16 = dataclasses.replace(_TORCHVISION, resize_px=242)
-_DEIT3 = {"layer_scale": True, "class_position": False}
 VARIANTS = {
   "vit_b_16": _variant(_TORCHVISION, _BASE, 16, 86_567_656),
   "vit_b_16_384": _variant(_SWAG, _BASE, 16, 86_859_496, 384),
@@ -122,15 +135,21 @@ VARIANTS = {
     (87_338_192, 87_630_032),
     distilled=True,
   ),
-  **_both("deit3_small", _DEIT, _SMALL, 16, (22_059_496, 22_205_416), **_DEIT3),
-  "deit3_medium_patch16_224": _variant(
-    _DEIT, _MEDIUM, 16, 38_849_512, **_DEIT3
-  ),
-  **_both("deit3_base", _DEIT, _BASE, 16, (86_585_320, 86_877_160), **_DEIT3),
   **_both(
-    "deit3_large", _DEIT, _LARGE, 16, (304_374_760, 304_763_880), **_DEIT3
+    "deit3_small", _DEIT, _SMALL, 16, (22_059_496, 22_205_416), **_deit3(0.05)
   ),
-  "deit3_huge_patch14_224": _variant(_DEIT, _HUGE, 14, 632_126_440, **_DEIT3),
+  "deit3_medium_patch16_224": _variant(
+    _DEIT, _MEDIUM, 16, 38_849_512, **_deit3(0.2)
+  ),
+  **_both(
+    "deit3_base", _DEIT, _BASE, 16, (86_585_320, 86_877_160), **_deit3(0.2)
+  ),
+  **_both(
+    "deit3_large", _DEIT, _LARGE, 16, (304_374_760, 304_763_880), **_deit3(0.45)
+  ),
+  "deit3_huge_patch14_224": _variant(
+    _DEIT, _HUGE, 14, 632_126_440, **_deit3(0.6)
+  ),
 }
 # HF's names are of transformers 4; transformers 5 calls some otherwise in
 # memory. Both with q, k and v already joined. HF's layer norms add 1e-12 in place
@@ -196,6 +215,11 @@ ORACLES = {
   else f"timm:{name}"
   for name, variant in VARIANTS.items()
 }
+# Of this and like networks: what comes before the first block, and each block.
+STAGES = (
+  r"patch_embed|cls_positional_encoding|\w+_token|register_tokens|\w+_embed|norm_pre",
+  r"blocks/(\d+)",
+)
 EPSILON = 1e-6  # of every layer norm, in both libraries
 
 
@@ -245,16 +269,22 @@ class Block(nnx.Module):
     heads: int,
     *,
     layer_scale: bool = False,
+    drop_path: float = 0.0,
     epsilon: float = EPSILON,
     mlp: Callable[..., nnx.Module] = layers.Mlp,
     attention: type[Attention] = Attention,
     rngs: nnx.Rngs,
   ):
-    """`mlp` takes the widths before, inside (four times as wide) and after."""
+    """`mlp` takes the widths before, inside (four times as wide) and after.
+
+    Residuals drop at the rate `drop_path`.
+    """
     self.norm1 = layers.LayerNorm(width, epsilon, rngs=rngs)
     self.attn = attention(width, heads, rngs=rngs)
     self.norm2 = layers.LayerNorm(width, epsilon, rngs=rngs)
     self.mlp = mlp(width, 4 * width, width, rngs=rngs)
+    self.drop_path1 = layers.StochasticDepth(drop_path)
+    self.drop_path2 = layers.StochasticDepth(drop_path)
     self.scales = layer_scale
     if layer_scale:
       self.ls1, self.ls2 = Scale(width), Scale(width)
@@ -262,9 +292,9 @@ class Block(nnx.Module):
   def __call__(self, x: jax.Array) -> jax.Array:
     """`[B, tokens, width]` -> the same."""
     step = self.attn(self.norm1(x))
-    x = x + (self.ls1(step) if self.scales else step)
+    x = x + self.drop_path1(self.ls1(step) if self.scales else step)
     step = self.mlp(self.norm2(x))
-    return x + (self.ls2(step) if self.scales else step)
+    return x + self.drop_path2(self.ls2(step) if self.scales else step)
 
 
 class Embed(nnx.Module):
@@ -296,6 +326,7 @@ class Network(nnx.Module):
     distilled: bool = False,
     layer_scale: bool = False,
     class_position: bool = True,
+    drop_path: float = 0.0,
     num_classes: int,
     rngs: nnx.Rngs,
   ):
@@ -310,6 +341,8 @@ class Network(nnx.Module):
       distilled: whether there is DeiT's second token, with a head of its own.
       layer_scale: whether what a block adds is scaled.
       class_position: whether the class token has a position.
+      drop_path: rate of stochastic depth: of the last block, where it grows from
+        0, of all blocks with `layer_scale`, as DeiT III has it.
       num_classes: of each head.
       rngs: of the first weights.
     """
@@ -321,10 +354,13 @@ class Network(nnx.Module):
     if distilled:
       self.dist_token = nnx.Param(jnp.zeros((1, 1, width)))
     self.pos_embed = nnx.Param(draw(rngs.params(), (1, tokens, width)))
+    (rates,) = train_mode.rates(drop_path, (depth,))
+    if layer_scale:
+      rates = [drop_path] * depth
     self.blocks = layers.Stack(
       [
-        Block(width, heads, layer_scale=layer_scale, rngs=rngs)
-        for _ in range(depth)
+        Block(width, heads, layer_scale=layer_scale, drop_path=rate, rngs=rngs)
+        for rate in rates
       ]
     )
     self.norm = layers.LayerNorm(width, EPSILON, rngs=rngs)
@@ -372,4 +408,5 @@ FAMILY = Family(
   # timm ported the checkpoints of big_vision.
   alike=(("timm", "big_vision"),),
   oracles=ORACLES,
+  stages=STAGES,
 )

@@ -29,14 +29,17 @@ AUGMIX = Spec(
 )
 
 
-def _variant(depth: int, factor: int, parameters: int) -> Variant:
+def _variant(
+  depth: int, factor: int, parameters: int, dropout: float = 0.0
+) -> Variant:
   spec = dataclasses.replace(AUGMIX, parameters=parameters)
-  return Variant(spec, {"depth": depth, "factor": factor})
+  options = {"depth": depth, "factor": factor, "dropout": dropout}
+  return Variant(spec, options)
 
 
 VARIANTS = {
   "wrn_40_2": _variant(40, 2, 2_243_546),
-  "wrn_40_4": _variant(40, 4, 8_949_210),
+  "wrn_40_4": _variant(40, 4, 8_949_210, dropout=0.3),  # PixMix's code
   "wrn_28_10": _variant(28, 10, 36_479_194),
 }
 # Of pytorchcv, whose CIFAR networks share these names: what is before a norm and
@@ -66,14 +69,23 @@ ORACLES = {
 class Block(nnx.Module):
   """Norm, relu, 3 x 3, twice; a shortcut of 1 x 1 reads what is normalised."""
 
-  def __init__(self, inputs: int, outputs: int, stride: int, *, rngs: nnx.Rngs):
-    """`stride` of the first convolution."""
+  def __init__(
+    self,
+    inputs: int,
+    outputs: int,
+    stride: int,
+    dropout: float,
+    *,
+    rngs: nnx.Rngs,
+  ):
+    """`stride` of the first convolution; `dropout` before the second."""
     self.bn1 = layers.BatchNorm(inputs, rngs=rngs)
     self.conv1 = layers.conv(
       inputs, outputs, 3, stride, 1, bias=False, rngs=rngs
     )
     self.bn2 = layers.BatchNorm(outputs, rngs=rngs)
     self.conv2 = layers.conv(outputs, outputs, 3, 1, 1, bias=False, rngs=rngs)
+    self.dropout = layers.Dropout(dropout)
     self.widens = inputs != outputs
     if self.widens:
       self.convShortcut = layers.conv(
@@ -84,23 +96,33 @@ class Block(nnx.Module):
     """`[B, H, W, inputs]` -> `[B, H / stride, W / stride, outputs]`."""
     normal = layers.relu(self.bn1(x))
     y = layers.relu(self.bn2(self.conv1(normal)))
-    return self.conv2(y) + (self.convShortcut(normal) if self.widens else x)
+    shortcut = self.convShortcut(normal) if self.widens else x
+    return self.conv2(self.dropout(y)) + shortcut
 
 
 class Network(nnx.Module):
   """A 3 x 3 stem, three stages of blocks, a norm, a mean, a linear head."""
 
   def __init__(
-    self, *, depth: int, factor: int, num_classes: int, rngs: nnx.Rngs
+    self,
+    *,
+    depth: int,
+    factor: int,
+    dropout: float,
+    num_classes: int,
+    rngs: nnx.Rngs,
   ):
-    """`depth` in convolutions, 4 more than a multiple of 6; `factor` widens."""
+    """`depth` in convolutions, 4 more than a multiple of 6; `factor` widens.
+
+    `dropout` is the rate inside of the blocks.
+    """
     self.conv1 = layers.conv(3, 16, 3, 1, 1, bias=False, rngs=rngs)
     inputs = 16
     for stage in range(3):
       outputs, blocks = (16 << stage) * factor, []
       for i in range((depth - 4) // 6):
         stride = 2 if stage and not i else 1
-        blocks.append(Block(inputs, outputs, stride, rngs=rngs))
+        blocks.append(Block(inputs, outputs, stride, dropout, rngs=rngs))
         inputs = outputs
       block = layers.Stack({"layer": layers.Stack(blocks)})
       setattr(self, f"block{stage + 1}", block)
@@ -115,4 +137,10 @@ class Network(nnx.Module):
     return self.fc(layers.global_mean(layers.relu(self.bn1(x))))
 
 
-FAMILY = Family(Network, VARIANTS, CHECKPOINTS, oracles=ORACLES)
+FAMILY = Family(
+  Network,
+  VARIANTS,
+  CHECKPOINTS,
+  oracles=ORACLES,
+  stages=("conv1", r"block(\d)"),
+)

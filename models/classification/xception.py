@@ -98,6 +98,7 @@ class Network(nnx.Module):
       setattr(self, f"block{i}", block)
     self.conv3, self.bn3 = Separable(1024, 1536, rngs=rngs), norm(1536)
     self.conv4, self.bn4 = Separable(1536, 2048, rngs=rngs), norm(2048)
+    self.dropout = layers.Dropout(0.5)  # section 4.3.2
     self.fc = layers.linear(2048, num_classes, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
@@ -108,7 +109,7 @@ class Network(nnx.Module):
       x = getattr(self, f"block{i}")(x)
     x = layers.relu(self.bn3(self.conv3(x)))
     x = layers.relu(self.bn4(self.conv4(x)))
-    return self.fc(layers.global_mean(x))
+    return self.fc(self.dropout(layers.global_mean(x)))
 
 
 FAMILY = Family(Network, VARIANTS, CHECKPOINTS, oracles=ORACLES)

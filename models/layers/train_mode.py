@@ -5,7 +5,9 @@ programs, their bytes and the names of arrays know nothing of them. `enter` puts
 a network of one call into train mode.
 """
 
+import itertools
 import zlib
+from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
@@ -51,13 +53,22 @@ class StochasticDepth(Dropout):
     return (shape[0], *(1 for _ in shape[1:]))
 
 
-def rates(most: float, count: int) -> list[float]:
-  """Of `count` residuals: from 0 to `most` in equal steps, the usual rule.
+def rates(most: float, depths: Sequence[int]) -> list[list[float]]:
+  """Rates of stochastic depth: from 0 to `most` in equal steps, the usual rule.
 
-  >>> rates(0.2, 3)
-  [0.0, 0.1, 0.2]
+  Args:
+    most: the last block's.
+    depths: blocks of each stage.
+
+  Returns:
+    A list a stage.
+
+  >>> rates(0.5, (2, 1))
+  [[0.0, 0.25], [0.5]]
   """
-  return [most * i / max(count - 1, 1) for i in range(count)]
+  last = max(sum(depths) - 1, 1)
+  line = iter([most * i / last for i in range(sum(depths))])
+  return [list(itertools.islice(line, depth)) for depth in depths]
 
 
 def enter(network: nnx.Module, key: jax.Array, *, frozen_norms: bool) -> None:

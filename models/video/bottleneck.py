@@ -16,6 +16,10 @@ PYSLOWFAST = (
   (r"\.branch2\.([abc])_bn\.", r".branch2.norm_\1."),
 )
 
+# The stem is place 0; a head has neither of these names.
+STAGES = (r"blocks/(\d)/(?:conv|norm|res_blocks|multipathway_\w+)",)
+# Before the head, in pytorchvideo as in PySlowFast (of X3D and MViT too).
+DROPOUT = 0.5
 # What PySlowFast's training leaves in files: its split batch norms hold copies
 # of statistics for parts of a batch.
 TRAINING = (r"\.split_bn\.",)
@@ -194,6 +198,7 @@ class Head(nnx.Module):
     rngs: nnx.Rngs,
   ):
     """`window` is the last grid's size for the published clips, if pooled."""
+    self.dropout = layers.Dropout(DROPOUT)
     self.proj = layers.linear(inputs, num_classes, rngs=rngs)
     self.window = window
 
@@ -202,4 +207,4 @@ class Head(nnx.Module):
     if self.window:
       x = volumes.window_mean(x, self.window)
     # The mean of linear answers is the answer to the mean.
-    return self.proj(volumes.mean(x))
+    return self.proj(volumes.mean(self.dropout(x)))

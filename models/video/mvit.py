@@ -19,9 +19,11 @@ import numpy as np
 from flax import nnx
 
 from robust_tfds.models import layers
+from robust_tfds.models.classification import vit
 from robust_tfds.models.family import Family, Rules
+from robust_tfds.models.layers import train_mode
 from robust_tfds.models.spec import Variant
-from robust_tfds.models.video import volumes
+from robust_tfds.models.video import bottleneck, volumes
 from robust_tfds.models.video.spec import VideoSpec
 
 _SPEC = VideoSpec(
@@ -76,6 +78,7 @@ CHECKPOINTS: dict[str, Rules] = {
   ),
 }
 _DEPTH = 16
+_DROP_PATH = 0.2  # PySlowFast's MVIT_B_16x4_CONV, torchvision's of both
 # Blocks that halve height and width; those before them double channels, in
 # MViTv2 they themselves.
 _HALVING = (1, 3, 14)
@@ -249,9 +252,15 @@ class Block(nnx.Module):
     epsilon: float,
     grid: tuple[int, int] | None = None,
     *,
+    drop_path: float,
     rngs: nnx.Rngs,
   ):
-    """Widens in its MLP, with a `grid` in attention; as `Attention`."""
+    """Widens in its MLP, with a `grid` in attention; as `Attention`.
+
+    Residuals drop at the rate `drop_path`.
+    """
+    self.drop_path1 = layers.StochasticDepth(drop_path)
+    self.drop_path2 = layers.StochasticDepth(drop_path)
     inner = width if grid is None else outputs
     self.norm1 = layers.LayerNorm(width, _EPSILON, rngs=rngs)
     self.attn = Attention(
@@ -281,11 +290,11 @@ class Block(nnx.Module):
         padding=(0, (self.stride + 1) // 2, (self.stride + 1) // 2),
       )
       x = _pool(x[:, None], grid, skip)[0][:, 0]
-    x = x + attended
+    x = x + self.drop_path1(attended)
     normal = self.norm2(x)
     widens = self.widens and not self.second
     residual = self.proj(normal) if widens else x
-    return residual + self.mlp(normal), out
+    return residual + self.drop_path2(self.mlp(normal)), out
 
 
 class Embed(nnx.Module):
@@ -338,11 +347,12 @@ class Head(nnx.Module):
 
   def __init__(self, width: int, num_classes: int, *, rngs: nnx.Rngs):
     """`width` of the last block."""
+    self.dropout = layers.Dropout(bottleneck.DROPOUT)
     self.proj = layers.linear(width, num_classes, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
     """`[B, width]` -> logits `[B, num_classes]`."""
-    return self.proj(x)
+    return self.proj(self.dropout(x))
 
 
 class Network(nnx.Module):
@@ -355,6 +365,7 @@ class Network(nnx.Module):
     side: int,
     pool_epsilon: float,
     second: bool = False,
+    drop_path: float = _DROP_PATH,
     num_classes: int,
     rngs: nnx.Rngs,
   ):
@@ -365,6 +376,7 @@ class Network(nnx.Module):
       side: of a frame, in px.
       pool_epsilon: of the pooled tokens' norms.
       second: MViTv2.
+      drop_path: rate of stochastic depth of the last block; it grows from 0.
       num_classes: logits.
       rngs: of the first weights.
     """
@@ -374,7 +386,8 @@ class Network(nnx.Module):
       frames, side**2, added=not second, rngs=rngs
     )
     blocks, width, heads, key_stride = [], _WIDTH, 1, 8
-    for i in range(_DEPTH):
+    (rates,) = train_mode.rates(drop_path, (_DEPTH,))
+    for i, rate in enumerate(rates):
       stride = 2 if i in _HALVING else 1
       if stride > 1:
         # Keys keep their grid while that of the queries shrinks.
@@ -382,7 +395,8 @@ class Network(nnx.Module):
       outputs = 2 * width if i + (not second) in _HALVING else width
       grid = (frames, side) if second else None
       sizes = (width, outputs, heads, stride, key_stride)
-      blocks.append(Block(*sizes, pool_epsilon, grid, rngs=rngs))
+      block = functools.partial(Block, drop_path=rate, rngs=rngs)
+      blocks.append(block(*sizes, pool_epsilon, grid))
       width, side = outputs, side // stride
     self.blocks = layers.Stack(blocks)
     self.norm_embed = layers.LayerNorm(width, _EPSILON, rngs=rngs)
@@ -401,4 +415,5 @@ FAMILY = Family(
   CHECKPOINTS,
   regroup=regroup,
   alike=(("pytorchvideo", "pyslowfast"),),
+  stages=vit.STAGES,
 )

@@ -169,4 +169,9 @@ def _stem(split: bool, rngs: nnx.Rngs) -> tuple:
   )
 
 
-FAMILY = Family(Network, VARIANTS, CHECKPOINTS)
+FAMILY = Family(
+  Network,
+  VARIANTS,
+  CHECKPOINTS,
+  stages=("stem", r"layer(\d)"),
+)

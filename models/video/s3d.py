@@ -33,7 +33,7 @@ VARIANTS = {
   )
 }
 CHECKPOINTS: dict[str, Rules] = {"torchvision": ()}
-_EPSILON = 1e-3  # of every batch norm
+_EPSILON = _MOMENTUM = 1e-3  # of every batch norm, torchvision's
 # Of each mixed block: 1 x 1 x 1; before and after 3 x 3 x 3, twice; after pooling.
 _MIXED = (
   ((64, 96, 128, 16, 32, 32), (128, 128, 192, 32, 96, 64)),
@@ -64,7 +64,7 @@ def _conv(
   return layers.Stack(
     (
       volumes.Conv3d(inputs, outputs, kernel, stride, around, rngs=rngs),
-      layers.BatchNorm(outputs, _EPSILON, rngs=rngs),
+      layers.BatchNorm(outputs, _EPSILON, momentum=_MOMENTUM, rngs=rngs),
       layers.relu,
     )
   )
@@ -135,7 +135,7 @@ class Network(nnx.Module):
         channels = sizes[0] + sizes[2] + sizes[4] + sizes[5]
     self.features = layers.Stack(steps)
     head = volumes.Conv3d(channels, num_classes, 1, bias=True, rngs=rngs)
-    self.classifier = layers.Stack((layers.identity, head))
+    self.classifier = layers.Stack((layers.Dropout(0.2), head))
 
   def __call__(self, x: jax.Array) -> jax.Array:
     """`[B, T, H, W, 3]` -> logits `[B, num_classes]`."""

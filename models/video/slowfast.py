@@ -180,4 +180,5 @@ FAMILY = Family(
   CHECKPOINTS,
   ignored=bottleneck.TRAINING,
   alike=(("pytorchvideo", "pyslowfast"),),
+  stages=bottleneck.STAGES,
 )

@@ -15,6 +15,7 @@ from flax import nnx
 from robust_tfds.models import layers
 from robust_tfds.models.classification import swin
 from robust_tfds.models.family import Family, Rules
+from robust_tfds.models.layers import train_mode
 from robust_tfds.models.spec import Variant
 from robust_tfds.models.video import volumes
 from robust_tfds.models.video.spec import VideoSpec
@@ -73,10 +74,14 @@ class Network(nnx.Module):
     *,
     width: int,
     depths: tuple[int, ...],
+    drop_path: float = 0.1,
     num_classes: int,
     rngs: nnx.Rngs,
   ):
-    """`width` of the first stage, each doubles it; `depths` are blocks."""
+    """`width` of the first stage, each doubles it; `depths` are blocks.
+
+    Stochastic depth grows from 0 to `drop_path`, by default torchvision's.
+    """
     self.patch_embed = layers.Stack(
       {
         "proj": volumes.Conv3d(3, width, _PATCH, _PATCH, bias=True, rngs=rngs),
@@ -84,11 +89,11 @@ class Network(nnx.Module):
       }
     )
     steps: list[nnx.Module] = []
-    for stage, depth in enumerate(depths):
+    for stage, rates in enumerate(train_mode.rates(drop_path, depths)):
       if stage:
         steps.append(swin.Merge(width, second=False, rngs=rngs))
         width *= 2
-      steps.append(swin.stack(width, depth, _WINDOW, Attention, rngs=rngs))
+      steps.append(swin.stack(width, rates, _WINDOW, Attention, rngs=rngs))
     self.features = layers.Stack(steps)
     self.norm = layers.LayerNorm(width, swin.EPSILON, rngs=rngs)
     self.head = layers.linear(width, num_classes, rngs=rngs)
@@ -108,4 +113,11 @@ FAMILY = Family(
   CHECKPOINTS,
   ignored=swin.IGNORED,
   alike=(("torchvision", "microsoft"),),
+  stages=(
+    "patch_embed",
+    "features/0",
+    "features/[12]",
+    "features/[34]",
+    "features/[56]",
+  ),
 )

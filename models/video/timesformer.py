@@ -11,6 +11,7 @@ from flax import nnx
 from robust_tfds.models import layers
 from robust_tfds.models.classification import vit
 from robust_tfds.models.family import Family, Rules
+from robust_tfds.models.layers import train_mode
 from robust_tfds.models.spec import Variant
 from robust_tfds.models.video.spec import VideoSpec
 
@@ -65,8 +66,15 @@ class Block(nnx.Module):
   and in space it meets every frame, whose answers to it are averaged.
   """
 
-  def __init__(self, width: int, heads: int, *, rngs: nnx.Rngs):
-    """The MLP is four times as wide."""
+  def __init__(self, width: int, heads: int, rate: float, *, rngs: nnx.Rngs):
+    """The MLP is four times as wide; residuals drop at `rate`.
+
+    In time those of every place are drawn apart, in space those of every frame,
+    as the authors' rows are.
+    """
+    self.temporal_drop_path = layers.StochasticDepth(rate)
+    self.drop_path1 = layers.StochasticDepth(rate)
+    self.drop_path2 = layers.StochasticDepth(rate)
     self.norm1 = layers.LayerNorm(width, _EPSILON, rngs=rngs)
     self.attn = vit.Attention(width, heads, rngs=rngs)
     self.temporal_norm1 = layers.LayerNorm(width, _EPSILON, rngs=rngs)
@@ -82,19 +90,21 @@ class Block(nnx.Module):
     token, x = state
     batch, frames, places, width = x.shape
     times = x.swapaxes(1, 2).reshape(-1, frames, width)
-    times = self.temporal_fc(self.temporal_attn(self.temporal_norm1(times)))
+    times = self.temporal_attn(self.temporal_norm1(times))
+    times = self.temporal_fc(self.temporal_drop_path(times))
     x = x + times.reshape(batch, places, frames, width).swapaxes(1, 2)
 
     tokens = jnp.broadcast_to(token[:, None], (batch, frames, 1, width))
     spaces = jnp.concatenate([tokens, x], axis=2)
     spaces = spaces.reshape(-1, 1 + places, width)
-    spaces = self.attn(self.norm1(spaces))
+    spaces = self.drop_path1(self.attn(self.norm1(spaces)))
     spaces = spaces.reshape(batch, frames, 1 + places, width)
     token = token + spaces[:, :, 0].mean(1, keepdims=True)
     x = x + spaces[:, :, 1:]
+    # Called twice, a layer draws the same for an example.
     return (
-      token + self.mlp(self.norm2(token)),
-      x + self.mlp(self.norm2(x)),
+      token + self.drop_path2(self.mlp(self.norm2(token))),
+      x + self.drop_path2(self.mlp(self.norm2(x))),
     )
 
 
@@ -109,18 +119,23 @@ class Network(nnx.Module):
     width: int,
     depth: int,
     heads: int,
+    drop_path: float = 0.1,
     num_classes: int,
     rngs: nnx.Rngs,
   ):
-    """`frames` and `side` (in pixels) of the clips fix the positions."""
+    """`frames` and `side` (in pixels) of the clips fix the positions.
+
+    Stochastic depth grows from 0 to `drop_path`, by default the repository's.
+    """
     draw = jax.nn.initializers.normal(0.02)  # the repository: std 0.02
     places = (side // _PATCH_PX) ** 2
     self.patch_embed = vit.Embed(_PATCH_PX, width, rngs=rngs)
     self.cls_token = nnx.Param(draw(rngs.params(), (1, 1, width)))
     self.pos_embed = nnx.Param(draw(rngs.params(), (1, 1 + places, width)))
     self.time_embed = nnx.Param(jnp.zeros((1, frames, width)))
+    (rates,) = train_mode.rates(drop_path, (depth,))
     self.blocks = layers.Stack(
-      [Block(width, heads, rngs=rngs) for _ in range(depth)]
+      [Block(width, heads, rate, rngs=rngs) for rate in rates]
     )
     self.norm = layers.LayerNorm(width, _EPSILON, rngs=rngs)
     self.head = layers.linear(width, num_classes, rngs=rngs)
@@ -144,4 +159,5 @@ FAMILY = Family(
   VARIANTS,
   CHECKPOINTS,
   alike=(("timesformer", "transformers"),),
+  stages=vit.STAGES,
 )

@@ -72,4 +72,8 @@ class Network(nnx.Module):
     return self.head(volumes.mean(x))
 
 
-FAMILY = Family(Network, VARIANTS)
+FAMILY = Family(
+  Network,
+  VARIANTS,
+  stages=("stem", r"block(\d)"),
+)

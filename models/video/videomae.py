@@ -21,7 +21,7 @@ from flax import nnx
 from robust_tfds.models import layers
 from robust_tfds.models.classification import vit
 from robust_tfds.models.family import Family, Rules
-from robust_tfds.models.layers import qkv
+from robust_tfds.models.layers import qkv, train_mode
 from robust_tfds.models.spec import Variant
 from robust_tfds.models.video import volumes
 from robust_tfds.models.video.spec import VideoSpec
@@ -103,14 +103,22 @@ class Network(nnx.Module):
     width: int,
     depth: int,
     heads: int,
+    drop_path: float = 0.1,
     num_classes: int,
     rngs: nnx.Rngs,
   ):
-    """`width` is shared by the heads."""
+    """`width` is shared by the heads.
+
+    Stochastic depth grows from 0 to `drop_path`, by default that of the
+    repository's run_class_finetuning.py.
+    """
     embed = volumes.Conv3d(3, width, _TUBE, _TUBE, bias=True, rngs=rngs)
     self.patch_embed = layers.Stack({"proj": embed})
     block = functools.partial(vit.Block, width, heads, attention=Attention)
-    self.blocks = layers.Stack([block(rngs=rngs) for _ in range(depth)])
+    (rates,) = train_mode.rates(drop_path, (depth,))
+    self.blocks = layers.Stack(
+      [block(drop_path=rate, rngs=rngs) for rate in rates]
+    )
     self.fc_norm = layers.LayerNorm(width, vit.EPSILON, rngs=rngs)
     self.head = layers.linear(width, num_classes, rngs=rngs)
 
@@ -145,4 +153,5 @@ FAMILY = Family(
   CHECKPOINTS,
   regroup=regroup,
   alike=(("videomae", "transformers"),),
+  stages=vit.STAGES,
 )

@@ -275,11 +275,12 @@ class Head(nnx.Module):
   ):
     """`window` as in `Pool`."""
     self.pool = Pool(inputs, window, rngs=rngs)
+    self.dropout = layers.Dropout(bottleneck.DROPOUT)
     self.proj = layers.linear(_FEATURES, num_classes, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
     """`[B, T, H, W, inputs]` -> logits `[B, num_classes]`."""
-    return self.proj(volumes.mean(self.pool(x)))
+    return self.proj(volumes.mean(self.dropout(self.pool(x))))
 
 
 class Network(nnx.Module):
@@ -322,4 +323,5 @@ FAMILY = Family(
   CHECKPOINTS,
   ignored=bottleneck.TRAINING,
   alike=(("pytorchvideo", "pyslowfast"),),
+  stages=bottleneck.STAGES,
 )

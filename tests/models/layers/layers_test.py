@@ -58,6 +58,16 @@ class LayersTest(parameterized.TestCase):
       got = layers.avg_pool(batch, *arguments, ceil=ceil, count_padding=False)
       np.testing.assert_allclose(got[0, :, :, 0], want, rtol=1e-5)
 
+  def test_gradients_in_programs(self):
+    x = jnp.asarray([[0.0, 1.0, 3.0, 2.0]]).reshape(1, 2, 2, 1)
+    for layer, want in (
+      (lambda x: layers.max_pool(x, 2, 2), [0, 0, 1, 0]),
+      (lambda x: layers.avg_pool(x, 2, 2), [0.25] * 4),
+      (layers.relu, [0, 1, 1, 1]),  # torch's at 0
+    ):
+      got = jax.jit(jax.grad(lambda x, layer=layer: layer(x).sum()))(x)
+      np.testing.assert_array_equal(got.ravel(), want)
+
   @parameterized.parameters(6, 7, 13, 3)
   def test_adaptive_average(self, side):
     x = np.random.default_rng(0).standard_normal((1, side, side, 2))
