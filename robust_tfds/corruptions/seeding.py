@@ -71,6 +71,32 @@ def example_key(
   return jax.random.wrap_key_data(raw, impl="threefry2x32")
 
 
+def of_picture(
+  key: jax.Array | None,
+  seed: int | None,
+  name: str,
+  severity: int | jax.Array,
+) -> jax.Array:
+  """The key that `corrupt` was given, or its seed's: uint32 `[2]`.
+
+  Raises:
+    UserError: both or neither, or as `single`; with a seed an unknown name, then as
+      `example_key`.
+  """
+  if (key is None) == (seed is None):
+    got = "both" if seed is not None else "neither"
+    raise errors.UserError(
+      f"corrupt takes key= or seed=, got {got}. Give seed=0 for one picture, a"
+      " key of corruptions.example_key(...) for each of several."
+    )
+  if seed is not None:
+    conditions.PICTURES.row(name)
+    level = spec.check_severity(severity)
+    key = example_key(seed, "image", name, level, "image")
+  assert key is not None
+  return single(key)
+
+
 def raw(key: Keys) -> jax.Array:
   """Key data as uint32 `[..., 2]`, from keys, raw uint32 arrays, lists of keys."""
   if isinstance(key, (list, tuple)) and any(map(_is_typed, key)):

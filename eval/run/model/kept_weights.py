@@ -15,7 +15,7 @@ import jax
 from etils import epath
 
 from robust_tfds import datasets, errors, kept_programs
-from robust_tfds.datasets import embedded
+from robust_tfds.building import embedded
 from robust_tfds.eval.cells import provenance
 from robust_tfds.eval.run import kept, progress, train
 from robust_tfds.models import weights_file

@@ -69,7 +69,7 @@ def corrupt(
       severity.
   """
   image = batching.three_channels(image)
-  keys = _key(key, seed, name, severity)[None]
+  keys = seeding.of_picture(key, seed, name, severity)[None]
   if edition == "any" and not isinstance(image, jax.core.Tracer):
     # Any size without recompiling: the size travels as data.
     pixels, own = np.asarray(image), canvas.shape(*image.shape[:2])
@@ -80,27 +80,6 @@ def corrupt(
   return corrupt_batch(image[None], name, severity, edition=edition, keys=keys)[
     0
   ]
-
-
-def _key(
-  key: jax.Array | None,
-  seed: int | None,
-  name: str,
-  severity: int | jax.Array,
-) -> jax.Array:
-  """The key that was given, or a seed's."""
-  if (key is None) == (seed is None):
-    got = "both" if seed is not None else "neither"
-    raise errors.UserError(
-      f"corrupt takes key= or seed=, got {got}. Give seed=0 for one picture, a"
-      " key of corruptions.example_key(...) for each of several."
-    )
-  if seed is not None:
-    plugins.picture(name)  # refuses an unknown one first
-    level = spec.check_severity(severity)
-    key = seeding.example_key(seed, "image", name, level, "image")
-  assert key is not None
-  return seeding.single(key)
 
 
 def in_canvas(

@@ -9,9 +9,8 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from robust_tfds import resizing
-from robust_tfds.building import pictures
+from robust_tfds.building import embedded, pictures
 from robust_tfds.building import source as source_lib
-from robust_tfds.datasets import embedded
 
 HOMEPAGE = "https://archive.ics.uci.edu/dataset/80"
 SIDE_PX = 32

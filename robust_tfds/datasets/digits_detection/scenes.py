@@ -19,9 +19,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from robust_tfds import resizing
-from robust_tfds.building import objects, source
+from robust_tfds.building import drawing, objects, source
 from robust_tfds.coco import rle
-from robust_tfds.datasets import drawing
 from robust_tfds.datasets.digits import digits_dataset_builder as digits
 
 COUNTS = {"train": 1000, "test": 200}

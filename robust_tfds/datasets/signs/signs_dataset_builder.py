@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import tensorflow_datasets as tfds
 
-from robust_tfds.building import pictures
+from robust_tfds.building import embedded, pictures
 from robust_tfds.building import source as source_lib
-from robust_tfds.datasets import embedded
 from robust_tfds.datasets.signs import street
 
 HOMEPAGE = "https://unece.org/transport/road-safety"

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robust_tfds.datasets import drawing
+from robust_tfds.building import drawing
 
 SIDE_PX = 64
 _ROWS, _COLUMNS = np.mgrid[0:SIDE_PX, 0:SIDE_PX] + 0.5  # pixels' middles

@@ -4,8 +4,7 @@ from typing import Any, ClassVar
 
 import tensorflow_datasets as tfds
 
-from robust_tfds.building import pictures
-from robust_tfds.datasets import embedded
+from robust_tfds.building import embedded, pictures
 from robust_tfds.datasets.signs import signs_dataset_builder as signs
 
 

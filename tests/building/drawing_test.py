@@ -3,7 +3,7 @@
 import numpy as np
 from absl.testing import absltest
 
-from robust_tfds.datasets import drawing
+from robust_tfds.building import drawing
 
 
 class DiceTest(absltest.TestCase):
