@@ -23,6 +23,11 @@ _DETECTION: dict[str, tuple[tuple[int, ...], Any]] = {
   "valid": ((), jnp.bool_),
 }
 
+_FACTORY = (
+  " What builds a model is called without arguments: name a function that gives"
+  " them, def build_mine(): return build(...)."
+)
+
 
 def check(
   name: str, spec: ModelSpec, answer: Any, rows: int, *, on_host: bool = False
@@ -210,5 +215,5 @@ def _no_array(name: str, key: str, value: Any) -> str:
   what = f"{key} as a" if key else "a"
   return (
     f"{name} answered with {what} {type(value).__name__}, which is no array of"
-    " numbers."
+    f" numbers.{_FACTORY * callable(value)}"
   )

@@ -94,16 +94,18 @@ def from_user(
       _not_there(name, f"{function!r} is a {type(module[function]).__name__}")
     )
   thing = module[function]
-  try:
-    if not of_function or not _takes_a_batch(thing):
+  if not of_function or not _needs_a_batch(thing):
+    try:
       thing = thing()
-  except errors.UserError:
-    raise
-  except Exception as error:
-    raise errors.UserError(
-      f"{name} fails when it is called without arguments:"
-      f" {errors.of_user(error)}"
-    ) from error
+    except errors.UserError:
+      raise
+    except Exception as error:
+      # `def f(*args)` may hide a function of batches, as decorators do.
+      if not of_function or not _takes_anything(thing):
+        raise errors.UserError(
+          f"{name} fails when it is called without arguments:"
+          f" {errors.of_user(error)}"
+        ) from error
   is_plain = callable(thing) and not {*_PARTS[1:]} & {*dir(thing)}
   if of_function and is_plain and not isinstance(thing, Model):
     model = of_function(thing)
@@ -117,16 +119,30 @@ def from_user(
   return model
 
 
-def _takes_a_batch(function: Callable[..., Any]) -> bool:
+def _needs_a_batch(function: Callable[..., Any]) -> bool:
   """Whether it cannot be called without arguments, and can with one."""
+  return _takes(function, None) and not _takes(function)
+
+
+def _takes_anything(function: Callable[..., Any]) -> bool:
+  """Whether its arguments say nothing: `*args, **kwargs`."""
   if not inspect.isfunction(function):
     return False
-  signature = inspect.signature(function)
+  kinds = {p.kind for p in inspect.signature(function).parameters.values()}
+  return bool(kinds) and kinds <= {
+    inspect.Parameter.VAR_POSITIONAL,
+    inspect.Parameter.VAR_KEYWORD,
+  }
+
+
+def _takes(function: Callable[..., Any], *arguments: Any) -> bool:
+  if not inspect.isfunction(function):
+    return False
   try:
-    signature.bind(None)
+    inspect.signature(function).bind(*arguments)
   except TypeError:
     return False
-  return any(p.default is p.empty for p in signature.parameters.values())
+  return True
 
 
 def _as_model(name: str, thing: Any) -> Model:

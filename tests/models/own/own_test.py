@@ -68,7 +68,47 @@ def build_without_a_spec():
   return detector
 
 
+def predict(batch):
+  """A function of batches."""
+  return batch
+
+
+def build_of_anything(*args, **kwargs):
+  """Gives a function, and hides that it needs nothing."""
+  del args, kwargs
+  return predict
+
+
+def hidden_predict(*args, **kwargs):
+  """A function of batches, as a decorator hides it."""
+  return predict(*args, **kwargs)
+
+
+def build_with_defaults(weights="a"):
+  """Gives a function."""
+  del weights
+  return predict
+
+
 class OwnTest(absltest.TestCase):
+  def test_functions_of_batches_and_what_builds_them(self):
+    made = []
+    for name, wanted in (
+      ("predict", predict),
+      ("build_of_anything", predict),
+      ("build_with_defaults", predict),
+      ("hidden_predict", hidden_predict),
+      ("build_with_an_argument", build_with_an_argument),
+    ):
+      model = build_own()
+      with self.subTest(name):
+        own.from_user(
+          f"{__name__}:{name}", None, lambda f: made.append(f) or model
+        )
+        self.assertIs(made[-1], wanted)
+    with self.assertRaisesRegex(errors.UserError, "without arguments: KeyErr"):
+      own.from_user(f"{__name__}:build_with_an_error", None, made.append)
+
   def test_by_path(self):
     model = models.get(f"{__name__}:build_own+clahe")
     self.assertEqual(model.name, "mine+clahe")
