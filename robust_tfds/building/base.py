@@ -529,6 +529,20 @@ class Builder(
         return [str(e), *known_files.lines(self.set_name())]
     return []
 
+  def clean_sources(
+    self, manual_dir: str | os.PathLike | None
+  ) -> Mapping[str, Sequence[Any]]:
+    """Split -> the clean examples where they lie; builds and downloads nothing.
+
+    Raises:
+      MissingError: sources that are not there.
+      UserError: sources that are broken.
+    """
+    place = os.path.abspath(manual_dir) if manual_dir else ""
+    manager = folders.Present(place, f"{self._data_dir_root}/downloads")
+    with self._lacking(manual_dir):
+      return self._split_sources(manager)
+
   def _lacking(
     self, manual_dir: str | os.PathLike | None
   ) -> contextlib.AbstractContextManager[None]:

@@ -41,11 +41,13 @@ class Source(source.Part):
     example_id: unique and stable: the file's name.
     label: class id.
     picture: cropped.
+    group_id: the video that it is a frame of; None of a picture.
   """
 
   example_id: str
   label: int
   picture: Picture
+  group_id: str | None = None
 
   def decoded(self, folder: str) -> Source:
     """The same, whose pixels lie in a scratch folder."""
@@ -136,7 +138,7 @@ def encode_chunk(
   elif not recipe.condition.clean:
     images = corrupt(images, [s.example_id for s in sources], recipe)
   return [
-    (s.example_id, s.label, encode(image, recipe.config.codec))
+    (s.example_id, s.label, encode(image, recipe.config.codec or RAW))
     for s, image in zip(sources, images, strict=True)
   ]
 

@@ -15,6 +15,7 @@ from robust_tfds.building import base, file_formats
 from robust_tfds.building import beam_options as beam_options_lib
 from robust_tfds.building.build_session import BuildSession
 from robust_tfds.conditions import Family
+from robust_tfds.datasets import training
 from robust_tfds.storage import paths
 
 PUBLISHED = base.PUBLISHED
@@ -55,6 +56,8 @@ def builder_class(
     return name
   if own.is_source(name):
     return _not_ours(own.builder_class(name, options))
+  if name in training.ROWS:
+    return training.builder_class(name)
   if not isinstance(name, str) or name not in names():
     raise errors.unknown("dataset", name, names())
   module = importlib.import_module(f"{__name__}.{name}.{name}_dataset_builder")

@@ -10,7 +10,7 @@ ahead. What is random is drawn from an example's key: `source`.
 
 from collections.abc import Callable
 
-from robust_tfds.models.training.data import examples
+from robust_tfds.models.training.data import examples, leaks
 from robust_tfds.models.training.data.config import Config as Config
 from robust_tfds.models.training.data.source import Source as Source
 
@@ -22,6 +22,14 @@ def open(config: Config, say: Callable[[str], None] | None = None) -> Source:
     say: what is done with lines of progress; None: TFDS shows its own.
 
   Raises:
-    UserError: there are none, or they are what models are judged on.
+    MissingError: a benchmark of `judged_on` is not here.
+    UserError: there are none, or some are in a test set; names them.
   """
-  return Source(examples.of(config, say), config)
+  line = say or _silent
+  read, against = examples.of(config, say), leaks.held(config, line)
+  leaks.check(read, against, line)
+  return Source(read, config, against)
+
+
+def _silent(line: str) -> None:
+  del line

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from robust_tfds import errors
 from robust_tfds.models.training.data import crops
 
+# TFDS's sets of whose split `validation`, not `test`, benchmarks are made.
+_JUDGED = dict.fromkeys(("cityscapes", "coco", "imagenet2012"), "validation")
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Config:
@@ -15,6 +18,8 @@ class Config:
   Attributes:
     source: `digits` or another embedded set, `tfds:NAME`, `folder:PATH`.
     split: that is trained on; `train[:10%]` is a part of one.
+    judged_on: benchmarks that the network will be judged on; beside the set's own
+      test split.
     validation: the fraction of it that is kept apart by id to choose on; 0: none.
     data_dir: TFDS data folder.
     manual_dir: where files were put that nobody downloads.
@@ -30,6 +35,7 @@ class Config:
 
   source: str
   split: str = "train"
+  judged_on: Sequence[str] = ()
   validation: float = 0.0
   data_dir: str = ""
   manual_dir: str = ""
@@ -53,6 +59,14 @@ class Config:
       raise errors.UserError(
         f"validation={self.validation}: expected a fraction from 0 to below 1."
       )
+    for part in self.split.split("+"):
+      name = part.partition("[")[0]
+      of = self.source.removeprefix("tfds:").partition("/")[0]
+      if name.startswith("test") or _JUDGED.get(of) == name:
+        raise errors.UserError(
+          f"split={self.split!r}: {of}'s {name} is what models are judged on."
+          " Train on another split."
+        )
     if crops.is_random(self.geometry):
       raise errors.UserError(
         f"geometry={self.geometry!r}: validation pictures are cropped the same way"

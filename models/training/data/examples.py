@@ -8,6 +8,8 @@ once, large ones stream.
 """
 
 import abc
+import dataclasses
+import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -16,11 +18,14 @@ import numpy as np
 from robust_tfds import datasets, errors, own, strings
 from robust_tfds.building import (
   file_formats,
+  frames,
   geometry,
   objects,
   pictures,
+  source,
   videos,
 )
+from robust_tfds.datasets import training
 from robust_tfds.models.training.data.config import Config
 from robust_tfds.own import folder, tfds_set
 from robust_tfds.reading import videos as video_files
@@ -60,7 +65,11 @@ class Examples(abc.ABC):
 
   @abc.abstractmethod
   def stored(self, number: int) -> bytes:
-    """An example's picture or video as its file has it."""
+    """An example's picture or video as its file has it; empty where it has none."""
+
+  @abc.abstractmethod
+  def files(self) -> Sequence[str]:
+    """The files that it lies in."""
 
   def read(self, number: int) -> dict[str, Any]:
     """An example: `image` with `label` or `objects`; or `video`, `fps` and `label`.
@@ -114,7 +123,12 @@ class Listed(Examples):
 
   def stored(self, number: int) -> bytes:
     """Of its first file, which is the picture's or the video's."""
-    return next(self._sources[number].files()).data()
+    file = next(self._sources[number].files(), None)
+    return file.data() if file else b""
+
+  def files(self) -> Sequence[str]:
+    """See the base."""
+    return sorted({f.path for each in self._sources for f in each.files()})
 
   def _decoded(self, number: int) -> dict[str, Any]:
     each = self._sources[number]
@@ -163,6 +177,8 @@ class Records(Examples):
     self._image, self._label = image, label
     self.kind = VIDEOS if "video" in features else PICTURES
     self.kind = OBJECTS if "objects" in features else self.kind
+    info = builder.info.splits[split.partition("[")[0]]
+    self._files = sorted(map(os.fspath, info.filepaths))
     stored = file_formats.skipping([image])
     self._read, count = file_formats.by_number(builder, split, stored)
     rows = [self._known(self._read(number)) for number in range(count)]
@@ -177,6 +193,10 @@ class Records(Examples):
   def stored(self, number: int) -> bytes:
     """See the base."""
     return self._read(self._numbers[number])[self._image]
+
+  def files(self) -> Sequence[str]:
+    """See the base."""
+    return self._files
 
   def _decoded(self, number: int) -> dict[str, Any]:
     row = self._read(self._numbers[number])
@@ -209,13 +229,13 @@ class Records(Examples):
     return out
 
 
-def _kind(source: Any) -> str:
+def _kind(each: Any) -> str:
   kinds = {
     pictures.Source: PICTURES,
     videos.Source: VIDEOS,
     objects.Source: OBJECTS,
   }
-  return kinds[type(source)]
+  return kinds[type(each)]
 
 
 def _classes(features: Any, label: str) -> Sequence[str]:
@@ -250,22 +270,78 @@ def _objects(rows: dict[str, Any]) -> Iterator[objects.Object]:
     )
 
 
-def of(config: Config, say: Callable[[str], None] | None = None) -> Examples:
+def of(
+  config: Config,
+  say: Callable[[str], None] | None = None,
+  split: str = "",
+) -> Examples:
   """The examples that a config names.
 
   Args:
     config: whose source is prepared where it is not, by TFDS.
     say: what is done with lines of progress; None: TFDS shows its own.
+    split: another one than the config's.
 
   Raises:
     UserError: no such source or split.
   """
+  split = split or config.split
   kind, _, place = config.source.partition(":")
   if kind == "folder" and place:
     return _of_folder(place)
   if kind == "tfds" and place:
-    return _of_tfds(place, config)
-  return _of_builder(config, say)
+    return _of_tfds(place, config, split)
+  return _of_builder(config, split, say)
+
+
+def _of_list(config: Config, split: str) -> Examples:
+  """Of official training data, from the files where they lie."""
+  builder = datasets.builder(config.source, data_dir=config.data_dir or None)
+  by_split = builder.clean_sources(config.manual_dir or None)
+  if split not in by_split:
+    raise errors.unknown(f"split of {config.source}", split, by_split)
+  classes = _classes(builder.info.features, "label")
+  where = f"{config.source} in {config.manual_dir}"
+  return Listed(config.source, classes, where, by_split[split])
+
+
+def of_test(config: Config) -> Examples | None:
+  """The test split of the set that a config names; None where it has none."""
+  kind, _, place = config.source.partition(":")
+  if kind == "folder" or kind in training.ROWS:
+    return None
+  if kind == "tfds":
+    builder = tfds_set.builder_of(place, config.data_dir)
+  else:
+    builder = datasets.builder(config.source, data_dir=config.data_dir or None)
+  there = builder.info.splits
+  usual = (split for split in ("test", "validation") if split in there)
+  split = next(usual, "")
+  return of(config, split=split) if split else None
+
+
+def of_benchmark(name: str, data_dir: str, manual_dir: str) -> Examples:
+  """The clean examples that a benchmark's conditions are made of, uncropped.
+
+  Raises:
+    MissingError: they are not there.
+    UserError: no such benchmark.
+  """
+  builder = datasets.builder(name, data_dir=data_dir or None)
+  by_split = builder.clean_sources(manual_dir)
+  sources = [_whole(s) for part in by_split.values() for s in part]
+  return Listed(name, (), f"{name} in {manual_dir}", sources)
+
+
+def _whole(each: Any) -> Any:
+  if isinstance(each, frames.Frame):
+    picture = source.Picture(each.picture)
+    return pictures.Source(each.example_id, 0, picture)
+  picture = getattr(each, "picture", None)
+  if isinstance(picture, source.Picture):
+    uncropped = dataclasses.replace(picture, rule="")
+    return dataclasses.replace(each, picture=uncropped)
+  return each
 
 
 def _of_folder(place: str) -> Examples:
@@ -274,9 +350,9 @@ def _of_folder(place: str) -> Examples:
   return Listed(set_.name, set_.classes, set_.where, sources)
 
 
-def _of_tfds(place: str, config: Config) -> Examples:
+def _of_tfds(place: str, config: Config, split: str) -> Examples:
   builder = tfds_set.builder_of(place, config.data_dir)
-  options = own.Options(split=config.split)
+  options = own.Options(split=split)
   set_ = tfds_set.TfdsSet(builder, options, config.source)
   set_.prepare()
   if not file_formats.is_array_record(builder):
@@ -287,26 +363,26 @@ def _of_tfds(place: str, config: Config) -> Examples:
   )
 
 
-def _of_builder(config: Config, say: Any) -> Examples:
+def _of_builder(config: Config, split: str, say: Any) -> Examples:
   """Of a set of this package that has a split to train on."""
-  source = config.source
+  name = config.source
+  if name in training.ROWS:
+    return _of_list(config, split)
   trainable = [
-    name
-    for name in datasets.names()
-    if "train" in datasets.builder_class(name).splits()
+    each
+    for each in datasets.names()
+    if "train" in datasets.builder_class(each).splits()
   ]
-  if source not in trainable:
-    known = ["folder:PATH", "tfds:NAME", *trainable]
-    raise errors.unknown("set to train on", source, known)
+  if name not in trainable:
+    known = ["folder:PATH", "tfds:NAME", *trainable, *training.ROWS]
+    raise errors.unknown("set to train on", name, known)
   builder = datasets.prepare(
-    source,
+    name,
     data_dir=config.data_dir or None,
     manual_dir=config.manual_dir or None,
     say=say,
   )
-  if config.split.partition("[")[0] not in builder.info.splits:
-    raise errors.unknown(
-      f"split of {source}", config.split, builder.info.splits
-    )
+  if split.partition("[")[0] not in builder.info.splits:
+    raise errors.unknown(f"split of {name}", split, builder.info.splits)
   image = "video" if "video" in builder.info.features else "image"
-  return Records(source, builder, config.split, image=image)
+  return Records(name, builder, split, image=image)

@@ -17,7 +17,7 @@ from absl import flags
 
 from robust_tfds import conditions, errors
 from robust_tfds.corruptions import canvas, seeding
-from robust_tfds.models.training.data import examples, items
+from robust_tfds.models.training.data import examples, items, leaks
 from robust_tfds.models.training.data.config import Config
 
 TRAIN, VALIDATION = "train", "validation"
@@ -38,14 +38,22 @@ class Source:
     config: what was asked for.
   """
 
-  def __init__(self, read: examples.Examples, config: Config):
+  def __init__(
+    self,
+    read: examples.Examples,
+    config: Config,
+    against: leaks.Held = leaks.NOTHING,
+  ):
     """Parts the examples; reads none.
+
+    Args:
+      against: what no picture may be of.
 
     Raises:
       UserError: a fraction that leaves a part without examples, or pictures with
         boxes whose canvas nobody knows.
     """
-    self._examples = read
+    self._examples, self._against = read, against
     self.name, self.kind, self.classes = read.name, read.kind, read.classes
     self.words = read.words
     self.config = _with_canvas(read, config)
@@ -135,7 +143,14 @@ class Source:
       return
     config = self.config
     rule = config.geometry if validates else config.crop or config.geometry
-    rows = _Epoch(self._examples, config, rule, numbers[places], keys[places])
+    rows = _Epoch(
+      self._examples,
+      config,
+      rule,
+      numbers[places],
+      keys[places],
+      self._against,
+    )
     batches = grain.MapDataset.source(rows).batch(
       batch_size // count, drop_remainder=False, batch_fn=_batch
     )
@@ -177,7 +192,9 @@ class _Epoch:
     rule: str,
     numbers: np.ndarray,
     keys: np.ndarray,
+    against: leaks.Held,
   ):
+    self._against = against
     self._examples, self._config, self._rule = read, config, rule
     self._numbers, self._keys = numbers, keys
 
@@ -188,8 +205,11 @@ class _Epoch:
     number, key = self._numbers[place], self._keys[place]
     read = self._examples
     name = read.ids[number]
+    row = read.read(number)
+    if "image" in row:
+      self._against.check(row["image"], name)
     item = items.of(
-      read.read(number),
+      row,
       read.kind,
       self._config,
       rule=self._rule,

@@ -1,7 +1,6 @@
-"""Cityscapes val: its pictures, and its instance maps or polygons as objects."""
+"""Cityscapes: its pictures, and its instance maps or polygons as objects."""
 
 import dataclasses
-import functools
 import os
 import re
 from collections.abc import Mapping
@@ -10,8 +9,7 @@ from robust_tfds import errors
 from robust_tfds.building import objects, source
 from robust_tfds.building.sources import folders, instance_maps
 
-_IMAGES = ("leftImg8bit/val", ("leftImg8bit_trainvaltest.zip",))
-_TRUTH = ("gtFine/val", ("gtFine_trainvaltest.zip",))
+_IMAGES, _TRUTH = "leftImg8bit", "gtFine"
 _MAP, _POLYGONS = "instanceIds.png", "polygons.json"
 # <city>/<city>_<sequence>_<frame>, the city twice (\2).
 _STEM = r"((?P<city>[a-z-]+)/\2_(?P<sequence>\d{6})_(?P<frame>\d{6}))"
@@ -19,13 +17,15 @@ _PICTURE = re.compile(_STEM + r"_leftImg8bit\.png")
 _ANNOTATION = re.compile(
   _STEM + r"_gtFine_(?P<kind>instanceIds\.png|polygons\.json)"
 )
-INSTRUCTIONS = """\
+_INSTRUCTIONS = """\
 Cityscapes from https://www.cityscapes-dataset.com (registration) in the manual
 dir, as downloaded (leftImg8bit_trainvaltest.zip, gtFine_trainvaltest.zip) or
 unpacked:
-  leftImg8bit/val/<city>/<city>_<sequence>_<frame>_leftImg8bit.png (500 pictures)
-  gtFine/val/<city>/<city>_<sequence>_<frame>_gtFine_instanceIds.png, or
+  leftImg8bit/{part}/<city>/<city>_<sequence>_<frame>_leftImg8bit.png ({count:,} pictures)
+  gtFine/{part}/<city>/<city>_<sequence>_<frame>_gtFine_instanceIds.png, or
     ..._gtFine_polygons.json where there is no such file."""
+INSTRUCTIONS = _INSTRUCTIONS.format(part="val", count=500)
+TRAIN_INSTRUCTIONS = _INSTRUCTIONS.format(part="train", count=2_975)
 
 # By <city>/<city>_<sequence>_<frame>: the picture; its annotations by kind.
 Pictures = dict[str, tuple[re.Match[str], source.File]]
@@ -68,7 +68,7 @@ class Annotation(source.Part):
 
 
 def sources(
-  manual_dir: os.PathLike | str, *, drop_groups: bool
+  manual_dir: os.PathLike | str, *, drop_groups: bool, part: str = "val"
 ) -> list[objects.Source]:
   """All pictures with their objects, in the order of the names.
 
@@ -76,18 +76,26 @@ def sources(
     manual_dir: where the user put folders or archives.
     drop_groups: leave out objects that could not be told apart; else they are
       crowds.
+    part: `val` or `train`.
 
   Raises:
     FileNotFoundError: a picture or its annotation is not there.
     UserError: a picture of another name.
   """
-  find = functools.partial(folders.find, manual_dir, instructions=INSTRUCTIONS)
-  pictures = _pictures(find(*_IMAGES))
-  truth = _annotations(find(*_TRUTH))
+  instructions = TRAIN_INSTRUCTIONS if part == "train" else INSTRUCTIONS
+
+  def find(kind: str) -> Mapping[str, source.File]:
+    packed = (f"{kind}_trainvaltest.zip",)
+    return folders.find(
+      manual_dir, f"{kind}/{part}", packed, instructions=instructions
+    )
+
+  pictures = _pictures(find(_IMAGES), f"{_IMAGES}/{part}")
+  truth = _annotations(find(_TRUTH))
   for stem in truth.keys() - pictures.keys():
     raise FileNotFoundError(
-      f"{_TRUTH[0]}/{stem} has annotations, but there is no"
-      f" {_IMAGES[0]}/{stem}_leftImg8bit.png."
+      f"{_TRUTH}/{part}/{stem} has annotations, but there is no"
+      f" {_IMAGES}/{part}/{stem}_leftImg8bit.png."
     )
   return [
     _source(number, match, file, truth, drop_groups)
@@ -105,7 +113,7 @@ def sequence(example_id: str) -> str | None:
   return f"{match['city']}_{match['sequence']}" if match else None
 
 
-def _pictures(files: Mapping[str, source.File]) -> Pictures:
+def _pictures(files: Mapping[str, source.File], folder: str) -> Pictures:
   pictures: Pictures = {}
   for name, file in files.items():
     match = _PICTURE.fullmatch(name)
@@ -113,11 +121,11 @@ def _pictures(files: Mapping[str, source.File]) -> Pictures:
       pictures[match[1]] = match, file
     elif name.endswith(".png"):
       raise errors.UserError(
-        f"{_IMAGES[0]}/{name} is not named"
+        f"{folder}/{name} is not named"
         " <city>/<city>_<sequence>_<frame>_leftImg8bit.png."
       )
   if not pictures:
-    raise FileNotFoundError(f"There are no pictures in {_IMAGES[0]}.")
+    raise FileNotFoundError(f"There are no pictures in {folder}.")
   return pictures
 
 
@@ -141,7 +149,7 @@ def _source(
   if stem not in truth:
     raise FileNotFoundError(
       f"{file.name} has neither {stem}_gtFine_{_MAP} nor"
-      f" {stem}_gtFine_{_POLYGONS} in {_TRUTH[0]}."
+      f" {stem}_gtFine_{_POLYGONS} in {_TRUTH}."
     )
   drawn = _MAP not in truth[stem]
   return objects.Source(

@@ -1,11 +1,11 @@
-"""COCO val2017: its pictures, and its instances JSON as objects with RLE masks."""
+"""COCO 2017: its pictures, and its instances JSON as objects with RLE masks."""
 
 import dataclasses
 import functools
 import os
 import pathlib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from robust_tfds import errors, reading
 from robust_tfds.building import objects, source
@@ -13,15 +13,16 @@ from robust_tfds.building.sources import folders
 from robust_tfds.coco import rle
 from robust_tfds.coco import rows as coco_rows
 
-_IMAGES = ("val2017", ("val2017.zip",))
+VALIDATION, TRAIN = "val2017", "train2017"
 _ANNOTATIONS = ("annotations", ("annotations_trainval2017.zip",))
-_JSON = "instances_val2017.json"
-INSTRUCTIONS = """\
+_INSTRUCTIONS = """\
 COCO 2017 from https://cocodataset.org in the manual dir, as downloaded
-(val2017.zip, annotations_trainval2017.zip) or unpacked:
-  val2017/000000000139.jpg ... (5,000 pictures)
-  annotations/instances_val2017.json
+({part}.zip, annotations_trainval2017.zip) or unpacked:
+  {part}/{first:012d}.jpg ... ({count:,} pictures)
+  annotations/instances_{part}.json
 Polygons need pycocotools: pip install 'robust_tfds[detection]'."""
+INSTRUCTIONS = _INSTRUCTIONS.format(part=VALIDATION, first=139, count=5_000)
+TRAIN_INSTRUCTIONS = _INSTRUCTIONS.format(part=TRAIN, first=9, count=118_287)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,8 +34,10 @@ class Image(source.Part):
     file_name: of the picture.
     size: (height, width).
     annotations: entries of `annotations`, as parsed.
+    json: the file that they are of.
   """
 
+  json: ClassVar[str] = f"instances_{VALIDATION}.json"
   id: int
   file_name: str
   size: tuple[int, int]
@@ -62,7 +65,13 @@ class Image(source.Part):
     except errors.MissingPackageError:
       raise
     except errors.UserError as e:
-      raise errors.UserError(f"{_JSON}: {where}, {e}") from e
+      raise errors.UserError(f"{self.json}: {where}, {e}") from e
+
+
+class _TrainImage(Image):
+  """Of the training pictures."""
+
+  json = f"instances_{TRAIN}.json"
 
 
 @functools.cache
@@ -80,17 +89,26 @@ def labels() -> dict[int, int]:
   return {number: i for i, number in enumerate(sorted(categories()))}
 
 
-def sources(manual_dir: os.PathLike | str) -> list[objects.Source]:
-  """All pictures with their objects, by id.
+def sources(
+  manual_dir: os.PathLike | str, part: str = VALIDATION
+) -> list[objects.Source]:
+  """All pictures of a part with their objects, by id.
+
+  Args:
+    part: `VALIDATION` or `TRAIN`.
 
   Raises:
     FileNotFoundError: the pictures or annotations are not there.
     UserError: as `parse`.
   """
-  find = functools.partial(folders.find, manual_dir, instructions=INSTRUCTIONS)
-  annotations = find(*_ANNOTATIONS, marker=_JSON)[_JSON]
-  pictures = find(*_IMAGES)
-  return [_source(i, pictures) for i in parse(annotations.data(), _JSON)]
+  instructions = TRAIN_INSTRUCTIONS if part == TRAIN else INSTRUCTIONS
+  find = functools.partial(folders.find, manual_dir, instructions=instructions)
+  name = f"instances_{part}.json"
+  annotations = find(*_ANNOTATIONS, marker=name)[name]
+  pictures = find(part, (f"{part}.zip",))
+  kind = _TrainImage if part == TRAIN else Image
+  images = [kind(**vars(each)) for each in parse(annotations.data(), name)]
+  return [_source(image, pictures, part) for image in images]
 
 
 def parse(data: bytes, where: str) -> list[Image]:
@@ -160,13 +178,13 @@ def images_of(content: Mapping[str, Any]) -> list[Image]:
 
 
 def _source(
-  image: Image, pictures: Mapping[str, source.File]
+  image: Image, pictures: Mapping[str, source.File], part: str
 ) -> objects.Source:
   if image.file_name not in pictures:
     raise FileNotFoundError(
-      f"{_JSON} has image {image.id}, {image.file_name!r}, with"
+      f"instances_{part}.json has image {image.id}, {image.file_name!r}, with"
       f" {len(image.annotations)} annotations; there is no such file in"
-      f" {_IMAGES[0]} ({len(pictures)} files)."
+      f" {part} ({len(pictures)} files)."
     )
   return objects.Source(
     image.file_name,

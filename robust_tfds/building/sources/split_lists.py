@@ -14,10 +14,14 @@ from robust_tfds.storage import paths
 _UCF101, _UCF101_LISTS = "UCF-101", "ucfTrainTestlist"
 _HMDB51, _HMDB51_LISTS = "hmdb51_org", "testTrainMulti_7030_splits"
 _UCF101_CLASSES = 101
-_TEST, _KINDS = "2", ("0", "1", "2")  # unused, train, test
+TEST, TRAIN = "test", "train"
+_KIND_OF = {TRAIN: "1", TEST: "2"}
+_KINDS = ("0", *_KIND_OF.values())  # 0: unused
 # v_<Class>_g<group>_c<clip>.avi: clips of a group are of one video, 25 groups a
 # class (Soomro et al. 2012, section 3; docs/specs/video.md section 3).
 _UCF101_NAME = re.compile(r"(?P<group>v_.+_g\d+)_c\d+\.avi")
+# What a list of training videos has behind the name: the class's number.
+_NUMBER = re.compile(r"(?<=\.avi) \d+$")
 # <source>_<class>_<visible>_<camera>_np<people>_<view>_<quality>_<clip>.avi, the
 # source being the film or video (Kuehne et al. 2011, section 2).
 _HMDB51_NAME = re.compile(
@@ -36,6 +40,12 @@ HMDB51 from https://serre-lab.clps.brown.edu in the manual dir: hmdb51_org.rar a
 51 archives in it extracted to {_HMDB51}/<class>/*.avi, and test_train_splits.rar
 extracted to {_HMDB51_LISTS}/<class>_test_split1.txt (split `test`), _split2.txt
 (`test_2`), _split3.txt (`test_3`); one of them is enough."""
+
+
+UCF101_TRAIN_INSTRUCTIONS = UCF101_INSTRUCTIONS.replace(
+  "testlist", "trainlist"
+).replace("`test", "`train")
+HMDB51_TRAIN_INSTRUCTIONS = HMDB51_INSTRUCTIONS.replace("`test", "`train")
 
 
 class NoListError(FileNotFoundError):
@@ -66,9 +76,9 @@ def by_split(
 
 
 def ucf101(
-  manual_dir: os.PathLike | str, split: int = 1
+  manual_dir: os.PathLike | str, split: int = 1, kind: str = TEST
 ) -> list[videos.Source]:
-  """The test videos of a split, in its order.
+  """The videos of a split that are tested or trained on, in its order.
 
   Raises:
     NoListError: a list is not there.
@@ -76,7 +86,7 @@ def ucf101(
     UserError: a broken line, or a class that classInd.txt does not have.
   """
   root = paths.of(manual_dir)
-  entries = _ucf101(root, f"testlist0{split}.txt", ucf101_classes(root))
+  entries = _ucf101(root, f"{kind}list0{split}.txt", ucf101_classes(root))
   return video_lists.sources(entries, UCF101_INSTRUCTIONS)
 
 
@@ -100,9 +110,11 @@ def ucf101_classes(root: epath.Path) -> dict[str, int]:
 
 
 def hmdb51(
-  manual_dir: os.PathLike | str, split: int = 1
+  manual_dir: os.PathLike | str, split: int = 1, kind: str = TEST
 ) -> list[videos.Source]:
-  """The test videos of a split, class after class in alphabetical order.
+  """The videos of a split that are tested or trained on, class after class.
+
+  Classes are in alphabetical order.
 
   Labels are numbered by all 51 classes, whichever have a list here.
 
@@ -113,7 +125,7 @@ def hmdb51(
       videos of one name.
   """
   root = paths.of(manual_dir)
-  entries = _hmdb51(root, f"_test_split{split}.txt")
+  entries = _hmdb51(root, f"_test_split{split}.txt", _KIND_OF[kind])
   return video_lists.sources(entries, HMDB51_INSTRUCTIONS)
 
 
@@ -121,7 +133,8 @@ def _ucf101(
   root: epath.Path, name: str, labels: dict[str, int]
 ) -> Iterator[video_lists.Entry]:
   for where, line in _lines(root / _UCF101_LISTS / name, UCF101_INSTRUCTIONS):
-    folder, _, file = line.partition("/")
+    listed = _NUMBER.sub("", line) if name.startswith(TRAIN) else line
+    folder, _, file = listed.partition("/")
     if folder not in labels or not video_lists.plain(file):
       raise errors.UserError(
         f"{where}: <Class>/<file>.avi with a class of classInd.txt expected, got"
@@ -134,7 +147,9 @@ def _ucf101(
     )
 
 
-def _hmdb51(root: epath.Path, suffix: str) -> Iterator[video_lists.Entry]:
+def _hmdb51(
+  root: epath.Path, suffix: str, number: str
+) -> Iterator[video_lists.Entry]:
   folder_of_lists = root / _HMDB51_LISTS
   names = paths.names(folder_of_lists)
   lists = [folder_of_lists / name for name in names if name.endswith(suffix)]
@@ -156,7 +171,7 @@ def _hmdb51(root: epath.Path, suffix: str) -> Iterator[video_lists.Entry]:
         raise errors.UserError(
           f"{where}: <file>.avi <0|1|2> expected, got {line!r}."
         )
-      if kind == _TEST:
+      if kind == number:
         place = root / _HMDB51 / folder / file
         name = f"{folder}/{file}"
         yield video_lists.Entry(

@@ -15,29 +15,43 @@ from robust_tfds.building.sources import class_lists, split_lists, video_lists
 from robust_tfds.reading import videos as video_files
 from robust_tfds.storage import paths
 
-_KINETICS = ("kinetics400/val", "val", "validate")
-_KINETICS_LISTS = ("kinetics400/validate.csv", "validate.csv", "val.csv")
+VALIDATION, TRAIN = "validation", "train"
+# Part -> folders of videos, lists, and what lists call it.
+_KINETICS = {
+  VALIDATION: (
+    ("kinetics400/val", "val", "validate"),
+    ("kinetics400/validate.csv", "validate.csv", "val.csv"),
+    ("val", "validate"),
+  ),
+  TRAIN: (
+    ("kinetics400/train", "train"),
+    ("kinetics400/train.csv", "train.csv"),
+    ("train",),
+  ),
+}
 _KINETICS_COLUMNS = ("label", "youtube_id", "time_start", "time_end")
-KINETICS400_INSTRUCTIONS = f"""\
+_KINETICS_LAYOUT = f"""\
 Kinetics-400 in the manual dir: its list as one of
-{", ".join(_KINETICS_LISTS)} (columns
+{{lists}} (columns
 {", ".join(_KINETICS_COLUMNS)}, split), and its videos in one of
-{", ".join(_KINETICS)}, as
+{{folders}}, as
 <youtube_id>_<start, six digits>_<end, six digits>.mp4, flat or in folders by label.
 Videos that are no longer to be had may be missing; at least one must be there."""
+KINETICS400_INSTRUCTIONS, KINETICS400_TRAIN_INSTRUCTIONS = (
+  _KINETICS_LAYOUT.format(lists=", ".join(lists), folders=", ".join(places))
+  for places, lists, _ in _KINETICS.values()
+)
 
 _SSV2 = "20bn-something-something-v2"
 _SSV2_LABELS = ("something-something-v2-labels.json", "labels/labels.json")
-_SSV2_LISTS = (
-  "something-something-v2-validation.json",
-  "labels/validation.json",
-)
 _SSV2_CLASSES = 174
 _BRACKETS = {ord("["): None, ord("]"): None}
-SSV2_INSTRUCTIONS = f"""\
+_SSV2_LAYOUT = f"""\
 Something-Something v2 (Qualcomm; registration) in the manual dir: the videos as
-{_SSV2}/<id>.webm, the labels as {" or ".join(_SSV2_LABELS)}, the validation list as
-{" or ".join(_SSV2_LISTS)}."""
+{_SSV2}/<id>.webm, the labels as {" or ".join(_SSV2_LABELS)}, the {{part}} list as
+something-something-v2-{{part}}.json or labels/{{part}}.json."""
+SSV2_INSTRUCTIONS = _SSV2_LAYOUT.format(part=VALIDATION)
+SSV2_TRAIN_INSTRUCTIONS = _SSV2_LAYOUT.format(part=TRAIN)
 
 _UCF101_DS, _UCF101_DS_LIST = "UCF101-DS", "ucf101-DS_eval.csv"
 _UCF101_DS_COLUMNS = ("label", "filename", "video_id", "shift", "category")
@@ -56,8 +70,10 @@ there or beside it (columns label, filename, video_id, shift, category), and UCF
 ucfTrainTestlist/classInd.txt, whose labels the classes follow."""
 
 
-def kinetics400(manual_dir: os.PathLike | str) -> list[videos.Source]:
-  """The listed validation videos that are there, in the list's order.
+def kinetics400(
+  manual_dir: os.PathLike | str, part: str = VALIDATION
+) -> list[videos.Source]:
+  """The listed videos of a part that are there, in the list's order.
 
   Labels follow the alphabetical order of all 400 classes, whichever are listed.
 
@@ -68,12 +84,14 @@ def kinetics400(manual_dir: os.PathLike | str) -> list[videos.Source]:
   """
   root = paths.of(manual_dir)
   return video_lists.sources(
-    _kinetics400(root), KINETICS400_INSTRUCTIONS, partial=True
+    _kinetics400(root, part), _kinetics400_layout(part), partial=True
   )
 
 
-def ssv2(manual_dir: os.PathLike | str) -> list[videos.Source]:
-  """The validation videos, in the list's order.
+def ssv2(
+  manual_dir: os.PathLike | str, part: str = VALIDATION
+) -> list[videos.Source]:
+  """The videos of a part, in the list's order.
 
   A video's class is its template without the square brackets.
 
@@ -83,7 +101,8 @@ def ssv2(manual_dir: os.PathLike | str) -> list[videos.Source]:
       that is no class.
   """
   root = paths.of(manual_dir)
-  return video_lists.sources(_ssv2(root), SSV2_INSTRUCTIONS)
+  layout = _SSV2_LAYOUT.format(part=part)
+  return video_lists.sources(_ssv2(root, part), layout)
 
 
 def ucf101_ds(manual_dir: os.PathLike | str) -> list[videos.Source]:
@@ -106,11 +125,18 @@ def category_of() -> dict[str, str]:
   return {shift: name for name, shifts in table.items() for shift in shifts}
 
 
-def _kinetics400(root: epath.Path) -> Iterator[video_lists.Entry]:
-  path = video_lists.first_file(root, _KINETICS_LISTS, KINETICS400_INSTRUCTIONS)
+def _kinetics400_layout(part: str) -> str:
+  if part == TRAIN:
+    return KINETICS400_TRAIN_INSTRUCTIONS
+  return KINETICS400_INSTRUCTIONS
+
+
+def _kinetics400(root: epath.Path, part: str) -> Iterator[video_lists.Entry]:
+  folders, lists, called = _KINETICS[part]
+  path = video_lists.first_file(root, lists, _kinetics400_layout(part))
   label_of = class_lists.packaged(class_lists.KINETICS400)
   for where, row in _rows(path, _KINETICS_COLUMNS):
-    if (row.get("split") or "val") not in ("val", "validate"):
+    if (row.get("split") or called[0]) not in called:
       continue
     _check_kinetics400(where, row)
     if row["label"] not in label_of:
@@ -123,7 +149,7 @@ def _kinetics400(root: epath.Path) -> Iterator[video_lists.Entry]:
     )
     places = [
       place
-      for folder in _KINETICS
+      for folder in folders
       for place in (root / folder / file, root / folder / row["label"] / file)
     ]
     yield video_lists.Entry(where, file, label_of[row["label"]], places)
@@ -153,9 +179,11 @@ class _Row(TypedDict):
   template: str
 
 
-def _ssv2(root: epath.Path) -> Iterator[video_lists.Entry]:
+def _ssv2(root: epath.Path, part: str) -> Iterator[video_lists.Entry]:
   label_of = _ssv2_labels(root)
-  path = video_lists.first_file(root, _SSV2_LISTS, SSV2_INSTRUCTIONS)
+  lists = (f"something-something-v2-{part}.json", f"labels/{part}.json")
+  layout = _SSV2_LAYOUT.format(part=part)
+  path = video_lists.first_file(root, lists, layout)
   rows = reading.records(reading.json_file(path), list[_Row], str(path))
   for number, row in enumerate(rows):
     template = row["template"].translate(_BRACKETS)

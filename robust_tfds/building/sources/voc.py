@@ -1,4 +1,4 @@
-"""The VOC2007 test set: its pictures, and its XML annotations as objects.
+"""VOC's test and training sets: their pictures, and XML annotations as objects.
 
 VOC counts pixels from 1 and includes the last one; boxes become 0-based
 (x, y, width, height), so that a box around one pixel has width 1
@@ -10,8 +10,8 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from robust_tfds import errors, reading
 from robust_tfds.building import objects, source
@@ -46,17 +46,60 @@ _MOST_OBJECTS = 1000  # an id is image number * this + place
 _SIDES = ("xmin", "ymin", "xmax", "ymax")
 # Elements that an object has one of.
 _ONCE = ("name", "difficult", "bndbox", *(f"bndbox/{side}" for side in _SIDES))
-_FOLDER = "VOCdevkit/VOC2007"
-_ARCHIVES = ("VOCtest_06-Nov-2007.tar",)
-_LIST = "ImageSets/Main/test.txt"
-_ID = re.compile(r"[0-9]{6}")
 _NUMBER = re.compile(r"[+-]?[0-9]{1,9}([.][0-9]*)?")
+
+
+class Part(NamedTuple):
+  """A list of pictures, and where they lie.
+
+  Attributes:
+    folder: of a year.
+    archive: that holds it.
+    ids: the list, below the folder.
+    form: of an id.
+    form_words: the same in words.
+  """
+
+  folder: str
+  archive: str
+  ids: str
+  form: re.Pattern[str]
+  form_words: str
+
+
+_SIX = (re.compile(r"[0-9]{6}"), "six digits")
+TEST = Part(
+  "VOCdevkit/VOC2007",
+  "VOCtest_06-Nov-2007.tar",
+  "ImageSets/Main/test.txt",
+  *_SIX,
+)
+# The training data of Faster R-CNN (Ren et al. 2015, section 4.1), by name 0712.
+TRAIN_0712 = (
+  TEST._replace(
+    archive="VOCtrainval_06-Nov-2007.tar", ids="ImageSets/Main/trainval.txt"
+  ),
+  Part(
+    "VOCdevkit/VOC2012",
+    "VOCtrainval_11-May-2012.tar",
+    "ImageSets/Main/trainval.txt",
+    re.compile(r"20[0-9]{2}_[0-9]{6}"),
+    "2008_000002's form",
+  ),
+)
 INSTRUCTIONS = f"""\
 The VOC2007 test set from http://host.robots.ox.ac.uk/pascal/VOC/voc2007 in the
-manual dir: {_ARCHIVES[0]} as it is, or unpacked:
-  {_FOLDER}/{_LIST} (4,952 ids)
-  {_FOLDER}/JPEGImages/000001.jpg ...
-  {_FOLDER}/Annotations/000001.xml ..."""
+manual dir: {TEST.archive} as it is, or unpacked:
+  {TEST.folder}/{TEST.ids} (4,952 ids)
+  {TEST.folder}/JPEGImages/000001.jpg ...
+  {TEST.folder}/Annotations/000001.xml ..."""
+TRAIN_INSTRUCTIONS = f"""\
+VOC's training sets of 2007 and 2012 from http://host.robots.ox.ac.uk/pascal/VOC in
+the manual dir: {" and ".join(part.archive for part in TRAIN_0712)} as
+they are, or unpacked:
+  {TRAIN_0712[0].folder}/{TRAIN_0712[0].ids} (5,011 ids)
+  {TRAIN_0712[1].folder}/{TRAIN_0712[1].ids} (11,540 ids)
+  and JPEGImages, Annotations of both."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,17 +119,31 @@ class Annotation(source.Part):
     return objects_of(self.file.data(), self.image_id, self.file.name, size)
 
 
-def sources(manual_dir: os.PathLike | str) -> list[objects.Source]:
-  """All test pictures with their objects, by id.
+def sources(
+  manual_dir: os.PathLike | str, parts: Sequence[Part] = (TEST,)
+) -> list[objects.Source]:
+  """All pictures of some lists with their objects, by id.
+
+  Args:
+    parts: `(TEST,)` or `TRAIN_0712`.
 
   Raises:
     FileNotFoundError: the set, a picture or an annotation is not there.
     UserError: a list of other ids, or one that names an image twice.
   """
-  files = folders.find(
-    manual_dir, _FOLDER, _ARCHIVES, instructions=INSTRUCTIONS, marker=_LIST
-  )
-  return [_source(name, files) for name in _ids(files[_LIST].data())]
+  instructions = INSTRUCTIONS if parts == (TEST,) else TRAIN_INSTRUCTIONS
+  out = []
+  for part in parts:
+    files = folders.find(
+      manual_dir,
+      part.folder,
+      (part.archive,),
+      instructions=instructions,
+      marker=part.ids,
+    )
+    names = _ids(files[part.ids].data(), part)
+    out += [_source(name, files, part) for name in names]
+  return out
 
 
 def objects_of(
@@ -144,33 +201,38 @@ def _check_size(
     )
 
 
-def _ids(data: bytes) -> list[str]:
-  names = reading.decode(data, _LIST).split()
+def _ids(data: bytes, part: Part) -> list[str]:
+  names = reading.decode(data, part.ids).split()
   for name in names:
-    if not _ID.fullmatch(name):
-      raise errors.UserError(f"{_LIST}: {name!r} is not an id of six digits.")
+    if not part.form.fullmatch(name):
+      raise errors.UserError(
+        f"{part.ids}: {name!r} is not an id of {part.form_words}."
+      )
   if not names or len(set(names)) < len(names):
     twice = sorted({n for n in names if names.count(n) > 1})
     raise errors.UserError(
-      f"{_LIST} must name every image once; "
+      f"{part.ids} must name every image once; "
       + (f"twice: {', '.join(twice[:5])}." if names else "it is empty.")
     )
   return sorted(names)
 
 
-def _source(name: str, files: Mapping[str, source.File]) -> objects.Source:
+def _source(
+  name: str, files: Mapping[str, source.File], part: Part
+) -> objects.Source:
   picture, xml = f"JPEGImages/{name}.jpg", f"Annotations/{name}.xml"
   for needed in (picture, xml):
     if needed not in files:
       raise FileNotFoundError(
-        f"{_LIST} names {name}, but there is no {needed} in {_FOLDER}. Unpack"
-        f" {_ARCHIVES[0]} whole."
+        f"{part.ids} names {name}, but there is no {needed} in {part.folder}."
+        f" Unpack {part.archive} whole."
       )
+  number = int(name.replace("_", ""))  # those of 2012 begin with their year
   return objects.Source(
     f"{name}.jpg",
-    image_id=int(name),
+    image_id=number,
     picture=source.Picture(files[picture]),
-    annotation=Annotation(files[xml], int(name)),
+    annotation=Annotation(files[xml], number),
   )
 
 

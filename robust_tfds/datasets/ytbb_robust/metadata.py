@@ -51,7 +51,7 @@ _BAD_PAIR = (
   "blur-increase",
   "bad-anchor",
 )
-_SWAPPED = {22: 23, 23: 22}  # the csv's 22 is car, the index's is none
+SWAPPED = {22: 23, 23: 22}  # the csv's 22 is car, the index's is none
 _KEY = re.compile(r"(?P<ytid>.+)_(?P<ms>\d+)/frame-(?P<number>\d+)\.jpg")
 
 INSTRUCTIONS = f"""\
@@ -159,7 +159,7 @@ def _original_labels(
     index = _whole(label, f"{ytid}, {ms} ms: label")
     if not 0 <= index < num_classes:
       raise errors.UserError(f"{ytid}, {ms} ms: unknown label {label}.")
-    labels[ytid, moment] = {_SWAPPED.get(index, index)}
+    labels[ytid, moment] = {SWAPPED.get(index, index)}
   return labels
 
 

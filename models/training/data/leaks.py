@@ -1,0 +1,133 @@
+"""Examples to train on that are in a test set: they are refused.
+
+Two examples are one where their stored bytes are, or their decoded pixels: a picture
+that was saved anew without loss is the same. Stored bytes are compared when a source
+is opened, so that all such examples are named; pixels when an example is decoded.
+Videos are compared by their bytes alone. Digests are kept between commands, as long
+as no file that they are of changes.
+"""
+
+import concurrent.futures
+import dataclasses
+import hashlib
+import itertools
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from robust_tfds import errors
+from robust_tfds.models.training.data import examples
+from robust_tfds.models.training.data.config import Config
+from robust_tfds.storage import cache, paths
+
+_READERS = 8  # files that are read at once
+_SIZE = hashlib.sha256().digest_size
+_NAMED = 5  # ids in a refusal
+
+
+@dataclasses.dataclass(frozen=True)
+class Held:
+  """What a network will be judged on.
+
+  Attributes:
+    names: of the sets.
+    digests: sha256 of every example's stored bytes, and of its pixels.
+  """
+
+  names: Sequence[str] = ()
+  digests: frozenset[bytes] = frozenset()
+
+  def check(self, image: np.ndarray, name: str) -> None:
+    """Refuses a picture, uint8 `[H, W, 3]`, that is in a test set."""
+    if self.digests and _of_pixels(image) in self.digests:
+      raise _leaked([name], self.names)
+
+
+NOTHING = Held()
+
+
+def held(config: Config, say: Callable[[str], None]) -> Held:
+  """The test sets of a config's `judged_on`, and its source's own.
+
+  Raises:
+    MissingError: a benchmark's sources are not in the manual dir.
+    UserError: no such benchmark.
+  """
+  own = examples.of_test(config)
+  benchmarks = [
+    examples.of_benchmark(name, config.data_dir, config.manual_dir)
+    for name in config.judged_on
+  ]
+  sets = [each for each in (own, *benchmarks) if each]
+  digests = (_digests(each, _of_test, say) for each in sets)
+  return Held(
+    [f"{each.name} ({each.words})" for each in sets],
+    frozenset(itertools.chain.from_iterable(itertools.chain(*digests))),
+  )
+
+
+def check(
+  read: examples.Examples, against: Held, say: Callable[[str], None]
+) -> None:
+  """Refuses examples whose stored bytes are in a test set; names them."""
+  if not against.digests:
+    return
+  digests = _digests(read, _of_training, say)
+  pairs = zip(read.ids, digests, strict=True)
+  ids = [name for name, (digest,) in pairs if digest in against.digests]
+  if ids:
+    raise _leaked(ids, against.names)
+
+
+def _leaked(ids: Sequence[str], names: Sequence[str]) -> errors.UserError:
+  more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
+  return errors.UserError(
+    f"{', '.join(ids[:_NAMED])}{more}: what is trained on here is in the test set:"
+    f" {'; '.join(names)}. Numbers of a network that has seen it say nothing."
+    " Remove it from the training data."
+  )
+
+
+def _digests(
+  read: examples.Examples,
+  digest: Callable[[examples.Examples, int], tuple[bytes, ...]],
+  say: Callable[[str], None],
+) -> list[tuple[bytes, ...]]:
+  """Of every example, by number; from the cache where no file has changed."""
+  files, count = read.files(), len(read.ids)
+  place = cache.folder() / "digests" / f"{_key(read, digest.__name__)}.bin"
+  if files and place.exists():
+    data = paths.read_bytes(place)
+    parts = [data[i : i + _SIZE] for i in range(0, len(data), _SIZE)]
+    width = len(parts) // count
+    return [tuple(parts[i * width : (i + 1) * width]) for i in range(count)]
+  say(f"{read.name}: {count:,} examples are read once for their sums")
+  with concurrent.futures.ThreadPoolExecutor(_READERS) as pool:
+    made = list(pool.map(lambda i: digest(read, i), range(count)))
+  if files:
+    paths.write_bytes(place, b"".join(itertools.chain(*made)))
+  return made
+
+
+def _key(read: examples.Examples, kind: str) -> str:
+  """Changes with any file, id or way of taking digests."""
+  states = paths.states(read.files())
+  lines = [kind, read.name, *read.ids, *map(str, sorted(states.items()))]
+  return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def _of_training(read: examples.Examples, number: int) -> tuple[bytes, ...]:
+  return (hashlib.sha256(read.stored(number)).digest(),)
+
+
+def _of_test(read: examples.Examples, number: int) -> tuple[bytes, ...]:
+  data = read.stored(number)
+  stored = hashlib.sha256(data).digest() if data else b"\0" * _SIZE
+  if read.kind == examples.VIDEOS:
+    return (stored,)
+  return stored, _of_pixels(read.read(number)["image"])
+
+
+def _of_pixels(image: np.ndarray) -> bytes:
+  shape = str(image.shape).encode()
+  return hashlib.sha256(shape + np.ascontiguousarray(image).data).digest()

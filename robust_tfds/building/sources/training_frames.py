@@ -1,0 +1,161 @@
+"""Frames of videos that networks are fine-tuned on (Shankar et al. 2019, 3.1).
+
+ILSVRC VID: all frames of the training videos of its 30 classes, which the lists
+ImageSets/VID/train_<1..30>.txt name; a frame of a video that several lists name is of
+the class of its largest box, and is left out where it has none. YouTube-BB: the
+training anchors of Gu et al., a picture and a row each. The paper says neither how
+frames of several classes were labelled nor in which form anchors lay: both are
+ours.
+"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+
+from etils import epath
+
+from robust_tfds import errors, reading
+from robust_tfds.building import pictures, source
+from robust_tfds.storage import paths
+
+_ROOTS = ("ILSVRC", "ILSVRC2017_VID/ILSVRC", "ILSVRC2015", ".")
+_LISTS = "ImageSets/VID"
+_FRAMES, _BOXES = "Data/VID/train", "Annotations/VID/train"
+_TABLE, _ANCHORS = "ytbb_robustness_train_anchors_full.csv", "ytbb_train"
+_COLUMNS = ("ytid", "time_ms", "label")
+VID_INSTRUCTIONS = f"""\
+ILSVRC VID 2015 or 2017 from https://image-net.org (registration) unpacked in the
+manual dir:
+  ILSVRC/{_LISTS}/train_1.txt ... train_30.txt
+  ILSVRC/{_FRAMES}/<part>/<video>/<frame>.JPEG
+  ILSVRC/{_BOXES}/<part>/<video>/<frame>.xml"""
+YTBB_INSTRUCTIONS = f"""\
+The training anchors of YouTube-BB (Gu et al. 2019) in the manual dir:
+  {_TABLE}: columns {", ".join(_COLUMNS)}, labels as in the table of test anchors
+  {_ANCHORS}/<ytid>_<time_ms>.jpg"""
+
+
+def imagenet_vid(
+  manual_dir: os.PathLike | str, wnids: Sequence[str]
+) -> list[pictures.Source]:
+  """All frames of the training videos, by video.
+
+  Args:
+    wnids: of the 30 classes in label order, which is that of the lists.
+
+  Raises:
+    FileNotFoundError: a list, or a listed video, is not there.
+    UserError: a broken line or annotation.
+  """
+  places = [paths.of(manual_dir) / root for root in _ROOTS]
+  root = next((p for p in places if (p / _LISTS).is_dir()), None)
+  if root is None:
+    raise FileNotFoundError(f"No {_LISTS} in {manual_dir}.\n{VID_INSTRUCTIONS}")
+  labels = _labels_of_videos(root, len(wnids))
+  label_of = {wnid: label for label, wnid in enumerate(wnids)}
+  return [
+    frame
+    for video in sorted(labels)
+    for frame in _frames(root, video, labels[video], label_of)
+  ]
+
+
+def _labels_of_videos(root: epath.Path, classes: int) -> dict[str, list[int]]:
+  """Video -> the classes whose lists name it."""
+  out: dict[str, list[int]] = {}
+  for label in range(classes):
+    path = root / _LISTS / f"train_{label + 1}.txt"
+    if not path.exists():
+      raise FileNotFoundError(f"No {path}.\n{VID_INSTRUCTIONS}")
+    for number, line in enumerate(reading.line_list(path), 1):
+      video, _, flag = line.strip().partition(" ")
+      if video and (flag not in ("", "1") or ".." in video.split("/")):
+        raise errors.UserError(
+          f"{path}, line {number}: <part>/<video> 1 expected, got {line!r}."
+        )
+      if video:
+        out.setdefault(video, []).append(label)
+  return out
+
+
+def _frames(
+  root: epath.Path,
+  video: str,
+  labels: Sequence[int],
+  label_of: Mapping[str, int],
+) -> Iterator[pictures.Source]:
+  folder = root / _FRAMES / video
+  names = [n for n in paths.names(folder) if n.endswith(".JPEG")]
+  if not names:
+    raise FileNotFoundError(f"No frame in {folder}.\n{VID_INSTRUCTIONS}")
+  for name in sorted(names):
+    label: int | None = labels[0]
+    if len(labels) > 1:
+      stem = name.removesuffix(".JPEG")
+      label = _largest(root / _BOXES / video / f"{stem}.xml", label_of)
+    if label is not None:
+      picture = source.Picture(source.File("", str(folder / name)))
+      yield pictures.Source(f"{video}/{name}", label, picture, group_id=video)
+
+
+def _largest(path: epath.Path, label_of: Mapping[str, int]) -> int | None:
+  """The class of a frame's largest box; None where it has none."""
+  tree = reading.xml_text(paths.read_bytes(path), str(path))
+  areas = []
+  for entry in tree.findall("object"):
+    wnid = (entry.findtext("name") or "").strip()
+    if wnid not in label_of:
+      raise errors.UserError(f"{path}: {wnid!r} is not one of the 30 wnids.")
+    sides = [
+      _whole(entry.findtext(f"bndbox/{s}"), f"{path}: bndbox/{s}")
+      for s in ("xmin", "xmax", "ymin", "ymax")
+    ]
+    area = (sides[1] - sides[0]) * (sides[3] - sides[2])
+    areas.append((area, -label_of[wnid]))
+  return -max(areas)[1] if areas else None
+
+
+def ytbb(
+  manual_dir: os.PathLike | str, classes: int, swapped: Mapping[int, int]
+) -> list[pictures.Source]:
+  """The training anchors, in the table's order.
+
+  Args:
+    swapped: numbers of the table -> labels, where they differ.
+
+  Raises:
+    FileNotFoundError: the table or a picture is not there.
+    UserError: a broken row.
+  """
+  root = paths.of(manual_dir)
+  table = root / _TABLE
+  if not table.exists():
+    raise FileNotFoundError(f"No {table}.\n{YTBB_INSTRUCTIONS}")
+  out = []
+  for number, row in reading.csv_file(table, _COLUMNS):
+    where = f"{table}, line {number}"
+    label = _whole(row["label"], f"{where}: label")
+    ms = _whole(row["time_ms"], f"{where}: time_ms")
+    if label >= classes or "/" in row["ytid"]:
+      raise errors.UserError(
+        f"{where}: a YouTube id and a label from 0 to {classes - 1} expected,"
+        f" got {row['ytid']!r}, {label}."
+      )
+    name = f"{row['ytid']}_{ms}.jpg"
+    picture = source.Picture(source.File("", str(root / _ANCHORS / name)))
+    label = swapped.get(label, label)
+    out.append(pictures.Source(name, label, picture, group_id=row["ytid"]))
+  there = paths.exist([root / _ANCHORS / s.example_id for s in out])
+  absent = [s.example_id for s, is_there in zip(out, there) if not is_there]
+  if absent:
+    raise FileNotFoundError(
+      f"{len(absent)} of {len(out)} anchors are absent, e.g."
+      f" {root / _ANCHORS / absent[0]}.\n{YTBB_INSTRUCTIONS}"
+    )
+  return out
+
+
+def _whole(text: str | None, what: str) -> int:
+  text = (text or "").strip()
+  if not (text.isascii() and text.isdigit()):
+    raise errors.UserError(f"{what}: a whole number expected, got {text!r}.")
+  return int(text)

@@ -1,0 +1,129 @@
+"""Examples that are in a test set are refused."""
+
+import io
+import os
+import pathlib
+import shutil
+from unittest import mock
+
+import tensorflow_datasets as tfds
+from absl.testing import absltest, parameterized
+from PIL import Image
+
+from robust_tfds import errors
+from robust_tfds.datasets.digits import digits_dataset_builder as digits
+from robust_tfds.models.training import data
+from robust_tfds.storage import cache
+from tests import tiny_files
+from tests.own import made
+
+
+class LeakyOfTests(tfds.core.GeneratorBasedBuilder):
+  """Two of the training pictures are in the test set, one under other bytes."""
+
+  VERSION = tfds.core.Version("1.0.0")
+
+  def _info(self):
+    label = tfds.features.ClassLabel(names=["even", "odd"])
+    feature = {"image": tfds.features.Image(), "label": label}
+    feature["id"] = tfds.features.Text()
+    features = tfds.features.FeaturesDict(feature)
+    return tfds.core.DatasetInfo(builder=self, features=features)
+
+  def _split_generators(self, dl_manager):
+    return {s: self._generate_examples(s) for s in ("train", "test")}
+
+  def _generate_examples(self, split):
+    for i in range(6):
+      pixels = tiny_files.noise(
+        9, 9, i if i == 4 else i + 10 * (split == "test")
+      )
+      png = tiny_files.encoded(pixels, "PNG")
+      yield i, {"image": io.BytesIO(png), "label": i % 2, "id": f"{split}_{i}"}
+
+
+class LeaksTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = self.create_tempdir().full_path
+    kept = {cache.VARIABLE: f"{self.folder}/cache"}
+    self.enter_context(mock.patch.dict(os.environ, kept))
+    self.root = made.folder(pathlib.Path(self.folder) / "pets")
+
+  def _open(self, source=None, **options):
+    options = {"data_dir": f"{self.folder}/data", **options}
+    return data.open(
+      data.Config(source=source or f"folder:{self.root}", **options)
+    )
+
+  def _put(self, name, pixels, form="PNG"):
+    tiny_files.put(self.root, {name: tiny_files.encoded(pixels, form)})
+
+  def test_a_set_whose_test_split_holds_a_training_picture(self):
+    with self.assertRaisesRegex(errors.UserError, "^train_4: what is trained"):
+      self._open(f"tfds:{__name__}:LeakyOfTests")
+
+  def test_a_folder_without_leaks(self):
+    source = self._open(judged_on=["digits_c"], crop="random_resized8")
+    self.assertLen(list(source.batches(batch_size=4, seed=0, epoch=0)), 3)
+
+  @parameterized.parameters("PNG", "WEBP")
+  def test_a_folder_with_a_picture_of_a_benchmark(self, form):
+    """Pixels are those of the test set, whatever stores them."""
+    pixels = digits.sources("test")[3].picture.read()
+    out = io.BytesIO()
+    Image.fromarray(pixels).save(out, form, lossless=True)
+    place = f"dog/leaked.{form.lower()}"
+    tiny_files.put(self.root, {place: out.getvalue()})
+    options = {"judged_on": ["digits_c"], "crop": "random_resized8"}
+    with self.assertRaisesRegex(errors.UserError, f"{place}: what.*digits_c"):
+      source = self._open(**options)
+      list(source.batches(batch_size=15, seed=0, epoch=0, remainder="keep"))
+
+  def test_a_file_of_a_benchmark(self):
+    """ImageNet-C's pictures are cropped; whole files are compared."""
+    manual = pathlib.Path(self.folder) / "imagenet"
+    file = self.root / "cat/0.png"
+    for wnid in ("n01440764", "n01443537"):
+      place = manual / "val" / wnid
+      place.mkdir(parents=True)
+      shutil.copy(file, place / f"{wnid}_0.png")
+      file = self.root / "cat/1.jpeg"
+    options = {"judged_on": ["imagenet_c"], "manual_dir": str(manual)}
+    for _ in range(2):  # the second time by the sums that were kept
+      with self.assertRaisesRegex(
+        errors.UserError, "^cat/0.png, cat/1.jpeg: what.*imagenet_c"
+      ):
+        self._open(**options)
+
+  def test_sums_are_kept_until_a_file_changes(self):
+    said = []
+    options = {"judged_on": ["digits_c"], "crop": "random_resized8"}
+    config = data.Config(
+      source=f"folder:{self.root}", data_dir=self.folder, **options
+    )
+    for _ in range(2):
+      data.open(config, said.append)
+    reads = [line for line in said if line.startswith("pets: ")]
+    self.assertEqual(reads, ["pets: 12 examples are read once for their sums"])
+    self._put("dog/0.png", tiny_files.noise(8, 8, 99))
+    data.open(config, said.append)
+    self.assertLen([line for line in said if line.startswith("pets: ")], 2)
+
+  @parameterized.parameters(
+    ("tfds:cifar10", "test"),
+    ("tfds:imagenet2012", "validation"),
+    ("tfds:coco/2017", "validation[:10%]"),
+    ("digits", "train+test"),
+  )
+  def test_splits_that_models_are_judged_on(self, source, split):
+    with self.assertRaisesRegex(errors.UserError, "is what models are judged"):
+      data.Config(source=source, split=split)
+
+  def test_a_benchmark_that_is_not_here(self):
+    with self.assertRaisesRegex(errors.UserError, "ILSVRC2012_img_val.tar"):
+      self._open(judged_on=["imagenet_c"], manual_dir=self.folder)
+
+
+if __name__ == "__main__":
+  absltest.main()
