@@ -335,8 +335,8 @@ def of_benchmark(name: str, data_dir: str, manual_dir: str) -> Examples:
 
 def _whole(each: Any) -> Any:
   if isinstance(each, frames.Frame):
-    picture = source.Picture(each.picture)
-    return pictures.Source(each.example_id, 0, picture)
+    file: Any = each.picture
+    return pictures.Source(each.example_id, 0, source.Picture(file))
   picture = getattr(each, "picture", None)
   if isinstance(picture, source.Picture):
     uncropped = dataclasses.replace(picture, rule="")
