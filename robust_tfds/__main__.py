@@ -20,6 +20,7 @@ from robust_tfds import command, errors
 # Name -> file, in the order in which they are used.
 COMMANDS = {
   "run": "eval/main.py",
+  "train": "models/training/main.py",
   "score": "eval/score.py",
   "compare": "eval/compare/__main__.py",
   "board": "eval/leaderboard.py",

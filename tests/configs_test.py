@@ -23,6 +23,9 @@ from robust_tfds.eval.run import costs as costs_lib
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run import runner
 from robust_tfds.models.convert import match
+from robust_tfds.models.training import config as training_config
+from robust_tfds.models.training import data as training_data
+from robust_tfds.models.training import plan as training_plan
 from robust_tfds.own import tfds_set
 from tests import frost_folder, quick
 
@@ -52,6 +55,8 @@ CONDITIONS = {
   "quickstart_detection": 96,
   "quickstart_video": 91,
 }
+# Trainings; what follows a colon is in tests/models/training.
+TRAININGS = ("train_standard",)
 _OWN = "tests.faults.own_models"
 # Config -> model that its printed plan has; these take seconds.
 QUICK = {
@@ -99,9 +104,29 @@ class ConfigsTest(parameterized.TestCase):
 
   def test_all_files_are_here(self):
     files = {p.stem for p in pathlib.Path(configs.__path__[0]).glob("*.py")}
+    files = {f for f in files if not f.startswith("train_")}
     listed = {name.partition(":")[0] for name in CONDITIONS}
     self.assertEqual(files - {"__init__"}, listed)
     self.assertEqual({*QUICK, *LONG}, listed)
+
+
+class TrainingPlanTest(parameterized.TestCase):
+  @parameterized.parameters(*[(name,) for name in TRAININGS])
+  def test_plan(self, name):
+    """Of embedded data by itself; opens and writes nothing."""
+    config = training_config.parse(_config(name, "").lock())
+    with mock.patch.object(training_data, "open", side_effect=AssertionError):
+      text = training_plan.describe(config)
+    self.assertRegex(text, "(?m)^data: digits train, 1,438 examples")
+    self.assertRegex(text, "(?m)^steps: .*[0-9,]+ steps of 128 examples")
+    self.assertRegex(text, "(?m)^memory of a device: ")
+    self.assertRegex(text, "(?m)^disclosure: trained on digits train")
+    self.assertRegex(text, "(?m)^estimate: .* in all")
+
+  def test_all_files_are_here(self):
+    folder = pathlib.Path(configs.__path__[0])
+    files = {p.stem for p in folder.glob("train_*.py")}
+    self.assertEqual(files, {*TRAININGS})
 
 
 class PrintedPlanTest(parameterized.TestCase):

@@ -57,6 +57,7 @@ _CONTRACTS = {
   ),
   "models/classification": "tests/models/catalogue_test.py",
   "models/detection": "tests/models/catalogue_test.py",
+  "models/training/recipes": "tests/models/training/recipes/recipes_test.py",
   "models/enhancements": "tests/models/enhancements/enhancements_test.py",
   "models/video": "tests/models/catalogue_test.py",
   "robust_tfds/corruptions/image": "tests/corruptions/image/image_test.py",

@@ -22,14 +22,17 @@ import numpy as np
 from etils import epath
 
 from robust_tfds import errors, reading
+from robust_tfds.models import weights_file
 from robust_tfds.reading import limits
 from robust_tfds.storage import paths
 
 Arrays = dict[str, np.ndarray]
 
 INDEX = ".index.json"
-# huggingface_hub's and timm's names for the checkpoint of a repository.
+# What a training hands over; huggingface_hub's and timm's names for the checkpoint
+# of a repository.
 _HUB_NAMES = (
+  weights_file.FILE,
   "model.safetensors",
   f"model.safetensors{INDEX}",
   "open_clip_model.safetensors",

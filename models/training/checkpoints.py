@@ -1,0 +1,128 @@
+"""Checkpoints of a training: orbax's, written beside the steps, each whole or absent.
+
+`checkpoints/STEP` holds the state as a flat dict of arrays (a place in the tree ->
+array) and `run`, a JSON object of what the host counts. The last n stay, and the
+best m by validation error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import jax
+from absl import logging
+from etils import epath
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from robust_tfds.models.training.config import Keep
+from robust_tfds.models.training.state import State
+
+FOLDER = "checkpoints"
+_STATE, _RUN, _SCORE = "state", "run", "validation_error"
+
+
+class Checkpoints:
+  """Those of a workdir."""
+
+  def __init__(self, workdir: epath.Path, keep: Keep):
+    """Opens them; makes the folder."""
+    import orbax.checkpoint as ocp
+    from orbax.checkpoint import checkpoint_managers as managers
+
+    last = managers.LatestN(keep.last)
+    score = lambda metrics: metrics[_SCORE]
+    best = managers.BestN(
+      get_metric_fn=score,
+      reverse=True,
+      n=keep.best,
+      keep_checkpoints_without_metrics=False,
+    )
+    policies = [last, best] if keep.best else [last]
+    self._ocp = ocp
+    with _quiet():
+      self._manager = ocp.CheckpointManager(
+        epath.Path(workdir).resolve() / FOLDER,
+        options=ocp.CheckpointManagerOptions(
+          preservation_policy=managers.AnyPreservationPolicy(policies),
+          best_fn=score,  # so that metrics are written
+          best_mode="min",
+          cleanup_tmp_directories=True,
+        ),
+      )
+
+  def save(
+    self, state: State, run: dict[str, Any], score: float | None
+  ) -> None:
+    """Copies the state from the devices, and writes it while training goes on.
+
+    Args:
+      run: what the host counts.
+      score: the last validation error; None: none is known.
+    """
+    args = self._ocp.args
+    with _quiet():
+      self._manager.save(
+        int(state.step),
+        args=args.Composite(
+          **{
+            _STATE: args.StandardSave(_flat(state)),
+            _RUN: args.JsonSave(run),
+          }
+        ),
+        metrics=None if score is None else {_SCORE: score},
+      )
+
+  def last(
+    self, like: State, mesh: Mesh
+  ) -> tuple[State, dict[str, Any]] | None:
+    """The last state that was written whole, on the devices, and its `run`.
+
+    Args:
+      like: a state of the same shapes.
+    """
+    step = self._manager.latest_step()
+    if step is None:
+      return None
+    sharding = NamedSharding(mesh, PartitionSpec())
+    shapes = {
+      name: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=sharding)
+      for name, x in _flat(like).items()
+    }
+    args = self._ocp.args
+    with _quiet():
+      got = self._manager.restore(
+        step,
+        args=args.Composite(
+          **{
+            _STATE: args.StandardRestore(shapes),
+            _RUN: args.JsonRestore(),
+          }
+        ),
+      )
+    leaves = [got[_STATE][name] for name in shapes]
+    return jax.tree.unflatten(jax.tree.structure(like), leaves), got[_RUN]
+
+  def close(self) -> None:
+    """Waits until what is being written is there."""
+    with _quiet():
+      self._manager.wait_until_finished()
+      self._manager.close()
+
+
+def _flat(state: State) -> dict[str, Any]:
+  """Place in the tree -> array."""
+  leaves = jax.tree_util.tree_flatten_with_path(state)[0]
+  return {jax.tree_util.keystr(path): leaf for path, leaf in leaves}
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+  """Orbax narrates, and logs with a traceback what it raises as well."""
+  before = logging.get_verbosity()
+  logging.set_verbosity(logging.FATAL)
+  try:
+    yield
+  finally:
+    logging.set_verbosity(before)

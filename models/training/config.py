@@ -1,0 +1,186 @@
+"""A training's config, typed: which keys there are, and what values they take.
+
+Values of a recipe stand in `configs/train_*.py`; what a file leaves out has the
+default written here, of which none is a paper's.
+"""
+
+from typing import Annotated, Any, Literal
+
+import ml_collections
+import pydantic
+
+from robust_tfds import errors, settings
+
+_Share = Annotated[
+  float | int,
+  pydantic.Field(ge=0, lt=1, description="a number from 0 to below 1"),
+]
+_NotNegative = Annotated[
+  float | int,
+  pydantic.Field(
+    ge=0, allow_inf_nan=False, description="a number of 0 or more"
+  ),
+]
+_Dtype = Annotated[
+  Literal["float32", "bfloat16"],
+  pydantic.Field(description="'float32' or 'bfloat16'"),
+]
+_Epochs = Annotated[
+  list[int] | tuple[int, ...],
+  pydantic.Field(description="numbers of epochs, ascending"),
+]
+
+
+class Model(settings.Group):
+  """The network.
+
+  Attributes:
+    num_classes: 0: the data's.
+    checkpoint: weights to begin with, as `models.convert.load` takes; empty:
+      random ones of the seed.
+    dtype: that it computes in; weights, statistics and updates are float32.
+    frozen_norms: whether batch norms keep their running statistics.
+    frozen_stages: how many of its first stages are not trained.
+  """
+
+  name: settings.Name
+  num_classes: settings.Classes = 0
+  checkpoint: settings.Path = ""
+  dtype: _Dtype = "float32"
+  frozen_norms: settings.Flag = False
+  frozen_stages: settings.From0 = 0
+
+
+class Data(settings.Group):
+  """What is learnt from: `models/training/data/config.py` says the fields.
+
+  Attributes:
+    workers: processes that read; 0 for threads.
+  """
+
+  source: settings.Name
+  split: settings.Name = "train"
+  validation: _Share = 0.0
+  crop: settings.Text = ""
+  geometry: settings.Text = ""
+  data_dir: settings.Path = ""
+  manual_dir: settings.Path = ""
+  workers: settings.From0 = 0
+
+
+class Optimizer(settings.Group):
+  """The step: `models/training/optimizers.py`.
+
+  Attributes:
+    name: `sgd` and `adam` are torch's, `adamw` decays apart from the gradient,
+      `rmsprop` is TensorFlow's.
+    momentum: of `sgd` and `rmsprop`.
+    dampening: of the momentum of `sgd`: the share of a gradient that it leaves
+      out.
+    beta1: of `adam` and `adamw`; likewise `beta2`.
+    rho: decay of the mean square, of `rmsprop`.
+    epsilon: 0: the optimizer's own.
+    weight_decay: times the weights, added to the gradient; of `adamw` to the step.
+    decay_all: whether norms and biases decay too, as torch's optimizers do.
+    clip_norm: largest norm of the gradient; 0: any.
+    accumulate: into how many parts a batch is cut, whose gradients are averaged.
+    ema: decay of the mean of the weights that is kept beside them; 0: none.
+  """
+
+  name: settings.Name = "sgd"
+  learning_rate: settings.Rate
+  momentum: _Share = 0.0
+  nesterov: settings.Flag = False
+  dampening: _Share = 0.0
+  beta1: _Share = 0.9
+  beta2: _Share = 0.999
+  rho: _Share = 0.9
+  epsilon: _NotNegative = 0.0
+  weight_decay: _NotNegative = 0.0
+  decay_all: settings.Flag = True
+  clip_norm: _NotNegative = 0.0
+  accumulate: settings.Positive = 1
+  ema: _Share = 0.0
+
+
+class Schedule(settings.Group):
+  """The learning rate over the steps: `models/training/schedules.py`.
+
+  Attributes:
+    name: `constant`, `cosine`, `step` or `plateau`.
+    floor: what `cosine` ends at.
+    at: epochs after which `step` multiplies by `factor`.
+    factor: of `step` and `plateau`.
+    patience: epochs without a lower validation loss that `plateau` waits.
+    warmup: steps from 0 to the rate, linear, before the rest.
+  """
+
+  name: settings.Name = "constant"
+  floor: _NotNegative = 0.0
+  at: _Epochs = ()
+  factor: settings.Rate = 0.1
+  patience: settings.From0 = 10
+  warmup: settings.From0 = 0
+
+
+class Keep(settings.Group):
+  """What is kept while it trains.
+
+  Attributes:
+    every: steps between checkpoints; 0: an epoch's.
+    last: how many of the last; 0: none at all, for trainings of seconds.
+    best: how many of the best by validation error.
+    log: steps between the lines of metrics.csv; 0: about 200 lines.
+  """
+
+  every: settings.From0 = 0
+  last: settings.From0 = 2
+  best: settings.From0 = 1
+  log: settings.From0 = 0
+
+
+class Config(settings.Group):
+  """A training."""
+
+  model: Model
+  data: Data
+  recipe: dict[str, Any]
+  optimizer: Optimizer
+  schedule: Schedule = Schedule()
+  keep: Keep = Keep()
+  steps: settings.From0 = 0
+  epochs: settings.From0 = 0
+  batch_size: settings.Batch
+  seed: settings.Seed = 0
+  allow_benchmark_conditions: settings.Flag = False
+
+
+def parse(config: ml_collections.ConfigDict) -> Config:
+  """The config of a file and a command.
+
+  Raises:
+    UserError: begins with the key: `config.steps: got -1, expected ...`; of
+      unknown keys with the nearest one.
+  """
+  if not isinstance(config, ml_collections.ConfigDict):
+    raise errors.UserError(
+      "config: get_config() must return an ml_collections.ConfigDict, got"
+      f" {type(config).__name__}."
+    )
+  if "optimizer" not in config:
+    raise errors.UserError(
+      "config.optimizer: missing: this is no config of a training. Those are"
+      " train_*: --config=train_standard."
+    )
+  out = settings.validated(Config, settings.plain(config.to_dict()))
+  if bool(out.steps) == bool(out.epochs):
+    raise errors.UserError(
+      f"config.steps: got {out.steps} steps and {out.epochs} epochs, expected one"
+      " of the two."
+    )
+  if out.batch_size % out.optimizer.accumulate:
+    raise errors.UserError(
+      f"config.optimizer.accumulate: got {out.optimizer.accumulate}, expected a"
+      f" divisor of batch_size {out.batch_size}."
+    )
+  return out

@@ -1,0 +1,63 @@
+"""What a training hands over: weights that the evaluator and others read.
+
+A workdir holds, once it is done, `weights.npz` (with `optimizer.ema` also
+`weights_ema.npz`, their mean over the steps), beside each `.report.json` with how
+its pictures are prepared, and `disclosure.json`. `models.convert.load(NAME,
+WORKDIR)` and `--config.model.checkpoint=WORKDIR` read the folder.
+"""
+
+import json
+from typing import Any
+
+import jax
+import numpy as np
+from etils import epath
+
+from robust_tfds import errors
+from robust_tfds.models import variables as variables_lib
+from robust_tfds.models import weights_file
+from robust_tfds.models.convert import preprocessing
+from robust_tfds.models.model import NetworkModel
+from robust_tfds.models.spec import Spec
+from robust_tfds.models.training.state import State
+from robust_tfds.storage import disk, paths
+
+EMA_FILE = "weights_ema.npz"
+_REPORT = ".report.json"  # as `models/convert/beside` reads them
+
+
+def write(workdir: epath.Path, model: NetworkModel, state: State) -> str:
+  """Writes the weights, and how pictures are prepared; sha256 of weights.npz.
+
+  Raises:
+    UserError: weights that are not finite.
+  """
+  _write(workdir / weights_file.FILE, model, state.variables)
+  if state.ema:
+    _write(workdir / EMA_FILE, model, state.averaged)
+  return paths.sha256(workdir / weights_file.FILE)
+
+
+def _write(file: epath.Path, model: NetworkModel, variables: Any) -> None:
+  variables = jax.tree.map(np.asarray, variables)
+  for path, array in variables_lib.flatten(variables).items():
+    if not np.isfinite(array).all():
+      raise errors.UserError(
+        f"Training {model.name} diverged: {'/'.join(path)} has NaN or infinite"
+        " values at the end. Lower config.optimizer.learning_rate."
+      )
+  weights_file.write(file, variables)
+  report = {
+    "model": model.name,
+    "npz_sha256": paths.sha256(file),
+    "spec_fields": _prepared(model),
+  }
+  text = json.dumps(report, indent=1, sort_keys=True)
+  disk.write_text(file.with_name(f"{file.name}{_REPORT}"), f"{text}\n")
+
+
+def _prepared(model: NetworkModel) -> dict[str, Any]:
+  """Fields of the spec that say how pictures become numbers; none of detectors."""
+  if not isinstance(model.spec, Spec):
+    return {}
+  return dict(preprocessing.prepared(model.spec))

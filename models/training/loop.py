@@ -1,0 +1,299 @@
+"""The loop, one for networks of every kind: batches in, a state out.
+
+What a step sees follows from (seed, epoch) and ids; what it draws from (seed, step).
+So a training that was stopped and goes on from a checkpoint ends with the same
+weights. Losses are looked at a few steps late, so that nothing waits for them, and
+before a checkpoint is written: one that is written is finite.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from robust_tfds import devices, errors, hosts
+from robust_tfds.models.model import NetworkModel
+from robust_tfds.models.training import optimizers, schedules, state, steps
+from robust_tfds.models.training.checkpoints import Checkpoints
+from robust_tfds.models.training.config import Config
+from robust_tfds.models.training.data import source as source_lib
+from robust_tfds.models.training.metrics import Metrics
+from robust_tfds.models.training.recipes import base
+from robust_tfds.models.training.state import State
+
+_LATE = 4  # steps that may be under way before their loss is looked at
+_LINES = 200  # of metrics.csv, about
+_VALIDATION = "validation_"
+
+Say = Callable[[str], None]
+
+
+@dataclasses.dataclass(frozen=True)
+class Lengths:
+  """How long a training is.
+
+  Attributes:
+    per_epoch: steps of an epoch.
+    steps: of all.
+    log: steps of a line of metrics.csv.
+    save: steps between checkpoints.
+  """
+
+  per_epoch: int
+  steps: int
+  log: int
+  save: int
+
+  @classmethod
+  def of(cls, config: Config, per_epoch: int) -> Lengths:
+    """Of a config over data; UserError where an epoch has no batch."""
+    if not per_epoch:
+      raise errors.UserError(
+        f"config.batch_size: got {config.batch_size}, expected at most the number"
+        " of training examples: an epoch has not one batch."
+      )
+    total = config.steps or config.epochs * per_epoch
+    log = config.keep.log or max(total // _LINES, 1)
+    return cls(per_epoch, total, log, config.keep.every or per_epoch)
+
+
+class Loop:
+  """A training under way."""
+
+  def __init__(
+    self,
+    config: Config,
+    model: NetworkModel,
+    recipe: base.Recipe,
+    source: source_lib.Source,
+    variables: Any,
+    *,
+    metrics: Metrics,
+    checkpoints: Checkpoints | None = None,
+    say: Say = print,
+  ):
+    """Puts the first state on the devices, or the last that was written.
+
+    Args:
+      variables: to begin with.
+      checkpoints: None: none are kept.
+      say: is told where it goes on, and of lines.
+
+    Raises:
+      UserError: a batch that does not divide over the devices, no such optimizer
+        or schedule.
+    """
+    self._config, self._model, self._recipe = config, model, recipe
+    self._source, self._metrics, self._say = source, metrics, say
+    self._checkpoints, self._host = checkpoints, hosts.this_host()
+    self._mesh = devices.mesh()
+    parts = config.optimizer.accumulate
+    devices.check_batch_size(config.batch_size // parts, self._mesh)
+    self.lengths = Lengths.of(config, source.steps(config.batch_size))
+    self._plateau = schedules.Plateau()
+    self._score: float | None = None
+    self._late: collections.deque[Any] = collections.deque()
+    optimizer = optimizers.of(config.optimizer)
+    first = state.first(
+      model, variables, optimizer, ema=bool(config.optimizer.ema)
+    )
+    self.state: State = devices.put_replicated(first, self._mesh)  # type: ignore[assignment]
+    self._resume()
+    rate = schedules.of(
+      config.schedule,
+      config.optimizer.learning_rate,
+      self.lengths.steps,
+      self.lengths.per_epoch,
+    )
+    whole = NamedSharding(self._mesh, PartitionSpec())
+    self._step = jax.jit(
+      steps.Steps(model, recipe, optimizer, rate, config),
+      donate_argnums=0,
+      out_shardings=whole,
+    )
+    self._validate = jax.jit(self._validated, out_shardings=whole)
+
+  def run(self, each: Callable[[int], None] = lambda step: None) -> State:
+    """All steps that are left; the last state.
+
+    Args:
+      each: is told of every step that was sent to the devices.
+
+    Raises:
+      UserError: a loss that is not finite, with the step and its examples.
+    """
+    began, step = time.perf_counter(), int(self.state.step)
+    for batch in self._batches(step):
+      ids = batch.pop("id")
+      scale = jnp.float32(self._plateau.scale)
+      self.state, numbers = self._step(
+        self.state, put(batch, self._mesh), scale
+      )
+      step += 1
+      self._late.append((step, ids, numbers))
+      self._look(_LATE)
+      self._after(step, began)
+      each(step)
+    self._look(0)
+    return self.state
+
+  def close(self) -> None:
+    """Waits until what is being written is there."""
+    if self._checkpoints:
+      self._checkpoints.close()
+
+  def _batches(self, step: int) -> Iterator[dict[str, Any]]:
+    """From a step on to the last, over as many epochs as it takes."""
+    config, per_epoch = self._config, self.lengths.per_epoch
+    while step < self.lengths.steps:
+      epoch, done = divmod(step, per_epoch)
+      for batch in self._source.batches(
+        batch_size=config.batch_size,
+        seed=config.seed,
+        epoch=epoch,
+        start=done * config.batch_size,
+        host=(self._host.index, self._host.count),
+        workers=config.data.workers,
+      ):
+        yield batch
+        step += 1
+        if step == self.lengths.steps:
+          return
+
+  def _look(self, late: int) -> None:
+    """Counts the numbers of steps, but for the latest; refuses what diverged."""
+    while len(self._late) > late:
+      step, ids, numbers = self._late.popleft()
+      values = {name: float(np.asarray(x)) for name, x in numbers.items()}
+      if not math.isfinite(values["loss"]):
+        raise errors.UserError(_diverged(self._model.name, step, ids, values))
+      self._metrics.add(values)
+
+  def _after(self, step: int, began: float) -> None:
+    """What is due after a step: validation, a line, a checkpoint."""
+    lengths, last = self.lengths, step == self.lengths.steps
+    more: dict[str, float] = {}
+    held = bool(self._config.data.validation)
+    if held and (step % lengths.per_epoch == 0 or last):
+      more = self._validation()
+      self._score = more[f"{_VALIDATION}error"]
+      loss = more[f"{_VALIDATION}loss"]
+      self._plateau = self._plateau.after(loss, self._config.schedule)
+    if more or step % lengths.log == 0 or last:
+      self._look(0)
+      seconds = time.perf_counter() - began
+      line = self._metrics.line(step, {**more, "seconds": round(seconds, 2)})
+      if more or last:
+        self._say(_words(step, lengths, line))
+    if self._checkpoints and (step % lengths.save == 0 or last):
+      self._look(0)
+      self._checkpoints.save(self.state, self._run(), self._score)
+
+  def _run(self) -> dict[str, Any]:
+    """What the host counts, as JSON has it."""
+    plateau = dataclasses.asdict(self._plateau)
+    plateau["best"] = repr(plateau["best"])  # JSON has no infinity
+    return {
+      "plateau": plateau,
+      "score": self._score,
+      "metrics": self._metrics.pending,
+    }
+
+  def _resume(self) -> None:
+    """Goes on from the last checkpoint, if there is one."""
+    kept = (
+      self._checkpoints.last(self.state, self._mesh)
+      if self._checkpoints
+      else None
+    )
+    if kept is None:
+      return
+    self.state, run = kept
+    plateau = {**run["plateau"], "best": float(run["plateau"]["best"])}
+    self._plateau, self._score = schedules.Plateau(**plateau), run["score"]
+    step = int(self.state.step)
+    self._metrics.read(step, run["metrics"])
+    self._say(f"goes on after step {step:,} of {self.lengths.steps:,}")
+
+  def _validation(self) -> dict[str, float]:
+    """Error and loss of the mean of the weights, or of the weights."""
+    size, split = self._config.batch_size, source_lib.VALIDATION
+    count = self._source.steps(size, split, source_lib.KEEP)
+    batches = self._source.batches(
+      batch_size=size,
+      seed=self._config.seed,
+      epoch=0,
+      host=(self._host.index, self._host.count),
+      split=split,
+    )
+    sums = collections.Counter[str]()
+    last = None
+    for _ in range(count):
+      last = batch = _padded(
+        next(batches, None), last, size // self._host.count
+      )
+      got = self._validate(self.state.averaged, put(batch, self._mesh))
+      sums.update({name: float(np.asarray(x)) for name, x in got.items()})
+    total = sums.pop("count")
+    return {f"{_VALIDATION}{name}": x / total for name, x in sums.items()}
+
+  def _validated(self, variables: Any, batch: Mapping[str, Any]) -> Any:
+    """Sums over the rows of a batch."""
+    logits = self._model.apply(variables, base.pictures(batch))
+    label, mask = batch["label"], batch["mask"]
+    chosen = jax.nn.log_softmax(logits)[jnp.arange(len(label)), label]
+    wrong = jnp.argmax(logits, -1) != label
+    return {
+      "loss": -jnp.sum(jnp.where(mask, chosen, 0.0)),
+      "error": jnp.sum(wrong & mask),
+      "count": jnp.sum(mask),
+    }
+
+
+def put(batch: Mapping[str, Any], mesh: Mesh) -> dict[str, jax.Array]:
+  """A host's rows onto its devices."""
+  return {k: devices.put_batch(np.asarray(x), mesh) for k, x in batch.items()}
+
+
+def _padded(
+  batch: Mapping[str, Any] | None, before: Mapping[str, Any] | None, rows: int
+) -> dict[str, Any]:
+  """A batch with `mask`, filled up with rows of no account."""
+  chosen = batch or before
+  assert chosen is not None  # a part of the data has at least one batch
+  arrays = {
+    k: np.asarray(v) for k, v in chosen.items() if k not in ("id", "mask")
+  }
+  count = len(arrays["label"]) if batch else 0
+  fill = np.arange(rows) % max(len(arrays["label"]), 1)
+  fill[:count] = np.arange(count)
+  out = {k: v[fill] for k, v in arrays.items()}
+  return {**out, "mask": np.arange(rows) < count}
+
+
+def _words(step: int, lengths: Lengths, line: Mapping[str, Any]) -> str:
+  """A line of metrics.csv for the screen."""
+  shown = {k: v for k, v in line.items() if k not in ("step", "seconds")}
+  numbers = ", ".join(f"{k} {v:.4g}" for k, v in shown.items())
+  return f"step {step:,} of {lengths.steps:,}: {numbers}"
+
+
+def _diverged(
+  name: str, step: int, ids: Sequence[str], values: Mapping[str, float]
+) -> str:
+  numbers = ", ".join(f"{k} {v:.4g}" for k, v in values.items())
+  return (
+    f"Training {name} diverged at step {step}: {numbers}. Its examples:"
+    f" {', '.join(ids)}. The last checkpoint is from before; lower"
+    " config.optimizer.learning_rate, clip the gradient"
+    " (config.optimizer.clip_norm), or look at these examples."
+  )

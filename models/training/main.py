@@ -1,0 +1,70 @@
+"""Trains a network by a recipe.
+
+  robust-tfds train --config=train_standard --workdir=/tmp/standard
+  robust-tfds train --config=train_standard --plan
+  robust-tfds run --config=quickstart:digits_c --workdir=/tmp/run \\
+      --config.model.name=digits_cnn --config.model.checkpoint=/tmp/standard
+
+Run the same command again to continue a training that was stopped. `--plan` says
+what it would do, and touches nothing.
+"""
+
+from collections.abc import Sequence
+
+from absl import flags
+
+from robust_tfds import command, errors, multihost
+from robust_tfds.storage import paths
+
+
+def define_flags() -> None:
+  """The command's flags."""
+  from robust_tfds import config_flag
+
+  config_flag.define()
+  flags.DEFINE_string(
+    "workdir",
+    None,
+    "Folder of the training, on this machine or in a bucket: checkpoints, numbers"
+    " and, at the end, the weights.",
+  )
+  flags.DEFINE_bool(
+    "plan",
+    False,
+    "Say data, steps, memory, disclosure and an estimate; touch nothing.",
+  )
+  multihost.define_flags()
+
+
+def check_arguments(argv: Sequence[str]) -> None:
+  """Refuses a config that is not there, or keys that it does not have."""
+  from robust_tfds import config_flag
+
+  config_flag.check(argv)
+
+
+def main(argv: Sequence[str]) -> None:
+  """Plans, or trains."""
+  command.no_arguments(argv)
+  settings = flags.FLAGS
+  if settings.config is None:
+    raise errors.UserError("Say what is trained: --config=train_standard.")
+  multihost.check(settings)
+  from robust_tfds.models.training import config as config_lib
+  from robust_tfds.models.training import plan, run
+
+  config = config_lib.parse(settings.config)
+  if settings.plan:
+    print(plan.describe(config))
+    return
+  if not settings.workdir:
+    raise errors.UserError("Say where the training lives: --workdir=FOLDER.")
+  workdir = paths.of(settings.workdir, "--workdir")
+  multihost.join(settings)
+  prepared = run.prepare(config, data_dir=str(workdir / "data"))
+  run.train(prepared, workdir)
+  print(f"weights: {workdir / 'weights.npz'}")
+
+
+if __name__ == "__main__":
+  command.run(main, define_flags, fail=multihost.fail, check=check_arguments)

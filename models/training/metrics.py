@@ -1,0 +1,79 @@
+"""metrics.csv: what was measured on the way, a line every so many steps."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping
+from typing import Any
+
+from etils import epath
+
+from robust_tfds import reading
+from robust_tfds.storage import disk
+
+FILE = "metrics.csv"
+_STEP = "step"
+
+
+class Metrics:
+  """The lines of a training; a number is the mean over its steps since the last.
+
+  Attributes:
+    lines: column -> value, one a line; a value that was not measured is absent.
+  """
+
+  def __init__(self, file: epath.Path | None):
+    """No lines yet; None: nothing is written."""
+    self._file = file
+    self.lines: list[dict[str, Any]] = []
+    self._sums: dict[str, float] = {}
+    self._count = 0
+
+  def read(self, step: int, pending: Mapping[str, Any]) -> None:
+    """The lines up to a step, of an earlier start, and what was not a line yet."""
+    if self._file and disk.exists(self._file):
+      self.lines = [
+        {k: int(v) if k == _STEP else float(v) for k, v in row.items() if v}
+        for _, row in reading.csv_file(self._file)
+      ]
+      self.lines = [line for line in self.lines if line[_STEP] <= step]
+    self._sums = dict(pending["sums"])
+    self._count = int(pending["count"])
+
+  @property
+  def pending(self) -> dict[str, Any]:
+    """What is not a line yet, as JSON has it."""
+    return {"sums": dict(self._sums), "count": self._count}
+
+  def add(self, numbers: Mapping[str, float]) -> None:
+    """Counts a step."""
+    self._count += 1
+    for name, value in numbers.items():
+      self._sums[name] = self._sums.get(name, 0.0) + float(value)
+
+  def line(self, step: int, more: Mapping[str, float]) -> dict[str, Any]:
+    """Writes a line of the steps since the last one, and of numbers of its own."""
+    means = {name: total / self._count for name, total in self._sums.items()}
+    line = {_STEP: step, **means, **more}
+    self._sums, self._count = {}, 0
+    self.lines.append(line)
+    self._write()
+    return line
+
+  def _write(self) -> None:
+    if not self._file:
+      return
+    columns = list(dict.fromkeys(name for line in self.lines for name in line))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(map(_as_text, self.lines))
+    disk.write_text(self._file, text.getvalue(), sync=False)
+
+
+def _as_text(line: Mapping[str, Any]) -> dict[str, str]:
+  """As many digits as a float32 has."""
+  return {
+    k: str(v) if isinstance(v, int) else f"{v:.7g}" for k, v in line.items()
+  }

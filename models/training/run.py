@@ -1,0 +1,246 @@
+"""A training from its config to its weights."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import pathlib
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+import numpy as np
+from etils import epath
+
+from robust_tfds import errors, hosts, models, reading, step_lines
+from robust_tfds.models import catalogue, weights_file
+from robust_tfds.models.model import NetworkModel
+from robust_tfds.models.training import (
+  data,
+  disclosure,
+  handover,
+  recipes,
+)
+from robust_tfds.models.training.checkpoints import Checkpoints
+from robust_tfds.models.training.config import Config
+from robust_tfds.models.training.disclosure import Disclosure
+from robust_tfds.models.training.loop import Loop, Say
+from robust_tfds.models.training.metrics import FILE as METRICS
+from robust_tfds.models.training.metrics import Metrics
+from robust_tfds.models.training.recipes import base
+from robust_tfds.storage import disk, locks, paths
+
+_CONFIG = "config.json"
+# What may differ between two launches of one workdir: nothing here can change a
+# weight. Where data lie is no fact of them.
+_RESUMABLE = ("data.data_dir", "data.manual_dir", "data.workers", "keep")
+_LOCK = "training.lock"
+
+
+@dataclasses.dataclass(frozen=True)
+class Prepared:
+  """What a config names, made: nothing of it is trained yet."""
+
+  config: Config
+  model: NetworkModel
+  recipe: base.Recipe
+  source: data.Source
+  variables: Any
+
+  def disclosure(self, steps: int, weights: str) -> Disclosure:
+    """What the trained network is to say of itself.
+
+    Args:
+      steps: of training.
+      weights: sha256 of weights.npz.
+    """
+    config, shown = self.config, self.recipe.disclosure()
+    return Disclosure(
+      model=self.model.name,
+      classes=[str(name) for name in self.source.classes],
+      data=disclosure.data_in_words(config),
+      examples=self.source.num_examples,
+      conditions=disclosure.of_benchmarks(shown["conditions"]),
+      severities=sorted(shown["severities"]),
+      pictures=shown["pictures"],
+      recipe=reading.json_text(json.dumps(config.recipe), "config.recipe"),
+      steps=steps,
+      batch_size=config.batch_size,
+      seed=config.seed,
+      checkpoint=os.fspath(config.model.checkpoint or ""),
+      initial=weights_file.sha256(jax.tree.map(np.asarray, self.variables)),
+      weights=weights,
+    )
+
+
+def prepare(config: Config, *, data_dir: str = "") -> Prepared:
+  """Opens the data, makes the network and its first weights.
+
+  Args:
+    data_dir: of TFDS, where the config names none.
+
+  Raises:
+    UserError: an unknown name, data that the network does not take, or a recipe
+      that the held-out rule refuses.
+  """
+  recipe = recipes.of(config.recipe)
+  disclosure.check(config, recipe)
+  source = data.open(data_config(config, data_dir))
+  model = network(config, len(source.classes))
+  return Prepared(config, model, recipe, source, _first(config, model))
+
+
+def data_config(config: Config, data_dir: str = "") -> data.Config:
+  """What `data.open` takes; clips are the network's."""
+  fields = config.data.model_dump(exclude={"workers"})
+  fields["data_dir"] = fields["data_dir"] or data_dir
+  spec: Any = catalogue.network(config.model.name).spec
+  if spec.clip_frames:
+    fields |= {"frames": spec.frames, "rate": spec.rate}
+  return data.Config(**fields)
+
+
+def network(config: Config, classes: int | None) -> NetworkModel:
+  """The network, with a head of the data's classes unless the config says others.
+
+  Args:
+    classes: of the data; None: the network's own.
+
+  Raises:
+    UserError: no such network, or one without a train mode.
+  """
+  stated = config.model.num_classes
+  if stated and classes and stated < classes:
+    raise errors.UserError(
+      f"config.model.num_classes: got {stated}, the data has {classes} classes."
+    )
+  model = models.get(
+    config.model.name, stated or classes or None, dtype=config.model.dtype
+  )
+  if not isinstance(model, NetworkModel) or not model.trainable:
+    raise errors.UserError(
+      f"{model.name} has no train mode: networks of models.names() have one."
+    )
+  return model
+
+
+def _first(config: Config, model: NetworkModel) -> Any:
+  """The weights before the first step."""
+  if not config.model.checkpoint:
+    return jax.jit(model.init)(jax.random.key(config.seed))
+  return models.convert.load(
+    model.name,
+    config.model.checkpoint,
+    num_classes=model.spec.num_classes,
+  )
+
+
+def train(
+  prepared: Prepared, workdir: epath.Path | None = None, *, say: Say = print
+) -> Any:
+  """Trains; the variables, or their mean where the config keeps one.
+
+  Args:
+    workdir: where checkpoints, numbers and, at the end, the weights lie; None:
+      nothing is written.
+
+  Raises:
+    UserError: a training that diverged, or another one's workdir.
+  """
+  host = hosts.this_host()
+  if workdir is None:
+    return _loop(prepared, None, say).run().averaged
+  with _held(workdir, host):
+    _check_config(workdir, prepared.config, host)
+    loop = _loop(prepared, workdir, say)
+    begun = int(loop.state.step)
+    lines = step_lines.Progress(loop.lengths.steps - begun, stream=sys.stdout)
+    each: Callable[[int], None] = lambda step: lines.step("steps")
+    state = loop.run(each if not host.index else lambda step: None)
+    loop.close()
+    if not host.index:
+      weights = handover.write(workdir, prepared.model, state)
+      prepared.disclosure(loop.lengths.steps, weights).write(workdir)
+    hosts.barrier(host, "handed over")
+  return state.averaged
+
+
+def _loop(prepared: Prepared, workdir: epath.Path | None, say: Say) -> Loop:
+  first = not hosts.this_host().index
+  keep = prepared.config.keep
+  return Loop(
+    prepared.config,
+    prepared.model,
+    prepared.recipe,
+    prepared.source,
+    prepared.variables,
+    metrics=Metrics(workdir / METRICS if workdir and first else None),
+    checkpoints=Checkpoints(workdir, keep) if workdir and keep.last else None,
+    say=say if first else lambda text: None,
+  )
+
+
+@contextlib.contextmanager
+def _held(workdir: epath.Path, host: hosts.Host) -> Iterator[None]:
+  """Waits until no other process of this machine trains there."""
+  if host.index or not paths.is_local(workdir):
+    yield
+    return
+  with disk.writing(workdir):
+    workdir.mkdir(parents=True, exist_ok=True)
+    disk.remove_temporary(workdir)
+  place = pathlib.Path(workdir) / _LOCK
+  with locks.exclusive(place, f"{workdir} is trained in"):
+    yield
+
+
+def _check_config(
+  workdir: epath.Path, config: Config, host: hosts.Host
+) -> None:
+  """Writes config.json, or refuses the workdir of another config.
+
+  Raises:
+    UserError: says what differs.
+  """
+  file, now = workdir / _CONFIG, _facts(config)
+  if host.index:
+    return
+  if not disk.exists(file):
+    disk.write_text(file, json.dumps(now, indent=1, sort_keys=True) + "\n")
+    return
+  before = reading.json_file(file)
+  differ = [
+    f"config.{key}: {before.get(key)!r} there, {now.get(key)!r} now"
+    for key in sorted({*before, *now})
+    if before.get(key) != now.get(key)
+  ]
+  if differ:
+    raise errors.UserError(
+      f"{workdir} is the workdir of another training: {'; '.join(differ)}."
+      " Name another --workdir, or run the config that it began with."
+    )
+
+
+def _facts(config: Config) -> dict[str, Any]:
+  """Key -> value, of what a weight may depend on, as JSON has them."""
+  flat = dict(_flat(config.model_dump(), ()))
+  kept = {
+    key: value
+    for key, value in flat.items()
+    if not any(key == r or key.startswith(f"{r}.") for r in _RESUMABLE)
+  }
+  out: dict[str, Any] = reading.json_text(
+    json.dumps(kept, default=os.fspath), "config"
+  )
+  return out
+
+
+def _flat(value: Any, keys: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+  if isinstance(value, dict):
+    for key, inner in value.items():
+      yield from _flat(inner, (*keys, key))
+  else:
+    yield ".".join(keys), value

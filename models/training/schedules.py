@@ -1,0 +1,80 @@
+"""The learning rate over the steps, and what a plateau makes of it.
+
+`cosine` falls per step to its floor at the last one, as AugMix's code does (a
+cosine over all steps to 1e-6); `step` multiplies by its factor after some epochs;
+`plateau` multiplies as torch's ReduceLROnPlateau (mode min, relative threshold
+1e-4, no cooldown); each may be preceded by a linear warmup.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+
+import jax
+import optax
+
+from robust_tfds import errors
+from robust_tfds.models.training.config import Schedule
+
+_NAMES = ("constant", "cosine", "step", "plateau")
+_THRESHOLD = 1e-4  # torch.optim.lr_scheduler.ReduceLROnPlateau's default
+
+Rate = Callable[[jax.typing.ArrayLike], jax.Array]
+
+
+def of(config: Schedule, rate: float, steps: int, per_epoch: int) -> Rate:
+  """Step, from 0, -> learning rate, before what a plateau makes of it.
+
+  Args:
+    rate: the first one after the warmup.
+    steps: of the whole training.
+    per_epoch: steps of an epoch.
+
+  Raises:
+    UserError: no such schedule, or a warmup as long as the training.
+  """
+  if config.name not in _NAMES:
+    raise errors.unknown("schedule", config.name, _NAMES)
+  if config.warmup >= max(steps, 1):
+    raise errors.UserError(
+      f"config.schedule.warmup: got {config.warmup} of {steps} steps, expected"
+      " fewer than all."
+    )
+  main = optax.constant_schedule(rate)
+  if config.name == "cosine":
+    floor = config.floor / rate
+    main = optax.cosine_decay_schedule(rate, steps - config.warmup, floor)
+  if config.name == "step":
+    ends = {e * per_epoch - config.warmup: config.factor for e in config.at}
+    main = optax.piecewise_constant_schedule(rate, ends)
+  if not config.warmup:
+    return main
+  rising = optax.linear_schedule(0.0, rate, config.warmup)
+  return optax.join_schedules([rising, main], [config.warmup])
+
+
+@dataclasses.dataclass(frozen=True)
+class Plateau:
+  """What `plateau` multiplies the rate by.
+
+  Attributes:
+    scale: of the rate.
+    best: lowest loss so far.
+    bad: validations since then.
+  """
+
+  scale: float = 1.0
+  best: float = math.inf
+  bad: int = 0
+
+  def after(self, loss: float, config: Schedule) -> Plateau:
+    """After one more validation."""
+    if config.name != "plateau":
+      return self
+    if loss < self.best * (1 - _THRESHOLD):
+      return Plateau(self.scale, loss, 0)
+    if self.bad + 1 > config.patience:
+      return Plateau(self.scale * config.factor, self.best, 0)
+    return dataclasses.replace(self, bad=self.bad + 1)

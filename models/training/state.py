@@ -1,0 +1,77 @@
+"""What a training changes from step to step, as one tree of arrays."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import optax
+
+from robust_tfds.models import variables as variables_lib
+from robust_tfds.models.model import NetworkModel
+from robust_tfds.models.variables import Path, Variables
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class State:
+  """All that the next step depends on, beside its batch.
+
+  Attributes:
+    step: int32, how many are done.
+    parameters: what follows the gradient, by path.
+    statistics: running statistics, by path.
+    optimizer: the optimizer's own.
+    ema: mean of the variables over the steps, by path; empty: none is kept.
+  """
+
+  step: jax.Array
+  parameters: dict[str, jax.Array]
+  statistics: dict[str, jax.Array]
+  optimizer: Any
+  ema: dict[str, jax.Array]
+
+  @property
+  def variables(self) -> Variables:
+    """As the network takes them."""
+    return nested({**self.parameters, **self.statistics})
+
+  @property
+  def averaged(self) -> Variables:
+    """The mean over the steps where one is kept, else the variables."""
+    return nested(self.ema) if self.ema else self.variables
+
+
+def first(
+  model: NetworkModel,
+  variables: Variables,
+  optimizer: optax.GradientTransformationExtraArgs,
+  *,
+  ema: bool,
+) -> State:
+  """Before the first step."""
+  parameters, statistics = parted(variables, model.statistics())
+  return State(
+    jnp.zeros((), jnp.int32),
+    parameters,
+    statistics,
+    optimizer.init(parameters),
+    {**parameters, **statistics} if ema else {},
+  )
+
+
+def parted(
+  variables: Variables, statistics: Collection[Path]
+) -> tuple[dict[str, jax.Array], dict[str, jax.Array]]:
+  """Parameters and statistics, by path."""
+  flat = variables_lib.flatten(variables)
+  parameters = {"/".join(p): x for p, x in flat.items() if p not in statistics}
+  return parameters, {"/".join(p): flat[p] for p in statistics if p in flat}
+
+
+def nested(flat: dict[str, jax.Array]) -> Variables:
+  """The variables of paths."""
+  return variables_lib.nest({tuple(p.split("/")): x for p, x in flat.items()})

@@ -1,0 +1,124 @@
+"""A step of training, compiled: gradients, the update, the moved statistics."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import optax
+
+from robust_tfds.models.model import NetworkModel
+from robust_tfds.models.training import schedules, state
+from robust_tfds.models.training.config import Config
+from robust_tfds.models.training.recipes import base
+from robust_tfds.models.training.state import State
+
+Batch = Mapping[str, jax.Array]
+Numbers = dict[str, jax.Array]
+
+
+class Steps:
+  """The function of a step: pure, of (state, batch, scale of the rate)."""
+
+  def __init__(
+    self,
+    model: NetworkModel,
+    recipe: base.Recipe,
+    optimizer: optax.GradientTransformationExtraArgs,
+    rate: schedules.Rate,
+    config: Config,
+  ):
+    """Puts it together; compiles nothing."""
+    self._model, self._recipe, self._optimizer = model, recipe, optimizer
+    self._rate, self._config = rate, config
+    self._frozen = {"/".join(path) for path in _frozen(model, config)}
+
+  def __call__(
+    self, before: State, batch: Batch, scale: jax.Array
+  ) -> tuple[State, Numbers]:
+    """The state after a step, and what is logged of it.
+
+    Args:
+      before: the state, which is given away.
+      batch: of the recipe, rows of all devices.
+      scale: of the learning rate, what a plateau makes of it.
+
+    Returns:
+      The state; `loss`, `learning_rate` and the recipe's numbers, float32.
+    """
+    key = jax.random.fold_in(jax.random.key(self._config.seed), before.step)
+    gradient, statistics, numbers = self._gradient(before, batch, key)
+    rate = self._rate(before.step) * scale
+    updates, optimizer = self._optimizer.update(
+      gradient, before.optimizer, before.parameters, learning_rate=rate
+    )
+    updates = {
+      path: jnp.zeros_like(u) if path in self._frozen else u
+      for path, u in updates.items()
+    }
+    parameters = optax.apply_updates(before.parameters, updates)
+    ema = self._averaged(before, {**parameters, **statistics})
+    after = State(before.step + 1, parameters, statistics, optimizer, ema)
+    return after, {**numbers, "learning_rate": rate}
+
+  def _gradient(
+    self, before: State, batch: Batch, key: jax.Array
+  ) -> tuple[Any, dict[str, jax.Array], Numbers]:
+    """Mean over the parts of a batch, one after the other."""
+    parts = self._config.optimizer.accumulate
+    if parts == 1:
+      return self._of_part(before.parameters, before.statistics, batch, key)
+
+    def one(statistics: Any, part: tuple[Batch, jax.Array]) -> Any:
+      gradient, moved, numbers = self._of_part(
+        before.parameters, statistics, *part
+      )
+      return moved, (gradient, numbers)
+
+    # Every n-th row, so that each part lies on all devices.
+    cut = lambda x: jnp.moveaxis(x.reshape(-1, parts, *x.shape[1:]), 1, 0)
+    each = jax.tree.map(cut, batch), jax.random.split(key, parts)
+    statistics, (gradient, numbers) = jax.lax.scan(one, before.statistics, each)
+    mean = lambda tree: jax.tree.map(lambda x: x.mean(0), tree)
+    return mean(gradient), statistics, mean(numbers)
+
+  def _of_part(
+    self, parameters: Any, statistics: Any, batch: Batch, key: jax.Array
+  ) -> tuple[Any, dict[str, jax.Array], Numbers]:
+    def of_parameters(parameters: Any) -> tuple[jax.Array, Any]:
+      variables = state.nested({**parameters, **statistics})
+      loss, (variables, numbers) = self._recipe.loss(
+        self._apply_train, variables, batch, key
+      )
+      _, moved = state.parted(variables, self._model.statistics())
+      return loss, (moved, {"loss": loss, **numbers})
+
+    gradient, (moved, numbers) = jax.grad(of_parameters, has_aux=True)(
+      parameters
+    )
+    return gradient, moved, numbers
+
+  def _apply_train(
+    self, variables: Any, batch: Any, key: jax.Array
+  ) -> tuple[Any, Any]:
+    return self._model.apply_train(
+      variables, batch, key, frozen_norms=self._config.model.frozen_norms
+    )
+
+  def _averaged(self, before: State, now: dict[str, jax.Array]) -> Any:
+    """The mean of the weights; the first steps count more, as TensorFlow's do.
+
+    The decay is at most (1 + n) / (10 + n) at step n:
+    tf.train.ExponentialMovingAverage with `num_updates`.
+    """
+    if not before.ema:
+      return {}
+    n = before.step.astype(jnp.float32)
+    decay = jnp.minimum(self._config.optimizer.ema, (1 + n) / (10 + n))
+    return {p: decay * x + (1 - decay) * now[p] for p, x in before.ema.items()}
+
+
+def _frozen(model: Any, config: Config) -> Any:
+  """Paths of the stages that are not trained."""
+  stages = config.model.frozen_stages
+  return model.frozen_paths(stages=stages) if stages else ()

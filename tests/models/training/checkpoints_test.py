@@ -1,0 +1,49 @@
+"""Checkpoints: the last and the best stay, over several starts."""
+
+import jax.numpy as jnp
+import numpy as np
+from etils import epath
+
+from robust_tfds import devices
+from robust_tfds.models.training import checkpoints
+from robust_tfds.models.training.config import Keep
+from robust_tfds.models.training.state import State
+from tests import in_folder
+
+
+def _state(step: int) -> State:
+  weights = {"a/b": step * jnp.ones(3)}
+  return State(jnp.int32(step), weights, {}, (jnp.int32(step),), {})
+
+
+class CheckpointsTest(in_folder.TestCase):
+  def _open(self):
+    return checkpoints.Checkpoints(epath.Path(self.root), Keep(last=2, best=1))
+
+  def _save(self, scores):
+    opened = self._open()
+    for step, score in scores.items():
+      opened.save(_state(step), {"at": step}, score)
+    opened.close()
+    folder = self.root / checkpoints.FOLDER
+    return sorted(int(p.name) for p in folder.iterdir())
+
+  def test_the_last_and_the_best(self):
+    first = {1: None, 2: 0.5, 3: 0.2, 4: 0.4, 5: 0.3}
+    self.assertEqual(self._save(first), [3, 4, 5])
+    left = self.root / checkpoints.FOLDER / "9.orbax-checkpoint-tmp"
+    left.mkdir()  # of one that was killed while it wrote
+    mesh, opened = devices.mesh(), self._open()
+    like = devices.put_replicated(_state(0), mesh)
+    state, run = opened.last(like, mesh)
+    opened.close()
+    self.assertEqual((int(state.step), run), (5, {"at": 5}))
+    np.testing.assert_array_equal(state.parameters["a/b"], [5, 5, 5])
+    self.assertEqual(int(state.optimizer[0]), 5)
+    self.assertEqual(self._save({6: 0.9, 7: 0.8}), [3, 6, 7])
+    self.assertFalse(left.exists())
+
+  def test_none_yet(self):
+    opened = self._open()
+    self.assertIsNone(opened.last(_state(0), devices.mesh()))
+    opened.close()

@@ -1,0 +1,36 @@
+"""A training's config: what is refused, beginning with the key."""
+
+import ml_collections
+from absl.testing import parameterized
+
+from robust_tfds import errors
+from robust_tfds.configs import train_standard
+from robust_tfds.models.training import config as config_lib
+from tests.models.training import tiny_trainings
+
+
+class ConfigTest(parameterized.TestCase):
+  @parameterized.parameters("digits", "cifar", "imagenet")
+  def test_shipped(self, setting):
+    config = config_lib.parse(train_standard.get_config(setting))
+    self.assertEqual(config.recipe["flip"], setting != "digits")
+    with self.assertRaisesRegex(errors.UserError, "expected one of digits"):
+      train_standard.get_config("mnist")
+
+  @parameterized.parameters(
+    ("steps", -1, "config.steps: got -1"),
+    ("epochs", 2, "config.steps: got 12 steps and 2 epochs"),
+    ("optimizer__momentum", 1.0, "config.optimizer.momentum: got 1.0"),
+    ("optimizer__learning_rate", 0.0, "config.optimizer.learning_rate: got 0"),
+    ("optimizer__accumulate", 3, "expected a divisor of batch_size 8"),
+    ("optimizer__rate", 1.0, "config.optimizer.rate: "),
+  )
+  def test_refusals(self, key, value, message):
+    with self.assertRaisesRegex(errors.UserError, message):
+      tiny_trainings.config(**{key: value})
+
+  def test_no_config_of_a_training(self):
+    with self.assertRaisesRegex(errors.UserError, "no config of a training"):
+      config_lib.parse(ml_collections.ConfigDict({"task": "video"}))
+    with self.assertRaisesRegex(errors.UserError, "got dict"):
+      config_lib.parse({})

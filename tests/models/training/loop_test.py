@@ -1,0 +1,130 @@
+"""The loop: it learns, stops at NaN with the examples, and goes on to the same end."""
+
+import jax
+import numpy as np
+from absl.testing import parameterized
+from etils import epath
+
+from robust_tfds import errors, reading
+from robust_tfds.models.training import loop
+from robust_tfds.models.training.checkpoints import Checkpoints
+from robust_tfds.models.training.config import Schedule
+from robust_tfds.models.training.metrics import Metrics
+from tests import in_folder
+from tests.models.training import tiny_trainings
+
+
+class _Killed(Exception):
+  """In place of a process's end."""
+
+
+def _loop(prepared, **options) -> loop.Loop:
+  options = {"metrics": Metrics(None), "say": lambda text: None, **options}
+  return loop.Loop(
+    prepared.config,
+    prepared.model,
+    prepared.recipe,
+    prepared.source,
+    prepared.variables,
+    **options,
+  )
+
+
+def _without_seconds(file: epath.Path) -> list[dict[str, str]]:
+  rows = [dict(row) for _, row in reading.csv_file(file)]
+  return [{k: v for k, v in row.items() if k != "seconds"} for row in rows]
+
+
+class LoopTest(in_folder.TestCase):
+  def test_it_learns(self):
+    source = tiny_trainings.Source(24, validation=10)
+    prepared = tiny_trainings.prepared(
+      source, steps=30, data__validation=0.3, recipe={"name": "standard"}
+    )
+    metrics = Metrics(None)
+    state = _loop(prepared, metrics=metrics).run()
+    logits = prepared.model.apply(state.variables, source.image)
+    np.testing.assert_array_equal(np.argmax(logits, -1), source.label)
+    last = metrics.lines[-1]
+    self.assertEqual((last["step"], last["validation_error"]), (30, 0))
+    self.assertGreater(metrics.lines[0]["loss"], 10 * last["loss"])
+
+  def test_validation_counts_every_example_once(self):
+    source = tiny_trainings.Source(24, validation=11)  # batches of 8 and 3
+    prepared = tiny_trainings.prepared(source, data__validation=0.3)
+    held = slice(24, 35)
+    logits = prepared.model.apply(prepared.variables, source.image[held])
+    wrong = np.argmax(logits, -1) != source.label[held]
+    got = _loop(prepared)._validation()
+    self.assertAlmostEqual(got["validation_error"], wrong.mean(), places=6)
+    log = np.asarray(jax.nn.log_softmax(logits))
+    loss = -log[np.arange(11), source.label[held]].mean()
+    self.assertAlmostEqual(got["validation_loss"], loss, places=5)
+
+  def test_a_loss_that_is_not_finite(self):
+    """Said with its step and its examples, and no checkpoint holds it."""
+    prepared = tiny_trainings.prepared(
+      optimizer__learning_rate=1e38, schedule__name="constant"
+    )
+    kept = Checkpoints(epath.Path(self.root), prepared.config.keep)
+    with self.assertRaisesRegex(
+      errors.UserError,
+      r"tiny diverged at step [23]: .*loss (nan|inf).* examples: e\d+, e",
+    ):
+      _loop(prepared, checkpoints=kept).run()
+    kept.close()
+    self.assertEmpty(list((self.root / "checkpoints").glob("[0-9]*")))
+
+  @parameterized.parameters(1, 6, 11)
+  def test_stopped_and_gone_on(self, stop):
+    """Weights to the last bit, and the same lines, whenever it was stopped."""
+    changes = {"data__validation": 0.3, "optimizer__ema": 0.9}
+    source = tiny_trainings.Source(24, validation=10)
+    prepared = tiny_trainings.prepared(source, **changes)
+    plain = Metrics(epath.Path(self.root) / "plain.csv")
+    whole = _loop(prepared, metrics=plain).run()
+
+    def stopping(step):
+      if step == stop:
+        raise _Killed
+
+    workdir = epath.Path(self.root) / "run"
+    workdir.mkdir()
+    for each in (stopping, lambda step: None):
+      prepared = tiny_trainings.prepared(source, **changes)
+      kept = Checkpoints(workdir, prepared.config.keep)
+      metrics = Metrics(workdir / "metrics.csv")
+      made = _loop(prepared, metrics=metrics, checkpoints=kept)
+      begun = int(made.state.step)
+      try:
+        state = made.run(each)
+      except _Killed:
+        pass
+      kept.close()
+    self.assertEqual(begun, stop // 5 * 5)
+    jax.tree.map(np.testing.assert_array_equal, state, whole)
+    self.assertEqual(
+      _without_seconds(workdir / "metrics.csv"),
+      _without_seconds(epath.Path(self.root) / "plain.csv"),
+    )
+
+  def test_a_plateau_lowers_the_rate(self):
+    source = tiny_trainings.Source(24, validation=10)
+    prepared = tiny_trainings.prepared(
+      source,
+      steps=0,
+      epochs=6,
+      data__validation=0.3,
+      schedule=Schedule(name="plateau", patience=0, factor=0.5).model_dump(
+        exclude_unset=True
+      ),
+      optimizer__learning_rate=20.0,
+    )
+    metrics = Metrics(None)
+    _loop(prepared, metrics=metrics).run()
+    rates = [line["learning_rate"] for line in metrics.lines]
+    self.assertLess(rates[-1], rates[0])
+
+  def test_a_batch_larger_than_the_data(self):
+    with self.assertRaisesRegex(errors.UserError, "an epoch has not one batch"):
+      _loop(tiny_trainings.prepared(batch_size=32))

@@ -1,0 +1,28 @@
+"""`--plan`: what it says of every config, what it refuses."""
+
+import importlib
+
+from absl.testing import absltest
+
+from robust_tfds import errors
+from robust_tfds.models.training import config as config_lib
+from robust_tfds.models.training import plan
+
+
+def _config(name: str):
+  file, _, setting = name.partition(":")
+  module = importlib.import_module(f"robust_tfds.configs.{file}")
+  return module.get_config(*[setting] if setting else [])
+
+
+class PlanTest(absltest.TestCase):
+  def test_papers_settings(self):
+    text = plan.describe(config_lib.parse(_config("train_standard:imagenet")))
+    self.assertIn("1,281,167 examples", text)
+    self.assertIn("90 epochs, 445,860 steps of 256 examples", text)
+
+  def test_a_recipe_that_is_not_there(self):
+    config = _config("train_standard").unlock()
+    config.recipe.name = "standart"
+    with self.assertRaisesRegex(errors.UserError, "Did you mean 'standard'"):
+      plan.describe(config_lib.parse(config))

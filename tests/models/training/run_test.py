@@ -1,0 +1,195 @@
+"""A training from its config to its weights, on the embedded digits."""
+
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import time
+from unittest import mock
+
+import jax
+import numpy as np
+import pytest
+from absl.testing import parameterized
+from etils import epath
+
+from robust_tfds import errors, models
+from robust_tfds.configs import train_standard
+from robust_tfds.models.training import config as config_lib
+from robust_tfds.models.training import disclosure, run
+from robust_tfds.storage import paths
+from tests import in_folder
+from tests.models.training import tiny_trainings
+
+_ROOT = pathlib.Path(__file__).parents[3]
+_FLAGS = (
+  "--config=train_standard",
+  "--config.epochs=0",
+  "--config.steps=60",
+  "--config.batch_size=32",
+  "--config.keep.every=5",
+)
+
+
+def _command(workdir, data_dir, *flags, devices: int = 1) -> subprocess.Popen:
+  """The command as a process of its own, which is not waited for."""
+  words = (
+    *_FLAGS,
+    f"--workdir={workdir}",
+    f"--config.data.data_dir={data_dir}",
+  )
+  return subprocess.Popen(
+    [sys.executable, "-m", "robust_tfds.models.training.main", *words, *flags],
+    cwd=_ROOT,
+    env={
+      **os.environ,
+      "JAX_PLATFORMS": "cpu",
+      "XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}",
+    },
+    stdout=subprocess.PIPE,
+    stderr=subprocess.STDOUT,
+    text=True,
+  )
+
+
+def _sha256(workdir: pathlib.Path) -> str:
+  return paths.sha256(workdir / "weights.npz")
+
+
+class RunTest(in_folder.TestCase):
+  def _train(self, folder: str = "run", **changes):
+    workdir = epath.Path(self.root) / folder
+    prepared = tiny_trainings.prepared(**changes)
+    return workdir, run.train(prepared, workdir, say=lambda text: None)
+
+  def test_what_a_workdir_holds(self):
+    workdir, variables = self._train()
+    names = {p.name for p in workdir.iterdir()}
+    self.assertEqual(
+      names,
+      {
+        "checkpoints",
+        "config.json",
+        "disclosure.json",
+        "metrics.csv",
+        "weights.npz",
+        "weights.npz.report.json",
+      },
+    )
+    made = disclosure.read(workdir)
+    self.assertEqual(made.weights, _sha256(workdir))
+    self.assertEqual((made.classes, made.examples), (["dark", "bright"], 24))
+    with np.load(workdir / "weights.npz") as arrays:
+      np.testing.assert_array_equal(
+        arrays["head/kernel"], variables["head"]["kernel"]
+      )
+    again, same = self._train()  # it is done: nothing changes
+    jax.tree.map(np.testing.assert_array_equal, same, variables)
+
+  def test_another_config(self):
+    self._train()
+    with self.assertRaisesRegex(
+      errors.UserError,
+      r"another training: config.optimizer.learning_rate: 0.5 there, 0.25 now;"
+      r" config.seed: 3 there, 4 now",
+    ):
+      self._train(optimizer__learning_rate=0.25, seed=4)
+    self._train(keep__every=4)  # changes no weight
+
+  def test_without_a_workdir(self):
+    _, variables = self._train()
+    again = run.train(tiny_trainings.prepared(), say=lambda text: None)
+    jax.tree.map(np.testing.assert_array_equal, again, variables)
+
+  @parameterized.parameters(
+    ({"model.num_classes": 5}, "got 5, the data has 10 classes"),
+    ({"model.name": "digits_linear+clahe"}, "no train mode"),
+  )
+  def test_networks_that_are_refused(self, changes, message):
+    config = train_standard.get_config().unlock()
+    config.model.num_classes = 0
+    for key, value in changes.items():
+      config.model[key.partition(".")[2]] = value
+    with self.assertRaisesRegex(errors.UserError, message):
+      run.network(config_lib.parse(config), 10)
+
+  def test_clips_are_the_networks(self):
+    config = train_standard.get_config().unlock()
+    config.model.name = "tiny_r3d"
+    spec = models.get("tiny_r3d").spec
+    made = run.data_config(config_lib.parse(config), "/sets")
+    self.assertEqual((made.frames, made.rate), (spec.frames, spec.rate))
+    self.assertEqual(made.data_dir, "/sets")
+
+  @pytest.mark.slow
+  def test_digits_are_learnt(self):
+    config = train_standard.get_config().unlock()
+    config.keep.last, config.epochs = 0, 12
+    prepared = run.prepare(
+      config_lib.parse(config), data_dir=str(self.root / "sets")
+    )
+    with mock.patch("builtins.print"):
+      run.train(prepared, epath.Path(self.root) / "run")
+    last = (self.root / "run" / "metrics.csv").read_text().splitlines()
+    row = dict(zip(last[0].split(","), last[-1].split(",")))
+    self.assertLess(float(row["validation_error"]), 0.05)
+
+
+@pytest.mark.slow
+class ProcessesTest(in_folder.TestCase):
+  def _whole(self, folder: str, *flags, devices: int = 1) -> pathlib.Path:
+    workdir = self.root / folder
+    process = _command(workdir, self.root / "sets", *flags, devices=devices)
+    out, _ = process.communicate(timeout=600)
+    self.assertEqual(process.returncode, 0, out)
+    return workdir
+
+  def test_killed_twenty_times(self):
+    """The same weights, to the last bit, whenever it is killed, in a save too."""
+    whole = self._whole("whole")
+    killed, draw = self.root / "killed", random.Random(0)
+    for _ in range(20):
+      process = _command(killed, self.root / "sets")
+      begun = time.monotonic()
+      at_s = draw.uniform(4, 20)
+      while process.poll() is None and time.monotonic() - begun < at_s:
+        time.sleep(0.05)
+      process.kill()
+      process.communicate()
+    self.assertEqual(_sha256(self._whole("killed")), _sha256(whole))
+
+  def test_devices(self):
+    """1, 2 and 8 devices see the same pictures; weights to 1e-5."""
+    folders = [
+      self._whole(f"of_{n}", "--config.steps=20", devices=n) for n in (1, 2, 8)
+    ]
+    arrays = [np.load(folder / "weights.npz") for folder in folders]
+    for name in arrays[0].files:
+      for other in arrays[1:]:
+        np.testing.assert_allclose(other[name], arrays[0][name], atol=1e-5)
+
+  def test_two_hosts_equal_two_devices(self):
+    whole = self._whole("devices", "--config.steps=20", devices=2)
+    workdir, port = self.root / "hosts", random.randint(20_000, 50_000)
+    processes = [
+      _command(
+        workdir,
+        self.root / "sets",
+        "--config.steps=20",
+        "--multihost",
+        f"--coordinator=localhost:{port}",
+        "--num_processes=2",
+        f"--process_id={i}",
+      )
+      for i in range(2)
+    ]
+    for process in processes:
+      out, _ = process.communicate(timeout=600)
+      self.assertEqual(process.returncode, 0, out)
+    self.assertEqual(_sha256(workdir), _sha256(whole))
+    facts = [
+      json.loads((f / "disclosure.json").read_text()) for f in (workdir, whole)
+    ]
+    self.assertEqual(*facts)

@@ -1,0 +1,53 @@
+"""The learning rate over the steps, against written-out formulas."""
+
+import math
+
+import numpy as np
+from absl.testing import parameterized
+
+from robust_tfds import errors
+from robust_tfds.models.training import schedules
+from robust_tfds.models.training.config import Schedule
+
+
+def _rates(steps: int, per_epoch: int = 10, **fields) -> np.ndarray:
+  rate = schedules.of(Schedule(**fields), 0.1, steps, per_epoch)
+  return np.array([float(rate(step)) for step in range(steps)])
+
+
+class SchedulesTest(parameterized.TestCase):
+  def test_cosine_to_a_floor_after_a_warmup(self):
+    got = _rates(110, name="cosine", floor=1e-3, warmup=10)
+    np.testing.assert_allclose(got[:10], 0.1 * np.arange(10) / 10, rtol=1e-6)
+    cosine = (1 + np.cos(np.pi * np.arange(100) / 100)) / 2
+    want = 1e-3 + (0.1 - 1e-3) * cosine
+    np.testing.assert_allclose(got[10:], want, rtol=1e-5)
+
+  def test_step_at_epochs(self):
+    got = _rates(40, name="step", at=(1, 3))
+    want = np.repeat([0.1, 0.01, 0.001], [10, 20, 10])
+    np.testing.assert_allclose(got, want, rtol=1e-6)
+
+  def test_constant(self):
+    np.testing.assert_allclose(_rates(3), 0.1)
+    np.testing.assert_allclose(_rates(3, name="plateau"), 0.1)
+
+  def test_plateau(self):
+    """torch's ReduceLROnPlateau: patience 2 multiplies at the third bad epoch."""
+    config = Schedule(name="plateau", patience=2, factor=0.5)
+    plateau, scales = schedules.Plateau(), []
+    for loss in (1.0, 0.5, 0.49999, 0.6, 0.7, 0.6, 0.6, 0.4, 0.5):
+      plateau = plateau.after(loss, config)
+      scales.append(plateau.scale)
+    self.assertEqual(scales, [1, 1, 1, 1, 0.5, 0.5, 0.5, 0.5, 0.5])
+    self.assertEqual((plateau.best, plateau.bad), (0.4, 1))
+    other = schedules.Plateau().after(1.0, Schedule())
+    self.assertEqual(other, schedules.Plateau(1.0, math.inf, 0))
+
+  @parameterized.parameters(
+    ({"name": "cosin"}, "schedule 'cosin'.*cosine"),
+    ({"warmup": 5}, "warmup: got 5 of 5 steps"),
+  )
+  def test_refusals(self, fields, message):
+    with self.assertRaisesRegex(errors.UserError, message):
+      schedules.of(Schedule(**fields), 0.1, 5, 1)

@@ -1,0 +1,105 @@
+"""A step: the gradient's part of the weights, the batch's of the statistics."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from absl.testing import absltest
+
+from robust_tfds.models.training import optimizers, state, steps
+from tests.models.training import tiny_trainings
+
+
+def _after(count: int = 1, model=None, **changes):
+  """States before and after some steps on one batch, and the last numbers."""
+  prepared = tiny_trainings.prepared(recipe={"name": "standard"}, **changes)
+  config, model = prepared.config, model or prepared.model
+  optimizer = optimizers.of(config.optimizer)
+  step = jax.jit(
+    steps.Steps(model, prepared.recipe, optimizer, lambda i: 0.5, config)
+  )
+  ema = bool(config.optimizer.ema)
+  before = now = state.first(model, prepared.variables, optimizer, ema=ema)
+  batch = next(prepared.source.batches(batch_size=8, seed=0, epoch=0))
+  del batch["id"]
+  for _ in range(count):
+    now, numbers = step(now, batch, jnp.float32(1))
+  return before, now, numbers, batch
+
+
+class _Freezing:
+  """A network whose first stage is its batch norm."""
+
+  def __init__(self, model):
+    self._model = model
+
+  def __getattr__(self, name):
+    return getattr(self._model, name)
+
+  def frozen_paths(self, *, stages):
+    assert stages == 1
+    return frozenset({("norm", "scale"), ("norm", "bias")})
+
+
+class StepsTest(absltest.TestCase):
+  def test_one_step_of_sgd(self):
+    """Weights move by the rate times the gradient of the loss, statistics by .1."""
+    before, after, numbers, batch = _after()
+    model = tiny_trainings.network()
+
+    def loss(variables):
+      logits, _ = model.apply_train(
+        variables, batch["image"], jax.random.key(0)
+      )
+      log = jax.nn.log_softmax(logits)
+      return -log[jnp.arange(8), batch["label"]].mean()
+
+    value, gradient = jax.value_and_grad(loss)(before.variables)
+    kernel = before.parameters["head/kernel"] - 0.5 * gradient["head"]["kernel"]
+    np.testing.assert_allclose(
+      after.parameters["head/kernel"], kernel, rtol=1e-5
+    )
+    np.testing.assert_allclose(numbers["loss"], value, rtol=1e-6)
+    pixels = model.preprocess(batch["image"])
+    mean = 0.1 * pixels.mean((0, 1, 2))
+    np.testing.assert_allclose(after.statistics["norm/mean"], mean, rtol=1e-4)
+    self.assertEqual(int(after.step), 1)
+
+  def test_parts_of_a_batch_are_averaged(self):
+    changes = {"model__frozen_norms": True, "model__checkpoint": ""}
+    _, whole, numbers, _ = _after(3, **changes)
+    _, parts, of_parts, _ = _after(3, optimizer__accumulate=4, **changes)
+    for name, array in whole.parameters.items():
+      np.testing.assert_allclose(
+        parts.parameters[name], array, rtol=1e-4, atol=1e-6
+      )
+    np.testing.assert_allclose(of_parts["loss"], numbers["loss"], rtol=1e-5)
+    np.testing.assert_array_equal(whole.statistics["norm/mean"], 0)
+
+  def test_mean_of_the_weights(self):
+    """Decays (1 + n) / (10 + n) at first, as TensorFlow's."""
+    before, after, _, _ = _after(optimizer__ema=0.999)
+    name = "head/kernel"
+    want = 0.1 * before.parameters[name] + 0.9 * after.parameters[name]
+    np.testing.assert_allclose(after.ema[name], want, rtol=1e-5)
+    self.assertIn("norm/mean", after.ema)
+
+  def test_frozen_stages(self):
+    model = _Freezing(tiny_trainings.network())
+    before, after, _, _ = _after(2, model, model__frozen_stages=1)
+    np.testing.assert_array_equal(
+      after.parameters["norm/scale"], before.parameters["norm/scale"]
+    )
+    self.assertFalse(
+      np.array_equal(
+        after.parameters["head/kernel"], before.parameters["head/kernel"]
+      )
+    )
+
+  def test_bfloat16_on_float32_weights(self):
+    model = dataclasses.replace(tiny_trainings.network(), dtype="bfloat16")
+    _, after, numbers, _ = _after(2, model)
+    kinds = {x.dtype for x in jax.tree.leaves(after.variables)}
+    self.assertEqual(kinds, {jnp.dtype("float32")})
+    self.assertTrue(np.isfinite(numbers["loss"]))
