@@ -7,6 +7,8 @@ from unittest import mock
 
 import jax
 
+from robust_tfds.corruptions.ops import platforms
+
 
 def _default(*arrays: Any, default: Callable[..., Any], **of_platforms: Any):
   del of_platforms
@@ -15,8 +17,11 @@ def _default(*arrays: Any, default: Callable[..., Any], **of_platforms: Any):
 
 @contextlib.contextmanager
 def branches() -> Iterator[None]:
-  """`jax.lax.platform_dependent` takes its `default`; compiled anew."""
+  """Wherever platforms differ the `default` is taken; compiled anew."""
   jax.clear_caches()
-  with mock.patch.object(jax.lax, "platform_dependent", _default):
+  with (
+    mock.patch.object(jax.lax, "platform_dependent", _default),
+    mock.patch.object(platforms, "known", contextlib.nullcontext),
+  ):
     yield
   jax.clear_caches()

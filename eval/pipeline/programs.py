@@ -18,6 +18,7 @@ from typing import Any, ParamSpec, TypeVar
 import jax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from robust_tfds.corruptions.ops import platforms
 from robust_tfds.eval.pipeline import kept_traces
 
 Key = tuple[tuple[tuple[int, ...], str], ...]
@@ -71,7 +72,8 @@ class Program:
     if mine:
       args = (*self._bound, *rows)
       lower = functools.partial(kept_traces.lower, self._step, self._name, args)
-      with _TRACING:
+      devices = platforms.known(self._rows.mesh.devices.flat[0].platform)
+      with _TRACING, devices:
         entry.trace(lambda: lower(self._rows))
     if any(isinstance(x, jax.ShapeDtypeStruct) for x in rows):
       if mine:

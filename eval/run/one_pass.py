@@ -21,7 +21,14 @@ import itertools
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+  Callable,
+  Collection,
+  Iterable,
+  Iterator,
+  Mapping,
+  Sequence,
+)
 from typing import Any
 
 import jax
@@ -61,6 +68,8 @@ class Setup:
     stages: where the time goes.
     progress: what is printed.
     block_nbytes: decoded pixels of a block; two are in memory at most.
+    wanted: ids of examples whose pixels, as models see them, `note` is told.
+    note: takes a condition, an id and uint8 `[H, W, 3]` or `[T, H, W, 3]`.
   """
 
   task: Task
@@ -70,6 +79,8 @@ class Setup:
   stages: timing.Stages
   progress: Progress
   block_nbytes: int
+  wanted: Collection[str] = ()
+  note: Callable[[Condition, str, np.ndarray], None] | None = None
 
   @contextlib.contextmanager
   def explained(self, cell: Cell, batch: inputs.Batch) -> Iterator[None]:
@@ -146,6 +157,7 @@ class Pass:
     self._reader = self._task.reader(source, list(self._by_condition), specs)
     self._free = threading.Semaphore(IN_FLIGHT * len(specs))
     self._shapes: set[tuple[int, ...]] = set()
+    self._wanted = frozenset(setup.wanted)
     self._over = threading.Event()
     # Hosts do not know when a batch of another needs room.
     self._alone = self._host.count == 1
@@ -335,6 +347,8 @@ class Pass:
       with self._setup.explained(cell, batch):
         if seen is None or self._task.per_model:
           seen = self._show.see(one.placed, condition, model.spec)
+          if not self._wanted.isdisjoint(batch.example_id):
+            fetch.later(fetch.pictures, condition, batch, seen[0])
           if one.timed:
             start = self._time("corrupt", start, seen[0], seen[0])
         outputs = model.predictor(
@@ -468,6 +482,16 @@ class _Fetch:
       cell.condition
     )
     self._setup.progress.images(images, cell.condition.config)
+
+  def pictures(
+    self, condition: Condition, batch: inputs.Batch, images: jax.Array
+  ) -> None:
+    """Tells what models see of the wanted examples of a batch."""
+    note, rows = self._setup.note, devices.local_rows(images)
+    whole = batch.any_size and self._task.sized
+    for name, image, (height, width) in zip(batch.example_id, rows, batch.size):
+      if note and name in self._setup.wanted:
+        note(condition, name, image[:height, :width] if whole else image)
 
   def end_batch(self, step: blocks.Step) -> None:
     """All outputs of a batch are there: its pixels are not needed any more."""

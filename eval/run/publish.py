@@ -61,6 +61,16 @@ class Outcome:
       self._pictures.add(cell, columns)
     return f"{cell.model} {row.metric} {row.value:.3f}"
 
+  @property
+  def wanted(self) -> Sequence[str]:
+    """Ids of the examples whose pixels the reports show, see `one_pass.Setup`."""
+    return self._pictures.wanted if self._pictures else ()
+
+  def note(self, condition: Condition, name: str, pixels: np.ndarray) -> None:
+    """Keeps what models see of a wanted example."""
+    assert self._pictures is not None  # nothing else is wanted
+    self._pictures.seen[condition, name] = pixels.copy()
+
   def publish(
     self, cells: Sequence[Cell], stages: timing.Stages
   ) -> list[table.Row]:
@@ -170,12 +180,21 @@ class _Pictures:
     self._mesh = devices.mesh(jax.local_devices()[:1])
     self._sample = data.clean.sample()
     self._name = strings.text(self._sample["example_id"])
+    self.seen: dict[tuple[Condition, str], np.ndarray] = {}  # while it ran
     self._predicted: dict[CellKey, np.ndarray] = {}
     self._columns: dict[str, base.Columns] = {}
     self._boxes: dict[Condition, dict[str, list[Overlay]]] = {}
     self._overlaid: dict[str, list[str]] = {}
     # The least score of a box, and why.
     self._limit: tuple[float, str] | None = None
+
+  @functools.cached_property
+  def wanted(self) -> Sequence[str]:
+    """Ids of the examples that are shown as the run makes them."""
+    task = self._plan.task
+    if not self._plan.fly or task.per_model:
+      return ()
+    return self._first_ids if task.has_overlays else [self._name]
 
   def add(self, cell: Cell, columns: base.Columns) -> None:
     """Notes what of a cell will be shown."""
@@ -252,9 +271,13 @@ class _Pictures:
   ) -> list[np.ndarray]:
     """The first pictures as models see them under a condition on the fly.
 
-    In batches of the shapes that the run had, so that nothing is compiled anew.
+    Noted while the run made them; where an earlier one did, made in batches of the
+    shapes that it had, so that nothing is compiled anew.
     """
     rows = self._first_rows[:count]
+    names = [strings.text(row.example["example_id"]) for row in rows]
+    if all((condition, name) in self.seen for name in names):
+      return [self.seen[condition, name] for name in names]
     reader = blocks.PictureReader(self._data.clean)
     places: dict[Hashable, list[int]] = {}
     for place, row in enumerate(rows):

@@ -344,6 +344,8 @@ class Runner:
         self.stages,
         progress,
         self.plan.config.data.block_mib << 20,
+        outcome.wanted,
+        outcome.note,
       )
       with cells_lib.CellMaker(setup, self.workdir, outcome.add) as maker:
         at_end = functools.partial(self._kept, cells, done, maker)

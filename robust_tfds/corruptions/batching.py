@@ -16,7 +16,7 @@ import numpy as np
 
 from robust_tfds import errors
 from robust_tfds.corruptions import refusal, seeding, spec
-from robust_tfds.corruptions.ops import layout
+from robust_tfds.corruptions.ops import layout, platforms
 
 Image = jax.Array | np.ndarray
 # Arrays by name; `prepare` of a plugin may add trees of arrays.
@@ -245,7 +245,7 @@ def over_batch(
       return jax.vmap(call)(xs)
     return jax.lax.map(call, xs, batch_size=at_once)
 
-  return jax.lax.platform_dependent(
+  return platforms.dependent(
     [a for a in arrays if a is not None],
     cpu=lambda xs: jax.lax.map(call, xs),
     default=together,

@@ -32,7 +32,8 @@ class Process:
   @classmethod
   def this(cls) -> Process:
     """This one, with a new nonce."""
-    return cls(_system(), os.getpid(), _started(), secrets.token_hex(4))
+    pid = os.getpid()
+    return cls(_system(), pid, _started(pid), secrets.token_hex(4))
 
   @classmethod
   def parse(cls, name: str) -> Process | None:
@@ -66,10 +67,11 @@ class Process:
     return same and status != psutil.STATUS_ZOMBIE
 
 
-def _started() -> int:
+@functools.cache  # every file's name has it
+def _started(pid: int) -> int:
   import psutil
 
-  return round(psutil.Process().create_time())
+  return round(psutil.Process(pid).create_time())
 
 
 @functools.cache

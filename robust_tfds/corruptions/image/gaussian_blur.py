@@ -11,7 +11,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from robust_tfds.corruptions import plugins, spec
-from robust_tfds.corruptions.ops import border, gaussian, keep, layout, taps
+from robust_tfds.corruptions.ops import (
+  border,
+  gaussian,
+  keep,
+  layout,
+  platforms,
+  taps,
+)
 
 SEVERITIES = {  # sigma in px
   "imagenet": (1, 2, 3, 4, 6),
@@ -38,7 +45,7 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
 def apply(scene: plugins.Scene, draws: None) -> jax.Array:
   """Levels, uint8 `[H, W * 3]`."""
   image = scene.image
-  return jax.lax.platform_dependent(
+  return platforms.dependent(
     image,
     cpu=lambda image: _by_taps(image, scene.size, scene.table),
     default=lambda image: _by_products(image, scene.size, scene.table),

@@ -13,6 +13,8 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 
+from robust_tfds.corruptions.ops import platforms
+
 
 def keep(value: jax.Array, natural: jax.Array) -> jax.Array:
   """A value that its readers do not compute again: it is stored for them.
@@ -30,7 +32,7 @@ def keep(value: jax.Array, natural: jax.Array) -> jax.Array:
     del natural
     return value
 
-  return jax.lax.platform_dependent(value, natural, cpu=stored, default=fused)
+  return platforms.dependent(value, natural, cpu=stored, default=fused)
 
 
 def stored(
@@ -58,9 +60,7 @@ def stored(
     del natural
     return jax.lax.optimization_barrier(function(*arrays))
 
-  return jax.lax.platform_dependent(
-    natural, *arrays, cpu=branch, default=barrier
-  )
+  return platforms.dependent(natural, *arrays, cpu=branch, default=barrier)
 
 
 def hidden(constant: jax.typing.ArrayLike, data: jax.Array) -> jax.Array:

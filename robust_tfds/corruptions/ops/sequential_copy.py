@@ -14,7 +14,7 @@ gather: 4 or 5 of them.
 import jax
 import jax.numpy as jnp
 
-from robust_tfds.corruptions.ops import layout
+from robust_tfds.corruptions.ops import layout, platforms
 
 # Rounds between two looks whether chains are left, on accelerators: there a look
 # is a wait for the device, and a round too many changes nothing.
@@ -65,7 +65,7 @@ def sources(
       links = follow(links)
     return links
 
-  return ~jax.lax.platform_dependent(
+  return ~platforms.dependent(
     links,
     cpu=lambda links: jax.lax.while_loop(unresolved, follow, links),
     default=lambda links: jax.lax.while_loop(unresolved, follow_often, links),

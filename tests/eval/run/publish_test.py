@@ -8,6 +8,7 @@ from unittest import mock
 import jax
 import ml_collections
 import numpy as np
+import pytest
 from absl.testing import absltest, parameterized
 
 from robust_tfds import conditions, devices
@@ -21,7 +22,7 @@ from robust_tfds.eval.report import reports
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run import publish, timing
 from robust_tfds.eval.tasks import base, frames
-from tests.eval import tiny_config
+from tests.eval import tiny_config, tiny_runs
 from tests.eval.pipeline import stored_examples
 
 
@@ -132,6 +133,43 @@ class ContextTest(parameterized.TestCase):
   )
   def test_how(self, data, words):
     self.assertEqual(publish.how(_plan(**data)), words)
+
+
+class SeenTest(absltest.TestCase):
+  """Pictures of reports are those that the run showed, or made again."""
+
+  def test_no_batch_is_made_twice(self):
+    self._check("classification")
+
+  @pytest.mark.slow
+  def test_no_batch_of_boxes_is_made_twice(self):
+    self._check("detection")
+
+  def _check(self, name: str) -> None:
+    workdir = pathlib.Path(self.create_tempdir().full_path, "run")
+    tiny_runs.copy(name, workdir, cells=False, config=False)
+    config = tiny_runs.config(name)
+    with config.unlocked():
+      config.reports = True
+    told = []
+    for made_again in (False, True):  # all cells are of an earlier run then
+      with (
+        mock.patch.object(reports, "write_all") as write_all,
+        mock.patch.object(
+          publish, "as_shown", wraps=publish.as_shown
+        ) as as_shown,
+      ):
+        tiny_runs.start(config, workdir)
+      self.assertEqual(as_shown.called, made_again)
+      told.append(write_all.call_args.args[0])
+    first, again = told
+    self.assertNotEmpty(first.samples)
+    self.assertEqual([*first.samples], [*again.samples])
+    for condition, pixels in first.samples.items():
+      np.testing.assert_array_equal(pixels, again.samples[condition])
+    for title, pictures in first.overlays.items():
+      for (image, _), (other, _) in zip(pictures, again.overlays[title]):
+        np.testing.assert_array_equal(image, other)
 
 
 class ShowTest(absltest.TestCase):

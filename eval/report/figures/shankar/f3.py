@@ -44,7 +44,8 @@ class Figure3(base.PaperFigure):
     lines: list[list[sheet.Cell]] = [
       [n, x, y, "printed"] for n, (x, y, *_) in context.networks.items()
     ]
-    lines += [[m.label, *ours[m.label], m.source] for m in models]
+    shown = [m for m in models if m.label in ours]  # some lack a number
+    lines += [[m.label, *ours[m.label], m.source] for m in shown]
     return base.Drawn(fig, context.provenance, sheet.Sheet(_COLUMNS, lines))
 
 

@@ -1,7 +1,10 @@
 """Points and lines of Figure 3 of Shankar et al."""
 
+import dataclasses
+
 from absl.testing import absltest
 
+from robust_tfds.eval.report.figures import base
 from robust_tfds.eval.report.figures.parts import own
 from robust_tfds.eval.report.figures.shankar import f3
 from tests.eval.report.figures import boards, lines
@@ -25,6 +28,16 @@ class Figure3Test(absltest.TestCase):
     rows = {r.metric: r for r in f3.line_rows(_SET, points)}
     self.assertAlmostEqual(rows["trend_slope"].value, 1)
     self.assertAlmostEqual(rows["trend_intercept"].value, -0.1)
+
+  def test_a_run_without_one_of_the_numbers_is_no_point(self):
+    whole = boards.beside(boards.board("frames"), _SET)
+    first, *others = whole.entries
+    numbers = {k: n for k, n in first.numbers.items() if "acc_pmk" not in k}
+    part = dataclasses.replace(first, numbers=numbers)
+    board = dataclasses.replace(whole, entries=[part, *others])
+    listed = lines.of("shankar_f3", base.Request(boards=[board]))
+    sources = [line["model"] for line in listed if "own" in line["source"]]
+    self.assertEqual(sources, [other.label for other in others])
 
   def test_networks_and_own_points(self):
     lines_of = lines.of("shankar_f3")
