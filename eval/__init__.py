@@ -82,6 +82,9 @@ def evaluate(
     UserError: an argument, model or data set that cannot be used, in words;
       finished cells of a workdir stay.
   """
+  from robust_tfds import tensorflow_lines
+
+  tensorflow_lines.leave_out()
   from robust_tfds.eval.run import evaluation
 
   return evaluation.evaluate(

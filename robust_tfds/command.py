@@ -101,8 +101,6 @@ def run(
   def guarded(argv: Sequence[str]) -> None:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     logging.set_verbosity(logging.WARNING)  # orbax and TFDS narrate every step
-    # TFDS warns of packages that would make it faster.
-    python_logging.getLogger("absl").addFilter(_is_not_of_tfds)
     # Functions on the host that fail are refused in words, without their trace.
     python_logging.getLogger("jax._src.callback").setLevel("CRITICAL")
     try:
@@ -146,10 +144,6 @@ def _silent_without_a_reader() -> Iterator[None]:
     # What is left is written at the very end, to nobody.
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     sys.exit(128 + signal.SIGPIPE)
-
-
-def _is_not_of_tfds(record: python_logging.LogRecord) -> bool:
-  return "tensorflow_datasets" not in record.pathname
 
 
 def summary(file: pathlib.Path) -> str:

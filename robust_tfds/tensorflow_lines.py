@@ -1,13 +1,15 @@
-"""The lines that TensorFlow writes while it is imported, left out.
+"""The lines that TensorFlow writes while it is imported, and TFDS's, left out.
 
-They come from its C++ before any setting is read (2.21: that oneDNN is on), and say
-nothing that a user of ours can act on. All others are passed on.
+TensorFlow's come from its C++ before any setting is read (2.21: that oneDNN is on),
+TFDS's warn of packages that would make it faster and of configs that are not in its
+list: nothing that a user of ours can act on. All others are passed on.
 """
 
 import functools
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import logging
 import os
 import sys
 import tempfile
@@ -22,6 +24,11 @@ def leave_out() -> None:
   """From now on, in this process; TensorFlow need not be installed."""
   if not any(isinstance(f, _Finder) for f in sys.meta_path):
     sys.meta_path.insert(0, _Finder())
+  logging.getLogger("absl").addFilter(_is_not_of_tfds)
+
+
+def _is_not_of_tfds(record: logging.LogRecord) -> bool:
+  return "tensorflow_datasets" not in record.pathname
 
 
 class _Finder(importlib.abc.MetaPathFinder):

@@ -5,6 +5,7 @@ import tempfile
 
 from absl.testing import absltest
 
+from robust_tfds import datasets
 from tests import in_process
 
 _FALSE = """
@@ -29,6 +30,12 @@ class LinesTest(absltest.TestCase):
     self.assertEqual(
       (done.returncode, done.stderr), (0, "something else\nafter\n")
     )
+
+  def test_a_config_that_tfds_does_not_list(self):
+    folder = self.create_tempdir().full_path
+    with self.assertNoLogs("absl", "WARNING"):
+      made = datasets.builder("digits_c", "fog_1", seed=1, data_dir=folder)
+    self.assertEqual(made.config.name, "fog_1_seed1")
 
   def test_where_there_is_none(self):
     program = (

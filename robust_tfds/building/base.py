@@ -550,6 +550,15 @@ class Builder(
     layout = self.MANUAL_DOWNLOAD_INSTRUCTIONS or ""
     return known_files.lacking(self.set_name(), manual_dir, layout)
 
+  def _create_builder_config(
+    self, builder_config: Any, *args: Any, **kwargs: Any
+  ) -> Any:
+    """As TFDS has it, but that ours which it does not list need no warning."""
+    name = getattr(builder_config, "name", None)
+    if isinstance(builder_config, Config) and name not in self.builder_configs:
+      return builder_config
+    return super()._create_builder_config(builder_config, *args, **kwargs)
+
   def _log_download_bytes(self) -> None:
     """TFDS's line before it makes a set, or the session's."""
     if self._shared().speaks:
