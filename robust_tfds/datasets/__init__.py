@@ -56,7 +56,7 @@ def builder_class(
     return name
   if own.is_source(name):
     return _not_ours(own.builder_class(name, options))
-  if name in training.ROWS:
+  if isinstance(name, str) and name in training.ROWS:
     return training.builder_class(name)
   if not isinstance(name, str) or name not in names():
     raise errors.unknown("dataset", name, names())

@@ -330,7 +330,7 @@ def of_benchmark(name: str, data_dir: str, manual_dir: str) -> Examples:
   builder = datasets.builder(name, data_dir=data_dir or None)
   by_split = builder.clean_sources(manual_dir)
   sources = [_whole(s) for part in by_split.values() for s in part]
-  return Listed(name, (), f"{name} in {manual_dir}", sources)
+  return Listed(name, (), manual_dir or "in the package", sources)
 
 
 def _whole(each: Any) -> Any:
