@@ -35,11 +35,10 @@ MMDETECTION = (
   (r"^neck\.fpn_convs\.(\d)\.conv\.", r"backbone.fpn.layer_blocks.\1.0."),
 )
 STAGES = (256, 512, 1024, 2048)  # channels of a bottleneck ResNet's stages
-# Paths of the parts that are frozen together, the stem first: of a `Body`, and
-# of the one of a `Backbone`.
-BODY_PATHS = (("conv1", "bn1"), *((f"layer{i}",) for i in range(1, 5)))
-STAGE_PATHS = tuple(
-  tuple(f"backbone/body/{part}" for part in stage) for stage in BODY_PATHS
+# Of families on a `Body`, as of `Family.stages`.
+FROZEN_TOGETHER = (
+  r"(?:backbone/)?body/(?:conv1|bn1)",
+  r"(?:backbone/)?body/layer(\d)",
 )
 
 

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from robust_tfds import errors
 from robust_tfds.models import variables as variables_lib
 from robust_tfds.models.checks import arguments
 from robust_tfds.models.detection import resize
@@ -35,13 +33,11 @@ class DetectorNetwork(nnx.Module):
   Attributes:
     rules: of the library that its detections' boxes are as.
     training: name of its train rules.
-    stages: of its body, the first first: paths of their parts, `/` between.
     has_masks: whether it finds masks, and learns them.
   """
 
   rules: Rules = RULES["torchvision"]
   training: str = "torchvision"
-  stages: ClassVar[tuple[tuple[str, ...], ...]] = ()
   has_masks: bool = False
 
   @property
@@ -87,34 +83,18 @@ class Detector(NetworkModel):
   def frozen_paths(
     self, *, stages: int = 0, frozen_norms: bool = True
   ) -> frozenset[Path]:
-    """Paths of the parameters that training leaves as they are.
+    """As of any network; and scales and offsets of norms that are constants.
 
-    torchvision and mmdetection fine-tune with one stage of a ResNet frozen
-    beside its stem: `stages=2`.
+    Published detectors were fine-tuned with the stem and `layer1` frozen:
+    `stages=2`.
 
     Args:
-      stages: of the body; the first is the stem.
+      stages: see `NetworkModel.frozen_paths`.
       frozen_norms: as of `apply_train`; where it is so and the library keeps
         scales and offsets of norms as constants, these are among the paths.
-
-    Raises:
-      UserError: more stages than the body has.
     """
-    network = self._skeleton()
-    every = network.stages
-    if not 0 <= stages <= len(every):
-      raise errors.UserError(
-        f"Got stages={stages}, expected 0..{len(every)}: {self.name} has as"
-        " many, the stem among them."
-      )
-    first = [part for stage in every[:stages] for part in stage]
-    below = tuple(f"{part}/" for part in first)
-    learned = set(self.shapes()) - self.statistics()
-    paths = {path for path in learned if "/".join(path).startswith(below)}
-    if frozen_norms and network.train_rules.constant_norms:
-      norms = {path[:-1] for path in self.statistics()}
-      paths |= {path for path in learned if path[:-1] in norms}
-    return frozenset(paths)
+    first = super().frozen_paths(stages=stages)
+    return first | self._constants() if frozen_norms else first
 
   def apply(
     self,
@@ -149,14 +129,19 @@ class Detector(NetworkModel):
     limit = jnp.concatenate([valid_px[:, ::-1]] * 2, axis=1)[:, None]
     return {**detections, "boxes": jnp.clip(boxes, 0, limit)}
 
-  def _skeleton(self) -> DetectorNetwork:
-    """The network without its numbers."""
-    shapes = {
-      path: jax.ShapeDtypeStruct(shape, jnp.float32)
-      for path, shape in self.shapes().items()
-    }
-    network: DetectorNetwork = self.merge(variables_lib.nest(shapes))
-    return network
+  def _constants(self) -> frozenset[Path]:
+    """Scales and offsets of norms, where the library keeps them as they are."""
+    shapes = self.shapes()
+    skeleton: DetectorNetwork = self.merge(
+      variables_lib.nest(
+        {p: jax.ShapeDtypeStruct(s, jnp.float32) for p, s in shapes.items()}
+      )
+    )
+    norms = {path[:-1] for path in self.statistics()}
+    own = set(shapes) - self.statistics()
+    if not skeleton.train_rules.constant_norms:
+      return frozenset()
+    return frozenset(path for path in own if path[:-1] in norms)
 
   def apply_train(
     self,
@@ -209,8 +194,9 @@ class Detector(NetworkModel):
       self.name, batch["image"], batch["size"]
     )
     flat = variables_lib.flatten(variables)
-    for path in self.frozen_paths(frozen_norms=frozen_norms) & set(flat):
-      flat[path] = jax.lax.stop_gradient(flat[path])
+    if frozen_norms:
+      for path in self._constants() & set(flat):
+        flat[path] = jax.lax.stop_gradient(flat[path])
     network: DetectorNetwork = self.merge(variables_lib.nest(flat))
     truth_lib.check_keys(self.name, batch, masks=network.has_masks)
     pixels, seen_px, factor = resize.to_network(images, valid_px, self.spec)

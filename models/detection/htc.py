@@ -274,4 +274,5 @@ FAMILY = Family(
   # Nothing reads it: the first stage has none before it.
   ignored=(r"mask_head\.0\.conv_res\.",),
   exclusive=rcnn.FAMILY.exclusive,
+  stages=rcnn.FAMILY.stages,
 )

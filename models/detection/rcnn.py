@@ -146,8 +146,6 @@ CHECKPOINTS["mmdetection1"] = (*OLDER, *CHECKPOINTS["mmdetection"])
 class Network(DetectorNetwork):
   """Levels of strides 4 to 64, proposals, and heads on them.
 
-  Its stages are its body's.
-
   Attributes:
     heads: the class of the second stage.
     threshold: scores of detections are above it.
@@ -155,7 +153,6 @@ class Network(DetectorNetwork):
 
   heads: ClassVar[type[roi_heads.RoIHeads]] = roi_heads.RoIHeads
   threshold: ClassVar[float] = 0.05
-  stages = backbone.STAGE_PATHS
 
   def __init__(
     self,
@@ -233,4 +230,5 @@ FAMILY = Family(
   VARIANTS,
   CHECKPOINTS,
   exclusive=("mmdetection", "mmdetection1"),
+  stages=backbone.FROZEN_TOGETHER,
 )

@@ -150,8 +150,6 @@ class Head(nnx.Module):
 class Network(DetectorNetwork):
   """Levels of strides 8 to 128 and the shared heads."""
 
-  stages = backbone.STAGE_PATHS
-
   def __init__(
     self,
     *,
@@ -244,5 +242,9 @@ class Network(DetectorNetwork):
 
 
 FAMILY = Family(
-  Network, VARIANTS, CHECKPOINTS, alike=(("mmdetection", "mmdetection1"),)
+  Network,
+  VARIANTS,
+  CHECKPOINTS,
+  alike=(("mmdetection", "mmdetection1"),),
+  stages=backbone.FROZEN_TOGETHER,
 )

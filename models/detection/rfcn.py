@@ -98,9 +98,6 @@ class Network(DetectorNetwork):
 
   rules = RULES["fgfa"]
   training = "fgfa"
-  stages = tuple(
-    tuple(f"body/{part}" for part in stage) for stage in backbone.BODY_PATHS
-  )
 
   def __init__(self, *, num_classes: int, rngs: nnx.Rngs):
     """`num_classes` counts objects alone."""
@@ -292,4 +289,5 @@ FAMILY = Family(
   VARIANTS,
   CHECKPOINTS,
   ignored=(_OF_FRAMES, r"_test$"),
+  stages=backbone.FROZEN_TOGETHER,
 )

@@ -45,12 +45,7 @@ _LEAST, _BETA = 0.1, 1 / 9  # as of `models.detection.train_rules`
 
 
 class Pyramid(DetectorNetwork):
-  """Strides 8, 16 and 32 with a top-down path; no norms.
-
-  Its stages are the strided convolutions.
-  """
-
-  stages = tuple((f"stem/conv{i}", f"stem/more{i}") for i in range(len(_WIDE)))
+  """Strides 8, 16 and 32 with a top-down path; no norms."""
 
   def __init__(self, *, rngs: nnx.Rngs):
     """Without heads."""
@@ -162,4 +157,4 @@ class Network(Pyramid):
     return anchors_lib.grid(canvas, counts, _SIZES, _RATIOS)
 
 
-FAMILY = Family(Network, VARIANTS)
+FAMILY = Family(Network, VARIANTS, stages=(r"stem/(?:conv|more)(\d)",))

@@ -53,4 +53,4 @@ class Network(tiny.Pyramid, rcnn.Network):
     )
 
 
-FAMILY = Family(Network, VARIANTS)
+FAMILY = Family(Network, VARIANTS, stages=tiny.FAMILY.stages)

@@ -37,6 +37,8 @@ _ALL = 10**6  # of anchors and regions: more than there are
 _BEST = (60, 40)  # proposals of a level and of a picture
 _TRAIN = train_rules.TRAIN_RULES["torchvision"]
 _CLASSES = 80
+# Small: torchvision's RoIAlign in Python samples whole masks for every bin.
+_CANVAS, _REGIONS = (48, 64), 64
 
 
 class _Chosen:
@@ -63,17 +65,17 @@ class _Chosen:
 
 
 def _truth(rng, masks=False):
-  """Objects of two pictures on a canvas of 128 x 160 px; float32."""
-  boxes = drawn.boxes(rng, 10, 110).reshape(2, 5, 4)
+  """Objects of two pictures, with masks small ones; float32."""
+  boxes = drawn.boxes(rng, 10, 44 if masks else 110).reshape(2, 5, 4)
   own = rng.integers(0, _CLASSES, (2, 5)).astype(np.int32)
   own[0, 3:] = -1
   return Truth(
     jnp.asarray(boxes),
     jnp.asarray(own),
-    jnp.asarray(rng.random((2, 5, 128, 160)) > 0.5) if masks else None,
+    jnp.asarray(rng.random((2, 5, *_CANVAS)) > 0.5) if masks else None,
     None,
     jnp.ones((2, 4)),
-    jnp.array([[128, 160], [120, 140]]),
+    jnp.array([[48, 64], [40, 56]]) if masks else jnp.array([[128, 160]] * 2),
   )
 
 
@@ -156,10 +158,10 @@ class LossTest(parameterized.TestCase):
     """Logits are functions of boxes: each side has its own order of them."""
     rng, torch, key = np.random.default_rng(1), self.torch, jax.random.key(5)
     truth = _truth(rng, masks=True)
-    near = np.asarray(truth.boxes)[:, rng.integers(0, 5, 1500)]
-    boxes = near + rng.normal(0, 6, near.shape).astype(np.float32)
+    near = np.asarray(truth.boxes)[:, rng.integers(0, 5, 300)]
+    boxes = near + rng.normal(0, 3, near.shape).astype(np.float32)
     boxes[..., 2:] = np.maximum(boxes[..., 2:], boxes[..., :2] + 2)
-    boxes = np.clip(boxes, 0, np.array([140, 120, 140, 120]))
+    boxes = np.clip(boxes, 0, np.array([56, 40, 56, 40]))
     boxes = boxes.astype(np.float32)
     valid = (boxes[..., 2:] - boxes[..., :2] >= 1).all(-1)
     weights = {
@@ -195,14 +197,14 @@ class LossTest(parameterized.TestCase):
         [],
         jnp.asarray(boxes),
         jnp.asarray(valid),
-        (128, 160),
+        _CANVAS,
         truth,
-        _TRAIN,
+        dataclasses.replace(_TRAIN, regions=_REGIONS),
         key,
       )
 
     theirs = self.heads.RoIHeads(
-      *(None, None, None, 0.5, 0.5, 512, 0.25, None, 0.05, 0.5, 100)
+      *(None, None, None, 0.5, 0.5, _REGIONS, 0.25, None, 0.05, 0.5, 100)
     )
     _, own, _ = jax.random.split(key, 3)
     keys = jax.random.split(own, 2)
@@ -216,7 +218,7 @@ class LossTest(parameterized.TestCase):
     picked, index, label, expected = theirs.select_training_samples(
       every, given
     )
-    self.assertGreater(int((label[0] > 0).sum()), 50)
+    self.assertGreater(int((label[0] > 0).sum()), 10)
     flat = torch.cat(picked)
     w = {name: _double(torch, value) for name, value in weights.items()}
     cross, far = self.heads.fastrcnn_loss(
@@ -266,10 +268,10 @@ class LossTest(parameterized.TestCase):
 
 
 class _Padded(_Chosen):
-  """As `_Chosen`, of 512 and 128, where our lists have more than theirs."""
+  """As `_Chosen`, where our lists have more than theirs."""
 
   def __init__(self, torch, keys, real):
-    super().__init__(torch, keys, 512, 128)
+    super().__init__(torch, keys, _REGIONS, _REGIONS // 4)
     self.real = real
 
   def __call__(self, every):
@@ -302,7 +304,6 @@ class StepTest(parameterized.TestCase):
         part.momentum = 0.1
         part.train(not frozen_norms)
     model = models.get(name).with_fields({"short_px": 96, "long_px": 128})
-    # torch keeps its number; ours is the published weights'.
     loaded = self._loaded(model, module)
     images, sizes = oracles.photographs()
     truth = _truth(np.random.default_rng(0))
