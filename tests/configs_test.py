@@ -56,7 +56,13 @@ CONDITIONS = {
   "quickstart_video": 91,
 }
 # Trainings; what follows a colon is in tests/models/training.
-TRAININGS = ("train_standard",)
+TRAININGS = (
+  "train_augmix",
+  "train_corruption_mix",
+  "train_pixmix",
+  "train_stability",
+  "train_standard",
+)
 _OWN = "tests.faults.own_models"
 # Config -> model that its printed plan has; these take seconds.
 QUICK = {

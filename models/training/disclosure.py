@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from etils import epath
 
 from robust_tfds import conditions, errors, reading, version
-from robust_tfds.models.training.config import Config
-from robust_tfds.models.training.recipes import base
 from robust_tfds.records import Record
 from robust_tfds.storage import disk
+
+if TYPE_CHECKING:
+  from robust_tfds.models.training.config import Config
+  from robust_tfds.models.training.recipes import base
 
 FILE = "disclosure.json"
 _OWN = "own"  # the set of a user's corruptions, of no benchmark

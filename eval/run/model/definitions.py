@@ -8,7 +8,7 @@ from typing import Any
 
 from robust_tfds import errors, missing, models
 from robust_tfds.eval.run import config as config_lib
-from robust_tfds.eval.run.model import timm_networks
+from robust_tfds.eval.run.model import timm_networks, training_data
 from robust_tfds.eval.tasks import base
 from robust_tfds.models.convert import known, match, preprocessing, sources
 from robust_tfds.models.model import Model, NetworkModel
@@ -188,6 +188,9 @@ def _num_classes(label: str, entry: config_lib.Model) -> int | None:
       f"Model {label}: num_classes is {stated} and spec.num_classes {in_spec}:"
       " set one of them."
     )
+  if not (stated or in_spec):
+    disclosed = training_data.of_training(entry)
+    return len(disclosed.classes) if disclosed else None
   return stated or in_spec
 
 

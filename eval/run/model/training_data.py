@@ -1,15 +1,25 @@
 """What a run's model was trained on, as far as somebody says it.
 
 The config says it (`trained_on`, `corruptions_seen` of a model's entry); of a model
-that the run trains its recipe does, and its checkpoint's name where that is one of
-torchvision's or timm's. Otherwise nobody knows.
+that the run trains its recipe does, of one that `robust-tfds train` made its
+disclosure.json, and its checkpoint's name where that is one of torchvision's or timm's.
+Otherwise nobody knows.
 """
+
+from __future__ import annotations
 
 import os
 import re
+import typing
 
 from robust_tfds.eval.cells import cell_facts
 from robust_tfds.eval.run.config import Model
+from robust_tfds.models import weights_file
+from robust_tfds.models.convert import sources
+from robust_tfds.storage import paths
+
+if typing.TYPE_CHECKING:
+  from robust_tfds.models.training.disclosure import Disclosure
 
 # How torchvision's and timm's names of weights say what they were trained on.
 _OF_NAMES = (
@@ -40,11 +50,31 @@ def _of_network(entry: Model) -> str | None:
     return entry.trained_on
   if entry.train:
     return f"{entry.train.dataset} {entry.train.split}"
+  disclosed = of_training(entry)
+  if disclosed:
+    return disclosed.trained_on
   checkpoint = os.fspath(entry.checkpoint or entry.name)
   for pattern, data in _OF_NAMES:
     if pattern.search(checkpoint):
       return data
   return None
+
+
+def of_training(entry: Model) -> Disclosure | None:
+  """What `robust-tfds train` wrote beside the checkpoint; None of others.
+
+  Raises:
+    UserError: it is damaged.
+  """
+  from robust_tfds.models.training import disclosure, handover
+
+  text = os.fspath(entry.checkpoint or "")
+  if not text or sources.is_fetched(text):
+    return None
+  place = paths.of(text, "config.model.checkpoint")
+  if place.name in (weights_file.FILE, handover.EMA_FILE):
+    place = place.parent
+  return disclosure.read(place)
 
 
 def corruptions_seen(entry: Model) -> list[str] | None:
@@ -55,6 +85,9 @@ def corruptions_seen(entry: Model) -> list[str] | None:
   """
   stated = entry.corruptions_seen
   if not stated:
+    disclosed = of_training(entry)
+    if disclosed:
+      return list(disclosed.conditions)
     return [] if entry.train else None  # recipes flip and crop alone
   names = stated.split(",") if isinstance(stated, str) else list(stated)
   return cell_facts.conditions_seen(names, "config.model.corruptions_seen")

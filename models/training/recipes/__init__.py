@@ -37,5 +37,8 @@ def of(config: Mapping[str, Any]) -> base.Recipe:
   for field in fields:
     if field not in known:
       raise errors.unknown(f"key of config.recipe ({name})", field, known)
-  recipe: base.Recipe = kind(**fields)
+  tuples = {
+    k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()
+  }
+  recipe: base.Recipe = kind(**tuples)
   return recipe

@@ -13,7 +13,7 @@ Batch = Mapping[str, jax.Array]
 # (variables, pixels or a detector's batch, key) -> (answers, variables)
 ApplyTrain = Callable[[Variables, Any, jax.Array], tuple[Any, Variables]]
 Numbers = dict[str, jax.Array]
-_CROP, _FLIP = 0, 1  # streams of an example's key
+_CROP, _FLIP, _OWN = 0, 1, 2  # streams of an example's key
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -92,6 +92,20 @@ class Recipe:
 def pictures(batch: Batch) -> jax.Array:
   """The pictures or clips of a batch."""
   return batch["video"] if "video" in batch else batch["image"]
+
+
+def stream(keys: jax.Array, number: int) -> jax.Array:
+  """Keys uint32 `[B, 2]` of a recipe's own draws, from those of the examples.
+
+  Args:
+    number: of the draw, from 0.
+  """
+
+  def of_one(words: jax.Array) -> jax.Array:
+    key = jax.random.wrap_key_data(words, impl="threefry2x32")
+    return jax.random.key_data(jax.random.fold_in(key, _OWN + number))
+
+  return jax.vmap(of_one)(keys)
 
 
 def error(logits: jax.Array, label: jax.Array) -> jax.Array:

@@ -1,10 +1,15 @@
 """What a model was trained on: as stated, as its recipe or its checkpoint says."""
 
+import dataclasses
+
 from absl.testing import parameterized
+from etils import epath
 
 from robust_tfds import errors
 from robust_tfds.eval.run import config
 from robust_tfds.eval.run.model import training_data
+from robust_tfds.models.training import recipes
+from tests.models.training import tiny_trainings
 
 _RECIPE = {
   "dataset": "digits",
@@ -50,6 +55,26 @@ class TrainingDataTest(parameterized.TestCase):
   )
   def test_corruptions_seen(self, entry, expected):
     self.assertEqual(training_data.corruptions_seen(_model(entry)), expected)
+
+  def test_of_a_training(self):
+    """Its disclosure is taken over, and what the config says counts more."""
+    folder = epath.Path(self.create_tempdir().full_path)
+    prepared = tiny_trainings.prepared(allow_benchmark_conditions=True)
+    recipe = recipes.of({"name": "corruption_mix", "names": ("fog",)})
+    prepared = dataclasses.replace(prepared, recipe=recipe)
+    prepared.disclosure(12, "0" * 64).write(folder)
+    for place in (folder, folder / "weights.npz", folder / "weights_ema.npz"):
+      entry = {"checkpoint": str(place)}
+      words = training_data.words(_model(entry))
+      self.assertEqual(words, "tones train: standard, 12 steps")
+      self.assertEqual(training_data.corruptions_seen(_model(entry)), ["fog"])
+      stated = _model(
+        {**entry, "trained_on": "mine", "corruptions_seen": "none"}
+      )
+      self.assertEqual(training_data.words(stated), "mine")
+      self.assertEqual(training_data.corruptions_seen(stated), [])
+    other = _model({"checkpoint": str(folder / "other.npz")})
+    self.assertIsNone(training_data.corruptions_seen(other))
 
   def test_an_unknown_corruption(self):
     with self.assertRaisesRegex(errors.UserError, "Did you mean 'fog'|fog"):

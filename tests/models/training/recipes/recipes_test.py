@@ -6,6 +6,7 @@ from absl.testing import parameterized
 
 from robust_tfds import conditions, errors
 from robust_tfds.models.training import recipes
+from robust_tfds.models.training.recipes import augmix
 from tests.models.training import tiny_trainings
 
 
@@ -54,4 +55,37 @@ class RecipesTest(parameterized.TestCase):
     loss, (variables, numbers) = recipe.loss(apply_train, "v", {}, None)
     self.assertEqual(
       (loss, variables, sorted(numbers)), (3, "v", ["box", "mask"])
+    )
+
+  def test_disagreement_of_augmix(self):
+    """Mean of KL(p_k || M), written out."""
+    p = np.array([[[0.7, 0.3]], [[0.2, 0.8]], [[0.5, 0.5]]])
+    mean = p.mean(0)
+    want = np.mean([np.sum(q * np.log(q / mean)) for q in p])
+    np.testing.assert_allclose(augmix.disagreement(np.log(p)), want, rtol=1e-5)
+
+  def test_views(self):
+    """Clean pictures first; noise within its bound."""
+    source = tiny_trainings.Source()
+    batch = next(source.batches(batch_size=4, seed=0, epoch=0))
+    images, keys = batch["image"], batch["key"]
+    for name, views in (("augmix", 3), ("stability", 2), ("pixmix", 1)):
+      got = np.asarray(recipes.of({"name": name}).transform(images, keys))
+      self.assertEqual(
+        (got.dtype, got.shape), (np.uint8, (4 * views, 32, 32, 3))
+      )
+      if views > 1:
+        np.testing.assert_array_equal(got[:4], images)
+      self.assertFalse(np.array_equal(got[-4:], images))
+      if name == "augmix":
+        self.assertFalse(np.array_equal(got[4:8], got[8:]))
+      if name == "stability":
+        far = np.abs(got[4:].astype(int) - images).max()
+        self.assertBetween(far, 10, 13)  # of 12.75
+
+  def test_one_noise_is_disclosed(self):
+    recipe = recipes.of({"name": "corruption_mix", "severities": (1, 2)})
+    self.assertEqual(
+      recipe.disclosure(),
+      {"conditions": ["gaussian_noise"], "severities": [1, 2], "pictures": ""},
     )

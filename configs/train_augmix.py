@@ -1,0 +1,20 @@
+"""AugMix with its Jensen-Shannon loss (Hendrycks et al. 2020).
+
+  robust-tfds train --config=train_augmix --workdir=/tmp/augmix
+  robust-tfds train --config=train_augmix:imagenet --plan
+
+By itself on scikit-learn's digits; `:cifar` (severity 3) and `:imagenet` (severity 1)
+are the authors' settings. Colour, contrast, brightness and sharpness, which are
+benchmarks' too, are off.
+"""
+
+import ml_collections
+
+from robust_tfds.configs import train_standard
+
+
+def get_config(setting: str = "digits") -> ml_collections.ConfigDict:
+  """The training; override fields with --config.field=value."""
+  severity = 1 if setting == "imagenet" else 3
+  recipe = {"name": "augmix", "jsd": 12.0, "severity": severity}
+  return train_standard.common(setting, recipe).lock()

@@ -1,0 +1,73 @@
+"""AugMix: mixtures of chains of operations, and answers that agree on them.
+
+Hendrycks et al. 2020, arXiv:1912.02781, with the loss as google-research/augmix has
+it (docs/specs/training.md section 5): one forward of a batch and two mixtures of it,
+CE(clean) + 12 mean_k KL(p_k || M), M = clip(mean_k p_k, 1e-7, 1).
+"""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+
+from robust_tfds.models.training.recipes import base
+from robust_tfds.models.training.transforms import augmix
+
+_VIEWS = 2  # beside the clean one
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Augmix(base.Recipe):
+  """See the header; fields that are not here are `training.augmix`'s.
+
+  Attributes:
+    jsd: weight of the disagreement.
+  """
+
+  jsd: float = 12.0
+  severity: float = 3
+  width: int = 3
+  depth: int = -1
+  alpha: float = 1.0
+  overlap: bool = False
+
+  def transform(self, images: jax.Array, keys: jax.Array) -> jax.Array:
+    """The pictures, then both mixtures of each: uint8 `[3 * B, H, W, 3]`."""
+    clean = self.moved(images, keys)
+    mixed = [
+      augmix.augmix(
+        clean,
+        keys=base.stream(keys, view),
+        severity=self.severity,
+        width=self.width,
+        depth=self.depth,
+        alpha=self.alpha,
+        overlap=self.overlap,
+      )
+      for view in range(_VIEWS)
+    ]
+    return jnp.concatenate([clean, *mixed])
+
+  def loss(
+    self,
+    apply_train: base.ApplyTrain,
+    variables: base.Variables,
+    batch: base.Batch,
+    key: jax.Array,
+  ) -> tuple[jax.Array, tuple[base.Variables, base.Numbers]]:
+    """See the base."""
+    images = self.transform(base.pictures(batch), batch["key"])
+    logits, variables = apply_train(variables, images, key)
+    each = logits.reshape(_VIEWS + 1, -1, logits.shape[-1])
+    jsd = disagreement(each)
+    loss = self.cross_entropy(each[0], batch["label"]) + self.jsd * jsd
+    numbers = {"error": base.error(each[0], batch["label"]), "jsd": jsd}
+    return loss, (variables, numbers)
+
+
+def disagreement(logits: jax.Array) -> jax.Array:
+  """Mean over views and examples of KL(p_k || M); logits `[views, B, classes]`."""
+  log = jax.nn.log_softmax(logits)
+  p = jnp.exp(log)
+  mean = jnp.log(jnp.clip(p.mean(0), 1e-7, 1.0))
+  return jnp.sum(p * (log - mean), axis=-1).mean()

@@ -1,0 +1,59 @@
+"""Stability training: answers that stay under uniform noise.
+
+Hendrycks & Dietterich 2019, section 5.2, fine-tune 5 epochs with bound and weight
+each of .01, .05 and .1. The loss is docs/specs/training.md's, section 2: CE(clean) + w
+CE(p_noisy, p_clean), on noise of [0, 1] pixels [U]; noisy pixels are rounded to bytes
+[U].
+"""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+
+from robust_tfds.models.training.recipes import base
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Stability(base.Recipe):
+  """See the header.
+
+  Attributes:
+    bound: of the noise, on pixels in [0, 1].
+    weight: of the noisy answers' part.
+  """
+
+  bound: float = 0.05
+  weight: float = 0.05
+
+  def transform(self, images: jax.Array, keys: jax.Array) -> jax.Array:
+    """The pictures, then each with noise: uint8 `[2 * B, H, W, 3]`."""
+    clean = self.moved(images, keys)
+    most = 255 * self.bound
+
+    def noisy(image: jax.Array, words: jax.Array) -> jax.Array:
+      key = jax.random.wrap_key_data(words, impl="threefry2x32")
+      noise = jax.random.uniform(key, image.shape, minval=-most, maxval=most)
+      return jnp.clip(jnp.round(image + noise), 0, 255).astype(jnp.uint8)
+
+    return jnp.concatenate(
+      [clean, jax.vmap(noisy)(clean, base.stream(keys, 0))]
+    )
+
+  def loss(
+    self,
+    apply_train: base.ApplyTrain,
+    variables: base.Variables,
+    batch: base.Batch,
+    key: jax.Array,
+  ) -> tuple[jax.Array, tuple[base.Variables, base.Numbers]]:
+    """See the base."""
+    images = self.transform(base.pictures(batch), batch["key"])
+    logits, variables = apply_train(variables, images, key)
+    clean, noisy = jnp.split(logits, 2)
+    instability = -jnp.sum(
+      jax.nn.softmax(clean) * jax.nn.log_softmax(noisy), axis=-1
+    ).mean()
+    loss = self.cross_entropy(clean, batch["label"]) + self.weight * instability
+    numbers = {"error": base.error(clean, batch["label"])}
+    return loss, (variables, {**numbers, "instability": instability})
