@@ -142,7 +142,7 @@ class ResponseNorm(nnx.Module):
   def __call__(self, x: jax.Array) -> jax.Array:
     """`[B, H, W, width]` -> the same; norms are computed in float32."""
     wide = x.astype(jnp.float32)
-    norms = jnp.sqrt(jnp.square(wide).sum((1, 2), keepdims=True))
+    norms = layers.length(wide, (1, 2))
     shares = norms / (norms.mean(-1, keepdims=True) + _EPSILON)
     scaled = wide * shares * self.scale[...] + self.bias[...]
     return (wide + scaled).astype(x.dtype)

@@ -265,8 +265,8 @@ class CosineAttention(Attention):
 def _unit(x: jax.Array) -> jax.Array:
   """Vectors of length 1 along the last axis."""
   wide = x.astype(jnp.float32)
-  length = jnp.sqrt(jnp.square(wide).sum(-1, keepdims=True))
-  return (wide / jnp.maximum(length, 1e-12)).astype(x.dtype)  # torch's eps
+  length = jnp.maximum(layers.length(wide, -1), 1e-12)  # torch's eps
+  return (wide / length).astype(x.dtype)
 
 
 class Block(nnx.Module):

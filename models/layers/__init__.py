@@ -254,6 +254,17 @@ def relu(x: jax.Array) -> jax.Array:
   return jax.nn.relu(x)
 
 
+def length(x: jax.Array, axes: int | tuple[int, ...]) -> jax.Array:
+  """Euclidean norms over axes, which stay; no gradient at 0, as torch's have.
+
+  The square root's own is infinite there: of a channel without any answer, of
+  tokens that fill a window up.
+  """
+  squares = jnp.square(x).sum(axes, keepdims=True)
+  some = squares > 0
+  return jnp.where(some, jnp.sqrt(jnp.where(some, squares, 1)), 0)
+
+
 def identity(x: jax.Array) -> jax.Array:
   """x; keeps the place of what does nothing in evaluation (dropout)."""
   return x

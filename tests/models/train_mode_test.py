@@ -36,6 +36,8 @@ _PICTURES = {
   "convnext_tiny": 64,
   "vit_tiny_patch16_224": 224,
   "mnasnet0_5": 64,  # another momentum
+  "swin_v2_t": 72,  # tokens of zeros, which have a length
+  "convnextv2_atto": 64,
 }
 _CLIPS = ("r3d_18", "s3d")
 

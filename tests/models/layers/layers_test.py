@@ -68,6 +68,12 @@ class LayersTest(parameterized.TestCase):
       got = jax.jit(jax.grad(lambda x, layer=layer: layer(x).sum()))(x)
       np.testing.assert_array_equal(got.ravel(), want)
 
+  def test_lengths(self):
+    x = jnp.asarray([[3.0, 4.0], [0.0, 0.0]])
+    np.testing.assert_array_equal(layers.length(x, 1), [[5], [0]])
+    got = jax.grad(lambda x: layers.length(x, 1).sum())(x)
+    np.testing.assert_allclose(got, [[0.6, 0.8], [0, 0]], rtol=1e-6)
+
   @parameterized.parameters(6, 7, 13, 3)
   def test_adaptive_average(self, side):
     x = np.random.default_rng(0).standard_normal((1, side, side, 2))
