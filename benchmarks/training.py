@@ -184,6 +184,7 @@ def _others(images: np.ndarray, keys: np.ndarray) -> dict[str, float]:
   pictures = jax.numpy.asarray(training.fractals(8, images.shape[1]))
   calls = {
     "pixmix": functools.partial(training.pixmix, pictures=pictures),
+    "texture": functools.partial(training.stylize, styles=pictures),
     "gaussian_noise": functools.partial(
       training.corruption_mix, names="gaussian_noise"
     ),

@@ -88,6 +88,9 @@ SURFACE = (
     "(images, *, keys, names, severities, edition)",
   ),
   (training.fractals, "(count, side, seed)"),
+  (training.stylize, "(images, *, keys, styles, stylizer, alpha)"),
+  (training.load_stylizer, "(encoder, decoder)"),
+  (training.textures, "(count, side, seed)"),
 )
 
 

@@ -8,13 +8,18 @@
   (2, 32, 32, 3)
 
 Every transform is a pure function of (pixels, keys), one key an example, for `jit`
-and for batches that are sharded on their first axis. `import models` loads none of
-this.
+and for batches that are sharded on their first axis (fastest inside `jax.shard_map`,
+where every device works on its own rows). `import models` loads none of this.
 """
 
+from robust_tfds.models.training.transforms.adain import (
+  load_stylizer as load_stylizer,
+)
 from robust_tfds.models.training.transforms.augmix import augmix as augmix
 from robust_tfds.models.training.transforms.corruption_mix import (
   corruption_mix as corruption_mix,
 )
 from robust_tfds.models.training.transforms.fractals import fractals as fractals
 from robust_tfds.models.training.transforms.pixmix import pixmix as pixmix
+from robust_tfds.models.training.transforms.stylize import stylize as stylize
+from robust_tfds.models.training.transforms.texture import textures as textures

@@ -50,7 +50,13 @@ def transforms() -> dict:
       images, keys=keys, names=names
     )
 
+  styles = training.textures(3, 20)
+
+  def stylize(images, keys):
+    return training.stylize(images, keys=keys, styles=styles)
+
   return {
+    "stylize": stylize,
     "corruptions": corruptions("gaussian_noise", "contrast", "pixelate"),
     "corruptions of clips": corruptions("freezing", "shot_noise", "jumbling"),
     "pixmix": pixmix,

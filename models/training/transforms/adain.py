@@ -1,0 +1,163 @@
+"""AdaIN style transfer's networks and arithmetic, for the user's weights.
+
+Huang & Belongie 2017, arXiv:1703.06868; as naoto0804/pytorch-AdaIN, by
+docs/specs/training.md section 1: a 1 x 1 convolution, then VGG-19 to relu4_1 with
+reflection padding and ceil max pools; t = std(s) (c - mean(c)) / std(c) + mean(s),
+unbiased variances plus 1e-5; a decoder that mirrors the encoder. The encoder's
+"normalised" weights and the decoder belong together: both are the user's.
+"""
+
+import dataclasses
+import functools
+import os
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from flax import nnx
+
+from robust_tfds.models import layers
+from robust_tfds.models.convert import formats, match, sources
+from robust_tfds.models.family import Family
+from robust_tfds.models.model import Classifier
+from robust_tfds.models.spec import Spec, Variant
+
+_EPSILON = 1e-5
+# Convolutions of VGG-19 to conv4_1 by stage; the rest of a file is not used.
+_STAGES = ((64, 64), (128, 128), (256, 256, 256, 256), (512,))
+# Widths between which the decoder's convolutions lie, before each doubling.
+_DECODER = ((512, 256), (256, 256, 256, 256, 128), (128, 128, 64))
+_UNUSED = r"^encoder\.(?:3[1-9]|[4-9]\d)\."
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Stylizer:
+  """An encoder and a decoder with their weights.
+
+  Attributes:
+    name: `adain`.
+    variables: of `Network`.
+  """
+
+  name: str
+  variables: Any
+
+
+jax.tree_util.register_dataclass(Stylizer, ["variables"], ["name"])
+
+
+def load_stylizer(
+  encoder: str | os.PathLike[str], decoder: str | os.PathLike[str]
+) -> Stylizer:
+  """AdaIN with the user's weights, for `stylize`.
+
+  Args:
+    encoder: a checkpoint of `models.convert`, as `vgg_normalised.pth`.
+    decoder: the other one, as `decoder.pth`; names of both are positions in
+      torch's `Sequential`: `2.weight`.
+
+  Raises:
+    FileNotFoundError: no such file.
+    UserError: a damaged file, or arrays of another network.
+  """
+  arrays: dict[str, np.ndarray] = {}
+  files = {"encoder": encoder, "decoder": decoder}
+  for part, checkpoint in files.items():
+    located = sources.locate(checkpoint)
+    read = formats.read(located.path)
+    arrays |= {f"{part}.{name}": array for name, array in read.items()}
+  origin = " and ".join(map(str, files.values()))
+  loaded = match.match_arrays(_model(), arrays, origin)
+  return Stylizer("adain", loaded.variables)
+
+
+def render(
+  variables: Any, content: jax.Array, style: jax.Array, alpha: float
+) -> jax.Array:
+  """A picture in another's style.
+
+  Args:
+    variables: of a `Stylizer`.
+    content: float32 `[B, H, W, 3]` in [0, 1].
+    style: float32 `[B, H', W', 3]` in [0, 1].
+    alpha: 1 takes all of the style, 0 none.
+
+  Returns:
+    float32 `[B, H, W, 3]`, not clipped.
+  """
+  network = _model().merge(variables)
+  height, width = content.shape[1:3]
+  with jax.default_matmul_precision("float32"):
+    features = network.encoder(content)
+    wanted = restyled(features, network.encoder(style))
+    mixed = alpha * wanted + (1 - alpha) * features
+    # Of 8 ceil(n / 8) px a side.
+    return network.decoder(mixed)[:, :height, :width]
+
+
+def restyled(content: jax.Array, style: jax.Array) -> jax.Array:
+  """Features with the means and deviations of others; `[B, H, W, C]`."""
+  mean, deviation = _moments(content)
+  its_mean, its_deviation = _moments(style)
+  return (content - mean) / deviation * its_deviation + its_mean
+
+
+def _moments(features: jax.Array) -> tuple[jax.Array, jax.Array]:
+  """Mean and deviation of each picture's channels, `[B, 1, 1, C]`."""
+  mean = features.mean((1, 2), keepdims=True)
+  variance = features.var((1, 2), ddof=1, keepdims=True)
+  return mean, jnp.sqrt(variance + _EPSILON)
+
+
+class Network(nnx.Module):
+  """The encoder and the decoder; positions are those of the port's files."""
+
+  def __init__(self, *, num_classes: int, rngs: nnx.Rngs):
+    """Has no classes: `num_classes` is every network's argument."""
+    del num_classes
+    steps: list[layers.Step] = [layers.conv(3, 3, 1, rngs=rngs)]
+    width = 3
+    for stage in _STAGES:
+      steps += [_pool] * (stage != _STAGES[0])
+      for outputs in stage:
+        steps += _conv(width, outputs, rngs)
+        width = outputs
+    self.encoder = layers.Stack(steps)
+    steps = []
+    for widths in _DECODER:
+      for inputs, outputs in zip(widths, widths[1:]):
+        steps += _conv(inputs, outputs, rngs)
+      steps.append(_twice)
+    steps += [*_conv(64, 64, rngs), *_conv(64, 3, rngs)[:-1]]
+    self.decoder = layers.Stack(steps)
+
+  def __call__(self, x: jax.Array) -> jax.Array:
+    """`[B, H, W, 3]` in [0, 1], encoded and decoded."""
+    return self.decoder(self.encoder(x))
+
+
+def _conv(inputs: int, outputs: int, rngs: nnx.Rngs) -> list[layers.Step]:
+  return [_reflect, layers.conv(inputs, outputs, 3, rngs=rngs), layers.relu]
+
+
+def _reflect(x: jax.Array) -> jax.Array:
+  """torch.nn.ReflectionPad2d(1)."""
+  return jnp.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)), mode="reflect")
+
+
+def _twice(x: jax.Array) -> jax.Array:
+  """torch.nn.Upsample(scale_factor=2), by the nearest."""
+  return x.repeat(2, axis=1).repeat(2, axis=2)
+
+
+_pool = functools.partial(layers.max_pool, window=2, stride=2, ceil=True)
+
+
+@functools.cache
+def _model() -> Classifier:
+  spec = Spec(
+    mean=(0, 0, 0), std=(1, 1, 1), weights="own", source="arXiv:1703.06868"
+  )
+  family = Family(Network, {"adain": Variant(spec)}, ignored=(_UNUSED,))
+  return Classifier("adain", spec, Variant(spec), family)

@@ -1,0 +1,92 @@
+"""Stylized pictures, as training of Michaelis et al. 2019, section 2.2, uses them.
+
+One style a picture, drawn from the user's, and alpha 1; the style's weights are the
+user's too (`adain.load_stylizer`). Without weights it is `texture`, never AdaIN
+(`texture.py`). docs/specs/training.md section 1.
+"""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from robust_tfds import errors
+from robust_tfds.corruptions import batching, seeding
+from robust_tfds.corruptions.ops import layout
+from robust_tfds.models.training.transforms import adain, checks, texture
+
+_STREAM = 0x4000
+
+
+def stylize(
+  images: jax.typing.ArrayLike,
+  *,
+  keys: seeding.Keys,
+  styles: jax.typing.ArrayLike,
+  stylizer: adain.Stylizer | None = None,
+  alpha: float = 1.0,
+) -> jax.Array:
+  """Every picture in one of the styles.
+
+  On CPUs the bytes are the same in any batch; accelerators sum convolutions of
+  other batches in another order, which may move a level by one.
+
+  Args:
+    images: uint8 `[B, H, W, 3]`, RGB, 0..255.
+    keys: uint32 `[B, 2]`, see `corruptions.example_key`; the epoch folded in.
+    styles: uint8 `[N, H', W', 3]` of any size; the papers' have a short side of
+      512 px. Embedded: `training.textures`.
+    stylizer: of `training.load_stylizer`; None: `texture`, which is not AdaIN and
+      must be disclosed by that name (`stylizer_name`).
+    alpha: how much of the style, 0 to 1.
+
+  Returns:
+    uint8 `[B, H, W, 3]`.
+
+  Raises:
+    UserError: another dtype or shape of pixels, keys or styles, no styles, alpha
+      outside 0-1, or a stylizer that is none.
+  """
+  batch, raw = checks.pictures(images, keys)
+  if not isinstance(stylizer, adain.Stylizer | None):
+    raise errors.UserError(
+      f"stylizer must be of training.load_stylizer(encoder, decoder), or None for"
+      f" textures; got {type(stylizer).__name__}."
+    )
+  share = 0.0 if alpha == 0 else checks.number("alpha", alpha, 0, 1)
+  levels = _compiled(
+    batch, raw, checks.beside("styles", styles), stylizer, alpha=share
+  )
+  return levels.reshape(batch.shape)
+
+
+def stylizer_name(stylizer: adain.Stylizer | None) -> str:
+  """What a disclosure calls it: `texture` where no weights were given."""
+  return "texture" if stylizer is None else stylizer.name
+
+
+@functools.partial(jax.jit, static_argnames=("alpha",))
+def _compiled(
+  batch: jax.Array,
+  keys: jax.Array,
+  styles: jax.Array,
+  stylizer: adain.Stylizer | None,
+  *,
+  alpha: float,
+) -> jax.Array:
+  """uint8 `[B, H, W * 3]`."""
+
+  def of_picture(image: jax.Array, key: jax.Array) -> jax.Array:
+    which = seeding.integers(key, (), len(styles), _STREAM)
+    content, style = (
+      x[None].astype(jnp.float32) * np.float32(1 / 255)
+      for x in (image, styles[which])
+    )
+    if stylizer is None:
+      picture = texture.render(content, style, alpha)
+    else:
+      picture = adain.render(stylizer.variables, content, style, alpha)
+    return layout.flat(layout.to_uint8(jnp.round(picture[0] * 255)))
+
+  return batching.over_batch(of_picture, batch, keys)

@@ -1,0 +1,97 @@
+"""`texture`: what stylizes where nobody has brought weights. It is not AdaIN.
+
+The encoder is a tight frame of random filters: the rows of a seeded orthogonal
+matrix as filters of 4 x 4 px at every place. Its transpose decodes, exactly. Between
+the two the features take the means and deviations of a style's, as AdaIN's do, so
+local contrast and colour follow the style; shapes stay. `textures` are seeded
+procedural styles for it. Both are for runs without downloads; they test the plumbing
+and promise no robustness.
+"""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from robust_tfds import conditions
+from robust_tfds.models.training.transforms import adain, checks
+
+_SIDE = 4  # of a filter, px
+_FILTERS = 3 * _SIDE**2
+_MOST = 1 << 16
+_LAYOUT = ("NHWC", "HWIO", "NHWC")
+
+
+def render(content: jax.Array, style: jax.Array, alpha: float) -> jax.Array:
+  """As `adain.render`, without weights."""
+  features = _encoded(content)
+  wanted = adain.restyled(features, _encoded(style))
+  return _decoded(alpha * wanted + (1 - alpha) * features)
+
+
+def textures(count: int, side: int, seed: int = 0) -> np.ndarray:
+  """Styles that depend on (seed, side, their number) alone: warped waves.
+
+  Args:
+    count: how many, from 1.
+    side: in px, from 8 to 2048.
+    seed: a whole number from 0.
+
+  Returns:
+    uint8 `[count, side, side, 3]`; the first n are those of `count=n`.
+
+  Raises:
+    UserError: a number out of range.
+  """
+  checks.whole("count", count, range(1, _MOST + 1))
+  checks.whole("side", side, range(8, checks.LARGEST_PX + 1))
+  ids = [str(i) for i in range(count)]
+  keys = conditions.raw_keys(seed, "textures", "waves", 1, ids)
+  return np.stack([_texture(np.random.default_rng(key), side) for key in keys])
+
+
+def _texture(rng: np.random.Generator, side: int) -> np.ndarray:
+  """Plane waves, each bent by the sum of those before; uint8 `[side, side, 3]`."""
+  along = np.linspace(0, 1, side)
+  total = np.zeros((side, side))
+  for _ in range(5):
+    angle, phase = rng.uniform(0, 2 * np.pi, 2)
+    cycles, bend = rng.uniform(1, 16), rng.uniform(0, 2)
+    place = along * np.cos(angle) + along[:, None] * np.sin(angle)
+    total = total + np.cos(2 * np.pi * cycles * place + phase + bend * total)
+  low, high = rng.uniform(0, 120, 3), rng.uniform(100, 255, 3)
+  share = 1 / (1 + np.exp(-rng.uniform(0.5, 4) * total))
+  return np.rint(low + (high - low) * share[..., None]).astype(np.uint8)
+
+
+def _encoded(pictures: jax.Array) -> jax.Array:
+  """`[B, H, W, 3]` -> `[B, H + 3, W + 3, 48]`."""
+  margin = (_SIDE - 1, _SIDE - 1)
+  padded = jnp.pad(pictures, ((0, 0), margin, margin, (0, 0)), mode="edge")
+  return _convolved(padded, _filters())
+
+
+def _decoded(features: jax.Array) -> jax.Array:
+  """Undoes `_encoded`: every pixel is the mean of what its 16 filters say."""
+  transposed = _filters()[::-1, ::-1].transpose(0, 1, 3, 2)
+  return _convolved(features, transposed / _SIDE**2)
+
+
+def _convolved(x: jax.Array, kernel: jax.typing.ArrayLike) -> jax.Array:
+  return jax.lax.conv_general_dilated(
+    x,
+    jnp.asarray(kernel),
+    (1, 1),
+    "VALID",
+    dimension_numbers=_LAYOUT,
+    precision=jax.lax.Precision.HIGHEST,
+  )
+
+
+@functools.cache
+def _filters() -> np.ndarray:
+  """An orthogonal matrix as filters, float32 `[4, 4, 3, 48]`."""
+  rng = np.random.default_rng(0)
+  matrix = np.linalg.qr(rng.standard_normal((_FILTERS, _FILTERS)))[0]
+  return matrix.astype(np.float32).reshape(_SIDE, _SIDE, 3, _FILTERS)

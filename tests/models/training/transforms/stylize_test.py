@@ -1,0 +1,55 @@
+"""One style a picture, drawn by key; weights are the user's or it is `texture`."""
+
+import jax
+import numpy as np
+from absl.testing import absltest, parameterized
+
+from robust_tfds import errors
+from robust_tfds.models import training
+from robust_tfds.models.training.transforms import stylize, texture
+from tests import tiny_files
+
+_STYLES = training.textures(3, 24)
+
+
+def _keys(count: int) -> np.ndarray:
+  return np.random.default_rng(4).integers(0, 2**32, (count, 2), np.uint32)
+
+
+class StylizeTest(parameterized.TestCase):
+  def test_every_picture_has_one_of_the_styles(self):
+    images = np.stack([tiny_files.noise(16, 16, i) for i in range(8)])
+    got = np.asarray(
+      training.stylize(images, keys=_keys(8), styles=_STYLES)
+    ).astype(int)
+    in_style = jax.jit(texture.render)
+    seen = set()
+    for image, picture in zip(images, got):
+      away = []
+      for style in _STYLES:
+        pair = (x[None].astype(np.float32) / 255 for x in (image, style))
+        levels = np.clip(np.asarray(in_style(*pair, 1.0))[0] * 255, 0, 255)
+        away.append(np.abs(levels - picture).max())
+      self.assertLess(min(away), 0.51)
+      seen.add(int(np.argmin(away)))
+    self.assertGreater(len(seen), 1)
+
+  def test_no_weights_are_no_adain(self):
+    self.assertEqual(stylize.stylizer_name(None), "texture")
+
+  @parameterized.parameters(
+    ({"styles": np.zeros((0, 8, 8, 3), np.uint8)}, "at least one picture"),
+    ({"styles": np.zeros((8, 8, 3), np.uint8)}, "styles must be uint8"),
+    ({"alpha": -0.1}, "alpha must be"),
+    ({"alpha": 1.5}, "alpha must be"),
+    ({"stylizer": "vgg.pth"}, "load_stylizer"),
+    ({"keys": np.zeros((2,), np.uint32)}, "One key per image"),
+  )
+  def test_refuses(self, change, words):
+    given = {"keys": _keys(2), "styles": _STYLES} | change
+    with self.assertRaisesRegex(errors.UserError, words):
+      training.stylize(np.zeros((2, 8, 8, 3), np.uint8), **given)
+
+
+if __name__ == "__main__":
+  absltest.main()
