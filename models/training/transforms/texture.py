@@ -1,7 +1,7 @@
 """`texture`: what stylizes where nobody has brought weights. It is not AdaIN.
 
-The encoder is a tight frame of random filters: the rows of a seeded orthogonal
-matrix as filters of 4 x 4 px at every place. Its transpose decodes, exactly. Between
+The encoder is a tight frame of random filters: the columns of a seeded orthogonal
+matrix, as filters of 4 x 4 px at every place. Its transpose decodes, exactly. Between
 the two the features take the means and deviations of a style's, as AdaIN's do, so
 local contrast and colour follow the style; shapes stay. `textures` are seeded
 procedural styles for it. Both are for runs without downloads; they test the plumbing
@@ -9,6 +9,7 @@ and promise no robustness.
 """
 
 import functools
+import itertools
 
 import jax
 import jax.numpy as jnp
@@ -20,7 +21,7 @@ from robust_tfds.models.training.transforms import adain, checks
 _SIDE = 4  # of a filter, px
 _FILTERS = 3 * _SIDE**2
 _MOST = 1 << 16
-_LAYOUT = ("NHWC", "HWIO", "NHWC")
+_PLACES = tuple(itertools.product(range(_SIDE), repeat=2))
 
 
 def render(content: jax.Array, style: jax.Array, alpha: float) -> jax.Array:
@@ -69,29 +70,30 @@ def _encoded(pictures: jax.Array) -> jax.Array:
   """`[B, H, W, 3]` -> `[B, H + 3, W + 3, 48]`."""
   margin = (_SIDE - 1, _SIDE - 1)
   padded = jnp.pad(pictures, ((0, 0), margin, margin, (0, 0)), mode="edge")
-  return _convolved(padded, _filters())
+  # Columns of places: some ten times as fast on CPUs as XLA's convolution.
+  high, wide = (n - _SIDE + 1 for n in padded.shape[1:3])
+  parts = [padded[:, i : i + high, j : j + wide] for i, j in _PLACES]
+  return _product(jnp.concatenate(parts, axis=-1), _filters())
 
 
 def _decoded(features: jax.Array) -> jax.Array:
   """Undoes `_encoded`: every pixel is the mean of what its 16 filters say."""
-  transposed = _filters()[::-1, ::-1].transpose(0, 1, 3, 2)
-  return _convolved(features, transposed / _SIDE**2)
+  parts = jnp.split(_product(features, _filters().T), len(_PLACES), axis=-1)
+  high, wide = (n - _SIDE + 1 for n in features.shape[1:3])
+  total = jnp.zeros((len(features), high, wide, 3))
+  for (i, j), part in zip(_PLACES, parts, strict=True):
+    top, left = _SIDE - 1 - i, _SIDE - 1 - j
+    total += part[:, top : top + high, left : left + wide]
+  return total / len(_PLACES)
 
 
-def _convolved(x: jax.Array, kernel: jax.typing.ArrayLike) -> jax.Array:
-  return jax.lax.conv_general_dilated(
-    x,
-    jnp.asarray(kernel),
-    (1, 1),
-    "VALID",
-    dimension_numbers=_LAYOUT,
-    precision=jax.lax.Precision.HIGHEST,
-  )
+def _product(x: jax.Array, matrix: np.ndarray) -> jax.Array:
+  return jnp.matmul(x, matrix, precision=jax.lax.Precision.HIGHEST)
 
 
 @functools.cache
 def _filters() -> np.ndarray:
-  """An orthogonal matrix as filters, float32 `[4, 4, 3, 48]`."""
+  """An orthogonal matrix, float32 `[48, 48]`: a column a filter."""
   rng = np.random.default_rng(0)
   matrix = np.linalg.qr(rng.standard_normal((_FILTERS, _FILTERS)))[0]
-  return matrix.astype(np.float32).reshape(_SIDE, _SIDE, 3, _FILTERS)
+  return matrix.astype(np.float32)
