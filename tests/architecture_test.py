@@ -210,6 +210,7 @@ _THIRD_PARTY = {
   "robust_tfds.configs": {"ml_collections"},
   "robust_tfds.models": {"jax", "flax", "numpy", "absl", "etils", "pydantic"},
   "robust_tfds.models.training": {
+    "flax",
     "absl",
     "etils",
     "jax",
