@@ -149,7 +149,7 @@ class WheelTest(absltest.TestCase):
     self.assertEqual(said("--version").stdout, f"{command.VERSION}\n")
     own = ("--config=own_data:mine:build", "--config.data.name=tfds:digits")
     for words, expected in (
-      (("run", "--list"), "\nquickstart "),
+      (("run", "--list"), "\nquickstart[:DATASET"),
       (("run", "--config=quickstart", "--plan"), "x 2 models ="),
       (("run", *own, "--plan"), "clean: mine\n"),
     ):
