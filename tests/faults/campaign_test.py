@@ -7,6 +7,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import zlib
 
 import pytest
 from absl.testing import parameterized
@@ -112,5 +113,4 @@ class FrameTest(parameterized.TestCase):
     made = mutations.mutated(data, 5)
     self.assertLen(set(made), 5)
     self.assertNotIn(data, made)
-    mutations.mutated.cache_clear()
-    self.assertEqual(mutations.mutated(data, 5), made)
+    self.assertEqual(zlib.crc32(b"".join(made)), 108979109)  # in every process

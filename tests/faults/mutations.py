@@ -1,4 +1,4 @@
-"""Mutations of valid files that hypothesis makes from fixed seeds.
+"""Mutations of valid files, drawn from a seed that is the file's own.
 
 A mutated file is refused with its name, or handled right: where the change hits
 nothing that counts (a blank, a name that is not read), the result is that of the
@@ -7,6 +7,8 @@ valid file.
 
 import functools
 import pathlib
+import random
+import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -46,51 +48,50 @@ def _act(
 
 @functools.cache
 def mutated(data: bytes, count: int, cuts: bool = True) -> tuple[bytes, ...]:
-  """The first mutations that hypothesis draws, all different from `data`."""
-  import hypothesis
-  from hypothesis import strategies as st
+  """Different mutations of `data`, the same in every process."""
+  draw = random.Random(zlib.crc32(data))
+  kinds = [_flip, _drop, _swap, _zeros, *([_cut] * cuts)]
+  drawn: dict[bytes, None] = {}
+  while len(drawn) < count:
+    change = draw.choice(kinds)(data, draw)
+    if change != data:
+      drawn[change] = None
+  return tuple(drawn)
 
-  place = st.integers(0, len(data) - 1)
-  flip = st.tuples(place, st.integers(1, 255)).map(
-    lambda x: _replace(data, x[0], bytes([data[x[0]] ^ x[1]]))
-  )
-  cut = place.map(lambda i: data[:i])
-  drop = st.tuples(place, st.integers(1, 40)).map(
-    lambda x: data[: x[0]] + data[x[0] + x[1] :]
-  )
-  swap = st.tuples(place, place, st.integers(1, 40)).map(
-    lambda x: _swap(data, *x)
-  )
-  zeros = st.tuples(place, st.integers(1, 40)).map(
-    lambda x: _replace(data, x[0], bytes(min(x[1], len(data) - x[0])))
-  )
-  drawn: list[bytes] = []
 
-  @hypothesis.settings(
-    max_examples=20 * count,
-    derandomize=True,
-    database=None,
-    phases=[hypothesis.Phase.generate],
-    deadline=None,
-  )
-  @hypothesis.given(st.one_of(flip, drop, swap, zeros, *([cut] * cuts)))
-  def draw(change: bytes) -> None:
-    if change != data and change not in drawn:
-      drawn.append(change)
+def _place(data: bytes, draw: random.Random) -> int:
+  return draw.randrange(len(data))
 
-  draw()
-  # Hypothesis begins with the simplest: take some from all over.
-  return tuple(drawn[:: max(1, len(drawn) // count)][:count])
+
+def _size(draw: random.Random) -> int:
+  return draw.randint(1, 40)
+
+
+def _flip(data: bytes, draw: random.Random) -> bytes:
+  at = _place(data, draw)
+  return _replace(data, at, bytes([data[at] ^ draw.randint(1, 255)]))
+
+
+def _drop(data: bytes, draw: random.Random) -> bytes:
+  at = _place(data, draw)
+  return data[:at] + data[at + _size(draw) :]
+
+
+def _zeros(data: bytes, draw: random.Random) -> bytes:
+  at = _place(data, draw)
+  return _replace(data, at, bytes(min(_size(draw), len(data) - at)))
+
+
+def _cut(data: bytes, draw: random.Random) -> bytes:
+  return data[: _place(data, draw)]
 
 
 def _replace(data: bytes, at: int, by: bytes) -> bytes:
   return data[:at] + by + data[at + len(by) :]
 
 
-def _swap(data: bytes, a: int, b: int, size: int) -> bytes:
-  a, b = sorted((a, b))
-  size = min(size, b - a, len(data) - b)
-  if size <= 0:
-    return data
+def _swap(data: bytes, draw: random.Random) -> bytes:
+  a, b = sorted((_place(data, draw), _place(data, draw)))
+  size = min(_size(draw), b - a, len(data) - b)
   one, two = data[a : a + size], data[b : b + size]
   return _replace(_replace(data, a, two), b, one)
