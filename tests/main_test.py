@@ -66,21 +66,27 @@ class ScriptTest(parameterized.TestCase):
     (("run", "--config=quickstart:foo"), "expected one of signs_c, signs_p"),
     (("run", "--nothing"), "Unknown command line flag 'nothing'"),
     (("run",), "Say what is run: --config=quickstart"),
+    (("run", "--config=train_pixmix"), "train --config=train_pixmix"),
+    (("train", "--config=coco_c:x"), "robust-tfds run --config=coco_c:x"),
   )
   def test_refusals(self, words, message):
     done = in_process.program("robust_tfds", *words)
     in_process.check_refused(self, done, message)
     self.assertStartsWith(done.stderr, "Error: ")
 
-  def test_shipped_configs(self):
-    done = in_process.program("robust_tfds", "run", "--list")
+  @parameterized.parameters(
+    ("run", False, "\nimagenet_c[:MODEL=resnet50] "),
+    ("train", True, "\ntrain_standard[:SETTING=digits] "),
+  )
+  def test_shipped_configs(self, command, trains, line):
+    done = in_process.program("robust_tfds", command, "--list")
     self.assertEqual((done.returncode, done.stderr), (0, ""))
     lines = done.stdout.splitlines()
     names = [s.partition(" ")[0].partition("[")[0] for s in lines]
-    self.assertEqual(names, [*config_flag.shipped()])
-    for line in lines:
-      self.assertRegex(line, r"^\w+(\[:\S+\])? +\S.*\.$")
-    self.assertIn("\nimagenet_c[:MODEL=resnet50] ", done.stdout)
+    self.assertEqual(names, [*config_flag.shipped(trains)])
+    for each in lines:
+      self.assertRegex(each, r"^\w+(\[:\S+\])? +\S.*\.$")
+    self.assertIn(line, f"\n{done.stdout}")
 
   def test_who_reads_no_further_ends_it_in_silence(self):
     code = (

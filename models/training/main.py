@@ -33,6 +33,9 @@ def define_flags() -> None:
     False,
     "Say data, steps, memory, disclosure and an estimate; touch nothing.",
   )
+  flags.DEFINE_bool(
+    "list", False, "Says which configs are shipped, a line each, and ends."
+  )
   multihost.define_flags()
 
 
@@ -40,13 +43,18 @@ def check_arguments(argv: Sequence[str]) -> None:
   """Refuses a config that is not there, or keys that it does not have."""
   from robust_tfds import config_flag
 
-  config_flag.check(argv)
+  config_flag.check(argv, trains=True)
 
 
 def main(argv: Sequence[str]) -> None:
   """Plans, or trains."""
   command.no_arguments(argv)
   settings = flags.FLAGS
+  if settings.list:
+    from robust_tfds import config_flag
+
+    print(config_flag.listing(trains=True))
+    return
   if settings.config is None:
     raise errors.UserError("Say what is trained: --config=train_standard.")
   multihost.check(settings)
