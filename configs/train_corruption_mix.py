@@ -3,9 +3,9 @@
   robust-tfds train --config=train_corruption_mix --workdir=/tmp/noise
   robust-tfds train --config=train_corruption_mix --config.recipe.names=fog,jpeg --plan
 
-One noise at severities 1 to 3, as Shankar et al. train; more names are a mix. What is
-trained on here is tested on elsewhere, so the config allows it and the network says
-which conditions it saw.
+One noise, as Shankar et al. train; more names are a mix. Severities 1 to 3 are
+Schiappa et al.'s: Shankar et al. state none. What is trained on here is tested on
+elsewhere, so the config allows it and the network says which conditions it saw.
 """
 
 import ml_collections
