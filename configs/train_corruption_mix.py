@@ -1,7 +1,7 @@
 """Training on corruptions of a benchmark, disclosed (Shankar et al. 2021).
 
   robust-tfds train --config=train_corruption_mix --workdir=/tmp/noise
-  robust-tfds train --config=train_corruption_mix --config.recipe.names=fog,jpeg --plan
+  robust-tfds train --config=train_corruption_mix --plan --config.recipe.names=fog,snow
 
 One noise, as Shankar et al. train; more names are a mix. Severities 1 to 3 are
 Schiappa et al.'s: Shankar et al. state none. What is trained on here is tested on
@@ -15,7 +15,7 @@ from robust_tfds.configs import train_standard
 
 def get_config(setting: str = "digits") -> ml_collections.ConfigDict:
   """The training; override fields with --config.field=value."""
-  recipe: dict = {"name": "corruption_mix", "names": ("gaussian_noise",)}
+  recipe: dict = {"name": "corruption_mix", "names": "gaussian_noise"}
   recipe |= {"severities": (1, 2, 3)}
   config = train_standard.common(setting, recipe)
   config.allow_benchmark_conditions = True

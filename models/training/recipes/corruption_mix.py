@@ -9,6 +9,7 @@ from typing import Any
 
 import jax
 
+from robust_tfds import conditions, errors
 from robust_tfds.models.training.recipes import base
 from robust_tfds.models.training.transforms import corruption_mix
 
@@ -18,26 +19,41 @@ class CorruptionMix(base.Recipe):
   """See the header.
 
   Attributes:
-    names: of corruptions, or of perturbations of videos.
+    names: of corruptions, or of perturbations of videos, with commas between; sets
+      too (`common`, `temporal_eval`).
     severities: 1-5; videos are tested at 4 and 5 (Schiappa et al., 6.4).
     edition: of the corruptions.
   """
 
-  names: tuple[str, ...] = ("gaussian_noise",)
+  names: str = "gaussian_noise"
   severities: tuple[int, ...] = (1, 2, 3)
   edition: str = "any"
+
+  def __post_init__(self) -> None:
+    """Refuses names that are neither of pictures nor of videos."""
+    self._resolved()
 
   def transform(self, images: jax.Array, keys: jax.Array) -> jax.Array:
     """Each picture or clip under one of the names at one of the severities."""
     return corruption_mix.corruption_mix(
       self.moved(images, keys),
       keys=base.stream(keys, 0),
-      names=self.names,
+      names=self._resolved(),
       severities=self.severities,
       edition=self.edition,
     )
 
   def disclosure(self) -> dict[str, Any]:
     """See the base."""
-    shown = {"conditions": list(self.names), "severities": [*self.severities]}
+    shown = {"conditions": self._resolved(), "severities": [*self.severities]}
     return {**super().disclosure(), **shown}
+
+  def _resolved(self) -> list[str]:
+    """The names one by one, in the papers' order."""
+    try:
+      return list(conditions.PICTURES.resolve(self.names))
+    except errors.UserError as of_pictures:
+      try:
+        return list(conditions.VIDEOS.resolve(self.names))
+      except errors.UserError:
+        raise of_pictures from None

@@ -89,3 +89,16 @@ class RecipesTest(parameterized.TestCase):
       recipe.disclosure(),
       {"conditions": ["gaussian_noise"], "severities": [1, 2], "pictures": ""},
     )
+
+  @parameterized.parameters(
+    ("fog,jpeg_compression", ["fog", "jpeg_compression"]),
+    ("fog, fog", ["fog"]),
+    ("freezing,jumbling", ["jumbling", "freezing"]),
+  )
+  def test_names_of_a_mix(self, names, shown):
+    recipe = recipes.of({"name": "corruption_mix", "names": names})
+    self.assertCountEqual(recipe.disclosure()["conditions"], shown)
+
+  def test_unknown_names_of_a_mix_are_refused(self):
+    with self.assertRaisesRegex(errors.UserError, "Unknown corruption 'jpeg'"):
+      recipes.of({"name": "corruption_mix", "names": "fog,jpeg"})
