@@ -1,6 +1,6 @@
 """Makes the dummy data of the builders' tests: small synthetic pictures.
 
-  python tools/make_dummy_data.py
+  python -m tools.make_dummy_data
 
 Nothing third-party: smooth random fields under the official file names.
 """
@@ -9,6 +9,8 @@ import pathlib
 
 import numpy as np
 from PIL import Image
+
+from robust_tfds.building.sources import imagenet
 
 _ROOT = pathlib.Path(__file__).resolve().parents[1] / "robust_tfds" / "datasets"
 _SIZES_PX = ((64, 48), (48, 64), (40, 40))  # width, height
@@ -24,7 +26,7 @@ def picture(seed: int, size: tuple[int, int]) -> Image.Image:
 def main() -> None:
   """Writes the files."""
   folder = _ROOT / "imagenet_c" / "dummy_data"
-  wnids = (_ROOT / "sources" / "imagenet_wnids.txt").read_text().split()
+  wnids = imagenet.wnids()
   folder.mkdir(parents=True, exist_ok=True)
   for i, size in enumerate(_SIZES_PX):
     path = folder / wnids[300 * i] / f"ILSVRC2012_val_{i + 1:08d}.JPEG"

@@ -24,6 +24,7 @@ _UCF101_NAME = re.compile(r"(?P<group>v_.+_g\d+)_c\d+\.avi")
 _NUMBER = re.compile(r"(?<=\.avi) \d+$")
 # <source>_<class>_<visible>_<camera>_np<people>_<view>_<quality>_<clip>.avi, the
 # source being the film or video (Kuehne et al. 2011, section 2).
+_HMDB51_SPLIT = re.compile(r"_test_split\d+\.txt$")
 _HMDB51_NAME = re.compile(
   r"(?P<source>.+)_[fulh]_(?:nm|cm)_np\d+_(?:fr|ba|le|ri)_(?:goo|med|bad)"
   r"_\d+\.avi"
@@ -121,8 +122,8 @@ def hmdb51(
   Raises:
     NoListError: the lists are not there.
     FileNotFoundError: a listed video is not there.
-    UserError: a broken line, a list of a class that HMDB51 does not have, or two
-      videos of one name.
+    UserError: a broken line, a list of a class that HMDB51 does not have or that
+      this split alone lacks, or two videos of one name.
   """
   root = paths.of(manual_dir)
   entries = _hmdb51(root, f"_test_split{split}.txt", _KIND_OF[kind])
@@ -156,6 +157,13 @@ def _hmdb51(
   if not lists:
     raise NoListError(
       f"No {root / _HMDB51_LISTS}/*{suffix}.\n{HMDB51_INSTRUCTIONS}"
+    )
+  classes = {_HMDB51_SPLIT.sub("", n) for n in names if _HMDB51_SPLIT.search(n)}
+  absent = sorted({c + suffix for c in classes} - {p.name for p in lists})
+  if absent:
+    raise errors.UserError(
+      f"{folder_of_lists}: {absent[0]} is not there ({len(absent)} lists of this"
+      f" split), though other splits have that class.\n{HMDB51_INSTRUCTIONS}"
     )
   label_of = class_lists.packaged(class_lists.HMDB51)
   for path in lists:

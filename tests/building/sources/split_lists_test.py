@@ -167,6 +167,11 @@ class Hmdb51Test(action_layouts.Layout):
 
   def test_a_clip_of_two_splits(self):
     self._put("testTrainMulti_7030_splits/catch_test_split2.txt", "c.avi 2\n")
+    with self.assertRaisesRegex(
+      errors.UserError, "wave_test_split2.txt is not"
+    ):
+      self._build()
+    self._put("testTrainMulti_7030_splits/wave_test_split2.txt", "b.avi 0\n")
     built = self._prepared("clean")
     rows = {
       split: [e["example_id"] for e in tfds.as_numpy(built.as_dataset(split))]
