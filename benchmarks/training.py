@@ -18,19 +18,14 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from absl import app, flags
+from absl import flags
 from PIL import Image, ImageEnhance, ImageOps
 
-from robust_tfds import conditions
+from robust_tfds import command, conditions
 
 if TYPE_CHECKING:
   from robust_tfds.models.training.transforms import augmix
 
-_SIZE = flags.DEFINE_integer("size", 224, "Side of the pictures, px.")
-_BATCH = flags.DEFINE_integer("batch", 32, "Pictures a call.")
-_ROUNDS = flags.DEFINE_integer("rounds", 5, "Calls of each that are timed.")
-_SEVERITY = flags.DEFINE_float("severity", 3, "Of operations.")
-_MODEL = flags.DEFINE_string("model", "", "Network whose step is timed.")
 # ImageNet's, of normalised floats.
 _MEAN, _STD = (
   np.float32((0.485, 0.456, 0.406)),
@@ -38,14 +33,23 @@ _MEAN, _STD = (
 )
 
 
+def define_flags() -> None:
+  """The command's flags: not at import, since tests import the chain."""
+  flags.DEFINE_integer("size", 224, "Side of the pictures, px.")
+  flags.DEFINE_integer("batch", 32, "Pictures a call.")
+  flags.DEFINE_integer("rounds", 5, "Calls of each that are timed.")
+  flags.DEFINE_float("severity", 3, "Of operations.")
+  flags.DEFINE_string("model", "", "Network whose step is timed.")
+
+
 def main(argv: Sequence[str]) -> None:
   """Measures and prints."""
   del argv
   os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-  side, count = _SIZE.value, _BATCH.value
+  side, count = flags.FLAGS.size, flags.FLAGS.batch
   images, keys = _pictures(count, side), _keys(count)
   print(
-    f"{count} pictures of {side} px, severity {_SEVERITY.value:g}, one core"
+    f"{count} pictures of {side} px, severity {flags.FLAGS.severity:g}, one core"
   )
   ours, pillow = _augmix_beside_pillow(images, keys)
   print(
@@ -55,9 +59,9 @@ def main(argv: Sequence[str]) -> None:
   costs = {"augmix": ours} | _others(images, keys)
   for name, cost in costs.items():
     print(f"{name:16s} {cost:7.2f} ms a picture")
-  if _MODEL.value:
-    step = _step(_MODEL.value, images)
-    print(f"a step of {_MODEL.value}: {step:.1f} ms a picture")
+  if flags.FLAGS.model:
+    step = _step(flags.FLAGS.model, images)
+    print(f"a step of {flags.FLAGS.model}: {step:.1f} ms a picture")
     for name, cost in costs.items():
       print(f"{name:16s} {100 * cost / step:7.1f} % of it")
 
@@ -70,7 +74,7 @@ def _augmix_beside_pillow(
   from robust_tfds.models import training
 
   on_device = jax.numpy.asarray(images)
-  options: dict[str, Any] = {"severity": _SEVERITY.value, "overlap": False}
+  options: dict[str, Any] = {"severity": flags.FLAGS.severity, "overlap": False}
   host = drawn_of(keys, width=3, depth=-1, alpha=1.0, **options)
 
   def ours() -> None:
@@ -230,8 +234,8 @@ def _least(
   ours: Callable[[], None], theirs: Callable[[], None], count: int
 ) -> tuple[float, float]:
   """The least CPU ms a picture of each, called in turn; the first is not counted."""
-  times = np.full((1 + _ROUNDS.value, 2), np.inf)
-  for turn in range(1 + _ROUNDS.value):
+  times = np.full((1 + flags.FLAGS.rounds, 2), np.inf)
+  for turn in range(1 + flags.FLAGS.rounds):
     for place, call in enumerate((ours, theirs)):
       start = time.process_time()
       call()
@@ -255,4 +259,4 @@ def _keys(count: int) -> np.ndarray:
 
 
 if __name__ == "__main__":
-  app.run(main)
+  command.run(main, define_flags)

@@ -57,9 +57,11 @@ class FolderWorkTest(parameterized.TestCase):
       self.assertRaises(KeyboardInterrupt),
     ):
       self._run(severities=[1, 2])
-    said = [words() for words in told]
-    self.assertEqual(said, ["4 of 6 files of 3 pictures kept"])
-    self.assertEqual(self._run(severities=[1, 2]), (2, []))
+    (said,) = [words() for words in told]
+    # What waits to be written is given up.
+    self.assertRegex(said, "^[34] of 6 files of 3 pictures kept$")
+    rest = 6 - int(said[0])
+    self.assertEqual(self._run(severities=[1, 2]), (rest, []))
 
   def test_a_result_that_its_format_cannot_hold_is_named(self):
     Image.new("RGB", (40, 33)).save(self.source / "x.png")

@@ -240,7 +240,7 @@ class MissingTest(in_folder.TestCase):
     self.assertIn(f"{name}: its files: not here.", text)
     self.assertIn("  1. ", text)
     self.assertIn(f"{empty}/", text)
-    self.assertIn("name it", self._refused(name))
+    self.assertIn("again with manual_dir='FOLDER'", self._refused(name))
 
   def test_of_the_authors_files(self):
     text = self._refused(

@@ -36,7 +36,11 @@ class TimmNetworksTest(parameterized.TestCase):
   @parameterized.parameters(
     (None, {}, r"needs timm, .* 'robust_tfds\[convert\]'"),
     ("nut", {}, "Unknown model of timm 'nut'. Did you mean 'net'"),
-    ("net", {"hf_hub_id": None}, "weights of timm:net: .*\n.*checkpoint=FILE"),
+    (
+      "net",
+      {"hf_hub_id": None},
+      r"weights of timm:net: (.*\n)+.*checkpoint='FILE'",
+    ),
     ("net", {"crop_mode": "border"}, "timm:net: pretrained_cfg: crop_mode"),
     ("net", {"input_size": (1, 9, 9)}, "timm:net: pretrained_cfg: input_size"),
   )
