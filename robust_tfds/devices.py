@@ -97,9 +97,8 @@ def of_all_hosts(array: Any, where: Mesh) -> Any:
   shape = (array.shape[0] * jax.process_count(), *array.shape[1:])
   if isinstance(array, jax.ShapeDtypeStruct):
     return jax.ShapeDtypeStruct(shape, array.dtype, sharding=rows(where))
-  shards = sorted(array.addressable_shards, key=lambda s: s.index[0].start or 0)
   return jax.make_array_from_single_device_arrays(
-    shape, rows(where), [s.data for s in shards]
+    shape, rows(where), [s.data for s in _shards(array)]
   )
 
 
@@ -114,5 +113,14 @@ def put_replicated(tree: object, where: Mesh) -> object:
 
 def local_rows(array: jax.Array) -> np.ndarray:
   """This host's rows of a batch-sharded array, in order."""
-  shards = sorted(array.addressable_shards, key=lambda s: s.index[0].start or 0)
-  return np.concatenate([np.asarray(s.data) for s in shards])
+  return np.concatenate([np.asarray(s.data) for s in _shards(array)])
+
+
+def _shards(array: jax.Array) -> list[Any]:
+  """This host's shards in the order of their rows, each once.
+
+  An array that two threads ask for its shards at the same time may list them
+  twice from then on (seen in JAX 0.10.2: once in some thousand times).
+  """
+  by_row = {s.index[0].start or 0: s for s in array.addressable_shards}
+  return [by_row[row] for row in sorted(by_row)]

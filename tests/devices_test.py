@@ -30,6 +30,18 @@ class MeshTest(parameterized.TestCase):
     devices.check_batch_size(16, mock.Mock(size=8))
 
 
+class RowsTest(absltest.TestCase):
+  def test_shards_that_jax_lists_twice_count_once(self):
+    shards = [
+      mock.Mock(
+        index=(slice(row, row + 2), slice(None)), data=np.arange(row, row + 2)
+      )
+      for row in (2, 0)
+    ]
+    array = mock.Mock(addressable_shards=[*shards, *shards])
+    np.testing.assert_array_equal(devices.local_rows(array), range(4))
+
+
 class InWordsTest(parameterized.TestCase):
   @parameterized.parameters(
     (
