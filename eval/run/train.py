@@ -7,18 +7,16 @@ running statistics of batch norms are moved by the network's train mode
 have one; models from elsewhere are refused.
 """
 
-import contextlib
 import functools
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from absl import logging
 from etils import epath
 
 from robust_tfds import datasets, errors, reading, step_lines
@@ -29,6 +27,7 @@ from robust_tfds.eval.cells import note as note_lib
 from robust_tfds.eval.pipeline import views
 from robust_tfds.eval.run import augment, progress
 from robust_tfds.models import variables as variables_lib
+from robust_tfds.models.training import checkpoints
 from robust_tfds.records import Record
 from robust_tfds.storage import disk, paths
 
@@ -117,7 +116,7 @@ def store(model: Any, recipe: Any, folder: epath.Path, variables: Any) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with (
       paths.written_locally(checkpoint) as place,
-      _quiet(),
+      checkpoints.quiet(),
       _checkpointer() as checkpointer,
     ):
       checkpointer.save(place, variables, force=True)
@@ -172,17 +171,6 @@ def _checksums(folder: epath.Path) -> dict[str, str]:
     f"{_WEIGHTS}/{below}": note_lib.file_sha256(paths.of(whole))
     for below, whole in sorted(paths.files_below(folder / _WEIGHTS))
   }
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-  """Orbax logs with a traceback what it raises as well."""
-  before = logging.get_verbosity()
-  logging.set_verbosity(logging.FATAL)
-  try:
-    yield
-  finally:
-    logging.set_verbosity(before)
 
 
 def _checkpointer() -> Any:

@@ -41,7 +41,7 @@ class Checkpoints:
     )
     policies = [last, best] if keep.best else [last]
     self._ocp = ocp
-    with _quiet():
+    with quiet():
       self._manager = ocp.CheckpointManager(
         epath.Path(workdir).resolve() / FOLDER,
         options=ocp.CheckpointManagerOptions(
@@ -62,7 +62,7 @@ class Checkpoints:
       score: the last validation error; None: none is known.
     """
     args = self._ocp.args
-    with _quiet():
+    with quiet():
       self._manager.save(
         int(state.step),
         args=args.Composite(
@@ -91,7 +91,7 @@ class Checkpoints:
       for name, x in _flat(like).items()
     }
     args = self._ocp.args
-    with _quiet():
+    with quiet():
       got = self._manager.restore(
         step,
         args=args.Composite(
@@ -106,7 +106,7 @@ class Checkpoints:
 
   def close(self) -> None:
     """Waits until what is being written is there."""
-    with _quiet():
+    with quiet():
       self._manager.wait_until_finished()
       self._manager.close()
 
@@ -118,7 +118,7 @@ def _flat(state: State) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
   """Orbax narrates, and logs with a traceback what it raises as well."""
   before = logging.get_verbosity()
   logging.set_verbosity(logging.FATAL)
