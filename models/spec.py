@@ -175,6 +175,11 @@ class ModelSpec:
     return None
 
   @property
+  def usual_px(self) -> int:
+    """Side of the pictures that the network works on; 0: the data's own."""
+    return 0
+
+  @property
   def geometry(self) -> str:
     """The resize and crop rule, a name of `robust_tfds/building/geometry.py`.
 
@@ -349,6 +354,11 @@ class Spec(ModelSpec):
   def fixed_px(self) -> int | None:
     """`input_px` where the network takes no other size."""
     return None if self.flexible else self.input_px
+
+  @property
+  def usual_px(self) -> int:
+    """`input_px`."""
+    return self.input_px
 
   @property
   def geometry(self) -> str:

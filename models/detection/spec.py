@@ -39,6 +39,11 @@ class DetectorSpec(ModelSpec):
   num_classes: Whole = 80
   detections: From1 = 100
 
+  @property
+  def usual_px(self) -> int:
+    """`short_px`, though the longer side is more."""
+    return self.short_px
+
   def __post_init__(self) -> None:
     """Refuses sizes that cannot be.
 

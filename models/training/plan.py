@@ -115,9 +115,7 @@ def _mib(like: state.State) -> float:
 
 def _batch_mib(config: Config, model: NetworkModel) -> float:
   """Of float32 pictures, on one device; of detectors at their own scale."""
-  spec: Any = model.spec
-  side = getattr(spec, "input_px", 0) or getattr(spec, "short_px", 0) or 0
-  shape = spec.batch_shape(config.batch_size, side)
+  shape = model.spec.batch_shape(config.batch_size, model.spec.usual_px)
   return (
     math.prod(shape)
     * np.dtype(np.float32).itemsize
