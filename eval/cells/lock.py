@@ -134,14 +134,7 @@ class Lock:
       holding=holding,
       cells=self._cells,
     )
-    with disk.writing(self.folder):
-      for attempt in range(3):  # another may remove the empty folder above
-        try:
-          self.folder.mkdir(parents=True, exist_ok=True)
-          break
-        except FileNotFoundError:
-          if attempt == 2:
-            raise
+    disk.make_folder(self.folder)
     self._text = record.model_dump_json(indent=1)
     disk.write_text(self.folder / _FILE, self._text, sync=False)
 

@@ -145,7 +145,7 @@ class Parts:
     """
     expected = {_key(cell) for cell in cells}
     with disk.writing(self._folder):
-      self._folder.mkdir(parents=True, exist_ok=True)
+      disk.make_folder(self._folder)
       disk.remove_temporary(self._folder)
       for path in disk.below(self._folder, 1):
         name = _parse(path.name)

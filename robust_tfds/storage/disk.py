@@ -34,6 +34,9 @@ _ADVICE = {
 _TEMPORARY = ".tmp"
 # Machines write no file for longer; those of others are removed after it.
 _STALE_S = 24 * 3600.0
+# To make a folder below one that others remove; each loses only to a removal in
+# the microseconds between two calls.
+_TRIES = 20
 
 
 class DiskError(errors.UserError, OSError):
@@ -218,8 +221,28 @@ def remove(path: epath.PathLike) -> None:
       epath.Path(path).unlink(missing_ok=True)
 
 
+def make_folder(folder: epath.PathLike) -> None:
+  """Makes a folder and those above it, which others may remove meanwhile.
+
+  Who ends removes the folder above its own if nothing is in it (see
+  `remove_empty`), at times just before another makes its own there.
+
+  Raises:
+    DiskError: it could not be made.
+  """
+  folder = epath.Path(folder)
+  with writing(folder):
+    for _ in range(_TRIES - 1):
+      with contextlib.suppress(FileNotFoundError):
+        return folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
+
+
 def remove_empty(folder: epath.PathLike) -> None:
-  """Removes a folder in which nothing is; buckets have none."""
+  """Removes a folder in which nothing is; buckets have none.
+
+  Whoever makes one below it at the same time does so by `make_folder`.
+  """
   if paths.is_local(folder):
     with contextlib.suppress(OSError):
       os.rmdir(folder)

@@ -92,6 +92,23 @@ class DiskTest(in_folder.TestCase):
       self.assertFalse(path.exists())
     self.assertEqual(path.read_bytes(), b"new")
 
+  def test_a_folder_is_made_while_others_remove_the_one_above(self):
+    """As the end of one source's parts does at the start of the next's."""
+    above, times = self.root / "parts", 3
+    mkdir = os.mkdir
+
+    def mkdir_and_removal(path, *args):
+      nonlocal times
+      mkdir(path, *args)
+      if pathlib.Path(path) == above and times:
+        times -= 1
+        disk.remove_empty(above)
+
+    with mock.patch.object(os, "mkdir", mkdir_and_removal):
+      disk.make_folder(epath.Path(above / "mine"))
+    self.assertTrue((above / "mine").is_dir())
+    self.assertEqual(times, 0)
+
   def test_a_folder_in_the_way(self):
     self.path.mkdir()
     with self.assertRaisesRegex(
