@@ -213,7 +213,9 @@ def printed(model: str, dataset: str) -> dict[str, Any]:
   doubtful = doubt_lib.sentences(
     row for row in network.numbers.values() if row.marked
   )
-  source_words = ". ".join(filter(None, (network.source, doubtful)))
+  of_rows = (row.note for row in network.numbers.values() if not row.doubt)
+  notes = "; ".join(dict.fromkeys(filter(None, of_rows)))
+  source_words = ". ".join(filter(None, (network.source, notes, doubtful)))
   return {**numbers, "source": source_words}
 
 

@@ -2,7 +2,8 @@
 
 The file `eval/papers/shankar2021/testbed_models.tsv` has a line a model; `*` stands
 for the epochs of a training. Its sources are files of modestyachts/imagenet-testbed
-at commit a62fafa, or the paper of a model that was added after the paper. The
+at commit a62fafa, or the paper of a model that was added after the paper. Why a
+model has no name of ours, `testbed_unnamed.tsv` says, its first line that fits. The
 authors fit their line to the standard models alone (their file
 paper_vid_robust_pmk.py), without those that they trained themselves (`aws` and
 `batch64` in the name): these 78.
@@ -52,4 +53,22 @@ def kinds() -> Mapping[str, str]:
     name: line["kind"]
     for line in printed_rows.lines(_PAPER, "testbed_models")
     for name in fnmatch.filter(names, line["network"])
+  }
+
+
+@functools.cache
+def unnamed() -> Mapping[str, str]:
+  """Name of each of the testbed's models that is none of ours -> why, in words."""
+  reasons = list(printed_rows.lines(_PAPER, "testbed_unnamed"))
+  return {
+    line["network"]: next(
+      (
+        reason["words"]
+        for reason in reasons
+        if fnmatch.fnmatchcase(line["network"], reason["network"])
+      ),
+      "",
+    )
+    for line in printed_rows.lines(_PAPER, _TABLES[0])
+    if not line["model"]
   }

@@ -104,6 +104,11 @@ class NetworksTest(parameterized.TestCase):
       got = papers.printed(model, dataset)
       self.assertAlmostEqual(got[metric], value, msg=model)
 
+  def test_what_a_row_notes_is_said(self):
+    got = papers.printed("rfcn_resnet101", "imagenet_vid_robust")
+    self.assertEqual((got["map_orig"], got["map_pmk"]), (0.794, 0.637))
+    self.assertIn("Table 3. other subset: the anchors of 2015", got["source"])
+
   def test_names_of_networks_are_the_catalogues(self):
     names = set(models.names())
     for paper in ("hendrycks2019", "shankar2021", "schiappa2023"):

@@ -4,6 +4,7 @@ import collections
 
 from absl.testing import parameterized
 
+from robust_tfds import models
 from robust_tfds.eval import papers
 from robust_tfds.eval.metrics import trend
 from robust_tfds.eval.papers import printed_rows, testbed_kinds
@@ -48,6 +49,37 @@ class TestbedKindsTest(parameterized.TestCase):
   )
   def test_kinds(self, name, kind):
     self.assertEqual(testbed_kinds.kinds()[name], kind)
+
+  def test_a_model_has_a_name_of_ours_or_a_reason(self):
+    names = [
+      {r["network"]: r["model"] for r in printed_rows.lines("shankar2021", t)}
+      for t in ("testbed_vid", "testbed_ytbb")
+    ]
+    self.assertEqual(*names)
+    ours = {network: name for network, name in names[0].items() if name}
+    self.assertLen(ours, 68)
+    self.assertContainsSubset(ours.values(), models.names())
+    unnamed = testbed_kinds.unnamed()
+    self.assertSameElements(unnamed, names[0].keys() - ours.keys())
+    self.assertNotIn("", unnamed.values())
+    # A name that is ours too is another network, or the same.
+    self.assertEqual(
+      set(models.names()) & set(unnamed), {"vit_small_patch16_224"}
+    )
+    lines = printed_rows.lines("shankar2021", "testbed_unnamed")
+    self.assertSameElements(
+      unnamed.values(), {line["words"] for line in lines}
+    )
+
+  @parameterized.parameters(
+    ("vit_base_patch16_224", "imagenet_vid_robust", 0.8575),
+    ("googlenet", "ytbb_robust", 0.5921),
+    ("resnetv2_50x1_bit", "imagenet_vid_robust", 0.7647),
+  )
+  def test_a_run_finds_its_row(self, model, dataset, value):
+    got = papers.printed(model, dataset)
+    self.assertAlmostEqual(got["acc_orig"], value, places=4)
+    self.assertIn("testbed", got["source"])
 
   @parameterized.parameters(("", 76.84, 5.29), ("standard", 79.74, 2.40))
   def test_the_line_depends_on_whom_it_is_fitted_to(self, kind, at, above):
