@@ -67,9 +67,7 @@ class TestbedKindsTest(parameterized.TestCase):
       set(models.names()) & set(unnamed), {"vit_small_patch16_224"}
     )
     lines = printed_rows.lines("shankar2021", "testbed_unnamed")
-    self.assertSameElements(
-      unnamed.values(), {line["words"] for line in lines}
-    )
+    self.assertSameElements(unnamed.values(), {line["words"] for line in lines})
 
   @parameterized.parameters(
     ("vit_base_patch16_224", "imagenet_vid_robust", 0.8575),
