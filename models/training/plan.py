@@ -57,7 +57,7 @@ def describe(config: Config) -> str:
   conditions = ", ".join(shown["conditions"]) or "none"
   return "\n".join(
     [
-      *_data(config),
+      *_data(config, recipe.copies),
       f"network: {model.name}, {model.count_parameters():,} parameters,"
       f" {config.model.dtype}, from {config.model.checkpoint or 'random weights'}",
       f"recipe: {_settings(config.recipe)}",
@@ -68,12 +68,12 @@ def describe(config: Config) -> str:
       " activations come on top",
       f"disclosure: trained on {disclosure.data_in_words(config)}; conditions of"
       f" benchmarks: {conditions}; mixed in: {shown['pictures'] or 'nothing'}",
-      _estimate(config, model),
+      _estimate(config, model, recipe.copies),
     ]
   )
 
 
-def _data(config: Config) -> Iterator[str]:
+def _data(config: Config, copies: int) -> Iterator[str]:
   """What is read, and how many steps that is."""
   count = _examples(config)
   examples = "examples are counted when it is opened"
@@ -82,7 +82,7 @@ def _data(config: Config) -> Iterator[str]:
   held = config.data.validation
   held_out = f", {held:.3g} of them held out by id to choose on" * bool(held)
   yield f"data: {config.data.source} {config.data.split}, {examples}{held_out}"
-  steps = _steps(config)
+  steps = _steps(config, copies)
   of_steps = f"{steps:,} steps" if steps else "an unknown number of steps"
   epochs = f"{config.epochs} epochs, " * bool(config.epochs)
   yield f"steps: {epochs}{of_steps} of {config.batch_size} examples"
@@ -99,12 +99,12 @@ def _examples(config: Config) -> int | None:
   return len(known(config.data.split)) if known else None
 
 
-def _steps(config: Config) -> int | None:
+def _steps(config: Config, copies: int) -> int | None:
   count = _examples(config)
   if config.steps or not count:
     return config.steps or None
   trained = math.floor(count * (1 - config.data.validation))
-  return config.epochs * (trained // config.batch_size)
+  return config.epochs * (copies * trained // config.batch_size)
 
 
 def _mib(like: state.State) -> float:
@@ -124,8 +124,8 @@ def _batch_mib(config: Config, model: NetworkModel) -> float:
   )
 
 
-def _estimate(config: Config, model: NetworkModel) -> str:
-  steps, device = _steps(config), jax.devices()[0].platform
+def _estimate(config: Config, model: NetworkModel, copies: int) -> str:
+  steps, device = _steps(config, copies), jax.devices()[0].platform
   rate = _RATES.get(device, _RATES["gpu"]) * jax.device_count()
   step = _BACK_TOO * multiply_adds.of_model(model) * config.batch_size / rate
   words = f"estimate: {step:.3g} s a step"

@@ -88,7 +88,7 @@ def prepare(config: Config, *, data_dir: str = "") -> Prepared:
   """
   recipe = recipes.of(config.recipe)
   disclosure.check(config, recipe)
-  source = data.open(data_config(config, data_dir))
+  source = data.open(data_config(config, data_dir), beside=recipe)
   model = network(config, len(source.classes))
   return Prepared(config, model, recipe, source, _first(config, model))
 

@@ -12,13 +12,19 @@ from collections.abc import Callable
 
 from robust_tfds.models.training.data import examples, leaks
 from robust_tfds.models.training.data.config import Config as Config
+from robust_tfds.models.training.data.source import Beside
 from robust_tfds.models.training.data.source import Source as Source
 
 
-def open(config: Config, say: Callable[[str], None] | None = None) -> Source:
+def open(
+  config: Config,
+  say: Callable[[str], None] | None = None,
+  beside: Beside | None = None,
+) -> Source:
   """The examples that a config names; a set of TFDS is prepared where it is not.
 
   Args:
+    beside: what a recipe adds to the examples that are trained on.
     say: what is done with lines of progress; None: TFDS shows its own.
 
   Raises:
@@ -28,7 +34,7 @@ def open(config: Config, say: Callable[[str], None] | None = None) -> Source:
   line = say or _silent
   read, against = examples.of(config, say), leaks.held(config, line)
   leaks.check(read, against, line)
-  return Source(read, config, against)
+  return Source(read, config, against, beside)
 
 
 def _silent(line: str) -> None:

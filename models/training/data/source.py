@@ -6,11 +6,13 @@ their pixels, hang on (seed, epoch) and ids alone: not on batches, hosts, worker
 where a run was stopped. Reading ahead, threads and processes are grain's.
 """
 
+from __future__ import annotations
+
 import dataclasses
 import functools
 import hashlib
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 from absl import flags
@@ -25,6 +27,20 @@ DROP, KEEP = "drop", "keep"
 _LEVEL = 1  # of the key: the example's own, whatever a recipe does
 _AHEAD = 4  # batches that each process reads at once
 _WHOLE = 2**64
+_COPIES = 0x434F5059  # marks the keys of an example's second copy, third, ...
+
+
+class Beside(Protocol):
+  """What is added to examples, as a recipe says: `recipes/base.py`."""
+
+  @property
+  def copies(self) -> int:
+    """How often an epoch shows an example."""
+
+  def beside(
+    self, item: Mapping[str, Any], key: np.ndarray, own: np.ndarray, copy: int
+  ) -> Mapping[str, Any]:
+    """Arrays that join an example's."""
 
 
 class Source:
@@ -43,17 +59,19 @@ class Source:
     read: examples.Examples,
     config: Config,
     against: leaks.Held = leaks.NOTHING,
+    beside: Beside | None = None,
   ):
     """Parts the examples; reads none.
 
     Args:
       against: what no picture may be of.
+      beside: what is added to those that are trained on.
 
     Raises:
       UserError: a fraction that leaves a part without examples, or pictures with
         boxes whose canvas nobody knows.
     """
-    self._examples, self._against = read, against
+    self._examples, self._against, self._beside = read, against, beside
     self.name, self.kind, self.classes = read.name, read.kind, read.classes
     self.words = read.words
     self.config = _with_canvas(read, config)
@@ -84,7 +102,7 @@ class Source:
     self, batch_size: int, split: str = TRAIN, remainder: str = DROP
   ) -> int:
     """How many batches an epoch has."""
-    count = len(self._part(split))
+    count = len(self._part(split)) * self._copies(split)
     return count // batch_size if remainder == DROP else -(-count // batch_size)
 
   def batches(
@@ -132,9 +150,9 @@ class Source:
         " the number of hosts."
       )
     validates = split == VALIDATION
-    numbers, keys = self._ordered(split, seed, epoch)
+    order = self._ordered(split, seed, epoch)
     places = _places(
-      np.arange(start, len(numbers)),
+      np.arange(start, len(order.numbers)),
       batch_size,
       host,
       KEEP if validates else remainder,
@@ -147,9 +165,9 @@ class Source:
       self._examples,
       config,
       rule,
-      numbers[places],
-      keys[places],
+      order.at(places),
       self._against,
+      None if validates else self._beside,
     )
     batches = grain.MapDataset.source(rows).batch(
       batch_size // count, drop_remainder=False, batch_fn=_batch
@@ -169,17 +187,47 @@ class Source:
       raise errors.unknown("part of the training data", split, self._parts)
     return self._parts[split]
 
-  def _ordered(
-    self, split: str, seed: int, epoch: int
-  ) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers and keys of a part's examples, in the epoch's order."""
+  def _copies(self, split: str) -> int:
+    """How often an epoch of a part shows an example."""
+    return self._beside.copies if self._beside and split == TRAIN else 1
+
+  def _ordered(self, split: str, seed: int, epoch: int) -> _Order:
+    """A part's examples, each as often as it is shown, in the epoch's order."""
     numbers = self._part(split)
-    words = self._keys(seed)[numbers]  # before the epoch
-    keys = seeding.frame_keys(words.T, np.full(len(words), epoch))
+    own = self._keys(seed)[numbers]
+    copies = range(self._copies(split))
+    of_copy = [own] + [_folded(own, _COPIES + copy) for copy in copies[1:]]
+    order = _Order(
+      np.tile(numbers, len(copies)),
+      _folded(np.concatenate(of_copy), epoch),
+      np.concatenate(of_copy),
+      np.repeat(copies, len(numbers)),
+    )
     if split == VALIDATION:
-      return numbers, keys
-    order = np.lexsort((keys[:, 1], keys[:, 0]))
-    return numbers[order], keys[order]
+      return order
+    return order.at(np.lexsort((order.keys[:, 1], order.keys[:, 0])))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Order:
+  """Examples of an epoch, in their order: arrays of one length.
+
+  Attributes:
+    numbers: of the examples.
+    keys: theirs in this epoch, uint32 `[n, 2]`.
+    own: theirs in every epoch, of each copy.
+    copies: which of an example's copies each is.
+  """
+
+  numbers: np.ndarray
+  keys: np.ndarray
+  own: np.ndarray
+  copies: np.ndarray
+
+  def at(self, places: np.ndarray) -> _Order:
+    """Some of them."""
+    parts = (self.numbers, self.keys, self.own, self.copies)
+    return _Order(*(part[places] for part in parts))
 
 
 class _Epoch:
@@ -190,19 +238,20 @@ class _Epoch:
     read: examples.Examples,
     config: Config,
     rule: str,
-    numbers: np.ndarray,
-    keys: np.ndarray,
+    order: _Order,
     against: leaks.Held,
+    beside: Beside | None,
   ):
-    self._against = against
+    self._against, self._beside = against, beside
     self._examples, self._config, self._rule = read, config, rule
-    self._numbers, self._keys = numbers, keys
+    self._order = order
 
   def __len__(self) -> int:
-    return len(self._numbers)
+    return len(self._order.numbers)
 
   def __getitem__(self, place: int) -> dict[str, Any]:
-    number, key = self._numbers[place], self._keys[place]
+    order = self._order
+    number, key = order.numbers[place], order.keys[place]
     read = self._examples
     name = read.ids[number]
     row = read.read(number)
@@ -216,7 +265,11 @@ class _Epoch:
       key=key,
       name=name,
     )
-    return {**item, "key": key, "id": name}
+    more: Mapping[str, Any] = {}
+    if self._beside:
+      copy = int(order.copies[place])
+      more = self._beside.beside(item, key, order.own[place], copy)
+    return {**item, **more, "key": key, "id": name}
 
 
 def _places(
@@ -228,6 +281,11 @@ def _places(
   parts = places[:whole].reshape(-1, count, batch_size // count)[:, index]
   last = places[whole:] if remainder == KEEP else places[:0]
   return np.concatenate([parts.ravel(), np.array_split(last, count)[index]])
+
+
+def _folded(keys: np.ndarray, number: int) -> np.ndarray:
+  """Keys `[n, 2]` with a number folded into each."""
+  return seeding.frame_keys(keys.T, np.full(len(keys), number))
 
 
 def _share(group: str) -> float:

@@ -56,8 +56,7 @@ class Augmix(base.Recipe):
     key: jax.Array,
   ) -> tuple[jax.Array, tuple[base.Variables, base.Numbers]]:
     """See the base."""
-    images = self.transform(base.pictures(batch), batch["key"])
-    logits, variables = apply_train(variables, images, key)
+    logits, variables = apply_train(variables, self.views(batch), key)
     each = logits.reshape(_VIEWS + 1, -1, logits.shape[-1])
     jsd = disagreement(each)
     loss = self.cross_entropy(each[0], batch["label"]) + self.jsd * jsd

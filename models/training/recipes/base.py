@@ -2,11 +2,15 @@
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
+from jax.sharding import PartitionSpec
+
+from robust_tfds import devices
 
 Variables = Any
 Batch = Mapping[str, jax.Array]
@@ -20,6 +24,9 @@ _CROP, _FLIP, _OWN = 0, 1, 2  # streams of an example's key
 class Recipe:
   """Cross-entropy, with the crop and the flip that most recipes begin with.
 
+  Class attributes:
+    BESIDE: what `beside` adds to an example; arguments of `transform`.
+
   Attributes:
     flip: mirror pictures left and right with probability 1/2; not of digits or
       signs, whose mirror images are of other classes or none.
@@ -32,18 +39,56 @@ class Recipe:
   crop_px: int = 0
   label_smoothing: float = 0.0
 
+  BESIDE: ClassVar[tuple[str, ...]] = ()
+
+  @property
+  def copies(self) -> int:
+    """How often an epoch shows an example."""
+    return 1
+
+  def beside(
+    self, item: Mapping[str, Any], key: np.ndarray, own: np.ndarray, copy: int
+  ) -> Mapping[str, Any]:
+    """What the host adds to an example: a picture to mix it with, a style.
+
+    Args:
+      item: the example, as it enters a batch.
+      key: uint32 `[2]`, of the example in its epoch.
+      own: uint32 `[2]`, of the example in every epoch.
+      copy: which of `copies`, from 0.
+
+    Returns:
+      Arrays by the names of `BESIDE`.
+    """
+    del item, key, own, copy
+    return {}
+
   def transform(self, images: jax.Array, keys: jax.Array) -> jax.Array:
     """Training pictures of a batch.
 
     Args:
       images: uint8 `[B, H, W, 3]`, or clips `[B, T, H, W, 3]` whose frames move
         together.
-      keys: uint32 `[B, 2]`, of the examples in their epoch.
+      keys: uint32 `[B, 2]`, of the examples in their epoch; behind them, by name,
+        what a recipe has of `BESIDE`, a row an example.
 
     Returns:
       uint8, of the same shape; of recipes with several views `[views * B, ...]`.
     """
     return self.moved(images, keys)
+
+  def views(self, batch: Batch) -> Any:
+    """What the network is shown of a batch; every device works on its own rows.
+
+    Args:
+      batch: of a step: rows of all devices.
+
+    Returns:
+      What `transform` makes; of detectors a batch.
+    """
+    beside = {name: batch[name] for name in self.BESIDE}
+    rows = {"images": pictures(batch), "keys": batch["key"], **beside}
+    return by_rows(lambda rows: self.transform(**rows), rows)
 
   def moved(self, images: jax.Array, keys: jax.Array) -> jax.Array:
     """The pictures, cropped and mirrored; arguments and result as `transform`."""
@@ -67,8 +112,7 @@ class Recipe:
     Returns:
       A scalar; the variables with moved statistics, and what is logged beside it.
     """
-    images = self.transform(pictures(batch), batch["key"])
-    logits, variables = apply_train(variables, images, key)
+    logits, variables = apply_train(variables, self.views(batch), key)
     loss = self.cross_entropy(logits, batch["label"])
     return loss, (variables, {"error": error(logits, batch["label"])})
 
@@ -92,6 +136,35 @@ class Recipe:
 def pictures(batch: Batch) -> jax.Array:
   """The pictures or clips of a batch."""
   return batch["video"] if "video" in batch else batch["image"]
+
+
+def by_rows(function: Callable[[Any], Any], rows: Any) -> Any:
+  """A function of rows, by every device of those that lie on it.
+
+  What XLA parts by itself it may also gather first; this never leaves a device. On
+  one device, and of rows that do not lie evenly on all, it is the function.
+
+  Args:
+    function: pure, of a row by itself; makes a view of each, or several, view after
+      view.
+    rows: a tree of arrays `[B, ...]`.
+
+  Returns:
+    A tree of arrays `[views * B, ...]`, in the function's order.
+  """
+  mesh, count = devices.mesh(), len(jax.tree.leaves(rows)[0])
+  if mesh.size == 1 or count % mesh.size:
+    return function(rows)
+  here = count // mesh.size
+  by_view = lambda x: x.reshape(-1, here, *x.shape[1:])
+  shard = jax.shard_map(
+    lambda rows: jax.tree.map(by_view, function(rows)),
+    mesh=mesh,
+    in_specs=PartitionSpec("data"),
+    out_specs=PartitionSpec(None, "data"),
+    check_vma=False,
+  )
+  return jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), shard(rows))
 
 
 def stream(keys: jax.Array, number: int) -> jax.Array:

@@ -48,8 +48,7 @@ class Stability(base.Recipe):
     key: jax.Array,
   ) -> tuple[jax.Array, tuple[base.Variables, base.Numbers]]:
     """See the base."""
-    images = self.transform(base.pictures(batch), batch["key"])
-    logits, variables = apply_train(variables, images, key)
+    logits, variables = apply_train(variables, self.views(batch), key)
     clean, noisy = jnp.split(logits, 2)
     instability = -jnp.sum(
       jax.nn.softmax(clean) * jax.nn.log_softmax(noisy), axis=-1

@@ -34,6 +34,16 @@ def _ids(batches) -> list[str]:
   return [i for batch in batches for i in batch["id"]]
 
 
+class _Twice:
+  """Adds what it is told."""
+
+  copies = 2
+
+  def beside(self, item, key, own, copy):
+    assert item["image"].ndim == 3
+    return {"own": own, "copy": np.int32(copy)}
+
+
 class SourceTest(parameterized.TestCase):
   def test_an_epoch_holds_every_example_once(self):
     source = _open(validation=0.1)
@@ -69,6 +79,43 @@ class SourceTest(parameterized.TestCase):
       for name in ("image", "label", "key"):
         joined = np.concatenate([part[name] for part in parts])
         np.testing.assert_array_equal(joined, whole[name])
+
+  def test_copies_of_an_example_have_keys_of_their_own(self):
+    """Twice the steps; what is added hangs on the copy, its own key on no epoch."""
+    source = data.open(_open().config, beside=_Twice())
+    self.assertEqual(source.steps(32), 2 * source.num_examples // 32)
+    epochs = [_epoch(source, 32, epoch=e) for e in (0, 1)]
+    alone = {  # as without copies
+      i: tuple(k)
+      for b in _epoch(_open(), remainder="keep")
+      for i, k in zip(b["id"], b["key"])
+    }
+    own = []
+    for batches in epochs:
+      rows = [
+        (i, int(c), tuple(k), tuple(o))
+        for b in batches
+        for i, c, k, o in zip(b["id"], b["copy"], b["key"], b["own"])
+      ]
+      self.assertLen({row[:2] for row in rows}, len(rows))  # each once
+      self.assertLen({k for _, _, k, _ in rows}, len(rows))
+      self.assertNotEqual(
+        [c for _, c, _, _ in rows], sorted(c for _, c, _, _ in rows)
+      )
+      own.append({row[:2]: row[3] for row in rows})
+      if batches is epochs[0]:
+        for i, c, k, _ in rows:
+          self.assertEqual(alone[i] == k, c == 0)
+    for which in own[0].keys() & own[1].keys():
+      self.assertEqual(own[0][which], own[1][which])
+
+  def test_nothing_is_added_to_validation(self):
+    source = data.open(_open(validation=0.1).config, beside=_Twice())
+    (batch, *_) = _epoch(source, 8, split="validation")
+    self.assertNotIn("copy", batch)
+    self.assertEqual(
+      source.steps(1, "validation"), len(source.ids("validation"))
+    )
 
   def test_keys_are_those_of_the_public_door(self):
     (batch, *_) = _epoch(_open(), 4, seed=7, epoch=3)

@@ -1,13 +1,51 @@
 """Every file of the folder: found by its name, a finite loss, what it discloses."""
 
+import json
+
 import jax
 import numpy as np
+import pytest
 from absl.testing import parameterized
 
 from robust_tfds import conditions, errors
 from robust_tfds.models.training import recipes
 from robust_tfds.models.training.recipes import augmix
+from tests import in_process
 from tests.models.training import tiny_trainings
+
+# Pictures of a step on one device and on two, as the network sees them.
+_TWO_DEVICES = """
+import os
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
+import hashlib, json
+import jax
+from robust_tfds import devices
+from robust_tfds.models.training import loop
+from tests.models.training.recipes import recipes_test as t
+
+mesh = devices.mesh()
+assert mesh.size == 2
+for name, (recipe, batch) in t.batches().items():
+  results = recipe.views(batch), jax.jit(recipe.views)(loop.put(batch, mesh))
+  hashes = [
+    [hashlib.sha256(jax.device_get(x).tobytes()).hexdigest() for x in jax.tree.leaves(r)]
+    for r in results
+  ]
+  print("RESULT", json.dumps([name, *hashes]))
+"""
+
+
+def batches() -> dict:
+  """Name -> a recipe, and a batch of eight for it."""
+  batch = next(tiny_trainings.Source().batches(batch_size=8, seed=0, epoch=0))
+  return {
+    name: (
+      recipes.of({"name": name}),
+      {k: v for k, v in batch.items() if k != "id"},
+    )
+    for name in recipes.names()
+    if name != "detector"
+  }
 
 
 class RecipesTest(parameterized.TestCase):
@@ -102,3 +140,14 @@ class RecipesTest(parameterized.TestCase):
   def test_unknown_names_of_a_mix_are_refused(self):
     with self.assertRaisesRegex(errors.UserError, "Unknown corruption 'jpeg'"):
       recipes.of({"name": "corruption_mix", "names": "fog,jpeg"})
+
+  @pytest.mark.slow
+  def test_two_devices_show_the_same_bytes(self):
+    """Each its own rows (`by_rows`), views in their order."""
+    run = in_process.python("-c", _TWO_DEVICES)
+    self.assertEqual(run.returncode, 0, run.stderr)
+    lines = [x for x in run.stdout.splitlines() if x.startswith("RESULT")]
+    self.assertLen(lines, len(batches()))
+    for line in lines:
+      name, one, two = json.loads(line.removeprefix("RESULT"))
+      self.assertEqual(one, two, name)
