@@ -95,6 +95,26 @@ def metadata(checkpoint: str | os.PathLike[str]) -> Mapping[str, str]:
   return {str(key): str(value) for key, value in texts.items()}
 
 
+def noted(checkpoint: str | os.PathLike[str], key: str) -> str:
+  """What a file's training noted in it; empty where it did not.
+
+  Args:
+    checkpoint: `.safetensors` with metadata, or torch's with `meta` beside the
+      state dict, as mmcv writes it.
+
+  Raises:
+    UserError: it is damaged.
+    ImportError: its reader is not installed.
+  """
+  path = paths.of(checkpoint)
+  if _READERS.get(path.suffix.lower()) is not _torch:
+    return metadata(checkpoint).get(key, "")
+  with paths.local_copy(path) as place:
+    loaded = _load_torch(pathlib.Path(place))
+  meta = loaded.get("meta") if isinstance(loaded, Mapping) else None
+  return str(meta.get(key, "")) if isinstance(meta, Mapping) else ""
+
+
 def _read(path: pathlib.Path) -> Arrays:
   if path.is_dir():
     inside = file_of(epath.Path(path))
@@ -254,6 +274,18 @@ def _offsets(path: pathlib.Path) -> dict[str, int]:
 
 
 def _torch(path: pathlib.Path) -> Mapping[str, Any]:
+  loaded = _load_torch(path)
+  import torch
+
+  arrays = {}
+  for name, value in _unwrap(path, loaded).items():
+    if isinstance(value, torch.Tensor):
+      arrays[_name(path, name)] = _of_tensor(path, name, value)
+  return arrays
+
+
+def _load_torch(path: pathlib.Path) -> Any:
+  """What torch saved, arrays and plain values alone."""
   try:
     import torch
   except ImportError as error:
@@ -266,16 +298,11 @@ def _torch(path: pathlib.Path) -> Mapping[str, Any]:
   try:
     with warnings.catch_warnings():
       warnings.simplefilter("ignore")  # of archives that are refused below
-      loaded = torch.load(path, map_location="cpu", weights_only=True)
+      return torch.load(path, map_location="cpu", weights_only=True)
   except MemoryError:
     raise
   except Exception as error:  # torch has no error of its own
     raise _refused_torch(path, error) from error
-  arrays = {}
-  for name, value in _unwrap(path, loaded).items():
-    if isinstance(value, torch.Tensor):
-      arrays[_name(path, name)] = _of_tensor(path, name, value)
-  return arrays
 
 
 def _refused_torch(path: pathlib.Path, error: Exception) -> errors.UserError:

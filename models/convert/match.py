@@ -19,7 +19,12 @@ import numpy as np
 from robust_tfds import errors
 from robust_tfds.models import catalogue, enhancements
 from robust_tfds.models import variables as variables_lib
-from robust_tfds.models.convert import formats, preprocessing, sources
+from robust_tfds.models.convert import (
+  formats,
+  generations,
+  preprocessing,
+  sources,
+)
 from robust_tfds.models.convert.beside import Declared
 from robust_tfds.models.convert.formats import Arrays
 from robust_tfds.models.family import Rules
@@ -137,6 +142,9 @@ def load(
   declared = preprocessing.judge(
     model, located.name, loaded.labels, located.declared(), weights
   )
+  doubt = generations.doubt(model, located, loaded.labels, weights)
+  if doubt:
+    declared = dataclasses.replace(declared, doubt=doubt)
   return dataclasses.replace(loaded, declared=declared)
 
 
@@ -216,8 +224,10 @@ def match_arrays(
   used = {n: a for n, a in arrays.items() if n not in set(skipped)}
   shapes = model.shapes()
   style, paths, others = _best_style(used, shapes, family.checkpoints)
-  if style in family.exclusive and style != model.spec.weights:
-    raise errors.UserError(_of_another_generation(model, origin, style))
+  fitting = {s.split(" ")[0] for s in others} & set(family.exclusive)
+  if fitting and model.spec.weights not in fitting:
+    what = f"{origin} has the names of {style}'s checkpoints"
+    raise errors.UserError(generations.refusal(model, what, style))
   if family.drops_background:
     used = _without_background(model, used, paths)
   matched, notes = _fitted(_Matched(model, origin, used, style, paths, shapes))
@@ -391,24 +401,6 @@ def _of_names(
     listed = ", ".join(f"{n} {arrays[n].shape}" for n in left_over[:5])
     parts.append(f"{len(left_over)} arrays are left over: {listed}")
   return " ".join(parts) + "."
-
-
-def _of_another_generation(model: NetworkModel, origin: str, style: str) -> str:
-  """The error about a file whose arrays mean other numbers than the model's."""
-  variants, ours = model.family.variants, model.variant.options
-  fitting = [
-    name
-    for name, variant in variants.items()
-    if variant.spec.weights == style
-    and {**variant.options, "rules": ""} == {**ours, "rules": ""}
-  ]
-  where = " or ".join(fitting) or f"a model of models.names(weights={style!r})"
-  return (
-    f"{origin} has the names of {style}'s checkpoints, and {model.name} is of"
-    f" {model.spec.weights}: the two place the background, end boxes and lay"
-    f" anchors differently, so the same arrays are another detector. Load it into"
-    f" {where}."
-  )
 
 
 def _heads(model: NetworkModel) -> set[Path]:

@@ -3,7 +3,7 @@
 The two differ in where P6 grows, in the epsilon of the frozen normalisation, in
 how many detections are kept, in their labels and by `models.detection.rules`.
 Checkpoints of mmdetection 1.x and 2.x are alike in all names and shapes: which of
-the two it was, the model's name says.
+the two it is, the file's version says, or the user.
 """
 
 from __future__ import annotations
@@ -92,6 +92,7 @@ CHECKPOINTS: dict[str, Rules] = {
     (r"^bbox_head\.retina_reg\.", "head.regression_head.bbox_reg."),
   ),
 }
+CHECKPOINTS["mmdetection1"] = CHECKPOINTS["mmdetection"]
 
 
 class Tower(nnx.Module):
@@ -246,5 +247,6 @@ FAMILY = Family(
   VARIANTS,
   CHECKPOINTS,
   alike=(("mmdetection", "mmdetection1"),),
+  exclusive=("mmdetection", "mmdetection1"),
   stages=backbone.FROZEN_TOGETHER,
 )

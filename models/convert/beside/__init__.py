@@ -133,6 +133,12 @@ def _of_report(checkpoint: epath.Path, report: epath.Path) -> Declared:
   return Declared(listed, str(report), str(facts.get("doubt") or ""))
 
 
+def model_of_report(checkpoint: epath.Path) -> str:
+  """The model that `robust-tfds convert` wrote a file for; empty: not known."""
+  report = _json(checkpoint.with_name(checkpoint.name + REPORT))
+  return str(report.get("model") or "")
+
+
 def _is_alone(checkpoint: epath.Path) -> bool:
   """Whether files beside a checkpoint can be of no other one."""
   stem = checkpoint.name.split(".")[0].split("-0")[0]
