@@ -231,6 +231,17 @@ class Family:
       raise errors.unknown(f"set of {self.noun}s", subset, SETS)
     return tuple(r.name for r in self.rows if r.set in SETS[subset])
 
+  def seen(self, names: Iterable[str]) -> tuple[str, ...]:
+    """Which of its names a model has seen that was trained on some names.
+
+    Also of other families, and the same operation under another name.
+
+    >>> VIDEOS.seen(["jpeg_compression", "fog"]), PICTURES.seen(["posterize"])
+    (('jpeg',), ())
+    """
+    trained = alike(names)
+    return tuple(name for name in self.names() if name in trained)
+
   def row(self, name: str) -> Row:
     """The row of a name; UserError with a suggestion if there is none."""
     if not isinstance(name, str) or name not in self._by_name:
@@ -602,6 +613,13 @@ VIDEOS = Family(
   },
 )
 
+# One operation that families call by several names; equal names are one anyway.
+_ALIKE = (
+  ("jpeg_compression", "jpeg"),
+  ("rotate", "static_rotation", "random_rotation"),
+  ("translate", "translation"),
+)
+
 FAMILIES: Mapping[Kind, Family] = {
   f.kind: f for f in (PICTURES, SEQUENCES, VIDEOS)
 }
@@ -610,6 +628,17 @@ FAMILIES: Mapping[Kind, Family] = {
 def when_added(tell: Callable[[], None]) -> None:
   """Calls a function whenever a family has a row more."""
   _TOLD_OF_ROWS.append(tell)
+
+
+def alike(names: Iterable[str]) -> frozenset[str]:
+  """Names with the other names of their operations.
+
+  >>> sorted(alike(["jpeg", "fog"]))
+  ['fog', 'jpeg', 'jpeg_compression']
+  """
+  given = set(names)
+  others = (of for of in _ALIKE if given.intersection(of))
+  return frozenset(given.union(*others))
 
 
 def every_name() -> tuple[str, ...]:

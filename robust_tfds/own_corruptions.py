@@ -16,9 +16,11 @@ which cells and prepared sets note: what it imports is not looked at. Nothing th
 run, a submission or a config says registers a file: only who runs a process does.
 """
 
+import ast
 import dataclasses
 import importlib
 import importlib.util
+import inspect
 import os
 import pathlib
 import re
@@ -28,6 +30,7 @@ from robust_tfds import conditions, errors
 from robust_tfds.storage import paths
 
 FLAG = "own_corruptions"  # of every command
+_SHORT = 80  # bytes of a function that says nothing of its own
 # A level follows a name in those of configs.
 _NAMES = re.compile(r"[a-z][a-z0-9_]*(?<!_)(?<!_\d)")
 
@@ -101,6 +104,43 @@ def sha256(name: str) -> str:
     return _registered[name].sha256
   here = pathlib.Path(__file__).parent / "corruptions" / "image" / f"{name}.py"
   return _sha256(here)
+
+
+def called_by(name: str) -> list[str]:
+  """The benchmarks' corruptions that a registered file uses, or is a copy of.
+
+  Looked for are its imports and quoted names, and functions of the same bytes. What
+  computes the same in other words is not recognised.
+  """
+  own = _registered.get(name)
+  if own is None:
+    return []
+  tested = [n for n in conditions.PICTURES.names() if n not in _registered]
+  tree = ast.parse(inspect.getsource(own.module))
+  words: set[str] = set()
+  for node in ast.walk(tree):
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+      words.add(node.value.rpartition(".")[2])
+    if isinstance(node, ast.Import | ast.ImportFrom):
+      modules = [alias.name for alias in node.names]
+      modules.append(getattr(node, "module", "") or "")
+      words |= {part for module in modules for part in module.split(".")}
+  codes = _codes(own.module)
+  return [n for n in tested if n in words or codes & _codes(_of_ours(n))]
+
+
+def _of_ours(name: str) -> types.ModuleType:
+  return importlib.import_module(f"robust_tfds.corruptions.image.{name}")
+
+
+def _codes(module: types.ModuleType) -> set[bytes]:
+  """What a module's own functions do, as Python compiled it."""
+  functions = (f for f in vars(module).values() if inspect.isfunction(f))
+  return {
+    f.__code__.co_code + repr(f.__code__.co_names).encode()
+    for f in functions
+    if f.__module__ == module.__name__ and len(f.__code__.co_code) > _SHORT
+  }
 
 
 def check_noted(where: str, name: str, noted: str) -> None:

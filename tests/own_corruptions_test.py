@@ -72,6 +72,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 from robust_tfds import corruptions, datasets, own_corruptions
 from robust_tfds.eval import evaluate
+from robust_tfds.models.training import disclosure
 from tests import in_process, pages
 
 folder = pathlib.Path(sys.argv[1])
@@ -120,6 +121,7 @@ inverted = next(iter(tfds.as_numpy(tfds.load(
 clean = next(iter(tfds.as_numpy(tfds.load(
   "digits_c", split="test", data_dir=f"{folder}/clean"
 ).filter(lambda x: x["example_id"] == inverted["example_id"]))))
+aliases = [register(file) for file in sorted((folder / "alias").glob("*.py"))]
 any_size = corruptions.corrupt(
   clean["image"][:20], "invert", 5, edition="any",
   key=corruptions.example_key(0, "digits_c", "invert", 5, "a"),
@@ -135,12 +137,16 @@ print(json.dumps({
   "of_the_page": ran["result"].summary,
   "built": built,
   "sha256": own_corruptions.sha256("invert"),
+  "called": {
+    name: disclosure.of_benchmarks([name]) for name in [*names[:1], *aliases]
+  },
   "equal": [
     bool((inverted["image"] == 255 - clean["image"]).all()),
     bool((np.asarray(any_size) == 255 - clean["image"][:20]).all()),
   ],
 }))
 """
+_GROUP = 'GROUP = "weather"\n'
 _PAGE = [text for _, text in pages.sections("OWN_CORRUPTION.md")["The file"]]
 _FILES = {
   "invert": _PLUGIN,
@@ -155,6 +161,13 @@ _FILES = {
   "other/no_corruption": 'GROUP = "noise"\nPLUGIN = 3\n',
   "bad/wrong": "1 / 0\n",
   "bad/rotate": _PLUGIN,
+  "alias/mist": "from robust_tfds.corruptions.image.fog import *\n" + _GROUP,
+  "alias/lazy": "import importlib\nsnow = importlib.import_module(\n"
+  '  "robust_tfds.corruptions.image.snow")\nPLUGIN = snow.PLUGIN\n' + _GROUP,
+  "alias/lighter": (
+    _ROOT / "robust_tfds/corruptions/image/brightness.py"
+  ).read_text("utf-8")
+  + _GROUP,
   "bad/freezing": _PLUGIN,
   "bad/exits": "import sys\nsys.exit(0)\n",
   **{
@@ -205,6 +218,11 @@ class RegisterTest(absltest.TestCase):
       file.write_text(text, "utf-8")
     said = run_in(_ROOT, "-c", _SCRIPT, str(cls.folder))
     cls.facts = json.loads(said.splitlines()[-1])
+
+  def test_a_benchmarks_under_another_name(self):
+    """What trains on one of them trains on the benchmark's."""
+    named = {"mist": ["fog"], "lazy": ["snow"], "lighter": ["brightness"]}
+    self.assertEqual(self.facts["called"], {"invert": [], **named})
 
   def test_what_a_file_must_be_is_refused_in_words(self):
     for name, words in (

@@ -17,6 +17,7 @@ Interval = tuple[float | None, float | None]
 _NONE: Interval = (None, None)
 # In the note of every row of a model of which it is true.
 RANDOM = "random model"
+_TRAINED_ON = "trained on "
 _WITHOUT_OUTPUT = re.compile(r"(\d+) classes? without an output")
 
 
@@ -89,12 +90,20 @@ class Cell:
     )
 
   @property
+  def seen(self) -> tuple[str, ...]:
+    """Names of its benchmark's conditions that the model was trained on."""
+    facts = self.model_facts
+    names = (facts and facts.corruptions_seen) or ()
+    return conditions.family(self.condition.kind).seen(names)
+
+  @property
   def remarks(self) -> tuple[str, ...]:
     """What every row has to say of the model."""
+    seen = f"{_TRAINED_ON}{', '.join(self.seen)}" if self.seen else ""
     count = self.without_output
     plural = "es" * (count != 1)
     lacking = f"{count} class{plural} without an output" if count else ""
-    return tuple(filter(None, (RANDOM * self.random, lacking)))
+    return tuple(filter(None, (RANDOM * self.random, lacking, seen)))
 
   def note(self) -> dict[str, object]:
     """The cell as its note on disk says it."""
@@ -231,7 +240,8 @@ def _joined(note: str, remarks: Sequence[str]) -> str:
 
 
 def _is_remark(part: str) -> bool:
-  return part == RANDOM or bool(_WITHOUT_OUTPUT.fullmatch(part))
+  known = part == RANDOM or part.startswith(_TRAINED_ON)
+  return known or bool(_WITHOUT_OUTPUT.fullmatch(part))
 
 
 def _reason(value: float) -> str:

@@ -11,6 +11,7 @@ import functools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from robust_tfds import conditions as conditions_lib
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells import cell_facts, groups, provenance
 from robust_tfds.eval.cells import workdir as workdir_lib
@@ -158,8 +159,8 @@ def seen(
   model_facts: Mapping[str, Any], tested: Iterable[Condition]
 ) -> list[str]:
   """Names of tested conditions that a model was trained on."""
-  names = {condition.name for condition in tested}
-  return [n for n in model_facts.get("corruptions_seen") or [] if n in names]
+  trained = conditions_lib.alike(model_facts.get("corruptions_seen") or ())
+  return sorted({c.name for c in tested} & trained)
 
 
 def _common(values: Sequence[Any]) -> Any:

@@ -16,6 +16,7 @@ from robust_tfds.building.base import Builder
 from robust_tfds.eval import tasks
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.cells.workdir import Workdir
+from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.report.tables import numbers, verdict
 from robust_tfds.eval.run import config as config_lib
 from robust_tfds.eval.run import data as data_lib
@@ -180,7 +181,9 @@ def _without_baseline(
   return {
     metric.name: (f"needs a baseline, e.g. model:LABEL; it has {task.baseline}")
     for metric in task.facts.headlines
-    if metric.normalises and not {metric.name, metric.part_of} & known
+    if metric.normalises
+    and not metric.name.startswith(definitions.HELD_OUT)
+    and not {metric.name, metric.part_of} & known
   }
 
 

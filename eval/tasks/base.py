@@ -328,6 +328,7 @@ class Task(abc.ABC):
     self,
     cells: headlines_lib.Numbers,
     reference: headlines_lib.Numbers | None = None,
+    seen: Collection[str] = (),
   ) -> dict[Key, resampling.Replicates]:
     """The headlines all of whose cells are there.
 
@@ -335,18 +336,25 @@ class Task(abc.ABC):
       cells: of one model: replicates of equal draws.
       reference: of the model that normalises, drawn together, where the setting's
         baseline is one.
+      seen: names of the conditions that models were trained on.
     """
     theirs = reference or self.published_reference()
-    return headlines_lib.numbers(self.listed(cells, theirs), cells, theirs)
+    listed = self.listed(cells, theirs, seen)
+    return headlines_lib.numbers(listed, cells, theirs)
 
   def listed(
-    self, cells: headlines_lib.Cells, reference: headlines_lib.Cells
+    self,
+    cells: headlines_lib.Cells,
+    reference: headlines_lib.Cells,
+    seen: Collection[str] = (),
   ) -> list[headlines_lib.Headline]:
     """The headlines, and those over the part of their cells that was asked for.
 
-    A run that had to leave something out (`data.left_out`) asked for no part.
+    A run that had to leave something out (`data.left_out`) asked for no part. Of a
+    model that was trained on some conditions also those over the others.
     """
-    every = list(self.headlines(cells, reference))
+    whole = self.headlines(cells, reference)
+    every = headlines_lib.with_held_out(whole, cells, seen)
     if self.left_out:
       return every
     return headlines_lib.with_parts(every, cells)
@@ -361,7 +369,7 @@ class Task(abc.ABC):
     """
     out = []
     for model in models:
-      listed = self.listed(model.numbers, model.reference)
+      listed = self.listed(model.numbers, model.reference, model.seen)
       if self.averages_calibration:
         listed += reliability.headlines(model.numbers, self.family)
       out += model.over(listed)
@@ -583,6 +591,7 @@ class Scorer:
     for cell in cells:
       models.setdefault(cell.model, {})[cell.condition] = self._measured[cell]
     numbers = _numbers(models)
+    seen = {cell.model: cell.seen for cell in cells if not cell.condition.clean}
     baseline = self._task.setting.baseline
     label = baselines.model_label(baseline)
     reference: headlines_lib.Reference = (
@@ -597,6 +606,7 @@ class Scorer:
         baseline,
         reference,
         is_baseline=model == label,
+        seen=seen.get(model, ()),
       )
       for model, measured in models.items()
     }
@@ -605,7 +615,7 @@ class Scorer:
     self, model: headlines_lib.ModelCells
   ) -> dict[Key, resampling.Replicates]:
     """The headlines that have draws or blocks."""
-    listed = self._task.listed(model.numbers, model.reference)
+    listed = self._task.listed(model.numbers, model.reference, model.seen)
     whole = (h for h in listed if not h.lacks(model.numbers, model.reference))
     every = {h.key: model.number(h) for h in whole}
     return {key: number for key, number in every.items() if number.blocks}

@@ -2,27 +2,57 @@
 
 The held-out rule: a network that saw a benchmark's condition in training is no
 entry like others. So a recipe that shows one is refused unless the config says
-`allow_benchmark_conditions=True`, and then the conditions stand here.
+`allow_benchmark_conditions=True`, and then the conditions stand here: those of the
+recipe, of the data's names, and of the network that training began with. An
+operation under another name, or in a file of a user's own, is the same operation.
+
+What is no condition [U]: rotations, shears and shifts of pictures, as AugMix and
+PixMix draw them. ImageNet-P tests how answers move from frame to frame under them,
+and random crops shift as well.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from etils import epath
 
-from robust_tfds import conditions, errors, reading, version
+from robust_tfds import (
+  conditions,
+  errors,
+  own_corruptions,
+  reading,
+  version,
+)
+from robust_tfds.models import weights_file
+from robust_tfds.models.convert import sources
 from robust_tfds.records import Record
-from robust_tfds.storage import disk
+from robust_tfds.storage import disk, paths
 
 if TYPE_CHECKING:
   from robust_tfds.models.training.config import Config
   from robust_tfds.models.training.recipes import base
 
 FILE = "disclosure.json"
+EMA_FILE = "weights_ema.npz"
+_NOT_STATED = "what that was trained on is not stated"
 _OWN = "own"  # the set of a user's corruptions, of no benchmark
+_CORRUPTED = "_corrupted"  # ends TFDS's names of the benchmarks' sets
+# Parts of a path that are looked at for names of conditions: `fog/3`, `fog_3/train`.
+_PARTS = 4
+
+# How torchvision's and timm's names of weights say what they were trained on.
+_OF_NAMES = (
+  (re.compile(r"^torchvision:.*\.IMAGENET1K_"), "ImageNet-1k"),
+  (re.compile(r"^torchvision:.*\.COCO_"), "COCO"),
+  (re.compile(r"^torchvision:.*\.KINETICS400_"), "Kinetics-400"),
+  (re.compile(r"^timm:.*in2[12]k_ft_in1k"), "ImageNet-21k, then ImageNet-1k"),
+  (re.compile(r"^timm:[^_]*[._](?:\w+_)?in1k$"), "ImageNet-1k"),
+)
 
 
 class Disclosure(Record):
@@ -41,8 +71,10 @@ class Disclosure(Record):
     batch_size: examples of a step.
     seed: of the data's order, of all draws, of random initial weights.
     checkpoint: what training began with; empty: random weights.
+    before: what that says that it was trained on; empty: nobody says.
     initial: sha256 of the initial weights.
     weights: sha256 of weights.npz.
+    weights_ema: of weights_ema.npz, where there is one.
     code: version of the package.
   """
 
@@ -60,15 +92,29 @@ class Disclosure(Record):
   checkpoint: str
   initial: str
   weights: str
+  before: str = ""
+  weights_ema: str = ""
   code: str = version.VERSION
 
   @property
   def trained_on(self) -> str:
     """One line, as boards show it."""
-    recipe = self.recipe["name"]
-    began = f", from {self.checkpoint}" if self.checkpoint else ""
-    mixed = f", {self.pictures}" if self.pictures else ""
-    return f"{self.data}: {recipe}{mixed}, {self.steps:,} steps{began}"
+    parts = [f"{self.data}: {self.recipe['name']}", self.pictures]
+    if self.conditions:
+      levels = ", ".join(map(str, self.severities))
+      at = f" at {levels}" if levels else ""
+      parts.append(f"on {', '.join(self.conditions)}{at}")
+    parts.append(f"{self.steps:,} steps")
+    if self.checkpoint:
+      before = self.before or of_name(self.checkpoint) or _NOT_STATED
+      parts.append(f"from {self.checkpoint} ({before})")
+    return ", ".join(filter(None, parts))
+
+  @property
+  def corruptions_seen(self) -> list[str] | None:
+    """Names of its conditions; None where nobody says what it began with."""
+    unknown = self.checkpoint and not self.before and not self.conditions
+    return None if unknown else list(self.conditions)
 
   def write(self, workdir: epath.Path) -> None:
     """Writes the file."""
@@ -88,6 +134,68 @@ def read(workdir: epath.Path) -> Disclosure | None:
   return reading.records(reading.json_file(path), Disclosure, str(path))
 
 
+def of_name(checkpoint: str) -> str:
+  """What torchvision's or timm's name of a checkpoint says; empty of others.
+
+  >>> of_name("timm:resnet50.a1_in1k"), of_name("/somewhere/resnet50.npz")
+  ('ImageNet-1k', '')
+  """
+  for pattern, data in _OF_NAMES:
+    if pattern.search(checkpoint):
+      return data
+  return ""
+
+
+def of_checkpoint(text: str) -> Disclosure | None:
+  """What a training wrote beside the weights that a checkpoint names.
+
+  Args:
+    text: a workdir of a training, or weights in one.
+
+  Returns:
+    None of other checkpoints.
+
+  Raises:
+    UserError: it is damaged, of other weights, or says less than its recipe does.
+  """
+  place = paths.of(text, "checkpoint")
+  names = {weights_file.FILE: "weights", EMA_FILE: "weights_ema"}
+  folder = place.parent if place.name in names else place
+  said = read(folder)
+  for name, field in names.items() if said else ():
+    digest = getattr(said, field)
+    if digest and disk.exists(folder / name):
+      _check_weights(folder / name, digest)
+  if said:
+    _check_recipe(said, folder)
+  return said
+
+
+def _check_weights(file: epath.Path, digest: str) -> None:
+  if paths.sha256(file) != digest:
+    raise errors.UserError(
+      f"{file}: these are not the weights that {FILE} beside it is of (sha256"
+      f" {digest}). Bring back the ones that training wrote, or keep other weights"
+      " in a folder of their own and say config.model.trained_on."
+    )
+
+
+def _check_recipe(said: Disclosure, folder: epath.Path) -> None:
+  """Refuses a file that hides what the recipe in it shows."""
+  from robust_tfds.models.training import recipes
+
+  try:
+    shown = recipes.of(said.recipe).disclosure()["conditions"]
+  except errors.UserError:
+    return  # names of corruptions that are registered elsewhere
+  hidden = sorted(set(of_benchmarks(shown)) - set(said.conditions))
+  if hidden:
+    raise errors.UserError(
+      f"{folder / FILE}: its recipe trains on {', '.join(hidden)}, and conditions"
+      " leaves that out: the file was changed. Bring back what training wrote."
+    )
+
+
 def data_in_words(config: Config) -> str:
   """`digits train`; of a path its last name."""
   kind, colon, place = config.data.source.partition(":")
@@ -96,23 +204,66 @@ def data_in_words(config: Config) -> str:
 
 
 def check(config: Config, recipe: base.Recipe) -> None:
-  """Refuses a recipe that shows conditions of a benchmark, unless it is allowed.
+  """Refuses a training on conditions of a benchmark, unless it is allowed.
 
   Raises:
-    UserError: names them.
+    UserError: names them, and where they come from.
   """
-  shown = of_benchmarks(recipe.disclosure()["conditions"])
-  if shown and not config.allow_benchmark_conditions:
+  if config.allow_benchmark_conditions:
+    return
+  for key, shown in _shown(config, recipe).items():
+    if not shown:
+      continue
     raise errors.UserError(
-      f"config.recipe: it trains on {', '.join(shown)}, which benchmarks test on."
+      f"config.{key}: it trains on {', '.join(shown)}, which benchmarks test on."
       " A network that saw them is not comparable with others. Say"
       " --config.allow_benchmark_conditions=True where that is what you study:"
       " its rows are marked then, and name them."
     )
 
 
+def shown(config: Config, recipe: base.Recipe) -> list[str]:
+  """Every condition of a benchmark that the network will have seen, sorted."""
+  every = _shown(config, recipe).values()
+  return sorted({name for names in every for name in names})
+
+
+def _shown(config: Config, recipe: base.Recipe) -> dict[str, list[str]]:
+  """Key of the config -> the conditions that it brings."""
+  before = before_of(config)
+  return {
+    "recipe": of_benchmarks(recipe.disclosure()["conditions"]),
+    "data.source": of_source(config.data.source),
+    "model.checkpoint": list(before.conditions) if before else [],
+  }
+
+
+def before_of(config: Config) -> Disclosure | None:
+  """What the checkpoint says of itself that training begins with."""
+  text = os.fspath(config.model.checkpoint or "")
+  if not text or sources.is_fetched(text):
+    return None
+  return of_checkpoint(text)
+
+
+def of_source(source: str) -> list[str]:
+  """Conditions that names of a set or of folders say: `folder:/data/fog/3`.
+
+  >>> of_source("tfds:cifar10_corrupted/fog_3"), of_source("folder:/data/pets")
+  (['fog'], [])
+  """
+  parts = source.partition(":")[2].rstrip("/").split("/")[-_PARTS:]
+  if parts[-1].endswith(_CORRUPTED):  # its conditions are its configs
+    return of_benchmarks(conditions.PICTURES.names("common"))
+  return of_benchmarks([re.sub(r"[_-]?\d$", "", part) for part in parts])
+
+
 def of_benchmarks(names: Sequence[str]) -> list[str]:
-  """Those names that are conditions of a benchmark, sorted."""
+  """The benchmarks' conditions that some names are, sorted.
+
+  Also of a user's own corruptions that call a benchmark's.
+  """
   rows = [r for f in conditions.FAMILIES.values() for r in f.rows]
   tested = {row.name for row in rows if row.set != _OWN}
-  return sorted(tested & set(names))
+  called = [c for name in names for c in own_corruptions.called_by(name)]
+  return sorted(tested & {*names, *called})

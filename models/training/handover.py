@@ -19,15 +19,20 @@ from robust_tfds.models import weights_file
 from robust_tfds.models.convert import preprocessing
 from robust_tfds.models.model import NetworkModel
 from robust_tfds.models.spec import Spec
+from robust_tfds.models.training.disclosure import EMA_FILE as EMA_FILE
 from robust_tfds.models.training.state import State
 from robust_tfds.storage import disk, paths
 
-EMA_FILE = "weights_ema.npz"
 _REPORT = ".report.json"  # as `models/convert/beside` reads them
 
 
-def write(workdir: epath.Path, model: NetworkModel, state: State) -> str:
-  """Writes the weights, and how pictures are prepared; sha256 of weights.npz.
+def write(
+  workdir: epath.Path, model: NetworkModel, state: State
+) -> tuple[str, str]:
+  """Writes the weights, and how pictures are prepared.
+
+  Returns:
+    sha256 of weights.npz, and of weights_ema.npz or an empty text.
 
   Raises:
     UserError: weights that are not finite.
@@ -35,7 +40,8 @@ def write(workdir: epath.Path, model: NetworkModel, state: State) -> str:
   _write(workdir / weights_file.FILE, model, state.variables)
   if state.ema:
     _write(workdir / EMA_FILE, model, state.averaged)
-  return paths.sha256(workdir / weights_file.FILE)
+  ema = paths.sha256(workdir / EMA_FILE) if state.ema else ""
+  return paths.sha256(workdir / weights_file.FILE), ema
 
 
 def _write(file: epath.Path, model: NetworkModel, variables: Any) -> None:

@@ -54,7 +54,7 @@ def describe(config: Config) -> str:
     )
   )
   shown = recipe.disclosure()
-  conditions = ", ".join(shown["conditions"]) or "none"
+  conditions = ", ".join(disclosure.shown(config, recipe)) or "none"
   return "\n".join(
     [
       *_data(config, recipe.copies),

@@ -50,29 +50,37 @@ class Prepared:
   source: data.Source
   variables: Any
 
-  def disclosure(self, steps: int, weights: str) -> Disclosure:
+  def disclosure(
+    self, steps: int, weights: str, weights_ema: str = ""
+  ) -> Disclosure:
     """What the trained network is to say of itself.
 
     Args:
       steps: of training.
       weights: sha256 of weights.npz.
+      weights_ema: of weights_ema.npz; empty where there is none.
     """
     config, shown = self.config, self.recipe.disclosure()
+    before = disclosure.before_of(config)
     return Disclosure(
       model=self.model.name,
       classes=[str(name) for name in self.source.classes],
       data=disclosure.data_in_words(config),
       examples=self.source.num_examples,
-      conditions=disclosure.of_benchmarks(shown["conditions"]),
-      severities=sorted(shown["severities"]),
+      conditions=disclosure.shown(config, self.recipe),
+      severities=sorted(
+        {*shown["severities"], *(before.severities if before else ())}
+      ),
       pictures=shown["pictures"],
       recipe=reading.json_text(json.dumps(config.recipe), "config.recipe"),
       steps=steps,
       batch_size=config.batch_size,
       seed=config.seed,
       checkpoint=os.fspath(config.model.checkpoint or ""),
+      before=before.trained_on if before else "",
       initial=weights_file.sha256(jax.tree.map(np.asarray, self.variables)),
       weights=weights,
+      weights_ema=weights_ema,
     )
 
 
@@ -163,7 +171,7 @@ def train(
     loop.close()
     if not host.index:
       weights = handover.write(workdir, prepared.model, state)
-      prepared.disclosure(loop.lengths.steps, weights).write(workdir)
+      prepared.disclosure(loop.lengths.steps, *weights).write(workdir)
     hosts.barrier(host, "handed over")
   return state.averaged
 

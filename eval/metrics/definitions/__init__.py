@@ -18,6 +18,7 @@ import functools
 import pathlib
 from collections.abc import Mapping
 
+from robust_tfds.eval.metrics.definitions.base import HELD_OUT as HELD_OUT
 from robust_tfds.eval.metrics.definitions.base import PART as PART
 from robust_tfds.eval.metrics.definitions.base import Metric, Topic
 
@@ -79,12 +80,15 @@ def find(task: str, name: str) -> tuple[Topic, Metric] | None:
   """The definition of a task's metric, or of its family; None: nobody wrote one.
 
   A mean over conditions that has no definition of its own has that of the number
-  that is averaged.
+  that is averaged, a mean over those not trained on that of the whole mean.
 
   >>> find("frames", "acc_pmk/k=3")[1].heading
   'pm-10'
   """
   family = _family(name)
+  if family.startswith(HELD_OUT):
+    whole = find(task, name.replace(HELD_OUT, "", 1))
+    return whole and (whole[0], whole[1].held_out)
   own = [topic for topic in TOPICS if topic.task in (task, "")]
   # Clean cells of other tasks are scored as those of classification are.
   for topic in (*own, _CLASSIFICATION):

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from robust_tfds import errors, reading
 
 PART = "part_"  # begins the name of a mean over a part of its conditions
+HELD_OUT = "held_out_"  # the same over those that the model was not trained on
 Sense = Literal["lower", "higher", "neither", "unknown"]
 
 
@@ -54,16 +55,35 @@ class Metric:
 
   @property
   def part_of(self) -> str:
-    """Of a mean over those conditions alone that a run has, the whole mean's name.
+    """Of a mean over a part of the conditions, the whole mean's name.
 
-    Empty of all other numbers. It is shown and never ranked, and has no best.
+    Those that a run has, or that the model was not trained on. Empty of all other
+    numbers. It is shown and never ranked, and has no best.
 
     >>> Metric("segm/part_mpc", "Mask mPC (part)").part_of
     'segm/mpc'
     """
     *overlap, last = self.name.split("/")
-    whole = last.removeprefix(PART)
+    whole = last.removeprefix(PART).removeprefix(HELD_OUT)
     return "/".join([*overlap, whole]) if whole != last else ""
+
+  @property
+  def held_out(self) -> Metric:
+    """The same number over the conditions that the model was not trained on."""
+    *overlap, last = self.name.split("/")
+    return dataclasses.replace(
+      self,
+      name="/".join([*overlap, HELD_OUT + last]),
+      heading=f"{self.heading} (not trained on)",
+      words="Of a model that was trained on conditions of the benchmark the same"
+      " over those that it was not trained on, a baseline's over the same. Its note"
+      f" names them; it is shown and never ranked. The whole: {self.words}",
+      population="The same over the conditions that the note names. Of the whole:"
+      f" {self.population}",
+      normalises=self.normalises and HELD_OUT + self.normalises,
+      title=f"{self.full_heading} over conditions not trained on",
+      axis="",
+    )
 
   @property
   def full_heading(self) -> str:

@@ -77,6 +77,7 @@ def _said(facts: TaskFacts, family: Family, rows: Sequence[table.Row]) -> str:
   over = _conditions(facts, family, list(cells))
   parts = [
     words.format(number(facts, row), clean=clean, conditions=over)
+    + _held_out(facts, whole.get(definitions.HELD_OUT + metric))
     for metric, words in facts.verdict
     if (row := whole.get(metric) or whole.get(definitions.PART + metric))
   ]
@@ -86,6 +87,11 @@ def _said(facts: TaskFacts, family: Family, rows: Sequence[table.Row]) -> str:
     name = definitions.words(missing_cells.words(order[0]))
     last = f"; worst: {name} ({number(facts, cells[order[0]])})"
   return (", ".join(parts) or "none of its numbers could be had") + last
+
+
+def _held_out(facts: TaskFacts, row: table.Row | None) -> str:
+  """A number over the conditions that a model was not trained on, if it has one."""
+  return f" ({number(facts, row)} where it was not trained)" if row else ""
 
 
 def _conditions(

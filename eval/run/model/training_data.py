@@ -9,26 +9,15 @@ Otherwise nobody knows.
 from __future__ import annotations
 
 import os
-import re
 import typing
 
+from robust_tfds import errors
 from robust_tfds.eval.cells import cell_facts
 from robust_tfds.eval.run.config import Model
-from robust_tfds.models import weights_file
 from robust_tfds.models.convert import sources
-from robust_tfds.storage import paths
 
 if typing.TYPE_CHECKING:
   from robust_tfds.models.training.disclosure import Disclosure
-
-# How torchvision's and timm's names of weights say what they were trained on.
-_OF_NAMES = (
-  (re.compile(r"^torchvision:.*\.IMAGENET1K_"), "ImageNet-1k"),
-  (re.compile(r"^torchvision:.*\.COCO_"), "COCO"),
-  (re.compile(r"^torchvision:.*\.KINETICS400_"), "Kinetics-400"),
-  (re.compile(r"^timm:.*in2[12]k_ft_in1k"), "ImageNet-21k, then ImageNet-1k"),
-  (re.compile(r"^timm:[^_]*[._](?:\w+_)?in1k$"), "ImageNet-1k"),
-)
 
 
 def words(entry: Model) -> str | None:
@@ -46,48 +35,53 @@ def words(entry: Model) -> str | None:
 
 
 def _of_network(entry: Model) -> str | None:
+  from robust_tfds.models.training import disclosure
+
+  disclosed = of_training(entry)
+  if disclosed:
+    said = disclosed.trained_on
+    return f"{said}; {entry.trained_on}" if entry.trained_on else said
   if entry.trained_on:
     return entry.trained_on
   if entry.train:
     return f"{entry.train.dataset} {entry.train.split}"
-  disclosed = of_training(entry)
-  if disclosed:
-    return disclosed.trained_on
-  checkpoint = os.fspath(entry.checkpoint or entry.name)
-  for pattern, data in _OF_NAMES:
-    if pattern.search(checkpoint):
-      return data
-  return None
+  return disclosure.of_name(os.fspath(entry.checkpoint or entry.name)) or None
 
 
 def of_training(entry: Model) -> Disclosure | None:
   """What `robust-tfds train` wrote beside the checkpoint; None of others.
 
   Raises:
-    UserError: it is damaged.
+    UserError: it is damaged, or not of these weights.
   """
-  from robust_tfds.models.training import disclosure, handover
+  from robust_tfds.models.training import disclosure
 
   text = os.fspath(entry.checkpoint or "")
   if not text or sources.is_fetched(text):
     return None
-  place = paths.of(text, "config.model.checkpoint")
-  if place.name in (weights_file.FILE, handover.EMA_FILE):
-    place = place.parent
-  return disclosure.read(place)
+  return disclosure.of_checkpoint(text)
 
 
 def corruptions_seen(entry: Model) -> list[str] | None:
   """Names of the conditions it was trained on; None where nobody says them.
 
   Raises:
-    UserError: a name that is no corruption or perturbation.
+    UserError: a name that is no corruption or perturbation, or less than the
+      training itself wrote down.
   """
+  what = "config.model.corruptions_seen"
+  disclosed = of_training(entry)
+  known = disclosed.corruptions_seen if disclosed else None
   stated = entry.corruptions_seen
   if not stated:
-    disclosed = of_training(entry)
-    if disclosed:
-      return list(disclosed.conditions)
-    return [] if entry.train else None  # recipes flip and crop alone
+    # Recipes of quickstarts flip and crop alone.
+    return [] if entry.train and known is None else known
   names = stated.split(",") if isinstance(stated, str) else list(stated)
-  return cell_facts.conditions_seen(names, "config.model.corruptions_seen")
+  said = cell_facts.conditions_seen(names, what)
+  hidden = sorted(set(known or ()) - set(said))
+  if hidden:
+    raise errors.UserError(
+      f"{what}: got {', '.join(said) or 'none'}, but disclosure.json of the"
+      f" checkpoint names {', '.join(hidden)} too. Leave it out: the file says it."
+    )
+  return said

@@ -133,15 +133,39 @@ class Headline:
     lacks_clean = len(there) - len(present) < len(self.cells) - len(corrupted)
     if self.over is None or lacks_clean or len(present) in (0, len(corrupted)):
       return None
+    return self._of_part(definitions.PART, self.over, present)
+
+  def held_out(self, cells: Cells, seen: Collection[str]) -> Headline | None:
+    """The same over those of its cells that the model was not trained on.
+
+    Its name begins with `held_out_`. None of a number of one corruption, and where
+    the model was trained on none of them, or nothing else is there.
+
+    Args:
+      cells: that are there.
+      seen: names of corruptions that it was trained on.
+    """
+    there = [c for c in self.cells if self._is_in(cells, c)]
+    rest = [c for c in there if not c.clean and c.name not in seen]
+    trained = any(c.name in seen for c in self.cells)
+    if self.over is None or self.name or not (trained and rest):
+      return None
+    return self._of_part(definitions.HELD_OUT, self.over, rest)
+
+  def _of_part(
+    self, prefix: str, over: Over, part: Sequence[Condition]
+  ) -> Headline:
+    """Over some of its corrupted cells, and its clean one if it has one."""
     *overlap, name = self.metric.split("/")
+    corrupted = [c for c in self.cells if not c.clean]
     return dataclasses.replace(
       self,
-      metric="/".join([*overlap, definitions.PART + name]),
-      cells=there,
-      formula=self.over(present),
+      metric="/".join([*overlap, prefix + name]),
+      cells=[c for c in self.cells if c.clean or c in part],
+      formula=over(part),
       asked=(),
       over=None,
-      note=missing_cells.part_note(corrupted, present),
+      note=missing_cells.part_note(corrupted, part),
     )
 
   def _is_in(self, cells: Cells, condition: Condition) -> bool:
@@ -195,6 +219,14 @@ def mean_of(each: Callable[[Arrays, Arrays, Condition], np.ndarray]) -> Over:
 def with_parts(headlines: Iterable[Headline], cells: Cells) -> list[Headline]:
   """Headlines, each with its part behind it where cells lack; see `part`."""
   pairs = ((h, h.part(cells)) for h in headlines)
+  return [one for pair in pairs for one in pair if one is not None]
+
+
+def with_held_out(
+  headlines: Iterable[Headline], cells: Cells, seen: Collection[str]
+) -> list[Headline]:
+  """Headlines, each with the one of `held_out` behind it, where there is one."""
+  pairs = ((h, h.held_out(cells, seen)) for h in headlines)
   return [one for pair in pairs for one in pair if one is not None]
 
 
@@ -256,6 +288,7 @@ class ModelCells:
     baseline: the setting's, see `base.Setting`.
     reference: the numbers that normalise these; empty without a baseline.
     is_baseline: whether the model is what normalises: it is 1 in every draw.
+    seen: names of the benchmark's conditions that the model was trained on.
   """
 
   rows: Mapping[Condition, Sequence[table.Row]]
@@ -265,6 +298,7 @@ class ModelCells:
   baseline: str = ""
   reference: Reference = dataclasses.field(default_factory=dict)
   is_baseline: bool = False
+  seen: Collection[str] = ()
 
   @property
   def every_row(self) -> list[table.Row]:

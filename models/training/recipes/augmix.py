@@ -6,12 +6,13 @@ CE(clean) + 12 mean_k KL(p_k || M), M = clip(mean_k p_k, 1e-7, 1).
 """
 
 import dataclasses
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 
 from robust_tfds.models.training.recipes import base
-from robust_tfds.models.training.transforms import augmix
+from robust_tfds.models.training.transforms import augmix, operations
 
 _VIEWS = 2  # beside the clean one
 
@@ -47,6 +48,11 @@ class Augmix(base.Recipe):
       for view in range(_VIEWS)
     ]
     return jnp.concatenate([clean, *mixed])
+
+  def disclosure(self) -> dict[str, Any]:
+    """See the base."""
+    overlap = list(operations.OVERLAPPED) if self.overlap else []
+    return {**super().disclosure(), "conditions": overlap}
 
   def loss(
     self,

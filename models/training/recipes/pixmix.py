@@ -13,7 +13,7 @@ import numpy as np
 
 from robust_tfds.models.training.recipes import base
 from robust_tfds.models.training.transforms import fractals as fractals_lib
-from robust_tfds.models.training.transforms import pixmix
+from robust_tfds.models.training.transforms import operations, pixmix
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -46,6 +46,7 @@ class Pixmix(base.Recipe):
     """See the base."""
     return {
       **super().disclosure(),
+      "conditions": list(operations.OVERLAPPED) if self.overlap else [],
       "pictures": f"{self.fractals} fractals of seed 0 (training.fractals)",
     }
 

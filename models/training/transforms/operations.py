@@ -28,6 +28,8 @@ from robust_tfds.models.training.transforms import draws
 TABLES = ("autocontrast", "equalize", "posterize", "solarize")
 WARPS = ("rotate", "shear_x", "shear_y", "translate_x", "translate_y")
 OVERLAPPING = ("contrast", "brightness", "color", "sharpness")
+# Conditions of ImageNet-C that they are, weaker; a sharpness below 1 smooths [U].
+OVERLAPPED = ("brightness", "contrast", "gaussian_blur", "saturate")
 NAMES = (*TABLES, *WARPS, *OVERLAPPING)
 UNIT = 4096  # strengths are whole numbers of its parts
 LARGEST = 10  # strength at which levels reach their greatest value

@@ -27,6 +27,7 @@ class TaskFactsTest(parameterized.TestCase):
       {
         *("mean_corruption_error", "mean_error"),
         *("part_mean_corruption_error", "part_mean_error"),
+        "held_out_mean_corruption_error",
       },
     )
     self.assertEmpty(tasks.get("video").facts.plain)

@@ -6,7 +6,7 @@ from absl.testing import parameterized
 from etils import epath
 
 from robust_tfds import errors
-from robust_tfds.models.training import disclosure
+from robust_tfds.models.training import disclosure, recipes
 from robust_tfds.models.training.recipes import base
 from tests import in_folder
 from tests.models.training import tiny_trainings
@@ -23,11 +23,15 @@ class DisclosureTest(in_folder.TestCase):
   def test_written_and_read(self):
     prepared = tiny_trainings.prepared()
     prepared = dataclasses.replace(prepared, recipe=_Foggy())
+    self.assertEqual(
+      prepared.disclosure(12, "0" * 64).corruptions_seen, ["fog"]
+    )
     made = prepared.disclosure(12, "0" * 64)
     self.assertEqual(made.conditions, ["fog"])
     self.assertEqual(made.severities, [1, 3])
     self.assertEqual(
-      made.trained_on, "tones train: standard, fractals, 12 steps"
+      made.trained_on,
+      "tones train: standard, fractals, on fog at 1, 3, 12 steps",
     )
     workdir = epath.Path(self.root)
     made.write(workdir)
@@ -41,6 +45,60 @@ class DisclosureTest(in_folder.TestCase):
     disclosure.check(config, base.Recipe())
     allowed = tiny_trainings.config(allow_benchmark_conditions=True)
     disclosure.check(allowed, _Foggy())
+
+  @parameterized.parameters(
+    (
+      {"name": "augmix", "overlap": True},
+      "brightness, contrast, gaussian_blur",
+    ),
+    (
+      {"name": "pixmix", "overlap": True},
+      "brightness, contrast, gaussian_blur",
+    ),
+    ({"name": "corruption_mix", "names": "temporal"}, "box_jumbling, freezing"),
+  )
+  def test_the_same_operation_under_another_name(self, recipe, names):
+    with self.assertRaisesRegex(errors.UserError, f"trains on {names}"):
+      disclosure.check(tiny_trainings.config(), recipes.of(recipe))
+
+  @parameterized.parameters(
+    ({"name": "augmix"},),
+    ({"name": "pixmix"},),
+  )
+  def test_what_is_no_condition(self, recipe):
+    disclosure.check(tiny_trainings.config(), recipes.of(recipe))
+
+  @parameterized.parameters(
+    ("tfds:cifar10_corrupted/fog_3", "fog"),
+    ("tfds:imagenet2012_corrupted", "brightness, contrast"),
+    ("folder:/data/ImageNet-C/shot_noise/3/", "shot_noise"),
+  )
+  def test_data_of_a_condition(self, source, names):
+    config = tiny_trainings.config(data__source=source)
+    with self.assertRaisesRegex(
+      errors.UserError, f"data.source: it trains on {names}"
+    ):
+      disclosure.check(config, base.Recipe())
+
+  def test_what_it_began_with(self):
+    """Its conditions stay, and what nobody says is no promise."""
+    workdir = epath.Path(self.root)
+    first = dataclasses.replace(tiny_trainings.prepared(), recipe=_Foggy())
+    first.disclosure(12, "0" * 64).write(workdir)
+    after = tiny_trainings.config(model__checkpoint=str(workdir))
+    with self.assertRaisesRegex(errors.UserError, "model.checkpoint.* fog"):
+      disclosure.check(after, base.Recipe())
+    made = dataclasses.replace(
+      tiny_trainings.prepared(), config=after
+    ).disclosure(3, "0" * 64)
+    self.assertEqual((made.conditions, made.severities), (["fog"], [1, 3]))
+    self.assertIn("(tones train: standard, fractals, on fog", made.trained_on)
+    other = tiny_trainings.config(model__checkpoint=f"{self.root}/other.npz")
+    made = dataclasses.replace(
+      tiny_trainings.prepared(), config=other
+    ).disclosure(3, "0" * 64)
+    self.assertIn("is not stated", made.trained_on)
+    self.assertIsNone(made.corruptions_seen)
 
   @parameterized.parameters(
     ("digits", "digits train"),

@@ -1,6 +1,6 @@
 """What a model was trained on: as stated, as its recipe or its checkpoint says."""
 
-import dataclasses
+import re
 
 from absl.testing import parameterized
 from etils import epath
@@ -8,7 +8,6 @@ from etils import epath
 from robust_tfds import errors
 from robust_tfds.eval.run import config
 from robust_tfds.eval.run.model import training_data
-from robust_tfds.models.training import recipes
 from tests.models.training import tiny_trainings
 
 _RECIPE = {
@@ -57,25 +56,47 @@ class TrainingDataTest(parameterized.TestCase):
     self.assertEqual(training_data.corruptions_seen(_model(entry)), expected)
 
   def test_of_a_training(self):
-    """Its disclosure is taken over, and what the config says counts more."""
+    """Its disclosure is taken over, and nothing can say less than it does."""
     folder = epath.Path(self.create_tempdir().full_path)
-    prepared = tiny_trainings.prepared(allow_benchmark_conditions=True)
-    recipe = recipes.of({"name": "corruption_mix", "names": ("fog",)})
-    prepared = dataclasses.replace(prepared, recipe=recipe)
-    prepared.disclosure(12, "0" * 64).write(folder)
+    _disclosed(folder)
     for place in (folder, folder / "weights.npz", folder / "weights_ema.npz"):
       entry = {"checkpoint": str(place)}
-      words = training_data.words(_model(entry))
-      self.assertEqual(words, "tones train: standard, 12 steps")
+      words = "tones train: corruption_mix, on fog at 1, 2, 3, 12 steps"
+      self.assertEqual(training_data.words(_model(entry)), words)
       self.assertEqual(training_data.corruptions_seen(_model(entry)), ["fog"])
-      stated = _model(
-        {**entry, "trained_on": "mine", "corruptions_seen": "none"}
-      )
-      self.assertEqual(training_data.words(stated), "mine")
-      self.assertEqual(training_data.corruptions_seen(stated), [])
+      stated = _model({**entry, "trained_on": "mine"})
+      self.assertEqual(training_data.words(stated), f"{words}; mine")
+      with self.assertRaisesRegex(errors.UserError, "got none, but .* fog"):
+        training_data.corruptions_seen(
+          _model({**entry, "corruptions_seen": "none"})
+        )
     other = _model({"checkpoint": str(folder / "other.npz")})
     self.assertIsNone(training_data.corruptions_seen(other))
+
+  def test_a_forged_disclosure(self):
+    folder = epath.Path(self.create_tempdir().full_path)
+    _disclosed(folder)
+    entry = _model({"checkpoint": str(folder)})
+    file = folder / "disclosure.json"
+    said = file.read_text()
+    file.write_text(re.sub(r'"fog"(\s+\],\s+"data")', r"\1", said))
+    self.assertNotEqual(file.read_text(), said)
+    with self.assertRaisesRegex(errors.UserError, "recipe trains on fog"):
+      training_data.corruptions_seen(entry)
+    file.write_text(said)
+    (folder / "weights.npz").write_bytes(b"other")
+    with self.assertRaisesRegex(errors.UserError, "not the weights that"):
+      training_data.words(entry)
 
   def test_an_unknown_corruption(self):
     with self.assertRaisesRegex(errors.UserError, "Did you mean 'fog'|fog"):
       training_data.corruptions_seen(_model({"corruptions_seen": "fgo"}))
+
+
+def _disclosed(folder):
+  """What a training on fog writes."""
+  recipe = {"name": "corruption_mix", "names": ("fog",)}
+  prepared = tiny_trainings.prepared(
+    allow_benchmark_conditions=True, recipe=recipe
+  )
+  prepared.disclosure(12, "0" * 64).write(folder)

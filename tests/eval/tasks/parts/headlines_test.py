@@ -3,6 +3,7 @@
 import numpy as np
 from absl.testing import parameterized
 
+from robust_tfds import conditions
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells.cell import Cell, Summary
 from robust_tfds.eval.metrics import resampling
@@ -126,6 +127,53 @@ class PartTest(parameterized.TestCase):
       self.assertIsNone(whole.part(every))
       self.assertIsNone(whole.part({}))
       self.assertEqual(headlines.with_parts([whole], every), [whole])
+
+
+class HeldOutTest(parameterized.TestCase):
+  def test_it_is_the_number_over_what_was_not_trained_on(self):
+    """Of mCE the baseline's cells are the same ones, and its draws go along."""
+    every = conditions.PICTURES.conditions()
+    drawn, theirs = _drawn(), _drawn(1)
+    cells = {c: drawn[_FOG if c.level % 2 else _CLEAN] for c in every}
+    reference = {c: theirs[_FOG] for c in every}
+    whole = {h.metric: h for h in error_headlines.headlines(cells, reference)}
+    seen = ("fog", "gaussian_blur")
+    got = whole["mce"].held_out(cells, seen)
+    ratios = [
+      sum(cells[c]["error"].joined for c in of)
+      / sum(reference[c]["error"].joined for c in of)
+      for name in conditions.PICTURES.names("common")
+      if name != "fog"
+      for of in [[c for c in every if c.name == name]]
+    ]
+    number = got.number(cells, reference)
+    np.testing.assert_allclose(number.joined, np.mean(ratios, axis=0))
+    row = _row(got, cells, reference=reference)
+    self.assertEqual(row.metric, "held_out_mce")
+    self.assertEqual(row.note, "mean over 70 of 75 cells: all but fog 1-5")
+    self.assertEqual((row.lo, row.hi), number.interval())
+    for name, note in (
+      ("mean_corruption_error", "70 of 75 cells"),
+      ("extra_mean_corruption_error", "15 of 20 cells"),
+    ):
+      self.assertIn(note, whole[name].held_out(cells, seen).note)
+
+  def test_where_there_is_none(self):
+    every = {c: {"error"} for c in conditions.PICTURES.conditions()}
+    listed = error_headlines.headlines(every, every)
+    self.assertEqual(headlines.with_held_out(listed, every, ()), listed)
+    of_sequences = headlines.with_held_out(listed, every, ("tilt", "jumbling"))
+    self.assertEqual(of_sequences, listed)
+    everything = conditions.PICTURES.names()
+    self.assertEqual(headlines.with_held_out(listed, every, everything), listed)
+
+  def test_of_a_run_of_some_conditions(self):
+    there = {Condition("fog", 3): {"error"}, Condition("frost", 3): {"error"}}
+    whole = error_headlines.headlines(there, {})
+    mean = next(h for h in whole if h.metric == "mean_corruption_error")
+    got = mean.held_out(there, ("fog",))
+    self.assertEqual(list(got.cells), [Condition("frost", 3)])
+    self.assertIsNone(mean.held_out(there, ("fog", "frost")))
 
 
 class RowTest(parameterized.TestCase):
