@@ -42,8 +42,10 @@ def lines(
   # The first's own reference, then the second's; one may serve both.
   by_first = references[0] if references else None
   by_second = references[-1] if references else None
-  mine = baseline.task(first).over_cells(one, by_first)
-  theirs = baseline.task(second).over_cells(other, by_second)
+  # Both over what neither was trained on.
+  seen = {n for s in (first, second) for c in s.cells.values() for n in c.seen}
+  mine = baseline.task(first).over_cells(one, by_first, seen)
+  theirs = baseline.task(second).over_cells(other, by_second, seen)
   metrics = list(dict.fromkeys(metric for metric, _, _ in mine))
   shared = (key for key in mine if key in theirs)
   out = [

@@ -88,6 +88,8 @@ class WriterTest(in_folder.TestCase):
       assert cell.model_facts
       self.assertEqual(cell.model_facts.trained_on, "ImageNet-1k")
       self.assertEqual(cell.model_facts.corruptions_seen, ["fog", "snow"])
+    noted = (self.out / "table.csv").read_text("utf-8")
+    self.assertIn("trained on snow, fog", noted)
     checked = checker.check(self.out)
     self.assertIn("3 fingerprints", checked)
     self.assertIn("a: trained on ImageNet-1k; test corruptions seen", checked)

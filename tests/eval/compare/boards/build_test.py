@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 from absl.testing import parameterized
 
@@ -199,6 +200,20 @@ class BuildTest(in_folder.TestCase):
       (seen.state, seen.rank, seen.remark),
       (board_lib.SEEN, None, "trained on fog"),
     )
+    held_out = seen.number("held_out_mean_corruption_error")
+    cells = [c for c in seen.cells if not c.clean and c.name != "fog"]
+    self.assertAlmostEqual(
+      held_out.value,
+      np.mean([seen.cells[c]["error"].value for c in cells]),
+    )
+    self.assertLess(held_out.lo, held_out.value)
+    self.assertEqual(
+      held_out.note, "mean over 70 of 75 cells: all but fog 1-5; trained on fog"
+    )
+    self.assertIn(
+      "held_out_mean_corruption_error", [m.name for m in board.headlines]
+    )
+    self.assertIsNone(board.entries[0].number("held_out_mean_corruption_error"))
 
   def test_facts_that_nobody_noted(self):
     old = self._write("old", {"a": 0.1}, noted=False)
