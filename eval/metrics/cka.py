@@ -10,7 +10,11 @@ batch of n examples, both with a diagonal of 0,
 
 So the size of the batches does not move the expected sums. It is 1 of features
 with themselves, turned, shifted or scaled by one number; about 0 of features that
-have nothing in common, and below it as often as above.
+have nothing in common, and below it as often as above. HSIC_1 is the product of
+two matrices that are centred without their diagonal (Szekely and Rizzo 2014,
+Definition 2), over n (n - 3), which is how it is computed here: so HSIC_1(K, K) is
+at least 0, and CKA within -1 and 1. Where all examples are as alike, as those of an
+identity matrix, HSIC_1(K, K) is 0 and CKA 0 / 0.
 """
 
 from __future__ import annotations
@@ -25,6 +29,9 @@ from robust_tfds.eval.metrics import arguments
 
 _LEAST = 4  # n (n - 3) divides
 _EQUAL = 1e-12  # share of the features' squares below which they do not vary
+_ALIKE = (
+  1e-18  # the same of what is centred in a Gram matrix: rounding is below
+)
 
 
 def minibatch(
@@ -37,7 +44,8 @@ def minibatch(
       each, n from 4; read one by one. Other axes belong to the features.
 
   Returns:
-    At most 1; nan where the features of one side do not vary.
+    From -1 to 1; nan where the features of one side do not vary, or its examples
+    are all as alike as each other.
 
   Raises:
     UserError: no batch, too few examples, sides of other examples, or values
@@ -46,21 +54,25 @@ def minibatch(
   >>> x = [[0.0, 1.0], [2.0, 0.0], [1.0, 3.0], [4.0, 1.0]]
   >>> round(minibatch([(x, x)]), 9)
   1.0
+  >>> minibatch([(np.eye(4), np.eye(4))])
+  nan
   """
-  sums, vary = np.zeros(3), np.zeros(2, bool)
+  sums, squares, vary = np.zeros(3), np.zeros(2), np.zeros(2, bool)
   number = 0
   for number, pair in enumerate(batches, 1):
     sides = _checked(number, pair)
     grams = [_gram(side) for side in sides]
     vary |= [_varies(side) for side in sides]
-    x, y = grams
+    squares += [_hsic(gram, gram) for gram in grams]
+    x, y = map(_centred, grams)
     sums += [_hsic(x, y), _hsic(x, x), _hsic(y, y)]
   if not number:
     raise errors.UserError("batches: got none, expected pairs of features.")
-  common, of_x, of_y = sums.tolist()
-  if not vary.all() or min(of_x, of_y) <= 0:
+  if not vary.all() or (sums[1:] <= _ALIKE * squares).any():
     return math.nan
-  return common / math.sqrt(of_x * of_y)
+  common, of_x, of_y = sums.tolist()
+  # By Cauchy and Schwarz; what is beyond is rounding.
+  return min(max(common / math.sqrt(of_x * of_y), -1.0), 1.0)
 
 
 def _checked(number: int, pair: object) -> list[np.ndarray]:
@@ -102,10 +114,16 @@ def _gram(features: np.ndarray) -> np.ndarray:
   return gram
 
 
+def _centred(gram: np.ndarray) -> np.ndarray:
+  """A Gram matrix less its rows' and columns' means, without the diagonal."""
+  n = len(gram)
+  of_rows = gram.sum(axis=0) / (n - 2)
+  out = gram - of_rows - of_rows[:, None] + of_rows.sum() / (n - 1)
+  np.fill_diagonal(out, 0)
+  return out
+
+
 def _hsic(k: np.ndarray, m: np.ndarray) -> float:
-  """HSIC_1 of two symmetric matrices with a diagonal of 0."""
+  """HSIC_1 of two matrices that `_centred` made."""
   n = len(k)
-  of_k, of_m = k.sum(axis=0), m.sum(axis=0)
-  both = of_k.sum() * of_m.sum() / ((n - 1) * (n - 2))
-  total = (k * m).sum() + both - 2 / (n - 2) * (of_k @ of_m)
-  return float(total / (n * (n - 3)))
+  return float((k * m).sum() / (n * (n - 3)))

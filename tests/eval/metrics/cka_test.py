@@ -102,6 +102,31 @@ class CkaTest(parameterized.TestCase):
     x, _ = _features(16)
     self.assertTrue(math.isnan(cka.minibatch([(x, np.full((16, 3), 0.1))])))
 
+  @parameterized.product(n=(4, 5, 6, 16), shift=(0, 1e3), scale=(1, 1e-3))
+  def test_of_examples_that_are_all_as_alike_it_is_unknown(
+    self, n, shift, scale
+  ):
+    """HSIC_1 of a Gram matrix with one number off its diagonal is 0 by hand."""
+    same = scale * np.eye(n) + shift
+    rng = np.random.default_rng(n)
+    turn, _ = np.linalg.qr(rng.normal(size=(n, n)))
+    for x in (same, same @ turn):
+      for y in (x, rng.normal(size=(n, 3))):
+        self.assertTrue(math.isnan(cka.minibatch([(x, y)])))
+        self.assertTrue(math.isnan(cka.minibatch([(y, x)])))
+    # With another batch that says something, that one counts.
+    x, y = _features(n)
+    more = [(np.eye(n), np.eye(n)), (x, y)]
+    self.assertAlmostEqual(cka.minibatch(more), cka.minibatch([(x, y)]), 12)
+
+  def test_is_never_beyond_1(self):
+    rng = np.random.default_rng(0)
+    for n in (4, 5, 9) * 100:
+      x = rng.normal(size=(n, 7))
+      for y in (x, -3 * x, np.eye(n), rng.normal(size=(n, 1))):
+        got = cka.minibatch([(x, y)])
+        self.assertTrue(math.isnan(got) or -1 <= got <= 1, got)
+
   def test_refuses(self):
     x, y = _features(8)
     bad = x.copy()

@@ -47,6 +47,30 @@ class Figure6(base.PaperFigure):
     """Those of Tables 6 and 7."""
     return _SETS
 
+  def parts(
+    self, request: base.Request
+  ) -> list[tuple[base.PaperFigure, base.Request]]:
+    """As `PaperFigure`.
+
+    Raises:
+      UserError: a flag names what no run is or has, or both name the same.
+    """
+    known = [name for m in own.of(request.boards) for name in sorted(_names(m))]
+    for flag, named in (
+      ("scratch", request.scratch),
+      ("pretrained", request.pretrained),
+    ):
+      for name in named:
+        if name not in known:
+          what = f"run or model in --{flag}"
+          raise errors.unknown(what, name, dict.fromkeys(known) or ["no RUN"])
+    both = sorted(set(request.scratch) & set(request.pretrained))
+    if both:
+      raise errors.UserError(
+        f"--scratch and --pretrained both name {', '.join(both)}: name it in one."
+      )
+    return super().parts(request)
+
   def drawn(self, request: base.Request) -> base.Drawn:
     """The figure and its CSV."""
     models = own.of(self.boards(request))
@@ -178,7 +202,7 @@ def _means(
 
 def _training(model: own.Own, request: base.Request) -> str:
   """`_SCRATCH`, `_PRETRAINED`, or empty where nobody says it."""
-  names = {model.entry.run, model.entry.model, model.label}
+  names = _names(model)
   for named, training in (
     (request.scratch, _SCRATCH),
     (request.pretrained, _PRETRAINED),
@@ -191,6 +215,11 @@ def _training(model: own.Own, request: base.Request) -> str:
   tested = _letters(model.board.dataset.removesuffix("_p"))
   alone = tested in _letters(words) or "scratch" in words
   return _SCRATCH if alone else ""
+
+
+def _names(model: own.Own) -> set[str]:
+  """What the flags may call it."""
+  return {model.entry.run, model.entry.model, model.label}
 
 
 def _letters(words: str) -> str:

@@ -4,9 +4,12 @@ import dataclasses
 
 import numpy as np
 from absl.testing import parameterized
+from etils import epath
 
 from robust_tfds import conditions, errors
 from robust_tfds.eval.metrics.replicates import Replicates
+from robust_tfds.eval.report import figures
+from robust_tfds.eval.report.figures import base, drawing
 from tests.eval.report.figures import boards, lines
 
 _NAMES = conditions.VIDEOS.names("common")
@@ -58,6 +61,24 @@ class Figure6Test(parameterized.TestCase):
     asked = _request(words, dataset="digits_video_p")
     with self.assertRaisesRegex(errors.UserError, "--scratch=made_up or"):
       _own(asked)
+
+  @parameterized.parameters(
+    ({"scratch": ["nobody"]}, "in --scratch 'nobody'.*Known: .*made_up"),
+    (
+      {"pretrained": ["net", "ned"]},
+      "in --pretrained 'ned'. Did you mean 'net'",
+    ),
+    ({"scratch": ["net"], "pretrained": ["net"]}, "both name net"),
+  )
+  def test_names_of_no_run_are_refused(self, named, words):
+    folder = epath.Path(self.create_tempdir().full_path)
+    for dataset in ("ucf101_p", "digits_video_p"):
+      asked = _request("UCF101", dataset, **named)
+      with self.assertRaisesRegex(errors.UserError, words):
+        drawing.draw(figures.select("schiappa_f6"), asked, folder)
+    alone = base.Request(scratch=["net"])
+    with self.assertRaisesRegex(errors.UserError, "Known: no RUN"):
+      drawing.draw(figures.select("schiappa_f6"), alone, folder)
 
   def test_a_mean_is_of_the_same_draws(self):
     together = _own(_request("UCF101"))["temporal", "gamma_r"]
