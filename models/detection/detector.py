@@ -80,6 +80,11 @@ class Detector(NetworkModel):
     """On the sum of `apply_train`'s losses."""
     return True
 
+  @property
+  def has_masks(self) -> bool:
+    """Whether it finds masks, and learns them."""
+    return self._skeleton().has_masks
+
   def frozen_paths(
     self, *, stages: int = 0, frozen_norms: bool = True
   ) -> frozenset[Path]:
@@ -131,17 +136,20 @@ class Detector(NetworkModel):
 
   def _constants(self) -> frozenset[Path]:
     """Scales and offsets of norms, where the library keeps them as they are."""
-    shapes = self.shapes()
-    skeleton: DetectorNetwork = self.merge(
-      variables_lib.nest(
-        {p: jax.ShapeDtypeStruct(s, jnp.float32) for p, s in shapes.items()}
-      )
-    )
-    norms = {path[:-1] for path in self.statistics()}
-    own = set(shapes) - self.statistics()
-    if not skeleton.train_rules.constant_norms:
+    if not self._skeleton().train_rules.constant_norms:
       return frozenset()
+    norms = {path[:-1] for path in self.statistics()}
+    own = set(self.shapes()) - self.statistics()
     return frozenset(path for path in own if path[:-1] in norms)
+
+  def _skeleton(self) -> DetectorNetwork:
+    """The network, with shapes in place of arrays."""
+    like = {
+      path: jax.ShapeDtypeStruct(shape, jnp.float32)
+      for path, shape in self.shapes().items()
+    }
+    network: DetectorNetwork = self.merge(variables_lib.nest(like))
+    return network
 
   def apply_train(
     self,

@@ -10,6 +10,7 @@ import ml_collections
 import pydantic
 
 from robust_tfds import errors, settings
+from robust_tfds.models.training.data import config as data_config
 
 _Share = Annotated[
   float | int,
@@ -39,7 +40,8 @@ class Model(settings.Group):
     checkpoint: weights to begin with, as `models.convert.load` takes; empty:
       random ones of the seed.
     dtype: that it computes in; weights, statistics and updates are float32.
-    frozen_norms: whether batch norms keep their running statistics.
+    frozen_norms: whether batch norms keep their running statistics; None: as
+      published networks of its kind were trained: those of detectors do.
     frozen_stages: how many of its first stages are not trained.
   """
 
@@ -47,25 +49,8 @@ class Model(settings.Group):
   num_classes: settings.Classes = 0
   checkpoint: settings.Path = ""
   dtype: _Dtype = "float32"
-  frozen_norms: settings.Flag = False
+  frozen_norms: settings.Flag | None = None
   frozen_stages: settings.From0 = 0
-
-
-class Data(settings.Group):
-  """What is learnt from: `models/training/data/config.py` says the fields.
-
-  Attributes:
-    workers: processes that read; 0 for threads.
-  """
-
-  source: settings.Name
-  split: settings.Name = "train"
-  validation: _Share = 0.0
-  crop: settings.Text = ""
-  geometry: settings.Text = ""
-  data_dir: settings.Path = ""
-  manual_dir: settings.Path = ""
-  workers: settings.From0 = 0
 
 
 class Optimizer(settings.Group):
@@ -129,7 +114,7 @@ class Keep(settings.Group):
   Attributes:
     every: steps between checkpoints; 0: an epoch's.
     last: how many of the last; 0: none at all, for trainings of seconds.
-    best: how many of the best by validation error.
+    best: how many of the best by validation error, of detectors by its loss.
     log: steps between the lines of metrics.csv; 0: about 200 lines.
   """
 
@@ -143,7 +128,7 @@ class Config(settings.Group):
   """A training."""
 
   model: Model
-  data: Data
+  data: data_config.Config
   recipe: dict[str, Any]
   optimizer: Optimizer
   schedule: Schedule = Schedule()
@@ -173,6 +158,7 @@ def parse(config: ml_collections.ConfigDict) -> Config:
       " train_*: --config=train_standard."
     )
   out = settings.validated(Config, settings.plain(config.to_dict()))
+  out.data.check()
   if bool(out.steps) == bool(out.epochs):
     raise errors.UserError(
       f"config.steps: got {out.steps} steps and {out.epochs} epochs, expected one"

@@ -18,11 +18,17 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import NamedSharding, PartitionSpec
 
 from robust_tfds import devices, errors, hosts
 from robust_tfds.models.model import NetworkModel
-from robust_tfds.models.training import optimizers, schedules, state, steps
+from robust_tfds.models.training import (
+  optimizers,
+  schedules,
+  state,
+  steps,
+  validation,
+)
 from robust_tfds.models.training.checkpoints import Checkpoints
 from robust_tfds.models.training.config import Config
 from robust_tfds.models.training.data import source as source_lib
@@ -32,7 +38,6 @@ from robust_tfds.models.training.state import State
 
 _LATE = 4  # steps that may be under way before their loss is looked at
 _LINES = 200  # of metrics.csv, about
-_VALIDATION = "validation_"
 
 Say = Callable[[str], None]
 
@@ -103,9 +108,7 @@ class Loop:
     self._score: float | None = None
     self._late: collections.deque[Any] = collections.deque()
     optimizer = optimizers.of(config.optimizer)
-    first = state.first(
-      model, variables, optimizer, ema=bool(config.optimizer.ema)
-    )
+    first = state.first(model, variables, optimizer, config)
     self.state: State = devices.put_replicated(first, self._mesh)  # type: ignore[assignment]
     self._resume()
     rate = schedules.of(
@@ -120,7 +123,7 @@ class Loop:
       donate_argnums=0,
       out_shardings=whole,
     )
-    self._validate = jax.jit(self._validated, out_shardings=whole)
+    self._validation = validation.Validation(config, model, source, self._mesh)
 
   def run(self, each: Callable[[int], None] = lambda step: None) -> State:
     """All steps that are left; the last state.
@@ -136,7 +139,7 @@ class Loop:
       ids = batch.pop("id")
       scale = jnp.float32(self._plateau.scale)
       self.state, numbers = self._step(
-        self.state, put(batch, self._mesh), scale
+        self.state, validation.put(batch, self._mesh), scale
       )
       step += 1
       self._late.append((step, ids, numbers))
@@ -162,7 +165,6 @@ class Loop:
         epoch=epoch,
         start=done * config.batch_size,
         host=(self._host.index, self._host.count),
-        workers=config.data.workers,
       ):
         yield batch
         step += 1
@@ -184,10 +186,11 @@ class Loop:
     more: dict[str, float] = {}
     held = bool(self._config.data.validation)
     if held and (step % lengths.per_epoch == 0 or last):
-      more = self._validation()
-      self._score = more[f"{_VALIDATION}error"]
-      loss = more[f"{_VALIDATION}loss"]
-      self._plateau = self._plateau.after(loss, self._config.schedule)
+      more = self._validation(self.state.averaged)
+      self._score = validation.score(more)
+      self._plateau = self._plateau.after(
+        more[validation.LOSS], self._config.schedule
+      )
     if more or step % lengths.log == 0 or last:
       self._look(0)
       seconds = time.perf_counter() - began
@@ -223,61 +226,6 @@ class Loop:
     step = int(self.state.step)
     self._metrics.read(step, run["metrics"])
     self._say(f"goes on after step {step:,} of {self.lengths.steps:,}")
-
-  def _validation(self) -> dict[str, float]:
-    """Error and loss of the mean of the weights, or of the weights."""
-    size, split = self._config.batch_size, source_lib.VALIDATION
-    count = self._source.steps(size, split, source_lib.KEEP)
-    batches = self._source.batches(
-      batch_size=size,
-      seed=self._config.seed,
-      epoch=0,
-      host=(self._host.index, self._host.count),
-      split=split,
-    )
-    sums = collections.Counter[str]()
-    last = None
-    for _ in range(count):
-      last = batch = _padded(
-        next(batches, None), last, size // self._host.count
-      )
-      got = self._validate(self.state.averaged, put(batch, self._mesh))
-      sums.update({name: float(np.asarray(x)) for name, x in got.items()})
-    total = sums.pop("count")
-    return {f"{_VALIDATION}{name}": x / total for name, x in sums.items()}
-
-  def _validated(self, variables: Any, batch: Mapping[str, Any]) -> Any:
-    """Sums over the rows of a batch."""
-    logits = self._model.apply(variables, base.pictures(batch))
-    label, mask = batch["label"], batch["mask"]
-    chosen = jax.nn.log_softmax(logits)[jnp.arange(len(label)), label]
-    wrong = jnp.argmax(logits, -1) != label
-    return {
-      "loss": -jnp.sum(jnp.where(mask, chosen, 0.0)),
-      "error": jnp.sum(wrong & mask),
-      "count": jnp.sum(mask),
-    }
-
-
-def put(batch: Mapping[str, Any], mesh: Mesh) -> dict[str, jax.Array]:
-  """A host's rows onto its devices."""
-  return {k: devices.put_batch(np.asarray(x), mesh) for k, x in batch.items()}
-
-
-def _padded(
-  batch: Mapping[str, Any] | None, before: Mapping[str, Any] | None, rows: int
-) -> dict[str, Any]:
-  """A batch with `mask`, filled up with rows of no account."""
-  chosen = batch or before
-  assert chosen is not None  # a part of the data has at least one batch
-  arrays = {
-    k: np.asarray(v) for k, v in chosen.items() if k not in ("id", "mask")
-  }
-  count = len(arrays["label"]) if batch else 0
-  fill = np.arange(rows) % max(len(arrays["label"]), 1)
-  fill[:count] = np.arange(count)
-  out = {k: v[fill] for k, v in arrays.items()}
-  return {**out, "mask": np.arange(rows) < count}
 
 
 def _words(step: int, lengths: Lengths, line: Mapping[str, Any]) -> str:

@@ -50,7 +50,7 @@ def describe(config: Config) -> str:
       model,
       model.init(jax.random.key(0)),
       optimizer,
-      ema=bool(config.optimizer.ema),
+      config,
     )
   )
   shown = recipe.disclosure()

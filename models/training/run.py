@@ -8,7 +8,7 @@ import json
 import os
 import pathlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import jax
@@ -17,6 +17,7 @@ from etils import epath
 
 from robust_tfds import errors, hosts, models, reading, step_lines
 from robust_tfds.models import catalogue, weights_file
+from robust_tfds.models.detection.detector import Detector
 from robust_tfds.models.model import NetworkModel
 from robust_tfds.models.training import (
   data,
@@ -26,6 +27,7 @@ from robust_tfds.models.training import (
 )
 from robust_tfds.models.training.checkpoints import Checkpoints
 from robust_tfds.models.training.config import Config
+from robust_tfds.models.training.data import examples
 from robust_tfds.models.training.disclosure import Disclosure
 from robust_tfds.models.training.loop import Loop, Say
 from robust_tfds.models.training.metrics import FILE as METRICS
@@ -38,6 +40,11 @@ _CONFIG = "config.json"
 # weight. Where data lie is no fact of them.
 _RESUMABLE = ("data.data_dir", "data.manual_dir", "data.workers", "keep")
 _LOCK = "training.lock"
+_LEARNS_FROM: Mapping[str, str] = {
+  "classification": examples.PICTURES,
+  "video": examples.VIDEOS,
+  "detection": examples.OBJECTS,
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,11 +91,14 @@ class Prepared:
     )
 
 
-def prepare(config: Config, *, data_dir: str = "") -> Prepared:
+def prepare(
+  config: Config, *, data_dir: str = "", say: Say = print
+) -> Prepared:
   """Opens the data, makes the network and its first weights.
 
   Args:
     data_dir: of TFDS, where the config names none.
+    say: is told of a set that is prepared.
 
   Raises:
     UserError: an unknown name, data that the network does not take, or a recipe
@@ -96,19 +106,26 @@ def prepare(config: Config, *, data_dir: str = "") -> Prepared:
   """
   recipe = recipes.of(config.recipe)
   disclosure.check(config, recipe)
-  source = data.open(data_config(config, data_dir), beside=recipe)
+  network(config, None)
+  source = data.open(data_config(config, data_dir), say, beside=recipe)
   model = network(config, len(source.classes))
+  if source.kind != _LEARNS_FROM[model.kind]:
+    raise errors.UserError(
+      f"config.data.source: got {config.data.source!r}, a set of {source.kind};"
+      f" {model.name} learns from {_LEARNS_FROM[model.kind]}."
+    )
   return Prepared(config, model, recipe, source, _first(config, model))
 
 
 def data_config(config: Config, data_dir: str = "") -> data.Config:
-  """What `data.open` takes; clips are the network's."""
-  fields = config.data.model_dump(exclude={"workers"})
-  fields["data_dir"] = fields["data_dir"] or data_dir
-  spec: Any = catalogue.network(config.model.name).spec
-  if spec.clip_frames:
-    fields |= {"frames": spec.frames, "rate": spec.rate}
-  return data.Config(**fields)
+  """What `data.open` takes: clips are the network's, and whether it needs masks."""
+  fields: dict[str, Any] = {"data_dir": config.data.data_dir or data_dir}
+  model = catalogue.network(config.model.name)
+  if isinstance(model, Detector):
+    fields["masks"] = model.has_masks
+  elif model.spec.clip_frames and not config.data.frames:
+    fields |= {"frames": model.spec.frames, "rate": model.spec.rate}
+  return config.data.model_copy(update=fields)
 
 
 def network(config: Config, classes: int | None) -> NetworkModel:
@@ -118,7 +135,8 @@ def network(config: Config, classes: int | None) -> NetworkModel:
     classes: of the data; None: the network's own.
 
   Raises:
-    UserError: no such network, or one without a train mode.
+    UserError: no such network, one without a train mode, or of which the recipe
+      is not.
   """
   stated = config.model.num_classes
   if stated and classes and stated < classes:
@@ -131,6 +149,12 @@ def network(config: Config, classes: int | None) -> NetworkModel:
   if not isinstance(model, NetworkModel) or not model.trainable:
     raise errors.UserError(
       f"{model.name} has no train mode: networks of models.names() have one."
+    )
+  kinds = recipes.of(config.recipe).KINDS
+  if model.kind not in kinds:
+    raise errors.UserError(
+      f"config.recipe.name: got {config.recipe['name']!r}, of networks of the kind"
+      f" {' or '.join(kinds)}; {model.name} is of the kind {model.kind}."
     )
   return model
 

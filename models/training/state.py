@@ -11,7 +11,9 @@ import jax.numpy as jnp
 import optax
 
 from robust_tfds.models import variables as variables_lib
+from robust_tfds.models.detection.detector import Detector
 from robust_tfds.models.model import NetworkModel
+from robust_tfds.models.training.config import Config
 from robust_tfds.models.variables import Path, Variables
 
 
@@ -23,7 +25,7 @@ class State:
   Attributes:
     step: int32, how many are done.
     parameters: what follows the gradient, by path.
-    statistics: running statistics, by path.
+    statistics: running statistics and what is frozen, by path.
     optimizer: the optimizer's own.
     ema: mean of the variables over the steps, by path; empty: none is kept.
   """
@@ -49,24 +51,48 @@ def first(
   model: NetworkModel,
   variables: Variables,
   optimizer: optax.GradientTransformationExtraArgs,
-  *,
-  ema: bool,
+  config: Config,
 ) -> State:
   """Before the first step."""
-  parameters, statistics = parted(variables, model.statistics())
+  parameters, statistics = parted(variables, without_gradient(model, config))
   return State(
     jnp.zeros((), jnp.int32),
     parameters,
     statistics,
     optimizer.init(parameters),
-    {**parameters, **statistics} if ema else {},
+    {**parameters, **statistics} if config.optimizer.ema else {},
   )
+
+
+def frozen_norms(model: NetworkModel, config: Config) -> bool:
+  """Whether batch norms keep their running statistics."""
+  stated = config.model.frozen_norms
+  return model.kind == "detection" if stated is None else stated
+
+
+def without_gradient(model: NetworkModel, config: Config) -> frozenset[Path]:
+  """Paths of running statistics, and of what the config freezes.
+
+  Raises:
+    UserError: more stages than the network has.
+  """
+  stages = config.model.frozen_stages
+  if isinstance(model, Detector):
+    norms = frozen_norms(model, config)
+    frozen = model.frozen_paths(stages=stages, frozen_norms=norms)
+  else:
+    frozen = model.frozen_paths(stages=stages) if stages else frozenset()
+  return model.statistics() | frozen
 
 
 def parted(
   variables: Variables, statistics: Collection[Path]
 ) -> tuple[dict[str, jax.Array], dict[str, jax.Array]]:
-  """Parameters and statistics, by path."""
+  """Parameters and statistics, by path.
+
+  Args:
+    statistics: see `without_gradient`.
+  """
   flat = variables_lib.flatten(variables)
   parameters = {"/".join(p): x for p, x in flat.items() if p not in statistics}
   return parameters, {"/".join(p): flat[p] for p in statistics if p in flat}

@@ -31,7 +31,7 @@ class Steps:
     """Puts it together; compiles nothing."""
     self._model, self._recipe, self._optimizer = model, recipe, optimizer
     self._rate, self._config = rate, config
-    self._frozen = {"/".join(path) for path in _frozen(model, config)}
+    self._fixed = state.without_gradient(model, config)
 
   def __call__(
     self, before: State, batch: Batch, scale: jax.Array
@@ -52,10 +52,6 @@ class Steps:
     updates, optimizer = self._optimizer.update(
       gradient, before.optimizer, before.parameters, learning_rate=rate
     )
-    updates = {
-      path: jnp.zeros_like(u) if path in self._frozen else u
-      for path, u in updates.items()
-    }
     parameters = optax.apply_updates(before.parameters, updates)
     ema = self._averaged(before, {**parameters, **statistics})
     after = State(before.step + 1, parameters, statistics, optimizer, ema)
@@ -90,7 +86,7 @@ class Steps:
       loss, (variables, numbers) = self._recipe.loss(
         self._apply_train, variables, batch, key
       )
-      _, moved = state.parted(variables, self._model.statistics())
+      _, moved = state.parted(variables, self._fixed)
       return loss, (moved, {"loss": loss, **numbers})
 
     gradient, (moved, numbers) = jax.grad(of_parameters, has_aux=True)(
@@ -101,9 +97,8 @@ class Steps:
   def _apply_train(
     self, variables: Any, batch: Any, key: jax.Array
   ) -> tuple[Any, Any]:
-    return self._model.apply_train(
-      variables, batch, key, frozen_norms=self._config.model.frozen_norms
-    )
+    norms = state.frozen_norms(self._model, self._config)
+    return self._model.apply_train(variables, batch, key, frozen_norms=norms)
 
   def _averaged(self, before: State, now: dict[str, jax.Array]) -> Any:
     """The mean of the weights; the first steps count more, as TensorFlow's do.
@@ -116,9 +111,3 @@ class Steps:
     n = before.step.astype(jnp.float32)
     decay = jnp.minimum(self._config.optimizer.ema, (1 + n) / (10 + n))
     return {p: decay * x + (1 - decay) * now[p] for p, x in before.ema.items()}
-
-
-def _frozen(model: Any, config: Config) -> Any:
-  """Paths of the stages that are not trained."""
-  stages = config.model.frozen_stages
-  return model.frozen_paths(stages=stages) if stages else ()

@@ -31,6 +31,7 @@ def open(
     MissingError: a benchmark of `judged_on` is not here.
     UserError: there are none, or some are in a test set; names them.
   """
+  config.check()
   line = say or _silent
   read, against = examples.of(config, say), leaks.held(config, line)
   leaks.check(read, against, line)

@@ -1,18 +1,46 @@
-"""What is said of the data that a network is trained on."""
+"""What is said of the data that a network is trained on: `config.data`."""
 
-import dataclasses
-import math
 from collections.abc import Sequence
+from typing import Annotated
 
-from robust_tfds import errors
+import pydantic
+
+from robust_tfds import errors, settings
 from robust_tfds.models.training.data import crops
 
 # TFDS's sets of whose split `validation`, not `test`, benchmarks are made.
 _JUDGED = dict.fromkeys(("cityscapes", "coco", "imagenet2012"), "validation")
 
+_Fraction = Annotated[
+  float | int,
+  pydantic.Field(
+    ge=0,
+    lt=1,
+    description="a fraction from 0 to below 1 of the training data, to choose on:"
+    " a test set, or a benchmark's split, is what the model is judged on",
+  ),
+]
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Config:
+
+def _listed(value: str | Sequence[str]) -> tuple[str, ...]:
+  words = value.split(",") if isinstance(value, str) else value
+  return tuple(word.strip() for word in words if word.strip())
+
+
+_Names = Annotated[
+  str | list[str] | tuple[str, ...],
+  pydantic.AfterValidator(_listed),
+  pydantic.Field(description="names of benchmarks"),
+]
+_Canvas = Annotated[
+  tuple[()]
+  | tuple[settings.Positive, settings.Positive]
+  | list[settings.Positive],
+  pydantic.Field(description="a height and a width in px, or ()"),
+]
+
+
+class Config(settings.Group):
   """Which examples, and how each is cut to one size.
 
   Attributes:
@@ -26,51 +54,52 @@ class Config:
     crop: of training pictures, a rule of `crops`; empty: `geometry`.
     geometry: of validation pictures, a rule that draws nothing; empty: as they
       are, all of one size.
-    frames: of a clip.
+    frames: of a clip; 0: the network's, and its rate.
     rate: stride between a clip's frames, at 30 fps.
     canvas: height and width in px that pictures with boxes lie in; empty: the
       smallest that holds every picture.
     boxes: most objects of a picture; 0: as many as any picture has.
+    masks: whether objects come with their masks, as a network that finds masks
+      needs them.
+    workers: processes that read; 0 for threads.
   """
 
-  source: str
-  split: str = "train"
-  judged_on: Sequence[str] = ()
-  validation: float = 0.0
-  data_dir: str = ""
-  manual_dir: str = ""
-  crop: str = ""
-  geometry: str = ""
-  frames: int = 0
-  rate: int = 1
-  canvas: Sequence[int] = ()
-  boxes: int = 0
+  source: settings.Name
+  split: settings.Name = "train"
+  judged_on: _Names = ()
+  validation: _Fraction = 0.0
+  data_dir: settings.Path = ""
+  manual_dir: settings.Path = ""
+  crop: settings.Text = ""
+  geometry: settings.Text = ""
+  frames: settings.From0 = 0
+  rate: settings.Positive = 1
+  canvas: _Canvas = ()
+  boxes: settings.From0 = 0
+  masks: settings.Flag = False
+  workers: settings.From0 = 0
 
-  def __post_init__(self) -> None:
-    """Refuses what would let a run choose on data that it is judged on."""
-    whole = isinstance(self.validation, int | float)
-    if not (whole and math.isfinite(self.validation)):
-      raise errors.UserError(
-        f"validation={self.validation!r}: expected the fraction of the training"
-        " data to choose on, e.g. 0.1. It is cut from them by id: a test set, or"
-        " a benchmark's split, is what the model is judged on."
-      )
-    if not 0 <= self.validation < 1:
-      raise errors.UserError(
-        f"validation={self.validation}: expected a fraction from 0 to below 1."
-      )
+  def check(self) -> None:
+    """Refuses what would let a run choose on data that it is judged on.
+
+    Raises:
+      UserError: begins with the key. Also of rules of crops that are not there.
+    """
     for part in self.split.split("+"):
       name = part.partition("[")[0]
       of = self.source.removeprefix("tfds:").partition("/")[0]
       if name.startswith("test") or _JUDGED.get(of) == name:
         raise errors.UserError(
-          f"split={self.split!r}: {of}'s {name} is what models are judged on."
-          " Train on another split."
+          f"config.data.split: got {self.split!r}: {of}'s {name} is what models"
+          " are judged on. Train on another split."
         )
-    if crops.is_random(self.geometry):
+    if crops.is_random(self.geometry or ""):
       raise errors.UserError(
-        f"geometry={self.geometry!r}: validation pictures are cropped the same way"
-        " each time, e.g. short256_crop224; a crop that is drawn is of `crop`."
+        f"config.data.geometry: got {self.geometry!r}: validation pictures are"
+        " cropped the same way each time, e.g. short256_crop224; a crop that is"
+        " drawn is of `crop`."
       )
-    for rule in filter(None, (self.crop, self.geometry)):
-      crops.shape(rule)
+    for key, rule in {"crop": self.crop, "geometry": self.geometry}.items():
+      if rule:
+        with errors.begun(f"config.data.{key}"):
+          crops.shape(rule)

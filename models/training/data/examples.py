@@ -25,6 +25,7 @@ from robust_tfds.building import (
   source,
   videos,
 )
+from robust_tfds.coco import rle
 from robust_tfds.datasets import training
 from robust_tfds.models.training.data.config import Config
 from robust_tfds.own import folder, tfds_set
@@ -257,6 +258,7 @@ def _frames(data: bytes) -> Any:
 def _objects(rows: dict[str, Any]) -> Iterator[objects.Object]:
   """The objects of an example as it is stored."""
   boxes = np.reshape(rows["bbox_px"], (-1, 4)).tolist()
+  masks = rows.get("mask")
   for i, box in enumerate(boxes):
     yield objects.Object(
       id=int(rows["id"][i]),
@@ -267,7 +269,12 @@ def _objects(rows: dict[str, Any]) -> Iterator[objects.Object]:
       is_difficult=bool(rows["is_difficult"][i])
       if "is_difficult" in rows
       else False,
+      mask=_mask(masks["counts"][i], masks["size"][i]) if masks else None,
     )
+
+
+def _mask(counts: Any, size: Any) -> rle.Mask:
+  return rle.Mask(strings.text(counts), tuple(map(int, size)))
 
 
 def of(

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from robust_tfds import errors
-from robust_tfds.building import videos
+from robust_tfds.building import objects, videos
+from robust_tfds.coco import rle
 from robust_tfds.corruptions import canvas, seeding
 from robust_tfds.models.training.data import crops, examples
 from robust_tfds.models.training.data.config import Config
@@ -36,7 +37,8 @@ def of(
   Returns:
     `image` uint8 `[H, W, 3]` or `video` uint8 `[T, H, W, 3]`, and `label`; of
     pictures with objects `size` int32 `[2]`, `boxes` float32 `[G, 4]` (x0, y0, x1,
-    y1 in px) and `labels` int32 `[G]`, -1 where there is none.
+    y1 in px) and `labels` int32 `[G]`, -1 where there is none, and `masks` bool
+    `[G, H, W]` where `config.masks` asks for them.
 
   Raises:
     UserError: no clip, crop or canvas that it fits.
@@ -115,4 +117,23 @@ def _of_objects(row: Mapping[str, Any], config: Config, name: str) -> Item:
   for i, each in enumerate(known):
     x, y, width, height = each.box
     boxes[i], labels[i] = (x, y, x + width, y + height), each.label
-  return {"image": padded, "size": size, "boxes": boxes, "labels": labels}
+  item = {"image": padded, "size": size, "boxes": boxes, "labels": labels}
+  if config.masks:
+    item["masks"] = _masks(known, config, name)
+  return item
+
+
+def _masks(
+  known: Sequence[objects.Object], config: Config, name: str
+) -> np.ndarray:
+  """bool `[G, H, W]` of the canvas."""
+  masks = np.zeros((config.boxes, *config.canvas), bool)
+  for i, each in enumerate(known):
+    if each.mask is None:
+      raise errors.UserError(
+        f"{name}: object {each.id} has no mask, which the network learns from."
+        " Name a set with masks, or a network without."
+      )
+    rows, columns = each.mask.size
+    masks[i, :rows, :columns] = rle.decode(each.mask)
+  return masks

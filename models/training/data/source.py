@@ -115,7 +115,6 @@ class Source:
     host: tuple[int, int] = (0, 1),
     split: str = TRAIN,
     remainder: str = DROP,
-    workers: int = 0,
   ) -> Iterator[dict[str, Any]]:
     """A host's parts of an epoch's batches.
 
@@ -130,12 +129,12 @@ class Source:
       split: `train`, in the epoch's order, or `validation`, in that of the ids.
       remainder: `drop` leaves out a last batch that is short, `keep` gives it;
         of `validation` it is always given.
-      workers: processes that read; 0 for threads of this one.
 
     Yields:
       `image` uint8 `[b, H, W, 3]` and `label` int32 `[b]`; or `video` uint8
-      `[b, T, H, W, 3]` and `label`; or `image`, `size`, `boxes`, `labels` of
-      `items.of`. Beside them `key` uint32 `[b, 2]` and `id`, a list.
+      `[b, T, H, W, 3]` and `label`; or `image`, `size`, `boxes`, `labels` and, if
+      they are asked for, `masks` of `items.of`. Beside them `key` uint32 `[b, 2]`
+      and `id`, a list.
 
     Raises:
       UserError: a batch that the hosts cannot share evenly; an example that cannot
@@ -160,7 +159,8 @@ class Source:
     if not len(places):
       return
     config = self.config
-    rule = config.geometry if validates else config.crop or config.geometry
+    rule = "" if validates else config.crop
+    rule = rule or config.geometry or ""
     rows = _Epoch(
       self._examples,
       config,
@@ -175,10 +175,10 @@ class Source:
     batches = batches.to_iter_dataset(
       grain.ReadOptions(num_threads=_AHEAD, prefetch_buffer_size=_AHEAD)
     )
-    if workers:
+    if config.workers:
       if not flags.FLAGS.is_parsed():  # grain has some; a command parses them
         flags.FLAGS.mark_as_parsed()
-      options = grain.MultiprocessingOptions(num_workers=workers)
+      options = grain.MultiprocessingOptions(num_workers=config.workers)
       batches = batches.mp_prefetch(options)
     yield from batches
 
@@ -314,8 +314,7 @@ def _with_canvas(read: examples.Examples, config: Config) -> Config:
       " data.boxes=100."
     )
   height, width, most = read.largest
-  return dataclasses.replace(
-    config,
-    canvas=tuple(config.canvas) or canvas.shape(height, width),
-    boxes=config.boxes or most,
+  shape = tuple(config.canvas) or canvas.shape(height, width)
+  return config.model_copy(
+    update={"canvas": shape, "boxes": config.boxes or most}
   )

@@ -1,7 +1,7 @@
 """What a recipe is: what a batch's pictures become, and the loss of a step."""
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import jax
@@ -25,6 +25,7 @@ class Recipe:
   """Cross-entropy, with the crop and the flip that most recipes begin with.
 
   Class attributes:
+    KINDS: of the networks that it trains, as `models.spec.Kind`.
     BESIDE: what `beside` adds to an example; arguments of `transform`.
 
   Attributes:
@@ -34,6 +35,8 @@ class Recipe:
       (He et al. 2016, section 4.2); black, before preprocessing.
     label_smoothing: share of the label that all classes have alike.
   """
+
+  KINDS: ClassVar[Sequence[str]] = ("classification", "video")
 
   flip: bool = False
   crop_px: int = 0

@@ -1,6 +1,8 @@
 """The losses of a detector, summed; pictures as they are."""
 
 import dataclasses
+from collections.abc import Sequence
+from typing import ClassVar
 
 import jax
 
@@ -10,6 +12,8 @@ from robust_tfds.models.training.recipes import base
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Detector(base.Recipe):
   """The network brings its losses, already weighted: `apply_train`."""
+
+  KINDS: ClassVar[Sequence[str]] = ("detection",)
 
   def loss(
     self,

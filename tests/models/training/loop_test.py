@@ -49,18 +49,6 @@ class LoopTest(in_folder.TestCase):
     self.assertEqual((last["step"], last["validation_error"]), (30, 0))
     self.assertGreater(metrics.lines[0]["loss"], 10 * last["loss"])
 
-  def test_validation_counts_every_example_once(self):
-    source = tiny_trainings.Source(24, validation=11)  # batches of 8 and 3
-    prepared = tiny_trainings.prepared(source, data__validation=0.3)
-    held = slice(24, 35)
-    logits = prepared.model.apply(prepared.variables, source.image[held])
-    wrong = np.argmax(logits, -1) != source.label[held]
-    got = _loop(prepared)._validation()
-    self.assertAlmostEqual(got["validation_error"], wrong.mean(), places=6)
-    log = np.asarray(jax.nn.log_softmax(logits))
-    loss = -log[np.arange(11), source.label[held]].mean()
-    self.assertAlmostEqual(got["validation_loss"], loss, places=5)
-
   def test_a_loss_that_is_not_finite(self):
     """Said with its step and its examples, and no checkpoint holds it."""
     prepared = tiny_trainings.prepared(

@@ -106,6 +106,11 @@ class RunTest(in_folder.TestCase):
   @parameterized.parameters(
     ({"model.num_classes": 5}, "got 5, the data has 10 classes"),
     ({"model.name": "digits_linear+clahe"}, "no train mode"),
+    (
+      {"model.name": "tiny_retinanet"},
+      "config.recipe.name: got 'standard', of .* classification or video;"
+      " tiny_retinanet is of the kind detection",
+    ),
   )
   def test_networks_that_are_refused(self, changes, message):
     config = train_standard.get_config().unlock()
@@ -114,6 +119,16 @@ class RunTest(in_folder.TestCase):
       config.model[key.partition(".")[2]] = value
     with self.assertRaisesRegex(errors.UserError, message):
       run.network(config_lib.parse(config), 10)
+
+  def test_a_set_of_another_kind(self):
+    config = train_standard.get_config().unlock()
+    config.model.name = "tiny_r3d"
+    with self.assertRaisesRegex(
+      errors.UserError,
+      "config.data.source: got 'digits', a set of pictures; tiny_r3d learns from"
+      " videos",
+    ):
+      run.prepare(config_lib.parse(config), data_dir=str(self.root))
 
   def test_clips_are_the_networks(self):
     config = train_standard.get_config().unlock()
@@ -135,6 +150,46 @@ class RunTest(in_folder.TestCase):
     last = (self.root / "run" / "metrics.csv").read_text().splitlines()
     row = dict(zip(last[0].split(","), last[-1].split(",")))
     self.assertLess(float(row["validation_error"]), 0.05)
+
+
+class _Killed(Exception):
+  """In place of a process's end."""
+
+
+@pytest.mark.slow
+class KindsTest(in_folder.TestCase):
+  """Detectors and video networks: the same loop, the same bytes after a stop."""
+
+  def _train(self, config, folder: str) -> pathlib.Path:
+    workdir = epath.Path(self.root) / folder
+    silent = lambda text: None
+    prepared = run.prepare(config, data_dir=str(self.root / "sets"), say=silent)
+    run.train(prepared, workdir, say=silent)
+    return pathlib.Path(workdir)
+
+  @parameterized.parameters(
+    ("tiny_retinanet", "detector", "digits_detection", "validation_loss"),
+    ("tiny_fasterrcnn", "detector", "digits_detection", "validation_loss"),
+    ("tiny_r3d", "standard", "digits_video", "validation_error"),
+  )
+  def test_stopped_and_gone_on(self, name, recipe, source, chosen_by):
+    config = tiny_trainings.config(
+      model__name=name,
+      data={"source": source, "split": "train[:32]", "validation": 0.2},
+      recipe={"name": recipe},
+      optimizer={"name": "adam", "learning_rate": 1e-3},
+      keep={"every": 2},
+      steps=5,
+    )
+    whole = self._train(config, "whole")
+    steps = mock.patch.object(
+      run.step_lines.Progress, "step", side_effect=[None, None, _Killed]
+    )
+    with steps, self.assertRaises(_Killed):
+      self._train(config, "stopped")
+    self.assertEqual(_sha256(self._train(config, "stopped")), _sha256(whole))
+    head = (whole / "metrics.csv").read_text().partition("\n")[0]
+    self.assertIn(chosen_by, head.split(","))
 
 
 @pytest.mark.slow

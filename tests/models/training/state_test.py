@@ -5,7 +5,6 @@ import numpy as np
 from absl.testing import absltest
 
 from robust_tfds.models.training import optimizers, state
-from robust_tfds.models.training.config import Optimizer
 from tests.models.training import tiny_trainings
 
 
@@ -13,12 +12,13 @@ class StateTest(absltest.TestCase):
   def test_parted_and_together(self):
     model = tiny_trainings.network()
     variables = model.init(jax.random.key(0))
-    optimizer = optimizers.of(Optimizer(learning_rate=0.1))
-    first = state.first(model, variables, optimizer, ema=True)
+    config = tiny_trainings.config(optimizer__ema=0.9)
+    optimizer = optimizers.of(config.optimizer)
+    first = state.first(model, variables, optimizer, config)
     self.assertCountEqual(first.statistics, ["norm/mean", "norm/var"])
     self.assertIn("norm/scale", first.parameters)
     for whole in (first.variables, first.averaged):
       jax.tree.map(np.testing.assert_array_equal, whole, variables)
-    without = state.first(model, variables, optimizer, ema=False)
+    without = state.first(model, variables, optimizer, tiny_trainings.config())
     self.assertEqual(without.ema, {})
     jax.tree.map(np.testing.assert_array_equal, without.averaged, variables)

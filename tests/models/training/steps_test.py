@@ -19,8 +19,7 @@ def _after(count: int = 1, model=None, **changes):
   step = jax.jit(
     steps.Steps(model, prepared.recipe, optimizer, lambda i: 0.5, config)
   )
-  ema = bool(config.optimizer.ema)
-  before = now = state.first(model, prepared.variables, optimizer, ema=ema)
+  before = now = state.first(model, prepared.variables, optimizer, config)
   batch = next(prepared.source.batches(batch_size=8, seed=0, epoch=0))
   del batch["id"]
   for _ in range(count):
@@ -88,8 +87,9 @@ class StepsTest(absltest.TestCase):
   def test_frozen_stages(self):
     model = _Freezing(tiny_trainings.network())
     before, after, _, _ = _after(2, model, model__frozen_stages=1)
+    self.assertEqual(set(after.parameters), {"head/kernel", "head/bias"})
     np.testing.assert_array_equal(
-      after.parameters["norm/scale"], before.parameters["norm/scale"]
+      after.statistics["norm/scale"], before.statistics["norm/scale"]
     )
     self.assertFalse(
       np.array_equal(

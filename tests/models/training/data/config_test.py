@@ -3,7 +3,7 @@
 from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
-from robust_tfds.models.training.data import config
+from tests.models.training import tiny_trainings
 
 
 class ConfigTest(parameterized.TestCase):
@@ -13,10 +13,24 @@ class ConfigTest(parameterized.TestCase):
     ({"validation": float("nan")}, "what the model is judged on"),
     ({"geometry": "random_resized8"}, "is of `crop`"),
     ({"crop": "random8"}, "Unknown geometry"),
+    ({"split": "test[:10%]"}, "Train on another split"),
+    ({"canvas": (640,)}, "a height and a width"),
+    ({"canvases": (640, 640)}, "Did you mean 'canvas'"),
   )
   def test_refused(self, options, words):
-    with self.assertRaisesRegex(errors.UserError, words):
-      config.Config(source="digits", **options)
+    (key,) = options
+    begins = f"^config.data.{key}: .*"
+    with self.assertRaisesRegex(errors.UserError, begins + words):
+      tiny_trainings.config(data={"source": "digits", **options})
+
+  @parameterized.parameters(
+    ({"judged_on": "coco_c, pascal_c"}, "judged_on", ("coco_c", "pascal_c")),
+    ({"canvas": (640, 480), "boxes": 7}, "canvas", (640, 480)),
+    ({"frames": 8, "rate": 2}, "rate", 2),
+  )
+  def test_every_field_is_a_key(self, options, key, value):
+    made = tiny_trainings.config(data={"source": "digits", **options})
+    self.assertEqual(getattr(made.data, key), value)
 
 
 if __name__ == "__main__":

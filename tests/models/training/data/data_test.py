@@ -33,7 +33,7 @@ class OpenTest(parameterized.TestCase):
 
   @pytest.mark.slow
   def test_scenes(self):
-    batch = _first("digits_detection", self.folder)
+    batch = _first("digits_detection", self.folder, masks=True)
     self.assertEqual(batch["image"].shape, (8, 128, 128, 3))
     there = batch["labels"] >= 0
     self.assertTrue(there.any(axis=1).all())
@@ -41,6 +41,14 @@ class OpenTest(parameterized.TestCase):
     self.assertTrue((x1[there] > x0[there]).all())
     self.assertTrue((y1[there] <= batch["size"].max()).all())
     self.assertFalse(batch["boxes"][~there].any())
+    self.assertEqual(batch["masks"].shape, (*there.shape, 128, 128))
+    down, across = batch["masks"][there][0].nonzero()
+    x0, y0, x1, y1 = batch["boxes"][there][0]
+    np.testing.assert_allclose(
+      (across.min(), down.min(), across.max() + 1, down.max() + 1),
+      (x0, y0, x1, y1),
+      atol=1,
+    )
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
 from robust_tfds.building import objects
+from robust_tfds.coco import rle
 from robust_tfds.models.training.data import config as config_lib
 from robust_tfds.models.training.data import examples, items
 from tests import tiny_files
@@ -17,8 +18,8 @@ def _config(**options):
   return config_lib.Config(source="mine", **options)
 
 
-def _of_scene(**options):
-  known = [
+def _of_scene(known=None, **options):
+  known = known or [
     objects.Object(1, 4, (2.0, 3.0, 10.0, 5.0), 50.0),
     objects.Object(2, 5, (0.0, 0.0, 9.0, 9.0), 81.0, is_crowd=True),
     objects.Object(3, 6, (0.0, 0.0, 9.0, 9.0), 81.0, is_difficult=True),
@@ -47,6 +48,19 @@ class ItemsTest(parameterized.TestCase):
     self.assertEqual(item["labels"].tolist(), [4, 7, -1])
     boxes = [[2, 3, 12, 8], [1.5, 0, 3.5, 2], [0, 0, 0, 0]]
     np.testing.assert_array_equal(item["boxes"], np.float32(boxes))
+
+  def test_masks(self):
+    part = np.zeros((20, 30), bool)
+    part[3:8, 2:12] = True
+    known = [
+      objects.Object(1, 4, (2.0, 3.0, 10.0, 5.0), 50.0, mask=rle.encode(part))
+    ]
+    item = _of_scene(known, masks=True)
+    self.assertEqual(item["masks"].shape, (3, 32, 48))
+    np.testing.assert_array_equal(item["masks"][0, :20, :30], part)
+    self.assertEqual(item["masks"].sum(), 50)
+    with self.assertRaisesRegex(errors.UserError, "object 1 has no mask"):
+      _of_scene(masks=True)
 
   @parameterized.parameters(
     ({"canvas": (16, 48)}, "a.png: 30 x 20 px, the canvas has 48 x 16"),

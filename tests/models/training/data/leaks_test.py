@@ -118,7 +118,7 @@ class LeaksTest(parameterized.TestCase):
   )
   def test_splits_that_models_are_judged_on(self, source, split):
     with self.assertRaisesRegex(errors.UserError, "is what models are judged"):
-      data.Config(source=source, split=split)
+      data.open(data.Config(source=source, split=split))
 
   def test_a_benchmark_that_is_not_here(self):
     with self.assertRaisesRegex(errors.UserError, "ILSVRC2012_img_val.tar"):

@@ -1,0 +1,122 @@
+"""What a network is chosen by: its numbers on the examples that are kept apart.
+
+Classifiers have an error and a cross-entropy, each the mean over the examples.
+Detectors have the sum of their training losses, of each example by itself: boxes
+that the losses draw follow the example's key, so that a network's number is the
+same whenever it is taken, and however examples are batched.
+"""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from robust_tfds import devices, hosts
+from robust_tfds.models.model import NetworkModel
+from robust_tfds.models.training.config import Config
+from robust_tfds.models.training.data import source as source_lib
+from robust_tfds.models.training.recipes import base
+
+LOSS, ERROR = "validation_loss", "validation_error"
+_KEY, _MASK = "key", "mask"
+
+
+def score(numbers: Mapping[str, float]) -> float:
+  """By which networks are chosen, the lower the better: the error, or the loss."""
+  return numbers.get(ERROR, numbers[LOSS])
+
+
+class Validation:
+  """Shows a network the examples that are kept apart."""
+
+  def __init__(
+    self,
+    config: Config,
+    model: NetworkModel,
+    source: source_lib.Source,
+    mesh: Mesh,
+  ):
+    """Compiles nothing yet."""
+    self._config, self._model, self._source = config, model, source
+    self._mesh, self._host = mesh, hosts.this_host()
+    of_kind = self._of_objects if model.kind == "detection" else self._of_labels
+    whole = NamedSharding(mesh, PartitionSpec())
+    self._sums = jax.jit(of_kind, out_shardings=whole)
+
+  def __call__(self, variables: Any) -> dict[str, float]:
+    """`validation_loss` and, of classifiers, `validation_error`."""
+    size, split = self._config.batch_size, source_lib.VALIDATION
+    count = self._source.steps(size, split, source_lib.KEEP)
+    batches = self._source.batches(
+      batch_size=size,
+      seed=self._config.seed,
+      epoch=0,
+      host=(self._host.index, self._host.count),
+      split=split,
+    )
+    sums = collections.Counter[str]()
+    last = None
+    for _ in range(count):
+      rows = size // self._host.count
+      last = batch = _padded(next(batches, None), last, rows)
+      got = self._sums(variables, put(batch, self._mesh))
+      sums.update({name: float(np.asarray(x)) for name, x in got.items()})
+    total = sums.pop("count")
+    return {name: x / total for name, x in sums.items()}
+
+  def _of_labels(self, variables: Any, batch: Mapping[str, Any]) -> Any:
+    """Sums over the rows of a batch."""
+    logits = self._model.apply(variables, base.pictures(batch))
+    label, mask = batch["label"], batch[_MASK]
+    chosen = jax.nn.log_softmax(logits)[jnp.arange(len(label)), label]
+    wrong = jnp.argmax(logits, -1) != label
+    return {
+      LOSS: -jnp.sum(jnp.where(mask, chosen, 0.0)),
+      ERROR: jnp.sum(wrong & mask),
+      "count": jnp.sum(mask),
+    }
+
+  def _of_objects(self, variables: Any, batch: Mapping[str, Any]) -> Any:
+    """Sums over the rows of a batch, each a batch of its own."""
+
+    def loss(row: Mapping[str, jax.Array]) -> jax.Array:
+      key = jax.random.wrap_key_data(row[_KEY], impl="threefry2x32")
+      one = {k: x[None] for k, x in row.items() if k not in (_KEY, _MASK)}
+      losses, _ = self._model.apply_train(
+        variables, one, key, frozen_norms=True
+      )
+      return sum(losses.values(), jnp.zeros(()))
+
+    each, mask = jax.vmap(loss)(batch), batch[_MASK]
+    return {
+      LOSS: jnp.sum(jnp.where(mask, each, 0.0)),
+      "count": jnp.sum(mask),
+    }
+
+
+def put(batch: Mapping[str, Any], mesh: Mesh) -> dict[str, jax.Array]:
+  """A host's rows onto its devices."""
+  return {k: devices.put_batch(np.asarray(x), mesh) for k, x in batch.items()}
+
+
+def _padded(
+  batch: Mapping[str, Any] | None, before: Mapping[str, Any] | None, rows: int
+) -> dict[str, Any]:
+  """A batch with `mask`, filled up with rows of no account."""
+  chosen = batch or before
+  assert chosen is not None  # a part of the data has at least one batch
+  arrays = {
+    k: np.asarray(v) for k, v in chosen.items() if k not in ("id", _MASK)
+  }
+  there = len(arrays[_KEY])
+  count = there if batch else 0
+  fill = np.arange(rows) % max(there, 1)
+  fill[:count] = np.arange(count)
+  out = {k: v[fill] for k, v in arrays.items()}
+  return {**out, _MASK: np.arange(rows) < count}
