@@ -121,10 +121,11 @@ def data_config(config: Config, data_dir: str = "") -> data.Config:
   """What `data.open` takes: clips are the network's, and whether it needs masks."""
   fields: dict[str, Any] = {"data_dir": config.data.data_dir or data_dir}
   model = catalogue.network(config.model.name)
+  spec: Any = model.spec
   if isinstance(model, Detector):
     fields["masks"] = model.has_masks
-  elif model.spec.clip_frames and not config.data.frames:
-    fields |= {"frames": model.spec.frames, "rate": model.spec.rate}
+  elif spec.clip_frames and not config.data.frames:
+    fields |= {"frames": spec.frames, "rate": spec.rate}
   return config.data.model_copy(update=fields)
 
 

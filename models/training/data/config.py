@@ -1,7 +1,9 @@
 """What is said of the data that a network is trained on: `config.data`."""
 
+import os
+import pathlib
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import pydantic
 
@@ -27,15 +29,28 @@ def _listed(value: str | Sequence[str]) -> tuple[str, ...]:
   return tuple(word.strip() for word in words if word.strip())
 
 
+def _text(value: object) -> object:
+  if value is None or isinstance(value, pathlib.PurePath):
+    return os.fspath(value or "")
+  return value
+
+
+_Path = Annotated[
+  str,
+  pydantic.BeforeValidator(_text),
+  pydantic.Field(description="a path, empty for none"),
+]
 _Names = Annotated[
   str | list[str] | tuple[str, ...],
   pydantic.AfterValidator(_listed),
   pydantic.Field(description="names of benchmarks"),
 ]
-_Canvas = Annotated[
+_Canvas: Any = Annotated[
   tuple[()]
   | tuple[settings.Positive, settings.Positive]
-  | list[settings.Positive],
+  | Annotated[
+    list[settings.Positive], pydantic.Field(min_length=2, max_length=2)
+  ],
   pydantic.Field(description="a height and a width in px, or ()"),
 ]
 
@@ -68,8 +83,8 @@ class Config(settings.Group):
   split: settings.Name = "train"
   judged_on: _Names = ()
   validation: _Fraction = 0.0
-  data_dir: settings.Path = ""
-  manual_dir: settings.Path = ""
+  data_dir: _Path = ""
+  manual_dir: _Path = ""
   crop: settings.Text = ""
   geometry: settings.Text = ""
   frames: settings.From0 = 0

@@ -274,7 +274,8 @@ def _objects(rows: dict[str, Any]) -> Iterator[objects.Object]:
 
 
 def _mask(counts: Any, size: Any) -> rle.Mask:
-  return rle.Mask(strings.text(counts), tuple(map(int, size)))
+  height, width = map(int, size)
+  return rle.Mask(strings.text(counts), (height, width))
 
 
 def of(
