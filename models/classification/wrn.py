@@ -1,7 +1,8 @@
 """Wide ResNets for CIFAR (Zagoruyko & Komodakis 2016, arXiv:1605.07146).
 
 AugMix's code and PixMix's train `wrn_40_2` and `wrn_40_4`; attribute names are
-theirs. `wide_resnet50_2` and its like, for ImageNet, are in `resnet.py`.
+theirs. `digits_resnet` is a small one for the embedded digits. `wide_resnet50_2` and
+its like, for ImageNet, are in `resnet.py`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import jax
 from flax import nnx
 
 from robust_tfds.models import layers
+from robust_tfds.models.classification import digits_cnn
 from robust_tfds.models.family import Family, Rules
 from robust_tfds.models.spec import Spec, Variant
 
@@ -27,6 +29,7 @@ AUGMIX = Spec(
   weights="augmix",
   source="google-research/augmix, cifar.py and third_party",
 )
+_TABLE = "trained here (tools/training_table.py)"
 
 
 def _variant(
@@ -41,6 +44,12 @@ VARIANTS = {
   "wrn_40_2": _variant(40, 2, 2_243_546),
   "wrn_40_4": _variant(40, 4, 8_949_210, dropout=0.3),  # PixMix's code
   "wrn_28_10": _variant(28, 10, 36_479_194),
+  # WRN-10-1 for docs/TRAINING.md; its stem halves digits, which are enlarged ones
+  # of 8 px.
+  "digits_resnet": Variant(
+    dataclasses.replace(digits_cnn.SPEC, parameters=77_850, source=_TABLE),
+    {"depth": 10, "factor": 1, "dropout": 0.0, "stride": 2},
+  ),
 }
 # Of pytorchcv, whose CIFAR networks share these names: what is before a norm and
 # a convolution, and places in a stage, from 1.
@@ -63,6 +72,7 @@ ORACLES = {
   name: "pytorchcv:wrn_cifar.get_wrn_cifar"
   f":blocks={variant.options['depth']},width_factor={variant.options['factor']}"
   for name, variant in VARIANTS.items()
+  if variant.spec.weights != "own"
 }
 
 
@@ -109,14 +119,15 @@ class Network(nnx.Module):
     depth: int,
     factor: int,
     dropout: float,
+    stride: int = 1,
     num_classes: int,
     rngs: nnx.Rngs,
   ):
     """`depth` in convolutions, 4 more than a multiple of 6; `factor` widens.
 
-    `dropout` is the rate inside of the blocks.
+    `dropout` is the rate inside of the blocks, `stride` the stem's.
     """
-    self.conv1 = layers.conv(3, 16, 3, 1, 1, bias=False, rngs=rngs)
+    self.conv1 = layers.conv(3, 16, 3, stride, 1, bias=False, rngs=rngs)
     inputs = 16
     for stage in range(3):
       outputs, blocks = (16 << stage) * factor, []

@@ -25,10 +25,11 @@ from robust_tfds.models.training import (
   state,
 )
 from robust_tfds.models.training.config import Config
+from robust_tfds.models.training.recipes import base
 
 # Multiply-adds per second of a device, a guess: a core or two of a CPU, and a
 # third of what an A100 does in bfloat16.
-_RATES = {"cpu": 2e10, "gpu": 5e13, "tpu": 5e13}
+RATES = {"cpu": 2e10, "gpu": 5e13, "tpu": 5e13}
 _BACK_TOO = 3
 # Examples of `train`: the sets' own papers.
 _PUBLISHED = {"cifar10": 50_000, "cifar100": 50_000, "imagenet2012": 1_281_167}
@@ -57,7 +58,7 @@ def describe(config: Config) -> str:
   conditions = ", ".join(disclosure.shown(config, recipe)) or "none"
   return "\n".join(
     [
-      *_data(config, recipe.copies),
+      *_data(config, recipe),
       f"network: {model.name}, {model.count_parameters():,} parameters,"
       f" {config.model.dtype}, from {config.model.checkpoint or 'random weights'}",
       f"recipe: {_settings(config.recipe)}",
@@ -68,12 +69,12 @@ def describe(config: Config) -> str:
       " activations come on top",
       f"disclosure: trained on {disclosure.data_in_words(config)}; conditions of"
       f" benchmarks: {conditions}; mixed in: {shown['pictures'] or 'nothing'}",
-      _estimate(config, model, recipe.copies),
+      _estimate(config, model, recipe),
     ]
   )
 
 
-def _data(config: Config, copies: int) -> Iterator[str]:
+def _data(config: Config, recipe: base.Recipe) -> Iterator[str]:
   """What is read, and how many steps that is."""
   count = _examples(config)
   examples = "examples are counted when it is opened"
@@ -82,7 +83,7 @@ def _data(config: Config, copies: int) -> Iterator[str]:
   held = config.data.validation
   held_out = f", {held:.3g} of them held out by id to choose on" * bool(held)
   yield f"data: {config.data.source} {config.data.split}, {examples}{held_out}"
-  steps = _steps(config, copies)
+  steps = steps_of(config, recipe)
   of_steps = f"{steps:,} steps" if steps else "an unknown number of steps"
   epochs = f"{config.epochs} epochs, " * bool(config.epochs)
   yield f"steps: {epochs}{of_steps} of {config.batch_size} examples"
@@ -99,12 +100,13 @@ def _examples(config: Config) -> int | None:
   return len(known(config.data.split)) if known else None
 
 
-def _steps(config: Config, copies: int) -> int | None:
+def steps_of(config: Config, recipe: base.Recipe) -> int | None:
+  """Of a training; None where nobody knows before the data are read."""
   count = _examples(config)
   if config.steps or not count:
     return config.steps or None
   trained = math.floor(count * (1 - config.data.validation))
-  return config.epochs * (copies * trained // config.batch_size)
+  return config.epochs * (recipe.copies * trained // config.batch_size)
 
 
 def _mib(like: state.State) -> float:
@@ -124,10 +126,10 @@ def _batch_mib(config: Config, model: NetworkModel) -> float:
   )
 
 
-def _estimate(config: Config, model: NetworkModel, copies: int) -> str:
-  steps, device = _steps(config, copies), jax.devices()[0].platform
-  rate = _RATES.get(device, _RATES["gpu"]) * jax.device_count()
-  step = _BACK_TOO * multiply_adds.of_model(model) * config.batch_size / rate
+def _estimate(config: Config, model: NetworkModel, recipe: base.Recipe) -> str:
+  steps, device = steps_of(config, recipe), jax.devices()[0].platform
+  rate = RATES.get(device, RATES["gpu"]) * jax.device_count()
+  step = step_adds(config, model, recipe) / rate
   words = f"estimate: {step:.3g} s a step"
   if steps:
     words += f", {durations.text(step * steps)} in all"
@@ -135,6 +137,14 @@ def _estimate(config: Config, model: NetworkModel, copies: int) -> str:
     f"{words}, at {rate:.0e} multiply-adds a second, a guess for"
     f" {jax.device_count()} {device} device(s); before transforms"
   )
+
+
+def step_adds(
+  config: Config, model: NetworkModel, recipe: base.Recipe
+) -> float:
+  """Multiply-adds of a step."""
+  gradient = _BACK_TOO * multiply_adds.of_model(model)
+  return recipe.passes * gradient * config.batch_size
 
 
 def _settings(values: Any) -> str:

@@ -32,6 +32,11 @@ class Augmix(base.Recipe):
   alpha: float = 1.0
   overlap: bool = False
 
+  @property
+  def passes(self) -> int:
+    """See the base."""
+    return _VIEWS + 1
+
   def transform(self, images: jax.Array, keys: jax.Array) -> jax.Array:
     """The pictures, then both mixtures of each: uint8 `[3 * B, H, W, 3]`."""
     clean = self.moved(images, keys)

@@ -45,6 +45,11 @@ class Recipe:
   BESIDE: ClassVar[tuple[str, ...]] = ()
 
   @property
+  def passes(self) -> int:
+    """Gradients of the network that a step takes of an example: what it costs."""
+    return 1
+
+  @property
   def copies(self) -> int:
     """How often an epoch shows an example."""
     return 1

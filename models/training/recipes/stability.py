@@ -26,6 +26,11 @@ class Stability(base.Recipe):
   bound: float = 0.05
   weight: float = 0.05
 
+  @property
+  def passes(self) -> int:
+    """See the base."""
+    return 2
+
   def transform(self, images: jax.Array, keys: jax.Array) -> jax.Array:
     """The pictures, then each with noise: uint8 `[2 * B, H, W, 3]`."""
     clean = self.moved(images, keys)
