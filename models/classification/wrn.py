@@ -29,7 +29,7 @@ AUGMIX = Spec(
   weights="augmix",
   source="google-research/augmix, cifar.py and third_party",
 )
-_TABLE = "trained here (tools/training_table.py)"
+_TABLE = "trained here (configs/train_standard.py)"
 
 
 def _variant(
@@ -44,8 +44,8 @@ VARIANTS = {
   "wrn_40_2": _variant(40, 2, 2_243_546),
   "wrn_40_4": _variant(40, 4, 8_949_210, dropout=0.3),  # PixMix's code
   "wrn_28_10": _variant(28, 10, 36_479_194),
-  # WRN-10-1 for docs/TRAINING.md; its stem halves digits, which are enlarged ones
-  # of 8 px.
+  # WRN-10-1, to train by every recipe; its stem halves digits, which are enlarged
+  # ones of 8 px.
   "digits_resnet": Variant(
     dataclasses.replace(digits_cnn.SPEC, parameters=77_850, source=_TABLE),
     {"depth": 10, "factor": 1, "dropout": 0.0, "stride": 2},
