@@ -243,18 +243,23 @@ class NetworkModel(Model):
     moved = {variables_lib.as_text(p): v[...] for p, v in state}
     return variables_lib.replace(variables, moved)
 
-  def frozen_paths(self, *, stages: int = 0) -> frozenset[Path]:
+  def frozen_paths(
+    self, *, stages: int = 0, frozen_norms: bool = False
+  ) -> frozenset[Path]:
     """Paths of the parameters of the first stages, which a trainer leaves alone.
 
     The stem is the first stage, as Detectron's FREEZE_AT counts: 2 are the stem
-    and a ResNet's `layer1`. Running statistics are kept by `frozen_norms`.
+    and a ResNet's `layer1`.
 
     Args:
       stages: how many; 0 is none.
+      frozen_norms: as of `apply_train`; a classifier's norms learn their scales
+        and biases all the same.
 
     Raises:
       UserError: the family does not say what a stage is, or has fewer.
     """
+    del frozen_norms
     paths = set(self.shapes()) - self.statistics()
     return stages_lib.first(self.name, self.family.stages, paths, stages)
 

@@ -44,11 +44,13 @@ def first(
     name: of the model, for errors.
     patterns: as of `Family.stages`.
     paths: of the network.
-    count: how many stages.
+    count: how many stages; none of them asks nothing of the family.
 
   Raises:
     UserError: the family names no stages, or fewer than `count`.
   """
+  if not count:
+    return frozenset()
   found = of(patterns, paths)
   if not found:
     raise errors.UserError(

@@ -57,7 +57,7 @@ _v2 = functools.partial(_v1, window=8, second=True, input_px=256)
 _timm = functools.partial(_variant, _TIMM)
 _384: dict[str, Any] = {"window": 12, "input_px": 384, "resize_px": 384}
 # The rates of stochastic depth are torchvision's, of the others the authors'
-# configs', fine-tuned where their weights are.
+# configs: of those that were trained on ImageNet-22k first, when fine-tuned.
 VARIANTS = {
   "swin_t": _v1(28_288_354, 96, _SHALLOW, 0.2, resize_px=232),
   "swin_s": _v1(49_606_258, 96, _DEEP, 0.3, resize_px=246),
@@ -66,7 +66,7 @@ VARIANTS = {
   "swin_v2_s": _v2(49_737_442, 96, _DEEP, 0.3, resize_px=260),
   "swin_v2_b": _v2(87_930_848, 128, _DEEP, 0.5, resize_px=272),
   "swin_tiny_patch4_window7_224": _timm(28_288_354, 96, _SHALLOW, 0.2),
-  "swin_small_patch4_window7_224": _timm(49_606_258, 96, _DEEP, 0.3),
+  "swin_small_patch4_window7_224": _timm(49_606_258, 96, _DEEP, 0.2),
   "swin_base_patch4_window7_224": _timm(87_768_224, 128, _DEEP, 0.2),
   "swin_large_patch4_window7_224": _timm(196_532_476, 192, _DEEP, 0.2),
   "swin_base_patch4_window12_384": _timm(87_903_584, 128, _DEEP, 0.2, **_384),

@@ -11,7 +11,6 @@ import jax.numpy as jnp
 import optax
 
 from robust_tfds.models import variables as variables_lib
-from robust_tfds.models.detection.detector import Detector
 from robust_tfds.models.model import NetworkModel
 from robust_tfds.models.training.config import Config
 from robust_tfds.models.variables import Path, Variables
@@ -76,12 +75,10 @@ def without_gradient(model: NetworkModel, config: Config) -> frozenset[Path]:
   Raises:
     UserError: more stages than the network has.
   """
-  stages = config.model.frozen_stages
-  if isinstance(model, Detector):
-    norms = frozen_norms(model, config)
-    frozen = model.frozen_paths(stages=stages, frozen_norms=norms)
-  else:
-    frozen = model.frozen_paths(stages=stages) if stages else frozenset()
+  frozen = model.frozen_paths(
+    stages=config.model.frozen_stages,
+    frozen_norms=frozen_norms(model, config),
+  )
   return model.statistics() | frozen
 
 

@@ -41,16 +41,22 @@ _SPEC = VideoSpec(
 _TUBE = (2, 16, 16)
 
 
-def _variant(width: int, depth: int, heads: int, parameters: int) -> Variant:
+def _variant(
+  width: int, depth: int, heads: int, parameters: int, **rates: float
+) -> Variant:
   spec = dataclasses.replace(_SPEC, parameters=parameters)
-  return Variant(spec, {"width": width, "depth": depth, "heads": heads})
+  options = {"width": width, "depth": depth, "heads": heads}
+  return Variant(spec, {**options, **rates})
 
 
 VARIANTS = {
   "videomae_small": _variant(384, 12, 6, 22_033_936),
   "videomae_base": _variant(768, 12, 12, 86_534_800),
   "videomae_large": _variant(1024, 24, 16, 304_270_736),
-  "videomae_huge": _variant(1280, 32, 16, 632_119_440),
+  # Of scripts/kinetics/*huge*/finetune.sh; the others' name no rates.
+  "videomae_huge": _variant(
+    1280, 32, 16, 632_119_440, drop_path=0.2, dropout=0.5
+  ),
 }
 CHECKPOINTS: dict[str, Rules] = {
   "videomae": (),
@@ -104,13 +110,14 @@ class Network(nnx.Module):
     depth: int,
     heads: int,
     drop_path: float = 0.1,
+    dropout: float = 0.0,
     num_classes: int,
     rngs: nnx.Rngs,
   ):
     """`width` is shared by the heads.
 
-    Stochastic depth grows from 0 to `drop_path`, by default that of the
-    repository's run_class_finetuning.py.
+    Stochastic depth grows from 0 to `drop_path`, `dropout` is that before the
+    head; by default those of the repository's run_class_finetuning.py.
     """
     embed = volumes.Conv3d(3, width, _TUBE, _TUBE, bias=True, rngs=rngs)
     self.patch_embed = layers.Stack({"proj": embed})
@@ -120,6 +127,7 @@ class Network(nnx.Module):
       [block(drop_path=rate, rngs=rngs) for rate in rates]
     )
     self.fc_norm = layers.LayerNorm(width, vit.EPSILON, rngs=rngs)
+    self.dropout = layers.Dropout(dropout)
     self.head = layers.linear(width, num_classes, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
@@ -127,7 +135,7 @@ class Network(nnx.Module):
     x = self.patch_embed(x)
     x = x.reshape(x.shape[0], -1, x.shape[-1])
     x = self.blocks(x + positions(*x.shape[1:]).astype(x.dtype))
-    return self.head(self.fc_norm(x.mean(1)))
+    return self.head(self.dropout(self.fc_norm(x.mean(1))))
 
 
 @functools.cache

@@ -32,6 +32,7 @@ class StagesTest(parameterized.TestCase):
   def test_a_family_that_names_none(self):
     with self.assertRaisesRegex(ValueError, "alexnet does not say what its"):
       models.get("alexnet").frozen_paths(stages=1)
+    self.assertEmpty(models.get("alexnet").frozen_paths())
 
   @parameterized.parameters("digits_cnn", "resnet18", "tiny_r3d")
   def test_networks(self, name):

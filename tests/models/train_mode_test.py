@@ -1,10 +1,13 @@
 """Train mode of real networks: a step is torch's, and all networks have one.
 
 A step is of SGD, without dropout and stochastic depth on either side, with random
-weights. A pass is: every array after the step, weights and running statistics,
-within 1e-5 of its largest number of torch's. Where rounding grows beyond that in
-a deep network, torch's own does: there our distance to torch's step in float64
-must not exceed twice that of its step in float32.
+weights. In float64 on both sides every array, weights and running statistics,
+moves as torch's: within 1e-5 of its own largest move (6e-8 was measured, of Swin
+V2 1.3e-6). In float32, as networks are trained, every array after the step is
+within 1e-5 of its largest number of torch's, where the network allows it.
+densenet121 (2.4e-3) and r3d_18 (1.2e-2) do not: of their millions of relus some
+lie within rounding of 0, and either library takes another side of them; torch's
+own steps in float32 and in float64 are as far apart (8.4e-4, 1.2e-2).
 """
 
 import copy
@@ -21,14 +24,26 @@ from robust_tfds import models
 from robust_tfds.models import variables as variables_lib
 from robust_tfds.models.convert import match
 from robust_tfds.models.layers import train_mode
-from tests.models import drawn, stages_test
+from tests.models import drawn, in_double, stages_test
 from tests.models.convert import parity_test, torchvision_cpu
+from tests.models.video import oracles
+from tests.models.video import parity_test as video_parity
 
-_TOLERANCE = 1e-5
+_TOLERANCE = 1e-5  # in float32, of an array's largest number
 _RATE = 0.05  # of learning
 _ROWS = 6
 # Name -> px of the pictures.
-_PICTURES = {"resnet18": 64, "vit_tiny_patch16_224": 224}
+_PICTURES = {
+  "convnext_tiny": 64,
+  "convnextv2_atto": 64,
+  "densenet121": 64,
+  "mnasnet0_5": 64,  # another momentum
+  "resnet18": 64,
+  "swin_v2_t": 72,  # tokens of zeros, which have a length
+  "vit_tiny_patch16_224": 224,
+}
+_CLIPS = ("r3d_18", "s3d")
+_IN_FLOAT32 = ("convnext_tiny", "resnet18", "swin_v2_t", "vit_tiny_patch16_224")
 
 
 def _picture_case(name):
@@ -44,6 +59,23 @@ def _picture_case(name):
   )
   _restore(module, momenta)
   return model, module, batch, (0, 3, 1, 2)
+
+
+def _clip_case(name):
+  """The same of a video network and clips."""
+  oracle = oracles.ORACLES[name]
+  module = oracles.built(oracle)
+  frames, side = oracle.clip
+  rng = np.random.default_rng(0)
+  batch = rng.standard_normal((_ROWS, frames, side, side, 3), np.float32)
+  momenta = _momenta(module)
+  oracles.randomise(oracle, module, name, batch)
+  _restore(module, momenta)
+  return video_parity._fitted(name, oracle), module, batch, (0, 4, 1, 2, 3)
+
+
+def _case(name):
+  return _clip_case(name) if name in _CLIPS else _picture_case(name)
 
 
 def _momenta(module):
@@ -100,39 +132,42 @@ def _our_step(model, variables, batch, labels):
 
 
 class StepTest(parameterized.TestCase):
-  @parameterized.parameters(*_PICTURES)
-  @pytest.mark.slow
-  def test_a_step_is_torchs(self, name):
+  def setUp(self):
+    super().setUp()
     torchvision_cpu.package()
-    model, module, batch, order = _picture_case(name)
+
+  @parameterized.parameters(*_PICTURES, *_CLIPS)
+  @pytest.mark.slow
+  def test_arrays_move_as_torchs(self, name):
+    model, module, batch, order = _case(name)
     labels = np.arange(_ROWS) * 7 % model.spec.num_classes
-    before = {n: t.numpy().copy() for n, t in module.state_dict().items()}
-    loaded = match.match_arrays(model, before).variables
-    single = _torch_step(module, batch, labels, order)
-    double = _torch_step(module.double(), batch, labels, order)
-    start = variables_lib.flatten(loaded)
-    want, exact = (
-      variables_lib.flatten(match.match_arrays(model, arrays).variables)
-      for arrays in (single, double)
-    )
+    before = in_double.arrays(module)
+    end = _torch_step(module.double(), batch, labels, order)
+    with in_double.entered(model) as exact:
+      start = in_double.loaded(model, before)
+      got = _our_step(exact, start, batch.astype(np.float64), labels)
+      got = jax.tree.map(np.asarray, got)
+    in_double.check_moves(self, model, got, (before, end))
+
+  @parameterized.parameters(*_IN_FLOAT32)
+  @pytest.mark.slow
+  def test_a_step_in_float32_is_torchs(self, name):
+    model, module, batch, order = _case(name)
+    labels = np.arange(_ROWS) * 7 % model.spec.num_classes
+    loaded = _loaded(model, in_double.arrays(module))
+    arrays = _torch_step(module, batch, labels, order)
+    want = variables_lib.flatten(_loaded(model, arrays))
     got = variables_lib.flatten(_our_step(model, loaded, batch, labels))
-    worst = amplified = 0.0
+    worst = 0.0
     for path, array in want.items():
-      scale = np.abs(array).max()
-      difference = np.abs(got[path] - array).max() / scale
-      own = np.abs(array - exact[path]).max() / scale
-      if difference > _TOLERANCE:
-        difference = np.abs(got[path] - exact[path]).max() / scale
-        amplified = max(amplified, own)
-        self.assertLessEqual(difference, 2 * own, path)
-        self.assertLess(own, 1e-3, path)
+      difference = np.abs(got[path] - array).max() / np.abs(array).max()
       worst = max(worst, difference)
-      moved = np.abs(array - start[path]).max() / scale
-      self.assertTrue(moved > 10 * _TOLERANCE or path[-1] == "bias", path)
-    print(
-      f"{name}: {len(want)} arrays after a step, worst {worst:.1e} of its"
-      f" scale (torch's own in float32, where larger than 1e-5: {amplified:.1e})"
-    )
+      self.assertLess(difference, _TOLERANCE, path)
+    print(f"{name}: {len(want)} arrays after a step, worst {worst:.1e}")
+
+
+def _loaded(model, arrays):
+  return match.match_arrays(model, arrays).variables
 
 
 _NAMES = tuple(

@@ -36,8 +36,8 @@ class _Freezing:
   def __getattr__(self, name):
     return getattr(self._model, name)
 
-  def frozen_paths(self, *, stages):
-    assert stages == 1
+  def frozen_paths(self, *, stages, frozen_norms):
+    assert stages == 1 and not frozen_norms
     return frozenset({("norm", "scale"), ("norm", "bias")})
 
 
