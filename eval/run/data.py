@@ -1,8 +1,9 @@
 """The data of a run: where it lies, which sets are read, prepared where needed."""
 
+import importlib.util
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import ml_collections
@@ -16,6 +17,8 @@ from robust_tfds.eval.run import progress, timing
 from robust_tfds.eval.run.model import definitions
 from robust_tfds.eval.run.plan import Plan
 from robust_tfds.models.convert import sources
+
+_COCO = ["hotcoco", "pycocotools"]  # either computes AP
 
 
 class Data:
@@ -150,7 +153,7 @@ def lacks(plan: Plan, workdir: Workdir | None) -> list[missing.Lack]:
   for condition in plan.conditions:
     config, codec = plan.stored(condition)
     by_codec.setdefault(codec, []).append(config)
-  return [
+  absent = [
     lack
     for codec, configs in by_codec.items()
     for lack in datasets.lacks(
@@ -162,6 +165,22 @@ def lacks(plan: Plan, workdir: Workdir | None) -> list[missing.Lack]:
       **plan.options(codec),
     )
   ]
+  return [*_packages(plan), *absent]
+
+
+def _packages(plan: Plan) -> Iterator[missing.Lack]:
+  """Of extras without which the data cannot be read, or scored at the end."""
+  needed = {
+    "video": ["av"] * (plan.config.builder.KIND == "videos"),
+    "detection": _COCO * (plan.task.model_kind == "detection"),
+  }
+  for extra, packages in needed.items():
+    if packages and not any(map(importlib.util.find_spec, packages)):
+      yield missing.Lack(
+        f"{plan.dataset}: the extra `{extra}`",
+        f"The package {' or '.join(packages)} is not installed.",
+        get=f"pip install 'robust_tfds[{extra}]'",
+      )
 
 
 def num_examples(plan: Plan, workdir: Workdir | None) -> int | None:

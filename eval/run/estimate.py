@@ -189,8 +189,8 @@ def _memory(plan: plan_lib.Plan, costs: costs_lib.Costs, beside: bool) -> str:
   )
   whole = costs.base_bytes + blocks + (0 if beside else flight)
   return (
-    f"memory: about {_size(whole)}: {_size(costs.base_bytes)} that this process"
-    f" needed until now, {_size(blocks)} of decoded pixels (two blocks) at most,"
+    f"memory: about {_size(whole)}: {_size(costs.base_bytes)} for the process"
+    f" itself, {_size(blocks)} of decoded pixels (two blocks) at most,"
     f" {_size(flight)} in flight{' (on the devices)' if beside else ''}"
   )
 

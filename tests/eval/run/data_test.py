@@ -1,5 +1,6 @@
 """Where a run's sets lie, which are read, and how they are built."""
 
+import importlib.util
 import pathlib
 import types
 from unittest import mock
@@ -8,6 +9,7 @@ from absl.testing import absltest, parameterized
 
 from robust_tfds import datasets, errors, hosts, missing
 from robust_tfds.conditions import Condition
+from robust_tfds.configs import quickstart_detection, quickstart_video
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.run import data as data_lib
 from robust_tfds.eval.run import dataset_config, timing
@@ -108,7 +110,7 @@ class DataTest(absltest.TestCase):
       self.assertEqual(data.clean.batch_size, 16)
 
 
-class OptionsTest(absltest.TestCase):
+class OptionsTest(parameterized.TestCase):
   def test_prepared_sets_have_the_runs_seed(self):
     plan = _plan(seed=7, source="prepared")
     self.assertEqual(plan.options("raw"), {"codec": "raw", "seed": 7})
@@ -148,6 +150,20 @@ class OptionsTest(absltest.TestCase):
     said, *files = data_lib.to_fetch(plan, None)
     self.assertIn("is downloaded by the build", said)
     self.assertStartsWith(files[0], "cifar-10-binary.tar.gz, 170,052,171 bytes")
+
+  @parameterized.parameters(
+    (quickstart_video, "video", "av"),
+    (quickstart_detection, "detection", "hotcoco or pycocotools"),
+  )
+  def test_an_extra_without_which_it_ends_too_late_lacks(
+    self, config, extra, packages
+  ):
+    plan = plan_lib.make(config.get_config())
+    self.assertEmpty(data_lib.lacks(plan, None))
+    with mock.patch.object(importlib.util, "find_spec", return_value=None):
+      (lack,) = data_lib.lacks(plan, None)
+    self.assertIn(f"The package {packages} is not", lack.fault)
+    self.assertEqual(lack.get, f"pip install 'robust_tfds[{extra}]'")
 
   def test_a_manual_dir_that_is_not_there_of_a_set_that_needs_none(self):
     own = dataset_config.of("tfds:digits")

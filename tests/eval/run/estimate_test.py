@@ -72,7 +72,7 @@ class EstimateTest(in_folder.TestCase):
     self.assertStartsWith(lines[5], "disk: 5.0 MiB of predictions")
     self.assertEqual(
       lines[6],
-      "memory: about 1.0 GiB: 1.0 GiB that this process needed until now,"
+      "memory: about 1.0 GiB: 1.0 GiB for the process itself,"
       " 0.1 MiB of decoded pixels (two blocks) at most, 3.0 MiB in flight",
     )
 
