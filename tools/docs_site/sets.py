@@ -235,7 +235,7 @@ def _files(cls: type[base.Builder]) -> str:
 
 
 def _sum(sha256: str) -> str:
-  return f"`{sha256}`" if sha256 else "none published"
+  return f"`{sha256}`{{.sum}}" if sha256 else "none published"
 
 
 def _at(page: str) -> str:
