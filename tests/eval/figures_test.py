@@ -42,7 +42,7 @@ class FiguresTest(in_folder.TestCase):
     heading, *_ = text.splitlines()
     self.assertStartsWith(
       heading,
-      "# Own runs over digits\\_c, not comparable with the printed numbers:",
+      "# Not comparable with the printed numbers: own runs over digits\\_c",
     )
 
   def test_a_run_that_cannot_be_read_is_set_aside(self):

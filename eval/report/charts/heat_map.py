@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +12,8 @@ import numpy as np
 from robust_tfds.eval.report.charts import style
 
 _DARK = 0.55  # of the scale: below it numbers are white
+_LETTERS_AN_INCH = 13  # of a title
+_NAMES_IN = 1.0  # left of the map
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,7 +68,7 @@ def draw(
       image = ax.imshow(
         one.values, vmin=0, vmax=most, interpolation="nearest", **looks
       )
-      _around(ax, one)
+      _around(ax, one, size[0] / columns)
       if digits is not None:
         _print(ax, one.values, digits, most)
   shrink = 1.0 if axes.size == 1 else 0.6
@@ -73,11 +76,12 @@ def draw(
   return fig
 
 
-def _around(ax: style.Axes, one: Map) -> None:
+def _around(ax: style.Axes, one: Map, width_in: float) -> None:
   """Title, names and words; the smaller, the more there are."""
+  letters = max(int((width_in - _NAMES_IN) * _LETTERS_AN_INCH), 16)
   ax.set_visible(True)
   ax.grid(False)
-  ax.set_title(one.title, loc="left", fontsize=8)
+  ax.set_title(textwrap.fill(one.title, letters), loc="left", fontsize=8)
   ax.tick_params(labelsize=7)
   ax.set_xlabel(one.x, fontsize=7)
   ax.set_ylabel(one.y, fontsize=7)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 # Heads runs of other data than the printed numbers.
-_APART = "Own runs over {}, not comparable with the printed numbers"
+_APART = f"{own.NOT_COMPARABLE}: own runs over {{}}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -153,7 +153,7 @@ class PaperFigure(abc.ABC):
         figure = dataclasses.replace(
           self,
           name=f"{self.name}_{board.key}",
-          title=f"{_APART.format(board.title)}: {self.title}",
+          title=f"{_APART.format(board.title)}. {self.title}",
         )
         alone = dataclasses.replace(request, boards=[board], printed=False)
         out.append((figure, alone))
@@ -243,6 +243,8 @@ class PaperFigure(abc.ABC):
       )
     if drawn.figure and not request.printed:
       style.head(drawn.figure, self.title)
+    first = sorted(drawn.foot, key=lambda x: own.NOT_COMPARABLE not in x)
+    drawn = dataclasses.replace(drawn, foot=first)
     return drawn.save(folder, self.name, self.title)
 
 

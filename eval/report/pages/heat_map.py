@@ -7,6 +7,7 @@ also differ in grey. `style.css` holds the steps.
 import dataclasses
 import functools
 import itertools
+import math
 from collections.abc import Sequence
 
 from robust_tfds.eval.cells.number import Number
@@ -15,6 +16,7 @@ from robust_tfds.eval.metrics.definitions import Metric
 from robust_tfds.eval.report.tables import numbers as numbers_lib
 
 STEPS = 10
+_BEYOND = 2.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,11 +67,24 @@ class HeatMap:
     ]
 
   @functools.cached_property
-  def range(self) -> tuple[float, float]:
-    """The least and the largest number."""
+  def values(self) -> list[float]:
+    """All numbers that there are, ascending."""
     every = (numbers_lib.value_of(n) for _, row in self.numbers for n in row)
-    values = [value for value in every if value is not None]
-    return min(values, default=0.0), max(values, default=0.0)
+    return sorted(value for value in every if value is not None)
+
+  @functools.cached_property
+  def range(self) -> tuple[float, float]:
+    """The least number, and the largest that is not far beyond the others.
+
+    Ratios to a baseline have no upper bound: one of them would leave the others
+    one ground. Beyond is more than twice the third quartile.
+    """
+    if not self.values:
+      return 0.0, 0.0
+    limit = math.inf
+    if self.metric.normalises:
+      limit = _BEYOND * self.values[3 * len(self.values) // 4]
+    return self.values[0], max(v for v in self.values if v <= limit)
 
   @property
   def ends(self) -> tuple[str, str]:
@@ -77,6 +92,9 @@ class HeatMap:
     least, most = (
       numbers_lib.short(self.metric, Number(v)) for v in self.range
     )
+    if self.values and self.values[-1] > self.range[1]:
+      top = numbers_lib.short(self.metric, Number(self.values[-1]))
+      most = f"{most} and more, to {top},"
     return (most, least) if self.metric.higher_is_better else (least, most)
 
   @property
@@ -108,4 +126,4 @@ class HeatMap:
     part = (value - least) / span if span else 0.0
     if self.metric.higher_is_better:
       part = 1 - part if span else 0.0
-    return min(int(part * STEPS), STEPS - 1)
+    return max(min(int(part * STEPS), STEPS - 1), 0)

@@ -52,7 +52,8 @@ class SeverityCurves(base.Chart):
 
   def _panel(self, context: Context, name: str) -> lines.Panel:
     """Of a corruption, the clean cell at its left."""
-    kind = "" if name in context.common else ", extra"
+    own = context.family.row(name).set == "own"
+    kind = "" if name in context.common else ", own" if own else ", extra"
     curves = []
     for i, model in enumerate(context.models):
       rows = [

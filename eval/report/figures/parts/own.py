@@ -10,6 +10,8 @@ from robust_tfds.eval import papers
 from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.compare.boards.board import Board, Entry, words_of
 
+NOT_COMPARABLE = "Not comparable with the printed numbers"
+
 
 @dataclasses.dataclass(frozen=True)
 class Own:
@@ -109,8 +111,8 @@ def remark(models: Sequence[Own], *datasets: str) -> str:
   other = other_datasets(models, *datasets)
   if other:
     parts.append(
-      f"Own runs over {', '.join(other)} are of other data than"
-      f" {' and '.join(datasets)}: not comparable with the printed numbers."
+      f"{NOT_COMPARABLE}: own runs over {', '.join(other)}, which are of other"
+      f" data than {' and '.join(datasets)}."
     )
   same = [m for m in models if m.board.dataset in datasets and m.differences]
   parts += dict.fromkeys(map(_protocol, same))

@@ -35,6 +35,19 @@ class HeatMapTest(absltest.TestCase):
       self.assertEqual([text for _, text in cells], texts)
       self.assertEqual((shown.ends, shown.end_words), (ends, words))
 
+  def test_one_ratio_far_beyond_does_not_flatten_the_others(self):
+    """Of flip rates of 0.5 to 1.5, and one of 3.5."""
+    values = [Number(v) for v in (0.5, 0.8, 1.0, 1.0, 1.0, 1.2, 1.5, 3.5)]
+    ratio = Metric("fr", "FR", "lower", normalises="flip_probability")
+    shown = _map(ratio, [values])
+    ((_, cells),) = shown.rows
+    self.assertEqual([step for step, _ in cells], [0, 3, 5, 5, 5, 7, 9, 9])
+    self.assertEqual(cells[-1][1], "350")
+    self.assertEqual(shown.ends, ("50", "150 and more, to 350,"))
+    # A rate keeps its scale: it has an upper bound.
+    shown = _map(_RATE, [[Number(v) for v in (0.02, 0.03, 0.04, 0.73)]])
+    self.assertEqual(shown.ends, ("2.0", "73"))
+
   def test_missing_numbers_have_no_ground(self):
     ((_, cells),) = _map(_RATE, [[None, Number(None), Number(0.1)]]).rows
     self.assertEqual(cells, [(None, "–"), (None, "–"), (0, "10")])
