@@ -48,6 +48,15 @@ TORCH = "torch"
 Shape = tuple[int, ...]
 
 
+class ClassCountError(errors.UserError):
+  """A checkpoint of another number of classes."""
+
+  def __init__(self, text: str, classes: int):
+    """Says how many it has."""
+    super().__init__(text)
+    self.classes = classes
+
+
 @dataclasses.dataclass(frozen=True)
 class Loaded:
   """A checkpoint brought to a model.
@@ -282,9 +291,9 @@ def _without_background(
   arrays: Mapping[str, np.ndarray],
   paths: Mapping[str, Path | None],
 ) -> Arrays:
-  heads, with_background = _heads(model), model.spec.num_classes + 1
+  of_classes, with_background = heads(model), model.spec.num_classes + 1
   return {
-    n: a[1:] if paths[n] in heads and a.shape[0] == with_background else a
+    n: a[1:] if paths[n] in of_classes and a.shape[0] == with_background else a
     for n, a in arrays.items()
   }
 
@@ -349,7 +358,7 @@ def _checked_sources(matched: _Matched) -> dict[str, Path]:
     )
   ]
   if wrong:
-    raise errors.UserError(_of_shapes(matched, wrong, sources))
+    raise _of_shapes(matched, wrong, sources)
   missing = [path for path in matched.shapes if path not in taken]
   left_over = [n for n, path in matched.paths.items() if path is None]
   if missing or left_over:
@@ -359,23 +368,21 @@ def _checked_sources(matched: _Matched) -> dict[str, Path]:
 
 def _of_shapes(
   matched: _Matched, wrong: list[str], sources: Mapping[str, Path]
-) -> str:
+) -> errors.UserError:
   """The error about arrays of other shapes."""
-  model, heads = matched.model, _heads(matched.model)
-  source = wrong[0]
+  model, source = matched.model, wrong[0]
   got = matched.arrays[source].shape
   expected = matched.file_shape(sources[source])
-  differ = [(g, e) for g, e in zip(got, expected, strict=False) if g != e]
-  counts = [g for g, e in differ if e == model.spec.num_classes]
-  if (
-    all(sources[n] in heads for n in wrong) and len(counts) == len(differ) == 1
-  ):
-    return (
-      f"{matched.origin} has {counts[0]} classes, {model.name} has"
+  counts = {_class_count(matched, n, sources[n]) for n in wrong}
+  (count,) = counts if len(counts) == 1 else (None,)
+  if count:
+    return ClassCountError(
+      f"{matched.origin} has {count} classes, {model.name} has"
       f" {model.spec.num_classes} ({source}: got {got}, expected {expected})."
-      " Give the checkpoint's number: num_classes=..."
+      " Give the checkpoint's number: num_classes=...",
+      count,
     )
-  return (
+  return errors.UserError(
     f"{matched.origin} is of another architecture than {model.name}: the first"
     f" array that differs is {source}, got {got}, expected {expected}"
     f" ({len(wrong)} differ)."
@@ -403,12 +410,34 @@ def _of_names(
   return " ".join(parts) + "."
 
 
-def _heads(model: NetworkModel) -> set[Path]:
+def _class_count(matched: _Matched, source: str, path: Path) -> int | None:
+  """How many classes an array of another shape is of; None: of no number."""
+  model, got = matched.model, matched.arrays[source].shape
+  more = _with_one_more(model).shapes()[path]
+  shapes = (
+    matched.file_shape(path),
+    file_shape(more, path, matched.in_our_layout),
+  )
+  if len(got) != len(shapes[0]):
+    return None
+  counts = set()
+  for have, one, two in zip(got, *shapes, strict=True):
+    whole, rest = divmod(have - one, two - one or 1)
+    if rest or (one == two and whole):
+      return None
+    counts |= {model.spec.num_classes + whole} if one != two else set()
+  return counts.pop() if len(counts) == 1 and min(counts) > 0 else None
+
+
+def heads(model: NetworkModel) -> set[Path]:
   """Paths whose shape depends on the number of classes."""
-  other = dataclasses.replace(
-    model, spec=model.spec.with_classes(model.spec.num_classes + 1)
-  ).shapes()
+  other = _with_one_more(model).shapes()
   return {p for p, shape in model.shapes().items() if other[p] != shape}
+
+
+def _with_one_more(model: NetworkModel) -> NetworkModel:
+  spec = model.spec.with_classes(model.spec.num_classes + 1)
+  return dataclasses.replace(model, spec=spec)
 
 
 def _check_values(source: str, array: np.ndarray, origin: str) -> None:

@@ -72,6 +72,7 @@ class Disclosure(Record):
     seed: of the data's order, of all draws, of random initial weights.
     checkpoint: what training began with; empty: random weights.
     before: what that says that it was trained on; empty: nobody says.
+    head: why its head was drawn anew; empty: it was not.
     initial: sha256 of the initial weights.
     weights: sha256 of weights.npz.
     weights_ema: of weights_ema.npz, where there is one.
@@ -93,6 +94,7 @@ class Disclosure(Record):
   initial: str
   weights: str
   before: str = ""
+  head: str = ""
   weights_ema: str = ""
   code: str = version.VERSION
 

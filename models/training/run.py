@@ -23,6 +23,7 @@ from robust_tfds.models.training import (
   data,
   disclosure,
   handover,
+  initial,
   recipes,
 )
 from robust_tfds.models.training.checkpoints import Checkpoints
@@ -56,6 +57,7 @@ class Prepared:
   recipe: base.Recipe
   source: data.Source
   variables: Any
+  head: str = ""
 
   def disclosure(
     self, steps: int, weights: str, weights_ema: str = ""
@@ -85,6 +87,7 @@ class Prepared:
       seed=config.seed,
       checkpoint=os.fspath(config.model.checkpoint or ""),
       before=before.trained_on if before else "",
+      head=self.head,
       initial=weights_file.sha256(jax.tree.map(np.asarray, self.variables)),
       weights=weights,
       weights_ema=weights_ema,
@@ -114,7 +117,10 @@ def prepare(
       f"config.data.source: got {config.data.source!r}, a set of {source.kind};"
       f" {model.name} learns from {_LEARNS_FROM[model.kind]}."
     )
-  return Prepared(config, model, recipe, source, _first(config, model))
+  first = initial.of(config, model, source.classes, say)
+  return Prepared(
+    config, first.model, recipe, source, first.variables, first.head
+  )
 
 
 def data_config(config: Config, data_dir: str = "") -> data.Config:
@@ -158,17 +164,6 @@ def network(config: Config, classes: int | None) -> NetworkModel:
       f" {' or '.join(kinds)}; {model.name} is of the kind {model.kind}."
     )
   return model
-
-
-def _first(config: Config, model: NetworkModel) -> Any:
-  """The weights before the first step."""
-  if not config.model.checkpoint:
-    return jax.jit(model.init)(jax.random.key(config.seed))
-  return models.convert.load(
-    model.name,
-    config.model.checkpoint,
-    num_classes=model.spec.num_classes,
-  )
 
 
 def train(
