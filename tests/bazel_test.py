@@ -163,5 +163,11 @@ class BazelTest(absltest.TestCase):
       if dep.startswith("@pypi//")
     }
     self.assertEmpty(used - pinned)
+    project = tomllib.loads((_ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    for asked in (*project["dependencies"], *extras["dev"], *extras["docs"]):
+      name, *marker = re.split(r"[\[>=<; ]", asked, maxsplit=1)
+      if "sys_platform !=" not in "".join(marker):  # the file is of Linux
+        self.assertIn(re.sub("[-.]", "_", name.lower()), pinned)
     module = pathlib.Path(_ROOT / "MODULE.bazel").read_text("utf-8")
     self.assertIn('hub_name = "pypi"', module)
