@@ -14,6 +14,7 @@ in each entry, `config.models.NAME.spec.mean`.
 """
 
 import ast
+import importlib
 import importlib.util
 import inspect
 import pathlib
@@ -123,10 +124,23 @@ def shipped(trains: bool | None = None) -> dict[str, pathlib.Path]:
 def listing(trains: bool = False) -> str:
   """A command's shipped configs, what may stand after a colon, what they are."""
   files = shipped(trains)
-  names = {n: f"{n}{_after_colon(p)}" for n, p in files.items()}
+  names = {n: f"{n}{_kinds(n) or _after_colon(p)}" for n, p in files.items()}
   width = max(map(len, names.values())) + 2
   lines = [f"{names[n]:{width}}{command.summary(p)}" for n, p in files.items()]
   return "\n".join(lines)
+
+
+def settings(name: str) -> tuple[str, ...]:
+  """All that may stand after a shipped config's colon, where it says that."""
+  module = importlib.import_module(f"{configs.__name__}.{name}")
+  out: tuple[str, ...] = getattr(module, "SETTINGS", ())
+  return out
+
+
+def _kinds(name: str) -> str:
+  """A config's settings without what may follow a comma: `[:digits|imagenet]`."""
+  words = dict.fromkeys(s.partition(",")[0] for s in settings(name))
+  return f"[:{'|'.join(words)}]" if words else ""
 
 
 def _after_colon(file: pathlib.Path) -> str:

@@ -100,7 +100,7 @@ _ALLOWED = {
   "robust_tfds.folder_overview": ("robust_tfds.folder_work",),
   "robust_tfds.folder_manifest": ("robust_tfds.folder_work",),
   "robust_tfds.folder_work": ("robust_tfds.corruptions",),
-  "robust_tfds.configs": (),
+  "robust_tfds.configs": ("robust_tfds.eval.papers",),
   "robust_tfds.models": (),
   "robust_tfds.models.training": (
     "robust_tfds.building",

@@ -95,6 +95,7 @@ class Schedule(settings.Group):
     name: `constant`, `cosine`, `step` or `plateau`.
     floor: what `cosine` ends at.
     at: epochs after which `step` multiplies by `factor`.
+    every: epochs after each so many of which `step` multiplies; 0: those of `at`.
     factor: of `step` and `plateau`.
     patience: epochs without a lower validation loss that `plateau` waits.
     warmup: steps from 0 to the rate, linear, before the rest.
@@ -103,6 +104,7 @@ class Schedule(settings.Group):
   name: settings.Name = "constant"
   floor: _NotNegative = 0.0
   at: _Epochs = ()
+  every: settings.From0 = 0
   factor: settings.Rate = 0.1
   patience: settings.From0 = 10
   warmup: settings.From0 = 0

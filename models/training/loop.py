@@ -123,7 +123,9 @@ class Loop:
       donate_argnums=0,
       out_shardings=whole,
     )
-    self._validation = validation.Validation(config, model, source, self._mesh)
+    self._validation = validation.Validation(
+      config, model, source, self._mesh, recipe
+    )
 
   def run(self, each: Callable[[int], None] = lambda step: None) -> State:
     """All steps that are left; the last state.

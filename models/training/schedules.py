@@ -1,7 +1,8 @@
 """The learning rate over the steps, and what a plateau makes of it.
 
 `cosine` falls per step to its floor at the last one, as AugMix's code does (a
-cosine over all steps to 1e-6); `step` multiplies by its factor after some epochs;
+cosine over all steps to 1e-6); `step` multiplies by its factor after some epochs, or
+after every few;
 `plateau` multiplies as torch's ReduceLROnPlateau (mode min, relative threshold
 1e-4, no cooldown); each may be preceded by a linear warmup.
 """
@@ -13,6 +14,7 @@ import math
 from collections.abc import Callable
 
 import jax
+import jax.numpy as jnp
 import optax
 
 from robust_tfds import errors
@@ -47,12 +49,25 @@ def of(config: Schedule, rate: float, steps: int, per_epoch: int) -> Rate:
     floor = config.floor / rate
     main = optax.cosine_decay_schedule(rate, steps - config.warmup, floor)
   if config.name == "step":
-    ends = {e * per_epoch - config.warmup: config.factor for e in config.at}
-    main = optax.piecewise_constant_schedule(rate, ends)
+    main = _stepped(config, rate, per_epoch)
   if not config.warmup:
     return main
   rising = optax.linear_schedule(0.0, rate, config.warmup)
   return optax.join_schedules([rising, main], [config.warmup])
+
+
+def _stepped(config: Schedule, rate: float, per_epoch: int) -> Rate:
+  """`step`, whose first step is the one after the warmup."""
+  if config.at and config.every:
+    raise errors.UserError(
+      f"config.schedule: got at {config.at} and every {config.every}, expected one"
+      " of the two."
+    )
+  if not config.every:
+    ends = {e * per_epoch - config.warmup: config.factor for e in config.at}
+    return optax.piecewise_constant_schedule(rate, ends)
+  length, factor = config.every * per_epoch, jnp.float32(config.factor)
+  return lambda step: rate * factor ** ((step + config.warmup) // length)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -32,6 +32,8 @@ class Steps:
     self._model, self._recipe, self._optimizer = model, recipe, optimizer
     self._rate, self._config = rate, config
     self._fixed = state.without_gradient(model, config)
+    norms = state.frozen_norms(model, config)
+    self._apply_train = base.applied(model, frozen_norms=norms)
 
   def __call__(
     self, before: State, batch: Batch, scale: jax.Array
@@ -93,12 +95,6 @@ class Steps:
       parameters
     )
     return gradient, moved, numbers
-
-  def _apply_train(
-    self, variables: Any, batch: Any, key: jax.Array
-  ) -> tuple[Any, Any]:
-    norms = state.frozen_norms(self._model, self._config)
-    return self._model.apply_train(variables, batch, key, frozen_norms=norms)
 
   def _averaged(self, before: State, now: dict[str, jax.Array]) -> Any:
     """The mean of the weights; the first steps count more, as TensorFlow's do.

@@ -41,8 +41,10 @@ class Validation:
     model: NetworkModel,
     source: source_lib.Source,
     mesh: Mesh,
+    recipe: base.Recipe | None = None,
   ):
-    """Compiles nothing yet."""
+    """Compiles nothing yet; None shows pictures as they are."""
+    self._shown = (recipe or base.Recipe()).at_test
     self._config, self._model, self._source = config, model, source
     self._mesh, self._host = mesh, hosts.this_host()
     of_kind = self._of_objects if model.kind == "detection" else self._of_labels
@@ -72,7 +74,7 @@ class Validation:
 
   def _of_labels(self, variables: Any, batch: Mapping[str, Any]) -> Any:
     """Sums over the rows of a batch."""
-    logits = self._model.apply(variables, base.pictures(batch))
+    logits = self._model.apply(variables, self._shown(base.pictures(batch)))
     label, mask = batch["label"], batch[_MASK]
     chosen = jax.nn.log_softmax(logits)[jnp.arange(len(label)), label]
     wrong = jnp.argmax(logits, -1) != label

@@ -63,6 +63,15 @@ ROWS: Mapping[str, Row] = {
     },
     training_frames.VID_INSTRUCTIONS,
   ),
+  "ilsvrc30_train": Row(
+    "imagenet_vid_robust",
+    lambda folder: {
+      TRAIN: training_frames.ilsvrc30(
+        folder, [c["members"] for c in vid.classes()]
+      )
+    },
+    training_frames.ILSVRC30_INSTRUCTIONS,
+  ),
   "ytbb_train": Row(
     "ytbb_robust",
     lambda folder: {

@@ -11,7 +11,9 @@ from robust_tfds import errors, settings
 from robust_tfds.models.training.data import crops
 
 # TFDS's sets of whose split `validation`, not `test`, benchmarks are made.
-_JUDGED = dict.fromkeys(("cityscapes", "coco", "imagenet2012"), "validation")
+_JUDGED = dict.fromkeys(
+  ("cityscapes", "coco", "imagenet2012", "imagenet_resized"), "validation"
+)
 
 _Fraction = Annotated[
   float | int,

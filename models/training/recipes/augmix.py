@@ -59,20 +59,14 @@ class Augmix(base.Recipe):
     overlap = list(operations.OVERLAPPED) if self.overlap else []
     return {**super().disclosure(), "conditions": overlap}
 
-  def loss(
-    self,
-    apply_train: base.ApplyTrain,
-    variables: base.Variables,
-    batch: base.Batch,
-    key: jax.Array,
-  ) -> tuple[jax.Array, tuple[base.Variables, base.Numbers]]:
+  def of_logits(
+    self, logits: jax.Array, label: jax.Array
+  ) -> tuple[jax.Array, base.Numbers]:
     """See the base."""
-    logits, variables = apply_train(variables, self.views(batch), key)
     each = logits.reshape(_VIEWS + 1, -1, logits.shape[-1])
     jsd = disagreement(each)
-    loss = self.cross_entropy(each[0], batch["label"]) + self.jsd * jsd
-    numbers = {"error": base.error(each[0], batch["label"]), "jsd": jsd}
-    return loss, (variables, numbers)
+    loss, numbers = super().of_logits(each[0], label)
+    return loss + self.jsd * jsd, {**numbers, "jsd": jsd}
 
 
 def disagreement(logits: jax.Array) -> jax.Array:

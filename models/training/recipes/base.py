@@ -1,4 +1,4 @@
-"""What a recipe is: what a batch's pictures become, and the loss of a step."""
+"""What a recipe is: what a batch's pictures become, and the loss of their logits."""
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
@@ -12,10 +12,12 @@ from jax.sharding import PartitionSpec
 
 from robust_tfds import devices
 
+from robust_tfds.models.model import Model
+
 Variables = Any
 Batch = Mapping[str, jax.Array]
-# (variables, pixels or a detector's batch, key) -> (answers, variables)
-ApplyTrain = Callable[[Variables, Any, jax.Array], tuple[Any, Variables]]
+# (variables, pixels or a detector's batch, key) -> (answers, variables): `applied`.
+ApplyTrain = Callable[[Variables, Any, jax.Array | None], tuple[Any, Variables]]
 Numbers = dict[str, jax.Array]
 _CROP, _FLIP, _OWN = 0, 1, 2  # streams of an example's key
 
@@ -113,16 +115,35 @@ class Recipe:
     """The loss of a batch.
 
     Args:
-      apply_train: the network in train mode.
+      apply_train: the network, as `applied` has it.
+      variables: of the network.
       batch: `image` or `video`, `label`, `key`.
       key: of the step.
 
     Returns:
       A scalar; the variables with moved statistics, and what is logged beside it.
     """
-    logits, variables = apply_train(variables, self.views(batch), key)
-    loss = self.cross_entropy(logits, batch["label"])
-    return loss, (variables, {"error": error(logits, batch["label"])})
+    images = self.shown(apply_train, variables, batch)
+    logits, variables = apply_train(variables, images, key)
+    loss, numbers = self.of_logits(logits, batch["label"])
+    return loss, (variables, numbers)
+
+  def shown(
+    self, apply_train: ApplyTrain, variables: Variables, batch: Batch
+  ) -> Any:
+    """What the network is shown in a step: `views`, or what an attack makes of it."""
+    del apply_train, variables
+    return self.views(batch)
+
+  def of_logits(
+    self, logits: jax.Array, label: jax.Array
+  ) -> tuple[jax.Array, Numbers]:
+    """The loss and what is logged beside it, of float32 `[views * B, classes]`."""
+    return self.cross_entropy(logits, label), {"error": error(logits, label)}
+
+  def at_test(self, images: jax.Array) -> jax.Array:
+    """What the network is shown of pictures that it is tested on: `images`."""
+    return images
 
   def cross_entropy(self, logits: jax.Array, label: jax.Array) -> jax.Array:
     """Its mean over a batch, of smoothed labels."""
@@ -139,6 +160,25 @@ class Recipe:
       `conditions` and `severities`, lists; `pictures`, what is mixed in, in words.
     """
     return {"conditions": [], "severities": [], "pictures": ""}
+
+
+def applied(model: Model, *, frozen_norms: bool = False) -> ApplyTrain:
+  """A network as recipes call it.
+
+  It takes what `model.apply_train` takes, and two things more: float pixels in [0,
+  1], which it preprocesses; None for a key, and answers as in evaluation then.
+  """
+
+  def apply(
+    variables: Variables, batch: Any, key: jax.Array | None
+  ) -> tuple[Any, Variables]:
+    if isinstance(batch, jax.Array) and batch.dtype == jnp.float32:
+      batch = model.preprocess(255 * batch)
+    if key is None:
+      return model.apply(variables, batch), variables
+    return model.apply_train(variables, batch, key, frozen_norms=frozen_norms)
+
+  return apply
 
 
 def pictures(batch: Batch) -> jax.Array:

@@ -45,19 +45,14 @@ class Stability(base.Recipe):
       [clean, jax.vmap(noisy)(clean, base.stream(keys, 0))]
     )
 
-  def loss(
-    self,
-    apply_train: base.ApplyTrain,
-    variables: base.Variables,
-    batch: base.Batch,
-    key: jax.Array,
-  ) -> tuple[jax.Array, tuple[base.Variables, base.Numbers]]:
-    """See the base."""
-    logits, variables = apply_train(variables, self.views(batch), key)
+  def of_logits(
+    self, logits: jax.Array, label: jax.Array
+  ) -> tuple[jax.Array, base.Numbers]:
+    """See the base; the gradient goes through both answers."""
     clean, noisy = jnp.split(logits, 2)
     instability = -jnp.sum(
       jax.nn.softmax(clean) * jax.nn.log_softmax(noisy), axis=-1
     ).mean()
-    loss = self.cross_entropy(clean, batch["label"]) + self.weight * instability
-    numbers = {"error": base.error(clean, batch["label"])}
-    return loss, (variables, {**numbers, "instability": instability})
+    loss, numbers = super().of_logits(clean, label)
+    numbers["instability"] = instability
+    return loss + self.weight * instability, numbers

@@ -1,9 +1,10 @@
-"""Frames of videos that networks are fine-tuned on (Shankar et al. 2019, 3.1).
+"""Pictures that networks are fine-tuned on (Shankar et al. 2019, 3.1).
 
 ILSVRC VID: all frames of the training videos of its 30 classes, which the lists
 ImageSets/VID/train_<1..30>.txt name; a frame of a video that several lists name is of
 the class of its largest box, and is left out where it has none. YouTube-BB: the
-training anchors of Gu et al., a picture and a row each. The paper says neither how
+training anchors of Gu et al., a picture and a row each. ILSVRC-30: ImageNet's training
+pictures of the classes that the testbed counts as VID's 30. The paper says neither how
 frames of several classes were labelled nor in which form anchors lay: both are
 ours.
 """
@@ -15,6 +16,7 @@ from etils import epath
 
 from robust_tfds import errors, reading
 from robust_tfds.building import pictures, source
+from robust_tfds.building.sources import imagenet
 from robust_tfds.storage import paths
 
 _ROOTS = ("ILSVRC", "ILSVRC2017_VID/ILSVRC", "ILSVRC2015", ".")
@@ -28,6 +30,11 @@ manual dir:
   ILSVRC/{_LISTS}/train_1.txt ... train_30.txt
   ILSVRC/{_FRAMES}/<part>/<video>/<frame>.JPEG
   ILSVRC/{_BOXES}/<part>/<video>/<frame>.xml"""
+_TRAIN_FOLDERS = ("ILSVRC/Data/CLS-LOC/train", "ILSVRC2012_img_train", "train")
+ILSVRC30_INSTRUCTIONS = f"""\
+ImageNet's training pictures from https://image-net.org (registration, research use)
+unpacked in the manual dir, a folder for each class:
+  {_TRAIN_FOLDERS[0]}/<wnid>/<name>.JPEG, or in {" or ".join(_TRAIN_FOLDERS[1:])}"""
 YTBB_INSTRUCTIONS = f"""\
 The training anchors of YouTube-BB (Gu et al. 2019) in the manual dir:
   {_TABLE}: columns {", ".join(_COLUMNS)}, labels as in the table of test anchors
@@ -112,6 +119,44 @@ def _largest(path: epath.Path, label_of: Mapping[str, int]) -> int | None:
     area = (sides[1] - sides[0]) * (sides[3] - sides[2])
     areas.append((area, -label_of[wnid]))
   return -max(areas)[1] if areas else None
+
+
+def ilsvrc30(
+  manual_dir: os.PathLike | str, members: Sequence[Sequence[int]]
+) -> list[pictures.Source]:
+  """ImageNet's training pictures of some classes, each of the group it is in.
+
+  Args:
+    members: of each group, the labels among ImageNet's 1,000.
+
+  Raises:
+    FileNotFoundError: no such folder, or one of a class without pictures.
+  """
+  places = [paths.of(manual_dir) / folder for folder in _TRAIN_FOLDERS]
+  root = next((p for p in places if p.is_dir()), None)
+  if root is None:
+    raise FileNotFoundError(
+      f"No training pictures in {manual_dir}.\n{ILSVRC30_INSTRUCTIONS}"
+    )
+  return [
+    each
+    for label, group in enumerate(members)
+    for member in group
+    for each in _of_class(root, imagenet.wnids()[member], label)
+  ]
+
+
+def _of_class(
+  root: epath.Path, wnid: str, label: int
+) -> Iterator[pictures.Source]:
+  folder = root / wnid
+  there = paths.names(folder) if folder.is_dir() else []
+  names = sorted(filter(imagenet.is_picture, there))
+  if not names:
+    raise FileNotFoundError(f"No picture in {folder}.\n{ILSVRC30_INSTRUCTIONS}")
+  for name in names:
+    picture = source.Picture(source.File("", str(folder / name)))
+    yield pictures.Source(f"{wnid}/{name}", label, picture)
 
 
 def ytbb(

@@ -1,0 +1,122 @@
+"""Adversarial logit pairing, and with other weights adversarial training.
+
+Kannan et al. 2018, arXiv:1803.06373, as tensorflow/models has it
+(docs/specs/training.md section 2): CE(clean) + CE(adversarial) + w mean((z_clean -
+z_adversarial)^2), on pixels that targeted PGD finds with the network as in
+evaluation. One forward of both halves, whose norms share their statistics [U]. Pixels
+that are attacked stay floats. An attack is no condition of a benchmark.
+"""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import optax
+
+from robust_tfds import errors
+from robust_tfds.models.training import pgd
+from robust_tfds.models.training.recipes import base
+
+_TARGETS = ("least_likely", "random")
+_START, _TARGET = 0, 1  # streams
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Alp(base.Recipe):
+  """See the header; the defaults are the attack `pgdll_16_2_10`.
+
+  Attributes:
+    weight: of the logits' mean squared difference.
+    clean: weight of the cross-entropy of clean pictures; with 0 here and in
+      `weight` the network is shown none, as in adversarial training.
+    target: what an attack makes the network see: the `least_likely` class, or a
+      `random` one of those that are wrong.
+    bound: of the attack, in levels of 255.
+    step: of the attack, in levels of 255.
+    steps: of the attack.
+  """
+
+  weight: float = 0.5
+  clean: float = 1.0
+  target: str = "least_likely"
+  bound: float = 16.0
+  step: float = 2.0
+  steps: int = 10
+
+  def __post_init__(self) -> None:
+    """Refuses a target that there is not, and attacks that are none."""
+    if self.target not in _TARGETS:
+      raise errors.unknown(
+        "target of config.recipe (alp)", self.target, _TARGETS
+      )
+    least = {"weight": 0, "clean": 0, "bound": 1e-6, "step": 0, "steps": 1}
+    for name, low in least.items():
+      value = getattr(self, name)
+      if value < low:
+        raise errors.UserError(
+          f"config.recipe.{name}: got {value!r}, expected {low:g} or more."
+        )
+
+  @property
+  def paired(self) -> bool:
+    """Whether the network is shown clean pictures too."""
+    return bool(self.weight or self.clean)
+
+  def shown(
+    self,
+    apply_train: base.ApplyTrain,
+    variables: base.Variables,
+    batch: base.Batch,
+  ) -> jax.Array:
+    """The pictures, if any of the loss is of them, then the attacked ones.
+
+    float32 `[2 * B, H, W, 3]` in [0, 1], or `[B, H, W, 3]`.
+    """
+    still = jax.lax.stop_gradient(variables)
+    answers = lambda pixels: apply_train(still, pixels, None)[0]
+    keys, label = batch["key"], batch["label"]
+    clean = self.views(batch) / jnp.float32(255)
+    target = self._targets(answers(clean), label, base.stream(keys, _TARGET))
+
+    def far(pixels: jax.Array) -> jax.Array:
+      return optax.softmax_cross_entropy_with_integer_labels(
+        answers(pixels), target
+      )
+
+    attacked = pgd.descend(
+      far,
+      clean,
+      base.stream(keys, _START),
+      bound=self.bound / 255,
+      step=self.step / 255,
+      steps=self.steps,
+    )
+    return jnp.concatenate([clean, attacked]) if self.paired else attacked
+
+  def of_logits(
+    self, logits: jax.Array, label: jax.Array
+  ) -> tuple[jax.Array, base.Numbers]:
+    """See the base; `error` is of clean pictures where there are any."""
+    if not self.paired:
+      loss, numbers = super().of_logits(logits, label)
+      return loss, {"adversarial_error": numbers["error"]}
+    clean, attacked = jnp.split(logits, 2)
+    of_clean, numbers = super().of_logits(clean, label)
+    of_attacked, others = super().of_logits(attacked, label)
+    pairing = jnp.mean(jnp.square(clean - attacked))
+    numbers |= {"adversarial_error": others["error"], "pairing": pairing}
+    return self.clean * of_clean + of_attacked + self.weight * pairing, numbers
+
+  def _targets(
+    self, logits: jax.Array, label: jax.Array, keys: jax.Array
+  ) -> jax.Array:
+    """Classes int32 `[B]` that are to be seen."""
+    if self.target == "least_likely":
+      return jnp.argmin(logits, axis=-1)
+    classes = logits.shape[-1]
+
+    def further(words: jax.Array) -> jax.Array:
+      key = jax.random.wrap_key_data(words, impl="threefry2x32")
+      return jax.random.randint(key, (), 1, classes)
+
+    return (label + jax.vmap(further)(keys)) % classes

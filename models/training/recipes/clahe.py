@@ -1,0 +1,32 @@
+"""Cross-entropy on equalized pictures, in training and at test.
+
+Hendrycks & Dietterich 2019, section 5.2. The function is the enhancement's that
+`NAME+clahe` stands for in the evaluator (`models/enhancements/clahe.py`): clip limit
+2 and 8 x 8 tiles on the luma, all [U].
+"""
+
+import dataclasses
+from typing import Any
+
+import jax
+
+from robust_tfds.models.enhancements import clahe
+from robust_tfds.models.training.recipes import base
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Clahe(base.Recipe):
+  """See the header."""
+
+  def transform(self, images: jax.Array, keys: jax.Array) -> jax.Array:
+    """Cropped and mirrored, then equalized."""
+    return self.at_test(self.moved(images, keys))
+
+  def at_test(self, images: jax.Array) -> jax.Array:
+    """Equalized."""
+    return clahe.equalize(images)
+
+  def disclosure(self) -> dict[str, Any]:
+    """See the base."""
+    words = "equalized by CLAHE, as it is to be at test: NAME+clahe"
+    return {**super().disclosure(), "pictures": words}
