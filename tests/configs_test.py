@@ -16,7 +16,7 @@ import pytest
 from absl import flags
 from absl.testing import parameterized
 
-from robust_tfds import configs
+from robust_tfds import config_flag, configs, errors
 from robust_tfds.corruptions import frost_pictures
 from robust_tfds.eval import main
 from robust_tfds.eval.run import costs as costs_lib
@@ -26,6 +26,7 @@ from robust_tfds.models.convert import match
 from robust_tfds.models.training import config as training_config
 from robust_tfds.models.training import data as training_data
 from robust_tfds.models.training import plan as training_plan
+from robust_tfds.models.training import recipes
 from robust_tfds.own import tfds_set
 from tests import frost_folder, quick
 
@@ -55,14 +56,8 @@ CONDITIONS = {
   "quickstart_detection": 96,
   "quickstart_video": 91,
 }
-# Trainings; what follows a colon is in tests/models/training.
-TRAININGS = (
-  "train_augmix",
-  "train_corruption_mix",
-  "train_pixmix",
-  "train_stability",
-  "train_standard",
-)
+# Trainings: what stands in a file's SETTINGS, which `--list` reads too.
+_TRAININGS = {n: config_flag.settings(n) for n in config_flag.shipped(True)}
 _OWN = "tests.faults.own_models"
 # Config -> model that its printed plan has; these take seconds.
 QUICK = {
@@ -117,22 +112,40 @@ class ConfigsTest(parameterized.TestCase):
 
 
 class TrainingPlanTest(parameterized.TestCase):
-  @parameterized.parameters(*[(name,) for name in TRAININGS])
-  def test_plan(self, name):
-    """Of embedded data by itself; opens and writes nothing."""
-    config = training_config.parse(_config(name, "").lock())
+  def _plan(self, name: str, setting: str) -> str:
+    """Opens and writes nothing."""
+    config = training_config.parse(_config(name, setting).lock())
     with mock.patch.object(training_data, "open", side_effect=AssertionError):
-      text = training_plan.describe(config)
-    self.assertRegex(text, "(?m)^data: digits train, 1,438 examples")
-    self.assertRegex(text, "(?m)^steps: .*[0-9,]+ steps of 128 examples")
+      return training_plan.describe(config)
+
+  @parameterized.parameters(*_TRAININGS)
+  def test_plan(self, name):
+    """Of embedded data by itself."""
+    text = self._plan(name, "")
+    self.assertRegex(text, r"(?m)^data: digits\w* train, [0-9,]+ examples")
+    self.assertRegex(text, r"(?m)^steps: .*[0-9,]+ steps of \d+ examples")
     self.assertRegex(text, "(?m)^memory of a device: ")
-    self.assertRegex(text, "(?m)^disclosure: trained on digits train")
+    self.assertRegex(text, r"(?m)^disclosure: trained on digits\w* train")
     self.assertRegex(text, "(?m)^estimate: .* in all")
 
-  def test_all_files_are_here(self):
-    folder = pathlib.Path(configs.__path__[0])
-    files = {p.stem for p in folder.glob("train_*.py")}
-    self.assertEqual(files, {*TRAININGS})
+  @pytest.mark.slow
+  @parameterized.parameters(*_TRAININGS)
+  def test_plan_of_every_setting(self, name):
+    for setting in _TRAININGS[name]:
+      text = self._plan(name, setting)
+      self.assertRegex(text, "(?m)^estimate: ", setting)
+
+  @parameterized.parameters(*_TRAININGS)
+  def test_settings(self, name):
+    """Each is one; the first is that of no setting; others are refused."""
+    default, *others = _TRAININGS[name]
+    made = {s: _config(name, s).to_dict() for s in (default, *others)}
+    self.assertEqual(made[default], _config(name, "").to_dict())
+    for setting in others:
+      training_config.parse(ml_collections.ConfigDict(made[setting]))
+      self.assertIn(made[setting]["recipe"]["name"], recipes.names())
+    with self.assertRaisesRegex(errors.UserError, f"{name} '{default}s'"):
+      _config(name, f"{default}s")
 
 
 class PrintedPlanTest(parameterized.TestCase):

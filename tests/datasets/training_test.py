@@ -6,6 +6,7 @@ import pathlib
 from absl.testing import absltest, parameterized
 
 from robust_tfds import datasets, errors, movies
+from robust_tfds.building.sources import imagenet
 from robust_tfds.datasets import training
 from robust_tfds.datasets.imagenet_vid_robust import metadata
 from robust_tfds.models.training import data
@@ -115,6 +116,14 @@ def _ytbb() -> dict[str, bytes | str]:
   }
 
 
+def _ilsvrc30() -> dict[str, bytes]:
+  """A picture of each class."""
+  wnids = [
+    imagenet.wnids()[m] for c in metadata.classes() for m in c["members"]
+  ]
+  return {f"train/{wnid}/{wnid}_1.JPEG": _PICTURE for wnid in wnids}
+
+
 # Set -> its files; ids and labels, of objects how many there are.
 _CASES = {
   "imagenet_vid_train": (
@@ -122,6 +131,14 @@ _CASES = {
     {
       "p0/both/000000.JPEG": 3,
       **{f"p0/{v}/00000{i}.JPEG": 0 for v in ("one", "two") for i in (0, 1)},
+    },
+  ),
+  "ilsvrc30_train": (
+    _ilsvrc30,
+    {
+      f"{imagenet.wnids()[m]}/{imagenet.wnids()[m]}_1.JPEG": label
+      for label, c in enumerate(metadata.classes())
+      for m in c["members"]
     },
   ),
   "ytbb_train": (_ytbb, {"ab-c_4000.jpg": 0, "ab-c_9000.jpg": 23}),
@@ -191,6 +208,15 @@ class TrainingTest(parameterized.TestCase):
     )
     count = built.info.splits["train"].num_examples
     self.assertEqual(count, len(_CASES[name][1]))
+
+  def test_a_class_without_pictures(self):
+    files = _ilsvrc30()
+    del files[
+      "train/n02691156/n02691156_1.JPEG"
+    ]  # airliner, not the group's wnid
+    tiny_files.put(self.root, files)
+    with self.assertRaisesRegex(FileNotFoundError, "No picture in .*n02690373"):
+      training.ROWS["ilsvrc30_train"].listed(self.root)
 
   def test_frames_of_a_video_are_not_parted(self):
     source = self._open("imagenet_vid_train", validation=0.5)

@@ -11,7 +11,6 @@ import optax
 from jax.sharding import PartitionSpec
 
 from robust_tfds import devices
-
 from robust_tfds.models.model import Model
 
 Variables = Any

@@ -28,6 +28,14 @@ class SchedulesTest(parameterized.TestCase):
     want = np.repeat([0.1, 0.01, 0.001], [10, 20, 10])
     np.testing.assert_allclose(got, want, rtol=1e-6)
 
+  def test_step_after_every_few_epochs(self):
+    """ALP's: x .94 after each 2 epochs, counted from the first step."""
+    got = _rates(50, name="step", every=2, factor=0.94)
+    want = 0.1 * 0.94 ** (np.arange(50) // 20)
+    np.testing.assert_allclose(got, want, rtol=1e-6)
+    warm = _rates(50, name="step", every=2, factor=0.94, warmup=7)
+    np.testing.assert_allclose(warm[7:], want[7:], rtol=1e-6)
+
   def test_constant(self):
     np.testing.assert_allclose(_rates(3), 0.1)
     np.testing.assert_allclose(_rates(3, name="plateau"), 0.1)
@@ -46,6 +54,7 @@ class SchedulesTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ({"name": "cosin"}, "schedule 'cosin'.*cosine"),
+    ({"name": "step", "at": (1,), "every": 2}, "one of the two"),
     ({"warmup": 5}, "warmup: got 5 of 5 steps"),
   )
   def test_refusals(self, fields, message):

@@ -14,14 +14,18 @@ class ConfigTest(parameterized.TestCase):
     ({"geometry": "random_resized8"}, "is of `crop`"),
     ({"crop": "random8"}, "Unknown geometry"),
     ({"split": "test[:10%]"}, "Train on another split"),
+    (
+      {"source": "tfds:imagenet_resized/64x64", "split": "validation"},
+      "what models are judged on",
+    ),
     ({"canvas": (640,)}, "a height and a width"),
     ({"canvases": (640, 640)}, "Did you mean 'canvas'"),
   )
   def test_refused(self, options, words):
-    (key,) = options
+    *_, key = options
     begins = f"^config.data.{key}: .*"
     with self.assertRaisesRegex(errors.UserError, begins + words):
-      tiny_trainings.config(data={"source": "digits", **options})
+      tiny_trainings.config(data={"source": "digits"} | options)
 
   @parameterized.parameters(
     ({"judged_on": "coco_c, pascal_c"}, "judged_on", ("coco_c", "pascal_c")),

@@ -1,0 +1,215 @@
+"""Losses of recipes against docs/specs/training.md, sections 2 and 5, in numpy.
+
+The network is a matrix on pixels in [0, 1], so that an attack's steps are known.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from absl.testing import parameterized
+
+from robust_tfds import errors
+from robust_tfds.models.enhancements import clahe
+from robust_tfds.models.training import disclosure, recipes
+from robust_tfds.models.training.recipes import alp, augmix, base, stability
+from tests.models.training import tiny_trainings
+
+_CLASSES = 4
+_RNG = np.random.default_rng(3)
+_LABEL = np.array([1, 0, 3, 2, 1])
+_BATCH = {
+  "image": _RNG.integers(0, 256, (5, 6, 6, 3)).astype(np.uint8),
+  "label": _LABEL,
+  "key": np.arange(10, dtype=np.uint32).reshape(5, 2),
+}
+_MATRIX = _RNG.normal(size=(6 * 6 * 3, _CLASSES)).astype(np.float32) / 3
+
+
+def _apply(variables, pixels, key):
+  """Logits of bytes or of pixels in [0, 1]; statistics count trainings alone."""
+  if pixels.dtype == jnp.uint8:
+    pixels = pixels / jnp.float32(255)
+  logits = pixels.reshape(len(pixels), -1) @ variables["matrix"]
+  calls = variables["calls"] + (key is not None)
+  return logits, {**variables, "calls": calls}
+
+
+def _loss(recipe, matrix=_MATRIX):
+  key = jax.random.key(0)
+  variables = {"matrix": matrix, "calls": 0}
+  return recipe.loss(_apply, variables, _BATCH, key)
+
+
+def _logits(pixels):
+  return pixels.reshape(len(pixels), -1) @ _MATRIX
+
+
+def _log_p(logits):
+  logits = np.float64(logits)
+  return logits - np.log(np.exp(logits).sum(-1, keepdims=True))
+
+
+def _smoothed(logits, share):
+  """Mean of -(1 - share) log p_label - share * mean_j log p_j."""
+  log = _log_p(logits)
+  of_label = log[np.arange(len(log)), _LABEL]
+  return -np.mean((1 - share) * of_label + share * log.mean(-1))
+
+
+def _attacked(clean, target, start, bound, step, steps):
+  """Targeted PGD on the matrix, written out."""
+  at = start
+  for _ in range(steps):
+    p = np.exp(_log_p(_logits(at)))
+    gradient = (p - np.eye(_CLASSES)[target]) @ _MATRIX.T.astype(np.float64)
+    moved = at - step * np.sign(gradient.reshape(at.shape))
+    at = np.clip(np.clip(moved, clean - bound, clean + bound), 0, 1)
+  return at
+
+
+class AlpTest(parameterized.TestCase):
+  def _shown(self, **fields):
+    recipe = alp.Alp(**fields)
+    variables = {"matrix": _MATRIX, "calls": 0}
+    return np.asarray(recipe.shown(_apply, variables, _BATCH))
+
+  def test_pictures_then_attacked_ones(self):
+    """pgdll_16_2_10: towards the least likely class of clean pictures."""
+    clean = _BATCH["image"] / np.float32(255)
+    start = self._shown(step=0.0)[5:]
+    shown = self._shown()
+    np.testing.assert_allclose(shown[:5], clean, atol=1e-7)
+    target = _logits(clean).argmin(-1)
+    want = _attacked(clean, target, start, 16 / 255, 2 / 255, 10)
+    np.testing.assert_allclose(shown[5:], want, atol=1e-5)
+    before, after = (
+      _log_p(_logits(x))[np.arange(5), target] for x in (clean, shown[5:])
+    )
+    self.assertTrue((after > before + 0.1).all())
+
+  @parameterized.parameters(0.5, 0.25)
+  def test_loss(self, weight):
+    """CE of both halves, smoothing .1, and w times the mean square."""
+    recipe = alp.Alp(weight=weight, label_smoothing=0.1)
+    shown = self._shown()
+    clean, attacked = np.split(_logits(shown), 2)
+    pairing = np.mean((clean - attacked) ** 2)
+    want = _smoothed(clean, 0.1) + _smoothed(attacked, 0.1) + weight * pairing
+    loss, (variables, numbers) = _loss(recipe)
+    np.testing.assert_allclose(loss, want, rtol=1e-5)
+    np.testing.assert_allclose(numbers["pairing"], pairing, rtol=1e-5)
+    wrong = np.mean(clean.argmax(-1) != _LABEL)
+    np.testing.assert_allclose(numbers["error"], wrong)
+    self.assertEqual(variables["calls"], 1)  # attacks move no statistics
+
+  def test_adversarial_training(self):
+    """Of attacked pictures alone; random targets are wrong classes, by key."""
+    fields = {"weight": 0.0, "clean": 0.0, "target": "random"}
+    recipe = alp.Alp(**fields, step=1.0, steps=30, label_smoothing=0.1)
+    shown = self._shown(**fields, step=1.0, steps=30)
+    self.assertEqual(shown.shape, (5, 6, 6, 3))
+    loss, (_, numbers) = _loss(recipe)
+    np.testing.assert_allclose(loss, _smoothed(_logits(shown), 0.1), rtol=1e-5)
+    self.assertEqual(set(numbers), {"adversarial_error"})
+    keys = np.arange(600, dtype=np.uint32).reshape(300, 2)
+    label = np.arange(300) % _CLASSES
+    targets = np.asarray(
+      recipe._targets(np.zeros((300, _CLASSES)), label, keys)
+    )
+    self.assertFalse((targets == label).any())
+    counts = np.bincount((targets - label) % _CLASSES, minlength=_CLASSES)
+    self.assertBetween(counts[1:].min(), 70, 100)
+
+  def test_no_gradient_goes_through_the_attack(self):
+    """It is that of fixed pixels."""
+    shown = self._shown()
+    recipe = alp.Alp()
+    fixed = lambda matrix: recipe.of_logits(
+      shown.reshape(10, -1) @ matrix, _LABEL
+    )[0]
+    whole = lambda matrix: _loss(recipe, matrix)[0]
+    np.testing.assert_allclose(
+      jax.grad(whole)(_MATRIX), jax.grad(fixed)(_MATRIX), atol=1e-5
+    )
+
+  @parameterized.parameters(
+    ({"target": "likely"}, "target of config.recipe .alp. 'likely'"),
+    ({"steps": 0}, "config.recipe.steps: got 0"),
+    ({"bound": 0.0}, "config.recipe.bound: got 0.0"),
+    ({"weight": -1.0}, "config.recipe.weight: got -1.0"),
+  )
+  def test_refusals(self, fields, message):
+    with self.assertRaisesRegex(errors.UserError, message):
+      recipes.of({"name": "alp", **fields})
+
+
+class StabilityTest(parameterized.TestCase):
+  @parameterized.product(bound=(0.01, 0.1), weight=(0.01, 0.05, 0.1))
+  def test_loss(self, bound, weight):
+    """CE(clean) - w sum_j p_clean,j log p_noisy,j, a gradient through both."""
+    recipe = stability.Stability(bound=bound, weight=weight)
+    images = np.asarray(recipe.views(_BATCH))
+    clean, noisy = np.split(_logits(images / np.float32(255)), 2)
+    cross = -np.mean(np.sum(np.exp(_log_p(clean)) * _log_p(noisy), axis=-1))
+    loss, (_, numbers) = _loss(recipe)
+    np.testing.assert_allclose(
+      loss, _smoothed(clean, 0) + weight * cross, rtol=1e-5
+    )
+    np.testing.assert_allclose(numbers["instability"], cross, rtol=1e-5)
+
+  def test_gradient(self):
+    """Of -sum p log q: p (cross - log q ...) for p's logits, q - p for q's."""
+    recipe = stability.Stability(weight=1.0)
+    logits = _RNG.normal(size=(10, _CLASSES)).astype(np.float32)
+    got = jax.grad(lambda x: recipe.of_logits(x, _LABEL)[0])(logits)
+    p, q = np.split(np.exp(_log_p(logits)), 2)
+    cross = -np.sum(p * np.log(q), axis=-1, keepdims=True)
+    of_clean = p - np.eye(_CLASSES)[_LABEL] + p * (-np.log(q) - cross)
+    want = np.concatenate([of_clean, q - p]) / 5
+    np.testing.assert_allclose(got, want, atol=1e-6)
+
+
+class AugmixTest(parameterized.TestCase):
+  def test_loss(self):
+    """CE(clean) + 12 mean_k KL(p_k || M), of one forward of three views."""
+    recipe = augmix.Augmix()
+    views = np.asarray(recipe.views(_BATCH)) / np.float32(255)
+    log = np.stack(np.split(_log_p(_logits(views)), 3))
+    mean = np.clip(np.exp(log).mean(0), 1e-7, 1)
+    jsd = np.mean(np.sum(np.exp(log) * (log - np.log(mean)), axis=-1))
+    loss, (variables, numbers) = _loss(recipe)
+    want = _smoothed(_logits(views[:5]), 0) + 12 * jsd
+    np.testing.assert_allclose(loss, want, rtol=1e-5)
+    np.testing.assert_allclose(numbers["jsd"], jsd, rtol=1e-4)
+    self.assertEqual(variables["calls"], 1)
+
+
+class ClaheTest(parameterized.TestCase):
+  def test_the_same_pictures_in_training_and_at_test(self):
+    """Those of the enhancement, after crops and flips."""
+    images = tiny_trainings.Source().image[:5]
+    recipe = recipes.of({"name": "clahe", "flip": True, "crop_px": 2})
+    want = clahe.equalize(
+      base.Recipe(flip=True, crop_px=2).transform(images, _BATCH["key"])
+    )
+    got = recipe.transform(images, _BATCH["key"])
+    np.testing.assert_array_equal(got, want)
+    np.testing.assert_array_equal(
+      recipe.at_test(images), clahe.equalize(images)
+    )
+    self.assertIn("NAME+clahe", recipe.disclosure()["pictures"])
+
+
+class OverlapTest(parameterized.TestCase):
+  @parameterized.parameters("augmix", "pixmix")
+  def test_operations_of_benchmarks_are_named_and_refused(self, name):
+    off = recipes.of({"name": name})
+    self.assertEqual(off.disclosure()["conditions"], [])
+    overlapping = recipes.of({"name": name, "overlap": True})
+    disclosure.check(tiny_trainings.config(), off)
+    with self.assertRaisesRegex(
+      errors.UserError, "brightness, contrast, gaussian_blur, saturate, which"
+    ):
+      disclosure.check(tiny_trainings.config(), overlapping)
+    allowed = tiny_trainings.config(allow_benchmark_conditions=True)
+    disclosure.check(allowed, overlapping)
