@@ -67,7 +67,9 @@ def _stepped(config: Schedule, rate: float, per_epoch: int) -> Rate:
     ends = {e * per_epoch - config.warmup: config.factor for e in config.at}
     return optax.piecewise_constant_schedule(rate, ends)
   length, factor = config.every * per_epoch, jnp.float32(config.factor)
-  return lambda step: rate * factor ** ((step + config.warmup) // length)
+  return lambda step: (
+    rate * factor ** ((jnp.asarray(step) + config.warmup) // length)
+  )
 
 
 @dataclasses.dataclass(frozen=True)

@@ -20,7 +20,7 @@ class PlanTest(absltest.TestCase):
   def test_papers_settings(self):
     text = plan.describe(config_lib.parse(_config("train_standard:imagenet")))
     self.assertIn("1,281,167 examples", text)
-    self.assertIn("90 epochs, 445,860 steps of 256 examples", text)
+    self.assertIn("90 epochs, 450,360 steps of 256 examples", text)
 
   def test_what_a_step_costs_follows_from_its_gradients(self):
     """Each picture of AugMix is shown in three copies, of stability in two."""
