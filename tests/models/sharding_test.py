@@ -84,21 +84,50 @@ print("equal")
 
 # Statistics are those of the whole batch; draws know no sharding.
 _TRAINING = """
+def check(model, variables, batch, atol):
+  trained = []
+  for count in (1, 2, 8):
+    mesh = mesh_of(count)
+    rows = jax.device_put(batch, NamedSharding(mesh, P("data")))
+    state = jax.device_put(variables, NamedSharding(mesh, P()))
+    step = jax.jit(lambda *x: model.apply_train(*x, frozen_norms=False))
+    answers = step(state, rows, jax.random.key(0))
+    assert len(jax.tree.leaves(rows)[0].sharding.device_set) == count
+    trained.append(jax.tree.leaves_with_path(jax.device_get(answers)))
+  for leaves in trained[1:]:
+    for (path, got), (_, want) in zip(leaves, trained[0], strict=True):
+      far = np.abs(got - want).max() / max(np.abs(want).max(), 1e-9)
+      assert far <= atol, (model.name, path, far)
+  moved = dict(trained[0])
+  for path in model.statistics():
+    given = variables
+    for part in path:
+      given = given[part]
+    key = (jax.tree_util.SequenceKey(1), *map(jax.tree_util.DictKey, path))
+    assert not np.allclose(moved[key], given), path
+
+
+"""
+_OF_PICTURES = """
 model = with_norms.model(0.5)
-variables = drawn.variables(model)
 pictures = rng.integers(0, 256, (16, 32, 32, 3), np.uint8)
-trained = []
-for count in (1, 2, 8):
-  mesh = mesh_of(count)
-  batch = jax.device_put(pictures, NamedSharding(mesh, P("data")))
-  state = jax.device_put(variables, NamedSharding(mesh, P()))
-  answers = jax.jit(model.apply_train)(state, batch, jax.random.key(0))
-  assert len(answers[0].sharding.device_set) == count
-  trained.append(jax.tree.leaves(answers))
-for leaves in trained[1:]:
-  for got, want in zip(leaves, trained[0], strict=True):
-    np.testing.assert_allclose(got, want, atol=1e-6 * np.abs(want).max())
-assert not np.allclose(trained[0][-1], variables["norm"]["var"])
+check(model, drawn.variables(model), pictures, 1e-6)
+print("equal")
+"""
+_OF_THE_REST = """
+from robust_tfds import models
+clips = models.get("tiny_r3d")
+videos = rng.integers(0, 256, (8, 8, 32, 32, 3), np.uint8)
+check(clips, drawn.variables(clips), videos, 1e-5)
+boxes = models.get("tiny_fasterrcnn")
+scenes = {
+  "image": rng.integers(0, 256, (8, 64, 64, 3), np.uint8),
+  "size": np.full((8, 2), 64, np.int32),
+  "boxes": drawn.boxes(rng, 24, 60).reshape(8, 3, 4),
+  "labels": rng.integers(-1, 10, (8, 3)).astype(np.int32),
+}
+small = jax.tree.map(lambda x: 0.3 * x, drawn.variables(boxes))
+check(boxes, small, scenes, 1e-4)
 print("equal")
 """
 
@@ -109,7 +138,11 @@ class ShardingTest(absltest.TestCase):
     self._run(_ANSWERS)
 
   def test_eight_devices_train_as_one(self):
-    self._run(_TRAINING)
+    self._run(_TRAINING + _OF_PICTURES)
+
+  @pytest.mark.slow
+  def test_videos_and_detectors_train_on_eight_devices_as_on_one(self):
+    self._run(_TRAINING + _OF_THE_REST)
 
   def _run(self, script):
     done = in_process.python("-c", _START + script)
