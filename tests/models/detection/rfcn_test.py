@@ -1,12 +1,17 @@
 """R-FCN: its anchors, and its head against a forward pass written out."""
 
+import dataclasses
+from unittest import mock
+
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from absl.testing import absltest
 
 from robust_tfds import models
-from robust_tfds.models.detection import rfcn
+from robust_tfds.models.detection import rfcn, train_rules
+from robust_tfds.models.detection.truth import Truth
 from tests.models import drawn
 from tests.models.detection import by_hand
 
@@ -52,6 +57,62 @@ def _proposals(network, features, size):
   boxes = np.array(boxes)
   kept = by_hand.best(boxes, np.array(chances)[:, None], 0, 0.7, 1.0)
   return boxes[[n for n, _ in kept]][:300]
+
+
+def _far(offset, box, other, stds):
+  """Smooth L1 of an offset from what moves a box onto another one."""
+  side, wanted = box[2:] - box[:2] + 1, other[2:] - other[:2] + 1
+  middle = (other[:2] + other[2:] - box[:2] - box[2:]) / 2
+  moves = np.concatenate([middle / side, np.log(wanted / side)]) / stds
+  gap = np.abs(offset - moves)
+  return np.where(gap < 1, gap**2 / 2, gap - 0.5).sum()
+
+
+def _losses(network, features, objects, labels, size):
+  """Of one picture's features."""
+  first, second = features[..., :512], features[..., 512:]
+  scores = by_hand.conv(first, network.rpn_cls_score, relu=False)
+  offsets = by_hand.conv(first, network.rpn_bbox_pred, relu=False)
+  inside = []
+  for y, x, a in np.ndindex(*features.shape[:2], 9):
+    anchor = np.array(_ANCHORS[a]) + 16 * np.array([x, y, x, y])
+    if (anchor >= 0).all() and (anchor[2:] < np.array(size[::-1])).all():
+      logit = scores[y, x, a + 9] - scores[y, x, a]
+      inside.append((anchor, logit, offsets[y, x, 4 * a : 4 * a + 4]))
+  share = np.array(
+    [[by_hand.iou(anchor, box, 1) for box in objects] for anchor, *_ in inside]
+  )
+  near = (share == share.max(0)).any(1)
+  cross, far = [], []
+  for (anchor, logit, offset), one, is_near in zip(inside, share, near):
+    if one.max() >= 0.7 or is_near:
+      cross.append(np.logaddexp(0, -logit))
+      stds = np.array([0.1, 0.1, 0.4, 0.4])
+      far.append(_far(offset, anchor, objects[one.argmax()], stds))
+    elif one.max() < 0.3:
+      cross.append(np.logaddexp(0, logit))
+  got = {
+    "loss_objectness": np.mean(cross),
+    "loss_rpn_box_reg": np.sum(far) / len(cross),
+  }
+  maps = [
+    by_hand.conv(second, layer, relu=False)
+    for layer in (network.rfcn_cls, network.rfcn_bbox)
+  ]
+  hard = []
+  for box in [*_proposals(network, first, size), *objects]:
+    share = [by_hand.iou(box, other, 1) for other in objects]
+    which = int(np.argmax(share)) if max(share) >= 0.5 else None
+    output = 0 if which is None else labels[which] + 1
+    crossed = -np.log(by_hand.softmax(_voted(maps[0], box))[output])
+    moved = 0.0
+    if which is not None:
+      stds = np.array([0.1, 0.1, 0.2, 0.2])
+      moved = _far(_voted(maps[1], box)[4:], box, objects[which], stds)
+    hard.append((crossed, moved))
+  hardest = sorted(hard, key=sum)[-128:]
+  got["loss_classifier"], got["loss_box_reg"] = np.mean(hardest, 0)
+  return got
 
 
 class AnchorsTest(absltest.TestCase):
@@ -115,6 +176,34 @@ class NetworkTest(absltest.TestCase):
         got["scores"][0, i], scores[n, c + 1], rtol=1e-3
       )
       np.testing.assert_allclose(got["boxes"][0, i], better[n], atol=1e-2)
+
+  def test_losses_as_written_out(self):
+    """All anchors inside the picture learn, and the 128 hardest regions."""
+    model = models.get("rfcn_resnet101", 3)
+    variables = jax.tree.map(lambda x: x, drawn.variables(model))
+    for name in ("rpn_bbox_pred", "rfcn_bbox"):
+      variables[name]["kernel"] *= 0.1
+    network, rng = model.merge(variables), np.random.default_rng(3)
+    size, features = (200, 205), rng.standard_normal((1, 13, 13, 1024))
+    features = features.astype(np.float32)
+    network._features = lambda x: (x[..., :512], x[..., 512:])
+    objects = np.array([[20.3, 30.1, 110.7, 190.2], [60.6, 40.4, 180.9, 125.8]])
+    labels = np.array([2, 0])
+    truth = Truth(
+      *map(jnp.asarray, (objects[None].astype(np.float32), labels[None])),
+      *(None, None, jnp.ones((1, 4)), jnp.array([size])),
+    )
+    every = dataclasses.replace(train_rules.TRAIN_RULES["fgfa"], anchors=10**6)
+    with (
+      jax.default_matmul_precision("highest"),
+      mock.patch.dict(train_rules.TRAIN_RULES, {"fgfa": every}),
+    ):
+      got = network.losses(jnp.asarray(features), truth, jax.random.key(0))
+    want = _losses(network, features[0], objects, labels, size)
+    self.assertEqual(set(got), set(want))
+    for name, value in want.items():
+      self.assertGreater(value, 0)
+      np.testing.assert_allclose(got[name], value, rtol=1e-4, err_msg=name)
 
   def test_shapes_and_count(self):
     model = models.get("rfcn_resnet101")
