@@ -10,9 +10,10 @@ from robust_tfds.eval.compare.boards import board as board_lib
 from robust_tfds.eval.compare.boards.board import Board, Entry
 from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.metrics.definitions import Metric
-from robust_tfds.eval.report.pages import heat_map, layout, paths, template
+from robust_tfds.eval.report.pages import heat_map, layout, template
 from robust_tfds.eval.report.pages import view as view_lib
 from robust_tfds.eval.report.tables import numbers
+from robust_tfds.html_pages import paths
 
 _FILES = (
   ("", "headlines: ranks, states, intervals"),

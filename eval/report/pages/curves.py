@@ -4,21 +4,19 @@ The line is the entry, the area around it its 95 % interval, the dashed line the
 median of the board's entries. The numbers stand in the page's table of cells.
 """
 
-import dataclasses
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.compare.boards.board import Entry
 from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.metrics.definitions import Metric
-from robust_tfds.eval.report.pages import paths
 from robust_tfds.eval.report.pages import view as view_lib
 from robust_tfds.eval.report.tables import numbers as numbers_lib
+from robust_tfds.html_pages import axes as axes_lib
+from robust_tfds.html_pages import paths
 
-# Edges of the plot in px; the style sheet's class `s` is the picture's size.
-_LEFT, _RIGHT, _TOP, _BOTTOM = 32.0, 168.0, 8.0, 98.0
 _FEWEST = 2  # points of a curve
 # `acc_pmk/k=3`, but not classes, whose numbers have no order.
 _PART = re.compile(
@@ -26,91 +24,9 @@ _PART = re.compile(
 )
 
 
-@dataclasses.dataclass(frozen=True)
-class Axes:
-  """Places in a picture.
-
-  Attributes:
-    xs: the places that are labelled, ascending.
-    top: value of the upper edge, in shown units; the lower is 0.
-    bottom: value of the lower edge.
-  """
-
-  xs: Sequence[float]
-  top: float
-  bottom: float = 0.0
-
-  def at(self, x: float, y: float) -> paths.Point:
-    """A point's place."""
-    first, last = self.xs[0], self.xs[-1]
-    across = (x - first) / (last - first or 1)
-    up = (y - self.bottom) / (self.top - self.bottom)
-    up = min(max(up, -0.05), 1.05)
-    return (_LEFT + across * (_RIGHT - _LEFT), _BOTTOM - up * (_BOTTOM - _TOP))
-
-  def drawing(self, name: str) -> paths.Drawing:
-    """Grid and labels."""
-    heights = (self.bottom, (self.top + self.bottom) / 2, self.top)
-    ends = self.xs[0], self.xs[-1]
-    grid = "".join(paths.line(self.at(x, y) for x in ends) for y in heights)
-    ys = [
-      paths.word(f"{y:g}", _LEFT - 5, self.at(ends[0], y)[1] + 4, "e")
-      for y in heights
-    ]
-    xs = [
-      paths.word(f"{x:g}", self.at(x, 0)[0], _BOTTOM + 15, "c") for x in self.xs
-    ]
-    return paths.Drawing(name, [("g", grid)], [*ys, *xs])
-
-
-@dataclasses.dataclass(frozen=True)
-class Curve:
-  """A line with its band.
-
-  Attributes:
-    name: above it.
-    label: what is seen, in words.
-    points: x -> number, in shown units.
-    median: x -> value of the dashed line.
-  """
-
-  name: str
-  label: str
-  points: Mapping[float, tuple[float, float | None, float | None]]
-  median: Mapping[float, float]
-
-  def picture(self, axes: Axes, shared: str) -> paths.Picture:
-    """The picture under its name; `shared` is the axes' name on the page."""
-    line = [axes.at(x, v) for x, (v, _, _) in self.points.items()]
-    ends = [
-      (axes.at(x, lo), axes.at(x, hi))
-      for x, (_, lo, hi) in self.points.items()
-      if lo is not None and hi is not None
-    ]
-    band = paths.band([hi for _, hi in ends], [lo for lo, _ in ends])
-    median = paths.line(axes.at(x, v) for x, v in self.median.items())
-    drawn = [("b", band, 0), ("m", median, 0), ("l", paths.line(line), 0)]
-    return paths.Picture(self.name, self.label, "s", shared, drawn)
-
-
-@dataclasses.dataclass(frozen=True)
-class Group:
-  """Pictures on the same axes.
-
-  Attributes:
-    title: above them; empty: none.
-    drawings: axes that they show.
-    pictures: one a curve.
-  """
-
-  title: str
-  drawings: Sequence[paths.Drawing]
-  pictures: Sequence[paths.Picture]
-
-
 def by_severity(
   view: view_lib.View, entry: Entry, mark: str = ""
-) -> list[Group]:
+) -> list[axes_lib.Group]:
   """A curve of each corruption, in groups; empty without levels to compare.
 
   Args:
@@ -124,19 +40,22 @@ def by_severity(
   if not drawn:
     return []
   levels = sorted({x for curve in drawn.values() for x in curve.points})
-  axes = Axes(levels, _top(metric, drawn.values()))
+  axes = axes_lib.Axes(levels, _top(metric, drawn.values()))
   titles: dict[str, list[paths.Picture]] = {}
   for name, curve in drawn.items():
     row = view.board.family.row(name)
     title = row.group if row.set == "common" else row.set
     titles.setdefault(title, []).append(curve.picture(axes, f"{mark}grid"))
-  shared = Group("", [axes.drawing(f"{mark}grid")], [])
-  return [shared, *(Group(t.capitalize(), [], p) for t, p in titles.items())]
+  shared = axes_lib.Group("", [axes.drawing(f"{mark}grid")], [])
+  return [
+    shared,
+    *(axes_lib.Group(t.capitalize(), [], p) for t, p in titles.items()),
+  ]
 
 
 def _curve(
   view: view_lib.View, entry: Entry, metric: Metric, name: str
-) -> Curve:
+) -> axes_lib.Curve:
   places = [Condition(), *(c for c in view.conditions if c.name == name)]
   numbers = {
     float(c.level): view_lib.cell(entry, c, metric.name) for c in places
@@ -149,7 +68,7 @@ def _curve(
     if c in view.medians
   }
   title = definitions.words(name)
-  return Curve(title, _label(title, metric, present), points, median)
+  return axes_lib.Curve(title, _label(title, metric, present), points, median)
 
 
 def _scaled(
@@ -170,7 +89,7 @@ def _label(name: str, metric: Metric, numbers: Mapping[float, Number]) -> str:
   return f"{name}: {metric.heading} {texts} at {last}"
 
 
-def _top(metric: Metric, curves: Iterable[Curve]) -> float:
+def _top(metric: Metric, curves: Iterable[axes_lib.Curve]) -> float:
   every = list(curves)
   most = max(
     [hi or v for c in every for v, _, hi in c.points.values()]
@@ -180,7 +99,9 @@ def _top(metric: Metric, curves: Iterable[Curve]) -> float:
   return min(top, 100.0) if metric.percent and most <= 100 else top
 
 
-def series(view: view_lib.View, entry: Entry, mark: str = "") -> list[Group]:
+def series(
+  view: view_lib.View, entry: Entry, mark: str = ""
+) -> list[axes_lib.Group]:
   """Curves of metrics of many parts: `acc_pmk/k=3` is over k; see `by_severity`."""
   families: dict[tuple[str, str], dict[float, tuple[Metric, Number]]] = {}
   for cells in entry.cells.values():
@@ -197,7 +118,7 @@ def series(view: view_lib.View, entry: Entry, mark: str = "") -> list[Group]:
   if not drawn:
     return []
   drawings, pictures = zip(*drawn)
-  return [Group("", drawings, pictures)]
+  return [axes_lib.Group("", drawings, pictures)]
 
 
 def _series(
@@ -206,13 +127,13 @@ def _series(
   metric = next(iter(points.values()))[0]
   heading = metric.heading.partition(",")[0]
   title = f"{heading} by {definitions.words(over)}"
-  curve = Curve(
+  curve = axes_lib.Curve(
     title,
     _label(title, metric, {x: n for x, (_, n) in points.items()}),
     {x: _scaled(metric, n) for x, (_, n) in points.items()},
     {},
   )
   places = [min(points), (min(points) + max(points)) / 2, max(points)]
-  axes = Axes(places, _top(metric, [curve]))
+  axes = axes_lib.Axes(places, _top(metric, [curve]))
   symbol = f"{mark}over-" + re.sub(r"\W+", "-", f"{name}-{over}")
   return axes.drawing(symbol), curve.picture(axes, symbol)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from robust_tfds.conditions import Condition, Family
 from robust_tfds.eval.metrics import calibration
 from robust_tfds.eval.metrics.calibration import Bins
-from robust_tfds.eval.report.pages import paths
+from robust_tfds.html_pages import paths
 
 # In px; the style sheet's class `q` is the picture's size.
 _LEFT, _SIDE, _TOP = 32.0, 136.0, 8.0

@@ -29,6 +29,7 @@ from robust_tfds.eval.report.pages import (
 )
 from robust_tfds.eval.report.pages import view as view_lib
 from robust_tfds.eval.report.tables import pivot, verdict
+from robust_tfds.html_pages import pictures as shown
 
 if TYPE_CHECKING:
   from robust_tfds.eval.report.reports.base import OnPage, Report
@@ -80,7 +81,7 @@ def write(
   text = template.page(
     "run.html",
     "",
-    sheets=("board.css", "run.css"),
+    sheets=("board.css", "pictures.css", "run.css"),
     title=f"{context.dataset}: robustness",
     verdict=context.verdict,
     first=_first(context, figures),
@@ -148,13 +149,13 @@ def _figures(
 
   Pictures come before drawings.
   """
-  shown = filter(None, (report.on_page(context) for report in reports))
-  for of in sorted(shown, key=lambda of: not of.lines):
+  on_page = filter(None, (report.on_page(context) for report in reports))
+  for of in sorted(on_page, key=lambda of: not of.lines):
     file = folder / f"{of.stem}.png"
     if file.exists():
       lines, folded = map(gallery.lines, (of.lines, of.folded))
       png = b"" if lines else file.read_bytes()
-      of_png = (gallery.of_bytes(png), _width(png)) if png else ()
+      of_png = (shown.of_bytes(png), _width(png)) if png else ()
       yield Figure(of, lines, folded, *of_png)
 
 

@@ -7,10 +7,11 @@ from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.report.pages import curves
 from robust_tfds.eval.report.pages import view as view_lib
+from robust_tfds.html_pages import axes
 from tests.eval.report.pages import boards
 
 
-def _drawn(board, place=0) -> list[curves.Group]:
+def _drawn(board, place=0) -> list[axes.Group]:
   return curves.by_severity(view_lib.View(board), board.entries[place])
 
 
@@ -33,7 +34,7 @@ class CurvesTest(absltest.TestCase):
       self.assertLen(paths, len(conditions.PICTURES.names()), class_)
 
   def test_points_lie_where_their_values_are(self):
-    axes = curves.Axes([0, 1, 2, 3, 4, 5], 100.0)
+    axes = axes.Axes([0, 1, 2, 3, 4, 5], 100.0)
     self.assertEqual(axes.at(0, 0), (32.0, 98.0))
     self.assertEqual(axes.at(5, 100), (168.0, 8.0))
     self.assertEqual(axes.at(2.5, 50), (100.0, 53.0))

@@ -39,7 +39,7 @@ def _colours(dark: bool) -> dict[str, str]:
   """Those of light pages, or of dark ones."""
   out = {}
   for name in ("style.css", "board.css"):
-    text = (template.FOLDER / name).read_text("utf-8")
+    text = template.TEMPLATES.file(name).read_text("utf-8")
     light, dark_part = text.split("@media (prefers-color-scheme: dark)", 1)
     block = dark_part.split("\n}\n", 1)[0] if dark else light
     out |= dict(_COLOUR.findall(block))
@@ -95,12 +95,12 @@ class PageTest(parameterized.TestCase):
       template.page("definitions.html", "a.html", title="", up=())
 
   def test_style_names_no_address(self):
-    style = template.style("style.css", "board.css")
+    style = template.TEMPLATES.style("style.css", "board.css")
     self.assertNotIn("//", style)
     self.assertNotIn("@import", style)
     self.assertNotIn("/*", style)
     self.assertSetEqual(set(re.findall(r"url\(([^)]*)\)", style)), {"#dot"})
-    self.assertNotIn("</", style + template._script("board.js"))
+    self.assertNotIn("</", style + template.TEMPLATES.script("board.js"))
 
   @parameterized.parameters(False, True)
   def test_words_can_be_read(self, dark):
@@ -116,7 +116,7 @@ class PageTest(parameterized.TestCase):
   @parameterized.parameters(False, True)
   def test_grounds_of_heat_maps_can_be_read_and_differ_in_grey(self, dark):
     colours = _colours(dark)
-    style = template.style("board.css")
+    style = template.TEMPLATES.style("board.css")
     steps = []
     for step in range(heat_map.STEPS):
       rule = f".h{step}{{background: var(--h{step});color: var\\(--(\\w+)\\)"

@@ -4,7 +4,7 @@ import re
 
 from absl.testing import parameterized
 
-from robust_tfds.eval.report.pages import paths
+from robust_tfds.html_pages import paths
 
 
 def _points(data: str) -> list[tuple[float, float]]:

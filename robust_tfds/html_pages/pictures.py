@@ -1,0 +1,79 @@
+"""Pictures on a page: each in the page itself, with what it shows."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import io
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+  import numpy as np
+
+SMALL = 64  # px of a side: up to here pixels are kept as they are, and seen
+
+
+@dataclasses.dataclass(frozen=True)
+class Shown:
+  """A picture as the template writes it.
+
+  Attributes:
+    uri: of its pixels.
+    size: its width and height in px.
+    words: below it, and a second line.
+    alt: what it shows.
+    small: whether its pixels are to be seen.
+    view: the part of it that is seen, as SVG has it; empty: all, without boxes.
+    em: size of the letters of its boxes.
+    boxes: (kind, x, y, width, height) of each.
+    masks: (uri, x, y, width, height) of those that have one.
+    labels: (kind, text, x, y) of each box.
+  """
+
+  uri: str
+  size: tuple[int, int]
+  words: tuple[str, str]
+  alt: str
+  small: bool
+  view: str = ""
+  em: float = 0.0
+  boxes: Sequence[tuple[str, float, float, float, float]] = ()
+  masks: Sequence[tuple[str, int, int, int, int]] = ()
+  labels: Sequence[tuple[str, str, float, float]] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+  """A line of pictures, under its name.
+
+  Attributes:
+    name: of it.
+    note: beside its name.
+    pictures: from left to right.
+  """
+
+  name: str
+  note: str
+  pictures: Sequence[Shown]
+
+
+def uri(pixels: np.ndarray) -> str:
+  """Pixels as an address that holds them: PNG of small ones, else JPEG.
+
+  Args:
+    pixels: uint8 `[H, W, 3]`, or `[H, W, 4]` with their opacity.
+  """
+  from PIL import Image
+
+  out = io.BytesIO()
+  exact = max(pixels.shape[:2]) <= SMALL or pixels.shape[2] > 3
+  kind = "png" if exact else "jpeg"
+  options = {} if exact else {"quality": 90, "subsampling": 0}
+  Image.fromarray(pixels).save(out, kind, **options)
+  return of_bytes(out.getvalue(), kind)
+
+
+def of_bytes(data: bytes, kind: str = "png") -> str:
+  """The same of a file."""
+  return f"data:image/{kind};base64,{base64.b64encode(data).decode('ascii')}"
