@@ -151,6 +151,11 @@ class Loop:
     self._look(0)
     return self.state
 
+  @property
+  def lines(self) -> Sequence[Mapping[str, Any]]:
+    """Of metrics.csv, so far."""
+    return self._metrics.lines
+
   def close(self) -> None:
     """Waits until what is being written is there."""
     if self._checkpoints:

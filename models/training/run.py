@@ -8,8 +8,8 @@ import json
 import os
 import pathlib
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -35,6 +35,9 @@ from robust_tfds.models.training.metrics import FILE as METRICS
 from robust_tfds.models.training.metrics import Metrics
 from robust_tfds.models.training.recipes import base
 from robust_tfds.storage import disk, locks, paths
+
+if TYPE_CHECKING:
+  from robust_tfds.models.training.report import Report
 
 _CONFIG = "config.json"
 # What may differ between two launches of one workdir: nothing here can change a
@@ -186,14 +189,35 @@ def train(
     loop = _loop(prepared, workdir, say)
     begun = int(loop.state.step)
     lines = step_lines.Progress(loop.lengths.steps - begun, stream=sys.stdout)
-    each: Callable[[int], None] = lambda step: lines.step("steps")
-    state = loop.run(each if not host.index else lambda step: None)
-    loop.close()
-    if not host.index:
-      weights = handover.write(workdir, prepared.model, state)
-      prepared.disclosure(loop.lengths.steps, *weights).write(workdir)
+    page = _page(prepared, workdir, loop, say)
+
+    def each(step: int) -> None:
+      lines.step("steps")
+      if page and step % loop.lengths.per_epoch == 0:
+        page.after_epoch(loop.lines)
+
+    try:
+      state = loop.run(each if not host.index else lambda step: None)
+      loop.close()
+      if not host.index:
+        weights = handover.write(workdir, prepared.model, state)
+        prepared.disclosure(loop.lengths.steps, *weights).write(workdir)
+    finally:
+      if page:
+        page.write(loop.lines)
     hosts.barrier(host, "handed over")
   return state.averaged
+
+
+def _page(
+  prepared: Prepared, workdir: epath.Path, loop: Loop, say: Say
+) -> Report | None:
+  """The page of host 0; None of trainings of seconds, which keep no checkpoint."""
+  if hosts.this_host().index or not prepared.config.keep.last:
+    return None
+  from robust_tfds.models.training.report import Report
+
+  return Report(prepared, workdir, loop.lengths.steps, say)
 
 
 def _loop(prepared: Prepared, workdir: epath.Path | None, say: Say) -> Loop:

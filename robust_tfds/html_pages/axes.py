@@ -7,6 +7,7 @@ from robust_tfds.html_pages import paths
 
 # Edges of the plot in px; the style sheet's class `s` is the picture's size.
 _LEFT, _RIGHT, _TOP, _BOTTOM = 32.0, 168.0, 8.0, 98.0
+WIDE = 328.0  # right edge of a picture of class `w`
 
 
 @dataclasses.dataclass(frozen=True)
@@ -17,11 +18,13 @@ class Axes:
     xs: the places that are labelled, ascending.
     top: value of the upper edge, in shown units; the lower is 0.
     bottom: value of the lower edge.
+    right: edge of the plot, px.
   """
 
   xs: Sequence[float]
   top: float
   bottom: float = 0.0
+  right: float = _RIGHT
 
   def at(self, x: float, y: float) -> paths.Point:
     """A point's place."""
@@ -29,7 +32,10 @@ class Axes:
     across = (x - first) / (last - first or 1)
     up = (y - self.bottom) / (self.top - self.bottom)
     up = min(max(up, -0.05), 1.05)
-    return (_LEFT + across * (_RIGHT - _LEFT), _BOTTOM - up * (_BOTTOM - _TOP))
+    return (
+      _LEFT + across * (self.right - _LEFT),
+      _BOTTOM - up * (_BOTTOM - _TOP),
+    )
 
   def drawing(self, name: str) -> paths.Drawing:
     """Grid and labels."""
@@ -55,12 +61,14 @@ class Curve:
     label: what is seen, in words.
     points: x -> number, in shown units.
     median: x -> value of the dashed line.
+    class_: of the style sheet, the picture's size: `s`, or `w` of wide axes.
   """
 
   name: str
   label: str
   points: Mapping[float, tuple[float, float | None, float | None]]
   median: Mapping[float, float]
+  class_: str = "s"
 
   def picture(self, axes: Axes, shared: str) -> paths.Picture:
     """The picture under its name; `shared` is the axes' name on the page."""
@@ -73,7 +81,7 @@ class Curve:
     band = paths.band([hi for _, hi in ends], [lo for lo, _ in ends])
     median = paths.line(axes.at(x, v) for x, v in self.median.items())
     drawn = [("b", band, 0), ("m", median, 0), ("l", paths.line(line), 0)]
-    return paths.Picture(self.name, self.label, "s", shared, drawn)
+    return paths.Picture(self.name, self.label, self.class_, shared, drawn)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,7 +9,7 @@ import functools
 import hashlib
 import pathlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jinja2
@@ -26,17 +26,11 @@ _UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 class Templates:
   """The templates of a room, and the ones here that all rooms share."""
 
-  def __init__(
-    self,
-    folder: pathlib.Path,
-    filters: Mapping[str, Callable] | None = None,
-    **values: Any,
-  ):
+  def __init__(self, folder: pathlib.Path, **values: Any):
     """Reads none yet.
 
     Args:
       folder: of the room's own, which come first.
-      filters: that they use.
       **values: that every template knows.
     """
     self.folders = folder, FOLDER
@@ -48,7 +42,7 @@ class Templates:
       lstrip_blocks=True,
       finalize=_allowed,
     )
-    self._environment.filters.update(filters or {}, csp=_source)
+    self._environment.filters.update(words=_words, csp=_source)
     self._environment.globals.update(values, version=version.VERSION)
 
   def page(
@@ -77,15 +71,10 @@ class Templates:
       **values,
     )
 
-  @functools.cache
   def style(self, *files: str) -> markupsafe.Markup:
     """Style sheets one after the other, without what only readers need."""
-    text = "".join(self.file(name).read_text("utf-8") for name in files)
-    text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
-    text = re.sub(r"\s*([{};])\s*", r"\1", re.sub(r"\s+", " ", text))
-    return markupsafe.Markup(text)
+    return _style(tuple(map(self.file, files)))
 
-  @functools.cache
   def script(self, name: str) -> markupsafe.Markup:
     """A script as it stands."""
     return markupsafe.Markup(self.file(name).read_text("utf-8"))
@@ -95,11 +84,24 @@ class Templates:
     return next(p for f in self.folders if (p := f / name).exists())
 
 
+@functools.cache
+def _style(files: Sequence[pathlib.Path]) -> markupsafe.Markup:
+  text = "".join(file.read_text("utf-8") for file in files)
+  text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+  text = re.sub(r"\s*([{};])\s*", r"\1", re.sub(r"\s+", " ", text))
+  return markupsafe.Markup(text)
+
+
 def _allowed(value: Any) -> Any:
   """A value without what no document may hold; markup is ours and stays."""
   if isinstance(value, markupsafe.Markup):
     return value
   return _FORBIDDEN.sub(_UNKNOWN, str(value))
+
+
+def _words(name: str) -> str:
+  """A name of tables as words."""
+  return name.replace("_", " ")
 
 
 @functools.cache

@@ -10,7 +10,6 @@ from robust_tfds.html_pages import template
 INDEX, DEFINITIONS = "index.html", "definitions.html"
 TEMPLATES = template.Templates(
   pathlib.Path(__file__).parent / "templates",
-  {"words": definitions.words},
   definitions=definitions,
   facts=fact_text,
   numbers=numbers,

@@ -7,11 +7,11 @@ from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells.number import Number
 from robust_tfds.eval.report.pages import curves
 from robust_tfds.eval.report.pages import view as view_lib
-from robust_tfds.html_pages import axes
+from robust_tfds.html_pages import axes as axes_lib
 from tests.eval.report.pages import boards
 
 
-def _drawn(board, place=0) -> list[axes.Group]:
+def _drawn(board, place=0) -> list[axes_lib.Group]:
   return curves.by_severity(view_lib.View(board), board.entries[place])
 
 
@@ -32,12 +32,6 @@ class CurvesTest(absltest.TestCase):
     for class_ in "bml":
       paths = _paths(groups, class_)
       self.assertLen(paths, len(conditions.PICTURES.names()), class_)
-
-  def test_points_lie_where_their_values_are(self):
-    axes = axes.Axes([0, 1, 2, 3, 4, 5], 100.0)
-    self.assertEqual(axes.at(0, 0), (32.0, 98.0))
-    self.assertEqual(axes.at(5, 100), (168.0, 8.0))
-    self.assertEqual(axes.at(2.5, 50), (100.0, 53.0))
 
   def test_no_interval_no_band(self):
     cells = {

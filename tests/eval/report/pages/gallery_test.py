@@ -21,17 +21,6 @@ def _read(uri: str) -> tuple[str, np.ndarray]:
 
 
 class GalleryTest(parameterized.TestCase):
-  def test_small_pictures_are_kept_to_the_pixel(self):
-    head, pixels = _read(gallery.uri(_NOISE[:64, :64]))
-    self.assertEqual(head, "data:image/png;base64")
-    np.testing.assert_array_equal(pixels, _NOISE[:64, :64])
-
-  def test_large_ones_are_jpeg(self):
-    head, pixels = _read(gallery.uri(_NOISE))
-    self.assertEqual(
-      (head, pixels.shape), ("data:image/jpeg;base64", (80, 100, 3))
-    )
-
   def test_words_and_empty_places(self):
     line = pictures.Line(
       [

@@ -1,0 +1,208 @@
+"""report.html of a training: curves, pictures as the network saw them, the config.
+
+Written after epochs and when a training ends, however it ends, so that a killed one
+has a page too. A page that fails is said, and stops nothing.
+"""
+
+from __future__ import annotations
+
+import pathlib
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from robust_tfds import durations
+from robust_tfds.html_pages import axes as axes_lib
+from robust_tfds.html_pages import paths, template
+from robust_tfds.models.training import sheet
+from robust_tfds.storage import disk
+
+if TYPE_CHECKING:
+  from etils import epath
+
+  from robust_tfds.html_pages.pictures import Line
+  from robust_tfds.models.training.disclosure import Disclosure
+  from robust_tfds.models.training.run import Prepared
+
+FILE = "report.html"
+_EVERY_S = 10.0  # least time between two pages
+_VALIDATION = "validation_"
+_NO_CURVES = ("step", "seconds")
+_FIRST = ("loss", "error", "learning_rate")  # curves
+_FILES = {
+  "metrics.csv": "the numbers of the curves",
+  "config.json": "the config",
+  "weights.npz": "the weights",
+  "weights_ema.npz": "their mean over the steps",
+  "disclosure.json": "what they were trained on",
+}
+_TEMPLATES = template.Templates(pathlib.Path(__file__).parent / "templates")
+
+
+class Report:
+  """The page of a training under way."""
+
+  def __init__(
+    self,
+    prepared: Prepared,
+    workdir: epath.Path,
+    steps: int,
+    say: Callable[[str], None],
+  ):
+    """Draws nothing yet.
+
+    Args:
+      steps: of the whole training.
+      say: is told of a page that fails.
+    """
+    self._prepared, self._workdir = prepared, workdir
+    self._steps, self._say = steps, say
+    self._written: float | None = None
+    self._sheet: list[Line] | None = None
+
+  def after_epoch(self, lines: Sequence[Mapping[str, Any]]) -> None:
+    """Writes the page, unless one was written just now."""
+    if self._written is None or time.monotonic() - self._written >= _EVERY_S:
+      self.write(lines)
+
+  def write(self, lines: Sequence[Mapping[str, Any]]) -> None:
+    """Writes the page.
+
+    Args:
+      lines: of metrics.csv.
+    """
+    try:
+      disk.write_text(self._workdir / FILE, self._html(lines), sync=False)
+    except Exception as e:  # a page is worth no training
+      self._say(f"{FILE} could not be written: {type(e).__name__}: {e}")
+    self._written = time.monotonic()
+
+  def _html(self, lines: Sequence[Mapping[str, Any]]) -> str:
+    prepared = self._prepared
+    if self._sheet is None:
+      self._sheet = sheet.lines(prepared)
+    said = prepared.disclosure(self._steps, "")
+    validated = any(f"{_VALIDATION}loss" in line for line in lines)
+    return _TEMPLATES.page(
+      "training.html",
+      "",
+      sheets=("pictures.css", "training.css"),
+      title=f"{prepared.model.name}, {said.recipe['name']} on {said.data}",
+      sentences=list(sentences(lines, self._steps)),
+      curves=drawn(lines),
+      legend=" Dashed: on validation data." * validated,
+      lines=self._sheet,
+      disclosure=_disclosed(said),
+      config=_flat(prepared.config.model_dump(exclude_unset=True)),
+      files={f: w for f, w in _FILES.items() if (self._workdir / f).exists()},
+    )
+
+
+def sentences(lines: Sequence[Mapping[str, Any]], steps: int) -> Iterator[str]:
+  """How far it is, and its numbers.
+
+  >>> list(sentences([{"step": 5, "seconds": 2.0, "loss": 0.5}], 10))
+  ['Step 5 of 10, 2s since it was started, about 2s left.', 'loss 0.5']
+  """
+  if not lines:
+    yield f"No line yet, of {steps:,} steps."
+    return
+  last = lines[-1]
+  step, took = last["step"], durations.text(last["seconds"])
+  if step >= steps:
+    yield f"{steps:,} steps, done; {took} since it was last started."
+  else:
+    left = durations.text(_pace(lines) * (steps - step))
+    yield (
+      f"Step {step:,} of {steps:,}, {took} since it was started, about {left}"
+      " left."
+    )
+  shown = {k: v for k, v in last.items() if k not in _NO_CURVES}
+  yield ", ".join(f"{_words(k)} {v:.4g}" for k, v in shown.items())
+  name = f"{_VALIDATION}error"
+  known = [line for line in lines if name in line]
+  if known:
+    best = min(known, key=lambda line: line[name])
+    at = f"after step {best['step']:,}"
+    yield f"Least validation error: {best[name]:.4g}, {at}."
+
+
+def _pace(lines: Sequence[Mapping[str, Any]]) -> float:
+  """Seconds a step, of the last two lines of one start."""
+  last = lines[-1]
+  before = lines[-2] if len(lines) > 1 else {"step": 0, "seconds": 0.0}
+  if before["seconds"] >= last["seconds"]:  # it was started anew between them
+    before = {"step": before["step"], "seconds": 0.0}
+  took = float(last["seconds"] - before["seconds"])
+  return took / max(last["step"] - before["step"], 1)
+
+
+def drawn(lines: Sequence[Mapping[str, Any]]) -> list[axes_lib.Group]:
+  """A curve a number, with that of the validation data dashed; none without lines."""
+  measured = dict.fromkeys(name for line in lines for name in line)
+  first = [name for name in _FIRST if name in measured]
+  names = dict.fromkeys([*first, *measured])
+  drawings, pictures = [], []
+  for name in names:
+    if name in _NO_CURVES or name.startswith(_VALIDATION):
+      continue
+    own, held = _over_steps(lines, name), _over_steps(lines, _VALIDATION + name)
+    axes = _axes([*own.values(), *held.values()], [*own])
+    label = f"{_words(name)}: {_ends(own)}"
+    label += f"; on validation data: {_ends(held)}" if held else ""
+    points = {x: (v, None, None) for x, v in own.items()}
+    curve = axes_lib.Curve(_words(name), label, points, held, "w")
+    drawings.append(axes.drawing(f"over-{name}"))
+    pictures.append(curve.picture(axes, f"over-{name}"))
+  return [axes_lib.Group("", drawings, pictures)] if pictures else []
+
+
+def _over_steps(
+  lines: Sequence[Mapping[str, Any]], name: str
+) -> dict[float, float]:
+  return {line["step"]: line[name] for line in lines if name in line}
+
+
+def _axes(values: Sequence[float], steps: Sequence[float]) -> axes_lib.Axes:
+  first, last = steps[0], steps[-1]
+  places = sorted({first, (first + last) // 2, last})
+  least = min(values)
+  bottom = -paths.nice_top(-least) if least < 0 else 0.0
+  return axes_lib.Axes(
+    places, paths.nice_top(max(values)), bottom, axes_lib.WIDE
+  )
+
+
+def _ends(of: Mapping[float, float]) -> str:
+  first, *_, last = [*of.values()] * 2
+  return f"{first:.4g} to {last:.4g} at step {max(of):,}"
+
+
+def _words(name: str) -> str:
+  return name.replace("_", " ")
+
+
+def _disclosed(said: Disclosure) -> dict[str, str]:
+  """What it will say, in words."""
+  seen = said.corruptions_seen
+  conditions = "not stated" if seen is None else ", ".join(seen) or "none"
+  return {
+    "trained on": said.trained_on,
+    "examples": f"{said.examples:,}",
+    "conditions of benchmarks seen": conditions,
+    "mixed in": said.pictures or "nothing",
+    "seed": str(said.seed),
+    "initial weights, sha256": said.initial,
+    "robust_tfds": said.code,
+  }
+
+
+def _flat(config: Mapping[str, Any], start: str = "") -> dict[str, str]:
+  """Key -> value, as a command writes them."""
+  out: dict[str, str] = {}
+  for key, value in config.items():
+    if isinstance(value, Mapping):
+      out |= _flat(value, f"{start}{key}.")
+    else:
+      out[f"{start}{key}"] = "empty" if value in ("", (), []) else str(value)
+  return out

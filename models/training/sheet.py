@@ -1,0 +1,105 @@
+"""A sheet of the first examples of a training, as the network saw them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+
+from robust_tfds.html_pages import pictures
+from robust_tfds.models.training.recipes import base
+
+if TYPE_CHECKING:
+  from robust_tfds.models.training.run import Prepared
+
+_MOST = 8  # examples; of clips frames
+_CLIPS = 3
+_EM = 0.05  # size of the letters of boxes, of the longer side
+
+
+def lines(prepared: Prepared) -> list[pictures.Line]:
+  """Lines of pictures: as they were read, then a line a view, or a clip.
+
+  Pixels depend on the example and the epoch alone: those of a few examples are
+  those of the batch.
+  """
+  config, classes = prepared.config, prepared.source.classes
+  batch = next(
+    prepared.source.batches(
+      batch_size=config.batch_size, seed=config.seed, epoch=0, start=0
+    )
+  )
+  most = _CLIPS if "video" in batch else _MOST
+  ids = [str(i) for i in batch["id"]][:most]
+  rows = {k: np.asarray(x)[:most] for k, x in batch.items() if k != "id"}
+  seen = jax.device_get(jax.jit(prepared.recipe.views)(rows))
+  if isinstance(seen, Mapping) or "boxes" in rows:
+    shown = seen if isinstance(seen, Mapping) else {**rows, "image": seen}
+    return [pictures.Line("", "", [*_boxed(shown, ids, classes)])]
+  views = seen.reshape(-1, len(ids), *seen.shape[1:])
+  listed = {"as read": base.pictures(rows)}
+  for i, view in enumerate(views, 1):
+    several = len(views) > 1
+    listed[f"view {i} of {len(views)}" if several else "as seen"] = view
+  words = [str(classes[i]) for i in rows["label"]]
+  return [
+    line for name, of in listed.items() for line in _lines(name, of, words)
+  ]
+
+
+def _lines(
+  name: str, images: np.ndarray, words: Sequence[str]
+) -> Iterator[pictures.Line]:
+  """A line of pictures; of clips a line each, of some of their frames."""
+  if images.ndim == 4:
+    shown = [_shown(x, w, f"{w}, {name}") for x, w in zip(images, words)]
+    yield pictures.Line(name, "", shown)
+    return
+  for clip, word in zip(images, words):
+    places = np.linspace(0, len(clip) - 1, min(_MOST, len(clip)))
+    chosen = places.round().astype(int)
+    frames = [_shown(clip[i], "", f"{word}, {name}, frame {i}") for i in chosen]
+    yield pictures.Line(word, name, frames)
+
+
+def _shown(image: np.ndarray, word: str, alt: str) -> pictures.Shown:
+  height, width = image.shape[:2]
+  small = max(height, width) <= pictures.SMALL
+  uri = pictures.uri(_levels(image))
+  return pictures.Shown(uri, (width, height), (word, ""), alt, small)
+
+
+def _levels(image: np.ndarray) -> np.ndarray:
+  """uint8 as it is; other values of 0..255 rounded."""
+  return np.clip(np.rint(image), 0, 255).astype(np.uint8)
+
+
+def _boxed(
+  batch: Mapping[str, np.ndarray], ids: Sequence[str], classes: Sequence[str]
+) -> Iterator[pictures.Shown]:
+  """Pictures of a detector, each with its boxes."""
+  for i, name in enumerate(ids):
+    height, width = map(int, batch["size"][i])
+    em = round(_EM * max(height, width), 2)
+    boxes: list[Any] = []
+    labels: list[Any] = []
+    for box, label in zip(batch["boxes"][i].tolist(), batch["labels"][i]):
+      if label < 0:  # padding
+        continue
+      x1, y1, x2, y2 = (round(x, 1) for x in box)
+      boxes.append(("hit", x1, y1, round(x2 - x1, 1), round(y2 - y1, 1)))
+      middle = round((x1 + x2) / 2, 1), round(y1 + em, 1)
+      labels.append(("hit", str(classes[label]), *middle))
+    yield pictures.Shown(
+      pictures.uri(_levels(batch["image"][i][:height, :width])),
+      (width, height),
+      (name, ""),
+      f"{name}: {', '.join(text for _, text, *_ in labels) or 'no objects'}",
+      False,
+      view=f"0 0 {width} {height}",
+      em=em,
+      boxes=boxes,
+      labels=labels,
+    )
