@@ -34,4 +34,6 @@ class TemplateTest(absltest.TestCase):
     templates = template.Templates(self.folder)
     self.assertEqual(templates.file("style.css").parent, template.FOLDER)
     (self.folder / "style.css").write_text("a { b: c; } /* d */")
-    self.assertEqual(template.Templates(self.folder).style("style.css"), "a{b: c;}")
+    self.assertEqual(
+      template.Templates(self.folder).style("style.css"), "a{b: c;}"
+    )

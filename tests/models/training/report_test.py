@@ -28,7 +28,7 @@ class ReportTest(in_folder.TestCase):
   def test_a_training(self):
     workdir, _ = self._trained()
     text = (workdir / report.FILE).read_text()
-    page = html_check.Page(text)
+    page = html_check.Page(text, images=True)
     self.assertEmpty(page.faults)
     for words in (
       "tiny, standard on tones train",

@@ -74,6 +74,7 @@ class RunTest(in_folder.TestCase):
         "config.json",
         "disclosure.json",
         "metrics.csv",
+        "report.html",
         "weights.npz",
         "weights.npz.report.json",
       },

@@ -11,12 +11,15 @@ import tempfile
 from typing import Any
 
 from absl.testing import absltest, parameterized
+from etils import epath
 
 from robust_tfds.eval.report import reports
 from robust_tfds.eval.report.pages import site
+from robust_tfds.models.training import report
 from tests import quick
 from tests.eval.report.pages import boards, browser
 from tests.eval.report.reports import contexts
+from tests.models.training import tiny_trainings
 
 _WIDE, _NARROW = 1280, 390
 _BOARD = "boards/imagenet-c-jpeg85.html"
@@ -31,7 +34,9 @@ _KINDS = (
   "models/imagenet-vid-robust-0.html",
 )
 # Reports of runs beside the site.
-_REPORTS = tuple(f"{task}/report.html" for task in contexts.FACTS)
+_REPORTS = tuple(
+  f"{kind}/report.html" for kind in (*contexts.FACTS, "training")
+)
 _RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]
 _AXE = """async (tags) => (await axe.run(document, {runOnly: tags})).violations.map(
   (v) => v.id + ": " + v.nodes.slice(0, 3).map((n) => n.html).join(" | "))"""
@@ -56,6 +61,13 @@ def setUpModule():
   site.write(boards.several(), Shared.site)
   for task in contexts.FACTS:
     reports.write_all(contexts.of_task(task), Shared.site / task)
+  lines = [
+    {"step": 1, "loss": 2.0, "seconds": 1},
+    {"step": 9, "loss": 1.0, "seconds": 2},
+  ]
+  workdir = epath.Path(Shared.site / "training")
+  workdir.mkdir()
+  report.Report(tiny_trainings.prepared(), workdir, 12, print).write(lines)
   Shared.playwright = sync_api.sync_playwright().start()
   Shared.chromium = Shared.playwright.chromium.launch(
     executable_path=browser.chromium(), args=["--no-sandbox"]
