@@ -23,6 +23,7 @@ from robust_tfds.eval.report import reports
 from robust_tfds.eval.report.context import CellKey
 from robust_tfds.eval.run import citations, photographs, timing
 from robust_tfds.eval.run.data import Data
+from robust_tfds.eval.run.model import training_data
 from robust_tfds.eval.run.plan import Plan
 from robust_tfds.eval.tasks import base
 from robust_tfds.storage import disk
@@ -347,6 +348,10 @@ def _provenance(plan: Plan, clean: inputs.Source) -> list[str]:
     f" {clean.builder.counted(clean.total, clean.split)} examples",
     f"edition {setting.edition or 'none'}, codec"
     f" {setting.codec or 'as stored'}, {how(plan)}, seed {setting.seed}",
+    *(
+      f"{label} was trained on: {training_data.words(entry) or 'not stated'}"
+      for label, entry in plan.models.items()
+    ),
   ]
 
 

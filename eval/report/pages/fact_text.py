@@ -30,6 +30,9 @@ _VALUES = {
   ("decoders", ""): "nothing: no files of others",
   ("geometry", ""): "the set's own",
 }
+# What somebody has to say: shown where nobody did, too.
+OF_TRAINING = ("trained_on", "corruptions_seen")
+NOT_STATED = "not stated"
 _HASH = re.compile(r"[0-9a-f]{64}")
 _SHOWN = 12  # digits of a hash
 _ONE_SIDE = 2  # sides of a square
@@ -47,11 +50,11 @@ def name(fact: str) -> str:
 def value(fact: str, known: Any) -> str:
   """A fact's value in words; of an unknown one `unknown`.
 
-  >>> value("px", [224, 224]), value("limit", None), value("codec", "")
-  ('224 x 224', 'unknown', 'none')
+  >>> value("px", [224, 224]), value("limit", None), value("trained_on", None)
+  ('224 x 224', 'unknown', 'not stated')
   """
   if known is None:
-    return "unknown"
+    return NOT_STATED if fact in OF_TRAINING else "unknown"
   if isinstance(known, str) and (fact, known) in _VALUES:
     return _VALUES[fact, known]
   if fact == "px" and known == []:
@@ -72,8 +75,12 @@ def short(fact: str, known: Any) -> str:
 
 
 def unknown(facts: Mapping[str, Any]) -> list[str]:
-  """The names of those that nobody knows."""
-  return [name(fact) for fact, known in facts.items() if known is None]
+  """The names of those that nobody knows, but for what is `not stated`."""
+  return [
+    name(fact)
+    for fact, known in facts.items()
+    if known is None and fact not in OF_TRAINING
+  ]
 
 
 def _plain(known: Any) -> str:

@@ -19,7 +19,8 @@ class FactTextTest(parameterized.TestCase):
     ("examples", [10, 20], "10, 20"),
     ("corruptions_seen", [], "none"),
     ("preprocessing", {"mean": [0.5, 0.25]}, "mean 0.5, 0.25"),
-    ("trained_on", None, "unknown"),
+    ("trained_on", None, "not stated"),
+    ("weights", None, "unknown"),
     ("views", 1.5, "1.5"),
   )
   def test_values(self, name, value, text):
@@ -32,9 +33,7 @@ class FactTextTest(parameterized.TestCase):
 
   def test_what_is_unknown_is_named(self):
     facts = {"codec": "raw", "trained_on": None, "weights": None}
-    self.assertEqual(
-      fact_text.unknown(facts), ["trained on", "weights, sha256"]
-    )
+    self.assertEqual(fact_text.unknown(facts), ["weights, sha256"])
 
   def test_every_fact_has_words(self):
     names = [

@@ -42,6 +42,13 @@ class ModelPageTest(absltest.TestCase):
     self.assertIn("Printed.", printed.text)
     self.assertIn("Source: Hendrycks & Dietterich 2019", printed.text)
 
+  def test_what_nobody_says_of_training_is_said(self):
+    facts = {"name": "x", "trained_on": None, "corruptions_seen": None}
+    board = boards.one(model_facts=facts)
+    text = " ".join(_page(board).texts)
+    self.assertIn("trained on not stated", text)
+    self.assertIn("corruptions seen not stated", text)
+
   def test_missing_facts_are_named(self):
     text = _page(boards.classification(1)).text
     self.assertIn("Unknown: classes, sha256.", text)
