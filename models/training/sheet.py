@@ -33,13 +33,13 @@ def lines(prepared: Prepared) -> list[pictures.Line]:
   )
   most = _CLIPS if "video" in batch else _MOST
   ids = [str(i) for i in batch["id"]][:most]
-  rows = {k: np.asarray(x)[:most] for k, x in batch.items() if k != "id"}
+  rows: Any = {k: np.asarray(x)[:most] for k, x in batch.items() if k != "id"}
   seen = jax.device_get(jax.jit(prepared.recipe.views)(rows))
   if isinstance(seen, Mapping) or "boxes" in rows:
     shown = seen if isinstance(seen, Mapping) else {**rows, "image": seen}
     return [pictures.Line("", "", [*_boxed(shown, ids, classes)])]
   views = seen.reshape(-1, len(ids), *seen.shape[1:])
-  listed = {"as read": base.pictures(rows)}
+  listed = {"as read": np.asarray(base.pictures(rows))}
   for i, view in enumerate(views, 1):
     several = len(views) > 1
     listed[f"view {i} of {len(views)}" if several else "as seen"] = view
