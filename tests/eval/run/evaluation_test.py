@@ -106,6 +106,7 @@ class EvaluationTest(parameterized.TestCase):
       (out / name).read_text("utf-8") for name in ("report.html", "summary.txt")
     )
     self.assertIn("levels", page)
+    self.assertIn("was trained on: not stated", page)
     for shown in (page, text):
       self.assertIn("Mean error (part)", shown)
       self.assertIn("mean over 1 of 75 cells: fog 3", shown)
