@@ -63,6 +63,7 @@ class Disclosure(Record):
     classes: names in label order.
     data: what was trained on, in words: `digits train`.
     examples: how many.
+    content: sha256 over ids and stored bytes of the examples of its split.
     conditions: of benchmarks, that training showed; sorted.
     severities: of them.
     pictures: what was mixed in, in words.
@@ -94,6 +95,7 @@ class Disclosure(Record):
   initial: str
   weights: str
   before: str = ""
+  content: str = ""
   head: str = ""
   weights_ema: str = ""
   code: str = version.VERSION

@@ -14,9 +14,11 @@ import jax
 import numpy as np
 
 from robust_tfds import datasets, durations
+from robust_tfds.datasets import training
 from robust_tfds.models import multiply_adds
 from robust_tfds.models.model import NetworkModel
 from robust_tfds.models.training import (
+  activations,
   disclosure,
   optimizers,
   recipes,
@@ -65,8 +67,9 @@ def describe(config: Config) -> str:
       f"optimizer: {_settings(config.optimizer.model_dump(exclude_unset=True))};"
       f" schedule: {_settings(config.schedule.model_dump(exclude_unset=True))}",
       f"memory of a device: {_mib(like):,.0f} MiB of weights, gradients and"
-      f" optimizer, {_batch_mib(config, model):,.1f} MiB of pictures a batch;"
-      " activations come on top",
+      f" optimizer, {_batch_mib(config, model):,.1f} MiB of pictures a batch, about"
+      f" {activations.of(config, model, recipe, like) / 2**20:,.0f} MiB of"
+      f" activations{_in_parts(config)}",
       f"disclosure: trained on {disclosure.data_in_words(config)}; conditions of"
       f" benchmarks: {conditions}; mixed in: {shown['pictures'] or 'nothing'}",
       _estimate(config, model, recipe),
@@ -92,6 +95,9 @@ def _data(config: Config, recipe: base.Recipe) -> Iterator[str]:
 def _examples(config: Config) -> int | None:
   """Of a set that code draws, or of a published one; None where nobody knows."""
   name = config.data.source
+  if name in training.ROWS:
+    of_list = config.data.split == training.TRAIN
+    return training.ROWS[name].examples or None if of_list else None
   if name not in datasets.names():
     of_train = config.data.split == "train"
     return _PUBLISHED.get(name.removeprefix("tfds:")) if of_train else None
@@ -107,6 +113,11 @@ def steps_of(config: Config, recipe: base.Recipe) -> int | None:
     return config.steps or None
   trained = math.floor(count * (1 - config.data.validation))
   return config.epochs * (recipe.copies * trained // config.batch_size)
+
+
+def _in_parts(config: Config) -> str:
+  parts = config.optimizer.accumulate
+  return f" (of one of {parts} parts of a batch)" if parts > 1 else ""
 
 
 def _mib(like: state.State) -> float:

@@ -90,6 +90,7 @@ class Prepared:
       seed=config.seed,
       checkpoint=os.fspath(config.model.checkpoint or ""),
       before=before.trained_on if before else "",
+      content=self.source.digest,
       head=self.head,
       initial=weights_file.sha256(jax.tree.map(np.asarray, self.variables)),
       weights=weights,

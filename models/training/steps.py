@@ -83,18 +83,21 @@ class Steps:
   def _of_part(
     self, parameters: Any, statistics: Any, batch: Batch, key: jax.Array
   ) -> tuple[Any, dict[str, jax.Array], Numbers]:
-    def of_parameters(parameters: Any) -> tuple[jax.Array, Any]:
-      variables = state.nested({**parameters, **statistics})
-      loss, (variables, numbers) = self._recipe.loss(
-        self._apply_train, variables, batch, key
-      )
-      _, moved = state.parted(variables, self._fixed)
-      return loss, (moved, {"loss": loss, **numbers})
-
-    gradient, (moved, numbers) = jax.grad(of_parameters, has_aux=True)(
-      parameters
+    gradient, (moved, numbers) = jax.grad(self.loss, has_aux=True)(
+      parameters, statistics, batch, key
     )
     return gradient, moved, numbers
+
+  def loss(
+    self, parameters: Any, statistics: Any, batch: Batch, key: jax.Array
+  ) -> tuple[jax.Array, tuple[dict[str, jax.Array], Numbers]]:
+    """The recipe's loss; what it leaves of the statistics, and numbers."""
+    variables = state.nested({**parameters, **statistics})
+    loss, (variables, numbers) = self._recipe.loss(
+      self._apply_train, variables, batch, key
+    )
+    _, moved = state.parted(variables, self._fixed)
+    return loss, (moved, {"loss": loss, **numbers})
 
   def _averaged(self, before: State, now: dict[str, jax.Array]) -> Any:
     """The mean of the weights; the first steps count more, as TensorFlow's do.

@@ -34,8 +34,8 @@ def open(
   config.check()
   line = say or _silent
   read, against = examples.of(config, say), leaks.held(config, line)
-  leaks.check(read, against, line)
-  return Source(read, config, against, beside)
+  digest = leaks.check(read, against, line)
+  return Source(read, config, against, beside, digest)
 
 
 def _silent(line: str) -> None:

@@ -68,15 +68,21 @@ def held(config: Config, say: Callable[[str], None]) -> Held:
 
 def check(
   read: examples.Examples, against: Held, say: Callable[[str], None]
-) -> None:
-  """Refuses examples whose stored bytes are in a test set; names them."""
-  if not against.digests:
-    return
+) -> str:
+  """Refuses examples whose stored bytes are in a test set; names them.
+
+  Returns:
+    sha256 over the ids of all examples and the sha256 of their stored bytes.
+  """
   digests = _digests(read, _of_training, say)
   pairs = zip(read.ids, digests, strict=True)
   ids = [name for name, (digest,) in pairs if digest in against.digests]
   if ids:
     raise _leaked(ids, against.names)
+  content = hashlib.sha256()
+  for name, (digest,) in zip(read.ids, digests, strict=True):
+    content.update(name.encode() + b"\0" + digest)
+  return content.hexdigest()
 
 
 def _leaked(ids: Sequence[str], names: Sequence[str]) -> errors.UserError:

@@ -52,6 +52,7 @@ class Source:
     classes: names in label order.
     words: what is read.
     config: what was asked for.
+    digest: sha256 over ids and stored bytes of all examples; empty: not taken.
   """
 
   def __init__(
@@ -60,18 +61,21 @@ class Source:
     config: Config,
     against: leaks.Held = leaks.NOTHING,
     beside: Beside | None = None,
+    digest: str = "",
   ):
     """Parts the examples; reads none.
 
     Args:
       against: what no picture may be of.
       beside: what is added to those that are trained on.
+      digest: of all examples, see `leaks.check`.
 
     Raises:
       UserError: a fraction that leaves a part without examples, or pictures with
         boxes whose canvas nobody knows.
     """
     self._examples, self._against, self._beside = read, against, beside
+    self.digest = digest
     self.name, self.kind, self.classes = read.name, read.kind, read.classes
     self.words = read.words
     self.config = _with_canvas(read, config)

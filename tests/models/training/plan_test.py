@@ -33,6 +33,18 @@ class PlanTest(absltest.TestCase):
       got = seconds[name] / seconds["standard"]
       self.assertAlmostEqual(got, passes, delta=0.02)
 
+  def test_activations_of_a_part_of_a_batch(self):
+    config = _config("train_standard").unlock()
+    config.optimizer.accumulate = 4
+    text = plan.describe(config_lib.parse(config))
+    self.assertRegex(text, r"about 2 MiB of activations \(of one of 4 parts")
+    self.assertIn("accumulate 4", text)
+
+  def test_official_lists(self):
+    config = _config("train_standard").unlock()
+    config.data.source = "coco_train"
+    self.assertIn("118,287 examples", plan.describe(config_lib.parse(config)))
+
   def test_a_recipe_that_is_not_there(self):
     config = _config("train_standard").unlock()
     config.recipe.name = "standart"

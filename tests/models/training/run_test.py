@@ -82,6 +82,7 @@ class RunTest(in_folder.TestCase):
     made = disclosure.read(workdir)
     self.assertEqual(made.weights, _sha256(workdir))
     self.assertEqual((made.classes, made.examples), (["dark", "bright"], 24))
+    self.assertEqual(made.content, "5e")
     with np.load(workdir / "weights.npz") as arrays:
       np.testing.assert_array_equal(
         arrays["head/kernel"], variables["head"]["kernel"]

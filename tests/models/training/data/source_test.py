@@ -54,6 +54,16 @@ class SourceTest(parameterized.TestCase):
     self.assertEmpty(set(ids) & set(source.ids("validation")))
     self.assertLen(source.classes, 10)
 
+  def test_the_digest_is_of_ids_and_bytes(self):
+    digests = {_open(**o).digest for o in ({}, {"validation": 0.1})}
+    self.assertLen(digests, 1)
+    self.assertLen(digests.pop(), 64)
+    root = pathlib.Path(made.folder(pathlib.Path(_folder()) / "one" / "pets"))
+    first = _open(f"folder:{root}").digest
+    file = next(p for p in sorted(root.rglob("*")) if p.is_file())
+    file.rename(file.with_name(f"other{file.suffix}"))
+    self.assertNotEqual(_open(f"folder:{root}").digest, first)
+
   def test_order_follows_seed_and_epoch_alone(self):
     source = _open()
     ids = _ids(_epoch(source))

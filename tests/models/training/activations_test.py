@@ -1,0 +1,51 @@
+"""What the way back needs of the way forth, by hand for a tiny network."""
+
+import jax
+import pytest
+from absl.testing import absltest
+
+from robust_tfds import models
+from robust_tfds.models.training import (
+  activations,
+  optimizers,
+  recipes,
+  state,
+)
+from tests.models.training import tiny_trainings
+
+
+def _of(model, **changes) -> float:
+  config = tiny_trainings.config(**changes)
+  like = jax.eval_shape(
+    lambda: state.first(
+      model,
+      model.init(jax.random.key(0)),
+      optimizers.of(config.optimizer),
+      config,
+    )
+  )
+  return activations.of(config, model, recipes.of(config.recipe), like)
+
+
+class ActivationsTest(absltest.TestCase):
+  def test_grow_with_the_batch_and_its_parts(self):
+    model, recipe = tiny_trainings.network(), {"name": "standard"}
+    pictures = 8 * 32 * 32 * 3 * 4  # the norm's: bytes of float32
+    got = _of(model, recipe=recipe)
+    self.assertGreaterEqual(got, pictures)
+    self.assertLess(got, 6 * pictures)
+    parts = _of(model, recipe=recipe, optimizer__accumulate=4)
+    self.assertAlmostEqual(parts / got, 1 / 4, delta=0.02)
+
+  @pytest.mark.slow
+  def test_detectors(self):
+    recipe = {"name": "detector"}
+    got = [
+      _of(models.get("tiny_retinanet"), recipe=recipe, batch_size=n)
+      for n in (2, 4)
+    ]
+    self.assertAlmostEqual(got[1] / got[0], 2, delta=0.2)
+
+
+if __name__ == "__main__":
+  absltest.main()
