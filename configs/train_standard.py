@@ -48,6 +48,7 @@ def common(
   recipe = {**recipe, "flip": kind != "digits", "label_smoothing": 0.0}
   config = ml_collections.ConfigDict()
   config.model = {"name": "digits_cnn", "checkpoint": "", "dtype": "float32"}
+  config.model.update({"frozen_stages": 0, "frozen_norms": False})
   config.data = {"source": "digits", "split": "train", "validation": 0.1}
   config.data.update({"crop": "", "geometry": "", "data_dir": ""})
   config.recipe = {**recipe, "crop_px": 0}

@@ -1,0 +1,171 @@
+"""docs/TRAINING.md is what its tool writes of what was measured; a training anew."""
+
+import contextlib
+import dataclasses
+import io
+import pathlib
+import sys
+from unittest import mock
+
+import numpy as np
+import pytest
+from absl.testing import absltest
+from etils import epath
+from scipy import stats
+
+from robust_tfds.eval import papers
+from tools import training_runs, training_table
+
+_LINES = training_runs.stored("pictures")
+_NOISE = "one noise: gaussian_noise"
+_COLUMN = "gaussian_noise:mean_error"
+
+
+def _of(network: str, row: str, lines=_LINES) -> list[training_runs.Line]:
+  return [x for x in lines if (x.network, x.row) == (network, row)]
+
+
+def _gains(network: str, lines=_LINES) -> np.ndarray:
+  """What training on one noise takes off its error, seed by seed."""
+  pairs = zip(
+    _of(network, training_runs.STANDARD, lines),
+    _of(network, _NOISE, lines),
+    strict=True,
+  )
+  return np.array([a.numbers[_COLUMN] - b.numbers[_COLUMN] for a, b in pairs])
+
+
+class PageTest(absltest.TestCase):
+  def test_the_page_is_of_these_measurements(self):
+    self.assertEqual(
+      training_table.FILE.read_text("utf-8"),
+      training_table.text(_LINES),
+      "run python -m tools.training_table --stored",
+    )
+
+  def test_every_network_row_and_seed_is_there(self):
+    kind = training_runs.KINDS["pictures"]
+    rows = [r.name for r in training_runs.ROWS if r.kind == "pictures"]
+    every = [
+      (network, row, seed)
+      for network in kind.networks
+      for row in rows
+      for seed in training_runs.SEEDS
+    ]
+    self.assertEqual([(x.network, x.row, x.seed) for x in _LINES], every)
+
+  def test_printed_numbers_are_the_papers(self):
+    page = training_table.text(_LINES)
+    for paper, table, where in (
+      ("hendrycks2019", "readme_augmix", "mce"),
+      ("michaelis2019", "table2", "mpc"),
+      ("schiappa2023", "figure12", "gamma_r"),
+    ):
+      numbers = [
+        r for r in papers.rows(paper) if (r.table, r.metric) == (table, where)
+      ]
+      self.assertNotEmpty(numbers)
+      for row in numbers:
+        self.assertIn(f"| {row.metric} | *{row.text}*", page)
+
+  def test_it_is_held_against_standard_of_the_same_network(self):
+    """mCE and mFR of `standard` are 100 on average; others in its measure."""
+    for network in dict.fromkeys(line.network for line in _LINES):
+      standard = _of(network, training_runs.STANDARD)
+      measures = training_table.Measures(standard)
+      each = [measures.of(line, ()) for line in standard]
+      for name in ("mCE", "mFR"):
+        self.assertAlmostEqual(np.mean([x[name] for x in each]), 100, places=6)
+
+  def test_held_out_leaves_out_what_was_trained_on(self):
+    line = _of("digits_cnn", _NOISE)[0]
+    self.assertEqual(line.seen, ("gaussian_noise",))
+    measures = training_table.Measures(_of("digits_cnn", "standard"))
+    values = measures.of(line, line.seen)
+    total = 15 * values["mean"] - 100 * line.numbers[_COLUMN]
+    self.assertAlmostEqual(values["held out"], total / 14, places=4)
+
+  def test_one_noise_lowers_that_noise_by_more_than_seeds_differ(self):
+    mean, half = training_table.interval(list(_gains("digits_resnet")))
+    self.assertGreater(mean, half)
+
+
+class IntervalTest(absltest.TestCase):
+  def test_students(self):
+    values = [0.3, 0.1, 0.7]
+    mean, half = training_table.interval(values)
+    low, high = stats.t.interval(0.95, 2, np.mean(values), stats.sem(values))
+    self.assertAlmostEqual(mean - half, low)
+    self.assertAlmostEqual(mean + half, high)
+
+  def test_a_difference_whose_interval_holds_0_is_not_shown(self):
+    standard = _of("digits_cnn", training_runs.STANDARD)
+    for shifts, shown in (
+      ((0.1, 0.11, 0.12), True),
+      ((0.1, 0.3, -0.2), False),
+      ((0.1, 0.1, 0.1), False),  # three equal counts are no interval
+    ):
+      lines = [_shifted(x, by) for x, by in zip(standard, shifts)]
+      pages = "".join(training_table._of_network("n", [*standard, *lines]))
+      (row,) = [x for x in pages.splitlines() if "no difference" in x]
+      clean = row.split(" | ")[1]
+      self.assertEqual(clean.startswith("**"), shown, clean)
+      self.assertEqual(clean.startswith("no difference shown ("), not shown)
+
+
+def _shifted(line: training_runs.Line, by: float) -> training_runs.Line:
+  numbers = dict(line.numbers)
+  numbers["clean_error"] += by
+  return dataclasses.replace(line, row="other", numbers=numbers)
+
+
+class StoredTest(absltest.TestCase):
+  def test_the_tool_writes_what_is_there(self):
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    page = folder / "TRAINING.md"
+    with mock.patch.object(training_runs, "FOLDER", folder / "training"):
+      training_runs.store("pictures", _LINES)
+      self.assertEqual(training_runs.stored("pictures"), _LINES)
+    with (
+      mock.patch.object(training_table, "FILE", page),
+      mock.patch.object(sys, "argv", ["training_table", "--stored"]),
+      contextlib.redirect_stdout(io.StringIO()),
+    ):
+      training_table.main()
+    self.assertEqual(page.read_bytes(), training_table.FILE.read_bytes())
+
+
+@pytest.mark.slow
+class MeasuredTest(absltest.TestCase):
+  def test_one_noise_anew(self):
+    """Trained here, on fewer steps: both seeds gain more than they differ."""
+    kind = training_runs.KINDS["pictures"]
+    corrupted = dataclasses.replace(
+      kind.evaluations[0], changes={"data.corruptions": "gaussian_noise"}
+    )
+    few = dataclasses.replace(
+      kind,
+      networks=("digits_resnet",),
+      changes={**kind.changes, "epochs": 6},
+      evaluations=(corrupted,),
+    )
+    chosen = (training_runs.STANDARD, _NOISE)
+    rows = tuple(r for r in training_runs.ROWS if r.name in chosen)
+    folder = epath.Path(self.create_tempdir().full_path)
+    with (
+      mock.patch.dict(training_runs.KINDS, pictures=few),
+      mock.patch.object(training_runs, "ROWS", rows),
+      mock.patch.object(training_runs, "SEEDS", (0, 1)),
+    ):
+      lines = list(training_runs.measured(folder, "pictures"))
+      weights = {p: p.read_bytes() for p in folder.glob("*/*/*/weights.npz")}
+      self.assertLen(weights, 4)
+      again = list(training_runs.measured(folder, "pictures"))
+    self.assertEqual(lines, again)
+    self.assertEqual(weights, {p: p.read_bytes() for p in weights})
+    gains = _gains("digits_resnet", lines)
+    self.assertGreater(gains.min(), np.ptp(gains))
+
+
+if __name__ == "__main__":
+  absltest.main()

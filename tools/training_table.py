@@ -1,0 +1,309 @@
+"""Writes docs/TRAINING.md: how to train, and what each recipe buys.
+
+  python -m tools.training_table --workdir=/tmp/table  # trains what lacks there
+  python -m tools.training_table --stored              # from docs/training/*.tsv
+
+An hour or two on two cores; stopped, it goes on. The page follows from the tables of
+`docs/training`, which follow from the workdirs; from `configs/train_*.py` and from
+`eval/papers`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+from etils import epath
+from scipy import special
+
+from robust_tfds import conditions
+from robust_tfds.eval import papers
+from robust_tfds.models.training import config as config_lib
+from robust_tfds.models.training import plan, recipes, run
+from tools import training_guide, training_runs
+from tools.training_runs import Line
+
+FILE = training_runs.FOLDER.with_name("TRAINING.md")
+_LEVEL = 0.95
+_WIDTH = 1e-9  # less is three equal counts of digits, and no interval
+# Printed numbers that training changed: paper, table, its lines.
+_PRINTED = (
+  ("hendrycks2019", "section5_2", (1, 2, 5, 6, 7)),
+  ("hendrycks2019", "readme_augmix", (1,)),
+  ("hendrycks2019", "appendix_f", (1, 2)),
+  ("michaelis2019", "table2", range(1, 10)),
+  ("shankar2021", "table2", range(1, 12)),
+  ("schiappa2023", "figure12", range(1, 17)),
+)
+# Settings of a paper whose length is known before data are read.
+_LARGE = (
+  "train_standard:imagenet",
+  "train_augmix:imagenet",
+  "train_pixmix:imagenet",
+  "train_corruption_mix:imagenet",
+  "train_stability:imagenet",
+)
+
+
+def main() -> None:
+  """Trains and evaluates, unless told not to; writes the tables and the page."""
+  parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+  chosen = parser.add_mutually_exclusive_group(required=True)
+  chosen.add_argument("--workdir", help="Folder of all trainings and runs.")
+  chosen.add_argument(
+    "--stored", action="store_true", help="Train and run nothing."
+  )
+  arguments = parser.parse_args()
+  for kind in training_runs.KINDS if arguments.workdir else ():
+    folder = epath.Path(arguments.workdir)
+    training_runs.store(kind, list(training_runs.measured(folder, kind)))
+  FILE.write_text(text(training_runs.stored("pictures")), "utf-8")
+  print(f"wrote {FILE}")
+
+
+def text(lines: Sequence[Line]) -> str:
+  """The page."""
+  tables = "".join(
+    part
+    for network in dict.fromkeys(line.network for line in lines)
+    for part in _of_network(network, [x for x in lines if x.network == network])
+  )
+  return "".join(
+    [
+      training_guide.text(),
+      training_guide.EXAMPLE,
+      _measured(lines, tables),
+      tables,
+      *_printed(),
+      *_large(lines),
+      training_guide.limits(training_runs.ROWS),
+    ]
+  )
+
+
+def interval(values: Sequence[float]) -> tuple[float, float]:
+  """Mean, and half the width of Student's 95 % interval, of one value a seed.
+
+  >>> [round(x, 3) for x in interval([1.0, 2.0, 3.0])]
+  [2.0, 2.484]
+  """
+  n = len(values)
+  quantile = special.stdtrit(n - 1, (1 + _LEVEL) / 2)
+  half = quantile * np.std(values, ddof=1) / math.sqrt(n)
+  return float(np.mean(values)), float(half)
+
+
+class Measures:
+  """The columns of a network's tables.
+
+  Attributes:
+    names: of the columns; all are the better the smaller.
+  """
+
+  def __init__(self, standard: Sequence[Line]):
+    """`standard`: the trainings that are 100 in mCE and mFR."""
+    family = conditions.PICTURES
+    there = {name.partition(":")[0] for name in standard[0].numbers}
+    self._common = [n for n in family.names("common") if n in there]
+    self._extra = [n for n in family.names("extra") if n in there]
+    self._groups = {
+      group: [n for n in family.members(group, "common") if n in there]
+      for group in dict.fromkeys(family.row(n).group for n in self._common)
+    }
+    self._flips = [
+      name for name in standard[0].numbers if name.endswith(":flip_probability")
+    ]
+    self._standard = standard
+    self.names = (
+      *("clean", "mCE", "mean", *self._groups, "extra", "held out", "mFR"),
+    )
+
+  def of(self, line: Line, seen: Sequence[str]) -> dict[str, float]:
+    """Name -> value, in percent.
+
+    Args:
+      line: a training.
+      seen: conditions that `held out` leaves out.
+    """
+    held = [n for n in self._common if n not in seen]
+    groups = {g: _errors(line, names) for g, names in self._groups.items()}
+    return {
+      "clean": 100 * line.numbers["clean_error"],
+      "mCE": self._relative(line, [f"{n}:mean_error" for n in self._common]),
+      "mean": _errors(line, self._common),
+      **groups,
+      "extra": _errors(line, self._extra),
+      "held out": _errors(line, held),
+      "mFR": self._relative(line, self._flips),
+    }
+
+  def _relative(self, line: Line, names: Sequence[str]) -> float:
+    """Mean ratio to what `standard` has on average over its seeds."""
+    ratios = [
+      line.numbers[n] / np.mean([x.numbers[n] for x in self._standard])
+      for n in names
+    ]
+    return 100 * float(np.mean(ratios))
+
+
+def _errors(line: Line, names: Sequence[str]) -> float:
+  return 100 * float(np.mean([line.numbers[f"{n}:mean_error"] for n in names]))
+
+
+def _of_network(network: str, lines: Sequence[Line]) -> Iterator[str]:
+  """Its three tables."""
+  rows: dict[str, list[Line]] = {}
+  for line in lines:
+    rows.setdefault(line.row, []).append(line)
+  standard = rows[training_runs.STANDARD]
+  measures = Measures(standard)
+  yield f"\n### {network}\n\nMean of three seeds ± half its interval.\n\n"
+  yield training_guide.table(
+    ("trained by", "gradients", "steps", "CPU s", *measures.names),
+    (_absolute(name, row, measures) for name, row in rows.items()),
+  )
+  yield training_guide.EQUAL_STEPS
+  others = [(name, row) for name, row in rows.items() if row[0].times == 1]
+  yield training_guide.table(
+    ("trained by", *measures.names),
+    (
+      _difference(name, row, standard, measures)
+      for name, row in others
+      if row is not standard
+    ),
+  )
+  equal = [(n, r, c) for n, r in others if (c := _control(r, rows.values()))]
+  if equal:
+    yield training_guide.EQUAL_GRADIENTS
+    yield training_guide.table(
+      ("trained by", "beside", *measures.names),
+      (
+        (who, f"`{beside[0].row}`", *cells)
+        for name, row, beside in equal
+        for who, *cells in [_difference(name, row, beside, measures)]
+      ),
+    )
+
+
+def _absolute(
+  name: str, row: Sequence[Line], measures: Measures
+) -> tuple[str, ...]:
+  values = [measures.of(line, line.seen) for line in row]
+  spent = row[0].passes * row[0].times
+  shown = [
+    "{:.2f} ± {:.2f}".format(*interval([v[column] for v in values]))
+    for column in measures.names
+  ]
+  seconds = f"{np.median([line.seconds for line in row]):.0f}"
+  return f"`{name}`", str(spent), f"{row[0].steps:,}", seconds, *shown
+
+
+def _difference(
+  name: str, row: Sequence[Line], beside: Sequence[Line], measures: Measures
+) -> tuple[str, ...]:
+  """Minus the other, seed by seed; held out is of the same conditions in both."""
+  seen, cells = row[0].seen, []
+  pairs = [
+    (measures.of(one, seen), measures.of(other, seen))
+    for one, other in zip(row, beside, strict=True)
+  ]
+  for column in measures.names:
+    mean, half = interval([a[column] - b[column] for a, b in pairs])
+    cell = f"{mean:+.2f} ± {half:.2f}"
+    shown = _WIDTH < half < abs(mean)
+    cells.append(f"**{cell}**" if shown else f"no difference shown ({cell})")
+  return f"`{name}`", *cells
+
+
+def _control(
+  row: Sequence[Line], rows: Iterable[Sequence[Line]]
+) -> Sequence[Line] | None:
+  """`standard` that takes as many gradients, or the next that takes more."""
+  passes = row[0].passes
+  longer = [
+    r
+    for r in rows
+    if r[0].row.startswith(training_runs.STANDARD) and r[0].times >= passes
+  ]
+  if passes == 1 or not longer:
+    return None
+  return min(longer, key=lambda r: r[0].times)
+
+
+def _measured(lines: Sequence[Line], tables: str) -> str:
+  """What stands above the tables."""
+  intervals = tables.count("**") // 2 + tables.count("no difference shown")
+  return training_guide.MEASURED.format(
+    seeds=", ".join(str(s) for s in dict.fromkeys(x.seed for x in lines)),
+    steps=_standard(lines)[0].steps,
+    intervals=intervals,
+    chance=round(intervals * (1 - _LEVEL)),
+  )
+
+
+def _standard(lines: Sequence[Line]) -> list[Line]:
+  """Of the first network."""
+  return [
+    line
+    for line in lines
+    if line.row == training_runs.STANDARD and line.network == lines[0].network
+  ]
+
+
+def _printed() -> Iterator[str]:
+  yield training_guide.PRINTED
+  rows = []
+  for paper, name, chosen in _PRINTED:
+    for row in papers.rows(paper):
+      if row.table == name and row.line in chosen:
+        who = " ".join(x for x in (row.network, row.training) if x)
+        of = ", ".join(row.datasets)
+        number = f"*{row.text}*" + (", doubtful" if row.doubt else "")
+        rows.append((f"{row.paper} {row.where}", of, who, row.metric, number))
+  yield training_guide.table(
+    ("where", "data", "network, training", "metric", "printed"), rows
+  )
+
+
+def _large(lines: Sequence[Line]) -> Iterator[str]:
+  """What a paper's setting costs, by multiply-adds."""
+  here = _rate(lines)
+  yield training_guide.LARGE.format(
+    gpu=f"{plan.RATES['gpu']:.0e}",
+    here=f"{here:.1e}",
+    network=lines[-1].network,
+  )
+  rows = []
+  for name in _LARGE:
+    config = config_lib.parse(training_guide.shipped(name))
+    recipe = recipes.of(config.recipe)
+    steps = plan.steps_of(config, recipe)
+    assert steps  # ImageNet's number of examples is known
+    step = plan.step_adds(config, run.network(config, None), recipe)
+    hours = [
+      f"{steps * step / x / 3600:,.0f}" for x in (plan.RATES["gpu"], here)
+    ]
+    command = f"`robust-tfds train --config={name} --workdir=/runs/a`"
+    took = f"{steps:,}", str(recipe.passes), f"{step / 1e12:.1f}"
+    rows.append((command, config.model.name, *took, *hours))
+  yield training_guide.table(training_guide.LARGE_HEADS, rows)
+
+
+def _rate(lines: Sequence[Line]) -> float:
+  """Multiply-adds a processor second, of the last network's longest `standard`."""
+  longest = max(
+    (x for x in lines if x.network == lines[-1].network and x.passes == 1),
+    key=lambda line: line.steps,
+  )
+  made = training_guide.shipped("train_standard")
+  made.model.name = longest.network
+  config = config_lib.parse(made)
+  recipe = recipes.of(config.recipe)
+  step = plan.step_adds(config, run.network(config, None), recipe)
+  return longest.steps * step / longest.seconds
+
+
+if __name__ == "__main__":
+  main()
