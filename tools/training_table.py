@@ -44,6 +44,8 @@ _LARGE = (
   "train_pixmix:imagenet",
   "train_corruption_mix:imagenet",
   "train_stability:imagenet",
+  "train_finetune:clahe",
+  "train_alp:linf",
 )
 
 

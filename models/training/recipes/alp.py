@@ -58,6 +58,11 @@ class Alp(base.Recipe):
         )
 
   @property
+  def passes(self) -> int:
+    """See the base: the attack's steps, and what is shown then."""
+    return self.steps + (2 if self.paired else 1)
+
+  @property
   def paired(self) -> bool:
     """Whether the network is shown clean pictures too."""
     return bool(self.weight or self.clean)

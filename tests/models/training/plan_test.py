@@ -23,15 +23,15 @@ class PlanTest(absltest.TestCase):
     self.assertIn("90 epochs, 450,360 steps of 256 examples", text)
 
   def test_what_a_step_costs_follows_from_its_gradients(self):
-    """Each picture of AugMix is shown in three copies, of stability in two."""
+    """A picture is shown in so many copies; an attack has ten steps before."""
     seconds = {}
-    for name in ("standard", "augmix", "stability"):
+    for name in ("standard", "augmix", "stability", "alp"):
       text = plan.describe(config_lib.parse(_config(f"train_{name}")))
       (found,) = re.findall(r"estimate: (\S+) s a step", text)
       seconds[name] = float(found)
-    for name, passes in (("augmix", 3), ("stability", 2)):
+    for name, passes in (("augmix", 3), ("stability", 2), ("alp", 12)):
       got = seconds[name] / seconds["standard"]
-      self.assertAlmostEqual(got, passes, delta=0.02)
+      self.assertAlmostEqual(got, passes, delta=0.1)
 
   def test_activations_of_a_part_of_a_batch(self):
     config = _config("train_standard").unlock()
