@@ -27,7 +27,7 @@ from tools.training_runs import Line
 
 FILE = training_runs.FOLDER.with_name("TRAINING.md")
 _LEVEL = 0.95
-_WIDTH = 1e-9  # less is three equal counts of digits, and no interval
+_WIDTH = 1e-3  # less is three equal counts of digits, and no interval
 # Printed numbers that training changed: paper, table, its lines.
 _PRINTED = (
   ("hendrycks2019", "section5_2", (1, 2, 5, 6, 7)),
@@ -285,7 +285,7 @@ def _large(lines: Sequence[Line]) -> Iterator[str]:
     assert steps  # ImageNet's number of examples is known
     step = plan.step_adds(config, run.network(config, None), recipe)
     hours = [
-      f"{steps * step / x / 3600:,.0f}" for x in (plan.RATES["gpu"], here)
+      f"{steps * step / x / 3600:,.1f}" for x in (plan.RATES["gpu"], here)
     ]
     command = f"`robust-tfds train --config={name} --workdir=/runs/a`"
     took = f"{steps:,}", str(recipe.passes), f"{step / 1e12:.1f}"
