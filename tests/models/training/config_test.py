@@ -14,7 +14,9 @@ class ConfigTest(parameterized.TestCase):
   def test_shipped(self, setting):
     config = config_lib.parse(train_standard.get_config(setting))
     self.assertEqual(config.recipe["flip"], setting != "digits")
-    with self.assertRaisesRegex(errors.UserError, "setting of train_standard .mnist."):
+    with self.assertRaisesRegex(
+      errors.UserError, "setting of train_standard .mnist."
+    ):
       train_standard.get_config("mnist")
 
   @parameterized.parameters(

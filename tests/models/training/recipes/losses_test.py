@@ -101,6 +101,7 @@ class AlpTest(parameterized.TestCase):
     wrong = np.mean(clean.argmax(-1) != _LABEL)
     np.testing.assert_allclose(numbers["error"], wrong)
     self.assertEqual(variables["calls"], 1)  # attacks move no statistics
+    self.assertEqual(recipe.passes, 12)  # 10 of the attack, 2 of the loss
 
   def test_adversarial_training(self):
     """Of attacked pictures alone; random targets are wrong classes, by key."""
