@@ -67,11 +67,6 @@ class Alp(base.Recipe):
     """Whether the network is shown clean pictures too."""
     return bool(self.weight or self.clean)
 
-  @property
-  def passes(self) -> int:
-    """See the base: every step of the attack, then the pictures."""
-    return self.steps + 1 + self.paired
-
   def shown(
     self,
     apply_train: base.ApplyTrain,
