@@ -26,8 +26,9 @@ robust-tfds run --config=quickstart:digits_c --workdir=/tmp/run \\
   --config.models.digits_cnn.checkpoint=/tmp/augmix
 ```
 
-Without more every config trains in seconds on embedded data; what may follow the colon
-is the setting of a paper. `--plan` says data, steps, memory, disclosure and an estimate.
+Without more every config trains on embedded data, in a minute or a few; what may follow
+the colon is the setting of a paper. `--plan` says data, steps, memory, disclosure and an
+estimate.
 
 {recipes}
 *Gradients* are those that a step takes of an example: what it costs beside `standard`.
