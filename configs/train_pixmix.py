@@ -1,11 +1,15 @@
-"""PixMix with procedural fractals (Hendrycks et al. 2022).
+"""PixMix: pictures mixed with fractals, or with yours (Hendrycks et al. 2022).
 
   robust-tfds train --config=train_pixmix --workdir=/tmp/pixmix
+  robust-tfds train --config=train_pixmix:cifar --workdir=/runs/pixmix \\
+      --config.recipe.pictures=/data/fractals_and_fvis
   robust-tfds train --config=train_pixmix:imagenet --plan
 
 By itself on scikit-learn's digits; `:cifar` (k 4, beta 3, severity 3, WRN-40-4) and
-`:imagenet` (beta 4, severity 1, lr .01 cosine) are the authors' settings, but for the
-pictures: fractals drawn from a seed are not the ones that they collected. The authors
+`:imagenet` (beta 4, severity 1, lr .01 cosine) are the authors' settings with
+`config.recipe.pictures`, a folder of theirs or yours: resized to 36 px, of ImageNet
+256, and cropped to the examples' size, one drawn for each example. Without it they
+are fractals drawn from a seed, which are not the ones that they collected. The authors
 draw from all operations; here those that are benchmarks' too (colour, contrast,
 brightness, sharpness) are off: --config.recipe.overlap=True needs
 --config.allow_benchmark_conditions=True, and is disclosed.
@@ -21,13 +25,14 @@ SETTINGS = ("digits", "cifar", "imagenet")
 def get_config(setting: str = "digits") -> ml_collections.ConfigDict:
   """The training; override fields with --config.field=value."""
   imagenet = setting == "imagenet"
-  recipe = {"name": "pixmix", "k": 4, "fractals": 64}
+  recipe = {"name": "pixmix", "k": 4, "fractals": 64, "pictures": ""}
+  recipe |= {"short_px": 256 if imagenet else 36}
   recipe |= (
     {"beta": 4.0, "severity": 1} if imagenet else {"beta": 3.0, "severity": 3}
   )
   config = train_standard.common(setting, recipe, SETTINGS)
   if setting == "cifar":
-    config.model.name = "wrn_40_4"
+    config.model.name = "wrn_40_4"  # dropout .3: of the network
   if imagenet:
     config.optimizer.update({"learning_rate": 0.01, "weight_decay": 5e-4})
     config.optimizer.nesterov = True

@@ -11,9 +11,11 @@ through TFDS. All of them are trained on, as there; with --config.data.validatio
 a tenth is kept to look at.
 """
 
+import pathlib
+
 import ml_collections
 
-from robust_tfds import errors
+from robust_tfds import errors, reading
 
 # CIFAR network -> epochs and decay of AugMix's code.
 _CIFAR = {
@@ -100,3 +102,11 @@ def _imagenet(config: ml_collections.ConfigDict, epochs: int) -> None:
   thirds = (epochs // 3, 2 * epochs // 3)
   config.schedule = {"name": "step", "at": thirds, "factor": 0.1, "warmup": 0}
   config.epochs, config.batch_size = epochs, 256
+
+
+def printed(paper: str, table: str) -> list[dict[str, str]]:
+  """The lines of a printed table, as `eval/papers` has it."""
+  folder = pathlib.Path(__file__).parents[1] / "eval" / "papers"
+  lines = reading.line_list(folder / paper / f"{table}.tsv")
+  head, *rows = (line.rstrip("\n").split("\t") for line in lines)
+  return [dict(zip(head, row, strict=True)) for row in rows if any(row)]

@@ -34,7 +34,7 @@ def of(
     like: shapes of the state.
   """
   rows = config.batch_size // config.optimizer.accumulate
-  if recipe.BESIDE:
+  if recipe.extras:
     recipe, rows = base.Recipe(), rows * recipe.passes
   optimizer = optimizers.of(config.optimizer)
   step = steps.Steps(model, recipe, optimizer, jnp.asarray, config)

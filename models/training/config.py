@@ -28,7 +28,7 @@ _Dtype = Annotated[
 ]
 _Epochs = Annotated[
   list[int] | tuple[int, ...],
-  pydantic.Field(description="numbers of epochs, ascending"),
+  pydantic.Field(description="whole numbers, ascending"),
 ]
 
 
@@ -43,6 +43,7 @@ class Model(settings.Group):
     frozen_norms: whether batch norms keep their running statistics; None: as
       published networks of its kind were trained: those of detectors do.
     frozen_stages: how many of its first stages are not trained.
+    spec: fields of its spec that are to be others: `short_px` of a detector.
   """
 
   name: settings.Name
@@ -51,6 +52,7 @@ class Model(settings.Group):
   dtype: _Dtype = "float32"
   frozen_norms: settings.Flag | None = None
   frozen_stages: settings.From0 = 0
+  spec: dict[str, Any] = {}
 
 
 class Optimizer(settings.Group):
@@ -96,6 +98,7 @@ class Schedule(settings.Group):
     floor: what `cosine` ends at.
     at: epochs after which `step` multiplies by `factor`.
     every: epochs after each so many of which `step` multiplies; 0: those of `at`.
+    at_steps: steps after which it does.
     factor: of `step` and `plateau`.
     patience: epochs without a lower validation loss that `plateau` waits.
     warmup: steps from 0 to the rate, linear, before the rest.
@@ -105,6 +108,7 @@ class Schedule(settings.Group):
   floor: _NotNegative = 0.0
   at: _Epochs = ()
   every: settings.From0 = 0
+  at_steps: _Epochs = ()
   factor: settings.Rate = 0.1
   patience: settings.From0 = 10
   warmup: settings.From0 = 0

@@ -167,7 +167,7 @@ def network(config: Config, classes: int | None) -> NetworkModel:
       f"config.recipe.name: got {config.recipe['name']!r}, of networks of the kind"
       f" {' or '.join(kinds)}; {model.name} is of the kind {model.kind}."
     )
-  return model
+  return model.with_fields(config.model.spec) if config.model.spec else model
 
 
 def train(

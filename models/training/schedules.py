@@ -64,7 +64,8 @@ def _stepped(config: Schedule, rate: float, per_epoch: int) -> Rate:
       " of the two."
     )
   if not config.every:
-    ends = {e * per_epoch - config.warmup: config.factor for e in config.at}
+    after = *(e * per_epoch for e in config.at), *config.at_steps
+    ends = {step - config.warmup: config.factor for step in after}
     return optax.piecewise_constant_schedule(rate, ends)
   length, factor = config.every * per_epoch, jnp.float32(config.factor)
   return lambda step: (

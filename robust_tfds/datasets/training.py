@@ -14,7 +14,7 @@ from typing import Any
 
 import tensorflow_datasets as tfds
 
-from robust_tfds.building import base, pictures
+from robust_tfds.building import base, objects, pictures
 from robust_tfds.building.sources import (
   cityscapes,
   coco,
@@ -39,12 +39,14 @@ class Row:
     listed: manual dir -> split -> sources.
     instructions: what lies where.
     examples: how many the official list has; 0 where that is not known.
+    boxes: frames come with boxes, not with labels.
   """
 
   of: str
   listed: Callable[[Any], Mapping[str, Sequence[Any]]]
   instructions: str
   examples: int = 0
+  boxes: bool = False
 
 
 def _numbered(listed: Callable[..., Any], folder: Any) -> Any:
@@ -71,6 +73,16 @@ ROWS: Mapping[str, Row] = {
       )
     },
     training_frames.ILSVRC30_INSTRUCTIONS,
+  ),
+  "imagenet_vid_det_train": Row(
+    "imagenet_vid_robust",
+    lambda folder: {
+      TRAIN: training_frames.imagenet_vid_boxes(
+        folder, [c["wnid"] for c in vid.classes()]
+      )
+    },
+    training_frames.VID_INSTRUCTIONS,
+    boxes=True,
   ),
   "ytbb_train": Row(
     "ytbb_robust",
@@ -131,10 +143,12 @@ def builder_class(called: str) -> type[base.Builder]:
   row = ROWS[called]
   module = f"{__package__}.{row.of}.{row.of}_dataset_builder"
   like: Any = importlib.import_module(module).Builder
-  of_frames = like.KIND == "frames"  # single pictures here, without anchors
+  kind = like
+  if like.KIND == "frames":  # single pictures here, without anchors
+    kind = objects.Builder if row.boxes else pictures.Builder
 
   class Builder(
-    pictures.Builder if of_frames else like,  # type: ignore[misc]
+    kind,  # type: ignore[misc,valid-type]
     skip_registration=True,  # type: ignore[call-arg]
   ):
     """Of one list."""
@@ -152,6 +166,7 @@ def builder_class(called: str) -> type[base.Builder]:
     )
     CLASSES = like.CLASSES
     HOMEPAGE = like.HOMEPAGE
+    MASKS = getattr(like, "MASKS", False)
     RUN_BY = ""
     PUBLISHED_EXAMPLES = row.examples
     MANUAL_DOWNLOAD_INSTRUCTIONS = row.instructions

@@ -103,6 +103,8 @@ def _vid() -> dict[str, bytes | str]:
     out[place] = f"<annotation>{content}</annotation>"
   for video in ("one", "two", "both"):
     for i in range(2):
+      place = f"ILSVRC/Annotations/VID/train/p0/{video}/00000{i}.xml"
+      out.setdefault(place, "<annotation></annotation>")
       out[f"ILSVRC/Data/VID/train/p0/{video}/00000{i}.JPEG"] = _PICTURE
   return out
 
@@ -139,6 +141,14 @@ _CASES = {
       f"{imagenet.wnids()[m]}/{imagenet.wnids()[m]}_1.JPEG": label
       for label, c in enumerate(metadata.classes())
       for m in c["members"]
+    },
+  ),
+  "imagenet_vid_det_train": (
+    _vid,
+    {
+      f"p0/{v}/00000{i}.JPEG": None
+      for v in ("one", "two", "both")
+      for i in (0, 1)
     },
   ),
   "ytbb_train": (_ytbb, {"ab-c_4000.jpg": 0, "ab-c_9000.jpg": 23}),
@@ -217,6 +227,17 @@ class TrainingTest(parameterized.TestCase):
     tiny_files.put(self.root, files)
     with self.assertRaisesRegex(FileNotFoundError, "No picture in .*n02690373"):
       training.ROWS["ilsvrc30_train"].listed(self.root)
+
+  def test_boxes_of_frames(self):
+    """Those of the file, (xmin, ymin, xmax, ymax); a frame without has none."""
+    options = {"canvas": (64, 64), "boxes": 3}
+    source = self._open("imagenet_vid_det_train", **options)
+    (batch,) = source.batches(batch_size=6, seed=0, epoch=0)
+    rows = dict(zip(batch["id"], zip(batch["boxes"], batch["labels"])))
+    boxes, labels = rows["p0/both/000000.JPEG"]
+    self.assertEqual(labels.tolist(), [0, 3, -1])
+    self.assertEqual(boxes[:2].tolist(), [[1, 1, 5, 9], [1, 1, 9, 9]])
+    self.assertEqual(rows["p0/one/000001.JPEG"][1].tolist(), [-1] * 3)
 
   def test_frames_of_a_video_are_not_parted(self):
     source = self._open("imagenet_vid_train", validation=0.5)

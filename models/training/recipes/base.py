@@ -27,7 +27,6 @@ class Recipe:
 
   Class attributes:
     KINDS: of the networks that it trains, as `models.spec.Kind`.
-    BESIDE: what `beside` adds to an example; arguments of `transform`.
 
   Attributes:
     flip: mirror pictures left and right with probability 1/2; not of digits or
@@ -43,7 +42,10 @@ class Recipe:
   crop_px: int = 0
   label_smoothing: float = 0.0
 
-  BESIDE: ClassVar[tuple[str, ...]] = ()
+  @property
+  def extras(self) -> tuple[str, ...]:
+    """What `beside` adds to an example: more arguments of `transform`."""
+    return ()
 
   @property
   def passes(self) -> int:
@@ -67,7 +69,7 @@ class Recipe:
       copy: which of `copies`, from 0.
 
     Returns:
-      Arrays by the names of `BESIDE`.
+      Arrays by the names of `extras`.
     """
     del item, key, own, copy
     return {}
@@ -79,7 +81,7 @@ class Recipe:
       images: uint8 `[B, H, W, 3]`, or clips `[B, T, H, W, 3]` whose frames move
         together.
       keys: uint32 `[B, 2]`, of the examples in their epoch; behind them, by name,
-        what a recipe has of `BESIDE`, a row an example.
+        a recipe's `extras`, a row an example.
 
     Returns:
       uint8, of the same shape; of recipes with several views `[views * B, ...]`.
@@ -95,7 +97,7 @@ class Recipe:
     Returns:
       What `transform` makes; of detectors a batch.
     """
-    beside = {name: batch[name] for name in self.BESIDE}
+    beside = {name: batch[name] for name in self.extras}
     rows = {"images": pictures(batch), "keys": batch["key"], **beside}
     return by_rows(lambda rows: self.transform(**rows), rows)
 
@@ -228,6 +230,12 @@ def stream(keys: jax.Array, number: int) -> jax.Array:
   return jax.vmap(of_one)(keys)
 
 
+def mirrors(words: jax.Array) -> jax.Array:
+  """Whether an example is mirrored: a coin of its key, uint32 `[2]`."""
+  key = jax.random.wrap_key_data(words, impl="threefry2x32")
+  return jax.random.bernoulli(jax.random.fold_in(key, _FLIP))
+
+
 def error(logits: jax.Array, label: jax.Array) -> jax.Array:
   """Share of a batch whose class is not the most likely one."""
   return jnp.mean(jnp.argmax(logits, -1) != label)
@@ -245,6 +253,5 @@ def _moved(
     begins = jnp.concatenate([still, begin, jnp.zeros(1, begin.dtype)])
     image = jax.lax.dynamic_slice(jnp.pad(image, pads), [*begins], image.shape)
   if flip:
-    mirrored = jax.random.bernoulli(jax.random.fold_in(key, _FLIP))
-    image = jnp.where(mirrored, image[..., ::-1, :], image)
+    image = jnp.where(mirrors(words), image[..., ::-1, :], image)
   return image

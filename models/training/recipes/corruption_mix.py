@@ -1,6 +1,8 @@
 """Cross-entropy on corrupted pictures: Shankar's one noise, or a mix of several.
 
-docs/specs/training.md sections 3 and 4. Its conditions are benchmarks' own, so it
+docs/specs/training.md sections 3 and 4. All frames of a clip are cropped alike, before
+they are perturbed; time is perturbed within the clip, where the authors perturb whole
+videos before they sample clips of them. Its conditions are benchmarks' own, so it
 needs `allow_benchmark_conditions=True`, and the network says so wherever it goes.
 """
 

@@ -1,16 +1,22 @@
-"""PixMix: pictures mixed with fractals, and cross-entropy on the mixtures.
+"""PixMix: pictures mixed with others, and cross-entropy on the mixtures.
 
-Hendrycks et al. 2022, arXiv:2112.05135 (docs/specs/training.md section 5). Here with
-`training.fractals`, which are drawn from a seed and are not the paper's pictures.
+Hendrycks et al. 2022, arXiv:2112.05135 (docs/specs/training.md section 5). The
+authors' pictures, fractals and feature visualisations, are the user's to bring; of a
+folder each example, and each frame of a clip, has one, drawn by its key, resized and
+cropped as the authors do. Without a folder they are `training.fractals`, which are
+drawn from a seed and are not the paper's.
 """
 
 import dataclasses
-import functools
+from collections.abc import Mapping
 from typing import Any
 
 import jax
 import numpy as np
 
+from robust_tfds import errors
+from robust_tfds.corruptions import seeding
+from robust_tfds.models.training.data import beside
 from robust_tfds.models.training.recipes import base
 from robust_tfds.models.training.transforms import fractals as fractals_lib
 from robust_tfds.models.training.transforms import operations, pixmix
@@ -21,36 +27,69 @@ class Pixmix(base.Recipe):
   """See the header; fields that are not here are `training.pixmix`'s.
 
   Attributes:
-    fractals: how many there are to mix with.
+    pictures: a folder; empty: fractals.
+    short_px: a folder's pictures are resized to it before the crop: 36 of 32 px
+      pictures, 256 of 224.
+    fractals: how many there are to mix with where there is no folder.
   """
 
+  pictures: str = ""
+  short_px: int = 36
   fractals: int = 64
   k: int = 4
   beta: float = 3.0
   severity: float = 3
   overlap: bool = False
 
-  def transform(self, images: jax.Array, keys: jax.Array) -> jax.Array:
-    """Each picture mixed with a fractal; frames of clips each with their own."""
+  @property
+  def extras(self) -> tuple[str, ...]:
+    """See the base."""
+    return ("picture",)
+
+  def beside(
+    self, item: Mapping[str, Any], key: np.ndarray, own: np.ndarray, copy: int
+  ) -> Mapping[str, Any]:
+    """A picture for the example, or for each frame."""
+    shape = item["video" if "video" in item else "image"].shape
+    *frames, height, width, _ = shape
+    if height != width or self.pictures and self.short_px < height:
+      raise errors.UserError(
+        f"config.recipe.short_px: got {self.short_px} for examples of {height} x"
+        f" {width} px, expected squares of at most that."
+      )
+    keys = seeding.frame_keys(key, np.arange(*frames)) if frames else [key]
+    drawn = [self._drawn(one, height) for one in keys]
+    return {"picture": np.stack(drawn) if frames else drawn[0]}
+
+  def transform(
+    self,
+    images: jax.Array,
+    keys: jax.Array,
+    picture: jax.Array | None = None,
+  ) -> jax.Array:
+    """Each picture mixed with its own; frames of clips each with theirs."""
+    assert picture is not None  # of `beside`
     return pixmix.pixmix(
       self.moved(images, keys),
       keys=base.stream(keys, 0),
-      pictures=_fractals(self.fractals, images.shape[-2]),
+      pictures=picture,
       k=self.k,
       beta=self.beta,
       severity=self.severity,
       overlap=self.overlap,
+      paired=True,
     )
 
   def disclosure(self) -> dict[str, Any]:
     """See the base."""
-    return {
-      **super().disclosure(),
-      "conditions": list(operations.OVERLAPPED) if self.overlap else [],
-      "pictures": f"{self.fractals} fractals of seed 0 (training.fractals)",
-    }
+    words = f"{self.fractals} fractals of seed 0 (training.fractals)"
+    if self.pictures:
+      words = beside.of_folder(self.pictures, self.short_px).words
+    shown = operations.OVERLAPPED if self.overlap else ()
+    more = {"conditions": [*shown], "pictures": words}
+    return {**super().disclosure(), **more}
 
-
-@functools.lru_cache(2)
-def _fractals(count: int, side: int) -> np.ndarray:
-  return fractals_lib.fractals(count, side)
+  def _drawn(self, key: np.ndarray, side: int) -> np.ndarray:
+    if not self.pictures:
+      return beside.made(fractals_lib.fractals, self.fractals, side, key)
+    return beside.of_folder(self.pictures, self.short_px).drawn(key, side)

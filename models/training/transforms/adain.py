@@ -28,6 +28,7 @@ _EPSILON = 1e-5
 _STAGES = ((64, 64), (128, 128), (256, 256, 256, 256), (512,))
 # Widths between which the decoder's convolutions lie, before each doubling.
 _DECODER = ((512, 256), (256, 256, 256, 256, 128), (128, 128, 64))
+_STRIDE = 8  # of relu4_1
 _UNUSED = r"^encoder\.(?:3[1-9]|[4-9]\d)\."
 
 
@@ -73,15 +74,25 @@ def load_stylizer(
 
 
 def render(
-  variables: Any, content: jax.Array, style: jax.Array, alpha: float
+  variables: Any,
+  content: jax.Array,
+  style: jax.Array,
+  alpha: float,
+  size: jax.Array | None = None,
 ) -> jax.Array:
   """A picture in another's style.
+
+  DEVIATION: at the right and lower edge of a picture that lies in a canvas the
+  deeper convolutions see its mirror image, not the mirror image of their own
+  inputs.
 
   Args:
     variables: of a `Stylizer`.
     content: float32 `[B, H, W, 3]` in [0, 1].
     style: float32 `[B, H', W', 3]` in [0, 1].
     alpha: 1 takes all of the style, 0 none.
+    size: int32 `[2]`, height and width of the pictures in their canvases; None:
+      the whole.
 
   Returns:
     float32 `[B, H, W, 3]`, not clipped.
@@ -90,23 +101,40 @@ def render(
   height, width = content.shape[1:3]
   with jax.default_matmul_precision("float32"):
     features = network.encoder(content)
-    wanted = restyled(features, network.encoder(style))
+    valid = None if size is None else -(-size // _STRIDE)
+    wanted = restyled(features, network.encoder(style), valid)
     mixed = alpha * wanted + (1 - alpha) * features
     # Of 8 ceil(n / 8) px a side.
     return network.decoder(mixed)[:, :height, :width]
 
 
-def restyled(content: jax.Array, style: jax.Array) -> jax.Array:
-  """Features with the means and deviations of others; `[B, H, W, C]`."""
-  mean, deviation = _moments(content)
+def restyled(
+  content: jax.Array, style: jax.Array, valid: jax.Array | None = None
+) -> jax.Array:
+  """Features with the means and deviations of others; `[B, H, W, C]`.
+
+  Args:
+    content: of the pictures.
+    style: of others, of any height and width.
+    valid: int32 `[2]`, the rows and columns of `content` that count; None: all.
+  """
+  mean, deviation = _moments(content, valid)
   its_mean, its_deviation = _moments(style)
   return (content - mean) / deviation * its_deviation + its_mean
 
 
-def _moments(features: jax.Array) -> tuple[jax.Array, jax.Array]:
+def _moments(
+  features: jax.Array, valid: jax.Array | None = None
+) -> tuple[jax.Array, jax.Array]:
   """Mean and deviation of each picture's channels, `[B, 1, 1, C]`."""
-  mean = features.mean((1, 2), keepdims=True)
-  variance = features.var((1, 2), ddof=1, keepdims=True)
+  inside = None
+  if valid is not None:
+    rows, columns = (
+      jnp.arange(n) < v for n, v in zip(features.shape[1:], valid)
+    )
+    inside = (rows[:, None] & columns)[..., None]
+  mean = features.mean((1, 2), keepdims=True, where=inside)
+  variance = features.var((1, 2), ddof=1, keepdims=True, where=inside)
   return mean, jnp.sqrt(variance + _EPSILON)
 
 

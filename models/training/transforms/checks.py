@@ -1,6 +1,6 @@
 """What transforms refuse: pixels, keys and numbers that make no sense."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import jax
 import jax.numpy as jnp
@@ -54,7 +54,10 @@ def pictures_or_clips(
 
 
 def beside(
-  name: str, given: jax.typing.ArrayLike, side: tuple[int, ...] | None = None
+  name: str,
+  given: jax.typing.ArrayLike,
+  side: tuple[int, ...] | None = None,
+  rows: int = 0,
 ) -> jax.Array:
   """Pictures that a user brings, on the devices.
 
@@ -62,9 +65,10 @@ def beside(
     name: of the argument.
     given: uint8 `[N, H, W, 3]`, N from 1 to 65536.
     side: height and width that they must have; None: any.
+    rows: how many there must be; 0: any.
 
   Raises:
-    UserError: none, another dtype, shape or size.
+    UserError: none, another dtype, shape, size or number.
   """
   array = batching.as_array(given) if isinstance(given, list) else given
   shape, kind = np.shape(array), getattr(array, "dtype", type(array).__name__)
@@ -77,12 +81,46 @@ def beside(
     raise errors.UserError(
       f"{name} may be {_MOST} pictures at most, got {shape[0]}."
     )
+  if rows and shape[0] != rows:
+    raise errors.UserError(
+      f"{name} are {shape[0]} for {rows} images: one for each, where they are"
+      " paired."
+    )
   if side is not None and shape[1:3] != side:
     raise errors.UserError(
       f"{name} are {shape[1]}x{shape[2]} px, the images {side[0]}x{side[1]}:"
       " resize and crop them to the images' size first."
     )
   return jnp.asarray(array)
+
+
+def drawn(
+  of: str,
+  count: int,
+  side: int,
+  seed: int,
+  draw: Callable[[np.random.Generator, int], np.ndarray],
+) -> np.ndarray:
+  """Procedural pictures, which depend on (seed, side, their number) alone.
+
+  Args:
+    of: what they are, in every key.
+    count: how many, from 1.
+    side: in px, from 8 to 2048.
+    seed: a whole number from 0.
+    draw: one of them, uint8 `[side, side, 3]`.
+
+  Returns:
+    uint8 `[count, side, side, 3]`; the first n are those of `count=n`.
+
+  Raises:
+    UserError: a number out of range.
+  """
+  whole("count", count, range(1, _MOST + 1))
+  whole("side", side, range(8, LARGEST_PX + 1))
+  ids = [str(i) for i in range(count)]
+  keys = conditions.raw_keys(seed, of, "drawn", 1, ids)
+  return np.stack([draw(np.random.default_rng(key), side) for key in keys])
 
 
 def number(

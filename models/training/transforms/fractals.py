@@ -7,33 +7,22 @@ coloured by how fast z escapes, through a palette of three cosines.
 
 import numpy as np
 
-from robust_tfds import conditions
 from robust_tfds.models.training.transforms import checks
 
 _TURNS = 96  # of the iteration
 _FAR = 4.0  # |z| beyond which it never returns; 2 would do, bands are smoother
-_MOST = 1 << 16
 
 
 def fractals(count: int, side: int, seed: int = 0) -> np.ndarray:
-  """Pictures that depend on (seed, side, their number) alone.
-
-  Args:
-    count: how many, from 1.
-    side: in px, from 8 to 2048.
-    seed: a whole number from 0.
+  """Pictures of a seed; see `checks.drawn`.
 
   Returns:
-    uint8 `[count, side, side, 3]`; the first n are those of `count=n`.
+    uint8 `[count, side, side, 3]`.
 
   Raises:
     UserError: a number out of range.
   """
-  checks.whole("count", count, range(1, _MOST + 1))
-  checks.whole("side", side, range(8, checks.LARGEST_PX + 1))
-  ids = [str(i) for i in range(count)]
-  keys = conditions.raw_keys(seed, "fractals", "julia", 1, ids)
-  return np.stack([_picture(np.random.default_rng(key), side) for key in keys])
+  return checks.drawn("fractals", count, side, seed, _picture)
 
 
 def _picture(rng: np.random.Generator, side: int) -> np.ndarray:

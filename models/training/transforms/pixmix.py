@@ -68,6 +68,7 @@ def pixmix(
   beta: float = 3.0,
   severity: float = 3,
   overlap: bool = False,
+  paired: bool = False,
 ) -> jax.Array:
   """Every picture, or frame, mixed with one of `pictures`.
 
@@ -81,6 +82,8 @@ def pixmix(
     beta: of the weights; the paper's is 3 for CIFAR, 4 for ImageNet.
     severity: as of `augmix`; the paper's is 3 for CIFAR, 1 for ImageNet.
     overlap: as of `augmix`.
+    paired: `pictures` are of the images' shape, one for each image or frame, as
+      somebody drew them; here none is drawn.
 
   Returns:
     uint8 of the images' shape.
@@ -90,10 +93,14 @@ def pixmix(
       a number out of range.
   """
   batch, raw = checks.pictures_or_clips(images, keys)
+  if paired and np.ndim(pictures) == np.ndim(images):
+    pictures = jnp.reshape(pictures, (-1, *np.shape(pictures)[-3:]))
+  rows = len(batch) if paired else 0
   levels = _compiled(
     batch,
     raw,
-    checks.beside("pictures", pictures, batch.shape[1:3]),
+    checks.beside("pictures", pictures, batch.shape[1:3], rows),
+    paired=paired,
     k=checks.whole("k", k, range(17)),
     beta=checks.number("beta", beta, 0),
     severity=checks.number("severity", severity, 0.1, operations.LARGEST),
@@ -103,32 +110,28 @@ def pixmix(
 
 
 @functools.partial(
-  jax.jit, static_argnames=("k", "beta", "severity", "overlap")
+  jax.jit, static_argnames=("k", "beta", "severity", "overlap", "paired")
 )
 def _compiled(
   batch: jax.Array,
   keys: jax.Array,
   pictures: jax.Array,
   *,
-  k: int,
-  beta: float,
-  severity: float,
+  paired: bool,
   overlap: bool,
+  **options: float,
 ) -> jax.Array:
   """uint8 `[B, H, W * 3]`."""
 
-  def of_picture(image: jax.Array, key: jax.Array) -> jax.Array:
-    drawn = draw(
-      key,
-      len(pictures),
-      k=k,
-      beta=beta,
-      severity=severity,
-      overlap=overlap,
-    )
-    return mixture(image, pictures[drawn.picture], drawn, overlap=overlap)
+  def of_picture(
+    image: jax.Array, key: jax.Array, own: jax.Array | None
+  ) -> jax.Array:
+    drawn = draw(key, len(pictures), overlap=overlap, **options)  # type: ignore[arg-type]
+    picture = pictures[drawn.picture] if own is None else own
+    return mixture(image, picture, drawn, overlap=overlap)
 
-  return batching.over_batch(of_picture, batch, keys)
+  own = pictures if paired else None
+  return batching.over_batch(of_picture, batch, keys, own)
 
 
 def draw(

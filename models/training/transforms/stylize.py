@@ -26,6 +26,8 @@ def stylize(
   styles: jax.typing.ArrayLike,
   stylizer: adain.Stylizer | None = None,
   alpha: float = 1.0,
+  paired: bool = False,
+  sizes: jax.typing.ArrayLike | None = None,
 ) -> jax.Array:
   """Every picture in one of the styles.
 
@@ -40,9 +42,13 @@ def stylize(
     stylizer: of `training.load_stylizer`; None: `texture`, which is not AdaIN and
       must be disclosed by that name (`stylizer_name`).
     alpha: how much of the style, 0 to 1.
+    paired: `styles` are one for each image, as somebody drew them; here none is
+      drawn.
+    sizes: int32 `[B, 2]`, height and width of the pictures, which lie in the
+      upper left corners of `images`; None: they fill them.
 
   Returns:
-    uint8 `[B, H, W, 3]`.
+    uint8 `[B, H, W, 3]`, 0 outside of the pictures.
 
   Raises:
     UserError: another dtype or shape of pixels, keys or styles, no styles, alpha
@@ -55,8 +61,15 @@ def stylize(
       f" textures; got {type(stylizer).__name__}."
     )
   share = 0.0 if alpha == 0 else checks.number("alpha", alpha, 0, 1)
+  rows = len(batch) if paired else 0
   levels = _compiled(
-    batch, raw, checks.beside("styles", styles), stylizer, alpha=share
+    batch,
+    raw,
+    checks.beside("styles", styles, rows=rows),
+    stylizer,
+    batching.checked_sizes(sizes, batch.shape),
+    alpha=share,
+    paired=paired,
   )
   return levels.reshape(batch.shape)
 
@@ -66,27 +79,52 @@ def stylizer_name(stylizer: adain.Stylizer | None) -> str:
   return "texture" if stylizer is None else stylizer.name
 
 
-@functools.partial(jax.jit, static_argnames=("alpha",))
+@functools.partial(jax.jit, static_argnames=("alpha", "paired"))
 def _compiled(
   batch: jax.Array,
   keys: jax.Array,
   styles: jax.Array,
   stylizer: adain.Stylizer | None,
+  sizes: jax.Array | None,
   *,
   alpha: float,
+  paired: bool,
 ) -> jax.Array:
   """uint8 `[B, H, W * 3]`."""
+  # Outside, texture's pictures go on as their edges, AdaIN's as a mirror.
+  outside = "edge" if stylizer is None else "mirror"
 
-  def of_picture(image: jax.Array, key: jax.Array) -> jax.Array:
-    which = seeding.integers(key, (), len(styles), _STREAM)
+  def of_picture(
+    image: jax.Array,
+    key: jax.Array,
+    size: jax.Array | None,
+    style: jax.Array | None,
+  ) -> jax.Array:
+    if style is None:
+      style = styles[seeding.integers(key, (), len(styles), _STREAM)]
+    content = image if size is None else _continued(image, size, outside)
     content, style = (
       x[None].astype(jnp.float32) * np.float32(1 / 255)
-      for x in (image, styles[which])
+      for x in (content, style)
     )
     if stylizer is None:
-      picture = texture.render(content, style, alpha)
+      picture = texture.render(content, style, alpha, size)
     else:
-      picture = adain.render(stylizer.variables, content, style, alpha)
-    return layout.flat(layout.to_uint8(jnp.round(picture[0] * 255)))
+      picture = adain.render(stylizer.variables, content, style, alpha, size)
+    levels = layout.flat(layout.to_uint8(jnp.round(picture[0] * 255)))
+    return layout.mask(levels, layout.valid_size(image.shape, size))
 
-  return batching.over_batch(of_picture, batch, keys)
+  own = styles if paired else None
+  return batching.over_batch(of_picture, batch, keys, sizes, own)
+
+
+def _continued(image: jax.Array, size: jax.Array, outside: str) -> jax.Array:
+  """A canvas whose picture goes on to its ends."""
+  for axis, length in enumerate(image.shape[:2]):
+    place, last = jnp.arange(length), size[axis] - 1
+    if outside == "edge":
+      place = jnp.minimum(place, last)
+    else:
+      place = last - jnp.abs(last - place)
+    image = jnp.take(image, jnp.maximum(place, 0), axis)
+  return image

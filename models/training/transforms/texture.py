@@ -15,41 +15,40 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds import conditions
 from robust_tfds.models.training.transforms import adain, checks
 
 _SIDE = 4  # of a filter, px
 _FILTERS = 3 * _SIDE**2
-_MOST = 1 << 16
 _PLACES = tuple(itertools.product(range(_SIDE), repeat=2))
 
 
-def render(content: jax.Array, style: jax.Array, alpha: float) -> jax.Array:
-  """As `adain.render`, without weights."""
+def render(
+  content: jax.Array,
+  style: jax.Array,
+  alpha: float,
+  size: jax.Array | None = None,
+) -> jax.Array:
+  """As `adain.render`, without weights.
+
+  Of a canvas the picture is what it would be alone: no feature of its pixels
+  sees more than the edge that goes on outside.
+  """
   features = _encoded(content)
-  wanted = adain.restyled(features, _encoded(style))
+  valid = None if size is None else size + (_SIDE - 1)
+  wanted = adain.restyled(features, _encoded(style), valid)
   return _decoded(alpha * wanted + (1 - alpha) * features)
 
 
 def textures(count: int, side: int, seed: int = 0) -> np.ndarray:
-  """Styles that depend on (seed, side, their number) alone: warped waves.
-
-  Args:
-    count: how many, from 1.
-    side: in px, from 8 to 2048.
-    seed: a whole number from 0.
+  """Styles of a seed, warped waves; see `checks.drawn`.
 
   Returns:
-    uint8 `[count, side, side, 3]`; the first n are those of `count=n`.
+    uint8 `[count, side, side, 3]`.
 
   Raises:
     UserError: a number out of range.
   """
-  checks.whole("count", count, range(1, _MOST + 1))
-  checks.whole("side", side, range(8, checks.LARGEST_PX + 1))
-  ids = [str(i) for i in range(count)]
-  keys = conditions.raw_keys(seed, "textures", "waves", 1, ids)
-  return np.stack([_texture(np.random.default_rng(key), side) for key in keys])
+  return checks.drawn("textures", count, side, seed, _texture)
 
 
 def _texture(rng: np.random.Generator, side: int) -> np.ndarray:

@@ -4,18 +4,20 @@ ILSVRC VID: all frames of the training videos of its 30 classes, which the lists
 ImageSets/VID/train_<1..30>.txt name; a frame of a video that several lists name is of
 the class of its largest box, and is left out where it has none. YouTube-BB: the
 training anchors of Gu et al., a picture and a row each. ILSVRC-30: ImageNet's training
-pictures of the classes that the testbed counts as VID's 30. The paper says neither how
+pictures of the classes that the testbed counts as VID's 30. Detectors have the boxes
+of all frames of VID, of those without objects none [U]. The paper says neither how
 frames of several classes were labelled nor in which form anchors lay: both are
 ours.
 """
 
+import dataclasses
 import os
 from collections.abc import Iterator, Mapping, Sequence
 
 from etils import epath
 
 from robust_tfds import errors, reading
-from robust_tfds.building import pictures, source
+from robust_tfds.building import objects, pictures, source
 from robust_tfds.building.sources import imagenet
 from robust_tfds.storage import paths
 
@@ -23,6 +25,7 @@ _ROOTS = ("ILSVRC", "ILSVRC2017_VID/ILSVRC", "ILSVRC2015", ".")
 _LISTS = "ImageSets/VID"
 _FRAMES, _BOXES = "Data/VID/train", "Annotations/VID/train"
 _TABLE, _ANCHORS = "ytbb_robustness_train_anchors_full.csv", "ytbb_train"
+_MOST_OBJECTS = 1000  # of a frame: ids are made of its number
 _COLUMNS = ("ytid", "time_ms", "label")
 VID_INSTRUCTIONS = f"""\
 ILSVRC VID 2015 or 2017 from https://image-net.org (registration) unpacked in the
@@ -53,10 +56,7 @@ def imagenet_vid(
     FileNotFoundError: a list, or a listed video, is not there.
     UserError: a broken line or annotation.
   """
-  places = [paths.of(manual_dir) / root for root in _ROOTS]
-  root = next((p for p in places if (p / _LISTS).is_dir()), None)
-  if root is None:
-    raise FileNotFoundError(f"No {_LISTS} in {manual_dir}.\n{VID_INSTRUCTIONS}")
+  root = _root(manual_dir)
   labels = _labels_of_videos(root, len(wnids))
   label_of = {wnid: label for label, wnid in enumerate(wnids)}
   return [
@@ -64,6 +64,63 @@ def imagenet_vid(
     for video in sorted(labels)
     for frame in _frames(root, video, labels[video], label_of)
   ]
+
+
+def imagenet_vid_boxes(
+  manual_dir: os.PathLike | str, wnids: Sequence[str]
+) -> list[objects.Source]:
+  """The same frames with their boxes, by video; arguments, errors the same."""
+  root = _root(manual_dir)
+  out: list[objects.Source] = []
+  for video in sorted(_labels_of_videos(root, len(wnids))):
+    for name, path in _pictures(root, video):
+      boxes = root / _BOXES / video / f"{name.removesuffix('.JPEG')}.xml"
+      out.append(
+        objects.Source(
+          f"{video}/{name}",
+          image_id=len(out) + 1,
+          picture=source.Picture(source.File("", str(path))),
+          annotation=Boxes(str(boxes), tuple(wnids), len(out) + 1),
+          group_id=video,
+        )
+      )
+  return out
+
+
+@dataclasses.dataclass(frozen=True)
+class Boxes:
+  """An XML file of VID, whose boxes are of the 30 classes.
+
+  Attributes:
+    path: of the file.
+    wnids: of the classes in label order.
+    image_id: number of the frame.
+  """
+
+  path: str
+  wnids: Sequence[str]
+  image_id: int
+
+  def objects_in(self, size: tuple[int, int]) -> list[objects.Object]:
+    """As annotated."""
+    del size
+    label_of = {wnid: label for label, wnid in enumerate(self.wnids)}
+    out = []
+    for i, (label, sides) in enumerate(_annotated(self.path, label_of)):
+      x0, x1, y0, y1 = map(float, sides)
+      box = (x0, y0, x1 - x0, y1 - y0)
+      number = self.image_id * _MOST_OBJECTS + i
+      out.append(objects.Object(number, label, box, box[2] * box[3]))
+    return out
+
+
+def _root(manual_dir: os.PathLike | str) -> epath.Path:
+  """Where the lists and frames of VID lie."""
+  places = [paths.of(manual_dir) / root for root in _ROOTS]
+  root = next((p for p in places if (p / _LISTS).is_dir()), None)
+  if root is None:
+    raise FileNotFoundError(f"No {_LISTS} in {manual_dir}.\n{VID_INSTRUCTIONS}")
+  return root
 
 
 def _labels_of_videos(root: epath.Path, classes: int) -> dict[str, list[int]]:
@@ -90,35 +147,51 @@ def _frames(
   labels: Sequence[int],
   label_of: Mapping[str, int],
 ) -> Iterator[pictures.Source]:
-  folder = root / _FRAMES / video
-  names = [n for n in paths.names(folder) if n.endswith(".JPEG")]
-  if not names:
-    raise FileNotFoundError(f"No frame in {folder}.\n{VID_INSTRUCTIONS}")
-  for name in sorted(names):
+  for name, path in _pictures(root, video):
     label: int | None = labels[0]
     if len(labels) > 1:
       stem = name.removesuffix(".JPEG")
       label = _largest(root / _BOXES / video / f"{stem}.xml", label_of)
     if label is not None:
-      picture = source.Picture(source.File("", str(folder / name)))
+      picture = source.Picture(source.File("", str(path)))
       yield pictures.Source(f"{video}/{name}", label, picture, group_id=video)
+
+
+def _pictures(root: epath.Path, video: str) -> Iterator[tuple[str, epath.Path]]:
+  """Names and paths of a video's frames, in order."""
+  folder = root / _FRAMES / video
+  names = [n for n in paths.names(folder) if n.endswith(".JPEG")]
+  if not names:
+    raise FileNotFoundError(f"No frame in {folder}.\n{VID_INSTRUCTIONS}")
+  for name in sorted(names):
+    yield name, folder / name
 
 
 def _largest(path: epath.Path, label_of: Mapping[str, int]) -> int | None:
   """The class of a frame's largest box; None where it has none."""
+  areas = [
+    ((x1 - x0) * (y1 - y0), -label)
+    for label, (x0, x1, y0, y1) in _annotated(path, label_of)
+  ]
+  return -max(areas)[1] if areas else None
+
+
+def _annotated(
+  path: os.PathLike | str, label_of: Mapping[str, int]
+) -> Iterator[tuple[int, list[int]]]:
+  """Label and xmin, xmax, ymin, ymax of every box of a frame."""
   tree = reading.xml_text(paths.read_bytes(path), str(path))
-  areas = []
   for entry in tree.findall("object"):
     wnid = (entry.findtext("name") or "").strip()
     if wnid not in label_of:
       raise errors.UserError(f"{path}: {wnid!r} is not one of the 30 wnids.")
-    sides = [
-      _whole(entry.findtext(f"bndbox/{s}"), f"{path}: bndbox/{s}")
-      for s in ("xmin", "xmax", "ymin", "ymax")
-    ]
-    area = (sides[1] - sides[0]) * (sides[3] - sides[2])
-    areas.append((area, -label_of[wnid]))
-  return -max(areas)[1] if areas else None
+    yield (
+      label_of[wnid],
+      [
+        _whole(entry.findtext(f"bndbox/{s}"), f"{path}: bndbox/{s}")
+        for s in ("xmin", "xmax", "ymin", "ymax")
+      ],
+    )
 
 
 def ilsvrc30(

@@ -45,6 +45,50 @@ class PlanTest(absltest.TestCase):
     config.data.source = "coco_train"
     self.assertIn("118,287 examples", plan.describe(config_lib.parse(config)))
 
+  def test_detectors_schedules(self):
+    """Michaelis et al.'s, and Shankar et al.'s Table 11 with Faster R-CNN."""
+    for what, rate, batch, epochs, at, short in (
+      ("voc", 0.00125, 2, 12, (9,), 600),
+      ("coco", 0.01, 8, 12, (8, 11), 800),
+      ("cityscapes", 0.0025, 2, 64, (48,), 1024),
+    ):
+      config = config_lib.parse(_config(f"train_detector:{what}"))
+      self.assertEqual(config.optimizer.learning_rate, rate)
+      self.assertEqual((config.batch_size, config.epochs), (batch, epochs))
+      self.assertEqual(tuple(config.schedule.at), at)
+      self.assertEqual(config.model.spec["short_px"], short)
+    config = config_lib.parse(_config("train_detector:vid"))
+    self.assertEqual((config.steps, config.batch_size), (40_000, 8))
+    self.assertEqual(config.optimizer.learning_rate, 0.01)
+    self.assertEqual(list(config.schedule.at_steps), [20_000, 30_000])
+
+  def test_mixes_of_videos(self):
+    """training_mixes.tsv, by our names, at severities 1-3; code's defaults."""
+    for what, names in (
+      ("temporal", {"jumbling", "freezing", "sampling"}),
+      ("spatial", {"speckle_noise", "gaussian_noise", "random_rotation"}),
+    ):
+      config = config_lib.parse(_config(f"train_corruption_mix:{what},ucf101"))
+      self.assertEqual({*config.recipe["names"].split(",")}, names)
+      self.assertEqual(tuple(config.recipe["severities"]), (1, 2, 3))
+      step = config.optimizer
+      got = step.learning_rate, step.momentum, step.dampening, step.weight_decay
+      self.assertEqual(got, (0.1, 0.9, 0.9, 1e-3))
+      self.assertEqual((config.batch_size, config.epochs), (16, 50))
+      self.assertEqual(config.schedule.patience, 10)
+    mixed = config_lib.parse(_config("train_corruption_mix:mixed"))
+    self.assertLen(mixed.recipe["names"].split(","), 6)
+
+  def test_both_sets_are_twice_the_steps(self):
+    config = _config("train_stylized").unlock()
+    text = {}
+    for mode in ("stylized", "combined"):
+      config.recipe.mode = mode
+      text[mode] = plan.describe(config_lib.parse(config))
+      self.assertIn("texture, which is not AdaIN", text[mode])
+    self.assertIn("300 steps", text["stylized"])
+    self.assertIn("600 steps", text["combined"])
+
   def test_a_recipe_that_is_not_there(self):
     config = _config("train_standard").unlock()
     config.recipe.name = "standart"

@@ -84,6 +84,17 @@ class Source:
       }
 
 
+def joined(recipe: Any, batch: dict[str, Any]) -> dict[str, Any]:
+  """A batch with what a recipe adds to its examples, as `data.Source` adds it."""
+  copies = np.arange(len(batch["key"])) % recipe.copies
+  more = []
+  for i, key in enumerate(batch["key"]):
+    item = {name: array[i] for name, array in batch.items()}
+    more.append(recipe.beside(item, key, key ^ 1, int(copies[i])))
+  extras = {name: np.stack([row[name] for row in more]) for name in more[0]}
+  return {**batch, **extras}
+
+
 def config(**changes: Any) -> config_lib.Config:
   """Of the tiny network: 12 steps, a checkpoint every 5; changes by dotted keys."""
   made = ml_collections.ConfigDict(

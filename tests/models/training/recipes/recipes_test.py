@@ -38,13 +38,25 @@ for name, (recipe, batch) in t.batches().items():
 def batches() -> dict:
   """Name -> a recipe, and a batch of eight for it."""
   batch = next(tiny_trainings.Source().batches(batch_size=8, seed=0, epoch=0))
+  del batch["id"]
+  made = {n: recipes.of({"name": n}) for n in recipes.names()}
+  made["stylized"] = recipes.of({"name": "stylized", "mode": "combined"})
+  made["detector"] = recipes.of(
+    {"name": "detector", "mode": "stylized", "flip": True}
+  )
+  objects = {
+    "size": np.array([[20, 24 + i] for i in range(8)], np.int32),
+    "boxes": np.tile(np.float32([[2, 3, 9, 12], [0, 0, 0, 0]]), (8, 1, 1)),
+    "labels": np.tile(np.int32([1, -1]), (8, 1)),
+  }
   return {
     name: (
-      recipes.of({"name": name}),
-      {k: v for k, v in batch.items() if k != "id"},
+      recipe,
+      tiny_trainings.joined(
+        recipe, {**batch, **(objects if name == "detector" else {})}
+      ),
     )
-    for name in recipes.names()
-    if name != "detector"
+    for name, recipe in made.items()
   }
 
 
@@ -65,6 +77,7 @@ class RecipesTest(parameterized.TestCase):
     recipe, model = recipes.of({"name": name}), tiny_trainings.network()
     batch = next(tiny_trainings.Source().batches(batch_size=4, seed=0, epoch=0))
     del batch["id"]
+    batch = tiny_trainings.joined(recipe, batch)
     variables = model.init(jax.random.key(0))
     loss = jax.jit(
       lambda v, b: recipe.loss(base.applied(model), v, b, jax.random.key(1))
@@ -80,17 +93,20 @@ class RecipesTest(parameterized.TestCase):
     shown = recipe.disclosure()
     self.assertLessEqual({*shown["conditions"]}, {*conditions.every_name()})
 
-  @parameterized.parameters(("detector",))
-  def test_detectors_sum_their_losses(self, name):
-    def apply_train(variables, batch, key):
-      del batch, key
+  def test_detectors_sum_their_losses(self):
+    recipe, batch = batches()["detector"]
+
+    def apply_train(variables, shown, key):
+      del key
+      self.assertGreaterEqual(
+        shown.keys(), {"image", "size", "boxes", "labels"}
+      )
       return {
         "box": jax.numpy.float32(1.0),
         "mask": jax.numpy.float32(2.0),
       }, variables
 
-    recipe = recipes.of({"name": name})
-    loss, (variables, numbers) = recipe.loss(apply_train, "v", {}, None)
+    loss, (variables, numbers) = recipe.loss(apply_train, "v", batch, None)
     self.assertEqual(
       (loss, variables, sorted(numbers)), (3, "v", ["box", "mask"])
     )
@@ -106,9 +122,11 @@ class RecipesTest(parameterized.TestCase):
     """Clean pictures first; noise within its bound."""
     source = tiny_trainings.Source()
     batch = next(source.batches(batch_size=4, seed=0, epoch=0))
-    images, keys = batch["image"], batch["key"]
+    del batch["id"]
+    images = batch["image"]
     for name, views in (("augmix", 3), ("stability", 2), ("pixmix", 1)):
-      got = np.asarray(recipes.of({"name": name}).transform(images, keys))
+      recipe = recipes.of({"name": name})
+      got = np.asarray(recipe.views(tiny_trainings.joined(recipe, batch)))
       self.assertEqual(
         (got.dtype, got.shape), (np.uint8, (4 * views, 32, 32, 3))
       )

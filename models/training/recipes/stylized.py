@@ -1,0 +1,168 @@
+"""Stylized pictures: shapes in the colours and strokes of others.
+
+Michaelis et al. 2019, sections 2.2 and 3.3; Geirhos et al. 2019 (docs/specs/training.md
+section 1). `standard` shows the pictures, `stylized` one stylized copy of each,
+`combined` both, as two folders one behind the other: twice the steps an epoch. As in
+a folder that was made once, a picture's style is the same in every epoch.
+
+DEVIATION: what is stylized is what the network is shown, behind the crop; a folder's
+copies were stylized whole.
+
+Paintings and AdaIN's weights are the user's. Without weights it is `texture`, by a
+seeded random encoder: that is not AdaIN and is named so wherever it is shown.
+"""
+
+import dataclasses
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from robust_tfds import errors
+from robust_tfds.models.convert import sources
+from robust_tfds.models.training.data import beside
+from robust_tfds.models.training.recipes import base
+from robust_tfds.models.training.transforms import adain, stylize, texture
+from robust_tfds.storage import paths
+
+MODES = STANDARD, STYLIZED, COMBINED = "standard", "stylized", "combined"
+_TEXTURE = "texture"
+_DIGITS = 12  # of a sha256, in words
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Styling:
+  """What of the pictures is stylized, and by what.
+
+  Attributes:
+    mode: `standard`, `stylized` or `combined`.
+    styles: a folder of paintings; empty: `textures` procedural ones.
+    stylizer: AdaIN's encoder and decoder, two files with a comma between, see
+      `training.load_stylizer`; or `texture`.
+    alpha: how much of the style, 0 to 1.
+    style_px: side of a style, the middle square of a painting whose shorter side
+      is resized to it; the papers' short side is 512 px.
+    textures: how many there are where there is no folder.
+    style_again: draw another style in every epoch.
+  """
+
+  mode: str = STYLIZED
+  styles: str = ""
+  stylizer: str = _TEXTURE
+  alpha: float = 1.0
+  style_px: int = 32
+  textures: int = 64
+  style_again: bool = False
+
+  def __post_init__(self) -> None:
+    """Refuses modes and stylizers that there are not."""
+    if self.mode not in MODES:
+      raise errors.unknown("config.recipe.mode", self.mode, MODES)
+    if self.stylizer != _TEXTURE and len(self._files()) != 2:
+      raise errors.UserError(
+        f"config.recipe.stylizer: got {self.stylizer!r}, expected AdaIN's encoder"
+        " and decoder, ENCODER,DECODER, or texture, which needs no weights."
+      )
+
+  @property
+  def copies(self) -> int:
+    """Twice each where both are shown."""
+    return 2 if self.mode == COMBINED else 1
+
+  @property
+  def extras(self) -> tuple[str, ...]:
+    """A style, and whether it is used."""
+    return () if self.mode == STANDARD else ("style", "styled")
+
+  def beside(
+    self, item: Mapping[str, Any], key: np.ndarray, own: np.ndarray, copy: int
+  ) -> Mapping[str, Any]:
+    """The example's style."""
+    if self.mode == STANDARD:
+      return {}
+    drawn = key if self.style_again else own
+    style = (
+      beside.of_folder(self.styles, self.style_px).drawn(
+        drawn, self.style_px, centred=True
+      )
+      if self.styles
+      else beside.made(texture.textures, self.textures, self.style_px, drawn)
+    )
+    return {"style": style, "styled": np.bool_(copy or self.mode == STYLIZED)}
+
+  def restyled(
+    self,
+    images: jax.Array,
+    keys: jax.Array,
+    style: jax.Array | None,
+    styled: jax.Array | None,
+    sizes: jax.Array | None = None,
+  ) -> jax.Array:
+    """The pictures, those in their styles that are to be.
+
+    Args:
+      images: uint8 `[B, H, W, 3]`.
+      keys: uint32 `[B, 2]`.
+      style: uint8 `[B, H', W', 3]`; None of `standard`.
+      styled: bool `[B]`.
+      sizes: int32 `[B, 2]` of pictures in canvases.
+    """
+    if style is None or styled is None:
+      return images
+    changed = stylize.stylize(
+      images,
+      keys=keys,
+      styles=style,
+      stylizer=self._loaded(),
+      alpha=self.alpha,
+      paired=True,
+      sizes=sizes,
+    )
+    return jnp.where(styled[:, None, None, None], changed, images)
+
+  def styled_by(self) -> str:
+    """What is mixed in, in words: `64 procedural textures by texture, not AdaIN`."""
+    if self.mode == STANDARD:
+      return ""
+    words = f"{self.textures} procedural textures of seed 0"
+    if self.styles:
+      words = beside.of_folder(self.styles, self.style_px).words
+    if self.stylizer == _TEXTURE:
+      return f"{words} by texture, which is not AdaIN"
+    files = (sources.locate(file).path for file in self._files())
+    sums = " and ".join(paths.sha256(file)[:_DIGITS] for file in files)
+    return f"{words} by AdaIN (sha256 {sums})"
+
+  def _files(self) -> list[str]:
+    return [file.strip() for file in self.stylizer.split(",") if file.strip()]
+
+  def _loaded(self) -> adain.Stylizer | None:
+    return None if self.stylizer == _TEXTURE else _stylizer(*self._files())
+
+
+@functools.lru_cache(1)
+def _stylizer(encoder: str, decoder: str) -> adain.Stylizer:
+  with jax.ensure_compile_time_eval():
+    return adain.load_stylizer(encoder, decoder)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Stylized(Styling, base.Recipe):
+  """See the header."""
+
+  def transform(
+    self,
+    images: jax.Array,
+    keys: jax.Array,
+    style: jax.Array | None = None,
+    styled: jax.Array | None = None,
+  ) -> jax.Array:
+    """The pictures in their styles, then moved."""
+    return self.moved(self.restyled(images, keys, style, styled), keys)
+
+  def disclosure(self) -> dict[str, Any]:
+    """See the base."""
+    return {**super().disclosure(), "pictures": self.styled_by()}
