@@ -9,8 +9,8 @@ After the colon stands one corruption, as Shankar et al. train (`gaussian_noise`
 `gaussian_blur`, `shot_noise`, `contrast`, `impulse_noise`, `jpeg_compression`,
 `defocus_blur`, `brightness`, or any other), by itself on scikit-learn's digits; with
 `cifar,` or `imagenet,` before it on those; `digits` is Gaussian noise, `imagenet`
-JPEG, their Table 2's. Severities 1 to 3 are Schiappa et al.'s: Shankar et al. state none. Of
-videos it is a mix of theirs, `temporal`, `spatial`, `mixed` or `pixmix`, by itself on
+JPEG, their Table 2's. Severities 1 to 3 are Schiappa et al.'s: Shankar et al. state none.
+Of videos it is a mix of theirs, `temporal`, `spatial`, `mixed` or `pixmix`, by itself on
 digits in motion, with `,ucf101` or `,hmdb51` their setting, which begins with weights
 of Kinetics-400: `config.model.checkpoint`. PixMix takes `config.recipe.pictures`.
 

@@ -35,7 +35,8 @@ def of(
   """
   rows = config.batch_size // config.optimizer.accumulate
   if recipe.extras:
-    recipe, rows = base.Recipe(), rows * recipe.passes
+    kind = type(recipe) if model.kind == "detection" else base.Recipe
+    recipe, rows = kind(), rows * recipe.passes
   optimizer = optimizers.of(config.optimizer)
   step = steps.Steps(model, recipe, optimizer, jnp.asarray, config)
 
