@@ -221,9 +221,7 @@ class TrainingTest(parameterized.TestCase):
 
   def test_a_class_without_pictures(self):
     files = _ilsvrc30()
-    del files[
-      "train/n02691156/n02691156_1.JPEG"
-    ]  # airliner, not the group's wnid
+    del files["train/n02690373/n02690373_1.JPEG"]  # not the group's own wnid
     tiny_files.put(self.root, files)
     with self.assertRaisesRegex(FileNotFoundError, "No picture in .*n02690373"):
       training.ROWS["ilsvrc30_train"].listed(self.root)
