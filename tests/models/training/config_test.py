@@ -26,6 +26,7 @@ class ConfigTest(parameterized.TestCase):
     ("optimizer__learning_rate", 0.0, "config.optimizer.learning_rate: got 0"),
     ("optimizer__accumulate", 3, "expected a divisor of batch_size 8"),
     ("optimizer__rate", 1.0, "config.optimizer.rate: "),
+    ("schedule__name", "plateau", "'plateau', .* --config.data.validation=0.1"),
   )
   def test_refusals(self, key, value, message):
     with self.assertRaisesRegex(errors.UserError, message):
