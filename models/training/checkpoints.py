@@ -16,11 +16,13 @@ from absl import logging
 from etils import epath
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from robust_tfds import errors
 from robust_tfds.models.training.config import Keep
 from robust_tfds.models.training.state import State
 
 FOLDER = "checkpoints"
 _STATE, _RUN, _SCORE = "state", "run", "validation_error"
+_WORDS = 200  # characters of what orbax says that are repeated
 
 
 class Checkpoints:
@@ -41,9 +43,10 @@ class Checkpoints:
     )
     policies = [last, best] if keep.best else [last]
     self._ocp = ocp
+    self._folder = epath.Path(workdir).resolve() / FOLDER
     with quiet():
       self._manager = ocp.CheckpointManager(
-        epath.Path(workdir).resolve() / FOLDER,
+        self._folder,
         options=ocp.CheckpointManagerOptions(
           preservation_policy=managers.AnyPreservationPolicy(policies),
           best_fn=score,  # so that metrics are written
@@ -60,9 +63,12 @@ class Checkpoints:
     Args:
       run: what the host counts.
       score: the last validation error; None: none is known.
+
+    Raises:
+      UserError: this checkpoint, or the one before, could not be written.
     """
     args = self._ocp.args
-    with quiet():
+    with self._writing():
       self._manager.save(
         int(state.step),
         args=args.Composite(
@@ -81,6 +87,9 @@ class Checkpoints:
 
     Args:
       like: a state of the same shapes.
+
+    Raises:
+      UserError: it is damaged; names it.
     """
     step = self._manager.latest_step()
     if step is None:
@@ -91,7 +100,7 @@ class Checkpoints:
       for name, x in _flat(like).items()
     }
     args = self._ocp.args
-    with quiet():
+    with self._reading(step):
       got = self._manager.restore(
         step,
         args=args.Composite(
@@ -105,10 +114,42 @@ class Checkpoints:
     return jax.tree.unflatten(jax.tree.structure(like), leaves), got[_RUN]
 
   def close(self) -> None:
-    """Waits until what is being written is there."""
-    with quiet():
+    """Waits until what is being written is there; raises as `save` does."""
+    with self._writing():
       self._manager.wait_until_finished()
       self._manager.close()
+
+  @contextlib.contextmanager
+  def _writing(self) -> Iterator[None]:
+    try:
+      with quiet():
+        yield
+    except (
+      OSError,
+      ValueError,
+    ) as e:  # TensorStore's of a full disk is no OSError
+      raise errors.UserError(
+        f"{self._folder}: a checkpoint could not be written: {_short(e)}. Make"
+        " room there; the same command goes on from the last one that is whole."
+      ) from e
+
+  @contextlib.contextmanager
+  def _reading(self, step: int) -> Iterator[None]:
+    try:
+      with quiet():
+        yield
+    except (KeyError, OSError, ValueError) as e:
+      raise errors.UserError(
+        f"{self._folder / str(step)}: the checkpoint is damaged and cannot be read:"
+        f" {_short(e)}. Remove this folder: the same command then goes on from the"
+        " checkpoint before, or from the beginning."
+      ) from e
+
+
+def _short(error: Exception) -> str:
+  """The end of a first line, which says what the system said."""
+  line, _, _ = str(error).strip().partition("\n")
+  return line.rstrip(".")[-_WORDS:] or type(error).__name__
 
 
 def _flat(state: State) -> dict[str, Any]:

@@ -186,7 +186,7 @@ def train(
   if workdir is None:
     return _loop(prepared, None, say).run().averaged
   with _held(workdir, host):
-    _check_config(workdir, prepared.config, host)
+    _check_config(workdir, prepared, host)
     loop = _loop(prepared, workdir, say)
     begun = int(loop.state.step)
     lines = step_lines.Progress(loop.lengths.steps - begun, stream=sys.stdout)
@@ -251,14 +251,14 @@ def _held(workdir: epath.Path, host: hosts.Host) -> Iterator[None]:
 
 
 def _check_config(
-  workdir: epath.Path, config: Config, host: hosts.Host
+  workdir: epath.Path, prepared: Prepared, host: hosts.Host
 ) -> None:
-  """Writes config.json, or refuses the workdir of another config.
+  """Writes config.json, or refuses the workdir of another config or other data.
 
   Raises:
     UserError: says what differs.
   """
-  file, now = workdir / _CONFIG, _facts(config)
+  file, now = workdir / _CONFIG, _facts(prepared)
   if host.index:
     return
   if not disk.exists(file):
@@ -266,7 +266,7 @@ def _check_config(
     return
   before = reading.json_file(file)
   differ = [
-    f"config.{key}: {before.get(key)!r} there, {now.get(key)!r} now"
+    f"{key}: {before.get(key)!r} there, {now.get(key)!r} now"
     for key in sorted({*before, *now})
     if before.get(key) != now.get(key)
   ]
@@ -277,9 +277,9 @@ def _check_config(
     )
 
 
-def _facts(config: Config) -> dict[str, Any]:
+def _facts(prepared: Prepared) -> dict[str, Any]:
   """Key -> value, of what a weight may depend on, as JSON has them."""
-  flat = dict(_flat(config.model_dump(), ()))
+  flat = dict(_flat(prepared.config.model_dump(), ()))
   kept = {
     key: value
     for key, value in flat.items()
@@ -288,7 +288,8 @@ def _facts(config: Config) -> dict[str, Any]:
   out: dict[str, Any] = reading.json_text(
     json.dumps(kept, default=os.fspath), "config"
   )
-  return out
+  facts = {f"config.{key}": value for key, value in out.items()}
+  return {**facts, "sha256 of the examples": prepared.source.digest}
 
 
 def _flat(value: Any, keys: tuple[str, ...]) -> Iterator[tuple[str, Any]]:

@@ -1,10 +1,13 @@
 """Checkpoints: the last and the best stay, over several starts."""
 
+import shutil
+from unittest import mock
+
 import jax.numpy as jnp
 import numpy as np
 from etils import epath
 
-from robust_tfds import devices
+from robust_tfds import devices, errors
 from robust_tfds.models.training import checkpoints
 from robust_tfds.models.training.config import Keep
 from robust_tfds.models.training.state import State
@@ -46,4 +49,30 @@ class CheckpointsTest(in_folder.TestCase):
   def test_none_yet(self):
     opened = self._open()
     self.assertIsNone(opened.last(_state(0), devices.mesh()))
+    opened.close()
+
+  def test_a_damaged_one_is_named(self):
+    self._save({1: None, 2: None})
+    file = self.root / checkpoints.FOLDER / "2" / "run" / "metadata"
+    file.write_text("{")
+    opened = self._open()
+    words = r"checkpoints/2: the checkpoint is damaged.*Remove this folder"
+    with self.assertRaisesRegex(errors.UserError, words):
+      opened.last(_state(0), devices.mesh())
+    opened.close()
+    shutil.rmtree(file.parents[1])
+    opened = self._open()
+    state, _ = opened.last(_state(0), devices.mesh())
+    opened.close()
+    self.assertEqual(int(state.step), 1)
+
+  def test_a_disk_that_refuses(self):
+    opened = self._open()
+    said = ValueError("RESOURCE_EXHAUSTED: No space left on device")
+    with mock.patch.object(
+      opened._manager, "wait_until_finished", side_effect=said
+    ):
+      words = "could not be written: .*No space left on device. Make room"
+      with self.assertRaisesRegex(errors.UserError, words):
+        opened.close()
     opened.close()

@@ -100,6 +100,13 @@ class RunTest(in_folder.TestCase):
       self._train(optimizer__learning_rate=0.25, seed=4)
     self._train(keep__every=4)  # changes no weight
 
+  def test_other_data_under_the_same_name(self):
+    self._train()
+    other = mock.patch.object(tiny_trainings.Source, "digest", "6f")
+    words = "another training: sha256 of the examples: '5e' there, '6f' now"
+    with other, self.assertRaisesRegex(errors.UserError, words):
+      self._train()
+
   def test_without_a_workdir(self):
     _, variables = self._train()
     again = run.train(tiny_trainings.prepared(), say=lambda text: None)
