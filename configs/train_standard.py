@@ -68,7 +68,9 @@ def common(
   return config
 
 
-def sgd(rate: float, **more: float | bool) -> ml_collections.ConfigDict:
+def sgd(
+  rate: float | ml_collections.FieldReference, **more: float | bool
+) -> ml_collections.ConfigDict:
   """The optimizer of most papers: SGD with a momentum of .9."""
   momentum = {"name": "sgd", "learning_rate": rate, "momentum": 0.9}
   rest = {"accumulate": 1, "ema": 0.0}
@@ -98,10 +100,12 @@ def _imagenet(config: ml_collections.ConfigDict, epochs: int) -> None:
   config.data.source, config.data.validation = "tfds:imagenet2012", 0.0
   config.data.crop = "random_resized224"
   config.data.geometry = "short256_crop224"
-  config.optimizer = sgd(0.1, weight_decay=1e-4, nesterov=False)
+  config.batch_size = 256
+  rate = config.get_oneway_ref("batch_size").to_float() * 0.1 / 256
+  config.optimizer = sgd(rate, weight_decay=1e-4, nesterov=False)
   thirds = (epochs // 3, 2 * epochs // 3)
   config.schedule = {"name": "step", "at": thirds, "factor": 0.1, "warmup": 0}
-  config.epochs, config.batch_size = epochs, 256
+  config.epochs = epochs
 
 
 def printed(paper: str, table: str) -> list[dict[str, str]]:

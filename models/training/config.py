@@ -170,6 +170,11 @@ def parse(config: ml_collections.ConfigDict) -> Config:
       f"config.steps: got {out.steps} steps and {out.epochs} epochs, expected one"
       " of the two."
     )
+  if out.schedule.name == "plateau" and not out.data.validation:
+    raise errors.UserError(
+      "config.data.validation: got 0 with the schedule plateau, which follows the"
+      " validation loss and would never fall: expected a share, 0.1."
+    )
   if out.batch_size % out.optimizer.accumulate:
     raise errors.UserError(
       f"config.optimizer.accumulate: got {out.optimizer.accumulate}, expected a"

@@ -76,7 +76,7 @@ def augmix(
     width=checks.whole("width", width, range(1, 17)),
     depth=checks.whole("depth", depth, (-1, *range(1, 17))),
     alpha=checks.number("alpha", alpha, 0),
-    overlap=bool(overlap),
+    overlap=checks.switch("overlap", overlap),
   )
   return levels.reshape(batch.shape)
 

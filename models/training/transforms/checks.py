@@ -1,5 +1,6 @@
 """What transforms refuse: pixels, keys and numbers that make no sense."""
 
+import numbers
 from collections.abc import Callable, Iterable
 
 import jax
@@ -46,11 +47,25 @@ def pictures_or_clips(
   """`pictures`; of clips `[B, T, H, W, 3]` all frames, each with its own key."""
   if np.ndim(images) != 5:
     return pictures(images, keys)
-  clips = images if isinstance(images, jax.Array) else np.asarray(images)
-  count, length = clips.shape[:2]
+  videos = clips(images)
+  count, length = videos.shape[:2]
   raw = batching.checked_keys(keys, count)
   of_frames = seeding.keys_of_frames(raw, length).reshape(-1, 2)
-  return pictures(clips.reshape(-1, *clips.shape[2:]), of_frames)
+  return pictures(videos.reshape(-1, *videos.shape[2:]), of_frames)
+
+
+def clips(images: jax.typing.ArrayLike) -> batching.Image:
+  """Clips `[B, T, H, W, 3]`, of at least a frame.
+
+  Raises:
+    UserError: an axis without anything.
+  """
+  array = images if isinstance(images, jax.Array) else np.asarray(images)
+  if 0 in array.shape:
+    raise errors.UserError(
+      f"Clips must have frames and pixels, got shape {list(array.shape)}."
+    )
+  return array
 
 
 def beside(
@@ -126,18 +141,29 @@ def drawn(
 def number(
   name: str, value: object, least: float, most: float = float("inf")
 ) -> float:
-  """A number above `least` and up to `most`.
+  """A finite number above `least` and up to `most`, of Python or numpy.
 
   Raises:
     UserError: names the argument.
   """
-  good = isinstance(value, (int, float)) and not isinstance(value, bool)
-  if not good or not least < value <= most:  # type: ignore[operator]
+  good = isinstance(value, numbers.Real) and not isinstance(value, bool)
+  if not good or not least < value <= most or value == float("inf"):  # type: ignore[operator]
     bound = "" if most == float("inf") else f" and up to {most:g}"
     raise errors.UserError(
       f"{name} must be a number above {least:g}{bound}, got {value!r}."
     )
   return float(value)  # type: ignore[arg-type]
+
+
+def switch(name: str, value: object) -> bool:
+  """True or False.
+
+  Raises:
+    UserError: anything else, such as the text "False", which counts as true.
+  """
+  if not isinstance(value, (bool, np.bool_)):
+    raise errors.UserError(f"{name} must be True or False, got {value!r}.")
+  return bool(value)
 
 
 def whole(name: str, value: object, allowed: Iterable[int]) -> int:

@@ -73,7 +73,7 @@ def corruption_mix(
       plugins.check_edition(name, edition, "corruption_mix")
     flat = _of_pictures(batch, raw, chosen, levels, edition)
     return flat.reshape(batch.shape)
-  clips = images if isinstance(images, jax.Array) else np.asarray(images)
+  clips = checks.clips(images)
   checks.pictures(clips[:, 0], keys)  # refuses what is none
   edition = "paper" if edition == _ANY else edition
   _check_clips(chosen, edition, clips.shape)
@@ -244,6 +244,8 @@ def _names(
     UserError: none, an unknown one, or one of sequences.
   """
   family = conditions.family(kind)
+  if not isinstance(given, Iterable):
+    raise errors.UserError(f"names must be names of {kind}, got {given!r}.")
   listed = given if isinstance(given, str) else tuple(given)
   for name in [listed] if isinstance(listed, str) else listed:
     known = name in family.names() if isinstance(name, str) else False

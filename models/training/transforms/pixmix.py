@@ -104,7 +104,7 @@ def pixmix(
     k=checks.whole("k", k, range(17)),
     beta=checks.number("beta", beta, 0),
     severity=checks.number("severity", severity, 0.1, operations.LARGEST),
-    overlap=bool(overlap),
+    overlap=checks.switch("overlap", overlap),
   )
   return levels.reshape(np.shape(images)[:-1] + (3,))
 
@@ -144,14 +144,15 @@ def draw(
   overlap: bool,
 ) -> Drawn:
   """All that a picture's key decides; `count` pictures, else as `pixmix`."""
-  coins = draws.coin(key, (3, k + 1), _COINS)
+  most = max(k, 1)  # an array of no rounds could not be traced
+  coins = draws.coin(key, (3, most + 1), _COINS)
   fresh, multiplies, small = coins[0], coins[1, 1:], coins[2, 1:]
   # Quantiles: of Beta(beta, 1) u^(1 / beta), of Beta(1, beta) 1 minus that.
-  near = seeding.uniform(key, (3, k), _FACTORS) ** np.float32(1 / beta)
+  near = seeding.uniform(key, (3, most), _FACTORS) ** np.float32(1 / beta)
   a = jnp.where(small, near[0], 2 - near[1])
   b = jnp.where(small, 1 - near[2], near[2] - 1)
   chain = operations.draw(
-    key, (k + 1,), severity=severity, overlap=overlap, stream=_OPERATIONS
+    key, (most + 1,), severity=severity, overlap=overlap, stream=_OPERATIONS
   )
   rounds = seeding.integers(key, (), k + 1, _ROUNDS)
   which = seeding.integers(key, (), count, _PICTURE)

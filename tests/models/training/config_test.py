@@ -25,12 +25,28 @@ class ConfigTest(parameterized.TestCase):
     ("optimizer__momentum", 1.0, "config.optimizer.momentum: got 1.0"),
     ("optimizer__learning_rate", 0.0, "config.optimizer.learning_rate: got 0"),
     ("optimizer__accumulate", 3, "expected a divisor of batch_size 8"),
+    (
+      "schedule__name",
+      "plateau",
+      "validation: got 0 with the schedule plateau",
+    ),
     ("optimizer__rate", 1.0, "config.optimizer.rate: "),
     ("schedule__name", "plateau", "'plateau', .* --config.data.validation=0.1"),
   )
   def test_refusals(self, key, value, message):
     with self.assertRaisesRegex(errors.UserError, message):
       tiny_trainings.config(**{key: value})
+
+  def test_imagenets_rate_follows_the_batch(self):
+    """AugMix's code: .1 * B / 256."""
+    config = train_standard.get_config("imagenet")
+    self.assertEqual(config.optimizer.learning_rate, 0.1)
+    config.batch_size = 1024
+    self.assertAlmostEqual(
+      config_lib.parse(config).optimizer.learning_rate, 0.4
+    )
+    config.optimizer.learning_rate = 0.3
+    self.assertEqual(config_lib.parse(config).optimizer.learning_rate, 0.3)
 
   def test_no_config_of_a_training(self):
     with self.assertRaisesRegex(errors.UserError, "no config of a training"):

@@ -75,6 +75,7 @@ class PicturesTest(parameterized.TestCase):
     ({"names": "contrst"}, "Did you mean 'contrast'"),
     ({"names": "tilt"}, "tilt is a perturbation of sequences"),
     ({"names": ()}, "at least one corruption"),
+    ({"names": 3}, "names must be names of pictures, got 3"),
     ({"names": "freezing"}, "Unknown corruption"),
     ({"severities": ()}, "at least one of 1-5"),
     ({"severities": (0,)}, "Severity 0 is the clean"),
@@ -121,6 +122,11 @@ class ClipsTest(parameterized.TestCase):
   def test_all_that_run_on_a_device_are_the_benchmarks(self):
     names = tuple(n for n in corruptions.video_names() if "mpeg" not in n)
     self._check(_clips(12, 2, 224), names, (1, 4))
+
+  def test_refuses_clips_without_frames(self):
+    none = np.zeros((2, 0, 8, 8, 3), np.uint8)
+    with self.assertRaisesRegex(errors.UserError, "must have frames"):
+      training.corruption_mix(none, keys=_keys(2), names="freezing")
 
   @parameterized.parameters(
     ("mpeg1", "codec of whole videos"),

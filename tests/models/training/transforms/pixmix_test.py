@@ -93,6 +93,20 @@ class PixmixTest(parameterized.TestCase):
     ):
       self.assertGreater(stats.kstest(values, cdf)[1], 1e-3)
 
+  def test_no_rounds_leave_the_start(self):
+    """k = 0: a picture, or with probability 1/2 one operation of it."""
+    keys = _keys(16)
+    image = tiny_files.noise(16, 16)
+    options = {"pictures": 255 - image[None], "keys": keys}
+    mixed = training.pixmix(np.stack([image] * 16), k=0, **options)
+    same = (np.asarray(mixed) == image).all((1, 2, 3))
+    draw = functools.partial(
+      pixmix.draw, count=1, k=0, beta=3.0, severity=3.0, overlap=False
+    )
+    fresh = np.asarray(jax.vmap(draw)(keys).fresh[:, 0])
+    self.assertTrue(same[~fresh].all())
+    self.assertFalse(same[fresh].all())
+
   def test_frames_of_a_clip_draw_for_themselves(self):
     clip = np.repeat(tiny_files.noise(16, 16)[None, None], 8, axis=1)
     options = {"pictures": training.fractals(9, 16), "keys": _keys(1)}
@@ -106,6 +120,7 @@ class PixmixTest(parameterized.TestCase):
     ({"pictures": np.zeros((4, 8, 8, 3))}, "must be uint8"),
     ({"pictures": []}, "at least one picture"),
     ({"k": -1}, "k must be"),
+    ({"overlap": "False"}, "overlap must be True or False"),
     ({"beta": 0}, "beta must be"),
     ({"severity": 0.1}, "severity must be"),
     ({"keys": np.zeros((3, 2), np.uint32)}, "One key per image"),
