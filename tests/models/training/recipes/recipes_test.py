@@ -20,13 +20,13 @@ os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
 import hashlib, json
 import jax
 from robust_tfds import devices
-from robust_tfds.models.training import loop
+from robust_tfds.models.training import validation
 from tests.models.training.recipes import recipes_test as t
 
 mesh = devices.mesh()
 assert mesh.size == 2
 for name, (recipe, batch) in t.batches().items():
-  results = recipe.views(batch), jax.jit(recipe.views)(loop.put(batch, mesh))
+  results = recipe.views(batch), jax.jit(recipe.views)(validation.put(batch, mesh))
   hashes = [
     [hashlib.sha256(jax.device_get(x).tobytes()).hexdigest() for x in jax.tree.leaves(r)]
     for r in results
