@@ -180,9 +180,4 @@ def parse(config: ml_collections.ConfigDict) -> Config:
       f"config.optimizer.accumulate: got {out.optimizer.accumulate}, expected a"
       f" divisor of batch_size {out.batch_size}."
     )
-  if out.schedule.name == "plateau" and not out.data.validation:
-    raise errors.UserError(
-      "config.schedule.name: got 'plateau', which follows the loss on validation"
-      " data, and none are kept: --config.data.validation=0.1."
-    )
   return out

@@ -5,6 +5,7 @@ from unittest import mock
 
 import jax.numpy as jnp
 import numpy as np
+from absl.testing import parameterized
 from etils import epath
 
 from robust_tfds import devices, errors
@@ -19,7 +20,7 @@ def _state(step: int) -> State:
   return State(jnp.int32(step), weights, {}, (jnp.int32(step),), {})
 
 
-class CheckpointsTest(in_folder.TestCase):
+class CheckpointsTest(in_folder.TestCase, parameterized.TestCase):
   def _open(self):
     return checkpoints.Checkpoints(epath.Path(self.root), Keep(last=2, best=1))
 
@@ -51,16 +52,25 @@ class CheckpointsTest(in_folder.TestCase):
     self.assertIsNone(opened.last(_state(0), devices.mesh()))
     opened.close()
 
-  def test_a_damaged_one_is_named(self):
+  def _break_a_record(self, folder):
+    (folder / "run" / "metadata").write_text("{")
+
+  def _cut_all_arrays(self, folder):
+    for path in (folder / "state").rglob("*"):
+      if path.is_file() and path.parent.name == "d":
+        path.write_bytes(path.read_bytes()[:20])
+
+  @parameterized.parameters("_break_a_record", "_cut_all_arrays")
+  def test_a_damaged_one_is_named(self, damage):
     self._save({1: None, 2: None})
-    file = self.root / checkpoints.FOLDER / "2" / "run" / "metadata"
-    file.write_text("{")
+    folder = self.root / checkpoints.FOLDER / "2"
+    getattr(self, damage)(folder)
     opened = self._open()
     words = r"checkpoints/2: the checkpoint is damaged.*Remove this folder"
     with self.assertRaisesRegex(errors.UserError, words):
       opened.last(_state(0), devices.mesh())
     opened.close()
-    shutil.rmtree(file.parents[1])
+    shutil.rmtree(folder)
     opened = self._open()
     state, _ = opened.last(_state(0), devices.mesh())
     opened.close()

@@ -31,7 +31,6 @@ class ConfigTest(parameterized.TestCase):
       "validation: got 0 with the schedule plateau",
     ),
     ("optimizer__rate", 1.0, "config.optimizer.rate: "),
-    ("schedule__name", "plateau", "'plateau', .* --config.data.validation=0.1"),
   )
   def test_refusals(self, key, value, message):
     with self.assertRaisesRegex(errors.UserError, message):

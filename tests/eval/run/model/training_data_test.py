@@ -79,7 +79,7 @@ class TrainingDataTest(parameterized.TestCase):
     entry = _model({"checkpoint": str(folder)})
     file = folder / "disclosure.json"
     said = file.read_text()
-    file.write_text(re.sub(r'"fog"(\s+\],\s+"data")', r"\1", said))
+    file.write_text(re.sub(r'"fog"(\s+\],\s+"content")', r"\1", said))
     self.assertNotEqual(file.read_text(), said)
     with self.assertRaisesRegex(errors.UserError, "recipe trains on fog"):
       training_data.corruptions_seen(entry)
