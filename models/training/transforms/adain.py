@@ -133,6 +133,7 @@ def _moments(
       jnp.arange(n) < v for n, v in zip(features.shape[1:], valid)
     )
     inside = (rows[:, None] & columns)[..., None]
+  features = jnp.asarray(features)
   mean = features.mean((1, 2), keepdims=True, where=inside)
   variance = features.var((1, 2), ddof=1, keepdims=True, where=inside)
   return mean, jnp.sqrt(variance + _EPSILON)
