@@ -58,14 +58,34 @@ class PageTest(absltest.TestCase):
 
   def test_every_network_row_and_seed_is_there(self):
     kind = training_runs.KINDS["pictures"]
-    rows = [r.name for r in training_runs.ROWS if r.kind == "pictures"]
     every = [
-      (network, row, seed)
+      (network, row.name, seed)
       for network in kind.networks
-      for row in rows
+      for row in training_runs.rows("pictures", network)
       for seed in training_runs.SEEDS
     ]
     self.assertEqual([(x.network, x.row, x.seed) for x in _LINES], every)
+
+  def test_what_is_held_against_standard_takes_as_many_steps(self):
+    for line in _LINES:
+      steps = _of(line.network, training_runs.STANDARD)[0].steps
+      self.assertEqual(line.steps, steps * line.times, line.row)
+
+  def test_clahe_is_trained_and_tested_on(self):
+    (row,) = [r for r in training_runs.ROWS if r.name == "clahe"]
+    kind = training_runs.KINDS["pictures"]
+    trained = training_runs._config(kind, "digits_cnn", row, 0)
+    self.assertEqual(trained.recipe.name, "clahe")
+    folder = epath.Path(self.create_tempdir().full_path)
+    with (
+      mock.patch.object(training_runs.plan_lib, "make") as make,
+      mock.patch.object(training_runs.runner, "Runner"),
+    ):
+      for evaluation in kind.evaluations:
+        training_runs._evaluated(evaluation, "digits_cnn", row, folder, folder)
+        (config,), _ = make.call_args
+        names = {model.name for model in config.models.values()}
+        self.assertEqual(names, {"digits_cnn+clahe"})
 
   def test_printed_numbers_are_the_papers(self):
     page = training_table.text(_LINES)

@@ -75,6 +75,7 @@ class Row:
     times: how many times as many epochs as the others.
     enhancement: that is put before the network at test, `clahe`.
     kind: of `KINDS`.
+    networks: of the kind's, that it was made with; empty: all.
   """
 
   name: str
@@ -83,6 +84,7 @@ class Row:
   times: int = 1
   enhancement: str = ""
   kind: str = "pictures"
+  networks: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -136,7 +138,31 @@ ROWS = (
   Row("pixmix", "train_pixmix"),
   Row("one noise: gaussian_noise", "train_corruption_mix"),
   Row("stability", "train_stability"),
+  Row(
+    "clahe",
+    "train_standard",
+    {"recipe.name": "clahe"},
+    enhancement="clahe",
+    networks=("digits_cnn",),
+  ),
+  Row("finetune", "train_finetune", {"batch_size": 128}),
+  Row("stylized: texture", "train_stylized", networks=("digits_cnn",)),
+  Row(
+    "combined: texture",
+    "train_stylized",
+    {"recipe.mode": "combined", "epochs": 5},
+    networks=("digits_cnn",),
+  ),
 )
+
+
+def rows(kind: str, network: str) -> list[Row]:
+  """What a network of a kind is trained by."""
+  return [
+    row
+    for row in ROWS
+    if row.kind == kind and network in (row.networks or KINDS[kind].networks)
+  ]
 
 
 def measured(folder: epath.Path, kind: str, say: Any = print) -> Iterator[Line]:
@@ -149,7 +175,7 @@ def measured(folder: epath.Path, kind: str, say: Any = print) -> Iterator[Line]:
   """
   chosen = KINDS[kind]
   for network in chosen.networks:
-    for row in (r for r in ROWS if r.kind == kind):
+    for row in rows(kind, network):
       say(f"{network}, {row.name}")
       place = folder / network / row.name.replace(" ", "_").replace(":", "")
       for seed in SEEDS:
