@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 _FLAG = "config"
 _SPEC = "spec"
 _TRAIN = "train_"  # begins the names of configs to train by
-# The file of `output_classes.py`, and `training_data.py`.
-_TEXTS = ("classes", "trained_on", "corruptions_seen")
+# A file of weights, that of `output_classes.py`, and `training_data.py`.
+_TEXTS = ("checkpoint", "classes", "trained_on", "corruptions_seen")
 
 
 def define(

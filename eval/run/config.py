@@ -125,6 +125,14 @@ class Model(settings.Group):
   last_layer: LastLayer | None = None
   _key: str = pydantic.PrivateAttr("model")
 
+  @pydantic.model_validator(mode="before")
+  @classmethod
+  def _weights_are_there(cls, values: Any) -> Any:
+    """A checkpoint takes the place of the recipe that a config names."""
+    if isinstance(values, Mapping) and values.get("checkpoint"):
+      return {k: v for k, v in values.items() if k != "train"}
+    return values
+
   @property
   def key(self) -> str:
     """Where it stands in the config: `model`, or `models.LABEL`."""

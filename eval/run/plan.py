@@ -442,7 +442,8 @@ def _outputs(plan: Plan) -> dict[str, output_classes.OutputClasses]:
       " model's outputs."
     )
   builder = plan.config.builder
-  if not given and not builder.OWN:
+  trained = _trained(plan)
+  if not given and not trained and not builder.OWN:
     return {}
   feature = plan.task.label_feature(_clean_builder(plan).info.features)
   names = plan.class_names()
@@ -455,7 +456,23 @@ def _outputs(plan: Plan) -> dict[str, output_classes.OutputClasses]:
     )
     for label, each in given.items()
   }
+  for label in trained.keys() - out.keys():
+    count = plan.model(label).spec.num_classes
+    what = f"{plan.models[label].key}.checkpoint"
+    outputs = output_classes.of_training(what, trained[label], names, count)
+    out |= {label: outputs} if outputs else {}
   return out | (_of_published(plan, names, set(out)) if builder.OWN else {})
+
+
+def _trained(plan: Plan) -> dict[str, Sequence[str]]:
+  """Classes of the networks that `robust-tfds train` made, in their order."""
+  if "label_space" in plan.task.own_keys:
+    return {}  # a label map says what outputs are
+  said = {
+    label: training_data.of_training(entry)
+    for label, entry in plan.models.items()
+  }
+  return {label: each.classes for label, each in said.items() if each}
 
 
 def _of_published(

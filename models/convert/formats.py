@@ -40,6 +40,8 @@ _HUB_NAMES = (
   f"pytorch_model.bin{INDEX}",
   "open_clip_pytorch_model.bin",
 )
+# What a workdir of `robust-tfds train` holds from its first line on.
+_OF_TRAININGS = ("config.json", "metrics.csv")
 
 # Where training scripts put the weights among other things.
 _WRAPPERS = (
@@ -119,6 +121,7 @@ def _read(path: pathlib.Path) -> Arrays:
   if path.is_dir():
     inside = file_of(epath.Path(path))
     if inside is None:
+      _check_ended(path)
       return _plain(path, _orbax(path))
     return _read(pathlib.Path(inside))
   if path.name.endswith(INDEX):
@@ -185,6 +188,16 @@ def file_of(checkpoint: epath.Path) -> epath.Path | None:
     return checkpoint
   present = hub_order(paths.names(checkpoint))
   return checkpoint / present[0] if present else None
+
+
+def _check_ended(folder: pathlib.Path) -> None:
+  """Refuses the workdir of a training that has no weights yet."""
+  if all((folder / name).exists() for name in _OF_TRAININGS):
+    raise errors.UserError(
+      f"{folder}: the training there has not ended: it has no {weights_file.FILE}"
+      " yet. Run its robust-tfds train again, which goes on from where it was"
+      " stopped."
+    )
 
 
 def _shards(path: pathlib.Path) -> Arrays:

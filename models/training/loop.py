@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
 
-from robust_tfds import devices, errors, hosts
+from robust_tfds import devices, durations, errors, hosts
 from robust_tfds.models.model import NetworkModel
 from robust_tfds.models.training import (
   optimizers,
@@ -107,6 +107,7 @@ class Loop:
     self._plateau = schedules.Plateau()
     self._score: float | None = None
     self._late: collections.deque[Any] = collections.deque()
+    self._first: tuple[int, float] | None = None  # a step done, and when
     optimizer = optimizers.of(config.optimizer)
     first = state.first(model, variables, optimizer, config)
     self.state: State = devices.put_replicated(first, self._mesh)  # type: ignore[assignment]
@@ -185,6 +186,7 @@ class Loop:
       values = {name: float(np.asarray(x)) for name, x in numbers.items()}
       if not math.isfinite(values["loss"]):
         raise errors.UserError(_diverged(self._model.name, step, ids, values))
+      self._first = self._first or (step, time.perf_counter())
       self._metrics.add(values)
 
   def _after(self, step: int, began: float) -> None:
@@ -203,10 +205,18 @@ class Loop:
       seconds = time.perf_counter() - began
       line = self._metrics.line(step, {**more, "seconds": round(seconds, 2)})
       if more or last:
-        self._say(_words(step, lengths, line))
+        self._say(_words(step, lengths, line) + self._left(step))
     if self._checkpoints and (step % lengths.save == 0 or last):
       self._look(0)
       self._checkpoints.save(self.state, self._run(), self._score)
+
+  def _left(self, step: int) -> str:
+    """Of the time, as the steps since the first took it: that one compiles."""
+    left = self.lengths.steps - step
+    if not self._first or not left or step == self._first[0]:
+      return ""
+    done, since = step - self._first[0], time.perf_counter() - self._first[1]
+    return f", ETA {durations.text(since / done * left)}"
 
   def _run(self) -> dict[str, Any]:
     """What the host counts, as JSON has it."""

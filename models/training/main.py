@@ -3,7 +3,7 @@
   robust-tfds train --config=train_standard --workdir=/tmp/standard
   robust-tfds train --config=train_standard --plan
   robust-tfds run --config=quickstart:digits_c --workdir=/tmp/run \\
-      --config.model.name=digits_cnn --config.model.checkpoint=/tmp/standard
+      --config.models.digits_cnn.checkpoint=/tmp/standard
 
 Run the same command again to continue a training that was stopped. `--plan` says
 what it would do, and touches nothing.
@@ -71,7 +71,6 @@ def main(argv: Sequence[str]) -> None:
   multihost.join(settings)
   prepared = run.prepare(config, data_dir=str(workdir / "data"))
   run.train(prepared, workdir)
-  print(f"weights: {workdir / 'weights.npz'}")
 
 
 if __name__ == "__main__":

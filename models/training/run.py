@@ -20,6 +20,7 @@ from robust_tfds.models import catalogue, weights_file
 from robust_tfds.models.detection.detector import Detector
 from robust_tfds.models.model import NetworkModel
 from robust_tfds.models.training import (
+  closing,
   data,
   disclosure,
   handover,
@@ -206,6 +207,11 @@ def train(
     finally:
       if page:
         page.write(loop.lines)
+    if not host.index:
+      for line in closing.lines(
+        prepared, workdir, loop.lengths.steps, loop.lines
+      ):
+        say(line)
     hosts.barrier(host, "handed over")
   return state.averaged
 

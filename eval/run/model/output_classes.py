@@ -131,6 +131,50 @@ def of_members(
   return OutputClasses(relabelling, _sha256(lines))
 
 
+def of_training(
+  what: str,
+  trained: Sequence[str],
+  names: Sequence[Sequence[str]],
+  outputs: int,
+) -> OutputClasses | None:
+  """What outputs are of a network whose training says its classes.
+
+  Args:
+    what: the network, in refusals.
+    trained: the classes, in the order of its outputs.
+    names: of the data set's classes, in label order; empty where nobody knows.
+    outputs: number of the network's outputs.
+
+  Returns:
+    None where they stand as the data set's, or one of the two has no names.
+
+  Raises:
+    UserError: the data set has a class that it was not trained on.
+  """
+  numbered = list(trained) == [str(i) for i in range(len(trained))]
+  if not names or numbered:
+    return None
+  lines = [*trained, *[_NONE] * (outputs - len(trained))]
+  exact, small = _known(names, _key), _known(names, _small)
+  known = [
+    x for n in trained for x in exact.get(_key(n)) or small.get(_small(n), [])
+  ]
+  lacking = [n[0] for label, n in enumerate(names) if label not in known]
+  if lacking:
+    raise errors.UserError(
+      f"{what}: it was not trained on {len(lacking)} of the data set's"
+      f" {len(names)} classes, e.g. {lacking[0]!r}; its own are"
+      f" {', '.join(trained[:3])}, ... If they are the same under other names,"
+      f" say what each output is: {_KEY}."
+    )
+  labels = _labels(what, lines, names)
+  if labels == list(range(len(names))):
+    return None
+  _check_once(what, lines, labels)
+  relabelling = relabel.Relabelling(tuple(labels), len(names))
+  return OutputClasses(relabelling, _sha256(lines))
+
+
 def _sha256(lines: Sequence[str]) -> str:
   """Of lines, as of a file of them."""
   return hashlib.sha256("".join(f"{n}\n" for n in lines).encode()).hexdigest()

@@ -14,6 +14,7 @@ from unittest import mock
 import numpy as np
 import pytest
 from absl.testing import parameterized
+from etils import epath
 
 from robust_tfds import errors, models
 from robust_tfds.models import variables as variables_lib
@@ -365,6 +366,13 @@ class DamageTest(checkpoints.Case):
     note = json.loads(file.read_text())
     file.write_text(json.dumps({**note, "shape": [1 << 43, 1, 1, 1]}))
     self._refused(path, "promise 35,.* bytes, e.g. conv1.kernel of shape")
+
+  def test_a_training_that_has_not_ended(self):
+    folder = epath.Path(self.create_tempdir().full_path)
+    for name in ("config.json", "metrics.csv"):
+      (folder / name).write_text("")
+    with self.assertRaisesRegex(errors.UserError, "has not ended"):
+      models.convert.load("digits_cnn", folder)
 
   def test_paths(self):
     good = self.npz(self.arrays)

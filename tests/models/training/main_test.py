@@ -43,4 +43,8 @@ class MainTest(in_folder.TestCase):
       done = self._run(*flags)
     self.assertEqual(done.returncode, 0, done.stderr)
     self.assertIn("step 12 of 12", done.stdout)
+    self.assertIn("tiny: ", done.stdout)
+    self.assertIn(f"weights: {self.root / 'w' / 'weights.npz'}", done.stdout)
+    self.assertIn("evaluate it: robust-tfds run --config=", done.stdout)
+    self.assertEqual(done.stderr, "")
     self.assertTrue((self.root / "w" / "weights.npz").exists())

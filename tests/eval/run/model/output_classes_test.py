@@ -11,6 +11,7 @@ from robust_tfds.building.sources import imagenet
 from robust_tfds.conditions import Condition
 from robust_tfds.configs import vid_robust
 from robust_tfds.eval.cells.workdir import Workdir
+from robust_tfds.eval.pipeline import relabel
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.eval.run import runner
 from robust_tfds.eval.run.model import output_classes
@@ -93,6 +94,19 @@ class ReadTest(parameterized.TestCase):
       self._read("cat\ndog\n", names=())
     with self.assertRaisesRegex(errors.UserError, "no.txt"):
       output_classes.read("no.txt", _NAMES, 4, 1)
+
+  def test_of_a_training(self):
+    """Mapped by name; as they are; nobody knows; refused."""
+    names = [("cat",), ("dog",), ("owl",)]
+    of = lambda trained, n=3: output_classes.of_training(
+      "config.model.checkpoint", trained, names, n
+    )
+    got = of(["owl", "cat", "dog", "bat"], 4)
+    self.assertEqual(got.relabelling.class_of, (2, 0, 1, relabel.NONE))
+    self.assertIsNone(of(["cat", "dog", "owl"]))
+    self.assertIsNone(of(["0", "1", "2"]))
+    with self.assertRaisesRegex(errors.UserError, "not trained on 1 .*'owl'"):
+      of(["cat", "dog", "bat"])
 
   def test_sets_whose_classes_are_listed_elsewhere(self):
     names = datasets.builder_class("kinetics400_p").class_names()

@@ -55,6 +55,10 @@ class TrainingDataTest(parameterized.TestCase):
   def test_corruptions_seen(self, entry, expected):
     self.assertEqual(training_data.corruptions_seen(_model(entry)), expected)
 
+  def test_a_checkpoint_takes_the_place_of_a_recipe(self):
+    entry = _model({"train": _RECIPE, "checkpoint": "timm:resnet50.a1_in1k"})
+    self.assertIsNone(entry.train)
+
   def test_of_a_training(self):
     """Its disclosure is taken over, and nothing can say less than it does."""
     folder = epath.Path(self.create_tempdir().full_path)

@@ -1,0 +1,87 @@
+"""What a training says at its end: one line of how good, where things lie, what next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from etils import epath
+
+from robust_tfds import datasets
+from robust_tfds.models import weights_file
+from robust_tfds.models.training import disclosure, validation
+from robust_tfds.models.training.data import source as source_lib
+from robust_tfds.models.training.report import FILE as REPORT
+from robust_tfds.storage import disk
+
+if TYPE_CHECKING:
+  from robust_tfds.models.training.run import Prepared
+
+_FILES = {
+  "weights": weights_file.FILE,
+  "mean of the weights over the steps": disclosure.EMA_FILE,
+  "report": REPORT,
+  "disclosure": disclosure.FILE,
+}
+_QUICKSTARTS = ("digits", "signs")  # whose configs have several models
+
+
+def lines(
+  prepared: Prepared,
+  workdir: epath.Path,
+  steps: int,
+  measured: Sequence[Mapping[str, Any]],
+) -> Iterator[str]:
+  """The verdict, the files that are there, the command that evaluates.
+
+  Args:
+    steps: of the training.
+    measured: the lines of metrics.csv.
+  """
+  yield verdict(prepared, steps, measured)
+  for what, name in _FILES.items():
+    if disk.exists(workdir / name):
+      yield f"{what}: {workdir / name}"
+  yield f"evaluate it: {command(prepared, workdir)}"
+
+
+def verdict(
+  prepared: Prepared, steps: int, measured: Sequence[Mapping[str, Any]]
+) -> str:
+  """`digits_cnn: 1.4 % wrong on 141 held-out examples after 300 steps`."""
+  name, last = prepared.model.name, measured[-1] if measured else {}
+  after = f"after {steps:,} steps"
+  if validation.LOSS not in last:
+    loss = f"training loss {last['loss']:.4g}" if "loss" in last else "trained"
+    return f"{name}: {loss} {after}; no examples were held out"
+  count = prepared.source.steps(1, source_lib.VALIDATION, source_lib.KEEP)
+  good = f"loss {last[validation.LOSS]:.4g}"
+  if validation.ERROR in last:
+    good = f"{100 * last[validation.ERROR]:.1f} % wrong"
+  return f"{name}: {good} on {count:,} held-out examples {after}"
+
+
+def command(prepared: Prepared, workdir: epath.Path) -> str:
+  """What evaluates the weights: on the benchmark of the data, where one is known."""
+  name, model = prepared.config.data.source, prepared.model.name
+  run = "robust-tfds run --config="
+  if name in _QUICKSTARTS:
+    entry = f"--config.models.{name}_cnn"
+    other = f" {entry}.name={model}" * (model != f"{name}_cnn")
+    return f"{run}quickstart:{name}_c{other} {entry}.checkpoint={workdir} --workdir=RUN"
+  by = _run_by(name.removeprefix("tfds:").removesuffix("_train"))
+  config, data = by or "own_data:model", ""
+  if not by:
+    data = " --config.data.name=folder:TEST_PICTURES"
+  config = config.replace(":model", f":{model}").replace(",model", f",{model}")
+  at = f"--config.model.checkpoint={workdir}"
+  return f"{run}{config}{data} {at} --workdir=RUN"
+
+
+def _run_by(name: str) -> str:
+  """The config of a benchmark of the same data; empty where nobody knows one."""
+  base = {"imagenet2012": "imagenet", "voc0712": "pascal"}.get(name, name)
+  for ending in ("_c", "_p", "_robust"):
+    if base + ending in datasets.names():
+      return datasets.builder_class(base + ending).RUN_BY
+  return ""
