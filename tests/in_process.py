@@ -38,10 +38,20 @@ def run(
   before, out, err = set(flags.FLAGS), io.StringIO(), io.StringIO()
   callbacks = python_logging.getLogger("jax._src.callback")
   level = callbacks.level
+  after: set[str] = set()  # what is defined later is a library's, and stays
+
+  def app_run(main, flags_parser) -> None:
+    """`app.run` without what it changes in a whole process."""
+    try:
+      words = flags_parser(list(sys.argv))
+    finally:
+      after.update(flags.FLAGS)
+    main(words)
+
   try:
     with (
       mock.patch.object(sys, "argv", argv),
-      mock.patch.object(app, "run", _app_run),
+      mock.patch.object(app, "run", app_run),
       mock.patch.object(logging, "set_verbosity"),
       mock.patch.object(stopping, "listen"),
       mock.patch.object(tensorflow_lines, "leave_out"),
@@ -55,7 +65,7 @@ def run(
       err.write(f"{code}\n")
       code = 1
   finally:
-    for name in set(flags.FLAGS) - before:
+    for name in after - before:
       delattr(flags.FLAGS, name)
     callbacks.setLevel(level)
   return subprocess.CompletedProcess(argv, code, out.getvalue(), err.getvalue())
@@ -90,8 +100,3 @@ def check_refused(
   test.assertNotEqual(done.returncode, 0)
   test.assertIn(words, done.stderr)
   test.assertNotIn("Traceback", done.stderr)
-
-
-def _app_run(main, flags_parser) -> None:
-  """`app.run` without what it changes in a whole process."""
-  main(flags_parser(list(sys.argv)))

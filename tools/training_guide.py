@@ -86,7 +86,9 @@ in two minutes on two shared cores:
 head: the checkpoint has 1,000 classes, the network 2: drawn anew: fc/bias, fc/kernel
 ...
 step 48 of 48: error 0.0625, learning_rate 0.01, loss 0.1563, validation_error 0.1951, ...
+efficientnet_lite0: 19.5 % wrong on 41 held-out examples after 48 steps
 weights: /tmp/photos_run/weights.npz
+...
 ```
 
 with errors of .341, .073, .098, .073, .073 and .195 on the fifth that was held out: too

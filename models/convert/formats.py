@@ -40,8 +40,8 @@ _HUB_NAMES = (
   f"pytorch_model.bin{INDEX}",
   "open_clip_pytorch_model.bin",
 )
-# What a workdir of `robust-tfds train` holds from its first line on.
-_OF_TRAININGS = ("config.json", "metrics.csv")
+# What a workdir of `robust-tfds train` holds from its beginning: a file, a key of it.
+_OF_TRAININGS = ("config.json", "config.recipe.name")
 
 # Where training scripts put the weights among other things.
 _WRAPPERS = (
@@ -192,7 +192,9 @@ def file_of(checkpoint: epath.Path) -> epath.Path | None:
 
 def _check_ended(folder: pathlib.Path) -> None:
   """Refuses the workdir of a training that has no weights yet."""
-  if all((folder / name).exists() for name in _OF_TRAININGS):
+  name, key = _OF_TRAININGS
+  said = reading.json_file(folder / name) if (folder / name).exists() else ()
+  if key in said:
     raise errors.UserError(
       f"{folder}: the training there has not ended: it has no {weights_file.FILE}"
       " yet. Run its robust-tfds train again, which goes on from where it was"

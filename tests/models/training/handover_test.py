@@ -1,14 +1,18 @@
 """Weights handed over: read by `models.convert`, with how pictures are prepared."""
 
+from unittest import mock
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 from etils import epath
 
 from robust_tfds import errors, models
+from robust_tfds.eval import main as eval_main
 from robust_tfds.models.convert import match
-from robust_tfds.models.training import handover, state
-from tests import in_folder
+from robust_tfds.models.training import handover, loop, main, run, state
+from tests import in_folder, in_process, tiny_files
+from tests.models.training import tiny_trainings
 
 
 class HandoverTest(in_folder.TestCase):
@@ -44,6 +48,67 @@ class HandoverTest(in_folder.TestCase):
     )
     with self.assertRaisesRegex(errors.UserError, "has NaN or infinite"):
       handover.write(self.workdir, model, _state(variables, model))
+
+
+class CommandsTest(in_folder.TestCase):
+  """Trained by one command, evaluated by the other."""
+
+  def _pictures(self, folder, *classes):
+    """Each class is of one grey, by its name."""
+    for name in classes:
+      grey = {"bright": 220, "dark": 20, "middle": 120}.get(name, 0)
+      for i in range(4):
+        pixels = np.full((32, 32, 3), grey + i, np.uint8)
+        data = tiny_files.encoded(pixels, "PNG")
+        tiny_files.put(self.root, {f"{folder}/{name}/{i}.png": data})
+
+  def _train(self):
+    done = in_process.run(
+      main,
+      "--config=train_standard",
+      "--config.model.name=digits_linear",
+      f"--config.data.source=folder:{self.root}/train",
+      "--config.data.validation=0",
+      "--config.batch_size=4",
+      "--config.epochs=30",
+      f"--workdir={self.root}/w",
+    )
+    self.assertEqual(done.returncode, 0, done.stderr)
+
+  def _evaluate(self, checkpoint, test="test"):
+    return in_process.run(
+      eval_main,
+      "--config=own_data:digits_linear",
+      f"--config.data.name=folder:{self.root}/{test}",
+      f"--config.model.checkpoint={checkpoint}",
+      "--config.data.corruptions=brightness",
+      "--config.data.severities=(1,)",
+      "--config.reports=False",
+      f"--workdir={self.root}/run_{test}",
+    )
+
+  def test_classes_are_mapped_by_name(self):
+    """A class between the others is not there: the numbers shift."""
+    self._pictures("train", "bright", "alien", "dark", "middle")
+    self._pictures("test", "dark", "bright")
+    self._pictures("other", "dark", "cat")
+    self._train()
+    done = self._evaluate(self.root / "w")
+    self.assertEqual(done.returncode, 0, done.stderr)
+    self.assertIn("0.0 % wrong clean", done.stdout)
+    done = self._evaluate(self.root / "w", "other")
+    self.assertIn("was not trained on 1 of the data set's 2", done.stderr)
+    self.assertIn("e.g. 'cat'", done.stderr)
+
+  def test_a_training_that_has_not_ended(self):
+    workdir, stopped = epath.Path(self.root / "w"), KeyboardInterrupt
+    with mock.patch.object(loop.Loop, "run", side_effect=stopped):
+      with self.assertRaises(stopped):
+        run.train(tiny_trainings.prepared(), workdir)
+    self._pictures("test", "dark", "bright")
+    done = self._evaluate(self.root / "w")
+    self.assertNotEqual(done.returncode, 0)
+    self.assertIn("the training there has not ended", done.stderr)
 
 
 def _state(variables, model, averaged: bool = False) -> state.State:
