@@ -17,6 +17,7 @@ from robust_tfds.reading import limits
 from robust_tfds.storage import disk, npz
 
 FILE = "weights.npz"
+EMA_FILE = "weights_ema.npz"  # of a training that keeps a mean over the steps
 _DEEPEST = 32  # names of a path; networks have about ten
 
 

@@ -43,7 +43,10 @@ Whose *benchmark conditions* are named trains on what benchmarks test.
   bytes. Another config in the workdir is refused: what differs is said.
 - **Evaluate**: `--config.model.checkpoint=WORKDIR` of any run, or
   `models.convert.load(NAME, WORKDIR)`, takes weights, classes, preprocessing and the
-  disclosure from the workdir (`weights.npz`, `disclosure.json`).
+  disclosure from the workdir. Its weights are those that validation judged:
+  `weights_ema.npz`, the mean over the steps, where `config.optimizer.ema` keeps one
+  (`train_alp:imagenet64`), else `weights.npz`, the last step's. The path of one of the
+  two files instead of the folder takes that one.
 - **Disclosure and held-out rule**: `disclosure.json` says what was trained on: data,
   conditions and severities, pictures, recipe, steps, seed, sha256 of the first and last
   weights. Training on a benchmark's condition is refused unless the config says

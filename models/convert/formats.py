@@ -29,9 +29,10 @@ from robust_tfds.storage import paths
 Arrays = dict[str, np.ndarray]
 
 INDEX = ".index.json"
-# What a training hands over; huggingface_hub's and timm's names for the checkpoint
-# of a repository.
+# What a training hands over, first what it was judged by; huggingface_hub's and
+# timm's names for the checkpoint of a repository.
 _HUB_NAMES = (
+  weights_file.EMA_FILE,
   weights_file.FILE,
   "model.safetensors",
   f"model.safetensors{INDEX}",

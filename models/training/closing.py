@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _FILES = {
   "weights": weights_file.FILE,
-  "mean of the weights over the steps": disclosure.EMA_FILE,
+  "their mean over the steps, which the folder stands for": weights_file.EMA_FILE,
   "report": REPORT,
   "disclosure": disclosure.FILE,
 }

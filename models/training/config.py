@@ -71,7 +71,8 @@ class Optimizer(settings.Group):
     decay_all: whether norms and biases decay too, as torch's optimizers do.
     clip_norm: largest norm of the gradient; 0: any.
     accumulate: into how many parts a batch is cut, whose gradients are averaged.
-    ema: decay of the mean of the weights that is kept beside them; 0: none.
+    ema: decay of the mean of the weights that is kept beside them, and is what
+      validation judges and the workdir stands for; 0: none.
   """
 
   name: settings.Name = "sgd"

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
   from robust_tfds.models.training.recipes import base
 
 FILE = "disclosure.json"
-EMA_FILE = "weights_ema.npz"
 _NOT_STATED = "what that was trained on is not stated"
 _OWN = "own"  # the set of a user's corruptions, of no benchmark
 _CORRUPTED = "_corrupted"  # ends TFDS's names of the benchmarks' sets
@@ -163,7 +162,10 @@ def of_checkpoint(text: str) -> Disclosure | None:
     UserError: it is damaged, of other weights, or says less than its recipe does.
   """
   place = paths.of(text, "checkpoint")
-  names = {weights_file.FILE: "weights", EMA_FILE: "weights_ema"}
+  names = {
+    weights_file.FILE: "weights",
+    weights_file.EMA_FILE: "weights_ema",
+  }
   folder = place.parent if place.name in names else place
   said = read(folder)
   for name, field in names.items() if said else ():

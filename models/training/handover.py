@@ -3,7 +3,9 @@
 A workdir holds, once it is done, `weights.npz` (with `optimizer.ema` also
 `weights_ema.npz`, their mean over the steps), beside each `.report.json` with how
 its pictures are prepared, and `disclosure.json`. `models.convert.load(NAME,
-WORKDIR)` and `--config.model.checkpoint=WORKDIR` read the folder.
+WORKDIR)` and `--config.model.checkpoint=WORKDIR` read the folder, and take the
+weights that validation judged: `weights_ema.npz` where there is one, as papers with
+a mean of the weights evaluate it. `WORKDIR/weights.npz` are always the last step's.
 """
 
 import json
@@ -19,7 +21,6 @@ from robust_tfds.models import weights_file
 from robust_tfds.models.convert import preprocessing
 from robust_tfds.models.model import NetworkModel
 from robust_tfds.models.spec import Spec
-from robust_tfds.models.training.disclosure import EMA_FILE as EMA_FILE
 from robust_tfds.models.training.state import State
 from robust_tfds.storage import disk, paths
 
@@ -39,8 +40,8 @@ def write(
   """
   _write(workdir / weights_file.FILE, model, state.variables)
   if state.ema:
-    _write(workdir / EMA_FILE, model, state.averaged)
-  ema = paths.sha256(workdir / EMA_FILE) if state.ema else ""
+    _write(workdir / weights_file.EMA_FILE, model, state.averaged)
+  ema = paths.sha256(workdir / weights_file.EMA_FILE) if state.ema else ""
   return paths.sha256(workdir / weights_file.FILE), ema
 
 

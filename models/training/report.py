@@ -33,7 +33,7 @@ _FILES = {
   "metrics.csv": "the numbers of the curves",
   "config.json": "the config",
   "weights.npz": "the weights",
-  "weights_ema.npz": "their mean over the steps",
+  "weights_ema.npz": "their mean over the steps, which the folder stands for",
   "disclosure.json": "what they were trained on",
 }
 _TEMPLATES = template.Templates(pathlib.Path(__file__).parent / "templates")

@@ -1,5 +1,6 @@
 """Weights handed over: read by `models.convert`, with how pictures are prepared."""
 
+import json
 from unittest import mock
 
 import jax
@@ -9,6 +10,7 @@ from etils import epath
 
 from robust_tfds import errors, models
 from robust_tfds.eval import main as eval_main
+from robust_tfds.models import weights_file
 from robust_tfds.models.convert import match
 from robust_tfds.models.training import handover, loop, main, run, state
 from tests import in_folder, in_process, tiny_files
@@ -24,16 +26,20 @@ class HandoverTest(in_folder.TestCase):
     spec = {"mean": (0.1, 0.2, 0.3), "label_space": "custom"}
     model = models.get("digits_linear").with_fields(spec)
     variables = model.init(jax.random.key(1))
-    first = _state(variables, model, averaged=True)
-    handover.write(self.workdir, model, first)
+    handover.write(self.workdir, model, _state(variables, model))
     got = models.convert.load("digits_linear", self.workdir)
     jax.tree.map(np.testing.assert_array_equal, got, dict(variables))
     loaded = match.load("digits_linear", self.workdir)
     self.assertEqual(tuple(loaded.declared.fields["mean"]), (0.1, 0.2, 0.3))
-    averaged = models.convert.load(
-      "digits_linear", self.workdir / handover.EMA_FILE
-    )
-    jax.tree.map(np.testing.assert_array_equal, averaged, dict(variables))
+
+  def test_the_folder_stands_for_the_mean_where_there_is_one(self):
+    model = models.get("digits_linear")
+    last = model.init(jax.random.key(1))
+    mean = jax.tree.map(lambda x: x + 1, last)
+    handover.write(self.workdir, model, _state(last, model, mean))
+    for path, expected in (("", mean), ("weights.npz", last)):
+      got = models.convert.load("digits_linear", self.workdir / path)
+      jax.tree.map(np.testing.assert_array_equal, got, dict(expected))
 
   def test_equal_weights_are_equal_bytes(self):
     model = models.get("digits_linear")
@@ -71,6 +77,7 @@ class CommandsTest(in_folder.TestCase):
       "--config.data.validation=0",
       "--config.batch_size=4",
       "--config.epochs=30",
+      "--config.optimizer.ema=0.5",
       f"--workdir={self.root}/w",
     )
     self.assertEqual(done.returncode, 0, done.stderr)
@@ -96,6 +103,13 @@ class CommandsTest(in_folder.TestCase):
     done = self._evaluate(self.root / "w")
     self.assertEqual(done.returncode, 0, done.stderr)
     self.assertIn("0.0 % wrong clean", done.stdout)
+    note = next((self.root / "run_test" / "cells").rglob("*.json"))
+    mean = weights_file.variables_of(
+      epath.Path(self.root) / "w/weights_ema.npz"
+    )
+    self.assertEqual(
+      json.loads(note.read_text())["by"]["weights"], weights_file.sha256(mean)
+    )
     done = self._evaluate(self.root / "w", "other")
     self.assertIn("was not trained on 1 of the data set's 2", done.stderr)
     self.assertIn("e.g. 'cat'", done.stderr)
@@ -111,7 +125,8 @@ class CommandsTest(in_folder.TestCase):
     self.assertIn("the training there has not ended", done.stderr)
 
 
-def _state(variables, model, averaged: bool = False) -> state.State:
+def _state(variables, model, mean=None) -> state.State:
   parameters, statistics = state.parted(variables, model.statistics())
-  ema = {**parameters, **statistics} if averaged else {}
+  parts = state.parted(mean, model.statistics()) if mean else ({}, {})
+  ema = {**parts[0], **parts[1]}
   return state.State(jnp.int32(1), parameters, statistics, (), ema)
