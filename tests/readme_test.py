@@ -11,12 +11,14 @@ import types
 from unittest import mock
 
 import numpy as np
+import pytest
 from PIL import Image
 
 from robust_tfds import corrupt_folder
 from robust_tfds import eval as eval_lib
 from robust_tfds.eval import main as main_lib
 from robust_tfds.models import adapters
+from robust_tfds.models.training import main as training_main
 from tests import in_folder, in_process, pages
 from tests.own import made
 from tools import fidelity_page
@@ -47,7 +49,7 @@ class ReadmeTest(in_folder.TestCase):
       "<!-- ci:begin -->(.*?)<!-- ci:end -->", _TEXT, re.DOTALL
     )
     self.assertIn(second, marked[1])
-    self.assertLen(_BLOCKS, 11)  # each has a test below
+    self.assertLen(_BLOCKS, 12)  # each has a test below
 
   def test_quickstart(self):
     _, _, command = _block("quickstart.py", "bash").rpartition("&& ")
@@ -117,6 +119,27 @@ class ReadmeTest(in_folder.TestCase):
     self.assertEqual(done.returncode, 1)
     said = done.stdout + done.stderr
     self.assertIn("ILSVRC2012_img_val.tar", said)
+
+  def test_training_is_planned(self):
+    (name, *arguments), _ = self.commands("robust-tfds train")
+    done = in_process.run(training_main, *arguments, "--plan")
+    self.assertEqual((name, done.returncode), ("train", 0), done.stderr)
+    self.assertIn("digits", done.stdout)
+
+  @pytest.mark.slow
+  def test_training_and_its_evaluation(self):
+    (_, *train), (_, *run) = self.commands("robust-tfds train")
+    few = ("--config.data.corruptions=fog", "--config.data.severities=(3,)")
+    done = in_process.run(training_main, *train, "--config.epochs=1")
+    self.assertEqual(done.returncode, 0, done.stderr)
+    done = in_process.run(main_lib, *run, *few)
+    self.assertEqual(done.returncode, 0, done.stderr)
+    self.assertIn("digits train: augmix", done.stdout)
+
+  def commands(self, of: str) -> list[list[str]]:
+    """The arguments of a block's commands, /tmp being the test's folder."""
+    lines = _block(of, "bash").replace("/tmp", str(self.root)).splitlines()
+    return [shlex.split(line, comments=True)[1:] for line in lines]
 
   def test_corrupt(self):
     picture = np.full((256, 256, 3), 90, np.uint8)
