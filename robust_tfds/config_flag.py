@@ -10,7 +10,8 @@ points to the line.
 
 A file names the keys that its users are to see. Of a model a command may set some
 more: `config.model.spec.FIELD`, and the texts below; of several models they stand
-in each entry, `config.models.NAME.spec.mean`.
+in each entry, `config.models.NAME.spec.mean`. A command may know more keys than its
+files name: `Defaults`.
 """
 
 import ast
@@ -20,7 +21,7 @@ import inspect
 import pathlib
 import sys
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import ml_collections
@@ -38,15 +39,30 @@ _TRAIN = "train_"  # begins the names of configs to train by
 # A file of weights, that of `output_classes.py`, and `training_data.py`.
 _TEXTS = ("checkpoint", "classes", "trained_on", "corruptions_seen")
 
+# (config, names of the groups that lead to some keys) -> those keys: their defaults.
+Defaults = Callable[
+  [ml_collections.ConfigDict, Sequence[str]], Mapping[str, Any]
+]
+
+
+def _none(
+  config: ml_collections.ConfigDict, groups: Sequence[str]
+) -> Mapping[str, Any]:
+  del config, groups
+  return {}
+
 
 def define(
-  values: flags.FlagValues = flags.FLAGS, argv: Sequence[str] | None = None
+  values: flags.FlagValues = flags.FLAGS,
+  argv: Sequence[str] | None = None,
+  defaults: Defaults = _none,
 ) -> None:
   """Defines `--config`.
 
   Args:
     values: the flags that it joins.
     argv: the command's arguments; the program's own if None.
+    defaults: of keys that may be set though a file does not name them.
   """
   config_flags.DEFINE_config_file(
     _FLAG,
@@ -58,16 +74,21 @@ def define(
     sys_argv=None if argv is None else list(argv),
   )
   flag = values[_FLAG]
-  flag.parser = _WithRoom(flag.parser, argv)
+  flag.parser = _WithRoom(flag.parser, argv, defaults)
 
 
 class _WithRoom(flags.ArgumentParser):
   """Reads a config, and makes room for what a command sets beyond its file."""
 
-  def __init__(self, parser: flags.ArgumentParser, argv: Sequence[str] | None):
+  def __init__(
+    self,
+    parser: flags.ArgumentParser,
+    argv: Sequence[str] | None,
+    defaults: Defaults,
+  ):
     """Wraps what reads the config."""
     super().__init__()
-    self._parser, self._argv = parser, argv
+    self._parser, self._argv, self._defaults = parser, argv, defaults
 
   def parse(self, argument: str) -> Any:
     """The config of a file."""
@@ -75,15 +96,19 @@ class _WithRoom(flags.ArgumentParser):
     if isinstance(config, ml_collections.ConfigDict):
       for key in _overridden(sys.argv if self._argv is None else self._argv):
         _make_room(config, key.split("."))
+        _take_default(config, key.split("."), self._defaults)
     return config
 
 
-def check(argv: Sequence[str], trains: bool = False) -> None:
+def check(
+  argv: Sequence[str], trains: bool = False, defaults: Defaults = _none
+) -> None:
   """Refuses a config, or an override, that is not there.
 
   Args:
     argv: the command's arguments.
     trains: whether the command trains; of others are the other configs.
+    defaults: see `define`.
 
   Raises:
     UserError: no such file, no `get_config` in it, an argument that it does not
@@ -103,7 +128,7 @@ def check(argv: Sequence[str], trains: bool = False) -> None:
   path, colon, what = _located(value).partition(":")
   config = _load(path, [what] if colon else [])
   for key in _overridden(argv):
-    _check_key(config, key)
+    _check_key(config, key, defaults)
 
 
 def shipped(trains: bool | None = None) -> dict[str, pathlib.Path]:
@@ -247,10 +272,13 @@ def _of_user(path: str, call: Callable[[], Any]) -> Any:
     ) from e
 
 
-def _check_key(config: ml_collections.ConfigDict, key: str) -> None:
+def _check_key(
+  config: ml_collections.ConfigDict, key: str, defaults: Defaults
+) -> None:
   """Refuses a key that is not there, once there is room for it."""
   keys = key.split(".")
   _make_room(config, keys)
+  _take_default(config, keys, defaults)
   entry, _ = _in_model(config, keys)
   place: Any = config
   path = [_FLAG]
@@ -261,6 +289,7 @@ def _check_key(config: ml_collections.ConfigDict, key: str) -> None:
         list(place) if isinstance(place, ml_collections.ConfigDict) else []
       )
       more = (_SPEC, *_TEXTS) if place is entry else ()
+      more = tuple(defaults(config, path[1:])) or more
       unknown = errors.unknown("key", name, dict.fromkeys((*known, *more)))
       raise errors.UserError(f"--{'.'.join([*path, name])}: {unknown}")
     place = place[name]
@@ -292,6 +321,24 @@ def _make_room(config: ml_collections.ConfigDict, keys: Sequence[str]) -> None:
         entry[_SPEC][field] = config_dict.placeholder(
           _plain_type(typing.get_type_hints(kinds[field])[field])
         )
+
+
+def _take_default(
+  config: ml_collections.ConfigDict, keys: Sequence[str], defaults: Defaults
+) -> None:
+  """Adds a key that a file does not name and the command knows."""
+  *groups, name = keys
+  known = defaults(config, groups)
+  if name not in known:
+    return
+  place: Any = config
+  with config.unlocked():
+    for group in groups:
+      if group not in place:
+        place[group] = ml_collections.ConfigDict()
+      place = place[group]
+    if name not in place:
+      place[name] = known[name]
 
 
 def spec_kinds() -> dict[str, "type[ModelSpec]"]:

@@ -53,6 +53,18 @@ Rate = Annotated[
   int | Annotated[float, pydantic.Field(allow_inf_nan=False)],
   pydantic.Field(gt=0, description="a positive number"),
 ]
+Share = Annotated[
+  float | int,
+  pydantic.Field(ge=0, lt=1, description="a number from 0 to below 1"),
+]
+NotNegative = Annotated[
+  float | int,
+  pydantic.Field(
+    ge=0, allow_inf_nan=False, description="a number of 0 or more"
+  ),
+]
+# What is expected where a type has no limits of its own.
+_WORDS = {str: "a text", int: "a whole number", float: "a number"}
 
 
 class Group(Record):
@@ -113,7 +125,7 @@ def _place(
       (_, kind) = typing.get_args(kind)
       keys.append(part)
       continue
-    groups = [k for k in (kind, *typing.get_args(kind)) if _is_group(k)]
+    groups = [k for k in (kind, *typing.get_args(kind)) if is_group(k)]
     if not groups:
       break  # unions and lists add parts of theirs
     (group,) = groups
@@ -122,9 +134,11 @@ def _place(
       break
     field = group.model_fields[part]
     kind = field.annotation
-    expected = field.description or "a group of settings"
+    words = _WORDS.get(kind, "a group of settings")
+    expected = field.description or words
   return group, keys, expected
 
 
-def _is_group(kind: Any) -> bool:
+def is_group(kind: Any) -> bool:
+  """Whether a type is one of keys that stand together."""
   return isinstance(kind, type) and issubclass(kind, Group)

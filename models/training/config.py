@@ -4,24 +4,18 @@ Values of a recipe stand in `configs/train_*.py`; what a file leaves out has the
 default written here, of which none is a paper's.
 """
 
+import typing
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import ml_collections
 import pydantic
+from ml_collections import config_dict
 
 from robust_tfds import errors, settings
+from robust_tfds.models.training import recipes
 from robust_tfds.models.training.data import config as data_config
 
-_Share = Annotated[
-  float | int,
-  pydantic.Field(ge=0, lt=1, description="a number from 0 to below 1"),
-]
-_NotNegative = Annotated[
-  float | int,
-  pydantic.Field(
-    ge=0, allow_inf_nan=False, description="a number of 0 or more"
-  ),
-]
 _Dtype = Annotated[
   Literal["float32", "bfloat16"],
   pydantic.Field(description="'float32' or 'bfloat16'"),
@@ -77,18 +71,18 @@ class Optimizer(settings.Group):
 
   name: settings.Name = "sgd"
   learning_rate: settings.Rate
-  momentum: _Share = 0.0
+  momentum: settings.Share = 0.0
   nesterov: settings.Flag = False
-  dampening: _Share = 0.0
-  beta1: _Share = 0.9
-  beta2: _Share = 0.999
-  rho: _Share = 0.9
-  epsilon: _NotNegative = 0.0
-  weight_decay: _NotNegative = 0.0
+  dampening: settings.Share = 0.0
+  beta1: settings.Share = 0.9
+  beta2: settings.Share = 0.999
+  rho: settings.Share = 0.9
+  epsilon: settings.NotNegative = 0.0
+  weight_decay: settings.NotNegative = 0.0
   decay_all: settings.Flag = True
-  clip_norm: _NotNegative = 0.0
+  clip_norm: settings.NotNegative = 0.0
   accumulate: settings.Positive = 1
-  ema: _Share = 0.0
+  ema: settings.Share = 0.0
 
 
 class Schedule(settings.Group):
@@ -106,7 +100,7 @@ class Schedule(settings.Group):
   """
 
   name: settings.Name = "constant"
-  floor: _NotNegative = 0.0
+  floor: settings.NotNegative = 0.0
   at: _Epochs = ()
   every: settings.From0 = 0
   at_steps: _Epochs = ()
@@ -145,6 +139,38 @@ class Config(settings.Group):
   batch_size: settings.Batch
   seed: settings.Seed = 0
   allow_benchmark_conditions: settings.Flag = False
+
+
+def defaults(
+  config: ml_collections.ConfigDict, groups: Sequence[str]
+) -> dict[str, Any]:
+  """Keys of a group -> what they are where a file leaves them out.
+
+  Args:
+    config: of a file; it says of which recipe the keys are.
+    groups: names that lead to the group: `("optimizer",)`; none: the top.
+  """
+  if [*groups] == ["recipe"]:
+    return recipes.defaults(config.get("recipe", {}).get("name", ""))
+  kind: Any = Config
+  for name in groups:
+    field = kind.model_fields.get(name)
+    if not field or not settings.is_group(field.annotation):
+      return {}
+    kind = field.annotation
+  return {
+    name: _default(field)
+    for name, field in kind.model_fields.items()
+    if not field.is_required() and not settings.is_group(field.annotation)
+  }
+
+
+def _default(field: Any) -> Any:
+  """A value by whose type a flag is read: names with commas are a text."""
+  kinds = typing.get_args(field.annotation)
+  if field.default is None:
+    return config_dict.placeholder(bool)  # of `frozen_norms` alone
+  return "" if field.default == () and str in kinds else field.default
 
 
 def parse(config: ml_collections.ConfigDict) -> Config:

@@ -9,8 +9,10 @@ Run the same command again to continue a training that was stopped. `--plan` say
 what it would do, and touches nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+import ml_collections
 from absl import flags
 
 from robust_tfds import command, errors, multihost
@@ -21,7 +23,7 @@ def define_flags() -> None:
   """The command's flags."""
   from robust_tfds import config_flag
 
-  config_flag.define()
+  config_flag.define(defaults=_defaults)
   flags.DEFINE_string(
     "workdir",
     None,
@@ -43,7 +45,16 @@ def check_arguments(argv: Sequence[str]) -> None:
   """Refuses a config that is not there, or keys that it does not have."""
   from robust_tfds import config_flag
 
-  config_flag.check(argv, trains=True)
+  config_flag.check(argv, trains=True, defaults=_defaults)
+
+
+def _defaults(
+  config: ml_collections.ConfigDict, groups: Sequence[str]
+) -> Mapping[str, Any]:
+  """Keys of trainings, which may be set though their file does not name them."""
+  from robust_tfds.models.training import config as config_lib
+
+  return config_lib.defaults(config, groups)
 
 
 def main(argv: Sequence[str]) -> None:

@@ -35,7 +35,8 @@ def of(config: Schedule, rate: float, steps: int, per_epoch: int) -> Rate:
     per_epoch: steps of an epoch.
 
   Raises:
-    UserError: no such schedule, or a warmup as long as the training.
+    UserError: no such schedule, a warmup as long as the training, or steps of
+      which nobody says where they are.
   """
   if config.name not in _NAMES:
     raise errors.unknown("schedule", config.name, _NAMES)
@@ -49,6 +50,12 @@ def of(config: Schedule, rate: float, steps: int, per_epoch: int) -> Rate:
     floor = config.floor / rate
     main = optax.cosine_decay_schedule(rate, steps - config.warmup, floor)
   if config.name == "step":
+    if not (config.at or config.every or config.at_steps):
+      raise errors.UserError(
+        "config.schedule.at: got none with the schedule step, which would never"
+        " fall: expected epochs, --config.schedule.at='(30, 60)', or every or"
+        " at_steps."
+      )
     main = _stepped(config, rate, per_epoch)
   if not config.warmup:
     return main

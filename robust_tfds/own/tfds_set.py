@@ -151,19 +151,7 @@ class TfdsSet(own_set.OwnSet):
         f"{self.where}: it is not prepared in {self.builder.data_dir}, and cannot"
         f" be: {errors.of_user(e)}"
       ) from e
-    splits = self.builder.info.splits
-    if self.split not in splits:
-      raise errors.unknown(f"split of {self.where}", self.split, splits)
-    try:
-      count = splits[self.part].num_examples
-    except Exception:  # TFDS has several kinds of it
-      count = 0
-    if not count:
-      raise errors.UserError(
-        f"split={self.part!r}: no part of {self.split}, which has"
-        f" {splits[self.split].num_examples:,} examples. Expected one such as"
-        f" {self.split}[:100] or {self.split}[50%:]."
-      )
+    check_split(self.builder, self.part, self.where)
 
   def _examples(self) -> Iterator[dict[str, Any]]:
     """Stored pictures, labels and what may name them, in the set's order."""
@@ -186,6 +174,31 @@ class TfdsSet(own_set.OwnSet):
         " another version of the builder may have prepared, or name another"
         " data_dir."
       ) from e
+
+
+def check_split(builder: Any, part: str, where: str) -> None:
+  """Refuses what is no split of a prepared set, and parts without examples.
+
+  Args:
+    part: a split, or a slice of one.
+    where: the set, in words.
+
+  Raises:
+    UserError: says which splits there are, or how a slice is written.
+  """
+  split, splits = part.partition("[")[0], builder.info.splits
+  if split not in splits:
+    raise errors.unknown(f"split of {where}", split, splits)
+  try:
+    count = splits[part].num_examples
+  except Exception:  # TFDS has several kinds of it
+    count = 0
+  if count < 1:
+    raise errors.UserError(
+      f"split={part!r}: no part of {split}, which has"
+      f" {splits[split].num_examples:,} examples. Expected one such as"
+      f" {split}[:100] or {split}[50%:]."
+    )
 
 
 def ids_of(named: Sequence[Mapping[str, Any]], split: str) -> Sequence[str]:

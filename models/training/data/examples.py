@@ -390,7 +390,6 @@ def _of_builder(config: Config, split: str, say: Any) -> Examples:
     manual_dir=config.manual_dir or None,
     say=say,
   )
-  if split.partition("[")[0] not in builder.info.splits:
-    raise errors.unknown(f"split of {name}", split, builder.info.splits)
+  tfds_set.check_split(builder, split, name)
   image = "video" if "video" in builder.info.features else "image"
   return Records(name, builder, split, image=image)

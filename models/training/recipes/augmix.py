@@ -11,6 +11,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from robust_tfds import settings
 from robust_tfds.models.training.recipes import base
 from robust_tfds.models.training.transforms import augmix, operations
 
@@ -25,12 +26,12 @@ class Augmix(base.Recipe):
     jsd: weight of the disagreement.
   """
 
-  jsd: float = 12.0
+  jsd: settings.NotNegative = 12.0
   severity: float = 3
   width: int = 3
   depth: int = -1
   alpha: float = 1.0
-  overlap: bool = False
+  overlap: settings.Flag = False
 
   @property
   def passes(self) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 import optax
 from jax.sharding import PartitionSpec
 
-from robust_tfds import devices
+from robust_tfds import devices, errors, settings
 from robust_tfds.models.model import Model
 
 Variables = Any
@@ -38,9 +38,9 @@ class Recipe:
 
   KINDS: ClassVar[Sequence[str]] = ("classification", "video")
 
-  flip: bool = False
-  crop_px: int = 0
-  label_smoothing: float = 0.0
+  flip: settings.Flag = False
+  crop_px: settings.From0 = 0
+  label_smoothing: settings.Share = 0.0
 
   @property
   def extras(self) -> tuple[str, ...]:
@@ -246,6 +246,11 @@ def _moved(
 ) -> jax.Array:
   key = jax.random.wrap_key_data(words, impl="threefry2x32")
   if crop_px:
+    if crop_px >= min(image.shape[-3:-1]):
+      raise errors.UserError(
+        f"config.recipe.crop_px: got {crop_px}, expected less than the pictures'"
+        f" {image.shape[-3]} x {image.shape[-2]} px: a crop could be all black."
+      )
     pads = [(0, 0)] * (image.ndim - 3) + [(crop_px, crop_px)] * 2 + [(0, 0)]
     crop = jax.random.fold_in(key, _CROP)
     begin = jax.random.randint(crop, (2,), 0, 2 * crop_px + 1)

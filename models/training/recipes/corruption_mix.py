@@ -7,13 +7,23 @@ needs `allow_benchmark_conditions=True`, and the network says so wherever it goe
 """
 
 import dataclasses
-from typing import Any
+from typing import Annotated, Any
 
 import jax
+import pydantic
 
 from robust_tfds import conditions, errors
 from robust_tfds.models.training.recipes import base
 from robust_tfds.models.training.transforms import corruption_mix
+
+_Names = Annotated[
+  str | tuple[str, ...],
+  pydantic.Field(description="names with commas between"),
+]
+_Levels = Annotated[
+  tuple[Annotated[int, pydantic.Field(ge=1, le=5)], ...],
+  pydantic.Field(description="whole numbers from 1 to 5"),
+]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -27,8 +37,8 @@ class CorruptionMix(base.Recipe):
     edition: of the corruptions.
   """
 
-  names: str = "gaussian_noise"
-  severities: tuple[int, ...] = (1, 2, 3)
+  names: _Names = "gaussian_noise"
+  severities: _Levels = (1, 2, 3)
   edition: str = "any"
 
   def __post_init__(self) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from robust_tfds import errors
+from robust_tfds import errors, settings
 from robust_tfds.corruptions import seeding
 from robust_tfds.models.training.data import beside
 from robust_tfds.models.training.recipes import base
@@ -34,12 +34,12 @@ class Pixmix(base.Recipe):
   """
 
   pictures: str = ""
-  short_px: int = 36
+  short_px: settings.Positive = 36
   fractals: int = 64
   k: int = 4
   beta: float = 3.0
   severity: float = 3
-  overlap: bool = False
+  overlap: settings.Flag = False
 
   @property
   def extras(self) -> tuple[str, ...]:

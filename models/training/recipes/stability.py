@@ -7,11 +7,19 @@ CE(p_noisy, p_clean), on noise of [0, 1] pixels [U]; noisy pixels are rounded to
 """
 
 import dataclasses
+from typing import Annotated
 
 import jax
 import jax.numpy as jnp
+import pydantic
 
+from robust_tfds import settings
 from robust_tfds.models.training.recipes import base
+
+_Bound = Annotated[
+  float | int,
+  pydantic.Field(ge=0, le=1, description="a number from 0 to 1"),
+]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -23,8 +31,8 @@ class Stability(base.Recipe):
     weight: of the noisy answers' part.
   """
 
-  bound: float = 0.05
-  weight: float = 0.05
+  bound: _Bound = 0.05
+  weight: settings.NotNegative = 0.05
 
   @property
   def passes(self) -> int:

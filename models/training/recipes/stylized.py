@@ -21,7 +21,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds import errors
+from robust_tfds import errors, settings
 from robust_tfds.models.convert import sources
 from robust_tfds.models.training.data import beside
 from robust_tfds.models.training.recipes import base
@@ -55,7 +55,7 @@ class Styling:
   alpha: float = 1.0
   style_px: int = 32
   textures: int = 64
-  style_again: bool = False
+  style_again: settings.Flag = False
 
   def __post_init__(self) -> None:
     """Refuses modes and stylizers that there are not."""

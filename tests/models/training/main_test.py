@@ -2,12 +2,15 @@
 
 from unittest import mock
 
-from robust_tfds.models.training import main, run
+from absl.testing import parameterized
+
+from robust_tfds import errors
+from robust_tfds.models.training import main, plan, run
 from tests import in_folder, in_process
 from tests.models.training import tiny_trainings
 
 
-class MainTest(in_folder.TestCase):
+class MainTest(in_folder.TestCase, parameterized.TestCase):
   def _run(self, *flags):
     return in_process.run(main, *flags)
 
@@ -22,6 +25,68 @@ class MainTest(in_folder.TestCase):
       done = self._run(*flags)
       self.assertNotEqual(done.returncode, 0)
       self.assertIn(message.lower(), (done.stdout + done.stderr).lower())
+
+  @parameterized.parameters(
+    ("optimizer.clip_norm=-1", "config.optimizer.clip_norm: got -1.0"),
+    ("recipe.crop_px=-3", "config.recipe.crop_px: got -3, expected a whole"),
+    ("recipe.crop_px=32", "got 32, expected less than the pictures' 32 x 32"),
+    ("recipe.label_smoothing=nan", "config.recipe.label_smoothing: got nan"),
+    ("schedule.name=step", "config.schedule.at: got none with the schedule"),
+    ("data.split=train[:", "split='train[:': no part of train, which has"),
+    ("data.split=train[5:1]", "split='train[5:1]': no part of train"),
+  )
+  def test_values(self, words, message):
+    flags = ("--config.steps=1", "--config.epochs=0", f"--config.{words}")
+    done = self._run(
+      "--config=train_standard", f"--workdir={self.root / 'w'}", *flags
+    )
+    self.assertNotEqual(done.returncode, 0)
+    self.assertIn(message, done.stderr.lower())
+    self.assertNotIn("Traceback", done.stderr)
+
+  @parameterized.parameters(
+    ("optimizer.clip_nrm", "clip_norm"),
+    ("model.num_clases", "num_classes"),
+    ("recipe.crop", "crop_px"),
+  )
+  def test_the_nearest_key(self, key, nearest):
+    words = ["main", "--config=train_standard", f"--config.{key}=1"]
+    with self.assertRaisesRegex(
+      errors.UserError, f"--config.{key}: .*Did you mean '{nearest}'"
+    ):
+      main.check_arguments(words)
+
+  def test_keys_that_the_file_does_not_name(self):
+    said = {
+      "optimizer.clip_norm": "0.5",
+      "optimizer.beta1": "0.8",
+      "schedule.patience": "3",
+      "data.workers": "2",
+      "data.judged_on": "digits_c,signs_c",
+      "data.canvas": "(64, 64)",
+      "model.num_classes": "12",
+      "model.spec.scale": "2.0",
+      "recipe.depth": "2",
+      "recipe.overlap": "True",
+      "allow_benchmark_conditions": "True",
+    }
+    flags = [f"--config.{key}={value}" for key, value in said.items()]
+    with mock.patch.object(plan, "describe", str):
+      done = self._run("--config=train_augmix", "--plan", *flags)
+    self.assertEqual(done.returncode, 0, done.stderr)
+    for words in (
+      "clip_norm=0.5",
+      "beta1=0.8",
+      "patience=3",
+      "workers=2",
+      "judged_on=('digits_c', 'signs_c')",
+      "canvas=(64, 64)",
+      "num_classes=12",
+      "spec={'scale': 2.0}",
+      "'depth': 2",
+      "'overlap': True",
+    ):
+      self.assertIn(words, done.stdout)
 
   def test_plan(self):
     done = self._run("--config=train_standard", "--plan")

@@ -36,6 +36,10 @@ class SchedulesTest(parameterized.TestCase):
     warm = _rates(50, name="step", every=2, factor=0.94, warmup=7)
     np.testing.assert_allclose(warm[7:], want[7:], rtol=1e-6)
 
+  def test_steps_that_nobody_names_are_refused(self):
+    with self.assertRaisesRegex(errors.UserError, "schedule.at: got none"):
+      _rates(3, name="step")
+
   def test_constant(self):
     np.testing.assert_allclose(_rates(3), 0.1)
     np.testing.assert_allclose(_rates(3, name="plateau"), 0.1)

@@ -67,9 +67,28 @@ class RecipesTest(parameterized.TestCase):
     ):
       recipes.of({"name": "standart"})
     with self.assertRaisesRegex(
-      errors.UserError, "config.recipe .standard.*flip"
+      errors.UserError, "config.recipe.flop: .*Did you mean 'flip'"
     ):
       recipes.of({"name": "standard", "flop": True})
+
+  @parameterized.parameters(
+    ("standard", "flip", "yes", "True or False"),
+    ("standard", "label_smoothing", 1, "a number from 0 to below 1"),
+    ("augmix", "jsd", -12.0, "a number of 0 or more"),
+    ("augmix", "severity", "3", "a number"),
+    ("pixmix", "short_px", 0, "a whole number from 1"),
+    ("pixmix", "pictures", 3, "a text"),
+    ("alp", "bound", float("nan"), "a positive number"),
+    ("alp", "weight", float("inf"), "a number of 0 or more"),
+    ("stability", "bound", 12.75, "a number from 0 to 1"),
+    ("corruption_mix", "severities", (0,), "whole numbers from 1 to 5"),
+    ("corruption_mix", "names", 3, "names with commas between"),
+  )
+  def test_values(self, name, key, value, expected):
+    with self.assertRaisesRegex(
+      errors.UserError, f"^config.recipe.{key}: got .*, expected {expected}"
+    ):
+      recipes.of({"name": name, key: value})
 
   @parameterized.parameters(*[(n,) for n in recipes.names() if n != "detector"])
   def test_classifiers(self, name):
