@@ -21,7 +21,7 @@ import inspect
 import pathlib
 import sys
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import ml_collections
@@ -288,8 +288,8 @@ def _check_key(
       known = (
         list(place) if isinstance(place, ml_collections.ConfigDict) else []
       )
-      more = (_SPEC, *_TEXTS) if place is entry else ()
-      more = tuple(defaults(config, path[1:])) or more
+      more: Iterable[str] = (_SPEC, *_TEXTS) if place is entry else ()
+      more = defaults(config, path[1:]) or more
       unknown = errors.unknown("key", name, dict.fromkeys((*known, *more)))
       raise errors.UserError(f"--{'.'.join([*path, name])}: {unknown}")
     place = place[name]
