@@ -21,6 +21,7 @@ _MODULES = {
   "pywavelets": "pywt",
   "scikit-image": "skimage",
   "scikit-learn": "sklearn",
+  "tensorboardx": "tensorboardX",
   "tensorflow-cpu": "tensorflow",
 }
 # Declared for another package or for a user's model; nothing of ours imports

@@ -53,6 +53,9 @@ Whose *benchmark conditions* are named trains on what benchmarks test.
   `allow_benchmark_conditions=True`; then every row, report and board names the
   conditions and shows the mean over those that were *not* trained on. Choosing on
   `test` is refused. Videos: severities 1 to 3 are trained on, 4 and 5 tested.
+- **Watch**: `report.html` in the workdir has the curves; with
+  `pip install 'robust_tfds[tensorboard]'` and `--config.keep.tensorboard=True` they and
+  the first pictures are written for `tensorboard --logdir=WORKDIR/tensorboard`, too.
 - **Many devices, many hosts**: all devices of a host are used; on every host of a TPU
   slice or a cluster the same command with `--multihost`, as runs do
   ([MULTIHOST.md](MULTIHOST.md)). `config.batch_size` is the global batch; pixels and

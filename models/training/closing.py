@@ -9,7 +9,7 @@ from etils import epath
 
 from robust_tfds import datasets
 from robust_tfds.models import weights_file
-from robust_tfds.models.training import disclosure, validation
+from robust_tfds.models.training import disclosure, tensorboard, validation
 from robust_tfds.models.training.data import source as source_lib
 from robust_tfds.models.training.report import FILE as REPORT
 from robust_tfds.storage import disk
@@ -22,6 +22,7 @@ _FILES = {
   "their mean over the steps, which the folder stands for": weights_file.EMA_FILE,
   "report": REPORT,
   "disclosure": disclosure.FILE,
+  "for TensorBoard": tensorboard.FOLDER,
 }
 _QUICKSTARTS = ("digits", "signs")  # whose configs have several models
 

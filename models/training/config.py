@@ -13,7 +13,7 @@ import pydantic
 from ml_collections import config_dict
 
 from robust_tfds import errors, settings
-from robust_tfds.models.training import recipes
+from robust_tfds.models.training import recipes, tensorboard
 from robust_tfds.models.training.data import config as data_config
 
 _Dtype = Annotated[
@@ -117,12 +117,15 @@ class Keep(settings.Group):
     last: how many of the last; 0: none at all, for trainings of seconds.
     best: how many of the best by validation error, of detectors by its loss.
     log: steps between the lines of metrics.csv; 0: about 200 lines.
+    tensorboard: whether its lines, and the first pictures, are written for
+      TensorBoard too: `models/training/tensorboard.py`.
   """
 
   every: settings.From0 = 0
   last: settings.From0 = 2
   best: settings.From0 = 1
   log: settings.From0 = 0
+  tensorboard: settings.Flag = False
 
 
 class Config(settings.Group):
@@ -197,6 +200,8 @@ def parse(config: ml_collections.ConfigDict) -> Config:
       f"config.steps: got {out.steps} steps and {out.epochs} epochs, expected one"
       " of the two."
     )
+  if out.keep.tensorboard:
+    tensorboard.check()
   if out.schedule.name == "plateau" and not out.data.validation:
     raise errors.UserError(
       "config.data.validation: got 0 with the schedule plateau, which follows the"

@@ -159,6 +159,7 @@ class Loop:
 
   def close(self) -> None:
     """Waits until what is being written is there."""
+    self._metrics.close()
     if self._checkpoints:
       self._checkpoints.close()
 

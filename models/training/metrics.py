@@ -5,12 +5,15 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from etils import epath
 
 from robust_tfds import reading
 from robust_tfds.storage import disk
+
+if TYPE_CHECKING:
+  from robust_tfds.models.training.tensorboard import Events
 
 FILE = "metrics.csv"
 _STEP = "step"
@@ -23,9 +26,9 @@ class Metrics:
     lines: column -> value, one a line; a value that was not measured is absent.
   """
 
-  def __init__(self, file: epath.Path | None):
+  def __init__(self, file: epath.Path | None, events: Events | None = None):
     """No lines yet; None: nothing is written."""
-    self._file = file
+    self._file, self._events = file, events
     self.lines: list[dict[str, Any]] = []
     self._sums: dict[str, float] = {}
     self._count = 0
@@ -38,8 +41,16 @@ class Metrics:
         for _, row in reading.csv_file(self._file)
       ]
       self.lines = [line for line in self.lines if line[_STEP] <= step]
+      if self._events:
+        for line in self.lines:
+          self._events.line(line)
     self._sums = dict(pending["sums"])
     self._count = int(pending["count"])
+
+  def close(self) -> None:
+    """Ends the events."""
+    if self._events:
+      self._events.close()
 
   @property
   def pending(self) -> dict[str, Any]:
@@ -59,6 +70,8 @@ class Metrics:
     self._sums, self._count = {}, 0
     self.lines.append(line)
     self._write()
+    if self._events:
+      self._events.line(line)
     return line
 
   def _write(self) -> None:

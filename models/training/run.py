@@ -26,6 +26,8 @@ from robust_tfds.models.training import (
   handover,
   initial,
   recipes,
+  sheet,
+  tensorboard,
 )
 from robust_tfds.models.training.checkpoints import Checkpoints
 from robust_tfds.models.training.config import Config
@@ -229,14 +231,17 @@ def _page(
 
 def _loop(prepared: Prepared, workdir: epath.Path | None, say: Say) -> Loop:
   first = not hosts.this_host().index
-  keep = prepared.config.keep
+  keep, events = prepared.config.keep, None
+  if keep.tensorboard and workdir and first:
+    events = tensorboard.Events(workdir)
+    events.pictures(sheet.seen(prepared))
   return Loop(
     prepared.config,
     prepared.model,
     prepared.recipe,
     prepared.source,
     prepared.variables,
-    metrics=Metrics(workdir / METRICS if workdir and first else None),
+    metrics=Metrics(workdir / METRICS if workdir and first else None, events),
     checkpoints=Checkpoints(workdir, keep) if workdir and keep.last else None,
     say=say if first else lambda text: None,
   )

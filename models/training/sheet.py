@@ -16,16 +16,35 @@ if TYPE_CHECKING:
 
 _MOST = 8  # examples; of clips frames
 _CLIPS = 3
+_SEEN = "as seen"
 _EM = 0.05  # size of the letters of boxes, of the longer side
 
 
 def lines(prepared: Prepared) -> list[pictures.Line]:
-  """Lines of pictures: as they were read, then a line a view, or a clip.
+  """Lines of pictures: as they were read, then a line a view, or a clip."""
+  classes = prepared.source.classes
+  rows, ids, listed, boxed = _first(prepared)
+  if boxed:
+    return [pictures.Line("", "", [*_boxed(boxed, ids, classes)])]
+  words = [str(classes[i]) for i in rows["label"]]
+  return [
+    line for name, of in listed.items() for line in _lines(name, of, words)
+  ]
+
+
+def seen(prepared: Prepared) -> dict[str, np.ndarray]:
+  """Name -> the same pictures, uint8 `[N, H, W, 3]`; clips `[N, T, H, W, 3]`."""
+  *_, listed, _ = _first(prepared)
+  return {name: _levels(images) for name, images in listed.items()}
+
+
+def _first(prepared: Prepared) -> tuple[Any, list[str], dict[str, Any], Any]:
+  """The first examples, their ids, their pictures by name, and them with boxes.
 
   Pixels depend on the example and the epoch alone: those of a few examples are
   those of the batch.
   """
-  config, classes = prepared.config, prepared.source.classes
+  config = prepared.config
   batch = next(
     prepared.source.batches(
       batch_size=config.batch_size, seed=config.seed, epoch=0, start=0
@@ -34,19 +53,15 @@ def lines(prepared: Prepared) -> list[pictures.Line]:
   most = _CLIPS if "video" in batch else _MOST
   ids = [str(i) for i in batch["id"]][:most]
   rows: Any = {k: np.asarray(x)[:most] for k, x in batch.items() if k != "id"}
-  seen = jax.device_get(jax.jit(prepared.recipe.views)(rows))
-  if isinstance(seen, Mapping) or "boxes" in rows:
-    shown = seen if isinstance(seen, Mapping) else {**rows, "image": seen}
-    return [pictures.Line("", "", [*_boxed(shown, ids, classes)])]
-  views = seen.reshape(-1, len(ids), *seen.shape[1:])
+  views = jax.device_get(jax.jit(prepared.recipe.views)(rows))
+  if isinstance(views, Mapping) or "boxes" in rows:
+    shown = views if isinstance(views, Mapping) else {**rows, "image": views}
+    return rows, ids, {_SEEN: np.asarray(shown["image"])}, shown
+  views = views.reshape(-1, len(ids), *views.shape[1:])
   listed = {"as read": np.asarray(base.pictures(rows))}
   for i, view in enumerate(views, 1):
-    several = len(views) > 1
-    listed[f"view {i} of {len(views)}" if several else "as seen"] = view
-  words = [str(classes[i]) for i in rows["label"]]
-  return [
-    line for name, of in listed.items() for line in _lines(name, of, words)
-  ]
+    listed[f"view {i} of {len(views)}" if len(views) > 1 else _SEEN] = view
+  return rows, ids, listed, None
 
 
 def _lines(
