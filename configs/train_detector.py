@@ -10,8 +10,9 @@
 By itself a small RetinaNet on scenes of digits, which are not mirrored. `:voc`,
 `:coco` and `:cityscapes` are Faster R-CNNs by the schedules of Michaelis et al.
 (docs/specs/training.md section 1), on pictures as they are; `config.recipe.mode` is
-`standard`, `stylized` or `combined`, which is twice the steps. `:vid` is Table 11's,
-on the boxes of ImageNet-Vid. Begin with weights: `config.model.checkpoint`. Momentum,
+`standard`, `stylized` or `combined`, which is twice the steps. `:vid` and
+`:vid,resnet101` are Table 11's, on the boxes of ImageNet-Vid; the second network is
+mmdetection's [U]. Begin with weights: `config.model.checkpoint`. Momentum,
 decay, warmup and the frozen stem are mmdetection's and maskrcnn-benchmark's usual ones
 [U]; Cityscapes' pictures are all resized to a short edge of 1024, where the authors
 drew from 800 to 1024.
@@ -21,8 +22,12 @@ import ml_collections
 
 from robust_tfds.configs import train_standard
 
-SETTINGS = ("digits", "voc", "coco", "cityscapes", "vid")
+SETTINGS = ("digits", "voc", "coco", "cityscapes", "vid", "vid,resnet101")
 _FASTER = "fasterrcnn_resnet50_fpn_mmdet1"
+_OF_VID = {
+  "resnet50": "fasterrcnn_resnet50_fpn",
+  "resnet101": "fasterrcnn_resnet101_fpn_mmdet1",
+}
 _STYLES = {"mode": "standard", "styles": "", "stylizer": "texture"}
 # Short and long edge, canvas, most objects, epochs, x.1 after, rate, batch: Michaelis
 # et al. 2019, Appendix B; long edges, canvases and most objects are the sets'.
@@ -69,8 +74,8 @@ def _of_papers(config: ml_collections.ConfigDict, setting: str) -> None:
   config.data.validation = 0.01
   config.recipe.flip = True
   config.keep.every = 0
-  if setting == "vid":
-    _vid(config)
+  if setting.startswith("vid"):
+    _vid(config, setting.partition(",")[2] or "resnet50")
     return
   short, long, canvas, boxes, epochs, at, rate, batch = _SCHEDULES[setting]
   config.model.spec.update({"short_px": short, "long_px": long})
@@ -80,11 +85,13 @@ def _of_papers(config: ml_collections.ConfigDict, setting: str) -> None:
   _steps(config, rate, at=at)
 
 
-def _vid(config: ml_collections.ConfigDict) -> None:
+def _vid(config: ml_collections.ConfigDict, backbone: str) -> None:
   """Table 11: `eval/papers/shankar2021/table11.tsv`, of maskrcnn-benchmark."""
-  row = train_standard.printed("shankar2021", "table11")[0]
+  lines = train_standard.printed("shankar2021", "table11")
+  rows = {r["network"].split()[-1].replace("-", "").lower(): r for r in lines}
+  row = rows[backbone]
   at = [int(n) for n in row["note"].split() if n.isdigit()]
-  config.model.name = "fasterrcnn_resnet50_fpn"
+  config.model.name = _OF_VID[backbone]
   config.data.update({"source": "imagenet_vid_det_train", "boxes": 64})
   config.data.canvas = (1280, 1280)
   config.steps, config.epochs = int(row["iterations"]), 0

@@ -4,7 +4,7 @@
   robust-tfds train --config=train_finetune:vid,resnet50 \\
       --config.data.manual_dir=/data/manual --workdir=/runs/vid
   robust-tfds train --config=train_finetune:clahe --workdir=/runs/clahe
-  robust-tfds run --config=imagenet_c:resnet50+clahe --workdir=/runs/clahe_c \\
+  robust-tfds run --config=imagenet_c:resnet50 --workdir=/runs/clahe_c \\
       --config.model.checkpoint=/runs/clahe --config.data.manual_dir=/data/manual
 
 `:vid` and `:ytbb` are Shankar et al.'s (Appendix J): torchvision's networks on frames
@@ -17,8 +17,8 @@ epochs without a lower loss on a tenth of the videos, crops and flips.
 "ILSVRC-30, fine-tuned".
 
 `:clahe` is Hendrycks & Dietterich's (section 5.2): torchvision's whole ResNet-50, 5
-epochs on pictures whose histograms are equalized; it is to be tested behind the
-enhancement of the same name, `resnet50+clahe`. Clip limit 2, 8 x 8 tiles, the luma
+epochs on pictures whose histograms are equalized; from its workdir it is tested behind
+the enhancement of the same name, as `resnet50+clahe`. Clip limit 2, 8 x 8 tiles, the luma
 (OpenCV's rules), .001 and a cosine are ours [U]. CLAHE is no condition of a benchmark.
 
 By itself it trains on scikit-learn's digits in the same way, at 1e-3 (Adam): from

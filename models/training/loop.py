@@ -198,8 +198,9 @@ class Loop:
     if held and (step % lengths.per_epoch == 0 or last):
       more = self._validation(self.state.averaged)
       self._score = validation.score(more)
+      rate = self._config.optimizer.learning_rate
       self._plateau = self._plateau.after(
-        more[validation.LOSS], self._config.schedule
+        more[validation.LOSS], self._config.schedule, rate
       )
     if more or step % lengths.log == 0 or last:
       self._look(0)

@@ -21,7 +21,9 @@ from robust_tfds import errors
 from robust_tfds.models.training.config import Schedule
 
 _NAMES = ("constant", "cosine", "step", "plateau")
-_THRESHOLD = 1e-4  # torch.optim.lr_scheduler.ReduceLROnPlateau's default
+# torch.optim.lr_scheduler.ReduceLROnPlateau's defaults, `threshold` and `eps`: a
+# rate that would fall by no more stays.
+_THRESHOLD, _LEAST_FALL = 1e-4, 1e-8
 
 Rate = Callable[[jax.typing.ArrayLike], jax.Array]
 
@@ -94,12 +96,14 @@ class Plateau:
   best: float = math.inf
   bad: int = 0
 
-  def after(self, loss: float, config: Schedule) -> Plateau:
-    """After one more validation."""
+  def after(self, loss: float, config: Schedule, rate: float) -> Plateau:
+    """After one more validation; `rate`: what the scale is of."""
     if config.name != "plateau":
       return self
     if loss < self.best * (1 - _THRESHOLD):
       return Plateau(self.scale, loss, 0)
     if self.bad + 1 > config.patience:
-      return Plateau(self.scale * config.factor, self.best, 0)
+      lower = self.scale * config.factor
+      falls = rate * (self.scale - lower) > _LEAST_FALL
+      return Plateau(lower if falls else self.scale, self.best, 0)
     return dataclasses.replace(self, bad=self.bad + 1)

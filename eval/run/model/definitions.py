@@ -89,9 +89,13 @@ def _define(
   fetch: bool,
 ) -> Definition:
   _check_sides(label, entry, kind)
+  stated = entry
+  entry = entry if given else training_data.as_trained(entry)
   of_timm = functools.partial(_of_timm, label, entry, lacks, fetch)
   model = _model(label, entry, given, kind, of_function, of_timm)
   notes = [model.route] if model.route else []
+  if entry.name != stated.name:
+    notes.append(f"{entry.name}: as {entry.checkpoint} was trained")
   checkpoint = None
   if entry.name.startswith(timm_networks.START):
     pass  # it has its weights

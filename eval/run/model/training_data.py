@@ -14,6 +14,7 @@ import typing
 from robust_tfds import errors
 from robust_tfds.eval.cells import cell_facts
 from robust_tfds.eval.run.config import Model
+from robust_tfds.models import catalogue
 from robust_tfds.models.convert import sources
 
 if typing.TYPE_CHECKING:
@@ -60,6 +61,26 @@ def of_training(entry: Model) -> Disclosure | None:
   if not text or sources.is_fetched(text):
     return None
   return disclosure.of_checkpoint(text)
+
+
+def as_trained(entry: Model) -> Model:
+  """Behind the enhancements of its checkpoint's recipe, as it was trained: CLAHE's.
+
+  Args:
+    entry: of a network of the catalogue.
+
+  Raises:
+    UserError: see `of_training`.
+  """
+  from robust_tfds.models.training import recipes
+
+  disclosed = of_training(entry)
+  if not disclosed:
+    return entry
+  network, others = catalogue.split(entry.name)
+  known = recipes.kind_of(disclosed.recipe["name"]).ENHANCEMENTS
+  first = [name for name in known if name not in others]
+  return entry.model_copy(update={"name": "+".join([network, *first, *others])})
 
 
 def corruptions_seen(entry: Model) -> list[str] | None:

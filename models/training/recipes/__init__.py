@@ -25,6 +25,18 @@ def names() -> tuple[str, ...]:
   )
 
 
+def kind_of(name: str) -> type[base.Recipe]:
+  """The class of a recipe by its name.
+
+  Raises:
+    UserError: no such recipe.
+  """
+  if name not in names():
+    raise errors.unknown("recipe", name, names())
+  kind: type = registry.only_class(f"{__name__}.{name}", base.Recipe)
+  return kind
+
+
 def of(config: Mapping[str, Any]) -> base.Recipe:
   """The recipe that a config names.
 
@@ -34,9 +46,7 @@ def of(config: Mapping[str, Any]) -> base.Recipe:
   """
   fields = dict(config)
   name = fields.pop("name", "")
-  if name not in names():
-    raise errors.unknown("recipe", name, names())
-  kind = registry.only_class(f"{__name__}.{name}", base.Recipe)
+  kind = kind_of(name)
   tuples = {
     k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()
   }

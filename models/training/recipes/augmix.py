@@ -58,7 +58,8 @@ class Augmix(base.Recipe):
   def disclosure(self) -> dict[str, Any]:
     """See the base."""
     overlap = list(operations.OVERLAPPED) if self.overlap else []
-    return {**super().disclosure(), "conditions": overlap}
+    more = {"conditions": overlap, "pictures": operations.words(self.overlap)}
+    return {**super().disclosure(), **more}
 
   def of_logits(
     self, logits: jax.Array, label: jax.Array

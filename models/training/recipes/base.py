@@ -27,6 +27,8 @@ class Recipe:
 
   Class attributes:
     KINDS: of the networks that it trains, as `models.spec.Kind`.
+    ENHANCEMENTS: of `models.enhancements`, behind which its networks are to be
+      tested: what `at_test` does.
 
   Attributes:
     flip: mirror pictures left and right with probability 1/2; not of digits or
@@ -37,6 +39,7 @@ class Recipe:
   """
 
   KINDS: ClassVar[Sequence[str]] = ("classification", "video")
+  ENHANCEMENTS: ClassVar[Sequence[str]] = ()
 
   flip: settings.Flag = False
   crop_px: settings.From0 = 0

@@ -6,7 +6,8 @@ Hendrycks & Dietterich 2019, section 5.2. The function is the enhancement's that
 """
 
 import dataclasses
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import jax
 
@@ -18,6 +19,8 @@ from robust_tfds.models.training.recipes import base
 class Clahe(base.Recipe):
   """See the header."""
 
+  ENHANCEMENTS: ClassVar[Sequence[str]] = ("clahe",)
+
   def transform(self, images: jax.Array, keys: jax.Array) -> jax.Array:
     """Cropped and mirrored, then equalized."""
     return self.at_test(self.moved(images, keys))
@@ -28,5 +31,5 @@ class Clahe(base.Recipe):
 
   def disclosure(self) -> dict[str, Any]:
     """See the base."""
-    words = "equalized by CLAHE, as it is to be at test: NAME+clahe"
+    words = "equalized by CLAHE, in training and at test"
     return {**super().disclosure(), "pictures": words}

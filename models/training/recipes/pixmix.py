@@ -86,6 +86,7 @@ class Pixmix(base.Recipe):
     if self.pictures:
       words = beside.of_folder(self.pictures, self.short_px).words
     shown = operations.OVERLAPPED if self.overlap else ()
+    words += f" and {operations.words(self.overlap)}"
     more = {"conditions": [*shown], "pictures": words}
     return {**super().disclosure(), **more}
 

@@ -60,6 +60,16 @@ def names(overlap: bool) -> tuple[str, ...]:
   return NAMES if overlap else (*TABLES, *WARPS)
 
 
+def words(overlap: bool) -> str:
+  """Which they are, as a disclosure says it.
+
+  >>> words(False)
+  '9 operations (without contrast, brightness, color, sharpness)'
+  """
+  left_out = "" if overlap else f" (without {', '.join(OVERLAPPING)})"
+  return f"{len(names(overlap))} operations{left_out}"
+
+
 def draw(
   key: jax.Array,
   shape: tuple[int, ...],

@@ -1,13 +1,57 @@
-"""The command: what it refuses, its plan, a tiny training."""
+"""The command: what it refuses, its plan, a tiny training; every config."""
 
+import json
+import pathlib
+import shutil
+import tempfile
 from unittest import mock
 
+import jax
+import numpy as np
 from absl.testing import parameterized
 
-from robust_tfds import errors
+from robust_tfds import config_flag, errors, models
 from robust_tfds.models.training import main, plan, run
-from tests import in_folder, in_process
+from robust_tfds.storage import paths
+from tests import in_folder, in_process, quick
 from tests.models.training import tiny_trainings
+
+_NINE = "9 operations (without contrast, brightness, color, sharpness)"
+_FRACTALS = f"64 fractals of seed 0 (training.fractals) and {_NINE}"
+_TEXTURES = "64 procedural textures of seed 0 by texture, which is not AdaIN"
+_TEMPORAL = ["freezing", "jumbling", "sampling"]
+_SPATIAL = ["gaussian_noise", "random_rotation", "speckle_noise"]
+# Config, more flags of its recipe -> conditions and pictures that it discloses.
+_EMBEDDED = (
+  ("train_standard", [], [], ""),
+  ("train_augmix", [], [], _NINE),
+  (
+    "train_augmix",
+    ["overlap=True", "allow"],
+    ["brightness", "contrast", "gaussian_blur", "saturate"],
+    "13 operations",
+  ),
+  ("train_pixmix", [], [], _FRACTALS),
+  ("train_stylized", [], [], _TEXTURES),
+  ("train_stylized", ["mode=combined"], [], _TEXTURES),
+  ("train_corruption_mix", [], ["gaussian_noise"], ""),
+  ("train_corruption_mix:jpeg_compression", [], ["jpeg_compression"], ""),
+  ("train_corruption_mix:temporal", [], _TEMPORAL, ""),
+  ("train_corruption_mix:spatial", [], _SPATIAL, ""),
+  ("train_corruption_mix:mixed", [], sorted(_TEMPORAL + _SPATIAL), ""),
+  ("train_corruption_mix:pixmix", [], [], _FRACTALS),
+  ("train_alp", ["steps=2"], [], ""),
+  ("train_stability", [], [], ""),
+  ("train_finetune", [], [], ""),
+  (
+    "train_finetune",
+    ["name=clahe"],
+    [],
+    "equalized by CLAHE, in training and at test",
+  ),
+  ("train_detector", [], [], ""),
+  ("train_detector", ["mode=stylized"], [], _TEXTURES),
+)
 
 
 class MainTest(in_folder.TestCase, parameterized.TestCase):
@@ -113,3 +157,55 @@ class MainTest(in_folder.TestCase, parameterized.TestCase):
     self.assertIn("evaluate it: robust-tfds run --config=", done.stdout)
     self.assertEqual(done.stderr, "")
     self.assertTrue((self.root / "w" / "weights.npz").exists())
+
+
+class EveryConfigTest(in_folder.TestCase):
+  """A few steps of each embedded config, from the command to what it hands over."""
+
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.sets = tempfile.mkdtemp()  # prepared once for all
+    cls.addClassCleanup(shutil.rmtree, cls.sets)
+
+  def test_every_file_is_here(self):
+    here = {name.partition(":")[0] for name, *_ in _EMBEDDED}
+    self.assertEqual(here, {*config_flag.shipped(True)})
+
+  @quick.cases(_EMBEDDED[:1], _EMBEDDED[1:])
+  def test_a_few_steps(self, name, more, conditions, pictures):
+    workdir = self.root / "run"
+    flags = [f"--config.recipe.{flag}" for flag in more if flag != "allow"]
+    if "allow" in more:
+      flags.append("--config.allow_benchmark_conditions=True")
+    done = in_process.run(
+      main,
+      f"--config={name}",
+      f"--workdir={workdir}",
+      f"--config.data.data_dir={self.sets}",
+      "--config.data.split=train[:32]",
+      "--config.epochs=0",
+      "--config.steps=3",
+      "--config.batch_size=8",
+      *flags,
+    )
+    self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+    said = json.loads((workdir / "disclosure.json").read_text())
+    severities = [1, 2, 3] if said["recipe"]["name"] == "corruption_mix" else []
+    self.assertEqual(
+      (said["conditions"], said["severities"], said["pictures"], said["steps"]),
+      (conditions, severities, pictures, 3),
+    )
+    weights = workdir / "weights.npz"
+    self.assertEqual(said["weights"], paths.sha256(weights))
+    self._assert_taken(said["model"], workdir, len(said["classes"]))
+
+  def _assert_taken(self, name: str, workdir: pathlib.Path, classes: int):
+    """By the network's name; they are not its first ones."""
+    got = models.convert.load(name, workdir, num_classes=classes)
+    model = models.get(name, classes)
+    first = jax.tree.map(np.asarray, model.init(jax.random.key(0)))
+    moved = jax.tree.map(lambda a, b: not np.array_equal(a, b), got, first)
+    self.assertTrue(any(jax.tree.leaves(moved)))
+    finite = jax.tree.map(lambda x: bool(np.isfinite(x).all()), got)
+    self.assertTrue(all(jax.tree.leaves(finite)))

@@ -57,10 +57,12 @@ class PlanTest(absltest.TestCase):
       self.assertEqual((config.batch_size, config.epochs), (batch, epochs))
       self.assertEqual(tuple(config.schedule.at), at)
       self.assertEqual(config.model.spec["short_px"], short)
-    config = config_lib.parse(_config("train_detector:vid"))
-    self.assertEqual((config.steps, config.batch_size), (40_000, 8))
-    self.assertEqual(config.optimizer.learning_rate, 0.01)
-    self.assertEqual(list(config.schedule.at_steps), [20_000, 30_000])
+    for what, backbone in (("vid", "resnet50"), ("vid,resnet101", "resnet101")):
+      config = config_lib.parse(_config(f"train_detector:{what}"))
+      self.assertStartsWith(config.model.name, f"fasterrcnn_{backbone}_fpn")
+      self.assertEqual((config.steps, config.batch_size), (40_000, 8))
+      self.assertEqual(config.optimizer.learning_rate, 0.01)
+      self.assertEqual(list(config.schedule.at_steps), [20_000, 30_000])
 
   def test_mixes_of_videos(self):
     """training_mixes.tsv, by our names, at severities 1-3; code's defaults."""

@@ -49,12 +49,22 @@ class SchedulesTest(parameterized.TestCase):
     config = Schedule(name="plateau", patience=2, factor=0.5)
     plateau, scales = schedules.Plateau(), []
     for loss in (1.0, 0.5, 0.49999, 0.6, 0.7, 0.6, 0.6, 0.4, 0.5):
-      plateau = plateau.after(loss, config)
+      plateau = plateau.after(loss, config, 0.1)
       scales.append(plateau.scale)
     self.assertEqual(scales, [1, 1, 1, 1, 0.5, 0.5, 0.5, 0.5, 0.5])
     self.assertEqual((plateau.best, plateau.bad), (0.4, 1))
-    other = schedules.Plateau().after(1.0, Schedule())
+    other = schedules.Plateau().after(1.0, Schedule(), 0.1)
     self.assertEqual(other, schedules.Plateau(1.0, math.inf, 0))
+
+  def test_a_plateau_ends_where_torchs_does(self):
+    """Its rate never falls by 1e-8 or less: 1e-8 stays, of 1e-5 and tenths."""
+    config = Schedule(name="plateau", patience=0, factor=0.1)
+    plateau, rates = schedules.Plateau(), []
+    for _ in range(6):
+      plateau = plateau.after(1.0, config, 1e-5)
+      rates.append(1e-5 * plateau.scale)
+    want = [1e-5, 1e-6, 1e-7, 1e-8, 1e-8, 1e-8]
+    np.testing.assert_allclose(rates, want, rtol=1e-6)
 
   @parameterized.parameters(
     ({"name": "cosin"}, "schedule 'cosin'.*cosine"),

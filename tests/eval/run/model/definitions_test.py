@@ -3,6 +3,7 @@
 import json
 import pathlib
 
+import jax
 import numpy as np
 from absl.testing import absltest
 from etils import epath
@@ -13,6 +14,9 @@ from robust_tfds.eval.run import config
 from robust_tfds.eval.run.model import definitions
 from robust_tfds.models import variables as variables_lib
 from robust_tfds.models.convert import match, report
+from robust_tfds.models.enhancements import clahe
+from robust_tfds.models.training import handover, state
+from tests.models.training import tiny_trainings
 
 _TIMM = {
   "architecture": "resnet18",
@@ -56,6 +60,32 @@ class DefinitionsTest(absltest.TestCase):
       errors.UserError, "Model mine: spec: Got scale"
     ):
       _define({"name": "resnet18", "spec": {"std": (0, 0, 0)}})
+
+  def test_tested_as_it_was_trained(self):
+    """Behind CLAHE where its recipe was, once, and before what is asked for."""
+    for recipe, asked, name in (
+      ("clahe", "", "digits_linear+clahe"),
+      ("clahe", "+clahe", "digits_linear+clahe"),
+      ("clahe", "+ten_crop", "digits_linear+clahe+ten_crop"),
+      ("standard", "", "digits_linear"),
+    ):
+      folder = epath.Path(self.create_tempdir().full_path)
+      prepared = tiny_trainings.prepared(recipe={"name": recipe})
+      model = models.get("digits_linear", 2)
+      variables = model.init(jax.random.key(0))
+      parts = state.parted(variables, model.statistics())
+      last = state.State(jax.numpy.int32(12), *parts, (), {})
+      weights, _ = handover.write(folder, model, last)
+      prepared.disclosure(12, weights).write(folder)
+      entry = {"name": f"digits_linear{asked}", "checkpoint": str(folder)}
+      definition = _define(entry)
+      self.assertEqual(definition.model.name, name)
+      said = [note for note in definition.notes if "was trained" in note]
+      self.assertLen(said, name != entry["name"])
+    images = tiny_trainings.Source().image[:2]
+    got = models.get("digits_linear+clahe", 2).apply(variables, images)
+    want = model.apply(variables, clahe.equalize(images))
+    np.testing.assert_array_equal(got, want)
 
   def test_an_object_of_another_kind(self):
     given = definitions.ModelObject(models.get("tiny_r3d"))

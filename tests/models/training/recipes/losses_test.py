@@ -198,7 +198,7 @@ class ClaheTest(parameterized.TestCase):
     np.testing.assert_array_equal(
       recipe.at_test(images), clahe.equalize(images)
     )
-    self.assertIn("NAME+clahe", recipe.disclosure()["pictures"])
+    self.assertIn("CLAHE", recipe.disclosure()["pictures"])
 
 
 class OverlapTest(parameterized.TestCase):
