@@ -25,16 +25,15 @@ def names() -> tuple[str, ...]:
   )
 
 
-def kind_of(name: str) -> type[base.Recipe]:
-  """The class of a recipe by its name.
+def kind_of(name: str) -> Any:
+  """The class of a recipe by its name, of `base.Recipe`.
 
   Raises:
     UserError: no such recipe.
   """
   if name not in names():
     raise errors.unknown("recipe", name, names())
-  kind: type = registry.only_class(f"{__name__}.{name}", base.Recipe)
-  return kind
+  return registry.only_class(f"{__name__}.{name}", base.Recipe)
 
 
 def of(config: Mapping[str, Any]) -> base.Recipe:
@@ -59,8 +58,8 @@ def defaults(name: str) -> dict[str, Any]:
   """Fields of a recipe -> their values where a config names none; {} of no recipe."""
   if name not in names():
     return {}
-  kind = registry.only_class(f"{__name__}.{name}", base.Recipe)
-  return {field.name: field.default for field in dataclasses.fields(kind)}
+  fields = dataclasses.fields(kind_of(name))
+  return {field.name: field.default for field in fields}
 
 
 def _config(kind: type[base.Recipe]) -> type[settings.Group]:

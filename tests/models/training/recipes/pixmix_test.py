@@ -55,7 +55,8 @@ class PixmixTest(absltest.TestCase):
     folder = self._folder()
     words = recipes.of({"name": "pixmix", "pictures": folder}).disclosure()
     self.assertRegex(
-      words["pictures"], r"^3 pictures of \S+ \(sha256 \w{12}\)$"
+      words["pictures"],
+      r"^3 pictures of \S+ \(sha256 \w{12}\) and 9 operations",
     )
     pathlib.Path(folder, "0.png").write_bytes(
       tiny_files.encoded(tiny_files.noise(40, 40))
