@@ -3,12 +3,14 @@
   python -m tools.training_gallery [PICTURE]     # writes training_gallery.jpg here
 
 Operations at strengths 0.5, 1, 2, 3, 6 and 10 (of those with a sign both); of each
-transform six keys.
+transform six keys. Then what networks see in the first batch of trainings on embedded
+data: pictures, canvases of detectors, frames of a clip.
 """
 
 import functools
 import pathlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -17,11 +19,26 @@ import numpy as np
 from robust_tfds import conditions
 from robust_tfds.corruptions.ops import packed
 from robust_tfds.models import training
+from robust_tfds.models.training import config as config_lib
+from robust_tfds.models.training import run, sheet
 from robust_tfds.models.training.transforms import operations
-from tools import gallery
+from tools import gallery, training_runs
 
 _OUT = pathlib.Path("training_gallery.jpg")
 _STRENGTHS = (0.5, 1, 2, 3, 6, 10)
+_TRAININGS: dict[str, tuple[str, Mapping[str, Any]]] = {
+  "crop and flip": (
+    "train_standard",
+    {"recipe.crop_px": 4, "recipe.flip": True},
+  ),
+  "clahe": ("train_standard", {"recipe.name": "clahe"}),
+  "stability": ("train_stability", {}),
+  "detector": ("train_detector", {}),
+  "detector, texture": ("train_detector", {"recipe.mode": "stylized"}),
+} | {
+  f"{mix} mix": (f"train_corruption_mix:{mix}", {})
+  for mix in ("temporal", "spatial", "mixed", "pixmix")
+}
 
 
 def rows(image: np.ndarray) -> Iterator[tuple[str, list[np.ndarray]]]:
@@ -62,9 +79,20 @@ def rows(image: np.ndarray) -> Iterator[tuple[str, list[np.ndarray]]]:
     yield name, [image, *np.asarray(call(batch, keys=keys))]
 
 
+def seen() -> Iterator[tuple[str, list[np.ndarray]]]:
+  """Name and first pictures of each training's lines; of clips the first's frames."""
+  for name, (config, changes) in _TRAININGS.items():
+    made = config_lib.parse(training_runs.changed(config, changes))
+    for line, images in sheet.seen(run.prepare(made)).items():
+      yield (
+        f"{name}: {line}",
+        [*(images if images.ndim == 4 else images[0])][:7],
+      )
+
+
 def main() -> None:
   """Writes the picture."""
-  gallery.draw(dict(rows(gallery.shown())), _OUT)
+  gallery.draw({**dict(rows(gallery.shown())), **dict(seen())}, _OUT)
   print(_OUT.resolve())
 
 

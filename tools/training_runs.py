@@ -221,14 +221,14 @@ def _line(row: dict[str, str]) -> Line:
 def _config(
   kind: Kind, network: str, row: Row, seed: int
 ) -> ml_collections.ConfigDict:
-  made = _changed(row.config, {**kind.changes, **row.changes})
+  made = changed(row.config, {**kind.changes, **row.changes})
   with made.unlocked():
     made.model.name, made.seed = network, seed
     made.epochs *= row.times
   return made
 
 
-def _changed(
+def changed(
   config: str, changes: Mapping[str, Any]
 ) -> ml_collections.ConfigDict:
   """A shipped config, with some of its keys set."""
@@ -265,7 +265,7 @@ def _evaluated(
   data_dir: epath.Path,
 ) -> list[table.Row]:
   """The tidy rows of a run over the trainings of all seeds."""
-  made = _changed(evaluation.config, evaluation.changes)
+  made = changed(evaluation.config, evaluation.changes)
   workdir = place / made.data.name
   if disk.exists(workdir / "table.csv"):
     return table.read(workdir / "table.csv")
