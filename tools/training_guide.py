@@ -51,7 +51,10 @@ Whose *benchmark conditions* are named trains on what benchmarks test.
   conditions and severities, pictures, recipe, steps, seed, sha256 of the first and last
   weights. Training on a benchmark's condition is refused unless the config says
   `allow_benchmark_conditions=True`; then every row, report and board names the
-  conditions and shows the mean over those that were *not* trained on. Choosing on
+  conditions and shows the mean over those that were *not* trained on. Folders and
+  sets count by their names, also where links lead: `Fog/3`, `gaussian-noise`,
+  `weather/s3`, `CIFAR-10-C`; a word like `jpeg` or `noise` only with a level beside
+  or below a corrupted set (`pets-c/jpeg`). Rename what is something else. Choosing on
   `test` is refused. Videos: severities 1 to 3 are trained on, 4 and 5 tested.
 - **Watch**: `report.html` in the workdir has the curves; with
   `pip install 'robust_tfds[tensorboard]'` and `--config.keep.tensorboard=True` they and

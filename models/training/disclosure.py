@@ -13,23 +13,20 @@ and random crops shift as well.
 
 from __future__ import annotations
 
+import functools
 import json
+import operator
 import os
 import re
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from etils import epath
 
-from robust_tfds import (
-  conditions,
-  errors,
-  own_corruptions,
-  reading,
-  version,
-)
+from robust_tfds import errors, reading, version
 from robust_tfds.models import weights_file
 from robust_tfds.models.convert import sources
+from robust_tfds.models.training import named_conditions
+from robust_tfds.models.training.named_conditions import Named
 from robust_tfds.records import Record
 from robust_tfds.storage import disk, paths
 
@@ -39,10 +36,8 @@ if TYPE_CHECKING:
 
 FILE = "disclosure.json"
 _NOT_STATED = "what that was trained on is not stated"
-_OWN = "own"  # the set of a user's corruptions, of no benchmark
-_CORRUPTED = "_corrupted"  # ends TFDS's names of the benchmarks' sets
-# Parts of a path that are looked at for names of conditions: `fog/3`, `fog_3/train`.
-_PARTS = 4
+# Folders of a recipe's whose pictures the network is shown.
+_FOLDERS = ("pictures", "styles")
 
 # How torchvision's and timm's names of weights say what they were trained on.
 _OF_NAMES = (
@@ -194,7 +189,9 @@ def _check_recipe(said: Disclosure, folder: epath.Path) -> None:
     shown = recipes.of(said.recipe).disclosure()["conditions"]
   except errors.UserError:
     return  # names of corruptions that are registered elsewhere
-  hidden = sorted(set(of_benchmarks(shown)) - set(said.conditions))
+  hidden = sorted(
+    set(named_conditions.of_benchmarks(shown)) - set(said.conditions)
+  )
   if hidden:
     raise errors.UserError(
       f"{folder / FILE}: its recipe trains on {', '.join(hidden)}, and conditions"
@@ -218,30 +215,44 @@ def check(config: Config, recipe: base.Recipe) -> None:
   if config.allow_benchmark_conditions:
     return
   for key, shown in _shown(config, recipe).items():
-    if not shown:
+    if not shown.names:
       continue
+    names = ", ".join(shown.names)
+    words, other = f"it trains on {names}", ""
+    if shown.said:
+      words = f"by its name, {shown.said!r}, {words}"
+      other = " If the folder holds something else, rename it."
     raise errors.UserError(
-      f"config.{key}: it trains on {', '.join(shown)}, which benchmarks test on."
+      f"config.{key}: {words}, which benchmarks test on."
       " A network that saw them is not comparable with others. Say"
       " --config.allow_benchmark_conditions=True where that is what you study:"
-      " its rows are marked then, and name them."
+      f" its rows are marked then, and name them.{other}"
     )
 
 
-def shown(config: Config, recipe: base.Recipe) -> list[str]:
-  """Every condition of a benchmark that the network will have seen, sorted."""
+def shown(config: Config, recipe: base.Recipe) -> Named:
+  """Every condition of a benchmark that the network will have seen."""
   every = _shown(config, recipe).values()
-  return sorted({name for names in every for name in names})
+  return functools.reduce(operator.or_, every)
 
 
-def _shown(config: Config, recipe: base.Recipe) -> dict[str, list[str]]:
+def _shown(config: Config, recipe: base.Recipe) -> dict[str, Named]:
   """Key of the config -> the conditions that it brings."""
-  before = before_of(config)
-  return {
-    "recipe": of_benchmarks(recipe.disclosure()["conditions"]),
-    "data.source": of_source(config.data.source),
-    "model.checkpoint": list(before.conditions) if before else [],
+  before, said = before_of(config), recipe.disclosure()
+  names = named_conditions.of_benchmarks(said["conditions"])
+  out = {
+    "recipe": Named(names, said["severities"]),
+    "model.checkpoint": Named(before.conditions, before.severities)
+    if before
+    else Named(),
   }
+  kind, _, place = config.data.source.partition(":")
+  places = {"data.source": place or kind}
+  places |= {f"recipe.{k}": config.recipe.get(k, "") for k in _FOLDERS}
+  for key, path in places.items():
+    if path:
+      out[key] = named_conditions.of_place(path)
+  return out
 
 
 def before_of(config: Config) -> Disclosure | None:
@@ -250,26 +261,3 @@ def before_of(config: Config) -> Disclosure | None:
   if not text or sources.is_fetched(text):
     return None
   return of_checkpoint(text)
-
-
-def of_source(source: str) -> list[str]:
-  """Conditions that names of a set or of folders say: `folder:/data/fog/3`.
-
-  >>> of_source("tfds:cifar10_corrupted/fog_3"), of_source("folder:/data/pets")
-  (['fog'], [])
-  """
-  parts = source.partition(":")[2].rstrip("/").split("/")[-_PARTS:]
-  if parts[-1].endswith(_CORRUPTED):  # its conditions are its configs
-    return of_benchmarks(conditions.PICTURES.names("common"))
-  return of_benchmarks([re.sub(r"[_-]?\d$", "", part) for part in parts])
-
-
-def of_benchmarks(names: Sequence[str]) -> list[str]:
-  """The benchmarks' conditions that some names are, sorted.
-
-  Also of a user's own corruptions that call a benchmark's.
-  """
-  rows = [r for f in conditions.FAMILIES.values() for r in f.rows]
-  tested = {row.name for row in rows if row.set != _OWN}
-  called = [c for name in names for c in own_corruptions.called_by(name)]
-  return sorted(tested & {*names, *called})

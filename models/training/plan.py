@@ -57,7 +57,7 @@ def describe(config: Config) -> str:
     )
   )
   shown = recipe.disclosure()
-  conditions = ", ".join(disclosure.shown(config, recipe)) or "none"
+  conditions = ", ".join(disclosure.shown(config, recipe).names) or "none"
   return "\n".join(
     [
       *_data(config, recipe),

@@ -75,18 +75,17 @@ class Prepared:
       weights: sha256 of weights.npz.
       weights_ema: of weights_ema.npz; empty where there is none.
     """
-    config, shown = self.config, self.recipe.disclosure()
+    config = self.config
     before = disclosure.before_of(config)
+    shown = disclosure.shown(config, self.recipe)
     return Disclosure(
       model=self.model.name,
       classes=[str(name) for name in self.source.classes],
       data=disclosure.data_in_words(config),
       examples=self.source.num_examples,
-      conditions=disclosure.shown(config, self.recipe),
-      severities=sorted(
-        {*shown["severities"], *(before.severities if before else ())}
-      ),
-      pictures=shown["pictures"],
+      conditions=[*shown.names],
+      severities=[*shown.levels],
+      pictures=self.recipe.disclosure()["pictures"],
       recipe=reading.json_text(json.dumps(config.recipe), "config.recipe"),
       steps=steps,
       batch_size=config.batch_size,

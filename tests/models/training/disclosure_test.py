@@ -8,8 +8,10 @@ from etils import epath
 from robust_tfds import errors
 from robust_tfds.models.training import disclosure, recipes
 from robust_tfds.models.training.recipes import base
-from tests import in_folder
+from tests import in_folder, tiny_files
 from tests.models.training import tiny_trainings
+
+_PIXELS = tiny_files.noise(8, 8, 1)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -76,9 +78,28 @@ class DisclosureTest(in_folder.TestCase):
   def test_data_of_a_condition(self, source, names):
     config = tiny_trainings.config(data__source=source)
     with self.assertRaisesRegex(
-      errors.UserError, f"data.source: it trains on {names}"
+      errors.UserError, f"data.source: by its name, .*, it trains on {names}"
     ):
       disclosure.check(config, base.Recipe())
+
+  @parameterized.parameters(
+    ({"name": "pixmix"}, "pictures"), ({"name": "stylized"}, "styles")
+  )
+  def test_a_recipes_folder_of_a_condition(self, recipe, key):
+    folder = epath.Path(self.root) / "Fog_3"
+    tiny_files.put(folder, {"a.png": tiny_files.encoded(_PIXELS, "PNG")})
+    config = tiny_trainings.config(recipe={**recipe, key: str(folder)})
+    with self.assertRaisesRegex(
+      errors.UserError, f"recipe.{key}: .*'Fog_3', it trains on fog.* rename it"
+    ):
+      disclosure.check(config, recipes.of(config.recipe))
+
+  def test_severities_that_a_path_says(self):
+    """They are disclosed beside the recipe's."""
+    config = tiny_trainings.config(data__source="folder:/data/snow/5")
+    shown = disclosure.shown(config, _Foggy())
+    self.assertEqual(shown.names, ["fog", "snow"])
+    self.assertEqual(shown.levels, [1, 3, 5])
 
   def test_what_it_began_with(self):
     """Its conditions stay, and what nobody says is no promise."""

@@ -1,0 +1,198 @@
+"""Which conditions of benchmarks the names of folders and sets say.
+
+Pixels do not tell that they are a benchmark's, so names are read: the last ones of
+a path as it is written and of where its links lead, and those of the folders in it.
+Capitals and what stands between words make no difference, nor do the name of a data
+set before (`cifar10_fog_3`) or a split behind.
+
+  gaussian_noise    names of several words are a condition's wherever they stand
+  fog_3, fog/s3,    names of one word, and groups (`noise`, `weather`), name other
+  level3/fog        things as well: only with a level of 1 to 5 beside, or below a
+  pets-c/fog        corrupted set, whose name ends in -c, -p or _corrupted
+  CIFAR-10-C        a published corrupted set is all of its conditions, unless the
+                    path says which
+"""
+
+import dataclasses
+import functools
+import os
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+
+from robust_tfds import conditions, datasets, own_corruptions
+from robust_tfds.storage import paths
+
+_PARTS = 5  # of a path that are looked at: `fog/3/train` and a class
+_LEVEL = r"(?:level|lvl|severity|sev|difficulty|s|l)?0*(?P<{}>[1-5])"
+_SPLIT = "(?:train(?:ing)?|val(?:id|idation)?|test)?"
+_VERSION = re.compile(r":[\d.*]+$")  # of a set of TFDS's
+_OWN = "own"  # the set of a user's corruptions, of no benchmark
+# Names that others give to an operation.
+_ALIASES = {
+  "elastic": "elastic_transform",
+  "poisson_noise": "shot_noise",
+  "salt_and_pepper": "impulse_noise",
+  "salt_and_pepper_noise": "impulse_noise",
+}
+# Whose corrupted versions are published, beside the sets of this package.
+_SETS = ("mnist", "voc")
+_CORRUPTED = re.compile(r".+_(?:c|p|corrupted)")
+
+
+@dataclasses.dataclass(frozen=True)
+class Named:
+  """What names say.
+
+  Attributes:
+    names: of conditions, sorted.
+    levels: of them, sorted; where none is said, all.
+    said: the names, as `fog/3`.
+  """
+
+  names: Sequence[str] = ()
+  levels: Sequence[int] = ()
+  said: str = ""
+
+  def __or__(self, other: "Named") -> "Named":
+    """Both."""
+    return Named(
+      sorted({*self.names, *other.names}),
+      sorted({*self.levels, *other.levels}),
+      self.said or other.said,
+    )
+
+
+def of_place(place: str) -> Named:
+  """What the name of a set of TFDS's, or a folder's path, says.
+
+  >>> of_place("cifar10_corrupted/fog_3:1.0.0").names
+  ['fog']
+  >>> of_place("/data/pets/jpeg").names
+  ()
+  """
+  found = Named()
+  for path in _paths(_VERSION.sub("", place)):
+    parts = [part for part in path.split("/") if part][-_PARTS:]
+    found |= _of_parts(parts) or Named()
+  return found
+
+
+def of_benchmarks(names: Sequence[str]) -> list[str]:
+  """The benchmarks' conditions that some names are, sorted.
+
+  Also of a user's own corruptions that call a benchmark's.
+  """
+  called = [c for name in names for c in own_corruptions.called_by(name)]
+  return sorted({row.name for row in _rows()} & {*names, *called})
+
+
+def _paths(place: str) -> Iterator[str]:
+  """A path, where it leads, and the folders in it; levels if it has no others."""
+  yield place
+  try:
+    entries = [e for e in paths.scan(place) if e.is_dir()]
+  except OSError:
+    return  # a set's name, or what its reader refuses
+  real = os.fspath(paths.resolved(place))
+  yield real
+  levels = [e for e in entries if _level(_squeezed(e.name))]
+  for entry in entries:
+    if len(levels) in (0, len(entries)) or entry not in levels:
+      yield f"{real}/{entry.name}"
+      yield os.fspath(paths.resolved(entry.path))
+
+
+def _of_parts(parts: Sequence[str]) -> Named | None:
+  """What the names of a path say: the last that says something."""
+  found, sets = None, [_set_of(part) for part in parts]
+  for i, part in enumerate(parts):
+    read = re.fullmatch(_pattern(tuple(_known())), _squeezed(part))
+    if not read:
+      continue
+    near = [*parts[max(i - 1, 0) : i], *parts[i + 1 : i + 2]]
+    beside = [name for name in near if _level(_squeezed(name))]
+    levels = [int(v) for v in (read["before"], read["behind"]) if v]
+    levels += [_level(_squeezed(name)) for name in beside]
+    alone, names = _known()[read["name"]]
+    below = read["set"] or any(
+      map(_CORRUPTED.fullmatch, map(_words, parts[:i]))
+    )
+    if alone or levels or below or any(sets[:i]):
+      said = "/".join(p for p in parts if p == part or p in beside)
+      found = Named(names, levels or conditions.SEVERITIES, said)
+  for part, names in zip(parts, sets, strict=True):
+    if names and not found:
+      found = Named(names, conditions.SEVERITIES, part)
+  return found
+
+
+def _words(part: str) -> str:
+  """A name in small letters, with _ between words."""
+  text = unicodedata.normalize("NFKC", part).casefold()
+  return re.sub(r"[^a-z0-9]+", "_", text).strip("_")
+
+
+def _squeezed(part: str) -> str:
+  return _words(part).replace("_", "")
+
+
+def _level(word: str) -> int:
+  """The level that a name is; 0 of others."""
+  read = re.fullmatch(_LEVEL.format("level"), word)
+  return int(read["level"]) if read else 0
+
+
+def _rows() -> list[conditions.Row]:
+  """Of benchmarks."""
+  every = (row for f in conditions.FAMILIES.values() for row in f.rows)
+  return [row for row in every if row.set != _OWN]
+
+
+def _known() -> Mapping[str, tuple[bool, Sequence[str]]]:
+  """Squeezed name -> whether it says enough by itself; the conditions it is."""
+  named = {row.name: [row.name] for row in _rows()}
+  for row in _rows():
+    named.setdefault(row.group, []).append(row.name)
+  for name in conditions.every_name():
+    if called := own_corruptions.called_by(name):
+      named[name] = called
+  named |= {alias: [name] for alias, name in _ALIASES.items()}
+  return {_squeezed(k): ("_" in k, sorted(set(v))) for k, v in named.items()}
+
+
+@functools.cache
+def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
+  """A squeezed name of a condition, with a set's before and a level beside."""
+  sets = "|".join(name.replace("_", "") for name in _bases())
+  before, behind = _LEVEL.format("before"), _LEVEL.format("behind")
+  return re.compile(
+    rf"(?:(?:{sets})\d*(?P<set>c|p|corrupted)?)?(?:{before})?"
+    rf"(?P<name>{'|'.join(names)})(?:{behind})?{_SPLIT}"
+  )
+
+
+@functools.cache
+def _bases() -> list[str]:
+  """Names of data sets that have corrupted versions: `imagenet`, `ucf`."""
+  ours = (n[:-2] for n in datasets.names() if n.endswith(("_c", "_p")))
+  return sorted({*(name.rstrip("0123456789") for name in ours), *_SETS})
+
+
+def _set_of(part: str) -> Sequence[str]:
+  """The conditions of a published corrupted set; none of another name."""
+  bases = "|".join(base.replace("_", "_?") for base in _bases())
+  read = re.fullmatch(
+    rf"(?:.*_)?(?P<base>{bases})(?:_?\d+)*_?(?P<kind>c|p)(?:_?(?:bar|\d+))*",
+    _words(part),
+  )
+  if not read:
+    corrupted = _words(part).endswith("_corrupted")
+    return conditions.PICTURES.names("common") if corrupted else ()
+  squeezed, kind = read["base"].replace("_", ""), read["kind"]
+  ours = re.compile(rf"{squeezed}\d*{kind}")
+  alike = (n for n in datasets.names() if ours.fullmatch(n.replace("_", "")))
+  name = next(alike, f"imagenet_{kind}")
+  family = datasets.builder_class(name).FAMILY
+  rows = family.rows if family else ()
+  return [row.name for row in rows if row.set != _OWN]
