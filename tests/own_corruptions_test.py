@@ -72,7 +72,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 from robust_tfds import corruptions, datasets, own_corruptions
 from robust_tfds.eval import evaluate
-from robust_tfds.models.training import disclosure
+from robust_tfds.models.training import named_conditions
 from tests import in_process, pages
 
 folder = pathlib.Path(sys.argv[1])
@@ -138,7 +138,7 @@ print(json.dumps({
   "built": built,
   "sha256": own_corruptions.sha256("invert"),
   "called": {
-    name: disclosure.of_benchmarks([name]) for name in [*names[:1], *aliases]
+    name: named_conditions.of_benchmarks([name]) for name in [*names[:1], *aliases]
   },
   "equal": [
     bool((inverted["image"] == 255 - clean["image"]).all()),

@@ -55,7 +55,9 @@ Whose *benchmark conditions* are named trains on what benchmarks test.
   sets count by their names, also where links lead: `Fog/3`, `gaussian-noise`,
   `weather/s3`, `CIFAR-10-C`; a word like `jpeg` or `noise` only with a level beside
   or below a corrupted set (`pets-c/jpeg`). Rename what is something else. Choosing on
-  `test` is refused. Videos: severities 1 to 3 are trained on, 4 and 5 tested.
+  `test` is refused. Videos: severities 1 to 3 are trained on, 4 and 5 tested:
+  a run's `held_out_gamma_r` is over perturbations and severities not trained on, and
+  training on 4 or 5 needs `config.recipe.tested_severities=True`.
 - **Watch**: `report.html` in the workdir has the curves; with
   `pip install 'robust_tfds[tensorboard]'` and `--config.keep.tensorboard=True` they and
   the first pictures are written for `tensorboard --logdir=WORKDIR/tensorboard`, too.

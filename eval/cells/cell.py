@@ -97,6 +97,22 @@ class Cell:
     return conditions.family(self.condition.kind).seen(names)
 
   @property
+  def conditions_seen(self) -> frozenset[conditions.Condition]:
+    """The conditions of `seen`; of videos at the severities that it saw alone.
+
+    Videos are trained on at severities 1-3 and tested at 4 and 5 (Schiappa et al.
+    2023, 6.4); means over pictures take all severities of a corruption together.
+    """
+    family, facts = conditions.family(self.condition.kind), self.model_facts
+    levels: Sequence[int] = conditions.SEVERITIES
+    if facts and facts.severities_seen and family is conditions.VIDEOS:
+      levels = facts.severities_seen
+    every = (
+      family.condition(n, v) for n in self.seen for v in family.levels(n)
+    )
+    return frozenset(c for c in every if c.level in levels)
+
+  @property
   def remarks(self) -> tuple[str, ...]:
     """What every row has to say of the model."""
     seen = f"{_TRAINED_ON}{', '.join(self.seen)}" if self.seen else ""

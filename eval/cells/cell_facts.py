@@ -8,7 +8,7 @@ program made. Nothing is guessed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import pydantic
 
@@ -22,6 +22,7 @@ ELSEWHERE = "elsewhere"
 OWN = "own_corruption"  # of settings: sha256 of the file of a user's own
 # A value of a task's own settings.
 Scalar = str | int | float | bool | None
+Severity = Annotated[int, pydantic.Field(ge=1, le=5)]
 
 
 class _Facts(Record):
@@ -112,6 +113,7 @@ class ModelFacts(_Facts):
     without_output: how many of the set's classes it has no output for.
     trained_on: the data that its weights were trained on, in words.
     corruptions_seen: names of the conditions that it was trained on; empty: none.
+    severities_seen: of them, as its training disclosed them.
   """
 
   name: str | None = None
@@ -126,6 +128,7 @@ class ModelFacts(_Facts):
   without_output: int | None = None
   trained_on: str | None = None
   corruptions_seen: list[str] | None = None
+  severities_seen: list[Severity] | None = None
 
   @property
   def hash(self) -> str:
@@ -133,8 +136,11 @@ class ModelFacts(_Facts):
     return provenance.fingerprint(_known(self.model_dump(exclude={"name"})))
 
   def words(self) -> dict[str, Any]:
-    """Name -> value; the spec is one of them."""
-    return self.model_dump()
+    """Name -> value; the spec is one of them. Severities where they are known."""
+    out = self.model_dump()
+    if self.severities_seen is None:
+      del out["severities_seen"]
+    return out
 
 
 def with_spec(words: Mapping[str, Any]) -> dict[str, Any]:

@@ -123,6 +123,7 @@ def _model_facts(plan: Plan, label: str, model: LoadedModel) -> ModelFacts:
     without_output=outputs.relabelling.without_output if outputs else 0,
     trained_on=training_data.words(entry),
     corruptions_seen=training_data.corruptions_seen(entry),
+    severities_seen=training_data.severities_seen(entry),
   )
 
 

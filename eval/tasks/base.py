@@ -328,7 +328,7 @@ class Task(abc.ABC):
     self,
     cells: headlines_lib.Numbers,
     reference: headlines_lib.Numbers | None = None,
-    seen: Collection[str] = (),
+    seen: Collection[Condition] = (),
   ) -> dict[Key, resampling.Replicates]:
     """The headlines all of whose cells are there.
 
@@ -336,7 +336,7 @@ class Task(abc.ABC):
       cells: of one model: replicates of equal draws.
       reference: of the model that normalises, drawn together, where the setting's
         baseline is one.
-      seen: names of the conditions that models were trained on.
+      seen: the conditions that models were trained on.
     """
     theirs = reference or self.published_reference()
     listed = self.listed(cells, theirs, seen)
@@ -346,7 +346,7 @@ class Task(abc.ABC):
     self,
     cells: headlines_lib.Cells,
     reference: headlines_lib.Cells,
-    seen: Collection[str] = (),
+    seen: Collection[Condition] = (),
   ) -> list[headlines_lib.Headline]:
     """The headlines, and those over the part of their cells that was asked for.
 
@@ -591,7 +591,7 @@ class Scorer:
     for cell in cells:
       models.setdefault(cell.model, {})[cell.condition] = self._measured[cell]
     numbers = _numbers(models)
-    seen = {cell.model: cell.seen for cell in cells if not cell.condition.clean}
+    seen = {c.model: c.conditions_seen for c in cells if not c.condition.clean}
     baseline = self._task.setting.baseline
     label = baselines.model_label(baseline)
     reference: headlines_lib.Reference = (

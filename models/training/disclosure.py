@@ -186,17 +186,20 @@ def _check_recipe(said: Disclosure, folder: epath.Path) -> None:
   from robust_tfds.models.training import recipes
 
   try:
-    shown = recipes.of(said.recipe).disclosure()["conditions"]
+    shown = recipes.of(said.recipe).disclosure()
   except errors.UserError:
     return  # names of corruptions that are registered elsewhere
-  hidden = sorted(
-    set(named_conditions.of_benchmarks(shown)) - set(said.conditions)
-  )
-  if hidden:
-    raise errors.UserError(
-      f"{folder / FILE}: its recipe trains on {', '.join(hidden)}, and conditions"
-      " leaves that out: the file was changed. Bring back what training wrote."
-    )
+  names = named_conditions.of_benchmarks(shown["conditions"])
+  levels = shown["severities"] if said.severities else ()
+  for key, trained, stated in (
+    ("conditions", names, said.conditions),
+    ("severities", map(str, levels), map(str, said.severities)),
+  ):
+    if hidden := sorted({*trained} - {*stated}):
+      raise errors.UserError(
+        f"{folder / FILE}: its recipe trains on {', '.join(hidden)}, and {key}"
+        " leaves that out: the file was changed. Bring back what training wrote."
+      )
 
 
 def data_in_words(config: Config) -> str:

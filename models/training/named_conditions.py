@@ -46,7 +46,7 @@ class Named:
 
   Attributes:
     names: of conditions, sorted.
-    levels: of them, sorted; where none is said, all.
+    levels: of them, sorted; none: nobody says them.
     said: the names, as `fog/3`.
   """
 
@@ -55,10 +55,11 @@ class Named:
   said: str = ""
 
   def __or__(self, other: "Named") -> "Named":
-    """Both."""
+    """Both; without levels where those of one are not said."""
+    unsaid = any(n.names and not n.levels for n in (self, other))
     return Named(
       sorted({*self.names, *other.names}),
-      sorted({*self.levels, *other.levels}),
+      [] if unsaid else sorted({*self.levels, *other.levels}),
       self.said or other.said,
     )
 

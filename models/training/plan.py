@@ -57,7 +57,10 @@ def describe(config: Config) -> str:
     )
   )
   shown = recipe.disclosure()
-  conditions = ", ".join(disclosure.shown(config, recipe).names) or "none"
+  seen = disclosure.shown(config, recipe)
+  conditions = ", ".join(seen.names) or "none"
+  if seen.levels and seen.names:
+    conditions += f" at {', '.join(map(str, seen.levels))}"
   return "\n".join(
     [
       *_data(config, recipe),

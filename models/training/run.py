@@ -163,12 +163,13 @@ def network(config: Config, classes: int | None) -> NetworkModel:
     raise errors.UserError(
       f"{model.name} has no train mode: networks of models.names() have one."
     )
-  kinds = recipes.of(config.recipe).KINDS
-  if model.kind not in kinds:
+  recipe = recipes.of(config.recipe)
+  if model.kind not in recipe.KINDS:
     raise errors.UserError(
       f"config.recipe.name: got {config.recipe['name']!r}, of networks of the kind"
-      f" {' or '.join(kinds)}; {model.name} is of the kind {model.kind}."
+      f" {' or '.join(recipe.KINDS)}; {model.name} is of the kind {model.kind}."
     )
+  recipe.check(model.kind)
   return model.with_fields(config.model.spec) if config.model.spec else model
 
 

@@ -428,11 +428,8 @@ def _check_marks(source: str, cell: Cell, note: note_lib.Note) -> bool:
 def _as_noted(facts: ModelFacts) -> Iterable[ModelFacts]:
   """Facts of a model as a run may have known them."""
   yield facts
-  for names in (
-    ("trained_on",),
-    ("corruptions_seen",),
-    ("trained_on", "corruptions_seen"),
-  ):
+  seen = ("corruptions_seen", "severities_seen")
+  for names in (("trained_on",), seen, ("trained_on", *seen)):
     yield facts.model_copy(update=dict.fromkeys(names))
 
 

@@ -26,7 +26,8 @@ from robust_tfds.eval.tasks.parts import baselines
 # Facts that change no number, or that are statements: of a model, of its spec.
 _OF_SPEC = ("source", "weights", "label_space", "parameters", "gflops")
 _FREE = (
-  *("name", "code", "trained_on", "corruptions_seen", "adapter"),
+  *("name", "code", "trained_on", "corruptions_seen", "severities_seen"),
+  "adapter",
   *(f"preprocessing.{name}" for name in _OF_SPEC),
 )
 # How far rates of one model may lie apart, beside one example: in a cell, and in

@@ -43,7 +43,8 @@ def lines(
   by_first = references[0] if references else None
   by_second = references[-1] if references else None
   # Both over what neither was trained on.
-  seen = {n for s in (first, second) for c in s.cells.values() for n in c.seen}
+  cells = [c for side in (first, second) for c in side.cells.values()]
+  seen = {one for cell in cells for one in cell.conditions_seen}
   mine = baseline.task(first).over_cells(one, by_first, seen)
   theirs = baseline.task(second).over_cells(other, by_second, seen)
   metrics = list(dict.fromkeys(metric for metric, _, _ in mine))

@@ -106,3 +106,16 @@ def corruptions_seen(entry: Model) -> list[str] | None:
       f" checkpoint names {', '.join(hidden)} too. Leave it out: the file says it."
     )
   return said
+
+
+def severities_seen(entry: Model) -> list[int] | None:
+  """The severities of `corruptions_seen`; None where no training disclosed them.
+
+  Raises:
+    UserError: see `corruptions_seen`.
+  """
+  disclosed = of_training(entry)
+  names = set(corruptions_seen(entry) or ())
+  if not disclosed or not names or names - {*disclosed.conditions}:
+    return None
+  return list(disclosed.severities) or None

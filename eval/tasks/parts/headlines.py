@@ -135,7 +135,9 @@ class Headline:
       return None
     return self._of_part(definitions.PART, self.over, present)
 
-  def held_out(self, cells: Cells, seen: Collection[str]) -> Headline | None:
+  def held_out(
+    self, cells: Cells, seen: Collection[Condition]
+  ) -> Headline | None:
     """The same over those of its cells that the model was not trained on.
 
     Its name begins with `held_out_`. None of a number of one corruption, and where
@@ -143,11 +145,11 @@ class Headline:
 
     Args:
       cells: that are there.
-      seen: names of corruptions that it was trained on.
+      seen: the conditions that it was trained on.
     """
     there = [c for c in self.cells if self._is_in(cells, c)]
-    rest = [c for c in there if not c.clean and c.name not in seen]
-    trained = any(c.name in seen for c in self.cells)
+    rest = [c for c in there if not c.clean and c not in seen]
+    trained = any(c in seen for c in self.cells)
     if self.over is None or self.name or not (trained and rest):
       return None
     return self._of_part(definitions.HELD_OUT, self.over, rest)
@@ -223,7 +225,7 @@ def with_parts(headlines: Iterable[Headline], cells: Cells) -> list[Headline]:
 
 
 def with_held_out(
-  headlines: Iterable[Headline], cells: Cells, seen: Collection[str]
+  headlines: Iterable[Headline], cells: Cells, seen: Collection[Condition]
 ) -> list[Headline]:
   """Headlines, each with the one of `held_out` behind it, where there is one."""
   pairs = ((h, h.held_out(cells, seen)) for h in headlines)
@@ -288,7 +290,7 @@ class ModelCells:
     baseline: the setting's, see `base.Setting`.
     reference: the numbers that normalise these; empty without a baseline.
     is_baseline: whether the model is what normalises: it is 1 in every draw.
-    seen: names of the benchmark's conditions that the model was trained on.
+    seen: the benchmark's conditions that the model was trained on.
   """
 
   rows: Mapping[Condition, Sequence[table.Row]]
@@ -298,7 +300,7 @@ class ModelCells:
   baseline: str = ""
   reference: Reference = dataclasses.field(default_factory=dict)
   is_baseline: bool = False
-  seen: Collection[str] = ()
+  seen: Collection[Condition] = ()
 
   @property
   def every_row(self) -> list[table.Row]:

@@ -45,6 +45,9 @@ class Recipe:
   crop_px: settings.From0 = 0
   label_smoothing: settings.Share = 0.0
 
+  def check(self, kind: str) -> None:
+    """Refuses values that are not for networks of a kind, one of `KINDS`."""
+
   @property
   def extras(self) -> tuple[str, ...]:
     """What `beside` adds to an example: more arguments of `transform`."""

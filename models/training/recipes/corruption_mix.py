@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import jax
 import pydantic
 
-from robust_tfds import conditions, errors
+from robust_tfds import conditions, errors, settings
 from robust_tfds.models.training.recipes import base
 from robust_tfds.models.training.transforms import corruption_mix
 
@@ -24,6 +24,7 @@ _Levels = Annotated[
   tuple[Annotated[int, pydantic.Field(ge=1, le=5)], ...],
   pydantic.Field(description="whole numbers from 1 to 5"),
 ]
+_TESTED = conditions.VIDEOS.mixes["mixed_eval"].levels
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -33,17 +34,31 @@ class CorruptionMix(base.Recipe):
   Attributes:
     names: of corruptions, or of perturbations of videos, with commas between; sets
       too (`common`, `temporal_eval`).
-    severities: 1-5; videos are tested at 4 and 5 (Schiappa et al., 6.4).
+    severities: 1-5; of videos 1-3, they are tested at 4 and 5 (Schiappa et al.,
+      6.4).
+    tested_severities: allow those of videos too, which the network then says.
     edition: of the corruptions.
   """
 
   names: _Names = "gaussian_noise"
   severities: _Levels = (1, 2, 3)
+  tested_severities: settings.Flag = False
   edition: str = "any"
 
   def __post_init__(self) -> None:
     """Refuses names that are neither of pictures nor of videos."""
     self._resolved()
+
+  def check(self, kind: str) -> None:
+    """Refuses severities that videos are tested at."""
+    tested = kind == "video" and {*self.severities} & {*_TESTED}
+    if tested and not self.tested_severities:
+      raise errors.UserError(
+        f"config.recipe.severities: got {', '.join(map(str, self.severities))};"
+        " videos are trained on at 1, 2, 3 and tested at 4, 5. Say"
+        " --config.recipe.tested_severities=True where that is what you study: its"
+        " held-out numbers leave those out too."
+      )
 
   def transform(self, images: jax.Array, keys: jax.Array) -> jax.Array:
     """Each picture or clip under one of the names at one of the severities."""

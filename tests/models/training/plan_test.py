@@ -81,6 +81,18 @@ class PlanTest(absltest.TestCase):
     mixed = config_lib.parse(_config("train_corruption_mix:mixed"))
     self.assertLen(mixed.recipe["names"].split(","), 6)
 
+  def test_severities_that_videos_are_tested_at(self):
+    config = _config("train_corruption_mix:temporal").unlock()
+    for names in (config.recipe["names"], "gaussian_noise"):
+      config.recipe.update({"names": names, "severities": (3, 4)})
+      config.recipe.tested_severities = False
+      with self.assertRaisesRegex(
+        errors.UserError, "got 3, 4; videos .* at 4, 5"
+      ):
+        plan.describe(config_lib.parse(config))
+      config.recipe.tested_severities = True
+      self.assertIn(" at 3, 4;", plan.describe(config_lib.parse(config)))
+
   def test_both_sets_are_twice_the_steps(self):
     config = _config("train_stylized").unlock()
     text = {}

@@ -68,6 +68,9 @@ class TrainingDataTest(parameterized.TestCase):
       words = "tones train: corruption_mix, on fog at 1, 2, 3, 12 steps"
       self.assertEqual(training_data.words(_model(entry)), words)
       self.assertEqual(training_data.corruptions_seen(_model(entry)), ["fog"])
+      self.assertEqual(training_data.severities_seen(_model(entry)), [1, 2, 3])
+      more = _model({**entry, "corruptions_seen": "fog,snow"})
+      self.assertIsNone(training_data.severities_seen(more))
       stated = _model({**entry, "trained_on": "mine"})
       self.assertEqual(training_data.words(stated), f"{words}; mine")
       with self.assertRaisesRegex(errors.UserError, "got none, but .* fog"):
@@ -87,6 +90,11 @@ class TrainingDataTest(parameterized.TestCase):
     self.assertNotEqual(file.read_text(), said)
     with self.assertRaisesRegex(errors.UserError, "recipe trains on fog"):
       training_data.corruptions_seen(entry)
+    file.write_text(re.sub(r'("severities": \[\s+1),\s+2,', r"\1,", said))
+    with self.assertRaisesRegex(
+      errors.UserError, "on 2, and severities leaves"
+    ):
+      training_data.severities_seen(entry)
     file.write_text(said)
     (folder / "weights.npz").write_bytes(b"other")
     with self.assertRaisesRegex(errors.UserError, "not the weights that"):

@@ -1,14 +1,22 @@
 """Headlines: value, interval, n and note of a number over cells."""
 
+import dataclasses
+
 import numpy as np
 from absl.testing import parameterized
 
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
+from robust_tfds.eval.cells import cell_facts
 from robust_tfds.eval.cells.cell import Cell, Summary
 from robust_tfds.eval.metrics import resampling
 from robust_tfds.eval.metrics.replicates import Replicates
-from robust_tfds.eval.tasks.parts import error_headlines, headlines, spread
+from robust_tfds.eval.tasks.parts import (
+  error_headlines,
+  gamma_headlines,
+  headlines,
+  spread,
+)
 from robust_tfds.eval.tasks.parts.headlines import Headline
 
 _IDS = np.array([f"{i:02d}" for i in range(30)])
@@ -129,6 +137,10 @@ class PartTest(parameterized.TestCase):
       self.assertEqual(headlines.with_parts([whole], every), [whole])
 
 
+def _under(*names):
+  return [c for c in conditions.PICTURES.conditions() if c.name in names]
+
+
 class HeldOutTest(parameterized.TestCase):
   def test_it_is_the_number_over_what_was_not_trained_on(self):
     """Of mCE the baseline's cells are the same ones, and its draws go along."""
@@ -137,7 +149,7 @@ class HeldOutTest(parameterized.TestCase):
     cells = {c: drawn[_FOG if c.level % 2 else _CLEAN] for c in every}
     reference = {c: theirs[_FOG] for c in every}
     whole = {h.metric: h for h in error_headlines.headlines(cells, reference)}
-    seen = ("fog", "gaussian_blur")
+    seen = _under("fog", "gaussian_blur")
     got = whole["mce"].held_out(cells, seen)
     ratios = [
       sum(cells[c]["error"].joined for c in of)
@@ -162,18 +174,38 @@ class HeldOutTest(parameterized.TestCase):
     every = {c: {"error"} for c in conditions.PICTURES.conditions()}
     listed = error_headlines.headlines(every, every)
     self.assertEqual(headlines.with_held_out(listed, every, ()), listed)
-    of_sequences = headlines.with_held_out(listed, every, ("tilt", "jumbling"))
-    self.assertEqual(of_sequences, listed)
-    everything = conditions.PICTURES.names()
+    tilt = [conditions.SEQUENCES.condition("tilt", 1)]
+    self.assertEqual(headlines.with_held_out(listed, every, tilt), listed)
+    everything = conditions.PICTURES.conditions()[1:]
     self.assertEqual(headlines.with_held_out(listed, every, everything), listed)
 
   def test_of_a_run_of_some_conditions(self):
     there = {Condition("fog", 3): {"error"}, Condition("frost", 3): {"error"}}
     whole = error_headlines.headlines(there, {})
     mean = next(h for h in whole if h.metric == "mean_corruption_error")
-    got = mean.held_out(there, ("fog",))
+    got = mean.held_out(there, _under("fog"))
     self.assertEqual(list(got.cells), [Condition("frost", 3)])
-    self.assertIsNone(mean.held_out(there, ("fog", "frost")))
+    self.assertIsNone(mean.held_out(there, _under("fog", "frost")))
+
+  def test_severities_of_videos_that_were_not_trained_on(self):
+    """Train at 1-3, test at 4 and 5: those of the same perturbations count."""
+    family = conditions.VIDEOS
+    there = {c: {"accuracy"} for c in family.conditions()}
+    facts = cell_facts.ModelFacts(
+      corruptions_seen=["freezing"], severities_seen=[1, 2, 3]
+    )
+    cell = Cell("a", "x", family.condition("jpeg", 1))
+    whole = {h.metric: h for h in gamma_headlines.headlines(there)}
+    for said, note in (
+      (facts, "87 of 90 cells: all but freezing 1, freezing 2, freezing 3"),
+      (
+        facts.model_copy(update={"severities_seen": None}),
+        "85 of 90 cells: all but freezing 1-5",
+      ),
+    ):
+      seen = dataclasses.replace(cell, model_facts=said).conditions_seen
+      got = whole["gamma_r"].held_out(there, seen)
+      self.assertEqual(got.note, f"mean over {note}")
 
 
 class RowTest(parameterized.TestCase):

@@ -7,7 +7,7 @@ from absl.testing import absltest
 
 from robust_tfds import conditions, errors
 from robust_tfds.models import training
-from robust_tfds.models.training import disclosure, recipes
+from robust_tfds.models.training import named_conditions, recipes
 from tests import tiny_files
 from tests.models.training import tiny_trainings
 
@@ -68,7 +68,7 @@ class PixmixTest(absltest.TestCase):
 
   def test_overlap_is_of_benchmarks(self):
     shown = recipes.of({"name": "pixmix", "overlap": True}).disclosure()
-    names = disclosure.of_benchmarks(shown["conditions"])
+    names = named_conditions.of_benchmarks(shown["conditions"])
     self.assertContainsSubset(["brightness", "contrast", "saturate"], names)
     self.assertLessEqual({*names}, {*conditions.PICTURES.names()})
 
