@@ -157,8 +157,8 @@ class TrainingPlanTest(parameterized.TestCase):
     self.assertRegex(text, r"(?m)^disclosure: trained on digits\w* train")
     self.assertRegex(text, "(?m)^estimate: .* in all")
 
-  @pytest.mark.slow
   @parameterized.parameters(*_TRAININGS)
+  @pytest.mark.slow
   def test_plan_of_every_setting(self, name):
     for setting in _TRAININGS[name]:
       with self.subTest(setting):

@@ -1,12 +1,18 @@
 """Pieces of the slow tests: every test in one, of about the same time."""
 
 import pathlib
+import re
 
 from absl.testing import parameterized
 
 from tests import in_process, long
 
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
+# A mark, and below it what makes the cases of the same test.
+_LOST = re.compile(
+  r"@pytest\.mark\.(?:(?!\bdef |\bclass ).)*?\n *@(?:parameterized|quick)\.",
+  re.DOTALL,
+)
 
 
 class PieceTest(parameterized.TestCase):
@@ -30,3 +36,24 @@ class PieceTest(parameterized.TestCase):
     done = in_process.program("tests.long", f"--piece={text}")
     self.assertEqual(done.returncode, 2)
     self.assertIn("expected i/n", done.stderr)
+
+
+class MarksTest(parameterized.TestCase):
+  def test_none_stands_above_cases(self):
+    """They are made below it and do not have it: `parameterized` loses it."""
+    lost = [
+      str(path.relative_to(_ROOT))
+      for path in sorted((_ROOT / "tests").rglob("*_test.py"))
+      if _LOST.search(path.read_text("utf-8"))
+    ]
+    self.assertEmpty(lost, "put the mark below the cases")
+
+  @parameterized.parameters(
+    ("@pytest.mark.slow", "@parameterized.parameters(1)", True),
+    ("@pytest.mark.skipif(\n  x)", "@a.b\n  @quick.cases([1], [2])", True),
+    ("@parameterized.parameters(1)", "@pytest.mark.slow", False),
+    ("@pytest.mark.slow\n  def f(): pass", "@quick.cases([1], [2])", False),
+  )
+  def test_is_found(self, first, second, lost):
+    text = f"  {first}\n  {second}\n  def g(): pass"
+    self.assertEqual(bool(_LOST.search(text)), lost)

@@ -271,14 +271,14 @@ class EngineTest(_Case):
         beam_options=_DIRECT,
       )
 
-  @pytest.mark.slow
   @parameterized.parameters(*_KINDS)
+  @pytest.mark.slow
   def test_every_kind_twice(self, name, config, limit):
     for _ in range(2):
       self._compare(name, config, _DIRECT, limit=limit)
 
-  @pytest.mark.slow
   @parameterized.parameters(*_KINDS)
+  @pytest.mark.slow
   def test_dask(self, name, config, limit):
     if importlib.util.find_spec("distributed") is None:
       self.skipTest("needs dask: pip install 'robust_tfds[dask]'")

@@ -105,8 +105,8 @@ class ProcessorTest(parameterized.TestCase):
     self.assertEqual(got["label_space"], "imagenet1k")
     self.assertEqual(hf_processor.labels({}, "c"), {})
 
-  @pytest.mark.slow
   @parameterized.parameters(*_CLASSES)
+  @pytest.mark.slow
   def test_defaults_are_the_classes_own(self, name):
     library = torchvision_cpu.package("transformers")
     kind = f"{name}ImageProcessor"
