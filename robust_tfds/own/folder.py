@@ -20,7 +20,7 @@ from robust_tfds.reading import picture_folders, pictures
 from robust_tfds.reading import videos as video_files
 from robust_tfds.storage import paths
 
-_SPLITS = frozenset(("train", "test", "val", "valid", "validation"))
+SPLITS = frozenset(("train", "test", "val", "valid", "validation"))
 
 
 class Folder(own_set.OwnSet):
@@ -112,7 +112,7 @@ class Folder(own_set.OwnSet):
       if entry.is_dir() and not picture_folders.is_hidden(entry.name)
     )
     own_set.check_distinct(there, f"{where}: the classes")
-    if there and {name.casefold() for name in there} <= _SPLITS:
+    if there and {name.casefold() for name in there} <= SPLITS:
       raise errors.UserError(
         f"{where}: it holds the splits {', '.join(there)}, not classes: name one"
         f" of them, e.g. {where}/{there[0]}."

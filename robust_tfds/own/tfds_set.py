@@ -1,6 +1,7 @@
 """`tfds:NAME`: a set of TFDS, or of anybody's own builder, of labelled pictures.
 
   tfds:oxford_iiit_pet      a set that TFDS knows; `NAME/CONFIG` where it has configs
+  tfds:cifar10:3.0.2        a version of it, as TFDS writes them
   tfds:my_module:Builder    a builder's class, in a module on Python's path
 
 An example's id is what the set itself has: its id or file name where no two are
@@ -11,6 +12,8 @@ into one temporary file, once, from which all conditions read them in any order.
 import dataclasses
 import functools
 import importlib
+import itertools
+import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -26,6 +29,7 @@ from robust_tfds.reading import archives, picture_folders
 # Features that name an example, the first that is there and of no two alike.
 IDS = ("example_id", "id", "file_name", "filename", "image/filename")
 _SPLITS = ("test", "validation")  # the first that is there, where none is named
+_VERSION = re.compile(r":[\d.*]+$")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -179,6 +183,8 @@ class TfdsSet(own_set.OwnSet):
 def check_split(builder: Any, part: str, where: str) -> None:
   """Refuses what is no split of a prepared set, and parts without examples.
 
+  Also parts that are added up and overlap: their examples would be there twice.
+
   Args:
     part: a split, or a slice of one.
     where: the set, in words.
@@ -186,9 +192,10 @@ def check_split(builder: Any, part: str, where: str) -> None:
   Raises:
     UserError: says which splits there are, or how a slice is written.
   """
-  split, splits = part.partition("[")[0], builder.info.splits
-  if split not in splits:
-    raise errors.unknown(f"split of {where}", split, splits)
+  splits = builder.info.splits
+  for split in split_names(part):
+    if split not in splits:
+      raise errors.unknown(f"split of {where}", split, splits)
   try:
     count = splits[part].num_examples
   except Exception:  # TFDS has several kinds of it
@@ -199,6 +206,26 @@ def check_split(builder: Any, part: str, where: str) -> None:
       f" {splits[split].num_examples:,} examples. Expected one such as"
       f" {split}[:100] or {split}[50%:]."
     )
+  spec = tfds.core.ReadInstruction.from_spec(part)
+  ranges = sorted(
+    (r.splitname, r.from_ or 0, r.to or splits[r.splitname].num_examples)
+    for r in spec.to_absolute(splits)
+  )
+  for (one, _, end), (other, start, _) in itertools.pairwise(ranges):
+    if one == other and start < end:
+      raise errors.UserError(
+        f"split={part!r}: its parts overlap from example {start:,} of {one} on,"
+        " which would be read twice. Name parts that do not."
+      )
+
+
+def split_names(part: str) -> list[str]:
+  """The splits of a part, or of several that are added up.
+
+  >>> split_names("train[:50%]+test")
+  ['train', 'test']
+  """
+  return [each.partition("[")[0].strip() for each in part.split("+")]
 
 
 def ids_of(named: Sequence[Mapping[str, Any]], split: str) -> Sequence[str]:
@@ -235,11 +262,10 @@ def builder_class(
 
 def builder_of(place: str, data_dir: str) -> Any:
   """TFDS's builder: where it is prepared already, else of the folder named first."""
-  made = functools.partial(tfds.builder, place)
-  if ":" in place:
-    made = _class(place)
+  named = ":" not in _VERSION.sub("", place)
+  made = functools.partial(tfds.builder, place) if named else _class(place)
   # A class alone says which module its set is of; a name is looked up.
-  roots = list(dict.fromkeys([data_dir or None, *[None] * (":" not in place)]))
+  roots = list(dict.fromkeys([data_dir or None, *[None] * named]))
   try:
     builders = [made(data_dir=root) for root in roots]
   except tfds.core.DatasetNotFoundError as e:
@@ -292,7 +318,7 @@ def _features(builder: Any, where: str) -> tuple[str, str]:
 def _split(builder: Any, asked: str) -> str:
   """The split that is read; of a set that is not prepared none is known."""
   there = list(builder.info.splits)
-  if asked and there and asked.partition("[")[0] not in there:
+  if asked and there and not {*split_names(asked)} <= {*there}:
     raise errors.unknown(f"split of {builder.name}", asked, there)
   usual = [split for split in _SPLITS if split in there]
   return asked or [*usual, *there, _SPLITS[0]][0]

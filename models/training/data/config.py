@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -9,6 +10,7 @@ import pydantic
 
 from robust_tfds import errors, settings
 from robust_tfds.models.training.data import crops
+from robust_tfds.storage import paths
 
 # TFDS's sets of whose split `validation`, not `test`, benchmarks are made.
 _JUDGED = dict.fromkeys(
@@ -103,13 +105,15 @@ class Config(settings.Group):
       UserError: begins with the key. Also of rules of crops that are not there.
     """
     for part in self.split.split("+"):
-      name = part.partition("[")[0]
-      of = self.source.removeprefix("tfds:").partition("/")[0]
+      name = part.partition("[")[0].strip()
+      of = re.split("[/:]", self.source.removeprefix("tfds:"))[0]
       if name.startswith("test") or _JUDGED.get(of) == name:
         raise errors.UserError(
           f"config.data.split: got {self.split!r}: {of}'s {name} is what models"
           " are judged on. Train on another split."
         )
+    if self.source.startswith("folder:"):
+      self._check_folder()
     if crops.is_random(self.geometry or ""):
       raise errors.UserError(
         f"config.data.geometry: got {self.geometry!r}: validation pictures are"
@@ -120,3 +124,15 @@ class Config(settings.Group):
       if rule:
         with errors.begun(f"config.data.{key}"):
           crops.shape(rule)
+
+  def _check_folder(self) -> None:
+    """Refuses a folder of test pictures, also behind a link."""
+    place = self.source.partition(":")[2]
+    for path in (place, os.fspath(paths.resolved(place))):
+      name = path.rstrip("/").rpartition("/")[2]
+      if re.fullmatch(r"test(?:[\W_]?set|ing|s)?", name.casefold()):
+        raise errors.UserError(
+          f"config.data.source: got {self.source!r}: {name} is what models are"
+          " judged on. Train on the folder beside it, or rename it where it holds"
+          " something else."
+        )

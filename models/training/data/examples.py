@@ -30,6 +30,7 @@ from robust_tfds.datasets import training
 from robust_tfds.models.training.data.config import Config
 from robust_tfds.own import folder, tfds_set
 from robust_tfds.reading import videos as video_files
+from robust_tfds.storage import paths
 
 HELD_BYTES = 128 << 20
 _MOST_FRAMES = 256 << 20  # bytes of a video that is decoded at once
@@ -178,8 +179,9 @@ class Records(Examples):
     self._image, self._label = image, label
     self.kind = VIDEOS if "video" in features else PICTURES
     self.kind = OBJECTS if "objects" in features else self.kind
-    info = builder.info.splits[split.partition("[")[0]]
-    self._files = sorted(map(os.fspath, info.filepaths))
+    names = dict.fromkeys(tfds_set.split_names(split))
+    files = (f for n in names for f in builder.info.splits[n].filepaths)
+    self._files = sorted(map(os.fspath, files))
     stored = file_formats.skipping([image])
     self._read, count = file_formats.by_number(builder, split, stored)
     rows = [self._known(self._read(number)) for number in range(count)]
@@ -313,19 +315,41 @@ def _of_list(config: Config, split: str) -> Examples:
   return Listed(config.source, classes, where, by_split[split])
 
 
-def of_test(config: Config) -> Examples | None:
-  """The test split of the set that a config names; None where it has none."""
+def of_test(config: Config) -> Iterator[Examples]:
+  """The test split of the set that a config names, if it has one.
+
+  Of a folder the pictures in `test` and `val` beside it.
+  """
   kind, _, place = config.source.partition(":")
+  if kind == "folder":
+    yield from _beside(place)
   if kind == "folder" or kind in training.ROWS:
-    return None
+    return
   if kind == "tfds":
     builder = tfds_set.builder_of(place, config.data_dir)
   else:
     builder = datasets.builder(config.source, data_dir=config.data_dir or None)
   there = builder.info.splits
   usual = (split for split in ("test", "validation") if split in there)
-  split = next(usual, "")
-  return of(config, split=split) if split else None
+  if split := next(usual, ""):
+    yield of(config, split=split)
+
+
+def _beside(place: str) -> Iterator[Examples]:
+  """Of a split's folder the other splits to judge or choose on: `X/test`."""
+  own = paths.resolved(place)
+  if not own.name.casefold().startswith(("train", *folder.SPLITS)):
+    return
+  for entry in paths.scan(own.parent):
+    name = entry.name.casefold()
+    if name not in folder.SPLITS - {"train", own.name.casefold()}:
+      continue
+    if entry.is_dir():
+      files = folder.files(paths.of(entry.path), entry.path)[0]
+      listed = [source.File(i, path, label=0) for i, path in files.items()]
+      if listed:
+        sources = pictures.of_files(listed, **folder.Folder.reading)
+        yield Listed(entry.name, (), entry.path, sources)
 
 
 def of_benchmark(name: str, data_dir: str, manual_dir: str) -> Examples:
@@ -338,7 +362,8 @@ def of_benchmark(name: str, data_dir: str, manual_dir: str) -> Examples:
   builder = datasets.builder(name, data_dir=data_dir or None)
   by_split = builder.clean_sources(manual_dir)
   sources = [_whole(s) for part in by_split.values() for s in part]
-  return Listed(name, (), manual_dir or "in the package", sources)
+  where = name.partition(":")[2] or manual_dir or "in the package"
+  return Listed(name, (), where, sources)
 
 
 def _whole(each: Any) -> Any:

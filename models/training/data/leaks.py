@@ -53,12 +53,11 @@ def held(config: Config, say: Callable[[str], None]) -> Held:
     MissingError: a benchmark's sources are not in the manual dir.
     UserError: no such benchmark.
   """
-  own = examples.of_test(config)
   benchmarks = [
     examples.of_benchmark(name, config.data_dir, config.manual_dir)
     for name in config.judged_on
   ]
-  sets = [each for each in (own, *benchmarks) if each]
+  sets = [*examples.of_test(config), *benchmarks]
   digests = (_digests(each, _of_test, say) for each in sets)
   return Held(
     [f"{each.name} ({each.words})" for each in sets],

@@ -1,5 +1,6 @@
 """Examples that are in a test set are refused."""
 
+import dataclasses
 import io
 import os
 import pathlib
@@ -110,11 +111,69 @@ class LeaksTest(parameterized.TestCase):
     data.open(config, said.append)
     self.assertLen([line for line in said if line.startswith("pets: ")], 2)
 
+  @parameterized.parameters("train", "training_small")
+  def test_folders_beside_it(self, own):
+    """The pictures of `test` and `val` beside a folder, wherever they lie."""
+    root = made.folder(pathlib.Path(self.folder) / "x" / own)
+    source = f"folder:{root}"
+    self.assertLen(self._open(source, crop="random_resized8").ids(), 12)
+    copy = (root / "dog/0.png").read_bytes()
+    for split in ("test", "Val"):
+      tiny_files.put(root.parent / split, {"flat.png": copy})
+      with self.assertRaisesRegex(
+        errors.UserError, f"^dog/0.png: what .*{split}"
+      ):
+        self._open(source)
+      (root.parent / split / "flat.png").unlink()
+
+  def test_an_embedded_set(self):
+    """A picture of the test split that is planted in the training split."""
+    sources = digits.sources
+
+    def leaky(split):
+      found = list(sources(split))
+      if split == "train":
+        found[7] = dataclasses.replace(sources("test")[3], example_id="planted")
+      return found
+
+    with mock.patch.object(digits, "sources", leaky):
+      with self.assertRaisesRegex(
+        errors.UserError, "^planted: what is trained"
+      ):
+        self._open("digits")
+
+  @parameterized.parameters("test", "Test", "test-set", "testing")
+  def test_a_folder_of_test_pictures(self, name):
+    place = pathlib.Path(self.folder) / name
+    place.mkdir()
+    link = pathlib.Path(self.folder) / "train"
+    link.symlink_to(place)
+    for source in (place, link):
+      with self.assertRaisesRegex(
+        errors.UserError, f"{name} is what models are"
+      ):
+        self._open(f"folder:{source}")
+
+  @parameterized.parameters(
+    ("train[:50%]+train[:50%]", "from example 0 of train"),
+    ("train+train[:5]", "from example 0 of train"),
+    ("train[:50%]+train[4:]", "from example 4 of train"),
+  )
+  def test_examples_twice(self, split, words):
+    with self.assertRaisesRegex(errors.UserError, f"overlap {words}"):
+      self._open("digits", split=split)
+
+  def test_parts_that_are_added_up(self):
+    source = self._open("digits", split="train[3:]+train[:3]")
+    self.assertLen(set(source.ids()), 1438)
+
   @parameterized.parameters(
     ("tfds:cifar10", "test"),
+    ("tfds:imagenet2012:5.1.0", "validation"),
     ("tfds:imagenet2012", "validation"),
     ("tfds:coco/2017", "validation[:10%]"),
     ("digits", "train+test"),
+    ("digits", "train + test[:1]"),
   )
   def test_splits_that_models_are_judged_on(self, source, split):
     with self.assertRaisesRegex(errors.UserError, "is what models are judged"):
