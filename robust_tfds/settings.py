@@ -63,6 +63,16 @@ NotNegative = Annotated[
     ge=0, allow_inf_nan=False, description="a number of 0 or more"
   ),
 ]
+
+
+def between(least: float, most: float, kind: type = float) -> Any:
+  """The type of numbers from one to another; of whole ones where `kind` is int."""
+  whole = "whole " * (kind is int)
+  words = f"a {whole}number from {least:g} to {most:g}"
+  of = kind if kind is int else int | float
+  return Annotated[of, pydantic.Field(ge=least, le=most, description=words)]
+
+
 # What is expected where a type has no limits of its own.
 _WORDS = {str: "a text", int: "a whole number", float: "a number"}
 

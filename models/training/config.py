@@ -20,6 +20,10 @@ _Dtype = Annotated[
   Literal["float32", "bfloat16"],
   pydantic.Field(description="'float32' or 'bfloat16'"),
 ]
+_Factor = Annotated[
+  float | int,
+  pydantic.Field(gt=0, le=1, description="a number above 0 and up to 1"),
+]
 _Epochs = Annotated[
   list[int] | tuple[int, ...],
   pydantic.Field(description="whole numbers, ascending"),
@@ -94,7 +98,7 @@ class Schedule(settings.Group):
     at: epochs after which `step` multiplies by `factor`.
     every: epochs after each so many of which `step` multiplies; 0: those of `at`.
     at_steps: steps after which it does.
-    factor: of `step` and `plateau`.
+    factor: of `step` and `plateau`, which fall.
     patience: epochs without a lower validation loss that `plateau` waits.
     warmup: steps from 0 to the rate, linear, before the rest.
   """
@@ -104,7 +108,7 @@ class Schedule(settings.Group):
   at: _Epochs = ()
   every: settings.From0 = 0
   at_steps: _Epochs = ()
-  factor: settings.Rate = 0.1
+  factor: _Factor = 0.1
   patience: settings.From0 = 10
   warmup: settings.From0 = 0
 
@@ -206,6 +210,11 @@ def parse(config: ml_collections.ConfigDict) -> Config:
     raise errors.UserError(
       "config.data.validation: got 0 with the schedule plateau, which follows the"
       " validation loss and would never fall: expected a share, 0.1."
+    )
+  if out.schedule.floor > out.optimizer.learning_rate:
+    raise errors.UserError(
+      f"config.schedule.floor: got {out.schedule.floor}, expected at most the"
+      f" learning rate, {out.optimizer.learning_rate}."
     )
   if out.batch_size % out.optimizer.accumulate:
     raise errors.UserError(

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
   from robust_tfds.models.training.recipes import base
 
 FILE = "disclosure.json"
+_STATES, _CONFIG = "checkpoints", "config.json"  # of a workdir
 _NOT_STATED = "what that was trained on is not stated"
 # Folders of a recipe's whose pictures the network is shown.
 _FOLDERS = ("pictures", "styles")
@@ -161,6 +162,7 @@ def of_checkpoint(text: str) -> Disclosure | None:
     weights_file.FILE: "weights",
     weights_file.EMA_FILE: "weights_ema",
   }
+  _check_ended(place)
   folder = place.parent if place.name in names else place
   said = read(folder)
   for name, field in names.items() if said else ():
@@ -170,6 +172,16 @@ def of_checkpoint(text: str) -> Disclosure | None:
   if said:
     _check_recipe(said, folder)
   return said
+
+
+def _check_ended(place: epath.Path) -> None:
+  """Refuses the state of a training under way, beside which nothing is disclosed."""
+  for folder in (place, *place.parents):
+    if folder.name == _STATES and disk.exists(folder.parent / _CONFIG):
+      raise errors.UserError(
+        f"{place}: the state of a training under way, which discloses nothing. Let"
+        f" it end, and name its workdir: {folder.parent}."
+      )
 
 
 def _check_weights(file: epath.Path, digest: str) -> None:

@@ -15,7 +15,7 @@ import jax
 import numpy as np
 from etils import epath
 
-from robust_tfds import errors, hosts, models, reading, step_lines
+from robust_tfds import datasets, errors, hosts, models, reading, step_lines
 from robust_tfds.models import catalogue, weights_file
 from robust_tfds.models.detection.detector import Detector
 from robust_tfds.models.model import NetworkModel
@@ -31,7 +31,7 @@ from robust_tfds.models.training import (
 )
 from robust_tfds.models.training.checkpoints import Checkpoints
 from robust_tfds.models.training.config import Config
-from robust_tfds.models.training.data import examples
+from robust_tfds.models.training.data import crops, examples
 from robust_tfds.models.training.disclosure import Disclosure
 from robust_tfds.models.training.loop import Loop, Say
 from robust_tfds.models.training.metrics import FILE as METRICS
@@ -169,8 +169,17 @@ def network(config: Config, classes: int | None) -> NetworkModel:
       f"config.recipe.name: got {config.recipe['name']!r}, of networks of the kind"
       f" {' or '.join(recipe.KINDS)}; {model.name} is of the kind {model.kind}."
     )
-  recipe.check(model.kind)
+  recipe.check(model.kind, _side(config.data))
   return model.with_fields(config.model.spec) if config.model.spec else model
+
+
+def _side(config: data.Config) -> int:
+  """Of the examples in px, as far as it is known before they are read."""
+  if config.crop:
+    return crops.shape(config.crop)[0] or 0
+  if config.source not in datasets.names():
+    return 0
+  return getattr(datasets.builder_class(config.source), "SIDE_PX", 0)
 
 
 def train(

@@ -8,6 +8,7 @@ that are attacked stay floats. An attack is no condition of a benchmark.
 """
 
 import dataclasses
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -19,6 +20,8 @@ from robust_tfds.models.training.recipes import base
 
 _TARGETS = ("least_likely", "random")
 _START, _TARGET = 0, 1  # streams
+_Bound: Any = settings.between(0.001, 255)
+_Step: Any = settings.between(0, 255)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -39,8 +42,8 @@ class Alp(base.Recipe):
   weight: settings.NotNegative = 0.5
   clean: settings.NotNegative = 1.0
   target: str = "least_likely"
-  bound: settings.Rate = 16.0
-  step: settings.NotNegative = 2.0
+  bound: _Bound = 16.0
+  step: _Step = 2.0
   steps: settings.Positive = 10
 
   def __post_init__(self) -> None:

@@ -16,6 +16,8 @@ from robust_tfds.models.training.recipes import base
 from robust_tfds.models.training.transforms import augmix, operations
 
 _VIEWS = 2  # beside the clean one
+_Count: Any = settings.between(1, 16, int)
+_Depth: Any = settings.between(-1, 16, int)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -27,10 +29,10 @@ class Augmix(base.Recipe):
   """
 
   jsd: settings.NotNegative = 12.0
-  severity: float = 3
-  width: int = 3
-  depth: int = -1
-  alpha: float = 1.0
+  severity: base.Strength = 3
+  width: _Count = 3
+  depth: _Depth = -1
+  alpha: settings.Rate = 1.0
   overlap: settings.Flag = False
 
   @property

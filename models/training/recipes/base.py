@@ -12,12 +12,16 @@ from jax.sharding import PartitionSpec
 
 from robust_tfds import devices, errors, settings
 from robust_tfds.models.model import Model
+from robust_tfds.models.training.transforms import checks, operations
 
 Variables = Any
 Batch = Mapping[str, jax.Array]
 # (variables, pixels or a detector's batch, key) -> (answers, variables): `applied`.
 ApplyTrain = Callable[[Variables, Any, jax.Array | None], tuple[Any, Variables]]
 Numbers = dict[str, jax.Array]
+# Limits of the transforms' arguments: `models/training/transforms/checks.py`.
+Strength: Any = settings.between(0.1, operations.LARGEST)
+Count: Any = settings.between(1, checks.MOST, int)
 _CROP, _FLIP, _OWN = 0, 1, 2  # streams of an example's key
 
 
@@ -45,8 +49,13 @@ class Recipe:
   crop_px: settings.From0 = 0
   label_smoothing: settings.Share = 0.0
 
-  def check(self, kind: str) -> None:
-    """Refuses values that are not for networks of a kind, one of `KINDS`."""
+  def check(self, kind: str, side: int) -> None:
+    """Refuses values that do not fit networks of a kind, or examples of a size.
+
+    Args:
+      kind: one of `KINDS`.
+      side: of the examples in px; 0: not known before they are read.
+    """
 
   @property
   def extras(self) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ _Names = Annotated[
 ]
 _Levels = Annotated[
   tuple[Annotated[int, pydantic.Field(ge=1, le=5)], ...],
-  pydantic.Field(description="whole numbers from 1 to 5"),
+  pydantic.Field(min_length=1, description="whole numbers from 1 to 5"),
 ]
 _TESTED = conditions.VIDEOS.mixes["mixed_eval"].levels
 
@@ -49,7 +49,7 @@ class CorruptionMix(base.Recipe):
     """Refuses names that are neither of pictures nor of videos."""
     self._resolved()
 
-  def check(self, kind: str) -> None:
+  def check(self, kind: str, side: int) -> None:
     """Refuses severities that videos are tested at."""
     tested = kind == "video" and {*self.severities} & {*_TESTED}
     if tested and not self.tested_severities:

@@ -21,6 +21,8 @@ from robust_tfds.models.training.recipes import base
 from robust_tfds.models.training.transforms import fractals as fractals_lib
 from robust_tfds.models.training.transforms import operations, pixmix
 
+_Rounds: Any = settings.between(0, 16, int)
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Pixmix(base.Recipe):
@@ -35,11 +37,19 @@ class Pixmix(base.Recipe):
 
   pictures: str = ""
   short_px: settings.Positive = 36
-  fractals: int = 64
-  k: int = 4
-  beta: float = 3.0
-  severity: float = 3
+  fractals: base.Count = 64
+  k: _Rounds = 4
+  beta: settings.Rate = 3.0
+  severity: base.Strength = 3
   overlap: settings.Flag = False
+
+  def check(self, kind: str, side: int) -> None:
+    """Refuses pictures that are smaller than the examples."""
+    if self.pictures and self.short_px < side:
+      raise errors.UserError(
+        f"config.recipe.short_px: got {self.short_px}, expected at least {side},"
+        " the side of the examples that pictures are mixed with."
+      )
 
   @property
   def extras(self) -> tuple[str, ...]:

@@ -25,12 +25,19 @@ from robust_tfds import errors, settings
 from robust_tfds.models.convert import sources
 from robust_tfds.models.training.data import beside
 from robust_tfds.models.training.recipes import base
-from robust_tfds.models.training.transforms import adain, stylize, texture
+from robust_tfds.models.training.transforms import (
+  adain,
+  checks,
+  stylize,
+  texture,
+)
 from robust_tfds.storage import paths
 
 MODES = STANDARD, STYLIZED, COMBINED = "standard", "stylized", "combined"
 _TEXTURE = "texture"
 _DIGITS = 12  # of a sha256, in words
+_Share: Any = settings.between(0, 1)
+_Side: Any = settings.between(8, checks.LARGEST_PX, int)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -52,9 +59,9 @@ class Styling:
   mode: str = STYLIZED
   styles: str = ""
   stylizer: str = _TEXTURE
-  alpha: float = 1.0
-  style_px: int = 32
-  textures: int = 64
+  alpha: _Share = 1.0
+  style_px: _Side = 32
+  textures: base.Count = 64
   style_again: settings.Flag = False
 
   def __post_init__(self) -> None:

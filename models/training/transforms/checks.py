@@ -12,7 +12,7 @@ from robust_tfds.corruptions import batching, seeding
 
 # Sums over a picture stay below 2**32, coordinates below 2**15 px.
 LARGEST_PX = 2048
-_MOST = 1 << 16  # pictures that one is drawn from
+MOST = 1 << 16  # pictures that one is drawn from
 
 
 def pictures(
@@ -92,9 +92,9 @@ def beside(
       f"{name} must be uint8 [N, H, W, 3] of at least one picture, got"
       f" {kind} {list(shape)}."
     )
-  if shape[0] > _MOST:
+  if shape[0] > MOST:
     raise errors.UserError(
-      f"{name} may be {_MOST} pictures at most, got {shape[0]}."
+      f"{name} may be {MOST} pictures at most, got {shape[0]}."
     )
   if rows and shape[0] != rows:
     raise errors.UserError(
@@ -131,7 +131,7 @@ def drawn(
   Raises:
     UserError: a number out of range.
   """
-  whole("count", count, range(1, _MOST + 1))
+  whole("count", count, range(1, MOST + 1))
   whole("side", side, range(8, LARGEST_PX + 1))
   ids = [str(i) for i in range(count)]
   keys = conditions.raw_keys(seed, of, "drawn", 1, ids)

@@ -24,6 +24,8 @@ class ConfigTest(parameterized.TestCase):
     ("epochs", 2, "config.steps: got 12 steps and 2 epochs"),
     ("optimizer__momentum", 1.0, "config.optimizer.momentum: got 1.0"),
     ("optimizer__learning_rate", 0.0, "config.optimizer.learning_rate: got 0"),
+    ("schedule__floor", 0.6, "floor: got 0.6, expected at most the learning"),
+    ("schedule__factor", 10.0, "config.schedule.factor: got 10.0"),
     ("optimizer__accumulate", 3, "expected a divisor of batch_size 8"),
     (
       "schedule__name",

@@ -122,6 +122,19 @@ class DisclosureTest(in_folder.TestCase):
     self.assertIsNone(made.corruptions_seen)
 
   @parameterized.parameters(
+    "checkpoints", "checkpoints/4", "checkpoints/4/state"
+  )
+  def test_states_of_a_training(self, place):
+    workdir = epath.Path(self.root)
+    (workdir / place).mkdir(parents=True)
+    (workdir / "config.json").write_text("{}")
+    config = tiny_trainings.config(model__checkpoint=str(workdir / place))
+    with self.assertRaisesRegex(
+      errors.UserError, f"under way.* name its workdir: {workdir}"
+    ):
+      disclosure.check(config, base.Recipe())
+
+  @parameterized.parameters(
     ("digits", "digits train"),
     ("tfds:cifar10", "cifar10 train"),
     ("folder:/data/pets/", "pets train"),

@@ -4,10 +4,12 @@ import importlib
 import re
 
 from absl.testing import absltest
+from etils import epath
 
 from robust_tfds import errors
 from robust_tfds.models.training import config as config_lib
 from robust_tfds.models.training import plan
+from tests import tiny_files
 
 
 def _config(name: str):
@@ -92,6 +94,19 @@ class PlanTest(absltest.TestCase):
         plan.describe(config_lib.parse(config))
       config.recipe.tested_severities = True
       self.assertIn(" at 3, 4;", plan.describe(config_lib.parse(config)))
+
+  def test_pictures_that_are_smaller_than_the_examples(self):
+    config = _config("train_pixmix").unlock()
+    pictures = self.create_tempdir().full_path
+    picture = tiny_files.encoded(tiny_files.noise(9, 9, 0), "PNG")
+    tiny_files.put(epath.Path(pictures), {"a.png": picture})
+    config.recipe.update({"pictures": pictures, "short_px": 31})
+    for crop, side in (("", 32), ("random_resized64", 64)):
+      config.data.crop = crop
+      with self.assertRaisesRegex(
+        errors.UserError, f"expected at least {side},"
+      ):
+        plan.describe(config_lib.parse(config))
 
   def test_both_sets_are_twice_the_steps(self):
     config = _config("train_stylized").unlock()
