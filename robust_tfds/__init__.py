@@ -9,7 +9,13 @@ Loads neither TensorFlow nor JAX: builders do when they build.
 """
 
 import pathlib
+import signal
+import sys
 
+# The command's imports take seconds: Ctrl-C ends them without a traceback, until
+# `robust_tfds.stopping` listens.
+if pathlib.Path(*sys.argv[:1]).name == "robust-tfds":
+  signal.signal(signal.SIGINT, signal.SIG_DFL)
 _HERE = pathlib.Path(__file__).resolve().parent
 # A wheel has `eval`, `models` and `configs` in here; a clone has them beside.
 if not (_HERE / "eval").exists() and (_HERE.parent / "eval/main.py").exists():

@@ -15,7 +15,7 @@ import runpy
 import sys
 
 import robust_tfds
-from robust_tfds import command, errors
+from robust_tfds import stopping
 
 # Name -> file, in the order in which they are used.
 COMMANDS = {
@@ -34,7 +34,18 @@ COMMANDS = {
 
 
 def main() -> None:
-  """Runs the command that the first word names."""
+  """Runs the command that the first word names; Ctrl-C is heard from here on."""
+  stopping.listen()
+  try:
+    _run()
+  except KeyboardInterrupt:
+    stopping.end()
+
+
+def _run() -> None:
+  # Here, for they take a second, as what a command imports does.
+  from robust_tfds import command, errors
+
   word = sys.argv[1] if len(sys.argv) > 1 else command.HELP[0]
   if word in command.HELP:
     lines = [f"  {n:10}{command.summary(_file(n))}" for n in COMMANDS]

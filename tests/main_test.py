@@ -1,6 +1,7 @@
 """`robust-tfds`: one program for all commands, and their help."""
 
 import re
+import signal
 
 from absl.testing import parameterized
 
@@ -27,7 +28,24 @@ print("\\f", *({"jax", "tensorflow", "matplotlib"} & set(sys.modules)))
 """
 
 
+# Ctrl-C while the command's modules are imported.
+_STOPPED = """
+import os, signal, sys
+class Stops:
+  def find_spec(self, name, path=None, target=None):
+    if name == "robust_tfds.datasets.ssv2_p":
+      os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Stops())
+sys.argv = ["/bin/robust-tfds", "train", "--list"]
+from robust_tfds.__main__ import main
+"""
+
+
 class ScriptTest(parameterized.TestCase):
+  def test_stopped_in_its_imports(self):
+    done = in_process.python("-c", _STOPPED)
+    self.assertEqual((done.returncode, done.stderr), (-signal.SIGINT, ""))
+
   def test_help_of_every_command(self):
     done = in_process.python("-c", _HELP)
     self.assertEqual((done.returncode, done.stderr), (0, ""))

@@ -15,7 +15,7 @@ import re
 import sys
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,7 @@ _HUB_NAMES = (
 )
 # What a workdir of `robust-tfds train` holds from its beginning: a file, a key of it.
 _OF_TRAININGS = ("config.json", "config.recipe.name")
+_DISCLOSED = "disclosure.json"
 
 # Where training scripts put the weights among other things.
 _WRAPPERS = (
@@ -188,7 +189,21 @@ def file_of(checkpoint: epath.Path) -> epath.Path | None:
   if not checkpoint.is_dir():
     return checkpoint
   present = hub_order(paths.names(checkpoint))
+  _check_mean(checkpoint, present)
   return checkpoint / present[0] if present else None
+
+
+def _check_mean(folder: epath.Path, present: Sequence[str]) -> None:
+  """Refuses a training's workdir whose mean of the weights is gone."""
+  said = folder / _DISCLOSED
+  if weights_file.EMA_FILE in present or not said.exists():
+    return
+  if reading.json_file(said).get("weights_ema"):
+    raise errors.UserError(
+      f"{folder}: {weights_file.EMA_FILE} is not there, which {_DISCLOSED} says that"
+      " the folder stands for. Bring it back, or name the weights of the last step:"
+      f" {folder / weights_file.FILE}."
+    )
 
 
 def _check_ended(folder: pathlib.Path) -> None:

@@ -8,6 +8,7 @@ best m by validation error.
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,6 +23,7 @@ from robust_tfds.models.training.state import State
 
 FOLDER = "checkpoints"
 _STATE, _RUN, _SCORE = "state", "run", "validation_error"
+_FULL = "(?i)no space|quota|exhausted|too large"
 _WORDS = 200  # characters of what orbax says that are repeated
 
 
@@ -43,6 +45,8 @@ class Checkpoints:
     )
     policies = [last, best] if keep.best else [last]
     self._ocp = ocp
+    # Its threads log with a traceback what is raised in words here.
+    logging.get_absl_logger().addFilter(_not_of_orbax)
     self._folder = epath.Path(workdir).resolve() / FOLDER
     with quiet():
       self._manager = ocp.CheckpointManager(
@@ -62,7 +66,7 @@ class Checkpoints:
 
     Args:
       run: what the host counts.
-      score: the last validation error; None: none is known.
+      score: the validation error of this step; None: it was not measured.
 
     Raises:
       UserError: this checkpoint, or the one before, could not be written.
@@ -128,9 +132,13 @@ class Checkpoints:
       OSError,
       ValueError,
     ) as e:  # TensorStore's of a full disk is no OSError
+      said = _short(e)
+      room = " Make room there;" if re.search(_FULL, str(e)) else ""
       raise errors.UserError(
-        f"{self._folder}: a checkpoint could not be written: {_short(e)}. Make"
-        " room there; the same command goes on from the last one that is whole."
+        f"{self._folder}: a checkpoint could not be written: {said}.{room} The same"
+        " command goes on from the last one that is whole.".replace(
+          "; The", "; the"
+        )
       ) from e
 
   @contextlib.contextmanager
@@ -146,6 +154,10 @@ class Checkpoints:
         f" {_short(e)}. Remove this folder: the same command then goes on from the"
         " checkpoint before, or from the beginning."
       ) from e
+
+
+def _not_of_orbax(record: Any) -> bool:
+  return "orbax" not in record.pathname
 
 
 def _short(error: Exception) -> str:

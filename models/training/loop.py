@@ -38,6 +38,7 @@ from robust_tfds.models.training.state import State
 
 _LATE = 4  # steps that may be under way before their loss is looked at
 _LINES = 200  # of metrics.csv, about
+_NAMED = 8  # examples of a step that diverged
 
 Say = Callable[[str], None]
 
@@ -105,7 +106,6 @@ class Loop:
     devices.check_batch_size(config.batch_size // parts, self._mesh)
     self.lengths = Lengths.of(config, source.steps(config.batch_size))
     self._plateau = schedules.Plateau()
-    self._score: float | None = None
     self._late: collections.deque[Any] = collections.deque()
     self._first: tuple[int, float] | None = None  # a step done, and when
     optimizer = optimizers.of(config.optimizer)
@@ -194,10 +194,11 @@ class Loop:
     """What is due after a step: validation, a line, a checkpoint."""
     lengths, last = self.lengths, step == self.lengths.steps
     more: dict[str, float] = {}
+    score = None  # of this step alone: by it the best checkpoints are kept
     held = bool(self._config.data.validation)
     if held and (step % lengths.per_epoch == 0 or last):
       more = self._validation(self.state.averaged)
-      self._score = validation.score(more)
+      score = validation.score(more)
       rate = self._config.optimizer.learning_rate
       self._plateau = self._plateau.after(
         more[validation.LOSS], self._config.schedule, rate
@@ -210,7 +211,7 @@ class Loop:
         self._say(_words(step, lengths, line) + self._left(step))
     if self._checkpoints and (step % lengths.save == 0 or last):
       self._look(0)
-      self._checkpoints.save(self.state, self._run(), self._score)
+      self._checkpoints.save(self.state, self._run(), score)
 
   def _left(self, step: int) -> str:
     """Of the time, as the steps since the first took it: that one compiles."""
@@ -226,7 +227,6 @@ class Loop:
     plateau["best"] = repr(plateau["best"])  # JSON has no infinity
     return {
       "plateau": plateau,
-      "score": self._score,
       "metrics": self._metrics.pending,
     }
 
@@ -241,7 +241,7 @@ class Loop:
       return
     self.state, run = kept
     plateau = {**run["plateau"], "best": float(run["plateau"]["best"])}
-    self._plateau, self._score = schedules.Plateau(**plateau), run["score"]
+    self._plateau = schedules.Plateau(**plateau)
     step = int(self.state.step)
     self._metrics.read(step, run["metrics"])
     self._say(f"goes on after step {step:,} of {self.lengths.steps:,}")
@@ -258,9 +258,10 @@ def _diverged(
   name: str, step: int, ids: Sequence[str], values: Mapping[str, float]
 ) -> str:
   numbers = ", ".join(f"{k} {v:.4g}" for k, v in values.items())
+  more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
   return (
     f"Training {name} diverged at step {step}: {numbers}. Its examples:"
-    f" {', '.join(ids)}. The last checkpoint is from before; lower"
+    f" {', '.join(ids[:_NAMED])}{more}. The last checkpoint is from before; lower"
     " config.optimizer.learning_rate, clip the gradient"
     " (config.optimizer.clip_norm), or look at these examples."
   )

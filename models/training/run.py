@@ -309,6 +309,9 @@ def _facts(prepared: Prepared) -> dict[str, Any]:
     json.dumps(kept, default=os.fspath), "config"
   )
   facts = {f"config.{key}": value for key, value in out.items()}
+  if prepared.config.model.checkpoint:
+    first = weights_file.sha256(jax.tree.map(np.asarray, prepared.variables))
+    facts["sha256 of the first weights"] = first
   return {**facts, "sha256 of the examples": prepared.source.digest}
 
 

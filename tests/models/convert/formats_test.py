@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import pickle
+import shutil
 import struct
 import sys
 import warnings
@@ -371,6 +372,15 @@ class DamageTest(checkpoints.Case):
     folder = epath.Path(self.create_tempdir().full_path)
     (folder / "config.json").write_text('{"config.recipe.name": "standard"}')
     with self.assertRaisesRegex(errors.UserError, "has not ended"):
+      models.convert.load("digits_cnn", folder)
+
+  def test_a_training_whose_mean_is_gone(self):
+    folder = epath.Path(self.create_tempdir().full_path)
+    shutil.copy(self.npz(self.arrays), folder / "weights.npz")
+    (folder / "disclosure.json").write_text('{"weights_ema": "0f"}')
+    with self.assertRaisesRegex(
+      errors.UserError, "weights_ema.npz is not there"
+    ):
       models.convert.load("digits_cnn", folder)
 
   def test_paths(self):

@@ -85,4 +85,11 @@ class CheckpointsTest(in_folder.TestCase, parameterized.TestCase):
       words = "could not be written: .*No space left on device. Make room"
       with self.assertRaisesRegex(errors.UserError, words):
         opened.close()
+    said = ValueError("PERMISSION_DENIED: no")
+    with mock.patch.object(
+      opened._manager, "wait_until_finished", side_effect=said
+    ):
+      words = "could not be written: PERMISSION_DENIED: no. The same command"
+      with self.assertRaisesRegex(errors.UserError, words):
+        opened.close()
     opened.close()

@@ -64,7 +64,8 @@ class CommandsTest(in_folder.TestCase):
     for name in classes:
       grey = {"bright": 220, "dark": 20, "middle": 120}.get(name, 0)
       for i in range(4):
-        pixels = np.full((32, 32, 3), grey + i, np.uint8)
+        level = grey + i + 4 * (folder != "train")
+        pixels = np.full((32, 32, 3), level, np.uint8)
         data = tiny_files.encoded(pixels, "PNG")
         tiny_files.put(self.root, {f"{folder}/{name}/{i}.png": data})
 

@@ -1,5 +1,7 @@
 """The loop: it learns, stops at NaN with the examples, and goes on to the same end."""
 
+from unittest import mock
+
 import jax
 import numpy as np
 from absl.testing import parameterized
@@ -52,16 +54,35 @@ class LoopTest(in_folder.TestCase):
   def test_a_loss_that_is_not_finite(self):
     """Said with its step and its examples, and no checkpoint holds it."""
     prepared = tiny_trainings.prepared(
-      optimizer__learning_rate=1e38, schedule__name="constant"
+      optimizer__learning_rate=1e38, schedule__name="constant", batch_size=12
     )
     kept = Checkpoints(epath.Path(self.root), prepared.config.keep)
     with self.assertRaisesRegex(
       errors.UserError,
-      r"tiny diverged at step [23]: .*loss (nan|inf).* examples: e\d+, e",
+      r"tiny diverged at step [23]: .*loss (nan|inf).* examples: (e\d+, ){7}e\d+"
+      r" and 4 more\. ",
     ):
       _loop(prepared, checkpoints=kept).run()
     kept.close()
     self.assertEmpty(list((self.root / "checkpoints").glob("[0-9]*")))
+
+  def test_the_best_by_validations_of_their_own_steps(self):
+    """An epoch has three steps; at the fifth and tenth nothing was measured."""
+    source = tiny_trainings.Source(24, validation=10)
+    prepared = tiny_trainings.prepared(source, data__validation=0.3)
+    kept, scores = Checkpoints(self.root, prepared.config.keep), {}
+    save = lambda state, run, score: scores.update({int(state.step): score})
+    said = []
+    with mock.patch.object(kept, "save", save):
+      _loop(prepared, checkpoints=kept, say=said.append).run()
+    kept.close()
+    self.assertEqual([scores[5], scores[10]], [None, None])
+    self.assertIsNotNone(scores[12])
+    *first, last = said
+    self.assertLen(first, 3)
+    for line in first[1:]:
+      self.assertRegex(line, r"^step \d+ of 12: .*loss .*, ETA \d+s$")
+    self.assertNotIn("ETA", last)
 
   @parameterized.parameters(1, 6, 11)
   def test_stopped_and_gone_on(self, stop):

@@ -1,5 +1,6 @@
 """A training from its config to its weights, on the embedded digits."""
 
+import dataclasses
 import json
 import os
 import pathlib
@@ -99,6 +100,17 @@ class RunTest(in_folder.TestCase):
     ):
       self._train(optimizer__learning_rate=0.25, seed=4)
     self._train(keep__every=4)  # changes no weight
+
+  def test_another_checkpoint_under_the_same_name(self):
+    first = tiny_trainings.prepared(model__checkpoint="first.npz")
+    workdir = epath.Path(self.root) / "from"
+    run.train(first, workdir, say=lambda line: None)
+    variables = first.model.init(jax.random.key(first.config.seed + 1))
+    other = dataclasses.replace(first, variables=variables)
+    with self.assertRaisesRegex(
+      errors.UserError, "another training: sha256 of the first weights"
+    ):
+      run.train(other, workdir, say=lambda line: None)
 
   def test_other_data_under_the_same_name(self):
     self._train()
