@@ -53,6 +53,8 @@ _TRAINED_ANEW = (
   " this submission does not hold the weights. Export it again where the run's"
   " folder models/ is."
 )
+# What the disclosure of a training says, and nobody may leave out.
+_OF_TRAINING = ("corruptions_seen", "severities_seen")
 # Facts that may differ: other files may hold the same pixels, and later code may
 # say more of a spec.
 _IMAGES = ",images="  # of --own_data: where a COCO file's pictures lie
@@ -416,7 +418,8 @@ def _check_same(
     cell_facts.with_spec(one.words()), cell_facts.with_spec(other.words())
   )
   for name, (stated, here) in differ.items():
-    if name not in _FREE and None not in (stated, here):
+    unsaid = name in _OF_TRAINING and here  # a training's disclosure says it
+    if name not in _FREE and (unsaid or None not in (stated, here)):
       raise errors.UserError(
         f"{source}: {whose}: {name}: {stated!r} in the facts, {here!r} here."
       )

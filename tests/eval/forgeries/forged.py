@@ -13,6 +13,7 @@ from unittest import mock
 
 import ml_collections
 import numpy as np
+from etils import epath
 
 from robust_tfds import conditions
 from robust_tfds.eval import tasks
@@ -33,6 +34,9 @@ from tests.eval.compare import small_runs
 
 CNN, LINEAR = "digits_cnn", "digits_linear"
 TWO = "two"  # all test digits, two models
+TRAINED = (
+  "trained"  # 40 of them, a model that `robust-tfds train` made of noise
+)
 Columns = dict[str, np.ndarray]
 
 
@@ -129,11 +133,12 @@ def honest(name: str) -> pathlib.Path:
   """A submission that nobody forged, of a run of models.
 
   Args:
-    name: `TWO`, or of `tiny_runs.NAMES`.
+    name: `TWO`, `TRAINED`, or of `tiny_runs.NAMES`.
   """
   root = conftest.of_session() / f"honest_{name}"
   shutil.rmtree(root, ignore_errors=True)
-  run = _two(root / "run") if name == TWO else tiny_runs.folder(name)
+  made = {TWO: _two, TRAINED: _trained}.get(name)
+  run = made(root / "run") if made else tiny_runs.folder(name)
   labels = {c.model for c in Workdir(run).cells()}
   said = {m: "scenes of digits" for m in labels if name == "detection"}
   writer.export([run], root / "submission", said, {})
@@ -148,5 +153,24 @@ def _two(workdir: pathlib.Path) -> pathlib.Path:
   config = tiny_runs.config("whole").unlock()
   config.models[LINEAR] = vid_robust.get_config().models[LINEAR]
   config.models[LINEAR].train.steps = 30
+  tiny_runs.start(config.lock(), workdir)
+  return workdir
+
+
+def _trained(workdir: pathlib.Path) -> pathlib.Path:
+  """The run of a network that was trained on Gaussian noise at 1-3, disclosed."""
+  from robust_tfds.configs import train_corruption_mix
+  from robust_tfds.models.training import config as training_config
+  from robust_tfds.models.training import run
+
+  settings = train_corruption_mix.get_config().unlock()
+  settings.epochs, settings.steps, settings.keep.last = 0, 3, 0
+  training, quiet = workdir.with_name("training"), lambda line: None
+  settings.data.data_dir = str(training / "data")
+  prepared = run.prepare(training_config.parse(settings), say=quiet)
+  run.train(prepared, epath.Path(training), say=quiet)
+  config = tiny_runs.config("whole", limit=40).unlock()
+  del config.models[CNN].train
+  config.models[CNN].checkpoint = str(training)
   tiny_runs.start(config.lock(), workdir)
   return workdir

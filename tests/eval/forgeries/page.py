@@ -19,12 +19,13 @@ _HEAD = "| forged | of | caught by | |\n|---|---|---|---|\n"
 # How many cells the honest submissions have.
 CELLS = {
   forged.TWO: 10,
+  forged.TRAINED: 5,
   "sequences": 3,
   "frames": 2,
   "detection": 5,
   "video": 4,
 }
-_OF = {forged.TWO: "classification"}
+_OF = {forged.TWO: "classification", forged.TRAINED: "a disclosed training"}
 
 
 def table(rows: Sequence[Forgery]) -> str:
