@@ -61,7 +61,7 @@ class PageTest(absltest.TestCase):
     every = [
       (network, row.name, seed)
       for network in kind.networks
-      for row in training_runs.rows("pictures", network)
+      for row in training_runs.rows("pictures")
       for seed in training_runs.SEEDS
     ]
     self.assertEqual([(x.network, x.row, x.seed) for x in _LINES], every)

@@ -11,6 +11,7 @@ import csv
 import dataclasses
 import importlib
 import pathlib
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -29,7 +30,8 @@ FOLDER = pathlib.Path(__file__).resolve().parents[1] / "docs" / "training"
 SEEDS = (0, 1, 2)
 STANDARD = "standard"  # the row that others are held against
 _SECONDS = "processor_seconds.txt"
-_FACTS = ("network", "row", "seed", "passes", "times", "steps", "seconds")
+_COUNTS = ("seed", "passes", "times", "before", "steps")
+_FACTS = ("network", "row", *_COUNTS, "seconds")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,18 +75,18 @@ class Row:
     config: of `configs/`, `train_alp:linf`.
     changes: dotted key -> value, of this training.
     times: how many times as many epochs as the others.
+    start: the row whose weights of the same seed it begins with; empty: random.
     enhancement: that is put before the network at test, `clahe`.
     kind: of `KINDS`.
-    networks: of the kind's, that it was made with; empty: all.
   """
 
   name: str
   config: str
   changes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
   times: int = 1
+  start: str = ""
   enhancement: str = ""
   kind: str = "pictures"
-  networks: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,6 +99,7 @@ class Line:
     seed: of the training.
     passes: gradients of the network that a step takes of an example.
     times: how many times as many epochs as the others.
+    before: gradients of an example that its first weights took, over an epoch's.
     steps: of the training.
     seconds: of processors, in training, compiling included.
     seen: conditions of the benchmark that training showed.
@@ -108,17 +111,24 @@ class Line:
   seed: int
   passes: int
   times: int
+  before: int
   steps: int
   seconds: float
   seen: tuple[str, ...]
   numbers: Mapping[str, float]
 
+  @property
+  def spent(self) -> int:
+    """Gradients of an example, over those of an epoch of `standard`."""
+    return self.passes * self.times + self.before
 
+
+_LAST = {"keep.last": 0, "keep.best": 0}
 # `epochs` of 10 steps, 128 of 1,297 digits each; nothing is chosen on the rest.
 KINDS = {
   "pictures": Kind(
     ("digits_cnn", "digits_resnet"),
-    {"epochs": 10, "keep.last": 0, "keep.best": 0},
+    {"epochs": 10, **_LAST},
     (
       Evaluation("quickstart:digits_c", {}, ("clean_error",), ("mean_error",)),
       Evaluation(
@@ -129,62 +139,129 @@ KINDS = {
       ),
     ),
   ),
+  # As the quickstarts: 8 motions of digits in 960 videos, 1,000 scenes of digits.
+  "videos": Kind(
+    ("tiny_r3d",),
+    {
+      "data.source": "digits_video",
+      "data.crop": "short36_random32",
+      "data.geometry": "short36_crop32",
+      "optimizer.learning_rate": 3e-3,
+      "epochs": 15,
+      "batch_size": 32,
+      **_LAST,
+    },
+    (
+      Evaluation(
+        "quickstart_video",
+        {"data.severities": (4, 5)},
+        ("clean_accuracy", "part_gamma_a", "part_gamma_r"),
+        ("part_mean_accuracy",),
+      ),
+    ),
+  ),
+  "detectors": Kind(
+    ("tiny_retinanet",),
+    _LAST,
+    (
+      Evaluation(
+        "quickstart_detection",
+        {"data.corruptions": "common"},
+        ("p", "mpc", "rpc"),
+        ("mean_ap",),
+      ),
+    ),
+  ),
 }
+_CLAHE = {"recipe.name": "clahe"}
+_FINETUNE = {"batch_size": 128}
 ROWS = (
   Row(STANDARD, "train_standard"),
-  Row("standard x 2", "train_standard", times=2),
-  Row("standard x 3", "train_standard", times=3),
+  *(Row(f"standard x {n}", "train_standard", times=n) for n in (2, 3, 12)),
   Row("augmix", "train_augmix"),
   Row("pixmix", "train_pixmix"),
   Row("one noise: gaussian_noise", "train_corruption_mix"),
   Row("stability", "train_stability"),
+  Row("alp", "train_alp"),
+  Row("adversarial", "train_alp", {"recipe.weight": 0.0, "recipe.clean": 0.0}),
+  Row("clahe", "train_standard", _CLAHE, enhancement="clahe"),
+  Row("finetune", "train_finetune", _FINETUNE, start=STANDARD),
   Row(
-    "clahe",
-    "train_standard",
-    {"recipe.name": "clahe"},
+    "finetune: clahe",
+    "train_finetune",
+    _FINETUNE | _CLAHE,
+    start=STANDARD,
     enhancement="clahe",
-    networks=("digits_cnn",),
   ),
-  Row("finetune", "train_finetune", {"batch_size": 128}),
-  Row("stylized: texture", "train_stylized", networks=("digits_cnn",)),
+  Row("stylized: texture", "train_stylized"),
   Row(
     "combined: texture",
     "train_stylized",
     {"recipe.mode": "combined", "epochs": 5},
-    networks=("digits_cnn",),
+  ),
+  Row(STANDARD, "train_standard", kind="videos"),
+  *(
+    Row(f"{mix} mix", f"train_corruption_mix:{mix}", kind="videos")
+    for mix in ("temporal", "spatial", "mixed", "pixmix")
+  ),
+  Row(STANDARD, "train_detector", kind="detectors"),
+  *(
+    Row(
+      f"{mode}: texture",
+      "train_detector",
+      {"recipe.mode": mode},
+      kind="detectors",
+    )
+    for mode in ("stylized", "combined")
   ),
 )
 
 
-def rows(kind: str, network: str) -> list[Row]:
-  """What a network of a kind is trained by."""
-  return [
-    row
-    for row in ROWS
-    if row.kind == kind and network in (row.networks or KINDS[kind].networks)
-  ]
+def rows(kind: str) -> list[Row]:
+  """What each network of a kind is trained by."""
+  return [row for row in ROWS if row.kind == kind]
 
 
-def measured(folder: epath.Path, kind: str, say: Any = print) -> Iterator[Line]:
+def measured(
+  folder: epath.Path, kind: str, only: str = "", say: Any = print
+) -> Iterator[Line]:
   """Trains and evaluates what lacks there; the lines of a kind.
 
   Args:
-    folder: of all trainings; those that are there are not made again.
+    folder: of all trainings; those that are there are not made again, and are
+      refused where their config is another.
     kind: of `KINDS`.
+    only: a regular expression for `network, row`; of others, the stored lines.
     say: is told what begins.
   """
   chosen = KINDS[kind]
   for network in chosen.networks:
-    for row in rows(kind, network):
+    for row in rows(kind):
+      if not re.search(only, f"{network}, {row.name}"):
+        yield from (x for x in stored(kind) if _is_of(x, network, row))
+        continue
       say(f"{network}, {row.name}")
-      place = folder / network / row.name.replace(" ", "_").replace(":", "")
+      place = _place(folder, network, row.name)
       for seed in SEEDS:
-        _train(_config(chosen, network, row, seed), place / f"seed_{seed}")
+        made = _config(chosen, network, row, seed)
+        if row.start:
+          start = _place(folder, network, row.start) / _label(seed)
+          made.model.checkpoint = str(start)
+        _train(made, place / _label(seed))
       tables = [
         _evaluated(e, network, row, place, folder / "data")
         for e in chosen.evaluations
       ]
       yield from _lines(chosen, network, row, place, tables)
+
+
+def _is_of(line: Line, network: str, row: Row) -> bool:
+  return (line.network, line.row) == (network, row.name)
+
+
+def _place(folder: epath.Path, network: str, row: str) -> epath.Path:
+  """Of the trainings of a row, and the runs over them."""
+  return folder / network / row.replace(" ", "_").replace(":", "")
 
 
 def stored(kind: str) -> list[Line]:
@@ -211,11 +288,10 @@ def store(kind: str, lines: Sequence[Line]) -> None:
 
 def _line(row: dict[str, str]) -> Line:
   network, name = row.pop("network"), row.pop("row")
-  seed, passes = int(row.pop("seed")), int(row.pop("passes"))
-  times, steps = int(row.pop("times")), int(row.pop("steps"))
   seconds, seen = float(row.pop("seconds")), tuple(row.pop("seen").split())
+  counts = [int(row.pop(fact)) for fact in _COUNTS]
   numbers = {key: float(value) for key, value in row.items()}
-  return Line(network, name, seed, passes, times, steps, seconds, seen, numbers)
+  return Line(network, name, *counts, seconds, seen, numbers)
 
 
 def _config(
@@ -246,15 +322,15 @@ def changed(
 
 
 def _train(config: ml_collections.ConfigDict, workdir: epath.Path) -> None:
-  """Trains there, and notes what it took, unless it is done."""
-  if disk.exists(workdir / disclosure.FILE):
-    return
+  """Trains there, unless it is done, and notes what it took."""
+  done = disk.exists(workdir / disclosure.FILE)
   began = time.process_time()
   data_dir = str(workdir.parent.parent.parent / "data")
   prepared = run.prepare(config_lib.parse(config), data_dir=data_dir)
   run.train(prepared, workdir)
   seconds = time.process_time() - began
-  disk.write_text(workdir / _SECONDS, f"{seconds:.1f}\n")
+  if not done:
+    disk.write_text(workdir / _SECONDS, f"{seconds:.1f}\n")
 
 
 def _evaluated(
@@ -274,7 +350,7 @@ def _evaluated(
     made.baseline, made.reports, made.photographs = "", False, False
     made.data.data_dir = str(data_dir)
     made.models = {
-      _label(seed): {"name": name, "checkpoint": str(place / f"seed_{seed}")}
+      _label(seed): {"name": name, "checkpoint": str(place / _label(seed))}
       for seed in SEEDS
     }
   return runner.Runner(plan_lib.make(made), pathlib.Path(workdir)).run()
@@ -292,7 +368,7 @@ def _lines(
   tables: Sequence[Sequence[table.Row]],
 ) -> Iterator[Line]:
   for seed in SEEDS:
-    folder = place / f"seed_{seed}"
+    folder = place / _label(seed)
     said = disclosure.read(folder)
     assert said is not None  # it was just trained
     numbers: dict[str, float] = {}
@@ -304,6 +380,7 @@ def _lines(
       seed,
       recipes.of(said.recipe).passes,
       row.times,
+      1 if row.start else 0,
       said.steps,
       float((folder / _SECONDS).read_text()),
       tuple(said.conditions),

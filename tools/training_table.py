@@ -12,21 +12,23 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from etils import epath
 from scipy import special
 
-from robust_tfds import conditions
 from robust_tfds.eval import papers
 from robust_tfds.models.training import config as config_lib
 from robust_tfds.models.training import plan, recipes, run
-from tools import training_guide, training_runs
+from tools import training_guide, training_measures, training_runs
 from tools.training_runs import Line
 
 FILE = training_runs.FOLDER.with_name("TRAINING.md")
 _LEVEL = 0.95
+_OTHERS = ("detectors", "videos")
+_SHOWN = re.compile(r"\*\*([+-][\d.]+) ± ([\d.]+)\*\*")  # mean, half the width
 _WIDTH = 1e-3  # less is three equal counts of digits, and no interval
 # Printed numbers that training changed: paper, table, its lines.
 _PRINTED = (
@@ -57,31 +59,45 @@ def main() -> None:
   chosen.add_argument(
     "--stored", action="store_true", help="Train and run nothing."
   )
+  parser.add_argument(
+    "--only",
+    default="",
+    help="Regular expression for `network, row`; the other lines stay.",
+  )
   arguments = parser.parse_args()
   for kind in training_runs.KINDS if arguments.workdir else ():
     folder = epath.Path(arguments.workdir)
-    training_runs.store(kind, list(training_runs.measured(folder, kind)))
-  FILE.write_text(text(training_runs.stored("pictures")), "utf-8")
+    made = training_runs.measured(folder, kind, arguments.only)
+    training_runs.store(kind, list(made))
+  lines = {kind: training_runs.stored(kind) for kind in training_runs.KINDS}
+  FILE.write_text(text(lines), "utf-8")
   print(f"wrote {FILE}")
 
 
-def text(lines: Sequence[Line]) -> str:
-  """The page."""
-  tables = "".join(
-    part
-    for network in dict.fromkeys(line.network for line in lines)
-    for part in _of_network(network, [x for x in lines if x.network == network])
-  )
+def text(every: Mapping[str, Sequence[Line]]) -> str:
+  """The page, of the trainings of each kind."""
+  tables = {kind: _tables(kind, lines) for kind, lines in every.items()}
+  pictures = every["pictures"]
   return "".join(
     [
       training_guide.text(),
       training_guide.EXAMPLE,
-      _measured(lines, tables),
-      tables,
+      _measured(pictures, "".join(tables.values())),
+      tables["pictures"],
+      *(training_guide.ABOVE[kind] + tables[kind] for kind in _OTHERS),
       *_printed(),
-      *_large(lines),
+      *_large(pictures),
       training_guide.limits(training_runs.ROWS),
     ]
+  )
+
+
+def _tables(kind: str, lines: Sequence[Line]) -> str:
+  """Those of all networks of a kind."""
+  return "".join(
+    part
+    for network in dict.fromkeys(line.network for line in lines)
+    for part in _of_network(kind, [x for x in lines if x.network == network])
   )
 
 
@@ -92,76 +108,23 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
   [2.0, 2.484]
   """
   n = len(values)
-  quantile = special.stdtrit(n - 1, (1 + _LEVEL) / 2)
-  half = quantile * np.std(values, ddof=1) / math.sqrt(n)
+  half = _quantile(_LEVEL, n) * np.std(values, ddof=1) / math.sqrt(n)
   return float(np.mean(values)), float(half)
 
 
-class Measures:
-  """The columns of a network's tables.
-
-  Attributes:
-    names: of the columns; all are the better the smaller.
-  """
-
-  def __init__(self, standard: Sequence[Line]):
-    """`standard`: the trainings that are 100 in mCE and mFR."""
-    family = conditions.PICTURES
-    there = {name.partition(":")[0] for name in standard[0].numbers}
-    self._common = [n for n in family.names("common") if n in there]
-    self._extra = [n for n in family.names("extra") if n in there]
-    self._groups = {
-      group: [n for n in family.members(group, "common") if n in there]
-      for group in dict.fromkeys(family.row(n).group for n in self._common)
-    }
-    self._flips = [
-      name for name in standard[0].numbers if name.endswith(":flip_probability")
-    ]
-    self._standard = standard
-    self.names = (
-      *("clean", "mCE", "mean", *self._groups, "extra", "held out", "mFR"),
-    )
-
-  def of(self, line: Line, seen: Sequence[str]) -> dict[str, float]:
-    """Name -> value, in percent.
-
-    Args:
-      line: a training.
-      seen: conditions that `held out` leaves out.
-    """
-    held = [n for n in self._common if n not in seen]
-    groups = {g: _errors(line, names) for g, names in self._groups.items()}
-    return {
-      "clean": 100 * line.numbers["clean_error"],
-      "mCE": self._relative(line, [f"{n}:mean_error" for n in self._common]),
-      "mean": _errors(line, self._common),
-      **groups,
-      "extra": _errors(line, self._extra),
-      "held out": _errors(line, held),
-      "mFR": self._relative(line, self._flips),
-    }
-
-  def _relative(self, line: Line, names: Sequence[str]) -> float:
-    """Mean ratio to what `standard` has on average over its seeds."""
-    ratios = [
-      line.numbers[n] / np.mean([x.numbers[n] for x in self._standard])
-      for n in names
-    ]
-    return 100 * float(np.mean(ratios))
+def _quantile(level: float, n: int) -> float:
+  """Student's, of an interval of `level` over n values."""
+  return float(special.stdtrit(n - 1, (1 + level) / 2))
 
 
-def _errors(line: Line, names: Sequence[str]) -> float:
-  return 100 * float(np.mean([line.numbers[f"{n}:mean_error"] for n in names]))
-
-
-def _of_network(network: str, lines: Sequence[Line]) -> Iterator[str]:
-  """Its three tables."""
+def _of_network(kind: str, lines: Sequence[Line]) -> Iterator[str]:
+  """The three tables of one network."""
   rows: dict[str, list[Line]] = {}
   for line in lines:
     rows.setdefault(line.row, []).append(line)
   standard = rows[training_runs.STANDARD]
-  measures = Measures(standard)
-  yield f"\n### {network}\n\nMean of three seeds ± half its interval.\n\n"
+  measures = training_measures.of(kind, standard)
+  yield f"\n### {lines[0].network}\n\nMean of three seeds ± half its interval.\n\n"
   yield training_guide.table(
     ("trained by", "gradients", "steps", "CPU s", *measures.names),
     (_absolute(name, row, measures) for name, row in rows.items()),
@@ -190,20 +153,22 @@ def _of_network(network: str, lines: Sequence[Line]) -> Iterator[str]:
 
 
 def _absolute(
-  name: str, row: Sequence[Line], measures: Measures
+  name: str, row: Sequence[Line], measures: training_measures.Measures
 ) -> tuple[str, ...]:
   values = [measures.of(line, line.seen) for line in row]
-  spent = row[0].passes * row[0].times
   shown = [
     "{:.2f} ± {:.2f}".format(*interval([v[column] for v in values]))
     for column in measures.names
   ]
   seconds = f"{np.median([line.seconds for line in row]):.0f}"
-  return f"`{name}`", str(spent), f"{row[0].steps:,}", seconds, *shown
+  return f"`{name}`", str(row[0].spent), f"{row[0].steps:,}", seconds, *shown
 
 
 def _difference(
-  name: str, row: Sequence[Line], beside: Sequence[Line], measures: Measures
+  name: str,
+  row: Sequence[Line],
+  beside: Sequence[Line],
+  measures: training_measures.Measures,
 ) -> tuple[str, ...]:
   """Minus the other, seed by seed; held out is of the same conditions in both."""
   seen, cells = row[0].seen, []
@@ -223,25 +188,32 @@ def _control(
   row: Sequence[Line], rows: Iterable[Sequence[Line]]
 ) -> Sequence[Line] | None:
   """`standard` that takes as many gradients, or the next that takes more."""
-  passes = row[0].passes
+  spent = row[0].spent
   longer = [
     r
     for r in rows
-    if r[0].row.startswith(training_runs.STANDARD) and r[0].times >= passes
+    if r[0].row.startswith(training_runs.STANDARD) and r[0].times >= spent
   ]
-  if passes == 1 or not longer:
+  if spent == 1 or not longer:
     return None
   return min(longer, key=lambda r: r[0].times)
 
 
 def _measured(lines: Sequence[Line], tables: str) -> str:
   """What stands above the tables."""
-  intervals = tables.count("**") // 2 + tables.count("no difference shown")
+  shown = _SHOWN.findall(tables)
+  intervals = len(shown) + tables.count("no difference shown")
+  each = 1 - (1 - _LEVEL) / intervals
+  wider = _quantile(each, len(training_runs.SEEDS))
+  ratio = wider / _quantile(_LEVEL, len(training_runs.SEEDS))
   return training_guide.MEASURED.format(
     seeds=", ".join(str(s) for s in dict.fromkeys(x.seed for x in lines)),
     steps=_standard(lines)[0].steps,
     intervals=intervals,
+    shown=len(shown),
     chance=round(intervals * (1 - _LEVEL)),
+    quantile=wider,
+    strict=sum(abs(float(m)) > ratio * float(half) for m, half in shown),
   )
 
 

@@ -1,0 +1,136 @@
+"""The columns of docs/TRAINING.md: what a training's numbers come to, in percent."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from robust_tfds import conditions
+from tools.training_runs import Line
+
+
+class Measures(abc.ABC):
+  """The columns of a network's tables.
+
+  Attributes:
+    names: of the columns.
+  """
+
+  names: tuple[str, ...]
+
+  @abc.abstractmethod
+  def of(self, line: Line, seen: Collection[str]) -> dict[str, float]:
+    """Name -> value, in percent.
+
+    Args:
+      line: a training.
+      seen: conditions that `held out` leaves out.
+    """
+
+
+def of(kind: str, standard: Sequence[Line]) -> Measures:
+  """The columns of a kind of trainings.
+
+  Args:
+    kind: of `training_runs.KINDS`.
+    standard: the trainings that others are relative to.
+  """
+  if kind == "pictures":
+    return Pictures(standard)
+  return Detectors() if kind == "detectors" else Videos(standard)
+
+
+class Pictures(Measures):
+  """Errors, mCE, mFR: the smaller the better."""
+
+  def __init__(self, standard: Sequence[Line]):
+    """`standard`: the trainings that are 100 in mCE and mFR."""
+    family = conditions.PICTURES
+    there = {name.partition(":")[0] for name in standard[0].numbers}
+    self._common = [n for n in family.names("common") if n in there]
+    self._extra = [n for n in family.names("extra") if n in there]
+    self._groups = {
+      group: [n for n in family.members(group, "common") if n in there]
+      for group in dict.fromkeys(family.row(n).group for n in self._common)
+    }
+    self._flips = [
+      name for name in standard[0].numbers if name.endswith(":flip_probability")
+    ]
+    self._standard = standard
+    self.names = (
+      *("clean", "mCE", "mean", *self._groups, "extra", "held out"),
+      *("mFP", "mFR"),
+    )
+
+  def of(self, line: Line, seen: Collection[str]) -> dict[str, float]:
+    """See the base."""
+    held = [n for n in self._common if n not in seen]
+    groups = {g: _errors(line, names) for g, names in self._groups.items()}
+    return {
+      "clean": 100 * line.numbers["clean_error"],
+      "mCE": self._relative(line, [f"{n}:mean_error" for n in self._common]),
+      "mean": _errors(line, self._common),
+      **groups,
+      "extra": _errors(line, self._extra),
+      "held out": _errors(line, held),
+      "mFP": _mean(line, self._flips),
+      "mFR": self._relative(line, self._flips),
+    }
+
+  def _relative(self, line: Line, names: Sequence[str]) -> float:
+    """Mean ratio to what `standard` has on average over its seeds."""
+    ratios = [
+      line.numbers[n] / np.mean([x.numbers[n] for x in self._standard])
+      for n in names
+    ]
+    return 100 * float(np.mean(ratios))
+
+
+class Detectors(Measures):
+  """P, mPC and rPC of COCO's AP: the larger the better."""
+
+  names = ("P", "mPC", "rPC")
+
+  def of(self, line: Line, seen: Collection[str]) -> dict[str, float]:
+    """See the base; no recipe of detectors trains on conditions."""
+    return {name: 100 * line.numbers[name.lower()] for name in self.names}
+
+
+class Videos(Measures):
+  """Accuracy, gamma of levels 4 and 5: the larger the better."""
+
+  names = ("clean", "mean", "held out", "gamma_a", "gamma_r")
+
+  def __init__(self, standard: Sequence[Line]):
+    """`standard`: any trainings; what they were shown, the others were too."""
+    end = ":part_mean_accuracy"
+    self._shown = [
+      n.removesuffix(end) for n in standard[0].numbers if n.endswith(end)
+    ]
+
+  def of(self, line: Line, seen: Collection[str]) -> dict[str, float]:
+    """See the base."""
+    held = [n for n in self._shown if n not in seen]
+    return {
+      "clean": 100 * line.numbers["clean_accuracy"],
+      "mean": _accuracies(line, self._shown),
+      "held out": _accuracies(line, held),
+      **{
+        name: 100 * line.numbers[f"part_{name}"]
+        for name in ("gamma_a", "gamma_r")
+      },
+    }
+
+
+def _mean(line: Line, names: Sequence[str]) -> float:
+  return 100 * float(np.mean([line.numbers[n] for n in names]))
+
+
+def _errors(line: Line, names: Sequence[str]) -> float:
+  return _mean(line, [f"{n}:mean_error" for n in names])
+
+
+def _accuracies(line: Line, names: Sequence[str]) -> float:
+  return _mean(line, [f"{n}:part_mean_accuracy" for n in names])
