@@ -24,9 +24,9 @@ from robust_tfds.models.training import main
 from tests import in_process, tiny_files
 from tools import training_guide, training_runs, training_table
 
-_LINES = training_runs.stored("pictures")
+_EVERY = {kind: training_runs.stored(kind) for kind in training_runs.KINDS}
+_LINES = _EVERY["pictures"]
 _NOISE = "one noise: gaussian_noise"
-_COLUMN = "gaussian_noise:mean_error"
 _NOISES = conditions.PICTURES.members("noise", "common")
 
 
@@ -52,24 +52,34 @@ class PageTest(absltest.TestCase):
   def test_the_page_is_of_these_measurements(self):
     self.assertEqual(
       training_table.FILE.read_text("utf-8"),
-      training_table.text(_LINES),
+      training_table.text(_EVERY),
       "run python -m tools.training_table --stored",
     )
 
   def test_every_network_row_and_seed_is_there(self):
-    kind = training_runs.KINDS["pictures"]
-    every = [
-      (network, row.name, seed)
-      for network in kind.networks
-      for row in training_runs.rows("pictures")
-      for seed in training_runs.SEEDS
-    ]
-    self.assertEqual([(x.network, x.row, x.seed) for x in _LINES], every)
+    for kind, lines in _EVERY.items():
+      every = [
+        (network, row.name, seed)
+        for network in training_runs.KINDS[kind].networks
+        for row in training_runs.rows(kind)
+        for seed in training_runs.SEEDS
+      ]
+      self.assertEqual([(x.network, x.row, x.seed) for x in lines], every)
+
+  def test_every_line_is_of_todays_configs(self):
+    for kind, lines in _EVERY.items():
+      stale = {x.row for x in lines} - {
+        x.row for x in training_runs.fresh(kind)
+      }
+      self.assertEmpty(
+        stale, "run python -m tools.training_table --workdir=DIR"
+      )
 
   def test_what_is_held_against_standard_takes_as_many_steps(self):
-    for line in _LINES:
-      steps = _of(line.network, training_runs.STANDARD)[0].steps
-      self.assertEqual(line.steps, steps * line.times, line.row)
+    for lines in _EVERY.values():
+      for line in lines:
+        beside = _of(line.network, training_runs.STANDARD, lines)[0]
+        self.assertEqual(line.steps, beside.steps * line.times, line.row)
 
   def test_clahe_is_trained_and_tested_on(self):
     (row,) = [r for r in training_runs.ROWS if r.name == "clahe"]
@@ -88,7 +98,7 @@ class PageTest(absltest.TestCase):
         self.assertEqual(names, {"digits_cnn+clahe"})
 
   def test_printed_numbers_are_the_papers(self):
-    page = training_table.text(_LINES)
+    page = training_table.text(_EVERY)
     for paper, table, where in (
       ("hendrycks2019", "readme_augmix", "mce"),
       ("michaelis2019", "table2", "mpc"),
@@ -100,23 +110,6 @@ class PageTest(absltest.TestCase):
       self.assertNotEmpty(numbers)
       for row in numbers:
         self.assertIn(f"| {row.metric} | *{row.text}*", page)
-
-  def test_it_is_held_against_standard_of_the_same_network(self):
-    """mCE and mFR of `standard` are 100 on average; others in its measure."""
-    for network in dict.fromkeys(line.network for line in _LINES):
-      standard = _of(network, training_runs.STANDARD)
-      measures = training_table.Measures(standard)
-      each = [measures.of(line, ()) for line in standard]
-      for name in ("mCE", "mFR"):
-        self.assertAlmostEqual(np.mean([x[name] for x in each]), 100, places=6)
-
-  def test_held_out_leaves_out_what_was_trained_on(self):
-    line = _of("digits_cnn", _NOISE)[0]
-    self.assertEqual(line.seen, ("gaussian_noise",))
-    measures = training_table.Measures(_of("digits_cnn", "standard"))
-    values = measures.of(line, line.seen)
-    total = 15 * values["mean"] - 100 * line.numbers[_COLUMN]
-    self.assertAlmostEqual(values["held out"], total / 14, places=4)
 
   def test_one_noise_lowers_noise_by_more_than_seeds_differ(self):
     mean, half = training_table.interval(list(_gains("digits_resnet")))
@@ -139,7 +132,9 @@ class IntervalTest(absltest.TestCase):
       ((0.1, 0.1, 0.1), False),  # three equal counts are no interval
     ):
       lines = [_shifted(x, by) for x, by in zip(standard, shifts)]
-      pages = "".join(training_table._of_network("n", [*standard, *lines]))
+      pages = "".join(
+        training_table._of_network("pictures", [*standard, *lines])
+      )
       (row,) = [x for x in pages.splitlines() if "no difference" in x]
       clean = row.split(" | ")[1]
       self.assertEqual(clean.startswith("**"), shown, clean)
@@ -166,6 +161,70 @@ class StoredTest(absltest.TestCase):
     ):
       training_table.main()
     self.assertEqual(page.read_bytes(), training_table.FILE.read_bytes())
+
+
+class FreshTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path)
+    self.made = []
+
+  def _measure(self, stored, rows=training_runs.ROWS):
+    """The table, if only what lacks is made; that has other numbers."""
+    kind = dataclasses.replace(
+      training_runs.KINDS["pictures"], networks=("digits_cnn",)
+    )
+
+    def make(folder, kind, network, row):
+      self.made.append(row.name)
+      for line in _of(network, "augmix"):
+        config = training_runs.fingerprint(network, row)
+        yield dataclasses.replace(line, row=row.name, config=config)
+
+    with (
+      mock.patch.object(training_runs, "FOLDER", self.folder),
+      mock.patch.dict(training_runs.KINDS, pictures=kind),
+      mock.patch.object(training_runs, "ROWS", rows),
+      mock.patch.object(training_runs, "_made", make),
+      contextlib.redirect_stdout(io.StringIO()),
+    ):
+      training_runs.store("pictures", stored)
+      training_table._measure(epath.Path(self.folder), "pictures")
+      return training_runs.stored("pictures")
+
+  def test_what_is_stored_is_not_measured_again(self):
+    lines = [x for x in _LINES if x.network == "digits_cnn"]
+    self.assertEqual(self._measure(lines), lines)
+    self.assertEmpty(self.made)
+
+  def test_what_lacks_or_is_of_another_config_is(self):
+    lines = [x for x in _LINES if x.network == "digits_cnn"]
+    few = [x for x in lines if x.row != "standard x 2"]
+    few = [
+      dataclasses.replace(x, config="other") if x.row == "pixmix" else x
+      for x in few
+    ]
+    after = self._measure(few)
+    self.assertEqual(self.made, ["standard x 2", "pixmix"])
+    places = [(x.row, x.seed) for x in lines]
+    self.assertEqual([(x.row, x.seed) for x in after], places)
+    again = {"standard x 2", "pixmix"}
+    self.assertEqual(
+      [x for x in after if x.row not in again],
+      [x for x in lines if x.row not in again],
+    )
+
+  def test_a_row_that_begins_with_another_follows_its_config(self):
+    start, row = (
+      training_runs.ROWS[0],
+      training_runs.Row("on", "train_finetune", start=training_runs.STANDARD),
+    )
+    other = dataclasses.replace(start, changes={"recipe.label_smoothing": 0.1})
+    prints = set()
+    for first in (start, other):
+      with mock.patch.object(training_runs, "ROWS", (first, row)):
+        prints.add(training_runs.fingerprint("digits_cnn", row))
+    self.assertLen(prints, 2)
 
 
 @pytest.mark.slow

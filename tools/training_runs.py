@@ -1,17 +1,19 @@
 """Trains by every recipe and evaluates it: what docs/TRAINING.md is made of.
 
 `docs/training/<kind>.tsv` holds what `python -m tools.training_table --workdir=DIR`
-measured last, a line a training. A recipe more is a row of `ROWS`; a kind of data
-more is one of `KINDS`.
+measured last, a line a training, with the fingerprint of its configs. A line whose
+fingerprint is today's is not measured again. A recipe more is a row of `ROWS`; a kind
+of data more is one of `KINDS`.
 """
 
 from __future__ import annotations
 
 import csv
 import dataclasses
+import hashlib
 import importlib
+import json
 import pathlib
-import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -31,7 +33,7 @@ SEEDS = (0, 1, 2)
 STANDARD = "standard"  # the row that others are held against
 _SECONDS = "processor_seconds.txt"
 _COUNTS = ("seed", "passes", "times", "before", "steps")
-_FACTS = ("network", "row", *_COUNTS, "seconds")
+_FACTS = ("network", "row", "config", *_COUNTS, "seconds")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,6 +98,7 @@ class Line:
   Attributes:
     network: that was trained.
     row: `Row.name`.
+    config: `fingerprint` of what it was trained and evaluated by.
     seed: of the training.
     passes: gradients of the network that a step takes of an example.
     times: how many times as many epochs as the others.
@@ -108,6 +111,7 @@ class Line:
 
   network: str
   row: str
+  config: str
   seed: int
   passes: int
   times: int
@@ -222,41 +226,75 @@ def rows(kind: str) -> list[Row]:
   return [row for row in ROWS if row.kind == kind]
 
 
-def measured(
-  folder: epath.Path, kind: str, only: str = "", say: Any = print
-) -> Iterator[Line]:
-  """Trains and evaluates what lacks there; the lines of a kind.
+def measured(folder: epath.Path, kind: str, say: Any = print) -> Iterator[Line]:
+  """The lines of a kind: stored ones, and those that lack, made now.
 
   Args:
     folder: of all trainings; those that are there are not made again, and are
       refused where their config is another.
     kind: of `KINDS`.
-    only: a regular expression for `network, row`; of others, the stored lines.
     say: is told what begins.
   """
-  chosen = KINDS[kind]
-  for network in chosen.networks:
+  there = fresh(kind)
+  for network in KINDS[kind].networks:
     for row in rows(kind):
-      if not re.search(only, f"{network}, {row.name}"):
-        yield from (x for x in stored(kind) if _is_of(x, network, row))
-        continue
-      say(f"{network}, {row.name}")
-      place = _place(folder, network, row.name)
-      for seed in SEEDS:
-        made = _config(chosen, network, row, seed)
-        if row.start:
-          start = _place(folder, network, row.start) / _label(seed)
-          made.model.checkpoint = str(start)
-        _train(made, place / _label(seed))
-      tables = [
-        _evaluated(e, network, row, place, folder / "data")
-        for e in chosen.evaluations
-      ]
-      yield from _lines(chosen, network, row, place, tables)
+      lines = [x for x in there if (x.network, x.row) == (network, row.name)]
+      if len(lines) < len(SEEDS):
+        say(f"{network}, {row.name}")
+        lines = list(_made(folder, KINDS[kind], network, row))
+      yield from lines
 
 
-def _is_of(line: Line, network: str, row: Row) -> bool:
-  return (line.network, line.row) == (network, row.name)
+def _made(
+  folder: epath.Path, kind: Kind, network: str, row: Row
+) -> Iterator[Line]:
+  """Trains what lacks there, and what it begins with; evaluates it."""
+  place = _place(folder, network, row.name)
+  _train_all(folder, kind, network, row)
+  tables = [
+    _evaluated(e, network, row, place, folder / "data")
+    for e in kind.evaluations
+  ]
+  yield from _lines(kind, network, row, place, tables)
+
+
+def _train_all(folder: epath.Path, kind: Kind, network: str, row: Row) -> None:
+  """A row's trainings, one a seed."""
+  start = _start(row)
+  if start:
+    _train_all(folder, kind, network, start)
+  for seed in SEEDS:
+    made = _config(kind, network, row, seed)
+    if start:
+      place = _place(folder, network, start.name)
+      made.model.checkpoint = str(place / _label(seed))
+    _train(made, _place(folder, network, row.name) / _label(seed))
+
+
+def _start(row: Row) -> Row | None:
+  """Whose weights it begins with."""
+  found = [x for x in rows(row.kind) if x.name == row.start]
+  return found[0] if found else None
+
+
+def fresh(kind: str) -> list[Line]:
+  """The stored lines that today's configs would measure again."""
+  today = {
+    (network, row.name): fingerprint(network, row)
+    for network in KINDS[kind].networks
+    for row in rows(kind)
+  }
+  return [x for x in stored(kind) if today.get((x.network, x.row)) == x.config]
+
+
+def fingerprint(network: str, row: Row) -> str:
+  """Of the configs that a network is trained and evaluated by, without seeds."""
+  kind, start = KINDS[row.kind], _start(row)
+  evaluations = [changed(e.config, e.changes) for e in kind.evaluations]
+  configs = [_config(kind, network, row, 0), *evaluations]
+  text = json.dumps([x.to_dict() for x in configs], sort_keys=True)
+  text += row.enhancement + (fingerprint(network, start) if start else "")
+  return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def _place(folder: epath.Path, network: str, row: str) -> epath.Path:
@@ -287,11 +325,11 @@ def store(kind: str, lines: Sequence[Line]) -> None:
 
 
 def _line(row: dict[str, str]) -> Line:
-  network, name = row.pop("network"), row.pop("row")
+  names = [row.pop(fact) for fact in ("network", "row", "config")]
   seconds, seen = float(row.pop("seconds")), tuple(row.pop("seen").split())
   counts = [int(row.pop(fact)) for fact in _COUNTS]
   numbers = {key: float(value) for key, value in row.items()}
-  return Line(network, name, *counts, seconds, seen, numbers)
+  return Line(*names, *counts, seconds, seen, numbers)
 
 
 def _config(
@@ -347,7 +385,9 @@ def _evaluated(
     return table.read(workdir / "table.csv")
   name = f"{network}+{row.enhancement}" if row.enhancement else network
   with made.unlocked():
-    made.baseline, made.reports, made.photographs = "", False, False
+    for key in {"model", "photographs"} & set(made):
+      del made[key]  # a network alone, and what draws it
+    made.baseline, made.reports = "", False
     made.data.data_dir = str(data_dir)
     made.models = {
       _label(seed): {"name": name, "checkpoint": str(place / _label(seed))}
@@ -377,6 +417,7 @@ def _lines(
     yield Line(
       network,
       row.name,
+      fingerprint(network, row),
       seed,
       recipes.of(said.recipe).passes,
       row.times,
