@@ -124,10 +124,10 @@ targeted PGD within 16 levels, then both halves are shown; `adversarial` shows t
 attacked pictures alone (`recipe.weight` and `recipe.clean` 0). `finetune` goes on from
 `standard`'s weights of the same seed, by Adam at .001 on plateaus of the held-out
 tenth's loss, in batches of 128, and `finetune: clahe` on CLAHE's pictures, tested behind
-CLAHE; they have taken two gradients of an example, so the honest row beside them is
-`standard x 2`. `stylized` shows one copy of each digit in a procedural texture,
-`combined` the digit and its copy, at half the epochs and so at equal steps; `texture` has
-an encoder without weights and is not AdaIN.
+CLAHE; with those of `standard` they have taken 200 steps and two gradients of an
+example, so they stand beside `standard x 2` alone. `stylized` shows one copy of each
+digit in a procedural texture, `combined` the digit and its copy, at half the epochs and
+so at equal steps; `texture` has an encoder without weights and is not AdaIN.
 
 All in percent, smaller is better. *mCE* and *mFR* are relative to `standard` of the
 same network, its mean over the seeds being 100 (the quickstart's mCE is relative to

@@ -144,7 +144,7 @@ def _of_network(kind: str, lines: Sequence[Line]) -> Iterator[str]:
     (
       _difference(name, row, standard, measures)
       for name, row in others
-      if row is not standard
+      if row is not standard and not row[0].before
     ),
   )
   equal = [(n, r, c) for n, r in others if (c := _control(r, rows.values()))]
