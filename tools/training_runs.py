@@ -80,6 +80,7 @@ class Row:
     start: the row whose weights of the same seed it begins with; empty: random.
     enhancement: that is put before the network at test, `clahe`.
     kind: of `KINDS`.
+    networks: of the kind's, that it is made with; empty: all.
   """
 
   name: str
@@ -89,6 +90,7 @@ class Row:
   start: str = ""
   enhancement: str = ""
   kind: str = "pictures"
+  networks: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -170,7 +172,7 @@ KINDS = {
     (
       Evaluation(
         "quickstart_detection",
-        {"data.corruptions": "common"},
+        {"data.corruptions": "common", "data.limit": 60},
         ("p", "mpc", "rpc"),
         ("mean_ap",),
       ),
@@ -179,15 +181,17 @@ KINDS = {
 }
 _CLAHE = {"recipe.name": "clahe"}
 _FINETUNE = {"batch_size": 128}
+_CNN = ("digits_cnn",)
 ROWS = (
   Row(STANDARD, "train_standard"),
-  *(Row(f"standard x {n}", "train_standard", times=n) for n in (2, 3, 12)),
+  Row("standard x 2", "train_standard", times=2),
+  Row("standard x 3", "train_standard", times=3),
+  Row("standard x 12", "train_standard", times=12, networks=_CNN),
   Row("augmix", "train_augmix"),
   Row("pixmix", "train_pixmix"),
   Row("one noise: gaussian_noise", "train_corruption_mix"),
   Row("stability", "train_stability"),
-  Row("alp", "train_alp"),
-  Row("adversarial", "train_alp", {"recipe.weight": 0.0, "recipe.clean": 0.0}),
+  Row("alp", "train_alp", networks=_CNN),
   Row("clahe", "train_standard", _CLAHE, enhancement="clahe"),
   Row("finetune", "train_finetune", _FINETUNE, start=STANDARD),
   Row(
@@ -197,33 +201,24 @@ ROWS = (
     start=STANDARD,
     enhancement="clahe",
   ),
-  Row("stylized: texture", "train_stylized"),
+  Row("stylized: texture", "train_stylized", networks=_CNN),
   Row(
     "combined: texture",
     "train_stylized",
     {"recipe.mode": "combined", "epochs": 5},
+    networks=_CNN,
   ),
   Row(STANDARD, "train_standard", kind="videos"),
-  *(
-    Row(f"{mix} mix", f"train_corruption_mix:{mix}", kind="videos")
-    for mix in ("temporal", "spatial", "mixed", "pixmix")
-  ),
-  Row(STANDARD, "train_detector", kind="detectors"),
-  *(
-    Row(
-      f"{mode}: texture",
-      "train_detector",
-      {"recipe.mode": mode},
-      kind="detectors",
-    )
-    for mode in ("stylized", "combined")
-  ),
 )
 
 
-def rows(kind: str) -> list[Row]:
-  """What each network of a kind is trained by."""
-  return [row for row in ROWS if row.kind == kind]
+def rows(kind: str, network: str) -> list[Row]:
+  """What a network of a kind is trained by."""
+  return [
+    row
+    for row in ROWS
+    if row.kind == kind and network in (row.networks or KINDS[kind].networks)
+  ]
 
 
 def measured(folder: epath.Path, kind: str, say: Any = print) -> Iterator[Line]:
@@ -237,7 +232,7 @@ def measured(folder: epath.Path, kind: str, say: Any = print) -> Iterator[Line]:
   """
   there = fresh(kind)
   for network in KINDS[kind].networks:
-    for row in rows(kind):
+    for row in rows(kind, network):
       lines = [x for x in there if (x.network, x.row) == (network, row.name)]
       if len(lines) < len(SEEDS):
         say(f"{network}, {row.name}")
@@ -260,7 +255,7 @@ def _made(
 
 def _train_all(folder: epath.Path, kind: Kind, network: str, row: Row) -> None:
   """A row's trainings, one a seed."""
-  start = _start(row)
+  start = _start(network, row)
   if start:
     _train_all(folder, kind, network, start)
   for seed in SEEDS:
@@ -271,9 +266,9 @@ def _train_all(folder: epath.Path, kind: Kind, network: str, row: Row) -> None:
     _train(made, _place(folder, network, row.name) / _label(seed))
 
 
-def _start(row: Row) -> Row | None:
+def _start(network: str, row: Row) -> Row | None:
   """Whose weights it begins with."""
-  found = [x for x in rows(row.kind) if x.name == row.start]
+  found = [x for x in rows(row.kind, network) if x.name == row.start]
   return found[0] if found else None
 
 
@@ -282,14 +277,14 @@ def fresh(kind: str) -> list[Line]:
   today = {
     (network, row.name): fingerprint(network, row)
     for network in KINDS[kind].networks
-    for row in rows(kind)
+    for row in rows(kind, network)
   }
   return [x for x in stored(kind) if today.get((x.network, x.row)) == x.config]
 
 
 def fingerprint(network: str, row: Row) -> str:
   """Of the configs that a network is trained and evaluated by, without seeds."""
-  kind, start = KINDS[row.kind], _start(row)
+  kind, start = KINDS[row.kind], _start(network, row)
   evaluations = [changed(e.config, e.changes) for e in kind.evaluations]
   configs = [_config(kind, network, row, 0), *evaluations]
   text = json.dumps([x.to_dict() for x in configs], sort_keys=True)
