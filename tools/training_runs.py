@@ -201,7 +201,7 @@ ROWS = (
     start=STANDARD,
     enhancement="clahe",
   ),
-  Row("stylized: texture", "train_stylized", networks=_CNN),
+  Row("stylized: texture", "train_stylized"),
   Row(
     "combined: texture",
     "train_stylized",
@@ -209,6 +209,7 @@ ROWS = (
     networks=_CNN,
   ),
   Row(STANDARD, "train_standard", kind="videos"),
+  Row("mixed mix", "train_corruption_mix:mixed", kind="videos"),
 )
 
 
@@ -225,8 +226,7 @@ def measured(folder: epath.Path, kind: str, say: Any = print) -> Iterator[Line]:
   """The lines of a kind: stored ones, and those that lack, made now.
 
   Args:
-    folder: of all trainings; those that are there are not made again, and are
-      refused where their config is another.
+    folder: of all trainings; those that are there are not made again.
     kind: of `KINDS`.
     say: is told what begins.
   """
@@ -244,7 +244,7 @@ def _made(
   folder: epath.Path, kind: Kind, network: str, row: Row
 ) -> Iterator[Line]:
   """Trains what lacks there, and what it begins with; evaluates it."""
-  place = _place(folder, network, row.name)
+  place = _place(folder, network, row)
   _train_all(folder, kind, network, row)
   tables = [
     _evaluated(e, network, row, place, folder / "data")
@@ -261,9 +261,9 @@ def _train_all(folder: epath.Path, kind: Kind, network: str, row: Row) -> None:
   for seed in SEEDS:
     made = _config(kind, network, row, seed)
     if start:
-      place = _place(folder, network, start.name)
+      place = _place(folder, network, start)
       made.model.checkpoint = str(place / _label(seed))
-    _train(made, _place(folder, network, row.name) / _label(seed))
+    _train(made, _place(folder, network, row) / _label(seed))
 
 
 def _start(network: str, row: Row) -> Row | None:
@@ -292,9 +292,10 @@ def fingerprint(network: str, row: Row) -> str:
   return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def _place(folder: epath.Path, network: str, row: str) -> epath.Path:
-  """Of the trainings of a row, and the runs over them."""
-  return folder / network / row.replace(" ", "_").replace(":", "")
+def _place(folder: epath.Path, network: str, row: Row) -> epath.Path:
+  """Of the trainings of a row by today's configs, and the runs over them."""
+  name = row.name.replace(" ", "_").replace(":", "")
+  return folder / network / f"{name}_{fingerprint(network, row)}"
 
 
 def stored(kind: str) -> list[Line]:
@@ -355,15 +356,15 @@ def changed(
 
 
 def _train(config: ml_collections.ConfigDict, workdir: epath.Path) -> None:
-  """Trains there, unless it is done, and notes what it took."""
-  done = disk.exists(workdir / disclosure.FILE)
+  """Trains there, and notes what it took, unless it is done."""
+  if disk.exists(workdir / _SECONDS):
+    return
   began = time.process_time()
   data_dir = str(workdir.parent.parent.parent / "data")
   prepared = run.prepare(config_lib.parse(config), data_dir=data_dir)
   run.train(prepared, workdir)
   seconds = time.process_time() - began
-  if not done:
-    disk.write_text(workdir / _SECONDS, f"{seconds:.1f}\n")
+  disk.write_text(workdir / _SECONDS, f"{seconds:.1f}\n")
 
 
 def _evaluated(

@@ -28,7 +28,7 @@ from tools.training_runs import Line
 
 FILE = training_runs.FOLDER.with_name("TRAINING.md")
 _LEVEL = 0.95
-_OTHERS = ("detectors", "videos")
+_OTHERS = ("videos",)
 _SHOWN = re.compile(r"\*\*([+-][\d.]+) ± ([\d.]+)\*\*")  # mean, half the width
 _WIDTH = 1e-3  # less is three equal counts of digits, and no interval
 # Printed numbers that training changed: paper, table, its lines.
@@ -92,7 +92,7 @@ def text(every: Mapping[str, Sequence[Line]]) -> str:
       training_guide.EXAMPLE,
       _measured(pictures, "".join(tables.values())),
       tables["pictures"],
-      *(training_guide.ABOVE[kind] + tables[kind] for kind in _OTHERS),
+      *(training_guide.ABOVE[k] + tables[k] for k in _OTHERS if tables[k]),
       *_printed(),
       *_large(pictures),
       training_guide.limits(training_runs.ROWS),
@@ -137,16 +137,14 @@ def _of_network(kind: str, lines: Sequence[Line]) -> Iterator[str]:
     ("trained by", "gradients", "steps", "CPU s", *measures.names),
     (_absolute(name, row, measures) for name, row in rows.items()),
   )
-  yield training_guide.EQUAL_STEPS
   others = [(name, row) for name, row in rows.items() if row[0].times == 1]
-  yield training_guide.table(
-    ("trained by", *measures.names),
-    (
-      _difference(name, row, standard, measures)
-      for name, row in others
-      if row is not standard and not row[0].before
-    ),
-  )
+  random = [x for x in others if x[1] is not standard and not x[1][0].before]
+  if random:
+    yield training_guide.EQUAL_STEPS
+    yield training_guide.table(
+      ("trained by", *measures.names),
+      (_difference(name, row, standard, measures) for name, row in random),
+    )
   equal = [(n, r, c) for n, r in others if (c := _control(r, rows.values()))]
   if equal:
     yield training_guide.EQUAL_GRADIENTS
