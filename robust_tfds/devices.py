@@ -11,16 +11,17 @@ import jax
 import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
-from robust_tfds import errors
+from robust_tfds import errors, hosts
 
 _GPUS, _PLUGIN = "/dev/nvidia[0-9]*", "jax_cuda12_plugin"
 
 
 def mesh(chosen: Sequence[jax.Device] | None = None) -> Mesh:
-  """Devices in one axis, `data`: all of all hosts, or some."""
+  """Devices in one axis, `data`: all of all hosts (`hosts.alone`), or some."""
   # Auto axes: with the explicit default a replicated operand cannot be
   # concatenated with a sharded one (jax 0.10).
-  devices = jax.devices() if chosen is None else chosen
+  everywhere = jax.local_devices()[:1] if hosts.is_alone() else jax.devices()
+  devices = everywhere if chosen is None else chosen
   return jax.make_mesh(
     (len(devices),), ("data",), axis_types=(AxisType.Auto,), devices=devices
   )

@@ -1,7 +1,9 @@
 """Hosts of a run: who goes first, and when all wait for all."""
 
+import contextlib
+import contextvars
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 import jax
@@ -9,6 +11,7 @@ import numpy as np
 
 T = TypeVar("T")
 _TEXT_BYTES = 128
+_ALONE = contextvars.ContextVar("alone", default=False)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -20,8 +23,25 @@ class Host:
 
 
 def this_host() -> Host:
-  """This process among those of `jax.distributed`."""
+  """This process among those of `jax.distributed`; see `alone`."""
+  if is_alone():
+    return Host()
   return Host(jax.process_index(), jax.process_count())
+
+
+def is_alone() -> bool:
+  """Whether this thread is inside `alone`."""
+  return _ALONE.get()
+
+
+@contextlib.contextmanager
+def alone() -> Iterator[None]:
+  """Inside, this is the only host, and its first device is the only one."""
+  before = _ALONE.set(True)
+  try:
+    yield
+  finally:
+    _ALONE.reset(before)
 
 
 def barrier(host: Host, name: str) -> None:

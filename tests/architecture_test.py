@@ -214,6 +214,7 @@ _THIRD_PARTY = {
   "robust_tfds.models.training": {
     "flax",
     "absl",
+    "dm_pix",
     "etils",
     "jax",
     "ml_collections",
@@ -228,7 +229,6 @@ _THIRD_PARTY = {
   "robust_tfds.html_pages": {"jinja2", "markupsafe"},
   "robust_tfds.eval.compare": {"numpy", "matplotlib", "etils"},
   "robust_tfds.eval.compare.__main__": {"absl"},
-  "robust_tfds.eval.run.augment": {"jax", "dm_pix"},
   "robust_tfds.eval": {
     "jax",
     "numpy",

@@ -80,7 +80,7 @@ _UNNAMED: Any = None  # the default is that of who reads the key
 
 
 class Train(settings.Group):
-  """How a small model is trained: `eval/run/train.py`."""
+  """How a small model is trained: `run/model/trained.py`."""
 
   dataset: settings.Name
   split: settings.Name

@@ -8,8 +8,8 @@ from etils import epath
 
 from robust_tfds.eval.cells import config_file, damage
 from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.run import train
 from robust_tfds.eval.run.config import Model
+from robust_tfds.eval.run.model import trained
 
 
 def repair(workdir: Workdir, models: Mapping[str, Model]) -> None:
@@ -41,7 +41,7 @@ def _damaged(
     functools.partial(config_file.check_readable, workdir.config_path),
   ]
   checks += [
-    functools.partial(train.check_whole, workdir.model_folder(label))
+    functools.partial(trained.check_whole, workdir.model_folder(label))
     for label, entry in models.items()
     if entry.train
   ]

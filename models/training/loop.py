@@ -150,6 +150,7 @@ class Loop:
       self._after(step, began)
       each(step)
     self._look(0)
+    self._check_finite(step)
     return self.state
 
   @property
@@ -186,9 +187,21 @@ class Loop:
       step, ids, numbers = self._late.popleft()
       values = {name: float(np.asarray(x)) for name, x in numbers.items()}
       if not math.isfinite(values["loss"]):
-        raise errors.UserError(_diverged(self._model.name, step, ids, values))
+        kept = " The last checkpoint is from before." * bool(self._checkpoints)
+        text = _diverged(self._model.name, step, ids, values)
+        raise errors.UserError(text + kept)
       self._first = self._first or (step, time.perf_counter())
       self._metrics.add(values)
+
+  def _check_finite(self, step: int) -> None:
+    """Refuses weights that the last step made infinite, whose loss nobody sees."""
+    flat = {**self.state.parameters, **self.state.statistics}
+    for name, array in flat.items():
+      if not np.isfinite(np.asarray(array)).all():
+        raise errors.UserError(
+          f"Training {self._model.name} diverged: {name} has NaN or infinite"
+          f" values after {step} steps. Lower config.optimizer.learning_rate."
+        )
 
   def _after(self, step: int, began: float) -> None:
     """What is due after a step: validation, a line, a checkpoint."""
@@ -261,7 +274,6 @@ def _diverged(
   more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
   return (
     f"Training {name} diverged at step {step}: {numbers}. Its examples:"
-    f" {', '.join(ids[:_NAMED])}{more}. The last checkpoint is from before; lower"
-    " config.optimizer.learning_rate, clip the gradient"
-    " (config.optimizer.clip_norm), or look at these examples."
+    f" {', '.join(ids[:_NAMED])}{more}. Lower config.optimizer.learning_rate,"
+    " clip the gradient (config.optimizer.clip_norm), or look at these examples."
   )

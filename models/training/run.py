@@ -101,11 +101,16 @@ class Prepared:
 
 
 def prepare(
-  config: Config, *, data_dir: str = "", say: Say = print
+  config: Config,
+  *,
+  model: NetworkModel | None = None,
+  data_dir: str = "",
+  say: Say = print,
 ) -> Prepared:
   """Opens the data, makes the network and its first weights.
 
   Args:
+    model: the network, ready to be trained; None: as the config says.
     data_dir: of TFDS, where the config names none.
     say: is told of a set that is prepared.
 
@@ -115,9 +120,10 @@ def prepare(
   """
   recipe = recipes.of(config.recipe)
   disclosure.check(config, recipe)
-  network(config, None)
-  source = data.open(data_config(config, data_dir), say, beside=recipe)
-  model = network(config, len(source.classes))
+  known = model or network(config, None)
+  wanted = data_config(config, data_dir, known)
+  source = data.open(wanted, say, beside=recipe)
+  model = model or network(config, len(source.classes))
   if source.kind != _LEARNS_FROM[model.kind]:
     raise errors.UserError(
       f"config.data.source: got {config.data.source!r}, a set of {source.kind};"
@@ -129,10 +135,12 @@ def prepare(
   )
 
 
-def data_config(config: Config, data_dir: str = "") -> data.Config:
+def data_config(
+  config: Config, data_dir: str = "", model: NetworkModel | None = None
+) -> data.Config:
   """What `data.open` takes: clips are the network's, and whether it needs masks."""
   fields: dict[str, Any] = {"data_dir": config.data.data_dir or data_dir}
-  model = catalogue.network(config.model.name)
+  model = model or catalogue.network(config.model.name)
   spec: Any = model.spec
   if isinstance(model, Detector):
     fields["masks"] = model.has_masks
@@ -183,29 +191,35 @@ def _side(config: data.Config) -> int:
 
 
 def train(
-  prepared: Prepared, workdir: epath.Path | None = None, *, say: Say = print
+  prepared: Prepared,
+  workdir: epath.Path | None = None,
+  *,
+  say: Say = print,
+  words: str = "steps",
 ) -> Any:
   """Trains; the variables, or their mean where the config keeps one.
 
   Args:
     workdir: where checkpoints, numbers and, at the end, the weights lie; None:
       nothing is written.
+    words: what the lines of progress are of.
 
   Raises:
     UserError: a training that diverged, or another one's workdir.
   """
   host = hosts.this_host()
   if workdir is None:
-    return _loop(prepared, None, say).run().averaged
+    loop = _loop(prepared, None, say)
+    lines = _lines(loop)
+    return loop.run(lambda step: lines.step(words)).averaged
   with _held(workdir, host):
     _check_config(workdir, prepared, host)
     loop = _loop(prepared, workdir, say)
-    begun = int(loop.state.step)
-    lines = step_lines.Progress(loop.lengths.steps - begun, stream=sys.stdout)
+    lines = _lines(loop)
     page = _page(prepared, workdir, loop, say)
 
     def each(step: int) -> None:
-      lines.step("steps")
+      lines.step(words)
       if page and step % loop.lengths.per_epoch == 0:
         page.after_epoch(loop.lines)
 
@@ -225,6 +239,12 @@ def train(
         say(line)
     hosts.barrier(host, "handed over")
   return state.averaged
+
+
+def _lines(loop: Loop) -> step_lines.Progress:
+  """Of the steps that are left."""
+  left = loop.lengths.steps - int(loop.state.step)
+  return step_lines.Progress(left, stream=sys.stdout)
 
 
 def _page(

@@ -17,7 +17,8 @@ from etils import epath
 from robust_tfds import datasets, errors, kept_programs
 from robust_tfds.building import embedded
 from robust_tfds.eval.cells import provenance
-from robust_tfds.eval.run import kept, progress, train
+from robust_tfds.eval.run import kept, progress
+from robust_tfds.eval.run.model import trained
 from robust_tfds.models import weights_file
 from robust_tfds.storage import disk
 
@@ -27,7 +28,7 @@ _MOST = 32  # files; those of older code go first
 def load_or_train(
   model: Any, recipe: Any, folder: epath.Path, *, data_dir: str
 ) -> Any:
-  """As `train.load_or_train`, which need not train what an earlier run did.
+  """As `trained.load_or_train`, which need not train what an earlier run did.
 
   Args:
     model: from `models.get`.
@@ -36,16 +37,16 @@ def load_or_train(
     data_dir: TFDS data folder.
 
   Raises:
-    UserError: as `train.load_or_train`.
+    UserError: as `trained.load_or_train`.
   """
   place = kept_programs.folder() if _may_be_kept(recipe) else None
-  if place is None or train.check_whole(folder):
-    return train.load_or_train(model, recipe, folder, data_dir=data_dir)
+  if place is None or trained.check_whole(folder):
+    return trained.load_or_train(model, recipe, folder, data_dir=data_dir)
   stem = f"weights-{model.name}-{_depends_on(model, recipe)}"
   for file in place.glob(f"{stem}-*.npz"):
     _take(model, recipe, folder, file)
-  new = not train.check_whole(folder)
-  variables = train.load_or_train(model, recipe, folder, data_dir=data_dir)
+  new = not trained.check_whole(folder)
+  variables = trained.load_or_train(model, recipe, folder, data_dir=data_dir)
   if new:
     sha256 = weights_file.sha256(variables)
     _keep(place / f"{stem}-{sha256}.npz", variables)
@@ -68,7 +69,7 @@ def _take(
     variables = weights_file.read(
       epath.Path(file), file.stem.rpartition("-")[2]
     )
-    train.store(model, recipe, folder, variables)
+    trained.store(model, recipe, folder, variables)
   except disk.DiskError:  # the workdir's
     raise
   except errors.UserError as e:

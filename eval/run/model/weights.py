@@ -9,7 +9,7 @@ from typing import Any
 from etils import epath
 
 from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.run import train
+from robust_tfds.eval.run.model import trained
 from robust_tfds.eval.run.plan import Plan
 from robust_tfds.models import weights_file
 from robust_tfds.storage import disk
@@ -30,9 +30,12 @@ def of_run(workdir: Workdir, label: str, sha256: str | None) -> Any:
   Raises:
     UserError: they are damaged.
   """
-  if disk.exists(path(workdir, label)):
-    return weights_file.read(path(workdir, label), sha256)
-  variables = train.stored(workdir.model_folder(label))
+  file = path(workdir, label)
+  if not disk.exists(file):
+    return None
+  if not trained.check_whole(file.parent):
+    return weights_file.read(file, sha256)
+  variables = weights_file.variables_of(file)
   return variables if weights_file.sha256(variables) == sha256 else None
 
 
@@ -50,4 +53,4 @@ def hand_over(plan: Plan, label: str, source: Workdir, target: Workdir) -> None:
   assert recipe is not None  # submissions hold no other weights
   model, folder = plan.model(label), target.model_folder(label)
   variables = weights_file.variables_of(path(source, label))
-  train.store(model, recipe.recipe(), folder, variables)
+  trained.store(model, recipe.recipe(), folder, variables)

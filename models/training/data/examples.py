@@ -150,10 +150,11 @@ class Listed(Examples):
 
 
 class Records(Examples):
-  """Of a set that TFDS prepared in ArrayRecord files.
+  """Of a set that TFDS prepared.
 
   Ids lie in the records, which are looked through once when a set is opened;
-  pictures and videos are left as they are stored.
+  pictures and videos are left as they are stored. Those of TFRecord files, which
+  nobody reads by number (sets of ours in buckets), are held so.
   """
 
   def __init__(
@@ -183,7 +184,11 @@ class Records(Examples):
     files = (f for n in names for f in builder.info.splits[n].filepaths)
     self._files = sorted(map(os.fspath, files))
     stored = file_formats.skipping([image])
-    self._read, count = file_formats.by_number(builder, split, stored)
+    if file_formats.is_array_record(builder):
+      self._read, count = file_formats.by_number(builder, split, stored)
+    else:
+      held = [*file_formats.rows(builder, split, stored)]
+      self._read, count = held.__getitem__, len(held)
     rows = [self._known(self._read(number)) for number in range(count)]
     ids = tfds_set.ids_of(rows, split.partition("[")[0])
     self._numbers = sorted(range(count), key=ids.__getitem__)

@@ -19,7 +19,7 @@ from absl import flags
 
 from robust_tfds import conditions, errors
 from robust_tfds.corruptions import canvas, seeding
-from robust_tfds.models.training.data import examples, items, leaks
+from robust_tfds.models.training.data import crops, examples, items, leaks
 from robust_tfds.models.training.data.config import Config
 
 TRAIN, VALIDATION = "train", "validation"
@@ -32,6 +32,10 @@ _COPIES = 0x434F5059  # marks the keys of an example's second copy, third, ...
 
 class Beside(Protocol):
   """What is added to examples, as a recipe says: `recipes/base.py`."""
+
+  @property
+  def extras(self) -> Sequence[str]:
+    """Names of what `beside` adds."""
 
   @property
   def copies(self) -> int:
@@ -82,6 +86,7 @@ class Source:
     self._keys = functools.lru_cache(1)(
       functools.partial(_keys, self.name, read.ids)
     )
+    self._arrays = functools.lru_cache(2)(self._all_of)
     held = np.array([_share(g) < config.validation for g in read.groups], bool)
     self._parts = {TRAIN: np.flatnonzero(~held)}
     if config.validation:
@@ -144,8 +149,6 @@ class Source:
       UserError: a batch that the hosts cannot share evenly; an example that cannot
         be read.
     """
-    import grain
-
     index, count = host
     if batch_size < 1 or batch_size % count or not 0 <= index < count:
       raise errors.UserError(
@@ -162,19 +165,49 @@ class Source:
     )
     if not len(places):
       return
-    config = self.config
+    order, size = order.at(places), batch_size // count
+    arrays = self._arrays(split)
+    if not arrays:
+      yield from self._read_ahead(self._rows(split, order), size)
+      return
+    rows = np.searchsorted(self._part(split), order.numbers)
+    for at in range(0, len(rows), size):
+      part, keys = rows[at : at + size], order.keys[at : at + size]
+      ids = [self._examples.ids[n] for n in order.numbers[at : at + size]]
+      yield {**{k: v[part] for k, v in arrays.items()}, "key": keys, "id": ids}
+
+  def _rows(self, split: str, order: _Order) -> _Epoch:
+    validates, config = split == VALIDATION, self.config
     rule = "" if validates else config.crop
     rule = rule or config.geometry or ""
-    rows = _Epoch(
-      self._examples,
-      config,
-      rule,
-      order.at(places),
-      self._against,
-      None if validates else self._beside,
-    )
+    beside = None if validates else self._beside
+    return _Epoch(self._examples, config, rule, order, self._against, beside)
+
+  def _all_of(self, split: str) -> dict[str, np.ndarray]:
+    """A part's arrays, a row an example; {} where no memory holds them.
+
+    Also where they are drawn: of crops, and of what a recipe adds.
+    """
+    numbers = self._part(split)
+    blank = np.zeros((len(numbers), 2), np.uint32)
+    order = _Order(numbers, blank, blank, np.zeros(len(numbers), int))
+    rows = self._rows(split, order)
+    if rows.draws:
+      return {}
+    first = items.stacked([_arrays_of(rows[0])])
+    size = sum(array.nbytes for array in first.values())
+    if size * len(numbers) > examples.HELD_BYTES:
+      return {}
+    each = (_arrays_of(rows[place]) for place in range(len(numbers)))
+    return items.stacked([*each])
+
+  def _read_ahead(self, rows: _Epoch, size: int) -> Iterator[dict[str, Any]]:
+    """Batches of rows, by grain."""
+    import grain
+
+    config = self.config
     batches = grain.MapDataset.source(rows).batch(
-      batch_size // count, drop_remainder=False, batch_fn=_batch
+      size, drop_remainder=False, batch_fn=_batch
     )
     batches = batches.to_iter_dataset(
       grain.ReadOptions(num_threads=_AHEAD, prefetch_buffer_size=_AHEAD)
@@ -253,6 +286,12 @@ class _Epoch:
   def __len__(self) -> int:
     return len(self._order.numbers)
 
+  @property
+  def draws(self) -> bool:
+    """Whether an example is another one in every epoch."""
+    extras = self._beside.extras if self._beside else ()
+    return bool(extras) or crops.is_random(self._rule)
+
   def __getitem__(self, place: int) -> dict[str, Any]:
     order = self._order
     number, key = order.numbers[place], order.keys[place]
@@ -300,6 +339,11 @@ def _share(group: str) -> float:
 
 def _keys(name: str, ids: Sequence[str], seed: int) -> np.ndarray:
   return conditions.raw_keys(seed, name, TRAIN, _LEVEL, ids)
+
+
+def _arrays_of(row: Mapping[str, Any]) -> dict[str, Any]:
+  """Without what is of an epoch."""
+  return {name: x for name, x in row.items() if name not in ("key", "id")}
 
 
 def _batch(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
+import dm_pix
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -273,5 +274,5 @@ def _moved(
     begins = jnp.concatenate([still, begin, jnp.zeros(1, begin.dtype)])
     image = jax.lax.dynamic_slice(jnp.pad(image, pads), [*begins], image.shape)
   if flip:
-    image = jnp.where(mirrors(words), image[..., ::-1, :], image)
+    image = jnp.where(mirrors(words), dm_pix.flip_left_right(image), image)
   return image
