@@ -178,7 +178,11 @@ def _config(model: Any, recipe: Any) -> Config:
     schedule["warmup"] = recipe.steps // 10
   values = {
     "model": {"name": model.name},
-    "data": {"source": recipe.dataset, "split": recipe.split},
+    "data": {
+      "source": recipe.dataset,
+      "split": recipe.split,
+      "geometry": model.spec.geometry if model.spec.clip_frames else "",
+    },
     "recipe": {"name": "detector" if detects else "standard", **options},
     "optimizer": optimizer,
     "schedule": schedule,

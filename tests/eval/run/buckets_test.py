@@ -6,6 +6,7 @@ import signal
 import subprocess
 from unittest import mock
 
+import orbax.checkpoint as ocp
 import pytest
 from absl import flags
 from absl.testing import parameterized
@@ -16,7 +17,7 @@ from robust_tfds.eval import main
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.readers import base as readers_base
 from robust_tfds.eval.run import rescore
-from robust_tfds.models import convert
+from robust_tfds.models import convert, weights_file
 from robust_tfds.models.convert import report
 from robust_tfds.storage import paths
 from tests import fake_bucket, frost_folder, in_process
@@ -82,7 +83,11 @@ class RunTest(parameterized.TestCase):
 
   def test_data_and_checkpoint_lie_in_a_bucket(self):
     folder = Workdir(paths.of(self.local)).model_folder("digits_cnn")
-    trained = fake_bucket.upload(folder / "variables", self.bucket / "orbax")
+    orbax = paths.of(self.create_tempdir().full_path) / "orbax"
+    variables = weights_file.variables_of(folder / weights_file.FILE)
+    with ocp.StandardCheckpointer() as checkpointer:
+      checkpointer.save(orbax, variables)
+    trained = fake_bucket.upload(orbax, self.bucket / "orbax")
     npz = self.bucket / "digits_cnn.npz"
     report.write_npz(convert.load("digits_cnn", trained), npz)
     frost = fake_bucket.upload(frost_folder.drawn(), self.bucket / "frost")
@@ -97,7 +102,7 @@ class RunTest(parameterized.TestCase):
     for place, checkpoint, pictures in (
       (
         self.create_tempdir().full_path,
-        folder / "variables",
+        orbax,
         frost_folder.drawn(),
       ),
       (self.bucket / "data", trained, frost),

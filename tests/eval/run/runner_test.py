@@ -226,7 +226,7 @@ class RunnerTest(parameterized.TestCase):
     [("config.json", "{"), ("models/digits_cnn/recipe.json", "[]")],
     [
       ("config.json", '{"versions": {"workdir": 4, "pixels": 4}}'),
-      ("models/digits_cnn/variables/_METADATA", "x"),
+      ("models/digits_cnn/weights.npz", "x"),
     ],
   )
   @pytest.mark.slow

@@ -15,7 +15,7 @@ from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.submissions import checker, contents, rerun, writer
 from robust_tfds.eval.cells.submissions import manifest as manifest_lib
 from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.run import train
+from robust_tfds.eval.run.model import trained
 from tests import in_folder
 from tests.eval import tiny_runs
 from tests.eval.cells.submissions import small
@@ -210,7 +210,7 @@ class RerunTest(in_folder.TestCase):
     self.assertIn("The weights of digits_cnn", text)
     self.assertIn("--rerun trains anew, and gets these on a machine like", text)
     self.assertNotIn("weights of digits_cnn: of", checker.check(folder))
-    with mock.patch.object(train, "_train", _other_weights(train._train)):
+    with mock.patch.object(trained, "_train", _other_weights(trained._train)):
       with self.assertRaisesRegex(
         errors.UserError, "this submission does not hold"
       ):
@@ -221,7 +221,7 @@ class RerunTest(in_folder.TestCase):
     folder = self.root / "out"
     writer.export([tiny_runs.folder("classification")], folder, {}, {})
     # As on a machine where training gives other weights.
-    with mock.patch.object(train, "_train", side_effect=AssertionError):
+    with mock.patch.object(trained, "_train", side_effect=AssertionError):
       text = checker.check(folder, rerun=2, rerun_seed=1)
     self.assertIn("not verified:", text)
     self.assertIn("- that training digits_cnn as config.json says gives", text)

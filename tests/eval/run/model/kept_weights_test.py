@@ -10,8 +10,8 @@ from absl.testing import parameterized
 from etils import epath
 
 from robust_tfds import kept_programs, models
-from robust_tfds.eval.run import kept, train
-from robust_tfds.eval.run.model import kept_weights
+from robust_tfds.eval.run import kept
+from robust_tfds.eval.run.model import kept_weights, trained
 from tests import in_folder
 
 
@@ -25,8 +25,8 @@ class KeptWeightsTest(in_folder.TestCase):
     self.kept.mkdir()
     chosen = mock.patch.object(kept_programs, "folder", return_value=self.kept)
     self.folder = self.enter_context(chosen)
-    trained = mock.patch.object(train, "_train", return_value=self.variables)
-    self.train = self.enter_context(trained)
+    never = mock.patch.object(trained, "_train", return_value=self.variables)
+    self.train = self.enter_context(never)
 
   def _run(self, workdir: str, dataset: str = "digits", seed: int = 0) -> None:
     recipe = {"dataset": dataset, "split": "train", "steps": 1, "seed": seed}

@@ -9,8 +9,8 @@ import numpy as np
 from robust_tfds import devices, errors, hosts, models
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.run import plan as plan_lib
-from robust_tfds.eval.run import train
 from robust_tfds.eval.run.model import load as load_lib
+from robust_tfds.eval.run.model import trained
 from robust_tfds.models import adapters, weights_file
 from robust_tfds.models.convert import report
 from tests import in_folder
@@ -97,14 +97,14 @@ class ModelsTest(in_folder.TestCase):
   def test_a_trained_one_lies_in_the_workdir(self):
     recipe = _RECIPE
     with mock.patch.object(
-      train, "load_or_train", return_value=self.variables
-    ) as trained:
+      trained, "load_or_train", return_value=self.variables
+    ) as called:
       loaded = self._load(train=recipe)
-    model, got, folder = trained.call_args.args
+    model, got, folder = called.call_args.args
     self.assertEqual((model.name, dict(got)), ("digits_linear", recipe))
     self.assertEqual(folder, self.workdir.model_folder("mine"))
     self.assertEqual(
-      trained.call_args.kwargs, {"data_dir": str(self.workdir.data)}
+      called.call_args.kwargs, {"data_dir": str(self.workdir.data)}
     )
     self.assertEqual(loaded.weights, weights_file.sha256(self.variables))
 

@@ -6,8 +6,7 @@ import numpy as np
 
 from robust_tfds import errors, models
 from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.run import train
-from robust_tfds.eval.run.model import weights
+from robust_tfds.eval.run.model import trained, weights
 from robust_tfds.models import weights_file
 from tests import in_folder
 
@@ -26,7 +25,7 @@ class WeightsTest(in_folder.TestCase):
   def test_of_a_run_and_of_a_submission(self):
     self.assertIsNone(weights.of_run(self.workdir, "a", self.sha256))
     folder = self.workdir.model_folder("a")
-    train.store(self.model, _RECIPE, folder, self.variables)
+    trained.store(self.model, _RECIPE, folder, self.variables)
     self.assertIsNone(weights.of_run(self.workdir, "a", "0" * 64))
     again = weights.of_run(self.workdir, "a", self.sha256)
     jax.tree.map(np.testing.assert_array_equal, again, self.variables)
@@ -38,4 +37,4 @@ class WeightsTest(in_folder.TestCase):
   def test_weights_of_another_network(self):
     other = models.get("digits_cnn")
     with self.assertRaisesRegex(errors.UserError, "Variables do not fit"):
-      train.store(other, _RECIPE, self.root / "other", self.variables)
+      trained.store(other, _RECIPE, self.root / "other", self.variables)

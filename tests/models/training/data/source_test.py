@@ -2,6 +2,7 @@
 
 import functools
 import pathlib
+from unittest import mock
 
 import numpy as np
 from absl.testing import absltest, parameterized
@@ -38,6 +39,7 @@ class _Twice:
   """Adds what it is told."""
 
   copies = 2
+  extras = ("own", "copy")
 
   def beside(self, item, key, own, copy):
     assert item["image"].ndim == 3
@@ -45,6 +47,16 @@ class _Twice:
 
 
 class SourceTest(parameterized.TestCase):
+  def test_what_is_held_is_what_is_read_ahead(self):
+    batches = []
+    for held in (examples.HELD_BYTES, 0):
+      with mock.patch.object(examples, "HELD_BYTES", held):
+        batches.append(_epoch(_open(validation=0.1), start=7, remainder="keep"))
+    for of_memory, read in zip(*batches, strict=True):
+      self.assertEqual(of_memory.keys(), read.keys())
+      for name in read:
+        np.testing.assert_array_equal(of_memory[name], read[name])
+
   def test_an_epoch_holds_every_example_once(self):
     source = _open(validation=0.1)
     ids = _ids(_epoch(source, remainder="keep"))
