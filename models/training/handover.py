@@ -45,7 +45,12 @@ def write(
   return paths.sha256(workdir / weights_file.FILE), ema
 
 
-def _write(file: epath.Path, model: NetworkModel, variables: Any) -> None:
+def finite(model: NetworkModel, variables: Any) -> Any:
+  """Variables on the host.
+
+  Raises:
+    UserError: they are not finite.
+  """
   variables = jax.tree.map(np.asarray, variables)
   for path, array in variables_lib.flatten(variables).items():
     if not np.isfinite(array).all():
@@ -53,7 +58,11 @@ def _write(file: epath.Path, model: NetworkModel, variables: Any) -> None:
         f"Training {model.name} diverged: {'/'.join(path)} has NaN or infinite"
         " values at the end. Lower config.optimizer.learning_rate."
       )
-  weights_file.write(file, variables)
+  return variables
+
+
+def _write(file: epath.Path, model: NetworkModel, variables: Any) -> None:
+  weights_file.write(file, finite(model, variables))
   report = {
     "model": model.name,
     "npz_sha256": paths.sha256(file),

@@ -150,7 +150,6 @@ class Loop:
       self._after(step, began)
       each(step)
     self._look(0)
-    self._check_finite(step)
     return self.state
 
   @property
@@ -192,16 +191,6 @@ class Loop:
         raise errors.UserError(text + kept)
       self._first = self._first or (step, time.perf_counter())
       self._metrics.add(values)
-
-  def _check_finite(self, step: int) -> None:
-    """Refuses weights that the last step made infinite, whose loss nobody sees."""
-    flat = {**self.state.parameters, **self.state.statistics}
-    for name, array in flat.items():
-      if not np.isfinite(np.asarray(array)).all():
-        raise errors.UserError(
-          f"Training {self._model.name} diverged: {name} has NaN or infinite"
-          f" values after {step} steps. Lower config.optimizer.learning_rate."
-        )
 
   def _after(self, step: int, began: float) -> None:
     """What is due after a step: validation, a line, a checkpoint."""

@@ -211,7 +211,8 @@ def train(
   if workdir is None:
     loop = _loop(prepared, None, say)
     lines = _lines(loop)
-    return loop.run(lambda step: lines.step(words)).averaged
+    state = loop.run(lambda step: lines.step(words))
+    return handover.finite(prepared.model, state.averaged)
   with _held(workdir, host):
     _check_config(workdir, prepared, host)
     loop = _loop(prepared, workdir, say)

@@ -128,7 +128,7 @@ class TrainedTest(parameterized.TestCase):
     ),
     (
       {"learning_rate": 1e39, "steps": 1},
-      "digits_linear diverged.* after 1 steps",
+      "digits_linear diverged: .* values at the end",
     ),
   )
   def test_what_is_refused(self, changes, message):
