@@ -119,7 +119,10 @@ class TrainedTest(parameterized.TestCase):
     ({"split": "valid"}, "Unknown split of digits 'valid'"),
     ({"split": "train[9999:]"}, "'train.9999:.': no part of train"),
     ({"split": "test"}, "config.model.train.split: got 'test': digits's test"),
-    ({"dataset": "digits_c"}, "Unknown set to train on 'digits_c'"),
+    (
+      {"dataset": "digits_c"},
+      "train.dataset: by its name, 'digits_c', it trains on",
+    ),
     ({"batch_size": 4096}, "config.model.train.batch_size: got 4096"),
     ({"crop_px": 40}, "config.model.train.crop_px: got 40"),
     (
