@@ -70,7 +70,7 @@ def of_place(place: str) -> Named:
   >>> of_place("cifar10_corrupted/fog_3:1.0.0").names
   ['fog']
   >>> of_place("/data/pets/jpeg").names
-  ()
+  []
   """
   found = Named()
   for path in _paths(_VERSION.sub("", place)):

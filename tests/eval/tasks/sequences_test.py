@@ -203,9 +203,10 @@ class RunTest(parameterized.TestCase):
       )
     cell = tiny_runs.cell(self.folder, "digits_cnn", "digits_p", "motion_blur")
     self.assertEqual(cell["top5"].shape, (40, 21, 5))
-    self.assertEqual(
+    self.assertAlmostEqual(  # a run sums in another order: the last bit differs
       values["motion_blur", 2, "flip_probability"],
       stability.flip_probability(cell["top5"][..., 0], False, 2),
+      places=15,
     )
 
   def test_all_reports(self):
