@@ -183,8 +183,8 @@ def network(config: Config, classes: int | None) -> NetworkModel:
 
 def _side(config: data.Config) -> int:
   """Of the examples in px, as far as it is known before they are read."""
-  if config.crop:
-    return crops.shape(config.crop)[0] or 0
+  if rule := config.crop or config.geometry:
+    return min(side or 0 for side in crops.shape(rule)[:2])
   if config.source not in datasets.names():
     return 0
   return getattr(datasets.builder_class(config.source), "SIDE_PX", 0)

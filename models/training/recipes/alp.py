@@ -22,6 +22,7 @@ _TARGETS = ("least_likely", "random")
 _START, _TARGET = 0, 1  # streams
 _Bound: Any = settings.between(0.001, 255)
 _Step: Any = settings.between(0, 255)
+_Steps: Any = settings.between(1, 1000, int)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -39,12 +40,12 @@ class Alp(base.Recipe):
     steps: of the attack.
   """
 
-  weight: settings.NotNegative = 0.5
-  clean: settings.NotNegative = 1.0
+  weight: base.Weight = 0.5
+  clean: base.Weight = 1.0
   target: str = "least_likely"
   bound: _Bound = 16.0
   step: _Step = 2.0
-  steps: settings.Positive = 10
+  steps: _Steps = 10
 
   def __post_init__(self) -> None:
     """Refuses a target that there is not."""

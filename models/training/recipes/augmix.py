@@ -28,11 +28,11 @@ class Augmix(base.Recipe):
     jsd: weight of the disagreement.
   """
 
-  jsd: settings.NotNegative = 12.0
+  jsd: base.Weight = 12.0
   severity: base.Strength = 3
   width: _Count = 3
   depth: _Depth = -1
-  alpha: settings.Rate = 1.0
+  alpha: base.Shape = 1.0
   overlap: settings.Flag = False
 
   @property

@@ -22,6 +22,8 @@ ApplyTrain = Callable[[Variables, Any, jax.Array | None], tuple[Any, Variables]]
 Numbers = dict[str, jax.Array]
 # Limits of the transforms' arguments: `models/training/transforms/checks.py`.
 Strength: Any = settings.between(0.1, operations.LARGEST)
+Weight: Any = settings.between(0, 1000)  # of a part of the loss
+Shape: Any = settings.between(0.01, 100)  # of Dirichlet and beta draws
 Count: Any = settings.between(1, checks.MOST, int)
 _CROP, _FLIP, _OWN = 0, 1, 2  # streams of an example's key
 
@@ -56,7 +58,15 @@ class Recipe:
     Args:
       kind: one of `KINDS`.
       side: of the examples in px; 0: not known before they are read.
+
+    Raises:
+      UserError: begins with the key.
     """
+    if side and self.crop_px >= side:
+      raise errors.UserError(
+        f"config.recipe.crop_px: got {self.crop_px}, expected less than the"
+        f" pictures' {side} px: a crop could be all black."
+      )
 
   @property
   def extras(self) -> tuple[str, ...]:

@@ -51,6 +51,7 @@ class CorruptionMix(base.Recipe):
 
   def check(self, kind: str, side: int) -> None:
     """Refuses severities that videos are tested at."""
+    super().check(kind, side)
     tested = kind == "video" and {*self.severities} & {*_TESTED}
     if tested and not self.tested_severities:
       raise errors.UserError(

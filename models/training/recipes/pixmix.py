@@ -18,10 +18,11 @@ from robust_tfds import errors, settings
 from robust_tfds.corruptions import seeding
 from robust_tfds.models.training.data import beside
 from robust_tfds.models.training.recipes import base
+from robust_tfds.models.training.transforms import checks, operations, pixmix
 from robust_tfds.models.training.transforms import fractals as fractals_lib
-from robust_tfds.models.training.transforms import operations, pixmix
 
 _Rounds: Any = settings.between(0, 16, int)
+_Side: Any = settings.between(1, checks.LARGEST_PX, int)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -36,15 +37,16 @@ class Pixmix(base.Recipe):
   """
 
   pictures: str = ""
-  short_px: settings.Positive = 36
+  short_px: _Side = 36
   fractals: base.Count = 64
   k: _Rounds = 4
-  beta: settings.Rate = 3.0
+  beta: base.Shape = 3.0
   severity: base.Strength = 3
   overlap: settings.Flag = False
 
   def check(self, kind: str, side: int) -> None:
     """Refuses pictures that are smaller than the examples."""
+    super().check(kind, side)
     if self.pictures and self.short_px < side:
       raise errors.UserError(
         f"config.recipe.short_px: got {self.short_px}, expected at least {side},"

@@ -13,7 +13,6 @@ import jax
 import jax.numpy as jnp
 import pydantic
 
-from robust_tfds import settings
 from robust_tfds.models.training.recipes import base
 
 _Bound = Annotated[
@@ -32,7 +31,7 @@ class Stability(base.Recipe):
   """
 
   bound: _Bound = 0.05
-  weight: settings.NotNegative = 0.05
+  weight: base.Weight = 0.05
 
   @property
   def passes(self) -> int:

@@ -35,6 +35,20 @@ class PlanTest(absltest.TestCase):
       got = seconds[name] / seconds["standard"]
       self.assertAlmostEqual(got, passes, delta=0.1)
 
+  def test_a_crop_larger_than_the_pictures(self):
+    """Of all recipes, of sets whose size is known and of cropped folders."""
+    for name in ("standard", "pixmix", "corruption_mix", "alp"):
+      config = _config(f"train_{name}").unlock()
+      config.recipe.crop_px = 32
+      with self.assertRaisesRegex(
+        errors.UserError, "crop_px: got 32, expected less than .* 32 px"
+      ):
+        plan.describe(config_lib.parse(config))
+    config.data.source, config.recipe.crop_px = "folder:pets", 224
+    config.data.geometry = "short256_crop224"
+    with self.assertRaisesRegex(errors.UserError, "got 224"):
+      plan.describe(config_lib.parse(config))
+
   def test_activations_of_a_part_of_a_batch(self):
     config = _config("train_standard").unlock()
     config.optimizer.accumulate = 4
