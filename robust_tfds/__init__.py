@@ -12,9 +12,18 @@ import pathlib
 import signal
 import sys
 
-# The command's imports take seconds: Ctrl-C ends them without a traceback, until
+
+def _is_command() -> bool:
+  """Whether this program is ours: `robust-tfds`, `python -m models.card`."""
+  if sys.argv[:1] != ["-m"]:  # a module's parents are imported under that name
+    return pathlib.Path(*sys.argv[:1]).name == "robust-tfds"
+  ours = tuple(f"-m {name}." for name in ("eval", "models", "robust_tfds"))
+  return " ".join(sys.orig_argv[1:3]).startswith(ours)
+
+
+# A command's imports take seconds: Ctrl-C ends them without a traceback, until
 # `robust_tfds.stopping` listens.
-if pathlib.Path(*sys.argv[:1]).name == "robust-tfds":
+if _is_command():
   signal.signal(signal.SIGINT, signal.SIG_DFL)
 _HERE = pathlib.Path(__file__).resolve().parent
 # A wheel has `eval`, `models` and `configs` in here; a clone has them beside.

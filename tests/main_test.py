@@ -46,6 +46,15 @@ class ScriptTest(parameterized.TestCase):
     done = in_process.python("-c", _STOPPED)
     self.assertEqual((done.returncode, done.stderr), (-signal.SIGINT, ""))
 
+  @parameterized.parameters("models.training.main", "eval.main", "models.card")
+  def test_a_module_stopped_in_its_imports(self, name):
+    """Also while what the module lies in is imported: JAX and all models."""
+    words = ["", "-m", name]
+    code = _STOPPED.partition("sys.argv")[0]
+    code += f"sys.orig_argv, sys.argv = {words}, ['-m']\nimport robust_tfds"
+    done = in_process.python("-c", code)
+    self.assertEqual((done.returncode, done.stderr), (-signal.SIGINT, ""))
+
   def test_help_of_every_command(self):
     done = in_process.python("-c", _HELP)
     self.assertEqual((done.returncode, done.stderr), (0, ""))

@@ -138,6 +138,7 @@ class Loop:
       UserError: a loss that is not finite, with the step and its examples.
     """
     began, step = time.perf_counter(), int(self.state.step)
+    began -= self._metrics.seconds  # of earlier starts
     for batch in self._batches(step):
       ids = batch.pop("id")
       scale = jnp.float32(self._plateau.scale)

@@ -43,7 +43,7 @@ class Metrics:
       self.lines = [line for line in self.lines if line[_STEP] <= step]
       if self._events:
         for line in self.lines:
-          self._events.line(line)
+          self._events.line(line, self.seconds - line.get("seconds", 0.0))
     self._sums = dict(pending["sums"])
     self._count = int(pending["count"])
 
@@ -51,6 +51,11 @@ class Metrics:
     """Ends the events."""
     if self._events:
       self._events.close()
+
+  @property
+  def seconds(self) -> float:
+    """Of training, up to the last line."""
+    return float(self.lines[-1].get("seconds", 0.0)) if self.lines else 0.0
 
   @property
   def pending(self) -> dict[str, Any]:

@@ -102,7 +102,7 @@ def sentences(lines: Sequence[Mapping[str, Any]], steps: int) -> Iterator[str]:
   """How far it is, and its numbers.
 
   >>> list(sentences([{"step": 5, "seconds": 2.0, "loss": 0.5}], 10))
-  ['Step 5 of 10, 2s since it was started, about 2s left.', 'loss 0.5']
+  ['Step 5 of 10, 2s of training, about 2s left.', 'loss 0.5']
   """
   if not lines:
     yield f"No line yet, of {steps:,} steps."
@@ -110,13 +110,10 @@ def sentences(lines: Sequence[Mapping[str, Any]], steps: int) -> Iterator[str]:
   last = lines[-1]
   step, took = last["step"], durations.text(last["seconds"])
   if step >= steps:
-    yield f"{steps:,} steps, done; {took} since it was last started."
+    yield f"{steps:,} steps, done; {took} of training."
   else:
     left = durations.text(_pace(lines) * (steps - step))
-    yield (
-      f"Step {step:,} of {steps:,}, {took} since it was started, about {left}"
-      " left."
-    )
+    yield f"Step {step:,} of {steps:,}, {took} of training, about {left} left."
   shown = {k: v for k, v in last.items() if k not in _NO_CURVES}
   yield ", ".join(f"{_words(k)} {v:.4g}" for k, v in shown.items())
   name = f"{_VALIDATION}error"
@@ -128,11 +125,9 @@ def sentences(lines: Sequence[Mapping[str, Any]], steps: int) -> Iterator[str]:
 
 
 def _pace(lines: Sequence[Mapping[str, Any]]) -> float:
-  """Seconds a step, of the last two lines of one start."""
+  """Seconds a step, of the last two lines."""
   last = lines[-1]
   before = lines[-2] if len(lines) > 1 else {"step": 0, "seconds": 0.0}
-  if before["seconds"] >= last["seconds"]:  # it was started anew between them
-    before = {"step": before["step"], "seconds": 0.0}
   took = float(last["seconds"] - before["seconds"])
   return took / max(last["step"] - before["step"], 1)
 

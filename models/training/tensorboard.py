@@ -7,6 +7,7 @@ has no step twice.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -57,11 +58,12 @@ class Events:
         file.unlink()
       self._writer = tensorboardX.SummaryWriter(str(folder))
 
-  def line(self, line: Mapping[str, Any]) -> None:
-    """Writes a line of metrics.csv."""
+  def line(self, line: Mapping[str, Any], ago: float = 0.0) -> None:
+    """Writes a line of metrics.csv, of so many seconds of training ago."""
+    when = time.time() - ago
     for name, value in line.items():
       if name != _STEP:
-        self._writer.add_scalar(name, value, line[_STEP])
+        self._writer.add_scalar(name, value, line[_STEP], when)
     self._writer.flush()
 
   def pictures(self, listed: Mapping[str, np.ndarray]) -> None:

@@ -89,18 +89,18 @@ class SentencesTest(parameterized.TestCase):
     (
       _LINES,
       [
-        "Step 2 of 9, 10s since it was started, about 7s left.",
+        "Step 2 of 9, 10s of training, about 7s left.",
         "loss 1, error 0.4",
       ],
     ),
     (
-      [*_LINES, {"step": 4, "loss": 1.0, "seconds": 1.0}],
-      ["Step 4 of 9, 1s since it was started, about 2s left.", "loss 1"],
+      [*_LINES, {"step": 4, "loss": 1.0, "seconds": 14.0}],
+      ["Step 4 of 9, 14s of training, about 10s left.", "loss 1"],
     ),
     (
       [*_LINES, {"step": 9, "validation_error": 0.1, "seconds": 12.0}],
       [
-        "9 steps, done; 12s since it was last started.",
+        "9 steps, done; 12s of training.",
         "validation error 0.1",
         "Least validation error: 0.1, after step 9.",
       ],

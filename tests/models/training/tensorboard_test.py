@@ -51,6 +51,15 @@ class TensorboardTest(in_folder.TestCase):
       self.assertEqual(steps, list(expected))
       got = [*measured.values()]
       np.testing.assert_allclose(got, [*expected.values()], 1e-6)
+    seconds = [s for _, s in _column(self.root / "w/metrics.csv", "seconds")]
+    self.assertEqual(seconds, sorted(seconds))
+    times = [
+      e.wall_time for e in events for v in e.summary.value if v.tag == "loss"
+    ]
+    self.assertEqual(times, sorted(times))
+    np.testing.assert_allclose(  # the lines before it went on
+      np.diff(times[:10]), np.diff(seconds[:10]), atol=0.2
+    )
     images = {v.tag: v.image for _, v in values if v.HasField("image")}
     self.assertEqual(set(images), {"as_read", "as_seen"})
     png = io.BytesIO(images["as_read"].encoded_image_string)
