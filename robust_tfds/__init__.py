@@ -9,21 +9,17 @@ Loads neither TensorFlow nor JAX: builders do when they build.
 """
 
 import pathlib
+import re
 import signal
 import sys
 
-
-def _is_command() -> bool:
-  """Whether this program is ours: `robust-tfds`, `python -m models.card`."""
-  if sys.argv[:1] != ["-m"]:  # a module's parents are imported under that name
-    return pathlib.Path(*sys.argv[:1]).name == "robust-tfds"
-  ours = tuple(f"-m {name}." for name in ("eval", "models", "robust_tfds"))
-  return " ".join(sys.orig_argv[1:3]).startswith(ours)
-
-
 # A command's imports take seconds: Ctrl-C ends them without a traceback, until
-# `robust_tfds.stopping` listens.
-if _is_command():
+# `robust_tfds.stopping` listens. Of `python -m models.card` the parents are imported
+# under the name -m.
+_words = sys.orig_argv[1:3] if sys.argv[:1] == ["-m"] else sys.argv[:1]
+if re.search(
+  r"(^|[/\\])robust-tfds$|^-m (eval|models|robust_tfds)\.", " ".join(_words)
+):
   signal.signal(signal.SIGINT, signal.SIG_DFL)
 _HERE = pathlib.Path(__file__).resolve().parent
 # A wheel has `eval`, `models` and `configs` in here; a clone has them beside.
