@@ -8,8 +8,8 @@ import re
 from collections.abc import Sequence
 
 from robust_tfds import conditions
+from robust_tfds.eval.cells import cell_facts, provenance, table
 from robust_tfds.eval.cells import note as note_lib
-from robust_tfds.eval.cells import provenance, table
 from robust_tfds.eval.cells.cell_facts import DataFacts, ModelFacts
 from robust_tfds.eval.cells.number import Number
 
@@ -115,7 +115,9 @@ class Cell:
   @property
   def remarks(self) -> tuple[str, ...]:
     """What every row has to say of the model."""
-    seen = f"{_TRAINED_ON}{', '.join(self.seen)}" if self.seen else ""
+    levels = self.model_facts and self.model_facts.severities_seen
+    words = f"{_TRAINED_ON}{cell_facts.trained_on(self.seen, levels)}"
+    seen = words * bool(self.seen)
     count = self.without_output
     plural = "es" * (count != 1)
     lacking = f"{count} class{plural} without an output" if count else ""

@@ -232,6 +232,16 @@ there: read with X 1 (a); read with X 2 (b).']
   ]
 
 
+def trained_on(names: Iterable[str], levels: Sequence[int] | None) -> str:
+  """Of which conditions a model saw which severities, as far as they are said.
+
+  >>> trained_on(["fog", "snow"], [1, 2, 3]), trained_on(["fog"], None)
+  ('fog, snow at severity 1, 2, 3', 'fog')
+  """
+  at = ", ".join(map(str, levels or ()))
+  return ", ".join(names) + f" at severity {at}" * bool(at)
+
+
 def conditions_seen(names: Sequence[str], what: str) -> list[str]:
   """What somebody says that a model was trained on: `corruptions_seen`.
 

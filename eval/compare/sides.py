@@ -163,6 +163,14 @@ def seen(
   return sorted({c.name for c in tested} & trained)
 
 
+def seen_words(
+  model_facts: Mapping[str, Any], tested: Iterable[Condition]
+) -> str:
+  """`seen` and the severities where they are disclosed; empty of none."""
+  names, levels = seen(model_facts, tested), model_facts.get("severities_seen")
+  return cell_facts.trained_on(names, levels) if names else ""
+
+
 def _common(values: Sequence[Any]) -> Any:
   """The value of all cells; where they differ a list of the different ones."""
   different: list[Any] = []

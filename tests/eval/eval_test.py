@@ -16,7 +16,20 @@ class EvalTest(absltest.TestCase):
   def test_importing_it_loads_no_framework(self):
     code = (
       "import sys; from robust_tfds.eval import evaluate;"
-      "print(*{'jax', 'tensorflow'} & set(sys.modules))"
+      "print(*{'jax', 'tensorflow', 'grain', 'orbax'} & set(sys.modules))"
     )
     out = in_process.python("-c", code, check=True)
     self.assertEqual(out.stdout.strip(), "")
+
+  def test_what_trains_nothing_loads_no_trainer(self):
+    """optax comes with flax; what reads, steps and saves does not."""
+    code = (
+      "import runpy, sys; sys.argv = ['', '--config=configs/own_data.py:digits_cnn',"
+      " '--config.data.name=tfds:digits', '--plan']\n"
+      "try: runpy.run_module('eval.main', run_name='__main__')\n"
+      "finally: print('\\f', *{'grain', 'orbax', 'robust_tfds.models.training.loop',"
+      " 'robust_tfds.models.training.steps'} & set(sys.modules))"
+    )
+    out = in_process.python("-c", code)
+    self.assertIn("estimate: ", out.stdout)
+    self.assertEqual(out.stdout.rpartition("\f")[2].strip(), "")

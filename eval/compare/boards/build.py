@@ -208,9 +208,9 @@ def _entry(entry: Entry, label: str, metric: str, names: slugs.Slugs) -> Entry:
 def _state(entry: Entry, metric: str) -> tuple[str, str]:
   if entry.state == board_lib.CONTRADICTED:
     return entry.state, entry.remark
-  seen = sides.seen(entry.model_facts, entry.cells)
+  seen = sides.seen_words(entry.model_facts, entry.cells)
   if seen:
-    return board_lib.SEEN, _and(f"trained on {', '.join(seen)}", entry.remark)
+    return board_lib.SEEN, _and(f"trained on {seen}", entry.remark)
   if _value(entry, metric) is None:
     number = entry.number(metric)
     why = number.note if number else ""

@@ -155,9 +155,9 @@ def _of_models(side: Side, name: str) -> list[str]:
       )
     else:
       notes.append(f"{name}: {remark}.")
-  seen = sides.seen(side.model_facts.words(), side.cells)
+  seen = sides.seen_words(side.model_facts.words(), side.cells)
   if seen:
-    notes.append(f"{name} was trained on {', '.join(seen)}.")
+    notes.append(f"{name} was trained on {seen}.")
   return notes
 
 

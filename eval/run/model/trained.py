@@ -77,9 +77,15 @@ def load_or_train(
   if not record:
     store(model, recipe, folder, _train(model, recipe, data_dir))
   elif record != facts:
+    differ = [
+      f"{key}: {record.get(key)!r} there, {facts.get(key)!r} now"
+      for key in sorted({*record, *facts})
+      if record.get(key) != facts.get(key)
+    ]
     raise errors.UserError(
-      f"{folder} holds a model trained by another recipe: {record} there,"
-      f" {facts} now. Use another --workdir or delete that folder."
+      f"{folder} holds a model trained in another way: {'; '.join(differ)}. Its"
+      " finished cells are of those weights: use another --workdir, or go on there"
+      " with what trained it."
     )
   return weights_file.variables_of(folder / weights_file.FILE)
 
@@ -122,7 +128,7 @@ def check_whole(folder: epath.Path) -> dict[str, Any]:
   try:
     record = reading.records(reading.json_file(path), _Record, str(path))
     if any(name.startswith(f"{_OLDER}/") for name in record.files):
-      return {**record.recipe, "trained by": "an older release, in its own way"}
+      return {**record.recipe, "trained by": "an older release"}
     if record.files != _checksums(folder):
       raise errors.UserError(
         f"{folder / weights_file.FILE}: the weights that were trained here are"

@@ -191,14 +191,19 @@ class BuildTest(in_folder.TestCase):
     run = self._write(
       "run",
       {"a": 0.1, "b": 0.05},
-      of_models={"b": {"corruptions_seen": ["fog", "jumbling"]}},
+      of_models={
+        "b": {
+          "corruptions_seen": ["fog", "jumbling"],
+          "severities_seen": [1, 2, 3],
+        }
+      },
     )
     (board,) = self._boards(run)
     self.assertEqual(board.entries[0].label, "a")
     seen = board.entries[1]
     self.assertEqual(
       (seen.state, seen.rank, seen.remark),
-      (board_lib.SEEN, None, "trained on fog"),
+      (board_lib.SEEN, None, "trained on fog at severity 1, 2, 3"),
     )
     held_out = seen.number("held_out_mean_corruption_error")
     cells = [c for c in seen.cells if not c.clean and c.name != "fog"]
@@ -208,7 +213,9 @@ class BuildTest(in_folder.TestCase):
     )
     self.assertLess(held_out.lo, held_out.value)
     self.assertEqual(
-      held_out.note, "mean over 70 of 75 cells: all but fog 1-5; trained on fog"
+      held_out.note,
+      "mean over 70 of 75 cells: all but fog 1-5; trained on fog at severity"
+      " 1, 2, 3",
     )
     self.assertIn(
       "held_out_mean_corruption_error", [m.name for m in board.headlines]

@@ -156,7 +156,8 @@ class TrainedTest(parameterized.TestCase):
 
   def test_another_recipe_is_refused(self):
     with self.assertRaisesRegex(
-      errors.UserError, "first holds a model trained by another recipe"
+      errors.UserError,
+      "first holds a model trained in another way: steps: 20 there, 21 now",
     ):
       self._load(steps=21)
     with self.assertRaisesRegex(errors.UserError, "digits_linear.*digits_cnn"):
@@ -170,7 +171,8 @@ class TrainedTest(parameterized.TestCase):
     text = json.dumps({"recipe": note, "files": files})
     (folder / "recipe.json").write_text(text)
     with self.assertRaisesRegex(
-      errors.UserError, "by another recipe: .*an older release.*delete that"
+      errors.UserError,
+      "in another way: trained by: .*an older release.*use another --workdir",
     ):
       self._load("older")
 
