@@ -115,7 +115,7 @@ class Cell:
   @property
   def remarks(self) -> tuple[str, ...]:
     """What every row has to say of the model."""
-    levels = self.model_facts and self.model_facts.severities_seen
+    levels = self.model_facts.severities_seen if self.model_facts else None
     words = f"{_TRAINED_ON}{cell_facts.trained_on(self.seen, levels)}"
     seen = words * bool(self.seen)
     count = self.without_output
