@@ -185,6 +185,7 @@ class EveryConfigTest(in_folder.TestCase):
       "--config.data.split=train[:32]",
       "--config.epochs=0",
       "--config.steps=3",
+      "--config.schedule.warmup=0",
       "--config.batch_size=8",
       *flags,
     )
