@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from etils import epath
 
 from robust_tfds import datasets
+from robust_tfds.datasets import training
 from robust_tfds.models import weights_file
 from robust_tfds.models.training import disclosure, tensorboard, validation
 from robust_tfds.models.training.data import source as source_lib
@@ -24,6 +25,7 @@ _FILES = {
   "disclosure": disclosure.FILE,
   "for TensorBoard": tensorboard.FOLDER,
 }
+_NAMED = ("ytbb_robust",)  # whose config runs another set unless told
 _QUICKSTARTS = ("digits", "signs")  # whose configs have several models
 
 
@@ -70,19 +72,23 @@ def command(prepared: Prepared, workdir: epath.Path) -> str:
     entry = f"--config.models.{name}_cnn"
     other = f" {entry}.name={model}" * (model != f"{name}_cnn")
     return f"{run}quickstart:{name}_c{other} {entry}.checkpoint={workdir} --workdir=RUN"
-  by = _run_by(name.removeprefix("tfds:").removesuffix("_train"))
-  config, data = by or "own_data:model", ""
-  if not by:
-    data = " --config.data.name=folder:TEST_PICTURES"
+  benchmark = _benchmark(name)
+  config, data = "own_data:model", " --config.data.name=folder:TEST_PICTURES"
+  if benchmark:
+    config = datasets.builder_class(benchmark).RUN_BY
+    if name in training.ROWS and training.ROWS[name].boxes:
+      config = "vid_robust_detection:model"
+    data = f" --config.data.name={benchmark}" * (benchmark in _NAMED)
   config = config.replace(":model", f":{model}").replace(",model", f",{model}")
   at = f"--config.model.checkpoint={workdir}"
   return f"{run}{config}{data} {at} --workdir=RUN"
 
 
-def _run_by(name: str) -> str:
-  """The config of a benchmark of the same data; empty where nobody knows one."""
-  base = {"imagenet2012": "imagenet", "voc0712": "pascal"}.get(name, name)
-  for ending in ("_c", "_p", "_robust"):
-    if base + ending in datasets.names():
-      return datasets.builder_class(base + ending).RUN_BY
-  return ""
+def _benchmark(name: str) -> str:
+  """Of the same data; empty where nobody knows one."""
+  if name in training.ROWS:
+    return training.ROWS[name].of
+  base = name.removeprefix("tfds:")
+  base = {"imagenet2012": "imagenet"}.get(base, base)
+  known = (f"{base}{ending}" for ending in ("_c", "_p", "_robust"))
+  return next((each for each in known if each in datasets.names()), "")

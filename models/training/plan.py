@@ -47,7 +47,8 @@ def describe(config: Config) -> str:
   disclosure.check(config, recipe)
   model = run.network(config, None)
   optimizer = optimizers.of(config.optimizer)
-  schedules.of(config.schedule, config.optimizer.learning_rate, 1 << 30, 1)
+  steps = steps_of(config, recipe) or 1 << 30
+  schedules.of(config.schedule, config.optimizer.learning_rate, steps, 1)
   like = jax.eval_shape(
     lambda: state.first(
       model,

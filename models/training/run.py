@@ -214,8 +214,11 @@ def train(
     state = loop.run(lambda step: lines.step(words))
     return handover.finite(prepared.model, state.averaged)
   with _held(workdir, host):
-    _check_config(workdir, prepared, host)
-    loop = _loop(prepared, workdir, say)
+    facts = _checked_facts(workdir, prepared, host)
+    loop = _loop(prepared, workdir, say)  # refuses: then nobody's workdir
+    if facts:
+      text = json.dumps(facts, indent=1, sort_keys=True)
+      disk.write_text(workdir / _CONFIG, f"{text}\n")
     lines = _lines(loop)
     page = _page(prepared, workdir, loop, say)
 
@@ -291,20 +294,19 @@ def _held(workdir: epath.Path, host: hosts.Host) -> Iterator[None]:
     yield
 
 
-def _check_config(
+def _checked_facts(
   workdir: epath.Path, prepared: Prepared, host: hosts.Host
-) -> None:
-  """Writes config.json, or refuses the workdir of another config or other data.
+) -> dict[str, Any]:
+  """What config.json is to say; {} where it does, and on hosts that write none.
 
   Raises:
-    UserError: says what differs.
+    UserError: the workdir of another config or other data: what differs.
   """
   file, now = workdir / _CONFIG, _facts(prepared)
   if host.index:
-    return
+    return {}
   if not disk.exists(file):
-    disk.write_text(file, json.dumps(now, indent=1, sort_keys=True) + "\n")
-    return
+    return now
   before = reading.json_file(file)
   differ = [
     f"{key}: {before.get(key)!r} there, {now.get(key)!r} now"
@@ -316,6 +318,7 @@ def _check_config(
       f"{workdir} is the workdir of another training: {'; '.join(differ)}."
       " Name another --workdir, or run the config that it began with."
     )
+  return {}
 
 
 def _facts(prepared: Prepared) -> dict[str, Any]:

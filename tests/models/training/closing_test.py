@@ -53,6 +53,14 @@ class ClosingTest(parameterized.TestCase):
       "=cifar10_c:allconv --config.model.checkpoint=/w",
     ),
     ("kinetics400_train", "r3d", "=video_p:kinetics400_p,r3d --config.model."),
+    (
+      "ytbb_train",
+      "tiny",
+      "=vid_robust:tiny --config.data.name=ytbb_robust --config.model.",
+    ),
+    ("imagenet_vid_det_train", "tiny", "=vid_robust_detection:tiny --config.m"),
+    ("ilsvrc30_train", "tiny", "=vid_robust:tiny --config.model."),
+    ("voc0712_train", "tiny", "=pascal_c:tiny --config.model."),
     ("folder:/data/pets", "tiny", "=own_data:tiny --config.data.name=folder:"),
   )
   def test_command(self, source, model, expected):

@@ -49,6 +49,12 @@ class PlanTest(absltest.TestCase):
     with self.assertRaisesRegex(errors.UserError, "got 224"):
       plan.describe(config_lib.parse(config))
 
+  def test_a_warmup_longer_than_the_training(self):
+    config = _config("train_standard").unlock()
+    config.epochs, config.steps, config.schedule.warmup = 0, 2, 80
+    with self.assertRaisesRegex(errors.UserError, "warmup: got 80 of 2 steps"):
+      plan.describe(config_lib.parse(config))
+
   def test_activations_of_a_part_of_a_batch(self):
     config = _config("train_standard").unlock()
     config.optimizer.accumulate = 4

@@ -101,6 +101,11 @@ class RunTest(in_folder.TestCase):
       self._train(optimizer__learning_rate=0.25, seed=4)
     self._train(keep__every=4)  # changes no weight
 
+  def test_a_refused_config_takes_no_workdir(self):
+    with self.assertRaisesRegex(errors.UserError, "config.schedule.warmup"):
+      self._train(schedule__warmup=10_000)
+    self._train()
+
   def test_another_checkpoint_under_the_same_name(self):
     first = tiny_trainings.prepared(model__checkpoint="first.npz")
     workdir = epath.Path(self.root) / "from"
