@@ -22,6 +22,7 @@ from robust_tfds.models.training.transforms import checks, draws, operations
 _STREAM = 0x1000
 _CHAINS, _DEPTHS, _WEIGHTS, _SHARE = (_STREAM + n for n in (0, 3, 4, 7))
 _DEEPEST = 3  # of random depths
+_ALPHAS = 1e-3, 1e6
 _ONE = 1 << 16
 
 
@@ -58,7 +59,7 @@ def augmix(
       paper's is 3 for CIFAR, the released ImageNet code's 1.
     width: chains.
     depth: operations of a chain; -1: 1, 2 or 3, drawn for each.
-    alpha: of both distributions.
+    alpha: of both distributions, above 0.001 and up to 1e6.
     overlap: adds color, contrast, brightness and sharpness, which overlap
       corruptions of the benchmarks; disclose it.
 
@@ -75,7 +76,7 @@ def augmix(
     severity=checks.number("severity", severity, 0.1, operations.LARGEST),
     width=checks.whole("width", width, range(1, 17)),
     depth=checks.whole("depth", depth, (-1, *range(1, 17))),
-    alpha=checks.number("alpha", alpha, 0),
+    alpha=checks.number("alpha", alpha, *_ALPHAS),
     overlap=checks.switch("overlap", overlap),
   )
   return levels.reshape(batch.shape)

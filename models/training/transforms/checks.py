@@ -174,7 +174,9 @@ def whole(name: str, value: object, allowed: Iterable[int]) -> int:
   """
   got, known = conditions.whole(value), list(allowed)
   if got not in known:
+    # -1 stands for what is drawn, 0 for nothing.
+    first = "-1 or 1" if known[:2] == [-1, 1] else str(known[0])
     raise errors.UserError(
-      f"{name} must be a whole number, {known[0]} to {known[-1]}, got {value!r}."
+      f"{name} must be a whole number, {first} to {known[-1]}, got {value!r}."
     )
   return got

@@ -23,15 +23,22 @@ def coin(key: jax.Array, shape: Sequence[int], stream: int) -> jax.Array:
 
 def beta(key: jax.Array, alpha: float, stream: int) -> jax.Array:
   """Beta(alpha, alpha), float32 scalar; uses three streams."""
-  one, other = gamma(key, alpha, 2, stream)
-  return one / (one + other)
+  return dirichlet(key, alpha, 2, stream)[0]
 
 
 def dirichlet(
   key: jax.Array, alpha: float, count: int, stream: int
 ) -> jax.Array:
-  """Dirichlet of `count` equal `alpha`, float32 `[count]`; uses three streams."""
-  parts = gamma(key, alpha, count, stream)
+  """Dirichlet of `count` equal `alpha`, float32 `[count]`; uses three streams.
+
+  Gammas of a small alpha may all be too small for float32, their ratios are not:
+  there the largest counts as 1.
+  """
+  if alpha >= 1:
+    parts = gamma(key, alpha, count, stream)
+  else:
+    logs = _log_gamma(key, alpha, count, stream)
+    parts = jnp.exp(logs - logs.max())
   return parts / parts.sum()
 
 
@@ -39,17 +46,17 @@ def gamma(key: jax.Array, alpha: float, count: int, stream: int) -> jax.Array:
   """Gamma(alpha, 1), float32 `[count]`, in any number of equal draws.
 
   Marsaglia & Tsang 2000, "A simple method for generating gamma variables",
-  ACM TOMS 26(3); below 1 by their section 6. Tries are drawn side by side, and
-  the first that is accepted counts, so no loop depends on other examples.
+  ACM TOMS 26(3). Tries are drawn side by side, and the first that is accepted
+  counts, so no loop depends on other examples.
 
   Args:
     key: uint32 `[2]`.
-    alpha: positive.
+    alpha: from 1.
     count: how many.
-    stream: of this and the two after it.
+    stream: of this and the next.
   """
   shape = (count, _TRIES)
-  d = np.float32(max(alpha, alpha + (alpha < 1)) - 1 / 3)
+  d = np.float32(alpha - 1 / 3)
   x = seeding.normal(key, shape, stream)
   u = seeding.uniform(key, shape, stream + 1)
   v = (1 + x / np.sqrt(9 * d)) ** 3
@@ -57,9 +64,12 @@ def gamma(key: jax.Array, alpha: float, count: int, stream: int) -> jax.Array:
   bound = x * x / 2 + d * (1 - positive + jnp.log(positive))
   accepted = (v > 0) & (jnp.log(u) < bound)
   first = jnp.argmax(accepted, axis=1)
-  drawn = d * jnp.take_along_axis(positive, first[:, None], axis=1)[:, 0]
-  if alpha < 1:
-    power = seeding.uniform(key, (count,), stream + 2)
-    drawn = drawn * power ** np.float32(1 / alpha)
-  # Of a small alpha both may be too small for float32.
-  return jnp.maximum(drawn, np.finfo(np.float32).tiny)
+  return d * jnp.take_along_axis(positive, first[:, None], axis=1)[:, 0]
+
+
+def _log_gamma(
+  key: jax.Array, alpha: float, count: int, stream: int
+) -> jax.Array:
+  """Logarithms of `gamma` below 1: Marsaglia & Tsang 2000, section 6."""
+  power = jnp.log(seeding.uniform(key, (count,), stream + 2))
+  return jnp.log(gamma(key, alpha + 1, count, stream)) + power / alpha

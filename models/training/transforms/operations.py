@@ -8,9 +8,10 @@ corruptions of the benchmark: color, contrast, brightness and sharpness, factor 
 + .1. Levels are bytes after each.
 
 A picture is packed words (`corruptions/ops/packed.py`), strengths and weights are
-whole numbers: no order of sums, no fused multiplication and no backend can change a
-level. An operation is a table of levels or a walk through the picture, so that an
-accelerator, which computes all kinds for all examples, computes few.
+whole numbers, places of a warp Pillow's own float64: no order of sums, no fused
+multiplication and no backend can change a level. An operation is a table of levels
+or a warp, so that an accelerator, which computes all kinds for all examples,
+computes few.
 """
 
 import functools
@@ -109,7 +110,7 @@ def apply(words: jax.Array, drawn: Drawn, *, overlap: bool) -> jax.Array:
   """
   kinds: list[Callable[..., jax.Array]] = [
     functools.partial(_by_table, overlap=overlap),
-    _by_walk,
+    _by_warp,
   ]
   kinds += [_color, _sharpness] if overlap else []
   # Which of `kinds` each of `NAMES` is.
@@ -230,28 +231,28 @@ def _sharpness(words: jax.Array, drawn: Drawn) -> jax.Array:
   return packed.join(*out)
 
 
-def _by_walk(words: jax.Array, drawn: Drawn) -> jax.Array:
+def _by_warp(words: jax.Array, drawn: Drawn) -> jax.Array:
   height, width = words.shape
-  walk = _walk((height, width), drawn)
-  return warp.pillow_bilinear(words, walk, layout.Size(height, width))
+  matrix = _matrix((height, width), drawn)
+  return warp.pillow_bilinear(words, matrix, layout.Size(height, width))
 
 
-def _walk(size: tuple[int, int], drawn: Drawn) -> jax.Array:
-  """Where output pixels lie in the picture: see `rotation.steps`."""
+def _matrix(size: tuple[int, int], drawn: Drawn) -> jax.Array:
+  """What Pillow is given, as bits: see `warp.pillow_bilinear`."""
   u = drawn.strength
   sign = jnp.where(drawn.negative, -1, 1)
-  turns = rotation.steps(np.arange(-_DEGREES, _DEGREES + 1), size)
-  turn = jnp.asarray(turns)[_DEGREES + sign * (3 * u // UNIT)]
-  slope = sign * ((12 * u + 12) // 25)  # .03 u in 2**-16
+  turns = rotation.matrices(np.arange(-_DEGREES, _DEGREES + 1), size)
+  turn = jnp.asarray(double.bits(turns))[_DEGREES + sign * (3 * u // UNIT)]
   across, down = (
-    sign * (u * side // (3 * LARGEST * UNIT) * _ONE) for side in size[::-1]
+    sign * (u * side // (3 * LARGEST * UNIT)) for side in size[::-1]
   )
-  one, half, no = jnp.int32(_ONE), jnp.int32(_ONE // 2), jnp.int32(0)
-  walks = [
-    turn,
-    jnp.stack([one, slope, half + slope // 2, no, one, half]),
-    jnp.stack([one, no, half, slope, one, half + slope // 2]),
-    jnp.stack([one, no, half + across, no, one, half]),
-    jnp.stack([one, no, half, no, one, half + down]),
-  ]
-  return jnp.stack(walks)[drawn.operation - len(TABLES)]
+  with jax.enable_x64(True):
+    slope = sign * (0.03 * (u.astype(jnp.float64) / UNIT))
+    still = jnp.asarray([1.0, 0.0, 0.0, 0.0, 1.0, 0.0])
+    moved = [
+      still.at[place].set(value)
+      for place, value in ((1, slope), (3, slope), (2, across), (5, down))
+    ]
+    others = jax.lax.bitcast_convert_type(jnp.stack(moved), jnp.int32)
+    matrices = jnp.concatenate([turn[None], others])
+    return matrices[drawn.operation - len(TABLES)]

@@ -34,6 +34,16 @@ def rounded(product: jax.Array, zero: jax.Array) -> jax.Array:
   return jax.lax.bitcast_convert_type(stored ^ zero, jnp.float64)
 
 
+def whole(x: jax.Array, places: int) -> jax.Array:
+  """x times 2**places, rounded: int32; of x below 2**(31 - places) in size.
+
+  XLA's own conversion tests every value for NaN and both ends of int32.
+  """
+  shifted = x + 1.5 * 2.0 ** (52 - places)  # whose last bit is 2**-places
+  stored = jax.lax.bitcast_convert_type(shifted, jnp.int64)
+  return stored.astype(jnp.int32)
+
+
 def quotient(a: jax.Array, b: jax.typing.ArrayLike) -> jax.Array:
   """a / b as float32, correctly rounded.
 

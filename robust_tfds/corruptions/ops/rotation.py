@@ -30,6 +30,23 @@ def steps(
     int32 `[N, 6]`: source column = (a0 x + a1 y + a2) >> 16, source row = (a3 x
     + a4 y + a5) >> 16.
   """
+  rows = matrices(degrees, shape)
+  # Pillow walks from the first pixel's centre.
+  for first in (0, 3):
+    for share in (first, first + 1):
+      rows[..., first + 2] += rows[..., share] * 0.5
+  return np.floor(rows * _ONE + 0.5).astype(np.int32)
+
+
+def matrices(
+  degrees: np.ndarray,
+  shape: tuple[int | np.ndarray, int | np.ndarray],
+) -> np.ndarray:
+  """What `Image.rotate` gives to `Image.transform`; arguments as of `steps`.
+
+  Returns:
+    float64 `[N, 6]`.
+  """
   height, width = shape
   radians = -np.deg2rad(np.asarray(degrees, np.float64) % 360)
   # Pillow rounds its matrix to 15 digits.
@@ -37,16 +54,7 @@ def steps(
   middle = width / 2, height / 2
   across = cos * -middle[0] + sin * -middle[1] + middle[0]
   down = -sin * -middle[0] + cos * -middle[1] + middle[1]
-  rows = [
-    cos,
-    sin,
-    across + cos * 0.5 + sin * 0.5,
-    -sin,
-    cos,
-    down - sin * 0.5 + cos * 0.5,
-  ]
-  fixed = np.floor(np.stack(rows, axis=-1) * _ONE + 0.5)
-  return fixed.astype(np.int32)
+  return np.stack([cos, sin, across, -sin, cos, down], axis=-1)
 
 
 def rotate(video: jax.typing.ArrayLike, walks: np.ndarray) -> jax.Array:

@@ -10,7 +10,6 @@ from robust_tfds.corruptions.ops import double, layout
 from robust_tfds.corruptions.ops import packed as packed_lib
 
 _STEPS = 32  # OpenCV's INTER_TAB_SIZE: coordinates in 1/32 px
-_HALF = 1 << 15  # of a pixel in 16.16 fixed point
 _BITS = 11  # of a weight: two and a level fill an int32
 
 
@@ -109,35 +108,44 @@ def pillow_affine(
 
 
 def pillow_bilinear(
-  words: jax.Array, walk: jax.Array, size: layout.Size
+  words: jax.Array, matrix: jax.Array, size: layout.Size
 ) -> jax.Array:
-  """Pillow's BILINEAR affine transform in whole numbers, for speed.
+  """Pillow's BILINEAR affine transform, within a level, for speed.
 
   `pillow_affine` is Pillow's to the level; this one rounds coordinates to 2**-11
   px, which moves a level by one where the sum is next to a whole number, and costs
-  a fraction of it.
+  a fraction of it. What is inside is Pillow's own answer, in float64: a pixel that
+  is black at an edge is black there.
 
   Args:
     words: packed picture, uint32 `[H, W]`.
-    walk: int32 `[6]` in 16.16 fixed point, as of `rotation.steps`: source column
-      of output (x, y) at a0 x + a1 y + a2, row at a3 x + a4 y + a5; a pixel's
-      centre lies at +0.5.
+    matrix: int32 `[6, 2]`: the bits of six float64 (`double.bits`), as Pillow's
+      `transform` takes them: source column of output (x, y) at a0 x + a1 y + a2,
+      row at a3 x + a4 y + a5; a pixel's centre lies at +0.5.
     size: valid (height, width), below 2**15.
 
   Returns:
     uint32 `[H, W]`, 0 outside the picture.
   """
-  y, x = (jax.lax.broadcasted_iota(jnp.int32, words.shape, i) for i in (0, 1))
-  u = walk[0] * x + walk[1] * y + walk[2]
-  v = walk[3] * x + walk[4] * y + walk[5]
-  inside = (u >= 0) & (u >> 16 < size.w) & (v >= 0) & (v >> 16 < size.h)
-  u, v = u - _HALF, v - _HALF
+  with jax.enable_x64(True):
+    m, zero = double.value(matrix), double.run_time_zero(matrix)
+    y, x = (jnp.arange(n, dtype=jnp.float64) + 0.5 for n in words.shape)
+
+    def along(row: jax.Array) -> jax.Array:
+      across, down = (
+        double.rounded(share * place, zero) for share, place in zip(row, (x, y))
+      )
+      return (across + down[:, None]) + row[2]
+
+    u, v = along(m[:3]), along(m[3:])
+    inside = (u >= 0) & (u < size.w) & (v >= 0) & (v < size.h)
+    u, v = (double.whole(at - 0.5, _BITS) for at in (u, v))
   left, top = (
-    [jnp.clip((at >> 16) + k, 0, side - 1) for k in (0, 1)]
+    [jnp.clip((at >> _BITS) + k, 0, side - 1) for k in (0, 1)]
     for at, side in ((u, size.w), (v, size.h))
   )
-  across, down = ((at & 0xFFFF) >> (16 - _BITS) for at in (u, v))
   flat, one = words.reshape(-1), 1 << _BITS
+  across, down = (at & (one - 1) for at in (u, v))
 
   def line(row: jax.Array) -> list[jax.Array]:
     pair = (
