@@ -142,6 +142,7 @@ def read(exported: torch.export.ExportedProgram) -> graph.Program:
       own buffers or its input, or holds whole numbers of more than 32 bits.
   """
   made = _translated(exported)
+  assert made.exported_program is not None  # of dynamo=True
   _check_unchanged(made.exported_program)
   read, weights = _cut(made.model)
   if len(read.outputs) != 1:
@@ -173,9 +174,11 @@ def _translated(
   while True:
     try:
       with _quiet():
-        return torch.onnx.export(
+        made = torch.onnx.export(
           exported, dynamo=True, optimize=False, verbose=False
         )
+        assert made is not None  # of dynamo=True
+        return made
     except Exception as error:  # torch's own code, of many kinds
       # What cannot be written is taken apart, where torch knows into what.
       failed = _FAILED.findall(str(error))
