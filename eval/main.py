@@ -101,6 +101,7 @@ def main(argv: Sequence[str]) -> None:
   from robust_tfds.eval.cells.workdir import Workdir
   from robust_tfds.eval.run import data as data_lib
   from robust_tfds.eval.run import plan as plan_lib
+  from robust_tfds.eval.run.model import load
   from robust_tfds.shards import Shard
 
   settings = flags.FLAGS
@@ -119,6 +120,7 @@ def main(argv: Sequence[str]) -> None:
   if settings.plan:
     if place:
       place.check(plan.config.written)
+      load.check_trained(plan, place)
     _print_plan(plan, place, shard, settings.plan == _MEASURE)
     return
   if workdir is None:

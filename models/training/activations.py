@@ -2,9 +2,11 @@
 
 JAX says which arrays the way back needs of the way forth (`jax.vjp`), without
 computing any. XLA fuses some of them away and computes others again, so the true
-number is rather lower.
+number is rather lower. An attack comes before the step, so the larger of the two
+counts.
 """
 
+import collections
 import math
 from typing import Any
 
@@ -34,9 +36,10 @@ def of(
     like: shapes of the state.
   """
   rows = config.batch_size // config.optimizer.accumulate
-  if recipe.extras:
+  attack = _of_attack(config, model, rows, like) if recipe.attack else 0
+  if recipe.extras or recipe.attack:
     kind = type(recipe) if model.kind == "detection" else base.Recipe
-    recipe, rows = kind(), rows * recipe.passes
+    recipe, rows = kind(), rows * (recipe.passes - recipe.attack)
   optimizer = optimizers.of(config.optimizer)
   step = steps.Steps(model, recipe, optimizer, jnp.asarray, config)
 
@@ -45,18 +48,46 @@ def of(
     return jax.vjp(loss, parameters)[1]
 
   needed = jax.eval_shape(
-    back, like.parameters, like.statistics, _batch(config, model, rows)
+    back, like.parameters, like.statistics, batch(config, model, rows)
   )
-  weights = sum(_bytes(x) for x in like.parameters.values())
-  # Kernels are among what the way back needs; they are counted with the state.
-  least = max(sum(map(_bytes, jax.tree.leaves(needed))) - weights, 0)
-  return least / jax.device_count()
+  return max(_beside(needed, like), attack) / jax.device_count()
 
 
-def _batch(
+def _of_attack(
+  config: Config, model: NetworkModel, rows: int, like: state.State
+) -> float:
+  """Of a gradient of pixels, the network as in evaluation; bytes on all devices."""
+  apply = base.applied(model)
+  pixels = jax.ShapeDtypeStruct(
+    base.pictures(batch(config, model, rows)).shape, jnp.float32
+  )
+
+  def back(variables: Any, pixels: Any) -> Any:
+    answers = lambda pixels: apply(variables, pixels, None)[0]
+    return jax.vjp(answers, pixels)[1]
+
+  variables = jax.eval_shape(lambda like: like.variables, like)
+  return _beside(jax.eval_shape(back, variables, pixels), like)
+
+
+def _beside(needed: Any, like: state.State) -> int:
+  """Bytes of what a way back needs beside the weights, which the state has."""
+  weights = collections.Counter(
+    (x.shape, x.dtype) for x in like.parameters.values()
+  )
+  total = 0
+  for array in jax.tree.leaves(needed):
+    kind = array.shape, array.dtype
+    weights[kind] -= 1
+    if weights[kind] < 0:
+      total += _bytes(array)
+  return total
+
+
+def batch(
   config: Config, model: NetworkModel, rows: int
 ) -> dict[str, jax.ShapeDtypeStruct]:
-  """Shapes of a batch."""
+  """Shapes of a batch of so many rows, as far as they are known before it is read."""
   like = jax.ShapeDtypeStruct
   keys = {"key": like((rows, 2), jnp.uint32)}
   if not isinstance(model, Detector):

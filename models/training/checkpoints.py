@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import jax
@@ -24,14 +24,21 @@ from robust_tfds.models.training.state import State
 FOLDER = "checkpoints"
 _STATE, _RUN, _SCORE = "state", "run", "validation_error"
 _FULL = "(?i)no space|quota|exhausted|too large"
+_SPECS = re.compile(r" \[(?:source locations|tensorstore_spec)=.*", re.DOTALL)
 _WORDS = 200  # characters of what orbax says that are repeated
 
 
 class Checkpoints:
   """Those of a workdir."""
 
-  def __init__(self, workdir: epath.Path, keep: Keep):
-    """Opens them; makes the folder."""
+  def __init__(
+    self, workdir: epath.Path, keep: Keep, *, read_only: bool = False
+  ):
+    """Opens them; makes the folder.
+
+    Args:
+      read_only: nothing is made or removed; the folder is there.
+    """
     import orbax.checkpoint as ocp
     from orbax.checkpoint import checkpoint_managers as managers
 
@@ -55,8 +62,13 @@ class Checkpoints:
           preservation_policy=managers.AnyPreservationPolicy(policies),
           best_fn=score,  # so that metrics are written
           best_mode="min",
-          cleanup_tmp_directories=True,
+          cleanup_tmp_directories=not read_only,
+          read_only=read_only,
         ),
+        item_handlers={
+          _STATE: ocp.StandardCheckpointHandler(),
+          _RUN: ocp.JsonCheckpointHandler(),
+        },
       )
 
   def save(
@@ -98,24 +110,40 @@ class Checkpoints:
     step = self._manager.latest_step()
     if step is None:
       return None
-    sharding = NamedSharding(mesh, PartitionSpec())
+    with self._reading(step):
+      arrays, run = self._restored(step, _flat(like), mesh)
+    leaves = [arrays[name] for name in _flat(like)]
+    return jax.tree.unflatten(jax.tree.structure(like), leaves), run
+
+  def check(self, mesh: Mesh) -> int | None:
+    """Reads the last state, whatever its shapes; which step it is of.
+
+    Raises:
+      UserError: it is damaged; names it.
+    """
+    step = self._manager.latest_step()
+    if step is None:
+      return None
+    with self._reading(step):
+      like = self._manager.item_metadata(step)[_STATE]
+      self._restored(step, dict(like), mesh)
+    return step
+
+  def _restored(
+    self, step: int, like: Mapping[str, Any], mesh: Mesh
+  ) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Place -> array on all devices, and `run`."""
+    args, sharding = self._ocp.args, NamedSharding(mesh, PartitionSpec())
     shapes = {
       name: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=sharding)
-      for name, x in _flat(like).items()
+      for name, x in like.items()
     }
-    args = self._ocp.args
-    with self._reading(step):
-      got = self._manager.restore(
-        step,
-        args=args.Composite(
-          **{
-            _STATE: args.StandardRestore(shapes),
-            _RUN: args.JsonRestore(),
-          }
-        ),
-      )
-    leaves = [got[_STATE][name] for name in shapes]
-    return jax.tree.unflatten(jax.tree.structure(like), leaves), got[_RUN]
+    items = {
+      _STATE: args.StandardRestore(shapes),
+      _RUN: args.JsonRestore(),
+    }
+    got = self._manager.restore(step, args=args.Composite(**items))
+    return got[_STATE], got[_RUN]
 
   def close(self) -> None:
     """Waits until what is being written is there; raises as `save` does."""
@@ -161,8 +189,8 @@ def _not_of_orbax(record: Any) -> bool:
 
 
 def _short(error: Exception) -> str:
-  """The end of a first line, which says what the system said."""
-  line, _, _ = str(error).strip().partition("\n")
+  """The end of a first line, which says what the system said, without its specs."""
+  line, _, _ = _SPECS.sub("", str(error).strip()).partition("\n")
   return line.rstrip(".")[-_WORDS:] or type(error).__name__
 
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 FILE = "disclosure.json"
 _STATES, _CONFIG = "checkpoints", "config.json"  # of a workdir
+_TRAIN = "train"  # how the folder of a set's training pictures is often named
 _NOT_STATED = "what that was trained on is not stated"
 # Folders of a recipe's whose pictures the network is shown.
 _FOLDERS = ("pictures", "styles")
@@ -215,10 +216,12 @@ def _check_recipe(said: Disclosure, folder: epath.Path) -> None:
 
 
 def data_in_words(config: Config) -> str:
-  """`digits train`; of a path its last name."""
+  """`digits train`; of a path its last name, or two of `pets/train`."""
   kind, colon, place = config.data.source.partition(":")
-  name = place.rstrip("/").rpartition("/")[2] if colon else kind
-  return f"{name} {config.data.split}"
+  parts = place.rstrip("/").split("/") if colon else [kind]
+  two = kind == "tfds" or parts[-1].casefold().startswith(_TRAIN)
+  name = "/".join(parts[-2:] if two else parts[-1:])
+  return name if parts[-1] == _TRAIN else f"{name} {config.data.split}"
 
 
 def check(config: Config, recipe: base.Recipe) -> None:

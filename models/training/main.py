@@ -15,7 +15,7 @@ from typing import Any
 import ml_collections
 from absl import flags
 
-from robust_tfds import command, errors, multihost
+from robust_tfds import command, errors, hosts, multihost
 from robust_tfds.storage import paths
 
 
@@ -33,7 +33,8 @@ def define_flags() -> None:
   flags.DEFINE_bool(
     "plan",
     False,
-    "Say data, steps, memory, disclosure and an estimate; touch nothing.",
+    "Say data, steps, memory, disclosure, an estimate and, with --workdir, what a"
+    " training would find there; touch nothing.",
   )
   flags.DEFINE_bool(
     "list", False, "Says which configs are shipped, a line each, and ends."
@@ -73,13 +74,17 @@ def main(argv: Sequence[str]) -> None:
   from robust_tfds.models.training import plan, run
 
   config = config_lib.parse(settings.config)
+  workdir = paths.optional(settings.workdir, "--workdir")
   if settings.plan:
     print(plan.describe(config))
+    if workdir:
+      print(plan.of_workdir(config, workdir))
     return
-  if not settings.workdir:
+  if not workdir:
     raise errors.UserError("Say where the training lives: --workdir=FOLDER.")
-  workdir = paths.of(settings.workdir, "--workdir")
   multihost.join(settings)
+  if not hosts.this_host().index:  # before data are prepared there
+    run.check_workdir(workdir, run.config_facts(config))
   prepared = run.prepare(config, data_dir=str(workdir / "data"))
   run.train(prepared, workdir)
 

@@ -2,23 +2,30 @@
 
 The estimate is the network's multiply-adds, three times for a step (forward, and
 twice back), over a rate that a device is taken to have: a guess, to tell minutes
-from days. Steps measured on a device say more.
+from days. Steps measured on a device say more. Of a workdir it says what a training
+would find there, or what it would refuse.
 """
 
+import errno
 import importlib
 import math
+import os
+import pathlib
 from collections.abc import Iterator
 from typing import Any
 
 import jax
 import numpy as np
+from etils import epath
 
-from robust_tfds import datasets, durations
+from robust_tfds import datasets, devices, durations
 from robust_tfds.datasets import training
 from robust_tfds.models import multiply_adds
+from robust_tfds.models.detection.detector import Detector
 from robust_tfds.models.model import NetworkModel
 from robust_tfds.models.training import (
   activations,
+  checkpoints,
   disclosure,
   optimizers,
   recipes,
@@ -28,11 +35,14 @@ from robust_tfds.models.training import (
 )
 from robust_tfds.models.training.config import Config
 from robust_tfds.models.training.recipes import base
+from robust_tfds.storage import disk, paths
 
 # Multiply-adds per second of a device, a guess: a core or two of a CPU, and a
 # third of what an A100 does in bfloat16.
 RATES = {"cpu": 2e10, "gpu": 5e13, "tpu": 5e13}
 _BACK_TOO = 3
+# Area that a detector's multiply-adds are counted on: `models/multiply_adds.py`.
+_COUNTED_PX2 = 800 * 800
 # Examples of `train`: the sets' own papers.
 _PUBLISHED = {"cifar10": 50_000, "cifar100": 50_000, "imagenet2012": 1_281_167}
 
@@ -81,6 +91,50 @@ def describe(config: Config) -> str:
   )
 
 
+def of_workdir(config: Config, workdir: epath.Path) -> str:
+  """What a training of the config would find in a folder; reads, writes nothing.
+
+  The examples, and the sha256 of a checkpoint that it begins with, are compared
+  when it goes on: they are not read here.
+
+  Raises:
+    UserError: it would be refused; in its words.
+  """
+  with disk.writing(workdir):
+    _check_writable(workdir)
+  if not run.check_workdir(workdir, run.config_facts(config)):
+    return f"workdir: {workdir}, new"
+  step = _last_step(config, workdir)
+  if step is None:
+    return f"workdir: {workdir}, begun, without a checkpoint: it begins again"
+  if disk.exists(workdir / disclosure.FILE):
+    return (
+      f"workdir: {workdir}, done: nothing is left to train at step {step:,}"
+    )
+  return f"workdir: {workdir}, begun: it goes on after step {step:,}"
+
+
+def _last_step(config: Config, workdir: epath.Path) -> int | None:
+  """Of its last checkpoint, which is read whole."""
+  if not (config.keep.last and disk.exists(workdir / checkpoints.FOLDER)):
+    return None
+  kept = checkpoints.Checkpoints(workdir, config.keep, read_only=True)
+  step = kept.check(devices.mesh())
+  kept.close()
+  return step
+
+
+def _check_writable(workdir: epath.Path) -> None:
+  """Raises what the system would say of a file there, or of another's folder."""
+  if not paths.is_local(workdir):
+    return
+  place = pathlib.Path(workdir).absolute()
+  there = next(p for p in (place, *place.parents) if os.path.lexists(p))
+  number = 0 if os.access(there, os.W_OK | os.X_OK) else errno.EACCES
+  if number := number if there.is_dir() else errno.ENOTDIR:
+    raise OSError(number, os.strerror(number), str(there))
+
+
 def _data(config: Config, recipe: base.Recipe) -> Iterator[str]:
   """What is read, and how many steps that is."""
   count = _examples(config)
@@ -92,6 +146,8 @@ def _data(config: Config, recipe: base.Recipe) -> Iterator[str]:
   yield f"data: {config.data.source} {config.data.split}, {examples}{held_out}"
   steps = steps_of(config, recipe)
   of_steps = f"{steps:,} steps" if steps else "an unknown number of steps"
+  if steps and not config.steps and held:
+    of_steps = f"about {of_steps}"  # ids say how many are held out
   epochs = f"{config.epochs} epochs, " * bool(config.epochs)
   yield f"steps: {epochs}{of_steps} of {config.batch_size} examples"
 
@@ -107,7 +163,10 @@ def _examples(config: Config) -> int | None:
     return _PUBLISHED.get(name.removeprefix("tfds:")) if of_train else None
   module = importlib.import_module(datasets.builder_class(name).__module__)
   known = getattr(module, "labels", None)
-  return len(known(config.data.split)) if known else None
+  if known:
+    return len(known(config.data.split))
+  counts = getattr(getattr(module, "scenes", None), "COUNTS", {})
+  return counts.get(config.data.split)
 
 
 def steps_of(config: Config, recipe: base.Recipe) -> int | None:
@@ -131,35 +190,52 @@ def _mib(like: state.State) -> float:
 
 
 def _batch_mib(config: Config, model: NetworkModel) -> float:
-  """Of float32 pictures, on one device; of detectors at their own scale."""
-  shape = model.spec.batch_shape(config.batch_size, model.spec.usual_px)
-  return (
-    math.prod(shape)
-    * np.dtype(np.float32).itemsize
-    / 2**20
-    / (jax.device_count())
-  )
+  """Of float32 pictures, on one device."""
+  batch = activations.batch(config, model, config.batch_size)
+  count = math.prod(base.pictures(batch).shape) / jax.device_count()
+  return count * np.dtype(np.float32).itemsize / 2**20
 
 
 def _estimate(config: Config, model: NetworkModel, recipe: base.Recipe) -> str:
-  steps, device = steps_of(config, recipe), jax.devices()[0].platform
-  rate = RATES.get(device, RATES["gpu"]) * jax.device_count()
-  step = step_adds(config, model, recipe) / rate
-  words = f"estimate: {step:.3g} s a step"
+  device, count = jax.devices()[0].platform, jax.device_count()
+  guesses = [_guess(config, model, recipe, device, count)]
+  if device == "cpu":  # a training of weeks is planned here for elsewhere
+    guesses.append(_guess(config, model, recipe, "gpu", 1))
+  return f"estimate: {'; '.join(guesses)}; guesses, before transforms"
+
+
+def _guess(
+  config: Config,
+  model: NetworkModel,
+  recipe: base.Recipe,
+  device: str,
+  count: int,
+) -> str:
+  steps, rate = steps_of(config, recipe), RATES.get(device, RATES["gpu"])
+  step = step_adds(config, model, recipe) / (rate * count)
+  words = f"{step:.3g} s a step"
   if steps:
     words += f", {durations.text(step * steps)} in all"
-  return (
-    f"{words}, at {rate:.0e} multiply-adds a second, a guess for"
-    f" {jax.device_count()} {device} device(s); before transforms"
-  )
+  return f"{words} on {count} {device} device(s) of {rate:.0e} multiply-adds a second"
 
 
 def step_adds(
   config: Config, model: NetworkModel, recipe: base.Recipe
 ) -> float:
   """Multiply-adds of a step."""
-  gradient = _BACK_TOO * multiply_adds.of_model(model)
-  return recipe.passes * gradient * config.batch_size
+  forward = multiply_adds.of_model(model)
+  if isinstance(model, Detector):
+    forward *= _area(config, model) / _COUNTED_PX2
+  return recipe.passes * _BACK_TOO * forward * config.batch_size
+
+
+def _area(config: Config, model: Detector) -> float:
+  """px² of what a detector sees of a canvas, once it is resized."""
+  height, width = base.pictures(activations.batch(config, model, 1)).shape[1:3]
+  short, long = sorted((height, width))
+  spec = model.spec
+  ratio = min(spec.short_px / short, spec.long_px / long)
+  return height * width * (ratio**2 if spec.short_px else 1)
 
 
 def _settings(values: Any) -> str:

@@ -32,6 +32,7 @@ from robust_tfds.models.training import (
 from robust_tfds.models.training.checkpoints import Checkpoints
 from robust_tfds.models.training.config import Config
 from robust_tfds.models.training.data import crops, examples
+from robust_tfds.models.training.data.source import TRAIN, VALIDATION
 from robust_tfds.models.training.disclosure import Disclosure
 from robust_tfds.models.training.loop import Loop, Say
 from robust_tfds.models.training.metrics import FILE as METRICS
@@ -42,7 +43,7 @@ from robust_tfds.storage import disk, locks, paths
 if TYPE_CHECKING:
   from robust_tfds.models.training.report import Report
 
-_CONFIG = "config.json"
+_CONFIG, _OF_CONFIG = "config.json", "config."
 # What may differ between two launches of one workdir: nothing here can change a
 # weight. Where data lie is no fact of them.
 _RESUMABLE = ("data.data_dir", "data.manual_dir", "data.workers", "keep")
@@ -129,10 +130,32 @@ def prepare(
       f"config.data.source: got {config.data.source!r}, a set of {source.kind};"
       f" {model.name} learns from {_LEARNS_FROM[model.kind]}."
     )
+  _check_pictures(config, model, recipe, source)
   first = initial.of(config, model, source.classes, say)
   return Prepared(
     config, first.model, recipe, source, first.variables, first.head
   )
+
+
+def _check_pictures(
+  config: Config,
+  model: NetworkModel,
+  recipe: base.Recipe,
+  source: data.Source,
+) -> None:
+  """Refuses sizes before the first step: none of a batch, of a crop, of a network."""
+  parts = [TRAIN, VALIDATION] if config.data.validation else [TRAIN]
+  sizes = {part: size for part in parts if (size := source.shape(part))}
+  if TRAIN in sizes:
+    recipe.check(model.kind, min(sizes[TRAIN]))
+  side = model.spec.fixed_px if sizes else None
+  for part, (height, width) in sizes.items():
+    if side and (height, width) != (side, side):
+      raise errors.UserError(
+        f"config.data.geometry: pictures of {part} are {width} x {height} px,"
+        f" {model.name} takes {side} x {side} alone: expected a rule of that side,"
+        f" --config.data.geometry=short{side}_crop{side}."
+      )
 
 
 def data_config(
@@ -300,43 +323,79 @@ def _checked_facts(
   """What config.json is to say; {} where it does, and on hosts that write none.
 
   Raises:
-    UserError: the workdir of another config or other data: what differs.
+    UserError: see `check_workdir`.
   """
-  file, now = workdir / _CONFIG, _facts(prepared)
   if host.index:
     return {}
+  now = _facts(prepared)
+  return {} if check_workdir(workdir, now) else now
+
+
+def check_workdir(workdir: epath.Path, now: Mapping[str, Any]) -> bool:
+  """Whether a training began there, which this one may go on with.
+
+  Args:
+    now: of `_facts`, or of `config_facts` before data and weights are read.
+
+  Raises:
+    UserError: the workdir of another config or other data: what differs; or a
+      folder of something else.
+  """
+  file = workdir / _CONFIG
   if not disk.exists(file):
-    return now
+    _check_free(workdir)
+    return False
   before = reading.json_file(file)
+  if not isinstance(before, dict) or not any(map(_is_of_config, before)):
+    raise errors.UserError(
+      f"{workdir} is no workdir of a training: its {_CONFIG} is of something else."
+      " Name another --workdir."
+    )
   differ = [
     f"{key}: {before.get(key)!r} there, {now.get(key)!r} now"
     for key in sorted({*before, *now})
-    if before.get(key) != now.get(key)
+    if before.get(key) != now.get(key) and (key in now or _is_of_config(key))
   ]
   if differ:
     raise errors.UserError(
       f"{workdir} is the workdir of another training: {'; '.join(differ)}."
       " Name another --workdir, or run the config that it began with."
     )
-  return {}
+  return True
+
+
+def _check_free(workdir: epath.Path) -> None:
+  """Refuses a folder whose weights a training would replace."""
+  for name in (weights_file.FILE, weights_file.EMA_FILE):
+    if disk.exists(workdir / name):
+      raise errors.UserError(
+        f"{workdir / name}: weights that no training of this folder made (it has no"
+        f" {_CONFIG}), and that one would replace. Name another --workdir."
+      )
 
 
 def _facts(prepared: Prepared) -> dict[str, Any]:
   """Key -> value, of what a weight may depend on, as JSON has them."""
-  flat = dict(_flat(prepared.config.model_dump(), ()))
-  kept = {
-    key: value
-    for key, value in flat.items()
-    if not any(key == r or key.startswith(f"{r}.") for r in _RESUMABLE)
-  }
-  out: dict[str, Any] = reading.json_text(
-    json.dumps(kept, default=os.fspath), "config"
-  )
-  facts = {f"config.{key}": value for key, value in out.items()}
+  facts = config_facts(prepared.config)
   if prepared.config.model.checkpoint:
     first = weights_file.sha256(jax.tree.map(np.asarray, prepared.variables))
     facts["sha256 of the first weights"] = first
   return {**facts, "sha256 of the examples": prepared.source.digest}
+
+
+def config_facts(config: Config) -> dict[str, Any]:
+  """Those of a config alone."""
+  flat = dict(_flat(config.model_dump(), ()))
+  kept = {
+    f"{_OF_CONFIG}{key}": value
+    for key, value in flat.items()
+    if not any(key == r or key.startswith(f"{r}.") for r in _RESUMABLE)
+  }
+  return reading.json_text(json.dumps(kept, default=os.fspath), "config")
+
+
+def _is_of_config(key: str) -> bool:
+  return key.startswith(_OF_CONFIG)
 
 
 def _flat(value: Any, keys: tuple[str, ...]) -> Iterator[tuple[str, Any]]:

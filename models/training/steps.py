@@ -103,10 +103,11 @@ class Steps:
     """The mean of the weights; the first steps count more, as TensorFlow's do.
 
     The decay is at most (1 + n) / (10 + n) at step n:
-    tf.train.ExponentialMovingAverage with `num_updates`.
+    tf.train.ExponentialMovingAverage with `num_updates`. As there a difference is
+    added, so that what does not move stays to the last bit.
     """
     if not before.ema:
       return {}
     n = before.step.astype(jnp.float32)
     decay = jnp.minimum(self._config.optimizer.ema, (1 + n) / (10 + n))
-    return {p: decay * x + (1 - decay) * now[p] for p, x in before.ema.items()}
+    return {p: x + (1 - decay) * (now[p] - x) for p, x in before.ema.items()}

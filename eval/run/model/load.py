@@ -18,6 +18,7 @@ from robust_tfds.eval.run.model import (
   own_models,
   probe,
   train_mode,
+  trained,
 )
 from robust_tfds.eval.run.plan import Plan, check_classes
 from robust_tfds.models import weights_file
@@ -109,6 +110,18 @@ def variables_of(
       model, recipe.model_dump(), network, source, workdir.model_folder(label)
     ),
   )
+
+
+def check_trained(plan: Plan, workdir: Workdir) -> None:
+  """Refuses the weights that a run would refuse of what it trained by itself.
+
+  Raises:
+    UserError: they are of another recipe, or damaged.
+  """
+  for label, entry in plan.models.items():
+    if entry.train:
+      recipe, folder = entry.train.recipe(), workdir.model_folder(label)
+      trained.check(plan.model(label), recipe, folder)
 
 
 def _own_variables(

@@ -73,10 +73,23 @@ def load_or_train(
       " Networks of models.names() have one: name one of them, or leave out"
       " `train` and give a checkpoint."
     )
-  facts, record = _facts(model, recipe), check_whole(folder)
-  if not record:
+  if not check(model, recipe, folder):
     store(model, recipe, folder, _train(model, recipe, data_dir))
-  elif record != facts:
+  return weights_file.variables_of(folder / weights_file.FILE)
+
+
+def check(model: Any, recipe: Any, folder: epath.Path) -> bool:
+  """Whether a folder holds the model trained as the recipe says; writes nothing.
+
+  Args:
+    model: from `models.get`.
+    recipe: see `load_or_train`.
+
+  Raises:
+    UserError: it holds a model of another recipe, or a damaged one.
+  """
+  facts, record = _facts(model, recipe), check_whole(folder)
+  if record and record != facts:
     differ = [
       f"{key}: {record.get(key)!r} there, {facts.get(key)!r} now"
       for key in sorted({*record, *facts})
@@ -87,7 +100,7 @@ def load_or_train(
       " finished cells are of those weights: use another --workdir, or go on there"
       " with what trained it."
     )
-  return weights_file.variables_of(folder / weights_file.FILE)
+  return bool(record)
 
 
 def store(model: Any, recipe: Any, folder: epath.Path, variables: Any) -> None:

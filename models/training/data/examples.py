@@ -29,6 +29,7 @@ from robust_tfds.coco import rle
 from robust_tfds.datasets import training
 from robust_tfds.models.training.data.config import Config
 from robust_tfds.own import folder, tfds_set
+from robust_tfds.reading import pictures as picture_files
 from robust_tfds.reading import videos as video_files
 from robust_tfds.storage import paths
 
@@ -72,6 +73,16 @@ class Examples(abc.ABC):
   @abc.abstractmethod
   def files(self) -> Sequence[str]:
     """The files that it lies in."""
+
+  def size(self, number: int) -> tuple[int, int]:
+    """Height and width of an example's picture; its header alone is read.
+
+    Raises:
+      UserError: it is no picture; names it.
+    """
+    return picture_files.size(
+      self.stored(number), self.ids[number], ignore_orientation=True
+    )
 
   def read(self, number: int) -> dict[str, Any]:
     """An example: `image` with `label` or `objects`; or `video`, `fps` and `label`.
@@ -128,6 +139,17 @@ class Listed(Examples):
     file = next(self._sources[number].files(), None)
     return file.data() if file else b""
 
+  def size(self, number: int) -> tuple[int, int]:
+    """See the base."""
+    picture, data = self._sources[number].picture, self.stored(number)
+    if not data or not isinstance(picture, source.Picture) or picture.rule:
+      height, width, _ = self.read(number)["image"].shape
+      return height, width
+    turns = picture.upright
+    return picture_files.size(
+      data, self.ids[number], ignore_orientation=not turns
+    )
+
   def files(self) -> Sequence[str]:
     """See the base."""
     return sorted({f.path for each in self._sources for f in each.files()})
@@ -180,6 +202,7 @@ class Records(Examples):
     self._image, self._label = image, label
     self.kind = VIDEOS if "video" in features else PICTURES
     self.kind = OBJECTS if "objects" in features else self.kind
+    self._shape = features[image].shape
     names = dict.fromkeys(tfds_set.split_names(split))
     files = (f for n in names for f in builder.info.splits[n].filepaths)
     self._files = sorted(map(os.fspath, files))
@@ -197,6 +220,11 @@ class Records(Examples):
     if self.kind == OBJECTS:
       height, width, most = np.max([row["largest"] for row in rows], axis=0)
       self.largest = int(height), int(width), int(most)
+
+  def size(self, number: int) -> tuple[int, int]:
+    """See the base; of sets of one size nothing is read."""
+    height, width, _ = self._shape
+    return (height, width) if height and width else super().size(number)
 
   def stored(self, number: int) -> bytes:
     """See the base."""

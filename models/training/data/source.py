@@ -18,6 +18,7 @@ import numpy as np
 from absl import flags
 
 from robust_tfds import conditions, errors
+from robust_tfds.building import geometry
 from robust_tfds.corruptions import canvas, seeding
 from robust_tfds.models.training.data import crops, examples, items, leaks
 from robust_tfds.models.training.data.config import Config
@@ -114,6 +115,29 @@ class Source:
     count = len(self._part(split)) * self._copies(split)
     return count // batch_size if remainder == DROP else -(-count // batch_size)
 
+  def shape(self, split: str = TRAIN) -> tuple[int, int] | None:
+    """Height and width of a part's pictures in a batch; None of other kinds.
+
+    Raises:
+      UserError: pictures of several sizes, which make no batch; names two.
+    """
+    if self.kind != examples.PICTURES:
+      return None
+    rule = self._rule(split)
+    height, width, _ = crops.shape(rule) if rule else (None, None, 3)
+    if height and width:
+      return height, width
+    sizes: dict[tuple[int, int], str] = {}
+    for number in self._part(split):
+      size = self._examples.size(number)
+      if rule:
+        way = geometry.fit(rule, *size[::-1])
+        size = way.size[::-1]
+      sizes.setdefault(size, self._examples.ids[number])
+      if len(sizes) > 1:
+        raise _of_sizes(sizes, split)
+    return next(iter(sizes))
+
   def batches(
     self,
     *,
@@ -177,11 +201,14 @@ class Source:
       yield {**{k: v[part] for k, v in arrays.items()}, "key": keys, "id": ids}
 
   def _rows(self, split: str, order: _Order) -> _Epoch:
-    validates, config = split == VALIDATION, self.config
-    rule = "" if validates else config.crop
-    rule = rule or config.geometry or ""
-    beside = None if validates else self._beside
+    config, rule = self.config, self._rule(split)
+    beside = None if split == VALIDATION else self._beside
     return _Epoch(self._examples, config, rule, order, self._against, beside)
+
+  def _rule(self, split: str) -> str:
+    """How a part's pictures are cut."""
+    rule = "" if split == VALIDATION else self.config.crop
+    return rule or self.config.geometry or ""
 
   def _all_of(self, split: str) -> dict[str, np.ndarray]:
     """A part's arrays, a row an example; {} where no memory holds them.
@@ -324,6 +351,19 @@ def _places(
   parts = places[:whole].reshape(-1, count, batch_size // count)[:, index]
   last = places[whole:] if remainder == KEEP else places[:0]
   return np.concatenate([parts.ravel(), np.array_split(last, count)[index]])
+
+
+def _of_sizes(
+  sizes: Mapping[tuple[int, int], str], split: str
+) -> errors.UserError:
+  """What is said of pictures of several sizes."""
+  named = ", ".join(f"{name} of {w} x {h} px" for (h, w), name in sizes.items())
+  key = "data.geometry=short256_crop224"
+  key = key if split == VALIDATION else f"data.crop=random_resized224 or {key}"
+  return errors.UserError(
+    f"{named}: pictures of several sizes make no batch. Say how those of {split}"
+    f" are cut: --config.{key}, of the side that the network sees."
+  )
 
 
 def _folded(keys: np.ndarray, number: int) -> np.ndarray:

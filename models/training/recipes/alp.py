@@ -57,7 +57,12 @@ class Alp(base.Recipe):
   @property
   def passes(self) -> int:
     """See the base: the attack's steps, and what is shown then."""
-    return self.steps + (2 if self.paired else 1)
+    return self.attack + (2 if self.paired else 1)
+
+  @property
+  def attack(self) -> int:
+    """See the base."""
+    return self.steps
 
   @property
   def paired(self) -> bool:

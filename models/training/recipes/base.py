@@ -79,6 +79,11 @@ class Recipe:
     return 1
 
   @property
+  def attack(self) -> int:
+    """How many of `passes` look for pixels, before the network is shown them."""
+    return 0
+
+  @property
   def copies(self) -> int:
     """How often an epoch shows an example."""
     return 1

@@ -137,7 +137,10 @@ class DisclosureTest(in_folder.TestCase):
   @parameterized.parameters(
     ("digits", "digits train"),
     ("tfds:cifar10", "cifar10 train"),
+    ("tfds:imagenet_resized/64x64", "imagenet_resized/64x64 train"),
     ("folder:/data/pets/", "pets train"),
+    ("folder:/data/pets/train", "pets/train"),
+    ("folder:train", "train"),
   )
   def test_data_in_words(self, source, words):
     config = tiny_trainings.config(data__source=source)
