@@ -58,9 +58,8 @@ def _of_attack(
 ) -> float:
   """Of a gradient of pixels, the network as in evaluation; bytes on all devices."""
   apply = base.applied(model)
-  pixels = jax.ShapeDtypeStruct(
-    base.pictures(batch(config, model, rows)).shape, jnp.float32
-  )
+  shape = pictures_shape(config, model, rows)
+  pixels = jax.ShapeDtypeStruct(shape, jnp.float32)
 
   def back(variables: Any, pixels: Any) -> Any:
     answers = lambda pixels: apply(variables, pixels, None)[0]
@@ -82,6 +81,14 @@ def _beside(needed: Any, like: state.State) -> int:
     if weights[kind] < 0:
       total += _bytes(array)
   return total
+
+
+def pictures_shape(
+  config: Config, model: NetworkModel, rows: int
+) -> tuple[int, ...]:
+  """Of a batch's pictures or clips, `[B, ..., H, W, 3]`."""
+  arrays = batch(config, model, rows)
+  return arrays["video" if "video" in arrays else "image"].shape
 
 
 def batch(

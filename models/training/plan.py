@@ -191,9 +191,9 @@ def _mib(like: state.State) -> float:
 
 def _batch_mib(config: Config, model: NetworkModel) -> float:
   """Of float32 pictures, on one device."""
-  batch = activations.batch(config, model, config.batch_size)
-  count = math.prod(base.pictures(batch).shape) / jax.device_count()
-  return count * np.dtype(np.float32).itemsize / 2**20
+  shape = activations.pictures_shape(config, model, config.batch_size)
+  size = math.prod(shape) * np.dtype(np.float32).itemsize
+  return size / 2**20 / jax.device_count()
 
 
 def _estimate(config: Config, model: NetworkModel, recipe: base.Recipe) -> str:
@@ -223,7 +223,7 @@ def step_adds(
   config: Config, model: NetworkModel, recipe: base.Recipe
 ) -> float:
   """Multiply-adds of a step."""
-  forward = multiply_adds.of_model(model)
+  forward = float(multiply_adds.of_model(model))
   if isinstance(model, Detector):
     forward *= _area(config, model) / _COUNTED_PX2
   return recipe.passes * _BACK_TOO * forward * config.batch_size
@@ -231,7 +231,7 @@ def step_adds(
 
 def _area(config: Config, model: Detector) -> float:
   """px² of what a detector sees of a canvas, once it is resized."""
-  height, width = base.pictures(activations.batch(config, model, 1)).shape[1:3]
+  _, height, width, _ = activations.pictures_shape(config, model, 1)
   short, long = sorted((height, width))
   spec = model.spec
   ratio = min(spec.short_px / short, spec.long_px / long)

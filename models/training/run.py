@@ -143,11 +143,9 @@ def _check_pictures(
   recipe: base.Recipe,
   source: data.Source,
 ) -> None:
-  """Refuses sizes before the first step: none of a batch, of a crop, of a network."""
+  """Refuses sizes before the first step: none of a batch, of a network, of a crop."""
   parts = [TRAIN, VALIDATION] if config.data.validation else [TRAIN]
   sizes = {part: size for part in parts if (size := source.shape(part))}
-  if TRAIN in sizes:
-    recipe.check(model.kind, min(sizes[TRAIN]))
   side = model.spec.fixed_px if sizes else None
   for part, (height, width) in sizes.items():
     if side and (height, width) != (side, side):
@@ -156,6 +154,8 @@ def _check_pictures(
         f" {model.name} takes {side} x {side} alone: expected a rule of that side,"
         f" --config.data.geometry=short{side}_crop{side}."
       )
+  if TRAIN in sizes:
+    recipe.check(model.kind, min(sizes[TRAIN]))
 
 
 def data_config(

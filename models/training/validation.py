@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from robust_tfds import devices, hosts
+from robust_tfds import devices, errors, hosts
 from robust_tfds.models.model import NetworkModel
 from robust_tfds.models.training.config import Config
 from robust_tfds.models.training.data import source as source_lib
@@ -43,13 +43,27 @@ class Validation:
     mesh: Mesh,
     recipe: base.Recipe | None = None,
   ):
-    """Compiles nothing yet; None shows pictures as they are."""
+    """Compiles nothing yet; None shows pictures as they are.
+
+    Raises:
+      UserError: fewer examples than hosts, each of which shows some.
+    """
     self._shown = (recipe or base.Recipe()).at_test
     self._config, self._model, self._source = config, model, source
     self._mesh, self._host = mesh, hosts.this_host()
+    if config.data.validation:
+      self._check(source.steps(1, source_lib.VALIDATION, source_lib.KEEP))
     of_kind = self._of_objects if model.kind == "detection" else self._of_labels
     whole = NamedSharding(mesh, PartitionSpec())
     self._sums = jax.jit(of_kind, out_shardings=whole)
+
+  def _check(self, examples: int) -> None:
+    if examples < self._host.count:
+      raise errors.UserError(
+        f"config.data.validation: got {self._config.data.validation}, which leaves"
+        f" {examples} examples to choose on, fewer than the {self._host.count} hosts."
+        " Name a larger fraction."
+      )
 
   def __call__(self, variables: Any) -> dict[str, float]:
     """`validation_loss` and, of classifiers, `validation_error`."""

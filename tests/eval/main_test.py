@@ -1,5 +1,6 @@
 """`eval.main`: plan or run, and where; what a run was started with."""
 
+import json
 import pathlib
 import types
 import webbrowser
@@ -68,6 +69,18 @@ class MainTest(absltest.TestCase):
       ):
         self._main(workdir=self.workdir.full_path, config=config, open=True)
     self.run.assert_not_called()
+
+  def test_plans_refuse_weights_that_runs_refuse(self):
+    """Those of an older release, which the run's model was trained by."""
+    root = pathlib.Path(self.workdir.full_path)
+    note = {"recipe": {}, "files": {"variables/_METADATA": "0" * 64}}
+    (root / "models" / "digits_cnn").mkdir(parents=True)
+    file = root / "models" / "digits_cnn" / "recipe.json"
+    file.write_text(json.dumps(note))
+    for measure in ("", "measure"):
+      with self.assertRaisesRegex(errors.UserError, "an older release"):
+        self._main(workdir=str(root), plan=measure or True)
+    self.describe.assert_not_called()
 
   def test_runs_in_the_workdir(self):
     self._main(workdir=self.workdir.full_path)

@@ -37,6 +37,16 @@ class ActivationsTest(absltest.TestCase):
     parts = _of(model, recipe=recipe, optimizer__accumulate=4)
     self.assertAlmostEqual(parts / got, 1 / 4, delta=0.02)
 
+  def test_an_attack_is_as_deep_as_a_step(self):
+    """Of a frozen network a step needs little, the gradient of pixels all of it."""
+    model, stages = models.get("digits_cnn"), {"model__frozen_stages": 3}
+    alp = {"name": "alp", "weight": 0.0, "clean": 0.0}
+    whole = _of(model, recipe={"name": "standard"})
+    frozen = _of(model, recipe={"name": "standard"}, **stages)
+    attacked = _of(model, recipe=alp, **stages)
+    self.assertLess(frozen, whole / 10)
+    self.assertBetween(attacked / whole, 0.5, 1.5)
+
   @pytest.mark.slow
   def test_detectors(self):
     recipe = {"name": "detector"}

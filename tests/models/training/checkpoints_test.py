@@ -60,11 +60,29 @@ class CheckpointsTest(in_folder.TestCase, parameterized.TestCase):
       if path.is_file() and path.parent.name == "d":
         path.write_bytes(path.read_bytes()[:20])
 
+  def _check(self):
+    opened = checkpoints.Checkpoints(self.root, Keep(), read_only=True)
+    try:
+      return opened.check(devices.mesh())
+    finally:
+      opened.close()
+
+  def test_a_check_touches_nothing(self):
+    self._save({1: None, 2: None})
+    left = self.root / checkpoints.FOLDER / "9.orbax-checkpoint-tmp"
+    left.mkdir()
+    places = lambda: {p: p.stat().st_mtime_ns for p in self.root.rglob("*")}
+    before = places()
+    self.assertEqual(self._check(), 2)
+    self.assertEqual(places(), before)
+
   @parameterized.parameters("_break_a_record", "_cut_all_arrays")
   def test_a_damaged_one_is_named(self, damage):
     self._save({1: None, 2: None})
     folder = self.root / checkpoints.FOLDER / "2"
     getattr(self, damage)(folder)
+    with self.assertRaisesRegex(errors.UserError, "checkpoints/2: .*damaged"):
+      self._check()
     opened = self._open()
     words = r"checkpoints/2: the checkpoint is damaged.*Remove this folder"
     with self.assertRaisesRegex(errors.UserError, words):

@@ -135,6 +135,21 @@ class MainTest(in_folder.TestCase, parameterized.TestCase):
     done = self._run("--config=train_standard", "--plan")
     self.assertEqual(done.returncode, 0, done.stderr)
     self.assertIn("data: digits train", done.stdout)
+    self.assertNotIn("workdir", done.stdout)
+
+  def test_plan_in_a_workdir(self):
+    flags = ("--config=train_standard", f"--workdir={self.root / 'w'}")
+    done = self._run(*flags, "--plan")
+    self.assertEqual(done.returncode, 0, done.stderr)
+    self.assertIn(f"workdir: {self.root / 'w'}, new", done.stdout)
+    self.assertFalse((self.root / "w").exists())
+    (self.root / "w").mkdir()
+    (self.root / "w" / "config.json").write_text('{"config.seed": 1}')
+    for more in (("--plan",), ()):  # before data are read into it
+      done = self._run(*flags, *more)
+      self.assertEqual(done.returncode, 1)
+      self.assertIn("another training: config.", done.stdout + done.stderr)
+      self.assertLen(list((self.root / "w").iterdir()), 1)
 
   def test_models_load_none_of_it(self):
     code = (

@@ -21,7 +21,7 @@ from robust_tfds.configs import train_standard
 from robust_tfds.models.training import config as config_lib
 from robust_tfds.models.training import disclosure, run
 from robust_tfds.storage import paths
-from tests import in_folder
+from tests import in_folder, tiny_files
 from tests.models.training import tiny_trainings
 
 _ROOT = pathlib.Path(__file__).parents[3]
@@ -155,6 +155,26 @@ class RunTest(in_folder.TestCase):
       " videos",
     ):
       run.prepare(config_lib.parse(config), data_dir=str(self.root))
+
+  @parameterized.parameters(
+    (
+      {},
+      "train are 24 x 20 px, digits_cnn takes 32 x 32 alone.*short32_crop32",
+    ),
+    ({"name": "resnet18"}, "config.recipe.crop_px: got 20, expected less than"),
+  )
+  def test_pictures_of_another_size(self, network, message):
+    """Said before anything is written."""
+    root, rng = pathlib.Path(self.root) / "pets", np.random.default_rng(0)
+    pixels = rng.integers(0, 255, (20, 24, 3)).astype(np.uint8)
+    picture = tiny_files.encoded(pixels, "PNG")
+    tiny_files.put(root, {"cats/1.png": picture, "dogs/1.png": picture})
+    config = train_standard.get_config().unlock()
+    config.model.update(network)
+    config.data.update({"source": f"folder:{root}", "validation": 0.0})
+    config.recipe.crop_px = 20
+    with self.assertRaisesRegex(errors.UserError, message):
+      run.prepare(config_lib.parse(config), say=lambda text: None)
 
   def test_clips_are_the_networks(self):
     config = train_standard.get_config().unlock()

@@ -84,6 +84,30 @@ class StepsTest(absltest.TestCase):
     np.testing.assert_allclose(after.ema[name], want, rtol=1e-5)
     self.assertIn("norm/mean", after.ema)
 
+  def test_a_mean_leaves_what_does_not_move(self):
+    """Frozen norms to the last bit; their statistics too, under weight decay."""
+    model = _Freezing(tiny_trainings.network())
+    frozen = ("norm/scale", "norm/bias", "norm/mean", "norm/var")
+    rng = np.random.default_rng(0)
+    drawn = {p: rng.uniform(0.1, 3, 3).astype(np.float32) for p in frozen}
+    changes = {"optimizer__ema": 0.7, "model__frozen_stages": 1}
+    prepared = tiny_trainings.prepared(**changes)
+    before = state.first(
+      model,
+      state.nested({**state.parted(prepared.variables, ())[0], **drawn}),
+      optimizers.of(prepared.config.optimizer),
+      prepared.config,
+    )
+    make = steps.Steps(
+      model, prepared.recipe, None, lambda i: 0.5, prepared.config
+    )
+    now = before
+    for n in range(40):
+      ema = make._averaged(now, {**now.parameters, **now.statistics})
+      now = dataclasses.replace(now, step=jnp.int32(n + 1), ema=ema)
+    for name, array in drawn.items():
+      np.testing.assert_array_equal(now.ema[name], array)
+
   def test_frozen_stages(self):
     model = _Freezing(tiny_trainings.network())
     before, after, _, _ = _after(2, model, model__frozen_stages=1)

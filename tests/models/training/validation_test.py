@@ -1,11 +1,13 @@
 """What a network is chosen by: every example counts once, however it is batched."""
 
+from unittest import mock
+
 import jax
 import numpy as np
 import pytest
 from absl.testing import absltest
 
-from robust_tfds import conditions, devices, models
+from robust_tfds import conditions, devices, errors, hosts, models
 from robust_tfds.models.training import validation
 from tests import tiny_files
 from tests.models.training import tiny_trainings
@@ -60,6 +62,14 @@ class ValidationTest(absltest.TestCase):
     log = np.asarray(jax.nn.log_softmax(logits))
     loss = -log[np.arange(11), source.label[held]].mean()
     self.assertAlmostEqual(got["validation_loss"], loss, places=5)
+
+  def test_fewer_examples_than_hosts(self):
+    source = tiny_trainings.Source(24, validation=3)
+    prepared = tiny_trainings.prepared(source, data__validation=0.1)
+    many = mock.patch.object(hosts, "this_host", return_value=hosts.Host(0, 4))
+    words = "got 0.1, which leaves 3 examples .* fewer than the 4 hosts"
+    with many, self.assertRaisesRegex(errors.UserError, words):
+      _of(prepared)
 
   @pytest.mark.slow
   def test_every_scene_counts_once(self):

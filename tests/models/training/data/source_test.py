@@ -11,6 +11,7 @@ from robust_tfds import corruptions, errors
 from robust_tfds.corruptions import seeding
 from robust_tfds.models.training import data
 from robust_tfds.models.training.data import examples
+from tests import tiny_files
 from tests.own import made
 
 
@@ -174,6 +175,28 @@ class SourceTest(parameterized.TestCase):
     root = made.folder(pathlib.Path(_folder()) / "pets")
     with self.assertRaisesRegex(errors.UserError, "data.crop=random_resized"):
       _epoch(_open(f"folder:{root}"), 4)
+
+  def test_the_shape_of_pictures_is_known_before_a_batch(self):
+    """Of headers, also of those on their side; the rules' where they say one."""
+    root = pathlib.Path(_folder()) / "sizes" / "pets"
+    picture = lambda h, w: tiny_files.encoded(tiny_files.noise(h, w, 0), "PNG")
+    files = {f"{kind}/{i}.png": picture(24, 32) for kind in "ab" for i in "12"}
+    tiny_files.put(root, files)
+    name = f"folder:{root}"
+    self.assertEqual(_open(name).shape(), (24, 32))
+    self.assertEqual(_open(name, geometry="short12").shape(), (12, 16))
+    tiny_files.put(root, {"b/3.png": picture(32, 24)})
+    with self.assertRaisesRegex(
+      errors.UserError,
+      "a/1.png of 32 x 24 px, b/3.png of 24 x 32 px: pictures of several sizes"
+      " .* those of train are cut: --config.data.crop=random_resized224",
+    ):
+      _open(name).shape()
+    rules = {"crop": "random_resized16", "geometry": "short16_crop12"}
+    cut = _open(name, validation=0.5, **rules)
+    self.assertEqual(cut.shape(), (16, 16))
+    self.assertEqual(cut.shape("validation"), (12, 12))
+    self.assertEqual(_open().shape(), (32, 32))
 
   def test_what_does_not_fit_is_not_held(self):
     source = _open()
