@@ -40,7 +40,7 @@ def of(
   if recipe.extras or recipe.attack:
     kind = type(recipe) if model.kind == "detection" else base.Recipe
     recipe, rows = kind(), rows * (recipe.passes - recipe.attack)
-  optimizer = optimizers.of(config.optimizer)
+  optimizer = optimizers.of(config.optimizer, model.decayed_paths())
   step = steps.Steps(model, recipe, optimizer, jnp.asarray, config)
 
   def back(parameters: Any, statistics: Any, batch: Any) -> Any:

@@ -66,7 +66,8 @@ class Optimizer(settings.Group):
     rho: decay of the mean square, of `rmsprop`.
     epsilon: 0: the optimizer's own.
     weight_decay: times the weights, added to the gradient; of `adamw` to the step.
-    decay_all: whether norms and biases decay too, as torch's optimizers do.
+    decay_all: whether norms, biases, tokens and positions decay too, as torch's
+      optimizers have it; else kernels alone.
     clip_norm: largest norm of the gradient; 0: any.
     accumulate: into how many parts a batch is cut, whose gradients are averaged.
     ema: decay of the mean of the weights that is kept beside them, and is what

@@ -108,7 +108,7 @@ class Loop:
     self._plateau = schedules.Plateau()
     self._late: collections.deque[Any] = collections.deque()
     self._first: tuple[int, float] | None = None  # a step done, and when
-    optimizer = optimizers.of(config.optimizer)
+    optimizer = optimizers.of(config.optimizer, model.decayed_paths())
     first = state.first(model, variables, optimizer, config)
     self.state: State = devices.put_replicated(first, self._mesh)  # type: ignore[assignment]
     self._resume()

@@ -5,6 +5,7 @@ it multiplies differs: torch's SGD multiplies what its momentum gives, TensorFlo
 RMSProp what its momentum is given.
 """
 
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import jax
@@ -13,14 +14,21 @@ import optax
 
 from robust_tfds import errors
 from robust_tfds.models.training.config import Optimizer
+from robust_tfds.models.variables import Path
 
 _NAMES = ("sgd", "adam", "adamw", "rmsprop")
 # torch.optim.Adam's; tf.train.RMSPropOptimizer's.
 _EPSILON = {"adam": 1e-8, "adamw": 1e-8, "rmsprop": 1e-10}
 
 
-def of(config: Optimizer) -> optax.GradientTransformationExtraArgs:
+def of(
+  config: Optimizer, decayed: Collection[Path]
+) -> optax.GradientTransformationExtraArgs:
   """What makes updates of gradients; `update` takes `learning_rate`.
+
+  Args:
+    decayed: what decays where norms and biases do not, see
+      `NetworkModel.decayed_paths`; the updates' names are paths, by "/".
 
   Raises:
     UserError: no such optimizer.
@@ -28,11 +36,13 @@ def of(config: Optimizer) -> optax.GradientTransformationExtraArgs:
   if config.name not in _NAMES:
     raise errors.unknown("optimizer", config.name, _NAMES)
   clip = [optax.clip_by_global_norm(config.clip_norm)]
-  return optax.chain(*clip * bool(config.clip_norm), *_steps(config))
+  return optax.chain(*clip * bool(config.clip_norm), *_steps(config, decayed))
 
 
-def _steps(config: Optimizer) -> list[optax.GradientTransformation]:
-  decay = [_decay(config)] * bool(config.weight_decay)
+def _steps(
+  config: Optimizer, decayed: Collection[Path]
+) -> list[optax.GradientTransformation]:
+  decay = [_decay(config, decayed)] * bool(config.weight_decay)
   epsilon = config.epsilon or _EPSILON.get(config.name, 0.0)
   adam = optax.scale_by_adam(config.beta1, config.beta2, epsilon)
   if config.name == "adam":
@@ -47,14 +57,13 @@ def _steps(config: Optimizer) -> list[optax.GradientTransformation]:
   return [*decay, *momentum, _by_rate()]
 
 
-def _decay(config: Optimizer) -> optax.GradientTransformation:
-  mask = None if config.decay_all else _is_matrix
+def _decay(
+  config: Optimizer, decayed: Collection[Path]
+) -> optax.GradientTransformation:
+  names = {"/".join(path) for path in decayed}
+  chosen = lambda parameters: {name: name in names for name in parameters}
+  mask = None if config.decay_all else chosen
   return optax.add_decayed_weights(config.weight_decay, mask)
-
-
-def _is_matrix(parameters: Any) -> Any:
-  """Which arrays decay where norms and biases do not: those of 2 axes or more."""
-  return jax.tree.map(lambda x: x.ndim > 1, parameters)
 
 
 def _by_rate() -> optax.GradientTransformationExtraArgs:

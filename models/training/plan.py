@@ -56,7 +56,7 @@ def describe(config: Config) -> str:
   recipe = recipes.of(config.recipe)
   disclosure.check(config, recipe)
   model = run.network(config, None)
-  optimizer = optimizers.of(config.optimizer)
+  optimizer = optimizers.of(config.optimizer, model.decayed_paths())
   steps = steps_of(config, recipe) or 1 << 30
   schedules.of(config.schedule, config.optimizer.learning_rate, steps, 1)
   like = jax.eval_shape(

@@ -20,7 +20,7 @@ def _of(model, **changes) -> float:
     lambda: state.first(
       model,
       model.init(jax.random.key(0)),
-      optimizers.of(config.optimizer),
+      optimizers.of(config.optimizer, model.decayed_paths()),
       config,
     )
   )

@@ -11,19 +11,24 @@ from robust_tfds.models.training.config import Optimizer
 
 _RATES = (0.1, 0.1, 0.05, 0.05, 0.2)
 _DECAY = 0.01
+_DECAYED = frozenset({("fc", "kernel")})
 
 
 def _gradients() -> list[dict[str, np.ndarray]]:
   rng = np.random.default_rng(0)
   return [
-    {"kernel": rng.normal(size=(2, 3)), "bias": rng.normal(size=3)}
+    {
+      "fc/kernel": rng.normal(size=(2, 3)),
+      "fc/bias": rng.normal(size=3),
+      "cls_token": rng.normal(size=(1, 1, 3)),  # a matrix, but none that decays
+    }
     for _ in _RATES
   ]
 
 
 def _got(**fields) -> dict[str, np.ndarray]:
   """Weights after a few steps."""
-  optimizer = optimizers.of(Optimizer(learning_rate=0.1, **fields))
+  optimizer = optimizers.of(Optimizer(learning_rate=0.1, **fields), _DECAYED)
   weights = jax.tree.map(np.ones_like, _gradients()[0])
   state = optimizer.init(weights)
   for gradient, rate in zip(_gradients(), _RATES):
@@ -84,7 +89,7 @@ class OptimizersTest(parameterized.TestCase):
   )
   def test_formulas(self, formula, options, fields):
     got = _got(weight_decay=_DECAY, **fields)
-    for name in ("kernel", "bias"):
+    for name in _gradients()[0]:
       weights = np.ones_like(_gradients()[0][name])
       memory: dict = {}
       for gradient, rate in zip(_gradients(), _RATES):
@@ -97,13 +102,15 @@ class OptimizersTest(parameterized.TestCase):
       _got(weight_decay=0.1, decay_all=False),
       _got(),
     )
-    np.testing.assert_array_equal(spared["kernel"], all_["kernel"])
-    np.testing.assert_array_equal(spared["bias"], none["bias"])
-    self.assertTrue((all_["bias"] != none["bias"]).all())
+    np.testing.assert_array_equal(spared["fc/kernel"], all_["fc/kernel"])
+    for name in ("fc/bias", "cls_token"):
+      np.testing.assert_array_equal(spared[name], none[name])
+      self.assertTrue((all_[name] != none[name]).all())
 
   def test_clipping(self):
     """A gradient longer than the norm is brought to it."""
-    optimizer = optimizers.of(Optimizer(learning_rate=1.0, clip_norm=0.5))
+    fields = Optimizer(learning_rate=1.0, clip_norm=0.5)
+    optimizer = optimizers.of(fields, _DECAYED)
     gradient = {"a": np.array([3.0, 4.0])}
     updates, _ = optimizer.update(
       gradient, optimizer.init(gradient), gradient, learning_rate=1.0

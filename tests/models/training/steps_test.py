@@ -8,18 +8,20 @@ import numpy as np
 from absl.testing import absltest
 
 from robust_tfds.models.training import optimizers, state, steps
+from tests.models import drawn
 from tests.models.training import tiny_trainings
 
 
-def _after(count: int = 1, model=None, **changes):
+def _after(count: int = 1, model=None, variables=None, **changes):
   """States before and after some steps on one batch, and the last numbers."""
   prepared = tiny_trainings.prepared(recipe={"name": "standard"}, **changes)
   config, model = prepared.config, model or prepared.model
-  optimizer = optimizers.of(config.optimizer)
+  optimizer = optimizers.of(config.optimizer, model.decayed_paths())
   step = jax.jit(
     steps.Steps(model, prepared.recipe, optimizer, lambda i: 0.5, config)
   )
-  before = now = state.first(model, prepared.variables, optimizer, config)
+  variables = variables or prepared.variables
+  before = now = state.first(model, variables, optimizer, config)
   batch = next(prepared.source.batches(batch_size=8, seed=0, epoch=0))
   del batch["id"]
   for _ in range(count):
@@ -110,11 +112,18 @@ class StepsTest(absltest.TestCase):
 
   def test_frozen_stages(self):
     model = _Freezing(tiny_trainings.network())
-    before, after, _, _ = _after(2, model, model__frozen_stages=1)
-    self.assertEqual(set(after.parameters), {"head/kernel", "head/bias"})
-    np.testing.assert_array_equal(
-      after.statistics["norm/scale"], before.statistics["norm/scale"]
+    more = {"weight_decay": 0.1, "ema": 0.999}
+    before, after, _, _ = _after(
+      30,
+      model,
+      drawn.variables(model),
+      model__frozen_stages=1,
+      **{f"optimizer__{name}": value for name, value in more.items()},
     )
+    self.assertEqual(set(after.parameters), {"head/kernel", "head/bias"})
+    for arrays in (after.statistics, after.ema):  # to the byte
+      for name in ("norm/scale", "norm/bias"):
+        np.testing.assert_array_equal(arrays[name], before.statistics[name])
     self.assertFalse(
       np.array_equal(
         after.parameters["head/kernel"], before.parameters["head/kernel"]
