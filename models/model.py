@@ -144,13 +144,14 @@ class Model(abc.ABC):
     key: jax.Array,
     *,
     frozen_norms: bool = False,
+    frozen_stages: int = 0,
   ) -> tuple[Any, Any]:
     """Answers in train mode, and the variables with moved statistics.
 
     Raises:
       UserError: it has no train mode (the default).
     """
-    del variables, batch, key, frozen_norms
+    del variables, batch, key, frozen_norms, frozen_stages
     raise errors.UserError(
       f"{self.name} (kind {self.kind}) has no train mode: networks of"
       " models.names() have one. Train it where it comes from."
@@ -249,7 +250,7 @@ class NetworkModel(Model):
     """Paths of the parameters of the first stages, which a trainer leaves alone.
 
     The stem is the first stage, as Detectron's FREEZE_AT counts: 2 are the stem
-    and a ResNet's `layer1`.
+    and a ResNet's `layer1`. `apply_train` leaves their statistics alone, too.
 
     Args:
       stages: how many; 0 is none.
@@ -262,6 +263,41 @@ class NetworkModel(Model):
     del frozen_norms
     paths = set(self.shapes()) - self.statistics()
     return stages_lib.first(self.name, self.family.stages, paths, stages)
+
+  def in_train_mode(
+    self,
+    variables: Variables,
+    key: jax.Array,
+    *,
+    frozen_norms: bool,
+    stages: int,
+  ) -> Any:
+    """The network in train mode, to be called once.
+
+    Running statistics, and what is frozen, have no gradient. The first stages are
+    as in evaluation.
+
+    Args:
+      variables: as of `apply`.
+      key: see `train_mode.enter`.
+      frozen_norms: see there.
+      stages: see `frozen_paths`.
+
+    Raises:
+      UserError: the variables do not fit this model, or fewer stages.
+    """
+    fixed = self.statistics() | self.frozen_paths(
+      stages=stages, frozen_norms=frozen_norms
+    )
+    given = variables_lib.flatten(variables)
+    stopped = {p: jax.lax.stop_gradient(given[p]) for p in fixed & set(given)}
+    network = self.merge(variables_lib.nest({**given, **stopped}))
+    parts = (tuple(map(str, path)) for path, _ in nnx.iter_modules(network))
+    still = stages_lib.first(
+      self.name, self.family.stages, {*parts, *self.shapes()}, stages
+    )
+    train_mode.enter(network, key, frozen_norms=frozen_norms, still=still)
+    return network
 
   def decayed_paths(self) -> frozenset[Path]:
     """Paths of what weight decay acts on where a recipe spares the rest.
@@ -360,6 +396,7 @@ class Classifier(NetworkModel):
     key: jax.Array,
     *,
     frozen_norms: bool = False,
+    frozen_stages: int = 0,
   ) -> tuple[jax.Array, Variables]:
     """Logits of a batch in train mode, and the variables that it leaves.
 
@@ -374,19 +411,22 @@ class Classifier(NetworkModel):
       key: a JAX key of this step: all that is drawn depends on it alone.
       frozen_norms: whether running statistics are used and left, as in
         evaluation; scales and biases of norms are parameters all the same.
+      frozen_stages: how many of the first stages are as in evaluation and have no
+        gradient, see `frozen_paths`.
 
     Returns:
       float32 `[B, num_classes]`, and the variables: those of `statistics()` are
       new, without a gradient, the others are what was given.
 
     Raises:
-      UserError: the batch or the variables do not fit this model, or not one
-        key.
+      UserError: the batch or the variables do not fit this model, not one key, or
+        fewer stages.
     """
     pixels = self.pixels(batch)
     drawn = arguments.key(self.name, key, "apply_train")
-    network = self.merge(variables)
-    train_mode.enter(network, drawn, frozen_norms=frozen_norms)
+    network = self.in_train_mode(
+      variables, drawn, frozen_norms=frozen_norms, stages=frozen_stages
+    )
     logits = self._logits(network, pixels)
     return logits, self.with_statistics(variables, network)
 

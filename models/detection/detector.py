@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -22,7 +23,6 @@ from robust_tfds.models.detection.rules import RULES, Rules
 from robust_tfds.models.detection.spec import DetectorSpec as DetectorSpec
 from robust_tfds.models.detection.train_rules import TRAIN_RULES, TrainRules
 from robust_tfds.models.detection.truth import Truth
-from robust_tfds.models.layers import train_mode
 from robust_tfds.models.model import NetworkModel
 from robust_tfds.models.variables import Path, Variables
 
@@ -158,6 +158,7 @@ class Detector(NetworkModel):
     key: jax.Array,
     *,
     frozen_norms: bool = True,
+    frozen_stages: int = 0,
   ) -> tuple[Losses, Variables]:
     """The training losses of a batch.
 
@@ -172,6 +173,7 @@ class Detector(NetworkModel):
       key: of JAX; anchors and regions are chosen by it.
       frozen_norms: batch norms use their running statistics, as published
         detectors were trained; else those of the batch, which move them.
+      frozen_stages: see `Classifier.apply_train`.
 
     Returns:
       Name -> float32, whose sum is the loss, by torchvision's names:
@@ -184,37 +186,33 @@ class Detector(NetworkModel):
       UserError: something is missing, or does not fit.
     """
     own = arguments.key(self.name, key, "apply_train")
-    network, x, truth = self._prepared(variables, batch, frozen_norms)
-    train_mode.enter(network, own, frozen_norms=frozen_norms)
+    truth_lib.check_keys(self.name, batch, masks=False)
+    images, valid_px = arguments.canvases(
+      self.name, batch["image"], batch["size"]
+    )
+    network: DetectorNetwork = self.in_train_mode(
+      variables, own, frozen_norms=frozen_norms, stages=frozen_stages
+    )
+    x, truth = self._prepared(network, {**batch, "image": images}, valid_px)
     with jax.default_matmul_precision("highest"):
       losses = network.losses(x, truth, own)
     return losses, self.with_statistics(variables, network)
 
   def _prepared(
-    self,
-    variables: Variables,
-    batch: Mapping[str, jax.typing.ArrayLike],
-    frozen_norms: bool,
-  ) -> tuple[DetectorNetwork, jax.Array, Truth]:
-    """The network, its pixels, and the objects in these."""
-    truth_lib.check_keys(self.name, batch, masks=False)
-    images, valid_px = arguments.canvases(
-      self.name, batch["image"], batch["size"]
-    )
-    flat = variables_lib.flatten(variables)
-    if frozen_norms:
-      for path in self._constants() & set(flat):
-        flat[path] = jax.lax.stop_gradient(flat[path])
-    network: DetectorNetwork = self.merge(variables_lib.nest(flat))
+    self, network: DetectorNetwork, batch: Mapping[str, Any], sizes: jax.Array
+  ) -> tuple[jax.Array, Truth]:
+    """The network's pixels, and the objects in these."""
     truth_lib.check_keys(self.name, batch, masks=network.has_masks)
-    pixels, seen_px, factor = resize.to_network(images, valid_px, self.spec)
+    pixels, seen_px, factor = resize.to_network(
+      batch["image"], sizes, self.spec
+    )
     truth = truth_lib.of_batch(
       self.name,
-      {**batch, "image": images},
+      batch,
       factor=factor,
       sizes=seen_px,
       edge=network.rules.edge,
       num_classes=self.spec.num_classes,
       masks=network.has_masks,
     )
-    return network, pixels.astype(self.dtype), truth
+    return pixels.astype(self.dtype), truth

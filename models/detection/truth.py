@@ -11,6 +11,8 @@ import jax.numpy as jnp
 from robust_tfds import errors
 from robust_tfds.models.checks import arguments
 
+_ROWS = ("boxes", "labels", "masks")  # a row an object
+
 
 class Truth(NamedTuple):
   """The objects of a batch.
@@ -60,6 +62,7 @@ def of_batch(
     UserError: something is missing, or of another shape.
   """
   shape = batch["image"].shape
+  batch = {**batch, **{k: _with_place(batch[k]) for k in _ROWS if k in batch}}
   boxes = arguments.batch(f"{name} (its boxes)", batch["boxes"])
   labels = arguments.batch(f"{name} (its labels)", batch["labels"])
   count = (shape[0], *boxes.shape[1:2])
@@ -83,6 +86,15 @@ def of_batch(
     factor,
     sizes,
   )
+
+
+def _with_place(value: Any) -> Any:
+  """Rows of objects `[B, G, ...]`, of one that is none where G is 0."""
+  if getattr(value, "shape", ())[1:2] != (0,):
+    return value
+  rows = jnp.asarray(value)
+  pads = [(0, 0), (0, 1), *[(0, 0)] * (rows.ndim - 2)]
+  return jnp.pad(rows, pads, constant_values=-1)
 
 
 def check_keys(name: str, batch: Mapping[str, Any], masks: bool) -> None:

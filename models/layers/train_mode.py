@@ -7,7 +7,7 @@ a network of one call into train mode.
 
 import itertools
 import zlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import jax
 import jax.numpy as jnp
@@ -71,7 +71,13 @@ def rates(most: float, depths: Sequence[int]) -> list[list[float]]:
   return [list(itertools.islice(line, depth)) for depth in depths]
 
 
-def enter(network: nnx.Module, key: jax.Array, *, frozen_norms: bool) -> None:
+def enter(
+  network: nnx.Module,
+  key: jax.Array,
+  *,
+  frozen_norms: bool,
+  still: Collection[tuple[str, ...]] = (),
+) -> None:
   """Puts a network into train mode.
 
   Args:
@@ -79,10 +85,14 @@ def enter(network: nnx.Module, key: jax.Array, *, frozen_norms: bool) -> None:
     key: a JAX key, from which each layer that draws gets one of its own, by its
       path.
     frozen_norms: whether batch norms go on as in evaluation.
+    still: paths of layers of which all goes on so.
   """
   for path, layer in nnx.iter_modules(network):
+    names = tuple(map(str, path))
+    if names in still:
+      continue
     if isinstance(layer, Dropout):
-      name = "/".join(map(str, path))
-      layer.key = jax.random.fold_in(key, zlib.crc32(name.encode()))
+      word = "/".join(names).encode()
+      layer.key = jax.random.fold_in(key, zlib.crc32(word))
     elif hasattr(layer, "use_running_average"):
       layer.use_running_average = frozen_norms

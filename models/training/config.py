@@ -40,7 +40,8 @@ class Model(settings.Group):
     dtype: that it computes in; weights, statistics and updates are float32.
     frozen_norms: whether batch norms keep their running statistics; None: as
       published networks of its kind were trained: those of detectors do.
-    frozen_stages: how many of its first stages are not trained.
+    frozen_stages: how many of its first stages are as in evaluation and are not
+      trained; their norms' statistics stay, too.
     spec: fields of its spec that are to be others: `short_px` of a detector.
   """
 

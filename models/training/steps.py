@@ -33,7 +33,10 @@ class Steps:
     self._rate, self._config = rate, config
     self._fixed = state.without_gradient(model, config)
     norms = state.frozen_norms(model, config)
-    self._apply_train = base.applied(model, frozen_norms=norms)
+    stages = config.model.frozen_stages
+    self._apply_train = base.applied(
+      model, frozen_norms=norms, frozen_stages=stages
+    )
 
   def __call__(
     self, before: State, batch: Batch, scale: jax.Array

@@ -163,13 +163,46 @@ class TrainingTest(absltest.TestCase):
     variables = drawn.variables(model)
     batch = np.random.default_rng(0).standard_normal((5, 32, 32, 3), np.float32)
 
-    def loss(variables):
-      logits, _ = model.apply_train(variables, batch, jax.random.key(1))
+    def loss(variables, frozen):
+      logits, _ = model.apply_train(
+        variables, batch, jax.random.key(1), frozen_norms=frozen
+      )
       return logits.var()
 
-    flat = variables_lib.flatten(jax.grad(loss)(variables))
-    zero = {path for path, value in flat.items() if not value.any()}
-    self.assertEqual(zero, model.statistics())
+    for frozen in (False, True):
+      flat = variables_lib.flatten(jax.grad(loss)(variables, frozen))
+      zero = {path for path, value in flat.items() if not value.any()}
+      self.assertEqual(zero, model.statistics(), frozen)
+
+  def test_frozen_stages_are_as_in_evaluation(self):
+    """Their statistics, draws and gradients; the rest trains."""
+    model = with_norms.model(0.5)
+    variables = drawn.variables(model)
+    batch = np.random.default_rng(0).standard_normal((5, 32, 32, 3), np.float32)
+
+    def loss(variables, model, stages):
+      logits, after = model.apply_train(
+        variables, batch, jax.random.key(1), frozen_stages=stages
+      )
+      return logits.var(), (logits, after)
+
+    for stages in (1, 2):
+      gradient, (logits, after) = jax.grad(loss, has_aux=True)(
+        variables, model, stages
+      )
+      jax.tree.map(np.testing.assert_array_equal, after, variables)
+      flat = variables_lib.flatten(gradient)
+      zero = {path for path, value in flat.items() if not value.any()}
+      frozen = model.statistics() | model.frozen_paths(stages=stages)
+      self.assertEqual(zero, frozen)
+    # Two stages leave one layer that draws.
+    calm = with_norms.model()
+    same = calm.apply(variables, batch)
+    _, (want, _) = loss(variables, calm, 2)
+    np.testing.assert_array_equal(want, same)
+    self.assertFalse(np.allclose(logits, same))
+    with self.assertRaisesRegex(ValueError, "with_norms: got 3 stages to"):
+      loss(variables, model, 3)
 
   def test_draws_follow_the_key_alone(self):
     model = with_norms.model(0.5)

@@ -30,5 +30,6 @@ class _Network(nnx.Module):
 def model(rate: float = 0.0) -> model_lib.Classifier:
   """Of pictures of 32 px; `rate` is that of both layers that draw."""
   variant = Variant(models.get("digits_linear").spec, {"rate": rate})
-  family = Family(_Network, {"with_norms": variant})
+  stages = ("norm", "inner|drop_path")
+  family = Family(_Network, {"with_norms": variant}, stages=stages)
   return model_lib.Classifier("with_norms", variant.spec, variant, family)

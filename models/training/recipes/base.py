@@ -194,11 +194,15 @@ class Recipe:
     return {"conditions": [], "severities": [], "pictures": ""}
 
 
-def applied(model: Model, *, frozen_norms: bool = False) -> ApplyTrain:
+def applied(model: Model, **frozen: Any) -> ApplyTrain:
   """A network as recipes call it.
 
   It takes what `model.apply_train` takes, and two things more: float pixels in [0,
   1], which it preprocesses; None for a key, and answers as in evaluation then.
+
+  Args:
+    model: with a train mode.
+    **frozen: norms and stages, as of `apply_train`.
   """
 
   def apply(
@@ -208,7 +212,7 @@ def applied(model: Model, *, frozen_norms: bool = False) -> ApplyTrain:
       batch = model.preprocess(255 * batch)
     if key is None:
       return model.apply(variables, batch), variables
-    return model.apply_train(variables, batch, key, frozen_norms=frozen_norms)
+    return model.apply_train(variables, batch, key, **frozen)
 
   return apply
 

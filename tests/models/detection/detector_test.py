@@ -115,6 +115,20 @@ class TrainTest(parameterized.TestCase):
     ):
       models.get("fasterrcnn_resnet50_fpn").frozen_paths(stages=6)
 
+  def test_a_batch_may_have_no_place_for_an_object(self):
+    """Its losses are those of a batch with places that are empty."""
+    model = models.get("tiny_retinanet")
+    batch = _batch(model, np.random.default_rng(0))
+    none = {
+      "boxes": np.zeros((2, 0, 4), np.float32),
+      "labels": np.zeros((2, 0), np.int32),
+    }
+    empty = {**batch, "labels": np.full((2, 3), -1)}
+    variables, key = drawn.variables(model), jax.random.key(0)
+    got, _ = model.apply_train(variables, {**batch, **none}, key)
+    want, _ = model.apply_train(variables, empty, key)
+    jax.tree.map(np.testing.assert_array_equal, got, want)
+
   @quick.cases(["tiny_fasterrcnn"], ["tiny_retinanet"])
   def test_gradients_are_finite_where_there_is_no_object(self, name):
     model = models.get(name)

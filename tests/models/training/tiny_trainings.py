@@ -33,7 +33,7 @@ class _Network(nnx.Module):
 def network() -> model_lib.Classifier:
   """The network, of two classes."""
   variant = Variant(models.get("digits_linear").spec.with_classes(2))
-  family = Family(_Network, {"tiny": variant})
+  family = Family(_Network, {"tiny": variant}, stages=("norm",))
   return model_lib.Classifier("tiny", variant.spec, variant, family)
 
 
