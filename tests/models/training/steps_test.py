@@ -74,7 +74,7 @@ class StepsTest(absltest.TestCase):
 
   def test_a_mean_leaves_what_does_not_move(self):
     """Frozen norms to the last bit; their statistics too, under weight decay."""
-    model = _Freezing(tiny_trainings.network())
+    model = tiny_trainings.network()
     frozen = ("norm/scale", "norm/bias", "norm/mean", "norm/var")
     rng = np.random.default_rng(0)
     drawn = {p: rng.uniform(0.1, 3, 3).astype(np.float32) for p in frozen}
@@ -83,7 +83,7 @@ class StepsTest(absltest.TestCase):
     before = state.first(
       model,
       state.nested({**state.parted(prepared.variables, ())[0], **drawn}),
-      optimizers.of(prepared.config.optimizer),
+      optimizers.of(prepared.config.optimizer, model.decayed_paths()),
       prepared.config,
     )
     make = steps.Steps(
