@@ -132,7 +132,11 @@ class Run:
   def trained(self) -> list[str]:
     """Labels of the models that the run itself trained."""
     models = workdir.models_of(self.config)
-    return [label for label, model in models.items() if model.get("train")]
+    return [
+      label
+      for label, model in models.items()
+      if model.get("train") and not model.get("checkpoint")
+    ]
 
   def cells_of(self, dataset: str, model: str = "") -> list[Cell]:
     """The cells of a data set, of one model or of all of them."""

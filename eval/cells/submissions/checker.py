@@ -147,8 +147,9 @@ def _lines(
     (label, facts.words()) for label, facts in manifest.models.items()
   )
   for label, facts in manifest.models.items():
-    seen = facts.corruptions_seen
-    words = "nobody says" if seen is None else ", ".join(seen) or "none"
+    seen, levels = facts.corruptions_seen, facts.severities_seen
+    words = cell_facts.trained_on(seen or (), levels if seen else None)
+    words = "nobody says" if seen is None else words or "none"
     unverified.append(
       f"{label}: trained on {facts.trained_on}; test corruptions seen: {words}"
     )

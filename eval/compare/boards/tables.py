@@ -17,7 +17,7 @@ from robust_tfds.eval.report.tables import csv_text
 from robust_tfds.eval.report.tables import numbers as numbers_lib
 from robust_tfds.storage import disk
 
-_SHOWN = 4  # headline numbers on the screen
+_SHOWN = 4  # headline numbers on the screen, beside each its parts
 NUMBER = ("value", "lo", "hi", "jackknife_lo", "jackknife_hi", "n", "note")
 _ENTRY = ("rank", "rank_low", "rank_high", "model", "run", "seed")
 _ASIDE = ("run", "dataset", "model", "reason")
@@ -149,7 +149,8 @@ def _boards(boards: Sequence[Board]) -> tuple[Sequence[str], list[list[Any]]]:
 
 def summary(board: Board) -> str:
   """A board for the screen: rank, range, label, seed, headline numbers."""
-  metrics = board.headlines[:_SHOWN]
+  whole = [*dict.fromkeys(m.part_of or m.name for m in board.headlines)][:_SHOWN]
+  metrics = [m for m in board.headlines if (m.part_of or m.name) in whole]
   facts = board.facts
   lines = [["rank", "open", "model", "seed", *(m.heading for m in metrics)]]
   for entry in board.entries:

@@ -64,8 +64,11 @@ def _first(view: View) -> Entry | None:
 
 
 def _main_number(view: View, entry: Entry) -> str:
-  """The number that ranks, in words."""
+  """The number that ranks, and over what was held out, in words."""
   if view.main is None:
     return numbers.MISSING
-  number = numbers.with_unit(view.main, entry.number(view.main.name))
-  return f"{view.main.heading} {number}"
+  shown = [view.main, view.main.held_out]
+  there = [m for m in shown if m is view.main or entry.number(m.name)]
+  return ", ".join(
+    f"{m.heading} {numbers.with_unit(m, entry.number(m.name))}" for m in there
+  )

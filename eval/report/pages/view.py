@@ -33,9 +33,12 @@ class View:
 
   @functools.cached_property
   def headlines(self) -> list[Metric]:
-    """Numbers of the whole benchmark: the one that ranks first."""
+    """Numbers of the whole benchmark: first the one that ranks, and its parts."""
     ranked_by = self.board.ranked_by
-    return sorted(self.board.headlines, key=lambda m: m.name != ranked_by)
+    return sorted(
+      self.board.headlines,
+      key=lambda m: ranked_by not in (m.name, m.part_of or m.name),
+    )
 
   @functools.cached_property
   def main(self) -> Metric | None:

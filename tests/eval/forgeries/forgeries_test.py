@@ -111,7 +111,7 @@ class ForgeriesTest(in_folder.TestCase):
 
   def test_there_are_enough(self):
     self.assertGreaterEqual(len(ROWS), 40)
-    names = sorted([*changes.CHANGES, *changes.OF_FILES])
+    names = sorted({*changes.CHANGES, *changes.OF_FILES})
     self.assertEqual(sorted(row.name for row in ROWS), names)
     self.assertLen({(r.words, r.of) for r in ROWS}, len(ROWS))
 

@@ -2,6 +2,7 @@
 
 import pathlib
 
+import ml_collections
 from absl.testing import absltest
 
 from robust_tfds import conditions
@@ -40,6 +41,13 @@ class ConfigTest(absltest.TestCase):
     self.assertEqual(config.data.corruptions, ("fog", "snow"))
     self.assertEqual(config.data.severities, (1, 2, 4))
     self.assertEqual(config.data.rules, "voc")
+
+  def test_a_checkpoint_takes_the_place_of_a_recipe(self):
+    """Nothing says of such a model that the run trained it."""
+    models = {"a": {"train": {"steps": 3}, "checkpoint": ""}}
+    models["b"] = {"train": {"steps": 3}, "checkpoint": "/trained"}
+    config = ml_collections.ConfigDict({"models": models})
+    self.assertEqual(base.Run(config, (), dict).trained, ["a"])
 
   def test_labels_are_told_apart(self):
     one, two = pathlib.Path("one"), pathlib.Path("two")

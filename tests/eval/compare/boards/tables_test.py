@@ -11,6 +11,7 @@ from robust_tfds.eval.compare import runs, scores
 from robust_tfds.eval.compare.boards import build, tables
 from tests import shared_data
 from tests.eval.compare import small_runs
+from tests.eval.report.pages import boards
 
 
 class TablesTest(absltest.TestCase):
@@ -86,3 +87,11 @@ class TablesTest(absltest.TestCase):
     text = tables.summary(self.boards[0])
     self.assertIn("digits_c (classification)", text)
     self.assertIn("b, c", text)
+
+  def test_a_summary_has_what_was_held_out(self):
+    names = ("clean_error", "mean_corruption_error", "mce", "relative_mce")
+    every = [p + n for n in (*names, "extra") for p in ("", "held_out_")]
+    numbers = {(name, "", None): boards.number(0.5) for name in every}
+    text = tables.summary(boards.one(numbers=numbers))
+    for heading in ("mCE (not trained on)", "Relative mCE (not trained on)"):
+      self.assertIn(heading, text)

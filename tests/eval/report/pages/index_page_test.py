@@ -50,6 +50,13 @@ class IndexPageTest(absltest.TestCase):
     self.assertEqual(values[:3], ["", "detection", ""])
     self.assertIn("fog", values)
 
+  def test_what_was_held_out_stands_beside_the_number_that_ranks(self):
+    names = ("mce", "held_out_mce")
+    numbers = {(name, "", None): boards.number(0.5) for name in names}
+    text = _page([boards.one(numbers=numbers)]).text
+    shown = "50.0 % (49.4–50.6)"
+    self.assertIn(f"mCE {shown}, mCE (not trained on) {shown}", text)
+
   def test_nothing_ranked(self):
     self.assertIn("nothing is ranked", _page([boards.one(rank=None)]).text)
 

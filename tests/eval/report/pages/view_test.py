@@ -22,6 +22,13 @@ class ViewTest(absltest.TestCase):
     self.assertEqual(names[:2], ["mce", "clean_error"])
     self.assertLen(names, 5)
 
+  def test_beside_it_stands_what_was_held_out(self):
+    names = ("clean_error", "mce", "held_out_mce")
+    numbers = {(name, "", None): Number(0.5) for name in names}
+    view = view_lib.View(boards.one(numbers=numbers))
+    order = ["mce", "held_out_mce", "clean_error"]
+    self.assertEqual(_names(view.headlines), order)
+
   def test_details_of_the_task_stand_on_boards_the_others_on_pages(self):
     view = view_lib.View(boards.classification(2))
     self.assertEqual(_names(view.board_details), ["mean_error", "ce"])
