@@ -55,8 +55,13 @@ Whose *benchmark conditions* are named trains on what benchmarks test.
   `allow_benchmark_conditions=True`; then every row, report and board names the
   conditions and shows the mean over those that were *not* trained on. Folders and
   sets count by their names, also where links lead: `Fog/3`, `gaussian-noise`,
-  `weather/s3`, `CIFAR-10-C`; a word like `jpeg` or `noise` only with a level beside
-  or below a corrupted set (`pets-c/jpeg`). Rename what is something else. Choosing on
+  `weather/s3`, `CIFAR-10-C`; one word of a corruption of pictures (`fog`, `contrast`)
+  as the name of the folder itself (`fog`, `fog/train`), unless its classes are called
+  so: a class `fog` is what its pictures show (`weather/fog`, `weather/rain`). A word
+  like `jpeg` or `noise` counts only with a level beside or below a corrupted set
+  (`pets-c/jpeg`). Rename what is something else. The file has a checksum, and a
+  network that began with weights of which nobody says what they saw promises nothing
+  of itself either, however many trainings lie between. Choosing on
   `test` is refused. Videos: severities 1 to 3 are trained on, 4 and 5 tested:
   a run's `held_out_gamma_r` is over perturbations and severities not trained on, and
   training on 4 or 5 needs `config.recipe.tested_severities=True`.

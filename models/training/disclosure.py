@@ -14,7 +14,6 @@ and random crops shift as well.
 from __future__ import annotations
 
 import functools
-import json
 import operator
 import os
 import re
@@ -22,12 +21,12 @@ from typing import TYPE_CHECKING, Any
 
 from etils import epath
 
-from robust_tfds import errors, reading, version
+from robust_tfds import errors, reading
 from robust_tfds.models import weights_file
 from robust_tfds.models.convert import sources
 from robust_tfds.models.training import named_conditions
 from robust_tfds.models.training.named_conditions import Named
-from robust_tfds.records import Record
+from robust_tfds.records import Signed
 from robust_tfds.storage import disk, paths
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ _OF_NAMES = (
 )
 
 
-class Disclosure(Record):
+class Disclosure(Signed):
   """What a file says.
 
   Attributes:
@@ -69,11 +68,13 @@ class Disclosure(Record):
     seed: of the data's order, of all draws, of random initial weights.
     checkpoint: what training began with; empty: random weights.
     before: what that says that it was trained on; empty: nobody says.
+    known: whether it says which conditions it saw, and all that it began with.
     head: why its head was drawn anew; empty: it was not.
     initial: sha256 of the initial weights.
     weights: sha256 of weights.npz.
     weights_ema: of weights_ema.npz, where there is one.
     code: version of the package.
+    checksum: of the other fields.
   """
 
   model: str
@@ -90,11 +91,13 @@ class Disclosure(Record):
   checkpoint: str
   initial: str
   weights: str
+  checksum: str
   before: str = ""
+  known: bool = True
   content: str = ""
   head: str = ""
   weights_ema: str = ""
-  code: str = version.VERSION
+  code: str = ""
 
   @property
   def trained_on(self) -> str:
@@ -113,25 +116,23 @@ class Disclosure(Record):
   @property
   def corruptions_seen(self) -> list[str] | None:
     """Names of its conditions; None where nobody says what it began with."""
-    unknown = self.checkpoint and not self.before and not self.conditions
-    return None if unknown else list(self.conditions)
+    return list(self.conditions) if self.known or self.conditions else None
 
   def write(self, workdir: epath.Path) -> None:
     """Writes the file."""
-    text = json.dumps(self.model_dump(), indent=1, sort_keys=True)
-    disk.write_text(workdir / FILE, f"{text}\n")
+    disk.write_text(workdir / FILE, self.dumps())
 
 
 def read(workdir: epath.Path) -> Disclosure | None:
   """What a folder's file says; None where there is none.
 
   Raises:
-    UserError: it is damaged.
+    UserError: it is damaged, or was changed.
   """
   path = workdir / FILE
   if not disk.exists(path):
     return None
-  return reading.records(reading.json_file(path), Disclosure, str(path))
+  return Disclosure.read(path, reading.json_file(path))
 
 
 def of_name(checkpoint: str) -> str:

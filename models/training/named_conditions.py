@@ -11,6 +11,15 @@ set before (`cifar10_fog_3`) or a split behind.
   pets-c/fog        corrupted set, whose name ends in -c, -p or _corrupted
   CIFAR-10-C        a published corrupted set is all of its conditions, unless the
                     path says which
+  fog, snow/train   one word of a condition of pictures, where it is the name of the
+                    folder that is trained on itself, or of the one of its split
+
+A folder that is called by a condition and nothing else holds, as far as anybody can
+see, pictures under it: to train on it in silence is what the rule is against, and who
+has other pictures there renames it. A class called so (`weather/fog`) is what its
+pictures show; so is a folder of such classes (`fog` with `fog`, `rain` and `snow`).
+`tilt` or `freezing` are of sequences and videos, which no folder of pictures holds,
+and need a level, as groups do.
 """
 
 import dataclasses
@@ -26,6 +35,7 @@ from robust_tfds.storage import paths
 _PARTS = 5  # of a path that are looked at: `fog/3/train` and a class
 _LEVEL = r"(?:level|lvl|severity|sev|difficulty|s|l)?0*(?P<{}>[1-5])"
 _SPLIT = "(?:train(?:ing)?|val(?:id|idation)?|test)?"
+_WORDS = frozenset(n for n in conditions.PICTURES.names() if "_" not in n)
 _VERSION = re.compile(r":[\d.*]+$")  # of a set of TFDS's
 _OWN = "own"  # the set of a user's corruptions, of no benchmark
 # Names that others give to an operation.
@@ -72,10 +82,11 @@ def of_place(place: str) -> Named:
   >>> of_place("/data/pets/jpeg").names
   []
   """
-  found = Named()
-  for path in _paths(_VERSION.sub("", place)):
+  found, place = Named(), _VERSION.sub("", place)
+  roots = [*_roots(place)]
+  for path in [*_paths(place), *roots]:
     parts = [part for part in path.split("/") if part][-_PARTS:]
-    found |= _of_parts(parts) or Named()
+    found |= _of_parts(parts, path in roots) or Named()
   return found
 
 
@@ -91,10 +102,9 @@ def of_benchmarks(names: Sequence[str]) -> list[str]:
 def _paths(place: str) -> Iterator[str]:
   """A path, where it leads, and the folders in it; levels if it has no others."""
   yield place
-  try:
-    entries = [e for e in paths.scan(place) if e.is_dir()]
-  except OSError:
-    return  # a set's name, or what its reader refuses
+  entries = _folders(place)
+  if not entries:
+    return
   real = os.fspath(paths.resolved(place))
   yield real
   levels = [e for e in entries if _level(_squeezed(e.name))]
@@ -104,9 +114,33 @@ def _paths(place: str) -> Iterator[str]:
       yield os.fspath(paths.resolved(entry.path))
 
 
-def _of_parts(parts: Sequence[str]) -> Named | None:
-  """What the names of a path say: the last that says something."""
+def _roots(place: str) -> Iterator[str]:
+  """The folder that is trained on, and those that its classes lie in.
+
+  None where classes are called by conditions.
+  """
+  entries = _folders(place)
+  if not _WORDS & {_squeezed(entry.name) for entry in entries}:
+    targets = {os.path.dirname(paths.resolved(e.path)) for e in entries}
+    yield from {place} | targets
+
+
+def _folders(place: str) -> list[os.DirEntry[str]]:
+  """Those in a folder; none of a set's name, or of what its reader refuses."""
+  try:
+    return [e for e in paths.scan(place) if e.is_dir()]
+  except OSError:
+    return []
+
+
+def _of_parts(parts: Sequence[str], root: bool = False) -> Named | None:
+  """What the names of a path say: the last that says something.
+
+  Args:
+    root: the path leads to what is trained on, not to a part of it.
+  """
   found, sets = None, [_set_of(part) for part in parts]
+  own = [p for p in parts if not re.fullmatch(_SPLIT, _squeezed(p))][-1:]
   for i, part in enumerate(parts):
     read = re.fullmatch(_pattern(tuple(_known())), _squeezed(part))
     if not read:
@@ -116,6 +150,7 @@ def _of_parts(parts: Sequence[str]) -> Named | None:
     levels = [int(v) for v in (read["before"], read["behind"]) if v]
     levels += [_level(_squeezed(name)) for name in beside]
     alone, names = _known()[read["name"]]
+    alone |= root and [part] == own and read["name"] in _WORDS
     below = read["set"] or any(
       map(_CORRUPTED.fullmatch, map(_words, parts[:i]))
     )

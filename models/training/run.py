@@ -15,7 +15,15 @@ import jax
 import numpy as np
 from etils import epath
 
-from robust_tfds import datasets, errors, hosts, models, reading, step_lines
+from robust_tfds import (
+  datasets,
+  errors,
+  hosts,
+  models,
+  reading,
+  step_lines,
+  version,
+)
 from robust_tfds.models import catalogue, weights_file
 from robust_tfds.models.detection.detector import Detector
 from robust_tfds.models.model import NetworkModel
@@ -93,12 +101,16 @@ class Prepared:
       seed=config.seed,
       checkpoint=os.fspath(config.model.checkpoint or ""),
       before=before.trained_on if before else "",
+      known=not config.model.checkpoint
+      or bool(before and before.corruptions_seen is not None),
       content=self.source.digest,
       head=self.head,
       initial=weights_file.sha256(jax.tree.map(np.asarray, self.variables)),
       weights=weights,
       weights_ema=weights_ema,
-    )
+      code=version.VERSION,
+      checksum="",
+    ).signed()
 
 
 def prepare(

@@ -149,7 +149,9 @@ def _boards(boards: Sequence[Board]) -> tuple[Sequence[str], list[list[Any]]]:
 
 def summary(board: Board) -> str:
   """A board for the screen: rank, range, label, seed, headline numbers."""
-  whole = [*dict.fromkeys(m.part_of or m.name for m in board.headlines)][:_SHOWN]
+  whole = [*dict.fromkeys(m.part_of or m.name for m in board.headlines)][
+    :_SHOWN
+  ]
   metrics = [m for m in board.headlines if (m.part_of or m.name) in whole]
   facts = board.facts
   lines = [["rank", "open", "model", "seed", *(m.heading for m in metrics)]]

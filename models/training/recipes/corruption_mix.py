@@ -46,8 +46,12 @@ class CorruptionMix(base.Recipe):
   edition: str = "any"
 
   def __post_init__(self) -> None:
-    """Refuses names that are neither of pictures nor of videos."""
-    self._resolved()
+    """Refuses names that are neither of pictures nor of videos, and none."""
+    with errors.begun("config.recipe.names"):
+      if not self._resolved():
+        raise errors.UserError(
+          f"got {self.names!r}, expected at least one corruption, e.g. fog."
+        )
 
   def check(self, kind: str, side: int) -> None:
     """Refuses severities that videos are tested at."""

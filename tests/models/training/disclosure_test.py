@@ -121,6 +121,30 @@ class DisclosureTest(in_folder.TestCase):
     self.assertIn("is not stated", made.trained_on)
     self.assertIsNone(made.corruptions_seen)
 
+  def test_what_that_began_with(self):
+    """Of a chain nobody promises what its first network does not say."""
+    checkpoint = f"{self.root}/other.npz"
+    for _ in range(3):
+      config = tiny_trainings.config(model__checkpoint=checkpoint)
+      made = dataclasses.replace(tiny_trainings.prepared(), config=config)
+      said = made.disclosure(3, "0" * 64)
+      self.assertIsNone(said.corruptions_seen)
+      self.assertIn("is not stated", said.trained_on)
+      said.write(epath.Path(self.root))
+      checkpoint = self.root
+
+  def test_a_changed_file(self):
+    workdir = epath.Path(self.root)
+    tiny_trainings.prepared().disclosure(12, "0" * 64).write(workdir)
+    file = workdir / disclosure.FILE
+    said = file.read_text()
+    file.write_text(said.replace('"steps": 12', '"steps": 13'))
+    with self.assertRaisesRegex(errors.UserError, "checksum: it is not that"):
+      disclosure.read(workdir)
+    file.write_text(said.replace('"checksum"', '"checksums"'))
+    with self.assertRaisesRegex(errors.UserError, "checksum"):
+      disclosure.read(workdir)
+
   @parameterized.parameters(
     "checkpoints", "checkpoints/4", "checkpoints/4/state"
   )

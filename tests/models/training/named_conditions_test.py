@@ -72,8 +72,15 @@ class NamedConditionsTest(in_folder.TestCase):
     self.assertNotIn(outside, names)
 
   @parameterized.parameters(
-    *("pets", "jpeg", "tilt", "freezing", "noise", "brightness", "weather"),
-    *("snow/train", "mpeg2", "jpeg2000", "scale-7", "fog/2019", "blur/sharp"),
+    *("pets", "jpeg", "tilt", "freezing", "noise", "weather", "fog/pets"),
+    *(
+      "mpeg2",
+      "jpeg2000",
+      "scale-7",
+      "fog/2019",
+      "blur/sharp",
+      "snow_leopards",
+    ),
     *("digits", "signs", "imagenet/train", "imagenet_pretrained", "coco2017"),
     *("voc2012/JPEGImages", "vitamin-c", "coco/p", "uncorrupted", "rain_fog"),
   )
@@ -82,12 +89,15 @@ class NamedConditionsTest(in_folder.TestCase):
 
   @parameterized.parameters(
     (["fog/1", "fog/2"], ["fog"]),
-    (["fog/1", "fog/7"], []),
+    (["fog/1", "fog/7"], ["fog"]),
     (
       ["noise/shot_noise", "noise/impulse_noise"],
       ["impulse_noise", "shot_noise"],
     ),
     (["weather/fog", "weather/rain", "weather/snow"], []),
+    (["fog/fog", "fog/rain", "fog/snow"], []),
+    (["fog/cat", "fog/dog"], ["fog"]),
+    (["sky/snow", "sky/sun"], []),
     (["pets/cat", "pets/fog_3"], ["fog"]),
   )
   def test_folders_in_it(self, folders, names):
@@ -95,6 +105,28 @@ class NamedConditionsTest(in_folder.TestCase):
     first = folders[0].partition("/")[0]
     named = named_conditions.of_place(f"{self.root}/{first}")
     self.assertEqual(list(named.names), names)
+
+  @parameterized.parameters(
+    ("fog", "fog"),
+    ("Snow/train", "snow"),
+    ("pets/fog/", "fog"),
+    ("pets/train/contrast", "contrast"),
+    ("cifar10-fog", "fog"),
+    ("weather/frost/val", "frost"),
+  )
+  def test_a_folder_with_the_name_of_a_condition(self, place, name):
+    """Of any level, and of pictures: those of sequences and videos need one."""
+    named = named_conditions.of_place(f"/data/{place}")
+    self.assertEqual((named.names, named.levels), ([name], [1, 2, 3, 4, 5]))
+
+  def test_classes_that_lie_in_a_folder_of_a_condition(self):
+    self._made("fog/cat", "clean/dog")
+    root = pathlib.Path(self.root)
+    (root / "clean/cat").symlink_to(root / "fog/cat")
+    (root / "plain").symlink_to(root / "fog")
+    for place in ("clean", "plain"):
+      names = named_conditions.of_place(f"{root}/{place}").names
+      self.assertEqual(names, ["fog"])
 
   def test_where_links_lead(self):
     self._made("fog/3/cat", "clean/dog")

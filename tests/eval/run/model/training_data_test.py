@@ -1,13 +1,12 @@
 """What a model was trained on: as stated, as its recipe or its checkpoint says."""
 
-import re
-
 from absl.testing import parameterized
 from etils import epath
 
 from robust_tfds import errors
 from robust_tfds.eval.run import config
 from robust_tfds.eval.run.model import training_data
+from robust_tfds.models.training import disclosure
 from tests.models.training import tiny_trainings
 
 _RECIPE = {
@@ -84,18 +83,19 @@ class TrainingDataTest(parameterized.TestCase):
     folder = epath.Path(self.create_tempdir().full_path)
     _disclosed(folder)
     entry = _model({"checkpoint": str(folder)})
-    file = folder / "disclosure.json"
-    said = file.read_text()
-    file.write_text(re.sub(r'"fog"(\s+\],\s+"content")', r"\1", said))
-    self.assertNotEqual(file.read_text(), said)
+    said = disclosure.read(folder)
+    said.model_copy(update={"conditions": []}).write(folder)
+    with self.assertRaisesRegex(errors.UserError, "checksum"):
+      training_data.corruptions_seen(entry)
+    said.model_copy(update={"conditions": []}).signed().write(folder)
     with self.assertRaisesRegex(errors.UserError, "recipe trains on fog"):
       training_data.corruptions_seen(entry)
-    file.write_text(re.sub(r'("severities": \[\s+1),\s+2,', r"\1,", said))
+    said.model_copy(update={"severities": [1, 3]}).signed().write(folder)
     with self.assertRaisesRegex(
       errors.UserError, "on 2, and severities leaves"
     ):
       training_data.severities_seen(entry)
-    file.write_text(said)
+    said.write(folder)
     (folder / "weights.npz").write_bytes(b"other")
     with self.assertRaisesRegex(errors.UserError, "not the weights that"):
       training_data.words(entry)
