@@ -137,12 +137,27 @@ ROWS: Mapping[str, Row] = {
 }
 
 
+def tested(called: str, split: str) -> str:
+  """The split of the benchmark that is tested where a split of a set is trained on.
+
+  >>> tested("ucf101_train", "train_3"), tested("coco_train", "train")
+  ('test_3', 'validation')
+  """
+  splits = _benchmark(ROWS[called]).splits()
+  return str(splits[_LISTS.index(split)])
+
+
+def _benchmark(row: Row) -> Any:
+  """The builder that a row's set is like."""
+  module = f"{__package__}.{row.of}.{row.of}_dataset_builder"
+  return importlib.import_module(module).Builder
+
+
 @functools.cache
 def builder_class(called: str) -> type[base.Builder]:
   """The builder of a row's set: the benchmark's, without its conditions."""
   row = ROWS[called]
-  module = f"{__package__}.{row.of}.{row.of}_dataset_builder"
-  like: Any = importlib.import_module(module).Builder
+  like = _benchmark(row)
   kind = like
   if like.KIND == "frames":  # single pictures here, without anchors
     kind = objects.Builder if row.boxes else pictures.Builder

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+from unittest import mock
 
 from absl.testing import absltest, parameterized
 
@@ -248,6 +249,31 @@ class TrainingTest(parameterized.TestCase):
   def test_other_official_splits(self):
     source = self._open("ucf101_train", split="train_3", frames=2)
     self.assertEqual(source.ids(), ["v_Bow_g09_c02.avi"])
+
+  @parameterized.parameters((), ("ucf101_p",))
+  def test_what_another_split_tests(self, *judged_on):
+    """`train_3` has a video that `test` tests; each is held against its own."""
+    bow = "Bow/v_Bow_g09_c02.avi\n"
+    lists = {"ucfTrainTestlist/testlist01.txt": bow}
+    lists["ucfTrainTestlist/testlist03.txt"] = "Archery/v_Archery_g08_c01.avi\n"
+    files = {**_ucf101(), **lists}
+    with mock.patch.dict(_CASES, ucf101_train=(lambda: files, {})):
+      options = {"frames": 2, "judged_on": judged_on}
+      source = self._open("ucf101_train", split="train_3", **options)
+      self.assertEqual(source.ids(), ["v_Bow_g09_c02.avi"])
+      leaked = files["UCF-101/Bow/v_Bow_g09_c02.avi"]
+      files["UCF-101/Archery/v_Archery_g08_c01.avi"] = leaked
+      with self.assertRaisesRegex(
+        errors.UserError, "^v_Bow_g09_c02.avi: .* test set: ucf101_p"
+      ):
+        self._open("ucf101_train", split="train_3", **options)
+
+  @parameterized.parameters("coco", "cityscapes")
+  def test_pictures_of_the_benchmark_in_the_same_folder(self, name):
+    """Refused without being asked for, as the files are the same here."""
+    tiny_files.put(self.root, _renamed(f"{name}_c", "", ""))
+    with self.assertRaisesRegex(errors.UserError, f"test set: {name}_c"):
+      self._open(f"{name}_train", canvas=(1024, 2048), boxes=20)
 
   @parameterized.parameters(*_CASES)
   def test_what_is_not_here_is_said(self, name):

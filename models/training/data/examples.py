@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from robust_tfds import datasets, errors, own, strings
+from robust_tfds import datasets, errors, missing, own, strings
 from robust_tfds.building import (
   file_formats,
   frames,
@@ -351,11 +351,14 @@ def _of_list(config: Config, split: str) -> Examples:
 def of_test(config: Config) -> Iterator[Examples]:
   """The test split of the set that a config names, if it has one.
 
-  Of a folder the pictures in `test` and `val` beside it.
+  Of a folder the pictures in `test` and `val` beside it; of official training data
+  the benchmark's examples, where they are in the same manual dir.
   """
   kind, _, place = config.source.partition(":")
   if kind == "folder":
     yield from _beside(place)
+  if kind in training.ROWS:
+    yield from _of_its_benchmark(config)
   if kind == "folder" or kind in training.ROWS:
     return
   if kind == "tfds":
@@ -385,17 +388,40 @@ def _beside(place: str) -> Iterator[Examples]:
         yield Listed(entry.name, (), entry.path, sources)
 
 
-def of_benchmark(name: str, data_dir: str, manual_dir: str) -> Examples:
+def _of_its_benchmark(config: Config) -> Iterator[Examples]:
+  name = training.ROWS[config.source].of
+  if name in config.judged_on:
+    return
+  try:
+    read = of_benchmark(name, config)
+  except missing.MissingError:
+    return
+  if all(paths.exist(read.files())):
+    yield read
+
+
+def of_benchmark(name: str, config: Config) -> Examples:
   """The clean examples that a benchmark's conditions are made of, uncropped.
+
+  Of the benchmark of official training data those of the split that is tested where
+  the config's is trained on: what `train` names `test_2` may name too.
 
   Raises:
     MissingError: they are not there.
     UserError: no such benchmark.
   """
-  builder = datasets.builder(name, data_dir=data_dir or None)
-  by_split = builder.clean_sources(manual_dir)
+  builder = datasets.builder(name, data_dir=config.data_dir or None)
+  by_split = builder.clean_sources(config.manual_dir)
+  row, split = training.ROWS.get(config.source), ""
+  if row and row.of == name:
+    split = training.tested(config.source, config.split)
+    by_split = {split: by_split.get(split, ())}
   sources = [_whole(s) for part in by_split.values() for s in part]
-  where = name.partition(":")[2] or manual_dir or "in the package"
+  if not sources:
+    fault = f"Looked for its split {split} in {config.manual_dir}."
+    get = "put the list of that split there, as the set's README says."
+    raise missing.MissingError(missing.Lack(name, fault, get=get))
+  where = name.partition(":")[2] or config.manual_dir or "in the package"
   return Listed(name, (), where, sources)
 
 

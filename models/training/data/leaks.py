@@ -54,8 +54,7 @@ def held(config: Config, say: Callable[[str], None]) -> Held:
     UserError: no such benchmark.
   """
   benchmarks = [
-    examples.of_benchmark(name, config.data_dir, config.manual_dir)
-    for name in config.judged_on
+    examples.of_benchmark(name, config) for name in config.judged_on
   ]
   sets = [*examples.of_test(config), *benchmarks]
   digests = (_digests(each, _of_test, say) for each in sets)
