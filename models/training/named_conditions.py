@@ -125,7 +125,7 @@ def _roots(place: str) -> Iterator[str]:
     yield from {place} | targets
 
 
-def _folders(place: str) -> list[os.DirEntry[str]]:
+def _folders(place: str) -> list[os.DirEntry[str] | paths.Entry]:
   """Those in a folder; none of a set's name, or of what its reader refuses."""
   try:
     return [e for e in paths.scan(place) if e.is_dir()]
