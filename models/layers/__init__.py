@@ -22,6 +22,7 @@ from robust_tfds.models.layers.train_mode import (
   StochasticDepth as StochasticDepth,
 )
 
+_EPSILON = 1e-5  # of torch's batch norms
 Pair = int | tuple[int, int]
 Pads = Sequence[tuple[int, int]]
 # A layer, or a plain function: of one array, or of what the one before gives.
@@ -101,13 +102,16 @@ class BatchNorm(nnx.Module):
   def __init__(
     self,
     features: int,
-    epsilon: float = 1e-5,
+    epsilon: float = _EPSILON,
     *,
     affine: bool = True,
     momentum: float = 0.1,
     rngs: nnx.Rngs,
   ):
     """`epsilon` and `momentum` are torch's, unless the family says otherwise.
+
+    Where a library froze norms whose epsilon is 0, training with those of the
+    batch adds torch's 1e-5.
 
     New running statistics are `1 - momentum` of the old and `momentum` of the
     batch's: its mean, and its unbiased variance. Where TensorFlow speaks of a
@@ -126,10 +130,11 @@ class BatchNorm(nnx.Module):
   def __call__(self, x: jax.Array) -> jax.Array:
     """`[..., features]` -> the same."""
     wide = x.astype(jnp.float32)
-    mean, var = self.mean[...], self.var[...]
+    mean, var, epsilon = self.mean[...], self.var[...], self.epsilon
     if not self.use_running_average:
       mean, var = self._move(wide)
-    factor = jax.lax.rsqrt(var + self.epsilon)
+      epsilon = epsilon or _EPSILON  # a channel's variance may be 0 there
+    factor = jax.lax.rsqrt(var + epsilon)
     if self.affine:
       factor = factor * self.scale[...]
     # Centred first: `x * factor + offset` cancels where the mean is far.

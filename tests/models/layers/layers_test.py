@@ -127,6 +127,17 @@ class LayersTest(parameterized.TestCase):
     norm(jnp.asarray(x))
     np.testing.assert_allclose(norm.mean[...], 0.1 * mean, rtol=1e-4)
 
+  def test_batch_norm_without_an_epsilon_trains(self):
+    """FrozenBatchNorm2d's old 0: a channel of one value has no variance."""
+    norm, torchs = (layers.BatchNorm(3, e, rngs=nnx.Rngs(0)) for e in (0, 1e-5))
+    x = np.random.default_rng(0).normal(5, 3, (2, 4, 4, 3)).astype(np.float32)
+    x[..., 1] = 7
+    for each in (norm, torchs):
+      each.train()
+    got = norm(jnp.asarray(x))
+    self.assertTrue(np.isfinite(got).all())
+    np.testing.assert_array_equal(got, torchs(jnp.asarray(x)))
+
   def test_layer_norm(self):
     norm = layers.LayerNorm(8, 1e-6, rngs=nnx.Rngs(0))
     x = np.random.default_rng(0).standard_normal((3, 8), np.float32) + 100
