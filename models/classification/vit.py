@@ -217,7 +217,8 @@ ORACLES = {
 }
 # Of this and like networks: what comes before the first block, and each block.
 STAGES = (
-  r"patch_embed|cls_positional_encoding|\w+_token|register_tokens|\w+_embed|norm_pre",
+  # MViT's `norm_embed` is its last norm.
+  r"cls_positional_encoding|\w+_token|register_tokens|(?!norm)\w+_embed|norm_pre",
   r"blocks/(\d+)",
 )
 EPSILON = 1e-6  # of every layer norm, in both libraries

@@ -1,5 +1,7 @@
 """What a network's first stages hold, and what weight decay spares."""
 
+import itertools
+
 from absl.testing import parameterized
 
 from robust_tfds import models
@@ -43,6 +45,9 @@ class StagesTest(parameterized.TestCase):
     self.assertIn(first[name], {path[0] for path in frozen})
     self.assertNotIn(("bn1", "mean"), frozen)
 
+  def test_the_last_norm_is_no_stem(self):
+    check(self, models.get("mvit_v1_b"))
+
   def test_decay_spares_norms_and_biases(self):
     paths = models.get("resnet18").decayed_paths()
     self.assertEqual({path[-1] for path in paths}, {"kernel"})
@@ -57,8 +62,17 @@ def check(test, model) -> None:
     model: with stages.
   """
   parameters = set(model.shapes()) - model.statistics()
-  before, count = frozenset(), len(stages.of(model.family.stages, parameters))
+  parts = stages.of(model.family.stages, parameters)
+  before, count = frozenset(), len(parts)
   test.assertGreater(count, 2)
+  # In the order in which the network is built, none among another's.
+  place = {path: i for i, path in enumerate(model.shapes())}
+  ends = [
+    (min(places), max(places))
+    for places in ([place[path] for path in part] for part in parts)
+  ]
+  for (_, last), (start, _) in itertools.pairwise(ends):
+    test.assertLess(last, start)
   for n in range(1, count + 1):
     frozen = model.frozen_paths(stages=n)
     test.assertLess(before, frozen)
