@@ -11,6 +11,7 @@ import importlib
 import math
 import os
 import pathlib
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,7 +19,7 @@ import jax
 import numpy as np
 from etils import epath
 
-from robust_tfds import datasets, devices, durations
+from robust_tfds import datasets, devices, durations, errors
 from robust_tfds.datasets import training
 from robust_tfds.models import multiply_adds
 from robust_tfds.models.detection.detector import Detector
@@ -27,6 +28,7 @@ from robust_tfds.models.training import (
   activations,
   checkpoints,
   disclosure,
+  loop,
   optimizers,
   recipes,
   run,
@@ -34,7 +36,9 @@ from robust_tfds.models.training import (
   state,
 )
 from robust_tfds.models.training.config import Config
+from robust_tfds.models.training.data import examples
 from robust_tfds.models.training.recipes import base
+from robust_tfds.own import tfds_set
 from robust_tfds.storage import disk, paths
 
 # Multiply-adds per second of a device, a guess: a core or two of a CPU, and a
@@ -55,6 +59,7 @@ def describe(config: Config) -> str:
   """
   recipe = recipes.of(config.recipe)
   disclosure.check(config, recipe)
+  _check_data(config, recipe)
   model = run.network(config, None)
   optimizer = optimizers.of(config.optimizer, model.decayed_paths())
   steps = steps_of(config, recipe) or 1 << 30
@@ -138,12 +143,12 @@ def _check_writable(workdir: epath.Path) -> None:
 def _data(config: Config, recipe: base.Recipe) -> Iterator[str]:
   """What is read, and how many steps that is."""
   count = _examples(config)
-  examples = "examples are counted when it is opened"
+  counted = "examples are counted when it is opened"
   if count:
-    examples = f"{count:,} examples"
+    counted = f"{count:,} examples"
   held = config.data.validation
   held_out = f", {held:.3g} of them held out by id to choose on" * bool(held)
-  yield f"data: {config.data.source} {config.data.split}, {examples}{held_out}"
+  yield f"data: {config.data.source} {config.data.split}, {counted}{held_out}"
   steps = steps_of(config, recipe)
   of_steps = f"{steps:,} steps" if steps else "an unknown number of steps"
   if steps and not config.steps and held:
@@ -154,19 +159,21 @@ def _data(config: Config, recipe: base.Recipe) -> Iterator[str]:
 
 def _examples(config: Config) -> int | None:
   """Of a set that code draws, or of a published one; None where nobody knows."""
-  name = config.data.source
+  name, split = config.data.source, config.data.split
   if name in training.ROWS:
-    of_list = config.data.split == training.TRAIN
+    of_list = split == training.TRAIN
     return training.ROWS[name].examples or None if of_list else None
   if name not in datasets.names():
-    of_train = config.data.split == "train"
+    of_train = split == "train"
     return _PUBLISHED.get(name.removeprefix("tfds:")) if of_train else None
+  if split not in datasets.builder_class(name).splits():
+    return None  # a part of one
   module = importlib.import_module(datasets.builder_class(name).__module__)
   known = getattr(module, "labels", None)
   if known:
-    return len(known(config.data.split))
+    return len(known(split))
   counts = getattr(getattr(module, "scenes", None), "COUNTS", {})
-  return counts.get(config.data.split)
+  return counts.get(split)
 
 
 def steps_of(config: Config, recipe: base.Recipe) -> int | None:
@@ -174,8 +181,27 @@ def steps_of(config: Config, recipe: base.Recipe) -> int | None:
   count = _examples(config)
   if config.steps or not count:
     return config.steps or None
+  return config.epochs * _per_epoch(config, recipe, count)
+
+
+def _per_epoch(config: Config, recipe: base.Recipe, count: int) -> int:
   trained = math.floor(count * (1 - config.data.validation))
-  return config.epochs * (recipe.copies * trained // config.batch_size)
+  return recipe.copies * trained // config.batch_size
+
+
+def _check_data(config: Config, recipe: base.Recipe) -> None:
+  """Refuses what no data can mend, of data that need not be here yet."""
+  name = config.data.source
+  if not re.match("(folder|tfds):.", name):
+    examples.check_name(name)
+    if name not in training.ROWS:
+      splits = datasets.builder_class(name).splits()
+      for split in tfds_set.split_names(config.data.split):
+        if split not in splits:
+          raise errors.unknown(f"split of {name}", split, splits)
+  count = _examples(config)
+  if count:
+    loop.Lengths.of(config, _per_epoch(config, recipe, count))
 
 
 def _in_parts(config: Config) -> str:

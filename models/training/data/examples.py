@@ -455,19 +455,28 @@ def _of_tfds(place: str, config: Config, split: str) -> Examples:
   )
 
 
-def _of_builder(config: Config, split: str, say: Any) -> Examples:
-  """Of a set of this package that has a split to train on."""
-  name = config.source
-  if name in training.ROWS:
-    return _of_list(config, split)
+def check_name(name: str) -> None:
+  """Refuses a set of this package that nothing is trained on, or none.
+
+  Raises:
+    UserError: says which there are.
+  """
   trainable = [
     each
     for each in datasets.names()
     if "train" in datasets.builder_class(each).splits()
   ]
-  if name not in trainable:
+  if name not in (*trainable, *training.ROWS):
     known = ["folder:PATH", "tfds:NAME", *trainable, *training.ROWS]
     raise errors.unknown("set to train on", name, known)
+
+
+def _of_builder(config: Config, split: str, say: Any) -> Examples:
+  """Of a set of this package that has a split to train on."""
+  name = config.source
+  if name in training.ROWS:
+    return _of_list(config, split)
+  check_name(name)
   builder = datasets.prepare(
     name,
     data_dir=config.data_dir or None,

@@ -125,6 +125,29 @@ class PlanTest(absltest.TestCase):
     with self.assertRaisesRegex(errors.UserError, "warmup: got 80 of 2 steps"):
       plan.describe(config_lib.parse(config))
 
+  def test_data_that_no_training_could_have(self):
+    for key, value, message in (
+      ("source", "digit", "set to train on 'digit'. Did you mean 'digits'"),
+      ("source", "digits_c", "set to train on 'digits_c'"),
+      ("split", "trian", "split of digits 'trian'. Did you mean 'train'"),
+    ):
+      config = _config("train_standard").unlock()
+      config.data[key] = value
+      config.allow_benchmark_conditions = True
+      with self.assertRaisesRegex(errors.UserError, message):
+        plan.describe(config_lib.parse(config))
+    config = _config("train_standard").unlock()
+    config.batch_size = 1300  # of 1,438, a tenth of which is held out
+    with self.assertRaisesRegex(errors.UserError, "an epoch has not one batch"):
+      plan.describe(config_lib.parse(config))
+
+  def test_parts_of_a_split_are_counted_when_they_are_read(self):
+    config = _config("train_standard").unlock()
+    config.data.split = "train[:200]"
+    text = plan.describe(config_lib.parse(config))
+    self.assertIn("train[:200], examples are counted when it is opened", text)
+    self.assertIn("an unknown number of steps", text)
+
   def test_small_scenes_cost_less_than_photographs(self):
     """tiny_retinanet on 128 px: a 39th of what it costs on 800 x 800."""
     config = config_lib.parse(_config("train_detector"))
