@@ -7,8 +7,9 @@
   robust-tfds run --config=imagenet_c:resnet50 --workdir=/runs/clahe_c \\
       --config.model.checkpoint=/runs/clahe --config.data.manual_dir=/data/manual
 
-`:vid` and `:ytbb` are Shankar et al.'s (Appendix J): torchvision's networks on frames
-of ImageNet-Vid, on anchors of YouTube-BB; rates, batch and epochs are Table 10's, on
+`:vid` and `:ytbb`, alone ResNet-50 or with a network of theirs behind a comma, are
+Shankar et al.'s (Appendix J): torchvision's networks on frames of ImageNet-Vid, on
+anchors of YouTube-BB; rates, batch and epochs are Table 10's, on
 plateaus. Unstated there and ours [U]: SGD with a momentum of .9, no decay, x.1 after 2
 epochs without a lower loss on a tenth of the videos, crops and flips.
 
@@ -39,6 +40,7 @@ _NETWORKS = {
 }
 SETTINGS = (
   "digits",
+  *_FRAMES,
   *(f"{kind},{network}" for kind in _FRAMES for network in _NETWORKS),
   *("ilsvrc30", "clahe"),
 )
@@ -48,6 +50,7 @@ def get_config(setting: str = "digits") -> ml_collections.ConfigDict:
   """The training; override fields with --config.field=value."""
   train_standard.check(setting, SETTINGS, "train_finetune")
   kind, _, network = setting.partition(",")
+  network = network or "resnet50"
   recipe = {"name": "clahe" if kind == "clahe" else "standard"}
   like = "digits" if kind == "digits" else "imagenet"
   config = train_standard.common(like, recipe)

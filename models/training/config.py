@@ -70,9 +70,11 @@ class Optimizer(settings.Group):
     decay_all: whether norms, biases, tokens and positions decay too, as torch's
       optimizers have it; else kernels alone.
     clip_norm: largest norm of the gradient; 0: any.
-    accumulate: into how many parts a batch is cut, whose gradients are averaged.
-    ema: decay of the mean of the weights that is kept beside them, and is what
-      validation judges and the workdir stands for; 0: none.
+    accumulate: into how many parts a batch is cut, whose gradients are averaged;
+      batch norms see one part after the other, as where a loop of torch's does so.
+    ema: decay of the mean of the weights and running statistics that is kept
+      beside them, and is what validation judges and the workdir stands for; 0:
+      none.
   """
 
   name: settings.Name = "sgd"

@@ -45,6 +45,7 @@ from robust_tfds.storage import disk, paths
 # third of what an A100 does in bfloat16.
 RATES = {"cpu": 2e10, "gpu": 5e13, "tpu": 5e13}
 _BACK_TOO = 3
+_NORMS = ", which batch norms see by itself"
 # Area that a detector's multiply-adds are counted on: `models/multiply_adds.py`.
 _COUNTED_PX2 = 800 * 800
 # Examples of `train`: the sets' own papers.
@@ -206,7 +207,7 @@ def _check_data(config: Config, recipe: base.Recipe) -> None:
 
 def _in_parts(config: Config) -> str:
   parts = config.optimizer.accumulate
-  return f" (of one of {parts} parts of a batch)" if parts > 1 else ""
+  return f" (of one of {parts} parts of a batch{_NORMS})" if parts > 1 else ""
 
 
 def _mib(like: state.State) -> float:
