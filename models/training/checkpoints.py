@@ -115,6 +115,11 @@ class Checkpoints:
     leaves = [arrays[name] for name in _flat(like)]
     return jax.tree.unflatten(jax.tree.structure(like), leaves), run
 
+  @property
+  def any(self) -> bool:
+    """Whether one is there."""
+    return self._manager.latest_step() is not None
+
   def check(self, mesh: Mesh) -> int | None:
     """Reads the last state, whatever its shapes; which step it is of.
 

@@ -39,6 +39,7 @@ from robust_tfds.models.training.state import State
 _LATE = 4  # steps that may be under way before their loss is looked at
 _LINES = 200  # of metrics.csv, about
 _NAMED = 8  # examples of a step that diverged
+_FROM_BEFORE = " The last checkpoint is from before."
 
 Say = Callable[[str], None]
 
@@ -187,9 +188,11 @@ class Loop:
       step, ids, numbers = self._late.popleft()
       values = {name: float(np.asarray(x)) for name, x in numbers.items()}
       if not math.isfinite(values["loss"]):
-        kept = " The last checkpoint is from before." * bool(self._checkpoints)
         text = _diverged(self._model.name, step, ids, values)
-        raise errors.UserError(text + kept)
+        if self._checkpoints:
+          text += " Another config takes another --workdir."
+          text += _FROM_BEFORE * self._checkpoints.any
+        raise errors.UserError(text)
       self._first = self._first or (step, time.perf_counter())
       self._metrics.add(values)
 

@@ -22,6 +22,7 @@ from etils import epath
 from robust_tfds import datasets, devices, durations, errors
 from robust_tfds.datasets import training
 from robust_tfds.models import multiply_adds
+from robust_tfds.models.convert import sources
 from robust_tfds.models.detection.detector import Detector
 from robust_tfds.models.model import NetworkModel
 from robust_tfds.models.training import (
@@ -82,7 +83,7 @@ def describe(config: Config) -> str:
     [
       *_data(config, recipe),
       f"network: {model.name}, {model.count_parameters():,} parameters,"
-      f" {config.model.dtype}, from {config.model.checkpoint or 'random weights'}",
+      f" {config.model.dtype}, from {_begins_with(config)}",
       f"recipe: {_settings(config.recipe)}",
       f"optimizer: {_settings(config.optimizer.model_dump(exclude_unset=True))};"
       f" schedule: {_settings(config.schedule.model_dump(exclude_unset=True))}",
@@ -149,13 +150,29 @@ def _data(config: Config, recipe: base.Recipe) -> Iterator[str]:
     counted = f"{count:,} examples"
   held = config.data.validation
   held_out = f", {held:.3g} of them held out by id to choose on" * bool(held)
-  yield f"data: {config.data.source} {config.data.split}, {counted}{held_out}"
+  kind, _, place = config.data.source.partition(":")
+  where = f"{config.data.source} {config.data.split}"
+  where += _not_here(place) if kind == "folder" else ""
+  yield f"data: {where}, {counted}{held_out}"
   steps = steps_of(config, recipe)
   of_steps = f"{steps:,} steps" if steps else "an unknown number of steps"
   if steps and not config.steps and held:
     of_steps = f"about {of_steps}"  # ids say how many are held out
   epochs = f"{config.epochs} epochs, " * bool(config.epochs)
   yield f"steps: {epochs}{of_steps} of {config.batch_size} examples"
+
+
+def _begins_with(config: Config) -> str:
+  text = os.fspath(config.model.checkpoint or "")
+  if not text:
+    return "random weights"
+  return text if sources.is_fetched(text) else f"{text}{_not_here(text)}"
+
+
+def _not_here(place: str) -> str:
+  """A note: what is planned here may be trained elsewhere."""
+  path = paths.of(place)
+  return "" if not paths.is_local(path) or path.exists() else " (not here)"
 
 
 def _examples(config: Config) -> int | None:

@@ -60,7 +60,7 @@ class LoopTest(in_folder.TestCase):
     with self.assertRaisesRegex(
       errors.UserError,
       r"tiny diverged at step [23]: .*loss (nan|inf).* examples: (e\d+, ){7}e\d+"
-      r" and 4 more\. ",
+      r" and 4 more\. .* Another config takes another --workdir\.$",
     ):
       _loop(prepared, checkpoints=kept).run()
     kept.close()

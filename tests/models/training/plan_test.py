@@ -141,6 +141,18 @@ class PlanTest(absltest.TestCase):
     with self.assertRaisesRegex(errors.UserError, "an epoch has not one batch"):
       plan.describe(config_lib.parse(config))
 
+  def test_what_is_not_here_is_said(self):
+    """No refusal: a training of another machine may be planned on this one."""
+    config = _config("train_standard").unlock()
+    config.data.source = f"folder:{self.create_tempdir().full_path}"
+    config.model.checkpoint = "/nowhere/x.npz"
+    text = plan.describe(config_lib.parse(config))
+    self.assertIn("from /nowhere/x.npz (not here)", text)
+    self.assertIn(f"data: {config.data.source} train, examples", text)
+    config.data.source = "folder:/nowhere/pets"
+    text = plan.describe(config_lib.parse(config))
+    self.assertIn("data: folder:/nowhere/pets train (not here), examples", text)
+
   def test_parts_of_a_split_are_counted_when_they_are_read(self):
     config = _config("train_standard").unlock()
     config.data.split = "train[:200]"
