@@ -40,7 +40,8 @@ def load(
       name: `https://...#sha256=...`, `hf:owner/repo[@revision][:file]`,
       `timm:name.tag`, `torchvision:Weights.NAME`, `package:module[:file]`.
     num_classes: number of logits of the checkpoint, or of its classes of
-      objects; the published one if None.
+      objects; if None that of the training whose workdir it is, else the
+      published one.
     input_px: side of the pictures that the model is to take, where its
       variables depend on it (transformers); the published one if None.
       Positions of another side are interpolated, which is warned of.

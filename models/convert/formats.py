@@ -193,6 +193,18 @@ def file_of(checkpoint: epath.Path) -> epath.Path | None:
   return checkpoint / present[0] if present else None
 
 
+def classes_of_training(checkpoint: str | os.PathLike[str]) -> int | None:
+  """How many classes the training says whose workdir, or weights in it, it is.
+
+  None of other checkpoints.
+  """
+  place = existing(checkpoint)
+  named = place.name in (weights_file.EMA_FILE, weights_file.FILE)
+  said = (place.parent if named else place) / _DISCLOSED
+  listed = reading.json_file(said) if said.exists() else {}
+  return len(listed.get("classes", ())) or None
+
+
 def _check_mean(folder: epath.Path, present: Sequence[str]) -> None:
   """Refuses a training's workdir whose mean of the weights is gone."""
   said = folder / _DISCLOSED

@@ -141,9 +141,13 @@ def load(
     raise errors.UserError(
       f"{base} brings its own variables: use its init, not a checkpoint."
     )
-  model = _of_side(catalogue.network(base, num_classes), input_px)
+  model = catalogue.network(base, num_classes)
   enhancements.wrap(model, *enhancing)  # refuses what does not suit it
   located = sources.locate(checkpoint)
+  if num_classes is None:
+    count = formats.classes_of_training(located.path)
+    model = catalogue.network(base, count) if count else model
+  model = _of_side(model, input_px)
   arrays = formats.read(located.path)
   if head is not None:
     arrays = _with_head(arrays, located.name, sources.locate(head))

@@ -32,6 +32,17 @@ class HandoverTest(in_folder.TestCase):
     loaded = match.load("digits_linear", self.workdir)
     self.assertEqual(tuple(loaded.declared.fields["mean"]), (0.1, 0.2, 0.3))
 
+  def test_its_classes_are_counted(self):
+    """As many as the disclosure names, whatever the network's own number."""
+    model = models.get("digits_linear", 3)
+    made = _state(model.init(jax.random.key(1)), model)
+    handover.write(self.workdir, model, made)
+    said = json.dumps({"classes": ["a", "b", "c"]})
+    (self.workdir / "disclosure.json").write_text(said)
+    for place in (self.workdir, self.workdir / "weights.npz"):
+      got = models.convert.load("digits_linear", place)
+      self.assertEqual(got["head"]["kernel"].shape[-1], 3)
+
   def test_the_folder_stands_for_the_mean_where_there_is_one(self):
     model = models.get("digits_linear")
     last = model.init(jax.random.key(1))

@@ -217,7 +217,7 @@ class EveryConfigTest(in_folder.TestCase):
 
   def _assert_taken(self, name: str, workdir: pathlib.Path, classes: int):
     """By the network's name; they are not its first ones."""
-    got = models.convert.load(name, workdir, num_classes=classes)
+    got = models.convert.load(name, workdir)
     model = models.get(name, classes)
     first = jax.tree.map(np.asarray, model.init(jax.random.key(0)))
     moved = jax.tree.map(lambda a, b: not np.array_equal(a, b), got, first)
