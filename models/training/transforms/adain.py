@@ -28,7 +28,8 @@ _EPSILON = 1e-5
 _STAGES = ((64, 64), (128, 128), (256, 256, 256, 256), (512,))
 # Widths between which the decoder's convolutions lie, before each doubling.
 _DECODER = ((512, 256), (256, 256, 256, 256, 128), (128, 128, 64))
-_STRIDE = 8  # of relu4_1
+# Two of relu4_1's px, of 8 each: a mirror needs a neighbour, a variance two values.
+LEAST_PX = 9
 _UNUSED = r"^encoder\.(?:3[1-9]|[4-9]\d)\."
 
 
@@ -82,17 +83,16 @@ def render(
 ) -> jax.Array:
   """A picture in another's style.
 
-  DEVIATION: at the right and lower edge of a picture that lies in a canvas the
-  deeper convolutions see its mirror image, not the mirror image of their own
-  inputs.
+  A picture in a canvas is what it would be alone: what lies outside it enters no
+  convolution, pool or mean.
 
   Args:
     variables: of a `Stylizer`.
     content: float32 `[B, H, W, 3]` in [0, 1].
     style: float32 `[B, H', W', 3]` in [0, 1].
     alpha: 1 takes all of the style, 0 none.
-    size: int32 `[2]`, height and width of the pictures in their canvases; None:
-      the whole.
+    size: int32 `[2]`, height and width of the pictures in their canvases, from
+      `LEAST_PX`; None: the whole.
 
   Returns:
     float32 `[B, H, W, 3]`, not clipped.
@@ -100,12 +100,12 @@ def render(
   network = _model().merge(variables)
   height, width = content.shape[1:3]
   with jax.default_matmul_precision("float32"):
-    features = network.encoder(content)
-    valid = None if size is None else -(-size // _STRIDE)
+    features, valid = _walked(network.encoder, content, size)
     wanted = restyled(features, network.encoder(style), valid)
     mixed = alpha * wanted + (1 - alpha) * features
     # Of 8 ceil(n / 8) px a side.
-    return network.decoder(mixed)[:, :height, :width]
+    decoded, _ = _walked(network.decoder, mixed, valid)
+    return decoded[:, :height, :width]
 
 
 def restyled(
@@ -137,6 +137,30 @@ def _moments(
   mean = features.mean((1, 2), keepdims=True, where=inside)
   variance = features.var((1, 2), ddof=1, keepdims=True, where=inside)
   return mean, jnp.sqrt(variance + _EPSILON)
+
+
+def _walked(
+  steps: layers.Stack, x: jax.Array, size: jax.Array | None
+) -> tuple[jax.Array, jax.Array | None]:
+  """Steps one after the other, of pictures in canvases, and the size behind them."""
+  for step in steps if size is not None else ():
+    if step is _reflect:
+      x = _continued(x, size, 2)
+    if step is _pool:
+      x, size = _continued(x, size, 1), -(-size // 2)
+    if step is _twice:
+      size = 2 * size
+    x = step(x)  # type: ignore[operator]
+  return (steps(x), None) if size is None else (x, size)
+
+
+def _continued(x: jax.Array, size: jax.Array, back: int) -> jax.Array:
+  """The row and the column behind a picture are those so many before them."""
+  for axis, length in zip((1, 2), size):
+    line = jax.lax.dynamic_index_in_dim(x, length - back, axis)
+    place = jax.lax.broadcasted_iota(jnp.int32, x.shape, axis)
+    x = jnp.where(place == length, line, x)
+  return x
 
 
 class Network(nnx.Module):

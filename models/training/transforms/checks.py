@@ -42,10 +42,10 @@ def pictures(
 
 
 def pictures_or_clips(
-  images: jax.typing.ArrayLike, keys: seeding.Keys
+  images: batching.Image, keys: seeding.Keys
 ) -> tuple[batching.Image, jax.Array]:
   """`pictures`; of clips `[B, T, H, W, 3]` all frames, each with its own key."""
-  if np.ndim(images) != 5:
+  if images.ndim != 5:
     return pictures(images, keys)
   videos = clips(images)
   count, length = videos.shape[:2]
@@ -54,18 +54,26 @@ def pictures_or_clips(
   return pictures(videos.reshape(-1, *videos.shape[2:]), of_frames)
 
 
-def clips(images: jax.typing.ArrayLike) -> batching.Image:
-  """Clips `[B, T, H, W, 3]`, of at least a frame.
+def array(images: jax.typing.ArrayLike) -> batching.Image:
+  """What is no array yet as one; UserError of what cannot be."""
+  if isinstance(images, (jax.Array, np.ndarray)):
+    return images
+  return batching.as_array(images)
+
+
+def clips(images: batching.Image) -> batching.Image:
+  """Clips `[B, T, H, W, 3]`, of at least a frame; grey ones become RGB.
 
   Raises:
     UserError: an axis without anything.
   """
-  array = images if isinstance(images, jax.Array) else np.asarray(images)
-  if 0 in array.shape:
+  if 0 in images.shape:
     raise errors.UserError(
-      f"Clips must have frames and pixels, got shape {list(array.shape)}."
+      f"Clips must have frames and pixels, got shape {list(images.shape)}."
     )
-  return array
+  if images.shape[-1] == 1:
+    return jnp.broadcast_to(images, (*images.shape[:-1], 3))
+  return images
 
 
 def beside(
@@ -146,13 +154,31 @@ def number(
   Raises:
     UserError: names the argument.
   """
-  good = isinstance(value, numbers.Real) and not isinstance(value, bool)
-  if not good or not least < value <= most or value == float("inf"):  # type: ignore[operator]
+  if (
+    not _is_number(value) or not least < value <= most or value == float("inf")
+  ):  # type: ignore[operator]
     bound = "" if most == float("inf") else f" and up to {most:g}"
     raise errors.UserError(
       f"{name} must be a number above {least:g}{bound}, got {value!r}."
     )
   return float(value)  # type: ignore[arg-type]
+
+
+def share(name: str, value: object) -> float:
+  """A number from 0 to 1.
+
+  Raises:
+    UserError: names the argument.
+  """
+  if not _is_number(value) or not 0 <= value <= 1:  # type: ignore[operator]
+    raise errors.UserError(
+      f"{name} must be a number from 0 to 1, got {value!r}."
+    )
+  return float(value)  # type: ignore[arg-type]
+
+
+def _is_number(value: object) -> bool:
+  return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 def switch(name: str, value: object) -> bool:

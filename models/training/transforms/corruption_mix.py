@@ -64,7 +64,8 @@ def corruption_mix(
       with the nearest; no names; a severity outside 1-5; a perturbation of
       sequences, a codec, or one that gives another size.
   """
-  kind: conditions.Kind = "videos" if np.ndim(images) == 5 else "pictures"
+  images = checks.array(images)
+  kind: conditions.Kind = "videos" if images.ndim == 5 else "pictures"
   chosen, levels = _names(names, kind), _severities(severities)
   if kind == "pictures":
     batch, raw = checks.pictures(images, keys)

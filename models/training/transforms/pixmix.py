@@ -92,8 +92,9 @@ def pixmix(
     UserError: another dtype or shape of pixels, keys or pictures, no pictures, or
       a number out of range.
   """
+  images = checks.array(images)
   batch, raw = checks.pictures_or_clips(images, keys)
-  if paired and np.ndim(pictures) == np.ndim(images):
+  if paired and np.ndim(pictures) == images.ndim:
     pictures = jnp.reshape(pictures, (-1, *np.shape(pictures)[-3:]))
   rows = len(batch) if paired else 0
   levels = _compiled(
@@ -106,7 +107,7 @@ def pixmix(
     severity=checks.number("severity", severity, 0.1, operations.LARGEST),
     overlap=checks.switch("overlap", overlap),
   )
-  return levels.reshape(np.shape(images)[:-1] + (3,))
+  return levels.reshape(*images.shape[:-1], 3)
 
 
 @functools.partial(

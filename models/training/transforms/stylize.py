@@ -45,14 +45,15 @@ def stylize(
     paired: `styles` are one for each image, as somebody drew them; here none is
       drawn.
     sizes: int32 `[B, 2]`, height and width of the pictures, which lie in the
-      upper left corners of `images`; None: they fill them.
+      upper left corners of `images`; None: they fill them. AdaIN's pictures and
+      styles have 9 px a side or more.
 
   Returns:
     uint8 `[B, H, W, 3]`, 0 outside of the pictures.
 
   Raises:
-    UserError: another dtype or shape of pixels, keys or styles, no styles, alpha
-      outside 0-1, or a stylizer that is none.
+    UserError: another dtype or shape of pixels, keys or styles, no styles, sides
+      that are too small, alpha outside 0-1, or a stylizer that is none.
   """
   batch, raw = checks.pictures(images, keys)
   if not isinstance(stylizer, adain.Stylizer | None):
@@ -60,15 +61,21 @@ def stylize(
       f"stylizer must be of training.load_stylizer(encoder, decoder), or None for"
       f" textures; got {type(stylizer).__name__}."
     )
-  share = 0.0 if alpha == 0 else checks.number("alpha", alpha, 0, 1)
-  rows = len(batch) if paired else 0
+  drawn = checks.beside("styles", styles, rows=len(batch) if paired else 0)
+  least = 1 if stylizer is None else adain.LEAST_PX
+  for name, shape in {"images": batch.shape, "styles": drawn.shape}.items():
+    if min(shape[1:3]) < least:
+      raise errors.UserError(
+        f"AdaIN's networks take {name} of {least} px a side or more, got"
+        f" {shape[1]}x{shape[2]}."
+      )
   levels = _compiled(
     batch,
     raw,
-    checks.beside("styles", styles, rows=rows),
+    drawn,
     stylizer,
-    batching.checked_sizes(sizes, batch.shape),
-    alpha=share,
+    batching.checked_sizes(sizes, batch.shape, least),
+    alpha=checks.share("alpha", alpha),
     paired=paired,
   )
   return levels.reshape(batch.shape)
@@ -91,8 +98,6 @@ def _compiled(
   paired: bool,
 ) -> jax.Array:
   """uint8 `[B, H, W * 3]`."""
-  # Outside, texture's pictures go on as their edges, AdaIN's as a mirror.
-  outside = "edge" if stylizer is None else "mirror"
 
   def of_picture(
     image: jax.Array,
@@ -102,7 +107,7 @@ def _compiled(
   ) -> jax.Array:
     if style is None:
       style = styles[seeding.integers(key, (), len(styles), _STREAM)]
-    content = image if size is None else _continued(image, size, outside)
+    content = image if size is None else _continued(image, size)
     content, style = (
       x[None].astype(jnp.float32) * np.float32(1 / 255)
       for x in (content, style)
@@ -118,13 +123,9 @@ def _compiled(
   return batching.over_batch(of_picture, batch, keys, sizes, own)
 
 
-def _continued(image: jax.Array, size: jax.Array, outside: str) -> jax.Array:
-  """A canvas whose picture goes on to its ends."""
+def _continued(image: jax.Array, size: jax.Array) -> jax.Array:
+  """A canvas whose picture goes on to its ends as its edges."""
   for axis, length in enumerate(image.shape[:2]):
-    place, last = jnp.arange(length), size[axis] - 1
-    if outside == "edge":
-      place = jnp.minimum(place, last)
-    else:
-      place = last - jnp.abs(last - place)
-    image = jnp.take(image, jnp.maximum(place, 0), axis)
+    place = jnp.minimum(jnp.arange(length), size[axis] - 1)
+    image = jnp.take(image, place, axis)
   return image

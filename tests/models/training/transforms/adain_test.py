@@ -49,6 +49,48 @@ class AdainTest(absltest.TestCase):
         axis_of(got, axis=(1, 2)), axis_of(style, axis=(1, 2)), rtol=1e-3
       )
 
+  @pytest.mark.slow
+  def test_pictures_in_canvases_are_what_they_are_alone(self):
+    """Edges, pools and means know where a picture ends."""
+    encoder, decoder = _arrays(_ENCODER, 0), _arrays(_DECODER, 1)
+    decoder["28.weight"] *= 0.02  # pixels about grey, few of them clipped
+    decoder["28.bias"] += 0.5
+    loaded = training.load_stylizer(*self._files(encoder, decoder))
+    rng = np.random.default_rng(2)
+    images, styles = rng.integers(0, 256, (2, 3, 40, 48, 3), np.uint8)
+    options = {"stylizer": loaded, "paired": True}
+    keys = rng.integers(0, 2**32, (3, 2), np.uint32)
+    sizes = np.array([(40, 48), (33, 30), (9, 47)])
+    got = np.asarray(
+      training.stylize(images, keys=keys, styles=styles, sizes=sizes, **options)
+    )
+    for i, (high, wide) in enumerate(sizes):
+      part, rows = images[i : i + 1, :high, :wide], slice(i, i + 1)
+      alone = training.stylize(
+        part, keys=keys[rows], styles=styles[rows], **options
+      )
+      self.assertGreater(np.std(alone), 4)
+      here = got[i].astype(int)
+      far = np.abs(here[:high, :wide] - np.asarray(alone)[0])
+      self.assertLessEqual(far.max(), 1)  # another order of sums
+      here[:high, :wide] = 0
+      self.assertEqual(here.max(), 0)
+
+  def test_pictures_that_are_too_small_are_refused(self):
+    """Of less than 2 x 2 px at relu4_1: no mirror, no variance."""
+    encoder, decoder = _arrays(_ENCODER, 0), _arrays(_DECODER, 1)
+    loaded = training.load_stylizer(*self._files(encoder, decoder))
+    small, large = (np.zeros((1, n, 40, 3), np.uint8) for n in (8, 40))
+    options = {"keys": np.zeros((1, 2), np.uint32), "stylizer": loaded}
+    for images, styles, words in (
+      (small, large, "take images of 9 px a side or more, got 8x40"),
+      (large, small, "take styles of 9 px a side or more, got 8x40"),
+    ):
+      with self.assertRaisesRegex(errors.UserError, words):
+        training.stylize(images, styles=styles, **options)
+    with self.assertRaisesRegex(errors.UserError, "between .9, 9. and the"):
+      training.stylize(large, styles=large, sizes=[[8, 40]], **options)
+
   def test_files_of_the_port_are_read(self):
     encoder, decoder = _arrays(_ENCODER, 0), _arrays(_DECODER, 1)
     loaded = training.load_stylizer(*self._files(encoder, decoder))

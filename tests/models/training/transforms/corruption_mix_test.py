@@ -123,6 +123,14 @@ class ClipsTest(parameterized.TestCase):
     names = tuple(n for n in corruptions.video_names() if "mpeg" not in n)
     self._check(_clips(12, 2, 224), names, (1, 4))
 
+  def test_grey_clips_become_rgb(self):
+    grey = _clips(2, 4, 8)[..., :1]
+    got, expected = (
+      np.asarray(training.corruption_mix(x, keys=_keys(2), names="freezing"))
+      for x in (grey, np.repeat(grey, 3, axis=-1))
+    )
+    np.testing.assert_array_equal(got, expected)
+
   def test_refuses_clips_without_frames(self):
     none = np.zeros((2, 0, 8, 8, 3), np.uint8)
     with self.assertRaisesRegex(errors.UserError, "must have frames"):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from absl.testing import absltest, parameterized
 
+from robust_tfds import errors
 from robust_tfds.models import training
 from tests import in_process, quick
 
@@ -93,6 +94,11 @@ class TransformsTest(parameterized.TestCase):
     np.testing.assert_array_equal(compiled, whole)
     again = np.asarray(function(images, keys[::-1].copy()))
     self.assertFalse((again == whole).all())
+
+  @parameterized.parameters(*transforms())
+  def test_lists_that_are_no_arrays_are_refused(self, name):
+    with self.assertRaisesRegex(errors.UserError, "Images must be uint8"):
+      transforms()[name]([[1, 2], [3]], batch(name)[1])
 
   @pytest.mark.slow
   def test_two_devices_change_no_byte(self):
