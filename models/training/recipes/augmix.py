@@ -13,7 +13,7 @@ import jax.numpy as jnp
 
 from robust_tfds import settings
 from robust_tfds.models.training.recipes import base
-from robust_tfds.models.training.transforms import augmix, operations
+from robust_tfds.models.training.transforms import augmix, checks, operations
 
 _VIEWS = 2  # beside the clean one
 _Count: Any = settings.between(1, 16, int)
@@ -25,7 +25,8 @@ class Augmix(base.Recipe):
   """See the header; fields that are not here are `training.augmix`'s.
 
   Attributes:
-    jsd: weight of the disagreement.
+    jsd: weight of the disagreement; 0: cross-entropy of one mixture alone, as the
+      authors' CIFAR code does with `--no-jsd`.
   """
 
   jsd: base.Weight = 12.0
@@ -35,13 +36,20 @@ class Augmix(base.Recipe):
   alpha: base.Shape = 1.0
   overlap: settings.Flag = False
 
+  def __post_init__(self) -> None:
+    """Refuses chains of no operations."""
+    checks.whole("config.recipe.depth", self.depth, (-1, *range(1, 17)))
+
   @property
   def passes(self) -> int:
     """See the base."""
-    return _VIEWS + 1
+    return _VIEWS + 1 if self.jsd else 1
 
   def transform(self, images: jax.Array, keys: jax.Array) -> jax.Array:
-    """The pictures, then both mixtures of each: uint8 `[3 * B, H, W, 3]`."""
+    """The pictures, then both mixtures of each: uint8 `[3 * B, H, W, 3]`.
+
+    Of no `jsd` a mixture of each, `[B, H, W, 3]`.
+    """
     clean = self.moved(images, keys)
     mixed = [
       augmix.augmix(
@@ -53,9 +61,9 @@ class Augmix(base.Recipe):
         alpha=self.alpha,
         overlap=self.overlap,
       )
-      for view in range(_VIEWS)
+      for view in range(_VIEWS if self.jsd else 1)
     ]
-    return jnp.concatenate([clean, *mixed])
+    return jnp.concatenate([clean, *mixed]) if self.jsd else mixed[0]
 
   def disclosure(self) -> dict[str, Any]:
     """See the base."""
@@ -67,6 +75,8 @@ class Augmix(base.Recipe):
     self, logits: jax.Array, label: jax.Array
   ) -> tuple[jax.Array, base.Numbers]:
     """See the base."""
+    if not self.jsd:
+      return super().of_logits(logits, label)
     each = logits.reshape(_VIEWS + 1, -1, logits.shape[-1])
     jsd = disagreement(each)
     loss, numbers = super().of_logits(each[0], label)

@@ -21,7 +21,7 @@ Batch = Mapping[str, jax.Array]
 ApplyTrain = Callable[[Variables, Any, jax.Array | None], tuple[Any, Variables]]
 Numbers = dict[str, jax.Array]
 # Limits of the transforms' arguments: `models/training/transforms/checks.py`.
-Strength: Any = settings.between(0.1, operations.LARGEST)
+Strength: Any = settings.between(0.101, operations.LARGEST)  # above .1
 Weight: Any = settings.between(0, 1000)  # of a part of the loss
 Shape: Any = settings.between(0.01, 100)  # of Dirichlet and beta draws
 Count: Any = settings.between(1, checks.MOST, int)

@@ -184,6 +184,17 @@ class AugmixTest(parameterized.TestCase):
     np.testing.assert_allclose(numbers["jsd"], jsd, rtol=1e-4)
     self.assertEqual(variables["calls"], 1)
 
+  def test_without_disagreement_mixtures_are_trained_on(self):
+    """Not the pictures alone: `--no-jsd` of the authors' CIFAR code."""
+    recipe, whole = augmix.Augmix(jsd=0.0), augmix.Augmix()
+    views = np.asarray(recipe.views(_BATCH))
+    np.testing.assert_array_equal(views, np.asarray(whole.views(_BATCH))[5:10])
+    loss, (_, numbers) = _loss(recipe)
+    want = _smoothed(_logits(views / np.float32(255)), 0)
+    np.testing.assert_allclose(loss, want, rtol=1e-5)
+    self.assertEqual(set(numbers), {"error"})
+    self.assertEqual(recipe.passes, 1)
+
 
 class ClaheTest(parameterized.TestCase):
   def test_the_same_pictures_in_training_and_at_test(self):

@@ -70,6 +70,10 @@ class RecipesTest(parameterized.TestCase):
       errors.UserError, "config.recipe.flop: .*Did you mean 'flip'"
     ):
       recipes.of({"name": "standard", "flop": True})
+    with self.assertRaisesRegex(
+      errors.UserError, "config.recipe.depth must be .* -1 or 1 to 16, got 0"
+    ):
+      recipes.of({"name": "augmix", "depth": 0})
 
   @parameterized.parameters(
     ("standard", "flip", "yes", "True or False"),
@@ -86,7 +90,7 @@ class RecipesTest(parameterized.TestCase):
     ("pixmix", "k", 17, "a whole number from 0 to 16"),
     ("pixmix", "fractals", 0, "a whole number from 1"),
     ("augmix", "width", 0, "a whole number from 1 to 16"),
-    ("augmix", "severity", 11, "a number from 0.1 to 10"),
+    ("augmix", "severity", 11, "a number from 0.101 to 10"),
     ("stylized", "alpha", 1.5, "a number from 0 to 1"),
     ("stylized", "style_px", 4, "a whole number from 8 to 2048"),
     ("alp", "bound", float("nan"), "a number from 0.001 to 255"),
