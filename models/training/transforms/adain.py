@@ -143,15 +143,17 @@ def _walked(
   steps: layers.Stack, x: jax.Array, size: jax.Array | None
 ) -> tuple[jax.Array, jax.Array | None]:
   """Steps one after the other, of pictures in canvases, and the size behind them."""
-  for step in steps if size is not None else ():
+  if size is None:
+    return steps(x), None
+  for step in steps:
     if step is _reflect:
       x = _continued(x, size, 2)
     if step is _pool:
-      x, size = _continued(x, size, 1), -(-size // 2)
+      x, size = _continued(x, size, 1), (size + 1) // 2
     if step is _twice:
       size = 2 * size
     x = step(x)  # type: ignore[operator]
-  return (steps(x), None) if size is None else (x, size)
+  return x, size
 
 
 def _continued(x: jax.Array, size: jax.Array, back: int) -> jax.Array:

@@ -2,6 +2,7 @@
 
 import numbers
 from collections.abc import Callable, Iterable
+from typing import TypeGuard
 
 import jax
 import jax.numpy as jnp
@@ -156,12 +157,12 @@ def number(
   """
   if (
     not _is_number(value) or not least < value <= most or value == float("inf")
-  ):  # type: ignore[operator]
+  ):
     bound = "" if most == float("inf") else f" and up to {most:g}"
     raise errors.UserError(
       f"{name} must be a number above {least:g}{bound}, got {value!r}."
     )
-  return float(value)  # type: ignore[arg-type]
+  return float(value)
 
 
 def share(name: str, value: object) -> float:
@@ -170,14 +171,14 @@ def share(name: str, value: object) -> float:
   Raises:
     UserError: names the argument.
   """
-  if not _is_number(value) or not 0 <= value <= 1:  # type: ignore[operator]
+  if not _is_number(value) or not 0 <= value <= 1:
     raise errors.UserError(
       f"{name} must be a number from 0 to 1, got {value!r}."
     )
-  return float(value)  # type: ignore[arg-type]
+  return float(value)
 
 
-def _is_number(value: object) -> bool:
+def _is_number(value: object) -> TypeGuard[float]:
   return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
