@@ -42,6 +42,19 @@ def of(kind: str, standard: Sequence[Line]) -> Measures:
   return Detectors() if kind == "detectors" else Videos(standard)
 
 
+def told(kind: str) -> tuple[str, ...]:
+  """The columns that the page's first sentences name: clean, then the mean."""
+  if kind == "pictures":
+    groups = ("noise", "blur", "weather", "digital")
+    return ("clean", "mean", "held out", *groups, "extra", "mFP")
+  return ("P", "mPC") if kind == "detectors" else ("clean", "mean", "held out")
+
+
+def sense(kind: str) -> int:
+  """1 where larger is better, else -1."""
+  return -1 if kind == "pictures" else 1
+
+
 class Pictures(Measures):
   """Errors, mCE, mFR: the smaller the better."""
 

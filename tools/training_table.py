@@ -12,25 +12,26 @@ after a change of a recipe's arithmetic take its lines out of the table.
 from __future__ import annotations
 
 import argparse
-import math
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from etils import epath
-from scipy import special
 
 from robust_tfds.eval import papers
 from robust_tfds.models.training import config as config_lib
 from robust_tfds.models.training import plan, recipes, run
-from tools import training_guide, training_measures, training_runs
+from tools import (
+  training_differences,
+  training_guide,
+  training_measures,
+  training_runs,
+  training_short,
+)
+from tools.training_differences import Compared, Comparison
 from tools.training_runs import Line
 
 FILE = training_runs.FOLDER.with_name("TRAINING.md")
-_LEVEL = 0.95
-_OTHERS = ("videos",)
-_SHOWN = re.compile(r"\*\*([+-][\d.]+) ± ([\d.]+)\*\*")  # mean, half the width
-_WIDTH = 1e-3  # less is three equal counts of digits, and no interval
+_OTHERS = ("videos", "detectors")
 # Printed numbers that training changed: paper, table, its lines.
 _PRINTED = (
   ("hendrycks2019", "section5_2", (1, 2, 5, 6, 7)),
@@ -84,13 +85,15 @@ def _key(line: Line) -> tuple[str, str, int]:
 
 def text(every: Mapping[str, Sequence[Line]]) -> str:
   """The page, of the trainings of each kind."""
-  tables = {kind: _tables(kind, lines) for kind, lines in every.items()}
+  compared = {kind: _compared(kind, lines) for kind, lines in every.items()}
+  tables = {k: _tables(k, lines, compared[k]) for k, lines in every.items()}
   pictures = every["pictures"]
   return "".join(
     [
       training_guide.text(),
       training_guide.EXAMPLE,
-      _measured(pictures, "".join(tables.values())),
+      *training_short.text(every, compared),
+      _measured(pictures, compared),
       tables["pictures"],
       *(training_guide.ABOVE[k] + tables[k] for k in _OTHERS if tables[k]),
       *_printed(),
@@ -100,62 +103,29 @@ def text(every: Mapping[str, Sequence[Line]]) -> str:
   )
 
 
-def _tables(kind: str, lines: Sequence[Line]) -> str:
-  """Those of all networks of a kind."""
-  return "".join(
-    part
-    for network in dict.fromkeys(line.network for line in lines)
-    for part in _of_network(kind, [x for x in lines if x.network == network])
-  )
-
-
-def interval(values: Sequence[float]) -> tuple[float, float]:
-  """Mean, and half the width of Student's 95 % interval, of one value a seed.
-
-  >>> [round(x, 3) for x in interval([1.0, 2.0, 3.0])]
-  [2.0, 2.484]
-  """
-  n = len(values)
-  half = _quantile(_LEVEL, n) * np.std(values, ddof=1) / math.sqrt(n)
-  return float(np.mean(values)), float(half)
-
-
-def _quantile(level: float, n: int) -> float:
-  """Student's, of an interval of `level` over n values."""
-  return float(special.stdtrit(n - 1, (1 + level) / 2))
-
-
-def _of_network(kind: str, lines: Sequence[Line]) -> Iterator[str]:
-  """The three tables of one network."""
-  rows: dict[str, list[Line]] = {}
-  for line in lines:
-    rows.setdefault(line.row, []).append(line)
-  standard = rows[training_runs.STANDARD]
-  measures = training_measures.of(kind, standard)
-  yield f"\n### {lines[0].network}\n\nMean of three seeds ± half its interval.\n\n"
-  yield training_guide.table(
-    ("trained by", "gradients", "steps", "CPU s", *measures.names),
-    (_absolute(name, row, measures) for name, row in rows.items()),
-  )
-  others = [(name, row) for name, row in rows.items() if row[0].times == 1]
-  random = [x for x in others if x[1] is not standard and not x[1][0].before]
-  if random:
-    yield training_guide.EQUAL_STEPS
-    yield training_guide.table(
-      ("trained by", *measures.names),
-      (_difference(name, row, standard, measures) for name, row in random),
+def _compared(kind: str, lines: Sequence[Line]) -> Compared:
+  """Network -> its comparisons at equal steps, and at equal gradients."""
+  out = {}
+  for network, rows in training_differences.networks(lines).items():
+    standard = rows[training_runs.STANDARD]
+    measures = training_measures.of(kind, standard)
+    out[network] = (
+      training_differences.at_equal_steps(rows, measures),
+      training_differences.at_equal_gradients(rows, measures),
     )
-  equal = [(n, r, c) for n, r in others if (c := _control(r, rows.values()))]
-  if equal:
-    yield training_guide.EQUAL_GRADIENTS
-    yield training_guide.table(
-      ("trained by", "beside", *measures.names),
-      (
-        (who, f"`{beside[0].row}`", *cells)
-        for name, row, beside in equal
-        for who, *cells in [_difference(name, row, beside, measures)]
-      ),
-    )
+  return out
+
+
+def _tables(kind: str, lines: Sequence[Line], compared: Compared) -> str:
+  """The three of each network of a kind."""
+  parts = []
+  for network, rows in training_differences.networks(lines).items():
+    measures = training_measures.of(kind, rows[training_runs.STANDARD])
+    parts += [training_guide.NETWORK.format(network=network)]
+    heads = ("trained by", "gradients", "steps", "CPU s", *measures.names)
+    each = (_absolute(name, row, measures) for name, row in rows.items())
+    parts += [training_guide.table(heads, each), *_differences(*compared[network])]
+  return "".join(parts)
 
 
 def _absolute(
@@ -163,63 +133,55 @@ def _absolute(
 ) -> tuple[str, ...]:
   values = [measures.of(line, line.seen) for line in row]
   shown = [
-    "{:.2f} ± {:.2f}".format(*interval([v[column] for v in values]))
+    "{:.2f} ± {:.2f}".format(
+      *training_differences.interval([v[column] for v in values])
+    )
     for column in measures.names
   ]
   seconds = f"{np.median([line.seconds for line in row]):.0f}"
   return f"`{name}`", str(row[0].spent), f"{row[0].steps:,}", seconds, *shown
 
 
-def _difference(
-  name: str,
-  row: Sequence[Line],
-  beside: Sequence[Line],
-  measures: training_measures.Measures,
-) -> tuple[str, ...]:
-  """Minus the other, seed by seed; held out is of the same conditions in both."""
-  seen, cells = row[0].seen, []
-  pairs = [
-    (measures.of(one, seen), measures.of(other, seen))
-    for one, other in zip(row, beside, strict=True)
-  ]
-  for column in measures.names:
-    mean, half = interval([a[column] - b[column] for a, b in pairs])
-    cell = f"{mean:+.2f} ± {half:.2f}"
-    shown = _WIDTH < half < abs(mean)
-    cells.append(f"**{cell}**" if shown else f"no difference shown ({cell})")
-  return f"`{name}`", *cells
+def _differences(
+  steps: Sequence[Comparison], gradients: Sequence[Comparison]
+) -> Iterator[str]:
+  """The two tables of a network's comparisons, as far as there are any."""
+  if steps:
+    yield training_guide.EQUAL_STEPS
+    yield training_guide.table(
+      ("trained by", *steps[0].cells),
+      ((f"`{x.row}`", *map(str, x.cells.values())) for x in steps),
+    )
+  if gradients:
+    yield training_guide.EQUAL_GRADIENTS
+    yield training_guide.table(
+      ("trained by", "beside", *gradients[0].cells),
+      (
+        (f"`{x.row}`", f"`{x.beside}`", *map(str, x.cells.values()))
+        for x in gradients
+      ),
+    )
 
 
-def _control(
-  row: Sequence[Line], rows: Iterable[Sequence[Line]]
-) -> Sequence[Line] | None:
-  """`standard` that takes as many gradients, or the next that takes more."""
-  spent = row[0].spent
-  longer = [
-    r
-    for r in rows
-    if r[0].row.startswith(training_runs.STANDARD) and r[0].times >= spent
-  ]
-  if spent == 1 or not longer:
-    return None
-  return min(longer, key=lambda r: r[0].times)
-
-
-def _measured(lines: Sequence[Line], tables: str) -> str:
+def _measured(lines: Sequence[Line], compared: Mapping[str, Compared]) -> str:
   """What stands above the tables."""
-  shown = _SHOWN.findall(tables)
-  intervals = len(shown) + tables.count("no difference shown")
-  each = 1 - (1 - _LEVEL) / intervals
-  wider = _quantile(each, len(training_runs.SEEDS))
-  ratio = wider / _quantile(_LEVEL, len(training_runs.SEEDS))
+  cells = [
+    cell
+    for networks in compared.values()
+    for both in networks.values()
+    for comparison in (*both[0], *both[1])
+    for cell in comparison.cells.values()
+  ]
+  seeds, level = len(training_runs.SEEDS), training_differences.LEVEL
+  each = 1 - (1 - level) / len(cells)
   return training_guide.MEASURED.format(
     seeds=", ".join(str(s) for s in dict.fromkeys(x.seed for x in lines)),
     steps=_standard(lines)[0].steps,
-    intervals=intervals,
-    shown=len(shown),
-    chance=round(intervals * (1 - _LEVEL)),
-    quantile=wider,
-    strict=sum(abs(float(m)) > ratio * float(half) for m, half in shown),
+    intervals=len(cells),
+    shown=sum(cell.shown for cell in cells),
+    chance=round(len(cells) * (1 - level)),
+    quantile=training_differences.quantile(each, seeds),
+    strict=sum(cell.survives(each, seeds) for cell in cells),
   )
 
 

@@ -1,6 +1,6 @@
 """An example as it enters a batch: pixels of one size, boxes to one number."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from robust_tfds.coco import rle
 from robust_tfds.corruptions import canvas, seeding
 from robust_tfds.models.training.data import crops, examples
 from robust_tfds.models.training.data.config import Config
+from robust_tfds.reading import videos as video_files
 
 Item = Mapping[str, Any]
 _STREAM = 0x434C4950  # where a clip starts, apart from other draws
@@ -82,18 +83,32 @@ def _clip(
       " network's clip, and data.rate, the stride between them at 30 fps."
     )
   video = row["video"]
-  long = isinstance(video, bytes)
-  count = videos.frame_count(video) if long else len(video)
   at = 0.5
   if crops.is_random(rule):
     (own,) = seeding.frame_keys(key, np.array([_STREAM]))
     at = float(seeding.words(own, 1)[0]) * 2.0**-32
-  (numbers,) = videos.clip_numbers(
-    count, row["fps"], config.frames, config.rate, np.array([at])
-  )
-  if long:
-    return np.stack(list(videos.frames_at(video, numbers)))
-  return video[numbers]
+
+  def numbers(count: int) -> np.ndarray:
+    clip = (count, row["fps"], config.frames, config.rate, np.array([at]))
+    return videos.clip_numbers(*clip)[0]
+
+  if isinstance(video, bytes):
+    return _decoded(video, numbers)
+  return video[numbers(len(video))]
+
+
+def _decoded(
+  video: bytes, numbers_of: Callable[[int], np.ndarray]
+) -> np.ndarray:
+  """The frames of a clip, alone brought to RGB; the file is decoded once."""
+  shown: list[int] = []
+
+  def chosen(count: int) -> set[int]:
+    shown.extend(numbers_of(count).tolist())
+    return {*shown}
+
+  frames = dict(video_files.frames_at(video, chosen))
+  return np.stack([frames[number] for number in shown])
 
 
 def _of_objects(row: Mapping[str, Any], config: Config, name: str) -> Item:
