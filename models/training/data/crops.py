@@ -28,6 +28,7 @@ _RULE = re.compile(
 _STREAM = 0x43524F50  # marks these draws apart from those on the device
 # torchvision.transforms.RandomResizedCrop: Szegedy et al. 2015, section 6.
 _SCALE, _RATIO, _TRIES = (0.08, 1.0), (3 / 4, 4 / 3), 10
+_FRAMES = 8  # of a clip that are cropped at a time
 
 Box = tuple[int, int, int, int]  # left, top, right, bottom, px
 
@@ -73,7 +74,8 @@ def apply(
     UserError: no such rule, or a picture that is too small or long for it.
   """
   if pixels.ndim == 4:
-    return np.stack([apply(frame, rule, key, at=at) for frame in pixels])
+    parts = [pixels[i : i + _FRAMES] for i in range(0, len(pixels), _FRAMES)]
+    return np.concatenate([_of_frames(part, rule, key, at) for part in parts])
   parts = _RULE.fullmatch(rule)
   if not parts:
     with errors.begun(at):
@@ -91,6 +93,16 @@ def apply(
   crop = placed_box(*way.size, int(parts["crop"]), key)
   way = way._replace(crop=crop, bicubic=bicubic)
   return resizing.resized(pixels, *way.taps)
+
+
+def _of_frames(
+  frames: np.ndarray, rule: str, key: np.ndarray, at: str
+) -> np.ndarray:
+  """As one picture of many channels: `apply` of `[T, H, W, 3]`."""
+  count, height, width, channels = frames.shape
+  beside = np.moveaxis(frames, 0, 2).reshape(height, width, -1)
+  out = apply(beside, rule, key, at=at)
+  return np.moveaxis(out.reshape(*out.shape[:2], count, channels), 2, 0)
 
 
 def resized_box(width: int, height: int, key: np.ndarray) -> Box:
