@@ -42,6 +42,14 @@ class PicturesTest(absltest.TestCase):
     self.assertAlmostEqual(values["mFP"], 100 * np.mean(flips))
 
 
+class ToldTest(absltest.TestCase):
+  def test_they_are_columns(self):
+    for kind in training_runs.KINDS:
+      if lines := training_runs.stored(kind):
+        names = training_measures.of(kind, lines).names
+        self.assertContainsSubset(training_measures.told(kind), names)
+
+
 class OthersTest(absltest.TestCase):
   def _line(self, **numbers: float) -> training_runs.Line:
     return dataclasses.replace(_PICTURES[0], numbers=numbers)

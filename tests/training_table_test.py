@@ -15,14 +15,18 @@ import pytest
 from absl.testing import absltest
 from etils import epath
 from PIL import Image
-from scipy import stats
 
 from robust_tfds import conditions, models
 from robust_tfds.eval import papers
 from robust_tfds.models import variables, weights_file
 from robust_tfds.models.training import main
 from tests import in_process, tiny_files
-from tools import training_guide, training_runs, training_table
+from tools import (
+  training_differences,
+  training_guide,
+  training_runs,
+  training_table,
+)
 
 _EVERY = {kind: training_runs.stored(kind) for kind in training_runs.KINDS}
 _LINES = _EVERY["pictures"]
@@ -112,39 +116,8 @@ class PageTest(absltest.TestCase):
         self.assertIn(f"| {row.metric} | *{row.text}*", page)
 
   def test_one_noise_lowers_noise_by_more_than_seeds_differ(self):
-    mean, half = training_table.interval(list(_gains("digits_resnet")))
+    mean, half = training_differences.interval(list(_gains("digits_resnet")))
     self.assertGreater(mean, half)
-
-
-class IntervalTest(absltest.TestCase):
-  def test_students(self):
-    values = [0.3, 0.1, 0.7]
-    mean, half = training_table.interval(values)
-    low, high = stats.t.interval(0.95, 2, np.mean(values), stats.sem(values))
-    self.assertAlmostEqual(mean - half, low)
-    self.assertAlmostEqual(mean + half, high)
-
-  def test_a_difference_whose_interval_holds_0_is_not_shown(self):
-    standard = _of("digits_cnn", training_runs.STANDARD)
-    for shifts, shown in (
-      ((0.1, 0.11, 0.12), True),
-      ((0.1, 0.3, -0.2), False),
-      ((0.1, 0.1, 0.1), False),  # three equal counts are no interval
-    ):
-      lines = [_shifted(x, by) for x, by in zip(standard, shifts)]
-      pages = "".join(
-        training_table._of_network("pictures", [*standard, *lines])
-      )
-      (row,) = [x for x in pages.splitlines() if "no difference" in x]
-      clean = row.split(" | ")[1]
-      self.assertEqual(clean.startswith("**"), shown, clean)
-      self.assertEqual(clean.startswith("no difference shown ("), not shown)
-
-
-def _shifted(line: training_runs.Line, by: float) -> training_runs.Line:
-  numbers = dict(line.numbers)
-  numbers["clean_error"] += by
-  return dataclasses.replace(line, row="other", numbers=numbers)
 
 
 class StoredTest(absltest.TestCase):

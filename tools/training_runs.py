@@ -170,7 +170,7 @@ KINDS = {
   ),
   "detectors": Kind(
     ("tiny_retinanet",),
-    _LAST,
+    {"steps": 500, **_LAST},
     (
       Evaluation(
         "quickstart_detection",
@@ -214,6 +214,16 @@ ROWS = (
   *(
     Row(f"{mix} mix", f"train_corruption_mix:{mix}", kind="videos")
     for mix in ("temporal", "spatial", "mixed", "pixmix")
+  ),
+  Row(STANDARD, "train_detector", kind="detectors"),
+  *(
+    Row(
+      f"{mode}: texture",
+      "train_detector",
+      {"recipe.mode": mode},
+      kind="detectors",
+    )
+    for mode in ("stylized", "combined")
   ),
 )
 

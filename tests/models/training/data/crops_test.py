@@ -66,6 +66,17 @@ class CropsTest(parameterized.TestCase):
     np.testing.assert_array_equal(clip[0], clip[2])
 
   @parameterized.parameters(
+    *("random_resized16", "short32_random24_bicubic", "short32_crop24"),
+    *("squash20", "whole"),
+  )
+  def test_frames_are_cropped_as_each_alone(self, rule):
+    frames = np.stack([tiny_files.noise(40, 50, seed=i) for i in range(11)])
+    for count, key in zip((1, 8, 11), _keys(3)):
+      clip = crops.apply(frames[:count], rule, key)
+      alone = [crops.apply(frame, rule, key) for frame in frames[:count]]
+      np.testing.assert_array_equal(clip, np.stack(alone))
+
+  @parameterized.parameters(
     ("random_resized9000", "sizes must be from 1"),
     ("short32_random40", "crop does not lie inside"),
     ("random32", "Unknown geometry"),

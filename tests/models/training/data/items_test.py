@@ -80,7 +80,10 @@ class ItemsTest(parameterized.TestCase):
 
   def test_a_clip_of_a_file_that_is_not_held(self):
     data = tiny_files.movie(_FRAMES.repeat(2, 1).repeat(2, 2) * 4)
-    self.assertLen(_of_video(video=data), 4)
+    of_file, of_frames = _of_video(video=data), _of_video()
+    np.testing.assert_allclose(of_file, np.multiply(4, of_frames), atol=3)
+    short = tiny_files.movie(_FRAMES[:9].repeat(2, 1).repeat(2, 2) * 4)
+    self.assertEqual(*_of_video(video=short)[-2:])  # its last frame again
 
   def test_a_video_without_frames_asked_for(self):
     with self.assertRaisesRegex(errors.UserError, "a: a video, of which"):

@@ -1,0 +1,64 @@
+"""What docs/TRAINING.md says in short is what its tables show, and no more."""
+
+from absl.testing import absltest
+
+from tools import training_measures, training_runs, training_short
+from tools.training_differences import Comparison, Difference
+
+_BETTER, _WORSE = Difference(-1.0, 0.5), Difference(1.0, 0.5)
+_SILENT = Difference(-1.0, 2.0)
+
+
+def _text(*comparisons: Comparison) -> str:
+  """Of pictures, each network's comparisons at equal steps."""
+  lines = [
+    x for x in training_runs.stored("pictures") if x.row in ("standard", "augmix")
+  ]
+  compared = {x.network: ([x], []) for x in comparisons}
+  return " ".join(
+    "".join(
+      training_short.text({"pictures": lines}, {"pictures": compared})
+    ).split()
+  )
+
+
+def _comparison(network: str, **cells: Difference) -> Comparison:
+  names = training_measures.told("pictures")
+  every = {name: cells.get(name, _SILENT) for name in names}
+  return Comparison(network, "augmix", "standard", every)
+
+
+class ShortTest(absltest.TestCase):
+  def test_where_it_is_shown(self):
+    text = _text(
+      _comparison("digits_cnn", noise=_BETTER, blur=_WORSE),
+      _comparison("digits_resnet", noise=_BETTER, weather=_BETTER),
+    )
+    self.assertIn(
+      "at equal steps better in noise (both), in weather (digits_resnet),"
+      " worse in blur (digits_cnn).",
+      text,
+    )
+
+  def test_opposite_signs_are_not_both(self):
+    text = _text(
+      _comparison("digits_cnn", noise=_BETTER),
+      _comparison("digits_resnet", noise=_WORSE),
+    )
+    self.assertIn(
+      "better in noise (digits_cnn), worse in noise (digits_resnet)", text
+    )
+
+  def test_nothing(self):
+    text = _text(_comparison("digits_cnn"), _comparison("digits_resnet"))
+    self.assertIn("Nothing is shown of `augmix`.", text)
+
+  def test_held_out_is_said_where_it_is_another_number(self):
+    same = _comparison("digits_cnn", mean=_BETTER, **{"held out": _BETTER})
+    self.assertNotIn("held out", _text(same))
+    other = _comparison("digits_cnn", **{"held out": _BETTER})
+    self.assertIn("better in held out", _text(other))
+
+
+if __name__ == "__main__":
+  absltest.main()
