@@ -213,8 +213,9 @@ ROWS = (
   Row(STANDARD, "train_standard", kind="videos"),
   *(
     Row(f"{mix} mix", f"train_corruption_mix:{mix}", kind="videos")
-    for mix in ("temporal", "spatial", "mixed", "pixmix")
+    for mix in ("temporal", "spatial", "mixed")
   ),
+  Row("pixmix", "train_corruption_mix:pixmix", kind="videos"),
   Row(STANDARD, "train_detector", kind="detectors"),
   *(
     Row(

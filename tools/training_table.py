@@ -95,12 +95,17 @@ def text(every: Mapping[str, Sequence[Line]]) -> str:
       *training_short.text(every, compared),
       _measured(pictures, compared),
       tables["pictures"],
-      *(training_guide.ABOVE[k] + tables[k] for k in _OTHERS if tables[k]),
+      *(_above(k, every[k]) + tables[k] for k in _OTHERS if tables[k]),
       *_printed(),
       *_large(pictures),
       training_guide.limits(training_runs.ROWS),
     ]
   )
+
+
+def _above(kind: str, lines: Sequence[Line]) -> str:
+  """What stands above a kind's tables."""
+  return training_guide.ABOVE[kind].format(steps=f"{lines[0].steps:,}")
 
 
 def _compared(kind: str, lines: Sequence[Line]) -> Compared:
