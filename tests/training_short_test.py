@@ -40,6 +40,15 @@ class ShortTest(absltest.TestCase):
       text,
     )
 
+  def test_what_all_networks_show(self):
+    text = _text(
+      _comparison("digits_cnn", noise=_BETTER, blur=_WORSE),
+      _comparison("digits_resnet", noise=_BETTER, blur=_BETTER),
+    )
+    self.assertIn(
+      "All networks show, at equal gradients: better in noise `augmix`.", text
+    )
+
   def test_opposite_signs_are_not_both(self):
     text = _text(
       _comparison("digits_cnn", noise=_BETTER),

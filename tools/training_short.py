@@ -39,6 +39,8 @@ def _of_kind(
   kind: str, lines: Sequence[Line], compared: Compared
 ) -> Iterator[str]:
   """A kind's sentences; the rows of which nothing is shown in one."""
+  if len(compared) > 1:
+    yield _wrapped(f"- {_agreed(kind, compared)}")
   silent = []
   for row in dict.fromkeys(line.row for line in lines):
     parts = _parts(row, kind, compared)
@@ -50,6 +52,23 @@ def _of_kind(
       silent.append(f"`{row}`")
   if silent:
     yield _wrapped(f"- Nothing is shown of {', '.join(silent)}.")
+
+
+def _agreed(kind: str, compared: Compared) -> str:
+  """What all networks show, at equal gradients."""
+  last = [
+    {x.row: x for x in (*steps, *gradients)}  # of gradients, where there are any
+    for steps, gradients in compared.values()
+  ]
+  found: dict[str, list[str]] = {}
+  for row in last[0]:
+    each = [x[row] for x in last if row in x]
+    for name in training_measures.told(kind) if len(each) == len(last) else ():
+      senses = {_sense(kind, x, name) for x in each}
+      if len(senses) == 1 and all(senses):
+        found.setdefault(f"{senses.pop()} in {name}", []).append(f"`{row}`")
+  said = "; ".join(f"{what} {', '.join(r)}" for what, r in found.items())
+  return f"All networks show, at equal gradients: {said or 'nothing'}."
 
 
 def _parts(row: str, kind: str, compared: Compared) -> list[tuple[str, str]]:
