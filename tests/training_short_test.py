@@ -12,7 +12,9 @@ _SILENT = Difference(-1.0, 2.0)
 def _text(*comparisons: Comparison) -> str:
   """Of pictures, each network's comparisons at equal steps."""
   lines = [
-    x for x in training_runs.stored("pictures") if x.row in ("standard", "augmix")
+    x
+    for x in training_runs.stored("pictures")
+    if x.row in ("standard", "augmix")
   ]
   compared = {x.network: ([x], []) for x in comparisons}
   return " ".join(

@@ -126,7 +126,7 @@ named they are equal too.
 """
 SHORT_OF = {
   "pictures": "Digits, by `digits_cnn` and `digits_resnet`, in percent of error:\n\n",
-  "videos": "\nDigits in motion, by `tiny_r3d`, in percent of accuracy at severities 4 and 5:\n\n",
+  "videos": "\nDigits in motion, by `tiny_r3d`, in percent of accuracy:\n\n",
   "detectors": "\nScenes of digits, by `tiny_retinanet`, in percent of COCO's AP:\n\n",
 }
 NETWORK = """

@@ -13,7 +13,7 @@ from tools import (
   training_measures,
   training_runs,
 )
-from tools.training_differences import Comparison, Compared
+from tools.training_differences import Compared, Comparison
 from tools.training_runs import Line
 
 _STEPS, _GRADIENTS = "at equal steps", "at equal gradients"
@@ -57,7 +57,9 @@ def _of_kind(
 def _agreed(kind: str, compared: Compared) -> str:
   """What all networks show, at equal gradients."""
   last = [
-    {x.row: x for x in (*steps, *gradients)}  # of gradients, where there are any
+    {
+      x.row: x for x in (*steps, *gradients)
+    }  # of gradients, where there are any
     for steps, gradients in compared.values()
   ]
   found: dict[str, list[str]] = {}

@@ -129,7 +129,10 @@ def _tables(kind: str, lines: Sequence[Line], compared: Compared) -> str:
     parts += [training_guide.NETWORK.format(network=network)]
     heads = ("trained by", "gradients", "steps", "CPU s", *measures.names)
     each = (_absolute(name, row, measures) for name, row in rows.items())
-    parts += [training_guide.table(heads, each), *_differences(*compared[network])]
+    parts += [
+      training_guide.table(heads, each),
+      *_differences(*compared[network]),
+    ]
   return "".join(parts)
 
 

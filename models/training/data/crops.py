@@ -74,8 +74,8 @@ def apply(
     UserError: no such rule, or a picture that is too small or long for it.
   """
   if pixels.ndim == 4:
-    parts = [pixels[i : i + _FRAMES] for i in range(0, len(pixels), _FRAMES)]
-    return np.concatenate([_of_frames(part, rule, key, at) for part in parts])
+    runs = [pixels[i : i + _FRAMES] for i in range(0, len(pixels), _FRAMES)]
+    return np.concatenate([_of_frames(run, rule, key, at) for run in runs])
   parts = _RULE.fullmatch(rule)
   if not parts:
     with errors.begun(at):
