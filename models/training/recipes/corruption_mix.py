@@ -10,6 +10,7 @@ import dataclasses
 from typing import Annotated, Any
 
 import jax
+import jax.numpy as jnp
 import pydantic
 
 from robust_tfds import conditions, errors, settings
@@ -24,6 +25,7 @@ _Levels = Annotated[
   tuple[Annotated[int, pydantic.Field(ge=1, le=5)], ...],
   pydantic.Field(min_length=1, description="whole numbers from 1 to 5"),
 ]
+_Probability: Any = settings.between(0, 1)
 _TESTED = conditions.VIDEOS.mixes["mixed_eval"].levels
 
 
@@ -38,12 +40,15 @@ class CorruptionMix(base.Recipe):
       6.4).
     tested_severities: allow those of videos too, which the network then says.
     edition: of the corruptions.
+    probability: with which an example is changed at all; Schiappa et al.'s code
+      has .75.
   """
 
   names: _Names = "gaussian_noise"
   severities: _Levels = (1, 2, 3)
   tested_severities: settings.Flag = False
   edition: str = "any"
+  probability: _Probability = 1.0
 
   def __post_init__(self) -> None:
     """Refuses names that are neither of pictures nor of videos, and none."""
@@ -67,18 +72,28 @@ class CorruptionMix(base.Recipe):
 
   def transform(self, images: jax.Array, keys: jax.Array) -> jax.Array:
     """Each picture or clip under one of the names at one of the severities."""
-    return corruption_mix.corruption_mix(
-      self.moved(images, keys),
+    clean = self.moved(images, keys)
+    changed = corruption_mix.corruption_mix(
+      clean,
       keys=base.stream(keys, 0),
       names=self._resolved(),
       severities=self.severities,
       edition=self.edition,
     )
+    if self.probability == 1:
+      return changed
+    coins = jax.vmap(self._coin)(base.stream(keys, 1))
+    coins = coins.reshape(-1, *[1] * (images.ndim - 1))
+    return jnp.where(coins, changed, clean)
 
   def disclosure(self) -> dict[str, Any]:
     """See the base."""
     shown = {"conditions": self._resolved(), "severities": [*self.severities]}
     return {**super().disclosure(), **shown}
+
+  def _coin(self, words: jax.Array) -> jax.Array:
+    key = jax.random.wrap_key_data(words, impl="threefry2x32")
+    return jax.random.bernoulli(key, self.probability)
 
   def _resolved(self) -> list[str]:
     """The names one by one, in the papers' order."""

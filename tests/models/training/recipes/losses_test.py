@@ -9,6 +9,7 @@ import numpy as np
 from absl.testing import parameterized
 
 from robust_tfds import errors
+from robust_tfds.configs import train_corruption_mix
 from robust_tfds.models.enhancements import clahe
 from robust_tfds.models.training import disclosure, recipes
 from robust_tfds.models.training.recipes import alp, augmix, base, stability
@@ -194,6 +195,29 @@ class AugmixTest(parameterized.TestCase):
     np.testing.assert_allclose(loss, want, rtol=1e-5)
     self.assertEqual(set(numbers), {"error"})
     self.assertEqual(recipe.passes, 1)
+
+
+class CorruptionMixTest(parameterized.TestCase):
+  def test_a_probability_leaves_some_as_they_are(self):
+    """An example is under its corruption, or what it was, by its key."""
+    fields = {"name": "corruption_mix", "names": "gaussian_noise"}
+    rng = np.random.default_rng(0)
+    images = rng.integers(60, 200, (300, 6, 6, 3), np.uint8)
+    keys = rng.integers(0, 2**32, (300, 2), np.uint32)
+    some, always, never = (
+      np.asarray(
+        recipes.of({**fields, "probability": p}).transform(images, keys)
+      )
+      for p in (0.75, 1.0, 0.0)
+    )
+    np.testing.assert_array_equal(never, images)
+    same = (some == images).all((1, 2, 3))
+    self.assertBetween(same.sum(), 45, 105)
+    np.testing.assert_array_equal(some[~same], always[~same])
+
+  def test_videos_of_the_paper_are_changed_as_its_code_does(self):
+    recipe = train_corruption_mix.get_config("temporal,ucf101").recipe
+    self.assertEqual(recipe.probability, 0.75)
 
 
 class ClaheTest(parameterized.TestCase):
