@@ -151,7 +151,7 @@ def of_checkpoint(text: str) -> Disclosure | None:
   """What a training wrote beside the weights that a checkpoint names.
 
   Args:
-    text: a workdir of a training, or weights in one.
+    text: a workdir of a training, or weights in one; or a link to either.
 
   Returns:
     None of other checkpoints.
@@ -159,7 +159,7 @@ def of_checkpoint(text: str) -> Disclosure | None:
   Raises:
     UserError: it is damaged, of other weights, or says less than its recipe does.
   """
-  place = paths.of(text, "checkpoint")
+  place = paths.resolved(paths.of(text, "checkpoint"))
   names = {
     weights_file.FILE: "weights",
     weights_file.EMA_FILE: "weights_ema",

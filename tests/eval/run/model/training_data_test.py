@@ -1,5 +1,7 @@
 """What a model was trained on: as stated, as its recipe or its checkpoint says."""
 
+import os
+
 from absl.testing import parameterized
 from etils import epath
 
@@ -76,6 +78,11 @@ class TrainingDataTest(parameterized.TestCase):
         training_data.corruptions_seen(
           _model({**entry, "corruptions_seen": "none"})
         )
+    (folder / "weights.npz").write_bytes(b"other")
+    link = folder / "mine.npz"
+    os.symlink(folder / "weights.npz", link)
+    with self.assertRaisesRegex(errors.UserError, "not the weights that"):
+      training_data.words(_model({"checkpoint": str(link)}))
     other = _model({"checkpoint": str(folder / "other.npz")})
     self.assertIsNone(training_data.corruptions_seen(other))
 
