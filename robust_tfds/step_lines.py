@@ -23,18 +23,25 @@ class Progress:
     self._total, self._done = total, 0
     self._stream, self._every_s = stream or sys.stderr, every_s
     self._start = self._last = time.perf_counter()
+    self._first = self._start  # when one was done
 
   def step(self, words: str) -> None:
-    """Says that one is done."""
+    """Says that one is done; what is left takes as long as those after the first.
+
+    The first one compiles.
+    """
     self._done += 1
     now = time.perf_counter()
+    self._first = now if self._done == 1 else self._first
     if now - self._last < self._every_s and self._done < self._total:
       return
     self._last = now
-    took = now - self._start
-    left = took / self._done * (self._total - self._done)
-    line = (
-      f"[{self._done:,}/{self._total:,}] {durations.text(took)} elapsed, ETA"
-      f" {durations.text(left)}  {words}"
-    )
-    print(line, file=self._stream, flush=True)
+    print(self._line(now, words), file=self._stream, flush=True)
+
+  def _line(self, now: float, words: str) -> str:
+    count = f"[{self._done:,}/{self._total:,}]"
+    line = f"{count} {durations.text(now - self._start)} elapsed"
+    if self._done > 1 or self._done == self._total:
+      each = (now - self._first) / max(self._done - 1, 1)
+      line += f", ETA {durations.text(each * (self._total - self._done))}"
+    return f"{line}  {words}"

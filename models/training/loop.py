@@ -104,6 +104,8 @@ class Loop:
     self._checkpoints, self._host = checkpoints, hosts.this_host()
     self._mesh = devices.mesh()
     parts = config.optimizer.accumulate
+    if parts > 1 and config.batch_size % (parts * self._mesh.size):
+      raise _parts_over_devices(config, self._mesh.size)
     devices.check_batch_size(config.batch_size // parts, self._mesh)
     self.lengths = Lengths.of(config, source.steps(config.batch_size))
     self._plateau = schedules.Plateau()
@@ -251,6 +253,15 @@ class Loop:
     step = int(self.state.step)
     self._metrics.read(step, run["metrics"])
     self._say(f"goes on after step {step:,} of {self.lengths.steps:,}")
+
+
+def _parts_over_devices(config: Config, count: int) -> errors.UserError:
+  parts = config.optimizer.accumulate
+  return errors.UserError(
+    f"config.optimizer.accumulate: got {parts} parts of {config.batch_size}"
+    f" examples, which do not divide over {count} devices; expected a batch_size"
+    f" that is a multiple of {parts * count}."
+  )
 
 
 def _words(step: int, lengths: Lengths, line: Mapping[str, Any]) -> str:

@@ -1,5 +1,6 @@
 """The loop: it learns, stops at NaN with the examples, and goes on to the same end."""
 
+import types
 from unittest import mock
 
 import jax
@@ -133,6 +134,15 @@ class LoopTest(in_folder.TestCase):
     _loop(prepared, metrics=metrics).run()
     rates = [line["learning_rate"] for line in metrics.lines]
     self.assertLess(rates[-1], rates[0])
+
+  def test_parts_of_a_batch_over_devices(self):
+    eight = types.SimpleNamespace(size=8)
+    words = "got 2 parts of 8 examples.* over 8 devices.* a multiple of 16"
+    with (
+      mock.patch.object(loop.devices, "mesh", return_value=eight),
+      self.assertRaisesRegex(errors.UserError, words),
+    ):
+      _loop(tiny_trainings.prepared(optimizer__accumulate=2))
 
   def test_a_batch_larger_than_the_data(self):
     with self.assertRaisesRegex(errors.UserError, "an epoch has not one batch"):
