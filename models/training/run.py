@@ -56,6 +56,7 @@ _CONFIG, _OF_CONFIG = "config.json", "config."
 # weight. Where data lie is no fact of them.
 _RESUMABLE = ("data.data_dir", "data.manual_dir", "data.workers", "keep")
 _LOCK = "training.lock"
+_MEET_S = 6 * 3600  # that hosts may need to read all data for their sums
 _LEARNS_FROM: Mapping[str, str] = {
   "classification": examples.PICTURES,
   "video": examples.VIDEOS,
@@ -248,6 +249,7 @@ def train(
     lines = _lines(loop)
     state = loop.run(lambda step: lines.step(words))
     return handover.finite(prepared.model, state.averaged)
+  _meet(host)
   with _held(workdir, host):
     facts = _checked_facts(workdir, prepared, host)
     loop = _loop(prepared, workdir, say)  # refuses: then nobody's workdir
@@ -278,6 +280,16 @@ def train(
         say(line)
     hosts.barrier(host, "handed over")
   return state.averaged
+
+
+def _meet(host: hosts.Host) -> None:
+  """Waits for hosts that read their data longer: collectives wait half a minute."""
+  if host.count > 1:
+    import orbax.checkpoint as ocp
+
+    ocp.multihost.sync_global_processes(
+      "prepared", timeout=_MEET_S, processes={*range(host.count)}
+    )
 
 
 def _lines(loop: Loop) -> step_lines.Progress:
