@@ -290,7 +290,11 @@ class NetworkModel(Model):
       stages=stages, frozen_norms=frozen_norms
     )
     given = variables_lib.flatten(variables)
-    stopped = {p: jax.lax.stop_gradient(given[p]) for p in fixed & set(given)}
+    # NumPy's would be written over, outside of programs.
+    stopped = {
+      p: jax.lax.stop_gradient(jnp.asarray(given[p]))
+      for p in fixed & set(given)
+    }
     network = self.merge(variables_lib.nest({**given, **stopped}))
     parts = (tuple(map(str, path)) for path, _ in nnx.iter_modules(network))
     still = stages_lib.first(

@@ -158,6 +158,16 @@ class TrainingTest(absltest.TestCase):
     np.testing.assert_array_equal(logits, model.apply(variables, batch))
     jax.tree.map(np.testing.assert_array_equal, after, variables)
 
+  def test_what_is_given_is_not_written_over(self):
+    """Outside of programs, too, where weights are NumPy's."""
+    model = with_norms.model()
+    variables, before = drawn.variables(model), drawn.variables(model)
+    batch = np.random.default_rng(0).standard_normal((5, 32, 32, 3), np.float32)
+    _, after = model.apply_train(variables, batch, jax.random.key(0))
+    jax.tree.map(np.testing.assert_array_equal, variables, before)
+    for name in ("mean", "var"):
+      self.assertFalse(np.allclose(after["norm"][name], before["norm"][name]))
+
   def test_statistics_have_no_gradient(self):
     model = with_norms.model(0.5)
     variables = drawn.variables(model)
