@@ -47,7 +47,9 @@ def told(kind: str) -> tuple[str, ...]:
   if kind == "pictures":
     groups = ("noise", "blur", "weather", "digital")
     return ("clean", "mean", "held out", *groups, "extra", "mFP")
-  return ("P", "mPC") if kind == "detectors" else ("clean", "mean", "held out")
+  if kind == "detectors":
+    return Detectors.names
+  return ("clean", "mean", "held out")
 
 
 def sense(kind: str) -> int:
