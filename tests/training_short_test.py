@@ -64,6 +64,20 @@ class ShortTest(absltest.TestCase):
     text = _text(_comparison("digits_cnn"), _comparison("digits_resnet"))
     self.assertIn("Nothing is shown of `augmix`.", text)
 
+  def test_fine_tuning_stands_beside_as_many_steps(self):
+    rows = {}
+    for line in training_runs.stored("pictures"):
+      if line.network == "digits_cnn":
+        rows.setdefault(line.row, []).append(line)
+    lines = [
+      x for r in ("standard", "standard x 2", "finetune") for x in rows[r]
+    ]
+    cells = _comparison("digits_cnn", mean=_BETTER).cells
+    found = Comparison("digits_cnn", "finetune", "standard x 2", cells)
+    compared = {"digits_cnn": ([], [found])}
+    text = training_short.text({"pictures": lines}, {"pictures": compared})
+    self.assertIn("`finetune` (6.6 for 6.6)", "".join(text))
+
   def test_held_out_is_said_where_it_is_another_number(self):
     same = _comparison("digits_cnn", mean=_BETTER, **{"held out": _BETTER})
     self.assertNotIn("held out", _text(same))

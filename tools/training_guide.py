@@ -120,8 +120,9 @@ SHORT = """
 In short, made of the tables below. *Better* and *worse* are against `standard`, seed by
 seed, and said where three seeds show them; what is not said is not shown, which is not
 the same as none. In brackets the mean under corruptions for `standard`'s of as many
-steps, network by network; *both* networks are the surer hint. Where no gradients are
-named they are equal too.
+steps (for `finetune` those of the weights that it began with count, too), network by
+network; *both* networks are the surer hint. Where no gradients are named they are equal
+too.
 
 """
 SHORT_OF = {
@@ -234,7 +235,8 @@ Nothing of this size was trained here. Hours are estimates from multiply-adds (a
 takes three times those of a forward pass), before transforms and reading: *GPU hours* at
 {gpu} a second, a guess, a third of what an A100 does in bfloat16; *core hours* at {here}
 a second, which `{network}` reached here on a core of a shared machine in its longest
-training. `--plan` says the same of the devices that it finds. `robust-tfds run
+training. AugMix's printed numbers are of 180 epochs, `train_augmix:imagenet,180`, twice
+the steps below. `--plan` says the same of the devices that it finds. `robust-tfds run
 --config=imagenet_c:resnet50 --config.model.checkpoint=/runs/a --workdir=/runs/b`
 evaluates.
 

@@ -11,7 +11,6 @@ from tools import (
   training_differences,
   training_guide,
   training_measures,
-  training_runs,
 )
 from tools.training_differences import Compared, Comparison
 from tools.training_runs import Line
@@ -45,7 +44,7 @@ def _of_kind(
   for row in dict.fromkeys(line.row for line in lines):
     parts = _parts(row, kind, compared)
     if any(said for _, said in parts):
-      means = "; ".join(_means(kind, lines, row))
+      means = "; ".join(_means(kind, lines, row, compared))
       words = "; ".join(f"{at} {said or 'nothing'}" for at, said in parts)
       yield _wrapped(f"- `{row}` ({means}): {words}.")
     elif parts:
@@ -115,13 +114,18 @@ def _on(networks: Sequence[str], many: bool) -> str:
   return " (both)" if len(networks) > 1 else f" ({networks[0]})"
 
 
-def _means(kind: str, lines: Sequence[Line], row: str) -> Iterator[str]:
-  """`5.4 for 6.8`, network by network."""
+def _means(
+  kind: str, lines: Sequence[Line], row: str, compared: Compared
+) -> Iterator[str]:
+  """`5.4 for 6.8`, network by network: beside what the row is first held against."""
   column = training_measures.told(kind)[1]
-  for rows in training_differences.networks(lines).values():
-    if row not in rows:
+  every = training_differences.networks(lines)
+  for network, both in compared.items():
+    found = [c for at in both for c in at if c.row == row]
+    if not found:
       continue
-    standard = rows[training_runs.STANDARD]
+    rows = every[network]
+    standard = rows[found[0].beside]
     measures = training_measures.of(kind, standard)
     mean, beside = (
       np.mean([measures.of(x, x.seen)[column] for x in trainings])
