@@ -52,8 +52,9 @@ Whose *benchmark conditions* are named trains on what benchmarks test.
 - **Disclosure and held-out rule**: `disclosure.json` says what was trained on: data,
   conditions and severities, pictures, recipe, steps, seed, sha256 of the first and last
   weights. Training on a benchmark's condition is refused unless the config says
-  `allow_benchmark_conditions=True`; then every row, report and board names the
-  conditions and shows the mean over those that were *not* trained on. Folders and
+  `allow_benchmark_conditions=True`, as `train_corruption_mix` does by itself; then
+  every row, report and board names the conditions and shows the mean over those that
+  were *not* trained on. Folders and
   sets count by their names, also where links lead: `Fog/3`, `gaussian-noise`,
   `weather/s3`, `CIFAR-10-C`; one word of a corruption of pictures (`fog`, `contrast`)
   as the name of the folder itself (`fog`, `fog/train`), unless its classes are called
@@ -143,7 +144,8 @@ scikit-learn's digits at 32 px: 1,297 to train on, 359 to test; ten epochs of ba
 ({steps} steps) with Adam at .003 and a cosine, no flips; seeds {seeds}, which are of
 initial weights, order and draws. `digits_cnn` has three convolutions and no norm,
 `digits_resnet` is a WRN-10-1 with batch norms whose stem halves pictures. Every recipe
-is at its config's values: nothing was tuned, and the last weights are taken.
+is at its config's values but for the epochs (30 there): nothing was tuned, and the last
+weights are taken.
 
 Some rows want a word. `clahe` is `train_standard` with `--config.recipe.name=clahe`, and
 is tested behind CLAHE too, clean and corrupted. `alp` is `train_alp`: ten steps of

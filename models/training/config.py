@@ -206,7 +206,7 @@ def parse(config: ml_collections.ConfigDict) -> Config:
   if bool(out.steps) == bool(out.epochs):
     raise errors.UserError(
       f"config.steps: got {out.steps} steps and {out.epochs} epochs, expected one"
-      " of the two."
+      " of the two: the other is 0, --config.epochs=0 with steps."
     )
   if out.keep.tensorboard:
     tensorboard.check()

@@ -132,7 +132,13 @@ def read(workdir: epath.Path) -> Disclosure | None:
   path = workdir / FILE
   if not disk.exists(path):
     return None
-  return Disclosure.read(path, reading.json_file(path))
+  value = reading.json_file(path)
+  if isinstance(value, dict) and "checksum" not in value:
+    raise errors.UserError(
+      f"{path}: got no checksum, as older releases wrote it. Train anew, or keep the"
+      " weights in a folder of their own and say config.model.trained_on."
+    )
+  return Disclosure.read(path, value)
 
 
 def of_name(checkpoint: str) -> str:

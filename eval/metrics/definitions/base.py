@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import pathlib
+import re
 import typing
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -13,6 +14,7 @@ from robust_tfds import errors, reading
 
 PART = "part_"  # begins the name of a mean over a part of its conditions
 HELD_OUT = "held_out_"  # the same over those that the model was not trained on
+_COUNT = re.compile(r" \(\d+\)$")  # of conditions, behind a heading
 Sense = Literal["lower", "higher", "neither", "unknown"]
 
 
@@ -74,7 +76,7 @@ class Metric:
     return dataclasses.replace(
       self,
       name="/".join([*overlap, HELD_OUT + last]),
-      heading=f"{self.heading} (not trained on)",
+      heading=f"{_COUNT.sub('', self.heading)} (not trained on)",
       words="Of a model that was trained on conditions of the benchmark the same"
       " over those that it was not trained on, a baseline's over the same. Its note"
       f" names them; it is shown and never ranked. The whole: {self.words}",

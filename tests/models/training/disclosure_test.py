@@ -142,7 +142,7 @@ class DisclosureTest(in_folder.TestCase):
     with self.assertRaisesRegex(errors.UserError, "checksum: it is not that"):
       disclosure.read(workdir)
     file.write_text(said.replace('"checksum"', '"checksums"'))
-    with self.assertRaisesRegex(errors.UserError, "checksum"):
+    with self.assertRaisesRegex(errors.UserError, "Train anew, or keep"):
       disclosure.read(workdir)
 
   @parameterized.parameters(

@@ -33,6 +33,10 @@ class MetricTest(absltest.TestCase):
   def test_nobody_is_right_by_default(self):
     self.assertEqual(Metric("nll", "NLL").sense, "unknown")
 
+  def test_held_out_counts_no_conditions(self):
+    held_out = Metric("mean_error", "Mean error (15)").held_out
+    self.assertEqual(held_out.heading, "Mean error (not trained on)")
+
   def test_full_heading(self):
     self.assertEqual(Metric("p", "P").full_heading, "P")
     self.assertEqual(Metric("p", "P", title="Power").full_heading, "Power")
