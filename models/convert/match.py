@@ -141,13 +141,13 @@ def load(
     raise errors.UserError(
       f"{base} brings its own variables: use its init, not a checkpoint."
     )
-  model = catalogue.network(base, num_classes)
+  model = _of_side(catalogue.network(base, num_classes), input_px)
   enhancements.wrap(model, *enhancing)  # refuses what does not suit it
   located = sources.locate(checkpoint)
   if num_classes is None:
     count = formats.classes_of_training(located.path)
-    model = catalogue.network(base, count) if count else model
-  model = _of_side(model, input_px)
+    if count:
+      model = _of_side(catalogue.network(base, count), input_px)
   arrays = formats.read(located.path)
   if head is not None:
     arrays = _with_head(arrays, located.name, sources.locate(head))

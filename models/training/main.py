@@ -15,7 +15,7 @@ from typing import Any
 import ml_collections
 from absl import flags
 
-from robust_tfds import command, errors, hosts, multihost
+from robust_tfds import command, errors, multihost
 from robust_tfds.storage import paths
 
 
@@ -70,6 +70,7 @@ def main(argv: Sequence[str]) -> None:
   if settings.config is None:
     raise errors.UserError("Say what is trained: --config=train_standard.")
   multihost.check(settings)
+  from robust_tfds import hosts
   from robust_tfds.models.training import config as config_lib
   from robust_tfds.models.training import plan, run
 
