@@ -110,8 +110,7 @@ class Checkpoints:
     step = self._manager.latest_step()
     if step is None:
       return None
-    with self._reading(step):
-      arrays, run = self._restored(step, _flat(like), mesh)
+    arrays, run = self._restored(step, _flat(like), mesh)
     leaves = [arrays[name] for name in _flat(like)]
     return jax.tree.unflatten(jax.tree.structure(like), leaves), run
 
@@ -127,27 +126,26 @@ class Checkpoints:
       UserError: it is damaged; names it.
     """
     step = self._manager.latest_step()
-    if step is None:
-      return None
-    with self._reading(step):
-      like = self._manager.item_metadata(step)[_STATE]
-      self._restored(step, dict(like), mesh)
+    if step is not None:
+      self._restored(step, None, mesh)
     return step
 
   def _restored(
-    self, step: int, like: Mapping[str, Any], mesh: Mesh
+    self, step: int, like: Mapping[str, Any] | None, mesh: Mesh
   ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Place -> array on all devices, and `run`."""
+    """Place -> array on all devices, and `run`; None: of the shapes there."""
     args, sharding = self._ocp.args, NamedSharding(mesh, PartitionSpec())
-    shapes = {
-      name: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=sharding)
-      for name, x in like.items()
-    }
-    items = {
-      _STATE: args.StandardRestore(shapes),
-      _RUN: args.JsonRestore(),
-    }
-    got = self._manager.restore(step, args=args.Composite(**items))
+    with self._reading(step):
+      like = like or dict(self._manager.item_metadata(step)[_STATE])
+      shapes = {
+        name: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=sharding)
+        for name, x in like.items()
+      }
+      items = {
+        _STATE: args.StandardRestore(shapes),
+        _RUN: args.JsonRestore(),
+      }
+      got = self._manager.restore(step, args=args.Composite(**items))
     return got[_STATE], got[_RUN]
 
   def close(self) -> None:

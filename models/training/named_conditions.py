@@ -48,6 +48,7 @@ _ALIASES = {
 # Whose corrupted versions are published, beside the sets of this package.
 _SETS = ("mnist", "voc")
 _CORRUPTED = re.compile(r".+_(?:c|p|corrupted)")
+_Folder = os.DirEntry[str] | paths.Entry
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,8 +84,9 @@ def of_place(place: str) -> Named:
   []
   """
   found, place = Named(), _VERSION.sub("", place)
-  roots = [*_roots(place)]
-  for path in [*_paths(place), *roots]:
+  entries = _folders(place)
+  roots = [*_roots(place, entries)]
+  for path in [*_paths(place, entries), *roots]:
     parts = [part for part in path.split("/") if part][-_PARTS:]
     found |= _of_parts(parts, path in roots) or Named()
   return found
@@ -99,10 +101,9 @@ def of_benchmarks(names: Sequence[str]) -> list[str]:
   return sorted({row.name for row in _rows()} & {*names, *called})
 
 
-def _paths(place: str) -> Iterator[str]:
+def _paths(place: str, entries: Sequence[_Folder]) -> Iterator[str]:
   """A path, where it leads, and the folders in it; levels if it has no others."""
   yield place
-  entries = _folders(place)
   if not entries:
     return
   real = os.fspath(paths.resolved(place))
@@ -114,18 +115,17 @@ def _paths(place: str) -> Iterator[str]:
       yield os.fspath(paths.resolved(entry.path))
 
 
-def _roots(place: str) -> Iterator[str]:
+def _roots(place: str, entries: Sequence[_Folder]) -> Iterator[str]:
   """The folder that is trained on, and those that its classes lie in.
 
   None where classes are called by conditions.
   """
-  entries = _folders(place)
   if not _WORDS & {_squeezed(entry.name) for entry in entries}:
     targets = {os.path.dirname(paths.resolved(e.path)) for e in entries}
     yield from {place} | targets
 
 
-def _folders(place: str) -> list[os.DirEntry[str] | paths.Entry]:
+def _folders(place: str) -> list[_Folder]:
   """Those in a folder; none of a set's name, or of what its reader refuses."""
   try:
     return [e for e in paths.scan(place) if e.is_dir()]

@@ -357,9 +357,9 @@ def of_test(config: Config) -> Iterator[Examples]:
   kind, _, place = config.source.partition(":")
   if kind == "folder":
     yield from _beside(place)
+    return
   if kind in training.ROWS:
     yield from _of_its_benchmark(config)
-  if kind == "folder" or kind in training.ROWS:
     return
   if kind == "tfds":
     builder = tfds_set.builder_of(place, config.data_dir)
