@@ -4,6 +4,7 @@ Its arrays are named by their paths in the variables: `head/kernel`.
 """
 
 import hashlib
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,11 +15,21 @@ from etils import epath
 from robust_tfds import errors, reading
 from robust_tfds.models import variables as variables_lib
 from robust_tfds.reading import limits
-from robust_tfds.storage import disk, npz
+from robust_tfds.storage import disk, npz, paths
 
 FILE = "weights.npz"
 EMA_FILE = "weights_ema.npz"  # of a training that keeps a mean over the steps
+DISCLOSURE = "disclosure.json"  # of the training, beside both
 _DEEPEST = 32  # names of a path; networks have about ten
+
+
+def folder_of(checkpoint: str | os.PathLike[str]) -> epath.Path:
+  """The workdir that a training's checkpoint names: itself, or its weights' folder.
+
+  Links are followed: what a training says stands where its weights lie.
+  """
+  place = paths.resolved(paths.of(checkpoint, "checkpoint"))
+  return place.parent if place.name in (FILE, EMA_FILE) else place
 
 
 def sha256(variables: object) -> str:

@@ -262,11 +262,23 @@ def _fits(model: str, architecture: str) -> bool:
 
 
 def _with_same_network(name: str) -> Iterator[str]:
-  """A model, and those of its family with the same options."""
+  """A model, and those of its family with the same options for the same pictures."""
   family = catalogue.family_of(name)
+  like = family.variants[name]
   for other, variant in family.variants.items():
-    if variant.options == family.variants[name].options:
+    same = _at_test(variant.options) == _at_test(like.options)
+    if same and _input_px(variant.spec) == _input_px(like.spec):
       yield other
+
+
+def _at_test(options: Mapping[str, Any]) -> dict[str, Any]:
+  """Without the rates that nothing but training draws by."""
+  return {k: v for k, v in options.items() if not k.startswith("drop")}
+
+
+def _input_px(spec: Any) -> int | None:
+  """The side of what a network is shown; None of detectors."""
+  return getattr(spec, "input_px", None)
 
 
 def write(table: str, rows: Iterable[Mapping[str, str]]) -> None:

@@ -43,7 +43,6 @@ _HUB_NAMES = (
 )
 # What a workdir of `robust-tfds train` holds from its beginning: a file, a key of it.
 _OF_TRAININGS = ("config.json", "config.recipe.name")
-_DISCLOSED = "disclosure.json"
 
 # Where training scripts put the weights among other things.
 _WRAPPERS = (
@@ -198,23 +197,22 @@ def classes_of_training(checkpoint: str | os.PathLike[str]) -> int | None:
 
   None of other checkpoints.
   """
-  place = existing(checkpoint)
-  named = place.name in (weights_file.EMA_FILE, weights_file.FILE)
-  said = (place.parent if named else place) / _DISCLOSED
+  folder = weights_file.folder_of(existing(checkpoint))
+  said = folder / weights_file.DISCLOSURE
   listed = reading.json_file(said) if said.exists() else {}
   return len(listed.get("classes", ())) or None
 
 
 def _check_mean(folder: epath.Path, present: Sequence[str]) -> None:
   """Refuses a training's workdir whose mean of the weights is gone."""
-  said = folder / _DISCLOSED
+  said = folder / weights_file.DISCLOSURE
   if weights_file.EMA_FILE in present or not said.exists():
     return
   if reading.json_file(said).get("weights_ema"):
     raise errors.UserError(
-      f"{folder}: {weights_file.EMA_FILE} is not there, which {_DISCLOSED} says that"
-      " the folder stands for. Bring it back, or name the weights of the last step:"
-      f" {folder / weights_file.FILE}."
+      f"{folder}: {weights_file.EMA_FILE} is not there, which"
+      f" {weights_file.DISCLOSURE} says that the folder stands for. Bring it back, or"
+      f" name the weights of the last step: {folder / weights_file.FILE}."
     )
 
 

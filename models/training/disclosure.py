@@ -33,7 +33,7 @@ if TYPE_CHECKING:
   from robust_tfds.models.training.config import Config
   from robust_tfds.models.training.recipes import base
 
-FILE = "disclosure.json"
+FILE = weights_file.DISCLOSURE
 _STATES, _CONFIG = "checkpoints", "config.json"  # of a workdir
 _TRAIN = "train"  # how the folder of a set's training pictures is often named
 _NOT_STATED = "what that was trained on is not stated"
@@ -165,13 +165,12 @@ def of_checkpoint(text: str) -> Disclosure | None:
   Raises:
     UserError: it is damaged, of other weights, or says less than its recipe does.
   """
-  place = paths.resolved(paths.of(text, "checkpoint"))
+  _check_ended(paths.resolved(paths.of(text, "checkpoint")))
   names = {
     weights_file.FILE: "weights",
     weights_file.EMA_FILE: "weights_ema",
   }
-  _check_ended(place)
-  folder = place.parent if place.name in names else place
+  folder = weights_file.folder_of(text)
   said = read(folder)
   for name, field in names.items() if said else ():
     digest = getattr(said, field)

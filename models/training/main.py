@@ -73,6 +73,7 @@ def main(argv: Sequence[str]) -> None:
   from robust_tfds import hosts
   from robust_tfds.models.training import config as config_lib
   from robust_tfds.models.training import plan, run
+  from robust_tfds.models.training import workdir as workdir_lib
 
   config = config_lib.parse(settings.config)
   workdir = paths.optional(settings.workdir, "--workdir")
@@ -85,7 +86,7 @@ def main(argv: Sequence[str]) -> None:
     raise errors.UserError("Say where the training lives: --workdir=FOLDER.")
   multihost.join(settings)
   if not hosts.this_host().index:  # before data are prepared there
-    run.check_workdir(workdir, run.config_facts(config))
+    workdir_lib.check(workdir, workdir_lib.facts(config))
   prepared = run.prepare(config, data_dir=str(workdir / "data"))
   run.train(prepared, workdir)
 

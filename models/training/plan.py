@@ -36,6 +36,7 @@ from robust_tfds.models.training import (
   schedules,
   state,
 )
+from robust_tfds.models.training import workdir as workdir_lib
 from robust_tfds.models.training.config import Config
 from robust_tfds.models.training.data import examples
 from robust_tfds.models.training.recipes import base
@@ -79,6 +80,8 @@ def describe(config: Config) -> str:
   conditions = ", ".join(seen.names) or "none"
   if seen.levels and seen.names:
     conditions += f" at {', '.join(map(str, seen.levels))}"
+  if seen.names:
+    conditions += ", and its rows are marked"
   return "\n".join(
     [
       *_data(config, recipe),
@@ -109,7 +112,7 @@ def of_workdir(config: Config, workdir: epath.Path) -> str:
   """
   with disk.writing(workdir):
     _check_writable(workdir)
-  if not run.check_workdir(workdir, run.config_facts(config)):
+  if not workdir_lib.check(workdir, workdir_lib.facts(config)):
     return f"workdir: {workdir}, new"
   step = _last_step(config, workdir)
   if step is None:
@@ -165,7 +168,7 @@ def _data(config: Config, recipe: base.Recipe) -> Iterator[str]:
 def _begins_with(config: Config) -> str:
   text = os.fspath(config.model.checkpoint or "")
   if not text:
-    return "random weights"
+    return "random weights (config.model.checkpoint names others)"
   return text if sources.is_fetched(text) else f"{text}{_not_here(text)}"
 
 
@@ -245,7 +248,10 @@ def _estimate(config: Config, model: NetworkModel, recipe: base.Recipe) -> str:
   guesses = [_guess(config, model, recipe, device, count)]
   if device == "cpu":  # a training of weeks is planned here for elsewhere
     guesses.append(_guess(config, model, recipe, "gpu", 1))
-  return f"estimate: {'; '.join(guesses)}; guesses, before transforms"
+  return (
+    f"estimate: {'; '.join(guesses)}; guesses of the steps alone: the start,"
+    " compiling (a minute or less) and transforms come on top"
+  )
 
 
 def _guess(
@@ -259,8 +265,12 @@ def _guess(
   step = step_adds(config, model, recipe) / (rate * count)
   words = f"{step:.3g} s a step"
   if steps:
-    words += f", {durations.text(step * steps)} in all"
+    words += f", {_about(step * steps)} in all"
   return f"{words} on {count} {device} device(s) of {rate:.0e} multiply-adds a second"
+
+
+def _about(seconds: float) -> str:
+  return durations.text(seconds) if seconds >= 1 else "under a second"
 
 
 def step_adds(

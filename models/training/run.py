@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import json
 import os
-import pathlib
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -37,6 +35,7 @@ from robust_tfds.models.training import (
   sheet,
   tensorboard,
 )
+from robust_tfds.models.training import workdir as workdir_lib
 from robust_tfds.models.training.checkpoints import Checkpoints
 from robust_tfds.models.training.config import Config
 from robust_tfds.models.training.data import crops, examples
@@ -46,16 +45,10 @@ from robust_tfds.models.training.loop import Loop, Say
 from robust_tfds.models.training.metrics import FILE as METRICS
 from robust_tfds.models.training.metrics import Metrics
 from robust_tfds.models.training.recipes import base
-from robust_tfds.storage import disk, locks, paths
 
 if TYPE_CHECKING:
   from robust_tfds.models.training.report import Report
 
-_CONFIG, _OF_CONFIG = "config.json", "config."
-# What may differ between two launches of one workdir: nothing here can change a
-# weight. Where data lie is no fact of them.
-_RESUMABLE = ("data.data_dir", "data.manual_dir", "data.workers", "keep")
-_LOCK = "training.lock"
 _MEET_S = 6 * 3600  # that hosts may need to read all data for their sums
 _LEARNS_FROM: Mapping[str, str] = {
   "classification": examples.PICTURES,
@@ -250,12 +243,12 @@ def train(
     state = loop.run(lambda step: lines.step(words))
     return handover.finite(prepared.model, state.averaged)
   _meet(host)
-  with _held(workdir, host):
-    facts = _checked_facts(workdir, prepared, host)
+  with workdir_lib.held(workdir, host):
+    facts = {} if host.index else _facts(prepared)
+    begun = not facts or workdir_lib.check(workdir, facts)
     loop = _loop(prepared, workdir, say)  # refuses: then nobody's workdir
-    if facts:
-      text = json.dumps(facts, indent=1, sort_keys=True)
-      disk.write_text(workdir / _CONFIG, f"{text}\n")
+    if not begun:
+      workdir_lib.begin(workdir, facts)
     lines = _lines(loop)
     page = _page(prepared, workdir, loop, say)
 
@@ -327,104 +320,10 @@ def _loop(prepared: Prepared, workdir: epath.Path | None, say: Say) -> Loop:
   )
 
 
-@contextlib.contextmanager
-def _held(workdir: epath.Path, host: hosts.Host) -> Iterator[None]:
-  """Waits until no other process of this machine trains there."""
-  if host.index or not paths.is_local(workdir):
-    yield
-    return
-  with disk.writing(workdir):
-    workdir.mkdir(parents=True, exist_ok=True)
-    disk.remove_temporary(workdir)
-  place = pathlib.Path(workdir) / _LOCK
-  with locks.exclusive(place, f"{workdir} is trained in"):
-    yield
-
-
-def _checked_facts(
-  workdir: epath.Path, prepared: Prepared, host: hosts.Host
-) -> dict[str, Any]:
-  """What config.json is to say; {} where it does, and on hosts that write none.
-
-  Raises:
-    UserError: see `check_workdir`.
-  """
-  if host.index:
-    return {}
-  now = _facts(prepared)
-  return {} if check_workdir(workdir, now) else now
-
-
-def check_workdir(workdir: epath.Path, now: Mapping[str, Any]) -> bool:
-  """Whether a training began there, which this one may go on with.
-
-  Args:
-    now: of `_facts`, or of `config_facts` before data and weights are read.
-
-  Raises:
-    UserError: the workdir of another config or other data: what differs; or a
-      folder of something else.
-  """
-  file = workdir / _CONFIG
-  if not disk.exists(file):
-    _check_free(workdir)
-    return False
-  before = reading.json_file(file)
-  if not isinstance(before, dict) or not any(map(_is_of_config, before)):
-    raise errors.UserError(
-      f"{workdir} is no workdir of a training: its {_CONFIG} is of something else."
-      " Name another --workdir."
-    )
-  differ = [
-    f"{key}: {before.get(key)!r} there, {now.get(key)!r} now"
-    for key in sorted({*before, *now})
-    if before.get(key) != now.get(key) and (key in now or _is_of_config(key))
-  ]
-  if differ:
-    raise errors.UserError(
-      f"{workdir} is the workdir of another training: {'; '.join(differ)}."
-      " Name another --workdir, or run the config that it began with."
-    )
-  return True
-
-
-def _check_free(workdir: epath.Path) -> None:
-  """Refuses a folder whose weights a training would replace."""
-  for name in (weights_file.FILE, weights_file.EMA_FILE):
-    if disk.exists(workdir / name):
-      raise errors.UserError(
-        f"{workdir / name}: weights that no training of this folder made (it has no"
-        f" {_CONFIG}), and that one would replace. Name another --workdir."
-      )
-
-
 def _facts(prepared: Prepared) -> dict[str, Any]:
   """Key -> value, of what a weight may depend on, as JSON has them."""
-  facts = config_facts(prepared.config)
+  facts = workdir_lib.facts(prepared.config)
   if prepared.config.model.checkpoint:
     first = weights_file.sha256(jax.tree.map(np.asarray, prepared.variables))
     facts["sha256 of the first weights"] = first
   return {**facts, "sha256 of the examples": prepared.source.digest}
-
-
-def config_facts(config: Config) -> dict[str, Any]:
-  """Those of a config alone."""
-  flat = dict(_flat(config.model_dump(), ()))
-  kept = {
-    f"{_OF_CONFIG}{key}": value
-    for key, value in flat.items()
-    if not any(key == r or key.startswith(f"{r}.") for r in _RESUMABLE)
-  }
-  return reading.json_text(json.dumps(kept, default=os.fspath), "config")
-
-
-def _is_of_config(key: str) -> bool:
-  return key.startswith(_OF_CONFIG)
-
-
-def _flat(value: Any, keys: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
-  if isinstance(value, dict):
-    for key, inner in value.items():
-      yield from _flat(inner, (*keys, key))
-  else:
-    yield ".".join(keys), value

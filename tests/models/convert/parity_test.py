@@ -24,7 +24,7 @@ from robust_tfds import models
 from robust_tfds.models import catalogue
 from robust_tfds.models.convert import __main__ as command
 from robust_tfds.models.convert import match, oracle
-from tests import shared_data
+from tests import in_process, shared_data
 from tests.models.convert import torchvision_cpu
 
 _TOLERANCE = 1e-5  # of the logits' scale
@@ -269,8 +269,9 @@ class ReportTest(absltest.TestCase):
     folder = pathlib.Path(self.create_tempdir().full_path)
     torch.save(module.state_dict(), folder / "resnet18.pth")
     out = folder / "resnet18.npz"
-    arguments = ["resnet18", str(folder / "resnet18.pth"), str(out)]
-    self.assertEqual(command.main(arguments), 0)
+    source = str(folder / "resnet18.pth")
+    done = in_process.run(command, "resnet18", source, str(out))
+    self.assertEqual(done.returncode, 0, done.stderr)
     facts = json.loads((folder / "resnet18.npz.report.json").read_text())
     scale = facts["parity"]["logit_scale"]
     self.assertLessEqual(facts["parity"]["max_difference"], 1e-5 * scale)

@@ -227,7 +227,9 @@ class PlanTest(absltest.TestCase):
       ):
         plan.describe(config_lib.parse(config))
       config.recipe.tested_severities = True
-      self.assertIn(" at 3, 4;", plan.describe(config_lib.parse(config)))
+      self.assertIn(
+        " at 3, 4, and its rows", plan.describe(config_lib.parse(config))
+      )
 
   def test_pictures_that_are_smaller_than_the_examples(self):
     config = _config("train_pixmix").unlock()

@@ -91,6 +91,20 @@ class RunTest(in_folder.TestCase):
     again, same = self._train()  # it is done: nothing changes
     jax.tree.map(np.testing.assert_array_equal, same, variables)
 
+  def test_what_it_says_of_a_benchmarks_conditions(self):
+    for recipe, count in (
+      ({"name": "corruption_mix", "names": "fog"}, 1),
+      ({"name": "standard"}, 0),
+    ):
+      lines: list[str] = []
+      prepared = tiny_trainings.prepared(
+        recipe=recipe, allow_benchmark_conditions=True
+      )
+      workdir = epath.Path(self.root) / recipe["name"]
+      run.train(prepared, workdir, say=lines.append)
+      marked = [x for x in lines if x.startswith("trained on fog, which bench")]
+      self.assertLen(marked, count)
+
   def test_another_config(self):
     self._train()
     with self.assertRaisesRegex(

@@ -1,0 +1,107 @@
+"""The folder of a training: whose it is, and that one process trains in it."""
+
+import contextlib
+import json
+import os
+import pathlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from etils import epath
+
+from robust_tfds import errors, hosts, reading
+from robust_tfds.models import weights_file
+from robust_tfds.models.training.config import Config
+from robust_tfds.storage import disk, locks, paths
+
+_CONFIG, _OF_CONFIG = "config.json", "config."
+# What may differ between two launches of one workdir: nothing here can change a
+# weight. Where data lie is no fact of them.
+_RESUMABLE = ("data.data_dir", "data.manual_dir", "data.workers", "keep")
+_LOCK = "training.lock"
+
+
+@contextlib.contextmanager
+def held(workdir: epath.Path, host: hosts.Host) -> Iterator[None]:
+  """Waits until no other process of this machine trains there."""
+  if host.index or not paths.is_local(workdir):
+    yield
+    return
+  with disk.writing(workdir):
+    workdir.mkdir(parents=True, exist_ok=True)
+    disk.remove_temporary(workdir)
+  place = pathlib.Path(workdir) / _LOCK
+  with locks.exclusive(place, f"{workdir} is trained in"):
+    yield
+
+
+def facts(config: Config) -> dict[str, Any]:
+  """Key -> value of a config that a weight may depend on, as JSON has them."""
+  flat = dict(_flat(config.model_dump(), ()))
+  kept = {
+    f"{_OF_CONFIG}{key}": value
+    for key, value in flat.items()
+    if not any(key == r or key.startswith(f"{r}.") for r in _RESUMABLE)
+  }
+  return reading.json_text(json.dumps(kept, default=os.fspath), "config")
+
+
+def check(workdir: epath.Path, now: Mapping[str, Any]) -> bool:
+  """Whether a training began there, which this one may go on with.
+
+  Args:
+    now: of `facts`; once data and weights are read, with theirs.
+
+  Raises:
+    UserError: the workdir of another config or other data: what differs; or a
+      folder of something else.
+  """
+  file = workdir / _CONFIG
+  if not disk.exists(file):
+    _check_free(workdir)
+    return False
+  before = reading.json_file(file)
+  if not isinstance(before, dict) or not any(map(_is_of_config, before)):
+    raise errors.UserError(
+      f"{workdir} is no workdir of a training: its {_CONFIG} is of something else."
+      " Name another --workdir."
+    )
+  differ = [
+    f"{key}: {before.get(key)!r} there, {now.get(key)!r} now"
+    for key in sorted({*before, *now})
+    if before.get(key) != now.get(key) and (key in now or _is_of_config(key))
+  ]
+  if differ:
+    raise errors.UserError(
+      f"{workdir} is the workdir of another training: {'; '.join(differ)}."
+      " Name another --workdir, or run the config that it began with."
+    )
+  return True
+
+
+def begin(workdir: epath.Path, now: Mapping[str, Any]) -> None:
+  """Writes what `check` reads."""
+  text = json.dumps(now, indent=1, sort_keys=True)
+  disk.write_text(workdir / _CONFIG, f"{text}\n")
+
+
+def _check_free(workdir: epath.Path) -> None:
+  """Refuses a folder whose weights a training would replace."""
+  for name in (weights_file.FILE, weights_file.EMA_FILE):
+    if disk.exists(workdir / name):
+      raise errors.UserError(
+        f"{workdir / name}: weights that no training of this folder made (it has no"
+        f" {_CONFIG}), and that one would replace. Name another --workdir."
+      )
+
+
+def _is_of_config(key: str) -> bool:
+  return key.startswith(_OF_CONFIG)
+
+
+def _flat(value: Any, keys: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+  if isinstance(value, dict):
+    for key, inner in value.items():
+      yield from _flat(inner, (*keys, key))
+  else:
+    yield ".".join(keys), value
