@@ -4,10 +4,9 @@ A step is of SGD, without dropout and stochastic depth on either side, with rand
 weights. In float64 on both sides every array, weights and running statistics,
 moves as torch's: within 1e-5 of its own largest move (6e-8 was measured, of Swin
 V2 1.3e-6). In float32, as networks are trained, every array after the step is
-within 1e-5 of its largest number of torch's, where the network allows it.
-densenet121 (2.4e-3) and r3d_18 (1.2e-2) do not: of their millions of relus some
-lie within rounding of 0, and either library takes another side of them; torch's
-own steps in float32 and in float64 are as far apart (8.4e-4, 1.2e-2).
+within 1e-5 of its largest number of torch's, or no further from it than twice
+torch's own step in float32 is from its step in float64: of millions of relus some
+lie within rounding of 0, and either library takes another side of them.
 """
 
 import copy
@@ -38,7 +37,10 @@ _PICTURES = {
   "convnextv2_atto": 64,
   "densenet121": 64,
   "mnasnet0_5": 64,  # another momentum
+  "inception_v3": 96,
+  "regnet_y_400mf": 64,
   "resnet18": 64,
+  "swin_t": 64,
   "swin_v2_t": 72,  # tokens of zeros, which have a length
   "vit_tiny_patch16_224": 224,
 }
@@ -155,15 +157,26 @@ class StepTest(parameterized.TestCase):
     model, module, batch, order = _case(name)
     labels = np.arange(_ROWS) * 7 % model.spec.num_classes
     loaded = _loaded(model, in_double.arrays(module))
-    arrays = _torch_step(module, batch, labels, order)
-    want = variables_lib.flatten(_loaded(model, arrays))
+    in_float32 = _torch_step(module, batch, labels, order)
+    in_float64 = _torch_step(module.double(), batch, labels, order)
+    want = variables_lib.flatten(_loaded(model, in_float32))
+    exact = variables_lib.flatten(_loaded(model, in_float64))
     got = variables_lib.flatten(_our_step(model, loaded, batch, labels))
-    worst = 0.0
-    for path, array in want.items():
-      difference = np.abs(got[path] - array).max() / np.abs(array).max()
-      worst = max(worst, difference)
-      self.assertLess(difference, _TOLERANCE, path)
-    print(f"{name}: {len(want)} arrays after a step, worst {worst:.1e}")
+    ours, torchs = (
+      {path: _apart(other[path], want[path]) for path in want}
+      for other in (got, exact)
+    )
+    limit = max(_TOLERANCE, 2 * max(torchs.values()))
+    worst = max(ours, key=ours.__getitem__)
+    print(
+      f"{name}: {len(want)} arrays, {worst} {ours[worst]:.1e} of {limit:.1e}"
+    )
+    self.assertLess(ours[worst], limit, worst)
+
+
+def _apart(got, want):
+  """The largest difference, of the largest number."""
+  return np.abs(got - want).max() / np.abs(want).max()
 
 
 def _loaded(model, arrays):

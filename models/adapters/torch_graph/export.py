@@ -213,6 +213,7 @@ def _cut(model: onnx_ir.Model) -> tuple[file.Graph, dict[str, np.ndarray]]:
   for name, value in list(model.graph.initializers.items()):
     del model.graph.initializers[name]
     value.name = name.removeprefix(_WRAPPED)
+    assert value.const_value is not None  # every initializer has one
     weights[value.name] = value.const_value.numpy()
   return file.of(onnx_ir.to_proto(model)), weights
 
