@@ -1,6 +1,7 @@
 """CondenseNet's layers beside what is written out; a checkpoint's numbers."""
 
 import numpy as np
+import pytest
 from absl.testing import absltest
 
 from robust_tfds import models
@@ -54,6 +55,7 @@ class CondenseNetTest(absltest.TestCase):
       elif path[-1] == "var":
         self.flat[path] = rng.uniform(0.5, 2, array.shape).astype(np.float32)
 
+  @pytest.mark.slow
   def test_authors_file_gives_what_is_written_out(self):
     arrays = {
       f"module.{name}": a.astype(np.int64) if name.endswith("index") else a

@@ -64,6 +64,7 @@ def _layer(scales, maps) -> list[np.ndarray]:
 
 
 class MsdnetTest(parameterized.TestCase):
+  @pytest.mark.slow
   def test_every_exit_of_one_checkpoint(self):
     model = models.get("msdnet_step4_exit1", num_classes=5)
     model = drawn.with_options(model, **_SMALL)

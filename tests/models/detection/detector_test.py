@@ -130,6 +130,7 @@ class TrainTest(parameterized.TestCase):
     jax.tree.map(np.testing.assert_array_equal, got, want)
 
   @quick.cases(["tiny_fasterrcnn"], ["tiny_retinanet"])
+  @pytest.mark.slow
   def test_gradients_are_finite_where_there_is_no_object(self, name):
     model = models.get(name)
     variables = drawn.variables(model)

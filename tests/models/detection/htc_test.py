@@ -238,6 +238,7 @@ class LossesTest(parameterized.TestCase):
 
 
 class HeadsTest(absltest.TestCase):
+  @pytest.mark.slow
   def test_as_written_out(self):
     heads, rng = _tiny(), np.random.default_rng(1)
     levels = _levels(rng)

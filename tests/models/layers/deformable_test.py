@@ -111,6 +111,7 @@ class ConvTest(parameterized.TestCase):
     factor = 0.5 if modulated else 1.0
     np.testing.assert_allclose(conv(x), factor * want, atol=1e-5)
 
+  @pytest.mark.slow
   def test_offsets_come_first_then_chances(self):
     plain = layers.conv(2, 2, 3, 1, 1, bias=False, rngs=nnx.Rngs(0))
     conv = deformable.Conv(plain, modulated=True, rngs=nnx.Rngs(1))
