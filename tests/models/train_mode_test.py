@@ -37,7 +37,6 @@ _PICTURES = {
   "convnextv2_atto": 64,
   "densenet121": 64,
   "mnasnet0_5": 64,  # another momentum
-  "inception_v3": 96,
   "regnet_y_400mf": 64,
   "resnet18": 64,
   "swin_t": 64,
