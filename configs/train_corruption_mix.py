@@ -85,8 +85,6 @@ def _of_paper(config: ml_collections.ConfigDict, source: str) -> None:
   )
   if config.recipe.name == "pixmix":
     config.recipe.short_px = 256
-  else:
-    config.recipe.probability = 0.75  # docs/specs/video.md: their loop's
   config.recipe.flip = False
   config.optimizer = train_standard.sgd(0.1, weight_decay=1e-3, dampening=0.9)
   config.schedule = {"name": "plateau", "patience": 10, "factor": 0.1}
@@ -109,4 +107,5 @@ def _recipe(mix: str) -> dict:
   names = [n for part in parts for n in rows[part]["note"].split(", ")]
   ours = ",".join(_OURS.get(name, name) for name in names)
   levels = tuple(range(low, high + 1))
-  return {"name": "corruption_mix", "names": ours, "severities": levels}
+  recipe = {"name": "corruption_mix", "names": ours, "severities": levels}
+  return {**recipe, "probability": 0.75}  # docs/specs/video.md: their loop's

@@ -65,7 +65,7 @@ class PageTest(absltest.TestCase):
       every = [
         (network, row.name, seed)
         for network in training_runs.KINDS[kind].networks
-        for row in training_runs.rows(kind, network)
+        for row in training_runs.rows(kind)
         for seed in training_runs.SEEDS
       ]
       self.assertEqual([(x.network, x.row, x.seed) for x in lines], every)

@@ -191,21 +191,23 @@ ABOVE = {
 `tiny_r3d` on 960 videos of eight motions, of which a tenth is kept to look at: 15 epochs
 of 8, Adam at .001 after a warmup of 90 steps, in all rows alike. That is not the configs'
 setting: in batches of 32 at .003, as `quickstart_video` has it, `mixed mix` got a quarter
-of the unperturbed videos right (one in eight is chance) after as many epochs, here
-more than half; it was chosen on the kept tenth of one `mixed mix`. 240 other videos are
-shown under 18 perturbations at severities 4 and 5 alone: the mixes train on 1 to 3.
+of the unperturbed videos right (one in eight is chance) after as many epochs, with every
+clip perturbed; it was chosen on the kept tenth of one such `mixed mix`. 240 other videos
+are shown under 18 perturbations at severities 4 and 5 alone: the mixes train on 1 to 3.
 *mean* is the accuracy under perturbations, *held out* under those the mix does not have;
 gamma_a and gamma_r are of these two levels, relative to each training's own clean
 accuracy. Larger is better, but gamma alone misleads: look at *clean* first. What is far
-below `standard` there has not learned in so few steps, and has little to lose.
+below `standard` there has not learned in so few steps, and has little to lose: of `pixmix`
+and `mixed mix` some seeds have, some have not, hence their wide intervals.
 
-Mixes of time are hard here. Every clip is perturbed, where the authors leave one in four,
-and time within its 8 frames, where they perturb long videos: two of three levels of
-jumbling and freezing, one of sampling, leave no order of frames to learn a motion from,
-in five of nine clips of `temporal mix`. Sampling 3 of such a clip leaves its first frame
-alone, as 4 and 5 do of a video of 16: of sampling, either way, the test has no other
-severities than these trainings. A first frame does tell something (what moves left begins
-on the right), and a mix that trained on it reads it where `standard` cannot.
+Mixes of time are hard here. One clip in four stays as it is, as in the authors' code, but
+time is perturbed within a clip's 8 frames, where they perturb long videos: two of three
+levels of jumbling and freezing, one of sampling, leave no order of frames to learn a
+motion from, in five of twelve clips of `temporal mix`. Sampling 3 of such a clip leaves
+its first frame alone, as 4 and 5 do of a video of 16: of sampling, either way, the test
+has no other severities than these trainings. A first frame does tell something (what
+moves left begins on the right), and a mix that trained on it reads it where `standard`
+cannot.
 """,
   "detectors": """
 ## Detectors: P and mPC on scenes of digits
@@ -214,8 +216,8 @@ on the right), and a mix that trained on it reads it where `standard` cannot.
 at: {steps} steps of 16, Adam at .005 with clipping, after a warmup of 80. 60 other scenes
 are shown clean (*P*, COCO's AP) and under the common corruptions at five severities
 (*mPC*, its mean there; *rPC*, the ratio of both). Larger is better. `stylized` shows one
-copy of each scene in a procedural texture; Michaelis et al. had AdaIN, paintings and
-weights to begin with.
+copy of each scene in a procedural texture, `combined` scenes and copies, half as often
+each; Michaelis et al. had AdaIN, paintings and weights to begin with.
 """,
 }
 EQUAL_STEPS = "\nMinus `standard` at equal steps:\n\n"
@@ -258,9 +260,6 @@ _LIMITS = """
 - Two shared cores: three seeds a row, small networks, short trainings, nothing tuned but
   the setting of videos, detectors shown 60 scenes. Longer trainings may order recipes
   otherwise.
-- For want of time: `adversarial` of `digits_resnet`, five CPU minutes a training; PixMix
-  of videos; `combined: texture` of detectors. `augmix` and `pixmix` of digits were
-  measured before the last mending of their warps, a pixel at the edge of some pictures.
 """
 _LACKING = """\
 - No row in the tables yet: {names}. A row of `ROWS` in `tools/training_runs.py` adds

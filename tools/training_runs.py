@@ -80,7 +80,6 @@ class Row:
     start: the row whose weights of the same seed it begins with; empty: random.
     enhancement: that is put before the network at test, `clahe`.
     kind: of `KINDS`.
-    networks: of the kind's, that it is made with; empty: all.
   """
 
   name: str
@@ -90,7 +89,6 @@ class Row:
   start: str = ""
   enhancement: str = ""
   kind: str = "pictures"
-  networks: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -183,7 +181,6 @@ KINDS = {
 }
 _CLAHE = {"recipe.name": "clahe"}
 _FINETUNE = {"batch_size": 128}
-_CNN = ("digits_cnn",)
 _ADVERSARIAL = {"recipe.weight": 0.0, "recipe.clean": 0.0}
 ROWS = (
   Row(STANDARD, "train_standard"),
@@ -195,7 +192,7 @@ ROWS = (
   Row("one noise: gaussian_noise", "train_corruption_mix"),
   Row("stability", "train_stability"),
   Row("alp", "train_alp"),
-  Row("adversarial", "train_alp", _ADVERSARIAL, networks=_CNN),
+  Row("adversarial", "train_alp", _ADVERSARIAL),
   Row("clahe", "train_standard", _CLAHE, enhancement="clahe"),
   Row("finetune", "train_finetune", _FINETUNE, start=STANDARD),
   Row(
@@ -216,23 +213,23 @@ ROWS = (
     Row(f"{mix} mix", f"train_corruption_mix:{mix}", kind="videos")
     for mix in ("temporal", "spatial", "mixed")
   ),
+  Row("pixmix", "train_corruption_mix:pixmix", kind="videos"),
   Row(STANDARD, "train_detector", kind="detectors"),
-  Row(
-    "stylized: texture",
-    "train_detector",
-    {"recipe.mode": "stylized"},
-    kind="detectors",
+  *(
+    Row(
+      f"{mode}: texture",
+      "train_detector",
+      {"recipe.mode": mode},
+      kind="detectors",
+    )
+    for mode in ("stylized", "combined")
   ),
 )
 
 
-def rows(kind: str, network: str) -> list[Row]:
-  """What a network of a kind is trained by."""
-  return [
-    row
-    for row in ROWS
-    if row.kind == kind and network in (row.networks or KINDS[kind].networks)
-  ]
+def rows(kind: str) -> list[Row]:
+  """What the networks of a kind are trained by."""
+  return [row for row in ROWS if row.kind == kind]
 
 
 def measured(folder: epath.Path, kind: str, say: Any = print) -> Iterator[Line]:
@@ -245,7 +242,7 @@ def measured(folder: epath.Path, kind: str, say: Any = print) -> Iterator[Line]:
   """
   there = fresh(kind)
   for network in KINDS[kind].networks:
-    for row in rows(kind, network):
+    for row in rows(kind):
       lines = [x for x in there if (x.network, x.row) == (network, row.name)]
       if len(lines) < len(SEEDS):
         say(f"{network}, {row.name}")
@@ -281,7 +278,7 @@ def _train_all(folder: epath.Path, kind: Kind, network: str, row: Row) -> None:
 
 def _start(network: str, row: Row) -> Row | None:
   """Whose weights it begins with."""
-  found = [x for x in rows(row.kind, network) if x.name == row.start]
+  found = [x for x in rows(row.kind) if x.name == row.start]
   return found[0] if found else None
 
 
@@ -290,7 +287,7 @@ def fresh(kind: str) -> list[Line]:
   today = {
     (network, row.name): fingerprint(network, row)
     for network in KINDS[kind].networks
-    for row in rows(kind, network)
+    for row in rows(kind)
   }
   return [x for x in stored(kind) if today.get((x.network, x.row)) == x.config]
 
