@@ -197,8 +197,8 @@ are shown under 18 perturbations at severities 4 and 5 alone: the mixes train on
 *mean* is the accuracy under perturbations, *held out* under those the mix does not have;
 gamma_a and gamma_r are of these two levels, relative to each training's own clean
 accuracy. Larger is better, but gamma alone misleads: look at *clean* first. What is far
-below `standard` there has not learned in so few steps, and has little to lose: of `pixmix`
-and `mixed mix` some seeds have, some have not, hence their wide intervals.
+below `standard` there has not learned in so few steps, and has little to lose: some seeds
+of `pixmix` and `mixed mix` have, some have not, hence their wide intervals.
 
 Mixes of time are hard here. One clip in four stays as it is, as in the authors' code, but
 time is perturbed within a clip's 8 frames, where they perturb long videos: two of three
