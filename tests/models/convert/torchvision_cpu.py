@@ -25,10 +25,20 @@ _LIBRARIES: list = []  # a definition lives as long as its library object
 def define() -> None:
   """Defines what is missing; call before importing torchvision.
 
+  A torchvision whose extension loads is only imported: an operator that is
+  defined before its extension loads ends the process.
+
   Raises:
     ImportError: torch is not installed.
   """
   import torch
+
+  try:
+    importlib.import_module("torchvision")
+  except (ImportError, RuntimeError):
+    pass
+  else:
+    return
 
   def known(name: str) -> bool:
     try:
