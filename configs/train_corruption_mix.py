@@ -12,7 +12,9 @@ After the colon stands one corruption, as Shankar et al. train (`gaussian_noise`
 JPEG, their Table 2's. Severities 1 to 3 are Schiappa et al.'s: Shankar et al. state none.
 Of videos it is a mix of theirs, `temporal`, `spatial`, `mixed` or `pixmix`, by itself on
 digits in motion, with `,ucf101` or `,hmdb51` their setting, which begins with weights
-of Kinetics-400: `config.model.checkpoint`. PixMix takes `config.recipe.pictures`.
+of Kinetics-400: `config.model.checkpoint`. PixMix takes `config.recipe.pictures`; the
+paper draws from all operations, here colour, contrast, brightness and sharpness are
+off, as in all recipes; `--config.recipe.overlap=True` turns them on, disclosed.
 
 What is trained on here is tested on elsewhere, so the config allows it and the network
 says which conditions it saw. Videos: train on severities 1 to 3, test on 4 and 5.

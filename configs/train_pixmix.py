@@ -36,5 +36,5 @@ def get_config(setting: str = "digits") -> ml_collections.ConfigDict:
   if imagenet:
     config.optimizer.update({"learning_rate": 0.01, "weight_decay": 5e-4})
     config.optimizer.nesterov = True
-    config.schedule = {"name": "cosine", "floor": 0.0, "warmup": 0}
+    config.schedule = {"name": "cosine", "floor": 1e-6, "warmup": 0}
   return config.lock()

@@ -53,6 +53,11 @@ def _steps(
     # TensorFlow 1 begins its mean square with ones.
     mean_square = optax.scale_by_rms(config.rho, epsilon, initial_scale=1.0)
     return [*decay, mean_square, _by_rate(), optax.trace(config.momentum)]
+  if config.nesterov and not config.momentum:
+    raise errors.UserError(
+      "config.optimizer.momentum: got 0 with nesterov, expected more than 0, as"
+      " torch does."
+    )
   momentum = [_momentum(config)] * bool(config.momentum)
   return [*decay, *momentum, _by_rate()]
 

@@ -73,8 +73,10 @@ def _stepped(config: Schedule, rate: float, per_epoch: int) -> Rate:
       " of the two."
     )
   if not config.every:
-    after = *(e * per_epoch for e in config.at), *config.at_steps
-    ends = {step - config.warmup: config.factor for step in after}
+    ends: dict[int, float] = {}
+    for step in (*(e * per_epoch for e in config.at), *config.at_steps):
+      at = step - config.warmup
+      ends[at] = ends.get(at, 1.0) * config.factor  # twice where both name it
     return optax.piecewise_constant_schedule(rate, ends)
   length, factor = config.every * per_epoch, jnp.float32(config.factor)
   return lambda step: (

@@ -1,10 +1,11 @@
 """Adversarial logit pairing, and with other weights adversarial training.
 
 Kannan et al. 2018, arXiv:1803.06373, as tensorflow/models has it
-(docs/specs/training.md section 2): CE(clean) + CE(adversarial) + w mean((z_clean -
-z_adversarial)^2), on pixels that targeted PGD finds with the network as in
-evaluation. One forward of both halves, whose norms share their statistics [U]. Pixels
-that are attacked stay floats. An attack is no condition of a benchmark.
+(docs/specs/training.md section 2): the cross-entropy, its mean over clean and
+adversarial pictures together, + w mean((z_clean - z_adversarial)^2), on pixels that
+targeted PGD finds with the network as in evaluation. One forward of both halves,
+whose norms share their statistics. Pixels that are attacked stay floats. An attack is
+no condition of a benchmark.
 """
 
 import dataclasses
@@ -31,8 +32,9 @@ class Alp(base.Recipe):
 
   Attributes:
     weight: of the logits' mean squared difference.
-    clean: weight of the cross-entropy of clean pictures; with 0 here and in
-      `weight` the network is shown none, as in adversarial training.
+    clean: weight of clean pictures in the cross-entropy's mean, beside 1 of
+      attacked ones; with 0 here and in `weight` the network is shown none, as in
+      adversarial training.
     target: what an attack makes the network see: the `least_likely` class, or a
       `random` one of those that are wrong.
     bound: of the attack, in levels of 255.
@@ -112,7 +114,8 @@ class Alp(base.Recipe):
     of_attacked, others = super().of_logits(attacked, label)
     pairing = jnp.mean(jnp.square(clean - attacked))
     numbers |= {"adversarial_error": others["error"], "pairing": pairing}
-    return self.clean * of_clean + of_attacked + self.weight * pairing, numbers
+    entropy = (self.clean * of_clean + of_attacked) / (self.clean + 1)
+    return entropy + self.weight * pairing, numbers
 
   def _targets(
     self, logits: jax.Array, label: jax.Array, keys: jax.Array

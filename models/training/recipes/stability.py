@@ -3,7 +3,7 @@
 Hendrycks & Dietterich 2019, section 5.2, fine-tune 5 epochs with bound and weight
 each of .01, .05 and .1. The loss is docs/specs/training.md's, section 2: CE(clean) + w
 CE(p_noisy, p_clean), on noise of [0, 1] pixels [U]; noisy pixels are rounded to bytes
-[U].
+[U]; one forward of both halves, whose norms share their statistics [U].
 """
 
 import dataclasses

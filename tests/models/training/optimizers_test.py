@@ -122,3 +122,5 @@ class OptimizersTest(parameterized.TestCase):
       _got(name="sdg")
     with self.assertRaisesRegex(errors.UserError, "with nesterov, expected 0"):
       _got(momentum=0.9, dampening=0.9, nesterov=True)
+    with self.assertRaisesRegex(errors.UserError, "got 0 with nesterov"):
+      _got(name="sgd", nesterov=True)

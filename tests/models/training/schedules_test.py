@@ -28,6 +28,10 @@ class SchedulesTest(parameterized.TestCase):
     want = np.repeat([0.1, 0.01, 0.001], [10, 20, 10])
     np.testing.assert_allclose(got, want, rtol=1e-6)
 
+  def test_an_epoch_and_a_step_at_one_place_count_twice(self):
+    got = _rates(22, name="step", at=(2,), at_steps=(20,))
+    np.testing.assert_allclose(got[19:21], [0.1, 0.001], rtol=1e-5)
+
   def test_step_after_every_few_epochs(self):
     """ALP's: x .94 after each 2 epochs, counted from the first step."""
     got = _rates(50, name="step", every=2, factor=0.94)

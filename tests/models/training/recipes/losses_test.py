@@ -50,10 +50,10 @@ def _log_p(logits):
   return logits - np.log(np.exp(logits).sum(-1, keepdims=True))
 
 
-def _smoothed(logits, share):
+def _smoothed(logits, share, label=_LABEL):
   """Mean of -(1 - share) log p_label - share * mean_j log p_j."""
   log = _log_p(logits)
-  of_label = log[np.arange(len(log)), _LABEL]
+  of_label = log[np.arange(len(log)), label]
   return -np.mean((1 - share) * of_label + share * log.mean(-1))
 
 
@@ -90,12 +90,13 @@ class AlpTest(parameterized.TestCase):
 
   @parameterized.parameters(0.5, 0.25)
   def test_loss(self, weight):
-    """CE of both halves, smoothing .1, and w times the mean square."""
+    """CE of all 2B, one mean, smoothing .1, and w times the mean square."""
     recipe = alp.Alp(weight=weight, label_smoothing=0.1)
     shown = self._shown()
     clean, attacked = np.split(_logits(shown), 2)
     pairing = np.mean((clean - attacked) ** 2)
-    want = _smoothed(clean, 0.1) + _smoothed(attacked, 0.1) + weight * pairing
+    twice = np.concatenate([_LABEL, _LABEL])
+    want = _smoothed(_logits(shown), 0.1, twice) + weight * pairing
     loss, (variables, numbers) = _loss(recipe)
     np.testing.assert_allclose(loss, want, rtol=1e-5)
     np.testing.assert_allclose(numbers["pairing"], pairing, rtol=1e-5)
