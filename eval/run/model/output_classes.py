@@ -146,13 +146,15 @@ def of_training(
     outputs: number of the network's outputs.
 
   Returns:
-    None where they stand as the data set's, or one of the two has no names.
+    None where they stand as the data set's, or one of the two has no names:
+      numbers from 0 on that none of the data set's classes is called by.
 
   Raises:
     UserError: the data set has a class that it was not trained on.
   """
   numbered = list(trained) == [str(i) for i in range(len(trained))]
-  if not names or numbered:
+  unnamed = numbered and not any(n in trained for each in names for n in each)
+  if not names or unnamed:
     return None
   lines = [*trained, *[_NONE] * (outputs - len(trained))]
   exact, small = _known(names, _key), _known(names, _small)

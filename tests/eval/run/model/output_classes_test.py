@@ -105,6 +105,11 @@ class ReadTest(parameterized.TestCase):
     self.assertEqual(got.relabelling.class_of, (2, 0, 1, relabel.NONE))
     self.assertIsNone(of(["cat", "dog", "owl"]))
     self.assertIsNone(of(["0", "1", "2"]))
+    # Class folders that are called by numbers, one of them otherwise now.
+    names = [("1",), ("2",), ("zero",)]
+    with self.assertRaisesRegex(errors.UserError, "not trained on 1 .*'zero'"):
+      of(["0", "1", "2"])
+    names = [("cat",), ("dog",), ("owl",)]
     with self.assertRaisesRegex(errors.UserError, "not trained on 1 .*'owl'"):
       of(["cat", "dog", "bat"])
 
