@@ -41,13 +41,33 @@ class PicturesTest(absltest.TestCase):
     self.assertLen(flips, 10)
     self.assertAlmostEqual(values["mFP"], 100 * np.mean(flips))
 
+  def test_gammas_are_the_stored_ones_where_nothing_is_left_out(self):
+    for line in training_runs.stored("videos"):
+      values = training_measures.of("videos", [line]).of(line, ())
+      for name in ("gamma_a", "gamma_r"):
+        of_all = values[f"{name} held out"]
+        self.assertAlmostEqual(of_all, values[name], places=3)
+
+  def test_what_warps_are_near_to_is_not_held_out(self):
+    """AugMix's rotations are no condition, and close to one of sequences."""
+    line = _of("digits_cnn", "augmix")[0]
+    left = training_measures.not_held_out(line)
+    standard = _of("digits_cnn", training_runs.STANDARD)
+    values = training_measures.of("pictures", standard).of(line, left)
+    flips = {k: v for k, v in line.numbers.items() if "flip_probability" in k}
+    for name in ("translate", "rotate", "tilt"):
+      del flips[f"{name}:flip_probability"]
+    mean = 100 * np.mean(list(flips.values()))
+    self.assertAlmostEqual(values["mFP held out"], mean)
+    self.assertEqual(training_measures.not_held_out(standard[0]), ())
+
 
 class ToldTest(absltest.TestCase):
   def test_they_are_columns(self):
     for kind in training_runs.KINDS:
       if lines := training_runs.stored(kind):
         names = training_measures.of(kind, lines).names
-        self.assertContainsSubset(training_measures.told(kind), names)
+        self.assertCountEqual(training_measures.told(kind), names)
 
 
 class OthersTest(absltest.TestCase):
@@ -63,6 +83,7 @@ class OthersTest(absltest.TestCase):
     values = training_measures.of("videos", [line]).of(line, ("jumbling",))
     expected = {"clean": 90, "mean": 30, "held out": 50}
     expected |= {"gamma_a": 60, "gamma_r": 70}
+    expected |= {"gamma_a held out": 60, "gamma_r held out": 500 / 9}
     self.assertEqual(values.keys(), expected.keys())
     for name, value in expected.items():
       self.assertAlmostEqual(values[name], value, msg=name)

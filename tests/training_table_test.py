@@ -230,6 +230,33 @@ class MeasuredTest(absltest.TestCase):
     gains = _gains("digits_resnet", lines)
     self.assertGreater(gains.min(), np.ptp(gains))
 
+  def test_stored_numbers_come_out_of_todays_code(self):
+    """Where this fails, arithmetic has changed: its rows are to be made anew."""
+    few = dataclasses.replace(
+      training_runs.KINDS["pictures"], networks=("digits_cnn",)
+    )
+    chosen = ("augmix", "pixmix", _NOISE, "stability", "alp")
+    rows = tuple(r for r in training_runs.ROWS if r.name in chosen)
+    there = {
+      (x.network, x.row, x.seed): x.numbers
+      for x in training_runs.stored("pictures")
+    }
+    folder = epath.Path(self.create_tempdir().full_path)
+    with (
+      mock.patch.dict(training_runs.KINDS, pictures=few),
+      mock.patch.object(training_runs, "ROWS", rows),
+      mock.patch.object(training_runs, "SEEDS", (0,)),
+      mock.patch.object(training_runs, "fresh", lambda kind: []),
+    ):
+      lines = list(training_runs.measured(folder, "pictures"))
+    self.assertLen(lines, len(chosen))
+    for line in lines:
+      with self.subTest(line.row):
+        numbers = there[line.network, line.row, line.seed]
+        self.assertEqual(line.numbers.keys(), numbers.keys())
+        for name, value in line.numbers.items():
+          self.assertAlmostEqual(value, numbers[name], delta=1e-6, msg=name)
+
 
 @pytest.mark.slow
 class ExampleTest(absltest.TestCase):

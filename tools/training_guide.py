@@ -13,8 +13,9 @@ from tools import training_runs
 _HEAD = """\
 # Training that buys robustness, measured
 
-Made by `python -m tools.training_table`. First how to train, then what each recipe buys
-on scikit-learn's digits, then what it costs at the papers' size.
+Made by `python -m tools.training_table --stored` of `docs/training/`. First how to
+train, then what each recipe buys on scikit-learn's digits, then what it costs at the
+papers' size.
 
 ## Train
 
@@ -27,8 +28,8 @@ robust-tfds run --config=quickstart:digits_c --workdir=/tmp/run \\
 ```
 
 Without more every config trains on embedded data, in a minute or a few; what may follow
-the colon is the setting of a paper. `--plan` says data, steps, memory, disclosure and an
-estimate.
+the colon is the setting of a paper. `--plan` says data, steps, memory, disclosure and
+an estimate.
 
 {recipes}
 *Gradients* are those that a step takes of an example: what it costs beside `standard`.
@@ -43,12 +44,14 @@ Whose *benchmark conditions* are named trains on what benchmarks test.
   `folder:X/held`).
 - **Stopped?** The same command goes on from the last checkpoint and ends with the same
   bytes. Another config in the workdir is refused: what differs is said.
-- **Evaluate**: `--config.model.checkpoint=WORKDIR` of any run, or
-  `models.convert.load(NAME, WORKDIR)`, takes weights, classes, preprocessing and the
-  disclosure from the workdir. Its weights are those that validation judged:
-  `weights_ema.npz`, the mean over the steps, where `config.optimizer.ema` keeps one
-  (`train_alp:imagenet64`), else `weights.npz`, the last step's. The path of one of the
-  two files instead of the folder takes that one.
+- **Evaluate**: `--config.model.checkpoint=WORKDIR` of any run takes weights, classes by
+  their names, preprocessing and the disclosure from the workdir;
+  `models.convert.load(NAME, WORKDIR)` gives the weights, with a head of as many
+  classes, and warns where preprocessing there is not the network's own
+  (`disclosure.json` names classes, `weights.npz.report.json` has the spec). Its weights
+  are those that validation judged: `weights_ema.npz`, the mean over the steps, where
+  `config.optimizer.ema` keeps one (`train_alp:imagenet64`), else `weights.npz`, the
+  last step's. The path of one of the two files instead of the folder takes that one.
 - **Disclosure and held-out rule**: `disclosure.json` says what was trained on: data,
   conditions and severities, pictures, recipe, steps, seed, sha256 of the first and last
   weights. Training on a benchmark's condition is refused unless the config says
@@ -118,12 +121,12 @@ gaussian noise 5 (41.0 %)`. The example shows the way, not a gain.
 SHORT = """
 ## What each recipe buys, on digits
 
-In short, made of the tables below. *Better* and *worse* are against `standard`, seed by
-seed, and said where three seeds show them; what is not said is not shown, which is not
-the same as none. In brackets the mean under corruptions for `standard`'s of as many
-steps (for `finetune` those of the weights that it began with count, too), network by
-network; *both* networks are the surer hint. Where no gradients are named they are equal
-too.
+In short, made of all columns of the tables below. *Better* and *worse* are against
+`standard`, seed by seed, and said where three seeds show them; what is not said is not
+shown, which is not the same as none. In brackets the mean under corruptions for
+`standard`'s of as many steps (for `finetune` those of the weights that it began with
+count, too), network by network; *both* networks are the surer hint. Where no gradients
+are named they are equal too.
 
 """
 SHORT_OF = {
@@ -147,58 +150,65 @@ initial weights, order and draws. `digits_cnn` has three convolutions and no nor
 is at its config's values but for the epochs (30 there): nothing was tuned, and the last
 weights are taken.
 
-Some rows want a word. `clahe` is `train_standard` with `--config.recipe.name=clahe`, and
-is tested behind CLAHE too, clean and corrupted. `alp` is `train_alp`: ten steps of
+Some rows want a word. `clahe` is `train_standard` with `--config.recipe.name=clahe`,
+and is tested behind CLAHE too, clean and corrupted. `alp` is `train_alp`: ten steps of
 targeted PGD within 16 levels, then both halves are shown; `adversarial` is `train_alp`
 with `--config.recipe.weight=0 --config.recipe.clean=0`, which shows the attacked digits
 alone. Both smooth labels by .1, as the authors do and `standard` does not: part of what
 they buy may be that. `finetune` goes on from `standard`'s weights of the same seed, by
 Adam at .001 on plateaus of the held-out tenth's loss, in batches of 128, and `finetune:
-clahe` on CLAHE's pictures, tested behind CLAHE; with those of `standard` they have taken
-200 steps and two gradients of an example, so they stand beside `standard x 2` alone.
-`stylized` shows one copy of each digit in a procedural texture, `combined` the digit and
-its copy, at half the epochs and so at equal steps; `texture` has an encoder without
-weights and is not AdaIN.
+clahe` on CLAHE's pictures, tested behind CLAHE; with those of `standard` they have
+taken 200 steps and two gradients of an example, so they stand beside `standard x 2`
+alone. `stylized` shows one copy of each digit in a procedural texture, `combined` the
+digit and its copy, at half the epochs and so at equal steps; `texture` has an encoder
+without weights and is not AdaIN.
 
 All in percent, smaller is better. *mCE* and *mFR* are relative to `standard` of the
 same network, its mean over the seeds being 100 (the quickstart's mCE is relative to
 `digits_linear` instead). *mean* is over the common corruptions and their five
 severities, then by group; *extra* the other four; *held out* the common ones that the
-recipe did not train on. mFP and mFR are of the ten common perturbation sequences; mFR's
-ratios have a few flips below them, and swing. *Gradients* count those of an example and
-step, times the epochs over `standard`'s, and those of the weights that a training begins
-with; *CPU s* are processor seconds of a training, compiling included, the median seed's,
-on two cores shared with other work, which makes them swing by half and more: gradients
-are the fairer cost.
+recipe did not train on; of the one noise these include its neighbours, shot and impulse
+noise, which are most of what it buys `digits_resnet` there. mFP and mFR are of the ten
+common perturbation sequences; mFR's ratios have a few flips below them, and swing. More
+than half of `standard`'s mFP are flips of `translate` alone. AugMix and PixMix move,
+turn and shear pictures: we count that as no condition of a benchmark [U], since their
+authors test on ImageNet-P too, but it is near to `translate`, `rotate` and `tilt`; *mFP
+held out* leaves these three out for both, and a sequence that a recipe trained on.
+*Gradients* count those of an example and step, times the epochs over `standard`'s, and
+those of the weights that a training begins with; *CPU s* are processor seconds of a
+training, compiling included, the median seed's, on two cores shared with other work,
+which makes them swing by half and more: gradients are the fairer cost.
 
 Intervals are Student's at 95 % over three seeds (t = 4.303): of trainings alone, not of
 the 359 digits, so they say nothing of other data. Differences are paired by seed. Where
 the interval holds 0 there is *no difference shown*, which is not *no difference*: three
 seeds show large ones alone. One digit is 0.28 of clean error: a width of 0.00 is three
-equal counts, no interval, and shows nothing. {intervals} differences stand in the tables
-below, {shown} of them shown; were there none at all, about {chance} of them would
-leave out 0 by chance. They are no {intervals} findings: columns overlap (*mean* and its
-groups, *held out* where nothing was trained on). Corrected for their number (Bonferroni,
-t = {quantile:.0f}) as many as {strict} would be shown, which is all that so few seeds can
-say: take a **bold** cell as a hint, and a row of them, or the same on another network, as
-more.
+equal counts, no interval, and shows nothing. {intervals} differences stand in the
+tables below, {shown} of them shown; were there none at all, about {chance} of them
+would leave out 0 by chance. They are no {intervals} findings: columns overlap (*mean*
+and its groups, *held out* where nothing was trained on). Corrected for their number
+(Bonferroni, t = {quantile:.0f}) as many as {strict} would be shown, which is all that
+so few seeds can say: take a **bold** cell as a hint, and a row of them, or the same on
+another network, as more.
 
 """
 ABOVE = {
   "videos": """
 ## Videos: gamma on digits in motion
 
-`tiny_r3d` on 960 videos of eight motions, of which a tenth is kept to look at: 15 epochs
-of 8, Adam at .001 after a warmup of 90 steps, in all rows alike. That is not the configs'
-setting: in batches of 32 at .003, as `quickstart_video` has it, `mixed mix` got a quarter
-of the unperturbed videos right (one in eight is chance) after as many epochs, with every
-clip perturbed; it was chosen on the kept tenth of one such `mixed mix`. 240 other videos
-are shown under 18 perturbations at severities 4 and 5 alone: the mixes train on 1 to 3.
-*mean* is the accuracy under perturbations, *held out* under those the mix does not have;
-gamma_a and gamma_r are of these two levels, relative to each training's own clean
-accuracy. Larger is better, but gamma alone misleads: look at *clean* first. What is far
-below `standard` there has not learned in so few steps, and has little to lose: some seeds
-of `pixmix` and `mixed mix` have, some have not, hence their wide intervals.
+`tiny_r3d` on 960 videos of eight motions, of which a tenth is kept to look at: 15
+epochs of 8, Adam at .001 after a warmup of 90 steps, in all rows alike. That is not the
+configs' setting: in batches of 32 at .003, as `quickstart_video` has it, `mixed mix`
+got a quarter of the unperturbed videos right (one in eight is chance) after as many
+epochs, with every clip perturbed; it was chosen on the kept tenth of one such `mixed
+mix`. 240 other videos are shown under 18 perturbations at severities 4 and 5 alone: the
+mixes train on 1 to 3. *mean* is the accuracy under perturbations, *held out* under
+those the mix does not have (for `pixmix` without rotations and translation, which its
+operations are near to); gamma_a and gamma_r are of these two levels, relative to each
+training's own clean accuracy, of all perturbations and of those held out. Larger is
+better, but gamma alone misleads: look at *clean* first. What is far below `standard`
+there has not learned in so few steps, and has little to lose: some seeds of `pixmix`
+and `mixed mix` have, some have not, hence their wide intervals.
 
 Mixes of time are hard here. One clip in four stays as it is, as in the authors' code, but
 time is perturbed within a clip's 8 frames, where they perturb long videos: two of three
@@ -229,20 +239,24 @@ PRINTED = """
 ## What the papers print
 
 Of ImageNet, VOC, COCO, Cityscapes and videos, by the authors' trainings; not measured
-here, and not comparable with the tables above.
+here, and not comparable with the tables above. The gamma_r of Schiappa et al.'s figure
+12 is another measure under the same name: 2 - A / B, of a network A and the same
+trained on perturbations B, above 1 where that helped.
 
 """
 LARGE = """
 ## At the papers' size
 
-Nothing of this size was trained here. Hours are estimates from multiply-adds (a gradient
-takes three times those of a forward pass), before transforms and reading: *GPU hours* at
-{gpu} a second, a guess, a third of what an A100 does in bfloat16; *core hours* at {here}
-a second, which `{network}` reached here on a core of a shared machine in its longest
-training. AugMix's printed numbers are of 180 epochs, `train_augmix:imagenet,180`, twice
-the steps below. `--plan` says the same of the devices that it finds. `robust-tfds run
---config=imagenet_c:resnet50 --config.model.checkpoint=/runs/a --workdir=/runs/b`
-evaluates.
+Nothing of this size was trained here. Hours are estimates from multiply-adds (a
+gradient takes three times those of a forward pass), before transforms and reading: *GPU
+hours* at {gpu} a second, a guess, a third of what an A100 does in bfloat16; *core
+hours* at {here} a second, which `{network}` reached here on a core of a shared machine
+in its longest training. AugMix's printed numbers are of 180 epochs,
+`train_augmix:imagenet,180`, twice the steps below. `--plan` says the same of the
+devices that it finds. `robust-tfds run --config=imagenet_c:resnet50
+--config.model.checkpoint=/runs/train_augmix_imagenet --workdir=/runs/b` evaluates. What
+a plan's memory says is too much for a device takes `--config.optimizer.accumulate=8`,
+or more devices.
 
 """
 LARGE_HEADS = (

@@ -10,6 +10,19 @@ import numpy as np
 from robust_tfds import conditions
 from tools.training_runs import Line
 
+# What the recipe's operations are near to, although none of them is one [U].
+_NEAR = {
+  ("augmix", "pictures"): ("translate", "rotate", "tilt"),
+  ("pixmix", "pictures"): ("translate", "rotate", "tilt"),
+  ("pixmix", "videos"): ("static_rotation", "random_rotation", "translation"),
+}
+
+
+def not_held_out(line: Line) -> tuple[str, ...]:
+  """Conditions that a training showed, and those that it showed the like of."""
+  kind = "videos" if "part_gamma_a" in line.numbers else "pictures"
+  return (*line.seen, *_NEAR.get((line.row, kind), ()))
+
 
 class Measures(abc.ABC):
   """The columns of a network's tables.
@@ -26,7 +39,7 @@ class Measures(abc.ABC):
 
     Args:
       line: a training.
-      seen: conditions that `held out` leaves out.
+      seen: conditions that columns of what is held out leave out.
     """
 
 
@@ -43,13 +56,12 @@ def of(kind: str, standard: Sequence[Line]) -> Measures:
 
 
 def told(kind: str) -> tuple[str, ...]:
-  """The columns that the page's first sentences name: clean, then the mean."""
+  """The columns, as the page's first sentences name them: clean, then the mean."""
   if kind == "pictures":
     groups = ("noise", "blur", "weather", "digital")
-    return ("clean", "mean", "held out", *groups, "extra", "mFP")
-  if kind == "detectors":
-    return Detectors.names
-  return ("clean", "mean", "held out")
+    rest = ("mCE", "mFP", "mFP held out", "mFR")
+    return ("clean", "mean", "held out", *groups, "extra", *rest)
+  return Detectors.names if kind == "detectors" else Videos.names
 
 
 def sense(kind: str) -> int:
@@ -76,12 +88,13 @@ class Pictures(Measures):
     self._standard = standard
     self.names = (
       *("clean", "mCE", "mean", *self._groups, "extra", "held out"),
-      *("mFP", "mFR"),
+      *("mFP", "mFP held out", "mFR"),
     )
 
   def of(self, line: Line, seen: Collection[str]) -> dict[str, float]:
     """See the base."""
     held = [n for n in self._common if n not in seen]
+    flips = [n for n in self._flips if n.partition(":")[0] not in seen]
     groups = {g: _errors(line, names) for g, names in self._groups.items()}
     return {
       "clean": 100 * line.numbers["clean_error"],
@@ -91,6 +104,7 @@ class Pictures(Measures):
       "extra": _errors(line, self._extra),
       "held out": _errors(line, held),
       "mFP": _mean(line, self._flips),
+      "mFP held out": _mean(line, flips),
       "mFR": self._relative(line, self._flips),
     }
 
@@ -116,7 +130,10 @@ class Detectors(Measures):
 class Videos(Measures):
   """Accuracy, gamma of levels 4 and 5: the larger the better."""
 
-  names = ("clean", "mean", "held out", "gamma_a", "gamma_r")
+  names = (
+    *("clean", "mean", "held out", "gamma_a", "gamma_r"),
+    *("gamma_a held out", "gamma_r held out"),
+  )
 
   def __init__(self, standard: Sequence[Line]):
     """`standard`: any trainings; what they were shown, the others were too."""
@@ -128,14 +145,17 @@ class Videos(Measures):
   def of(self, line: Line, seen: Collection[str]) -> dict[str, float]:
     """See the base."""
     held = [n for n in self._shown if n not in seen]
+    clean = 100 * line.numbers["clean_accuracy"]
+    others = _accuracies(line, held)
     return {
-      "clean": 100 * line.numbers["clean_accuracy"],
+      "clean": clean,
       "mean": _accuracies(line, self._shown),
-      "held out": _accuracies(line, held),
-      **{
-        name: 100 * line.numbers[f"part_{name}"]
-        for name in ("gamma_a", "gamma_r")
-      },
+      "held out": others,
+      "gamma_a": 100 * line.numbers["part_gamma_a"],
+      "gamma_r": 100 * line.numbers["part_gamma_r"],
+      # Means of 1 - (clean - a) and of 1 - (clean - a) / clean.
+      "gamma_a held out": 100 - clean + others,
+      "gamma_r held out": 100 * others / clean,
     }
 
 

@@ -101,7 +101,8 @@ def _said(kind: str, comparisons: Sequence[Comparison], many: bool) -> str:
 def _sense(kind: str, comparison: Comparison, name: str) -> str:
   """`better` or `worse`, if it is shown and no other column says the same."""
   cell = comparison.cells[name]
-  repeats = name == "held out" and cell == comparison.cells["mean"]
+  whole = name.removesuffix("held out").strip() or "mean"
+  repeats = whole != name and cell == comparison.cells[whole]
   if repeats or not cell.shown:
     return ""
   return "better" if cell.mean * training_measures.sense(kind) > 0 else "worse"
@@ -128,7 +129,7 @@ def _means(
     standard = rows[found[0].beside]
     measures = training_measures.of(kind, standard)
     mean, beside = (
-      np.mean([measures.of(x, x.seen)[column] for x in trainings])
+      np.mean([measures.of(x, ())[column] for x in trainings])
       for trainings in (rows[row], standard)
     )
     yield f"{mean:.1f} for {beside:.1f}"

@@ -139,7 +139,8 @@ def _tables(kind: str, lines: Sequence[Line], compared: Compared) -> str:
 def _absolute(
   name: str, row: Sequence[Line], measures: training_measures.Measures
 ) -> tuple[str, ...]:
-  values = [measures.of(line, line.seen) for line in row]
+  left = training_measures.not_held_out(row[0])
+  values = [measures.of(line, left) for line in row]
   shown = [
     "{:.2f} ± {:.2f}".format(
       *training_differences.interval([v[column] for v in values])
@@ -233,9 +234,10 @@ def _large(lines: Sequence[Line]) -> Iterator[str]:
     assert steps  # ImageNet's number of examples is known
     step = plan.step_adds(config, run.network(config, None), recipe)
     hours = [
-      f"{steps * step / x / 3600:,.1f}" for x in (plan.RATES["gpu"], here)
+      f"{steps * step / x / 3600:,.0f}" for x in (plan.RATES["gpu"], here)
     ]
-    command = f"`robust-tfds train --config={name} --workdir=/runs/a`"
+    workdir = "/runs/" + name.replace(":", "_").replace(",", "_")
+    command = f"`robust-tfds train --config={name} --workdir={workdir}`"
     took = f"{steps:,}", str(recipe.passes), f"{step / 1e12:.1f}"
     rows.append((command, config.model.name, *took, *hours))
   yield training_guide.table(training_guide.LARGE_HEADS, rows)
