@@ -29,7 +29,7 @@ from robust_tfds.models.training import (
   steps,
   validation,
 )
-from robust_tfds.models.training.checkpoints import Checkpoints
+from robust_tfds.models.training.checkpoints import Checkpoints, Run
 from robust_tfds.models.training.config import Config
 from robust_tfds.models.training.data import source as source_lib
 from robust_tfds.models.training.metrics import Metrics
@@ -114,7 +114,6 @@ class Loop:
     optimizer = optimizers.of(config.optimizer, model.decayed_paths())
     first = state.first(model, variables, optimizer, config)
     self.state: State = devices.put_replicated(first, self._mesh)  # type: ignore[assignment]
-    self._resume()
     rate = schedules.of(
       config.schedule,
       config.optimizer.learning_rate,
@@ -130,6 +129,7 @@ class Loop:
     self._validation = validation.Validation(
       config, model, source, self._mesh, recipe
     )
+    self._resume()  # last: what is refused makes no folder
 
   def run(self, each: Callable[[int], None] = lambda step: None) -> State:
     """All steps that are left; the last state.
@@ -229,14 +229,9 @@ class Loop:
     done, since = step - self._first[0], time.perf_counter() - self._first[1]
     return f", ETA {durations.text(since / done * left)}"
 
-  def _run(self) -> dict[str, Any]:
-    """What the host counts, as JSON has it."""
-    plateau = dataclasses.asdict(self._plateau)
-    plateau["best"] = repr(plateau["best"])  # JSON has no infinity
-    return {
-      "plateau": plateau,
-      "metrics": self._metrics.pending,
-    }
+  def _run(self) -> Run:
+    """What the host counts."""
+    return Run(plateau=self._plateau, metrics=self._metrics.pending)
 
   def _resume(self) -> None:
     """Goes on from the last checkpoint, if there is one."""
@@ -248,10 +243,9 @@ class Loop:
     if kept is None:
       return
     self.state, run = kept
-    plateau = {**run["plateau"], "best": float(run["plateau"]["best"])}
-    self._plateau = schedules.Plateau(**plateau)
+    self._plateau = run.plateau
     step = int(self.state.step)
-    self._metrics.read(step, run["metrics"])
+    self._metrics.read(step, run.metrics)
     self._say(f"goes on after step {step:,} of {self.lengths.steps:,}")
 
 

@@ -12,7 +12,7 @@ import math
 import os
 import pathlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import jax
@@ -112,23 +112,28 @@ def of_workdir(config: Config, workdir: epath.Path) -> str:
   """
   with disk.writing(workdir):
     _check_writable(workdir)
-  if not workdir_lib.check(workdir, workdir_lib.facts(config)):
-    return f"workdir: {workdir}, new"
-  step = _last_step(config, workdir)
+  facts = workdir_lib.facts(config)
+  begun = workdir_lib.check(workdir, facts)
+  step = _last_step(config, workdir, facts)
+  done = begun and disk.exists(workdir / disclosure.FILE)
   if step is None:
-    return f"workdir: {workdir}, begun, without a checkpoint: it begins again"
-  if disk.exists(workdir / disclosure.FILE):
-    return (
-      f"workdir: {workdir}, done: nothing is left to train at step {step:,}"
-    )
-  return f"workdir: {workdir}, begun: it goes on after step {step:,}"
+    words = "begun, without a checkpoint: it begins again" if begun else "new"
+    if done:
+      words = "done; without its checkpoints it is trained again"
+  elif done:
+    words = f"done: nothing is left to train at step {step:,}"
+  else:
+    words = f"begun: it goes on after step {step:,}"
+  return f"workdir: {workdir}, {words}"
 
 
-def _last_step(config: Config, workdir: epath.Path) -> int | None:
+def _last_step(
+  config: Config, workdir: epath.Path, facts: Mapping[str, Any]
+) -> int | None:
   """Of its last checkpoint, which is read whole."""
   if not (config.keep.last and disk.exists(workdir / checkpoints.FOLDER)):
     return None
-  kept = checkpoints.Checkpoints(workdir, config.keep, read_only=True)
+  kept = checkpoints.Checkpoints(workdir, config.keep, facts, read_only=True)
   step = kept.check(devices.mesh())
   kept.close()
   return step

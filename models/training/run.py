@@ -238,15 +238,17 @@ def train(
   """
   host = hosts.this_host()
   if workdir is None:
-    loop = _loop(prepared, None, say)
+    loop = _loop(prepared, None, say, {})
     lines = _lines(loop)
     state = loop.run(lambda step: lines.step(words))
     return handover.finite(prepared.model, state.averaged)
   _meet(host)
   with workdir_lib.held(workdir, host):
-    facts = {} if host.index else _facts(prepared)
-    begun = not facts or workdir_lib.check(workdir, facts)
-    loop = _loop(prepared, workdir, say)  # refuses: then nobody's workdir
+    facts = _facts(prepared)
+    begun = bool(host.index) or workdir_lib.check(workdir, facts)
+    loop = _loop(
+      prepared, workdir, say, facts
+    )  # refuses: then nobody's workdir
     if not begun:
       workdir_lib.begin(workdir, facts)
     lines = _lines(loop)
@@ -302,7 +304,12 @@ def _page(
   return Report(prepared, workdir, loop.lengths.steps, say)
 
 
-def _loop(prepared: Prepared, workdir: epath.Path | None, say: Say) -> Loop:
+def _loop(
+  prepared: Prepared,
+  workdir: epath.Path | None,
+  say: Say,
+  facts: Mapping[str, Any],
+) -> Loop:
   first = not hosts.this_host().index
   keep, events = prepared.config.keep, None
   if keep.tensorboard and workdir and first:
@@ -315,7 +322,9 @@ def _loop(prepared: Prepared, workdir: epath.Path | None, say: Say) -> Loop:
     prepared.source,
     prepared.variables,
     metrics=Metrics(workdir / METRICS if workdir and first else None, events),
-    checkpoints=Checkpoints(workdir, keep) if workdir and keep.last else None,
+    checkpoints=Checkpoints(workdir, keep, facts)
+    if workdir and keep.last
+    else None,
     say=say if first else lambda text: None,
   )
 

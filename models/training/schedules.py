@@ -9,7 +9,6 @@ after every few;
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable
 
@@ -19,6 +18,7 @@ import optax
 
 from robust_tfds import errors
 from robust_tfds.models.training.config import Schedule
+from robust_tfds.records import Record
 
 _NAMES = ("constant", "cosine", "step", "plateau")
 # torch.optim.lr_scheduler.ReduceLROnPlateau's defaults, `threshold` and `eps`: a
@@ -84,8 +84,7 @@ def _stepped(config: Schedule, rate: float, per_epoch: int) -> Rate:
   )
 
 
-@dataclasses.dataclass(frozen=True)
-class Plateau:
+class Plateau(Record):
   """What `plateau` multiplies the rate by.
 
   Attributes:
@@ -103,9 +102,9 @@ class Plateau:
     if config.name != "plateau":
       return self
     if loss < self.best * (1 - _THRESHOLD):
-      return Plateau(self.scale, loss, 0)
+      return Plateau(scale=self.scale, best=loss)
     if self.bad + 1 > config.patience:
       lower = self.scale * config.factor
       falls = rate * (self.scale - lower) > _LEAST_FALL
-      return Plateau(lower if falls else self.scale, self.best, 0)
-    return dataclasses.replace(self, bad=self.bad + 1)
+      return Plateau(scale=lower if falls else self.scale, best=self.best)
+    return self.model_copy(update={"bad": self.bad + 1})

@@ -1,6 +1,7 @@
 """`--plan`: what it says of every config, what it refuses."""
 
 import importlib
+import os
 import pathlib
 import re
 import shutil
@@ -28,9 +29,10 @@ class WorkdirTest(absltest.TestCase):
     super().setUp()
     self.workdir = pathlib.Path(self.create_tempdir().full_path) / "run"
 
-  def _train(self):
+  def _train(self, **changes):
     silent = lambda text: None
-    run.train(tiny_trainings.prepared(), epath.Path(self.workdir), say=silent)
+    prepared = tiny_trainings.prepared(**changes)
+    run.train(prepared, epath.Path(self.workdir), say=silent)
 
   def _plan(self, **changes) -> str:
     before = self._places()
@@ -53,6 +55,9 @@ class WorkdirTest(absltest.TestCase):
     self.assertIn("begun: it goes on after step 10", self._plan())
     shutil.rmtree(self.workdir / "checkpoints")
     self.assertIn("begun, without a checkpoint: it begins", self._plan())
+    self._train()
+    shutil.rmtree(self.workdir / "checkpoints")
+    self.assertIn("done; without its checkpoints it is", self._plan())
 
   def test_what_a_training_would_refuse(self):
     self._train()
@@ -76,6 +81,32 @@ class WorkdirTest(absltest.TestCase):
     for of_it in (self._plan, self._train):
       with self.assertRaisesRegex(
         errors.UserError, "weights.npz: weights that no training .* replace"
+      ):
+        of_it()
+
+  def test_checkpoints_of_another_config(self):
+    """Whose they are stands in them: what lies beside them may be gone, or changed."""
+    self._train()
+    for name in os.listdir(self.workdir):
+      if name != "checkpoints":
+        (self.workdir / name).unlink()
+    self.assertIn("begun: it goes on after step 12", self._plan())
+    recipe = {"name": "corruption_mix", "names": "fog"}
+    mix = {"recipe": recipe, "allow_benchmark_conditions": True}
+    for changes in ({"steps": 13, **mix}, {"steps": 13}):
+      for of_it in (self._plan, self._train):
+        words = (
+          "checkpoints/12: the state of another .*config.steps: 12 there, 13"
+        )
+        with self.assertRaisesRegex(errors.UserError, words):
+          of_it(**changes)
+
+  def test_a_file_instead_of_checkpoints(self):
+    self.workdir.mkdir()
+    (self.workdir / "checkpoints").write_text("")
+    for of_it in (self._plan, self._train):
+      with self.assertRaisesRegex(
+        errors.UserError, "checkpoints: .*A file lies where a folder belongs"
       ):
         of_it()
 

@@ -118,6 +118,7 @@ class RunTest(in_folder.TestCase):
   def test_a_refused_config_takes_no_workdir(self):
     with self.assertRaisesRegex(errors.UserError, "config.schedule.warmup"):
       self._train(schedule__warmup=10_000)
+    self.assertEmpty(os.listdir(self.root / "run"))
     self._train()
 
   def test_another_checkpoint_under_the_same_name(self):
