@@ -73,6 +73,12 @@ class SchedulesTest(parameterized.TestCase):
   @parameterized.parameters(
     ({"name": "cosin"}, "schedule 'cosin'.*cosine"),
     ({"name": "step", "at": (1,), "every": 2}, "one of the two"),
+    ({"name": "step", "at_steps": (1,), "every": 2}, "one of the two"),
+    (
+      {"name": "step", "at": (5, 9)},
+      "the first after 5 of 5 steps.*never fall",
+    ),
+    ({"name": "step", "every": 6}, "the first after 6 of 5 steps.*never fall"),
     ({"warmup": 5}, "warmup: got 5 of 5 steps"),
   )
   def test_refusals(self, fields, message):
