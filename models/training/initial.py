@@ -54,6 +54,8 @@ def of(
   Raises:
     UserError: no such checkpoint, or one of another network.
   """
+  if words := frozen_at_random(config):
+    say(words)
   random = jax.jit(model.init)(jax.random.key(config.seed))
   checkpoint = os.fspath(config.model.checkpoint or "")
   if not checkpoint:
@@ -77,6 +79,17 @@ def of(
   head = f"{head}: drawn anew: {names}"
   say(f"head: {head}")
   return Initial(model, variables_lib.replace(random, kept), head)
+
+
+def frozen_at_random(config: Config) -> str:
+  """That no training ever teaches what is frozen; empty where one did."""
+  stages = config.model.frozen_stages
+  if not stages or config.model.checkpoint:
+    return ""
+  return (
+    f"the first {stages} of its stages are frozen at random weights: give"
+    " config.model.checkpoint"
+  )
 
 
 def _loaded(model: NetworkModel, checkpoint: str) -> match.Loaded:

@@ -18,7 +18,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import NamedSharding, PartitionSpec
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from robust_tfds import devices, durations, errors, hosts
 from robust_tfds.models.model import NetworkModel
@@ -103,10 +103,7 @@ class Loop:
     self._source, self._metrics, self._say = source, metrics, say
     self._checkpoints, self._host = checkpoints, hosts.this_host()
     self._mesh = devices.mesh()
-    parts = config.optimizer.accumulate
-    if parts > 1 and config.batch_size % (parts * self._mesh.size):
-      raise _parts_over_devices(config, self._mesh.size)
-    devices.check_batch_size(config.batch_size // parts, self._mesh)
+    check_devices(config, self._mesh)
     self.lengths = Lengths.of(config, source.steps(config.batch_size))
     self._plateau = schedules.Plateau()
     self._late: collections.deque[Any] = collections.deque()
@@ -249,13 +246,16 @@ class Loop:
     self._say(f"goes on after step {step:,} of {self.lengths.steps:,}")
 
 
-def _parts_over_devices(config: Config, count: int) -> errors.UserError:
-  parts = config.optimizer.accumulate
-  return errors.UserError(
-    f"config.optimizer.accumulate: got {parts} parts of {config.batch_size}"
-    f" examples, which do not divide over {count} devices; expected a batch_size"
-    f" that is a multiple of {parts * count}."
-  )
+def check_devices(config: Config, mesh: Mesh) -> None:
+  """Refuses a batch whose parts do not divide over the devices."""
+  parts, count = config.optimizer.accumulate, mesh.size
+  if parts > 1 and config.batch_size % (parts * count):
+    raise errors.UserError(
+      f"config.optimizer.accumulate: got {parts} parts of {config.batch_size}"
+      f" examples, which do not divide over {count} devices; expected a batch_size"
+      f" that is a multiple of {parts * count}."
+    )
+  devices.check_batch_size(config.batch_size // parts, mesh)
 
 
 def _words(step: int, lengths: Lengths, line: Mapping[str, Any]) -> str:

@@ -188,11 +188,7 @@ def network(config: Config, classes: int | None) -> NetworkModel:
     UserError: no such network, one without a train mode, or of which the recipe
       is not.
   """
-  stated = config.model.num_classes
-  if stated and classes and stated < classes:
-    raise errors.UserError(
-      f"config.model.num_classes: got {stated}, the data has {classes} classes."
-    )
+  stated, fields = config.model.num_classes, config.model.spec
   model = models.get(
     config.model.name, stated or classes or None, dtype=config.model.dtype
   )
@@ -207,7 +203,14 @@ def network(config: Config, classes: int | None) -> NetworkModel:
       f" {' or '.join(recipe.KINDS)}; {model.name} is of the kind {model.kind}."
     )
   recipe.check(model.kind, _side(config.data))
-  return model.with_fields(config.model.spec) if config.model.spec else model
+  model = model.with_fields(fields) if fields else model
+  if classes and model.spec.num_classes < classes:
+    key = "spec.num_classes" if "num_classes" in fields else "num_classes"
+    raise errors.UserError(
+      f"config.model.{key}: got {model.spec.num_classes}, the data has {classes}"
+      f" classes: expected {classes} or more, or 0 for the data's."
+    )
+  return model
 
 
 def _side(config: data.Config) -> int:

@@ -71,6 +71,21 @@ class InitialTest(in_folder.TestCase):
     self.assertEqual((got.head, lines), ("", []))
     jax.tree.map(np.testing.assert_array_equal, got.variables, dict(theirs))
 
+  def test_stages_that_are_frozen_at_random_weights(self):
+    lines: list[str] = []
+    model = models.get("digits_cnn")
+    config = tiny_trainings.config(
+      model={"name": "digits_cnn", "frozen_stages": 1}
+    )
+    initial.of(config, model, _TEN, lines.append)
+    self.assertEqual(
+      lines,
+      [
+        "the first 1 of its stages are frozen at random weights: give"
+        " config.model.checkpoint"
+      ],
+    )
+
   def test_another_network(self):
     file, _ = self._kept("digits_linear", 10)
     with self.assertRaisesRegex(errors.UserError, "of another architecture"):

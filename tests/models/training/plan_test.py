@@ -5,11 +5,13 @@ import os
 import pathlib
 import re
 import shutil
+import types
+from unittest import mock
 
 from absl.testing import absltest
 from etils import epath
 
-from robust_tfds import errors
+from robust_tfds import errors, models
 from robust_tfds.models.training import config as config_lib
 from robust_tfds.models.training import plan, run
 from tests import tiny_files
@@ -124,6 +126,54 @@ class PlanTest(absltest.TestCase):
     text = plan.describe(config_lib.parse(_config("train_standard:imagenet")))
     self.assertIn("1,281,167 examples", text)
     self.assertIn("90 epochs, 450,360 steps of 256 examples", text)
+
+  def test_tfds_s_sets_in_any_config_and_version(self):
+    text = plan.describe(config_lib.parse(_config("train_alp:imagenet64")))
+    self.assertIn("1,281,167 examples", text)
+    config = _config("train_standard:cifar").unlock()
+    config.data.source = "tfds:cifar100:3.0.2"
+    text = plan.describe(config_lib.parse(config))
+    self.assertIn("50,000 examples", text)
+
+  def test_the_head_is_the_datas(self):
+    name = "train_corruption_mix:temporal,ucf101"
+    config = config_lib.parse(_config(name))
+    count = models.get("i3d_r50", 101).count_parameters()
+    self.assertIn(f"i3d_r50, {count:,} parameters", plan.describe(config))
+
+  def test_a_batch_that_does_not_divide_over_the_devices(self):
+    three = types.SimpleNamespace(size=3)
+    with (
+      mock.patch.object(plan.devices, "mesh", return_value=three),
+      self.assertRaisesRegex(
+        errors.UserError, "does not divide over 3 devices"
+      ),
+    ):
+      plan.describe(config_lib.parse(_config("train_standard")))
+
+  def test_a_rate_that_falls_after_the_end(self):
+    config = _config("train_standard:imagenet").unlock()
+    config.schedule.at = (90, 120)
+    with self.assertRaisesRegex(
+      errors.UserError, "the first after 450,360 of 450,360 steps"
+    ):
+      plan.describe(config_lib.parse(config))
+
+  def test_what_is_frozen(self):
+    config, where = (
+      _config("train_detector:voc").unlock(),
+      "random weights: give",
+    )
+    text = plan.describe(config_lib.parse(config))
+    self.assertIn(f"the first 2 of its stages are frozen at {where}", text)
+    self.assertIn("; statistics of its norms are frozen", text)
+    config.model.checkpoint = "/nowhere/x.npz"
+    text = plan.describe(config_lib.parse(config))
+    self.assertIn(
+      "(not here); the first 2 of its stages are frozen; stat", text
+    )
+    text = plan.describe(config_lib.parse(_config("train_standard")))
+    self.assertNotIn("frozen", text)
 
   def test_what_a_step_costs_follows_from_its_gradients(self):
     """A picture is shown in so many copies; an attack has ten steps before."""

@@ -145,7 +145,11 @@ class RunTest(in_folder.TestCase):
     jax.tree.map(np.testing.assert_array_equal, again, variables)
 
   @parameterized.parameters(
-    ({"model.num_classes": 5}, "got 5, the data has 10 classes"),
+    ({"model.num_classes": 5}, "num_classes: got 5, the data has 10 classes"),
+    (
+      {"model.spec": {"num_classes": 3}},
+      "config.model.spec.num_classes: got 3, the data has 10 classes",
+    ),
     ({"model.name": "digits_linear+clahe"}, "no train mode"),
     (
       {"model.name": "tiny_retinanet"},
