@@ -131,7 +131,8 @@ class Keep(settings.Group):
 
   Attributes:
     every: steps between checkpoints; 0: an epoch's.
-    last: how many of the last; 0: none at all, for trainings of seconds.
+    last: how many of the last; 0: none at all, no best either, for trainings of
+      seconds.
     best: how many of the best by validation error, of detectors by its loss.
     log: steps between the lines of metrics.csv; 0: about 200 lines.
     tensorboard: whether its lines, and the first pictures, are written for

@@ -15,6 +15,7 @@ from typing import Any
 
 import jax
 
+from robust_tfds import missing
 from robust_tfds.models import variables as variables_lib
 from robust_tfds.models.convert import match
 from robust_tfds.models.model import NetworkModel
@@ -99,6 +100,15 @@ def _loaded(model: NetworkModel, checkpoint: str) -> match.Loaded:
     return match.load(model.name, checkpoint, num_classes=count)
   except match.ClassCountError as e:
     return match.load(model.name, checkpoint, num_classes=e.classes)
+  except FileNotFoundError as e:
+    lack = missing.Lack(
+      "config.model.checkpoint",
+      str(e),
+      get="Name a file of weights, a training's workdir, or what is fetched, as"
+      " torchvision:NAME.",
+      options=(("model.checkpoint", "FILE"),),
+    )
+    raise missing.MissingError(lack) from e
 
 
 def _other_classes(

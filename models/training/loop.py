@@ -61,12 +61,18 @@ class Lengths:
   save: int
 
   @classmethod
-  def of(cls, config: Config, per_epoch: int) -> Lengths:
-    """Of a config over data; UserError where an epoch has no batch."""
+  def of(cls, config: Config, examples: int) -> Lengths:
+    """Of a config over data; UserError where an epoch has no batch.
+
+    Args:
+      examples: that an epoch shows.
+    """
+    per_epoch, share = examples // config.batch_size, config.data.validation
     if not per_epoch:
+      left = f" that config.data.validation={share:g} leaves" if share else ""
       raise errors.UserError(
-        f"config.batch_size: got {config.batch_size}, expected at most the number"
-        " of training examples: an epoch has not one batch."
+        f"config.batch_size: got {config.batch_size}, expected at most the"
+        f" {examples:,} training examples{left}: an epoch has not one batch."
       )
     total = config.steps or config.epochs * per_epoch
     log = config.keep.log or max(total // _LINES, 1)
@@ -104,7 +110,7 @@ class Loop:
     self._checkpoints, self._host = checkpoints, hosts.this_host()
     self._mesh = devices.mesh()
     check_devices(config, self._mesh)
-    self.lengths = Lengths.of(config, source.steps(config.batch_size))
+    self.lengths = Lengths.of(config, source.steps(1))
     self._plateau = schedules.Plateau()
     self._late: collections.deque[Any] = collections.deque()
     self._first: tuple[int, float] | None = None  # a step done, and when

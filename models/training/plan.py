@@ -244,8 +244,12 @@ def steps_of(config: Config, recipe: base.Recipe) -> int | None:
 
 
 def _per_epoch(config: Config, recipe: base.Recipe, count: int) -> int:
-  trained = math.floor(count * (1 - config.data.validation))
-  return recipe.copies * trained // config.batch_size
+  return _shown(config, recipe, count) // config.batch_size
+
+
+def _shown(config: Config, recipe: base.Recipe, count: int) -> int:
+  """Examples of an epoch, of so many in the split."""
+  return recipe.copies * math.floor(count * (1 - config.data.validation))
 
 
 def _check_data(config: Config, recipe: base.Recipe) -> None:
@@ -260,7 +264,7 @@ def _check_data(config: Config, recipe: base.Recipe) -> None:
           raise errors.unknown(f"split of {name}", split, splits)
   count = _examples(config)
   if count:
-    loop.Lengths.of(config, _per_epoch(config, recipe, count))
+    loop.Lengths.of(config, _shown(config, recipe, count))
 
 
 def _in_parts(config: Config) -> str:

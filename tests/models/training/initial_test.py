@@ -6,7 +6,7 @@ import pytest
 from absl.testing import parameterized
 from etils import epath
 
-from robust_tfds import errors, models
+from robust_tfds import errors, missing, models
 from robust_tfds.models import variables as variables_lib
 from robust_tfds.models import weights_file
 from robust_tfds.models.training import initial, run
@@ -90,6 +90,11 @@ class InitialTest(in_folder.TestCase):
     file, _ = self._kept("digits_linear", 10)
     with self.assertRaisesRegex(errors.UserError, "of another architecture"):
       self._of(file, models.get("digits_cnn"))
+
+  def test_no_checkpoint(self):
+    words = "(?s)config.model.checkpoint: not here.*Name a file of weights"
+    with self.assertRaisesRegex(missing.MissingError, words):
+      self._of("/nowhere.npz", models.get("digits_cnn"))
 
   @parameterized.parameters(
     (["dark", "bright"], ""), (["a", "b"], "other classes")

@@ -145,5 +145,10 @@ class LoopTest(in_folder.TestCase):
       _loop(tiny_trainings.prepared(optimizer__accumulate=2))
 
   def test_a_batch_larger_than_the_data(self):
-    with self.assertRaisesRegex(errors.UserError, "an epoch has not one batch"):
-      _loop(tiny_trainings.prepared(batch_size=32))
+    for share, left in (
+      (0.0, ""),
+      (0.3, " that config.data.validation=0.3 leav"),
+    ):
+      words = f"got 32, expected at most the 24 training examples{left}"
+      with self.assertRaisesRegex(errors.UserError, words):
+        _loop(tiny_trainings.prepared(batch_size=32, data__validation=share))
