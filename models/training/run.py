@@ -208,7 +208,7 @@ def network(config: Config, classes: int | None) -> NetworkModel:
     key = "spec.num_classes" if "num_classes" in fields else "num_classes"
     raise errors.UserError(
       f"config.model.{key}: got {model.spec.num_classes}, the data has {classes}"
-      f" classes: expected {classes} or more, or 0 for the data's."
+      f" classes: expected as many or more; left out it is the data's."
     )
   return model
 
@@ -249,9 +249,8 @@ def train(
   with workdir_lib.held(workdir, host):
     facts = _facts(prepared)
     begun = bool(host.index) or workdir_lib.check(workdir, facts)
-    loop = _loop(
-      prepared, workdir, say, facts
-    )  # refuses: then nobody's workdir
+    # What this refuses has no workdir yet.
+    loop = _loop(prepared, workdir, say, facts)
     if not begun:
       workdir_lib.begin(workdir, facts)
     lines = _lines(loop)

@@ -14,6 +14,7 @@ from etils import epath
 from robust_tfds import errors, models
 from robust_tfds.models.training import config as config_lib
 from robust_tfds.models.training import plan, run
+from robust_tfds.models.training import workdir as workdir_lib
 from tests import tiny_files
 from tests.models.training import tiny_trainings
 
@@ -95,13 +96,17 @@ class WorkdirTest(absltest.TestCase):
     self.assertIn("begun: it goes on after step 12", self._plan())
     recipe = {"name": "corruption_mix", "names": "fog"}
     mix = {"recipe": recipe, "allow_benchmark_conditions": True}
+    words = "checkpoints/12: the state of another .*config.steps: 12 there, 13"
     for changes in ({"steps": 13, **mix}, {"steps": 13}):
-      for of_it in (self._plan, self._train):
-        words = (
-          "checkpoints/12: the state of another .*config.steps: 12 there, 13"
-        )
-        with self.assertRaisesRegex(errors.UserError, words):
-          of_it(**changes)
+      facts = workdir_lib.facts(tiny_trainings.config(**changes))
+      for swapped in (False, True):
+        if swapped:
+          facts["sha256 of the examples"] = tiny_trainings.Source.digest
+          workdir_lib.begin(self.workdir, facts)
+        for of_it in (self._plan, self._train):
+          with self.assertRaisesRegex(errors.UserError, words):
+            of_it(**changes)
+      (self.workdir / "config.json").unlink()
 
   def test_a_file_instead_of_checkpoints(self):
     self.workdir.mkdir()
