@@ -1,13 +1,16 @@
 """Checkpoints of a training: orbax's, written beside the steps, each whole or absent.
 
 `checkpoints/STEP` holds the state as a flat dict of arrays (a place in the tree ->
-array) and `run`, a JSON object of what the host counts. The last n stay, and the
-best m by validation error.
+array) and `run`, a JSON object of what the training is of and the host counts. The
+last n stay, and the best m by validation error.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
+import functools
+import os
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -17,9 +20,14 @@ from absl import logging
 from etils import epath
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from robust_tfds import errors
+from robust_tfds import errors, reading
+from robust_tfds.models.training import schedules
+from robust_tfds.models.training import workdir as workdir_lib
 from robust_tfds.models.training.config import Keep
+from robust_tfds.models.training.metrics import Pending
 from robust_tfds.models.training.state import State
+from robust_tfds.records import Record
+from robust_tfds.storage import disk
 
 FOLDER = "checkpoints"
 _STATE, _RUN, _SCORE = "state", "run", "validation_error"
@@ -28,20 +36,55 @@ _SPECS = re.compile(r" \[(?:source locations|tensorstore_spec)=.*", re.DOTALL)
 _WORDS = 200  # characters of what orbax says that are repeated
 
 
+class Run(Record):
+  """What lies beside a state.
+
+  Attributes:
+    facts: what the training is of: `workdir.facts`, with those of data and weights.
+  """
+
+  plateau: schedules.Plateau
+  metrics: Pending
+  facts: dict[str, Any] = {}
+
+
 class Checkpoints:
   """Those of a workdir."""
 
   def __init__(
-    self, workdir: epath.Path, keep: Keep, *, read_only: bool = False
+    self,
+    workdir: epath.Path,
+    keep: Keep,
+    facts: Mapping[str, Any],
+    *,
+    read_only: bool = False,
   ):
-    """Opens them; makes the folder.
+    """Makes nothing yet.
 
     Args:
+      facts: what the training is of, see `workdir.check`.
       read_only: nothing is made or removed; the folder is there.
+
+    Raises:
+      UserError: a file lies there.
     """
     import orbax.checkpoint as ocp
+
+    self._ocp, self._keep, self._facts = ocp, keep, dict(facts)
+    self._read_only = read_only
+    # Its threads log with a traceback what is raised in words here.
+    logging.get_absl_logger().addFilter(_not_of_orbax)
+    self._folder = epath.Path(workdir).resolve() / FOLDER
+    with disk.writing(self._folder):
+      if disk.exists(self._folder) and not self._folder.is_dir():
+        raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+
+  @functools.cached_property
+  def _manager(self) -> Any:
+    """Orbax's, which makes the folder."""
     from orbax.checkpoint import checkpoint_managers as managers
 
+    keep, ocp = self._keep, self._ocp
     last = managers.LatestN(keep.last)
     score = lambda metrics: metrics[_SCORE]
     best = managers.BestN(
@@ -51,19 +94,15 @@ class Checkpoints:
       keep_checkpoints_without_metrics=False,
     )
     policies = [last, best] if keep.best else [last]
-    self._ocp = ocp
-    # Its threads log with a traceback what is raised in words here.
-    logging.get_absl_logger().addFilter(_not_of_orbax)
-    self._folder = epath.Path(workdir).resolve() / FOLDER
     with quiet():
-      self._manager = ocp.CheckpointManager(
+      return ocp.CheckpointManager(
         self._folder,
         options=ocp.CheckpointManagerOptions(
           preservation_policy=managers.AnyPreservationPolicy(policies),
           best_fn=score,  # so that metrics are written
           best_mode="min",
-          cleanup_tmp_directories=not read_only,
-          read_only=read_only,
+          cleanup_tmp_directories=not self._read_only,
+          read_only=self._read_only,
         ),
         item_handlers={
           _STATE: ocp.StandardCheckpointHandler(),
@@ -71,13 +110,11 @@ class Checkpoints:
         },
       )
 
-  def save(
-    self, state: State, run: dict[str, Any], score: float | None
-  ) -> None:
+  def save(self, state: State, run: Run, score: float | None) -> None:
     """Copies the state from the devices, and writes it while training goes on.
 
     Args:
-      run: what the host counts.
+      run: what the host counts; facts are added.
       score: the validation error of this step; None: it was not measured.
 
     Raises:
@@ -90,22 +127,20 @@ class Checkpoints:
         args=args.Composite(
           **{
             _STATE: args.StandardSave(_flat(state)),
-            _RUN: args.JsonSave(run),
+            _RUN: args.JsonSave({**run.model_dump(), "facts": self._facts}),
           }
         ),
         metrics=None if score is None else {_SCORE: score},
       )
 
-  def last(
-    self, like: State, mesh: Mesh
-  ) -> tuple[State, dict[str, Any]] | None:
+  def last(self, like: State, mesh: Mesh) -> tuple[State, Run] | None:
     """The last state that was written whole, on the devices, and its `run`.
 
     Args:
       like: a state of the same shapes.
 
     Raises:
-      UserError: it is damaged; names it.
+      UserError: it is damaged, or of another training; names it.
     """
     step = self._manager.latest_step()
     if step is None:
@@ -123,7 +158,7 @@ class Checkpoints:
     """Reads the last state, whatever its shapes; which step it is of.
 
     Raises:
-      UserError: it is damaged; names it.
+      UserError: as of `last`.
     """
     step = self._manager.latest_step()
     if step is not None:
@@ -132,21 +167,35 @@ class Checkpoints:
 
   def _restored(
     self, step: int, like: Mapping[str, Any] | None, mesh: Mesh
-  ) -> tuple[dict[str, Any], dict[str, Any]]:
+  ) -> tuple[dict[str, Any], Run]:
     """Place -> array on all devices, and `run`; None: of the shapes there."""
     args, sharding = self._ocp.args, NamedSharding(mesh, PartitionSpec())
+    with self._reading(step):
+      got = self._manager.restore(
+        step, args=args.Composite(**{_RUN: args.JsonRestore()})
+      )
+      run = reading.records(got[_RUN], Run, _RUN)
+    self._check_facts(step, run.facts)
     with self._reading(step):
       like = like or dict(self._manager.item_metadata(step)[_STATE])
       shapes = {
         name: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=sharding)
         for name, x in like.items()
       }
-      items = {
-        _STATE: args.StandardRestore(shapes),
-        _RUN: args.JsonRestore(),
-      }
-      got = self._manager.restore(step, args=args.Composite(**items))
-    return got[_STATE], got[_RUN]
+      got = self._manager.restore(
+        step, args=args.Composite(**{_STATE: args.StandardRestore(shapes)})
+      )
+    return got[_STATE], run
+
+  def _check_facts(self, step: int, before: Mapping[str, Any]) -> None:
+    """Refuses another training's state, whatever lies beside its folder."""
+    differ = workdir_lib.differences(before, self._facts)
+    if differ:
+      raise errors.UserError(
+        f"{self._folder / str(step)}: the state of another training:"
+        f" {differ if before else 'it does not say of which'}. Name another"
+        f" --workdir, or remove {self._folder}: the training then begins anew."
+      )
 
   def close(self) -> None:
     """Waits until what is being written is there; raises as `save` does."""

@@ -24,9 +24,18 @@ _Factor = Annotated[
   float | int,
   pydantic.Field(gt=0, le=1, description="a number above 0 and up to 1"),
 ]
-_Epochs = Annotated[
-  list[int] | tuple[int, ...],
-  pydantic.Field(description="whole numbers, ascending"),
+
+
+def _ascending(places: Sequence[int]) -> Sequence[int]:
+  if list(places) != sorted(set(places)):
+    raise ValueError
+  return places
+
+
+_Places = Annotated[
+  list[settings.Positive] | tuple[settings.Positive, ...],
+  pydantic.AfterValidator(_ascending),
+  pydantic.Field(description="whole numbers from 1, ascending, each once"),
 ]
 
 
@@ -109,9 +118,9 @@ class Schedule(settings.Group):
 
   name: settings.Name = "constant"
   floor: settings.NotNegative = 0.0
-  at: _Epochs = ()
+  at: _Places = ()
   every: settings.From0 = 0
-  at_steps: _Epochs = ()
+  at_steps: _Places = ()
   factor: _Factor = 0.1
   patience: settings.From0 = 10
   warmup: settings.From0 = 0
@@ -122,7 +131,8 @@ class Keep(settings.Group):
 
   Attributes:
     every: steps between checkpoints; 0: an epoch's.
-    last: how many of the last; 0: none at all, for trainings of seconds.
+    last: how many of the last; 0: none at all, no best either, for trainings of
+      seconds.
     best: how many of the best by validation error, of detectors by its loss.
     log: steps between the lines of metrics.csv; 0: about 200 lines.
     tensorboard: whether its lines, and the first pictures, are written for

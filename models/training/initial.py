@@ -15,6 +15,7 @@ from typing import Any
 
 import jax
 
+from robust_tfds import missing
 from robust_tfds.models import variables as variables_lib
 from robust_tfds.models.convert import match
 from robust_tfds.models.model import NetworkModel
@@ -54,6 +55,8 @@ def of(
   Raises:
     UserError: no such checkpoint, or one of another network.
   """
+  if words := frozen_at_random(config):
+    say(words)
   random = jax.jit(model.init)(jax.random.key(config.seed))
   checkpoint = os.fspath(config.model.checkpoint or "")
   if not checkpoint:
@@ -79,6 +82,17 @@ def of(
   return Initial(model, variables_lib.replace(random, kept), head)
 
 
+def frozen_at_random(config: Config) -> str:
+  """That no training ever teaches what is frozen; empty where one did."""
+  stages = config.model.frozen_stages
+  if not stages or config.model.checkpoint:
+    return ""
+  return (
+    f"the first {stages} of its stages are frozen at random weights: give"
+    " config.model.checkpoint"
+  )
+
+
 def _loaded(model: NetworkModel, checkpoint: str) -> match.Loaded:
   """With as many classes as the checkpoint has."""
   try:
@@ -86,6 +100,15 @@ def _loaded(model: NetworkModel, checkpoint: str) -> match.Loaded:
     return match.load(model.name, checkpoint, num_classes=count)
   except match.ClassCountError as e:
     return match.load(model.name, checkpoint, num_classes=e.classes)
+  except FileNotFoundError as e:
+    lack = missing.Lack(
+      "config.model.checkpoint",
+      str(e),
+      get="Name a file of weights, a training's workdir, or what is fetched, as"
+      " torchvision:NAME.",
+      options=(("model.checkpoint", "FILE"),),
+    )
+    raise missing.MissingError(lack) from e
 
 
 def _other_classes(

@@ -18,7 +18,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import NamedSharding, PartitionSpec
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from robust_tfds import devices, durations, errors, hosts
 from robust_tfds.models.model import NetworkModel
@@ -29,7 +29,7 @@ from robust_tfds.models.training import (
   steps,
   validation,
 )
-from robust_tfds.models.training.checkpoints import Checkpoints
+from robust_tfds.models.training.checkpoints import Checkpoints, Run
 from robust_tfds.models.training.config import Config
 from robust_tfds.models.training.data import source as source_lib
 from robust_tfds.models.training.metrics import Metrics
@@ -61,12 +61,18 @@ class Lengths:
   save: int
 
   @classmethod
-  def of(cls, config: Config, per_epoch: int) -> Lengths:
-    """Of a config over data; UserError where an epoch has no batch."""
+  def of(cls, config: Config, examples: int) -> Lengths:
+    """Of a config over data; UserError where an epoch has no batch.
+
+    Args:
+      examples: that an epoch shows.
+    """
+    per_epoch, share = examples // config.batch_size, config.data.validation
     if not per_epoch:
+      left = f" that config.data.validation={share:g} leaves" if share else ""
       raise errors.UserError(
-        f"config.batch_size: got {config.batch_size}, expected at most the number"
-        " of training examples: an epoch has not one batch."
+        f"config.batch_size: got {config.batch_size}, expected at most the"
+        f" {examples:,} training examples{left}: an epoch has not one batch."
       )
     total = config.steps or config.epochs * per_epoch
     log = config.keep.log or max(total // _LINES, 1)
@@ -103,18 +109,14 @@ class Loop:
     self._source, self._metrics, self._say = source, metrics, say
     self._checkpoints, self._host = checkpoints, hosts.this_host()
     self._mesh = devices.mesh()
-    parts = config.optimizer.accumulate
-    if parts > 1 and config.batch_size % (parts * self._mesh.size):
-      raise _parts_over_devices(config, self._mesh.size)
-    devices.check_batch_size(config.batch_size // parts, self._mesh)
-    self.lengths = Lengths.of(config, source.steps(config.batch_size))
+    check_devices(config, self._mesh)
+    self.lengths = Lengths.of(config, source.steps(1))
     self._plateau = schedules.Plateau()
     self._late: collections.deque[Any] = collections.deque()
     self._first: tuple[int, float] | None = None  # a step done, and when
     optimizer = optimizers.of(config.optimizer, model.decayed_paths())
     first = state.first(model, variables, optimizer, config)
     self.state: State = devices.put_replicated(first, self._mesh)  # type: ignore[assignment]
-    self._resume()
     rate = schedules.of(
       config.schedule,
       config.optimizer.learning_rate,
@@ -130,6 +132,7 @@ class Loop:
     self._validation = validation.Validation(
       config, model, source, self._mesh, recipe
     )
+    self._resume()  # last: what is refused makes no folder
 
   def run(self, each: Callable[[int], None] = lambda step: None) -> State:
     """All steps that are left; the last state.
@@ -229,14 +232,9 @@ class Loop:
     done, since = step - self._first[0], time.perf_counter() - self._first[1]
     return f", ETA {durations.text(since / done * left)}"
 
-  def _run(self) -> dict[str, Any]:
-    """What the host counts, as JSON has it."""
-    plateau = dataclasses.asdict(self._plateau)
-    plateau["best"] = repr(plateau["best"])  # JSON has no infinity
-    return {
-      "plateau": plateau,
-      "metrics": self._metrics.pending,
-    }
+  def _run(self) -> Run:
+    """What the host counts."""
+    return Run(plateau=self._plateau, metrics=self._metrics.pending)
 
   def _resume(self) -> None:
     """Goes on from the last checkpoint, if there is one."""
@@ -248,20 +246,22 @@ class Loop:
     if kept is None:
       return
     self.state, run = kept
-    plateau = {**run["plateau"], "best": float(run["plateau"]["best"])}
-    self._plateau = schedules.Plateau(**plateau)
+    self._plateau = run.plateau
     step = int(self.state.step)
-    self._metrics.read(step, run["metrics"])
+    self._metrics.read(step, run.metrics)
     self._say(f"goes on after step {step:,} of {self.lengths.steps:,}")
 
 
-def _parts_over_devices(config: Config, count: int) -> errors.UserError:
-  parts = config.optimizer.accumulate
-  return errors.UserError(
-    f"config.optimizer.accumulate: got {parts} parts of {config.batch_size}"
-    f" examples, which do not divide over {count} devices; expected a batch_size"
-    f" that is a multiple of {parts * count}."
-  )
+def check_devices(config: Config, mesh: Mesh) -> None:
+  """Refuses a batch whose parts do not divide over the devices."""
+  parts, count = config.optimizer.accumulate, mesh.size
+  if parts > 1 and config.batch_size % (parts * count):
+    raise errors.UserError(
+      f"config.optimizer.accumulate: got {parts} parts of {config.batch_size}"
+      f" examples, which do not divide over {count} devices; expected a batch_size"
+      f" that is a multiple of {parts * count}."
+    )
+  devices.check_batch_size(config.batch_size // parts, mesh)
 
 
 def _words(step: int, lengths: Lengths, line: Mapping[str, Any]) -> str:

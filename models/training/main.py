@@ -16,7 +16,7 @@ import ml_collections
 from absl import flags
 
 from robust_tfds import command, errors, multihost
-from robust_tfds.storage import paths
+from robust_tfds.storage import disk, paths
 
 
 def define_flags() -> None:
@@ -87,6 +87,7 @@ def main(argv: Sequence[str]) -> None:
   multihost.join(settings)
   if not hosts.this_host().index:  # before data are prepared there
     workdir_lib.check(workdir, workdir_lib.facts(config))
+    disk.make_folder(workdir)
   prepared = run.prepare(config, data_dir=str(workdir / "data"))
   run.train(prepared, workdir)
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from etils import epath
 
-from robust_tfds import reading
+from robust_tfds import errors, reading
+from robust_tfds.records import Record
 from robust_tfds.storage import disk
 
 if TYPE_CHECKING:
@@ -17,6 +18,13 @@ if TYPE_CHECKING:
 
 FILE = "metrics.csv"
 _STEP = "step"
+
+
+class Pending(Record):
+  """The steps since the last line."""
+
+  sums: dict[str, float]
+  count: int
 
 
 class Metrics:
@@ -33,19 +41,19 @@ class Metrics:
     self._sums: dict[str, float] = {}
     self._count = 0
 
-  def read(self, step: int, pending: Mapping[str, Any]) -> None:
-    """The lines up to a step, of an earlier start, and what was not a line yet."""
+  def read(self, step: int, pending: Pending) -> None:
+    """The lines up to a step, of an earlier start, and what was not a line yet.
+
+    Raises:
+      UserError: no file of numbers.
+    """
     if self._file and disk.exists(self._file):
-      self.lines = [
-        {k: int(v) if k == _STEP else float(v) for k, v in row.items() if v}
-        for _, row in reading.csv_file(self._file)
-      ]
-      self.lines = [line for line in self.lines if line[_STEP] <= step]
+      lines = _lines(self._file)
+      self.lines = [line for line in lines if line[_STEP] <= step]
       if self._events:
         for line in self.lines:
           self._events.line(line, self.seconds - line.get("seconds", 0.0))
-    self._sums = dict(pending["sums"])
-    self._count = int(pending["count"])
+    self._sums, self._count = dict(pending.sums), pending.count
 
   def close(self) -> None:
     """Ends the events."""
@@ -58,9 +66,9 @@ class Metrics:
     return float(self.lines[-1].get("seconds", 0.0)) if self.lines else 0.0
 
   @property
-  def pending(self) -> dict[str, Any]:
-    """What is not a line yet, as JSON has it."""
-    return {"sums": dict(self._sums), "count": self._count}
+  def pending(self) -> Pending:
+    """What is not a line yet."""
+    return Pending(sums=dict(self._sums), count=self._count)
 
   def add(self, numbers: Mapping[str, float]) -> None:
     """Counts a step."""
@@ -88,6 +96,20 @@ class Metrics:
     writer.writeheader()
     writer.writerows(map(_as_text, self.lines))
     disk.write_text(self._file, text.getvalue(), sync=False)
+
+
+def _lines(file: epath.Path) -> list[dict[str, Any]]:
+  try:
+    return [
+      {k: int(v) if k == _STEP else float(v) for k, v in row.items() if v}
+      for _, row in reading.csv_file(file, [_STEP])
+    ]
+  except ValueError as e:
+    said = str(e).removeprefix(f"{file}: ").rstrip(".")
+    raise errors.UserError(
+      f"{file}: these are not the numbers of a training: {said}. Remove the file:"
+      " the same command then goes on, without its earlier lines."
+    ) from e
 
 
 def _as_text(line: Mapping[str, Any]) -> dict[str, str]:

@@ -31,10 +31,16 @@ def of(
       `NetworkModel.decayed_paths`; the updates' names are paths, by "/".
 
   Raises:
-    UserError: no such optimizer.
+    UserError: no such optimizer, or a momentum of one that has none.
   """
   if config.name not in _NAMES:
     raise errors.unknown("optimizer", config.name, _NAMES)
+  for key in ("momentum", "dampening", "nesterov"):
+    if config.name in ("adam", "adamw") and getattr(config, key):
+      raise errors.UserError(
+        f"config.optimizer.{key}: got {getattr(config, key)} with {config.name},"
+        " which has none: expected 0 (beta1 is its own)."
+      )
   clip = [optax.clip_by_global_norm(config.clip_norm)]
   return optax.chain(*clip * bool(config.clip_norm), *_steps(config, decayed))
 

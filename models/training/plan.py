@@ -12,7 +12,7 @@ import math
 import os
 import pathlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import jax
@@ -29,6 +29,7 @@ from robust_tfds.models.training import (
   activations,
   checkpoints,
   disclosure,
+  initial,
   loop,
   optimizers,
   recipes,
@@ -50,8 +51,13 @@ _BACK_TOO = 3
 _NORMS = ", which batch norms see by itself"
 # Area that a detector's multiply-adds are counted on: `models/multiply_adds.py`.
 _COUNTED_PX2 = 800 * 800
-# Examples of `train`: the sets' own papers.
-_PUBLISHED = {"cifar10": 50_000, "cifar100": 50_000, "imagenet2012": 1_281_167}
+# Examples of `train`, and classes: the sets' own papers.
+_PUBLISHED = {
+  "cifar10": (50_000, 10),
+  "cifar100": (50_000, 100),
+  "imagenet2012": (1_281_167, 1000),
+  "imagenet_resized": (1_281_167, 1000),
+}
 
 
 def describe(config: Config) -> str:
@@ -63,10 +69,13 @@ def describe(config: Config) -> str:
   recipe = recipes.of(config.recipe)
   disclosure.check(config, recipe)
   _check_data(config, recipe)
-  model = run.network(config, None)
+  loop.check_devices(config, devices.mesh())
+  model = run.network(config, _classes(config))
   optimizer = optimizers.of(config.optimizer, model.decayed_paths())
-  steps = steps_of(config, recipe) or 1 << 30
-  schedules.of(config.schedule, config.optimizer.learning_rate, steps, 1)
+  steps, count = steps_of(config, recipe) or 1 << 30, _examples(config)
+  per_epoch = _per_epoch(config, recipe, count) if count else 1
+  rate = config.optimizer.learning_rate
+  schedules.of(config.schedule, rate, steps, per_epoch)
   like = jax.eval_shape(
     lambda: state.first(
       model,
@@ -86,7 +95,7 @@ def describe(config: Config) -> str:
     [
       *_data(config, recipe),
       f"network: {model.name}, {model.count_parameters():,} parameters,"
-      f" {config.model.dtype}, from {_begins_with(config)}",
+      f" {config.model.dtype}, from {_begins_with(config)}{_frozen(config, model)}",
       f"recipe: {_settings(config.recipe)}",
       f"optimizer: {_settings(config.optimizer.model_dump(exclude_unset=True))};"
       f" schedule: {_settings(config.schedule.model_dump(exclude_unset=True))}",
@@ -112,23 +121,28 @@ def of_workdir(config: Config, workdir: epath.Path) -> str:
   """
   with disk.writing(workdir):
     _check_writable(workdir)
-  if not workdir_lib.check(workdir, workdir_lib.facts(config)):
-    return f"workdir: {workdir}, new"
-  step = _last_step(config, workdir)
+  facts = workdir_lib.facts(config)
+  begun = workdir_lib.check(workdir, facts)
+  step = _last_step(config, workdir, facts)
+  done = begun and disk.exists(workdir / disclosure.FILE)
   if step is None:
-    return f"workdir: {workdir}, begun, without a checkpoint: it begins again"
-  if disk.exists(workdir / disclosure.FILE):
-    return (
-      f"workdir: {workdir}, done: nothing is left to train at step {step:,}"
-    )
-  return f"workdir: {workdir}, begun: it goes on after step {step:,}"
+    words = "begun, without a checkpoint: it begins again" if begun else "new"
+    if done:
+      words = "done; without its checkpoints it is trained again"
+  elif done:
+    words = f"done: nothing is left to train at step {step:,}"
+  else:
+    words = f"begun: it goes on after step {step:,}"
+  return f"workdir: {workdir}, {words}"
 
 
-def _last_step(config: Config, workdir: epath.Path) -> int | None:
+def _last_step(
+  config: Config, workdir: epath.Path, facts: Mapping[str, Any]
+) -> int | None:
   """Of its last checkpoint, which is read whole."""
   if not (config.keep.last and disk.exists(workdir / checkpoints.FOLDER)):
     return None
-  kept = checkpoints.Checkpoints(workdir, config.keep, read_only=True)
+  kept = checkpoints.Checkpoints(workdir, config.keep, facts, read_only=True)
   step = kept.check(devices.mesh())
   kept.close()
   return step
@@ -172,6 +186,16 @@ def _begins_with(config: Config) -> str:
   return text if sources.is_fetched(text) else f"{text}{_not_here(text)}"
 
 
+def _frozen(config: Config, model: NetworkModel) -> str:
+  """What of the network is not trained; empty: all of it is."""
+  words = [initial.frozen_at_random(config)]
+  if config.model.frozen_stages and not words[0]:
+    words = [f"the first {config.model.frozen_stages} of its stages are frozen"]
+  if model.statistics() and state.frozen_norms(model, config):
+    words.append("statistics of its norms are frozen")
+  return "".join(f"; {each}" for each in words if each)
+
+
 def _not_here(place: str) -> str:
   """A note: what is planned here may be trained elsewhere."""
   path = paths.of(place)
@@ -185,8 +209,7 @@ def _examples(config: Config) -> int | None:
     of_list = split == training.TRAIN
     return training.ROWS[name].examples or None if of_list else None
   if name not in datasets.names():
-    of_train = split == "train"
-    return _PUBLISHED.get(name.removeprefix("tfds:")) if of_train else None
+    return _published(name)[0] if split == "train" else None
   if split not in datasets.builder_class(name).splits():
     return None  # a part of one
   module = importlib.import_module(datasets.builder_class(name).__module__)
@@ -195,6 +218,21 @@ def _examples(config: Config) -> int | None:
     return len(known(split))
   counts = getattr(getattr(module, "scenes", None), "COUNTS", {})
   return counts.get(split)
+
+
+def _classes(config: Config) -> int | None:
+  """Of the data; None where nobody knows before they are read."""
+  name = config.data.source
+  if name in training.ROWS:
+    name = training.ROWS[name].of
+  return datasets.classes(name) or _published(name)[1]
+
+
+def _published(name: str) -> tuple[int, int] | tuple[None, None]:
+  """Examples of `train` and classes of `tfds:NAME`, whichever version or config."""
+  kind, _, place = name.partition(":")
+  known = _PUBLISHED.get(re.split("[/:]", place)[0]) if kind == "tfds" else None
+  return known or (None, None)
 
 
 def steps_of(config: Config, recipe: base.Recipe) -> int | None:
@@ -206,8 +244,12 @@ def steps_of(config: Config, recipe: base.Recipe) -> int | None:
 
 
 def _per_epoch(config: Config, recipe: base.Recipe, count: int) -> int:
-  trained = math.floor(count * (1 - config.data.validation))
-  return recipe.copies * trained // config.batch_size
+  return _shown(config, recipe, count) // config.batch_size
+
+
+def _shown(config: Config, recipe: base.Recipe, count: int) -> int:
+  """Examples of an epoch, of so many in the split."""
+  return recipe.copies * math.floor(count * (1 - config.data.validation))
 
 
 def _check_data(config: Config, recipe: base.Recipe) -> None:
@@ -222,7 +264,7 @@ def _check_data(config: Config, recipe: base.Recipe) -> None:
           raise errors.unknown(f"split of {name}", split, splits)
   count = _examples(config)
   if count:
-    loop.Lengths.of(config, _per_epoch(config, recipe, count))
+    loop.Lengths.of(config, _shown(config, recipe, count))
 
 
 def _in_parts(config: Config) -> str:

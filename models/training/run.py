@@ -188,11 +188,7 @@ def network(config: Config, classes: int | None) -> NetworkModel:
     UserError: no such network, one without a train mode, or of which the recipe
       is not.
   """
-  stated = config.model.num_classes
-  if stated and classes and stated < classes:
-    raise errors.UserError(
-      f"config.model.num_classes: got {stated}, the data has {classes} classes."
-    )
+  stated, fields = config.model.num_classes, config.model.spec
   model = models.get(
     config.model.name, stated or classes or None, dtype=config.model.dtype
   )
@@ -207,7 +203,14 @@ def network(config: Config, classes: int | None) -> NetworkModel:
       f" {' or '.join(recipe.KINDS)}; {model.name} is of the kind {model.kind}."
     )
   recipe.check(model.kind, _side(config.data))
-  return model.with_fields(config.model.spec) if config.model.spec else model
+  model = model.with_fields(fields) if fields else model
+  if classes and model.spec.num_classes < classes:
+    key = "spec.num_classes" if "num_classes" in fields else "num_classes"
+    raise errors.UserError(
+      f"config.model.{key}: got {model.spec.num_classes}, the data has {classes}"
+      f" classes: expected as many or more; left out it is the data's."
+    )
+  return model
 
 
 def _side(config: data.Config) -> int:
@@ -238,15 +241,16 @@ def train(
   """
   host = hosts.this_host()
   if workdir is None:
-    loop = _loop(prepared, None, say)
+    loop = _loop(prepared, None, say, {})
     lines = _lines(loop)
     state = loop.run(lambda step: lines.step(words))
     return handover.finite(prepared.model, state.averaged)
   _meet(host)
   with workdir_lib.held(workdir, host):
-    facts = {} if host.index else _facts(prepared)
-    begun = not facts or workdir_lib.check(workdir, facts)
-    loop = _loop(prepared, workdir, say)  # refuses: then nobody's workdir
+    facts = _facts(prepared)
+    begun = bool(host.index) or workdir_lib.check(workdir, facts)
+    # What this refuses has no workdir yet.
+    loop = _loop(prepared, workdir, say, facts)
     if not begun:
       workdir_lib.begin(workdir, facts)
     lines = _lines(loop)
@@ -302,7 +306,12 @@ def _page(
   return Report(prepared, workdir, loop.lengths.steps, say)
 
 
-def _loop(prepared: Prepared, workdir: epath.Path | None, say: Say) -> Loop:
+def _loop(
+  prepared: Prepared,
+  workdir: epath.Path | None,
+  say: Say,
+  facts: Mapping[str, Any],
+) -> Loop:
   first = not hosts.this_host().index
   keep, events = prepared.config.keep, None
   if keep.tensorboard and workdir and first:
@@ -315,7 +324,9 @@ def _loop(prepared: Prepared, workdir: epath.Path | None, say: Say) -> Loop:
     prepared.source,
     prepared.variables,
     metrics=Metrics(workdir / METRICS if workdir and first else None, events),
-    checkpoints=Checkpoints(workdir, keep) if workdir and keep.last else None,
+    checkpoints=Checkpoints(workdir, keep, facts)
+    if workdir and keep.last
+    else None,
     say=say if first else lambda text: None,
   )
 

@@ -9,7 +9,6 @@ after every few;
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable
 
@@ -19,6 +18,7 @@ import optax
 
 from robust_tfds import errors
 from robust_tfds.models.training.config import Schedule
+from robust_tfds.records import Record
 
 _NAMES = ("constant", "cosine", "step", "plateau")
 # torch.optim.lr_scheduler.ReduceLROnPlateau's defaults, `threshold` and `eps`: a
@@ -38,7 +38,7 @@ def of(config: Schedule, rate: float, steps: int, per_epoch: int) -> Rate:
 
   Raises:
     UserError: no such schedule, a warmup as long as the training, or steps of
-      which nobody says where they are.
+      which nobody says where they are, or none of which is within the training.
   """
   if config.name not in _NAMES:
     raise errors.unknown("schedule", config.name, _NAMES)
@@ -52,40 +52,43 @@ def of(config: Schedule, rate: float, steps: int, per_epoch: int) -> Rate:
     floor = config.floor / rate
     main = optax.cosine_decay_schedule(rate, steps - config.warmup, floor)
   if config.name == "step":
-    if not (config.at or config.every or config.at_steps):
-      raise errors.UserError(
-        "config.schedule.at: got none with the schedule step, which would never"
-        " fall: expected epochs, --config.schedule.at='(30, 60)', or every or"
-        " at_steps."
-      )
-    main = _stepped(config, rate, per_epoch)
+    main = _stepped(config, rate, steps, per_epoch)
   if not config.warmup:
     return main
   rising = optax.linear_schedule(0.0, rate, config.warmup)
   return optax.join_schedules([rising, main], [config.warmup])
 
 
-def _stepped(config: Schedule, rate: float, per_epoch: int) -> Rate:
+def _stepped(config: Schedule, rate: float, steps: int, per_epoch: int) -> Rate:
   """`step`, whose first step is the one after the warmup."""
-  if config.at and config.every:
+  places = [*(e * per_epoch for e in config.at), *config.at_steps]
+  if places and config.every:
     raise errors.UserError(
-      f"config.schedule: got at {config.at} and every {config.every}, expected one"
-      " of the two."
+      f"config.schedule: got at {(*config.at, *config.at_steps)} and every"
+      f" {config.every}, expected one of the two."
+    )
+  length = config.every * per_epoch
+  first = length or min(places, default=0)
+  if not 0 < first < steps:
+    got = f"the first after {first:,} of {steps:,} steps" if first else "none"
+    raise errors.UserError(
+      f"config.schedule.at: got {got} with the schedule step, which would never"
+      " fall: expected epochs, --config.schedule.at='(30, 60)', or every or"
+      " at_steps."
     )
   if not config.every:
     ends: dict[int, float] = {}
-    for step in (*(e * per_epoch for e in config.at), *config.at_steps):
-      at = step - config.warmup
+    for place in places:
+      at = place - config.warmup
       ends[at] = ends.get(at, 1.0) * config.factor  # twice where both name it
     return optax.piecewise_constant_schedule(rate, ends)
-  length, factor = config.every * per_epoch, jnp.float32(config.factor)
+  factor = jnp.float32(config.factor)
   return lambda step: (
     rate * factor ** ((jnp.asarray(step) + config.warmup) // length)
   )
 
 
-@dataclasses.dataclass(frozen=True)
-class Plateau:
+class Plateau(Record):
   """What `plateau` multiplies the rate by.
 
   Attributes:
@@ -103,9 +106,9 @@ class Plateau:
     if config.name != "plateau":
       return self
     if loss < self.best * (1 - _THRESHOLD):
-      return Plateau(self.scale, loss, 0)
+      return Plateau(scale=self.scale, best=loss)
     if self.bad + 1 > config.patience:
       lower = self.scale * config.factor
       falls = rate * (self.scale - lower) > _LEAST_FALL
-      return Plateau(lower if falls else self.scale, self.best, 0)
-    return dataclasses.replace(self, bad=self.bad + 1)
+      return Plateau(scale=lower if falls else self.scale, best=self.best)
+    return self.model_copy(update={"bad": self.bad + 1})

@@ -66,17 +66,21 @@ def check(workdir: epath.Path, now: Mapping[str, Any]) -> bool:
       f"{workdir} is no workdir of a training: its {_CONFIG} is of something else."
       " Name another --workdir."
     )
-  differ = [
-    f"{key}: {before.get(key)!r} there, {now.get(key)!r} now"
-    for key in sorted({*before, *now})
-    if before.get(key) != now.get(key) and (key in now or _is_of_config(key))
-  ]
-  if differ:
+  if differ := differences(before, now):
     raise errors.UserError(
-      f"{workdir} is the workdir of another training: {'; '.join(differ)}."
+      f"{workdir} is the workdir of another training: {differ}."
       " Name another --workdir, or run the config that it began with."
     )
   return True
+
+
+def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+  """What facts do not agree in, in words; of data and weights once they are read."""
+  return "; ".join(
+    f"{key}: {before.get(key)!r} there, {now.get(key)!r} now"
+    for key in sorted({*before, *now})
+    if before.get(key) != now.get(key) and (key in now or _is_of_config(key))
+  )
 
 
 def begin(workdir: epath.Path, now: Mapping[str, Any]) -> None:

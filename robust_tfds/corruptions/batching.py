@@ -96,13 +96,13 @@ def checked_keys(keys: seeding.Keys, count: int) -> jax.Array:
   return raw
 
 
-def as_array(image: object) -> np.ndarray:
+def as_array(image: object, name: str = "Images") -> np.ndarray:
   """What is no array yet as one; UserError for rows of unequal length."""
   try:
     return np.asarray(image)
   except ValueError as e:
     raise errors.UserError(
-      f"Images must be uint8 arrays, got what numpy cannot make one of: {e}"
+      f"{name} must be uint8 arrays, got what numpy cannot make one of: {e}"
     ) from e
 
 

@@ -108,7 +108,8 @@ def raw(key: Keys) -> jax.Array:
   except (TypeError, ValueError, OverflowError) as e:
     raise _no_key(repr(key)) from e
   if words.dtype != jnp.uint32 or words.ndim < 1 or words.shape[-1] != 2:
-    raise _no_key(f"{words.dtype}{list(words.shape)}")
+    given = getattr(key, "dtype", words.dtype)  # JAX cuts 64 bits to 32
+    raise _no_key(f"{given}{list(words.shape)}")
   return words
 
 

@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 
+from robust_tfds import missing
 from robust_tfds.models import layers
 from robust_tfds.models.convert import formats, match, sources
 from robust_tfds.models.family import Family
@@ -60,13 +61,20 @@ def load_stylizer(
       torch's `Sequential`: `2.weight`.
 
   Raises:
-    FileNotFoundError: no such file.
+    MissingError: no such file.
     UserError: a damaged file, or arrays of another network.
   """
   arrays: dict[str, np.ndarray] = {}
   files = {"encoder": encoder, "decoder": decoder}
   for part, checkpoint in files.items():
-    located = sources.locate(checkpoint)
+    try:
+      located = sources.locate(checkpoint)
+    except FileNotFoundError as e:
+      get = (
+        "Name files of AdaIN's weights, as vgg_normalised.pth and decoder.pth."
+      )
+      what = f"the {part} of load_stylizer"
+      raise missing.MissingError(missing.Lack(what, str(e), get=get)) from e
     read = formats.read(located.path)
     arrays |= {f"{part}.{name}": array for name, array in read.items()}
   origin = " and ".join(map(str, files.values()))

@@ -94,7 +94,7 @@ def beside(
   Raises:
     UserError: none, another dtype, shape, size or number.
   """
-  array = batching.as_array(given) if isinstance(given, list) else given
+  array = batching.as_array(given, name) if isinstance(given, list) else given
   shape, kind = np.shape(array), getattr(array, "dtype", type(array).__name__)
   if kind != np.uint8 or len(shape) != 4 or shape[-1] != 3 or 0 in shape:
     raise errors.UserError(

@@ -65,10 +65,9 @@ def corruption_mix(
       sequences, a codec, or one that gives another size.
   """
   images = checks.array(images)
-  kind: conditions.Kind = "videos" if images.ndim == 5 else "pictures"
-  chosen, levels = _names(names, kind), _severities(severities)
-  if kind == "pictures":
+  if images.ndim != 5:
     batch, raw = checks.pictures(images, keys)
+    chosen, levels = _names(names, "pictures"), _severities(severities)
     spec.edition(edition)
     for name in chosen:
       plugins.check_edition(name, edition, "corruption_mix")
@@ -76,6 +75,7 @@ def corruption_mix(
     return flat.reshape(batch.shape)
   clips = checks.clips(images)
   checks.pictures(clips[:, 0], keys)  # refuses what is none
+  chosen, levels = _names(names, "videos"), _severities(severities)
   edition = "paper" if edition == _ANY else edition
   _check_clips(chosen, edition, clips.shape)
   raw = batching.checked_keys(keys, len(clips))

@@ -94,7 +94,7 @@ def pixmix(
     UserError: another dtype or shape of pixels, keys or pictures, no pictures, or
       a number out of range.
   """
-  images = checks.array(images)
+  images, paired = checks.array(images), checks.switch("paired", paired)
   batch, raw = checks.pictures_or_clips(images, keys)
   if paired and np.ndim(pictures) == images.ndim:
     pictures = jnp.reshape(pictures, (-1, *np.shape(pictures)[-3:]))

@@ -56,6 +56,7 @@ def stylize(
       that are too small, alpha outside 0-1, or a stylizer that is none.
   """
   batch, raw = checks.pictures(images, keys)
+  paired = checks.switch("paired", paired)
   if not isinstance(stylizer, adain.Stylizer | None):
     raise errors.UserError(
       f"stylizer must be of training.load_stylizer(encoder, decoder), or None for"

@@ -1,18 +1,24 @@
 """Checkpoints: the last and the best stay, over several starts."""
 
+import json
 import shutil
 from unittest import mock
 
 import jax.numpy as jnp
 import numpy as np
 from absl.testing import parameterized
-from etils import epath
 
 from robust_tfds import devices, errors
-from robust_tfds.models.training import checkpoints
+from robust_tfds.models.training import checkpoints, schedules
 from robust_tfds.models.training.config import Keep
+from robust_tfds.models.training.metrics import Pending
 from robust_tfds.models.training.state import State
 from tests import in_folder
+
+
+def _run(step: int) -> checkpoints.Run:
+  pending = Pending(sums={}, count=step)
+  return checkpoints.Run(plateau=schedules.Plateau(), metrics=pending)
 
 
 def _state(step: int) -> State:
@@ -21,13 +27,14 @@ def _state(step: int) -> State:
 
 
 class CheckpointsTest(in_folder.TestCase, parameterized.TestCase):
-  def _open(self):
-    return checkpoints.Checkpoints(epath.Path(self.root), Keep(last=2, best=1))
+  def _open(self, **facts):
+    facts = facts or {"config.seed": 3}
+    return checkpoints.Checkpoints(self.root, Keep(last=2, best=1), facts)
 
   def _save(self, scores):
     opened = self._open()
     for step, score in scores.items():
-      opened.save(_state(step), {"at": step}, score)
+      opened.save(_state(step), _run(step), score)
     opened.close()
     folder = self.root / checkpoints.FOLDER
     return sorted(int(p.name) for p in folder.iterdir())
@@ -41,7 +48,8 @@ class CheckpointsTest(in_folder.TestCase, parameterized.TestCase):
     like = devices.put_replicated(_state(0), mesh)
     state, run = opened.last(like, mesh)
     opened.close()
-    self.assertEqual((int(state.step), run), (5, {"at": 5}))
+    want = _run(5).model_copy(update={"facts": {"config.seed": 3}})
+    self.assertEqual((int(state.step), run), (5, want))
     np.testing.assert_array_equal(state.parameters["a/b"], [5, 5, 5])
     self.assertEqual(int(state.optimizer[0]), 5)
     self.assertEqual(self._save({6: 0.9, 7: 0.8}), [3, 6, 7])
@@ -55,13 +63,17 @@ class CheckpointsTest(in_folder.TestCase, parameterized.TestCase):
   def _break_a_record(self, folder):
     (folder / "run" / "metadata").write_text("{")
 
+  def _empty_a_record(self, folder):
+    (folder / "run" / "metadata").write_text("{}")
+
   def _cut_all_arrays(self, folder):
     for path in (folder / "state").rglob("*"):
       if path.is_file() and path.parent.name == "d":
         path.write_bytes(path.read_bytes()[:20])
 
   def _check(self):
-    opened = checkpoints.Checkpoints(self.root, Keep(), read_only=True)
+    facts = {"config.seed": 3}
+    opened = checkpoints.Checkpoints(self.root, Keep(), facts, read_only=True)
     try:
       return opened.check(devices.mesh())
     finally:
@@ -76,7 +88,9 @@ class CheckpointsTest(in_folder.TestCase, parameterized.TestCase):
     self.assertEqual(self._check(), 2)
     self.assertEqual(places(), before)
 
-  @parameterized.parameters("_break_a_record", "_cut_all_arrays")
+  @parameterized.parameters(
+    "_break_a_record", "_empty_a_record", "_cut_all_arrays"
+  )
   def test_a_damaged_one_is_named(self, damage):
     self._save({1: None, 2: None})
     folder = self.root / checkpoints.FOLDER / "2"
@@ -93,6 +107,21 @@ class CheckpointsTest(in_folder.TestCase, parameterized.TestCase):
     state, _ = opened.last(_state(0), devices.mesh())
     opened.close()
     self.assertEqual(int(state.step), 1)
+
+  def test_another_trainings(self):
+    self._save({1: None})
+    opened = self._open(**{"config.seed": 4})
+    words = (
+      r"checkpoints/1: the state of another training: config.seed: 3 there, 4 now\."
+      r" Name another --workdir, or remove .*checkpoints: the training then begins"
+    )
+    with self.assertRaisesRegex(errors.UserError, words):
+      opened.last(_state(0), devices.mesh())
+    opened.close()
+    record = json.dumps(_run(1).model_dump(exclude={"facts"}))
+    (self.root / "checkpoints/1/run/metadata").write_text(record)
+    with self.assertRaisesRegex(errors.UserError, "does not say of which"):
+      self._check()
 
   def test_a_disk_that_refuses(self):
     opened = self._open()

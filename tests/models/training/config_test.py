@@ -26,6 +26,14 @@ class ConfigTest(parameterized.TestCase):
     ("optimizer__learning_rate", 0.0, "config.optimizer.learning_rate: got 0"),
     ("schedule__floor", 0.6, "floor: got 0.6, expected at most the learning"),
     ("schedule__factor", 10.0, "config.schedule.factor: got 10.0"),
+    (
+      "schedule__at",
+      (-5,),
+      r"schedule.at: got \(-5,\), expected whole .*from 1",
+    ),
+    ("schedule__at", (0,), "schedule.at: got"),
+    ("schedule__at", (5, 5), "schedule.at: got .*ascending, each once"),
+    ("schedule__at_steps", [9, 3], "schedule.at_steps: got .*ascending"),
     ("optimizer__accumulate", 3, "expected a divisor of batch_size 8"),
     (
       "schedule__name",

@@ -6,7 +6,7 @@ import pytest
 from absl.testing import parameterized
 from etils import epath
 
-from robust_tfds import errors, models
+from robust_tfds import errors, missing, models
 from robust_tfds.models import variables as variables_lib
 from robust_tfds.models import weights_file
 from robust_tfds.models.training import initial, run
@@ -71,10 +71,30 @@ class InitialTest(in_folder.TestCase):
     self.assertEqual((got.head, lines), ("", []))
     jax.tree.map(np.testing.assert_array_equal, got.variables, dict(theirs))
 
+  def test_stages_that_are_frozen_at_random_weights(self):
+    lines: list[str] = []
+    model = models.get("digits_cnn")
+    config = tiny_trainings.config(
+      model={"name": "digits_cnn", "frozen_stages": 1}
+    )
+    initial.of(config, model, _TEN, lines.append)
+    self.assertEqual(
+      lines,
+      [
+        "the first 1 of its stages are frozen at random weights: give"
+        " config.model.checkpoint"
+      ],
+    )
+
   def test_another_network(self):
     file, _ = self._kept("digits_linear", 10)
     with self.assertRaisesRegex(errors.UserError, "of another architecture"):
       self._of(file, models.get("digits_cnn"))
+
+  def test_no_checkpoint(self):
+    words = "(?s)config.model.checkpoint: not here.*Name a file of weights"
+    with self.assertRaisesRegex(missing.MissingError, words):
+      self._of("/nowhere.npz", models.get("digits_cnn"))
 
   @parameterized.parameters(
     (["dark", "bright"], ""), (["a", "b"], "other classes")

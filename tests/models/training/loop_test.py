@@ -57,7 +57,7 @@ class LoopTest(in_folder.TestCase):
     prepared = tiny_trainings.prepared(
       optimizer__learning_rate=1e38, schedule__name="constant", batch_size=12
     )
-    kept = Checkpoints(epath.Path(self.root), prepared.config.keep)
+    kept = Checkpoints(epath.Path(self.root), prepared.config.keep, {})
     with self.assertRaisesRegex(
       errors.UserError,
       r"tiny diverged at step [23]: .*loss (nan|inf).* examples: (e\d+, ){7}e\d+"
@@ -71,7 +71,7 @@ class LoopTest(in_folder.TestCase):
     """An epoch has three steps; at the fifth and tenth nothing was measured."""
     source = tiny_trainings.Source(24, validation=10)
     prepared = tiny_trainings.prepared(source, data__validation=0.3)
-    kept, scores = Checkpoints(self.root, prepared.config.keep), {}
+    kept, scores = Checkpoints(self.root, prepared.config.keep, {}), {}
     save = lambda state, run, score: scores.update({int(state.step): score})
     said = []
     with mock.patch.object(kept, "save", save):
@@ -102,7 +102,7 @@ class LoopTest(in_folder.TestCase):
     workdir.mkdir()
     for each in (stopping, lambda step: None):
       prepared = tiny_trainings.prepared(source, **changes)
-      kept = Checkpoints(workdir, prepared.config.keep)
+      kept = Checkpoints(workdir, prepared.config.keep, {})
       metrics = Metrics(workdir / "metrics.csv")
       made = _loop(prepared, metrics=metrics, checkpoints=kept)
       begun = int(made.state.step)
@@ -145,5 +145,10 @@ class LoopTest(in_folder.TestCase):
       _loop(tiny_trainings.prepared(optimizer__accumulate=2))
 
   def test_a_batch_larger_than_the_data(self):
-    with self.assertRaisesRegex(errors.UserError, "an epoch has not one batch"):
-      _loop(tiny_trainings.prepared(batch_size=32))
+    for share, left in (
+      (0.0, ""),
+      (0.3, " that config.data.validation=0.3 leav"),
+    ):
+      words = f"got 32, expected at most the 24 training examples{left}"
+      with self.assertRaisesRegex(errors.UserError, words):
+        _loop(tiny_trainings.prepared(batch_size=32, data__validation=share))

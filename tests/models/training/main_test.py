@@ -131,6 +131,13 @@ class MainTest(in_folder.TestCase, parameterized.TestCase):
     ):
       self.assertIn(words, done.stdout)
 
+  def test_a_folder_that_cannot_be_made(self):
+    (self.root / "file").write_text("")
+    done = self._run(
+      "--config=train_standard", f"--workdir={self.root / 'file' / 'w'}"
+    )
+    self.assertIn("could not be written", done.stderr)
+
   def test_plan(self):
     done = self._run("--config=train_standard", "--plan")
     self.assertEqual(done.returncode, 0, done.stderr)

@@ -1,7 +1,9 @@
 """metrics.csv: means over steps; a training that goes on has the same lines."""
 
+from absl.testing import parameterized
 from etils import epath
 
+from robust_tfds import errors
 from robust_tfds.models.training import metrics
 from tests import in_folder
 
@@ -41,6 +43,19 @@ class MetricsTest(in_folder.TestCase):
     again.add({"loss": 4.0})
     again.line(3, {})
     self.assertEqual(self.file.read_text(), whole)
+
+  @parameterized.parameters(
+    ("a,b\n1,2\n", "no column 'step'"),
+    ("step,loss\n1,x\n", "could not convert string to float: 'x'"),
+    ("\0", "is NUL"),
+  )
+  def test_no_numbers(self, text, message):
+    self.file.write_text(text)
+    with self.assertRaisesRegex(
+      errors.UserError,
+      f"metrics.csv: these are not .*{message}.*Remove the file: the same command",
+    ):
+      self._open().read(2, self._open().pending)
 
   def test_nothing_is_written_where_nobody_asks(self):
     opened = metrics.Metrics(None)

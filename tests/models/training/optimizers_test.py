@@ -122,5 +122,9 @@ class OptimizersTest(parameterized.TestCase):
       _got(name="sdg")
     with self.assertRaisesRegex(errors.UserError, "with nesterov, expected 0"):
       _got(momentum=0.9, dampening=0.9, nesterov=True)
+    for name in ("adam", "adamw"):
+      words = f"momentum: got 0.9 with {name}, which has none"
+      with self.assertRaisesRegex(errors.UserError, words):
+        _got(name=name, momentum=0.9)
     with self.assertRaisesRegex(errors.UserError, "got 0 with nesterov"):
       _got(name="sgd", nesterov=True)

@@ -1,16 +1,20 @@
 """`--plan`: what it says of every config, what it refuses."""
 
 import importlib
+import os
 import pathlib
 import re
 import shutil
+import types
+from unittest import mock
 
 from absl.testing import absltest
 from etils import epath
 
-from robust_tfds import errors
+from robust_tfds import errors, models
 from robust_tfds.models.training import config as config_lib
 from robust_tfds.models.training import plan, run
+from robust_tfds.models.training import workdir as workdir_lib
 from tests import tiny_files
 from tests.models.training import tiny_trainings
 
@@ -28,9 +32,10 @@ class WorkdirTest(absltest.TestCase):
     super().setUp()
     self.workdir = pathlib.Path(self.create_tempdir().full_path) / "run"
 
-  def _train(self):
+  def _train(self, **changes):
     silent = lambda text: None
-    run.train(tiny_trainings.prepared(), epath.Path(self.workdir), say=silent)
+    prepared = tiny_trainings.prepared(**changes)
+    run.train(prepared, epath.Path(self.workdir), say=silent)
 
   def _plan(self, **changes) -> str:
     before = self._places()
@@ -53,6 +58,9 @@ class WorkdirTest(absltest.TestCase):
     self.assertIn("begun: it goes on after step 10", self._plan())
     shutil.rmtree(self.workdir / "checkpoints")
     self.assertIn("begun, without a checkpoint: it begins", self._plan())
+    self._train()
+    shutil.rmtree(self.workdir / "checkpoints")
+    self.assertIn("done; without its checkpoints it is", self._plan())
 
   def test_what_a_training_would_refuse(self):
     self._train()
@@ -79,6 +87,36 @@ class WorkdirTest(absltest.TestCase):
       ):
         of_it()
 
+  def test_checkpoints_of_another_config(self):
+    """Whose they are stands in them: what lies beside them may be gone, or changed."""
+    self._train()
+    for name in os.listdir(self.workdir):
+      if name != "checkpoints":
+        (self.workdir / name).unlink()
+    self.assertIn("begun: it goes on after step 12", self._plan())
+    recipe = {"name": "corruption_mix", "names": "fog"}
+    mix = {"recipe": recipe, "allow_benchmark_conditions": True}
+    words = "checkpoints/12: the state of another .*config.steps: 12 there, 13"
+    for changes in ({"steps": 13, **mix}, {"steps": 13}):
+      facts = workdir_lib.facts(tiny_trainings.config(**changes))
+      for swapped in (False, True):
+        if swapped:
+          facts["sha256 of the examples"] = tiny_trainings.Source.digest
+          workdir_lib.begin(self.workdir, facts)
+        for of_it in (self._plan, self._train):
+          with self.assertRaisesRegex(errors.UserError, words):
+            of_it(**changes)
+      (self.workdir / "config.json").unlink()
+
+  def test_a_file_instead_of_checkpoints(self):
+    self.workdir.mkdir()
+    (self.workdir / "checkpoints").write_text("")
+    for of_it in (self._plan, self._train):
+      with self.assertRaisesRegex(
+        errors.UserError, "checkpoints: .*A file lies where a folder belongs"
+      ):
+        of_it()
+
   def test_files_where_folders_belong(self):
     self.workdir.write_text("")
     with self.assertRaisesRegex(errors.UserError, "A file lies where a folder"):
@@ -93,6 +131,54 @@ class PlanTest(absltest.TestCase):
     text = plan.describe(config_lib.parse(_config("train_standard:imagenet")))
     self.assertIn("1,281,167 examples", text)
     self.assertIn("90 epochs, 450,360 steps of 256 examples", text)
+
+  def test_tfds_s_sets_in_any_config_and_version(self):
+    text = plan.describe(config_lib.parse(_config("train_alp:imagenet64")))
+    self.assertIn("1,281,167 examples", text)
+    config = _config("train_standard:cifar").unlock()
+    config.data.source = "tfds:cifar100:3.0.2"
+    text = plan.describe(config_lib.parse(config))
+    self.assertIn("50,000 examples", text)
+
+  def test_the_head_is_the_datas(self):
+    name = "train_corruption_mix:temporal,ucf101"
+    config = config_lib.parse(_config(name))
+    count = models.get("i3d_r50", 101).count_parameters()
+    self.assertIn(f"i3d_r50, {count:,} parameters", plan.describe(config))
+
+  def test_a_batch_that_does_not_divide_over_the_devices(self):
+    three = types.SimpleNamespace(size=3)
+    with (
+      mock.patch.object(plan.devices, "mesh", return_value=three),
+      self.assertRaisesRegex(
+        errors.UserError, "does not divide over 3 devices"
+      ),
+    ):
+      plan.describe(config_lib.parse(_config("train_standard")))
+
+  def test_a_rate_that_falls_after_the_end(self):
+    config = _config("train_standard:imagenet").unlock()
+    config.schedule.at = (90, 120)
+    with self.assertRaisesRegex(
+      errors.UserError, "the first after 450,360 of 450,360 steps"
+    ):
+      plan.describe(config_lib.parse(config))
+
+  def test_what_is_frozen(self):
+    config, where = (
+      _config("train_detector:voc").unlock(),
+      "random weights: give",
+    )
+    text = plan.describe(config_lib.parse(config))
+    self.assertIn(f"the first 2 of its stages are frozen at {where}", text)
+    self.assertIn("; statistics of its norms are frozen", text)
+    config.model.checkpoint = "/nowhere/x.npz"
+    text = plan.describe(config_lib.parse(config))
+    self.assertIn(
+      "(not here); the first 2 of its stages are frozen; stat", text
+    )
+    text = plan.describe(config_lib.parse(_config("train_standard")))
+    self.assertNotIn("frozen", text)
 
   def test_what_a_step_costs_follows_from_its_gradients(self):
     """A picture is shown in so many copies; an attack has ten steps before."""

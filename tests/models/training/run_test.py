@@ -118,6 +118,7 @@ class RunTest(in_folder.TestCase):
   def test_a_refused_config_takes_no_workdir(self):
     with self.assertRaisesRegex(errors.UserError, "config.schedule.warmup"):
       self._train(schedule__warmup=10_000)
+    self.assertEmpty(os.listdir(self.root / "run"))
     self._train()
 
   def test_another_checkpoint_under_the_same_name(self):
@@ -144,7 +145,11 @@ class RunTest(in_folder.TestCase):
     jax.tree.map(np.testing.assert_array_equal, again, variables)
 
   @parameterized.parameters(
-    ({"model.num_classes": 5}, "got 5, the data has 10 classes"),
+    ({"model.num_classes": 5}, "num_classes: got 5, the data has 10 classes"),
+    (
+      {"model.spec": {"num_classes": 3}},
+      "config.model.spec.num_classes: got 3, the data has 10 classes",
+    ),
     ({"model.name": "digits_linear+clahe"}, "no train mode"),
     (
       {"model.name": "tiny_retinanet"},

@@ -58,7 +58,7 @@ class SchedulesTest(parameterized.TestCase):
     self.assertEqual(scales, [1, 1, 1, 1, 0.5, 0.5, 0.5, 0.5, 0.5])
     self.assertEqual((plateau.best, plateau.bad), (0.4, 1))
     other = schedules.Plateau().after(1.0, Schedule(), 0.1)
-    self.assertEqual(other, schedules.Plateau(1.0, math.inf, 0))
+    self.assertEqual(other, schedules.Plateau(best=math.inf))
 
   def test_a_plateau_ends_where_torchs_does(self):
     """Its rate never falls by 1e-8 or less: 1e-8 stays, of 1e-5 and tenths."""
@@ -73,6 +73,12 @@ class SchedulesTest(parameterized.TestCase):
   @parameterized.parameters(
     ({"name": "cosin"}, "schedule 'cosin'.*cosine"),
     ({"name": "step", "at": (1,), "every": 2}, "one of the two"),
+    ({"name": "step", "at_steps": (1,), "every": 2}, "one of the two"),
+    (
+      {"name": "step", "at": (5, 9)},
+      "the first after 5 of 5 steps.*never fall",
+    ),
+    ({"name": "step", "every": 6}, "the first after 6 of 5 steps.*never fall"),
     ({"warmup": 5}, "warmup: got 5 of 5 steps"),
   )
   def test_refusals(self, fields, message):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from absl.testing import absltest
 
-from robust_tfds import errors
+from robust_tfds import errors, missing
 from robust_tfds.models import training
 from robust_tfds.models.training.transforms import adain
 
@@ -108,7 +108,9 @@ class AdainTest(absltest.TestCase):
     del decoder["28.bias"]
     with self.assertRaisesRegex(errors.UserError, "28"):
       training.load_stylizer(*self._files(encoder, decoder))
-    with self.assertRaises(FileNotFoundError):
+    with self.assertRaisesRegex(
+      missing.MissingError, "(?s)encoder of .*Name files"
+    ):
       training.load_stylizer("/nowhere/vgg.pth", "/nowhere/decoder.pth")
 
   @pytest.mark.slow

@@ -82,11 +82,16 @@ class PicturesTest(parameterized.TestCase):
     ({"severities": (6,)}, "Severity must be 1-5"),
     ({"edition": "cifar"}, "Did you mean 'cifar10'"),
     ({"keys": np.zeros((3, 2), np.uint32)}, "One key per image"),
+    ({"keys": np.zeros((2, 2), np.int64)}, r"got int64\[2, 2\]"),
+    (
+      {"images": np.zeros((2, 1, 4, 8, 8, 3), np.uint8), "names": "freezing"},
+      r"Images must be \[B, H, W, 3\].*got shape \[2, 1, 4, 8, 8, 3\]",
+    ),
   )
   def test_refuses(self, change, words):
-    given = {"keys": _keys(2), "names": "contrast"} | change
+    given = {"images": _pictures(2), "keys": _keys(2), "names": "contrast"}
     with self.assertRaisesRegex(errors.UserError, words):
-      training.corruption_mix(_pictures(2), **given)
+      training.corruption_mix(**given | change)
 
 
 class ClipsTest(parameterized.TestCase):

@@ -119,6 +119,8 @@ class PixmixTest(parameterized.TestCase):
     ({"pictures": np.zeros((4, 8, 9, 3), np.uint8)}, "8x9 px, the images 8x8"),
     ({"pictures": np.zeros((4, 8, 8, 3))}, "must be uint8"),
     ({"pictures": []}, "at least one picture"),
+    ({"pictures": [[1], [2, 3]]}, "^pictures must be uint8 arrays"),
+    ({"paired": "yes"}, "paired must be True or False, got 'yes'"),
     ({"k": -1}, "k must be"),
     ({"overlap": "False"}, "overlap must be True or False"),
     ({"beta": 0}, "beta must be"),

@@ -71,6 +71,7 @@ class StylizeTest(parameterized.TestCase):
     ({"alpha": -0.1}, "alpha must be a number from 0 to 1"),
     ({"alpha": False}, "alpha must be"),
     ({"alpha": 1.5}, "alpha must be"),
+    ({"paired": 1}, "paired must be True or False, got 1"),
     ({"stylizer": "vgg.pth"}, "load_stylizer"),
     ({"keys": np.zeros((2,), np.uint32)}, "One key per image"),
   )
