@@ -119,14 +119,16 @@ class Listed(Examples):
     words: str,
     sources: Sequence[Any],
     owner: Any = None,
+    files: Sequence[str] = (),
   ):
     """Sorts the sources; reads none.
 
     Args:
       owner: whose files are gone when it is.
+      files: that the sources' bytes were copied from; else they say it.
     """
     super().__init__(name, classes, words)
-    self._owner = owner
+    self._owner, self._files = owner, files
     self._sources = sorted(sources, key=lambda each: each.example_id)
     self.kind = _kind(self._sources[0])
     self.ids = [each.example_id for each in self._sources]
@@ -152,6 +154,8 @@ class Listed(Examples):
 
   def files(self) -> Sequence[str]:
     """See the base."""
+    if self._files:
+      return self._files
     return sorted({f.path for each in self._sources for f in each.files()})
 
   def _decoded(self, number: int) -> dict[str, Any]:
@@ -203,9 +207,7 @@ class Records(Examples):
     self.kind = VIDEOS if "video" in features else PICTURES
     self.kind = OBJECTS if "objects" in features else self.kind
     self._shape = features[image].shape
-    names = dict.fromkeys(tfds_set.split_names(split))
-    files = (f for n in names for f in builder.info.splits[n].filepaths)
-    self._files = sorted(map(os.fspath, files))
+    self._files = _record_files(builder, split)
     stored = file_formats.skipping([image])
     if file_formats.is_array_record(builder):
       self._read, count = file_formats.by_number(builder, split, stored)
@@ -272,6 +274,13 @@ def _kind(each: Any) -> str:
     objects.Source: OBJECTS,
   }
   return kinds[type(each)]
+
+
+def _record_files(builder: Any, split: str) -> Sequence[str]:
+  """The files of a prepared set's split, or of a part of it."""
+  names = dict.fromkeys(tfds_set.split_names(split))
+  files = (f for n in names for f in builder.info.splits[n].filepaths)
+  return sorted(map(os.fspath, files))
 
 
 def _classes(features: Any, label: str) -> Sequence[str]:
@@ -449,7 +458,8 @@ def _of_tfds(place: str, config: Config, split: str) -> Examples:
   set_.prepare()
   if not file_formats.is_array_record(builder):
     sources = pictures.of_files(set_.files(), **set_.reading)
-    return Listed(set_.name, set_.classes, set_.notes[-1], sources, set_)
+    files = _record_files(builder, set_.part)
+    return Listed(set_.name, set_.classes, set_.notes[-1], sources, set_, files)
   return Records(
     set_.name, builder, set_.part, image=set_.image, label=set_.label
   )

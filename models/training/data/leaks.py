@@ -11,6 +11,7 @@ import concurrent.futures
 import dataclasses
 import hashlib
 import itertools
+import pathlib
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -98,9 +99,8 @@ def _digests(
   say: Callable[[str], None],
 ) -> list[tuple[bytes, ...]]:
   """Of every example, by number; from the cache where no file has changed."""
-  files, count = read.files(), len(read.ids)
-  place = cache.folder() / "digests" / f"{_key(read, digest.__name__)}.bin"
-  if files and place.exists():
+  count, place = len(read.ids), _place(read, digest.__name__)
+  if place and place.exists():
     data = paths.read_bytes(place)
     parts = [data[i : i + _SIZE] for i in range(0, len(data), _SIZE)]
     width = len(parts) // count
@@ -108,16 +108,23 @@ def _digests(
   say(f"{read.name}: {count:,} examples are read once for their sums")
   with concurrent.futures.ThreadPoolExecutor(_READERS) as pool:
     made = list(pool.map(lambda i: digest(read, i), range(count)))
-  if files:
+  if place:
     paths.write_bytes(place, b"".join(itertools.chain(*made)))
   return made
 
 
-def _key(read: examples.Examples, kind: str) -> str:
-  """Changes with any file, id or way of taking digests."""
-  states = paths.states(read.files())
+def _place(read: examples.Examples, kind: str) -> pathlib.Path | None:
+  """Where digests are kept: another file with any file, id or way of taking them.
+
+  None where nobody could tell that a file has changed.
+  """
+  files = {*read.files()}
+  states = paths.states(files)
+  if not files or files - {*states}:
+    return None
   lines = [kind, read.name, *read.ids, *map(str, sorted(states.items()))]
-  return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+  digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()
+  return cache.folder() / "digests" / f"{digest}.bin"
 
 
 def _of_training(read: examples.Examples, number: int) -> tuple[bytes, ...]:

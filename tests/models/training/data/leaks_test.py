@@ -20,9 +20,10 @@ from tests.own import made
 
 
 class LeakyOfTests(tfds.core.GeneratorBasedBuilder):
-  """Two of the training pictures are in the test set, one under other bytes."""
+  """A training picture is in the test set."""
 
   VERSION = tfds.core.Version("1.0.0")
+  LEAKED = 4
 
   def _info(self):
     label = tfds.features.ClassLabel(names=["even", "odd"])
@@ -37,7 +38,7 @@ class LeakyOfTests(tfds.core.GeneratorBasedBuilder):
   def _generate_examples(self, split):
     for i in range(6):
       pixels = tiny_files.noise(
-        9, 9, i if i == 4 else i + 10 * (split == "test")
+        9, 9, i if i == self.LEAKED else i + 10 * (split == "test")
       )
       png = tiny_files.encoded(pixels, "PNG")
       yield i, {"image": io.BytesIO(png), "label": i % 2, "id": f"{split}_{i}"}
@@ -63,6 +64,16 @@ class LeaksTest(parameterized.TestCase):
   def test_a_set_whose_test_split_holds_a_training_picture(self):
     with self.assertRaisesRegex(errors.UserError, "^train_4: what is trained"):
       self._open(f"tfds:{__name__}:LeakyOfTests")
+
+  def test_a_set_of_the_same_name_and_ids(self):
+    """What is known of the first says nothing of the second."""
+    with mock.patch.object(LeakyOfTests, "LEAKED", None):
+      source = f"tfds:{__name__}:LeakyOfTests"
+      digest = self._open(source).digest
+      other = f"{self.folder}/other"
+      self.assertEqual(self._open(source, data_dir=other).digest, digest)
+    with self.assertRaisesRegex(errors.UserError, "^train_4: what is trained"):
+      self._open(source, data_dir=f"{self.folder}/leaky")
 
   def test_a_folder_without_leaks(self):
     source = self._open(judged_on=["digits_c"], crop="random_resized8")
