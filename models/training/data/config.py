@@ -13,7 +13,7 @@ from robust_tfds.models.training.data import crops
 from robust_tfds.storage import paths
 
 # TFDS's sets of whose split `validation`, not `test`, benchmarks are made.
-_JUDGED = dict.fromkeys(
+JUDGED = dict.fromkeys(
   ("cityscapes", "coco", "imagenet2012", "imagenet_resized"), "validation"
 )
 
@@ -107,7 +107,7 @@ class Config(settings.Group):
     for part in self.split.split("+"):
       name = part.partition("[")[0].strip()
       of = re.split("[/:]", self.source.removeprefix("tfds:"))[0]
-      if name.startswith("test") or _JUDGED.get(of) == name:
+      if name.startswith("test") or JUDGED.get(of) == name:
         raise errors.UserError(
           f"config.data.split: got {self.split!r}: {of}'s {name} is what models"
           " are judged on. Train on another split."

@@ -27,7 +27,7 @@ from robust_tfds.building import (
 )
 from robust_tfds.coco import rle
 from robust_tfds.datasets import training
-from robust_tfds.models.training.data.config import Config
+from robust_tfds.models.training.data.config import JUDGED, Config
 from robust_tfds.own import folder, tfds_set
 from robust_tfds.reading import pictures as picture_files
 from robust_tfds.reading import videos as video_files
@@ -191,6 +191,7 @@ class Records(Examples):
     *,
     image: str = "image",
     label: str = "label",
+    unlabelled: bool = False,
   ):
     """Looks the split through for its ids.
 
@@ -199,11 +200,13 @@ class Records(Examples):
       split: or a part of it.
       image: the feature of the picture or video.
       label: the feature of the class.
+      unlabelled: whether labels that are of no class, -1, are read too.
     """
     features = builder.info.features
     words = f"{builder.data_path} ({split})"
     super().__init__(name, _classes(features, label), words)
     self._image, self._label = image, label
+    self._unlabelled = unlabelled
     self.kind = VIDEOS if "video" in features else PICTURES
     self.kind = OBJECTS if "objects" in features else self.kind
     self._shape = features[image].shape
@@ -251,7 +254,7 @@ class Records(Examples):
 
   def _class(self, row: dict[str, Any], where: str) -> int:
     label = int(row[self._label])
-    if not 0 <= label < len(self.classes):
+    if not (self._unlabelled or 0 <= label < len(self.classes)):
       raise errors.UserError(
         f"{where} has the label {label}, expected 0 to {len(self.classes) - 1}. A"
         " split without labels teaches nothing."
@@ -332,17 +335,17 @@ def of(
   Args:
     config: whose source is prepared where it is not, by TFDS.
     say: what is done with lines of progress; None: TFDS shows its own.
-    split: another one than the config's.
+    split: another one than the config's, to compare: it may lack labels.
 
   Raises:
     UserError: no such source or split.
   """
-  split = split or config.split
+  unlabelled, split = bool(split), split or config.split
   kind, _, place = config.source.partition(":")
   if kind == "folder" and place:
     return _of_folder(place)
   if kind == "tfds" and place:
-    return _of_tfds(place, config, split)
+    return _of_tfds(place, config, split, unlabelled)
   return _of_builder(config, split, say)
 
 
@@ -360,8 +363,9 @@ def _of_list(config: Config, split: str) -> Examples:
 def of_test(config: Config) -> Iterator[Examples]:
   """The test split of the set that a config names, if it has one.
 
-  Of a folder the pictures in `test` and `val` beside it; of official training data
-  the benchmark's examples, where they are in the same manual dir.
+  Else its `validation`; both of sets whose benchmarks are made of that. Of a folder
+  the pictures in `test` and `val` beside it; of official training data the
+  benchmark's examples, where they are in the same manual dir.
   """
   kind, _, place = config.source.partition(":")
   if kind == "folder":
@@ -375,8 +379,8 @@ def of_test(config: Config) -> Iterator[Examples]:
   else:
     builder = datasets.builder(config.source, data_dir=config.data_dir or None)
   there = builder.info.splits
-  usual = (split for split in ("test", "validation") if split in there)
-  if split := next(usual, ""):
+  usual = [split for split in ("test", "validation") if split in there]
+  for split in usual if builder.name in JUDGED else usual[:1]:
     yield of(config, split=split)
 
 
@@ -451,17 +455,25 @@ def _of_folder(place: str) -> Examples:
   return Listed(set_.name, set_.classes, set_.where, sources)
 
 
-def _of_tfds(place: str, config: Config, split: str) -> Examples:
+def _of_tfds(
+  place: str, config: Config, split: str, unlabelled: bool
+) -> Examples:
   builder = tfds_set.builder_of(place, config.data_dir)
   options = own.Options(split=split)
   set_ = tfds_set.TfdsSet(builder, options, config.source)
+  set_.unlabelled = unlabelled
   set_.prepare()
   if not file_formats.is_array_record(builder):
     sources = pictures.of_files(set_.files(), **set_.reading)
     files = _record_files(builder, set_.part)
     return Listed(set_.name, set_.classes, set_.notes[-1], sources, set_, files)
   return Records(
-    set_.name, builder, set_.part, image=set_.image, label=set_.label
+    set_.name,
+    builder,
+    set_.part,
+    image=set_.image,
+    label=set_.label,
+    unlabelled=unlabelled,
   )
 
 

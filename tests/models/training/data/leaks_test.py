@@ -18,6 +18,8 @@ from robust_tfds.storage import cache
 from tests import tiny_files
 from tests.own import made
 
+_SPLITS = ("train", "test", "validation")
+
 
 class LeakyOfTests(tfds.core.GeneratorBasedBuilder):
   """A training picture is in the test set."""
@@ -38,10 +40,28 @@ class LeakyOfTests(tfds.core.GeneratorBasedBuilder):
   def _generate_examples(self, split):
     for i in range(6):
       pixels = tiny_files.noise(
-        9, 9, i if i == self.LEAKED else i + 10 * (split == "test")
+        9, 9, i if i == self.LEAKED else i + 10 * _SPLITS.index(split)
       )
       png = tiny_files.encoded(pixels, "PNG")
       yield i, {"image": io.BytesIO(png), "label": i % 2, "id": f"{split}_{i}"}
+
+
+class JudgedOfTests(LeakyOfTests, skip_registration=True):
+  """As ImageNet: benchmarks are of its validation split; its test has no labels."""
+
+  name = "imagenet2012"
+  LEAKED = None
+  LEAKS = "validation"
+
+  def _split_generators(self, dl_manager):
+    splits = {**super()._split_generators(dl_manager)}
+    return {**splits, "validation": self._generate_examples("validation")}
+
+  def _generate_examples(self, split):
+    leaked = "train" if split == self.LEAKS else split
+    for i, row in super()._generate_examples(leaked):
+      row["id"] = f"{split}_{i}"
+      yield i, {**row, **({"label": -1} if split == "test" else {})}
 
 
 class LeaksTest(parameterized.TestCase):
@@ -74,6 +94,22 @@ class LeaksTest(parameterized.TestCase):
       self.assertEqual(self._open(source, data_dir=other).digest, digest)
     with self.assertRaisesRegex(errors.UserError, "^train_4: what is trained"):
       self._open(source, data_dir=f"{self.folder}/leaky")
+
+  @parameterized.product(
+    leaks=["validation", "test", ""], file_format=["tfrecord", "array_record"]
+  )
+  def test_a_set_whose_validation_split_is_judged(self, leaks, file_format):
+    with mock.patch.object(JudgedOfTests, "LEAKS", leaks):
+      builder = JudgedOfTests(
+        data_dir=f"{self.folder}/data", file_format=file_format
+      )
+      builder.download_and_prepare()
+    source = f"tfds:{__name__}:JudgedOfTests"
+    if not leaks:
+      self.assertLen(self._open(source).ids(), 6)
+      return
+    with self.assertRaisesRegex(errors.UserError, "^train_0, train_1, train_2"):
+      self._open(source)
 
   def test_a_folder_without_leaks(self):
     source = self._open(judged_on=["digits_c"], crop="random_resized8")
