@@ -138,7 +138,8 @@ class Listed(Examples):
 
   def stored(self, number: int) -> bytes:
     """Of its first file, which is the picture's or the video's."""
-    file = next(self._sources[number].files(), None)
+    each = self._sources[number]
+    file = each.file if self.kind == VIDEOS else next(each.files(), None)
     return file.data() if file else b""
 
   def size(self, number: int) -> tuple[int, int]:
@@ -429,6 +430,7 @@ def of_benchmark(name: str, config: Config) -> Examples:
   if row and row.of == name:
     split = training.tested(config.source, config.split)
     by_split = {split: by_split.get(split, ())}
+  by_split = {k: v for k, v in by_split.items() if k != training.TRAIN}
   sources = [_whole(s) for part in by_split.values() for s in part]
   if not sources:
     fault = f"Looked for its split {split} in {config.manual_dir}."

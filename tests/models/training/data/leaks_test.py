@@ -7,13 +7,18 @@ import pathlib
 import shutil
 from unittest import mock
 
+import numpy as np
 import tensorflow_datasets as tfds
 from absl.testing import absltest, parameterized
 from PIL import Image
 
-from robust_tfds import errors
+from robust_tfds import datasets, errors
 from robust_tfds.datasets.digits import digits_dataset_builder as digits
+from robust_tfds.datasets.digits_video import (
+  digits_video_dataset_builder as digits_video,
+)
 from robust_tfds.models.training import data
+from robust_tfds.models.training.data import examples
 from robust_tfds.storage import cache
 from tests import tiny_files
 from tests.own import made
@@ -114,6 +119,34 @@ class LeaksTest(parameterized.TestCase):
   def test_a_folder_without_leaks(self):
     source = self._open(judged_on=["digits_c"], crop="random_resized8")
     self.assertLen(list(source.batches(batch_size=4, seed=0, epoch=0)), 3)
+
+  @parameterized.parameters(
+    *("digits", "digits_detection", "digits_subtypes", "digits_vid_robust"),
+    "signs",
+  )
+  def test_an_embedded_set_as_a_benchmark(self, name):
+    *_, tested = datasets.builder(name).clean_sources(None).values()
+    pixels = tested[3].picture
+    pixels = getattr(pixels, "read", lambda: _opened(pixels.data()))()
+    self._put("dog/leaked.png", pixels)
+    with self.assertRaisesRegex(errors.UserError, f"dog/leaked.png.*{name}"):
+      source = self._open(judged_on=[name], crop="random_resized8")
+      list(source.batches(batch_size=13, seed=0, epoch=0))
+
+  def test_a_benchmark_that_has_training_data_itself(self):
+    name = "digits_subtypes"
+    self.assertNotEmpty(self._open(name, judged_on=[name]).ids())
+
+  @parameterized.parameters("digits_video", "digits_video_p")
+  def test_embedded_videos_as_a_benchmark(self, name):
+    leaky = digits_video.sources("test")[5:6]
+    with mock.patch.object(digits_video, "COUNTS", {"train": 1, "test": 8}):
+      with mock.patch.object(digits_video, "sources", lambda split: leaky):
+        datasets.prepare("digits_video", data_dir=f"{self.folder}/data")
+      refusal = f"^test_0005.mp4: what.*{name}"
+      with mock.patch.object(examples, "of_test", lambda config: ()):
+        with self.assertRaisesRegex(errors.UserError, refusal):
+          self._open("digits_video", judged_on=[name])
 
   @parameterized.parameters("PNG", "WEBP")
   def test_a_folder_with_a_picture_of_a_benchmark(self, form):
@@ -229,6 +262,10 @@ class LeaksTest(parameterized.TestCase):
   def test_a_benchmark_that_is_not_here(self):
     with self.assertRaisesRegex(errors.UserError, "ILSVRC2012_img_val.tar"):
       self._open(judged_on=["imagenet_c"], manual_dir=self.folder)
+
+
+def _opened(data):
+  return np.asarray(Image.open(io.BytesIO(data)).convert("RGB"))
 
 
 if __name__ == "__main__":
