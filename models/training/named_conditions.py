@@ -48,7 +48,6 @@ _ALIASES = {
 # Whose corrupted versions are published, beside the sets of this package.
 _SETS = ("mnist", "voc")
 _CORRUPTED = re.compile(r".+_(?:c|p|corrupted)")
-_Folder = os.DirEntry[str] | paths.Entry
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,7 +83,7 @@ def of_place(place: str) -> Named:
   []
   """
   found, place = Named(), _VERSION.sub("", place)
-  entries = _folders(place)
+  entries = paths.folders(place)
   roots = [*_roots(place, entries)]
   for path in [*_paths(place, entries), *roots]:
     parts = [part for part in path.split("/") if part][-_PARTS:]
@@ -101,7 +100,7 @@ def of_benchmarks(names: Sequence[str]) -> list[str]:
   return sorted({row.name for row in _rows()} & {*names, *called})
 
 
-def _paths(place: str, entries: Sequence[_Folder]) -> Iterator[str]:
+def _paths(place: str, entries: Sequence[paths.AnyEntry]) -> Iterator[str]:
   """A path, where it leads, and the folders in it; levels if it has no others."""
   yield place
   if not entries:
@@ -115,7 +114,7 @@ def _paths(place: str, entries: Sequence[_Folder]) -> Iterator[str]:
       yield os.fspath(paths.resolved(entry.path))
 
 
-def _roots(place: str, entries: Sequence[_Folder]) -> Iterator[str]:
+def _roots(place: str, entries: Sequence[paths.AnyEntry]) -> Iterator[str]:
   """The folder that is trained on, and those that its classes lie in.
 
   None where classes are called by conditions.
@@ -123,14 +122,6 @@ def _roots(place: str, entries: Sequence[_Folder]) -> Iterator[str]:
   if not _WORDS & {_squeezed(entry.name) for entry in entries}:
     targets = {os.path.dirname(paths.resolved(e.path)) for e in entries}
     yield from {place} | targets
-
-
-def _folders(place: str) -> list[_Folder]:
-  """Those in a folder; none of a set's name, or of what its reader refuses."""
-  try:
-    return [e for e in paths.scan(place) if e.is_dir()]
-  except OSError:
-    return []
 
 
 def _of_parts(parts: Sequence[str], root: bool = False) -> Named | None:

@@ -10,6 +10,7 @@ import pydantic
 
 from robust_tfds import errors, settings
 from robust_tfds.models.training.data import crops
+from robust_tfds.own import folder
 from robust_tfds.storage import paths
 
 # TFDS's sets of whose split `validation`, not `test`, benchmarks are made.
@@ -126,11 +127,11 @@ class Config(settings.Group):
           crops.shape(rule)
 
   def _check_folder(self) -> None:
-    """Refuses a folder of test pictures, also behind a link."""
+    """Refuses a folder of pictures that are held out, also behind a link."""
     place = self.source.partition(":")[2]
     for path in (place, os.fspath(paths.resolved(place))):
       name = path.rstrip("/").rpartition("/")[2]
-      if re.fullmatch(r"test(?:[\W_]?set|ing|s)?", name.casefold()):
+      if folder.is_held_out(name):
         raise errors.UserError(
           f"config.data.source: got {self.source!r}: {name} is what models are"
           " judged on. Train on the folder beside it, or rename it where it holds"

@@ -365,7 +365,7 @@ def of_test(config: Config) -> Iterator[Examples]:
   """The test split of the set that a config names, if it has one.
 
   Else its `validation`; both of sets whose benchmarks are made of that. Of a folder
-  the pictures in `test` and `val` beside it; of official training data the
+  the pictures in `test`, `val` and the like beside it; of official training data the
   benchmark's examples, where they are in the same manual dir.
   """
   kind, _, place = config.source.partition(":")
@@ -386,20 +386,19 @@ def of_test(config: Config) -> Iterator[Examples]:
 
 
 def _beside(place: str) -> Iterator[Examples]:
-  """Of a split's folder the other splits to judge or choose on: `X/test`."""
-  own = paths.resolved(place)
-  if not own.name.casefold().startswith(("train", *folder.SPLITS)):
-    return
-  for entry in paths.scan(own.parent):
-    name = entry.name.casefold()
-    if name not in folder.SPLITS - {"train", own.name.casefold()}:
-      continue
-    if entry.is_dir():
-      files = folder.files(paths.of(entry.path), entry.path)[0]
-      listed = [source.File(i, path, label=0) for i, path in files.items()]
-      if listed:
-        sources = pictures.of_files(listed, **folder.Folder.reading)
-        yield Listed(entry.name, (), entry.path, sources)
+  """Of a folder those beside it to judge or choose on: `X/test` of `X/mine`."""
+  parents = [paths.resolved(place).parent]
+  if paths.is_local(place):  # a link lies elsewhere than where it leads
+    written = os.path.dirname(os.path.abspath(paths.of(place)))
+    parents.append(paths.resolved(written))
+  for parent in dict.fromkeys(parents):
+    for entry in paths.folders(parent):
+      if folder.is_held_out(entry.name):
+        files = folder.files(paths.of(entry.path), entry.path)[0]
+        listed = [source.File(i, path, label=0) for i, path in files.items()]
+        if listed:
+          sources = pictures.of_files(listed, **folder.Folder.reading)
+          yield Listed(entry.name, (), entry.path, sources)
 
 
 def _of_its_benchmark(config: Config) -> Iterator[Examples]:

@@ -191,14 +191,19 @@ class LeaksTest(parameterized.TestCase):
     data.open(config, said.append)
     self.assertLen([line for line in said if line.startswith("pets: ")], 2)
 
-  @parameterized.parameters("train", "training_small")
+  @parameterized.parameters("train", "training_small", "mine")
   def test_folders_beside_it(self, own):
-    """The pictures of `test` and `val` beside a folder, wherever they lie."""
+    """The pictures of `test` and the like beside a folder, wherever they lie."""
     root = made.folder(pathlib.Path(self.folder) / "x" / own)
     source = f"folder:{root}"
     self.assertLen(self._open(source, crop="random_resized8").ids(), 12)
     copy = (root / "dog/0.png").read_bytes()
-    for split in ("test", "Val"):
+    link = pathlib.Path(self.folder) / "y" / "mine"
+    tiny_files.put(link.parent, {"holdout/flat.png": copy})
+    link.symlink_to(root)
+    with self.assertRaisesRegex(errors.UserError, "^dog/0.png: what .*holdout"):
+      self._open(f"folder:{link}")
+    for split in ("test", "Val", "testing", "dev", "Test_Set", "val2017"):
       tiny_files.put(root.parent / split, {"flat.png": copy})
       with self.assertRaisesRegex(
         errors.UserError, f"^dog/0.png: what .*{split}"
@@ -222,7 +227,7 @@ class LeaksTest(parameterized.TestCase):
       ):
         self._open("digits")
 
-  @parameterized.parameters("test", "Test", "test-set", "testing")
+  @parameterized.parameters("test", "Test", "test-set", "testing", "val")
   def test_a_folder_of_test_pictures(self, name):
     place = pathlib.Path(self.folder) / name
     place.mkdir()
