@@ -39,6 +39,7 @@ from robust_tfds.models.training import (
 from robust_tfds.models.training import workdir as workdir_lib
 from robust_tfds.models.training.config import Config
 from robust_tfds.models.training.data import examples
+from robust_tfds.models.training.data.config import check_folder
 from robust_tfds.models.training.recipes import base
 from robust_tfds.own import tfds_set
 from robust_tfds.storage import disk, paths
@@ -220,6 +221,8 @@ def _check_data(config: Config, recipe: base.Recipe) -> None:
       for split in tfds_set.split_names(config.data.split):
         if split not in splits:
           raise errors.unknown(f"split of {name}", split, splits)
+  for key, place in recipe.folders.items():
+    check_folder(key, place)
   count = _examples(config)
   if count:
     loop.Lengths.of(config, _per_epoch(config, recipe, count))

@@ -18,7 +18,6 @@ from etils import epath
 from robust_tfds import errors
 from robust_tfds.storage import paths
 
-
 EXTENSIONS = frozenset(
   ".png .jpg .jpeg .jpe .jfif .bmp .webp .tif .tiff .gif .ppm .pgm .jp2 .avif"
   " .heic .heif".split()

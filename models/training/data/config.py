@@ -114,7 +114,7 @@ class Config(settings.Group):
           " are judged on. Train on another split."
         )
     if self.source.startswith("folder:"):
-      self._check_folder()
+      check_folder("config.data.source", self.source.partition(":")[2])
     if crops.is_random(self.geometry or ""):
       raise errors.UserError(
         f"config.data.geometry: got {self.geometry!r}: validation pictures are"
@@ -126,14 +126,17 @@ class Config(settings.Group):
         with errors.begun(f"config.data.{key}"):
           crops.shape(rule)
 
-  def _check_folder(self) -> None:
-    """Refuses a folder of pictures that are held out, also behind a link."""
-    place = self.source.partition(":")[2]
-    for path in (place, os.fspath(paths.resolved(place))):
-      name = path.rstrip("/").rpartition("/")[2]
-      if folder.is_held_out(name):
-        raise errors.UserError(
-          f"config.data.source: got {self.source!r}: {name} is what models are"
-          " judged on. Train on the folder beside it, or rename it where it holds"
-          " something else."
-        )
+
+def check_folder(key: str, place: str) -> None:
+  """Refuses a folder of pictures that are held out, also behind a link.
+
+  Raises:
+    UserError: begins with the key.
+  """
+  for path in (place, os.fspath(paths.resolved(place))):
+    name = path.rstrip("/").rpartition("/")[2]
+    if folder.is_held_out(name):
+      raise errors.UserError(
+        f"{key}: got {place!r}: {name} is what models are judged on. Train on the"
+        " folder beside it, or rename it where it holds something else."
+      )

@@ -393,12 +393,17 @@ def _beside(place: str) -> Iterator[Examples]:
     parents.append(paths.resolved(written))
   for parent in dict.fromkeys(parents):
     for entry in paths.folders(parent):
-      if folder.is_held_out(entry.name):
-        files = folder.files(paths.of(entry.path), entry.path)[0]
-        listed = [source.File(i, path, label=0) for i, path in files.items()]
-        if listed:
-          sources = pictures.of_files(listed, **folder.Folder.reading)
-          yield Listed(entry.name, (), entry.path, sources)
+      if folder.is_held_out(entry.name) and (read := of_pictures(entry.path)):
+        yield read
+
+
+def of_pictures(place: str) -> Examples | None:
+  """The pictures of a folder and of those below it; None where there are none."""
+  files = folder.files(paths.resolved(paths.of(place)), place)[0]
+  listed = [source.File(i, path, label=0) for i, path in files.items()]
+  sources = pictures.of_files(listed, **folder.Folder.reading)
+  name = os.path.basename(place.rstrip("/"))
+  return Listed(name, (), place, sources) if listed else None
 
 
 def _of_its_benchmark(config: Config) -> Iterator[Examples]:

@@ -74,14 +74,28 @@ def check(
     sha256 over the ids of all examples and the sha256 of their stored bytes.
   """
   digests = _digests(read, _of_training, say)
-  pairs = zip(read.ids, digests, strict=True)
-  ids = [name for name, (digest,) in pairs if digest in against.digests]
-  if ids:
-    raise _leaked(ids, against.names)
+  _refuse(read, digests, against)
   content = hashlib.sha256()
   for name, (digest,) in zip(read.ids, digests, strict=True):
     content.update(name.encode() + b"\0" + digest)
   return content.hexdigest()
+
+
+def check_pictures(
+  read: examples.Examples, against: Held, say: Callable[[str], None]
+) -> None:
+  """Refuses pictures of a test set that are mixed in, by bytes or pixels."""
+  if against.digests:
+    _refuse(read, _digests(read, _of_test, say), against)
+
+
+def _refuse(
+  read: examples.Examples, digests: Sequence[tuple[bytes, ...]], against: Held
+) -> None:
+  pairs = zip(read.ids, digests, strict=True)
+  ids = [name for name, each in pairs if against.digests & {*each}]
+  if ids:
+    raise _leaked(ids, against.names)
 
 
 def _leaked(ids: Sequence[str], names: Sequence[str]) -> errors.UserError:

@@ -39,6 +39,10 @@ class Beside(Protocol):
     """Names of what `beside` adds."""
 
   @property
+  def folders(self) -> Mapping[str, str]:
+    """Key of the config -> a folder whose pictures they are of."""
+
+  @property
   def copies(self) -> int:
     """How often an epoch shows an example."""
 

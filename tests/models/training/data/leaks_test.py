@@ -17,7 +17,7 @@ from robust_tfds.datasets.digits import digits_dataset_builder as digits
 from robust_tfds.datasets.digits_video import (
   digits_video_dataset_builder as digits_video,
 )
-from robust_tfds.models.training import data
+from robust_tfds.models.training import data, recipes
 from robust_tfds.models.training.data import examples
 from robust_tfds.storage import cache
 from tests import tiny_files
@@ -77,11 +77,10 @@ class LeaksTest(parameterized.TestCase):
     self.enter_context(mock.patch.dict(os.environ, kept))
     self.root = made.folder(pathlib.Path(self.folder) / "pets")
 
-  def _open(self, source=None, **options):
+  def _open(self, source=None, beside=None, **options):
     options = {"data_dir": f"{self.folder}/data", **options}
-    return data.open(
-      data.Config(source=source or f"folder:{self.root}", **options)
-    )
+    config = data.Config(source=source or f"folder:{self.root}", **options)
+    return data.open(config, beside=beside)
 
   def _put(self, name, pixels, form="PNG"):
     tiny_files.put(self.root, {name: tiny_files.encoded(pixels, form)})
@@ -210,6 +209,37 @@ class LeaksTest(parameterized.TestCase):
       ):
         self._open(source)
       (root.parent / split / "flat.png").unlink()
+
+  @parameterized.product(
+    recipe=[("pixmix", "pictures"), ("stylized", "styles")],
+    form=["PNG", "TIFF"],
+    kept=[False, True],
+  )
+  def test_pictures_that_a_recipe_mixes_in(self, recipe, form, kept):
+    """Those of a test set are refused, by bytes or pixels; by the name too."""
+    (name, key), source = recipe, f"folder:{self.root}"
+    mixed = pathlib.Path(self.folder) / "paintings"
+    test = tiny_files.noise(20, 20, 5)
+    tiny_files.put(
+      self.root.parent / "test", {"a.png": tiny_files.encoded(test)}
+    )
+    options = {"crop": "random_resized8"}
+    more = recipes.of({"name": name, key: str(mixed)})
+    flat = tiny_files.encoded(tiny_files.noise(20, 20, 6), "PNG")
+    tiny_files.put(mixed, {"deep/b.png": flat})
+    if kept:
+      self._open(source, **options, beside=more)
+    leaked = f"deep/a.{form.lower()}"
+    tiny_files.put(mixed, {leaked: tiny_files.encoded(test, form)})
+    refusal = f"^config.recipe.{key}: {leaked}: what .*test"
+    with self.assertRaisesRegex(errors.UserError, refusal):
+      self._open(source, **options, beside=more)
+    place = str(self.root.parent / "test")
+    with self.assertRaisesRegex(
+      errors.UserError, f"^config.recipe.{key}: got '{place}': test is what"
+    ):
+      more = recipes.of({"name": name, key: place})
+      self._open(source, **options, beside=more)
 
   def test_an_embedded_set(self):
     """A picture of the test split that is planted in the training split."""
