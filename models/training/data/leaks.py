@@ -16,12 +16,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from robust_tfds import errors
+from robust_tfds import errors, step_lines
 from robust_tfds.models.training.data import examples
 from robust_tfds.models.training.data.config import Config
 from robust_tfds.storage import cache, paths
 
 _READERS = 8  # files that are read at once
+_AT_ONCE = 1024  # examples that wait for a reader
 _SIZE = hashlib.sha256().digest_size
 _NAMED = 5  # ids in a refusal
 
@@ -120,8 +121,15 @@ def _digests(
     width = len(parts) // count
     return [tuple(parts[i * width : (i + 1) * width]) for i in range(count)]
   say(f"{read.name}: {count:,} examples are read once for their sums")
+  made: list[tuple[bytes, ...]] = []
+  lines = step_lines.Progress(count, say=say)
   with concurrent.futures.ThreadPoolExecutor(_READERS) as pool:
-    made = list(pool.map(lambda i: digest(read, i), range(count)))
+    for start in range(0, count, _AT_ONCE):
+      numbers = range(start, min(start + _AT_ONCE, count))
+      for each in pool.map(lambda i: digest(read, i), numbers):
+        made.append(each)
+        if len(made) < count:  # what is short has no line
+          lines.step(f"sums of {read.name}")
   if place:
     paths.write_bytes(place, b"".join(itertools.chain(*made)))
   return made

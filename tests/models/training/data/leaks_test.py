@@ -2,6 +2,7 @@
 
 import dataclasses
 import io
+import itertools
 import os
 import pathlib
 import shutil
@@ -12,13 +13,13 @@ import tensorflow_datasets as tfds
 from absl.testing import absltest, parameterized
 from PIL import Image
 
-from robust_tfds import datasets, errors
+from robust_tfds import datasets, errors, step_lines
 from robust_tfds.datasets.digits import digits_dataset_builder as digits
 from robust_tfds.datasets.digits_video import (
   digits_video_dataset_builder as digits_video,
 )
 from robust_tfds.models.training import data, recipes
-from robust_tfds.models.training.data import examples
+from robust_tfds.models.training.data import examples, leaks
 from robust_tfds.storage import cache
 from tests import tiny_files
 from tests.own import made
@@ -189,6 +190,22 @@ class LeaksTest(parameterized.TestCase):
     self._put("dog/0.png", tiny_files.noise(8, 8, 99))
     data.open(config, said.append)
     self.assertLen([line for line in said if line.startswith("pets: ")], 2)
+
+  def test_many_are_read_in_parts(self):
+    digests = []
+    for at_once in (leaks._AT_ONCE, 5):
+      shutil.rmtree(f"{self.folder}/cache", ignore_errors=True)
+      with mock.patch.object(leaks, "_AT_ONCE", at_once):
+        digests.append(self._open(crop="random_resized8").digest)
+    self.assertEqual(*digests)
+
+  def test_says_how_long_it_takes(self):
+    said, clock = [], itertools.count(0, 10)
+    config = data.Config(source=f"folder:{self.root}", crop="random_resized8")
+    with mock.patch.object(step_lines.time, "perf_counter", clock.__next__):
+      data.open(config, said.append)
+    self.assertLen(said, 12)
+    self.assertEqual(said[-1], "[11/12] 1m50s elapsed, ETA 10s  sums of pets")
 
   @parameterized.parameters("train", "training_small", "mine")
   def test_folders_beside_it(self, own):
