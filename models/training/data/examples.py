@@ -428,13 +428,16 @@ def of_benchmark(name: str, config: Config) -> Examples:
     MissingError: they are not there.
     UserError: no such benchmark.
   """
-  builder = datasets.builder(name, data_dir=config.data_dir or None)
+  options = own.Options(data_dir=config.data_dir, manual_dir=config.manual_dir)
+  kind = datasets.builder_class(name, options)
+  builder = datasets.builder(kind, data_dir=config.data_dir or None)
   by_split = builder.clean_sources(config.manual_dir)
   row, split = training.ROWS.get(config.source), ""
   if row and row.of == name:
     split = training.tested(config.source, config.split)
     by_split = {split: by_split.get(split, ())}
-  by_split = {k: v for k, v in by_split.items() if k != training.TRAIN}
+  tested = {k: v for k, v in by_split.items() if k != training.TRAIN}
+  by_split = tested or by_split
   sources = [_whole(s) for part in by_split.values() for s in part]
   if not sources:
     fault = f"Looked for its split {split} in {config.manual_dir}."

@@ -90,6 +90,17 @@ class LeaksTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, "^train_4: what is trained"):
       self._open(f"tfds:{__name__}:LeakyOfTests")
 
+  def test_a_set_of_tfds_as_a_benchmark(self):
+    """It is looked for, and prepared, in the data_dir."""
+    self._put("dog/leaked.png", tiny_files.noise(9, 9, 14))
+    name = f"tfds:{__name__}:LeakyOfTests"
+    with mock.patch.object(LeakyOfTests, "LEAKED", None):
+      with self.assertRaisesRegex(
+        errors.UserError, f"^dog/leaked.png: what.*{name}"
+      ):
+        self._open(judged_on=[name])
+    self.assertTrue(os.path.exists(f"{self.folder}/data/leaky_of_tests/1.0.0"))
+
   def test_a_set_of_the_same_name_and_ids(self):
     """What is known of the first says nothing of the second."""
     with mock.patch.object(LeakyOfTests, "LEAKED", None):
