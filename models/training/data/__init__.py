@@ -39,12 +39,12 @@ def open(
   for key, place in folders.items():
     config_lib.check_folder(key, place)
   read, against = examples.of(config, say), leaks.held(config, line)
-  digest = leaks.check(read, against, line)
+  digest, groups = leaks.check(read, against, line)
   for key, place in folders.items():
     if pictures := examples.of_pictures(place):
       with errors.begun(key):
         leaks.check_pictures(pictures, against, line)
-  return Source(read, config, against, beside, digest)
+  return Source(read, config, against, beside, digest, groups)
 
 
 def _silent(line: str) -> None:

@@ -69,6 +69,8 @@ class Config(settings.Group):
     judged_on: benchmarks that the network will be judged on; beside the set's own
       test split.
     validation: the fraction of it that is kept apart by id to choose on; 0: none.
+      A video's clips stay together, as do copies of a file; pictures of a folder
+      that show one scene, as frames do (`v0_000.png`, `v0_001.png`), do not.
     data_dir: TFDS data folder.
     manual_dir: where files were put that nobody downloads.
     crop: of training pictures, a rule of `crops`; empty: `geometry`.

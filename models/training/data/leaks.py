@@ -68,18 +68,38 @@ def held(config: Config, say: Callable[[str], None]) -> Held:
 
 def check(
   read: examples.Examples, against: Held, say: Callable[[str], None]
-) -> str:
+) -> tuple[str, Sequence[str]]:
   """Refuses examples whose stored bytes are in a test set; names them.
 
   Returns:
-    sha256 over the ids of all examples and the sha256 of their stored bytes.
+    sha256 over the ids of all examples and the sha256 of their stored bytes; their
+    groups, of which those with examples of the same bytes are one.
   """
   digests = _digests(read, _of_training, say)
   _refuse(read, digests, against)
   content = hashlib.sha256()
   for name, (digest,) in zip(read.ids, digests, strict=True):
     content.update(name.encode() + b"\0" + digest)
-  return content.hexdigest()
+  return content.hexdigest(), _joined(read.groups, digests)
+
+
+def _joined(
+  groups: Sequence[str], digests: Sequence[tuple[bytes, ...]]
+) -> Sequence[str]:
+  """Each example's group, by the name of the first that it is one with."""
+  first: dict[tuple[bytes, ...], str] = {}
+  above: dict[str, str] = {}
+
+  def top(group: str) -> str:
+    while group in above:
+      group = above[group]
+    return group
+
+  for group, digest in zip(groups, digests, strict=True):
+    low, high = sorted((top(first.setdefault(digest, group)), top(group)))
+    if low != high:
+      above[high] = low
+  return [top(group) for group in groups]
 
 
 def check_pictures(

@@ -188,6 +188,18 @@ class LeaksTest(parameterized.TestCase):
       ):
         self._open(**options)
 
+  def test_copies_of_a_file_are_not_parted(self):
+    names = [
+      f"{name}/copy_{i}.png" for i in range(40) for name in ("cat", "dog")
+    ]
+    pixels = tiny_files.encoded(tiny_files.noise(9, 9), "PNG")
+    tiny_files.put(self.root, dict.fromkeys(names, pixels))
+    source = self._open(crop="random_resized8", validation=0.5)
+    copies = [
+      {*names} & {*source.ids(part)} for part in ("train", "validation")
+    ]
+    self.assertCountEqual(map(len, copies), [0, 80])
+
   def test_sums_are_kept_until_a_file_changes(self):
     said = []
     options = {"judged_on": ["digits_c"], "crop": "random_resized8"}
