@@ -62,8 +62,8 @@ def describe(config: Config) -> str:
     UserError: what a training of the config would refuse before it reads data.
   """
   recipe = recipes.of(config.recipe)
-  disclosure.check(config, recipe)
   _check_data(config, recipe)
+  disclosure.check(config, recipe)
   model = run.network(config, None)
   optimizer = optimizers.of(config.optimizer, model.decayed_paths())
   steps = steps_of(config, recipe) or 1 << 30

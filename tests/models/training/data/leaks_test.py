@@ -91,9 +91,11 @@ class LeaksTest(parameterized.TestCase):
       self._open(f"tfds:{__name__}:LeakyOfTests")
 
   def test_a_set_of_tfds_as_a_benchmark(self):
-    """It is looked for, and prepared, in the data_dir."""
+    """It is prepared in the data_dir; no sums are kept of what has no file."""
     self._put("dog/leaked.png", tiny_files.noise(9, 9, 14))
     name = f"tfds:{__name__}:LeakyOfTests"
+    other = {"data_dir": f"{self.folder}/other", "crop": "random_resized8"}
+    self._open(judged_on=[name], **other)
     with mock.patch.object(LeakyOfTests, "LEAKED", None):
       with self.assertRaisesRegex(
         errors.UserError, f"^dog/leaked.png: what.*{name}"
