@@ -393,8 +393,14 @@ def _beside(place: str) -> Iterator[Examples]:
     parents.append(paths.resolved(written))
   for parent in dict.fromkeys(parents):
     for entry in paths.folders(parent):
-      if folder.is_held_out(entry.name) and (read := of_pictures(entry.path)):
-        yield read
+      if folder.is_held_out(entry.name):
+        words = (
+          f"{entry.name} beside it is by its name what models are judged on"
+        )
+        with errors.begun(f"config.data.source: {words}"):
+          read = of_pictures(entry.path)
+        if read:
+          yield read
 
 
 def of_pictures(place: str) -> Examples | None:

@@ -216,6 +216,17 @@ class LeaksTest(parameterized.TestCase):
     data.open(config, said.append)
     self.assertLen([line for line in said if line.startswith("pets: ")], 2)
 
+  def test_a_folder_beside_it_that_cannot_be_read(self):
+    """A broken picture is nobody's; of what is not listed the reason is said."""
+    place = self.root.parent / "dev"
+    tiny_files.put(place, {"broken.png": b"no picture"})
+    self.assertLen(self._open(crop="random_resized8").ids(), 12)
+    (place / "gone.png").symlink_to(place / "nowhere")
+    with self.assertRaisesRegex(
+      errors.UserError, "^config.data.source: dev beside it is .*gone.png"
+    ):
+      self._open(crop="random_resized8")
+
   def test_many_are_read_in_parts(self):
     digests = []
     for at_once in (leaks._AT_ONCE, 5):
