@@ -18,6 +18,7 @@ run, a submission or a config says registers a file: only who runs a process doe
 
 import ast
 import dataclasses
+import functools
 import importlib
 import importlib.util
 import inspect
@@ -25,11 +26,13 @@ import os
 import pathlib
 import re
 import types
+from typing import Any
 
 from robust_tfds import conditions, errors
 from robust_tfds.storage import paths
 
 FLAG = "own_corruptions"  # of every command
+_OURS = "robust_tfds.corruptions.image"
 _SHORT = 80  # bytes of a function that says nothing of its own
 # A level follows a name in those of configs.
 _NAMES = re.compile(r"[a-z][a-z0-9_]*(?<!_)(?<!_\d)")
@@ -109,15 +112,17 @@ def sha256(name: str) -> str:
 def called_by(name: str) -> list[str]:
   """The benchmarks' corruptions that a registered file uses, or is a copy of.
 
-  Looked for are its imports and quoted names, and functions of the same bytes. What
-  computes the same in other words is not recognised.
+  Looked for are its imports and quoted names, what it holds and its plugin is made of
+  that comes from a benchmark's file, and functions of the same bytes. What computes
+  the same in other words is not recognised.
   """
   own = _registered.get(name)
   if own is None:
     return []
   tested = [n for n in conditions.PICTURES.names() if n not in _registered]
   tree = ast.parse(inspect.getsource(own.module))
-  words: set[str] = set()
+  plugin = getattr(own.module.PLUGIN, "__dict__", {})
+  words = {*map(_of_file, [*vars(own.module).values(), *plugin.values()])}
   for node in ast.walk(tree):
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
       words.add(node.value.rpartition(".")[2])
@@ -129,8 +134,17 @@ def called_by(name: str) -> list[str]:
   return [n for n in tested if n in words or codes & _codes(_of_ours(n))]
 
 
+def _of_file(value: Any) -> str:
+  """The corruption in whose file a function, or such a file itself, lies."""
+  while isinstance(value, functools.partial):
+    value = value.func
+  name = "__name__" if inspect.ismodule(value) else "__module__"
+  folder, _, file = str(getattr(value, name, "")).rpartition(".")
+  return file if folder == _OURS else ""
+
+
 def _of_ours(name: str) -> types.ModuleType:
-  return importlib.import_module(f"robust_tfds.corruptions.image.{name}")
+  return importlib.import_module(f"{_OURS}.{name}")
 
 
 def _codes(module: types.ModuleType) -> set[bytes]:

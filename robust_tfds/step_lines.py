@@ -1,7 +1,9 @@
 """Lines about cells that are scored, or steps: how many, which, the time left."""
 
+import functools
 import sys
 import time
+from collections.abc import Callable
 from typing import TextIO
 
 from robust_tfds import durations
@@ -11,17 +13,24 @@ class Progress:
   """Counts; prints a line every few seconds and one at the end."""
 
   def __init__(
-    self, total: int, *, stream: TextIO | None = None, every_s: float = 5.0
+    self,
+    total: int,
+    *,
+    stream: TextIO | None = None,
+    say: Callable[[str], None] | None = None,
+    every_s: float = 5.0,
   ):
     """Starts the clock.
 
     Args:
       total: cells, or steps.
       stream: where lines go; standard error by default.
+      say: what is done with a line instead.
       every_s: least time between two lines.
     """
+    to_stream = functools.partial(print, file=stream or sys.stderr, flush=True)
     self._total, self._done = total, 0
-    self._stream, self._every_s = stream or sys.stderr, every_s
+    self._say, self._every_s = say or to_stream, every_s
     self._start = self._last = time.perf_counter()
     self._first = self._start  # when one was done
 
@@ -36,7 +45,7 @@ class Progress:
     if now - self._last < self._every_s and self._done < self._total:
       return
     self._last = now
-    print(self._line(now, words), file=self._stream, flush=True)
+    self._say(self._line(now, words))
 
   def _line(self, now: float, words: str) -> str:
     count = f"[{self._done:,}/{self._total:,}]"

@@ -168,6 +168,14 @@ _FILES = {
     _ROOT / "robust_tfds/corruptions/image/brightness.py"
   ).read_text("utf-8")
   + _GROUP,
+  "alias/composed": "import importlib\nPLUGIN = importlib.import_module(\n"
+  '  "robust_tfds.corruptions.image.fr" + "ost").PLUGIN\n' + _GROUP,
+  "alias/partly": "import dataclasses, functools, importlib\n"
+  "mine = importlib.import_module(\n"
+  '  "robust_tfds.corruptions.image.pix" + "elate").PLUGIN\n'
+  "PLUGIN = dataclasses.replace(\n"
+  "  mine, tables=None, apply=functools.partial(mine.apply))\n"
+  "del mine\n" + _GROUP,
   "bad/freezing": _PLUGIN,
   "bad/exits": "import sys\nsys.exit(0)\n",
   **{
@@ -222,6 +230,7 @@ class RegisterTest(absltest.TestCase):
   def test_a_benchmarks_under_another_name(self):
     """What trains on one of them trains on the benchmark's."""
     named = {"mist": ["fog"], "lazy": ["snow"], "lighter": ["brightness"]}
+    named |= {"composed": ["frost"], "partly": ["pixelate"]}
     self.assertEqual(self.facts["called"], {"invert": [], **named})
 
   def test_what_a_file_must_be_is_refused_in_words(self):

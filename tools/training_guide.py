@@ -39,9 +39,13 @@ Whose *benchmark conditions* are named trains on what benchmarks test.
   training set of a benchmark's source (`imagenet_vid_train`, `coco_train`, …),
   `tfds:imagenet2012` and any other set of TFDS, `folder:/data/flowers` with a folder a
   class. `config.data.validation` cuts a share by id to choose on; `test` is refused, and
-  so are training examples whose bytes are in the set's test split, of `folder:X/train`
-  in `X/test` or `X/val`, or in a set of `config.data.judged_on` (a benchmark, or
-  `folder:X/held`).
+  so are training examples whose bytes are in the set's test split, of a folder in one
+  beside it that is called `test`, `testing`, `val`, `dev`, `holdout` and the like, or in
+  a set of `config.data.judged_on` (a benchmark, or `folder:X/held`). Pictures of
+  `config.recipe.pictures` and `styles` are held against the same sets. A set of TFDS in
+  TFRecord (its default) has its split and its test split copied into a temporary file
+  (`TMPDIR`) at each start; one that was prepared by
+  `builder.download_and_prepare(file_format="array_record")` is read where it lies.
 - **Stopped?** The same command goes on from the last checkpoint and ends with the same
   bytes. Another config in the workdir is refused: what differs is said.
 - **Evaluate**: `--config.model.checkpoint=WORKDIR` of any run takes weights, classes by

@@ -37,8 +37,6 @@ FILE = weights_file.DISCLOSURE
 _STATES, _CONFIG = "checkpoints", "config.json"  # of a workdir
 _TRAIN = "train"  # how the folder of a set's training pictures is often named
 _NOT_STATED = "what that was trained on is not stated"
-# Folders of a recipe's whose pictures the network is shown.
-_FOLDERS = ("pictures", "styles")
 
 # How torchvision's and timm's names of weights say what they were trained on.
 _OF_NAMES = (
@@ -247,7 +245,7 @@ def check(config: Config, recipe: base.Recipe) -> None:
       words = f"by its name, {shown.said!r}, {words}"
       other = " If the folder holds something else, rename it."
     raise errors.UserError(
-      f"config.{key}: {words}, which benchmarks test on."
+      f"{key}: {words}, which benchmarks test on."
       " A network that saw them is not comparable with others. Say"
       " --config.allow_benchmark_conditions=True where that is what you study:"
       f" its rows are marked then, and name them.{other}"
@@ -265,17 +263,15 @@ def _shown(config: Config, recipe: base.Recipe) -> dict[str, Named]:
   before, said = before_of(config), recipe.disclosure()
   names = named_conditions.of_benchmarks(said["conditions"])
   out = {
-    "recipe": Named(names, said["severities"]),
-    "model.checkpoint": Named(before.conditions, before.severities)
+    "config.recipe": Named(names, said["severities"]),
+    "config.model.checkpoint": Named(before.conditions, before.severities)
     if before
     else Named(),
   }
   kind, _, place = config.data.source.partition(":")
-  places = {"data.source": place or kind}
-  places |= {f"recipe.{k}": config.recipe.get(k, "") for k in _FOLDERS}
+  places = {"config.data.source": place or kind, **recipe.folders}
   for key, path in places.items():
-    if path:
-      out[key] = named_conditions.of_place(path)
+    out[key] = named_conditions.of_place(path)
   return out
 
 

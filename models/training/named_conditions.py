@@ -3,7 +3,7 @@
 Pixels do not tell that they are a benchmark's, so names are read: the last ones of
 a path as it is written and of where its links lead, and those of the folders in it.
 Capitals and what stands between words make no difference, nor do the name of a data
-set before (`cifar10_fog_3`) or a split behind.
+set before or behind (`cifar10_fog_3`), words as in `my_fog_data`, or a split behind.
 
   gaussian_noise    names of several words are a condition's wherever they stand
   fog_3, fog/s3,    names of one word, and groups (`noise`, `weather`), name other
@@ -37,6 +37,8 @@ _LEVEL = r"(?:level|lvl|severity|sev|difficulty|s|l)?0*(?P<{}>[1-5])"
 _SPLIT = "(?:train(?:ing)?|val(?:id|idation)?|test)?"
 _WORDS = frozenset(n for n in conditions.PICTURES.names() if "_" not in n)
 _VERSION = re.compile(r":[\d.*]+$")  # of a set of TFDS's
+# That say nothing of what a folder holds.
+_EMPTY = frozenset("my data dataset set images pictures photos".split())
 _OWN = "own"  # the set of a user's corruptions, of no benchmark
 # Names that others give to an operation.
 _ALIASES = {
@@ -48,7 +50,6 @@ _ALIASES = {
 # Whose corrupted versions are published, beside the sets of this package.
 _SETS = ("mnist", "voc")
 _CORRUPTED = re.compile(r".+_(?:c|p|corrupted)")
-_Folder = os.DirEntry[str] | paths.Entry
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,7 +85,7 @@ def of_place(place: str) -> Named:
   []
   """
   found, place = Named(), _VERSION.sub("", place)
-  entries = _folders(place)
+  entries = paths.folders(place)
   roots = [*_roots(place, entries)]
   for path in [*_paths(place, entries), *roots]:
     parts = [part for part in path.split("/") if part][-_PARTS:]
@@ -101,7 +102,7 @@ def of_benchmarks(names: Sequence[str]) -> list[str]:
   return sorted({row.name for row in _rows()} & {*names, *called})
 
 
-def _paths(place: str, entries: Sequence[_Folder]) -> Iterator[str]:
+def _paths(place: str, entries: Sequence[paths.AnyEntry]) -> Iterator[str]:
   """A path, where it leads, and the folders in it; levels if it has no others."""
   yield place
   if not entries:
@@ -115,7 +116,7 @@ def _paths(place: str, entries: Sequence[_Folder]) -> Iterator[str]:
       yield os.fspath(paths.resolved(entry.path))
 
 
-def _roots(place: str, entries: Sequence[_Folder]) -> Iterator[str]:
+def _roots(place: str, entries: Sequence[paths.AnyEntry]) -> Iterator[str]:
   """The folder that is trained on, and those that its classes lie in.
 
   None where classes are called by conditions.
@@ -123,14 +124,6 @@ def _roots(place: str, entries: Sequence[_Folder]) -> Iterator[str]:
   if not _WORDS & {_squeezed(entry.name) for entry in entries}:
     targets = {os.path.dirname(paths.resolved(e.path)) for e in entries}
     yield from {place} | targets
-
-
-def _folders(place: str) -> list[_Folder]:
-  """Those in a folder; none of a set's name, or of what its reader refuses."""
-  try:
-    return [e for e in paths.scan(place) if e.is_dir()]
-  except OSError:
-    return []
 
 
 def _of_parts(parts: Sequence[str], root: bool = False) -> Named | None:
@@ -142,7 +135,7 @@ def _of_parts(parts: Sequence[str], root: bool = False) -> Named | None:
   found, sets = None, [_set_of(part) for part in parts]
   own = [p for p in parts if not re.fullmatch(_SPLIT, _squeezed(p))][-1:]
   for i, part in enumerate(parts):
-    read = re.fullmatch(_pattern(tuple(_known())), _squeezed(part))
+    read = re.fullmatch(_pattern(tuple(_known())), _telling(part))
     if not read:
       continue
     near = [*parts[max(i - 1, 0) : i], *parts[i + 1 : i + 2]]
@@ -173,6 +166,12 @@ def _squeezed(part: str) -> str:
   return _words(part).replace("_", "")
 
 
+def _telling(part: str) -> str:
+  """Squeezed, without words that say nothing."""
+  words = _words(part).split("_")
+  return "".join(word for word in words if word not in _EMPTY)
+
+
 def _level(word: str) -> int:
   """The level that a name is; 0 of others."""
   read = re.fullmatch(_LEVEL.format("level"), word)
@@ -199,12 +198,12 @@ def _known() -> Mapping[str, tuple[bool, Sequence[str]]]:
 
 @functools.cache
 def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
-  """A squeezed name of a condition, with a set's before and a level beside."""
+  """A squeezed name of a condition, with a set's and a level beside."""
   sets = "|".join(name.replace("_", "") for name in _bases())
   before, behind = _LEVEL.format("before"), _LEVEL.format("behind")
   return re.compile(
     rf"(?:(?:{sets})\d*(?P<set>c|p|corrupted)?)?(?:{before})?"
-    rf"(?P<name>{'|'.join(names)})(?:{behind})?{_SPLIT}"
+    rf"(?P<name>{'|'.join(names)})(?:{behind})?(?:(?:{sets})\d*)?{_SPLIT}"
   )
 
 

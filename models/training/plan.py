@@ -40,6 +40,7 @@ from robust_tfds.models.training import (
 from robust_tfds.models.training import workdir as workdir_lib
 from robust_tfds.models.training.config import Config
 from robust_tfds.models.training.data import examples
+from robust_tfds.models.training.data.config import check_folder
 from robust_tfds.models.training.recipes import base
 from robust_tfds.own import tfds_set
 from robust_tfds.storage import disk, paths
@@ -67,8 +68,8 @@ def describe(config: Config) -> str:
     UserError: what a training of the config would refuse before it reads data.
   """
   recipe = recipes.of(config.recipe)
-  disclosure.check(config, recipe)
   _check_data(config, recipe)
+  disclosure.check(config, recipe)
   loop.check_devices(config, devices.mesh())
   model = run.network(config, _classes(config))
   optimizer = optimizers.of(config.optimizer, model.decayed_paths())
@@ -262,6 +263,8 @@ def _check_data(config: Config, recipe: base.Recipe) -> None:
       for split in tfds_set.split_names(config.data.split):
         if split not in splits:
           raise errors.unknown(f"split of {name}", split, splits)
+  for key, place in recipe.folders.items():
+    check_folder(key, place)
   count = _examples(config)
   if count:
     loop.Lengths.of(config, _shown(config, recipe, count))

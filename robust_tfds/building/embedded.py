@@ -27,6 +27,10 @@ class Clean(
     """The pictures of a split; implemented by each set."""
     raise NotImplementedError
 
+  def _sources(self, dl_manager: Any) -> Sequence[pictures.Source]:
+    del dl_manager
+    return self._of_split(self.SPLIT)
+
   def _split_generators(self, dl_manager: Any) -> dict[str, Any]:
     del dl_manager
     return {s: self._generate_examples(s) for s in ("train", self.SPLIT)}

@@ -7,6 +7,7 @@ lies.
 """
 
 import os
+import re
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from typing import ClassVar, Self
@@ -20,7 +21,12 @@ from robust_tfds.reading import picture_folders, pictures
 from robust_tfds.reading import videos as video_files
 from robust_tfds.storage import paths
 
-SPLITS = frozenset(("train", "test", "val", "valid", "validation"))
+# What folders are called whose pictures models are judged or chosen on.
+_HELD_OUT = frozenset(
+  ("test", "tests", "testing", "val", "valid", "validation", "dev")
+  + ("eval", "evaluation", "holdout", "heldout")
+)
+_SPLITS = _HELD_OUT | {"train", "training"}
 
 
 class Folder(own_set.OwnSet):
@@ -112,7 +118,7 @@ class Folder(own_set.OwnSet):
       if entry.is_dir() and not picture_folders.is_hidden(entry.name)
     )
     own_set.check_distinct(there, f"{where}: the classes")
-    if there and {name.casefold() for name in there} <= SPLITS:
+    if there and {name.casefold() for name in there} <= _SPLITS:
       raise errors.UserError(
         f"{where}: it holds the splits {', '.join(there)}, not classes: name one"
         f" of them, e.g. {where}/{there[0]}."
@@ -134,6 +140,17 @@ class Folder(own_set.OwnSet):
 def builder_class(place: str, options: own_set.Options) -> type[base.Builder]:
   """The builder of a folder's pictures; see `Folder`."""
   return labelled.builder_class(Folder.at(place, options), options.sequences)
+
+
+def is_held_out(name: str) -> bool:
+  """Whether a folder is called as what models are judged or chosen on.
+
+  >>> [is_held_out(name) for name in ("Test-set", "val2017", "dev", "contest")]
+  [True, True, True, False]
+  """
+  squeezed = re.sub(r"[\W_]", "", name.casefold())
+  word = re.sub(r"(?:set|split|data|images?|pictures?)?\d*$", "", squeezed)
+  return word in _HELD_OUT
 
 
 def files(

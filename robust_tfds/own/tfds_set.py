@@ -50,10 +50,12 @@ class TfdsSet(own_set.OwnSet):
     part: the split, or a slice of it.
     image: the feature of the picture.
     label: that of its class.
+    unlabelled: whether labels that are of no class, -1, are read too.
   """
 
   kind = "tfds"
   of_data_dir = True
+  unlabelled = False
 
   def __init__(
     self, builder: Any, options: own_set.Options, where: str, labels: str = ""
@@ -126,7 +128,7 @@ class TfdsSet(own_set.OwnSet):
     return sorted(files, key=lambda file: file.name)
 
   def _file(self, name: str, label: int, offset: int, size: int) -> source.File:
-    if not 0 <= label < len(self.classes):
+    if not (self.unlabelled or 0 <= label < len(self.classes)):
       raise errors.UserError(
         f"{self.where}: {name} has the label {label}, expected 0 to"
         f" {len(self.classes) - 1}. A split without labels measures nothing."

@@ -18,8 +18,6 @@ from etils import epath
 from robust_tfds import errors
 from robust_tfds.storage import paths
 
-_Entry = os.DirEntry[str] | paths.Entry
-
 EXTENSIONS = frozenset(
   ".png .jpg .jpeg .jpe .jfif .bmp .webp .tif .tiff .gif .ppm .pgm .jp2 .avif"
   " .heic .heif".split()
@@ -102,14 +100,14 @@ class Walk:
           yield paths.of(entry.path)
       folders += reversed(below)
 
-  def _entries(self, folder: str) -> Sequence[_Entry]:
+  def _entries(self, folder: str) -> Sequence[paths.AnyEntry]:
     try:
       return paths.scan(folder)
     except OSError as e:
       self.faults.append(f"{shown(folder)}: cannot be read: {e.strerror}.")
       return []
 
-  def _kind(self, entry: _Entry) -> str:
+  def _kind(self, entry: paths.AnyEntry) -> str:
     """`folder`, `file`, or empty for what was counted instead."""
     if is_hidden(entry.name):
       self.hidden += 1
@@ -139,7 +137,7 @@ class Walk:
       self.other_types[suffix] += 1
     return ""
 
-  def _leads_out(self, entry: _Entry) -> bool:
+  def _leads_out(self, entry: paths.AnyEntry) -> bool:
     """Whether a link's end lies outside the folder."""
     end, root = map(os.path.realpath, (entry.path, os.fspath(self.root)))
     return os.path.commonpath([end, root]) != root

@@ -367,7 +367,10 @@ def written_locally(path: str | os.PathLike) -> Iterator[str]:
       _send(place, of(path))
 
 
-def scan(folder: str | os.PathLike) -> Sequence[os.DirEntry[str] | Entry]:
+AnyEntry = os.DirEntry[str] | Entry
+
+
+def scan(folder: str | os.PathLike) -> Sequence[AnyEntry]:
   """What lies in a folder, by name.
 
   Of a bucket every entry is asked for its kind, many at once: 50,000 take a
@@ -386,6 +389,14 @@ def scan(folder: str | os.PathLike) -> Sequence[os.DirEntry[str] | Entry]:
   return [
     Entry(path.name, os.fspath(path), kind) for path, kind in zip(listed, kinds)
   ]
+
+
+def folders(folder: str | os.PathLike) -> list[AnyEntry]:
+  """The folders in a folder, by name; none where there is none to read."""
+  try:
+    return [entry for entry in scan(folder) if entry.is_dir()]
+  except OSError:
+    return []
 
 
 def names(folder: str | os.PathLike) -> list[str]:

@@ -10,6 +10,8 @@ ahead. What is random is drawn from an example's key: `source`.
 
 from collections.abc import Callable
 
+from robust_tfds import errors
+from robust_tfds.models.training.data import config as config_lib
 from robust_tfds.models.training.data import examples, leaks
 from robust_tfds.models.training.data.config import Config as Config
 from robust_tfds.models.training.data.source import Beside
@@ -29,13 +31,20 @@ def open(
 
   Raises:
     MissingError: a benchmark of `judged_on` is not here.
-    UserError: there are none, or some are in a test set; names them.
+    UserError: there are none, or some are in a test set, as are pictures that a
+      recipe adds; names them.
   """
   config.check()
-  line = say or _silent
+  line, folders = say or _silent, beside.folders if beside else {}
+  for key, place in folders.items():
+    config_lib.check_folder(key, place)
   read, against = examples.of(config, say), leaks.held(config, line)
-  digest = leaks.check(read, against, line)
-  return Source(read, config, against, beside, digest)
+  digest, groups = leaks.check(read, against, line)
+  for key, place in folders.items():
+    if pictures := examples.of_pictures(place):
+      with errors.begun(key):
+        leaks.check_pictures(pictures, against, line)
+  return Source(read, config, against, beside, digest, groups)
 
 
 def _silent(line: str) -> None:

@@ -10,10 +10,11 @@ import pydantic
 
 from robust_tfds import errors, settings
 from robust_tfds.models.training.data import crops
+from robust_tfds.own import folder
 from robust_tfds.storage import paths
 
 # TFDS's sets of whose split `validation`, not `test`, benchmarks are made.
-_JUDGED = dict.fromkeys(
+JUDGED = dict.fromkeys(
   ("cityscapes", "coco", "imagenet2012", "imagenet_resized"), "validation"
 )
 
@@ -68,6 +69,8 @@ class Config(settings.Group):
     judged_on: benchmarks that the network will be judged on; beside the set's own
       test split.
     validation: the fraction of it that is kept apart by id to choose on; 0: none.
+      A video's clips stay together, as do copies of a file; pictures of a folder
+      that show one scene, as frames do (`v0_000.png`, `v0_001.png`), do not.
     data_dir: TFDS data folder.
     manual_dir: where files were put that nobody downloads.
     crop: of training pictures, a rule of `crops`; empty: `geometry`.
@@ -107,13 +110,13 @@ class Config(settings.Group):
     for part in self.split.split("+"):
       name = part.partition("[")[0].strip()
       of = re.split("[/:]", self.source.removeprefix("tfds:"))[0]
-      if name.startswith("test") or _JUDGED.get(of) == name:
+      if name.startswith("test") or JUDGED.get(of) == name:
         raise errors.UserError(
           f"config.data.split: got {self.split!r}: {of}'s {name} is what models"
           " are judged on. Train on another split."
         )
     if self.source.startswith("folder:"):
-      self._check_folder()
+      check_folder("config.data.source", self.source.partition(":")[2])
     if crops.is_random(self.geometry or ""):
       raise errors.UserError(
         f"config.data.geometry: got {self.geometry!r}: validation pictures are"
@@ -125,14 +128,17 @@ class Config(settings.Group):
         with errors.begun(f"config.data.{key}"):
           crops.shape(rule)
 
-  def _check_folder(self) -> None:
-    """Refuses a folder of test pictures, also behind a link."""
-    place = self.source.partition(":")[2]
-    for path in (place, os.fspath(paths.resolved(place))):
-      name = path.rstrip("/").rpartition("/")[2]
-      if re.fullmatch(r"test(?:[\W_]?set|ing|s)?", name.casefold()):
-        raise errors.UserError(
-          f"config.data.source: got {self.source!r}: {name} is what models are"
-          " judged on. Train on the folder beside it, or rename it where it holds"
-          " something else."
-        )
+
+def check_folder(key: str, place: str) -> None:
+  """Refuses a folder of pictures that are held out, also behind a link.
+
+  Raises:
+    UserError: begins with the key.
+  """
+  for path in (place, os.fspath(paths.resolved(place))):
+    name = path.rstrip("/").rpartition("/")[2]
+    if folder.is_held_out(name):
+      raise errors.UserError(
+        f"{key}: got {place!r}: {name} is what models are judged on. Train on the"
+        " folder beside it, or rename it where it holds something else."
+      )

@@ -27,7 +27,7 @@ from robust_tfds.building import (
 )
 from robust_tfds.coco import rle
 from robust_tfds.datasets import training
-from robust_tfds.models.training.data.config import Config
+from robust_tfds.models.training.data.config import JUDGED, Config
 from robust_tfds.own import folder, tfds_set
 from robust_tfds.reading import pictures as picture_files
 from robust_tfds.reading import videos as video_files
@@ -119,14 +119,16 @@ class Listed(Examples):
     words: str,
     sources: Sequence[Any],
     owner: Any = None,
+    files: Sequence[str] = (),
   ):
     """Sorts the sources; reads none.
 
     Args:
       owner: whose files are gone when it is.
+      files: that the sources' bytes were copied from; else they say it.
     """
     super().__init__(name, classes, words)
-    self._owner = owner
+    self._owner, self._files = owner, files
     self._sources = sorted(sources, key=lambda each: each.example_id)
     self.kind = _kind(self._sources[0])
     self.ids = [each.example_id for each in self._sources]
@@ -136,7 +138,8 @@ class Listed(Examples):
 
   def stored(self, number: int) -> bytes:
     """Of its first file, which is the picture's or the video's."""
-    file = next(self._sources[number].files(), None)
+    each = self._sources[number]
+    file = each.file if self.kind == VIDEOS else next(each.files(), None)
     return file.data() if file else b""
 
   def size(self, number: int) -> tuple[int, int]:
@@ -152,6 +155,8 @@ class Listed(Examples):
 
   def files(self) -> Sequence[str]:
     """See the base."""
+    if self._files:
+      return self._files
     return sorted({f.path for each in self._sources for f in each.files()})
 
   def _decoded(self, number: int) -> dict[str, Any]:
@@ -187,6 +192,7 @@ class Records(Examples):
     *,
     image: str = "image",
     label: str = "label",
+    unlabelled: bool = False,
   ):
     """Looks the split through for its ids.
 
@@ -195,17 +201,17 @@ class Records(Examples):
       split: or a part of it.
       image: the feature of the picture or video.
       label: the feature of the class.
+      unlabelled: whether labels that are of no class, -1, are read too.
     """
     features = builder.info.features
     words = f"{builder.data_path} ({split})"
     super().__init__(name, _classes(features, label), words)
     self._image, self._label = image, label
+    self._unlabelled = unlabelled
     self.kind = VIDEOS if "video" in features else PICTURES
     self.kind = OBJECTS if "objects" in features else self.kind
     self._shape = features[image].shape
-    names = dict.fromkeys(tfds_set.split_names(split))
-    files = (f for n in names for f in builder.info.splits[n].filepaths)
-    self._files = sorted(map(os.fspath, files))
+    self._files = _record_files(builder, split)
     stored = file_formats.skipping([image])
     if file_formats.is_array_record(builder):
       self._read, count = file_formats.by_number(builder, split, stored)
@@ -249,7 +255,7 @@ class Records(Examples):
 
   def _class(self, row: dict[str, Any], where: str) -> int:
     label = int(row[self._label])
-    if not 0 <= label < len(self.classes):
+    if not (self._unlabelled or 0 <= label < len(self.classes)):
       raise errors.UserError(
         f"{where} has the label {label}, expected 0 to {len(self.classes) - 1}. A"
         " split without labels teaches nothing."
@@ -272,6 +278,13 @@ def _kind(each: Any) -> str:
     objects.Source: OBJECTS,
   }
   return kinds[type(each)]
+
+
+def _record_files(builder: Any, split: str) -> Sequence[str]:
+  """The files of a prepared set's split, or of a part of it."""
+  names = dict.fromkeys(tfds_set.split_names(split))
+  files = (f for n in names for f in builder.info.splits[n].filepaths)
+  return sorted(map(os.fspath, files))
 
 
 def _classes(features: Any, label: str) -> Sequence[str]:
@@ -323,17 +336,17 @@ def of(
   Args:
     config: whose source is prepared where it is not, by TFDS.
     say: what is done with lines of progress; None: TFDS shows its own.
-    split: another one than the config's.
+    split: another one than the config's, to compare: it may lack labels.
 
   Raises:
     UserError: no such source or split.
   """
-  split = split or config.split
+  unlabelled, split = bool(split), split or config.split
   kind, _, place = config.source.partition(":")
   if kind == "folder" and place:
     return _of_folder(place)
   if kind == "tfds" and place:
-    return _of_tfds(place, config, split)
+    return _of_tfds(place, config, split, unlabelled)
   return _of_builder(config, split, say)
 
 
@@ -351,8 +364,9 @@ def _of_list(config: Config, split: str) -> Examples:
 def of_test(config: Config) -> Iterator[Examples]:
   """The test split of the set that a config names, if it has one.
 
-  Of a folder the pictures in `test` and `val` beside it; of official training data
-  the benchmark's examples, where they are in the same manual dir.
+  Else its `validation`; both of sets whose benchmarks are made of that. Of a folder
+  the pictures in `test`, `val` and the like beside it; of official training data the
+  benchmark's examples, where they are in the same manual dir.
   """
   kind, _, place = config.source.partition(":")
   if kind == "folder":
@@ -366,26 +380,36 @@ def of_test(config: Config) -> Iterator[Examples]:
   else:
     builder = datasets.builder(config.source, data_dir=config.data_dir or None)
   there = builder.info.splits
-  usual = (split for split in ("test", "validation") if split in there)
-  if split := next(usual, ""):
+  usual = [split for split in ("test", "validation") if split in there]
+  for split in usual if builder.name in JUDGED else usual[:1]:
     yield of(config, split=split)
 
 
 def _beside(place: str) -> Iterator[Examples]:
-  """Of a split's folder the other splits to judge or choose on: `X/test`."""
-  own = paths.resolved(place)
-  if not own.name.casefold().startswith(("train", *folder.SPLITS)):
-    return
-  for entry in paths.scan(own.parent):
-    name = entry.name.casefold()
-    if name not in folder.SPLITS - {"train", own.name.casefold()}:
-      continue
-    if entry.is_dir():
-      files = folder.files(paths.of(entry.path), entry.path)[0]
-      listed = [source.File(i, path, label=0) for i, path in files.items()]
-      if listed:
-        sources = pictures.of_files(listed, **folder.Folder.reading)
-        yield Listed(entry.name, (), entry.path, sources)
+  """Of a folder those beside it to judge or choose on: `X/test` of `X/mine`."""
+  parents = [paths.resolved(place).parent]
+  if paths.is_local(place):  # a link lies elsewhere than where it leads
+    written = os.path.dirname(os.path.abspath(paths.of(place)))
+    parents.append(paths.resolved(written))
+  for parent in dict.fromkeys(parents):
+    for entry in paths.folders(parent):
+      if folder.is_held_out(entry.name):
+        words = (
+          f"{entry.name} beside it is by its name what models are judged on"
+        )
+        with errors.begun(f"config.data.source: {words}"):
+          read = of_pictures(entry.path)
+        if read:
+          yield read
+
+
+def of_pictures(place: str) -> Examples | None:
+  """The pictures of a folder and of those below it; None where there are none."""
+  files = folder.files(paths.resolved(paths.of(place)), place)[0]
+  listed = [source.File(i, path, label=0) for i, path in files.items()]
+  sources = pictures.of_files(listed, **folder.Folder.reading)
+  name = os.path.basename(place.rstrip("/"))
+  return Listed(name, (), place, sources) if listed else None
 
 
 def _of_its_benchmark(config: Config) -> Iterator[Examples]:
@@ -410,12 +434,16 @@ def of_benchmark(name: str, config: Config) -> Examples:
     MissingError: they are not there.
     UserError: no such benchmark.
   """
-  builder = datasets.builder(name, data_dir=config.data_dir or None)
+  options = own.Options(data_dir=config.data_dir, manual_dir=config.manual_dir)
+  kind = datasets.builder_class(name, options)
+  builder = datasets.builder(kind, data_dir=config.data_dir or None)
   by_split = builder.clean_sources(config.manual_dir)
   row, split = training.ROWS.get(config.source), ""
   if row and row.of == name:
     split = training.tested(config.source, config.split)
     by_split = {split: by_split.get(split, ())}
+  tested = {k: v for k, v in by_split.items() if k != training.TRAIN}
+  by_split = tested or by_split
   sources = [_whole(s) for part in by_split.values() for s in part]
   if not sources:
     fault = f"Looked for its split {split} in {config.manual_dir}."
@@ -442,16 +470,25 @@ def _of_folder(place: str) -> Examples:
   return Listed(set_.name, set_.classes, set_.where, sources)
 
 
-def _of_tfds(place: str, config: Config, split: str) -> Examples:
+def _of_tfds(
+  place: str, config: Config, split: str, unlabelled: bool
+) -> Examples:
   builder = tfds_set.builder_of(place, config.data_dir)
   options = own.Options(split=split)
   set_ = tfds_set.TfdsSet(builder, options, config.source)
+  set_.unlabelled = unlabelled
   set_.prepare()
   if not file_formats.is_array_record(builder):
     sources = pictures.of_files(set_.files(), **set_.reading)
-    return Listed(set_.name, set_.classes, set_.notes[-1], sources, set_)
+    files = _record_files(builder, set_.part)
+    return Listed(set_.name, set_.classes, set_.notes[-1], sources, set_, files)
   return Records(
-    set_.name, builder, set_.part, image=set_.image, label=set_.label
+    set_.name,
+    builder,
+    set_.part,
+    image=set_.image,
+    label=set_.label,
+    unlabelled=unlabelled,
   )
 
 

@@ -11,16 +11,18 @@ import concurrent.futures
 import dataclasses
 import hashlib
 import itertools
+import pathlib
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from robust_tfds import errors
+from robust_tfds import errors, step_lines
 from robust_tfds.models.training.data import examples
 from robust_tfds.models.training.data.config import Config
 from robust_tfds.storage import cache, paths
 
 _READERS = 8  # files that are read at once
+_AT_ONCE = 1024  # examples that wait for a reader
 _SIZE = hashlib.sha256().digest_size
 _NAMED = 5  # ids in a refusal
 
@@ -66,21 +68,55 @@ def held(config: Config, say: Callable[[str], None]) -> Held:
 
 def check(
   read: examples.Examples, against: Held, say: Callable[[str], None]
-) -> str:
+) -> tuple[str, Sequence[str]]:
   """Refuses examples whose stored bytes are in a test set; names them.
 
   Returns:
-    sha256 over the ids of all examples and the sha256 of their stored bytes.
+    sha256 over the ids of all examples and the sha256 of their stored bytes; their
+    groups, of which those with examples of the same bytes are one.
   """
   digests = _digests(read, _of_training, say)
-  pairs = zip(read.ids, digests, strict=True)
-  ids = [name for name, (digest,) in pairs if digest in against.digests]
-  if ids:
-    raise _leaked(ids, against.names)
+  _refuse(read, digests, against)
   content = hashlib.sha256()
   for name, (digest,) in zip(read.ids, digests, strict=True):
     content.update(name.encode() + b"\0" + digest)
-  return content.hexdigest()
+  return content.hexdigest(), _joined(read.groups, digests)
+
+
+def _joined(
+  groups: Sequence[str], digests: Sequence[tuple[bytes, ...]]
+) -> Sequence[str]:
+  """Each example's group, by the name of the first that it is one with."""
+  first: dict[tuple[bytes, ...], str] = {}
+  above: dict[str, str] = {}
+
+  def top(group: str) -> str:
+    while group in above:
+      group = above[group]
+    return group
+
+  for group, digest in zip(groups, digests, strict=True):
+    low, high = sorted((top(first.setdefault(digest, group)), top(group)))
+    if low != high:
+      above[high] = low
+  return [top(group) for group in groups]
+
+
+def check_pictures(
+  read: examples.Examples, against: Held, say: Callable[[str], None]
+) -> None:
+  """Refuses pictures of a test set that are mixed in, by bytes or pixels."""
+  if against.digests:
+    _refuse(read, _digests(read, _of_test, say), against)
+
+
+def _refuse(
+  read: examples.Examples, digests: Sequence[tuple[bytes, ...]], against: Held
+) -> None:
+  pairs = zip(read.ids, digests, strict=True)
+  ids = [name for name, each in pairs if against.digests & {*each}]
+  if ids:
+    raise _leaked(ids, against.names)
 
 
 def _leaked(ids: Sequence[str], names: Sequence[str]) -> errors.UserError:
@@ -98,26 +134,39 @@ def _digests(
   say: Callable[[str], None],
 ) -> list[tuple[bytes, ...]]:
   """Of every example, by number; from the cache where no file has changed."""
-  files, count = read.files(), len(read.ids)
-  place = cache.folder() / "digests" / f"{_key(read, digest.__name__)}.bin"
-  if files and place.exists():
+  count, place = len(read.ids), _place(read, digest.__name__)
+  if place and place.exists():
     data = paths.read_bytes(place)
     parts = [data[i : i + _SIZE] for i in range(0, len(data), _SIZE)]
     width = len(parts) // count
     return [tuple(parts[i * width : (i + 1) * width]) for i in range(count)]
   say(f"{read.name}: {count:,} examples are read once for their sums")
+  made: list[tuple[bytes, ...]] = []
+  lines = step_lines.Progress(count, say=say)
   with concurrent.futures.ThreadPoolExecutor(_READERS) as pool:
-    made = list(pool.map(lambda i: digest(read, i), range(count)))
-  if files:
+    for start in range(0, count, _AT_ONCE):
+      numbers = range(start, min(start + _AT_ONCE, count))
+      for each in pool.map(lambda i: digest(read, i), numbers):
+        made.append(each)
+        if len(made) < count:  # what is short has no line
+          lines.step(f"sums of {read.name}")
+  if place:
     paths.write_bytes(place, b"".join(itertools.chain(*made)))
   return made
 
 
-def _key(read: examples.Examples, kind: str) -> str:
-  """Changes with any file, id or way of taking digests."""
-  states = paths.states(read.files())
+def _place(read: examples.Examples, kind: str) -> pathlib.Path | None:
+  """Where digests are kept: another file with any file, id or way of taking them.
+
+  None where nobody could tell that a file has changed.
+  """
+  files = {*read.files()}
+  states = paths.states(files)
+  if not files or files - {*states}:
+    return None
   lines = [kind, read.name, *read.ids, *map(str, sorted(states.items()))]
-  return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+  digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()
+  return cache.folder() / "digests" / f"{digest}.bin"
 
 
 def _of_training(read: examples.Examples, number: int) -> tuple[bytes, ...]:
@@ -129,7 +178,10 @@ def _of_test(read: examples.Examples, number: int) -> tuple[bytes, ...]:
   stored = hashlib.sha256(data).digest() if data else b"\0" * _SIZE
   if read.kind == examples.VIDEOS:
     return (stored,)
-  return stored, _of_pixels(read.read(number)["image"])
+  try:
+    return stored, _of_pixels(read.read(number)["image"])
+  except errors.UserError:  # it is broken: nor could it be trained on
+    return stored, stored
 
 
 def _of_pixels(image: np.ndarray) -> bytes:

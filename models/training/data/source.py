@@ -39,6 +39,10 @@ class Beside(Protocol):
     """Names of what `beside` adds."""
 
   @property
+  def folders(self) -> Mapping[str, str]:
+    """Key of the config -> a folder whose pictures they are of."""
+
+  @property
   def copies(self) -> int:
     """How often an epoch shows an example."""
 
@@ -67,13 +71,14 @@ class Source:
     against: leaks.Held = leaks.NOTHING,
     beside: Beside | None = None,
     digest: str = "",
+    groups: Sequence[str] = (),
   ):
     """Parts the examples; reads none.
 
     Args:
       against: what no picture may be of.
       beside: what is added to those that are trained on.
-      digest: of all examples, see `leaks.check`.
+      digest: of all examples, see `leaks.check`; likewise `groups`.
 
     Raises:
       UserError: a fraction that leaves a part without examples, or pictures with
@@ -88,7 +93,8 @@ class Source:
       functools.partial(_keys, self.name, read.ids)
     )
     self._arrays = functools.lru_cache(2)(self._all_of)
-    held = np.array([_share(g) < config.validation for g in read.groups], bool)
+    groups = groups or read.groups
+    held = np.array([_share(g) < config.validation for g in groups], bool)
     self._parts = {TRAIN: np.flatnonzero(~held)}
     if config.validation:
       self._parts[VALIDATION] = np.flatnonzero(held)

@@ -74,6 +74,11 @@ class Recipe:
     return ()
 
   @property
+  def folders(self) -> Mapping[str, str]:
+    """Key of the config -> a user's folder that `beside` takes pictures of."""
+    return {}
+
+  @property
   def passes(self) -> int:
     """Gradients of the network that a step takes of an example: what it costs."""
     return 1

@@ -54,6 +54,11 @@ class Pixmix(base.Recipe):
       )
 
   @property
+  def folders(self) -> Mapping[str, str]:
+    """See the base."""
+    return {"config.recipe.pictures": self.pictures} if self.pictures else {}
+
+  @property
   def extras(self) -> tuple[str, ...]:
     """See the base."""
     return ("picture",)

@@ -80,6 +80,11 @@ class Styling:
     return 2 if self.mode == COMBINED else 1
 
   @property
+  def folders(self) -> Mapping[str, str]:
+    """See the base."""
+    return {"config.recipe.styles": self.styles} if self.styles else {}
+
+  @property
   def extras(self) -> tuple[str, ...]:
     """A style, and whether it is used."""
     return () if self.mode == STANDARD else ("style", "styled")

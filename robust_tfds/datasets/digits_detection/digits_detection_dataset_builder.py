@@ -21,6 +21,10 @@ class Builder(objects.Builder):
   CLASSES = 10
   HOMEPAGE = digits.HOMEPAGE
 
+  def _sources(self, dl_manager: Any) -> list[objects.Source]:
+    del dl_manager
+    return scenes.sources(self.SPLIT)
+
   def _split_generators(self, dl_manager: Any) -> dict[str, Any]:
     del dl_manager
     return {

@@ -186,6 +186,11 @@ class Encoded(source.Part):
   row: int
   offset: int
 
+  @property
+  def where(self) -> str:
+    """What a message about the frame begins with."""
+    return f"{digits.example_id(self.row)}, frame {self.offset:+}"
+
   def data(self) -> bytes:
     """PNG."""
     from PIL import Image

@@ -53,6 +53,10 @@ class Builder(videos.Builder):
     video = movie_feature.Movie((FRAMES, SIDE_PX, SIDE_PX, 3))
     return super().example_features() | {"video": video}
 
+  def _sources(self, dl_manager: Any) -> list[videos.Source]:
+    del dl_manager
+    return sources(self.SPLIT)
+
   def _split_generators(self, dl_manager: Any) -> dict[str, Any]:
     del dl_manager
     return {s: self._generate_examples(s) for s in COUNTS}

@@ -82,6 +82,7 @@ class NamedConditionsTest(in_folder.TestCase):
       "snow_leopards",
     ),
     *("digits", "signs", "imagenet/train", "imagenet_pretrained", "coco2017"),
+    *("fog_data/pets", "snow_leopard_images", "my_data/pets", "data"),
     *("voc2012/JPEGImages", "vitamin-c", "coco/p", "uncorrupted", "rain_fog"),
   )
   def test_what_is_something_else(self, place):
@@ -98,6 +99,8 @@ class NamedConditionsTest(in_folder.TestCase):
     (["fog/fog", "fog/rain", "fog/snow"], []),
     (["fog/cat", "fog/dog"], ["fog"]),
     (["sky/snow", "sky/sun"], []),
+    (["sky/snow_images", "sky/sun_images"], []),
+    (["weather_data/fog", "weather_data/rain"], []),
     (["pets/cat", "pets/fog_3"], ["fog"]),
   )
   def test_folders_in_it(self, folders, names):
@@ -113,6 +116,13 @@ class NamedConditionsTest(in_folder.TestCase):
     ("pets/train/contrast", "contrast"),
     ("cifar10-fog", "fog"),
     ("weather/frost/val", "frost"),
+    ("fog_data/train", "fog"),
+    ("data-fog/train", "fog"),
+    ("my fog images", "fog"),
+    ("fog-cifar10", "fog"),
+    ("my_imagenet_c_fog", "fog"),
+    ("my_imagenet_c_fog/dog", "fog"),
+    ("pets/gaussian-noise-dataset/dog", "gaussian_noise"),
   )
   def test_a_folder_with_the_name_of_a_condition(self, place, name):
     """Of any level, and of pictures: those of sequences and videos need one."""

@@ -222,6 +222,10 @@ class PlanTest(absltest.TestCase):
       config.allow_benchmark_conditions = True
       with self.assertRaisesRegex(errors.UserError, message):
         plan.describe(config_lib.parse(config))
+    config = _config("train_pixmix").unlock()
+    config.recipe.pictures = "/data/photos/test"
+    with self.assertRaisesRegex(errors.UserError, "recipe.pictures.*: test is"):
+      plan.describe(config_lib.parse(config))
     config = _config("train_standard").unlock()
     config.batch_size = 1300  # of 1,438, a tenth of which is held out
     with self.assertRaisesRegex(errors.UserError, "an epoch has not one batch"):

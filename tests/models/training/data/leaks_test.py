@@ -2,27 +2,36 @@
 
 import dataclasses
 import io
+import itertools
 import os
 import pathlib
 import shutil
 from unittest import mock
 
+import numpy as np
 import tensorflow_datasets as tfds
 from absl.testing import absltest, parameterized
 from PIL import Image
 
-from robust_tfds import errors
+from robust_tfds import datasets, errors, step_lines
 from robust_tfds.datasets.digits import digits_dataset_builder as digits
-from robust_tfds.models.training import data
+from robust_tfds.datasets.digits_video import (
+  digits_video_dataset_builder as digits_video,
+)
+from robust_tfds.models.training import data, recipes
+from robust_tfds.models.training.data import examples, leaks
 from robust_tfds.storage import cache
 from tests import tiny_files
 from tests.own import made
 
+_SPLITS = ("train", "test", "validation")
+
 
 class LeakyOfTests(tfds.core.GeneratorBasedBuilder):
-  """Two of the training pictures are in the test set, one under other bytes."""
+  """A training picture is in the test set."""
 
   VERSION = tfds.core.Version("1.0.0")
+  LEAKED = 4
 
   def _info(self):
     label = tfds.features.ClassLabel(names=["even", "odd"])
@@ -37,10 +46,28 @@ class LeakyOfTests(tfds.core.GeneratorBasedBuilder):
   def _generate_examples(self, split):
     for i in range(6):
       pixels = tiny_files.noise(
-        9, 9, i if i == 4 else i + 10 * (split == "test")
+        9, 9, i if i == self.LEAKED else i + 10 * _SPLITS.index(split)
       )
       png = tiny_files.encoded(pixels, "PNG")
       yield i, {"image": io.BytesIO(png), "label": i % 2, "id": f"{split}_{i}"}
+
+
+class JudgedOfTests(LeakyOfTests, skip_registration=True):
+  """As ImageNet: benchmarks are of its validation split; its test has no labels."""
+
+  name = "imagenet2012"
+  LEAKED = None
+  LEAKS = "validation"
+
+  def _split_generators(self, dl_manager):
+    splits = {**super()._split_generators(dl_manager)}
+    return {**splits, "validation": self._generate_examples("validation")}
+
+  def _generate_examples(self, split):
+    leaked = "train" if split == self.LEAKS else split
+    for i, row in super()._generate_examples(leaked):
+      row["id"] = f"{split}_{i}"
+      yield i, {**row, **({"label": -1} if split == "test" else {})}
 
 
 class LeaksTest(parameterized.TestCase):
@@ -51,11 +78,10 @@ class LeaksTest(parameterized.TestCase):
     self.enter_context(mock.patch.dict(os.environ, kept))
     self.root = made.folder(pathlib.Path(self.folder) / "pets")
 
-  def _open(self, source=None, **options):
+  def _open(self, source=None, beside=None, **options):
     options = {"data_dir": f"{self.folder}/data", **options}
-    return data.open(
-      data.Config(source=source or f"folder:{self.root}", **options)
-    )
+    config = data.Config(source=source or f"folder:{self.root}", **options)
+    return data.open(config, beside=beside)
 
   def _put(self, name, pixels, form="PNG"):
     tiny_files.put(self.root, {name: tiny_files.encoded(pixels, form)})
@@ -64,9 +90,76 @@ class LeaksTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, "^train_4: what is trained"):
       self._open(f"tfds:{__name__}:LeakyOfTests")
 
+  def test_a_set_of_tfds_as_a_benchmark(self):
+    """It is prepared in the data_dir; no sums are kept of what has no file."""
+    self._put("dog/leaked.png", tiny_files.noise(9, 9, 14))
+    name = f"tfds:{__name__}:LeakyOfTests"
+    other = {"data_dir": f"{self.folder}/other", "crop": "random_resized8"}
+    self._open(judged_on=[name], **other)
+    with mock.patch.object(LeakyOfTests, "LEAKED", None):
+      with self.assertRaisesRegex(
+        errors.UserError, f"^dog/leaked.png: what.*{name}"
+      ):
+        self._open(judged_on=[name])
+    self.assertTrue(os.path.exists(f"{self.folder}/data/leaky_of_tests/1.0.0"))
+
+  def test_a_set_of_the_same_name_and_ids(self):
+    """What is known of the first says nothing of the second."""
+    with mock.patch.object(LeakyOfTests, "LEAKED", None):
+      source = f"tfds:{__name__}:LeakyOfTests"
+      digest = self._open(source).digest
+      other = f"{self.folder}/other"
+      self.assertEqual(self._open(source, data_dir=other).digest, digest)
+    with self.assertRaisesRegex(errors.UserError, "^train_4: what is trained"):
+      self._open(source, data_dir=f"{self.folder}/leaky")
+
+  @parameterized.product(
+    leaks=["validation", "test", ""], file_format=["tfrecord", "array_record"]
+  )
+  def test_a_set_whose_validation_split_is_judged(self, leaks, file_format):
+    with mock.patch.object(JudgedOfTests, "LEAKS", leaks):
+      builder = JudgedOfTests(
+        data_dir=f"{self.folder}/data", file_format=file_format
+      )
+      builder.download_and_prepare()
+    source = f"tfds:{__name__}:JudgedOfTests"
+    if not leaks:
+      self.assertLen(self._open(source).ids(), 6)
+      return
+    with self.assertRaisesRegex(errors.UserError, "^train_0, train_1, train_2"):
+      self._open(source)
+
   def test_a_folder_without_leaks(self):
     source = self._open(judged_on=["digits_c"], crop="random_resized8")
     self.assertLen(list(source.batches(batch_size=4, seed=0, epoch=0)), 3)
+
+  @parameterized.parameters(
+    *("digits", "digits_detection", "digits_subtypes", "digits_vid_robust"),
+    "signs",
+  )
+  def test_an_embedded_set_as_a_benchmark(self, name):
+    *_, tested = datasets.builder(name).clean_sources(None).values()
+    pixels = tested[3].picture
+    pixels = getattr(pixels, "read", lambda: _opened(pixels.data()))()
+    self._put("dog/leaked.png", pixels)
+    with self.assertRaisesRegex(errors.UserError, f"dog/leaked.png.*{name}"):
+      source = self._open(judged_on=[name], crop="random_resized8")
+      list(source.batches(batch_size=13, seed=0, epoch=0))
+
+  def test_a_benchmark_that_has_training_data_itself(self):
+    name = "digits_subtypes"
+    self.assertNotEmpty(self._open(name, judged_on=[name]).ids())
+
+  @parameterized.parameters("digits_video", "digits_video_p")
+  def test_embedded_videos_as_a_benchmark(self, name):
+    leaky = digits_video.sources("test")[5:6]
+    with mock.patch.object(digits_video, "COUNTS", {"train": 1, "test": 8}):
+      with mock.patch.object(digits_video, "sources", lambda split: leaky):
+        datasets.prepare("digits_video", data_dir=f"{self.folder}/data")
+      refusal = f"^test_0005.mp4: what.*{name}"
+      with mock.patch.object(examples, "of_test", lambda config: ()):
+        with self.assertRaisesRegex(errors.UserError, refusal):
+          self._open("digits_video", judged_on=[name])
 
   @parameterized.parameters("PNG", "WEBP")
   def test_a_folder_with_a_picture_of_a_benchmark(self, form):
@@ -97,6 +190,18 @@ class LeaksTest(parameterized.TestCase):
       ):
         self._open(**options)
 
+  def test_copies_of_a_file_are_not_parted(self):
+    names = [
+      f"{name}/copy_{i}.png" for i in range(40) for name in ("cat", "dog")
+    ]
+    pixels = tiny_files.encoded(tiny_files.noise(9, 9), "PNG")
+    tiny_files.put(self.root, dict.fromkeys(names, pixels))
+    source = self._open(crop="random_resized8", validation=0.5)
+    copies = [
+      {*names} & {*source.ids(part)} for part in ("train", "validation")
+    ]
+    self.assertCountEqual(map(len, copies), [0, 80])
+
   def test_sums_are_kept_until_a_file_changes(self):
     said = []
     options = {"judged_on": ["digits_c"], "crop": "random_resized8"}
@@ -111,20 +216,83 @@ class LeaksTest(parameterized.TestCase):
     data.open(config, said.append)
     self.assertLen([line for line in said if line.startswith("pets: ")], 2)
 
-  @parameterized.parameters("train", "training_small")
+  def test_a_folder_beside_it_that_cannot_be_read(self):
+    """A broken picture is nobody's; of what is not listed the reason is said."""
+    place = self.root.parent / "dev"
+    tiny_files.put(place, {"broken.png": b"no picture"})
+    self.assertLen(self._open(crop="random_resized8").ids(), 12)
+    (place / "gone.png").symlink_to(place / "nowhere")
+    with self.assertRaisesRegex(
+      errors.UserError, "^config.data.source: dev beside it is .*gone.png"
+    ):
+      self._open(crop="random_resized8")
+
+  def test_many_are_read_in_parts(self):
+    digests = []
+    for at_once in (leaks._AT_ONCE, 5):
+      shutil.rmtree(f"{self.folder}/cache", ignore_errors=True)
+      with mock.patch.object(leaks, "_AT_ONCE", at_once):
+        digests.append(self._open(crop="random_resized8").digest)
+    self.assertEqual(*digests)
+
+  def test_says_how_long_it_takes(self):
+    said, clock = [], itertools.count(0, 10)
+    config = data.Config(source=f"folder:{self.root}", crop="random_resized8")
+    with mock.patch.object(step_lines.time, "perf_counter", clock.__next__):
+      data.open(config, said.append)
+    self.assertLen(said, 12)
+    self.assertEqual(said[-1], "[11/12] 1m50s elapsed, ETA 10s  sums of pets")
+
+  @parameterized.parameters("train", "training_small", "mine")
   def test_folders_beside_it(self, own):
-    """The pictures of `test` and `val` beside a folder, wherever they lie."""
+    """The pictures of `test` and the like beside a folder, wherever they lie."""
     root = made.folder(pathlib.Path(self.folder) / "x" / own)
     source = f"folder:{root}"
     self.assertLen(self._open(source, crop="random_resized8").ids(), 12)
     copy = (root / "dog/0.png").read_bytes()
-    for split in ("test", "Val"):
+    link = pathlib.Path(self.folder) / "y" / "mine"
+    tiny_files.put(link.parent, {"holdout/flat.png": copy})
+    link.symlink_to(root)
+    with self.assertRaisesRegex(errors.UserError, "^dog/0.png: what .*holdout"):
+      self._open(f"folder:{link}")
+    for split in ("test", "Val", "testing", "dev", "Test_Set", "val2017"):
       tiny_files.put(root.parent / split, {"flat.png": copy})
       with self.assertRaisesRegex(
         errors.UserError, f"^dog/0.png: what .*{split}"
       ):
         self._open(source)
       (root.parent / split / "flat.png").unlink()
+
+  @parameterized.product(
+    recipe=[("pixmix", "pictures"), ("stylized", "styles")],
+    form=["PNG", "TIFF"],
+    kept=[False, True],
+  )
+  def test_pictures_that_a_recipe_mixes_in(self, recipe, form, kept):
+    """Those of a test set are refused, by bytes or pixels; by the name too."""
+    (name, key), source = recipe, f"folder:{self.root}"
+    mixed = pathlib.Path(self.folder) / "paintings"
+    test = tiny_files.noise(20, 20, 5)
+    tiny_files.put(
+      self.root.parent / "test", {"a.png": tiny_files.encoded(test)}
+    )
+    options = {"crop": "random_resized8"}
+    more = recipes.of({"name": name, key: str(mixed)})
+    flat = tiny_files.encoded(tiny_files.noise(20, 20, 6), "PNG")
+    tiny_files.put(mixed, {"deep/b.png": flat})
+    if kept:
+      self._open(source, **options, beside=more)
+    leaked = f"deep/a.{form.lower()}"
+    tiny_files.put(mixed, {leaked: tiny_files.encoded(test, form)})
+    refusal = f"^config.recipe.{key}: {leaked}: what .*test"
+    with self.assertRaisesRegex(errors.UserError, refusal):
+      self._open(source, **options, beside=more)
+    place = str(self.root.parent / "test")
+    with self.assertRaisesRegex(
+      errors.UserError, f"^config.recipe.{key}: got '{place}': test is what"
+    ):
+      more = recipes.of({"name": name, key: place})
+      self._open(source, **options, beside=more)
 
   def test_an_embedded_set(self):
     """A picture of the test split that is planted in the training split."""
@@ -142,7 +310,7 @@ class LeaksTest(parameterized.TestCase):
       ):
         self._open("digits")
 
-  @parameterized.parameters("test", "Test", "test-set", "testing")
+  @parameterized.parameters("test", "Test", "test-set", "testing", "val")
   def test_a_folder_of_test_pictures(self, name):
     place = pathlib.Path(self.folder) / name
     place.mkdir()
@@ -182,6 +350,10 @@ class LeaksTest(parameterized.TestCase):
   def test_a_benchmark_that_is_not_here(self):
     with self.assertRaisesRegex(errors.UserError, "ILSVRC2012_img_val.tar"):
       self._open(judged_on=["imagenet_c"], manual_dir=self.folder)
+
+
+def _opened(data):
+  return np.asarray(Image.open(io.BytesIO(data)).convert("RGB"))
 
 
 if __name__ == "__main__":

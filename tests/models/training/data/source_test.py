@@ -41,6 +41,7 @@ class _Twice:
 
   copies = 2
   extras = ("own", "copy")
+  folders: dict[str, str] = {}
 
   def beside(self, item, key, own, copy):
     assert item["image"].ndim == 3
