@@ -184,8 +184,10 @@ training, compiling included, the median seed's, on two cores shared with other 
 which makes them swing by half and more: gradients are the fairer cost.
 
 Intervals are Student's at 95 % over three seeds (t = 4.303): of trainings alone, not of
-the 359 digits, so they say nothing of other data. Differences are paired by seed. Where
-the interval holds 0 there is *no difference shown*, which is not *no difference*: three
+the 359 digits, so they say nothing of other data. A training's numbers come out again
+to the digit on the processors that made them; one of another kind rounds otherwise, and
+its training differs as another seed's would. Differences are paired by seed. Where the
+interval holds 0 there is *no difference shown*, which is not *no difference*: three
 seeds show large ones alone. One digit is 0.28 of clean error: a width of 0.00 is three
 equal counts, no interval, and shows nothing. {intervals} differences stand in the
 tables below, {shown} of them shown; were there none at all, about {chance} of them
