@@ -106,7 +106,8 @@ def _vid() -> dict[str, bytes | str]:
     for i in range(2):
       place = f"ILSVRC/Annotations/VID/train/p0/{video}/00000{i}.xml"
       out.setdefault(place, "<annotation></annotation>")
-      out[f"ILSVRC/Data/VID/train/p0/{video}/00000{i}.JPEG"] = _PICTURE
+      frame = _PICTURE + f"{video} {i}".encode()  # copies would be one group
+      out[f"ILSVRC/Data/VID/train/p0/{video}/00000{i}.JPEG"] = frame
   return out
 
 
