@@ -51,15 +51,15 @@ class PicturesTest(absltest.TestCase):
   def test_what_warps_are_near_to_is_not_held_out(self):
     """AugMix's rotations are no condition, and close to one of sequences."""
     line = _of("digits_cnn", "augmix")[0]
-    left = training_measures.not_held_out(line)
     standard = _of("digits_cnn", training_runs.STANDARD)
-    values = training_measures.of("pictures", standard).of(line, left)
+    measures = training_measures.of("pictures", standard)
+    values = measures.of(line, measures.not_held_out(line))
     flips = {k: v for k, v in line.numbers.items() if "flip_probability" in k}
     for name in ("translate", "rotate", "tilt"):
       del flips[f"{name}:flip_probability"]
     mean = 100 * np.mean(list(flips.values()))
     self.assertAlmostEqual(values["mFP held out"], mean)
-    self.assertEqual(training_measures.not_held_out(standard[0]), ())
+    self.assertEqual(measures.not_held_out(standard[0]), ())
 
 
 class ToldTest(absltest.TestCase):

@@ -120,7 +120,7 @@ def _comparison(
   measures: training_measures.Measures,
 ) -> Comparison:
   """Held out is of the same conditions in both."""
-  seen = training_measures.not_held_out(row[0])
+  seen = measures.not_held_out(row[0])
   pairs = [
     (measures.of(one, seen), measures.of(other, seen))
     for one, other in zip(row, beside, strict=True)

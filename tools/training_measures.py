@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import ClassVar
 
 import numpy as np
 
 from robust_tfds import conditions
 from tools.training_runs import Line
-
-# What the recipe's operations are near to, although none of them is one [U].
-_NEAR = {
-  ("augmix", "pictures"): ("translate", "rotate", "tilt"),
-  ("pixmix", "pictures"): ("translate", "rotate", "tilt"),
-  ("pixmix", "videos"): ("static_rotation", "random_rotation", "translation"),
-}
-
-
-def not_held_out(line: Line) -> tuple[str, ...]:
-  """Conditions that a training showed, and those that it showed the like of."""
-  kind = "videos" if "part_gamma_a" in line.numbers else "pictures"
-  return (*line.seen, *_NEAR.get((line.row, kind), ()))
 
 
 class Measures(abc.ABC):
@@ -29,9 +17,16 @@ class Measures(abc.ABC):
 
   Attributes:
     names: of the columns.
+    near: row -> conditions that its operations are near to, although none of them
+      is one [U].
   """
 
   names: tuple[str, ...]
+  near: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+
+  def not_held_out(self, line: Line) -> tuple[str, ...]:
+    """Conditions that a training showed, and those that it showed the like of."""
+    return (*line.seen, *self.near.get(line.row, ()))
 
   @abc.abstractmethod
   def of(self, line: Line, seen: Collection[str]) -> dict[str, float]:
@@ -71,6 +66,8 @@ def sense(kind: str) -> int:
 
 class Pictures(Measures):
   """Errors, mCE, mFR: the smaller the better."""
+
+  near = dict.fromkeys(("augmix", "pixmix"), ("translate", "rotate", "tilt"))
 
   def __init__(self, standard: Sequence[Line]):
     """`standard`: the trainings that are 100 in mCE and mFR."""
@@ -134,6 +131,7 @@ class Videos(Measures):
     *("clean", "mean", "held out", "gamma_a", "gamma_r"),
     *("gamma_a held out", "gamma_r held out"),
   )
+  near = {"pixmix": ("static_rotation", "random_rotation", "translation")}
 
   def __init__(self, standard: Sequence[Line]):
     """`standard`: any trainings; what they were shown, the others were too."""

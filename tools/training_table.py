@@ -139,7 +139,7 @@ def _tables(kind: str, lines: Sequence[Line], compared: Compared) -> str:
 def _absolute(
   name: str, row: Sequence[Line], measures: training_measures.Measures
 ) -> tuple[str, ...]:
-  left = training_measures.not_held_out(row[0])
+  left = measures.not_held_out(row[0])
   values = [measures.of(line, left) for line in row]
   shown = [
     "{:.2f} ± {:.2f}".format(

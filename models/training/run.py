@@ -208,7 +208,7 @@ def network(config: Config, classes: int | None) -> NetworkModel:
     key = "spec.num_classes" if "num_classes" in fields else "num_classes"
     raise errors.UserError(
       f"config.model.{key}: got {model.spec.num_classes}, the data has {classes}"
-      f" classes: expected as many or more; left out it is the data's."
+      " classes: expected as many or more; left out it is the data's."
     )
   return model
 
