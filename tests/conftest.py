@@ -5,9 +5,11 @@ those that tests start: most of the tests' time is compilation.
 """
 
 import atexit
+import gc
 import os
 import pathlib
 import shutil
+import sys
 import tempfile
 
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -41,3 +43,23 @@ flags.FLAGS[absltest.TEST_TMPDIR.name].value = _folder
 def of_session() -> pathlib.Path:
   """A folder that all processes of this run of the tests share."""
   return pathlib.Path(os.environ[_SESSION])
+
+
+_resident = pathlib.Path("/proc/self/statm")  # Linux has it
+_most = 3 * 2**30  # bytes of this process at which programs are forgotten
+
+
+def pytest_runtest_teardown() -> None:
+  """Forgets compiled programs before those of hundreds of networks fill memory."""
+  global _most
+  if "jax" in sys.modules and _bytes() > _most:
+    sys.modules["jax"].clear_caches()
+    gc.collect()
+    _most = max(_most, _bytes() + 2**30)
+
+
+def _bytes() -> int:
+  """How much memory this process holds; 0 where the system does not say."""
+  if not _resident.exists():
+    return 0
+  return int(_resident.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")

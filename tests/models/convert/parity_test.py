@@ -208,10 +208,6 @@ class ParityTest(parameterized.TestCase):
   def test_the_rest(self, name):
     self._check(name, _SMALLER.get(name))
 
-  def tearDown(self):
-    super().tearDown()
-    jax.clear_caches()  # of hundreds of networks: more than a machine holds
-
   def _check(self, name, side=None, reference=None):
     got = parity(name, side, reference)
     print(
