@@ -88,7 +88,7 @@ def run(tests: Sequence[str], record: bool = False) -> int:
     listed.write_text("\n".join(tests))
     report = pathlib.Path(folder, "report.xml")
     done = subprocess.run(
-      [*_PYTEST, "-q", "--durations=20", f"--junit-xml={report}", f"@{listed}"],
+      [*_PYTEST, "-v", "--durations=20", f"--junit-xml={report}", f"@{listed}"],
       cwd=_ROOT,
       check=False,
     )

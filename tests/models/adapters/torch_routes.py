@@ -103,7 +103,7 @@ def build(name: str, px: int = 0):
   if name.startswith("timm:"):
     import timm
 
-    net = timm.create_model(name.removeprefix("timm:"), pretrained=False)
+    net = timm.create_model(name.removeprefix("timm:"), num_classes=1000)
     side = px or net.default_cfg["input_size"][-1]
   else:
     import torchvision
