@@ -84,15 +84,12 @@ class SemanticHead(nnx.Module):
 
   def __call__(
     self, levels: Sequence[jax.Array], sizes: jax.Array
-  ) -> tuple[jax.Array, jax.Array]:
-    """Features for boxes, and logits of stuff, of stride 8.
+  ) -> jax.Array:
+    """What `embedding` and `logits` read, `[B, H, W, 256]` of stride 8.
 
     Args:
       levels: P2..P6.
       sizes: int32 `[B, 2]`, valid (height, width).
-
-    Returns:
-      `[B, H, W, 256]` and float32 `[B, H, W, 183]`.
     """
     padded = -(-sizes // _MULTIPLE) * _MULTIPLE
     _, rows, columns, _ = levels[_FUSED].shape
@@ -106,8 +103,15 @@ class SemanticHead(nnx.Module):
       x = x + part
     for i in range(4):
       x = layers.relu(getattr(self.convs, str(i))(x))
-    logits = self.conv_logits(x).astype(jnp.float32)
-    return layers.relu(self.conv_embedding(x)), logits
+    return x
+
+  def embedding(self, x: jax.Array) -> jax.Array:
+    """Features for boxes, `[B, H, W, 256]`."""
+    return layers.relu(self.conv_embedding(x))
+
+  def logits(self, x: jax.Array) -> jax.Array:
+    """Of stuff, float32 `[B, H, W, 183]`: training alone computes them."""
+    return self.conv_logits(x).astype(jnp.float32)
 
 
 def _brought(
@@ -165,8 +169,8 @@ class Heads(roi_heads.RoIHeads):
     factor: jax.Array,
   ) -> dict[str, jax.Array]:
     """As `RoIHeads`; the semantic features travel behind the levels."""
-    semantic, _ = self.semantic_head(levels, sizes)
-    levels = [*levels, semantic]
+    semantic = self.semantic_head(levels, sizes)
+    levels = [*levels, self.semantic_head.embedding(semantic)]
     return super().__call__(levels, proposals, valid, sizes, factor)
 
   def losses(
@@ -180,12 +184,14 @@ class Heads(roi_heads.RoIHeads):
     key: jax.Array,
   ) -> Losses:
     """As `RoIHeads`; where stuff is labelled, `loss_semantic_seg` as well."""
-    semantic, logits = self.semantic_head(levels, truth.sizes)
-    levels = [*levels, semantic]
+    semantic = self.semantic_head(levels, truth.sizes)
+    levels = [*levels, self.semantic_head.embedding(semantic)]
     given = proposals, valid, canvas, truth, train, key
     every = super().losses(levels, *given)
     if truth.semantic is not None:
-      every["loss_semantic_seg"] = _semantic_loss(logits, truth)
+      every["loss_semantic_seg"] = _semantic_loss(
+        self.semantic_head.logits(semantic), truth
+      )
     return every
 
   def _mask_regions(
