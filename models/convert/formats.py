@@ -511,7 +511,8 @@ def _damaged(
   size = "directory"
   if path.is_file():
     size = f"{path.stat().st_size:,} bytes"
-  reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+  lines = str(error).strip().splitlines() or ["its reader gives no reason"]
+  reason = lines[0][:200]
   return errors.UserError(
     f"{path} ({size}) cannot be read as {_format(path)}: {reason}."
     " It is truncated, or of another format: fetch it again and compare its"
