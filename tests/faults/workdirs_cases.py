@@ -271,11 +271,11 @@ def _absent() -> Iterator[Case]:
     ("empty", lambda d: b""),
     ("flipped", _flip),
   ):
+    weights = _bytes("models/digits_cnn/weights.npz", change)
 
-    def damage(workdir, change=change):
+    def damage(workdir, weights=weights):
       shutil.rmtree(workdir / runs.CELL)
-      path = workdir / "models" / "digits_cnn" / "weights.npz"
-      path.write_bytes(change(path.read_bytes()))
+      weights(workdir)
 
     yield _case(
       f"continue: trained weights {kind}",
