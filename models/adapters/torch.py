@@ -29,7 +29,7 @@ if TYPE_CHECKING:
   import torch
 
 _DTYPES = ("float32", "bfloat16")
-_PROBE_ROWS = (3, 1)  # neither is the number that the graph is exported with
+PROBE_ROWS = (3, 1)  # neither is the number that the graph is exported with
 _EXPORT_ROWS = 2
 
 Output = str | int | None
@@ -106,7 +106,7 @@ def adapt(
   )
   answered = {
     rows: host.apply(None, agreement.pictures(spec, rows))
-    for rows in _PROBE_ROWS
+    for rows in PROBE_ROWS
   }
   low = dataclasses.replace(host, function=_on_host(net, dtype))
   if route == "host":

@@ -17,6 +17,8 @@ import jax
 import numpy as np
 
 from robust_tfds.models import adapters
+from robust_tfds.models.adapters import torch as torch_adapter
+from robust_tfds.models.checks import agreement
 from robust_tfds.models.spec import Spec
 from tests.models.convert import torchvision_cpu
 
@@ -67,8 +69,8 @@ class Row:
     difference: max |d| of the route's logits from the module's own, over the
       logits' scale; of the host route, of the traced program that it replaces
       (0 where there is none).
-    rounding: the module's own in float32, from itself in float64; measured where
-      the difference is above 1e-5, else 0.
+    rounding: the module's own in float32, from itself in float64, on the pictures
+      that the difference is of; measured where that is above 1e-5, else 0.
     operators: how many different ones its graph has; 0 where there is none.
   """
 
@@ -176,17 +178,23 @@ def measure(name: str, px: int = 0) -> Row:
   scale = np.abs(want).max()
   if np.abs(want[0] - want[1]).max() < 1e-3 * scale:
     raise AssertionError(f"{name}: all pictures look alike to it")
-  operators = 0
-  difference = rounding = 0.0
+  operators, difference, rounding = 0, 0.0, 0.0
+  compared = []  # the pictures that the difference is of
   if model.route == "traced":
     got = np.asarray(jax.jit(model.apply)(model.variables, batch))
     difference = float(np.abs(got - want).max() / scale)
     operators = len(operators_of(model.program))
+    compared = [batch] if difference > 1e-5 else []
   elif "of the logits' scale away" in model.route:
     difference = float(model.route.split(" are ")[1].split()[0])
-  if difference > 1e-5:
+    compared = [agreement.pictures(spec, n) for n in torch_adapter.PROBE_ROWS]
+  if compared:
+    rounded = [host.apply(None, pictures) for pictures in compared]
     exact = adapters.get("torch")(net.double(), spec, route="host")
-    rounding = float(np.abs(exact.apply(None, batch) - want).max() / scale)
+    rounding = max(
+      float(np.abs(exact.apply(None, pictures) - own).max() / np.abs(own).max())
+      for pictures, own in zip(compared, rounded, strict=True)
+    )
   return Row(name, side, model.route, difference, rounding, operators)
 
 
