@@ -264,8 +264,6 @@ _OPENING_PACKAGES = {"defusedxml", "gzip", "tarfile", "xml", "zipfile"}
 _WRITERS = {
   "robust_tfds.eval.cells.parts": "zipfile",
   "robust_tfds.storage.npz": "zipfile",
-  # Looks at the places of members alone; what they hold goes through the door.
-  "robust_tfds.eval.cells.submissions.exact_archives": "zipfile",
 }
 _VAGUE = {"utils", "util", "helpers", "misc", "common"}
 

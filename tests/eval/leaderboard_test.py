@@ -3,7 +3,6 @@
 import html
 import shutil
 
-import pytest
 from absl import flags
 from absl.testing import parameterized
 
@@ -170,32 +169,6 @@ class CommandTest(in_folder.TestCase):
     one, renamed = both[:2]
     self.assertEqual({one["model"], renamed["model"]}, {"one", "renamed"})
     self.assertEqual([one[n] for n in names], [renamed[n] for n in names])
-
-  @pytest.mark.slow
-  def test_other_numbers_of_one_model(self):
-    same = {"of_models": {"a": {}, "b": {}}}
-    runs = [
-      small_runs.write(self.root / name, models, **same)
-      for name, models in (
-        *(("true", {"a": 0.1, "b": 0.3}), ("false", {"a": 0.0, "c": 0.2})),
-      )
-    ]
-    out = self.root / "out"
-    done = in_process.run(leaderboard, *map(str, runs), f"--out={out}")
-    self.assertEqual(done.returncode, 0, done.stderr)
-    rows = shared_data.lines(out / "digits-c.csv")
-    states = {r["model"]: (r["rank"], r["state"]) for r in rows}
-    self.assertEqual(
-      states,
-      {
-        "c": ("1", "whole"),
-        "b": ("2", "whole"),
-        "a (true)": ("", "contradicted"),
-        "a (false)": ("", "contradicted"),
-      },
-    )
-    self.assertIn("Clean error", done.stdout)
-    self.assertIn("One of the two is false", done.stdout)
 
   def test_a_folder_that_is_no_run(self):
     done = in_process.run(

@@ -130,7 +130,6 @@ def _lines(
   if again:
     verified += again.lines
     unverified = list(again.left)
-  unverified += account.copies
   labels = manifest.models.keys() - (again.models if again else set())
   for what, of in (
     ("weights, preprocessing and code", labels - {*account.trained}),

@@ -23,12 +23,7 @@ from robust_tfds.eval.cells import workdir as workdir_lib
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.cell_facts import ModelFacts
 from robust_tfds.eval.cells.columns import Columns
-from robust_tfds.eval.cells.submissions import (
-  copies,
-  exact_archives,
-  layout,
-  values,
-)
+from robust_tfds.eval.cells.submissions import layout, values
 from robust_tfds.eval.cells.submissions import manifest as manifest_lib
 from robust_tfds.eval.cells.submissions.manifest import Manifest
 from robust_tfds.eval.cells.workdir import Workdir
@@ -60,7 +55,6 @@ class Account:
     examples: data set -> what was held against what is known of it.
     trained: labels of models whose weights lie beside the cells.
     labels: data set -> (rows whose id tells the label, rows).
-    copies: what looks copied, in words.
   """
 
   cells: int = 0
@@ -71,7 +65,6 @@ class Account:
   )
   labels: dict[str, tuple[int, int]] = dataclasses.field(default_factory=dict)
   trained: Sequence[str] = ()
-  copies: list[str] = dataclasses.field(default_factory=list)
 
 
 def read(folder: epath.Path) -> Run:
@@ -95,16 +88,12 @@ def check(folder: epath.Path, manifest: Manifest, run: Run) -> Account:
     UserError: names the file and what is wrong.
   """
   _check_manifest(folder, manifest, run)
-  for name in manifest.files:
-    if name.endswith(".npz"):
-      exact_archives.check(folder / name)
   _check_truth(folder / layout.TRUTH[0], run.truth)
   checker = _Checker(folder, manifest, run)
   trained = _check_weights(folder, manifest, run)
   account = Account(planned=checker.planned, trained=trained)
   for cell in run.cells:
     checker.check(cell, account)
-  account.copies = checker.copies.lines
   return account
 
 
@@ -237,7 +226,6 @@ class _Checker:
     self._stated = {
       dataset: _stated(run, dataset) for dataset in self._datasets
     }
-    self.copies = copies.Copies(run.truth)
     # Files of examples that were checked, and of which data.
     self._checked: set[tuple[str, str, str]] = set()
     self._labels: dict[str, dict[tuple, tuple]] = collections.defaultdict(dict)
@@ -267,7 +255,6 @@ class _Checker:
     )
     _check_edition(source, cell, columns)
     _check_split(str(source / note_lib.FILE), note, columns)
-    self.copies.add(cell, columns)
     self._check_examples(cell, note, columns, account)
     account.cells += 1
 
@@ -366,10 +353,9 @@ class _Checker:
         f" {len(ids):,} examples."
       )
     limit = int(self._config.data.get("limit", 0) or 0)
-    account.examples[cell.dataset] |= {
-      known.check_examples(source, note.data, limit, ids),
-      known.check_frames(source, cell.dataset, columns),
-    }
+    account.examples[cell.dataset].add(
+      known.check_examples(source, note.data, limit, ids)
+    )
     if "label" in columns:
       by_id = known.check_labels(source, cell.dataset, rows, columns["label"])
       account.labels[cell.dataset] = by_id, len(rows)

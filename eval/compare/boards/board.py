@@ -24,7 +24,6 @@ T = TypeVar("T")
 WHOLE = "whole"
 PARTIAL = "partial"
 SEEN = "trained on test conditions"
-CONTRADICTED = "contradicted"
 PRINTED = "printed"
 # Of models that keep them where nobody sees them, such as plain functions.
 _NO_WEIGHTS = hashlib.sha256().hexdigest()
@@ -98,10 +97,9 @@ class Entry:
     model_facts: of the model, in words; None is unknown.
     numbers: over cells.
     cells: condition -> metric -> number.
-    state: `WHOLE`, `PARTIAL`, `SEEN`, `CONTRADICTED` or `PRINTED`.
+    state: `WHOLE`, `PARTIAL`, `SEEN` or `PRINTED`.
     remark: the state in words: which numbers are missing, which test conditions
-      it was trained on, what contradicts it, or how a printed row's protocol
-      differs.
+      it was trained on, or how a printed row's protocol differs.
     rank: from 1; None where it is not ranked. Equal values share one.
     rank_range: best and worst rank that the data leave open at 95 %; None where
       it is not ranked or has no draws.

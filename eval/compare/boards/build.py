@@ -3,9 +3,8 @@
 Models stand on one board, and are ranked, only where all facts of their data agree,
 of a normalised task also what normalises. Seeds may differ: pairs are then by
 example, and the board says so. Otherwise there are several boards of a data set,
-headed by what differs. A model that lacks a condition of the ranked number, was
-trained on a test condition, or has other numbers than its own weights have in another
-run, is shown with the reason and not ranked. Printed rows
+headed by what differs. A model that lacks a condition of the ranked number or was
+trained on a test condition is shown with the reason and not ranked. Printed rows
 are ranked only where their protocol is the board's, and nothing is ranked by a
 number of which nobody said whether more or less is better.
 """
@@ -24,18 +23,15 @@ from robust_tfds.eval.cells.facts import TaskFacts
 from robust_tfds.eval.cells.number import Key
 from robust_tfds.eval.compare import sides, slugs
 from robust_tfds.eval.compare.boards import board as board_lib
-from robust_tfds.eval.compare.boards import (
-  contradictions,
-  effective,
-  printed,
-  ranks,
-)
+from robust_tfds.eval.compare.boards import effective, printed, ranks
 from robust_tfds.eval.compare.boards.board import Board, Entry
 from robust_tfds.eval.compare.scores import Scored
 from robust_tfds.eval.metrics.definitions import Metric
 from robust_tfds.eval.metrics.replicates import Replicates
 
 _HASHES = ("ids", "labels", "groups")  # facts that name no board
+# Facts of a model that say who it is or what it learned from.
+_NAMES = ("name", "trained_on", "corruptions_seen", "severities_seen")
 
 
 def boards(scored: Sequence[Scored], reference: str = "") -> list[Board]:
@@ -49,7 +45,6 @@ def boards(scored: Sequence[Scored], reference: str = "") -> list[Board]:
   Returns:
     By task, then by data set, in the order in which they were first named.
   """
-  scored = contradictions.marked(_said_by_others(scored))
   groups: dict[str, list[Scored]] = {}
   for one in scored:
     groups.setdefault(_comparable(one), []).append(one)
@@ -60,29 +55,6 @@ def boards(scored: Sequence[Scored], reference: str = "") -> list[Board]:
     others = [one for g in listed if g is not group for one in g]
     out.append(_board(group, _differs(group[0], others), names, reference))
   return out
-
-
-def _said_by_others(scored: Sequence[Scored]) -> list[Scored]:
-  """Models with what entries of equal weights say that these have seen.
-
-  It is a statement of somebody else's, and takes no rank away.
-  """
-  return [_beside_others(one, scored) for one in scored]
-
-
-def _beside_others(one: Scored, scored: Sequence[Scored]) -> Scored:
-  weights = one.entry.weights
-  own = sides.seen(one.entry.model_facts, one.entry.cells)
-  remarks: dict[str, None] = {}
-  for other in scored if weights else ():
-    names = sides.seen(other.entry.model_facts, one.entry.cells)
-    more = sorted(set(names) - set(own))
-    if more and other.entry.weights == weights:
-      listed = ", ".join(more)
-      said = f"{other.entry.run} says of the same weights: trained on {listed}"
-      remarks[said] = None
-  entry = dataclasses.replace(one.entry, remark="; ".join(remarks))
-  return dataclasses.replace(one, entry=entry) if remarks else one
 
 
 def _comparable(one: Scored) -> str:
@@ -206,22 +178,16 @@ def _entry(entry: Entry, label: str, metric: str, names: slugs.Slugs) -> Entry:
 
 
 def _state(entry: Entry, metric: str) -> tuple[str, str]:
-  if entry.state == board_lib.CONTRADICTED:
-    return entry.state, entry.remark
   seen = sides.seen_words(entry.model_facts, entry.cells)
   if seen:
-    return board_lib.SEEN, _and(f"trained on {seen}", entry.remark)
+    return board_lib.SEEN, f"trained on {seen}"
   if _value(entry, metric) is None:
     number = entry.number(metric)
     why = number.note if number else ""
     have = f"{len(entry.cells)} condition{'s' * (len(entry.cells) != 1)}"
     why = why or f"{have}, no {metric or 'mean'}"
-    return board_lib.PARTIAL, _and(why, entry.remark)
-  return board_lib.WHOLE, entry.remark
-
-
-def _and(*remarks: str) -> str:
-  return "; ".join(filter(None, remarks))
+    return board_lib.PARTIAL, why
+  return board_lib.WHOLE, ""
 
 
 def _ranked(
@@ -345,8 +311,9 @@ def _twice(entries: Sequence[Entry]) -> list[str]:
   """Names entries of equal weights, spec and seed: one model under two names."""
   same: dict[str, list[str]] = {}
   for entry in entries:
-    mark = contradictions.mark(entry)
-    if mark and entry.state != board_lib.CONTRADICTED:
+    facts = {k: v for k, v in entry.model_facts.items() if k not in _NAMES}
+    if entry.weights and not facts.get("random"):
+      mark = json.dumps([facts, entry.seed], sort_keys=True)
       same.setdefault(mark, []).append(entry.label)
   return [
     f"One model with one seed under several names: {', '.join(labels)}. Each"

@@ -38,7 +38,6 @@ METRIC = definitions.metric("", "effective_robustness_logit")
 REFERENCES = boards.REFERENCES
 STANDARD, TESTBED, PRINTED, RUNS = REFERENCES
 _FEWEST = 3  # models of a line
-_NOT_OF_LINES = (board_lib.SEEN, board_lib.CONTRADICTED)  # states
 # Models of a line with a band: of three, Student's t alone is 12.7, of four 4.3.
 FEWEST_OF_BAND = 5
 
@@ -231,8 +230,7 @@ def numbers(
 def reference(board: Board, name: str = "") -> Reference:
   """The models that a board's line is fitted to.
 
-  Of runs every set of weights once, and none that was trained on test conditions
-  or that another entry contradicts.
+  Of runs every set of weights once, and none that was trained on test conditions.
   Printed models only where the board's runs are of their data.
 
   Args:
@@ -248,7 +246,7 @@ def reference(board: Board, name: str = "") -> Reference:
   for entry in board.runs:
     point = of_entry(board, entry)
     mark = entry.weights or entry.key
-    if point and entry.state not in _NOT_OF_LINES and mark not in weights:
+    if point and entry.state != board_lib.SEEN and mark not in weights:
       weights.add(mark)
       points[entry.label] = point
       keys.append(entry.key)

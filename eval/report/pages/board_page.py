@@ -25,7 +25,6 @@ TOKENS = {
   board_lib.WHOLE: "whole",
   board_lib.PARTIAL: "partial",
   board_lib.SEEN: "seen",
-  board_lib.CONTRADICTED: "contradicted",
   board_lib.PRINTED: "printed",
 }
 # Of the whiskers in px, as the style sheet says.

@@ -30,16 +30,6 @@ _SUBSETS = {
 # As `eval/run/subsets.py` names files: a submission's name leads to no folder.
 _OF_FILE = re.compile(r"(?P<stem>[\w.-]+)-(?P<digits>[0-9a-f]{8})")
 _OURS = ("fly", "prepared")
-_BALANCED = ("pictures", "sequences")
-_OF_FRAMES = ("labels", "reviewed", "frame", "frame_type", "fps", "linf")
-_PLACE_BITS = 128  # of `base.place`
-_LEAST_CHANCE = 1e-9  # that whole sets have, whose last place is so far behind
-
-# Names of videos that begin with their class: a folder, or UCF101's.
-_CLASS_NAMES = (
-  re.compile(r"v_(?P<name>\w+?)_g\d+_c\d+"),
-  re.compile(r"(?P<name>[^/]+)/.+"),
-)
 
 
 def part(dataset: str, examples: int, split: str | None = None) -> str:
@@ -260,28 +250,9 @@ def _of_limit(
     return Examples(
       f"{name}: the first {len(ids):,} of its {total:,} examples, by their ids"
     )
-  last = max(map(place, ids)) / 2**_PLACE_BITS
-  told = total and not _are_numbers(datasets.known(name), facts, ids)
-  if told and _chance(len(ids), total, last) < _LEAST_CHANCE:
-    raise errors.UserError(
-      f"{source}: the limit takes the first {len(ids):,} of the {total:,}"
-      f" examples of {name}, in TFDS's order, and these reach as far as the first"
-      f" {last:.1%} of them: they were chosen otherwise, or from fewer. Name"
-      " them in a file (config.data.subset, or --subset of robust-tfds score)."
-    )
   return Examples(
     "", f"that these are the first {len(ids):,} examples of {name}"
   )
-
-
-def _chance(count: int, total: int, last: float) -> float:
-  """That the last of the first `count` places lies at `last`, or behind it.
-
-  Places are uniform in [0, 1): fewer than `count` of `total` lie before it.
-  """
-  from scipy import stats
-
-  return float(stats.binom.cdf(count - 1, total, last))
 
 
 def check_groups(source: str, dataset: str, columns: Columns) -> None:
@@ -312,50 +283,6 @@ def _frames(dataset: str) -> Mapping[str, frames.Row]:
   return {row.frame.example_id: row for row in listed}
 
 
-def check_frames(source: str, dataset: str, columns: Columns) -> Examples:
-  """Holds what a set says of its frames against what is embedded.
-
-  Args:
-    source: what a refusal begins with.
-    dataset: name of the set.
-    columns: of a cell; nothing is said of those without `reviewed`.
-
-  Raises:
-    UserError: a frame of other labels, another review, type, rate or distance.
-  """
-  if "reviewed" not in columns:
-    return Examples()
-  names = [name for name in _OF_FRAMES if name in columns]
-  known = _frames(dataset)
-  ids = columns["example_id"].tolist()
-  if not known.keys() >= set(ids):
-    return Examples("", f"{', '.join(names)} of the frames of {dataset}")
-  rows = [known[i] for i in ids]
-  for name in names:
-    got, expected = columns[name], _of_frames(name, rows, columns)
-    wrong = np.flatnonzero((got != expected).reshape(len(ids), -1).any(axis=1))
-    if len(wrong):
-      raise errors.UserError(
-        f"{source}: {name} of {ids[wrong[0]]!r}: got {got[wrong[0]].tolist()!r},"
-        f" but {dataset} has {expected[wrong[0]].tolist()!r} ({len(wrong):,} of"
-        f" {len(ids):,} rows differ)."
-      )
-  return Examples(f"{dataset}: {', '.join(names)} of its frames")
-
-
-def _of_frames(
-  name: str, rows: Sequence[frames.Row], columns: Columns
-) -> np.ndarray:
-  """What a column of embedded frames has to hold."""
-  if name == "labels":
-    width = columns[name].shape[1]
-    padded = [(*r.frame.labels, *[-1] * width)[:width] for r in rows]
-    return np.array(padded, np.int32)
-  if name == "linf":
-    return np.array([r.linf for r in rows], np.float32)
-  return np.array([getattr(r.frame, name) for r in rows])
-
-
 def check_labels(
   source: str, dataset: str, ids: Sequence[str], labels: np.ndarray
 ) -> int:
@@ -371,11 +298,9 @@ def check_labels(
     How many ids tell their class.
 
   Raises:
-    UserError: another class than the id tells; ids of videos of one class's
-      name with two labels; or a whole set with other counts of its classes.
+    UserError: another class than the id tells.
   """
   builder, by_id = datasets.known(dataset), 0
-  _check_balance(source, builder, labels)
   for example_id, label in zip(ids, labels.tolist()):
     expected = builder.known_label(example_id)
     by_id += expected is not None
@@ -384,68 +309,4 @@ def check_labels(
         f"{source}: label of {example_id!r}: got {label}, but its id says class"
         f" {expected}."
       )
-  if by_id or builder.KIND != "videos":  # pictures may lie in any folders
-    return by_id
-  return _check_one_label_a_name(source, ids, labels)
-
-
-def _check_balance(
-  source: str, builder: type[base.Builder], labels: np.ndarray
-) -> None:
-  """Refuses a whole published set whose classes are not of one size.
-
-  Of pictures and sequences all are: 50 of each class of ImageNet's validation
-  (Russakovsky et al. 2015, Table 2) and of Tiny ImageNet's, 1,000 and 100 of
-  CIFAR's test (Krizhevsky 2009).
-  """
-  total, classes = len(labels), datasets.classes(builder.name)
-  whole = total and total == builder.PUBLISHED_EXAMPLES
-  if builder.KIND not in _BALANCED or not whole:
-    return
-  counts = np.bincount(labels[labels >= 0], minlength=classes)
-  each = total // classes
-  worst = int(abs(counts - each).argmax())
-  if counts[worst] != each:
-    raise errors.UserError(
-      f"{source}: {counts[worst]:,} of {total:,} examples are of class {worst}, but"
-      f" {builder.name} has {each:,} of each class. Name the set that"
-      " they are of."
-    )
-
-
-def _check_one_label_a_name(
-  source: str, ids: Sequence[str], labels: np.ndarray
-) -> int:
-  """Refuses two labels of one class's name, or two names of one label."""
-  pattern = _naming(ids)
-  if pattern is None:
-    return 0
-  label_of: dict[str, tuple[int, str]] = {}
-  name_of: dict[int, tuple[str, str]] = {}
-  for example_id, label in zip(ids, labels.tolist()):
-    match = pattern.match(example_id)
-    name = match["name"] if match else ""
-    other, first = label_of.setdefault(name, (label, example_id))
-    if other != label:
-      raise errors.UserError(
-        f"{source}: labels {other} of {first!r} and {label} of {example_id!r}, but"
-        f" both ids name the class {name!r}."
-      )
-    other_name, first = name_of.setdefault(label, (name, example_id))
-    if other_name != name:
-      raise errors.UserError(
-        f"{source}: label {label} of both {first!r} and {example_id!r}, whose ids"
-        " name two classes."
-      )
-  return len(ids)
-
-
-def _naming(ids: Sequence[str]) -> re.Pattern[str] | None:
-  """How all ids name their class; None where they do not."""
-  for pattern in _CLASS_NAMES:
-    matches = [pattern.match(i) for i in ids]
-    names = {m["name"] for m in matches if m}
-    # A folder a picture or a frame's video names no class.
-    if all(matches) and 1 < len(names) <= len(ids) / 2:
-      return pattern
-  return None
+  return by_id

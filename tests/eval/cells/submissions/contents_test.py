@@ -61,23 +61,6 @@ class ContentsTest(in_folder.TestCase):
     self.tampered.manifest()
     self._refuses(f"^{self.folder}/truth.json: .*{message}")
 
-  @parameterized.parameters(
-    (b"foreign", b"", "before"), (b"", b"foreign", "behind the end")
-  )
-  def test_archives_of_more_than_arrays(self, before, after, message):
-    for folder in ("cells/a/digits_c/fog_3/seed0", "examples"):
-      (path,) = (self.folder / folder).glob("*.npz")
-      whole = path.read_bytes()
-      path.write_bytes(before + whole + after)
-      if folder == "examples":
-        path = path.rename(
-          path.with_name(f"{small.file(path)['sha256'][:16]}.npz")
-        )
-      self.tampered.notes()
-      self.tampered.manifest()
-      self._refuses(f"^{path}: foreign bytes {message}")
-      path.write_bytes(whole)
-
   def test_fewer_that_the_config_says(self):
     self.folder = small.submission(self.root, limit=50)
     self.assertEqual(self._check().labels, {"digits_c": (50, 50)})

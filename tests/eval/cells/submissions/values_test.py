@@ -107,21 +107,13 @@ class ColumnsTest(parameterized.TestCase):
     _check(task, columns, condition)
 
   @parameterized.parameters(
-    ("top5", (0, 0), 10, "classes 0 to 9"),
-    ("top5", (0, 0), -2, "expected classes from -1"),
-    ("top5", (0, 0), -1, "a class behind a place without one"),
-    ("top5", (0, 0), 2, "one class twice"),
-    ("label", 0, -1, "expected classes from 0"),
+    ("top5", (0, 0), 10, "classes 0 to 9, or -1"),
+    ("top5", (0, 0), -2, "classes 0 to 9, or -1"),
+    ("label", 0, -1, "classes 0 to 9"),
     ("label", 1, 10, "classes 0 to 9"),
-    ("score", (0, 0), 1.1, "expected a probability"),
-    ("score", (0, 4), np.nan, "expected a probability"),
-    ("score", (0, 4), 0.3, "this one is higher"),
-    ("score", (0, 1), 0.5, "probabilities of more than 1 in sum"),
-    ("score", (1, 2), 0.0001, "a probability of no class"),
-    ("nll", 0, -0.1, "expected a number from 0"),
-    ("nll", 0, np.nan, "expected a number from 0"),
-    ("brier", 0, 2.1, r"in \[0, 2\]"),
-    ("brier", 0, np.nan, r"in \[0, 2\]"),
+    ("score", (0, 4), np.nan, "expected a number"),
+    ("nll", 0, np.nan, "expected a number"),
+    ("brier", 0, np.nan, "expected a number"),
   )
   def test_values_of_a_classifier(self, name, place, value, message):
     columns = _classified()
@@ -132,50 +124,9 @@ class ColumnsTest(parameterized.TestCase):
       _check("classification", columns)
 
   @parameterized.parameters(
-    ("nll", 0, 0.68),
-    ("nll", 0, np.inf),
-    ("nll", 1, 0),
-    ("brier", 0, 0.31),
-    ("brier", 0, 0.33),
-    ("brier", 1, 2),
-    ("label", 0, 6),
-    ("label", 1, 3),
-  )
-  def test_scores_of_the_softmax_against_its_five_best(
-    self, name, place, value
-  ):
-    columns = _classified()
-    columns[name][place] = value
-    message = "^x.npz: nll of|^x.npz: brier of 'x[01]': got .*not what top5"
-    with self.assertRaisesRegex(errors.UserError, message):
-      _check("classification", columns)
-
-  def test_clean_frames_of_sequences(self):
-    columns = _classified()
-    for name in ("top5", "score"):
-      columns[name] = columns[name][:, None]
-    clean = conditions.SEQUENCES.parse("clean")
-    _check("sequences", columns, clean)
-    columns["nll"][1] = 3
-    with self.assertRaisesRegex(errors.UserError, "nll of 'x1'"):
-      _check("sequences", columns, clean)
-
-  def test_five_ranks_of_each_row_beside_an_nll(self):
-    columns = _classified()
-    columns["score"] = columns["score"][:, :4]
-    with self.assertRaisesRegex(errors.UserError, "top5, score: expected 5"):
-      _check("classification", columns)
-
-  @parameterized.parameters(
     ("boxes", (0, 0, 0), np.nan, "expected a number"),
-    ("boxes", (0, 0, 0), 31, "its ends are swapped"),
-    ("boxes", (0, 0, 3), 600, "far outside"),
-    ("boxes", (0, 0, 0), -1001, "far outside"),
-    ("scores", (0, 2), 0.85, "this one is higher"),
-    ("scores", (0, 0), 1.5, r"in \[0, 1\]"),
-    ("classes", (0, 0), 2, "2 classes"),
-    ("classes", (0, 0), -2, "expected classes from -1"),
-    ("image_id", 1, 9, "no such picture"),
+    ("classes", (0, 0), 2, "classes 0 to 1, or -1"),
+    ("classes", (0, 0), -2, "classes 0 to 1, or -1"),
   )
   def test_values_of_a_detector(self, name, place, value, message):
     columns = _detected()
@@ -201,9 +152,3 @@ class ColumnsTest(parameterized.TestCase):
     empty = {k: v[:0] for k, v in _classified().items()}
     _check("classification", empty)
     _check("detection", {k: v[:0] for k, v in _detected().items()})
-
-  def test_how_many_rows_are_wrong(self):
-    columns = _classified()
-    columns["brier"][:] = 3
-    with self.assertRaisesRegex(errors.UserError, "2 rows like this"):
-      _check("classification", columns)

@@ -114,28 +114,6 @@ class BuildTest(in_folder.TestCase):
     (note,) = [n for n in board.notes if "several names" in n]
     self.assertIn("a (one), a (copy)", note)
 
-  @pytest.mark.slow
-  def test_what_others_say_of_the_same_weights_takes_no_rank(self):
-    said = self._write(
-      "said", {"a": 0.1}, of_models={"a": {"corruptions_seen": ["fog"]}}
-    )
-    silent = self._write("silent", {"a": 0.1, "b": 0.2}, seed=1)
-    (board,) = self._boards(said, silent)
-    states = {e.label: e.state for e in board.entries}
-    self.assertEqual(
-      states,
-      {
-        "b": board_lib.WHOLE,
-        "a (said)": board_lib.SEEN,
-        "a (silent)": board_lib.WHOLE,
-      },
-    )
-    remarks = {e.label: e.remark for e in board.entries}
-    self.assertEqual(remarks["a (said)"], "trained on fog")
-    self.assertEqual(
-      remarks["a (silent)"], "said says of the same weights: trained on fog"
-    )
-
   def test_a_board_has_its_name_first(self):
     (board,) = self._boards(self._write("one", {"<>": 0.1}, names=["fog"]))
     self.assertEqual(board.key, "digits-c")

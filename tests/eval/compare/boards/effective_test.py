@@ -54,11 +54,10 @@ class EffectiveTest(parameterized.TestCase):
       self.assertAlmostEqual(number.value, 0, places=12)
       self.assertIn("slope of logits 0.80", number.note)
 
-  @parameterized.parameters(board_lib.SEEN, board_lib.CONTRADICTED)
-  def test_whose_numbers_are_not_to_be_believed_is_of_no_line(self, state):
+  def test_who_was_trained_on_the_test_is_of_no_line(self):
     board = _board("frames", [(0.4, 0.3), (0.5, 0.4), (0.6, 0.5), (0.7, 0.9)])
     *others, last = board.entries
-    entries = [*others, dataclasses.replace(last, state=state)]
+    entries = [*others, dataclasses.replace(last, state=board_lib.SEEN)]
     board = dataclasses.replace(board, entries=entries)
     line = effective.reference(board, effective.RUNS)
     self.assertEqual(list(line.points), ["m0", "m1", "m2"])

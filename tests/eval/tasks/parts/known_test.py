@@ -58,18 +58,11 @@ class KnownTest(parameterized.TestCase):
       known.check_examples("x", subset, 0, ids[:5000])
 
   def test_the_first_examples_where_ids_are_not_known(self):
-    # The places of the ids tell: those of the first n lie before n / 50,000.
     facts = DataFacts(dataset="imagenet_c", split="validation")
-    ids = [f"n01440764_{i}.JPEG" for i in range(50_000)]
-    ids.sort(key=lambda i: base.place("validation", i))
-    got = known.check_examples("x", facts, 300, ids[:300])
+    ids = [f"n01440764_{i}.JPEG" for i in range(300)]
+    got = known.check_examples("x", facts, 300, ids)
     words = "that these are the first 300 examples of imagenet_c"
     self.assertEqual(got, ("", words))
-    for others in (ids[300:600], ids[:299] + ids[20_000:20_001]):
-      with self.assertRaisesRegex(
-        errors.UserError, "and these reach as far as"
-      ):
-        known.check_examples("x", facts, 300, others)
 
   def test_examples_that_are_known_one_by_one(self):
     facts = DataFacts(dataset="digits_c", split="test", subset="")
@@ -164,18 +157,3 @@ class KnownTest(parameterized.TestCase):
   def test_ids_that_tell_nothing(self):
     ids, labels = ["n99999999_1.JPEG", "x.JPEG"], np.array([1, 2])
     self.assertEqual(known.check_labels("x", "imagenet_c", ids, labels), 0)
-
-  @parameterized.parameters("v_{}_g01_c0{}.avi", "{}/video{}.mp4")
-  def test_names_of_classes_in_ids(self, form):
-    ids = [form.format(n, i) for n in ("Archery", "Bowling") for i in (1, 2)]
-    check = known.check_labels
-    self.assertEqual(check("x", "ucf101_p", ids, np.array([5, 5, 9, 9])), 4)
-    with self.assertRaisesRegex(errors.UserError, "both ids name the class"):
-      check("x", "ucf101_p", ids, np.array([5, 6, 9, 9]))
-    with self.assertRaisesRegex(errors.UserError, "whose ids name two classes"):
-      check("x", "ucf101_p", ids, np.array([5, 5, 5, 5]))
-
-  def test_folders_that_are_no_classes(self):
-    ids = ["a/1.png", "b/1.png", "c/1.png"]
-    labels = np.array([1, 1, 2])
-    self.assertEqual(known.check_labels("x", "ucf101_p", ids, labels), 0)
