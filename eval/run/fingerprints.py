@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from robust_tfds import errors, own_corruptions, reading
-from robust_tfds.building import geometry
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells import cell_facts, provenance
 from robust_tfds.eval.cells.cell import Cell
@@ -18,7 +17,6 @@ from robust_tfds.eval.run.data import Data
 from robust_tfds.eval.run.model import training_data
 from robust_tfds.eval.run.model.load import LoadedModel
 from robust_tfds.eval.run.plan import Plan
-from robust_tfds.eval.tasks import base
 
 
 def cells(
@@ -77,34 +75,15 @@ def _cell(
 
 def _data_facts(plan: Plan, source: inputs.Source, content: str) -> DataFacts:
   """The set that is read, and what is made of it."""
-  setting = plan.task.setting
   return DataFacts(
-    dataset=setting.dataset,
+    **plan.task.config_facts(),
     version=source.builder.data_version(),
-    config=plan.stored(Condition())[0],
     split=source.split,
-    subset=setting.data.get("subset", ""),
     examples=source.total,
-    source="fly" if setting.fly else "prepared",
-    codec=setting.codec,
-    edition=setting.edition,
-    geometry=setting.data.get("geometry", ""),
-    px=_px(setting),
-    settings=plan.task.data_facts(),
-    metric=provenance.METRICS_VERSION,
     pixels=provenance.PIXELS_VERSION,
     content=content,
     decoders=source.decoders,
   )
-
-
-def _px(setting: base.Setting) -> list[int]:
-  """Height and width of the pictures that are corrupted; empty: their own."""
-  rule = setting.data.get("geometry", "")
-  if rule:
-    height, width, _ = geometry.shape(rule)
-    return [height, width] if height and width else []
-  return [setting.edition_px] * 2 if setting.edition_px else []
 
 
 def _model_facts(plan: Plan, label: str, model: LoadedModel) -> ModelFacts:

@@ -127,8 +127,7 @@ class Plan:
 
     task = self.task
     if self.fly:
-      config = self.config.data.config or task.clean_config
-      return config, task.clean_codec
+      return task.base_config, task.clean_codec
     codec = task.setting.codec
     if condition.clean and codec == datasets.PUBLISHED:
       codec = task.clean_codec

@@ -16,8 +16,9 @@ import numpy as np
 from jax.sharding import Mesh
 
 from robust_tfds import conditions, errors
+from robust_tfds.building import geometry
 from robust_tfds.corruptions import spec as corruption_spec
-from robust_tfds.eval.cells import table
+from robust_tfds.eval.cells import provenance, table
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.cells.cell_facts import Scalar
 from robust_tfds.eval.cells.facts import TaskFacts
@@ -277,6 +278,28 @@ class Task(abc.ABC):
   def data_facts(self) -> dict[str, Scalar]:
     """Settings of the task's own that its cells depend on: name -> value."""
     return {}
+
+  @property
+  def base_config(self) -> str:
+    """The config of the set that conditions are made from on the fly."""
+    return self.setting.data.get("config") or self.clean_config
+
+  def config_facts(self) -> dict[str, Any]:
+    """Return the facts of a cell's data that follow from the run's config."""
+    setting, rule = self.setting, self.setting.data.get("geometry") or ""
+    side = geometry.shape(rule)[0] if rule else setting.edition_px
+    return {
+      "dataset": setting.dataset,
+      "config": self.base_config if setting.fly else conditions.CLEAN,
+      "subset": setting.data.get("subset") or "",
+      "source": "fly" if setting.fly else "prepared",
+      "codec": setting.codec,
+      "edition": setting.edition,
+      "geometry": rule,
+      "px": [side, side] if side else [],
+      "settings": self.data_facts(),
+      "metric": provenance.METRICS_VERSION,
+    }
 
   def truth(self, source: inputs.Source) -> dict[str, Any] | None:
     """The ground truth that `cell_rows` needs, as JSON; None: the labels do."""

@@ -163,6 +163,7 @@ class Builder(
     OWN: what the set says of itself where it is no benchmark but somebody's
       own, see `robust_tfds/own`.
     NAMES_VARY: files, and with them ids, may have other names than the official.
+    EMBEDDED: the data are part of this package: no file is decoded for them.
     session: what it shares with the builders of other configs: processes,
       sources, their pixels.
     beam: make examples in an Apache Beam pipeline instead.
@@ -190,6 +191,7 @@ class Builder(
   RUN_BY: ClassVar[str] = ""
   OWN: ClassVar[own_set.OwnSet | None] = None
   NAMES_VARY: ClassVar[bool] = False
+  EMBEDDED: ClassVar[bool] = False
   DEFAULT_BUILDER_CONFIG_NAME: ClassVar[str | None] = conditions.CLEAN
 
   session: BuildSession | None = None
@@ -609,6 +611,11 @@ class Builder(
     Of the usual variant; where `NAMES_VARY`, in the official spelling.
     """
     return ()
+
+  @classmethod
+  def known_decoders(cls, codec: str) -> str | None:
+    """What decodes the pixels; None where only the files tell."""
+    return "" if cls.EMBEDDED and codec not in _ENCODERS else None
 
   @classmethod
   def known_label(cls, example_id: str) -> int | None:

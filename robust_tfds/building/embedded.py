@@ -56,6 +56,7 @@ class OfTest:
 
   CLEAN: ClassVar[Any]
   SPLIT: ClassVar[str]
+  EMBEDDED: ClassVar[bool] = True
 
   @classmethod
   def known_ids(cls) -> Collection[str]:

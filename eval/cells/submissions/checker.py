@@ -13,11 +13,18 @@ from __future__ import annotations
 import itertools
 import secrets
 import typing
+from collections.abc import Sequence
 
 from etils import epath
 
 from robust_tfds import errors
-from robust_tfds.eval.cells import cell_facts, damage, provenance, table
+from robust_tfds.eval.cells import (
+  cell_facts,
+  damage,
+  names,
+  provenance,
+  table,
+)
 from robust_tfds.eval.cells.submissions import contents, layout
 from robust_tfds.eval.cells.submissions import manifest as manifest_lib
 from robust_tfds.eval.cells.submissions.manifest import Manifest
@@ -77,12 +84,15 @@ def check(
   return "\n".join(
     [
       f"{word}: {folder}",
-      "verified:",
-      *(f"- {line}" for line in verified),
-      "not verified:",
-      *(f"- {line}" for line in unverified),
+      *_section("verified", verified),
+      *_section("not verified", unverified),
+      *_section("stated, not verified", _stated(manifest, account, again)),
     ]
   )
+
+
+def _section(heading: str, lines: Sequence[str]) -> list[str]:
+  return [f"{heading}:", *(f"- {line}" for line in lines)] if lines else []
 
 
 def _check_table(folder: epath.Path, manifest: Manifest, run: Run) -> int:
@@ -120,7 +130,7 @@ def _lines(
     " other file, no link, no pickle",
     f"table.csv: {rows:,} rows, byte for byte from the predictions",
     f"{account.cells:,} of the {account.planned:,} cells that config.json names:"
-    " every value within what its column and those beside it allow",
+    " columns and classes of the task, and what is derived from them",
     f"{account.marked:,} fingerprints: those of the facts beside them",
   ]
   unverified = [
@@ -130,13 +140,6 @@ def _lines(
   if again:
     verified += again.lines
     unverified = list(again.left)
-  labels = manifest.models.keys() - (again.models if again else set())
-  for what, of in (
-    ("weights, preprocessing and code", labels - {*account.trained}),
-    ("preprocessing and code", labels & {*account.trained}),
-  ):
-    if of:
-      unverified.append(f"{what} of {', '.join(sorted(of))}: statements")
   for label in account.trained:
     verified.append(
       f"weights of {label}: of the facts' sha256, in the submission"
@@ -145,13 +148,6 @@ def _lines(
   unverified += cell_facts.stated(
     (label, facts.words()) for label, facts in manifest.models.items()
   )
-  for label, facts in manifest.models.items():
-    seen, levels = facts.corruptions_seen, facts.severities_seen
-    words = cell_facts.trained_on(seen or (), levels if seen else None)
-    words = "nobody says" if seen is None else words or "none"
-    unverified.append(
-      f"{label}: trained on {facts.trained_on}; test corruptions seen: {words}"
-    )
   if account.marked < account.cells:
     unverified.append(
       f"facts of {account.cells - account.marked:,} cells, which were not noted"
@@ -167,6 +163,37 @@ def _lines(
     else:
       unverified.append("that truth.json is the data set's ground truth")
   return verified, unverified
+
+
+def _stated(
+  manifest: Manifest, account: contents.Account, again: Again | None
+) -> list[str]:
+  """What the submitter says and nothing here tells, in words."""
+  out = []
+  for name, facts in account.stated.items():
+    left = again.free if again and name in again.datasets else facts
+    listed = [
+      f"{fact} {'unknown' if value is None else value or 'none'}"
+      for fact, value in facts.items()
+      if fact in left
+    ]
+    if listed:
+      out.append(f"data of {name}: {', '.join(listed)}")
+  for label, facts in manifest.models.items():
+    if scripts := [s for s in names.scripts(label) if s != "LATIN"]:
+      out.append(f"the label {label!r} has {' and '.join(scripts)} letters")
+    what = "preprocessing, dtype and code"
+    if label not in account.trained:
+      what = f"weights, {what}"
+    if not (again and label in again.models):
+      out.append(f"{what} of {label}")
+    seen, levels = facts.corruptions_seen, facts.severities_seen
+    words = cell_facts.trained_on(seen or (), levels if seen else None)
+    words = "nobody says" if seen is None else words or "none"
+    out.append(
+      f"{label}: trained on {facts.trained_on}; test corruptions seen: {words}"
+    )
+  return out
 
 
 def _of_examples(

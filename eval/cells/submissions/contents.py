@@ -15,6 +15,7 @@ from typing import Any
 from etils import epath
 
 from robust_tfds import conditions, datasets, errors
+from robust_tfds.eval import tasks
 from robust_tfds.eval.cells import cell_facts, config_file
 from robust_tfds.eval.cells import examples as examples_lib
 from robust_tfds.eval.cells import note as note_lib
@@ -32,14 +33,8 @@ from robust_tfds.eval.metrics.detection import checks
 from robust_tfds.eval.readers.base import Run
 from robust_tfds.eval.tasks.parts import known, result_lists, stored_numbers
 
-# Facts that the config says too, and what it means where it says nothing.
-_IN_CONFIG = {
-  "split": None,
-  "subset": "",
-  "source": "fly",
-  "codec": None,
-  "geometry": "",
-}
+# What the config and the facts of another program's predictions both may say.
+_SHARED = ("split", "subset", "codec", "geometry", "settings", "metric")
 # Columns that an example has alike in all cells.
 _SAME = ("group_id", "label", "image_id", "labels", "reviewed")
 
@@ -52,6 +47,7 @@ class Account:
     cells: how many.
     planned: how many the config's models, data and conditions would give.
     marked: those whose fingerprint is that of their facts.
+    stated: data set -> facts of its data that follow from nothing here.
     examples: data set -> what was held against what is known of it.
     trained: labels of models whose weights lie beside the cells.
     labels: data set -> (rows whose id tells the label, rows).
@@ -60,6 +56,7 @@ class Account:
   cells: int = 0
   planned: int = 0
   marked: int = 0
+  stated: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
   examples: dict[str, set[known.Examples]] = dataclasses.field(
     default_factory=lambda: collections.defaultdict(set)
   )
@@ -215,7 +212,7 @@ class _Checker:
   def __init__(self, folder: epath.Path, manifest: Manifest, run: Run):
     self._workdir, self._manifest = Workdir(folder), manifest
     self._run = run
-    self._task_name = manifest.task
+    self._task_name, self._named = manifest.task, _names_models(run)
     self._versions = self._workdir.versions()
     config = run.config
     self._config, self._models = config, workdir_lib.labels_of(config)
@@ -223,9 +220,11 @@ class _Checker:
     self._conditions = {
       dataset: set(run.task(dataset).conditions()) for dataset in self._datasets
     }
-    self._stated = {
-      dataset: _stated(run, dataset) for dataset in self._datasets
-    }
+    with errors.begun(self._workdir.config_path):
+      self._expected = {
+        dataset: _expected(run, dataset, self._versions["pixels"])
+        for dataset in self._datasets
+      }
     # Files of examples that were checked, and of which data.
     self._checked: set[tuple[str, str, str]] = set()
     self._labels: dict[str, dict[tuple, tuple]] = collections.defaultdict(dict)
@@ -245,7 +244,8 @@ class _Checker:
     note = self._workdir.note(cell)
     source = self._workdir.cell_folder(cell)
     self._check_config(str(source / note_lib.FILE), cell)
-    self._check_facts(str(source / note_lib.FILE), cell, note)
+    stated = self._check_facts(str(source / note_lib.FILE), cell, note)
+    account.stated.setdefault(cell.dataset, {}).update(stated)
     account.marked += _check_marks(str(source / note_lib.FILE), cell, note)
     columns = self._run.columns(cell)
     classes = datasets.classes(cell.dataset)
@@ -253,7 +253,7 @@ class _Checker:
     values.check(
       str(source / predictions_lib.FILE), columns, rules, cell.condition
     )
-    _check_edition(source, cell, columns)
+    _check_frames(str(source / predictions_lib.FILE), cell, columns)
     _check_split(str(source / note_lib.FILE), note, columns)
     self._check_examples(cell, note, columns, account)
     account.cells += 1
@@ -280,8 +280,14 @@ class _Checker:
         f" {self._config.get('seed', 0)}."
       )
 
-  def _check_facts(self, source: str, cell: Cell, note: note_lib.Note) -> None:
-    """Holds a note's facts against the manifest's and the config's."""
+  def _check_facts(
+    self, source: str, cell: Cell, note: note_lib.Note
+  ) -> dict[str, Any]:
+    """Holds a note's facts of its data against the manifest and the config.
+
+    Returns:
+      Those that follow from neither.
+    """
     if note.data is None or note.model_facts is None:
       raise errors.UserError(
         f"{source}: data, by: a submission's cells say their facts."
@@ -299,17 +305,6 @@ class _Checker:
         f"{source}: data: {manifest_lib.FILE} has no such facts (hash"
         f" {note.data.hash})."
       )
-    if note.data.dataset != cell.dataset:
-      raise errors.UserError(
-        f"{source}: data.dataset: got {note.data.dataset!r}, expected"
-        f" {cell.dataset!r}."
-      )
-    pixels = self._versions["pixels"]
-    if note.data.pixels not in (None, pixels):
-      raise errors.UserError(
-        f"{source}: data.pixels: got {note.data.pixels}, but config.json has"
-        f" {pixels}."
-      )
     of_others = note.model_facts.adapter == cell_facts.ELSEWHERE
     if of_others != (config_file.BESIDE in self._config):
       raise errors.UserError(
@@ -317,13 +312,16 @@ class _Checker:
         f" {cell_facts.ELSEWHERE!r} where config.json says beside which run the"
         " predictions stand (--facts), and nowhere else."
       )
-    facts = note.data.words()
-    for name, stated in self._stated[cell.dataset].items():
-      fact = facts.get(name)
-      if None not in (stated, fact) and stated != fact:
+    facts = note.data.model_dump()
+    facts["settings"].pop(cell_facts.OWN, None)  # of a file of somebody's own
+    for name, expected in self._expected[cell.dataset].items():
+      if facts[name] != expected and (self._named or facts[name] is not None):
         raise errors.UserError(
-          f"{source}: data.{name}: got {fact!r}, but config.json has {stated!r}."
+          f"{source}: data.{name}: got {facts[name]!r}, but {expected!r} follows"
+          " from config.json."
         )
+    known = {*self._expected[cell.dataset], "examples"}
+    return {k: v for k, v in note.data.words().items() if k not in known}
 
   def _check_examples(
     self, cell: Cell, note: note_lib.Note, columns: Columns, account: Account
@@ -380,13 +378,36 @@ class _Checker:
         )
 
 
-def _stated(run: Run, dataset: str) -> dict[str, Any]:
-  """Facts of the data as the config has them, the task's own settings too."""
-  out = {k: run.config.data.get(k) or v for k, v in _IN_CONFIG.items()}
-  named = any(workdir_lib.models_of(run.config).values())
-  if not named and config_file.BESIDE not in run.config:
-    out["source"] = cell_facts.ELSEWHERE
-  return {**out, **run.task(dataset).data_facts()}
+def _expected(run: Run, dataset: str, pixels: int) -> dict[str, Any]:
+  """Facts of the data as they follow from the config; nothing of what does not.
+
+  Raises:
+    UserError: the data set has no such config or crop.
+  """
+  settings, builder = run.settings(dataset), datasets.known(dataset)
+  rule = settings.data.get("geometry") or ""
+  is_ours, edition = dataset in datasets.names(), ""
+  if is_ours:
+    edition = builder.edition_of(rule)
+  task = tasks.bind(settings, edition)
+  out = {**task.config_facts(), "pixels": pixels}
+  if split := settings.data.get("split"):
+    out["split"] = split
+  if not _names_models(run) and config_file.BESIDE not in run.config:
+    shared = {k: out[k] for k in _SHARED if out.get(k)}
+    return {**shared, "dataset": dataset, "source": cell_facts.ELSEWHERE}
+  if not is_ours:
+    del out["edition"], out["px"]
+    return out
+  if rule:
+    builder.config_of(task.base_config, geometry=rule)
+  decoders = builder.known_decoders(task.setting.codec)
+  return out if decoders is None else {**out, "decoders": decoders}
+
+
+def _names_models(run: Run) -> bool:
+  """Whether the run's own models predicted, and not another program."""
+  return any(workdir_lib.models_of(run.config).values())
 
 
 def _check_marks(source: str, cell: Cell, note: note_lib.Note) -> bool:
@@ -419,26 +440,18 @@ def _as_noted(facts: ModelFacts) -> Iterable[ModelFacts]:
     yield facts.model_copy(update=dict.fromkeys(names))
 
 
-def _check_edition(source: epath.Path, cell: Cell, columns: Columns) -> None:
-  """Refuses another edition than the set has in this crop, and others' frames."""
-  facts, name = cell.data, cell.condition.config
-  if facts is None or cell.dataset not in datasets.names():
-    return
-  expected = datasets.edition(cell.dataset, facts.geometry or "")
-  if facts.edition not in (None, expected):
-    raise errors.UserError(
-      f"{source / note_lib.FILE}: data.edition: got {facts.edition!r}, but"
-      f" {cell.dataset} is of {expected!r}."
-    )
-  if "flips" not in columns:
+def _check_frames(source: str, cell: Cell, columns: Columns) -> None:
+  """Refuses sequences of another length than those of their edition."""
+  if "flips" not in columns or cell.data is None or not cell.data.edition:
     return
   from robust_tfds.corruptions.sequence import frame_count
 
-  got, expected_count = columns["top5"].shape[1], frame_count(name, expected)
-  if got != expected_count:
+  got = columns["top5"].shape[1]
+  expected = frame_count(cell.condition.name, cell.data.edition)
+  if got != expected:
     raise errors.UserError(
-      f"{source / predictions_lib.FILE}: {got} frames a sequence, but {name} of"
-      f" {cell.dataset} has {expected_count}."
+      f"{source}: {got} frames a sequence, but {cell.condition.config} of"
+      f" {cell.dataset} has {expected}."
     )
 
 

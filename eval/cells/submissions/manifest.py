@@ -75,9 +75,11 @@ def write(folder: epath.Path, manifest: Manifest) -> None:
   """Writes it into the folder of a submission that is whole otherwise.
 
   Raises:
-    UserError: a text of it has more than one line.
+    UserError: a text of it has more than one line, or a label looks like another.
   """
   names.check_visible(manifest.written(), str(folder / FILE))
+  for label in manifest.models:
+    names.check_scripts(label, str(folder / FILE))
   disk.write_text(folder / FILE, manifest.dumps())
 
 
@@ -86,8 +88,9 @@ def read(folder: epath.Path) -> Manifest:
 
   Raises:
     UserError: no submission; a manifest that is none, is too large, was changed
-      or is of another version, or a text has several lines, which would be
-      read as lines of an answer. Names the file and the field.
+      or is of another version, a text of several lines, which would be read
+      as lines of an answer, or a label that looks like another. Names the file
+      and the field.
   """
   path = folder / FILE
   if not disk.exists(path):
@@ -104,4 +107,7 @@ def read(folder: epath.Path) -> Manifest:
     )
   texts = {k: v for k, v in value.items() if k != "files"}  # paths: `layout`
   names.check_visible(texts, str(path))
-  return Manifest.read(path, value)
+  manifest = Manifest.read(path, value)
+  for label in manifest.models:
+    names.check_scripts(label, str(path))
+  return manifest

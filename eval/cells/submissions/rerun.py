@@ -100,6 +100,11 @@ class Again:
     """Labels of those that were run."""
     return {cell.model for cell in self.cells}
 
+  @property
+  def free(self) -> Collection[str]:
+    """Names of the facts that were not compared."""
+    return _FREE
+
 
 def rerun(
   folder: epath.Path,

@@ -16,6 +16,7 @@ class Builder(objects.Builder):
   VERSION = tfds.core.Version("1.0.0")
   RELEASE_NOTES = {"1.0.0": "Initial release."}
   RUN_BY = "quickstart_detection"
+  EMBEDDED = True
   USUAL_PX = 128  # the canvas that holds them all
   CLASSES = tuple(str(d) for d in range(10))
   HOMEPAGE = digits.HOMEPAGE

@@ -33,6 +33,7 @@ class Builder(frames.Builder):
   VERSION = tfds.core.Version("1.0.0")
   RELEASE_NOTES = {"1.0.0": "Initial release."}
   RUN_BY = "vid_robust"
+  EMBEDDED = True
   OTHER_GEOMETRIES = ()
   CLASSES = tuple(str(d) for d in range(10))
   SIDE_PX = digits.SIDE_PX

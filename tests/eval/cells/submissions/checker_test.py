@@ -246,7 +246,7 @@ _HASHED = (
   (_config(lambda c: c.update(seed=5)), "seed: got 0, but config.json has 5"),
   (
     _config(lambda c: c["versions"].update(pixels=2)),
-    r"data.pixels: got \d+, but config.json has 2",
+    r"data.pixels: got \d+, but 2 follows from config.json",
   ),
   (
     _config(lambda c: c["models"].pop("b")),
@@ -388,6 +388,57 @@ class CheckerTest(parameterized.TestCase):
     )
     self.assertIn("not verified:\n- that the models gave these", text)
 
+  @parameterized.parameters(
+    ("px", [64, 64], [32, 32]),
+    ("px", None, [32, 32]),
+    ("metric", 2, 1),
+    ("config", "fog_1", "clean"),
+    ("geometry", "none", ""),
+    ("decoders", "read with Pillow 9", ""),
+    ("settings", {"views": 10}, {}),
+    ("edition", "imagenet", "cifar10"),
+    ("codec", "jpeg85", "raw"),
+  )
+  def test_facts_that_follow_from_the_config(self, name, stated, true):
+    small.with_facts(self.tampered, **{name: stated})
+    status, text = door.check(self.folder)
+    self.assertEqual(status, 1, text)
+    self.assertIn(
+      f"data.{name}: got {stated!r}, but {true!r} follows from config", text
+    )
+
+  def test_a_crop_that_the_set_does_not_have(self):
+    self.tampered.config(lambda c: c["data"].update(geometry="none"))
+    small.with_facts(self.tampered, geometry="none", px=[])
+    self._refuses("config.json: digits_c: geometry=none corrupts whole")
+
+  def test_facts_that_nothing_here_tells(self):
+    small.with_facts(self.tampered, version="9.9.9")
+    stated = checker.check(self.folder).split("\nstated, not verified:\n")[1]
+    self.assertStartsWith(
+      stated, f"- data of digits_c: version 9.9.9, content {'0' * 64}\n"
+    )
+    self.assertIn("- weights, preprocessing, dtype and code of a\n", stated)
+
+  def test_honest_cells_are_not_called_copies(self):
+    self.assertNotIn("copies of one", checker.check(self.folder))
+
+  @parameterized.parameters(
+    ("resn\u0435t", "CYRILLIC SMALL LETTER IE"),
+    ("v\u0456t_b", "CYRILLIC SMALL LETTER BYELORUSSIAN-UKRAINIAN I"),
+    ("\u039det", "GREEK CAPITAL LETTER NU"),
+  )
+  def test_a_label_that_looks_like_another(self, label, letter):
+    with self.assertRaisesRegex(errors.UserError, f"is {letter}. Rename it"):
+      small.submission(self.folder.parent / "alike", (label,))
+
+  def test_a_label_in_other_letters_is_named_as_such(self):
+    label = "\u0430\u0441\u0435-a"  # reads like ace-a
+    folder = small.submission(self.folder.parent / "other", (label,))
+    self.assertIn(
+      f"- the label {label!r} has CYRILLIC letters\n", checker.check(folder)
+    )
+
   def test_it_is_a_workdir_with_the_runs_table_and_predictions(self):
     run = Workdir(self.root / "run")
     submitted = Workdir(self.folder)
@@ -423,7 +474,10 @@ class CheckerTest(parameterized.TestCase):
   @parameterized.parameters(
     ({"limit": 300}, "limit takes the first 300 .* 'digit_.* is none of them"),
     ({"limit": 299}, "300 examples, but the limit takes the first 299"),
-    ({"subset": "robustbench5k"}, "data.subset: got '', but config.json has"),
+    (
+      {"subset": "robustbench5k"},
+      "data.subset: got '', but 'robustbench5k' follows",
+    ),
   )
   def test_easy_examples(self, settings, message):
     self._pick(range(59, 359), settings)

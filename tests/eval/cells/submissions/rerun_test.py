@@ -191,7 +191,7 @@ class RerunTest(in_folder.TestCase):
       rerun._of_own_data(config, "")
 
   @parameterized.parameters(
-    ({"models": ["a"]}, "config.json has 'elsewhere'"),
+    ({"models": ["a"]}, "'elsewhere' follows from config.json"),
     ({"models": {"a": {"name": "shutil:rmtree"}}}, "code of the submitter"),
   )
   def test_models_that_are_not_run(self, settings, message):
