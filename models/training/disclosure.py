@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 FILE = weights_file.DISCLOSURE
 _STATES, _CONFIG = "checkpoints", "config.json"  # of a workdir
+_RECIPE = "config.recipe.name"  # a key of a training's config.json
 _TRAIN = "train"  # how the folder of a set's training pictures is often named
 _NOT_STATED = "what that was trained on is not stated"
 
@@ -161,7 +162,8 @@ def of_checkpoint(text: str) -> Disclosure | None:
     None of other checkpoints.
 
   Raises:
-    UserError: it is damaged, of other weights, or says less than its recipe does.
+    UserError: it is damaged, of other weights, or says less than its recipe does;
+      or it is gone from a training's workdir.
   """
   _check_ended(paths.resolved(paths.of(text, "checkpoint")))
   names = {
@@ -170,6 +172,8 @@ def of_checkpoint(text: str) -> Disclosure | None:
   }
   folder = weights_file.folder_of(text)
   said = read(folder)
+  if said is None:
+    _check_no_training(folder)
   for name, field in names.items() if said else ():
     digest = getattr(said, field)
     if digest and disk.exists(folder / name):
@@ -187,6 +191,19 @@ def _check_ended(place: epath.Path) -> None:
         f"{place}: the state of a training under way, which discloses nothing. Let"
         f" it end, and name its workdir: {folder.parent}."
       )
+
+
+def _check_no_training(folder: epath.Path) -> None:
+  """Refuses a training's workdir whose disclosure is gone."""
+  file = folder / _CONFIG
+  config = reading.json_file(file) if disk.exists(file) else None
+  if isinstance(config, dict) and _RECIPE in config:
+    raise errors.UserError(
+      f"{folder}: {_CONFIG} is of a training (recipe {config[_RECIPE]}), but"
+      f" {FILE}, which says what the weights were trained on, is missing. Bring it"
+      " back, train anew, or keep the weights in a folder of their own and say"
+      " config.model.trained_on and config.model.corruptions_seen."
+    )
 
 
 def _check_weights(file: epath.Path, digest: str) -> None:

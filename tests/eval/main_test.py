@@ -8,11 +8,15 @@ from unittest import mock
 
 from absl import app, flags
 from absl.testing import absltest
+from etils import epath
 
 from robust_tfds import errors, shards
 from robust_tfds.eval import main
 from robust_tfds.eval.run import estimate, runner
+from robust_tfds.models.training import run as training
+from robust_tfds.models.training import workdir as workdir_lib
 from tests.eval import tiny_config
+from tests.models.training import tiny_trainings
 
 
 def _settings(**changes) -> types.SimpleNamespace:
@@ -81,6 +85,25 @@ class MainTest(absltest.TestCase):
       with self.assertRaisesRegex(errors.UserError, "an older release"):
         self._main(workdir=str(root), plan=measure or True)
     self.describe.assert_not_called()
+
+  def test_a_trainings_workdir_without_its_disclosure(self):
+    """The evaluator does not take such weights as ones of which nothing is known."""
+    folder = epath.Path(self.create_tempdir().full_path)
+    prepared = tiny_trainings.prepared(
+      allow_benchmark_conditions=True,
+      recipe={"name": "corruption_mix", "names": ("fog",)},
+    )
+    workdir_lib.begin(folder, training._facts(prepared))
+    config = tiny_config.get_config().unlock()
+    del config.models["digits_cnn"].train
+    for place in (folder, folder / "weights.npz"):
+      config.models["digits_cnn"].checkpoint = str(place)
+      with self.assertRaisesRegex(
+        errors.UserError,
+        r"config.json is of a training \(recipe corruption_mix\), but disclosure",
+      ):
+        self._main(config=config, workdir=self.workdir.full_path)
+    self.run.assert_not_called()
 
   def test_runs_in_the_workdir(self):
     self._main(workdir=self.workdir.full_path)
