@@ -161,6 +161,8 @@ class Workdir:
   ) -> None:
     """Writes config.json, or checks that it is this run's.
 
+    A config of which no cell was made is replaced, and what was made for it goes.
+
     Args:
       pixels: version of the pixels that cells are of; today's if None.
 
@@ -169,6 +171,8 @@ class Workdir:
         to another version, or labels that cannot name folders.
     """
     self.check(config)
+    if disk.exists(self.config_path) and not self._has_cells():
+      self._make_room(config)
     with disk.writing(self.path):
       self.path.mkdir(parents=True, exist_ok=True)
     config_file.write(self.config_path, config, pixels)
@@ -179,7 +183,33 @@ class Workdir:
     names.check_distinct(config.data.name.split(","), "dataset")
     self.check_layout()
     if disk.exists(self.config_path):
-      config_file.check_same(self.config_path, config)
+      if self._has_cells():
+        config_file.check_same(self.config_path, config)
+      else:
+        config_file.read(self.config_path)
+
+  def _has_cells(self) -> bool:
+    """Whether a cell was finished here, so that the config stays."""
+    return next(self._folders(), None) is not None
+
+  def _make_room(self, config: ml_collections.ConfigDict) -> None:
+    """Removes what was made for another config, of which no cell was finished.
+
+    Raises:
+      UserError: another run is at work under that config.
+    """
+    before = config_file.read(self.config_path)
+    differ = config_file.differences(before, config_file.plain(config))
+    if not differ:
+      return
+    mine = self.writer.rpartition("-")[0]  # the process, without the nonce
+    for name in paths.names(self.path / "running"):
+      if name.rpartition("-")[0] != mine:
+        config_file.check_same(self.config_path, config)
+    for path in self._truth_paths:
+      disk.remove(path)
+    if any(key.startswith("model") for key in differ):  # weights it trained
+      disk.remove(self.path / "models")
 
   # Cells.
 

@@ -360,7 +360,7 @@ class _Checker:
       for more in columns["labels"].T if by_id and "labels" in columns else ():
         named = list(itertools.compress(rows, more >= 0))
         known.check_labels(source, cell.dataset, named, more[more >= 0])
-    elif self._run.truth is not None:
+    elif self._run.truth is not None and "image_id" in columns:
       _check_pictures(source, columns, self._run.truth)
     self._check_same(source, cell.dataset, columns)
 

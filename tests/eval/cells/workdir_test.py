@@ -105,8 +105,26 @@ class ClaimTest(_WorkdirTest):
     with self.assertRaisesRegex(errors.UserError, "nothing is written in it"):
       read.check_writer()
 
+  def test_a_config_of_which_no_cell_was_made_is_replaced(self):
+    self.workdir.claim(_config())
+    weights = self.workdir.path / "models" / "first" / "weights.npz"
+    weights.parent.mkdir(parents=True)
+    weights.write_bytes(b"x")
+    self.workdir.write_truth({"images": []})
+    other = _config(limit=32, codec="raw")
+    self.workdir.claim(other)
+    self.assertEqual(self.workdir.config(), other)
+    self.assertIsNone(self.workdir.truth())
+    self.assertTrue(weights.exists())  # of the same models
+    other.models.first.name = "z"
+    self.workdir.claim(other)
+    self.assertFalse(weights.exists())
+    with lock.held(self.workdir.path, ["a"]):  # somebody else's
+      self._refuses(r"another config \(data\.codec", _config())
+
   def test_another_config_is_refused_and_the_difference_named(self):
     self.workdir.claim(_config())
+    self.workdir.write_cell(_cell("clean"), _columns("a"))
     other = _config(limit=32, codec="raw")
     self._refuses(
       r"another config \(data\.codec: None there, 'raw' now;"
