@@ -68,6 +68,26 @@ def check_writable(
     )
 
 
+def check_loadable(name: str) -> None:
+  """Refuses to load a set as `tf.data.Dataset` without TensorFlow.
+
+  Args:
+    name: of the set and its config, as TFDS takes it.
+
+  Raises:
+    MissingPackageError: TensorFlow is not installed.
+  """
+  if not _has_tensorflow():
+    refusal = errors.missing_package(
+      "TensorFlow", "tf", "robust_tfds.load gives a tf.data.Dataset and"
+    )
+    raise errors.MissingPackageError(
+      f"{refusal} Without it, e.g. for PyTorch's DataLoader:"
+      f' tfds.data_source("{name}", split=..., builder_kwargs={{"file_format":'
+      f' "{ARRAY_RECORD}"}}).'
+    )
+
+
 def is_array_record(builder: tfds.core.DatasetBuilder) -> bool:
   """Whether a prepared set is read without TensorFlow."""
   return builder.info.file_format.value == ARRAY_RECORD

@@ -382,14 +382,14 @@ def load(name: str, **kwargs: Any) -> Any:
 
   Raises:
     UserError: unknown dataset, corruption or severity, with a suggestion.
+    MissingPackageError: TensorFlow is not installed; names `tfds.data_source`.
   """
   if not isinstance(name, str):
     raise errors.unknown("dataset", name, names())
   dataset, _, text = name.partition("/")
   cls = builder_class(dataset)
-  if not text:
-    return tfds.load(dataset, **kwargs)
-  config = cls.config_of(text.replace("/", "_"))
+  config = cls.config_of(text.replace("/", "_")) if text else None
+  file_formats.check_loadable(f"{dataset}/{config.name}" if config else dataset)
   if config is None:
     return tfds.load(dataset, **kwargs)
   options = {**(kwargs.pop("builder_kwargs", None) or {}), "config": config}

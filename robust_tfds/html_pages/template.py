@@ -42,7 +42,7 @@ class Templates:
       lstrip_blocks=True,
       finalize=_allowed,
     )
-    self._environment.filters.update(words=_words, csp=_source)
+    self._environment.filters.update(words=_words, csp=_source, soft=_soft)
     self._environment.globals.update(values, version=version.VERSION)
 
   def page(
@@ -102,6 +102,12 @@ def _allowed(value: Any) -> Any:
 def _words(name: str) -> str:
   """A name of tables as words."""
   return name.replace("_", " ")
+
+
+def _soft(name: str) -> markupsafe.Markup:
+  """A name that lines break behind its underscores, and not inside a word."""
+  text = markupsafe.escape(_allowed(name))
+  return text.replace("_", markupsafe.Markup("_<wbr>"))
 
 
 @functools.cache

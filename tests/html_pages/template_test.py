@@ -26,6 +26,13 @@ class TemplateTest(absltest.TestCase):
     self.assertIn("&lt;b&gt;\N{REPLACEMENT CHARACTER}&lt;/b&gt;", text)
     self.assertIn("<h1>A &amp; b</h1>", text)
 
+  def test_names_break_behind_their_underscores(self):
+    (self.folder / "own.html").write_text("{{ text|soft }}")
+    self.assertEqual(
+      self._page(text="a_<b>\x00_c"),
+      "a_<wbr>&lt;b&gt;\N{REPLACEMENT CHARACTER}_<wbr>c",
+    )
+
   def test_what_is_not_given_is_refused(self):
     with self.assertRaisesRegex(jinja2.UndefinedError, "text"):
       self._page()

@@ -117,6 +117,17 @@ class BrowserTest(parameterized.TestCase):
   def _sort(self, page, key, table="board"):
     page.locator(f'#{table} th[data-k="{key}"] button').click()
 
+  def test_rank_and_main_number_are_seen_on_a_phone(self):
+    for path, table in (("index.html", "all"), (_BOARD, "board")):
+      page = self._open(path, width=_NARROW)
+      right = page.evaluate(
+        """(table) => Math.max(...[...document.getElementById(table).rows]
+          .flatMap((r) => [...r.cells].slice(0, 3))
+          .map((c) => c.getBoundingClientRect().right))""",
+        table,
+      )
+      self.assertLessEqual(right, _NARROW, path)
+
   @quick.cases(
     [(path, "light", _WIDE) for path in (*_KINDS, *_REPORTS)]
     + [(path, "dark", _NARROW) for path in (*_KINDS[:2], *_REPORTS)],

@@ -3,7 +3,7 @@
 import html.parser
 import re
 
-_VOID = {"br", "col", "hr", "img", "input", "link", "meta"}
+_VOID = {"br", "col", "hr", "img", "input", "link", "meta", "wbr"}
 # Elements whose end HTML lets out -> what begins without closing them first.
 _OPTIONAL = {"td", "th", "tr", "li", "dt", "dd", "option"}
 _CLOSES = {

@@ -26,7 +26,7 @@ class IndexPageTest(absltest.TestCase):
     listed = boards.several()[:2]
     text = _page(listed).text
     self.assertIn("2 boards: these runs are not of the same data", text)
-    self.assertIn("BoardCodecMadeEntriesFirst", text)
+    self.assertIn("BoardFirstCodecMadeEntries", text)
     self.assertIn("rawbeforehand, a prepared set", text)
 
   def test_tasks_have_parts_of_their_own(self):
