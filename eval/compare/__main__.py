@@ -47,7 +47,8 @@ def define_flags() -> None:
   flags.DEFINE_string(
     "models",
     "",
-    "A,B: model A of the first run, B of the second; default: equal labels.",
+    "A,B: model A of the first run, B of the second; default: equal labels, or the"
+    " only model of each.",
   )
   flags.DEFINE_string(
     "reference",

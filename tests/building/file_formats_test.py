@@ -1,12 +1,17 @@
 """Formats of sets: which is written, both read, with and without TensorFlow."""
 
+import pathlib
+
 import numpy as np
+import pytest
 import tensorflow_datasets as tfds
 from absl.testing import parameterized
 
 from robust_tfds import datasets
 from robust_tfds.building import file_formats
-from tests import in_folder, in_process
+from tests import in_folder, in_process, pages
+
+_ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # A machine without TensorFlow; programs' last lines are their own.
 _HIDDEN = """
@@ -27,6 +32,16 @@ try:
   print(batch.image.sum() == sum(r["image"].sum() for r in rows))
 except errors.UserError as refusal:
   print(refusal)
+"""
+_OUR_LOAD = """
+import os, robust_tfds
+from robust_tfds import errors
+for name in ("digits_c", "digits_c/fog/3"):
+  try:
+    robust_tfds.load(name, split="test", data_dir={root!r})
+  except errors.UserError as refusal:
+    print(refusal)
+print(int(os.path.exists({root!r} + "/digits_c/fog_3")))
 """
 _LOAD = """
 import robust_tfds, tensorflow_datasets as tfds
@@ -97,6 +112,36 @@ class FileFormatsTest(in_folder.TestCase):
     self.assertEqual(done.returncode, 0, done.stderr)
     self.assertNotIn("OpenCV", done.stderr)
     self.assertRegex(done.stdout.splitlines()[-1], said)
+
+  def test_our_load_without_tensorflow_names_what_works(self):
+    """Also of a set that is there, where TFDS ended with a ModuleNotFoundError."""
+    self._prepare()
+    program = _HIDDEN + _OUR_LOAD.format(root=str(self.root))
+    done = in_process.python("-c", program)
+    self.assertEqual(done.returncode, 0, done.stderr)
+    self.assertEqual(
+      done.stdout.splitlines()[-2:],
+      [
+        "robust_tfds.load gives a tf.data.Dataset and needs TensorFlow, which is not"
+        " installed: pip install 'robust_tfds[tf]'. Without it, e.g. for PyTorch's"
+        ' DataLoader: tfds.data_source("digits_c/fog_3", split=..., builder_kwargs='
+        '{"file_format": "array_record"}).',
+        "0",  # nothing was prepared
+      ],
+    )
+
+  def test_the_page_of_a_data_loader_without_tensorflow(self):
+    pytest.importorskip("torch")
+    text = (_ROOT / "docs" / "start" / "tfds.md").read_text("utf-8")
+    (block,) = [b for kind, b in pages.blocks(text) if "torch" in b]
+    block = block.replace(
+      'split="test"', 'split="test", data_dir="' + str(self.root) + '"'
+    )
+    done = in_process.python("-c", _HIDDEN + block)
+    self.assertEqual(done.returncode, 0, done.stderr)
+    self.assertEqual(
+      done.stdout.splitlines()[-1], "torch.Size([64, 32, 32, 3])"
+    )
 
   def test_load_without_tensorflow_begins_nothing(self):
     program = _HIDDEN + _LOAD.format(root=str(self.root / "new"))

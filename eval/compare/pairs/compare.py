@@ -34,7 +34,7 @@ def runs(first: Run, second: Run, models: str = "") -> list[Comparison]:
 
   Args:
     second: the other; perhaps the same.
-    models: `A,B`; empty: equal labels.
+    models: `A,B`; empty: equal labels, or the only model of each run.
 
   Raises:
     UserError: runs, models or examples that cannot be compared.

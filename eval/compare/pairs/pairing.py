@@ -30,17 +30,20 @@ def models(
   Args:
     first: labels of the first run.
     second: labels of the second.
-    named: `A,B`, A of the first run and B of the second; empty: equal labels.
+    named: `A,B`, A of the first run and B of the second; empty: equal labels, or
+      the only model of each run.
 
   Raises:
     UserError: no such labels, or no equal ones.
 
-  >>> models(["a", "b"], ["b", "c"]), models(["a"], ["c"], "a,c")
+  >>> models(["a", "b"], ["b", "c"]), models(["a"], ["c"])
   ([('b', 'b')], [('a', 'c')])
   """
   if named:
     return [_named(first, second, named)]
   equal = [(label, label) for label in first if label in second]
+  if not equal and len(first) == len(second) == 1:
+    return [(first[0], second[0])]
   if not equal:
     raise errors.UserError(
       f"No label is in both runs: the first has {', '.join(first)}, the second"
