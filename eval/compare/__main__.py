@@ -6,8 +6,8 @@
   robust-tfds compare RUN RUN [RUN ...] --splits --out=DIR      # mean over splits
 
 A RUN is a workdir of `run` or `score`, or a submission; shards of one run
-stand with commas between them. Without --models equal labels are paired. Reads
-predictions, no model and no data.
+stand with commas between them. Without --models equal labels are paired, or the
+only model of one run with the only model of the other. Reads predictions, no model and no data.
 
 Of every cell: both values, their difference with its interval, and a test: McNemar's
 exact one of right and wrong, exchanges of the models' results on whole groups

@@ -55,6 +55,22 @@ class CompareTest(in_folder.TestCase):
     ]
     return self._compare(*folders)
 
+  def test_the_only_models_of_two_runs_need_no_labels(self):
+    one, other = (
+      small_runs.write(self.root / label, {label: error}, names=["fog"])
+      for label, error in (("a", 0.1), ("b", 0.3))
+    )
+    text, rows = self._compare(one, other)
+    self.assertIn("a", text)
+    clean = rows["error", "clean"]
+    values = [float(clean[k]) for k in ("first", "second", "difference")]
+    np.testing.assert_allclose(values, [0.1, 0.3, -0.2])
+    both = small_runs.write(
+      self.root / "both", {"b": 0.3, "c": 0.2}, names=["fog"]
+    )
+    with self.assertRaisesRegex(errors.UserError, "Name one of each: --models"):
+      self._compare(one, both)
+
   def _contains_difference(self, row):
     lo, value, hi = (float(row[k]) for k in ("lo", "difference", "hi"))
     self.assertBetween(value, lo, hi)
