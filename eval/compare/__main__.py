@@ -7,7 +7,8 @@
 
 A RUN is a workdir of `run` or `score`, or a submission; shards of one run
 stand with commas between them. Without --models equal labels are paired, or the
-only model of one run with the only model of the other. Reads predictions, no model and no data.
+only model of one run with the only model of the other. Reads predictions, no model
+and no data.
 
 Of every cell: both values, their difference with its interval, and a test: McNemar's
 exact one of right and wrong, exchanges of the models' results on whole groups
