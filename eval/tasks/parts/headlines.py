@@ -59,7 +59,8 @@ class Headline:
     own_fingerprint: the row's is of its cells alone, not of all of the model's.
     of_parts: it is a mean over parts of the data, of which draws may lack one: where
       too many do, it has the interval of blocks alone.
-    over: its formula over a part of its corrupted cells, where that is a number too.
+    over: the rule that `formula` is made by, for any of its corrupted cells: of all
+      of them it is `formula`. None where a part of them is no number of its own.
     note: what its row says besides.
   """
 
@@ -212,10 +213,37 @@ class Headline:
 
 
 def mean_of(each: Callable[[Arrays, Arrays, Condition], np.ndarray]) -> Over:
-  """The plain mean of what each cell gives; see `Headline.over`."""
-  return lambda cells: (
-    lambda ours, theirs: np.mean([each(ours, theirs, c) for c in cells], axis=0)
-  )
+  """Return the mean over corruptions of the mean over their levels.
+
+  Args:
+    each: gives a cell's number; see `Headline.over`.
+  """
+
+  def formula(
+    ours: Arrays, theirs: Arrays, cells: Sequence[Condition]
+  ) -> np.ndarray:
+    return np.mean([each(ours, theirs, c) for c in cells], axis=0)
+
+  return mean_over_names(formula)
+
+
+def mean_over_names(
+  of_name: Callable[[Arrays, Arrays, Sequence[Condition]], np.ndarray],
+) -> Over:
+  """Return the mean over corruptions of what the cells of each one give.
+
+  Args:
+    of_name: gives the number of cells of one corruption; see `Headline.over`.
+  """
+
+  def over(cells: Sequence[Condition]) -> Formula:
+    names = dict.fromkeys(c.name for c in cells)
+    of_names = [[c for c in cells if c.name == name] for name in names]
+    return lambda ours, theirs: np.mean(
+      [of_name(ours, theirs, of) for of in of_names], axis=0
+    )
+
+  return over
 
 
 def with_parts(headlines: Iterable[Headline], cells: Cells) -> list[Headline]:
