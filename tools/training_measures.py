@@ -145,9 +145,12 @@ class Videos(Measures):
     """See the base."""
     held = [n for n in self._shown if n not in seen]
     clean = 100 * line.numbers["clean_accuracy"]
-    of_groups = 100 * action.averages(
-      {(n, 5): line.numbers[f"{n}:part_mean_accuracy"] for n in held}
-    )["mean"]
+    of_groups = (
+      100
+      * action.averages(
+        {(n, 5): line.numbers[f"{n}:part_mean_accuracy"] for n in held}
+      )["mean"]
+    )
     return {
       "clean": clean,
       "mean": _accuracies(line, self._shown),
