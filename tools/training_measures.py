@@ -12,6 +12,11 @@ from robust_tfds import conditions
 from robust_tfds.eval.metrics import action
 from tools.training_runs import Line
 
+# Kind -> how many examples its test has.
+EXAMPLES = {"pictures": 359, "videos": 240, "detectors": 60}
+# Columns whose chance over examples does not follow from what was stored.
+_RATIOS = ("mCE", "mFR", "gamma_r", "gamma_r held out", "P", "mPC", "rPC")
+
 
 class Measures(abc.ABC):
   """The columns of a network's tables.
@@ -58,6 +63,11 @@ def told(kind: str) -> tuple[str, ...]:
     rest = ("mCE", "mFP", "mFP held out", "mFR")
     return ("clean", "mean", "held out", *groups, "extra", *rest)
   return Detectors.names if kind == "detectors" else Videos.names
+
+
+def is_rate(name: str) -> bool:
+  """Return whether a column is a share of the examples, or a difference of two."""
+  return name not in _RATIOS
 
 
 def sense(kind: str) -> int:
