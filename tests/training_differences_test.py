@@ -59,7 +59,7 @@ class DifferenceTest(absltest.TestCase):
     self.assertTrue(cell.shown)
     self.assertFalse(cell.holds(359))  # .93 within ± 1.27
     self.assertTrue(cell.holds(2000))
-    self.assertTrue(training_differences.Difference(-1.30, 0.80).holds(359))
+    self.assertTrue(training_differences.Difference(-1.60, 0.80).holds(359))
 
 
 class ComparisonsTest(absltest.TestCase):
