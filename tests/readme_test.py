@@ -73,13 +73,18 @@ class ReadmeTest(in_folder.TestCase):
   def test_why_believe_it(self):
     """What it says of fidelity is what docs/FIDELITY.md says."""
     parities = {kind: numbers for kind, *numbers in fidelity_page._parities()}
-    compared = sum(int(numbers[0]) for numbers in parities.values())
+    counts = fidelity_page._counts()
+    of = {kind: f"{n} of {whole}" for kind, (n, whole, *_) in parities.items()}
+    text = " ".join(_TEXT.split())
     for words in (
-      f"{fidelity_page._rate()} printed detection numbers",
-      f"{compared} held beside the original modules",
-      f"classifiers' logits within {parities['classification'][1]}.",
+      f"{fidelity_page._rate()} printed detection numbers, each counted once,",
+      f"{of['classification']} classifiers, {of['detection']} detectors and"
+      f" {of['video']} video networks held beside the original modules",
+      f"{counts['small_count']} of them as miniatures",
+      f"classifiers' logits within {parities['classification'][2]};"
+      f" the other {counts['others']} were not compared",
     ):
-      self.assertIn(words, _TEXT)
+      self.assertIn(words, text)
 
   def test_torch_and_a_name(self):
     """Names and arguments are real; weights and photographs are not here."""

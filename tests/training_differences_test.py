@@ -54,6 +54,13 @@ class DifferenceTest(absltest.TestCase):
     self.assertTrue(cell.survives(0.99, 3))
     self.assertFalse(cell.survives(1 - 1e-5, 3))
 
+  def test_the_chance_of_examples_is_added(self):
+    cell = training_differences.Difference(0.93, 0.80)
+    self.assertTrue(cell.shown)
+    self.assertFalse(cell.holds(359))  # .93 within ± 1.27
+    self.assertTrue(cell.holds(2000))
+    self.assertTrue(training_differences.Difference(-1.60, 0.80).holds(359))
+
 
 class ComparisonsTest(absltest.TestCase):
   def test_each_is_a_paired_t_test(self):

@@ -75,15 +75,16 @@ class OthersTest(absltest.TestCase):
     return dataclasses.replace(_PICTURES[0], numbers=numbers)
 
   def test_videos(self):
-    accuracies = {"fog": 0.5, "jumbling": 0.1}
+    accuracies = {"jpeg": 0.3, "mpeg1": 0.5, "freezing": 0.5, "jumbling": 0.1}
     shown = {f"{k}:part_mean_accuracy": v for k, v in accuracies.items()}
     line = self._line(
       clean_accuracy=0.9, part_gamma_a=0.6, part_gamma_r=0.7, **shown
     )
     values = training_measures.of("videos", [line]).of(line, ("jumbling",))
-    expected = {"clean": 90, "mean": 30, "held out": 50}
+    expected = {"clean": 90, "mean": 35, "held out": 130 / 3}
     expected |= {"gamma_a": 60, "gamma_r": 70}
-    expected |= {"gamma_a held out": 60, "gamma_r held out": 500 / 9}
+    # Two groups, of 40 and 50 %.
+    expected |= {"gamma_a held out": 55, "gamma_r held out": 50}
     self.assertEqual(values.keys(), expected.keys())
     for name, value in expected.items():
       self.assertAlmostEqual(values[name], value, msg=name)

@@ -71,7 +71,7 @@ _METRICS = (
   (
     "detection: P, mPC, rPC of the authors' raw results",
     "the paper's tables",
-    "{rate} within half of the last printed digit;"
+    "{rate} numbers, each counted once, within half of the last printed digit;"
     " [the others, with why](DETECTION_TABLES.md)",
     "eval/run/rescore_test.py",
   ),
@@ -127,6 +127,8 @@ pretrainedmodels, pytorchcv or pytorchvideo) and in ours, float32: how far logit
 apart, over their scale. A model's card (`robust-tfds card NAME`) has its number and
 says where the original's own rounding is as large. `tests/models/convert/parity_test.py`,
 `tests/models/detection/parity_test.py`, `tests/models/video/parity_test.py`.
+{compared} of {models} were compared, {small_count} of them as miniatures of two blocks,
+48 wide: {small}. The other {others} were not ([listed below](#what-was-not-compared)).
 
 """
 _WEIGHTS = """
@@ -144,6 +146,10 @@ These touch pixels of ImageNet-C; the other {others} are in
 _LIMITS = """
 ## What was not compared
 
+Networks that were not held beside an original module ({others}); a card says of some
+what was done instead.
+
+{networks}
 No published ImageNet-C, -P or Kinetics number of a network was reproduced end to end:
 that takes the data sets and the authors' weights. The published archives differ from
 any new run by the authors' unseeded random numbers; the suffix `_published` reads
@@ -200,12 +206,12 @@ def text(rows: Sequence[Row]) -> str:
     _table(_PIXELS, map(_pixels, [*kinds["sequence"], *kinds["video"]])),
     _NUMBERS,
     _table(_HELD, metrics),
-    _NETWORKS,
+    _NETWORKS.format(**_counts()),
     _table(_PARITIES, _parities()),
     _WEIGHTS,
     _DEVIATIONS.format(others=others),
     _table(("where", "ours", "why"), chosen),
-    _LIMITS,
+    _LIMITS.format(others=_counts()["others"], networks="".join(_absent())),
   ]
   return "".join(parts)
 
@@ -219,7 +225,8 @@ _PIXELS = (
 )
 _HELD = ("what", "beside", "how near", "held by")
 _DRAWN = (*_PIXELS, "own draws: worst statistic")
-_PARITIES = ("kind", "compared", "half are within", "all are within")
+_PARITIES = ("kind", "compared", "of", "half are within", "all are within")
+_SMALL = "(two blocks, 48 wide)"
 
 
 def _summary(images: Sequence[Row], drawn: Sequence[Row]) -> Iterator[str]:
@@ -235,11 +242,12 @@ def _summary(images: Sequence[Row], drawn: Sequence[Row]) -> Iterator[str]:
       f" {max(row.worst for row in drawn)} grey level; with our own, the worst"
       f" statistic is at {statistic:g} of what chance allows"
     ),
-    "detection tables": f"{_rate()} printed numbers from the raw results",
-    "networks": "logits beside the original modules': "
+    "detection tables": f"{_rate()} printed numbers from the raw results, each"
+    " counted once",
+    "networks": "logits beside the original modules', of random weights: "
     + "; ".join(
-      f"{compared} of {kind}, half of them within {half}"
-      for kind, compared, half, _ in _parities()
+      f"{compared} of {count} of {kind}, half of them within {half}"
+      for kind, compared, count, half, _ in _parities()
     ),
   }
   for what, words in lines.items():
@@ -269,13 +277,45 @@ def _rate() -> str:
 
 
 def _parities() -> Iterator[tuple[str, ...]]:
-  """Kind -> how many were compared, the median and the largest."""
-  parities = cards.parities()
+  """Kind -> how many were compared, of how many, the median and the largest."""
   for kind in KINDS:
-    listed = [parities.get(n, ("", ""))[1] for n in models.names(kind=kind)]
-    numbers = [float(m[0]) for p in listed if (m := _PARITY.match(p))]
+    names, compared = models.names(kind=kind), _compared(kind)
+    numbers = [float(number) for number in compared.values()]
     middle = f"{statistics.median_high(numbers):.1e}"
-    yield kind, str(len(numbers)), middle, f"{max(numbers):.1e}"
+    counts = str(len(numbers)), str(len(names))
+    yield kind, *counts, middle, f"{max(numbers):.1e}"
+
+
+def _compared(kind: str) -> dict[str, str]:
+  """Model of a kind -> its parity, of those that were compared."""
+  parities = cards.parities()
+  return {
+    name: match[0]
+    for name in models.names(kind=kind)
+    if (match := _PARITY.match(parities.get(name, ("", ""))[1]))
+  }
+
+
+def _counts() -> dict[str, str]:
+  """What the page says of how many networks were compared."""
+  compared = {name for kind in KINDS for name in _compared(kind)}
+  every = [name for kind in KINDS for name in models.names(kind=kind)]
+  small = [n for n in compared if cards.parities()[n][1].endswith(_SMALL)]
+  return {
+    "compared": str(len(compared)),
+    "models": str(len(every)),
+    "others": str(len(every) - len(compared)),
+    "small_count": str(len(small)),
+    "small": ", ".join(map(_code, sorted(small))),
+  }
+
+
+def _absent() -> Iterator[str]:
+  """A line a kind: the networks that were not compared."""
+  for kind in KINDS:
+    compared = _compared(kind)
+    names = [n for n in models.names(kind=kind) if n not in compared]
+    yield f"- {kind} ({len(names)}): {', '.join(map(_code, names))}\n"
 
 
 def _deviations() -> tuple[list[tuple[str, ...]], int]:

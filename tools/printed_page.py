@@ -21,7 +21,8 @@ Made by `python -m tools.printed_page` from `eval/papers`: a folder for each pap
 TSV file for each table as it is printed. After `from eval import papers`,
 `papers.rows("imagenet_c")` gives the numbers of a data set or paper as rows (network,
 training, metric, condition, value, interval, source), `papers.doubts()` what is below,
-`papers.protocol("imagenet_c")` what the numbers are of.
+`papers.protocol("imagenet_c")` what the numbers are of. A number that several tables
+print counts in each of them.
 """
 _PROTOCOLS = """
 ## What the numbers are of

@@ -44,6 +44,23 @@ class Difference:
     wider = quantile(level, n) / quantile(LEVEL, n)
     return self.shown and wider * self.half < abs(self.mean)
 
+  def holds(self, examples: int) -> bool:
+    """Whether 0 stays outside when the chance of the test's examples is added.
+
+    Of a difference d at least that share of the examples has other answers, so its
+    variance over n examples is at least d (1 - d) / n.
+
+    Args:
+      examples: n, of the test; all columns are in percent.
+    """
+    d = abs(self.mean) / 100
+    chance = (
+      100
+      * float(special.ndtri((1 + LEVEL) / 2))
+      * math.sqrt(max(d * (1 - d), 0) / examples)
+    )
+    return self.shown and math.hypot(self.half, chance) < abs(self.mean)
+
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:

@@ -9,7 +9,13 @@ from typing import ClassVar
 import numpy as np
 
 from robust_tfds import conditions
+from robust_tfds.eval.metrics import action
 from tools.training_runs import Line
+
+# Kind -> how many examples its test has.
+EXAMPLES = {"pictures": 359, "videos": 240, "detectors": 60}
+# Columns whose chance over examples does not follow from what was stored.
+_RATIOS = ("mCE", "mFR", "gamma_r", "gamma_r held out", "P", "mPC", "rPC")
 
 
 class Measures(abc.ABC):
@@ -57,6 +63,11 @@ def told(kind: str) -> tuple[str, ...]:
     rest = ("mCE", "mFP", "mFP held out", "mFR")
     return ("clean", "mean", "held out", *groups, "extra", *rest)
   return Detectors.names if kind == "detectors" else Videos.names
+
+
+def is_rate(name: str) -> bool:
+  """Return whether a column is a share of the examples, or a difference of two."""
+  return name not in _RATIOS
 
 
 def sense(kind: str) -> int:
@@ -144,16 +155,21 @@ class Videos(Measures):
     """See the base."""
     held = [n for n in self._shown if n not in seen]
     clean = 100 * line.numbers["clean_accuracy"]
-    others = _accuracies(line, held)
+    of_groups = (
+      100
+      * action.averages(
+        {(n, 5): line.numbers[f"{n}:part_mean_accuracy"] for n in held}
+      )["mean"]
+    )
     return {
       "clean": clean,
       "mean": _accuracies(line, self._shown),
-      "held out": others,
+      "held out": _accuracies(line, held),
       "gamma_a": 100 * line.numbers["part_gamma_a"],
       "gamma_r": 100 * line.numbers["part_gamma_r"],
-      # Means of 1 - (clean - a) and of 1 - (clean - a) / clean.
-      "gamma_a held out": 100 - clean + others,
-      "gamma_r held out": 100 * others / clean,
+      # Means of 1 - (clean - a) and of 1 - (clean - a) / clean, as of the whole.
+      "gamma_a held out": 100 - clean + of_groups,
+      "gamma_r held out": 100 * of_groups / clean,
     }
 
 

@@ -99,11 +99,16 @@ def _said(kind: str, comparisons: Sequence[Comparison], many: bool) -> str:
 
 
 def _sense(kind: str, comparison: Comparison, name: str) -> str:
-  """`better` or `worse`, if it is shown and no other column says the same."""
+  """Return `better` or `worse`; empty if another column says so or it may be chance.
+
+  That of the seeds or of the test's examples.
+  """
   cell = comparison.cells[name]
   whole = name.removesuffix("held out").strip() or "mean"
   repeats = whole != name and cell == comparison.cells[whole]
-  if repeats or not cell.shown:
+  examples = training_measures.EXAMPLES[kind]
+  is_rate = training_measures.is_rate(name)
+  if repeats or not is_rate or not cell.holds(examples):
     return ""
   return "better" if cell.mean * training_measures.sense(kind) > 0 else "worse"
 

@@ -169,7 +169,9 @@ def line(
   key: Key, of_splits: Sequence[Replicates]
 ) -> tuple[Key, Sequence[float], Number]:
   """A number of every split, of the same draws: key, values, their mean."""
-  mean = replicates.combine(lambda *of: np.mean(of, axis=0), *of_splits)
+  mean = replicates.combine(
+    lambda *of: np.mean(of, axis=0), *of_splits, disjoint=True
+  )
   bounds = definitions.of_any_task(key[0]).bounds
   values = [float(of.value) for of in of_splits]
   return key, values, spread.number(mean, bounds)

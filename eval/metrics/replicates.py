@@ -36,9 +36,8 @@ class Replicates:
     jackknife: float64 `[..., J]`, one block of whole groups left out at a time.
     effective_groups: how many groups of equal size would say as much: (sum of
       their sizes)^2 / sum of the squared sizes; 0 where only blocks are known. Of
-      numbers made of several it is the most that one of them has: a mean over
-      parts of the data says more than its smallest part. Student's t needs it;
-      how many groups there are, up to a hundred, `blocks` says.
+      numbers made of several see `combine`. Student's t needs it; how many groups
+      there are, up to a hundred, `blocks` says.
     halves: float64 `[..., H]`, of halves of the blocks, two after two; None where
       the number of few groups is near enough to that of many.
   """
@@ -151,10 +150,14 @@ class Replicates:
     return np.isfinite(self.draws).mean(-1) >= FEWEST_DRAWS
 
   def _t(self, level: float) -> float:
-    """Student's t: as many degrees of freedom as blocks, or groups, less one."""
-    freedom = min(self.blocks, self.effective_groups or self.blocks) - 1
+    """Student's t of `freedom`."""
     above = (1 + arguments.level(level)) / 2
-    return float(special.stdtrit(max(freedom, 1), above))
+    return float(special.stdtrit(self.freedom, above))
+
+  @property
+  def freedom(self) -> float:
+    """Degrees of freedom: as many as blocks, or groups, less one; at least 1."""
+    return max(min(self.blocks, self.effective_groups or self.blocks) - 1, 1)
 
   def jackknife_interval(self, level: float = 0.95) -> tuple[Any, Any]:
     """value -+ t standard errors of the jackknife over the blocks.
@@ -220,23 +223,57 @@ class Replicates:
 
 
 def combine(
-  f: Callable[..., np.ndarray], *replicates: Replicates
+  f: Callable[..., np.ndarray], *replicates: Replicates, disjoint: bool = False
 ) -> Replicates:
   """Replicates of a function of several numbers of the same draws.
 
-  A difference of two models: `combine(np.subtract, one, other)`.
+  A difference of two models: `combine(np.subtract, one, other)`. The result has as
+  many effective groups as the number that has the fewest.
 
   Args:
     f: maps arrays `[..., K]`, one for each of `replicates`, to `[..., K]`.
     *replicates: of equal draws and blocks.
+    disjoint: whether the numbers, of shape `[]`, are of different groups, as of parts
+      of the data. The effective groups are then Welch's (1947) and Satterthwaite's
+      (1946).
 
   Raises:
     UserError: replicates of different draws.
   """
   check_same(replicates)
-  most = max(replicates, key=lambda r: r.effective_groups)
+  fewest = min(replicates, key=lambda r: r.effective_groups)
   with np.errstate(divide="ignore", invalid="ignore"):
-    return most.like(np.asarray(f(*[r.joined for r in replicates])))
+    number = fewest.like(np.asarray(f(*[r.joined for r in replicates])))
+    if not disjoint:
+      return number
+    groups = 1 + _freedom(f, replicates)
+  return dataclasses.replace(number, effective_groups=groups)
+
+
+def _freedom(
+  f: Callable[..., np.ndarray], replicates: Sequence[Replicates]
+) -> float:
+  """Return the degrees of freedom of a function of independent numbers.
+
+  (sum v)^2 / sum(v^2 / n) with v what each number adds to the variance, all others
+  held at their values, and n its own degrees of freedom.
+  """
+  still = [
+    np.broadcast_to(r.value[..., None], r.jackknife.shape) for r in replicates
+  ]
+  parts = [
+    dataclasses.replace(
+      r, jackknife=f(*still[:i], r.jackknife, *still[i + 1 :]), halves=None
+    )
+    for i, r in enumerate(replicates)
+  ]
+  variances = np.array([part.standard_error**2 for part in parts])
+  freedom = np.array([part.freedom for part in parts])
+  known = np.isfinite(variances) & (variances > 0)
+  if not known.any():
+    return float(freedom.min())
+  v, n = variances[known], freedom[known]
+  return float(v.sum() ** 2 / (v**2 / n).sum())
 
 
 def check_same(replicates: Sequence[Replicates]) -> None:

@@ -107,14 +107,13 @@ def interval_p(difference: Replicates) -> Any:
     is no number.
   """
   value, blocks = difference.value, difference.blocks
-  freedom = min(blocks, difference.effective_groups or blocks) - 1
   error = np.asarray(difference.standard_error)
   with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
     x = (value - difference.bias) / error
     corrected = difference.without_skewness(x)
     # As far from 0 as the value and both of these agree on.
     away = np.minimum(np.sign(value) * x, np.sign(value) * corrected)
-    p = 2 * special.stdtr(max(freedom, 1), -np.maximum(away, 0))
+    p = 2 * special.stdtr(difference.freedom, -np.maximum(away, 0))
   p = np.where(error == 0, 2.0 ** (1 - blocks), p)
   nothing = (value == 0) & ~(error > 0)
   p = np.where(nothing | (blocks < 2), 1.0, p)

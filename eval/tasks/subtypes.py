@@ -10,7 +10,8 @@ draws of whole subtypes (`eval/metrics/rates`):
   .../class=3      of the subtypes of one type
 
 and over the cell `subtype_gap` and `subtype_gap/class=3`, seen less unseen: both are
-drawn together. Every picture counts alike, as in the published script.
+drawn together, and the degrees of freedom are Welch's, since a type may have 4 seen
+subtypes and 327 others. Every picture counts alike, as in the published script.
 """
 
 from collections.abc import Mapping
@@ -161,4 +162,5 @@ def _gap(condition: Condition, of: str) -> headlines_lib.Headline:
     (condition,),
     lambda ours, _: ours[condition][seen] - ours[condition][unseen],
     of_parts=True,
+    difference=True,
   )

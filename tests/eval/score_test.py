@@ -385,6 +385,20 @@ class ScoreTest(in_folder.TestCase):
     self.assertNotIn("missing", summary)
     self.assertRegex(done.stdout, r"(?m)^fog +60\.0$")
 
+  def test_a_part_weighs_corruptions_as_the_whole_does(self):
+    """.62 under fog 1-5 and .70 under frost 5: .66, not six cells' .633."""
+    rows = csv_test.rows_of(("fog", "frost"))
+    at = zip(rows["corruption"], rows["severity"])
+    keep = [name != "frost" or severity == 5 for name, severity in at]
+    rows = {k: [x for x, y in zip(v, keep) if y] for k, v in rows.items()}
+    path = csv_test.write(rows, self.root / "mine.csv")
+    with without_pictures.written():
+      done = in_process.run(score, f"--predictions={path}", f"--out={self.out}")
+    self.assertEqual(done.returncode, 0, done.stderr)
+    scored = table.read(self.out / "table.csv")
+    (part,) = table.select(scored, metric="part_mean_corruption_error")
+    self.assertAlmostEqual(part.value, (0.62 + 0.70) / 2)
+
   def test_refusals_have_no_traceback(self):
     done = in_process.program(
       "eval.score", "--predictions=none.csv", f"--out={self.out}"

@@ -109,7 +109,9 @@ def _of_training(first: Mapping, second: Mapping) -> list[Line]:
         ratios.append(replicates.combine(_robustness, accuracy, other))
   if not ratios:
     return []
-  mean = replicates.combine(lambda *each: np.mean(each, axis=0), *ratios)
+  mean = replicates.combine(
+    lambda *each: np.mean(each, axis=0), *ratios, disjoint=True
+  )
   above = replicates.combine(lambda x: x - 1, mean)
   return [
     Line(

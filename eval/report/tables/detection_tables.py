@@ -124,12 +124,25 @@ def _beside(compared: Sequence[Compared]) -> str:
     metric = f"{row.task}/{row.metric}"
     names = [row.where, row.dataset, row.model, metric]
     lines.append([*map(escape, names), *parts, escape(row.note)])
-  total = sum(n is not None for c in compared for n in c.row.numbers)
-  differing = sum(not agrees for c in compared for agrees in c.agrees)
+  listed = [
+    (
+      (c.row.dataset, c.row.model, c.row.task, c.row.metric, part),
+      number,
+      agrees,
+    )
+    for c in compared
+    for part, number, agrees in zip(_PARTS, c.row.numbers, c.agrees)
+    if number is not None
+  ]
+  once = {(of, number): agrees for of, number, agrees in listed}
+  repeats = len(listed) - len(once)
   agreement = (
-    f"\n{total - differing} of {total} printed numbers agree within half of"
-    " their last digit; the others are marked (!) and explained in the last"
-    " column."
+    f"\n{sum(once.values())} of {len(once)} printed numbers agree within half of"
+    " their last digit, each counted once"
+    + f" ({sum(agrees for *_, agrees in listed)} of {len(listed)} with those that"
+    " several tables print)"
+    * bool(repeats)
+    + "; the others are marked (!) and explained in the last column."
   )
   return f"{markdown_lib.table(heads, lines)}\n{agreement}"
 

@@ -12,8 +12,8 @@ from robust_tfds.eval.metrics import action, corruption_error
 from robust_tfds.eval.tasks.parts.headlines import (
   Arrays,
   Cells,
-  Formula,
   Headline,
+  mean_over_names,
 )
 
 _CLEAN = Condition()
@@ -85,31 +85,16 @@ def _over(
       "corruption does not raise" if name else "some corruptions do not raise"
     )
     undefined = f"undefined: {which} the baseline's error"
-  normalised = rate in (_ce, _relative_ce)
+  over = mean_over_names(rate)
   return Headline(
     metric,
     ("error",),
     [*clean, *cells],
-    _mean(rate, _by_name(cells)),
+    over(cells),
     name,
-    normalised=normalised,
+    normalised=rate in (_ce, _relative_ce),
     undefined=undefined,
-    # A ratio of sums is a corruption's; of plain means every cell counts alike.
-    over=lambda part: _mean(
-      rate, _by_name(part) if normalised else [[c] for c in part]
-    ),
-  )
-
-
-def _by_name(cells: Sequence[Condition]) -> list[list[Condition]]:
-  names = dict.fromkeys(c.name for c in cells)
-  return [[c for c in cells if c.name == name] for name in names]
-
-
-def _mean(rate: _Rate, groups: Sequence[Sequence[Condition]]) -> Formula:
-  """The mean over groups of cells, each of one corruption."""
-  return lambda ours, theirs: np.mean(
-    [rate(ours, theirs, cells) for cells in groups], axis=0
+    over=over,
   )
 
 

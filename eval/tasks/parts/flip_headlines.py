@@ -105,18 +105,18 @@ class _Difficulty:
         return value
       return stability.normalised(value, self._at(theirs, plain, name))
 
+    over = mean_of(lambda ours, theirs, c: rate(ours, theirs, c.name))
+    cells = [self._cell(n) for n in names]
     return Headline(
       metric,
       (plain,),
-      [self._cell(n) for n in names],
-      lambda ours, theirs: np.mean(
-        [rate(ours, theirs, n) for n in names], axis=0
-      ),
+      cells,
+      over(cells),
       name,
       self._level,
       normalised=normalised,
       undefined=_UNDEFINED,
-      over=mean_of(lambda ours, theirs, c: rate(ours, theirs, c.name)),
+      over=over,
     )
 
   def _cell(self, name: str) -> Condition:

@@ -11,6 +11,7 @@ from robust_tfds.eval.metrics import action
 from robust_tfds.eval.tasks.parts.headlines import (
   Arrays,
   Cells,
+  Formula,
   Headline,
   mean_of,
 )
@@ -53,14 +54,10 @@ def _accuracies(cells: Cells, names: Sequence[str]) -> list[Headline]:
 
 
 def _accuracy(names: Sequence[str], name: str = "") -> Headline:
-  listed = missing_cells.needed(_FAMILY, names)
+  cells = missing_cells.needed(_FAMILY, names)
+  over = mean_of(lambda ours, _, condition: ours[condition]["accuracy"])
   return Headline(
-    "mean_accuracy",
-    ("accuracy",),
-    listed,
-    lambda ours, _: np.mean([ours[c]["accuracy"] for c in listed], axis=0),
-    name,
-    over=mean_of(lambda ours, _, condition: ours[condition]["accuracy"]),
+    "mean_accuracy", ("accuracy",), cells, over(cells), name, over=over
   )
 
 
@@ -75,23 +72,23 @@ def _over(
   """
   cells = missing_cells.needed(_FAMILY, names)
 
-  def formula(ours: Arrays, _: Arrays) -> np.ndarray:
-    clean = ours[_CLEAN]["accuracy"]
-    averages = action.averages(
-      {(c.name, c.level): gamma(ours[c]["accuracy"], clean) for c in cells}
-    )
-    return averages[kind][key] if key else averages[kind]
+  def over(part: Sequence[Condition]) -> Formula:
+    def formula(ours: Arrays, _: Arrays) -> np.ndarray:
+      clean = ours[_CLEAN]["accuracy"]
+      averages = action.averages(
+        {(c.name, c.level): gamma(ours[c]["accuracy"], clean) for c in part}
+      )
+      return averages[kind][key] if key else averages[kind]
 
-  def each(ours: Arrays, _: Arrays, condition: Condition) -> np.ndarray:
-    return gamma(ours[condition]["accuracy"], ours[_CLEAN]["accuracy"])
+    return formula
 
   return Headline(
     metric,
     ("accuracy",),
     [_CLEAN, *cells],
-    formula,
+    over(cells),
     key if kind == "names" else "",
     positive=_CLEAN,
     undefined=_UNDEFINED,
-    over=None if kind == "groups" else mean_of(each),
+    over=None if kind == "groups" else over,
   )

@@ -57,9 +57,12 @@ class Headline:
     undefined: why there is no number though all cells are there.
     restated: the number is a cell's own, and so is its interval.
     own_fingerprint: the row's is of its cells alone, not of all of the model's.
-    of_parts: it is a mean over parts of the data, of which draws may lack one: where
+    of_parts: its metrics are of parts of the data, of which draws may lack one: where
       too many do, it has the interval of blocks alone.
-    over: its formula over a part of its corrupted cells, where that is a number too.
+    difference: it is the first metric less the second, and its interval is held
+      against theirs: `spread.of_difference`.
+    over: the rule that `formula` is made by, for any of its corrupted cells: of all
+      of them it is `formula`. None where a part of them is no number of its own.
     note: what its row says besides.
   """
 
@@ -77,6 +80,7 @@ class Headline:
   restated: bool = False
   own_fingerprint: bool = False
   of_parts: bool = False
+  difference: bool = False
   over: Over | None = None
   note: str = ""
 
@@ -200,22 +204,64 @@ class Headline:
     like = (min if blocks_alone else max)(
       every, key=lambda r: r.effective_groups
     )
+    if self.of_parts:
+      number = self._of_parts(ours)
+      if number.enough_draws:
+        return number
+      return self._of_parts(without_draws(ours))
     with np.errstate(divide="ignore", invalid="ignore"):
       joined = self.formula(_joined(ours), _joined(theirs))
-    number = like.like(np.asarray(joined, np.float64))
-    if self.of_parts and not number.enough_draws:
-      return self.number(without_draws(cells), reference)
-    return number
+    return like.like(np.asarray(joined, np.float64))
+
+  def _of_parts(self, ours: Numbers) -> Replicates:
+    """The number of parts of the data, each of groups of its own."""
+    keys = [(c, m) for c, of in ours.items() for m in of]
+
+    def formula(*arrays: np.ndarray) -> np.ndarray:
+      cells: dict[Condition, dict[str, np.ndarray]] = {c: {} for c in ours}
+      for (c, m), array in zip(keys, arrays):
+        cells[c][m] = array
+      return np.asarray(self.formula(cells, {}), np.float64)
+
+    numbers = [ours[c][m] for c, m in keys]
+    return replicates_lib.combine(formula, *numbers, disjoint=True)
 
   def _chosen(self, cells: Reference) -> Reference:
     return {c: {m: cells[c][m] for m in self.metrics} for c in self.cells}
 
 
 def mean_of(each: Callable[[Arrays, Arrays, Condition], np.ndarray]) -> Over:
-  """The plain mean of what each cell gives; see `Headline.over`."""
-  return lambda cells: (
-    lambda ours, theirs: np.mean([each(ours, theirs, c) for c in cells], axis=0)
-  )
+  """Return the mean over corruptions of the mean over their levels.
+
+  Args:
+    each: gives a cell's number; see `Headline.over`.
+  """
+
+  def formula(
+    ours: Arrays, theirs: Arrays, cells: Sequence[Condition]
+  ) -> np.ndarray:
+    return np.mean([each(ours, theirs, c) for c in cells], axis=0)
+
+  return mean_over_names(formula)
+
+
+def mean_over_names(
+  of_name: Callable[[Arrays, Arrays, Sequence[Condition]], np.ndarray],
+) -> Over:
+  """Return the mean over corruptions of what the cells of each one give.
+
+  Args:
+    of_name: gives the number of cells of one corruption; see `Headline.over`.
+  """
+
+  def over(cells: Sequence[Condition]) -> Formula:
+    names = dict.fromkeys(c.name for c in cells)
+    of_names = [[c for c in cells if c.name == name] for name in names]
+    return lambda ours, theirs: np.mean(
+      [of_name(ours, theirs, of) for of in of_names], axis=0
+    )
+
+  return over
 
 
 def with_parts(headlines: Iterable[Headline], cells: Cells) -> list[Headline]:
@@ -340,6 +386,10 @@ class ModelCells:
     known = definitions.of_any_task(metric)
     keeps = headline.normalised and self.is_baseline
     of = spread.number(number, known.bounds, keeps_points=keeps)
+    if headline.difference:
+      of = spread.of_difference(
+        of, *(self.row_of(headline.cells[0], m) for m in headline.metrics)
+      )
     note = of.note if known.has_interval else ""
     note = "; ".join(filter(None, (headline.note, note)))
     n, ends = self._n(headline), (of.lo, of.hi)

@@ -66,23 +66,20 @@ def _over(
   """The mean over corruptions; relative: divided by P."""
   cells = missing_cells.needed(_FAMILY, names)
 
-  def each(ours: Arrays, _: Arrays, condition: Condition) -> np.ndarray:
-    return ours[condition][metric]
+  over = mean_of(lambda ours, _, condition: ours[condition][metric])
 
-  def formula(ours: Arrays, _: Arrays) -> np.ndarray:
+  def ratio(ours: Arrays, _: Arrays) -> np.ndarray:
     performance = np.stack([levels(ours, _FAMILY, metric, n) for n in names])
-    if not relative:
-      return benchmark.mpc(performance)
     return benchmark.rpc(performance, ours[_CLEAN][metric])
 
   return Headline(
     headline,
     (metric,),
     [_CLEAN, *cells] if relative else cells,
-    formula,
+    ratio if relative else over(cells),
     name,
     asked=missing_cells.needed(_FAMILY, asked),
     undefined=_UNDEFINED,
     # Of a part of all 19 the parts of the 15 and of the 4 say more.
-    over=None if relative or headline.endswith("_all") else mean_of(each),
+    over=None if relative or headline.endswith("_all") else over,
   )

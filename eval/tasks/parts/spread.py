@@ -89,6 +89,33 @@ def number(
   return dataclasses.replace(Number.of(value, lo, hi), jackknife=beside)
 
 
+def of_difference(of: Number, first: table.Row, second: table.Row) -> Number:
+  """Return a difference of two rates of different groups, as its terms allow.
+
+  Its interval reaches at least as far as that of either term, which may know what
+  draws do not show (a rate of 1), and at most as far as both together. Where draws
+  give it none, it is that of Zou and Donner (2008) of the two.
+
+  Args:
+    of: the difference, by `number`.
+    first: the term's row with its interval.
+    second: that of the term which is subtracted.
+  """
+  if of.value is None:
+    return of
+  for row in (first, second):
+    if row.lo is None or row.hi is None:
+      return Number(of.value, note=f"no interval: {row.metric} has none")
+  ends = []
+  for end, *reach in (
+    (of.lo, first.value - first.lo, second.hi - second.value),
+    (of.hi, first.hi - first.value, second.value - second.lo),
+  ):
+    drawn = math.hypot(*reach) if end is None else abs(of.value - end)
+    ends.append(min(max(drawn, *reach), sum(reach)))
+  return Number(of.value, of.value - ends[0], of.value + ends[1])
+
+
 def difference_bounds(bounds: Bounds) -> Bounds:
   """Of the difference of two numbers that have these bounds."""
   least, most = bounds

@@ -99,15 +99,26 @@ class ReplicatesTest(absltest.TestCase):
     self.assertEqual(less.value, one.value - other.value)
     self.assertEqual(one.map(lambda x: x / x).interval(), (1.0, 1.0))
 
-  def test_a_mean_over_parts_is_not_widened_as_its_smallest_part(self):
+  def test_degrees_of_freedom_of_different_groups_are_welchs(self):
     ids = np.array([f"{i:03d}" for i in range(60)])
     values = np.random.default_rng(0).random(60)
     draws = resampling.Draws.of(ids)
-    few, most = draws.means(values[:4], ids[:4]), draws.means(values, ids)
-    both = replicates.combine(np.add, few, most)
-    self.assertEqual(
-      [r.effective_groups for r in (few, most, both)], [4, 60, 60]
+    few, most = (
+      draws.means(values[:4], ids[:4]),
+      draws.means(values[4:], ids[4:]),
     )
+    same = replicates.combine(np.subtract, few, most)
+    self.assertEqual(same.effective_groups, 4)
+    for share in (1.0, 0.1):  # of few in the number
+      both = replicates.combine(
+        lambda a, b: share * a - b, few, most, disjoint=True
+      )
+      a, b = (share * few.standard_error) ** 2, most.standard_error**2
+      freedom = (a + b) ** 2 / (a**2 / 3 + b**2 / 55)
+      self.assertAlmostEqual(both.freedom, freedom)
+    still = few.map(lambda x: 0 * x)  # adds nothing
+    both = replicates.combine(np.subtract, still, most, disjoint=True)
+    self.assertAlmostEqual(both.freedom, 55)
 
   def test_without_draws_the_jackknife_speaks(self):
     _, mean = _of_normal()

@@ -4,7 +4,7 @@ import ml_collections
 import numpy as np
 from absl.testing import absltest, parameterized
 
-from robust_tfds import errors
+from robust_tfds import datasets, errors
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.metrics import rates, resampling
@@ -33,6 +33,11 @@ def _columns(right: dict[str, list[int]]) -> dict[str, np.ndarray]:
   }
 
 
+_BEVERAGES = {
+  name: home
+  for name, home in datasets.known("imagenet22k_subtypes").SUBTYPES.items()
+  if home[0] == 5
+}
 _RIGHT = {
   "0": [1, 1, 1, 0],
   "6": [1, 1],
@@ -87,6 +92,62 @@ class SubtypesTest(parameterized.TestCase):
     self.assertNotAlmostEqual(row.lo, alone[0])
     gap = rows["", "subtype_gap"]
     self.assertTrue(gap.lo < gap.value < gap.hi)
+
+  def test_a_gap_is_held_against_its_terms(self):
+    """7 seen digits and 3 others: no end beyond what the two accuracies allow."""
+    rng = np.random.default_rng(1)
+    few = {d: rng.random(40) < 0.97 for d in "0681257"}
+    few |= {
+      d: rng.random(40) < p for d, p in (("9", 0.3), ("3", 0.9), ("4", 0.5))
+    }
+    rows = self._rows(_columns({d: of.tolist() for d, of in few.items()}))
+    for kind in ("", "/class=0", "/class=1"):
+      where = "" if not kind else "clean"
+      seen = rows[where, f"seen_subtype_accuracy{kind}"]
+      unseen = rows[where, f"unseen_subtype_accuracy{kind}"]
+      gap = rows["", f"subtype_gap{kind}"]
+      if unseen.lo is None:
+        note = f"no interval: {unseen.metric} has none"
+        self.assertEqual((gap.lo, gap.hi, gap.note), (None, None, note))
+        continue
+      for low, gap_end, ends in (
+        (True, gap.lo, (seen.value - seen.lo, unseen.hi - unseen.value)),
+        (False, gap.hi, (seen.hi - seen.value, unseen.value - unseen.lo)),
+      ):
+        reach = gap.value - gap_end if low else gap_end - gap.value
+        self.assertGreaterEqual(reach, max(ends) - 1e-12)
+        self.assertLessEqual(reach, sum(ends) + 1e-12)
+    self.assertIsNotNone(rows["", "subtype_gap"].lo)
+
+  def test_the_degrees_of_freedom_of_a_gap_are_of_the_side_that_decides(self):
+    """4 seen beverages and 327 others: t of about 3 degrees, not of 99."""
+    task = _task("imagenet22k_subtypes")
+    kind = {d: (k, part) for d, (k, part) in _BEVERAGES.items()}
+    rng = np.random.default_rng(0)
+    right = {
+      d: rng.random(10) < (rng.uniform(0.6, 1) if part == "seen" else 0.6)
+      for d, (_, part) in kind.items()
+    }
+    groups = np.repeat(list(right), 10)
+    hits = np.concatenate(list(right.values()))
+    label = np.full(len(groups), kind[groups[0]][0])
+    top5 = np.full((len(groups), 5), -1)
+    top5[:, 0] = np.where(hits, label, label + 1)
+    ids = np.arange(len(groups)).astype(str)
+    columns = {
+      "example_id": ids,
+      "group_id": groups,
+      "label": label,
+      "top5": top5,
+    }
+    scores = task.score([(self.cell, columns)])
+    number = scores.headlines["m"]["subtype_gap", "", None]
+    self.assertBetween(number.freedom, 3, 4)
+    rows = {(r.config, r.metric): r for r in scores.rows}
+    gap, seen = (
+      rows[key] for key in (("", "subtype_gap"), ("", "seen_subtype_accuracy"))
+    )
+    self.assertGreaterEqual(gap.hi - gap.lo, seen.hi - seen.lo)
 
   def test_absent_subtypes_are_in_the_notes(self):
     rows = self._rows()

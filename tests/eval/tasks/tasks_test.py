@@ -1,11 +1,14 @@
 """Every file of the folder is one task; bound to its setting."""
 
+import dataclasses
 import pathlib
 
 import ml_collections
+import numpy as np
 from absl.testing import absltest, parameterized
 
 from robust_tfds import conditions, errors
+from robust_tfds.conditions import Condition
 from robust_tfds.eval import tasks
 from robust_tfds.eval.metrics import definitions
 from robust_tfds.eval.tasks import base
@@ -27,6 +30,108 @@ _OF_CELLS = (
   "unseen_subtype_accuracy",
 )
 _ONE_CONDITION = ("frames", "frame_detection", "subtypes")
+# What is the mean over corruptions of means over levels.
+_PLAIN = {
+  **dict.fromkeys(("mean_error", "mean_corruption_error"), "error"),
+  "extra_mean_corruption_error": "error",
+  "mean_accuracy": "accuracy",
+  "mean_flip_probability": "flip_probability",
+  "mean_unnormalised_t5d": "unnormalised_t5d",
+  **dict.fromkeys(("mean_ap", "mpc", "mpc_validation"), "bbox/AP"),
+}
+
+
+def _random(listed, seed):
+  """Numbers of cells; corruption raises all errors."""
+  rng = np.random.default_rng(seed)
+  return {
+    c: {
+      m: headlines_lib.value_alone(
+        rng.uniform(0.2, 0.4, 3) + 0.4 * (not c.clean)
+      )
+      if m in ("flip_probability", "unnormalised_t5d")
+      else headlines_lib.value_alone(
+        rng.uniform(0.2, 0.4) + 0.4 * (not c.clean)
+      )
+      for m in _OF_CELLS
+    }
+    for c in listed
+  }
+
+
+def _by_definition(key, cells, ours, theirs):
+  """A headline over some of the cells, number by number."""
+  metric, corruption, level = key
+  kind, _, last = metric.rpartition("/")
+  metric = metric if metric in _PLAIN else last
+
+  def at(numbers, condition, name):
+    name = name.replace("bbox", kind or "bbox")
+    value = numbers[condition][name].value
+    noise = value.ndim and len(
+      {c.level for c in ours if c.name == condition.name}
+    )
+    row = 0 if noise and noise > 1 else (level or 1) - 1
+    return float(value[row] if value.ndim else value)
+
+  family = next(
+    f
+    for f in conditions.FAMILIES.values()
+    if all(c in f.conditions() for c in ours)
+  )
+  extra = "extra" in metric or "validation" in metric
+  names = (
+    [corruption] if corruption else family.names("extra" if extra else "common")
+  )
+  of_names = {
+    n: [
+      c
+      for c in cells
+      if c.name == n
+      and (level is None or c.level == level or len(family.levels(n)) == 1)
+    ]
+    for n in names
+  }
+  of_names = {n: of for n, of in of_names.items() if of}
+  clean = Condition()
+
+  def mean(each):
+    return {n: np.mean([each(c) for c in of]) for n, of in of_names.items()}
+
+  if metric in _PLAIN:
+    return np.mean([*mean(lambda c: at(ours, c, _PLAIN[metric])).values()])
+  if metric in ("fr", "mfr", "t5d", "mt5d"):
+    plain = "flip_probability" if "fr" in metric else "unnormalised_t5d"
+    each = mean(lambda c: at(ours, c, plain) / at(theirs, c, plain))
+    return np.mean([*each.values()])
+  if metric == "accuracy_retained":
+    right = 1 - at(ours, clean, "error")
+    each = mean(lambda c: (1 - at(ours, c, "error")) / right)
+    return np.mean([*each.values()])
+  if "ce" in metric:
+    less = [0.0, 0.0]
+    if "relative" in metric:
+      less = [at(numbers, clean, "error") for numbers in (ours, theirs)]
+    sums = [
+      [
+        sum(at(numbers, c, "error") - x for c in of)
+        for numbers, x in zip((ours, theirs), less)
+      ]
+      for of in of_names.values()
+    ]
+    return np.mean([a / b for a, b in sums])
+  whole = at(ours, clean, "accuracy")
+  each = mean(
+    lambda c: (
+      at(ours, c, "accuracy") / whole
+      if metric == "gamma_r"
+      else 1 - (whole - at(ours, c, "accuracy"))
+    )
+  )
+  groups = {}
+  for name, value in each.items():
+    groups.setdefault(family.row(name).group, []).append(value)
+  return np.mean([np.mean(values) for values in groups.values()])
 
 
 class TasksTest(parameterized.TestCase):
@@ -73,6 +178,34 @@ class TasksTest(parameterized.TestCase):
       for metric in parts:
         _, defined = definitions.find(name, metric)
         self.assertStartsWith(defined.name, definitions.PART)
+
+  @parameterized.parameters(*sorted(set(tasks.names()) - set(_ONE_CONDITION)))
+  def test_a_part_is_the_headline_over_its_cells(self, name):
+    """Of all cells it is the headline, of some what its definition says."""
+    task = tasks.get(name)(base.Setting("digits_c"))
+    every = task.family.conditions()
+    ours, theirs = (_random(every, seed) for seed in (0, 1))
+    for headline in task.headlines(ours, theirs):
+      if headline.over is not None:
+        corrupted = [c for c in headline.cells if not c.clean]
+        again = dataclasses.replace(headline, formula=headline.over(corrupted))
+        whole, value = (h.number(ours, theirs) for h in (headline, again))
+        np.testing.assert_array_equal(whole.value, value.value)
+        expected = _by_definition(headline.key, corrupted, ours, theirs)
+        self.assertAlmostEqual(float(whole.value), expected)
+    some = [c for i, c in enumerate(every) if c.clean or i % 7 in (0, 1, 4)]
+    there = {c: ours[c] for c in some}
+    held_out = [c for c in every if c not in some]
+    for prefix, numbers in (
+      ("part_", task.over_cells(there, theirs)),
+      ("held_out_", task.over_cells(ours, theirs, seen=held_out)),
+    ):
+      parts = {key: n for key, n in numbers.items() if prefix in key[0]}
+      self.assertGreaterEqual(len(parts), 2)
+      for (metric, *rest), number in parts.items():
+        key = metric.replace(prefix, ""), *rest
+        expected = _by_definition(key, some, ours, theirs)
+        self.assertAlmostEqual(float(number.value), expected, msg=metric)
 
   @parameterized.parameters(
     ("detection", "Detection has no baseline model, got 'alexnet': rPC is rel"),

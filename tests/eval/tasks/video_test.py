@@ -10,7 +10,7 @@ from absl.testing import absltest, parameterized
 
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells import table
+from robust_tfds.eval.cells import cell_facts, table
 from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.eval.report import reports
 from robust_tfds.eval.tasks import base, video
@@ -90,6 +90,33 @@ class TableTest(in_folder.TestCase):
       )
       .rows
     )
+
+  def test_held_out_gammas_are_means_of_groups_too(self):
+    """What was trained on leaves its group, which weighs as much as before."""
+    family, facts = (
+      conditions.VIDEOS,
+      cell_facts.ModelFacts(corruptions_seen=["jpeg"]),
+    )
+    right = {c: 8 - 3 * (not c.clean) for c in family.conditions()}
+    right |= {
+      c: 1 for c in right if family.row(c.name or "jpeg").group == "camera"
+    }
+    right[Condition()] = 8
+    cells = [
+      Cell("m", "ucf101_p", c, model_facts=facts) for c in family.conditions()
+    ]
+    rows = (
+      _task()
+      .score(
+        (c, self._columns(np.arange(10) < right[c.condition])) for c in cells
+      )
+      .rows
+    )
+    got = {r.metric: r.value for r in rows if not r.config and not r.corruption}
+    # Four groups of .5 and a camera of .1: .42, as without jpeg.
+    self.assertAlmostEqual(got["gamma_r"], 0.42 / 0.8)
+    self.assertAlmostEqual(got["held_out_gamma_r"], 0.42 / 0.8)
+    self.assertAlmostEqual(got["held_out_gamma_a"], 1 - (0.8 - 0.42))
 
   def test_natural_shifts(self):
     right = np.array([True, True, False, True, False, False])
