@@ -38,6 +38,8 @@ def evaluate(
   name: str = "",
   size: int | None = None,
   classes: Any = None,
+  outputs: str = "auto",
+  allow_random: bool = False,
   **data: Any,
 ) -> Result:
   """Evaluates a model on a benchmark: the run of `eval.main`, as a function.
@@ -71,6 +73,10 @@ def evaluate(
       px, after ImageNet's crop in proportion; None: 224.
     classes: what the models' outputs stand for where they are not the set's
       classes in its order: names, one an output, or a file of them.
+    outputs: what a classifier answers with: `logits`, `probabilities`, or `auto`:
+      as its spec says, of a plain function what its answers to a probe are.
+    allow_random: take models that draw; what they answer must depend on the
+      input and chance alone.
     **data: further keys of `config.data`, e.g. `manual_dir="/data/imagenet"`,
       `geometry="model"`, `codec="raw"`, `data_dir=` (where the prepared set is
       kept for the next call).
@@ -103,6 +109,8 @@ def evaluate(
       name=name,
       size=size,
       classes=classes,
+      outputs=outputs,
+      allow_random=allow_random,
       data=data,
     ),
   )

@@ -96,6 +96,10 @@ _Rule = Annotated[
     description="one of ('squash', 'short_side', 'fraction', 'centre_fraction')"
   ),
 ]
+_Outputs = Annotated[
+  Literal["auto", "logits", "probabilities"],
+  pydantic.Field(description="one of ('auto', 'logits', 'probabilities')"),
+]
 _Interpolation = Annotated[
   Literal["bilinear", "bicubic"],
   pydantic.Field(description="one of ('bilinear', 'bicubic')"),
@@ -329,6 +333,8 @@ class Spec(ModelSpec):
     crop_fraction: see `resize`; used for the two fractions alone.
     interpolation: `bilinear` or `bicubic`.
     flexible: whether the network accepts other sizes than `input_px`.
+    outputs: `logits`, `probabilities` (each row sums to 1, as after a softmax),
+      or `auto`: what its answers to the probe before a run are.
   """
 
   kind: ClassVar[Kind] = "classification"
@@ -340,6 +346,7 @@ class Spec(ModelSpec):
   interpolation: _Interpolation = "bilinear"
   label_space: Text = "imagenet1k"
   flexible: Flag = True
+  outputs: _Outputs = "auto"
 
   def __post_init__(self) -> None:
     """Refuses a crop that does not fit."""

@@ -6,7 +6,7 @@ are no class are left out, and a class without an output is never answered.
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -97,18 +97,29 @@ class Relabelling:
       return self.detections(answer)
     return self.logits(answer)
 
+  def reducing(self, reduce: predict.Reduce) -> predict.Reduce:
+    """The same of relabelled answers."""
+    return lambda answer, labels: reduce(self(answer), labels)
+
+
+class Change(Protocol):
+  """What is done to answers before they are reduced."""
+
+  def reducing(self, reduce: predict.Reduce) -> predict.Reduce:
+    """The same reduction of the answers as they are."""
+
 
 class Predictor:
-  """A predictor whose answers are relabelled; called as `predict.Predictor`."""
+  """A predictor whose answers are changed; called as `predict.Predictor`."""
 
   def __init__(
     self,
-    predictor: predict.Predictor | on_host.HostPredictor,
-    relabelling: Relabelling,
+    predictor: "predict.Predictor | on_host.HostPredictor | Predictor",
+    change: Change,
   ):
     """Of a predictor of the outputs as they are."""
-    self._predictor, self._relabelling = predictor, relabelling
-    self._reduce = programs.cached(self._new_reduce)
+    self._predictor = predictor
+    self._reduce = programs.cached(change.reducing)
 
   def __call__(
     self,
@@ -125,6 +136,3 @@ class Predictor:
   def give_up(self) -> None:
     """See `on_host.HostPredictor.give_up`."""
     self._predictor.give_up()
-
-  def _new_reduce(self, reduce: predict.Reduce) -> predict.Reduce:
-    return lambda answer, labels: reduce(self._relabelling(answer), labels)

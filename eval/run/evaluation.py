@@ -50,6 +50,8 @@ class Options:
   name: str = ""
   size: int | None = None
   classes: Any = None
+  outputs: str = "auto"
+  allow_random: bool = False
   data: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
@@ -464,4 +466,8 @@ def _entry(
     entry.checkpoint = os.fspath(options.checkpoint)
   if options.classes is not None:
     entry.classes = _plain_classes(options.classes)
+  if options.allow_random:
+    entry.allow_random = True
+  if options.outputs != "auto":
+    entry.spec = {**entry.get("spec", {}), "outputs": options.outputs}
   return entry
