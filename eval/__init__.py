@@ -16,12 +16,15 @@ if TYPE_CHECKING:
   from robust_tfds.eval.run.evaluation import Result
   from robust_tfds.models.model import Model
 
+from robust_tfds import errors
+
 if __name__ == "eval":  # in a clone: a second name of the same modules
   from robust_tfds import short_names
 
   short_names.alias(__name__)
 
 
+@errors.at_the_door
 def evaluate(
   predict: str | Model | Callable[..., Any] | Mapping[str, Any],
   dataset: Any,

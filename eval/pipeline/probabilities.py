@@ -16,7 +16,6 @@ import numpy as np
 
 from robust_tfds import errors
 from robust_tfds.eval.pipeline import predict
-from robust_tfds.models.spec import ModelSpec
 
 LOGITS, PROBABILITIES, SCORES = "logits", "probabilities", "scores"
 IS_OF_KIND = "is_of_kind"  # bool `[B]` of what is reduced
@@ -98,18 +97,18 @@ class OutputKind:
     )
 
 
-def kind_of(label: str, spec: ModelSpec, rows: np.ndarray | None) -> OutputKind:
-  """What the outputs of a model are: what its spec says, else what is seen.
+def kind_of(label: str, stated: str, rows: np.ndarray | None) -> OutputKind:
+  """Return what a model's outputs are: as stated, else as the probe shows.
 
   Args:
     label: of the model, for refusals.
+    stated: `outputs` of its spec.
     rows: float32 `[B, classes]`, its answers to the probe; None: it has no probe,
       or is a detector.
 
   Raises:
     UserError: the probe contradicts the spec.
   """
-  stated = getattr(spec, "outputs", LOGITS)
   if stated == LOGITS or (rows is None and stated != PROBABILITIES):
     return OutputKind()
   is_half = rows is not None and any(

@@ -1,6 +1,7 @@
 """`eval.evaluate`: the run of `eval.main` as a function, and its result."""
 
 import dataclasses
+import html
 import json
 import os
 import tempfile
@@ -136,20 +137,40 @@ class Result:
     """A sentence a model, a line a number, a line of what is missing."""
     task = self._run.plan.task
     lines = verdict.sentences(task.facts, task.family, self.table)
-    lines += ["", *(_line(k, row) for k, row in self._shown.items())]
+    shown = ((name, _interval(row), row) for name, row in self._shown.items())
+    listed = (f"{k:32} {text}  {row.note}".rstrip() for k, text, row in shown)
+    return "\n".join([*lines, "", *listed, *self._not_measured("")])
+
+  def _repr_html_(self) -> str:
+    """The same as a table, for notebooks."""
+    task = self._run.plan.task
+    lines = verdict.sentences(task.facts, task.family, self.table)
+    rows = "".join(
+      "<tr>"
+      + "".join(
+        f"<td>{html.escape(t)}</td>" for t in (k, _interval(row), row.note)
+      )
+      for k, row in self._shown.items()
+    )
+    before, after = (
+      "".join(f"<p>{html.escape(line)}</p>" for line in of if line)
+      for of in (lines, self._not_measured())
+    )
+    return f"{before}<table>{rows}</table>{after}"
+
+  def _not_measured(self, *before: str) -> list[str]:
+    """A line of what is missing, after others; none where nothing is."""
     names = list(dict.fromkeys(k.rpartition("/")[2] for k in self.missing))
-    if names:
-      more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
-      listed = ", ".join(names[:_FEW])
-      lines += ["", f"not measured: {listed}{more}; why: result.missing"]
-    return "\n".join(lines)
+    more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
+    listed = ", ".join(names[:_FEW])
+    line = f"not measured: {listed}{more}; why: result.missing"
+    return [*before, line] if names else []
 
 
-def _line(name: str, row: table.Row) -> str:
-  """A number with its interval, and what else is to be known of it."""
+def _interval(row: table.Row) -> str:
+  """A number with its interval."""
   form = numbers.BRACKETS
-  text = numbers.with_ends("{:.4f}".format, row.value, row.lo, row.hi, form)
-  return f"{name:32} {text}  {row.note}".rstrip()
+  return numbers.with_ends("{:.4f}".format, row.value, row.lo, row.hi, form)
 
 
 def _is_first(row: table.Row) -> bool:

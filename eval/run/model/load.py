@@ -85,7 +85,8 @@ def load(
     own = own_models.OwnModel(
       entry.name, weights, _source(entry.name, model), random, answers
     )
-  kind = probabilities.kind_of(label, model.spec, answers.get("logits"))
+  stated = getattr(model.spec, "outputs", probabilities.LOGITS)
+  kind = probabilities.kind_of(label, stated, answers.get("logits"))
   outputs = plan.outputs.get(label)
   predictor = on_host.predictor(model, variables, mesh)
   if kind.name != probabilities.LOGITS:

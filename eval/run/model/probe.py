@@ -7,9 +7,9 @@ the answers are compared with those of the first start, which lie in the workdir
 (`own_models`). Classifiers see pictures made from a seed; detectors the set's
 first clean ones, as they would find nothing in made ones.
 
-It costs, of a model on the host, the time of 5 * `ROWS` + 1 inputs; of a traced one a program of its own, on one
-device, and five of its batches of `ROWS`. Of a model that is random 72 batches more
-tell whether it is nothing else, see `repeats`.
+It costs, of a model on the host, the time of 5 * `ROWS` + 1 inputs; of a traced one
+a program of its own, on one device, and five of its batches of `ROWS`. Of a model
+that is random 72 batches more tell whether it is nothing else, see `repeats`.
 """
 
 from __future__ import annotations

@@ -190,16 +190,16 @@ class KindTest(parameterized.TestCase):
     ([[0, 0], [0, 0]], "logits"),  # says nothing
   )
   def test_rows(self, rows, expected):
-    kind = probabilities.kind_of("net", _SPEC, np.float32(rows))
+    kind = probabilities.kind_of("net", "auto", np.float32(rows))
     self.assertEqual(kind.name, expected)
 
   @parameterized.parameters(jnp.float16, jnp.bfloat16)
   def test_half_precision_has_a_hundredth(self, dtype):
     rows = np.float32([[0.25, 0.7568]]).astype(dtype).astype(np.float32)
-    kind = probabilities.kind_of("net", _SPEC, rows)
+    kind = probabilities.kind_of("net", "auto", rows)
     self.assertEqual(kind.name, "probabilities")
 
   def test_networks_of_the_catalogue_have_logits(self):
-    spec = models.get("digits_cnn").spec
-    kind = probabilities.kind_of("net", spec, None)
+    stated = models.get("digits_cnn").spec.outputs
+    kind = probabilities.kind_of("net", stated, None)
     self.assertEqual((kind.name, kind.fact, kind.notes), ("logits", None, []))
