@@ -122,13 +122,9 @@ class Cell:
     count = self.without_output
     plural = "es" * (count != 1)
     lacking = f"{count} class{plural} without an output" if count else ""
-    scores = UNCALIBRATED * self.is_uncalibrated
+    facts = self.model_facts
+    scores = UNCALIBRATED * bool(facts and facts.outputs == "scores")
     return tuple(filter(None, (RANDOM * self.random, lacking, scores, seen)))
-
-  @property
-  def is_uncalibrated(self) -> bool:
-    """Whether its model ranks classes without probabilities."""
-    return bool(self.model_facts and self.model_facts.outputs == "scores")
 
   def note(self) -> dict[str, object]:
     """The cell as its note on disk says it."""

@@ -1,14 +1,12 @@
-"""Answers of a classifier that are probabilities, or scores in [0, 1], as logits.
+"""Outputs of a classifier that are probabilities, or scores in [0, 1], as logits.
 
-A softmax at the end is common (Keras, `predict_proba`), and a softmax over it gives
-other probabilities. Which of them a model's outputs are is seen on the probe, or its
-spec says it; what is kept is computed from log(max(p, smallest normal float32)).
-Scores in [0, 1] whose sums differ, as of sigmoids, rank the classes; they are no
-probabilities, so that nothing of calibration is kept. A row of another kind than
-those of the probe is marked.
+Of probabilities (a softmax at the end, `predict_proba`) log(max(p, smallest normal
+float32)) is used: a softmax over them would give others. Scores in [0, 1] whose sums
+differ, as of sigmoids, rank the classes, and nothing of calibration is kept.
 """
 
 import dataclasses
+from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
@@ -18,14 +16,25 @@ from robust_tfds import errors
 from robust_tfds.eval.pipeline import predict
 
 LOGITS, PROBABILITIES, SCORES = "logits", "probabilities", "scores"
-IS_OF_KIND = "is_of_kind"  # bool `[B]` of what is reduced
+_IS_OF_KIND = "is_of_kind"  # bool `[B]` of what is reduced
 _TOLERANCE, _HALF_TOLERANCE = 1e-3, 1e-2  # of a row's sum
 _HALVES = (jnp.float16, jnp.bfloat16)
 _LEAST = np.finfo(np.float32).tiny
 _OF_CALIBRATION = ("score", "nll", "brier")
 _SWITCH = (
-  "set outputs='logits' (config.model.spec.outputs, of evaluate outputs=)"
+  "If they are logits, set config.model.spec.outputs='logits' (outputs=)"
 )
+_WORDS = {
+  PROBABILITIES: "outputs are probabilities (rows of the probe sum to 1, or the spec"
+  f" says so): their logarithm is used. {_SWITCH}",
+  SCORES: "outputs of the probe lie in [0, 1] and rows do not sum to 1, as of"
+  " sigmoids: the best class is the answer, and calibration (ECE, NLL, Brier score)"
+  f" is missing. {_SWITCH}",
+}
+_EXPECTED = {
+  PROBABILITIES: "non-negative with a sum of 1 in each row",
+  SCORES: "between 0 and 1",
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,34 +44,15 @@ class OutputKind:
   Attributes:
     name: `logits`, `probabilities` or `scores`.
     tolerance: by which a row's sum may differ from 1.
-    is_seen: whether the probe tells it, not the spec.
   """
 
   name: str = LOGITS
   tolerance: float = _TOLERANCE
-  is_seen: bool = True
-
-  @property
-  def fact(self) -> str | None:
-    """As cells record it; None where they are logits."""
-    return None if self.name == LOGITS else self.name
 
   @property
   def notes(self) -> list[str]:
     """What a run prints of it."""
-    if self.name == LOGITS:
-      return []
-    if self.name == SCORES:
-      return [
-        "outputs of the probe lie in [0, 1] and rows do not sum to 1, as of"
-        " sigmoids: the best class is the answer, and calibration (ECE, NLL, Brier"
-        f" score) is missing. If they are logits, {_SWITCH}"
-      ]
-    seen = "rows of the probe sum to 1" if self.is_seen else "as its spec says"
-    return [
-      f"outputs are probabilities ({seen}): their logarithm is used. If they are"
-      f" logits, {_SWITCH}"
-    ]
+    return [_WORDS[self.name]] if self.name in _WORDS else []
 
   def contains(self, rows: jax.typing.ArrayLike) -> jax.Array:
     """Whether each row of `[..., classes]` is of this kind: bool `[...]`."""
@@ -73,7 +63,7 @@ class OutputKind:
     return (rows >= 0).all(axis=-1) & (distance <= self.tolerance)
 
   def reducing(self, reduce: predict.Reduce) -> predict.Reduce:
-    """The same of outputs of this kind; see `relabel.Predictor`."""
+    """The same reduction of outputs of this kind, which marks those of others."""
 
     def reduced(answer: jax.Array, labels: jax.Array) -> dict[str, jax.Array]:
       out = dict(reduce(jnp.log(jnp.maximum(answer, _LEAST)), labels))
@@ -81,19 +71,25 @@ class OutputKind:
         out = {k: v for k, v in out.items() if k not in _OF_CALIBRATION}
       inside = self.contains(answer)
       inner = tuple(range(1, inside.ndim))
-      return {**out, IS_OF_KIND: inside.all(axis=inner)}
+      return {**out, _IS_OF_KIND: inside.all(axis=inner)}
 
     return reduced
 
+  def check(
+    self, where: str, ids: Sequence[str], outputs: dict[str, np.ndarray]
+  ) -> None:
+    """Takes the marks out of what was reduced; refuses rows of another kind."""
+    bad = ~outputs.pop(_IS_OF_KIND, np.ones(len(ids), np.bool_))[: len(ids)]
+    if bad.any():
+      raise self.refusal(
+        f"{where}: {bad.sum()} examples, the first {ids[int(bad.argmax())]!r},"
+      )
+
   def refusal(self, where: str) -> errors.UserError:
     """That outputs are of another kind; `where` begins the sentence."""
-    expected = "non-negative with a sum of 1 in each row"
-    if self.name == SCORES:
-      expected = "between 0 and 1"
-    seen = "those of the probe were" if self.is_seen else "its spec says so"
     return errors.UserError(
-      f"{where} outputs that are not {expected}, though {seen}. If they are logits,"
-      f" {_SWITCH}; finished cells are untouched."
+      f"{where} have outputs that are not {_EXPECTED[self.name]}, though those of"
+      f" the probe were, or the spec says so. {_SWITCH}."
     )
 
 
@@ -107,20 +103,19 @@ def kind_of(label: str, stated: str, rows: np.ndarray | None) -> OutputKind:
       or is a detector.
 
   Raises:
-    UserError: the probe contradicts the spec.
+    UserError: the probe contradicts what is stated.
   """
   if stated == LOGITS or (rows is None and stated != PROBABILITIES):
     return OutputKind()
-  is_half = rows is not None and any(
-    np.array_equal(rows.astype(half).astype(np.float32), rows)
-    for half in _HALVES
-  )
-  tolerance = _HALF_TOLERANCE if is_half else _TOLERANCE
-  kind = OutputKind(PROBABILITIES, tolerance, stated != PROBABILITIES)
-  if rows is None or kind.contains(rows).all():
+  if rows is None:
+    return OutputKind(PROBABILITIES)
+  halves = (rows.astype(half).astype(np.float32) for half in _HALVES)
+  is_half = any(np.array_equal(rounded, rows) for rounded in halves)
+  kind = OutputKind(PROBABILITIES, _HALF_TOLERANCE if is_half else _TOLERANCE)
+  if kind.contains(rows).all():
     return kind
-  if not kind.is_seen:
-    raise kind.refusal(f"{label} gave, on the probe,")
+  if stated == PROBABILITIES:
+    raise kind.refusal(f"{label}: pictures of the probe")
   kind = OutputKind(SCORES)
   is_scores = kind.contains(rows).all() and np.ptp(rows) > 0
   return kind if is_scores else OutputKind()

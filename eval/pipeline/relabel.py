@@ -5,8 +5,8 @@ are no class are left out, and a class without an output is never answered.
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -102,24 +102,17 @@ class Relabelling:
     return lambda answer, labels: reduce(self(answer), labels)
 
 
-class Change(Protocol):
-  """What is done to answers before they are reduced."""
-
-  def reducing(self, reduce: predict.Reduce) -> predict.Reduce:
-    """The same reduction of the answers as they are."""
-
-
 class Predictor:
   """A predictor whose answers are changed; called as `predict.Predictor`."""
 
   def __init__(
     self,
     predictor: "predict.Predictor | on_host.HostPredictor | Predictor",
-    change: Change,
+    reducing: Callable[[predict.Reduce], predict.Reduce],
   ):
-    """Of a predictor of the outputs as they are."""
+    """Of a predictor of the outputs as they are, and what they are reduced by."""
     self._predictor = predictor
-    self._reduce = programs.cached(change.reducing)
+    self._reduce = programs.cached(reducing)
 
   def __call__(
     self,

@@ -137,40 +137,24 @@ class Result:
     """A sentence a model, a line a number, a line of what is missing."""
     task = self._run.plan.task
     lines = verdict.sentences(task.facts, task.family, self.table)
-    shown = ((name, _interval(row), row) for name, row in self._shown.items())
-    listed = (f"{k:32} {text}  {row.note}".rstrip() for k, text, row in shown)
-    return "\n".join([*lines, "", *listed, *self._not_measured("")])
+    lines += ["", *(_line(k, row) for k, row in self._shown.items())]
+    names = list(dict.fromkeys(k.rpartition("/")[2] for k in self.missing))
+    if names:
+      more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
+      listed = ", ".join(names[:_FEW])
+      lines += ["", f"not measured: {listed}{more}; why: result.missing"]
+    return "\n".join(lines)
 
   def _repr_html_(self) -> str:
-    """The same as a table, for notebooks."""
-    task = self._run.plan.task
-    lines = verdict.sentences(task.facts, task.family, self.table)
-    rows = "".join(
-      "<tr>"
-      + "".join(
-        f"<td>{html.escape(t)}</td>" for t in (k, _interval(row), row.note)
-      )
-      for k, row in self._shown.items()
-    )
-    before, after = (
-      "".join(f"<p>{html.escape(line)}</p>" for line in of if line)
-      for of in (lines, self._not_measured())
-    )
-    return f"{before}<table>{rows}</table>{after}"
-
-  def _not_measured(self, *before: str) -> list[str]:
-    """A line of what is missing, after others; none where nothing is."""
-    names = list(dict.fromkeys(k.rpartition("/")[2] for k in self.missing))
-    more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
-    listed = ", ".join(names[:_FEW])
-    line = f"not measured: {listed}{more}; why: result.missing"
-    return [*before, line] if names else []
+    """The same, for notebooks."""
+    return f"<pre>{html.escape(str(self))}</pre>"
 
 
-def _interval(row: table.Row) -> str:
-  """A number with its interval."""
+def _line(name: str, row: table.Row) -> str:
+  """A number with its interval, and what else is to be known of it."""
   form = numbers.BRACKETS
-  return numbers.with_ends("{:.4f}".format, row.value, row.lo, row.hi, form)
+  text = numbers.with_ends("{:.4f}".format, row.value, row.lo, row.hi, form)
+  return f"{name:32} {text}  {row.note}".rstrip()
 
 
 def _is_first(row: table.Row) -> bool:

@@ -124,7 +124,7 @@ def _model_facts(plan: Plan, label: str, model: LoadedModel) -> ModelFacts:
     trained_on=training_data.words(entry),
     corruptions_seen=training_data.corruptions_seen(entry),
     severities_seen=training_data.severities_seen(entry),
-    outputs=model.kind.fact,
+    outputs=model.kind.name if model.kind.notes else None,
   )
 
 

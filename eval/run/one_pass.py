@@ -40,14 +40,7 @@ from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells import packed, predictions
 from robust_tfds.eval.cells import parts as parts_lib
 from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.pipeline import (
-  blocks,
-  inputs,
-  on_host,
-  packing,
-  probabilities,
-  worker,
-)
+from robust_tfds.eval.pipeline import blocks, inputs, on_host, packing, worker
 from robust_tfds.eval.run import timing
 from robust_tfds.eval.run.model.load import LoadedModel
 from robust_tfds.eval.run.progress import Progress
@@ -475,9 +468,9 @@ class _Fetch:
     self._stages.fetched()
     self._free.release()
     _check_finite(cell, batch, fetched.pop("finite"))
-    if probabilities.IS_OF_KIND in fetched:
-      is_of_kind = fetched.pop(probabilities.IS_OF_KIND)
-      _check_kind(self._setup.loaded[cell.model], cell, batch, is_of_kind)
+    ids = [i for i, valid in zip(batch.example_id, batch.mask) if valid]
+    kind = self._setup.loaded[cell.model].kind
+    kind.check(f"{cell.model}, {cell.condition.config}", ids, fetched)
     columns = self._task.columns(batch, fetched, cell.condition)
     with self._adding:
       if step.number not in self._examples:
@@ -558,17 +551,6 @@ class _Fetch:
     with self._writing:
       if self._waiting:
         self._write_part(*self._waiting.popleft())
-
-
-def _check_kind(
-  model: LoadedModel, cell: Cell, batch: inputs.Batch, is_of_kind: np.ndarray
-) -> None:
-  ids = [i for i, bad in zip(batch.example_id, batch.mask & ~is_of_kind) if bad]
-  if ids:
-    raise model.kind.refusal(
-      f"{cell.model} gave, on {len(ids)} examples of {cell.condition.config}, the"
-      f" first {ids[0]!r},"
-    )
 
 
 def _check_finite(cell: Cell, batch: inputs.Batch, finite: np.ndarray) -> None:

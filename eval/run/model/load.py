@@ -90,9 +90,9 @@ def load(
   outputs = plan.outputs.get(label)
   predictor = on_host.predictor(model, variables, mesh)
   if kind.name != probabilities.LOGITS:
-    predictor = relabel.Predictor(predictor, kind)
+    predictor = relabel.Predictor(predictor, kind.reducing)
   if outputs:
-    predictor = relabel.Predictor(predictor, outputs.relabelling)
+    predictor = relabel.Predictor(predictor, outputs.relabelling.reducing)
   return LoadedModel(
     predictor,
     model.spec,

@@ -124,7 +124,8 @@ def rows_of(
 ) -> list[table.Row]:
   """As `rows`, of answers; without values if the outputs are no probabilities."""
   if answers is None:
-    names = [m.name + suffix for m in METRICS if cell.is_uncalibrated]
+    is_known = cells_lib.UNCALIBRATED in cell.remarks
+    names = [m.name + suffix for m in METRICS] if is_known else []
     return [cell.row(n, np.nan, note=cells_lib.UNCALIBRATED) for n in names]
   n = len(answers.score)
   out = [

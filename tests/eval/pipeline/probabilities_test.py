@@ -103,7 +103,9 @@ class RunTest(parameterized.TestCase):
     self._assert_same(
       self._numbers(adapters.get("on_host")(softmax, spec)), taken
     )
-    with self.assertRaisesRegex(errors.UserError, "on the probe, outputs that"):
+    with self.assertRaisesRegex(
+      errors.UserError, "of the probe have outputs that are not"
+    ):
       self._run(logits, outputs="probabilities")
     with self.assertRaisesRegex(errors.UserError, "one of .'auto', 'logits'"):
       self._run(logits, outputs="chances")
@@ -174,7 +176,7 @@ class RunTest(parameterized.TestCase):
       return function(images) * (1 if len(images) < 5 else 3)
 
     with self.assertRaisesRegex(
-      errors.UserError, f"few gave, on 16 examples of clean.*not {words}"
+      errors.UserError, f"few, clean: 16 examples, the first.*not {words}"
     ):
       self._run(few)
 
@@ -202,4 +204,4 @@ class KindTest(parameterized.TestCase):
   def test_networks_of_the_catalogue_have_logits(self):
     stated = models.get("digits_cnn").spec.outputs
     kind = probabilities.kind_of("net", stated, None)
-    self.assertEqual((kind.name, kind.fact, kind.notes), ("logits", None, []))
+    self.assertEqual((kind.name, kind.notes), ("logits", []))
