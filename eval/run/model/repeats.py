@@ -73,8 +73,8 @@ def _numbers(answer: Mapping[str, np.ndarray]) -> np.ndarray:
 
 def _differ(one: np.ndarray, two: np.ndarray) -> bool:
   """Whether two groups of answers `[CALLS, B, D]` are of two distributions."""
-  means = ({"logits": group.mean(axis=0)} for group in (one, two))
-  if not likeness.difference(*means):  # rounding differs without chance, too
+  means = {"logits": one.mean(axis=0)}, {"logits": two.mean(axis=0)}
+  if not likeness.difference(means[0], means[1]):  # but for rounding
     return False
   rows = np.concatenate([one, two]).reshape(2 * CALLS, -1)
   rows = rows - rows.mean(axis=0)
