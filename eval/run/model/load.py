@@ -85,7 +85,7 @@ def load(
     own = own_models.OwnModel(
       entry.name, weights, _source(entry.name, model), random, answers
     )
-  stated = getattr(model.spec, "outputs", probabilities.LOGITS)
+  stated = getattr(model.spec, "outputs", "auto")  # detectors have none
   kind = probabilities.kind_of(label, stated, answers.get("logits"))
   outputs = plan.outputs.get(label)
   predictor = on_host.predictor(model, variables, mesh)
