@@ -16,12 +16,15 @@ if TYPE_CHECKING:
   from robust_tfds.eval.run.evaluation import Result
   from robust_tfds.models.model import Model
 
+from robust_tfds import errors
+
 if __name__ == "eval":  # in a clone: a second name of the same modules
   from robust_tfds import short_names
 
   short_names.alias(__name__)
 
 
+@errors.at_the_door
 def evaluate(
   predict: str | Model | Callable[..., Any] | Mapping[str, Any],
   dataset: Any,
@@ -38,6 +41,8 @@ def evaluate(
   name: str = "",
   size: int | None = None,
   classes: Any = None,
+  outputs: str = "auto",
+  allow_random: bool = False,
   **data: Any,
 ) -> Result:
   """Evaluates a model on a benchmark: the run of `eval.main`, as a function.
@@ -71,6 +76,10 @@ def evaluate(
       px, after ImageNet's crop in proportion; None: 224.
     classes: what the models' outputs stand for where they are not the set's
       classes in its order: names, one an output, or a file of them.
+    outputs: what a classifier answers with: `logits`, `probabilities`, or `auto`:
+      as its spec says, of a plain function what its answers to a probe are.
+    allow_random: take models that draw; what they answer must depend on the
+      input and chance alone.
     **data: further keys of `config.data`, e.g. `manual_dir="/data/imagenet"`,
       `geometry="model"`, `codec="raw"`, `data_dir=` (where the prepared set is
       kept for the next call).
@@ -103,6 +112,8 @@ def evaluate(
       name=name,
       size=size,
       classes=classes,
+      outputs=outputs,
+      allow_random=allow_random,
       data=data,
     ),
   )

@@ -61,6 +61,7 @@ def names(
   )
 
 
+@errors.at_the_door
 def get(
   name: str,
   num_classes: int | None = None,

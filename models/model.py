@@ -40,6 +40,17 @@ class Model(abc.ABC):
   name: str
   spec: ModelSpec
 
+  def __init_subclass__(cls, **options: Any) -> None:
+    """Keeps dataclasses from printing every weight."""
+    super().__init_subclass__(**options)
+    if "__repr__" not in vars(cls):
+      cls.__repr__ = Model.__repr__  # type: ignore[method-assign]
+
+  def __repr__(self) -> str:
+    """One line, without its weights."""
+    classes = f"{self.spec.num_classes} classes"
+    return f"{type(self).__name__}({self.name!r}, {self.kind}, {classes})"
+
   @property
   def kind(self) -> Kind:
     """What it does: the spec's."""

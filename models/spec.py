@@ -3,13 +3,14 @@
 A spec is data: where a picture is resized and cropped (on the host), how uint8
 pixels become the numbers the network was trained on (on the device), and which
 labels the outputs stand for. `ModelSpec` holds what every kind of model has;
-`Spec` is of classifiers of pictures, `models.video.spec.VideoSpec` of clips,
-`models.detection.detector.DetectorSpec` of detectors.
+`Spec` is of classifiers of pictures, `VideoSpec` of clips, `DetectorSpec` of
+detectors; these two lie in the rooms of their kinds.
 """
 
 import dataclasses
 import fractions
 import functools
+import importlib
 from collections.abc import Mapping
 from typing import (
   Annotated,
@@ -95,6 +96,10 @@ _Rule = Annotated[
   pydantic.Field(
     description="one of ('squash', 'short_side', 'fraction', 'centre_fraction')"
   ),
+]
+_Outputs = Annotated[
+  Literal["auto", "logits", "probabilities"],
+  pydantic.Field(description="one of ('auto', 'logits', 'probabilities')"),
 ]
 _Interpolation = Annotated[
   Literal["bilinear", "bicubic"],
@@ -329,6 +334,8 @@ class Spec(ModelSpec):
     crop_fraction: see `resize`; used for the two fractions alone.
     interpolation: `bilinear` or `bicubic`.
     flexible: whether the network accepts other sizes than `input_px`.
+    outputs: `logits`, `probabilities` (each row sums to 1, as after a softmax),
+      or `auto`: what its answers to the probe before a run are.
   """
 
   kind: ClassVar[Kind] = "classification"
@@ -340,6 +347,7 @@ class Spec(ModelSpec):
   interpolation: _Interpolation = "bilinear"
   label_space: Text = "imagenet1k"
   flexible: Flag = True
+  outputs: _Outputs = "auto"
 
   def __post_init__(self) -> None:
     """Refuses a crop that does not fit."""
@@ -406,6 +414,15 @@ def _ratio(value: float) -> fractions.Fraction:
   """What a float was meant as: 240 / 272 is 15/17, 0.9 is 9/10."""
   near = fractions.Fraction(value).limit_denominator(_LARGEST_DENOMINATOR)
   return near if float(near) == value else fractions.Fraction(str(value))
+
+
+def __getattr__(name: str) -> Any:
+  """The specs of other kinds, whose rooms import this one."""
+  rooms = {"DetectorSpec": "detection", "VideoSpec": "video"}
+  if name not in rooms:
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+  room = importlib.import_module(f"robust_tfds.models.{rooms[name]}.spec")
+  return getattr(room, name)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,12 +8,19 @@ standard library and `short_names` alone; everybody may import it.
 
 import contextlib
 import difflib
+import functools
 import os
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import ParamSpec, TypeVar
 
 from robust_tfds import short_names
 
+# Tasks that people ask for, as the end of a refusal.
+NOT_HERE = (
+  "Segmentation, pose, depth, regression and several labels a picture are not"
+  " evaluated here (yet)"
+)
 _LISTED = 40  # names that a message lists at the most
 
 
@@ -23,6 +30,24 @@ class UserError(ValueError):
 
 class MissingPackageError(UserError, ImportError):
   """A package of an extra is not installed; the text has the pip command."""
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def at_the_door(function: Callable[P, T]) -> Callable[P, T]:
+  """A public function whose refusals come as one message, without our frames."""
+
+  @functools.wraps(function)
+  def called(*args: P.args, **kwargs: P.kwargs) -> T:
+    try:
+      return function(*args, **kwargs)
+    except UserError as e:
+      refusal = e.with_traceback(None)
+    raise refusal from None
+
+  return called
 
 
 @contextlib.contextmanager

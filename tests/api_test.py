@@ -69,7 +69,8 @@ SURFACE = (
   (
     eval_lib.evaluate,
     "(predict, dataset, *, conditions, severities, limit, workdir, batch_size,"
-    " variables, checkpoint, seed, baseline, name, size, classes, data)",
+    " variables, checkpoint, seed, baseline, name, size, classes,"
+    " outputs, allow_random, data)",
   ),
   (models.names, "(pattern)"),
   (models.adapters.get, "(kind)"),

@@ -17,6 +17,7 @@ Interval = tuple[float | None, float | None]
 _NONE: Interval = (None, None)
 # In the note of every row of a model of which it is true.
 RANDOM = "random model"
+UNCALIBRATED = "outputs in [0, 1] whose sums differ: no calibration"
 _TRAINED_ON = "trained on "
 _WITHOUT_OUTPUT = re.compile(r"(\d+) classes? without an output")
 
@@ -121,7 +122,9 @@ class Cell:
     count = self.without_output
     plural = "es" * (count != 1)
     lacking = f"{count} class{plural} without an output" if count else ""
-    return tuple(filter(None, (RANDOM * self.random, lacking, seen)))
+    facts = self.model_facts
+    scores = UNCALIBRATED * bool(facts and facts.outputs == "scores")
+    return tuple(filter(None, (RANDOM * self.random, lacking, scores, seen)))
 
   def note(self) -> dict[str, object]:
     """The cell as its note on disk says it."""
@@ -258,7 +261,7 @@ def _joined(note: str, remarks: Sequence[str]) -> str:
 
 
 def _is_remark(part: str) -> bool:
-  known = part == RANDOM or part.startswith(_TRAINED_ON)
+  known = part in (RANDOM, UNCALIBRATED) or part.startswith(_TRAINED_ON)
   return known or bool(_WITHOUT_OUTPUT.fullmatch(part))
 
 

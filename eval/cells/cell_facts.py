@@ -114,6 +114,8 @@ class ModelFacts(_Facts):
     trained_on: the data that its weights were trained on, in words.
     corruptions_seen: names of the conditions that it was trained on; empty: none.
     severities_seen: of them, as its training disclosed them.
+    outputs: `probabilities`, or `scores` (each in [0, 1], sums differ) where they
+      are no logits.
   """
 
   name: str | None = None
@@ -129,6 +131,7 @@ class ModelFacts(_Facts):
   trained_on: str | None = None
   corruptions_seen: list[str] | None = None
   severities_seen: list[Severity] | None = None
+  outputs: str | None = None
 
   @property
   def hash(self) -> str:
@@ -136,10 +139,11 @@ class ModelFacts(_Facts):
     return provenance.fingerprint(_known(self.model_dump(exclude={"name"})))
 
   def words(self) -> dict[str, Any]:
-    """Name -> value; the spec is one of them. Severities where they are known."""
+    """Name -> value; the spec is one of them. The last two where they are known."""
     out = self.model_dump()
-    if self.severities_seen is None:
-      del out["severities_seen"]
+    for name in ("severities_seen", "outputs"):
+      if out[name] is None:
+        del out[name]
     return out
 
 

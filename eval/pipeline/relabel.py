@@ -5,7 +5,7 @@ are no class are left out, and a class without an output is never answered.
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -97,18 +97,22 @@ class Relabelling:
       return self.detections(answer)
     return self.logits(answer)
 
+  def reducing(self, reduce: predict.Reduce) -> predict.Reduce:
+    """The same of relabelled answers."""
+    return lambda answer, labels: reduce(self(answer), labels)
+
 
 class Predictor:
-  """A predictor whose answers are relabelled; called as `predict.Predictor`."""
+  """A predictor whose answers are changed; called as `predict.Predictor`."""
 
   def __init__(
     self,
-    predictor: predict.Predictor | on_host.HostPredictor,
-    relabelling: Relabelling,
+    predictor: "predict.Predictor | on_host.HostPredictor | Predictor",
+    reducing: Callable[[predict.Reduce], predict.Reduce],
   ):
-    """Of a predictor of the outputs as they are."""
-    self._predictor, self._relabelling = predictor, relabelling
-    self._reduce = programs.cached(self._new_reduce)
+    """Of a predictor of the outputs as they are, and what they are reduced by."""
+    self._predictor = predictor
+    self._reduce = programs.cached(reducing)
 
   def __call__(
     self,
@@ -125,6 +129,3 @@ class Predictor:
   def give_up(self) -> None:
     """See `on_host.HostPredictor.give_up`."""
     self._predictor.give_up()
-
-  def _new_reduce(self, reduce: predict.Reduce) -> predict.Reduce:
-    return lambda answer, labels: reduce(self._relabelling(answer), labels)

@@ -1,6 +1,7 @@
 """`eval.evaluate`: the run of `eval.main` as a function, and its result."""
 
 import dataclasses
+import html
 import json
 import os
 import tempfile
@@ -50,6 +51,8 @@ class Options:
   name: str = ""
   size: int | None = None
   classes: Any = None
+  outputs: str = "auto"
+  allow_random: bool = False
   data: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
@@ -141,6 +144,10 @@ class Result:
       listed = ", ".join(names[:_FEW])
       lines += ["", f"not measured: {listed}{more}; why: result.missing"]
     return "\n".join(lines)
+
+  def _repr_html_(self) -> str:
+    """The same, for notebooks."""
+    return f"<pre>{html.escape(str(self))}</pre>"
 
 
 def _line(name: str, row: table.Row) -> str:
@@ -464,4 +471,8 @@ def _entry(
     entry.checkpoint = os.fspath(options.checkpoint)
   if options.classes is not None:
     entry.classes = _plain_classes(options.classes)
+  if options.allow_random:
+    entry.allow_random = True
+  if options.outputs != "auto":
+    entry.spec = {**entry.get("spec", {}), "outputs": options.outputs}
   return entry

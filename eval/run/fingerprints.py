@@ -103,6 +103,7 @@ def _model_facts(plan: Plan, label: str, model: LoadedModel) -> ModelFacts:
     trained_on=training_data.words(entry),
     corruptions_seen=training_data.corruptions_seen(entry),
     severities_seen=training_data.severities_seen(entry),
+    outputs=model.kind.name if model.kind.notes else None,
   )
 
 
@@ -115,9 +116,13 @@ def _adapter(plan: Plan, label: str) -> str:
 
 
 def _preprocessing(model: LoadedModel) -> dict[str, Any]:
-  """The spec but for what another count of the same network may change."""
+  """The spec but for what another count of the same network may change.
+
+  Its `outputs` are a fact of their own, see `cell_facts.ModelFacts`.
+  """
   spec = dataclasses.asdict(model.spec)
   del spec["gflops"]
+  spec.pop("outputs", None)
   plain: dict[str, Any] = reading.json_text(
     json.dumps(spec, default=str), "the model's spec"
   )

@@ -468,6 +468,9 @@ class _Fetch:
     self._stages.fetched()
     self._free.release()
     _check_finite(cell, batch, fetched.pop("finite"))
+    ids = [i for i, valid in zip(batch.example_id, batch.mask) if valid]
+    kind = self._setup.loaded[cell.model].kind
+    kind.check(f"{cell.model}, {cell.condition.config}", ids, fetched)
     columns = self._task.columns(batch, fetched, cell.condition)
     with self._adding:
       if step.number not in self._examples:

@@ -176,7 +176,7 @@ class Frames(base.Task):
     """Of all frames that the review accepted, and of their anchors alone."""
     answers = reliability.Answers.of(columns)
     if answers is None:
-      return []
+      return reliability.rows_of(cell, None)
     videos = source_videos.of(self.setting.dataset, answers.groups)
     answers = dataclasses.replace(answers, groups=videos)
     anchors = answers.only(answers.frame == 0)
@@ -403,7 +403,8 @@ def _failures(columns: Columns) -> list[int]:
     & (distance == failure[sets.set_index])
   )
   # One frame a set: of two at one distance the more certain mistake.
-  rows = rows[np.argsort(-columns["score"][rows, 0], kind="stable")]
+  if "score" in columns:
+    rows = rows[np.argsort(-columns["score"][rows, 0], kind="stable")]
   _, first = np.unique(sets.set_index[rows], return_index=True)
   best = rows[np.sort(first)][:_GALLERY_SETS]
   return [
@@ -414,7 +415,8 @@ def _failures(columns: Columns) -> list[int]:
 def _caption(columns: Columns, row: int, names: Sequence[str]) -> str:
   top = int(columns["top5"][row, 0])
   name = names[top] if top < len(names) else str(top)
-  score = float(columns["score"][row, 0])
   offset = int(columns["frame"][row])
   where = f"{offset:+d}" if offset else "anchor"
-  return f"{where}: {name.replace('_', ' ')} ({100 * score:.0f} %)"
+  scores = columns["score"][row, :1] if "score" in columns else ()
+  words = "".join(f" ({100 * score:.0f} %)" for score in scores)
+  return f"{where}: {name.replace('_', ' ')}{words}"

@@ -353,4 +353,4 @@ def get(kind: str) -> Callable[..., Model]:
   adapt: Callable[..., Model] = importlib.import_module(
     f"{__name__}.{kind}"
   ).adapt
-  return adapt
+  return errors.at_the_door(adapt)

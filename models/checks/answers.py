@@ -135,13 +135,15 @@ def _check_logits(name: str, array: Any, rows: int, classes: int) -> None:
 def _advice(shape: tuple[int, ...], rows: int, classes: int) -> str:
   """What to do about logits of another shape than `(rows, classes)`."""
   if shape in ((rows,), (rows, 1)):
-    return "return the logits of all classes, not one number a picture"
+    return f"return the logits of all classes of a picture. {errors.NOT_HERE}"
   if shape == (classes,):
     return "keep the axis of the batch (no squeeze), also for one picture"
   if tuple(n for n in shape if n != 1) == (rows, classes):
     return "drop the axes of length 1"
   if len(shape) > 2:
-    return "pool over the pixels (and frames), and return a row a picture"
+    return (
+      f"a classifier returns one row a picture (or clip). {errors.NOT_HERE}"
+    )
   if shape == (rows, classes + 1):
     return (
       "if one of them is a background, leave it out ([:, 1:] where it is the"

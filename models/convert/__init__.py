@@ -20,10 +20,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from robust_tfds import errors
+
 if TYPE_CHECKING:
   from robust_tfds.models.variables import Variables
 
 
+@errors.at_the_door
 def load(
   name: str,
   checkpoint: str | os.PathLike[str],

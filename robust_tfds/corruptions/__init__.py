@@ -18,7 +18,7 @@ function takes it: `from robust_tfds.corruptions.sequence import ...` for the re
 import os
 
 import robust_tfds.corruptions.sequence  # noqa: F401 before its function
-from robust_tfds import conditions, own_corruptions
+from robust_tfds import conditions, errors, own_corruptions
 from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions.image import corrupt, corrupt_batch
 from robust_tfds.corruptions.seeding import example_key
@@ -34,6 +34,7 @@ from robust_tfds.corruptions.video import (
 )
 
 
+@errors.at_the_door
 def register(source: str | os.PathLike[str]) -> str:
   """Makes a corruption of your own known to this process, as set `own`.
 

@@ -377,6 +377,7 @@ def prepared_examples(
   return splits[split].num_examples if split in splits else None
 
 
+@errors.at_the_door
 def load(name: str, **kwargs: Any) -> Any:
   """`tfds.load` that also takes `dataset/corruption/severity`.
 

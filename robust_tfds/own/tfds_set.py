@@ -312,8 +312,8 @@ def _features(builder: Any, where: str) -> tuple[str, str]:
   held = ", ".join(f"{k}: {type(v).__name__}" for k, v in features.items())
   raise errors.UserError(
     f"{where}: expected a picture (Image of uint8) and one class of it (ClassLabel"
-    f" with names) in each example; it has {held}. Sets of several labels, of"
-    " numbers and of boxes are no classification."
+    f" with names) in each example; it has {held}."
+    f" {errors.NOT_HERE}; sets of boxes are no classification."
   )
 
 

@@ -106,6 +106,38 @@ class ModelTest(parameterized.TestCase):
       self.assertGreater(float(jnp.abs(leaf).max()), 0, path)
 
 
+@dataclasses.dataclass(frozen=True)
+class _OfAUser(model_lib.Model):
+  """As somebody may write one, with weights in a field."""
+
+  weights: np.ndarray
+
+  def init(self, key):
+    return self.weights
+
+  def apply(self, variables, batch):
+    return batch
+
+
+class ReprTest(parameterized.TestCase):
+  @parameterized.parameters("callable", "on_host", "", "user", "clahe")
+  def test_a_line_without_weights(self, kind):
+    spec = models.spec.Spec(num_classes=10, mean=np.zeros(3), std=np.ones(3))
+    if kind == "user":
+      model = _OfAUser("user", spec, np.zeros((99, 99)))
+    elif kind in adapters.names():
+      model = adapters.get(kind)(lambda x: x, spec)
+      model = dataclasses.replace(model, variables=np.zeros((99, 99)))
+    else:
+      model = models.get("+".join(("digits_cnn", *filter(None, [kind]))))
+    text = repr(model)
+    self.assertLess(len(text), 80)
+    self.assertNotIn("\n", text)
+    expected = f"({model.name!r}, classification, 10 classes)"
+    self.assertEqual(text, type(model).__name__ + expected)
+    self.assertNotIn("\n", repr(spec))
+
+
 class TrainingTest(absltest.TestCase):
   def test_who_can_be_trained(self):
     for name, trainable in (

@@ -11,6 +11,12 @@ from robust_tfds.models.video.spec import VideoSpec
 
 
 class SpecTest(parameterized.TestCase):
+  def test_all_kinds_are_found_where_people_look(self):
+    self.assertIs(models.spec.DetectorSpec, DetectorSpec)
+    self.assertIs(models.spec.VideoSpec, VideoSpec)
+    with self.assertRaisesRegex(AttributeError, "no attribute 'PoseSpec'"):
+      models.spec.PoseSpec  # noqa: B018
+
   @parameterized.parameters(
     ({"mean": (0.5, 0.5)}, "Got mean .* three finite numbers, one per channel"),
     ({"mean": 0.5}, "Got mean 0.5"),

@@ -128,7 +128,7 @@ def _answered(
     of = f" with {' or '.join(map(str, counts))} classes" if counts else ""
     raise errors.UserError(
       f"{_name(function)} answered with shape {shape}, expected [B, classes]{of};"
-      " of other outputs say what they are: classes=."
+      f" of other outputs say what they are: classes=. {errors.NOT_HERE}."
     )
   return int(shape[1])
 

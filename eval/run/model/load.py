@@ -9,7 +9,13 @@ from jax.sharding import Mesh
 
 from robust_tfds import errors, hosts
 from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.pipeline import inputs, on_host, predict, relabel
+from robust_tfds.eval.pipeline import (
+  inputs,
+  on_host,
+  predict,
+  probabilities,
+  relabel,
+)
 from robust_tfds.eval.run import data as data_lib
 from robust_tfds.eval.run.model import (
   kept_weights,
@@ -40,6 +46,7 @@ class LoadedModel:
     dtype: that it computes in.
     own: what else tells a user's own model from another; None of others.
     outputs: what its outputs stand for; None: the classes, in their order.
+    kind: whether its outputs are logits.
   """
 
   predictor: predict.Predictor | on_host.HostPredictor | relabel.Predictor
@@ -48,6 +55,7 @@ class LoadedModel:
   dtype: str
   own: own_models.OwnModel | None = None
   outputs: output_classes.OutputClasses | None = None
+  kind: probabilities.OutputKind = probabilities.OutputKind()
 
 
 def load(
@@ -68,7 +76,7 @@ def load(
   check_classes(plan, label, model.spec, clean.builder)
   variables = variables_of(plan, label, clean, workdir, host)
   weights = weights_file.sha256(variables)
-  own = None
+  own, answers = None, {}
   if plan.own(label):
     pictures = probe.batch(model, clean, _side_px(plan, model))
     answers, random = probe.answers(label, model, variables, pictures)
@@ -77,15 +85,22 @@ def load(
     own = own_models.OwnModel(
       entry.name, weights, _source(entry.name, model), random, answers
     )
+  stated = getattr(model.spec, "outputs", "auto")  # detectors have none
+  kind = probabilities.kind_of(label, stated, answers.get("logits"))
   outputs = plan.outputs.get(label)
   predictor = on_host.predictor(model, variables, mesh)
+  if kind.name != probabilities.LOGITS:
+    predictor = relabel.Predictor(predictor, kind.reducing)
+  if outputs:
+    predictor = relabel.Predictor(predictor, outputs.relabelling.reducing)
   return LoadedModel(
-    relabel.Predictor(predictor, outputs.relabelling) if outputs else predictor,
+    predictor,
     model.spec,
     weights,
     entry.dtype or "float32",
     own,
     outputs,
+    kind,
   )
 
 
@@ -171,5 +186,5 @@ def _random(label: str, model: Model) -> str:
     " or noise is on, or numbers are drawn while it is built into a program"
     f" (np.random, time). {train_mode.remedy(model.code)} If it is random on"
     " purpose, set --config.model.allow_random=True (of several models: in its"
-    " entry), and its cells will say so."
+    " entry; of evaluate allow_random=True), and its cells will say so."
   )

@@ -7,9 +7,9 @@ the answers are compared with those of the first start, which lie in the workdir
 (`own_models`). Classifiers see pictures made from a seed; detectors the set's
 first clean ones, as they would find nothing in made ones.
 
-It costs, of a model on the host, the time of 3 * `ROWS` + 1 inputs (one `ROWS` more
-where it rounds otherwise alone); of a traced one a program of its own, on one
-device, and four of its batches of `ROWS`.
+It costs, of a model on the host, the time of 5 * `ROWS` + 1 inputs; of a traced one
+a program of its own, on one device, and five of its batches of `ROWS`. Of a model
+that is random 72 batches more tell whether it is nothing else, see `repeats`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import numpy as np
 from robust_tfds import errors
 from robust_tfds.corruptions import canvas
 from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.run.model import likeness, train_mode
+from robust_tfds.eval.run.model import likeness, repeats, train_mode
 from robust_tfds.models.model import Model
 
 ROWS = 4
@@ -39,6 +39,12 @@ _SEED = 0
 _OTHER_SIZE = 0.05
 # Sides of the squares of one colour, px: one for each picture.
 _GRAINS = (1, 4, 16, 64)
+
+_ADAPTS = (
+  " What adapts on purpose to what it is shown (no allow_random allows it) is"
+  " measured in a loop of your own: robust-tfds corrupt --manifest writes the"
+  " pictures and a table to fill in, robust-tfds score reads it."
+)
 
 Answers = Mapping[str, np.ndarray]
 
@@ -96,25 +102,29 @@ def answers(
   Raises:
     UserError: the model fails, gives other shapes, dtypes or classes than its
       spec says, or NaN or infinite numbers, or its answer to an input depends
-      on the others of the batch.
+      on the others of the batch, their order, or earlier calls: random or not.
   """
   with _explained(label, len(rows[0])):
     first, second = _twice(model, variables, rows)
     one, two = first(rows), second(rows)
   _check_values(label, model, one)
   random = bool(likeness.difference(one, two))
+  with _explained(label, len(rows[0])):
+    words = repeats.dependence(first, rows) if random else ""
   if not random:
     with _explained(label, 1):
       single = first.try_one([part[:1] for part in rows])
     with _explained(label, len(rows[0])):
       words = _in_another_order(first, rows, one)
-      words = words or _without_others(first, rows, one, single)
-    if words:
-      raise errors.UserError(
-        f"{label} {words}. Every input is to be answered by itself alone: batch"
-        " norm or dropout is in train mode, or something else is computed over"
-        f" the batch. {train_mode.remedy(model.code)}"
-      )
+      words = _without_others(first, rows, one, single) or words
+      change = likeness.difference(one, first(rows))
+      words = f"{repeats.STATE}: {change}" if change else words
+  if words:
+    raise errors.UserError(
+      f"{label} {words}. Every input is to be answered by itself alone: batch"
+      " norm or dropout is in train mode, or something else is computed over the"
+      f" batch or kept between calls. {train_mode.remedy(model.code)}{_ADAPTS}"
+    )
   return one, random
 
 
@@ -125,7 +135,7 @@ def _in_another_order(
   order = np.roll(np.arange(len(rows[0])), 1)
   expected = {key: value[order] for key, value in one.items()}
   words = likeness.difference(expected, ask([part[order] for part in rows]))
-  return words and f"answers otherwise to the same inputs reordered: {words}"
+  return words and f"{repeats.ORDER}: {words}"
 
 
 def _without_others(
@@ -142,15 +152,13 @@ def _without_others(
     single: to the first input alone, where that was computed.
   """
   expected = {key: value[:1] for key, value in one.items()}
-  if single and not likeness.difference(expected, single):
-    return ""
   # Another size of a batch may be another order of sums; the same size is not.
-  count = len(rows[0])
-  copies = ask([part[:1].repeat(count, 0) for part in rows])
-  words = likeness.difference(expected, copies)
+  mixed = ask(repeats.among_dark(rows))
+  first = {key: value[:1] for key, value in mixed.items()}
+  words = likeness.difference(expected, first)
   if single and not words:
     words = likeness.difference(expected, single, _OTHER_SIZE)
-  return words and f"answers otherwise to an input without the others: {words}"
+  return words and f"{repeats.OTHERS}: {words}"
 
 
 def _twice(

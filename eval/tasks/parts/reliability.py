@@ -116,14 +116,17 @@ def rows(
   cell: cells_lib.Cell, columns: Columns, suffix: str = ""
 ) -> list[table.Row]:
   """Calibration of one cell; none where scores are not known."""
-  answers = Answers.of(columns)
-  return [] if answers is None else rows_of(cell, answers, suffix)
+  return rows_of(cell, Answers.of(columns), suffix)
 
 
 def rows_of(
-  cell: cells_lib.Cell, answers: Answers, suffix: str = ""
+  cell: cells_lib.Cell, answers: Answers | None, suffix: str = ""
 ) -> list[table.Row]:
-  """As `rows`, of answers."""
+  """As `rows`, of answers; without values if the outputs are no probabilities."""
+  if answers is None:
+    is_known = cells_lib.UNCALIBRATED in cell.remarks
+    names = [m.name + suffix for m in METRICS] if is_known else []
+    return [cell.row(n, np.nan, note=cells_lib.UNCALIBRATED) for n in names]
   n = len(answers.score)
   out = [
     cell.row(name + suffix, metric(answers.score, answers.correct), n=n)

@@ -39,6 +39,7 @@ from robust_tfds.corruptions import (
 from robust_tfds.corruptions.ops import layout
 
 
+@errors.at_the_door
 def corrupt(
   image: jax.typing.ArrayLike,
   name: str,
@@ -115,6 +116,7 @@ def in_canvas(
   return cut.reshape(height, width, 3)
 
 
+@errors.at_the_door
 def corrupt_batch(
   images: jax.typing.ArrayLike,
   name: str,

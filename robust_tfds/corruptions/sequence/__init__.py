@@ -48,6 +48,7 @@ def sequence_names(benchmark: str = "common") -> tuple[str, ...]:
   return conditions.SEQUENCES.names(benchmark)
 
 
+@errors.at_the_door
 def sequence(
   image: jax.typing.ArrayLike,
   name: str,
@@ -76,6 +77,7 @@ def sequence(
   return sequence_batch(image[None], name, edition=edition, keys=keys)[0]
 
 
+@errors.at_the_door
 def sequence_batch(
   batch: jax.typing.ArrayLike,
   name: str,

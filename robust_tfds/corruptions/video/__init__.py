@@ -60,6 +60,7 @@ def is_codec(name: str) -> bool:
   return isinstance(plugins.video(name), conditions.OfCodec)
 
 
+@errors.at_the_door
 def perturb_video(
   video: jax.typing.ArrayLike,
   name: str,

@@ -76,7 +76,7 @@ class PredictorTest(absltest.TestCase):
     for kind, function in kinds.items():
       model = adapters.get(kind)(function, spec)
       inner = on_host.predictor(model, model.init(None), mesh)
-      predict = relabel.Predictor(inner, _PART)
+      predict = relabel.Predictor(inner, _PART.reducing)
       batch = devices.put_batch(pictures, mesh)
       true = devices.put_batch(labels, mesh)
       got = predict(batch, true, top_k.reduce).fetch()

@@ -4,6 +4,7 @@ import contextlib
 import io
 import pathlib
 import tempfile
+import traceback
 
 import jax
 import numpy as np
@@ -12,7 +13,7 @@ from absl.testing import parameterized
 from etils import epath
 from PIL import Image
 
-from robust_tfds import errors, models
+from robust_tfds import corruptions, errors, models
 from robust_tfds import eval as eval_lib
 from robust_tfds.configs import cifar10_c, imagenet_c
 from robust_tfds.eval.cells import config_file, table
@@ -238,3 +239,38 @@ class EvaluationTest(parameterized.TestCase):
     options = {"model": levels, **options}
     with self.assertRaisesRegex(errors.UserError, words):
       self._evaluate(**options)
+
+  @parameterized.parameters(
+    lambda: eval_lib.evaluate(levels, "digits_c", conditions="fogg"),
+    lambda: corruptions.corrupt(np.zeros((32, 32, 3), np.uint8), "fogg", 3),
+    lambda: models.get("resnet51"),
+    lambda: models.convert.load("resnet51", "x.npz"),
+    lambda: models.adapters.get("onnx")("nowhere.onnx", models.spec.Spec()),
+  )
+  def test_a_refusal_is_one_message(self, call):
+    with pytest.raises(errors.UserError) as caught:  # it keeps the traceback
+      call()
+    error = caught.value
+    self.assertEqual(
+      (error.__cause__, error.__suppress_context__), (None, True)
+    )
+    names = [f.name for f in traceback.extract_tb(error.__traceback__)]
+    self.assertEqual(names[-1], "called")
+    self.assertLess(len(names), 5)  # the test's own, and the door
+    printed = "".join(traceback.format_exception(error))
+    self.assertNotIn("direct cause", printed)
+
+  @parameterized.parameters((8, 10, 7, 7), (8,), (8, 1))
+  def test_what_is_not_here_is_said(self, *shape):
+    def predict(images):
+      return np.zeros((len(images), *shape[1:]), np.float32)
+
+    with self.assertRaisesRegex(errors.UserError, "Segmentation, .* not eval"):
+      self._evaluate(predict)
+
+  def test_a_notebook_shows_the_verdict_and_a_table(self):
+    result = self._evaluate({"a & b": levels})
+    page = result._repr_html_()
+    self.assertRegex(page, "^<pre>a &amp; b: .* % wrong clean")
+    self.assertRegex(page, r"\nclean_error +1\.0000 \[")
+    self.assertEndsWith(page, "why: result.missing</pre>")

@@ -103,6 +103,21 @@ class EnhancementsTest(parameterized.TestCase):
     np.testing.assert_array_equal(views[8], self.pictures[:, 2:30, 2:30])
     np.testing.assert_array_equal(views[9], views[8][:, :, ::-1])
 
+  def test_ten_crop_of_a_softmax_is_that_of_its_logits(self):
+    def net(x):
+      return 9 * x.mean((1, 2)) @ jax.random.normal(jax.random.key(0), (3, 10))
+
+    spec = Spec(num_classes=10, input_px=32, resize_px=36, flexible=False)
+    got, expected = (
+      enhancements.wrap(adapters.get("callable")(f, spec), "ten_crop")
+      for f in (lambda x: jax.nn.softmax(net(x)), lambda x: net(x))
+    )
+    np.testing.assert_allclose(
+      got.apply(None, self.pictures),
+      expected.apply(None, self.pictures),
+      rtol=1e-5,
+    )
+
   def test_ten_crop_averages_probabilities(self):
     spec = Spec(num_classes=3)
     model = adapters.get("callable")(lambda x: 4 * x.mean((1, 2)), spec)

@@ -246,7 +246,7 @@ class AnswersTest(parameterized.TestCase):
 
     for kind, function, words in (
       ("callable", traced, "to an input without the others"),
-      ("on_host", on_host, "to the same inputs reordered"),
+      ("on_host", on_host, "after it was shown others"),
     ):
       model = adapters.get(kind)(function, _BOXES, name="mine")
       with self.assertRaisesRegex(
