@@ -7,6 +7,7 @@ import dataclasses
 import functools
 import hashlib
 import itertools
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -17,6 +18,8 @@ from robust_tfds.storage import paths
 _DIGITS = 12  # of a content's sha256, where it is a fact
 _READERS = 8  # files that are read at once
 _LISTED = 5  # classes that are printed
+ORDERS = ("textual", "numeric")  # of classes that are called by numbers
+_SHOWN = 12  # classes of an order in a refusal
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,6 +58,8 @@ class OwnSet(abc.ABC):
     reading: of every picture: `border_px`, `upright` of `source.Picture`.
     of_data_dir: whether it is read from a data_dir, of TFDS' other sets.
     members: which of ImageNet's 1,000 classes each is; empty where nobody knows.
+    is_ordered: whether the set itself says the order of its classes; folders do
+      not.
     name: of tables, boards and example keys; no path.
     where: the source's text.
     classes: names in label order.
@@ -69,6 +74,7 @@ class OwnSet(abc.ABC):
   reading: ClassVar[Mapping[str, Any]] = {}
   of_data_dir: ClassVar[bool] = False
   members: Sequence[Sequence[int]] = ()
+  is_ordered: ClassVar[bool] = True
 
   def __init__(
     self,
@@ -86,6 +92,20 @@ class OwnSet(abc.ABC):
     for each in self.classes:
       if not each.isprintable():
         raise errors.UserError(f"{each!r}: no name of a class: rename it.")
+
+  @property
+  def two_orders(self) -> str:
+    """Both orders of classes that are numbers, in words; empty if they agree."""
+    if self.is_ordered or _numbers(self.classes) is None:
+      return ""
+    orders = {order: ordered(self.classes, order) for order in ORDERS}
+    if orders["textual"] == orders["numeric"]:
+      return ""
+    more = ", ..." * (len(self.classes) > _SHOWN)
+    return "; ".join(
+      f"{order} {', '.join(names[:_SHOWN])}{more}"
+      for order, names in orders.items()
+    )
 
   @abc.abstractmethod
   def files(self) -> Sequence[source.File]:
@@ -141,6 +161,38 @@ class OwnSet(abc.ABC):
 
   def _class(self, file: source.File) -> str:
     return "" if file.label is None else self.classes[file.label]
+
+
+def ordered(names: Sequence[str], order: str) -> list[str]:
+  """Return the names in an order of `ORDERS`.
+
+  >>> ordered(["c10", "c2", "c1"], "numeric"), ordered(["10", "9"], "textual")
+  (['c1', 'c2', 'c10'], ['10', '9'])
+
+  Raises:
+    UserError: `numeric`, of names that are no numbers.
+  """
+  if order == "textual":
+    return sorted(names)
+  numbers = _numbers(names)
+  if numbers is None:
+    few = ", ".join(names[:3]) or "unknown"
+    raise errors.UserError(
+      f"classes={order!r}: the classes are {few}, ..., expected numbers."
+    )
+  return sorted(names, key=lambda name: (numbers[name], name))
+
+
+def _numbers(names: Sequence[str]) -> dict[str, float] | None:
+  """Name -> its number, where all are numbers, or one text around numbers."""
+  found = [re.fullmatch(r"(\D*)(\d+)(\D*)", name) for name in names]
+  parts = [match.groups() for match in found if match]
+  if len(parts) == len(names) and len({(a, b) for a, _, b in parts}) == 1:
+    return {n: int(p[1]) for n, p in zip(names, parts, strict=True)}
+  try:
+    return {name: float(name) for name in names} or None
+  except ValueError:
+    return None
 
 
 def counted(counts: Mapping[str, int]) -> list[str]:

@@ -42,6 +42,7 @@ class Folder(own_set.OwnSet):
   """
 
   kind = "folder"
+  is_ordered = False
   reading = {"upright": True}
   drop_alpha = False
   noun: ClassVar[str] = "picture"
@@ -72,10 +73,6 @@ class Folder(own_set.OwnSet):
     }
     classes = self._classes(root, {i.partition("/")[0] for i in below})
     super().__init__(name, where, classes, notes=own_set.counted(notes))
-    if classes != sorted(classes, key=len) and all(map(str.isdecimal, classes)):
-      order = ", ".join(classes[:3])
-      words = f"outputs are the folders in the order {order}, ..."
-      self.notes = [*self.notes, words]
     label_of = {each: label for label, each in enumerate(classes)}
     self._files = [
       source.File(i, path, label=label_of[i.partition("/")[0]])

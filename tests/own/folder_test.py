@@ -108,10 +108,63 @@ class FolderTest(parameterized.TestCase):
       own = datasets.builder_class("folder:~/p").OWN
     self.assertLen(own.files(), 12)
 
-  def test_numbers_as_classes_say_their_order(self):
-    root = made.folder(self.root / "n", classes=("10", "2"))
-    own = datasets.builder_class(f"folder:{root}").OWN
-    self.assertIn("the folders in the order 10, 2", own.words)
+  def test_numbers_are_names(self):
+    """A list, a file, name -> output; places below `index` alone."""
+    numbers = [str(i) for i in range(12)]
+    years = ["2019", "2020", "2021"]
+    lines = lambda *words: (
+      self.create_tempfile(content="\n".join(words)).full_path
+    )
+    for names, classes in (
+      (numbers, numbers),
+      (numbers, list(range(12))),
+      (numbers, lines(*numbers)),
+      (numbers, {name: i for i, name in enumerate(numbers)}),
+      (numbers, "numeric"),
+      (years, years),
+      (years, None),
+      (years, lines("index", "0", "1", "2")),
+      (["class_1", "class_2", "class_10"], "numeric"),
+    ):
+      root = made.greys(self.root / f"of_{names[-1]}", names)
+      given = {} if classes is None else {"classes": classes}
+      result, _ = made.evaluate(
+        made.nearest(names, names),
+        f"folder:{root}",
+        conditions="none",
+        **given,
+      )
+      self.assertEqual(result.summary["clean_error"], 0, classes)
+    result, _ = made.evaluate(
+      made.nearest(numbers, sorted(numbers)),
+      f"folder:{self.root}/of_11",
+      conditions="none",
+      classes="textual",
+    )
+    self.assertEqual(result.summary["clean_error"], 0)
+
+  @parameterized.parameters(
+    (
+      ["0", "1", "2", "10"],
+      None,
+      "textual 0, 1, 10, 2; numeric 0, 1, 2, 10. Say .*'textual'",
+    ),
+    (["c_9", "c_10"], None, "textual c_10, c_9; numeric c_9, c_10"),
+    (["2019", "2020"], [0, 1], "e.g. '0'; expected names .* 'index'"),
+    (["1", "2", "3"], [0, 1, 2], "line 1: '0' is no class, and '3'"),
+    (["cat", "dog"], "numeric", "classes are cat, dog, .*expected numbers"),
+    (["cat", "dog"], "numbers", "'textual' or 'numeric' for their order"),
+  )
+  def test_numbers_of_another_order_are_refused(self, names, classes, words):
+    root = made.greys(self.root / "n", names)
+    given = {} if classes is None else {"classes": classes}
+    with self.assertRaisesRegex(errors.UserError, words):
+      made.evaluate(
+        made.nearest(names, names),
+        f"folder:{root}",
+        conditions="none",
+        **given,
+      )
 
   def test_no_classes(self):
     with self.assertRaisesRegex(
