@@ -5,9 +5,12 @@ import pathlib
 import unicodedata
 from unittest import mock
 
+import pytest
 from absl.testing import parameterized
 
 from robust_tfds import datasets, errors
+from robust_tfds.models import adapters
+from robust_tfds.models.spec import Spec
 from tests import tiny_files
 from tests.own import made
 
@@ -140,6 +143,28 @@ class FolderTest(parameterized.TestCase):
       f"folder:{self.root}/of_11",
       conditions="none",
       classes="textual",
+    )
+    self.assertEqual(result.summary["clean_error"], 0)
+
+  def test_a_torch_network_needs_no_number_of_classes(self):
+    torch = pytest.importorskip("torch")
+    names = ["a", "b", "c", "d", "e"]
+    greys = torch.tensor([(5 + 20 * i) / 255 for i in range(5)])
+
+    class Net(torch.nn.Module):
+      def __init__(self):
+        super().__init__()
+        self.greys = torch.nn.Parameter(greys)
+
+      def forward(self, pixels):
+        seen = pixels[:, :, 8:-8, 8:-8].mean((1, 2, 3))
+        return {"logits": -((seen[:, None] - self.greys) ** 2), "seen": seen}
+
+    spec = Spec(input_px=32, mean=(0, 0, 0), std=(1, 1, 1))
+    model = adapters.get("torch")(Net().eval(), spec)
+    root = made.greys(self.root / "five", names)
+    result, _ = made.evaluate(
+      model, f"folder:{root}", conditions="none", size=None
     )
     self.assertEqual(result.summary["clean_error"], 0)
 

@@ -80,7 +80,7 @@ def _check_plain(function: Any, kind: Kind) -> None:
       f" with uint8 pictures [B, H, W, 3] as a plain function is.{first} Say what"
       f" it expects: from {spec.__module__} import {spec.__name__}; from"
       f" robust_tfds.models import adapters; adapters.get('{adapter}')({given},"
-      f" {spec.__name__}(num_classes=...))."
+      f" {spec.__name__}({'num_classes=' * (kind == 'detection')}...))."
     )
   if not callable(function):
     raise errors.UserError(
