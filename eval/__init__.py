@@ -12,6 +12,8 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from robust_tfds import errors
+
 if TYPE_CHECKING:
   from robust_tfds.eval.run.evaluation import Result
   from robust_tfds.models.model import Model
@@ -38,7 +40,31 @@ def evaluate(
   name: str = "",
   size: int | None = None,
   classes: Any = None,
-  **data: Any,
+  geometry: str | None = None,
+  label_space: str | os.PathLike[str] | None = None,
+  labels: str | os.PathLike[str] | None = None,
+  skip_errors: bool | None = None,
+  drop_alpha: bool | None = None,
+  images: str | os.PathLike[str] | None = None,
+  groups: str | None = None,
+  split: str | None = None,
+  subset: str | os.PathLike[str] | None = None,
+  perturbations: str | Sequence[str] | None = None,
+  difficulties: int | Sequence[int] | None = None,
+  left_out: str | Sequence[str] | None = None,
+  views: int | None = None,
+  sampling: str | None = None,
+  merge: str | None = None,
+  rules: str | None = None,
+  config: str | None = None,
+  source: str | None = None,
+  codec: str | None = None,
+  data_dir: str | os.PathLike[str] | None = None,
+  manual_dir: str | os.PathLike[str] | None = None,
+  frost_dir: str | os.PathLike[str] | None = None,
+  file_format: str | None = None,
+  block_mib: int | None = None,
+  **unknown: Any,
 ) -> Result:
   """Evaluates a model on a benchmark: the run of `eval.main`, as a function.
 
@@ -71,9 +97,35 @@ def evaluate(
       px, after ImageNet's crop in proportion; None: 224.
     classes: what the models' outputs stand for where they are not the set's
       classes in its order: names, one an output, or a file of them.
-    **data: further keys of `config.data`, e.g. `manual_dir="/data/imagenet"`,
-      `geometry="model"`, `codec="raw"`, `data_dir=` (where the prepared set is
-      kept for the next call).
+    geometry: the crop before corruptions, by the set's names: `model` (each
+      model's own), `none` (whole pictures), ...
+    label_space: classes that a model is asked among: `all` its own, not the
+      set's alone; of frames and natural sets their maps.
+    labels: of `folder:` and `videos:`, a CSV with the columns `path` and
+      `label`, in place of class folders.
+    skip_errors: leave out files that cannot be read, and count them.
+    drop_alpha: of `folder:`, leave transparency aside; else it is refused.
+    images: of `coco:`, the folder of the pictures.
+    groups: of `videos:`, a regular expression that names what was cut up.
+    split: of TFDS sets and of benchmarks that have several.
+    subset: examples by a name, or a file of their ids.
+    perturbations: of pictures of your own, ImageNet-P's sequences; of videos
+      as `conditions`.
+    difficulties: of sequences, 1 to 3.
+    left_out: corruptions that are left out; `absent`: those without files.
+    views: clips of a video.
+    sampling: of clips, `dense` or `uniform`.
+    merge: of frames, how classes are merged.
+    rules: of detection, whose rules of AP.
+    config: of the data set, where it has several.
+    source: `fly`, or `prepared`: read corrupted pictures from a built set.
+    codec: of the pixels: `raw`, `jpeg85`, `published`, ...
+    data_dir: where prepared sets lie, and are kept for the next call.
+    manual_dir: where archives lie that nobody may download.
+    frost_dir: where frost's pictures lie.
+    file_format: of prepared sets, `array_record` or `tfrecord`.
+    block_mib: decoded pixels that are held at once, MiB.
+    **unknown: refused, with the nearest name.
 
   Returns:
     The table, the summary, what is missing of it, and the reports.
@@ -87,6 +139,36 @@ def evaluate(
   tensorflow_lines.leave_out()
   from robust_tfds.eval.run import evaluation
 
+  given = {
+    "geometry": geometry,
+    "label_space": label_space,
+    "labels": labels,
+    "skip_errors": skip_errors,
+    "drop_alpha": drop_alpha,
+    "images": images,
+    "groups": groups,
+    "split": split,
+    "subset": subset,
+    "perturbations": perturbations,
+    "difficulties": difficulties,
+    "left_out": left_out,
+    "views": views,
+    "sampling": sampling,
+    "merge": merge,
+    "rules": rules,
+    "config": config,
+    "source": source,
+    "codec": codec,
+    "data_dir": data_dir,
+    "manual_dir": manual_dir,
+    "frost_dir": frost_dir,
+    "file_format": file_format,
+    "block_mib": block_mib,
+  }
+  for word in unknown:
+    known = [*evaluation.Options.__dataclass_fields__, *given]
+    known.remove("data")
+    raise errors.unknown("keyword of evaluate", word, known)
   return evaluation.evaluate(
     predict,
     dataset,
@@ -103,6 +185,6 @@ def evaluate(
       name=name,
       size=size,
       classes=classes,
-      data=data,
+      data={key: value for key, value in given.items() if value is not None},
     ),
   )

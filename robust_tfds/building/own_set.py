@@ -8,7 +8,7 @@ import functools
 import hashlib
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from robust_tfds import errors
@@ -20,6 +20,7 @@ _READERS = 8  # files that are read at once
 _LISTED = 5  # classes that are printed
 ORDERS = ("textual", "numeric")  # of classes that are called by numbers
 _SHOWN = 12  # classes of an order in a refusal
+_NAMED = 10  # files that cannot be read in a refusal
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,6 +37,8 @@ class Options:
       example's id, what it was cut from: those are drawn together.
     images: the folder of a COCO file's pictures; else its own.
     drop_alpha: leave transparency of a folder's pictures aside.
+    labels: of a folder, a table of `path` and `label`: it holds no class folders.
+    skip_errors: leave out what cannot be read.
   """
 
   name: str = ""
@@ -46,6 +49,8 @@ class Options:
   groups: str = ""
   images: str = ""
   drop_alpha: bool = False
+  labels: str = ""
+  skip_errors: bool = False
 
 
 class OwnSet(abc.ABC):
@@ -66,6 +71,7 @@ class OwnSet(abc.ABC):
     split: of the builder.
     notes: what a run prints of the files beside the examples, in words.
     labels: of `several`, id -> all right classes, the first is `File.label`.
+    left_out: how many files could not be read and were left out.
   """
 
   kind: str
@@ -75,6 +81,7 @@ class OwnSet(abc.ABC):
   of_data_dir: ClassVar[bool] = False
   members: Sequence[Sequence[int]] = ()
   is_ordered: ClassVar[bool] = True
+  left_out: int = 0
 
   def __init__(
     self,
@@ -116,6 +123,77 @@ class OwnSet(abc.ABC):
     del file
     return ()
 
+  def decode(self, file: source.File) -> None:
+    """Decode a file as a run does.
+
+    Raises:
+      UserError: it cannot be.
+    """
+    source.Picture(file, **self.reading).read()
+
+  def check_decoded(self) -> None:
+    """Refuse the set if files cannot be decoded; name them all."""
+    files = self.files()
+    self._refuse(self._each(self._decoded, files)[1], len(files))
+
+  def without_broken(self, files: Sequence[source.File]) -> list[source.File]:
+    """Return the files that can be decoded; decodes all, and counts the others.
+
+    Raises:
+      UserError: none can be.
+    """
+    _, faults = self._each(self._decoded, files)
+    if len(faults) == len(files):
+      self._refuse(faults, len(files))
+    self.left_out = len(faults)
+    named = ", ".join([*faults][:_NAMED]) + ", ..." * (len(faults) > _NAMED)
+    if faults:
+      words = f"files that cannot be read left out: {len(faults):,} ({named})"
+      self.notes = [*self.notes, words]
+    return [file for file in files if file.name not in faults]
+
+  def _each(
+    self, look: Callable[[source.File], Any], files: Sequence[source.File]
+  ) -> tuple[list[Any], dict[str, str]]:
+    """Return what `look` gives of every file, and id -> why it fails."""
+    faults: dict[str, str] = {}
+
+    def tried(file: source.File) -> Any:
+      try:
+        return look(file)
+      except errors.MissingPackageError:
+        raise
+      except errors.UserError as e:
+        faults[file.name] = str(e)
+      except OSError as e:
+        faults[file.name] = f"{file.where}: cannot be read: {e.strerror}."
+
+    with concurrent.futures.ThreadPoolExecutor(_READERS) as pool:
+      seen = list(pool.map(tried, files))
+    return seen, dict(sorted(faults.items()))
+
+  def _decoded(self, file: source.File) -> None:
+    self.noted(file)
+    self.decode(file)
+
+  def _refuse(self, faults: Mapping[str, str], count: int) -> None:
+    """Refuse files that cannot be used, if there are any."""
+    if not faults:
+      return
+    named = [*faults.values()][:_NAMED]
+    more = len(faults) - len(named)
+    raise errors.UserError(
+      "\n".join(
+        [
+          f"{self.where}: {len(faults):,} of {count:,} files cannot be used:",
+          *named,
+          *[f"... and {more:,} more."] * (more > 0),
+          "Mend or remove them; skip_errors=True of evaluate"
+          " (--config.data.skip_errors) leaves them out.",
+        ]
+      )
+    )
+
   def described(self) -> Sequence[str]:
     """What else the content is of, e.g. a version; a line each."""
     return ()
@@ -128,9 +206,11 @@ class OwnSet(abc.ABC):
       UserError: one file in two classes, or a file that cannot be read.
     """
     files = self.files()
+    seen, faults = self._each(self.noted, files)
+    self._refuse(faults, len(files))
+    noted = collections.Counter(itertools.chain(*seen))
     with concurrent.futures.ThreadPoolExecutor(_READERS) as pool:
       digests = list(pool.map(_sha256, files))
-      noted = collections.Counter(itertools.chain(*pool.map(self.noted, files)))
     first: dict[str, source.File] = {}
     lines = []
     for file, digest in zip(files, digests, strict=True):
@@ -146,7 +226,8 @@ class OwnSet(abc.ABC):
       )
       lines.append(f"{file.name}\t{self._class(file)}\t{digest}")
     self.notes = [*self.notes, *counted(noted)]
-    text = "\n".join([*self.described(), *sorted(lines)])
+    left_out = [f"left out\t{self.left_out}"] * bool(self.left_out)
+    text = "\n".join([*self.described(), *left_out, *sorted(lines)])
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
 
   @property

@@ -1,5 +1,6 @@
 """`folder:PATH`: what is listed, and what is refused by file."""
 
+import json
 import os
 import pathlib
 import unicodedata
@@ -190,6 +191,72 @@ class FolderTest(parameterized.TestCase):
         conditions="none",
         **given,
       )
+
+  def test_broken_files_are_named_together(self):
+    """Ten of them; or left out, and counted."""
+    names = ["cat", "dog"]
+    root = made.greys(self.root / "broken", names)
+    whole = tiny_files.encoded(tiny_files.noise(64, 64), "JPEG")
+    for i in range(12):
+      cut = whole[: len(whole) // 2] + bytes([i])
+      tiny_files.put(root, {f"dog/cut{i:02}.jpg": cut})
+    function, text = made.nearest(names, names), f"folder:{root}"
+    words = (
+      r"12 of 16 files .*:\n(.*cut0.*\n){10}\.\.\. and 2 more.*\n.*skip_err"
+    )
+    with self.assertRaisesRegex(errors.UserError, words):
+      made.evaluate(function, text, conditions="none")
+    workdir = self.root / "run"
+    result, said = made.evaluate(
+      function, text, conditions="none", skip_errors=True, workdir=workdir
+    )
+    self.assertIn("left out: 12 (dog/cut00.jpg, dog/cut01", said)
+    self.assertEqual([r.n for r in result.table if r.metric == "error"], [4])
+    kept = json.loads((workdir / "config.json").read_text())
+    self.assertTrue(kept["data"]["skip_errors"])
+    result.report(self.root / "report")
+    pages = (self.root / "report").rglob("*.md")
+    self.assertTrue(
+      any(
+        "12 files that cannot be read left out" in p.read_text() for p in pages
+      )
+    )
+
+  def test_a_table_of_labels(self):
+    names = ["2", "10", "9"]
+    folders, flat = made.greys(self.root / "f", names), self.root / "flat"
+    rows = ["path,label"]
+    for i, file in enumerate(sorted(folders.rglob("*.png"))):
+      tiny_files.put(flat, {f"deep/{i}.png": file.read_bytes()})
+      rows.append(f"deep/{i}.png,{file.parent.name}")
+    tiny_files.put(flat, {"7.png": _PNG})
+    table = self.root / "labels.csv"
+    table.write_text("\n".join(rows))
+    function = made.nearest(names, names)
+    few = {"conditions": "none", "labels": table}
+    result, said = made.evaluate(
+      function, f"folder:{flat}", classes=names, **few
+    )
+    self.assertEqual(result.summary["clean_error"], 0)
+    self.assertIn("pictures without a label left out: 1", said)
+    with self.assertRaisesRegex(errors.UserError, "textual 10, 2, 9; num"):
+      made.evaluate(function, f"folder:{flat}", **few)
+    for row, words in (
+      ("no.png,2", "row 7: 'no.png' is no picture below"),
+      ("../f/2/0.png,2", "row 7: '../f/2/0.png' is no picture below"),
+      ("deep/0.png,2", "row 7: 'deep/0.png' stands twice"),
+      ("7.png,", "row 7: '7.png' has no label"),
+    ):
+      table.write_text("\n".join([*rows, row]))
+      with self.assertRaisesRegex(errors.UserError, words):
+        made.evaluate(function, f"folder:{flat}", **few)
+
+  def test_class_folders_that_are_links(self):
+    (self.root.parent / "links").mkdir()
+    for name in made.CLASSES:
+      (self.root.parent / "links" / name).symlink_to(self.root / name)
+    linked = datasets.builder_class(f"folder:{self.root.parent}/links").OWN
+    self.assertEqual(linked.content, self._own().content)
 
   def test_no_classes(self):
     with self.assertRaisesRegex(
