@@ -139,6 +139,24 @@ class LabelledTest(parameterized.TestCase):
       alone, _ = made.evaluate(turned, f"folder:{self.root}", classes=classes)
       self.assertEqual(alone.summary["clean_error"], clean)
 
+  def test_classes_that_count_alike(self):
+    """A class of six right, one of two wrong: 75 % of the pictures, half."""
+    names = ["cat", "dog"]
+    root = made.greys(self.folder / "uneven", names)
+    for i in range(2, 6):
+      data = tiny_files.encoded(np.full((40, 40, 3), 5 + i, np.uint8), "PNG")
+      tiny_files.put(root, {f"cat/{i}.png": data})
+    result, _ = made.evaluate(
+      lambda x: np.eye(2)[np.zeros(len(x), int)], f"folder:{root}"
+    )
+    self.assertEqual(result.summary["clean_error"], 0.25)
+    self.assertAlmostEqual(result.summary["clean_mean_class_accuracy"], 0.5)
+    rows = [r for r in result.table if r.metric == "mean_class_accuracy"]
+    self.assertLen(rows, 2)
+    result.report(self.folder / "report")
+    page = (self.folder / "report" / "report.html").read_text("utf-8")
+    self.assertIn("Clean mean class accuracy", page)
+
   def test_the_share_of_the_clean_accuracy(self):
     result, _ = made.evaluate(
       made.Seen(), f"folder:{self.root}", conditions="fog,contrast"
