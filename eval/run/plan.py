@@ -435,7 +435,7 @@ def _clean_builder(plan: Plan) -> Any:
 def _outputs(plan: Plan) -> dict[str, output_classes.OutputClasses]:
   """Of models whose entries say their classes, or that a set's own names tell."""
   given = {k: e.classes for k, e in plan.models.items() if e.classes}
-  if given and "label_space" in plan.task.own_keys:
+  if given and plan.task.has_label_maps:
     raise errors.UserError(
       f"{next(iter(given.values()))}: config.model.classes is not read by task"
       f" {plan.task.facts.task}, which groups a model's outputs by a label map:"
@@ -468,6 +468,8 @@ def _outputs(plan: Plan) -> dict[str, output_classes.OutputClasses]:
   if builder.OWN:
     out |= _of_published(plan, names, set(out))
     _check_order(plan, builder.OWN, {*out, *trained})
+  if plan.task.among_all:
+    out = {label: outputs.among_all() for label, outputs in out.items()}
   return out
 
 
@@ -489,7 +491,7 @@ def _check_order(plan: Plan, own: OwnSet, known: Collection[str]) -> None:
 
 def _trained(plan: Plan) -> dict[str, Sequence[str]]:
   """Classes of the networks that `robust-tfds train` made, in their order."""
-  if "label_space" in plan.task.own_keys:
+  if plan.task.has_label_maps:
     return {}  # a label map says what outputs are
   said = {
     label: training_data.of_training(entry)

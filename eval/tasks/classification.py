@@ -27,6 +27,7 @@ from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells import cell as cells_lib
 from robust_tfds.eval.cells import facts as facts_lib
 from robust_tfds.eval.cells import table
+from robust_tfds.eval.cells.cell_facts import Scalar
 from robust_tfds.eval.metrics import natural_labels, resampling
 from robust_tfds.eval.pipeline import blocks, inputs, predict
 from robust_tfds.eval.pipeline import show as show_lib
@@ -41,6 +42,7 @@ from robust_tfds.eval.tasks.parts import headlines as headlines_lib
 
 # Geometry of pictures that are corrupted in their own sizes, then cropped.
 _WHOLE = "none"
+_ALL = "all"
 _LABELS = 64  # right classes that a picture may have
 
 
@@ -50,13 +52,25 @@ class Classification(normalised_task.NormalisedTask):
   facts = facts_lib.TaskFacts.of("classification")
   fly_codecs: tuple[str, ...] = predict.PICTURE_CODECS
   averages_calibration = True
+  own_keys = ("label_space",)
 
   def __init__(self, setting: base.Setting):
     """Checks the setting: what is corrupted whole is not compressed on the fly."""
     super().__init__(setting)
+    space = setting.data.get("label_space") or ""
+    if space not in ("", _ALL):
+      raise errors.UserError(
+        f"config.data.label_space: got {space!r}, expected {_ALL!r} (a model's"
+        " answers are all its classes) or nothing (those that the set has)."
+      )
+    self.among_all = space == _ALL
     self._whole = setting.data.get("geometry") == _WHOLE
     if self._whole:
       self.per_model, self.fly_codecs = True, ("raw",)
+
+  def data_facts(self) -> dict[str, Scalar]:
+    """Among which classes models are asked, where not among the set's."""
+    return {"label_space": _ALL} if self.among_all else {}
 
   def transform(self, mesh: Mesh) -> predict.Transform:
     """Corrupts batches on their devices."""

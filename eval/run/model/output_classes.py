@@ -47,6 +47,11 @@ class OutputClasses:
   relabelling: relabel.Relabelling
   sha256: str
 
+  def among_all(self) -> "OutputClasses":
+    """Return the same, where all outputs may be answers."""
+    among = self.relabelling.among_all()
+    return dataclasses.replace(self, relabelling=among)
+
 
 Given = str | Sequence[str] | Sequence[Sequence[Any]]
 
