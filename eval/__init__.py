@@ -134,57 +134,18 @@ def evaluate(
     UserError: an argument, model or data set that cannot be used, in words;
       finished cells of a workdir stay.
   """
+  given = dict(locals())
   from robust_tfds import tensorflow_lines
 
   tensorflow_lines.leave_out()
   from robust_tfds.eval.run import evaluation
 
-  given = {
-    "geometry": geometry,
-    "label_space": label_space,
-    "labels": labels,
-    "skip_errors": skip_errors,
-    "drop_alpha": drop_alpha,
-    "images": images,
-    "groups": groups,
-    "split": split,
-    "subset": subset,
-    "perturbations": perturbations,
-    "difficulties": difficulties,
-    "left_out": left_out,
-    "views": views,
-    "sampling": sampling,
-    "merge": merge,
-    "rules": rules,
-    "config": config,
-    "source": source,
-    "codec": codec,
-    "data_dir": data_dir,
-    "manual_dir": manual_dir,
-    "frost_dir": frost_dir,
-    "file_format": file_format,
-    "block_mib": block_mib,
-  }
-  for word in unknown:
-    known = [*evaluation.Options.__dataclass_fields__, *given]
-    known.remove("data")
-    raise errors.unknown("keyword of evaluate", word, known)
+  for keyword in given.pop("unknown"):
+    raise errors.unknown("keyword of evaluate", keyword, [*given][2:])
+  del given["predict"], given["dataset"]
+  fields = set(evaluation.Options.__dataclass_fields__) - {"data"}
+  options = {key: given.pop(key) for key in fields}
+  data = {key: value for key, value in given.items() if value is not None}
   return evaluation.evaluate(
-    predict,
-    dataset,
-    evaluation.Options(
-      conditions=conditions,
-      severities=severities,
-      limit=limit,
-      workdir=workdir,
-      batch_size=batch_size,
-      variables=variables,
-      checkpoint=checkpoint,
-      seed=seed,
-      baseline=baseline,
-      name=name,
-      size=size,
-      classes=classes,
-      data={key: value for key, value in given.items() if value is not None},
-    ),
+    predict, dataset, evaluation.Options(**options, data=data)
   )

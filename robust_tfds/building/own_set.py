@@ -180,19 +180,17 @@ class OwnSet(abc.ABC):
     """Refuse files that cannot be used, if there are any."""
     if not faults:
       return
-    named = [*faults.values()][:_NAMED]
-    more = len(faults) - len(named)
-    raise errors.UserError(
-      "\n".join(
-        [
-          f"{self.where}: {len(faults):,} of {count:,} files cannot be used:",
-          *named,
-          *[f"... and {more:,} more."] * (more > 0),
-          "Mend or remove them; skip_errors=True of evaluate"
-          " (--config.data.skip_errors) leaves them out.",
-        ]
-      )
+    lines = [
+      f"{self.where}: {len(faults):,} of {count:,} files cannot be used:"
+    ]
+    lines += [*faults.values()][:_NAMED]
+    if len(faults) > _NAMED:
+      lines.append(f"... and {len(faults) - _NAMED:,} more.")
+    lines.append(
+      "Mend or remove them; skip_errors=True of evaluate"
+      " (--config.data.skip_errors) leaves them out."
     )
+    raise errors.UserError("\n".join(lines))
 
   def described(self) -> Sequence[str]:
     """What else the content is of, e.g. a version; a line each."""
