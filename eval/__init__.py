@@ -12,11 +12,11 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from robust_tfds import errors
+
 if TYPE_CHECKING:
   from robust_tfds.eval.run.evaluation import Result
   from robust_tfds.models.model import Model
-
-from robust_tfds import errors
 
 if __name__ == "eval":  # in a clone: a second name of the same modules
   from robust_tfds import short_names
@@ -43,7 +43,31 @@ def evaluate(
   classes: Any = None,
   outputs: str = "auto",
   allow_random: bool = False,
-  **data: Any,
+  geometry: str | None = None,
+  label_space: str | os.PathLike[str] | None = None,
+  labels: str | os.PathLike[str] | None = None,
+  skip_errors: bool | None = None,
+  drop_alpha: bool | None = None,
+  images: str | os.PathLike[str] | None = None,
+  groups: str | None = None,
+  split: str | None = None,
+  subset: str | os.PathLike[str] | None = None,
+  perturbations: str | Sequence[str] | None = None,
+  difficulties: int | Sequence[int] | None = None,
+  left_out: str | Sequence[str] | None = None,
+  views: int | None = None,
+  sampling: str | None = None,
+  merge: str | None = None,
+  rules: str | None = None,
+  config: str | None = None,
+  source: str | None = None,
+  codec: str | None = None,
+  data_dir: str | os.PathLike[str] | None = None,
+  manual_dir: str | os.PathLike[str] | None = None,
+  frost_dir: str | os.PathLike[str] | None = None,
+  file_format: str | None = None,
+  block_mib: int | None = None,
+  **unknown: Any,
 ) -> Result:
   """Evaluates a model on a benchmark: the run of `eval.main`, as a function.
 
@@ -80,9 +104,35 @@ def evaluate(
       as its spec says, of a plain function what its answers to a probe are.
     allow_random: take models that draw; what they answer must depend on the
       input and chance alone.
-    **data: further keys of `config.data`, e.g. `manual_dir="/data/imagenet"`,
-      `geometry="model"`, `codec="raw"`, `data_dir=` (where the prepared set is
-      kept for the next call).
+    geometry: the crop before corruptions, by the set's names: `model` (each
+      model's own), `none` (whole pictures), ...
+    label_space: classes that a model is asked among: `all` its own, not the
+      set's alone; of frames and natural sets their maps.
+    labels: of `folder:` and `videos:`, a CSV with the columns `path` and
+      `label`, in place of class folders.
+    skip_errors: leave out files that cannot be read, and count them.
+    drop_alpha: of `folder:`, leave transparency aside; else it is refused.
+    images: of `coco:`, the folder of the pictures.
+    groups: of `videos:`, a regular expression that names what was cut up.
+    split: of TFDS sets and of benchmarks that have several.
+    subset: examples by a name, or a file of their ids.
+    perturbations: of pictures of your own, ImageNet-P's sequences; of videos
+      as `conditions`.
+    difficulties: of sequences, 1 to 3.
+    left_out: corruptions that are left out; `absent`: those without files.
+    views: clips of a video.
+    sampling: of clips, `dense` or `uniform`.
+    merge: of frames, how classes are merged.
+    rules: of detection, whose rules of AP.
+    config: of the data set, where it has several.
+    source: `fly`, or `prepared`: read corrupted pictures from a built set.
+    codec: of the pixels: `raw`, `jpeg85`, `published`, ...
+    data_dir: where prepared sets lie, and are kept for the next call.
+    manual_dir: where archives lie that nobody may download.
+    frost_dir: where frost's pictures lie.
+    file_format: of prepared sets, `array_record` or `tfrecord`.
+    block_mib: decoded pixels that are held at once, MiB.
+    **unknown: refused, with the nearest name.
 
   Returns:
     The table, the summary, what is missing of it, and the reports.
@@ -91,29 +141,18 @@ def evaluate(
     UserError: an argument, model or data set that cannot be used, in words;
       finished cells of a workdir stay.
   """
+  given = dict(locals())
   from robust_tfds import tensorflow_lines
 
   tensorflow_lines.leave_out()
   from robust_tfds.eval.run import evaluation
 
+  for keyword in given.pop("unknown"):
+    raise errors.unknown("keyword of evaluate", keyword, [*given][2:])
+  del given["predict"], given["dataset"]
+  fields = set(evaluation.Options.__dataclass_fields__) - {"data"}
+  options = {key: given.pop(key) for key in fields}
+  data = {key: value for key, value in given.items() if value is not None}
   return evaluation.evaluate(
-    predict,
-    dataset,
-    evaluation.Options(
-      conditions=conditions,
-      severities=severities,
-      limit=limit,
-      workdir=workdir,
-      batch_size=batch_size,
-      variables=variables,
-      checkpoint=checkpoint,
-      seed=seed,
-      baseline=baseline,
-      name=name,
-      size=size,
-      classes=classes,
-      outputs=outputs,
-      allow_random=allow_random,
-      data=data,
-    ),
+    predict, dataset, evaluation.Options(**options, data=data)
   )

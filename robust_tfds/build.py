@@ -52,6 +52,12 @@ def define_flags() -> None:
   flags.DEFINE_bool(
     "drop_alpha", False, "Of a folder: of pictures: ignore transparency."
   )
+  flags.DEFINE_string(
+    "labels", "", "Of a folder: a table of path and label; default: folders."
+  )
+  flags.DEFINE_bool(
+    "skip_errors", False, "Of your own files: leave out what cannot be read."
+  )
   flags.DEFINE_bool(
     "sequences", False, "Of pictures of your own: ImageNet-P's sequences."
   )
@@ -116,6 +122,8 @@ def main(argv: Sequence[str]) -> None:
     groups=settings.groups,
     images=settings.images,
     drop_alpha=settings.drop_alpha,
+    labels=settings.labels,
+    skip_errors=settings.skip_errors,
     manual_dir=settings.manual_dir or "",
   )
   dataset = datasets.builder_class(argv[1], options)

@@ -69,8 +69,12 @@ SURFACE = (
   (
     eval_lib.evaluate,
     "(predict, dataset, *, conditions, severities, limit, workdir, batch_size,"
-    " variables, checkpoint, seed, baseline, name, size, classes,"
-    " outputs, allow_random, data)",
+    " variables, checkpoint, seed, baseline, name, size, classes, outputs,"
+    " allow_random, geometry,"
+    " label_space, labels, skip_errors,"
+    " drop_alpha, images, groups, split, subset, perturbations, difficulties,"
+    " left_out, views, sampling, merge, rules, config, source, codec, data_dir,"
+    " manual_dir, frost_dir, file_format, block_mib, unknown)",
   ),
   (models.names, "(pattern)"),
   (models.adapters.get, "(kind)"),

@@ -56,6 +56,28 @@ def interval(
   return lo, hi
 
 
+def of_classes(right: np.ndarray, label: np.ndarray) -> np.ndarray:
+  """Return a value of each example, whose mean is the mean class accuracy.
+
+  Every class that has examples counts alike. The values spread about their mean as
+  examples do about the accuracy of their class, so that the interval of a mean
+  serves.
+
+  >>> right, label = np.array([True, True, True, False]), np.array([0, 0, 0, 1])
+  >>> float(of_classes(right, label).mean())
+  0.5
+
+  Args:
+    right: bool `[N]`.
+    label: int `[N]`.
+  """
+  _, index, counts = np.unique(label, return_inverse=True, return_counts=True)
+  accuracy = np.bincount(index, right) / counts
+  weight = len(label) / (len(counts) * counts)
+  values: np.ndarray = weight[index] * (right - accuracy[index])
+  return values + accuracy.mean()
+
+
 def shares(
   hits: Sequence[resampling.Totals], level: float = 0.95
 ) -> list[intervals.Rate]:

@@ -6,7 +6,7 @@ are no class are left out, and a class without an output is never answered.
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import jax
 import jax.numpy as jnp
@@ -27,16 +27,31 @@ class Relabelling:
       class share it, and it gets the sum of their probabilities.
     classes: number of the data set's classes.
     best: a class of several outputs gets the best of them instead.
+    answers: number of possible answers, where outputs that are no class are
+      among them; 0: the classes.
   """
 
   class_of: tuple[int, ...]
   classes: int
   best: bool = False
+  answers: int = 0
+
+  def among_all(self) -> Self:
+    """Return the same, where outputs that are no class may be answers too.
+
+    They are answers of their own behind the data set's classes, and always wrong.
+    """
+    none = iter(range(self.classes, self.classes + len(self.class_of)))
+    class_of = tuple(next(none) if c == NONE else c for c in self.class_of)
+    count = max(self.classes, *(c + 1 for c in class_of))
+    return dataclasses.replace(self, class_of=class_of, answers=count)
 
   @property
   def without_output(self) -> int:
     """Number of classes that no output is."""
-    return self.classes - len(set(self.class_of) - {NONE})
+    return self.classes - len(
+      {c for c in self.class_of if 0 <= c < self.classes}
+    )
 
   def words(self, names: Sequence[str] = ()) -> str:
     """How many outputs and classes belong together, for the screen.
@@ -45,21 +60,23 @@ class Relabelling:
       names: of the data set's classes, where they are known.
     """
     outputs = len(self.class_of)
-    known = outputs - self.class_of.count(NONE)
+    known = sum(0 <= c < self.classes for c in self.class_of)
     absent = [n for i, n in enumerate(names) if i not in self.class_of]
     listed = ", ".join(absent[:_LISTED]) + ", ..." * (len(absent) > _LISTED)
     return (
-      f"{known} of {outputs} outputs are classes of the data set;"
+      f"{known} of {outputs} outputs are classes of the data set"
+      f"{', the others are wrong answers' * bool(self.answers)};"
       f" {self.without_output} of its {self.classes} classes have none"
       f"{': ' if listed else ''}{listed}"
     )
 
   def logits(self, logits: jax.Array) -> jax.Array:
-    """`[..., outputs]` -> `[..., classes]`, -inf where there is no output."""
+    """`[..., outputs]` -> `[..., answers]`, -inf where there is no output."""
+    answers = self.answers or self.classes
     known = [label for label in self.class_of if label != NONE]
     if len(set(known)) < len(known):
       return self._joined(logits)
-    output_of = np.full(self.classes, NONE)
+    output_of = np.full(answers, NONE)
     for output, label in enumerate(self.class_of):
       if label != NONE:
         output_of[label] = output
@@ -71,11 +88,12 @@ class Relabelling:
     outputs = [o for o, label in enumerate(self.class_of) if label != NONE]
     label_of = jnp.asarray([self.class_of[o] for o in outputs])
     rows = jnp.moveaxis(jnp.asarray(logits)[..., jnp.asarray(outputs)], -1, 0)
-    largest = jax.ops.segment_max(rows, label_of, self.classes)
+    answers = self.answers or self.classes
+    largest = jax.ops.segment_max(rows, label_of, answers)
     if self.best:
       return jnp.moveaxis(largest, 0, -1)
     parts = jnp.exp(rows - largest[label_of])
-    total = jax.ops.segment_sum(parts, label_of, self.classes)
+    total = jax.ops.segment_sum(parts, label_of, answers)
     return jnp.moveaxis(largest + jnp.log(total), 0, -1)
 
   def detections(

@@ -82,7 +82,9 @@ class CsvReader(base.Reader):
       labels[path] = models(file)
       base.check_labels(labels)
       written = [value.strip() for value in file.texts("label").values]
-      classes = class_names.Classes.of(dataset, options.classes, written)
+      classes = class_names.Classes.of(
+        dataset, options.classes, written, _is_of_folders(file)
+      )
       file = _numbered(file, classes)
       by_cell, unasked = _asked(file)
       of_file = cells(file, by_cell, dataset, options.seed or 0)
@@ -106,6 +108,14 @@ class CsvReader(base.Reader):
       notes=notes,
       stated=stated,
     )
+
+
+def _is_of_folders(file: ColumnFile) -> bool:
+  """Whether every label is the first folder of its example's id."""
+  ids, labels = file.texts("example_id"), file.texts("label")
+  first = np.array([i.rpartition("/")[0].partition("/")[0] for i in ids.values])
+  label = np.array([value.strip() for value in labels.values])
+  return bool((first[ids.codes] == label[labels.codes]).all() and label.all())
 
 
 def _numbered(file: ColumnFile, classes: class_names.Classes) -> ColumnFile:

@@ -158,6 +158,7 @@ class Data(settings.Group):
   sampling: settings.Name = _UNNAMED
   groups: settings.Text = _UNNAMED
   drop_alpha: settings.Flag = False
+  skip_errors: settings.Flag = False
   label_space: settings.Path = _UNNAMED
   merge: settings.Text = _UNNAMED
   rules: settings.Text = _UNNAMED

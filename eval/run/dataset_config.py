@@ -18,7 +18,7 @@ from robust_tfds.eval import tasks
 
 _OWN = "own_data:model"  # the config of all sets that are no benchmarks
 # Keys of `data` that are options of a source, and no facts of the run.
-OF_SOURCES = ("set_name", "images")
+OF_SOURCES = ("set_name", "images", "labels")
 # Keys of `data` that own_data.py has and not every task reads: the conditions, by
 # family, and the clips and groups of videos.
 _OF_TASKS = (
@@ -30,6 +30,7 @@ _OF_TASKS = (
   "sampling",
   "groups",
 )
+_SWITCHES = ("drop_alpha", "skip_errors")  # facts of the run where they are on
 _UNCROPPED = ("objects", "videos")  # models resize what was corrupted whole
 # Kinds whose examples count as so many pictures each in a batch.
 _MANY, _PICTURES = ("sequences", "videos", "objects"), 8
@@ -95,6 +96,8 @@ def builder_class(config: ml_collections.ConfigDict) -> type[base.Builder]:
       manual_dir=os.fspath(data.get("manual_dir") or ""),
       groups=data.get("groups") or "",
       drop_alpha=bool(data.get("drop_alpha")),
+      labels=os.fspath(data.get("labels") or ""),
+      skip_errors=bool(data.get("skip_errors")),
     ),
   )
 
@@ -120,7 +123,7 @@ def resolved(
   name = data.get("name")
   before = isinstance(name, str) and data.get("own")  # by the set's name then
   if before or not own.is_source(name) and not isinstance(name, type):
-    for key in ("groups", "drop_alpha"):
+    for key in ("groups", *_SWITCHES):
       if name in datasets.names() and data.get(key):
         raise errors.UserError(
           f"config.data.{key}: got {data[key]!r}; it is of data of your own, and"
@@ -167,7 +170,7 @@ def _leave_out(
   for key in (
     *OF_SOURCES,
     *unread,
-    *["drop_alpha"] * (not data.get("drop_alpha")),
+    *(key for key in _SWITCHES if not data.get(key)),
   ):
     if key in data:
       del data[key]

@@ -13,6 +13,7 @@ import ml_collections
 import numpy as np
 
 from robust_tfds import errors, missing, own
+from robust_tfds.building import own_set
 from robust_tfds.building.base import Builder
 from robust_tfds.eval import tasks
 from robust_tfds.eval.cells import table
@@ -436,9 +437,11 @@ def _plain_classes(classes: Any) -> Any:
     paths.of(classes, "classes")
   ):
     return os.fspath(classes)
+  if isinstance(classes, str) and classes in own_set.ORDERS:
+    return classes
   plain: list[Any] = []
   if isinstance(classes, Mapping):
-    plain = [[k, np.atleast_1d(v).tolist()] for k, v in classes.items()]
+    plain = [[str(k), np.atleast_1d(v).tolist()] for k, v in classes.items()]
     whole = all(type(o) is int for _, outputs in plain for o in outputs)
     plain = plain if whole else []
   elif isinstance(classes, (list, tuple, np.ndarray)):
@@ -446,7 +449,8 @@ def _plain_classes(classes: Any) -> Any:
   if not plain:
     raise errors.UserError(
       f"classes={classes!r}: expected a file of names that is there, a list of names"
-      " in the order of the outputs, or name -> the numbers of its outputs."
+      " in the order of the outputs, name -> the numbers of its outputs, or, where"
+      " the names are numbers, 'textual' or 'numeric' for their order."
     )
   return plain
 

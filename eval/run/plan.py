@@ -10,6 +10,7 @@ import ml_collections
 
 from robust_tfds import errors, missing, natural_sets
 from robust_tfds.building.base import Builder
+from robust_tfds.building.own_set import OwnSet
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import frost_pictures, trial
 from robust_tfds.eval import tasks
@@ -433,7 +434,7 @@ def _clean_builder(plan: Plan) -> Any:
 def _outputs(plan: Plan) -> dict[str, output_classes.OutputClasses]:
   """Of models whose entries say their classes, or that a set's own names tell."""
   given = {k: e.classes for k, e in plan.models.items() if e.classes}
-  if given and "label_space" in plan.task.own_keys:
+  if given and plan.task.has_label_maps:
     raise errors.UserError(
       f"{next(iter(given.values()))}: config.model.classes is not read by task"
       f" {plan.task.facts.task}, which groups a model's outputs by a label map:"
@@ -458,14 +459,38 @@ def _outputs(plan: Plan) -> dict[str, output_classes.OutputClasses]:
   for label in trained.keys() - out.keys():
     count = plan.model(label).spec.num_classes
     what = f"{plan.models[label].key}.checkpoint"
-    outputs = output_classes.of_training(what, trained[label], names, count)
+    numbered = isinstance(builder.CLASSES, int)
+    outputs = output_classes.of_training(
+      what, trained[label], names, count, numbered=numbered
+    )
     out |= {label: outputs} if outputs else {}
-  return out | (_of_published(plan, names, set(out)) if builder.OWN else {})
+  if builder.OWN:
+    out |= _of_published(plan, names, set(out))
+    _check_order(plan, builder.OWN, {*out, *trained})
+  if plan.task.among_all:
+    out = {label: outputs.among_all() for label, outputs in out.items()}
+  return out
+
+
+def _check_order(plan: Plan, own: OwnSet, known: Collection[str]) -> None:
+  """Refuses outputs in an order that nobody said, where two are usual."""
+  untold = [
+    label
+    for label, entry in plan.models.items()
+    if label not in known and not entry.last_layer
+  ]
+  if own.two_orders and untold:
+    raise errors.UserError(
+      f"{own.where}: its classes are numbers, whose order differs:"
+      f" {own.two_orders}. Say which the outputs of {untold[0]} have: classes="
+      " of evaluate, --config.model.classes: 'textual' (as ImageFolder, Keras"
+      " and TFDS sort), 'numeric', or the list of their names."
+    )
 
 
 def _trained(plan: Plan) -> dict[str, Sequence[str]]:
   """Classes of the networks that `robust-tfds train` made, in their order."""
-  if "label_space" in plan.task.own_keys:
+  if plan.task.has_label_maps:
     return {}  # a label map says what outputs are
   said = {
     label: training_data.of_training(entry)

@@ -147,6 +147,8 @@ class Task(abc.ABC):
     has_overlays: `overlays` gives boxes to draw.
     averages_calibration: the table has means of the cells' calibration.
     own_keys: keys of the config's `data` that this task reads and others do not.
+    has_label_maps: a map says what outputs are, `label_space`.
+    among_all: outputs that are no class of the data set may be answers.
     no_baseline: why none is taken, with `{task}` and `{got}`.
   """
 
@@ -164,6 +166,8 @@ class Task(abc.ABC):
   has_overlays: ClassVar[bool] = False
   averages_calibration: ClassVar[bool] = False
   own_keys: ClassVar[tuple[str, ...]] = ()
+  has_label_maps: ClassVar[bool] = False
+  among_all: bool = False
   no_baseline: ClassVar[str] = (
     "{task} has no baseline, got {got}. Leave config.baseline empty."
   )

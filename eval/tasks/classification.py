@@ -6,7 +6,8 @@ where pictures stand alone). Over the severities of a corruption: `mean_error`
 (plain), `ce` and `relative_ce` (normalised by the baseline). Over the benchmark:
 `clean_error`, `mean_corruption_error` (plain, common corruptions),
 `extra_mean_corruption_error` (plain, the others), `mce` and `relative_mce`
-(normalised), and of sets that are no benchmark `accuracy_retained`; their intervals
+(normalised), and of sets that are no benchmark `accuracy_retained` and
+`mean_class_accuracy` (of every cell, too: classes count alike); their intervals
 are of draws of the same pictures in all cells (`eval/metrics/resampling`), a
 published baseline being a constant and a model of the run drawn together.
 Calibration beside them: `parts/reliability`. A number some of whose cells are not
@@ -26,6 +27,7 @@ from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells import cell as cells_lib
 from robust_tfds.eval.cells import facts as facts_lib
 from robust_tfds.eval.cells import table
+from robust_tfds.eval.cells.cell_facts import Scalar
 from robust_tfds.eval.metrics import natural_labels, resampling
 from robust_tfds.eval.pipeline import blocks, inputs, predict
 from robust_tfds.eval.pipeline import show as show_lib
@@ -40,6 +42,7 @@ from robust_tfds.eval.tasks.parts import headlines as headlines_lib
 
 # Geometry of pictures that are corrupted in their own sizes, then cropped.
 _WHOLE = "none"
+_ALL = "all"
 _LABELS = 64  # right classes that a picture may have
 
 
@@ -49,13 +52,25 @@ class Classification(normalised_task.NormalisedTask):
   facts = facts_lib.TaskFacts.of("classification")
   fly_codecs: tuple[str, ...] = predict.PICTURE_CODECS
   averages_calibration = True
+  own_keys = ("label_space",)
 
   def __init__(self, setting: base.Setting):
     """Checks the setting: what is corrupted whole is not compressed on the fly."""
     super().__init__(setting)
+    space = setting.data.get("label_space") or ""
+    if space not in ("", _ALL):
+      raise errors.UserError(
+        f"config.data.label_space: got {space!r}, expected {_ALL!r} (a model's"
+        " answers are all its classes) or nothing (those that the set has)."
+      )
+    self.among_all = space == _ALL
     self._whole = setting.data.get("geometry") == _WHOLE
     if self._whole:
       self.per_model, self.fly_codecs = True, ("raw",)
+
+  def data_facts(self) -> dict[str, Scalar]:
+    """Among which classes models are asked, where not among the set's."""
+    return {"label_space": _ALL} if self.among_all else {}
 
   def transform(self, mesh: Mesh) -> predict.Transform:
     """Corrupts batches on their devices."""
@@ -126,6 +141,15 @@ class Classification(normalised_task.NormalisedTask):
     return super().measure(cell, columns, truth)
 
   @property
+  def _benchmark(self) -> bool:
+    return self.setting.dataset in datasets.names()
+
+  @property
+  def _counts_classes(self) -> bool:
+    """Whether classes count alike in a number: benchmarks' are of one size."""
+    return not self._benchmark and not self._several
+
+  @property
   def _several(self) -> bool:
     row = natural_sets.by_set_name(self.setting.dataset)
     return row is not None and row.several
@@ -140,20 +164,30 @@ class Classification(normalised_task.NormalisedTask):
     """`error` and `top5_error` of one cell, and its calibration."""
     groups = self.group_ids(columns)
     right = self._right(columns)
-    errors = top_k.error_rows(cell, right, columns["top5"], groups)
-    return [*errors, *reliability.rows(cell, columns)]
+    rows = top_k.error_rows(cell, right, columns["top5"], groups)
+    if self._counts_classes:
+      values = top_k.of_classes(columns)
+      rows.append(reliability.mean_row(cell, top_k.OF_CLASSES, values, groups))
+    return [*rows, *reliability.rows(cell, columns)]
 
   def totals(self, columns: base.Columns) -> dict[str, resampling.Totals]:
-    """`error`."""
+    """`error`, and the mean class accuracy of sets that are no benchmark."""
     wrong = ~top_k.right_of(self._right(columns), columns["top5"])[""]
-    return {"error": resampling.Totals.of(wrong, self.group_ids(columns))}
+    groups = self.group_ids(columns)
+    out = {"error": resampling.Totals.of(wrong, groups)}
+    if self._counts_classes:
+      values = top_k.of_classes(columns)
+      out[top_k.OF_CLASSES] = resampling.Totals.of(values, groups)
+    return out
 
   def headlines(
     self, cells: headlines_lib.Cells, reference: headlines_lib.Cells
   ) -> list[headlines_lib.Headline]:
     """CE, mCE, means and what is retained, see `parts/error_headlines`."""
-    benchmark = self.setting.dataset in datasets.names()
-    return error_headlines.headlines(cells, reference, benchmark=benchmark)
+    return [
+      *error_headlines.headlines(cells, reference, benchmark=self._benchmark),
+      *top_k.class_headlines(cells),
+    ]
 
   def published_cells(
     self, published: Mapping[str, Any]

@@ -84,6 +84,7 @@ class Frames(base.Task):
   set_kind = "frames"
 
   own_keys = ("label_space", "merge")
+  has_label_maps = True
   no_baseline = "pm-k is not normalised: set config.baseline='', got {got}."
 
   def __init__(self, setting: base.Setting):

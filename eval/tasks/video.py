@@ -22,7 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
-from robust_tfds import conditions, corruptions, errors, strings
+from robust_tfds import conditions, corruptions, datasets, errors, strings
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells import cell as cells_lib
 from robust_tfds.eval.cells import facts as facts_lib
@@ -151,6 +151,9 @@ class Video(base.Task):
     rows = top_k.rate_rows(cell, hits, groups)
     if "shift" in columns:
       rows += _shift_rows(cell, columns, hits["accuracy"], groups)
+    elif self.setting.dataset not in datasets.names():
+      values = top_k.of_classes(columns)
+      rows.append(reliability.mean_row(cell, top_k.OF_CLASSES, values, groups))
     return [*rows, *reliability.rows(cell, columns)]
 
   def pairs(self, columns: base.Columns) -> np.ndarray:
@@ -162,6 +165,9 @@ class Video(base.Task):
     groups = self.group_ids(columns)
     hits = columns["top5"][:, 0] == columns["label"]
     out = {"accuracy": resampling.Totals.of(hits, groups)}
+    if self.setting.dataset not in datasets.names() and "shift" not in columns:
+      values = top_k.of_classes(columns)
+      out[top_k.OF_CLASSES] = resampling.Totals.of(values, groups)
     for name in np.unique(columns.get("category", [])).tolist():
       inside = columns["category"] == name
       totals = resampling.Totals.of(hits[inside], groups[inside])
@@ -178,7 +184,8 @@ class Video(base.Task):
       own = headlines_lib.Headline.restating(
         "clean_accuracy", "accuracy", clean
       )
-      return [own, *gamma_headlines.headlines(cells)]
+      rest = [*gamma_headlines.headlines(cells), *top_k.class_headlines(cells)]
+      return [own, *rest]
     return [
       headlines_lib.Headline.restating("natural_accuracy", "accuracy", clean),
       headlines_lib.Headline(

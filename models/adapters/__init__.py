@@ -12,6 +12,7 @@ folder is a kind; folders in it hold what kinds need.
 import builtins
 import contextlib
 import dataclasses
+import functools
 import importlib
 import os
 import pkgutil
@@ -37,6 +38,7 @@ _NOT_TRACEABLE = (
   jax.errors.TracerArrayConversionError,
   jax.errors.TracerIntegerConversionError,
 )
+_ROWS = 2  # of the batch that tells the number of classes
 _PREPROCESSING = ("channel_order", "scale", "mean", "std")
 
 
@@ -345,6 +347,9 @@ def names() -> tuple[str, ...]:
 def get(kind: str) -> Callable[..., Model]:
   """The `adapt` function of a kind: `(thing, spec, *, name, ...) -> model`.
 
+  Where the spec of a classifier says nothing of its classes, the model has as many
+  as it answers with.
+
   Raises:
     UserError: an unknown kind.
   """
@@ -353,4 +358,44 @@ def get(kind: str) -> Callable[..., Model]:
   adapt: Callable[..., Model] = importlib.import_module(
     f"{__name__}.{kind}"
   ).adapt
-  return errors.at_the_door(adapt)
+
+  @functools.wraps(adapt)
+  def adapted(thing: Any, spec: Any, *args: Any, **options: Any) -> Model:
+    if not _is_silent(spec):
+      return adapt(thing, spec, *args, **options)
+    try:
+      model = adapt(thing, spec, *args, **options)
+      count = _answered(model)
+    except errors.UserError as error:
+      count = answers.class_count(error)
+      if count is None:
+        raise
+    if count in (None, spec.num_classes):
+      return model
+    return adapt(thing, spec.with_classes(count), *args, **options)
+
+  return errors.at_the_door(adapted)
+
+
+def _is_silent(spec: Any) -> bool:
+  """Whether a classifier's spec says nothing of its classes."""
+  if not isinstance(spec, ModelSpec) or isinstance(spec, DetectorSpec):
+    return False
+  usual = type(spec)
+  return (spec.num_classes, spec.label_space) == (
+    usual.num_classes,
+    usual.label_space,
+  )
+
+
+def _answered(model: Model) -> int | None:
+  """How many classes a model answers with; None where it does not answer."""
+  side = model.spec.fixed_px or model.spec.usual_px
+  pictures = np.zeros(model.spec.batch_shape(_ROWS, side), np.uint8)
+  variables = getattr(model, "variables", None)
+  try:
+    if model.on_host:
+      return len(model.apply(variables, pictures)[0])
+    return jax.eval_shape(model.apply, variables, pictures).shape[1]
+  except Exception as error:  # the probe before a run says it
+    return answers.class_count(error)

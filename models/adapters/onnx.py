@@ -21,7 +21,7 @@ from robust_tfds import errors
 from robust_tfds.models import adapters
 from robust_tfds.models.adapters import Adapted, FromElsewhere, OnHost
 from robust_tfds.models.adapters.onnx_graph import graph as graph_lib
-from robust_tfds.models.checks import agreement
+from robust_tfds.models.checks import agreement, answers
 from robust_tfds.models.spec import ModelSpec
 from robust_tfds.storage import paths
 
@@ -148,6 +148,8 @@ class _Model:
       UserError: no such output, or several and none is named.
     """
     names = self.graph.outputs
+    if wanted is None and answers.LOGITS in names:
+      return answers.LOGITS
     if isinstance(wanted, int) and 0 <= wanted < len(names):
       return names[wanted]
     if wanted in names:

@@ -12,7 +12,7 @@ from robust_tfds import errors
 from robust_tfds.models import adapters
 from robust_tfds.models.adapters import FromElsewhere
 from robust_tfds.models.adapters.tensorflow_graph import routes
-from robust_tfds.models.checks import agreement
+from robust_tfds.models.checks import agreement, answers
 from robust_tfds.models.spec import ModelSpec
 from robust_tfds.storage import paths
 
@@ -59,6 +59,8 @@ def adapt(
   inputs = function.structured_input_signature[1]
   key = _only(inputs, "inputs", path)
   outputs = tuple(function.structured_outputs)
+  if not output and answers.LOGITS in outputs:
+    output = answers.LOGITS
   output = output or _only(outputs, "outputs", path)
   if output not in outputs:
     raise errors.UserError(

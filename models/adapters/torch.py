@@ -19,7 +19,7 @@ from robust_tfds import errors
 from robust_tfds.models.adapters import Adapted, OnHost
 from robust_tfds.models.adapters.onnx_graph import graph
 from robust_tfds.models.adapters.torch_graph import export, modules
-from robust_tfds.models.checks import agreement
+from robust_tfds.models.checks import agreement, answers
 from robust_tfds.models.detection import label_ids, torch_module
 from robust_tfds.models.detection.spec import DetectorSpec
 from robust_tfds.models.model import Model
@@ -62,7 +62,8 @@ def adapt(
       host. `Model.route` says which, and why.
     channels_first: whether it takes `[B, 3, H, W]`, clips as `[B, 3, T, H, W]`.
     output: which of several outputs are the logits: the key of a dict, the
-      field of a dataclass (`logits` of Hugging Face's), the place in a tuple.
+      field of a dataclass, the place in a tuple; None: `logits`, as of Hugging
+      Face's, or there is one.
     dtype: `bfloat16` multiplies matrices in bfloat16.
     labels: of detectors, what their label ids stand for: `from_zero`,
       `from_one`, `coco91` or a dict of label id to class.
@@ -104,6 +105,8 @@ def adapt(
     preprocessed=True,
     route="host",
   )
+  if output is None and rows is None:
+    host = dataclasses.replace(host, output=_usual_output(host))
   answered = {
     rows: host.apply(None, agreement.pictures(spec, rows))
     for rows in PROBE_ROWS
@@ -134,6 +137,19 @@ def _detector(
     program=f"{modules.description(net)}\nlabels: {labels}",
     route="host: detectors run picture by picture",
   )
+
+
+def _usual_output(host: OnHost) -> str | None:
+  """`logits`, where that is one of several named outputs."""
+  shown = host.spec.normalize_on_host(agreement.pictures(host.spec, 1))
+  if host.channels_first:
+    shown = np.ascontiguousarray(np.moveaxis(shown, -1, 1))
+  try:
+    answer = host.function(shown)
+  except errors.UserError:  # `apply` says how it is called instead
+    return None
+  is_named = isinstance(answer, Mapping) and answers.LOGITS in answer
+  return answers.LOGITS if is_named else None
 
 
 def _state(net: Any) -> dict[str, np.ndarray]:

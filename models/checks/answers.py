@@ -23,10 +23,32 @@ _DETECTION: dict[str, tuple[tuple[int, ...], Any]] = {
   "valid": ((), jnp.bool_),
 }
 
+LOGITS = "logits"  # the output that is taken where none is named
+
 _FACTORY = (
   " What builds a model is called without arguments: name a function that gives"
   " them, def build_mine(): return build(...)."
 )
+
+
+class ClassCountError(errors.UserError):
+  """Logits of another number of classes than the spec's, of the right shape else.
+
+  Attributes:
+    classes: that the model answers with.
+  """
+
+  def __init__(self, words: str, classes: int):
+    """`words` are the refusal."""
+    super().__init__(words)
+    self.classes = classes
+
+
+def class_count(error: BaseException | None) -> int | None:
+  """The classes of a `ClassCountError` that an error is, or was raised from."""
+  while error and not isinstance(error, ClassCountError):
+    error = error.__cause__
+  return error.classes if error else None
 
 
 def check(
@@ -58,13 +80,16 @@ def output_of(name: str, answer: Any, output: str | int | None) -> Any:
     name: the model's, for errors.
     answer: an array, or lists of numbers; or a mapping, tuple or list of
       several arrays.
-    output: a key or a place; None: there is one.
+    output: a key or a place; None: `logits`, as Hugging Face's models call
+      them, or there is one.
 
   Raises:
     UserError: several and none was named, or none of that name.
   """
   if isinstance(answer, Mapping):
     known: list[Any] = list(answer)
+    if output is None and LOGITS in known:
+      output = LOGITS
   elif isinstance(answer, (tuple, list)) and not _is_one_array(answer):
     known = list(range(len(answer)))
   elif output is None:
@@ -121,10 +146,15 @@ def numpy_logits(name: str, answer: Any, rows: int, classes: int) -> np.ndarray:
 
 def _check_logits(name: str, array: Any, rows: int, classes: int) -> None:
   if array.shape != (rows, classes):
-    raise errors.UserError(
+    words = (
       f"{name} answered with shape {array.shape}, expected {(rows, classes)}:"
       f" {_advice(array.shape, rows, classes)}."
     )
+    if array.ndim == 2 and len(array) == rows:
+      count = int(array.shape[1])
+      if count not in (1, classes + 1):  # one more may be a background
+        raise ClassCountError(words, count)
+    raise errors.UserError(words)
   if not jnp.issubdtype(array.dtype, jnp.floating):
     raise errors.UserError(
       f"{name} answered with {array.dtype} numbers, expected float logits: if"

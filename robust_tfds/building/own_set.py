@@ -7,7 +7,8 @@ import dataclasses
 import functools
 import hashlib
 import itertools
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from robust_tfds import errors
@@ -17,6 +18,9 @@ from robust_tfds.storage import paths
 _DIGITS = 12  # of a content's sha256, where it is a fact
 _READERS = 8  # files that are read at once
 _LISTED = 5  # classes that are printed
+ORDERS = ("textual", "numeric")  # of classes that are called by numbers
+_SHOWN = 12  # classes of an order in a refusal
+_NAMED = 10  # files that cannot be read in a refusal
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,6 +37,8 @@ class Options:
       example's id, what it was cut from: those are drawn together.
     images: the folder of a COCO file's pictures; else its own.
     drop_alpha: leave transparency of a folder's pictures aside.
+    labels: of a folder, a table of `path` and `label`: it holds no class folders.
+    skip_errors: leave out what cannot be read.
   """
 
   name: str = ""
@@ -43,6 +49,8 @@ class Options:
   groups: str = ""
   images: str = ""
   drop_alpha: bool = False
+  labels: str = ""
+  skip_errors: bool = False
 
 
 class OwnSet(abc.ABC):
@@ -55,12 +63,15 @@ class OwnSet(abc.ABC):
     reading: of every picture: `border_px`, `upright` of `source.Picture`.
     of_data_dir: whether it is read from a data_dir, of TFDS' other sets.
     members: which of ImageNet's 1,000 classes each is; empty where nobody knows.
+    is_ordered: whether the set itself says the order of its classes; folders do
+      not.
     name: of tables, boards and example keys; no path.
     where: the source's text.
     classes: names in label order.
     split: of the builder.
     notes: what a run prints of the files beside the examples, in words.
     labels: of `several`, id -> all right classes, the first is `File.label`.
+    left_out: how many files could not be read and were left out.
   """
 
   kind: str
@@ -69,6 +80,8 @@ class OwnSet(abc.ABC):
   reading: ClassVar[Mapping[str, Any]] = {}
   of_data_dir: ClassVar[bool] = False
   members: Sequence[Sequence[int]] = ()
+  is_ordered: ClassVar[bool] = True
+  left_out: int = 0
 
   def __init__(
     self,
@@ -87,6 +100,20 @@ class OwnSet(abc.ABC):
       if not each.isprintable():
         raise errors.UserError(f"{each!r}: no name of a class: rename it.")
 
+  @property
+  def two_orders(self) -> str:
+    """Both orders of classes that are numbers, in words; empty if they agree."""
+    if self.is_ordered or _numbers(self.classes) is None:
+      return ""
+    orders = {order: ordered(self.classes, order) for order in ORDERS}
+    if orders["textual"] == orders["numeric"]:
+      return ""
+    more = ", ..." * (len(self.classes) > _SHOWN)
+    return "; ".join(
+      f"{order} {', '.join(names[:_SHOWN])}{more}"
+      for order, names in orders.items()
+    )
+
   @abc.abstractmethod
   def files(self) -> Sequence[source.File]:
     """Every example's file: `name` is its id; sorted by it, listed once."""
@@ -95,6 +122,75 @@ class OwnSet(abc.ABC):
     """What a run prints of how many files, in words."""
     del file
     return ()
+
+  def decode(self, file: source.File) -> None:
+    """Decode a file as a run does.
+
+    Raises:
+      UserError: it cannot be.
+    """
+    source.Picture(file, **self.reading).read()
+
+  def check_decoded(self) -> None:
+    """Refuse the set if files cannot be decoded; name them all."""
+    files = self.files()
+    self._refuse(self._each(self._decoded, files)[1], len(files))
+
+  def without_broken(self, files: Sequence[source.File]) -> list[source.File]:
+    """Return the files that can be decoded; decodes all, and counts the others.
+
+    Raises:
+      UserError: none can be.
+    """
+    _, faults = self._each(self._decoded, files)
+    if len(faults) == len(files):
+      self._refuse(faults, len(files))
+    self.left_out = len(faults)
+    named = ", ".join([*faults][:_NAMED]) + ", ..." * (len(faults) > _NAMED)
+    if faults:
+      words = f"files that cannot be read left out: {len(faults):,} ({named})"
+      self.notes = [*self.notes, words]
+    return [file for file in files if file.name not in faults]
+
+  def _each(
+    self, look: Callable[[source.File], Any], files: Sequence[source.File]
+  ) -> tuple[list[Any], dict[str, str]]:
+    """Return what `look` gives of every file, and id -> why it fails."""
+    faults: dict[str, str] = {}
+
+    def tried(file: source.File) -> Any:
+      try:
+        return look(file)
+      except errors.MissingPackageError:
+        raise
+      except errors.UserError as e:
+        faults[file.name] = str(e)
+      except OSError as e:
+        faults[file.name] = f"{file.where}: cannot be read: {e.strerror}."
+
+    with concurrent.futures.ThreadPoolExecutor(_READERS) as pool:
+      seen = list(pool.map(tried, files))
+    return seen, dict(sorted(faults.items()))
+
+  def _decoded(self, file: source.File) -> None:
+    self.noted(file)
+    self.decode(file)
+
+  def _refuse(self, faults: Mapping[str, str], count: int) -> None:
+    """Refuse files that cannot be used, if there are any."""
+    if not faults:
+      return
+    lines = [
+      f"{self.where}: {len(faults):,} of {count:,} files cannot be used:"
+    ]
+    lines += [*faults.values()][:_NAMED]
+    if len(faults) > _NAMED:
+      lines.append(f"... and {len(faults) - _NAMED:,} more.")
+    lines.append(
+      "Mend or remove them; skip_errors=True of evaluate"
+      " (--config.data.skip_errors) leaves them out."
+    )
+    raise errors.UserError("\n".join(lines))
 
   def described(self) -> Sequence[str]:
     """What else the content is of, e.g. a version; a line each."""
@@ -108,9 +204,11 @@ class OwnSet(abc.ABC):
       UserError: one file in two classes, or a file that cannot be read.
     """
     files = self.files()
+    seen, faults = self._each(self.noted, files)
+    self._refuse(faults, len(files))
+    noted = collections.Counter(itertools.chain(*seen))
     with concurrent.futures.ThreadPoolExecutor(_READERS) as pool:
       digests = list(pool.map(_sha256, files))
-      noted = collections.Counter(itertools.chain(*pool.map(self.noted, files)))
     first: dict[str, source.File] = {}
     lines = []
     for file, digest in zip(files, digests, strict=True):
@@ -126,7 +224,8 @@ class OwnSet(abc.ABC):
       )
       lines.append(f"{file.name}\t{self._class(file)}\t{digest}")
     self.notes = [*self.notes, *counted(noted)]
-    text = "\n".join([*self.described(), *sorted(lines)])
+    left_out = [f"left out\t{self.left_out}"] * bool(self.left_out)
+    text = "\n".join([*self.described(), *left_out, *sorted(lines)])
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
 
   @property
@@ -141,6 +240,38 @@ class OwnSet(abc.ABC):
 
   def _class(self, file: source.File) -> str:
     return "" if file.label is None else self.classes[file.label]
+
+
+def ordered(names: Sequence[str], order: str) -> list[str]:
+  """Return the names in an order of `ORDERS`.
+
+  >>> ordered(["c10", "c2", "c1"], "numeric"), ordered(["10", "9"], "textual")
+  (['c1', 'c2', 'c10'], ['10', '9'])
+
+  Raises:
+    UserError: `numeric`, of names that are no numbers.
+  """
+  if order == "textual":
+    return sorted(names)
+  numbers = _numbers(names)
+  if numbers is None:
+    few = ", ".join(names[:3]) or "unknown"
+    raise errors.UserError(
+      f"classes={order!r}: the classes are {few}, ..., expected numbers."
+    )
+  return sorted(names, key=lambda name: (numbers[name], name))
+
+
+def _numbers(names: Sequence[str]) -> dict[str, float] | None:
+  """Name -> its number, where all are numbers, or one text around numbers."""
+  found = [re.fullmatch(r"(\D*)(\d+)(\D*)", name) for name in names]
+  parts = [match.groups() for match in found if match]
+  if len(parts) == len(names) and len({(a, b) for a, _, b in parts}) == 1:
+    return {n: int(p[1]) for n, p in zip(names, parts, strict=True)}
+  try:
+    return {name: float(name) for name in names} or None
+  except ValueError:
+    return None
 
 
 def counted(counts: Mapping[str, int]) -> list[str]:

@@ -302,7 +302,12 @@ def prepare_all(
   with _session(builders, workers, scratch_dir, say) as session:
     for unprepared in builders:
       unprepared.session = session
-      unprepared.download_and_prepare(download_config=download)
+      try:
+        unprepared.download_and_prepare(download_config=download)
+      except errors.UserError:
+        if unprepared.OWN:
+          unprepared.OWN.check_decoded()  # names all that cannot be read
+        raise
       unprepared.session = None
       yield unprepared
       if not unprepared.found_on_disk:

@@ -30,8 +30,14 @@ KINDS = {
   "coco": "coco",
   "videos": "videos",
 }
-# An option that one kind alone has -> the kind.
-_OPTIONS = {"groups": "videos", "images": "coco", "drop_alpha": "folder"}
+# An option that not all kinds have -> the kinds.
+_OPTIONS = {
+  "groups": ("videos",),
+  "images": ("coco",),
+  "drop_alpha": ("folder",),
+  "labels": ("folder", "videos"),
+  "skip_errors": ("folder", "videos", "coco"),
+}
 NO_OPTIONS = Options()
 
 
@@ -94,9 +100,10 @@ def _split(source: str) -> tuple[str, str]:
 def _check_options(kind: str, options: Options) -> None:
   for option, of in _OPTIONS.items():
     value = getattr(options, option)
-    if value and kind != of:
+    if value and kind not in of:
       raise errors.UserError(
-        f"{option}={value!r}: {kind}: has none, {of}: has. Leave it out."
+        f"{option}={value!r}: {kind}: has none, {':, '.join(of)}: has. Leave it"
+        " out."
       )
   if options.split not in ("", "test") and kind != "tfds":
     raise errors.UserError(

@@ -9,6 +9,7 @@ without a `segmentation` of each the numbers are of boxes alone.
 
 import collections
 import dataclasses
+import functools
 import json
 import os
 import posixpath
@@ -70,6 +71,14 @@ class Coco(own_set.OwnSet):
   def files(self) -> Sequence[source.File]:
     """The pictures."""
     return [each.picture.file for each in self.sources]
+
+  def decode(self, file: source.File) -> None:
+    """Decode a picture, which has the size of its annotations."""
+    self._pictures[file.name].read()
+
+  @functools.cached_property
+  def _pictures(self) -> dict[str, Any]:
+    return {each.picture.file.name: each.picture for each in self.sources}
 
   def described(self) -> Sequence[str]:
     """The classes, and of each picture what numbers depend on."""
@@ -189,6 +198,9 @@ def builder_class(place: str, options: own_set.Options) -> type[base.Builder]:
   if name == _JSON_FOLDER:
     name = picture_folders.name_of(os.path.join(parent, os.pardir))
   own = Coco(file, paths.resolved(images), name, f"coco:{place}")
+  if options.skip_errors:
+    whole = {each.name for each in own.without_broken(own.files())}
+    own.sources = [s for s in own.sources if s.example_id in whole]
   made: Any = labelled.of_kind(_Boxes, own, "coco_own_c")
   made.CATEGORY_IDS, made.MASKS = own.category_ids, own.has_masks
   return made  # type: ignore[no-any-return]

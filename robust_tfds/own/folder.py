@@ -17,7 +17,7 @@ from etils import epath
 from robust_tfds import errors
 from robust_tfds.building import base, own_set, source
 from robust_tfds.own import labelled
-from robust_tfds.reading import picture_folders, pictures
+from robust_tfds.reading import column_files, picture_folders, pictures
 from robust_tfds.reading import videos as video_files
 from robust_tfds.storage import paths
 
@@ -42,6 +42,7 @@ class Folder(own_set.OwnSet):
   """
 
   kind = "folder"
+  is_ordered = False
   reading = {"upright": True}
   drop_alpha = False
   noun: ClassVar[str] = "picture"
@@ -51,15 +52,19 @@ class Folder(own_set.OwnSet):
     video_files.EXTENSIONS,
   )
 
-  def __init__(self, root: epath.Path, name: str, where: str):
+  def __init__(self, root: epath.Path, name: str, where: str, labels: str = ""):
     """Lists the folder, once.
+
+    Args:
+      labels: a table of `path` and `label`; empty: folders are classes.
 
     Raises:
       UserError: fewer than two classes, a class without pictures, or entries
         that cannot be read or told apart; names the first.
     """
     what = f"{where}: the {self.noun}s"
-    below, walk = files(root, what, self.extensions, inside=True)
+    inside = not labels
+    below, walk = files(root, what, self.extensions, inside=inside)
     kind, extensions = self.other
     if not below and extensions & set(walk.other_types):
       raise errors.UserError(
@@ -70,16 +75,20 @@ class Folder(own_set.OwnSet):
       f"files that are no {self.noun}s left out": walk.other_types.total(),
       f"{self.noun}s beside the class folders left out": walk.beside,
     }
-    classes = self._classes(root, {i.partition("/")[0] for i in below})
+    if labels:
+      class_of = self._labels(labels, below, root)
+      classes = sorted({*class_of.values()})
+      without = len(below) - len(class_of)
+      notes[f"{self.noun}s without a label left out"] = without
+    else:
+      class_of = {i: i.partition("/")[0] for i in below}
+      classes = self._classes(root, {*class_of.values()})
     super().__init__(name, where, classes, notes=own_set.counted(notes))
-    if classes != sorted(classes, key=len) and all(map(str.isdecimal, classes)):
-      order = ", ".join(classes[:3])
-      words = f"outputs are the folders in the order {order}, ..."
-      self.notes = [*self.notes, words]
     label_of = {each: label for label, each in enumerate(classes)}
     self._files = [
-      source.File(i, path, label=label_of[i.partition("/")[0]])
+      source.File(i, path, label=label_of[class_of[i]])
       for i, path in below.items()
+      if i in class_of
     ]
 
   @classmethod
@@ -92,8 +101,10 @@ class Folder(own_set.OwnSet):
         f" {cls.noun}s for each class."
       )
     name = options.name or picture_folders.name_of(place)
-    own = cls(paths.resolved(root), name, where)
+    own = cls(paths.resolved(root), name, where, options.labels)
     own.drop_alpha = options.drop_alpha
+    if options.skip_errors:
+      own._files = own.without_broken(own._files)
     return own
 
   def files(self) -> list[source.File]:
@@ -108,6 +119,40 @@ class Folder(own_set.OwnSet):
   def described(self) -> Sequence[str]:
     """What is done to the files' pixels: without it they are others."""
     return ["upright", *["transparency dropped"] * self.drop_alpha]
+
+  def _labels(
+    self, table: str, below: Mapping[str, str], root: epath.Path
+  ) -> dict[str, str]:
+    """Id -> class of a table's rows.
+
+    Raises:
+      UserError: a file that is not there, that stands twice, or without a
+        class; fewer than two classes.
+    """
+    rows = column_files.column_file(table, required=("path", "label"))
+    places, names = rows.texts("path"), rows.texts("label")
+    out: dict[str, str] = {}
+    for row in range(len(rows)):
+      place = os.path.join(root, places.at(row).strip())
+      example = picture_folders.example_id(paths.of(place), root)
+      where = f"labels={table}: row {row + 1}: {places.at(row)!r}"
+      if example not in below:
+        raise errors.UserError(
+          f"{where} is no {self.noun} below {root}. Expected a path that begins"
+          " there."
+        )
+      if example in out or not names.at(row).strip():
+        fault = "stands twice" if example in out else "has no label"
+        raise errors.UserError(
+          f"{where} {fault}, expected one class of each {self.noun}."
+        )
+      out[example] = unicodedata.normalize("NFC", names.at(row).strip())
+    if len({*out.values()}) < 2:
+      raise errors.UserError(
+        f"labels={table}: one class, expected two or more."
+      )
+    own_set.check_distinct([*{*out.values()}], f"labels={table}: the classes")
+    return out
 
   def _classes(self, root: epath.Path, full: Collection[str]) -> list[str]:
     """Names of the classes in label order: of their sorted names."""

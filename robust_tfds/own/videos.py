@@ -55,8 +55,15 @@ class Videos(folder.Folder):
     self.group_ids = [pattern.findall(i)[0] for i in ids]
 
   def noted(self, file: source.File) -> Sequence[str]:
-    """Nothing: turns are carried out."""
-    return ()
+    """Nothing: turns are carried out; but opens its header."""
+    with errors.begun(file.where), video_files.opened(file.path):
+      return ()
+
+  def decode(self, file: source.File) -> None:
+    """Decode every frame."""
+    with errors.begun(file.where):
+      for _ in video_files.iterate(file.path):
+        pass
 
   def described(self) -> Sequence[str]:
     """How they are grouped, where that was said: intervals depend on it."""

@@ -35,7 +35,8 @@ class Walk:
     by_stem: refuse two files of a directory that differ in their extensions
       alone.
     outside: follow links that lead out of the folder; else they are faults.
-    inside: pass by files that lie beside the folder's own folders.
+    inside: pass by files that lie beside the folder's own folders, which may
+      be links out of it.
     beside: how many those were.
     hidden: how many hidden files and folders were passed by.
     other_types: how many files of other types, by their extension.
@@ -138,7 +139,10 @@ class Walk:
     return ""
 
   def _leads_out(self, entry: paths.AnyEntry) -> bool:
-    """Whether a link's end lies outside the folder."""
+    """Whether a link's end lies outside the folder; but see `inside`."""
+    above = os.path.dirname(entry.path) == os.fspath(self.root)
+    if self.inside and above and entry.is_dir():
+      return False
     end, root = map(os.path.realpath, (entry.path, os.fspath(self.root)))
     return os.path.commonpath([end, root]) != root
 

@@ -1,17 +1,33 @@
 """`from eval import evaluate`: a function at the top, which loads what it needs."""
 
+import inspect
+
 from absl.testing import absltest
 
+from robust_tfds import errors
 from robust_tfds import eval as eval_lib
-from robust_tfds.eval.run import evaluation
+from robust_tfds.eval.run import config, dataset_config, evaluation
 from tests import in_process
 
 
 class EvalTest(absltest.TestCase):
   def test_arguments_are_the_options(self):
-    names = set(eval_lib.evaluate.__annotations__) - {"return", "predict"}
-    options = set(evaluation.Options.__dataclass_fields__)
-    self.assertEqual(names - {"dataset"}, options)
+    """Each of its own line in the docstring; keys of the data are the config's."""
+    names = list(inspect.signature(eval_lib.evaluate).parameters)
+    names = set(names) - {"predict", "dataset", "unknown"}
+    options = set(evaluation.Options.__dataclass_fields__) - {"data"}
+    keys = set(config.Data.model_fields) | {*dataset_config.OF_SOURCES}
+    self.assertContainsSubset(options, names)
+    self.assertContainsSubset(names - options, keys)
+    self.assertEqual(keys - names, {"set_name", "own", "corruptions"})
+    for name in names - {"seed"}:
+      self.assertRegex(eval_lib.evaluate.__doc__, rf"\n    {name}: ")
+
+  def test_another_keyword_is_refused(self):
+    with self.assertRaisesRegex(
+      errors.UserError, "keyword of evaluate 'geometri'.*mean 'geometry'"
+    ):
+      eval_lib.evaluate(len, "digits_c", geometri="none")
 
   def test_importing_it_loads_no_framework(self):
     code = (

@@ -178,6 +178,22 @@ class CocoTest(parameterized.TestCase):
       )
       self.assertEqual(plain.summary["p"], other.summary["p"])
 
+  def test_categories_that_are_numbers(self):
+    """A list of them is of names; ids order the classes."""
+    categories = [{"id": 9, "name": "0"}, {"id": 2, "name": "1"}]
+    file = made.scenes(self.root, categories=categories)
+
+    def of_names(picture):
+      found = made.detect(picture)
+      return {**found, "classes": np.array([1, 0])[found["classes"]]}
+
+    plain, _ = self._evaluate(file, conditions="none")
+    named, _ = self._evaluate(
+      file, of_names, conditions="none", classes=["0", "1"]
+    )
+    self.assertEqual(named.summary["p"], plain.summary["p"])
+    self.assertGreater(plain.summary["p"], 0.5)
+
   def test_the_content_is_of_annotations_and_pictures(self):
     first = self._own(made.scenes(self.root))
     moved = shutil.copytree(self.root, self.root.parent / "x" / "mine")

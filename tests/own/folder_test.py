@@ -1,13 +1,17 @@
 """`folder:PATH`: what is listed, and what is refused by file."""
 
+import json
 import os
 import pathlib
 import unicodedata
 from unittest import mock
 
+import pytest
 from absl.testing import parameterized
 
 from robust_tfds import datasets, errors
+from robust_tfds.models import adapters
+from robust_tfds.models.spec import Spec
 from tests import tiny_files
 from tests.own import made
 
@@ -108,10 +112,151 @@ class FolderTest(parameterized.TestCase):
       own = datasets.builder_class("folder:~/p").OWN
     self.assertLen(own.files(), 12)
 
-  def test_numbers_as_classes_say_their_order(self):
-    root = made.folder(self.root / "n", classes=("10", "2"))
-    own = datasets.builder_class(f"folder:{root}").OWN
-    self.assertIn("the folders in the order 10, 2", own.words)
+  def test_numbers_are_names(self):
+    """A list, a file, name -> output; places below `index` alone."""
+    numbers = [str(i) for i in range(12)]
+    years = ["2019", "2020", "2021"]
+    lines = lambda *words: (
+      self.create_tempfile(content="\n".join(words)).full_path
+    )
+    for names, classes in (
+      (numbers, numbers),
+      (numbers, list(range(12))),
+      (numbers, lines(*numbers)),
+      (numbers, {name: i for i, name in enumerate(numbers)}),
+      (numbers, "numeric"),
+      (years, years),
+      (years, None),
+      (years, lines("index", "0", "1", "2")),
+      (["class_1", "class_2", "class_10"], "numeric"),
+    ):
+      root = made.greys(self.root / f"of_{names[-1]}", names)
+      given = {} if classes is None else {"classes": classes}
+      result, _ = made.evaluate(
+        made.nearest(names, names),
+        f"folder:{root}",
+        conditions="none",
+        **given,
+      )
+      self.assertEqual(result.summary["clean_error"], 0, classes)
+    result, _ = made.evaluate(
+      made.nearest(numbers, sorted(numbers)),
+      f"folder:{self.root}/of_11",
+      conditions="none",
+      classes="textual",
+    )
+    self.assertEqual(result.summary["clean_error"], 0)
+
+  def test_a_torch_network_needs_no_number_of_classes(self):
+    torch = pytest.importorskip("torch")
+    names = ["a", "b", "c", "d", "e"]
+    greys = torch.tensor([(5 + 20 * i) / 255 for i in range(5)])
+
+    class Net(torch.nn.Module):
+      def __init__(self):
+        super().__init__()
+        self.greys = torch.nn.Parameter(greys)
+
+      def forward(self, pixels):
+        seen = pixels[:, :, 8:-8, 8:-8].mean((1, 2, 3))
+        return {"logits": -((seen[:, None] - self.greys) ** 2), "seen": seen}
+
+    spec = Spec(input_px=32, mean=(0, 0, 0), std=(1, 1, 1))
+    model = adapters.get("torch")(Net().eval(), spec)
+    root = made.greys(self.root / "five", names)
+    result, _ = made.evaluate(
+      model, f"folder:{root}", conditions="none", size=None
+    )
+    self.assertEqual(result.summary["clean_error"], 0)
+
+  @parameterized.parameters(
+    (
+      ["0", "1", "2", "10"],
+      None,
+      "textual 0, 1, 10, 2; numeric 0, 1, 2, 10. Say .*'textual'",
+    ),
+    (["c_9", "c_10"], None, "textual c_10, c_9; numeric c_9, c_10"),
+    (["2019", "2020"], [0, 1], "e.g. '0'; expected names .* 'index'"),
+    (["1", "2", "3"], [0, 1, 2], "line 1: '0' is no class, and '3'"),
+    (["cat", "dog"], "numeric", "classes are cat, dog, .*expected numbers"),
+    (["cat", "dog"], "numbers", "'textual' or 'numeric' for their order"),
+  )
+  def test_numbers_of_another_order_are_refused(self, names, classes, words):
+    root = made.greys(self.root / "n", names)
+    given = {} if classes is None else {"classes": classes}
+    with self.assertRaisesRegex(errors.UserError, words):
+      made.evaluate(
+        made.nearest(names, names),
+        f"folder:{root}",
+        conditions="none",
+        **given,
+      )
+
+  def test_broken_files_are_named_together(self):
+    """Ten of them; or left out, and counted."""
+    names = ["cat", "dog"]
+    root = made.greys(self.root / "broken", names)
+    whole = tiny_files.encoded(tiny_files.noise(64, 64), "JPEG")
+    for i in range(12):
+      cut = whole[: len(whole) // 2] + bytes([i])
+      tiny_files.put(root, {f"dog/cut{i:02}.jpg": cut})
+    function, text = made.nearest(names, names), f"folder:{root}"
+    words = (
+      r"12 of 16 files .*:\n(.*cut0.*\n){10}\.\.\. and 2 more.*\n.*skip_err"
+    )
+    with self.assertRaisesRegex(errors.UserError, words):
+      made.evaluate(function, text, conditions="none")
+    workdir = self.root / "run"
+    result, said = made.evaluate(
+      function, text, conditions="none", skip_errors=True, workdir=workdir
+    )
+    self.assertIn("left out: 12 (dog/cut00.jpg, dog/cut01", said)
+    self.assertEqual([r.n for r in result.table if r.metric == "error"], [4])
+    kept = json.loads((workdir / "config.json").read_text())
+    self.assertTrue(kept["data"]["skip_errors"])
+    result.report(self.root / "report")
+    pages = (self.root / "report").rglob("*.md")
+    self.assertTrue(
+      any(
+        "12 files that cannot be read left out" in p.read_text() for p in pages
+      )
+    )
+
+  def test_a_table_of_labels(self):
+    names = ["2", "10", "9"]
+    folders, flat = made.greys(self.root / "f", names), self.root / "flat"
+    rows = ["path,label"]
+    for i, file in enumerate(sorted(folders.rglob("*.png"))):
+      tiny_files.put(flat, {f"deep/{i}.png": file.read_bytes()})
+      rows.append(f"deep/{i}.png,{file.parent.name}")
+    tiny_files.put(flat, {"7.png": _PNG})
+    table = self.root / "labels.csv"
+    table.write_text("\n".join(rows))
+    function = made.nearest(names, names)
+    few = {"conditions": "none", "labels": table}
+    result, said = made.evaluate(
+      function, f"folder:{flat}", classes=names, **few
+    )
+    self.assertEqual(result.summary["clean_error"], 0)
+    self.assertIn("pictures without a label left out: 1", said)
+    with self.assertRaisesRegex(errors.UserError, "textual 10, 2, 9; num"):
+      made.evaluate(function, f"folder:{flat}", **few)
+    for row, words in (
+      ("no.png,2", "row 7: 'no.png' is no picture below"),
+      ("../f/2/0.png,2", "row 7: '../f/2/0.png' is no picture below"),
+      ("deep/0.png,2", "row 7: 'deep/0.png' stands twice"),
+      ("7.png,", "row 7: '7.png' has no label"),
+    ):
+      table.write_text("\n".join([*rows, row]))
+      with self.assertRaisesRegex(errors.UserError, words):
+        made.evaluate(function, f"folder:{flat}", **few)
+
+  def test_class_folders_that_are_links(self):
+    (self.root.parent / "links").mkdir()
+    for name in made.CLASSES:
+      (self.root.parent / "links" / name).symlink_to(self.root / name)
+    linked = datasets.builder_class(f"folder:{self.root.parent}/links").OWN
+    self.assertEqual(linked.content, self._own().content)
 
   def test_no_classes(self):
     with self.assertRaisesRegex(

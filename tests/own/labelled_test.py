@@ -139,6 +139,54 @@ class LabelledTest(parameterized.TestCase):
       alone, _ = made.evaluate(turned, f"folder:{self.root}", classes=classes)
       self.assertEqual(alone.summary["clean_error"], clean)
 
+  def test_a_thousand_classes_over_a_folder_of_four(self):
+    """Among the folder's one of eight is wrong, among all three are."""
+    names = ["tench", "goldfish", "ostrich", "brambling"]
+    best = [[0, 0], [1, 1], [9, 9], [10, 0]]
+    for i, (name, of_name) in enumerate(zip(names, best)):
+      for j in range(len(of_name)):
+        pixels = np.full((40, 40, 3), 20 * (2 * i + j), np.uint8)
+        data = tiny_files.encoded(pixels, "PNG")
+        tiny_files.put(self.folder / "some", {f"{name}/{j}.png": data})
+
+    def thousand(pictures):
+      place = np.rint(pictures.mean((1, 2, 3)) / 20).astype(int) % 8
+      logits = np.zeros((len(pictures), 1000))
+      logits[np.arange(len(pictures)), np.ravel(best)[place]] = 1
+      logits[np.isin(place, (1, 3)), 500] = 2
+      return logits
+
+    few = {"conditions": "none", "workdir": self.folder / "all"}
+    text = f"folder:{self.folder}/some"
+    among, _ = made.evaluate(thousand, text, conditions="none")
+    self.assertEqual(among.summary["clean_error"], 0.125)
+    everything, said = made.evaluate(thousand, text, label_space="all", **few)
+    self.assertEqual(everything.summary["clean_error"], 0.375)
+    self.assertIn("the others are wrong answers", said)
+    everything.report(self.folder / "report")
+    with self.assertRaisesRegex(errors.UserError, "label_space"):
+      made.evaluate(thousand, text, **few)
+    with self.assertRaisesRegex(errors.UserError, "'al', expected 'all'"):
+      made.evaluate(thousand, text, conditions="none", label_space="al")
+
+  def test_classes_that_count_alike(self):
+    """A class of six right, one of two wrong: 75 % of the pictures, half."""
+    names = ["cat", "dog"]
+    root = made.greys(self.folder / "uneven", names)
+    for i in range(2, 6):
+      data = tiny_files.encoded(np.full((40, 40, 3), 5 + i, np.uint8), "PNG")
+      tiny_files.put(root, {f"cat/{i}.png": data})
+    result, _ = made.evaluate(
+      lambda x: np.eye(2)[np.zeros(len(x), int)], f"folder:{root}"
+    )
+    self.assertEqual(result.summary["clean_error"], 0.25)
+    self.assertAlmostEqual(result.summary["clean_mean_class_accuracy"], 0.5)
+    rows = [r for r in result.table if r.metric == "mean_class_accuracy"]
+    self.assertLen(rows, 2)
+    result.report(self.folder / "report")
+    page = (self.folder / "report" / "report.html").read_text("utf-8")
+    self.assertIn("Clean mean class accuracy", page)
+
   def test_the_share_of_the_clean_accuracy(self):
     result, _ = made.evaluate(
       made.Seen(), f"folder:{self.root}", conditions="fog,contrast"

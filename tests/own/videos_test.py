@@ -93,6 +93,18 @@ class VideosTest(parameterized.TestCase):
     result.report(report)
     self.assertIn("gaits (content ", (report / "summary.txt").read_text())
 
+  def test_broken_videos_are_named_before_a_run(self):
+    """By their headers, as `--plan` does; or left out."""
+    tiny_files.put(self.root, {"run/no.mp4": b"no", "walk/not.avi": b"not"})
+    words = r"2 of 7 files cannot be used:\n.*run/no.mp4.*\n.*walk/not.avi"
+    text = f"videos:{self.root}"
+    with self.assertRaisesRegex(errors.UserError, words):
+      datasets.builder_class(text).OWN.content  # noqa: B018
+    options = own.Options(skip_errors=True)
+    whole = datasets.builder_class(text, options).OWN
+    self.assertLen(whole.files(), 5)
+    self.assertIn("left out: 2 (run/no.mp4, walk/not.avi)", whole.words)
+
   def test_commands(self):
     ran = in_process.run(
       main,

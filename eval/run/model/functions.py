@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from robust_tfds import errors, reading
-from robust_tfds.eval.run.model import train_mode
+from robust_tfds.building import own_set
+from robust_tfds.eval.run.model import output_classes, train_mode
 from robust_tfds.models import adapters
 from robust_tfds.models.detection.detector import DetectorSpec
 from robust_tfds.models.model import Model
@@ -58,7 +59,7 @@ def model(
   side_px = side_px or _SIDE_PX
   of_pictures = kind == "classification"
   count = counts[0]
-  if classes:
+  if classes and (of_pictures or classes not in own_set.ORDERS):
     named = 0 if of_pictures else _named(classes)
     count = named or _answered(function, side_px)
   elif of_pictures and is_asked:
@@ -79,7 +80,7 @@ def _check_plain(function: Any, kind: Kind) -> None:
       f" with uint8 pictures [B, H, W, 3] as a plain function is.{first} Say what"
       f" it expects: from {spec.__module__} import {spec.__name__}; from"
       f" robust_tfds.models import adapters; adapters.get('{adapter}')({given},"
-      f" {spec.__name__}(num_classes=...))."
+      f" {spec.__name__}({'num_classes=' * (kind == 'detection')}...))."
     )
   if not callable(function):
     raise errors.UserError(
@@ -136,7 +137,7 @@ def _answered(
 def _named(classes: Any) -> int:
   """How many outputs are named, where no answer tells before videos are read."""
   if isinstance(classes, str):
-    return len(reading.line_list(paths.of(classes, "classes")))
+    classes = reading.line_list(paths.of(classes, "classes"))
   if all(isinstance(each, str) for each in classes):
-    return len(classes)
+    return len(classes) - (classes[0].strip() == output_classes.INDEX)
   return 1 + max(output for _, outputs in classes for output in outputs)

@@ -1,10 +1,12 @@
 """`config.model.classes`: what a model's outputs stand for.
 
 A file has a line an output, in the order of the outputs: the class's name as the
-data set has it, its wnid (words may follow: `n01440764 tench`), its index, or `-` for
-none. All lines are indices, or none is. Of ImageNet's classes the English names are
-known as well. Outputs that are no class of the data set are left out, as of a head of
-21,843 classes, or of 1,000 on Tiny ImageNet's 200. The lines may stand in the config
+data set has it, its wnid (words may follow: `n01440764 tench`), or `-` for none. A
+line that is a number is a name like any other; below a first line `index` the lines
+are places among the data set's classes, from 0. `textual` and `numeric` stand for all
+classes in that order. Of ImageNet's classes the English names are known as well.
+Outputs that are no class of the data set are left out, as of a head of 21,843
+classes, or of 1,000 on Tiny ImageNet's 200. The lines may stand in the config
 in place of a file; or pairs (class, numbers of its outputs), where several outputs
 are one class, which gets the sum of their probabilities. Over a set of one's own whose
 classes are all ImageNet's, models of ImageNet need none of it; nor do detectors of
@@ -20,6 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from robust_tfds import datasets, errors, reading
+from robust_tfds.building import own_set
 from robust_tfds.building.sources import imagenet
 from robust_tfds.eval.pipeline import relabel
 from robust_tfds.storage import paths
@@ -28,6 +31,7 @@ _WNID = re.compile(r"n\d{8}\b")
 _NEAR = 0.85  # of difflib's ratio: `tenc` for `tench`, not another name
 _NONE = "-"
 _KEY = "config.model.classes"
+INDEX = "index"  # the first line of places
 OUTPUTS = 1000  # of a model of ImageNet
 
 
@@ -43,6 +47,11 @@ class OutputClasses:
   relabelling: relabel.Relabelling
   sha256: str
 
+  def among_all(self) -> "OutputClasses":
+    """Return the same, where all outputs may be answers."""
+    among = self.relabelling.among_all()
+    return dataclasses.replace(self, relabelling=among)
+
 
 Given = str | Sequence[str] | Sequence[Sequence[Any]]
 
@@ -53,7 +62,8 @@ def read(
   """The classes of a model's outputs.
 
   Args:
-    given: path of a file, its lines, or (class, outputs).
+    given: path of a file, its lines, (class, outputs), or an order of
+      `own_set.ORDERS`.
     names: what each class of the data set is called, in label order; empty where
       nobody knows.
     classes: number of the data set's classes.
@@ -63,6 +73,10 @@ def read(
     UserError: another number of lines, a name of two classes, a class of two
       outputs, an index outside, or no line that is a class; with the line.
   """
+  if given in own_set.ORDERS:
+    lines = own_set.ordered([name[0] for name in names], str(given))
+    what = f"{_KEY}={given}"
+    return _of_lines(what, lines, _sha256(lines), names, classes, outputs)
   if isinstance(given, str):
     lines = reading.line_list(paths.of(given, _KEY))
     return _of_lines(given, lines, paths.sha256(given), names, classes, outputs)
@@ -136,6 +150,8 @@ def of_training(
   trained: Sequence[str],
   names: Sequence[Sequence[str]],
   outputs: int,
+  *,
+  numbered: bool = False,
 ) -> OutputClasses | None:
   """What outputs are of a network whose training says its classes.
 
@@ -144,17 +160,18 @@ def of_training(
     trained: the classes, in the order of its outputs.
     names: of the data set's classes, in label order; empty where nobody knows.
     outputs: number of the network's outputs.
+    numbered: whether the data set numbers its classes, so that a training on
+      its kind knows no names.
 
   Returns:
-    None where they stand as the data set's, or one of the two has no names:
-      numbers from 0 on that none of the data set's classes is called by.
+    None where they stand as the data set's, or neither has names: numbers from
+      0 on.
 
   Raises:
     UserError: the data set has a class that it was not trained on.
   """
-  numbered = list(trained) == [str(i) for i in range(len(trained))]
-  unnamed = numbered and not any(n in trained for each in names for n in each)
-  if not names or unnamed:
+  unnamed = list(trained) == [str(i) for i in range(len(trained))]
+  if not names or (numbered and unnamed):
     return None
   lines = [*trained, *[_NONE] * (outputs - len(trained))]
   exact, small = _known(names, _key), _known(names, _small)
@@ -215,7 +232,8 @@ def _of_lines(
   outputs: int,
 ) -> OutputClasses:
   """See `read`; refusals begin with `where`."""
-  if len(lines) != outputs:
+  header = len(lines) == outputs + 1 and lines[0].strip() == INDEX
+  if len(lines) != outputs + header:
     raise errors.UserError(
       f"{where}: {len(lines)} lines, and the model has {outputs} outputs:"
       f" {_KEY} has a line for each of them, in their order. For a checkpoint"
@@ -228,11 +246,13 @@ def _of_lines(
         " that is none."
       )
   given = [line.strip() for line in lines if line.strip() != _NONE]
-  if 2 * sum(text.isdecimal() for text in given) > len(given):
-    labels = [_index(where, n, t, classes) for n, t in enumerate(lines, 1)]
+  decimal = 2 * sum(text.isdecimal() for text in given) > len(given)
+  if header or (decimal and not names):  # then classes are called by numbers
+    places = enumerate(lines[header:], 1 + header)
+    labels = [_index(where, n, text, classes) for n, text in places]
   else:
     labels = _labels(where, lines, names)
-  _check_once(where, lines, labels)
+  _check_once(where, lines, [relabel.NONE] * header + labels)
   return OutputClasses(relabel.Relabelling(tuple(labels), classes), sha256)
 
 
@@ -272,7 +292,8 @@ def _labels(
   if set(out) == {relabel.NONE}:
     few = ", ".join(n[0] for n in names[:3])
     expected = (
-      f"names such as {few}, or indices"
+      f"names such as {few}. Places among its classes, from 0, stand below a"
+      f" first line {INDEX!r}; or give name -> output: {{{names[0][0]!r}: 0, ...}}"
       if names
       else "indices: the names of its classes are not known here. Where the"
       " set's archive lists them, set config.data.manual_dir"
@@ -308,7 +329,8 @@ def _check_spelling(
     named = label != relabel.NONE or line.strip() == _NONE
     if named or _WNID.match(line.strip()):
       continue
-    near = difflib.get_close_matches(_small(line), free, 1, nearness)
+    near = [n for n in free if _digits(n) == _digits(_small(line)) != ""]
+    near += difflib.get_close_matches(_small(line), free, 1, nearness)
     if near:
       raise errors.UserError(
         f"{where}: line {number}: {line.strip()!r} is no class, and"
@@ -338,6 +360,11 @@ def _key(name: str) -> str:
 def _small(name: str) -> str:
   """In small letters: `Cardigan` is a dog, `cardigan` a jacket."""
   return _key(name).casefold()
+
+
+def _digits(name: str) -> str:
+  """A number without its zeros in front; empty for what is none."""
+  return str(int(name)) if name.isdecimal() else ""
 
 
 def _check_once(

@@ -39,13 +39,18 @@ class Classes:
 
   @classmethod
   def of(
-    cls, dataset: str, path: epath.Path | None, labels: Sequence[str] = ()
+    cls,
+    dataset: str,
+    path: epath.Path | None,
+    labels: Sequence[str] = (),
+    folders: bool = False,
   ) -> Classes:
     """The classes of a file's rows.
 
     Args:
       path: of the file that names them, one a line; None: none.
       labels: what is written for the true classes, where the file has them.
+      folders: whether those are names of folders, also where they are numbers.
 
     Raises:
       UserError: of `read`, or other names than the set has classes.
@@ -56,11 +61,12 @@ class Classes:
       raise errors.UserError(
         f"--classes={path}: {len(names)} names, but {dataset} has {count} classes."
       )
-    if labels and not names and not any(map(_is_number, labels)):
+    worded = folders or not any(map(_is_number, labels))
+    if labels and not names and worded:
       of_set = [n[0] for n in datasets.known(dataset).class_names()]
       names, told = tuple(of_set or sorted({*labels} - {""})), bool(of_set)
     # Numbers are none where a class is called by one, or nobody numbered them.
-    told = told and not any(name.isdigit() for name in names)
+    told = told and not any(map(_is_number, names))
     return cls(dataset, names, told, count or len(names))
 
   def column(

@@ -133,11 +133,11 @@ def rows_of(
     for name, metric in _OF_SCORES.items()
   ]
   for name, values in answers.scores.items():
-    out.append(_mean_row(cell, name + suffix, values, answers.groups))
+    out.append(mean_row(cell, name + suffix, values, answers.groups))
   return out
 
 
-def _mean_row(
+def mean_row(
   cell: cells_lib.Cell, metric: str, values: np.ndarray, groups: np.ndarray
 ) -> table.Row:
   """The mean of a column, with its interval over whole groups."""

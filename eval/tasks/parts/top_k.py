@@ -9,14 +9,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells import cell as cells_lib
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.metrics import rates as rates_lib
 from robust_tfds.eval.metrics import resampling
 from robust_tfds.eval.pipeline import inputs
+from robust_tfds.eval.tasks.parts import headlines as headlines_lib
 from robust_tfds.eval.tasks.parts import proper_scores, spread
 
 SIZE = 5
+OF_CLASSES = "mean_class_accuracy"
 
 
 def reduce(logits: jax.Array, labels: jax.Array) -> dict[str, jax.Array]:
@@ -95,6 +98,23 @@ def right_of(label: np.ndarray, top5: np.ndarray) -> dict[str, np.ndarray]:
   if top5.shape[1] >= SIZE and (top5[:, SIZE - 1] >= 0).all():
     out["top5_"] = hits.any(axis=1)
   return out
+
+
+def of_classes(columns: Mapping[str, np.ndarray]) -> np.ndarray:
+  """Return the values of a cell's examples whose mean is `mean_class_accuracy`."""
+  right = columns["top5"][:, 0] == columns["label"]
+  return rates_lib.of_classes(right, columns["label"])
+
+
+def class_headlines(
+  cells: headlines_lib.Cells,
+) -> list[headlines_lib.Headline]:
+  """Return the clean mean class accuracy, where cells have such a number."""
+  clean = Condition()
+  if OF_CLASSES not in cells.get(clean, ()):
+    return []
+  restating = headlines_lib.Headline.restating
+  return [restating(f"clean_{OF_CLASSES}", OF_CLASSES, clean)]
 
 
 def rate_rows(

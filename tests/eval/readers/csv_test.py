@@ -7,7 +7,9 @@ import dataclasses
 import pathlib
 from unittest import mock
 
-from robust_tfds import conditions
+from etils import epath
+
+from robust_tfds import conditions, errors
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.metrics import corruption_error
 from robust_tfds.eval.readers import base
@@ -113,6 +115,30 @@ class CsvReaderTest(in_folder.TestCase):
     self.assertEmpty(table.select(rows, metric="ce"))
     with self.assertRaisesRegex(ValueError, "--rules=voc means nothing for a"):
       self._read(path, rules="voc")
+
+  def test_class_folders_that_are_numbers_are_names(self):
+    names = [str(year) for year in range(2010, 2022)] + ["7"]
+    rows = {
+      "corruption": [""] * 13,
+      "severity": [0] * 13,
+      "example_id": [f"{name}/a.png" for name in names],
+      "label": names,
+      "top1": names,
+    }
+    run = self._read(self._csv(rows))
+    (error,) = table.select(run.rows(), config="clean", metric="error")
+    self.assertEqual(error.value, 0)
+    self.assertEqual(list(run.class_names), sorted(names))
+    rows["top1"] = range(13)
+    with self.assertRaisesRegex(errors.UserError, "row 1 .*class '0'"):
+      self._read(self._csv(rows))
+    listed = self.root / "names.txt"
+    listed.write_text("2.0\n1.0\n")
+    rows = {key: values[:2] for key, values in rows.items()}
+    rows |= {"label": ["1.0", "2.0"], "top1": ["1.0", "1.0"]}
+    columns = self._read(self._csv(rows), classes=epath.Path(listed)).columns
+    cell = self._read(self._csv(rows), classes=epath.Path(listed)).cells[0]
+    self.assertEqual(columns(cell)["label"].tolist(), [1, 0])
 
   def test_classes_are_numbered_as_the_named_set_does(self):
     rows = rows_of(())

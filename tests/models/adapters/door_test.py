@@ -130,7 +130,7 @@ class DoorTest(parameterized.TestCase):
       (lambda x: _net(x) > 0, "bool numbers, expected float logits"),
       (lambda x: _net(x) + 0j, "complex.* numbers, expected float logits"),
       (lambda x: None, "a NoneType, which is no array"),
-      (lambda x: {"logits": _net(x), "x": x}, "dict of .*'logits'.*output='lo"),
+      (lambda x: {"top": _net(x), "x": x}, "dict of .*'top'.*output='top"),
       (lambda x: (_net(x), x), "a tuple of the outputs 0, 1, .*output=0"),
       (lambda x: {}, "an empty dict, expected logits"),
     ),
@@ -149,6 +149,21 @@ class DoorTest(parameterized.TestCase):
       self.assertEqual(model.apply(None, _IMAGES).shape, (5, 4))
       self._refused("output='other'", function, kind, output="other")
     self._refused("leave it out", _net, kind, output=0)
+
+  @parameterized.product(kind=_BOTH, spec=(Spec, VideoSpec))
+  def test_as_many_classes_as_are_answered(self, kind, spec):
+    """Where the spec says nothing of them; `logits` is taken by its name."""
+    usual = spec(input_px=8, resize_px=8)
+    for count in (3, 4):
+      function = lambda x: {
+        "features": x,
+        "logits": x.mean((1, 2, 3)[: x.ndim - 2]) @ _WEIGHTS[:, :count],
+      }
+      model = _model(function, kind, usual)
+      self.assertEqual(model.spec.num_classes, count)
+      self.assertEqual(model.spec.label_space, "custom")
+    five = spec(input_px=8, resize_px=8, num_classes=5)
+    self.assertEqual(_model(function, kind, five).spec, five)
 
   def test_lists_of_numbers(self):
     model = _model(lambda x: _net(x).tolist(), "on_host")

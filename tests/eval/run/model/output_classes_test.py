@@ -25,14 +25,15 @@ _NAMES = [("cat",), ("dog",), ("Sea Lion",), ("9",)]
 class ReadTest(parameterized.TestCase):
   def _read(self, text: str, names=tuple(_NAMES), classes=4, outputs=None):
     path = self.create_tempfile("classes.txt", text).full_path
-    outputs = len(text.splitlines()) if outputs is None else outputs
+    if outputs is None:
+      outputs = len(text.splitlines()) - text.startswith("index\n")
     return output_classes.read(path, names, classes, outputs).relabelling
 
   @parameterized.parameters(
     ("dog\nsea_lion\ncat\n9\n", (1, 2, 0, 3), 0),
     ("unicorn\n DOG \n-\n", (-1, 1, -1), 3),
-    ("3\n0\n", (3, 0), 2),
-    ("-\n2\n", (-1, 2), 3),
+    ("index\n3\n0\n", (3, 0), 2),
+    ("index\n-\n2\n", (-1, 2), 3),
   )
   def test_names_and_indices(self, text, class_of, without_output):
     got = self._read(text)
@@ -74,10 +75,12 @@ class ReadTest(parameterized.TestCase):
   @parameterized.parameters(
     ("cat\n\ndog\n", "line 2: empty, expected a class"),
     ("cat\ndog\nCat\n", r"lines 1 and 3 \(.Cat.\) are one class"),
-    ("0\n4\n", "line 2: '4' is no class, expected an index from 0 to 3"),
-    ("0\n2\nx\n", "line 3: 'x' is no class, expected an index"),
+    ("index\n0\n4\n", "line 3: '4' .*, expected an index from 0 to 3"),
+    ("index\n0\n2\nx\n", "line 4: 'x' is no class, expected an index"),
+    ("0\n2\n", "e.g. '0'; expected names .* below a first line 'index'"),
     ("dog\nsea_lon\n", "line 2: 'sea_lon' .*'Sea Lion' has no line"),
-    ("1\n1\n", "lines 1 and 2"),
+    ("index\n1\n1\n", "lines 2 and 3"),
+    ("09\ndog\nlion\n", "line 1: '09' .*'9' has no line"),
     (
       "horse\ncow\n",
       "no line is a class of the data set, e.g. 'horse'; .* cat",
@@ -98,13 +101,15 @@ class ReadTest(parameterized.TestCase):
   def test_of_a_training(self):
     """Mapped by name; as they are; nobody knows; refused."""
     names = [("cat",), ("dog",), ("owl",)]
-    of = lambda trained, n=3: output_classes.of_training(
-      "config.model.checkpoint", trained, names, n
+    of = lambda trained, n=3, **numbered: output_classes.of_training(
+      "config.model.checkpoint", trained, names, n, **numbered
     )
     got = of(["owl", "cat", "dog", "bat"], 4)
     self.assertEqual(got.relabelling.class_of, (2, 0, 1, relabel.NONE))
     self.assertIsNone(of(["cat", "dog", "owl"]))
-    self.assertIsNone(of(["0", "1", "2"]))
+    self.assertIsNone(of(["0", "1", "2"], numbered=True))
+    with self.assertRaisesRegex(errors.UserError, "not trained on 3 .*'cat'"):
+      of(["0", "1", "2"])
     # Class folders that are called by numbers, one of them otherwise now.
     names = [("1",), ("2",), ("zero",)]
     with self.assertRaisesRegex(errors.UserError, "not trained on 1 .*'zero'"):
