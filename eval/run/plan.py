@@ -9,7 +9,9 @@ from typing import Any
 import ml_collections
 
 from robust_tfds import errors, missing, natural_sets
+from robust_tfds.building import own_set
 from robust_tfds.building.base import Builder
+from robust_tfds.coco import rows as coco_rows
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import frost_pictures, trial
 from robust_tfds.eval import tasks
@@ -412,7 +414,15 @@ def of_function(
   classes: Any = None,
   label: str = "",
 ) -> Model:
-  """A plain function as a model of a config's run; see `functions.model`."""
+  """A plain function as a model of a config's run; see `functions.model`.
+
+  Raises:
+    UserError: a detector over a file with categories that have no boxes.
+  """
+  own = config.builder.OWN
+  if own and not classes:
+    called = label or getattr(function, "__name__", "the function")
+    _check_annotated(own, called, len(own.classes))
   return functions.model(
     function,
     tasks.get(config.task).model_kind,
@@ -421,6 +431,32 @@ def of_function(
     side_px=side_px,
     classes=classes,
     label=label,
+  )
+
+
+def _check_annotated(own: own_set.OwnSet, label: str, count: int) -> None:
+  """Asks which classes a detector has where categories without boxes shift them.
+
+  A file of all of COCO's 80 is taken as it is, whatever has boxes.
+
+  Args:
+    count: of the detector's classes.
+
+  Raises:
+    UserError: shows both readings, and how to say which.
+  """
+  some, first = list(own.annotated), list(own.classes[:count])
+  coco = [n for n, *_ in output_classes.published("detection")]
+  if not some or first[: len(some)] == some or list(own.classes) == coco:
+    return
+  without = [n for n in own.classes if n not in some]
+  raise errors.UserError(
+    f"{own.name}: {len(without)} of {len(own.classes)} categories without boxes"
+    f" ({coco_rows.shown(without)[1:-1]}), and nothing says whether they are"
+    f" outputs of {label}. Say what its outputs are, in their order:"
+    f" classes={some} of evaluate if they are the annotated categories,"
+    f" classes={first} if they are not; as a command a file with a line an"
+    " output, --config.model.classes=FILE."
   )
 
 
@@ -554,6 +590,8 @@ def check_classes(plan: Plan, label: str, spec: Any, builder: Any) -> None:
     return
   classes = plan.task.label_feature(builder.info.features).num_classes
   if spec.num_classes not in plan.task.model_classes(classes):
+    if builder.OWN and spec.num_classes == len(builder.OWN.annotated):
+      _check_annotated(builder.OWN, label, spec.num_classes)
     raise errors.UserError(
       f"Wrong label space: {label} has {spec.num_classes} classes"
       f" ({spec.label_space}), {plan.dataset} has {classes}. Use a model of"

@@ -61,6 +61,7 @@ class OwnSet(abc.ABC):
     split: of the builder.
     notes: what a run prints of the files beside the examples, in words.
     labels: of `several`, id -> all right classes, the first is `File.label`.
+    annotated: the classes that have any boxes; empty where all have.
   """
 
   kind: str
@@ -69,6 +70,7 @@ class OwnSet(abc.ABC):
   reading: ClassVar[Mapping[str, Any]] = {}
   of_data_dir: ClassVar[bool] = False
   members: Sequence[Sequence[int]] = ()
+  annotated: Sequence[str] = ()
 
   def __init__(
     self,

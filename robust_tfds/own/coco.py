@@ -27,8 +27,10 @@ from robust_tfds.reading import picture_folders, pictures
 from robust_tfds.storage import paths
 
 _JSON_FOLDER = "annotations"  # in COCO's layout; it names no set
+_LISTED = 5  # categories that are printed
 _MAY_LACK = ("area", "iscrowd", "segmentation")  # of an annotation
 _TURNED = 5  # EXIF orientations from here on swap height and width
+_ROUNDED_PX = 0.01  # outside by no more: decimals of coordinates
 
 
 class Coco(own_set.OwnSet):
@@ -63,13 +65,31 @@ class Coco(own_set.OwnSet):
       there, _ = folder.files(images, f"images={images}: the pictures")
       files = _files(listed, there, images)
       known = self._objects(listed)
+      self._check_units(known)
+    self.notes = [*self.notes, *self._noted_boxes(listed, known)]
     self.sources = [
       self._source(*parts) for parts in zip(listed, files, known, strict=True)
     ]
+    self._sizes = {
+      file.name: image.size for file, image in zip(files, listed, strict=True)
+    }
 
   def files(self) -> Sequence[source.File]:
     """The pictures."""
     return [each.picture.file for each in self.sources]
+
+  def noted(self, file: source.File) -> Sequence[str]:
+    """Return how boxes are taken of a picture that EXIF data ask to turn."""
+    where = picture_folders.shown(file.path)
+    turn, stored = pictures.turn_mark(file.path, where)
+    if turn == 1:
+      return ()
+    upright = _is_upright(where, turn, stored, self._sizes[file.name])
+    taken = "turned upright" if upright else "as stored"
+    return [
+      f"pictures that EXIF data ask to turn, taken with their boxes {taken}, as"
+      " the file's height and width say"
+    ]
 
   def described(self) -> Sequence[str]:
     """The classes, and of each picture what numbers depend on."""
@@ -98,6 +118,38 @@ class Coco(own_set.OwnSet):
       out.append(tuple(objects.validated(known, image.size, where)))
     return out
 
+  def _check_units(self, known: Sequence[Sequence[objects.Object]]) -> None:
+    """Refuses boxes that are shares of their pictures."""
+    boxes = [o.box for each in known for o in each]
+    if all(max(x + w, y + h) <= 1 for x, y, w, h in boxes):
+      raise errors.UserError(
+        f"bbox: all {len(boxes):,} boxes lie within 1 px. Expected (x, y, width,"
+        " height) in px: multiply shares of a picture by its width and height."
+      )
+
+  def _noted_boxes(
+    self,
+    listed: Sequence[coco.Image],
+    known: Sequence[Sequence[objects.Object]],
+  ) -> list[str]:
+    """Return what a run prints of the boxes; sets `annotated`."""
+    labels = {o.label for each in known for o in each}
+    without = [n for i, n in enumerate(self.classes) if i not in labels]
+    if without:
+      self.annotated = [n for n in self.classes if n not in without]
+    outside = sum(
+      _is_outside(o.box, image.size)
+      for image, each in zip(listed, known, strict=True)
+      for o in each
+    )
+    counts = {
+      f"categories without boxes ({', '.join(without[:_LISTED])}"
+      f"{', ...' * (len(without) > _LISTED)})": len(without),
+      f"boxes up to {objects.OUTSIDE_PX:g} px outside of their pictures, taken"
+      " as they are": outside,
+    }
+    return own_set.counted(counts)
+
   def _source(
     self, image: coco.Image, file: source.File, known: Any
   ) -> objects.Source:
@@ -117,23 +169,17 @@ class _Picture(source.Picture):
   size: tuple[int, int] = (0, 0)
 
   def read(self) -> np.ndarray:
-    """uint8 `[H, W, 3]`, as the file stores it.
+    """uint8 `[H, W, 3]` as stored, or upright where the size says so.
 
     Raises:
       UserError: broken, of another size, or one that EXIF data ask to be turned
-        where the size does not say that boxes are of the stored pixels.
+        where the size does not say which was annotated.
     """
     where = self.file.where
     with pictures.opened(self.file.data(), where) as image:
       turn, stored = pictures.orientation(image), image.size[::-1]
-      upright = stored[::-1] if turn >= _TURNED else stored
-      if turn > 1 and self.size == upright:
-        raise errors.UserError(
-          f"{where}: its EXIF data ask viewers to turn it (orientation {turn}),"
-          f" and the annotations' {_words(self.size)} do not say that boxes are"
-          " of the picture as stored. Save it turned, or without that mark,"
-          " whichever was annotated."
-        )
+      if turn > 1 and _is_upright(where, turn, stored, self.size):
+        image, stored = pictures.upright(image, turn), stored[::-1]
       if self.size != stored:
         raise errors.UserError(
           f"{where} is {_words(stored)}, the annotations say"
@@ -203,6 +249,42 @@ def _without_null(image: coco.Image) -> coco.Image:
   return dataclasses.replace(image, annotations=tuple(rows))
 
 
+def _is_upright(
+  where: str, turn: int, stored: tuple[int, int], size: tuple[int, int]
+) -> bool:
+  """Return whether boxes are of the picture turned as its EXIF data ask.
+
+  Args:
+    where: the picture, for errors.
+    turn: its orientation, not 1.
+    stored: (height, width) of its pixels.
+    size: (height, width) that the annotations say.
+
+  Raises:
+    UserError: the turned picture is of the same size.
+  """
+  upright = stored[::-1] if turn >= _TURNED else stored
+  if upright == stored:
+    raise errors.UserError(
+      f"{where}: its EXIF data ask viewers to turn it (orientation {turn}),"
+      f" and the annotations' {_words(size)} do not say whether boxes are of the"
+      " picture as stored. Save it turned, or without that mark, whichever was"
+      " annotated."
+    )
+  return size == upright
+
+
+def _is_outside(
+  box: tuple[float, float, float, float], size: tuple[int, int]
+) -> bool:
+  x, y, width, height = box
+  return (
+    min(x, y) < -_ROUNDED_PX
+    or y + height > size[0] + _ROUNDED_PX
+    or x + width > size[1] + _ROUNDED_PX
+  )
+
+
 def _noted(
   annotations: Sequence[Sequence[Mapping[str, Any]]],
 ) -> tuple[list[str], bool]:
@@ -216,6 +298,9 @@ def _noted(
     "annotations without a mask, so numbers are of boxes alone": without,
     "annotations without an area, which is their box's": sum(
       "area" not in row for row in rows
+    ),
+    "annotations with keypoints, which are not evaluated": sum(
+      bool(row.get("keypoints")) for row in rows
     ),
   }
   notes = own_set.counted(counts)
