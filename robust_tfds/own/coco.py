@@ -65,14 +65,11 @@ class Coco(own_set.OwnSet):
       there, _ = folder.files(images, f"images={images}: the pictures")
       files = _files(listed, there, images)
       known = self._objects(listed)
-      self._check_units(known)
-    self.notes = [*self.notes, *self._noted_boxes(listed, known)]
+      self.notes = [*self.notes, *self._noted_boxes(listed, known)]
     self.sources = [
       self._source(*parts) for parts in zip(listed, files, known, strict=True)
     ]
-    self._sizes = {
-      file.name: image.size for file, image in zip(files, listed, strict=True)
-    }
+    self._sizes = {f.name: i.size for f, i in zip(files, listed)}
 
   def files(self) -> Sequence[source.File]:
     """The pictures."""
@@ -118,37 +115,40 @@ class Coco(own_set.OwnSet):
       out.append(tuple(objects.validated(known, image.size, where)))
     return out
 
-  def _check_units(self, known: Sequence[Sequence[objects.Object]]) -> None:
-    """Refuses boxes that are shares of their pictures."""
-    boxes = [o.box for each in known for o in each]
-    if all(max(x + w, y + h) <= 1 for x, y, w, h in boxes):
-      raise errors.UserError(
-        f"bbox: all {len(boxes):,} boxes lie within 1 px. Expected (x, y, width,"
-        " height) in px: multiply shares of a picture by its width and height."
-      )
-
   def _noted_boxes(
     self,
     listed: Sequence[coco.Image],
     known: Sequence[Sequence[objects.Object]],
   ) -> list[str]:
-    """Return what a run prints of the boxes; sets `annotated`."""
-    labels = {o.label for each in known for o in each}
+    """Return what a run prints of the boxes; sets `annotated`.
+
+    Raises:
+      UserError: they are shares of their pictures.
+    """
+    pairs = [(i.size, o) for i, each in zip(listed, known) for o in each]
+    (height, width), box = (
+      np.array(v).T
+      for v in ([size for size, _ in pairs], [o.box for _, o in pairs])
+    )
+    right, bottom = box[0] + box[2], box[1] + box[3]
+    if max(right.max(), bottom.max()) <= 1:
+      raise errors.UserError(
+        f"bbox: all {len(pairs):,} boxes lie within 1 px. Expected (x, y, width,"
+        " height) in px: multiply shares of a picture by its width and height."
+      )
+    labels = {o.label for _, o in pairs}
     without = [n for i, n in enumerate(self.classes) if i not in labels]
     if without:
-      self.annotated = [n for n in self.classes if n not in without]
-    outside = sum(
-      _is_outside(o.box, image.size)
-      for image, each in zip(listed, known, strict=True)
-      for o in each
+      self.annotated = [self.classes[i] for i in sorted(labels)]
+    far = np.max([-box[0], -box[1], right - width, bottom - height], axis=0)
+    few = ", ".join(without[:_LISTED]) + ", ..." * (len(without) > _LISTED)
+    return own_set.counted(
+      {
+        f"categories without boxes ({few})": len(without),
+        f"boxes up to {objects.OUTSIDE_PX:g} px outside of their pictures, taken"
+        " as they are": int((far > _ROUNDED_PX).sum()),
+      }
     )
-    counts = {
-      f"categories without boxes ({', '.join(without[:_LISTED])}"
-      f"{', ...' * (len(without) > _LISTED)})": len(without),
-      f"boxes up to {objects.OUTSIDE_PX:g} px outside of their pictures, taken"
-      " as they are": outside,
-    }
-    return own_set.counted(counts)
 
   def _source(
     self, image: coco.Image, file: source.File, known: Any
@@ -252,16 +252,10 @@ def _without_null(image: coco.Image) -> coco.Image:
 def _is_upright(
   where: str, turn: int, stored: tuple[int, int], size: tuple[int, int]
 ) -> bool:
-  """Return whether boxes are of the picture turned as its EXIF data ask.
-
-  Args:
-    where: the picture, for errors.
-    turn: its orientation, not 1.
-    stored: (height, width) of its pixels.
-    size: (height, width) that the annotations say.
+  """Return whether boxes are of the picture as EXIF's `turn` has it upright.
 
   Raises:
-    UserError: the turned picture is of the same size.
+    UserError: neither its stored size nor the annotations' tells.
   """
   upright = stored[::-1] if turn >= _TURNED else stored
   if upright == stored:
@@ -272,17 +266,6 @@ def _is_upright(
       " annotated."
     )
   return size == upright
-
-
-def _is_outside(
-  box: tuple[float, float, float, float], size: tuple[int, int]
-) -> bool:
-  x, y, width, height = box
-  return (
-    min(x, y) < -_ROUNDED_PX
-    or y + height > size[0] + _ROUNDED_PX
-    or x + width > size[1] + _ROUNDED_PX
-  )
 
 
 def _noted(

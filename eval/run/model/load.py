@@ -2,6 +2,7 @@
 
 import dataclasses
 import hashlib
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -12,6 +13,7 @@ from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.pipeline import inputs, on_host, predict, relabel
 from robust_tfds.eval.run import data as data_lib
 from robust_tfds.eval.run.model import (
+  box_forms,
   kept_weights,
   last_layer,
   output_classes,
@@ -26,6 +28,7 @@ from robust_tfds.models.last_layer import LastLayer
 from robust_tfds.models.model import Model
 from robust_tfds.models.own import source as own_source
 
+_OBJECTS = "objects"  # kind of the sets whose examples are annotated with boxes
 _SIDE_PX = 224  # where neither the set nor the model has one size
 
 
@@ -40,6 +43,7 @@ class LoadedModel:
     dtype: that it computes in.
     own: what else tells a user's own model from another; None of others.
     outputs: what its outputs stand for; None: the classes, in their order.
+    notes: what a run prints of its answers to the probe.
   """
 
   predictor: predict.Predictor | on_host.HostPredictor | relabel.Predictor
@@ -48,6 +52,7 @@ class LoadedModel:
   dtype: str
   own: own_models.OwnModel | None = None
   outputs: output_classes.OutputClasses | None = None
+  notes: Sequence[str] = ()
 
 
 def load(
@@ -68,16 +73,22 @@ def load(
   check_classes(plan, label, model.spec, clean.builder)
   variables = variables_of(plan, label, clean, workdir, host)
   weights = weights_file.sha256(variables)
-  own = None
+  outputs = plan.outputs.get(label)
+  own, notes = None, []
   if plan.own(label):
     pictures = probe.batch(model, clean, _side_px(plan, model))
     answers, random = probe.answers(label, model, variables, pictures)
     if random and not entry.allow_random:
       raise errors.UserError(_random(label, model))
+    if clean.builder.KIND == _OBJECTS:
+      names = [name for name, *_ in plan.class_names()]
+      if outputs:
+        answers = jax.device_get(outputs.relabelling(answers))
+      truth = box_forms.annotated(clean)
+      notes = box_forms.check(label, answers, truth, names)
     own = own_models.OwnModel(
       entry.name, weights, _source(entry.name, model), random, answers
     )
-  outputs = plan.outputs.get(label)
   predictor = on_host.predictor(model, variables, mesh)
   return LoadedModel(
     relabel.Predictor(predictor, outputs.relabelling) if outputs else predictor,
@@ -86,6 +97,7 @@ def load(
     entry.dtype or "float32",
     own,
     outputs,
+    notes,
   )
 
 

@@ -1,0 +1,102 @@
+"""What a detector's boxes and classes are, held against the probe's annotations.
+
+Other libraries give boxes as (x, y, width, height), as centres, rows first or as
+shares of the picture, and count classes otherwise: all of it can be scored, with an
+average precision near 0.
+"""
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+
+from robust_tfds import errors
+from robust_tfds.eval.pipeline import inputs
+from robust_tfds.eval.run.model import probe
+from robust_tfds.models.detection import boxes as boxes_lib
+
+_IOU = 0.5  # from here on an annotated box is found
+_SHARES_PX = 1.5  # boxes that all end here are shares of their pictures
+_LEAST = 3  # boxes that are found, before their classes are judged
+# Form -> (x1, y1, x2, y2) of its four columns.
+_FORMS = {
+  "(x, y, width, height)": lambda x, y, w, h: (x, y, x + w, y + h),
+  "(centre x, centre y, width, height)": lambda x, y, w, h: (
+    (x - w / 2, y - h / 2, x + w / 2, y + h / 2)
+  ),
+  "(y1, x1, y2, x2)": lambda y1, x1, y2, x2: (x1, y1, x2, y2),
+}
+
+
+def annotated(clean: inputs.Source) -> list[tuple[np.ndarray, np.ndarray]]:
+  """Return corners and classes of the boxes of the probe's pictures."""
+  out = []
+  for e in itertools.islice(clean.metadata((clean.pixels,)), probe.ROWS):
+    there = ~np.asarray(e["objects"]["is_crowd"], bool)
+    box = np.asarray(e["objects"]["bbox_px"]).reshape(-1, 4)[there]
+    box[:, 2:] += box[:, :2]
+    out.append((box, np.asarray(e["objects"]["label"])[there]))
+  return out
+
+
+def check(
+  label: str,
+  answers: probe.Answers,
+  truth: Sequence[tuple[np.ndarray, np.ndarray]],
+  names: Sequence[str],
+) -> list[str]:
+  """Return what a run prints of a detector that gives other classes.
+
+  Args:
+    label: of the model.
+    answers: to the probe, in the data set's classes; the best boxes first.
+    truth: from `annotated`.
+    names: of the data set's classes; empty where nobody knows.
+
+  Raises:
+    UserError: its boxes are shares, or most annotated ones are found in another
+      form and hardly any in that which is expected.
+  """
+  found = [
+    a[v.astype(bool)] for a, v in zip(answers["boxes"], answers["valid"])
+  ]
+  ends = np.concatenate(found)
+  if ends.size and 0 < ends.max() <= _SHARES_PX:
+    raise errors.UserError(
+      f"{label}: all {len(ends)} boxes on the first pictures lie within"
+      f" {_SHARES_PX} px. Expected (x1, y1, x2, y2) in px: multiply shares of a"
+      " picture by its width and height."
+    )
+  hits = [_hits(of, boxes) for (of, _), boxes in zip(truth, found)]
+  total, count = sum(map(len, hits)), sum(h.any(1).sum() for h in hits)
+  for form, corners in _FORMS.items():
+    # As many as are annotated: of a hundred some are found by chance.
+    best = [np.stack(corners(*b[: len(h)].T), 1) for b, h in zip(found, hits)]
+    others = sum(_hits(of, b).any(1).sum() for (of, _), b in zip(truth, best))
+    if others >= max(2, total / 2, 4 * count):
+      raise errors.UserError(
+        f"{label}: of {total} annotated boxes on the first pictures {count} are"
+        f" found (IoU of {_IOU} or more), and {others} if its boxes are read as"
+        f" {form}. Expected (x1, y1, x2, y2) in px."
+      )
+  classes = [
+    a[v.astype(bool)] for a, v in zip(answers["classes"], answers["valid"])
+  ]
+  pairs = [
+    (of[i], got[j])
+    for hit, (_, of), got in zip(hits, truth, classes)
+    for i, j in np.argwhere(hit)
+  ]
+  if count < _LEAST or any(one == two for one, two in pairs):
+    return []
+  shown = [names[i] if i < len(names) else str(i) for i in pairs[0]]
+  return [
+    f"finds {count} of {total} annotated boxes on the first pictures, and none"
+    f" as its class, e.g. {shown[0]!r} as {shown[1]!r}: if its outputs have"
+    " another order, say so by classes= (--config.model.classes)"
+  ]
+
+
+def _hits(truth: np.ndarray, boxes: np.ndarray) -> np.ndarray:
+  """Return which boxes find which annotated ones: bool `[annotated, boxes]`."""
+  return np.asarray(boxes_lib.iou(truth, boxes)) >= _IOU
