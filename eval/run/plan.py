@@ -11,7 +11,6 @@ import ml_collections
 from robust_tfds import errors, missing, natural_sets
 from robust_tfds.building import own_set
 from robust_tfds.building.base import Builder
-from robust_tfds.coco import rows as coco_rows
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import frost_pictures, trial
 from robust_tfds.eval import tasks
@@ -414,11 +413,7 @@ def of_function(
   classes: Any = None,
   label: str = "",
 ) -> Model:
-  """A plain function as a model of a config's run; see `functions.model`.
-
-  Raises:
-    UserError: a detector over a file with categories that have no boxes.
-  """
+  """A plain function as a model of a config's run; see `functions.model`."""
   own = config.builder.OWN
   if own and not classes:
     called = label or getattr(function, "__name__", "the function")
@@ -435,15 +430,10 @@ def of_function(
 
 
 def _check_annotated(own: own_set.OwnSet, label: str, count: int) -> None:
-  """Asks which classes a detector has where categories without boxes shift them.
-
-  A file of all of COCO's 80 is taken as it is, whatever has boxes.
-
-  Args:
-    count: of the detector's classes.
+  """Asks which of the categories the `count` classes of a detector are.
 
   Raises:
-    UserError: shows both readings, and how to say which.
+    UserError: categories without boxes would shift them; of COCO's 80 none would.
   """
   some, first = list(own.annotated), list(own.classes[:count])
   coco = [n for n, *_ in output_classes.published("detection")]
@@ -452,11 +442,10 @@ def _check_annotated(own: own_set.OwnSet, label: str, count: int) -> None:
   without = [n for n in own.classes if n not in some]
   raise errors.UserError(
     f"{own.name}: {len(without)} of {len(own.classes)} categories without boxes"
-    f" ({coco_rows.shown(without)[1:-1]}), and nothing says whether they are"
-    f" outputs of {label}. Say what its outputs are, in their order:"
-    f" classes={some} of evaluate if they are the annotated categories,"
-    f" classes={first} if they are not; as a command a file with a line an"
-    " output, --config.model.classes=FILE."
+    f" ({', '.join(without[:5])}), and nothing says whether they are outputs of"
+    f" {label}. Say what its outputs are, in their order: classes={some} of evaluate"
+    f" if they are the annotated categories, classes={first} if they are not; as a"
+    " command a file with a line an output, --config.model.classes=FILE."
   )
 
 
@@ -590,8 +579,9 @@ def check_classes(plan: Plan, label: str, spec: Any, builder: Any) -> None:
     return
   classes = plan.task.label_feature(builder.info.features).num_classes
   if spec.num_classes not in plan.task.model_classes(classes):
-    if builder.OWN and spec.num_classes == len(builder.OWN.annotated):
-      _check_annotated(builder.OWN, label, spec.num_classes)
+    own = plan.config.builder.OWN
+    if own and spec.num_classes == len(own.annotated):
+      _check_annotated(own, label, spec.num_classes)
     raise errors.UserError(
       f"Wrong label space: {label} has {spec.num_classes} classes"
       f" ({spec.label_space}), {plan.dataset} has {classes}. Use a model of"

@@ -27,7 +27,7 @@ from robust_tfds.reading import picture_folders, pictures
 from robust_tfds.storage import paths
 
 _JSON_FOLDER = "annotations"  # in COCO's layout; it names no set
-_LISTED = 5  # categories that are printed
+_LISTED = 10  # categories that are printed
 _MAY_LACK = ("area", "iscrowd", "segmentation")  # of an annotation
 _TURNED = 5  # EXIF orientations from here on swap height and width
 _ROUNDED_PX = 0.01  # outside by no more: decimals of coordinates
@@ -65,7 +65,8 @@ class Coco(own_set.OwnSet):
       there, _ = folder.files(images, f"images={images}: the pictures")
       files = _files(listed, there, images)
       known = self._objects(listed)
-      self.notes = [*self.notes, *self._noted_boxes(listed, known)]
+      boxes = [(i.size, o) for i, each in zip(listed, known) for o in each]
+      self.notes = [*self.notes, *self._noted_boxes(boxes)]
     self.sources = [
       self._source(*parts) for parts in zip(listed, files, known, strict=True)
     ]
@@ -115,40 +116,32 @@ class Coco(own_set.OwnSet):
       out.append(tuple(objects.validated(known, image.size, where)))
     return out
 
-  def _noted_boxes(
-    self,
-    listed: Sequence[coco.Image],
-    known: Sequence[Sequence[objects.Object]],
-  ) -> list[str]:
-    """Return what a run prints of the boxes; sets `annotated`.
+  def _noted_boxes(self, known: Sequence[tuple[Any, objects.Object]]) -> Any:
+    """Return what a run prints of boxes and their pictures' sizes; sets `annotated`.
 
     Raises:
-      UserError: they are shares of their pictures.
+      UserError: the boxes are shares of their pictures.
     """
-    pairs = [(i.size, o) for i, each in zip(listed, known) for o in each]
-    (height, width), box = (
-      np.array(v).T
-      for v in ([size for size, _ in pairs], [o.box for _, o in pairs])
-    )
-    right, bottom = box[0] + box[2], box[1] + box[3]
-    if max(right.max(), bottom.max()) <= 1:
+    height, width = np.array([size for size, _ in known]).T
+    x, y, wide, high = np.array([o.box for _, o in known]).T
+    if max(x + wide) <= 1 and max(y + high) <= 1:
       raise errors.UserError(
-        f"bbox: all {len(pairs):,} boxes lie within 1 px. Expected (x, y, width,"
+        f"bbox: all {len(known):,} boxes lie within 1 px. Expected (x, y, width,"
         " height) in px: multiply shares of a picture by its width and height."
       )
-    labels = {o.label for _, o in pairs}
+    labels = {o.label for _, o in known}
     without = [n for i, n in enumerate(self.classes) if i not in labels]
     if without:
       self.annotated = [self.classes[i] for i in sorted(labels)]
-    far = np.max([-box[0], -box[1], right - width, bottom - height], axis=0)
-    few = ", ".join(without[:_LISTED]) + ", ..." * (len(without) > _LISTED)
-    return own_set.counted(
-      {
-        f"categories without boxes ({few})": len(without),
-        f"boxes up to {objects.OUTSIDE_PX:g} px outside of their pictures, taken"
-        " as they are": int((far > _ROUNDED_PX).sum()),
-      }
-    )
+    far = np.max([-x, -y, x + wide - width, y + high - height], axis=0)
+    outside = f"boxes up to {objects.OUTSIDE_PX:g} px outside of their pictures"
+    counts = {
+      f"categories without boxes ({', '.join(without[:_LISTED])})": len(
+        without
+      ),
+      f"{outside}, taken as they are": int((far > _ROUNDED_PX).sum()),
+    }
+    return own_set.counted(counts)
 
   def _source(
     self, image: coco.Image, file: source.File, known: Any

@@ -227,7 +227,7 @@ class CocoTest(parameterized.TestCase):
     plain, _ = self._evaluate(made.scenes(self.root), conditions="none")
     two, names = made.content()["categories"], ["blue", "red"]
     file = made.scenes(self.root, categories=[{"id": 0, "name": "top"}, *two])
-    both = r"\('top'\).*classes=\['blue', 'red'\].*classes=\['top', 'blue'"
+    both = r"\(top\).*classes=\['blue', 'red'\].*classes=\['top', 'blue'"
     for model in (made.detect, made.detector()):
       with self.assertRaisesRegex(errors.UserError, both):
         self._evaluate(file, model, conditions="none")

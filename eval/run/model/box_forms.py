@@ -6,7 +6,8 @@ average precision near 0.
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +19,10 @@ from robust_tfds.models.detection import boxes as boxes_lib
 _IOU = 0.5  # from here on an annotated box is found
 _SHARES_PX = 1.5  # boxes that all end here are shares of their pictures
 _LEAST = 3  # boxes that are found, before their classes are judged
+_COCO = "(x, y, width, height)"
 # Form -> (x1, y1, x2, y2) of its four columns.
 _FORMS = {
-  "(x, y, width, height)": lambda x, y, w, h: (x, y, x + w, y + h),
+  _COCO: lambda x, y, w, h: (x, y, x + w, y + h),
   "(centre x, centre y, width, height)": lambda x, y, w, h: (
     (x - w / 2, y - h / 2, x + w / 2, y + h / 2)
   ),
@@ -28,38 +30,25 @@ _FORMS = {
 }
 
 
-def annotated(clean: inputs.Source) -> list[tuple[np.ndarray, np.ndarray]]:
-  """Return corners and classes of the boxes of the probe's pictures."""
-  out = []
-  for e in itertools.islice(clean.metadata((clean.pixels,)), probe.ROWS):
-    there = ~np.asarray(e["objects"]["is_crowd"], bool)
-    box = np.asarray(e["objects"]["bbox_px"]).reshape(-1, 4)[there]
-    box[:, 2:] += box[:, :2]
-    out.append((box, np.asarray(e["objects"]["label"])[there]))
-  return out
-
-
 def check(
-  label: str,
-  answers: probe.Answers,
-  truth: Sequence[tuple[np.ndarray, np.ndarray]],
-  names: Sequence[str],
+  label: str, answers: probe.Answers, clean: inputs.Source, names: Sequence[str]
 ) -> list[str]:
   """Return what a run prints of a detector that gives other classes.
 
   Args:
     label: of the model.
     answers: to the probe, in the data set's classes; the best boxes first.
-    truth: from `annotated`.
+    clean: whose first pictures were shown.
     names: of the data set's classes; empty where nobody knows.
 
   Raises:
     UserError: its boxes are shares, or most annotated ones are found in another
       form and hardly any in that which is expected.
   """
-  found = [
-    a[v.astype(bool)] for a, v in zip(answers["boxes"], answers["valid"])
-  ]
+  examples = itertools.islice(clean.metadata((clean.pixels,)), probe.ROWS)
+  truth = [example["objects"] for example in examples]
+  valid = answers["valid"].astype(bool)
+  found = [b[v] for b, v in zip(answers["boxes"], valid)]
   ends = np.concatenate(found)
   if ends.size and 0 < ends.max() <= _SHARES_PX:
     raise errors.UserError(
@@ -67,24 +56,21 @@ def check(
       f" {_SHARES_PX} px. Expected (x1, y1, x2, y2) in px: multiply shares of a"
       " picture by its width and height."
     )
-  hits = [_hits(of, boxes) for (of, _), boxes in zip(truth, found)]
+  hits = [_hits(t, boxes) for t, boxes in zip(truth, found)]
   total, count = sum(map(len, hits)), sum(h.any(1).sum() for h in hits)
-  for form, corners in _FORMS.items():
+  for form in _FORMS:
     # As many as are annotated: of a hundred some are found by chance.
-    best = [np.stack(corners(*b[: len(h)].T), 1) for b, h in zip(found, hits)]
-    others = sum(_hits(of, b).any(1).sum() for (of, _), b in zip(truth, best))
+    best = [_corners(form, b[: len(h)]) for b, h in zip(found, hits)]
+    others = sum(_hits(t, boxes).any(1).sum() for t, boxes in zip(truth, best))
     if others >= max(2, total / 2, 4 * count):
       raise errors.UserError(
         f"{label}: of {total} annotated boxes on the first pictures {count} are"
         f" found (IoU of {_IOU} or more), and {others} if its boxes are read as"
         f" {form}. Expected (x1, y1, x2, y2) in px."
       )
-  classes = [
-    a[v.astype(bool)] for a, v in zip(answers["classes"], answers["valid"])
-  ]
   pairs = [
-    (of[i], got[j])
-    for hit, (_, of), got in zip(hits, truth, classes)
+    (t["label"][i], c[v][j])
+    for t, c, v, hit in zip(truth, answers["classes"], valid, hits)
     for i, j in np.argwhere(hit)
   ]
   if count < _LEAST or any(one == two for one, two in pairs):
@@ -97,6 +83,11 @@ def check(
   ]
 
 
-def _hits(truth: np.ndarray, boxes: np.ndarray) -> np.ndarray:
-  """Return which boxes find which annotated ones: bool `[annotated, boxes]`."""
+def _hits(objects: Mapping[str, Any], boxes: np.ndarray) -> np.ndarray:
+  """Return which boxes find which objects: bool `[objects, boxes]`."""
+  truth = _corners(_COCO, np.asarray(objects["bbox_px"]).reshape(-1, 4))
   return np.asarray(boxes_lib.iou(truth, boxes)) >= _IOU
+
+
+def _corners(form: str, boxes: np.ndarray) -> np.ndarray:
+  return np.stack(_FORMS[form](*boxes.T), 1)

@@ -28,7 +28,6 @@ from robust_tfds.models.last_layer import LastLayer
 from robust_tfds.models.model import Model
 from robust_tfds.models.own import source as own_source
 
-_OBJECTS = "objects"  # kind of the sets whose examples are annotated with boxes
 _SIDE_PX = 224  # where neither the set nor the model has one size
 
 
@@ -80,12 +79,11 @@ def load(
     answers, random = probe.answers(label, model, variables, pictures)
     if random and not entry.allow_random:
       raise errors.UserError(_random(label, model))
-    if clean.builder.KIND == _OBJECTS:
+    if model.kind == "detection" and plan.task.set_kind == "objects":
       names = [name for name, *_ in plan.class_names()]
       if outputs:
         answers = jax.device_get(outputs.relabelling(answers))
-      truth = box_forms.annotated(clean)
-      notes = box_forms.check(label, answers, truth, names)
+      notes = box_forms.check(label, answers, clean, names)
     own = own_models.OwnModel(
       entry.name, weights, _source(entry.name, model), random, answers
     )
