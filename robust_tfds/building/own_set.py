@@ -50,6 +50,7 @@ class OwnSet(abc.ABC):
 
   Attributes:
     kind: the name before the colon; of a natural set its name.
+    annotated: the classes that have any boxes; empty where all have.
     conditions: that a run shows where none are asked for.
     several: whether several classes of an example may be right.
     reading: of every picture: `border_px`, `upright` of `source.Picture`.
@@ -61,16 +62,15 @@ class OwnSet(abc.ABC):
     split: of the builder.
     notes: what a run prints of the files beside the examples, in words.
     labels: of `several`, id -> all right classes, the first is `File.label`.
-    annotated: the classes that have any boxes; empty where all have.
   """
 
   kind: str
+  annotated: Sequence[str] = ()
   conditions: ClassVar[str] = "common"
   several: bool = False
   reading: ClassVar[Mapping[str, Any]] = {}
   of_data_dir: ClassVar[bool] = False
   members: Sequence[Sequence[int]] = ()
-  annotated: Sequence[str] = ()
 
   def __init__(
     self,
