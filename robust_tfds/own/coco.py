@@ -76,6 +76,16 @@ class Coco(own_set.OwnSet):
     """The pictures."""
     return [each.picture.file for each in self.sources]
 
+  def described(self) -> Sequence[str]:
+    """The classes, and of each picture what numbers depend on."""
+    lines: list[Any] = [self.classes]
+    for each in self.sources:
+      known, rows = each.annotation.known, each.annotation.rows
+      of = [(o.label, o.box, o.area, o.is_crowd) for o in known]
+      masks = [row["segmentation"] for row in rows]
+      lines.append([each.image_id, each.example_id, of, masks])
+    return [json.dumps(line) for line in lines]
+
   def noted(self, file: source.File) -> Sequence[str]:
     """Return how boxes are taken of a picture that EXIF data ask to turn."""
     where = picture_folders.shown(file.path)
@@ -88,16 +98,6 @@ class Coco(own_set.OwnSet):
       f"pictures that EXIF data ask to turn, taken with their boxes {taken}, as"
       " the file's height and width say"
     ]
-
-  def described(self) -> Sequence[str]:
-    """The classes, and of each picture what numbers depend on."""
-    lines: list[Any] = [self.classes]
-    for each in self.sources:
-      known, rows = each.annotation.known, each.annotation.rows
-      of = [(o.label, o.box, o.area, o.is_crowd) for o in known]
-      masks = [row["segmentation"] for row in rows]
-      lines.append([each.image_id, each.example_id, of, masks])
-    return [json.dumps(line) for line in lines]
 
   def _objects(
     self, listed: Sequence[coco.Image]
