@@ -9,8 +9,8 @@ from typing import Any
 import ml_collections
 
 from robust_tfds import errors, missing, natural_sets
-from robust_tfds.building import own_set
 from robust_tfds.building.base import Builder
+from robust_tfds.building.own_set import OwnSet
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import frost_pictures, trial
 from robust_tfds.eval import tasks
@@ -429,7 +429,7 @@ def of_function(
   )
 
 
-def _check_annotated(own: own_set.OwnSet, label: str, count: int) -> None:
+def _check_annotated(own: OwnSet, label: str, count: int) -> None:
   """Asks which of the categories the `count` classes of a detector are.
 
   Raises:

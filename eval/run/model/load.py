@@ -66,27 +66,29 @@ def load(
 
   Raises:
     UserError: a model of another label space, or a checkpoint that does not fit;
-      a user's own that fails, answers otherwise than its spec says, or at random.
+      a user's own that fails, answers otherwise than its spec says, or at random;
+      boxes in another form.
   """
   entry, model = plan.models[label], plan.model(label)
   check_classes(plan, label, model.spec, clean.builder)
   variables = variables_of(plan, label, clean, workdir, host)
   weights = weights_file.sha256(variables)
   outputs = plan.outputs.get(label)
-  own, notes = None, []
+  own = None
+  notes: list[str] = []
   if plan.own(label):
     pictures = probe.batch(model, clean, _side_px(plan, model))
     answers, random = probe.answers(label, model, variables, pictures)
     if random and not entry.allow_random:
       raise errors.UserError(_random(label, model))
-    if model.kind == "detection" and plan.task.set_kind == "objects":
-      names = [name for name, *_ in plan.class_names()]
-      if outputs:
-        answers = jax.device_get(outputs.relabelling(answers))
-      notes = box_forms.check(label, answers, clean, names)
     own = own_models.OwnModel(
       entry.name, weights, _source(entry.name, model), random, answers
     )
+    if model.kind == "detection" and plan.task.set_kind == "objects":
+      names = [name for name, *_ in plan.class_names()]
+      if outputs:
+        answers = jax.device_get(outputs.relabelling.detections(answers))
+      notes = box_forms.check(label, answers, clean, names)
   predictor = on_host.predictor(model, variables, mesh)
   return LoadedModel(
     relabel.Predictor(predictor, outputs.relabelling) if outputs else predictor,
