@@ -25,6 +25,7 @@ import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from etils import epath
 
 from robust_tfds import conditions, errors, reading
@@ -38,6 +39,8 @@ from robust_tfds.storage import paths as paths_lib
 
 RULES = ("coco", "voc")
 _FRAMES = "frame_detection"
+_SHARES_PX = 1.5  # boxes that all end here are shares of their pictures
+_OUTSIDE_PX = 2.0  # boxes that reach out no more lie in their pictures
 
 
 class CocoReader(base.Reader):
@@ -131,11 +134,41 @@ def columns(file: epath.Path, truth: Mapping[str, Any]) -> base.Columns:
     UserError: no results list, or one that does not fit; names the file.
   """
   try:
-    return result_lists.columns(_joined(reading.json_file(file), truth), truth)
+    found = result_lists.columns(_joined(reading.json_file(file), truth), truth)
+    _check_form(found, truth)
+    return found
   except errors.UserError as e:
     if str(e).startswith(str(file)):
       raise
     raise errors.UserError(f"{file}: {e}") from e
+
+
+def _check_form(found: base.Columns, truth: Mapping[str, Any]) -> None:
+  """Refuses boxes that are shares of their pictures, or (x1, y1, x2, y2).
+
+  These lie in their pictures, and most reach out if taken for x, y, w, h.
+  """
+  box = found.get("bbox", np.zeros((0, 4)))
+  if not len(box):
+    return
+  sizes = {
+    i["id"]: (i.get("width") or np.inf, i.get("height") or np.inf)
+    for i in truth["images"]
+  }
+  most = np.array([sizes[i] for i in found["image_id"].tolist()]) + _OUTSIDE_PX
+  start, last = box[:, :2], box[:, 2:]
+  ends = start + last
+  if 0 < ends.max() <= _SHARES_PX:
+    form = "shares of their pictures"
+  elif (start < last).all() and (last <= most).all():
+    form = "(x1, y1, x2, y2)" if np.mean((ends > most).any(1)) > 0.5 else ""
+  else:
+    form = ""
+  if form:
+    raise errors.UserError(
+      f"bbox: its {len(box):,} boxes are {form}. Expected (x, y, width, height) in"
+      " px, as in COCO's results."
+    )
 
 
 def _joined(results: Any, truth: Mapping[str, Any]) -> Any:

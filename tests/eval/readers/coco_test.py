@@ -101,6 +101,26 @@ class CocoReaderTest(in_folder.TestCase):
     with self.assertRaisesRegex(errors.UserError, "net.json: .* by --truth"):
       self._read(file, truth=None)
 
+  def test_boxes_in_another_form_are_refused(self):
+    def corners(x, y, w, h):
+      return [x + 40, y, x + 40 + w, y + h]
+
+    def shares(x, y, w, h):
+      return [x / 100, y / 80, w / 100, h / 80]
+
+    for form, words in (
+      (corners, r"3 boxes are \(x1, y1"),
+      (shares, "3 boxes are shares"),
+    ):
+      file = self.root / "net.json"
+      rows = [{**row, "bbox": form(*row["bbox"])} for row in results(0)]
+      file.write_text(json.dumps(rows))
+      out = self.root / "out"
+      flags = (f"--predictions={file}", f"--truth={self.truth}", f"--out={out}")
+      done = in_process.run(score, *flags)
+      self.assertEqual(done.returncode, 1, done.stdout)
+      self.assertRegex(done.stderr, f"net.json: bbox: its {words}")
+
   def test_pictures_are_found_by_their_names(self):
     expected = _clean(results(5.0))
     for names, called in (
