@@ -9,6 +9,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from robust_tfds import errors
@@ -86,7 +87,9 @@ def check(
 def _hits(objects: Mapping[str, Any], boxes: np.ndarray) -> np.ndarray:
   """Return which boxes find which objects: bool `[objects, boxes]`."""
   truth = _corners(_COCO, np.asarray(objects["bbox_px"]).reshape(-1, 4))
-  return np.asarray(boxes_lib.iou(truth, boxes)) >= _IOU
+  return (
+    np.asarray(boxes_lib.iou(jnp.asarray(truth), jnp.asarray(boxes))) >= _IOU
+  )
 
 
 def _corners(form: str, boxes: np.ndarray) -> np.ndarray:

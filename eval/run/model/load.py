@@ -87,7 +87,7 @@ def load(
     if model.kind == "detection" and plan.task.set_kind == "objects":
       names = [name for name, *_ in plan.class_names()]
       if outputs:
-        answers = jax.device_get(outputs.relabelling.detections(answers))
+        answers = jax.device_get(outputs.relabelling(answers))
       notes = box_forms.check(label, answers, clean, names)
   predictor = on_host.predictor(model, variables, mesh)
   return LoadedModel(
