@@ -12,7 +12,7 @@ file of `eval/readers/`:
   workdir      a folder of `robust-tfds run` or of this command; several are merged
   csv          classifications as CSV, NPZ or Parquet
   frames       predictions on ImageNet-Vid-Robust or YTBB-Robust, the same files
-  coco         folders of COCO results lists, one file a cell
+  coco         folders of COCO results lists, one file a cell; one list is clean
   raw_results  JSON of the detection paper's authors; also writes tables.md
 
 Of what benchmark files are is said by --dataset, and held against what is known of

@@ -2,8 +2,12 @@
 
 A folder holds `clean.json` and `<corruption>_<severity>.json`, each a COCO
 results list (image_id, category_id, score, bbox and/or segmentation); its name is
-the model's label. The ground truth is a COCO instances file, or `truth.json` of a
-workdir.
+the model's label. A list alone is of the clean pictures. The ground truth is a COCO
+instances file, or `truth.json` of a workdir.
+
+`image_id` is an image's id. Where it is a text, or `file_name` stands in its place,
+it is the image's `file_name`, its last part, or that without the extension; so is a
+number, where no such number is an id.
 
 A list may hold detections of fewer images than the ground truth has: there is
 none on the others. Nothing detected at all is the list `[]`. Files of other names
@@ -15,10 +19,13 @@ Where the ground truth's images name their sets (`group_id`, `frame`, `reviewed`
 frames, and is scored by pm-k.
 """
 
+import collections
 import hashlib
+import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from etils import epath
 
 from robust_tfds import conditions, errors, reading
@@ -32,6 +39,8 @@ from robust_tfds.storage import paths as paths_lib
 
 RULES = ("coco", "voc")
 _FRAMES = "frame_detection"
+_SHARES_PX = 1.5  # boxes that all end here are shares of their pictures
+_OUTSIDE_PX = 2.0  # boxes that reach out no more lie in their pictures
 
 
 class CocoReader(base.Reader):
@@ -41,7 +50,10 @@ class CocoReader(base.Reader):
   options = ("dataset", "truth", "rules", "seed", "subset")
 
   def fits(self, path: epath.Path, options: base.Options) -> bool:
-    """Folders of JSON files that are no workdir."""
+    """A results list, or folders of JSON files that are no workdir."""
+    if path.is_file() and path.suffix == ".json":
+      with path.open("rb") as file:
+        return bool(file.read(64).lstrip().startswith(b"["))
     if not path.is_dir():
       return False
     if any((path / name).exists() for name in ("config.json", "cells")):
@@ -62,15 +74,18 @@ class CocoReader(base.Reader):
       raise errors.unknown("rules", options.rules, RULES)
     if options.truth is None:
       raise errors.UserError(
-        "Detections are scored with their ground truth: name a COCO instances"
-        " file by --truth."
+        f"{paths[0]}: detections are scored with their ground truth: name a COCO"
+        " instances file by --truth."
       )
     truth = _truth(options.truth)
     task = _FRAMES if "group_id" in truth["images"][0] else "detection"
     known.check_kind(dataset, tasks.get(task).set_kind)
-    base.check_labels({path: [paths_lib.resolved(path).name] for path in paths})
+    labels = {
+      p: paths_lib.resolved(p).name.removesuffix(".json") for p in paths
+    }
+    base.check_labels({path: [label] for path, label in labels.items()})
     place = {
-      _cell(paths_lib.resolved(path).name, condition, file, options): file
+      _cell(labels[path], condition, file, options): file
       for path in paths
       for condition, file in files(path).items()
     }
@@ -87,12 +102,15 @@ class CocoReader(base.Reader):
 
 
 def files(folder: epath.Path) -> dict[conditions.Condition, epath.Path]:
-  """The files of a folder in paper order, clean first.
+  """The files of a folder in paper order, clean first; a list alone is clean.
 
   Raises:
     UserError: no folder, no clean.json, or a file that is named after no
       condition.
   """
+  order = conditions.PICTURES.conditions()
+  if folder.is_file() and folder.stem not in {c.config for c in order[1:]}:
+    return {conditions.Condition(): folder}
   if not folder.is_dir():
     raise errors.UserError(
       f"{folder} is no folder of COCO results lists, one a cell."
@@ -106,7 +124,6 @@ def files(folder: epath.Path) -> dict[conditions.Condition, epath.Path]:
     raise errors.UserError(
       f"{folder} holds no clean.json: rPC is relative to the clean performance."
     )
-  order = conditions.PICTURES.conditions()
   return dict(sorted(by_condition.items(), key=lambda i: order.index(i[0])))
 
 
@@ -117,11 +134,73 @@ def columns(file: epath.Path, truth: Mapping[str, Any]) -> base.Columns:
     UserError: no results list, or one that does not fit; names the file.
   """
   try:
-    return result_lists.columns(reading.json_file(file), truth)
+    found = result_lists.columns(_joined(reading.json_file(file), truth), truth)
+    _check_form(found, truth)
+    return found
   except errors.UserError as e:
     if str(e).startswith(str(file)):
       raise
     raise errors.UserError(f"{file}: {e}") from e
+
+
+def _check_form(found: base.Columns, truth: Mapping[str, Any]) -> None:
+  """Refuses boxes that are shares of their pictures, or (x1, y1, x2, y2).
+
+  These lie in their pictures, and most reach out if taken for x, y, w, h.
+  """
+  box = found.get("bbox", np.zeros((0, 4)))
+  if not len(box):
+    return
+  sizes = {
+    i["id"]: (i.get("width") or np.inf, i.get("height") or np.inf)
+    for i in truth["images"]
+  }
+  most = np.array([sizes[i] for i in found["image_id"].tolist()]) + _OUTSIDE_PX
+  start, last = box[:, :2], box[:, 2:]
+  ends = start + last
+  if 0 < ends.max() <= _SHARES_PX:
+    form = "shares of their pictures"
+  elif (start < last).all() and (last <= most).all():
+    form = "(x1, y1, x2, y2)" if np.mean((ends > most).any(1)) > 0.5 else ""
+  else:
+    form = ""
+  if form:
+    raise errors.UserError(
+      f"bbox: its {len(box):,} boxes are {form}. Expected (x, y, width, height) in"
+      " px, as in COCO's results."
+    )
+
+
+def _joined(results: Any, truth: Mapping[str, Any]) -> Any:
+  """Return the list with ids in place of the pictures' names.
+
+  Raises:
+    UserError: a name that no picture has, or several.
+  """
+  if not isinstance(results, list):
+    return results
+  known = {image["id"] for image in truth["images"]}
+  named: dict[Any, list[int]] = collections.defaultdict(list)
+  for image in truth["images"]:
+    path = pathlib.PurePosixPath(str(image.get("file_name", "")))
+    number = [int(path.stem)] if path.stem.isdecimal() else []
+    for name in {str(path), path.name, path.stem, *number}:
+      named[name].append(image["id"])
+  mixed = not known.isdisjoint(named)  # numbers may be ids or names
+
+  def with_id(row: Any) -> Any:
+    name = row.get("image_id", row.get("file_name"))
+    number = type(name) is int and name in named and not mixed
+    if not isinstance(name, str) and not number:
+      return row
+    if len(ids := named.get(name, [])) != 1:
+      raise errors.UserError(
+        f"image {name!r}: {len(ids)} images of the ground truth are called so,"
+        " expected one: by its id, its file_name or that without the extension."
+      )
+    return {**row, "image_id": ids[0]}
+
+  return [with_id(r) if isinstance(r, Mapping) else r for r in results]
 
 
 def _cell(

@@ -413,6 +413,10 @@ def of_function(
   label: str = "",
 ) -> Model:
   """A plain function as a model of a config's run; see `functions.model`."""
+  own = config.builder.OWN
+  if own and not classes:
+    called = label or getattr(function, "__name__", "the function")
+    _check_annotated(own, called, len(own.classes))
   return functions.model(
     function,
     tasks.get(config.task).model_kind,
@@ -421,6 +425,26 @@ def of_function(
     side_px=side_px,
     classes=classes,
     label=label,
+  )
+
+
+def _check_annotated(own: OwnSet, label: str, count: int) -> None:
+  """Asks which of the categories the `count` classes of a detector are.
+
+  Raises:
+    UserError: categories without boxes would shift them; of COCO's 80 none would.
+  """
+  some, first = list(own.annotated), list(own.classes[:count])
+  coco = [n for n, *_ in output_classes.published("detection")]
+  if not some or first[: len(some)] == some or list(own.classes) == coco:
+    return
+  without = [n for n in own.classes if n not in some]
+  raise errors.UserError(
+    f"{own.name}: {len(without)} of {len(own.classes)} categories without boxes"
+    f" ({', '.join(without[:5])}), and nothing says whether they are outputs of"
+    f" {label}. Say what its outputs are, in their order: classes={some} of evaluate"
+    f" if they are the annotated categories, classes={first} if they are not; as a"
+    " command a file with a line an output, --config.model.classes=FILE."
   )
 
 
@@ -578,6 +602,9 @@ def check_classes(plan: Plan, label: str, spec: Any, builder: Any) -> None:
     return
   classes = plan.task.label_feature(builder.info.features).num_classes
   if spec.num_classes not in plan.task.model_classes(classes):
+    own = plan.config.builder.OWN
+    if own and spec.num_classes == len(own.annotated):
+      _check_annotated(own, label, spec.num_classes)
     raise errors.UserError(
       f"Wrong label space: {label} has {spec.num_classes} classes"
       f" ({spec.label_space}), {plan.dataset} has {classes}. Use a model of"

@@ -269,7 +269,8 @@ class Runner:
       loaded[label] = load_lib.load(
         self.plan, label, clean, self.workdir, self.mesh, self.host
       )
-      for note in [*self.plan.notes(label), *loaded[label].kind.notes]:
+      model = loaded[label]
+      for note in [*self.plan.notes(label), *model.kind.notes, *model.notes]:
         self._say(f"{label}: {note}")
     truth = hosts.on_first_host(self.host, "truth", self._truth)
     cells = self._cells(loaded, self._chosen)

@@ -8,6 +8,7 @@ finds masks, `masks` are `[n, h, w]` (bool, or chances: 0.5 and above is the
 object), or a list of COCO's run lengths (`{"size": [h, w], "counts": text}`).
 """
 
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -85,6 +86,9 @@ def _padded(
       f"{name} answered with a {type(answer).__name__} for a picture, expected a"
       f" dict of {', '.join(_EACH)}."
     )
+  if "keypoints" in answer:
+    text = f"{name} gives keypoints, which are not evaluated: its boxes are."
+    warnings.warn(text, stacklevel=2)
   missing = [key for key in _EACH if key not in answer]
   if missing:
     raise errors.UserError(

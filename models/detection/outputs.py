@@ -50,6 +50,8 @@ def of_boxes(
   }
   if "masks" in answer:
     detections["masks"] = answer["masks"][there, 0]
+  if "keypoints" in answer:  # `by_picture` says that it takes none
+    detections["keypoints"] = answer["keypoints"][there]
   return detections
 
 

@@ -44,9 +44,9 @@ from robust_tfds.building.sources import frost
 from robust_tfds.coco import rle
 from robust_tfds.datasets import jpeg_feature
 
-# px. Annotators' boxes may end a pixel outside: rounded coordinates, or VOC's
-# 1-based ones.
-_OUTSIDE_PX = 1.0
+# px. Annotators' boxes may end a little outside: rounded coordinates, VOC's
+# 1-based ones. They are taken as they are, as pycocotools takes them.
+OUTSIDE_PX = 2.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -297,13 +297,14 @@ def validated(
         f" {obj.area}. Remove the object from the annotations."
       )
     if (
-      min(x, y) < -_OUTSIDE_PX
-      or x + w > width + _OUTSIDE_PX
-      or y + h > height + _OUTSIDE_PX
+      min(x, y) < -OUTSIDE_PX
+      or x + w > width + OUTSIDE_PX
+      or y + h > height + OUTSIDE_PX
     ):
       raise errors.UserError(
         f"{what}: box (x, y, width, height) = {obj.box} lies outside the image"
-        f" of {width} x {height} px. Is it another image's annotation?"
+        f" of {width} x {height} px. Is it another image's annotation, or"
+        " (x1, y1, x2, y2)?"
       )
     if obj.mask is not None and obj.mask.size != size:
       raise errors.UserError(

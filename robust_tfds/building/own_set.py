@@ -58,6 +58,7 @@ class OwnSet(abc.ABC):
 
   Attributes:
     kind: the name before the colon; of a natural set its name.
+    annotated: the classes that have any boxes; empty where all have.
     conditions: that a run shows where none are asked for.
     several: whether several classes of an example may be right.
     reading: of every picture: `border_px`, `upright` of `source.Picture`.
@@ -75,6 +76,7 @@ class OwnSet(abc.ABC):
   """
 
   kind: str
+  annotated: Sequence[str] = ()
   conditions: ClassVar[str] = "common"
   several: bool = False
   reading: ClassVar[Mapping[str, Any]] = {}

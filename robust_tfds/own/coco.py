@@ -28,8 +28,10 @@ from robust_tfds.reading import picture_folders, pictures
 from robust_tfds.storage import paths
 
 _JSON_FOLDER = "annotations"  # in COCO's layout; it names no set
+_LISTED = 10  # categories that are printed
 _MAY_LACK = ("area", "iscrowd", "segmentation")  # of an annotation
 _TURNED = 5  # EXIF orientations from here on swap height and width
+_ROUNDED_PX = 0.01  # outside by no more: decimals of coordinates
 
 
 class Coco(own_set.OwnSet):
@@ -64,9 +66,12 @@ class Coco(own_set.OwnSet):
       there, _ = folder.files(images, f"images={images}: the pictures")
       files = _files(listed, there, images)
       known = self._objects(listed)
+      boxes = [(i.size, o) for i, each in zip(listed, known) for o in each]
+      self.notes = [*self.notes, *self._noted_boxes(boxes)]
     self.sources = [
       self._source(*parts) for parts in zip(listed, files, known, strict=True)
     ]
+    self._sizes = {f.name: i.size for f, i in zip(files, listed)}
 
   def files(self) -> Sequence[source.File]:
     """The pictures."""
@@ -90,6 +95,19 @@ class Coco(own_set.OwnSet):
       lines.append([each.image_id, each.example_id, of, masks])
     return [json.dumps(line) for line in lines]
 
+  def noted(self, file: source.File) -> Sequence[str]:
+    """Return how boxes are taken of a picture that EXIF data ask to turn."""
+    where = picture_folders.shown(file.path)
+    turn, stored = pictures.turn_mark(file.path, where)
+    if turn == 1:
+      return ()
+    upright = _is_upright(where, turn, stored, self._sizes[file.name])
+    taken = "turned upright" if upright else "as stored"
+    return [
+      f"pictures that EXIF data ask to turn, taken with their boxes {taken}, as"
+      " the file's height and width say"
+    ]
+
   def _objects(
     self, listed: Sequence[coco.Image]
   ) -> list[tuple[objects.Object, ...]]:
@@ -106,6 +124,33 @@ class Coco(own_set.OwnSet):
       known = [dataclasses.replace(o, id=o.id or free) for o in known]
       out.append(tuple(objects.validated(known, image.size, where)))
     return out
+
+  def _noted_boxes(self, known: Sequence[tuple[Any, objects.Object]]) -> Any:
+    """Return what a run prints of boxes and their pictures' sizes; sets `annotated`.
+
+    Raises:
+      UserError: the boxes are shares of their pictures.
+    """
+    height, width = np.array([size for size, _ in known]).T
+    x, y, wide, high = np.array([o.box for _, o in known]).T
+    if max(x + wide) <= 1 and max(y + high) <= 1:
+      raise errors.UserError(
+        f"bbox: all {len(known):,} boxes lie within 1 px. Expected (x, y, width,"
+        " height) in px: multiply shares of a picture by its width and height."
+      )
+    labels = {o.label for _, o in known}
+    without = [n for i, n in enumerate(self.classes) if i not in labels]
+    if without:
+      self.annotated = [self.classes[i] for i in sorted(labels)]
+    far = np.max([-x, -y, x + wide - width, y + high - height], axis=0)
+    outside = f"boxes up to {objects.OUTSIDE_PX:g} px outside of their pictures"
+    counts = {
+      f"categories without boxes ({', '.join(without[:_LISTED])})": len(
+        without
+      ),
+      f"{outside}, taken as they are": int((far > _ROUNDED_PX).sum()),
+    }
+    return own_set.counted(counts)
 
   def _source(
     self, image: coco.Image, file: source.File, known: Any
@@ -126,23 +171,17 @@ class _Picture(source.Picture):
   size: tuple[int, int] = (0, 0)
 
   def read(self) -> np.ndarray:
-    """uint8 `[H, W, 3]`, as the file stores it.
+    """uint8 `[H, W, 3]` as stored, or upright where the size says so.
 
     Raises:
       UserError: broken, of another size, or one that EXIF data ask to be turned
-        where the size does not say that boxes are of the stored pixels.
+        where the size does not say which was annotated.
     """
     where = self.file.where
     with pictures.opened(self.file.data(), where) as image:
       turn, stored = pictures.orientation(image), image.size[::-1]
-      upright = stored[::-1] if turn >= _TURNED else stored
-      if turn > 1 and self.size == upright:
-        raise errors.UserError(
-          f"{where}: its EXIF data ask viewers to turn it (orientation {turn}),"
-          f" and the annotations' {_words(self.size)} do not say that boxes are"
-          " of the picture as stored. Save it turned, or without that mark,"
-          " whichever was annotated."
-        )
+      if turn > 1 and _is_upright(where, turn, stored, self.size):
+        image, stored = pictures.upright(image, turn), stored[::-1]
       if self.size != stored:
         raise errors.UserError(
           f"{where} is {_words(stored)}, the annotations say"
@@ -215,6 +254,25 @@ def _without_null(image: coco.Image) -> coco.Image:
   return dataclasses.replace(image, annotations=tuple(rows))
 
 
+def _is_upright(
+  where: str, turn: int, stored: tuple[int, int], size: tuple[int, int]
+) -> bool:
+  """Return whether boxes are of the picture as EXIF's `turn` has it upright.
+
+  Raises:
+    UserError: neither its stored size nor the annotations' tells.
+  """
+  upright = stored[::-1] if turn >= _TURNED else stored
+  if upright == stored:
+    raise errors.UserError(
+      f"{where}: its EXIF data ask viewers to turn it (orientation {turn}),"
+      f" and the annotations' {_words(size)} do not say whether boxes are of the"
+      " picture as stored. Save it turned, or without that mark, whichever was"
+      " annotated."
+    )
+  return size == upright
+
+
 def _noted(
   annotations: Sequence[Sequence[Mapping[str, Any]]],
 ) -> tuple[list[str], bool]:
@@ -228,6 +286,9 @@ def _noted(
     "annotations without a mask, so numbers are of boxes alone": without,
     "annotations without an area, which is their box's": sum(
       "area" not in row for row in rows
+    ),
+    "annotations with keypoints, which are not evaluated": sum(
+      bool(row.get("keypoints")) for row in rows
     ),
   }
   notes = own_set.counted(counts)

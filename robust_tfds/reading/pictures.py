@@ -166,10 +166,19 @@ def size(
   Raises:
     UserError: not a picture.
   """
+  number, (height, width) = turn_mark(file, source)
+  on_its_side = number >= _ON_ITS_SIDE and not ignore_orientation
+  return (width, height) if on_its_side else (height, width)
+
+
+def turn_mark(file: Source, source: str = "") -> tuple[int, tuple[int, int]]:
+  """Return the `orientation` and the stored (height, width), from the header.
+
+  Raises:
+    UserError: not a picture.
+  """
   with _header(file, source or _named(file)) as image:
-    width, height = image.size
-    number = 1 if ignore_orientation else orientation(image)
-  return (width, height) if number >= _ON_ITS_SIDE else (height, width)
+    return orientation(image), image.size[::-1]
 
 
 def upright(image: Any, number: int) -> Any:

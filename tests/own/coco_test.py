@@ -9,6 +9,7 @@ import pytest
 import tensorflow_datasets as tfds
 from absl.testing import parameterized
 from etils import epath
+from PIL import Image
 
 from robust_tfds import build, datasets, errors, models, own
 from robust_tfds.eval import evaluate, leaderboard, main
@@ -219,13 +220,67 @@ class CocoTest(parameterized.TestCase):
 
   def test_pictures_that_viewers_turn(self):
     file = made.scenes(self.root)
-    pixels = tiny_files.smooth(83, 61)
-    for turn in (6, 3):
-      exif = pixels.getexif()
-      exif[274] = turn
-      data = tiny_files.encoded(pixels, "PNG", exif=exif)
-      tiny_files.put(self.images, {"a.png": data})
-      if turn == 6:  # the size says that boxes are of the stored pixels
-        self._evaluate(file, conditions="none")
+    plain, said = self._evaluate(file, conditions="none")
+    self.assertNotIn("EXIF", said)
+    pixels = Image.open(self.images / "a.png")
+    on_its_side = pixels.transpose(Image.Transpose.ROTATE_90)
+    for shown, stored in (("as stored", pixels), ("upright", on_its_side)):
+      self._mark(stored, 6)  # the annotations' size says which was annotated
+      result, said = self._evaluate(file, conditions="none")
+      self.assertEqual(result.summary["p"], plain.summary["p"], shown)
+      self.assertRegex(said, f"EXIF data ask to turn, .*{shown}, .* say: 1[;.]")
+    self._mark(pixels, 3)  # nothing says it
     with self.assertRaisesRegex(errors.UserError, "a.png: .*orientation 3"):
       self._evaluate(file, conditions="none")
+
+  def _mark(self, pixels, turn):
+    exif = Image.Exif()
+    exif[274] = turn
+    data = tiny_files.encoded(pixels, "PNG", exif=exif)
+    tiny_files.put(self.images, {"a.png": data})
+
+  def test_categories_without_boxes_shift_no_classes(self):
+    plain, _ = self._evaluate(made.scenes(self.root), conditions="none")
+    two, names = made.content()["categories"], ["blue", "red"]
+    file = made.scenes(self.root, categories=[{"id": 0, "name": "top"}, *two])
+    both = r"\(top\).*classes=\['blue', 'red'\].*classes=\['top', 'blue'"
+    for model in (made.detect, made.detector()):
+      with self.assertRaisesRegex(errors.UserError, both):
+        self._evaluate(file, model, conditions="none")
+      result, said = self._evaluate(
+        file, model, conditions="none", classes=names
+      )
+      self.assertEqual(result.summary["p"], plain.summary["p"])
+      self.assertIn("categories without boxes (top): 1", said)
+
+    def of_all(picture):
+      found = made.detect(picture)
+      return {**found, "classes": found["classes"] + 1}
+
+    result, _ = self._evaluate(
+      file, of_all, conditions="none", classes=["top", *names]
+    )
+    self.assertEqual(result.summary["p"], plain.summary["p"])
+    file = made.scenes(self.root, categories=[*two, {"id": 10, "name": "x"}])
+    result, _ = self._evaluate(file, conditions="none")  # both readings agree
+    self.assertEqual(result.summary["p"], plain.summary["p"])
+
+  def test_boxes_a_little_outside_and_keypoints_are_said(self):
+    rows = made.content()["annotations"]
+    rows[0] |= {"bbox": [8, 10, 77, 20], "keypoints": [9, 11, 2]}
+    file = made.scenes(self.root, annotations=rows)
+    result, said = self._evaluate(file, conditions="none")
+    expected = detection.coco_ap(
+      {**made.content(), "annotations": rows}, _results(self.root), "bbox"
+    )
+    self.assertAlmostEqual(result.summary["p"], expected["AP"])
+    self.assertIn("keypoints, which are not evaluated: 1", said)
+    self.assertIn("up to 2 px outside of their pictures, taken as", said)
+    rows[0]["bbox"] = [8, 10, 78, 20]
+    with self.assertRaisesRegex(errors.UserError, "object 6.*outside"):
+      self._evaluate(made.scenes(self.root, annotations=rows))
+    shares = [{**row, "bbox": [0.1, 0.1, 0.4, 0.5]} for row in rows]
+    with self.assertRaisesRegex(
+      errors.UserError, "all 3 boxes lie within 1 px"
+    ):
+      self._evaluate(made.scenes(self.root, annotations=shares))

@@ -2,6 +2,7 @@
 
 import dataclasses
 import hashlib
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -18,6 +19,7 @@ from robust_tfds.eval.pipeline import (
 )
 from robust_tfds.eval.run import data as data_lib
 from robust_tfds.eval.run.model import (
+  box_forms,
   kept_weights,
   last_layer,
   output_classes,
@@ -47,6 +49,7 @@ class LoadedModel:
     own: what else tells a user's own model from another; None of others.
     outputs: what its outputs stand for; None: the classes, in their order.
     kind: whether its outputs are logits.
+    notes: what a run prints of its answers to the probe.
   """
 
   predictor: predict.Predictor | on_host.HostPredictor | relabel.Predictor
@@ -56,6 +59,7 @@ class LoadedModel:
   own: own_models.OwnModel | None = None
   outputs: output_classes.OutputClasses | None = None
   kind: probabilities.OutputKind = probabilities.OutputKind()
+  notes: Sequence[str] = ()
 
 
 def load(
@@ -70,13 +74,16 @@ def load(
 
   Raises:
     UserError: a model of another label space, or a checkpoint that does not fit;
-      a user's own that fails, answers otherwise than its spec says, or at random.
+      a user's own that fails, answers otherwise than its spec says, or at random;
+      boxes in another form.
   """
   entry, model = plan.models[label], plan.model(label)
   check_classes(plan, label, model.spec, clean.builder)
   variables = variables_of(plan, label, clean, workdir, host)
   weights = weights_file.sha256(variables)
+  outputs = plan.outputs.get(label)
   own, answers = None, {}
+  notes: list[str] = []
   if plan.own(label):
     pictures = probe.batch(model, clean, _side_px(plan, model))
     answers, random = probe.answers(label, model, variables, pictures)
@@ -85,9 +92,13 @@ def load(
     own = own_models.OwnModel(
       entry.name, weights, _source(entry.name, model), random, answers
     )
+    if model.kind == "detection" and plan.task.set_kind == "objects":
+      names = [name for name, *_ in plan.class_names()]
+      if outputs:
+        answers = jax.device_get(outputs.relabelling(answers))
+      notes = box_forms.check(label, answers, clean, names)
   stated = getattr(model.spec, "outputs", "auto")  # detectors have none
   kind = probabilities.kind_of(label, stated, answers.get("logits"))
-  outputs = plan.outputs.get(label)
   predictor = on_host.predictor(model, variables, mesh)
   if kind.name != probabilities.LOGITS:
     predictor = relabel.Predictor(predictor, kind.reducing)
@@ -101,6 +112,7 @@ def load(
     own,
     outputs,
     kind,
+    notes,
   )
 
 

@@ -9,11 +9,13 @@ import pathlib
 
 import numpy as np
 
-from robust_tfds import conditions
+from robust_tfds import conditions, errors
+from robust_tfds.eval import score
 from robust_tfds.eval.cells import table
 from robust_tfds.eval.metrics import detection
 from robust_tfds.eval.readers import base, coco
-from tests import in_folder
+from tests import in_folder, in_process
+from tests.faults import scored
 
 
 def truth():
@@ -48,6 +50,10 @@ def results(shift):
   ]
 
 
+def _clean(found) -> float:
+  return detection.coco_ap(truth(), found, "bbox")["AP"]
+
+
 def write(folder: pathlib.Path) -> pathlib.Path:
   """A whole folder, the harder the farther moved."""
   folder.mkdir()
@@ -75,6 +81,77 @@ class CocoReaderTest(in_folder.TestCase):
 
   def _rows(self, **options) -> list[table.Row]:
     return self._read(**options).rows()
+
+  def _p(self, file) -> float:
+    """The clean AP that the command gives of one list."""
+    out = self.create_tempdir().full_path
+    flags = (f"--predictions={file}", f"--truth={self.truth}", f"--out={out}")
+    done = in_process.run(score, *flags)
+    self.assertEqual(done.returncode, 0, done.stderr)
+    return scored.value(scored.table(pathlib.Path(out)), "p")
+
+  def test_a_list_alone_is_of_the_clean_pictures(self):
+    file = self.root / "net.json"
+    file.write_text(json.dumps(results(5.0)))
+    self.assertEqual(self._p(file), _clean(results(5.0)))
+    fog = self.root / "fog_3.json"
+    fog.write_text(json.dumps(results(0)))
+    with self.assertRaisesRegex(errors.UserError, "fog_3.json is no folder"):
+      self._read(fog)
+    with self.assertRaisesRegex(errors.UserError, "net.json: .* by --truth"):
+      self._read(file, truth=None)
+
+  def test_boxes_in_another_form_are_refused(self):
+    def corners(x, y, w, h):
+      return [x + 40, y, x + 40 + w, y + h]
+
+    def shares(x, y, w, h):
+      return [x / 100, y / 80, w / 100, h / 80]
+
+    for form, words in (
+      (corners, r"3 boxes are \(x1, y1"),
+      (shares, "3 boxes are shares"),
+    ):
+      file = self.root / "net.json"
+      rows = [{**row, "bbox": form(*row["bbox"])} for row in results(0)]
+      file.write_text(json.dumps(rows))
+      out = self.root / "out"
+      flags = (f"--predictions={file}", f"--truth={self.truth}", f"--out={out}")
+      done = in_process.run(score, *flags)
+      self.assertEqual(done.returncode, 1, done.stdout)
+      self.assertRegex(done.stderr, f"net.json: bbox: its {words}")
+
+  def test_pictures_are_found_by_their_names(self):
+    expected = _clean(results(5.0))
+    for names, called in (
+      (["s/a.jpg", "s/b.jpg", "c.png"], ["a", "s/b.jpg", "c.png"]),
+      (["0011.jpg", "0012.jpg", "0013.jpg"], [11, 12, "0013"]),
+    ):
+      images = [
+        {**image, "file_name": name}
+        for image, name in zip(truth()["images"], names)
+      ]
+      self.truth.write_text(json.dumps({**truth(), "images": images}))
+      rows = [
+        {**row, "image_id": name} for row, name in zip(results(5.0), called)
+      ]
+      rows[1]["file_name"] = rows[1].pop("image_id")
+      file = self.root / "net.json"
+      file.write_text(json.dumps(rows))
+      self.assertEqual(self._p(file), expected)
+    for name, count in (("d", 0), ("a", 2)):  # a.jpg, b/a.jpg
+      images[0]["file_name"], images[1]["file_name"] = "a.jpg", "b/a.jpg"
+      self.truth.write_text(json.dumps({**truth(), "images": images}))
+      file.write_text(json.dumps([{**rows[0], "image_id": name}]))
+      with self.assertRaisesRegex(
+        errors.UserError, f"'{name}': {count} images"
+      ):
+        self._read(file).rows()
+    images[0]["file_name"], images[1]["file_name"] = "2.jpg", "4.jpg"
+    self.truth.write_text(json.dumps({**truth(), "images": images}))
+    file.write_text(json.dumps([{**rows[0], "image_id": 4}]))  # a name or an id
+    with self.assertRaisesRegex(errors.UserError, "image 4, which"):
+      self._read(file).rows()
 
   def test_table(self):
     rows = self._rows()

@@ -48,6 +48,12 @@ class ByPictureTest(parameterized.TestCase):
     whole = _model().apply(None, IMAGES)["boxes"][:, 1]
     np.testing.assert_array_equal(whole, [[0, 0, 24, 16]] * 4)
 
+  def test_keypoints_are_said(self):
+    model = _model(lambda picture: {**_whole(picture), "keypoints": []})
+    with self.assertWarnsRegex(UserWarning, "mine gives keypoints, which are"):
+      got = model.apply(None, IMAGES, SIZES)
+    self.assertNotIn("keypoints", got)
+
   def test_the_best_are_taken(self):
     got = _model(detections=1).apply(None, IMAGES, SIZES)
     np.testing.assert_array_equal(got["scores"][:, 0], [0.5, 0.5, 0.5, 0])
