@@ -35,6 +35,7 @@ def get_config(model: str = "") -> ml_collections.ConfigDict:
   config.data.drop_alpha = False  # of a folder: ignore transparency
   config.data.labels = ""  # of a folder: a table of path and label
   config.data.skip_errors = False  # leave out files that cannot be read
+  config.data.label_space = ""  # "all": a network's other classes are wrong
   config.data.source = "fly"  # or "prepared"
   config.data.codec = ""  # default: lossless
   config.data.geometry = "model"  # the model's own crop

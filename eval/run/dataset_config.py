@@ -170,7 +170,7 @@ def _leave_out(
   for key in (
     *OF_SOURCES,
     *unread,
-    *(key for key in _SWITCHES if not data.get(key)),
+    *(key for key in (*_SWITCHES, "label_space") if not data.get(key)),
   ):
     if key in data:
       del data[key]

@@ -46,9 +46,11 @@ class ClassCountError(errors.UserError):
 
 def class_count(error: BaseException | None) -> int | None:
   """The classes of a `ClassCountError` that an error is, or was raised from."""
-  while error and not isinstance(error, ClassCountError):
+  while error:
+    if isinstance(error, ClassCountError):
+      return error.classes
     error = error.__cause__
-  return error.classes if error else None
+  return None
 
 
 def check(
