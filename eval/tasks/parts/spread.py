@@ -103,13 +103,16 @@ def of_difference(of: Number, first: table.Row, second: table.Row) -> Number:
   """
   if of.value is None:
     return of
+  terms = []
   for row in (first, second):
     if row.lo is None or row.hi is None:
       return Number(of.value, note=f"no interval: {row.metric} has none")
+    terms.append((row.value - row.lo, row.hi - row.value))
+  (below, above), (less_below, less_above) = terms
   ends = []
   for end, *reach in (
-    (of.lo, first.value - first.lo, second.hi - second.value),
-    (of.hi, first.hi - first.value, second.value - second.lo),
+    (of.lo, below, less_above),
+    (of.hi, above, less_below),
   ):
     drawn = math.hypot(*reach) if end is None else abs(of.value - end)
     ends.append(min(max(drawn, *reach), sum(reach)))
