@@ -116,7 +116,9 @@ def plan_of(
   given: Mapping[str, definitions.ModelObject] | None = None,
   workdir: Workdir | None = None,
 ) -> Plan:
-  """A run's plan: `plan.make`, but that weights are fetched where all else is here.
+  """Make a run's plan as `plan.make`; fetches weights where all else is here.
+
+  Prepares a TFDS set whose pictures' sizes are not known before.
 
   Args:
     given: label -> model, of those that are handed over as objects.
@@ -127,11 +129,14 @@ def plan_of(
     UserError: see `plan.make`.
   """
   first = plan_lib.make(config, given, fetch=False)
-  entries = first.models.values()
-  if not any(sources.is_fetched(e.checkpoint) for e in entries if e.checkpoint):
+  entries, own = first.models.values(), plan_lib.sized(first.config.builder)
+  fetched = [e for e in entries if sources.is_fetched(e.checkpoint or "")]
+  if not fetched and (not own or own.is_here):
     return first
   if absent := [*first.lacks, *lacks(first, workdir)]:
     raise missing.MissingError(*absent)
+  if own and not own.is_here:  # its pictures' sizes say what is shown of them
+    own.prepare()
   return plan_lib.make(config, given)
 
 

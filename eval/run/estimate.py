@@ -41,7 +41,7 @@ def describe(
       f"shard {shard}: {len(chosen)} of {len(plan.cells)} cells; what follows is"
       " of this shard"
     )
-  lines += _cells(chosen)
+  lines += [*_cells(chosen), *plan.shown]
   if plan.left_out:
     lines.append(plan.left_out_note)
   for label in plan.models:

@@ -77,7 +77,7 @@ def _cell(
 
 def _data_facts(plan: Plan, source: inputs.Source, content: str) -> DataFacts:
   """The set that is read, and what is made of it."""
-  setting = plan.task.setting
+  setting, shown = plan.task.setting, plan.data_shown
   return DataFacts(
     dataset=setting.dataset,
     version=source.builder.data_version(),
@@ -90,7 +90,7 @@ def _data_facts(plan: Plan, source: inputs.Source, content: str) -> DataFacts:
     edition=setting.edition,
     geometry=setting.data.get("geometry", ""),
     px=_px(setting),
-    settings=plan.task.data_facts(),
+    settings=plan.task.data_facts() | ({"shown": shown} if shown else {}),
     metric=provenance.METRICS_VERSION,
     pixels=provenance.PIXELS_VERSION,
     content=content,

@@ -282,6 +282,8 @@ class Runner:
     """Prints what a set of one's own is, or how much of a published one."""
     if clean.builder.OWN:
       self._say(clean.builder.OWN.words)
+    for line in self.plan.shown:
+      self._say(line)
     builder, split = clean.builder, clean.split
     if builder.published_examples(split) not in (0, clean.total):
       counted = builder.counted(clean.total, split)
