@@ -222,8 +222,9 @@ def _of_each_size(
   out = jnp.zeros((count, height, 3 * width), jnp.uint8)
   for edition in dict.fromkeys(each):
     side = spec.edition(edition).size_px
+    whole = side in (None, height) and side in (None, width)
     levels = corrupt_flat(
-      images[:, :side, :side],
+      images if whole else images[:, :side, :side],
       name,
       severity,
       edition=edition,
