@@ -1,5 +1,6 @@
 """The data of a run: where it lies, which sets are read, prepared where needed."""
 
+import dataclasses
 import importlib.util
 import os
 import time
@@ -56,8 +57,11 @@ class Data:
 
   @property
   def clean(self) -> inputs.Source:
-    """What corruptions are made from on the fly, else the clean images."""
-    return self.of(conditions.Condition())
+    """What corruptions are made from on the fly, else the clean images.
+
+    The first condition's images of published sets without clean ones.
+    """
+    return self.of(self._plan.conditions[0])
 
   def of(self, condition: conditions.Condition) -> inputs.Source:
     """What a condition's batches are read from; prepared if it was not yet.
@@ -132,12 +136,27 @@ def plan_of(
   entries, own = first.models.values(), plan_lib.sized(first.config.builder)
   fetched = [e for e in entries if sources.is_fetched(e.checkpoint or "")]
   if not fetched and (not own or own.is_here):
-    return first
+    return without_absent_clean(first, workdir)
   if absent := [*first.lacks, *lacks(first, workdir)]:
     raise missing.MissingError(*absent)
   if own and not own.is_here:  # its pictures' sizes say what is shown of them
     own.prepare()
-  return plan_lib.make(config, given)
+  return without_absent_clean(plan_lib.make(config, given), workdir)
+
+
+def without_absent_clean(plan: Plan, workdir: Workdir | None) -> Plan:
+  """Return a plan of published files without its clean cells, where they lack.
+
+  All numbers but those relative to clean need the published files alone.
+  """
+  clean, *others = plan.conditions
+  published = not plan.fly and plan.task.setting.codec == datasets.PUBLISHED
+  if not published or not clean.clean or not others:
+    return plan
+  of_clean = dataclasses.replace(plan, conditions=[clean])
+  if not lacks(of_clean, workdir):
+    return plan
+  return dataclasses.replace(plan, conditions=others)
 
 
 def data_dir(plan: Plan, workdir: Workdir | None) -> str | None:

@@ -136,6 +136,11 @@ class Plan:
   @property
   def left_out_note(self) -> str:
     """What a run prints of what it leaves out; else empty."""
+    if not self.conditions[0].clean:
+      return (
+        f"clean left out: the published files of {self.dataset} hold no clean"
+        " pictures, and they are not here; what is relative to clean is missing"
+      )
     if not self.left_out:
       return ""
     get = f"; its pictures: {frost_pictures.GET}"

@@ -255,7 +255,7 @@ class Runner:
       self._say(where)
     data = self.plan.config.data
     frost_pictures.choose(data.frost_dir, data.manual_dir)
-    if self.plan.left_out:
+    if self.plan.left_out_note:
       self._say(self.plan.left_out_note)
     if self._shard.count > 1:
       self._say(
