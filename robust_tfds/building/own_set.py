@@ -109,9 +109,13 @@ class OwnSet(abc.ABC):
   def prepare(self) -> None:
     """Make its files, where `is_here` is False."""
 
-  @functools.cached_property
+  @property
   def sizes(self) -> frozenset[tuple[int, int]]:
-    """(height, width) of its upright pictures, of those that can be read."""
+    """(height, width) of its upright pictures that can be read; empty: not here."""
+    return self._sizes if self.is_here else frozenset()
+
+  @functools.cached_property
+  def _sizes(self) -> frozenset[tuple[int, int]]:
     with concurrent.futures.ThreadPoolExecutor(_READERS) as pool:
       sizes = pool.map(self._size_or_none, self.files())
       return frozenset(size for size in sizes if size)

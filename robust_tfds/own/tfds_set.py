@@ -100,11 +100,12 @@ class TfdsSet(own_set.OwnSet):
     return shape[:2]
 
   @functools.cached_property
-  def sizes(self) -> frozenset[tuple[int, int]]:
-    """As of any set; of pictures of one size without reading them."""
-    if None not in self._shape:
-      return frozenset([self._shape])  # type: ignore[list-item]
-    return super().sizes if self.is_here else frozenset()
+  def _sizes(self) -> frozenset[tuple[int, int]]:
+    """Of pictures of one size without reading them."""
+    height, width = self._shape
+    if height is None or width is None:
+      return super()._sizes
+    return frozenset([(height, width)])
 
   def described(self) -> Sequence[str]:
     """The builder's name and version, the split, and labels beside the first."""
