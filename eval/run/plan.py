@@ -117,7 +117,9 @@ class Plan:
   def data_shown(self) -> str:
     """What a crop by the data shows of one's own pictures; else empty."""
     own = sized(self.config.builder)
-    return geometry.in_words(self._rule_of_data or "none", own.sizes) if own else ""
+    return (
+      geometry.in_words(self._rule_of_data or "none", own.sizes) if own else ""
+    )
 
   @property
   def _rule_of_data(self) -> str:

@@ -176,7 +176,9 @@ def in_words(
     side = "each side" if parts["fraction"] else "the short side"
     how = f"central {part} of {side}, to {parts['side']}"
   if "central" in how and shares:
-    how += f" ({_range(100 if s is None else s for s in shares)} % of the picture)"
+    how += (
+      f" ({_range(100 if s is None else s for s in shares)} % of the picture)"
+    )
   px = "sizes that are known once they are prepared"
   if sizes:
     px = f"{_range(side for size in sizes for side in size)} px"

@@ -89,9 +89,7 @@ def _layout(shape: tuple[int, ...], batch: bool) -> str:
     axes = "(1, 2, 0)" if len(shape) == 3 else "(0, 2, 3, 1)"
     return f": channels first, as PyTorch has them. Use image.transpose{axes}"
   if len(shape) == 4 and plain:
-    return (
-      ": a batch. Use corruptions.corrupt_batch (sequence_batch), a key a picture"
-    )
+    return ": a batch. Use corruptions.corrupt_batch (sequence_batch), a key a picture"
   if len(shape) == 3 and batch:
     return ": one picture, or grey ones. Use images[None], or images[..., None]"
   if last in ((2,), (4,)):

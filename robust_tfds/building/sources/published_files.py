@@ -161,7 +161,9 @@ def _pictures(
     yield from _read(files)
     return
   tars = [root / f"{name}.tar" for name in names if name]
-  tars += [root / name / known_files.group_tar(condition.name) for name in names]
+  tars += [
+    root / name / known_files.group_tar(condition.name) for name in names
+  ]
   for tar in tars:
     empty = True
     for file in _pictures_in(tar, below) if tar.exists() else ():

@@ -82,9 +82,7 @@ def corrupt(
       return np.require(done, requirements="W")
     # Put as it is: `asarray` would compile a copy for every size.
     return jax.device_put(done)
-  levels = corrupt_flat(
-    image[None], name, severity, edition=edition, keys=keys
-  )
+  levels = corrupt_flat(image[None], name, severity, edition=edition, keys=keys)
   return batching.as_given(_reshaped(levels, (1, *image.shape))[0], given)
 
 
