@@ -108,8 +108,8 @@ def run(
   Raises:
     FileNotFoundError: no such folder, or no pictures in it.
     UserError: unknown names or severities, folders inside one another, results
-      of other settings in `target`, a manifest that is there, a single picture that cannot be read, or a result
-      that cannot be written.
+      of other settings in `target`, a manifest that is there, a single
+      picture that cannot be read, or a result that cannot be written.
     MissingError: frost is asked for and its pictures are not here.
   """
   cells = _cells(names, severities)

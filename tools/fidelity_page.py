@@ -68,7 +68,7 @@ frames, MPEG's loss.
 _DEVICES = """
 ## Pixels: a GPU beside a CPU
 
-The same draws, but not always the same rounding: XLA compiles other sums for other devices.
+The same draws, but not always the same rounding: XLA orders sums by device.
 Six photographs under all corruptions at three severities each, on one NVIDIA H200 beside
 the CPU, measured once (no test has a GPU):
 

@@ -106,7 +106,7 @@ class OwnSet(abc.ABC):
     """Whether its files can be listed without preparing it first."""
     return True
 
-  def prepare(self) -> None:
+  def prepare(self) -> None:  # noqa: B027
     """Make its files, where `is_here` is False."""
 
   @property

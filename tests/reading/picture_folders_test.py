@@ -5,7 +5,6 @@ import pathlib
 
 from absl.testing import absltest
 
-from robust_tfds import errors
 from robust_tfds.reading import picture_folders
 
 
