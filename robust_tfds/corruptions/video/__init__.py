@@ -82,8 +82,9 @@ def perturb_video(
 
   Returns:
     uint8 `[T', H, W, 3]`, a JAX array where `video` is one, else NumPy. T' is T,
-    but for sampling and reverse_sampling (ceil(T / rate)) and freezing (less by the first frame kept); translation
-    gives 224x224 px (256x256 in edition `code` of clips 288 px wide).
+    but for sampling and reverse_sampling (ceil(T / rate)) and freezing (less by
+    the first frame kept); translation gives 224x224 px (256x256 in edition
+    `code` of clips 288 px wide).
 
   Raises:
     ValueError: an unknown name, edition or severity, a clip of another dtype or
