@@ -97,7 +97,8 @@ def evaluate(
     name: what tables and example keys call data of your own; default: the last
       part of their place.
     size: side of the square pictures or frames that a plain function is shown,
-      px, after ImageNet's crop in proportion; None: 224.
+      px, after ImageNet's crop in proportion (your own pictures that all have
+      it as they are stored); None: 224.
     classes: what the models' outputs stand for where they are not the set's
       classes in its order: names, one an output, or a file of them.
     outputs: what a classifier answers with: `logits`, `probabilities`, or `auto`:

@@ -113,6 +113,7 @@ def main(argv: Sequence[str]) -> None:
   place = Workdir(workdir) if workdir else None
   if settings.plan:
     plan = plan_lib.make(settings.config, fetch=False)
+    plan = data_lib.without_absent_clean(plan, place)
   else:
     plan = data_lib.plan_of(settings.config, workdir=place)
   if workdir and not plan.config.data.data_dir:

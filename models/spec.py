@@ -35,6 +35,7 @@ Kind = Literal["classification", "detection", "video"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 _FRACTIONS = ("fraction", "centre_fraction")
 _SIZES = {"input_px", "frames", "short_px", "long_px"}
+_RESIZE_PX, _CROP_PX = 256, 224  # ImageNet's shorter side, and its crop
 _LARGEST_DENOMINATOR = 10_000  # of shares of a side in px
 
 
@@ -271,6 +272,7 @@ class ModelSpec:
     self._check_sizes(rest)
     if _SIZES & rest.keys():
       rest.setdefault("gflops", None)  # counted at another size
+      rest = self._in_proportion(rest)
     spec = self.with_classes(fields.get("num_classes"))
     return dataclasses.replace(spec, **rest)
 
@@ -306,6 +308,10 @@ class ModelSpec:
   def _check_sizes(self, fields: Mapping[str, Any]) -> None:
     """Refuses sizes that the network does not take; here it takes all."""
 
+  def _in_proportion(self, fields: dict[str, Any]) -> dict[str, Any]:
+    """Return `fields` with the sizes that follow from them; here none do."""
+    return fields
+
 
 @functools.cache
 def _schema(kind: type[ModelSpec]) -> type[pydantic.BaseModel]:
@@ -330,7 +336,8 @@ class Spec(ModelSpec):
       both sides become `input_px`), `centre_fraction` (a centre square of
       `crop_fraction` of the shorter side, then both sides become `input_px`:
       EfficientNet's, whose fraction is `input_px / (input_px + 32)`).
-    resize_px: see `resize`; unused for the two fractions.
+    resize_px: see `resize`; unused for the two fractions. Left out it follows
+      `input_px` as ImageNet's 256 follows 224: 128 of 112, 37 of 32.
     crop_fraction: see `resize`; used for the two fractions alone.
     interpolation: `bilinear` or `bicubic`.
     flexible: whether the network accepts other sizes than `input_px`.
@@ -342,7 +349,7 @@ class Spec(ModelSpec):
 
   input_px: From1 = 224
   resize: _Rule = "short_side"
-  resize_px: From1 = 256
+  resize_px: From1 = cast(int, None)  # `__post_init__` fills it in
   crop_fraction: _Share = 1.0
   interpolation: _Interpolation = "bilinear"
   label_space: Text = "imagenet1k"
@@ -350,7 +357,12 @@ class Spec(ModelSpec):
   outputs: _Outputs = "auto"
 
   def __post_init__(self) -> None:
-    """Refuses a crop that does not fit."""
+    """Fills in `resize_px`; refuses a crop that does not fit."""
+    if self.resize_px is None:
+      side = _CROP_PX if self.resize in _FRACTIONS else self.input_px
+      whole = isinstance(side, (int, np.integer))  # else refused below
+      px = round(side * _RESIZE_PX / _CROP_PX) if whole else _RESIZE_PX
+      object.__setattr__(self, "resize_px", px)
     super().__post_init__()
     if self.resize not in _FRACTIONS and self.resize_px < self.input_px:
       raise errors.UserError(
@@ -388,6 +400,14 @@ class Spec(ModelSpec):
         f"Got {listed(fields, 'input_px', 'flexible')}, and this network takes"
         f" pictures of {self.input_px} px alone. Choose a model of that size."
       )
+
+  def _in_proportion(self, fields: dict[str, Any]) -> dict[str, Any]:
+    """Return `fields` with a `resize_px` as far above `input_px` as here."""
+    unused = fields.get("resize", self.resize) in _FRACTIONS
+    if unused or "input_px" not in fields or "resize_px" in fields:
+      return fields
+    px = round(fields["input_px"] * self.resize_px / self.input_px)
+    return {**fields, "resize_px": px}
 
   def check_shape(self, name: str, shape: tuple[int, ...]) -> None:
     """As `ModelSpec.check_shape`, and refuses pictures of another size.

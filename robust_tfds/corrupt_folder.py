@@ -93,7 +93,8 @@ def run(
     severities: 1-5 each.
     seed: of the corruptions.
     file_format: `png` or `jpeg`.
-    keep_names: name results as the pictures are named.
+    keep_names: name results as the pictures are named; so are they where two
+      names differ in their suffixes alone.
     manifest: a table of the results, to fill in; None: none.
     name: of the set, as of `evaluate`; default with a manifest: the folder's.
     drop_alpha: ignore transparency.
@@ -107,9 +108,8 @@ def run(
   Raises:
     FileNotFoundError: no such folder, or no pictures in it.
     UserError: unknown names or severities, folders inside one another, results
-      of other settings in `target`, pictures that would be written to one file,
-      a manifest that is there, a single picture that cannot be read, or a result
-      that cannot be written.
+      of other settings in `target`, a manifest that is there, a single
+      picture that cannot be read, or a result that cannot be written.
     MissingError: frost is asked for and its pictures are not here.
   """
   cells = _cells(names, severities)
@@ -121,9 +121,11 @@ def run(
   conditions.check_seed(seed)
   if workers < 1:
     raise errors.UserError(f"workers: got {workers}, expected at least 1.")
-  walk, out = _places(source, target, by_stem=not keep_names)
+  walk, out = _places(source, target)
   root = walk.root
-  total = sum(1 for _ in walk.files())  # refuses what would collide, too
+  total = sum(1 for _ in walk.files())
+  clash = "" if keep_names else walk.same_stem
+  keep_names = keep_names or bool(clash)
   table = paths.of(manifest, "--manifest") if manifest else None
   if table and walk.only:
     raise errors.UserError(
@@ -182,8 +184,8 @@ def run(
   notes = [*batch.notes.lines(), *_beside(walk)]
   if keep_names:
     notes.append(
-      f"names are kept: every file holds {file_format.upper()}, also where its"
-      " name ends otherwise."
+      f"{f'{clash} would be one file: ' * bool(clash)}names are kept: every file"
+      f" holds {file_format.upper()}, also where its name ends otherwise."
     )
   if table:
     rows = folder_manifest.write(
@@ -247,7 +249,7 @@ def _cells(names: Sequence[str], severities: Sequence[int]) -> list[_Cell]:
 
 
 def _places(
-  source: str | os.PathLike, target: str | os.PathLike, *, by_stem: bool
+  source: str | os.PathLike, target: str | os.PathLike
 ) -> tuple[picture_folders.Walk, epath.Path]:
   """The pictures, and the folder of the results."""
   root, out = paths.resolved(source), paths.resolved(target)
@@ -262,7 +264,7 @@ def _places(
     place = paths.of(source)
     root = paths.resolved(place.parent)
     return picture_folders.Walk(root, only=root / place.name), out
-  return picture_folders.Walk(root, by_stem=by_stem), out
+  return picture_folders.Walk(root), out
 
 
 def _hold_settings(
@@ -372,7 +374,10 @@ def define_flags() -> None:
   flags.DEFINE_integer("seed", 0, "Of the corruptions; default: 0.")
   flags.DEFINE_enum("format", "png", ["png", "jpeg"], "Of the results.")
   flags.DEFINE_bool(
-    "keep_names", False, "Name results as the pictures are named, suffix too."
+    "keep_names",
+    False,
+    "Name results as the pictures are named, suffix too; default where two names"
+    " differ in it alone.",
   )
   flags.DEFINE_string(
     "manifest",

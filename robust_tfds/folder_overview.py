@@ -8,7 +8,6 @@ are not shown; a result that is not there is a grey tile that says so.
 from __future__ import annotations
 
 import io
-import itertools
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -29,7 +28,9 @@ _Cell = tuple[str, int]  # (corruption, severity)
 def write(
   batch: folder_work.Batch, files: Iterable[epath.Path]
 ) -> epath.Path | None:
-  """Draws the first pictures of a batch; one that is there is replaced.
+  """Draws a few pictures of a batch, of several classes where it has any.
+
+  A sheet that is there is replaced.
 
   Returns:
     The file; None where there are no results.
@@ -39,8 +40,7 @@ def write(
   """
   place = batch.out / NAME
   columns = [(conditions.CLEAN, 0), *_chosen(batch.cells)]
-  made = (f for f in files if _has_results(batch, f, columns))
-  few = list(itertools.islice(made, _PICTURES))
+  few = _few(batch, files, columns)
   place.unlink(missing_ok=True)
   if not few:
     return None
@@ -51,6 +51,23 @@ def write(
   ]
   batch.writer.write(place, _png(np.concatenate(bands)))
   return place
+
+
+def _few(
+  batch: folder_work.Batch, files: Iterable[epath.Path], cells: Sequence[_Cell]
+) -> list[epath.Path]:
+  """Return the first picture with results of each folder, then further ones."""
+  first: dict[tuple[str, ...], epath.Path] = {}
+  more: list[epath.Path] = []
+  for file in files:
+    folder = file.relative_to(batch.root).parts[:-1][:1]
+    if len(first) == _PICTURES:
+      break
+    full = folder in first and len(more) == _PICTURES
+    if not full and _has_results(batch, file, cells):
+      first.setdefault(folder, file)
+      more += [file] * (first[folder] != file)
+  return [*first.values(), *more][:_PICTURES]
 
 
 def _chosen(cells: Sequence[_Cell]) -> list[_Cell]:

@@ -133,9 +133,22 @@ class CorruptFolderTest(parameterized.TestCase):
       corrupt_folder.run(
         self.source, self.source / "o", names=["fog"], severities=[1]
       )
-    _picture().save(self.source / "x.bmp")
-    with self.assertRaisesRegex(ValueError, "would be written to one file"):
-      self._run()
+
+  def test_names_are_kept_where_they_would_clash(self):
+    for name in ("cat.png", "minivan.png", "minivan.webp"):
+      _picture().save(self.source / name)
+    done = in_process.run(
+      corrupt_folder,
+      str(self.source),
+      str(self.target),
+      "--corruption=contrast",
+      "--severity=1",
+    )
+    self.assertEqual(done.returncode, 0, done.stderr)
+    self.assertIn("minivan.png and minivan.webp in ", done.stdout)
+    self.assertIn("would be one file: names are kept: every", done.stdout)
+    written = sorted(p.name for p in (self.target / "contrast/1").iterdir())
+    self.assertEqual(written, ["cat.png", "minivan.png", "minivan.webp"])
 
   def test_what_is_corrupted_is_looked_at_before_frost(self):
     lacks = mock.patch.object(frost_pictures, "folder", side_effect=self.fail)

@@ -53,7 +53,12 @@ _OF_DEVELOPERS = {
 # Tests compare with these, or open pages in a browser by them, where somebody has
 # installed them, and skip
 # elsewhere.
-_OPTIONAL_ORACLES = {"playwright", "pytorchvideo", "transformers"}
+_OPTIONAL_ORACLES = {
+  "albumentations",
+  "playwright",
+  "pytorchvideo",
+  "transformers",
+}
 
 
 def _module(requirement: str) -> str:

@@ -40,6 +40,19 @@ class FolderOverviewTest(parameterized.TestCase):
           wanted = np.asarray(Image.open(file)).mean()
           self.assertLess(np.abs(np.array(means) - wanted).min(), 2)
 
+  def test_several_classes(self):
+    base = pathlib.Path(self.create_tempdir().full_path)
+    for i, name in enumerate(("a/0", "a/1", "a/deep/2", "b/3", "b/4")):
+      (base / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+      level = np.full((120, 160, 3), 40 * i + 20, np.uint8)
+      Image.fromarray(level).save(base / f"in/{name}.png")
+    corrupt_folder.run(
+      base / "in", base / "out", names=["contrast"], severities=[1], quiet=True
+    )
+    sheet = np.asarray(Image.open(base / "out" / folder_overview.NAME))
+    levels = [int(sheet[16 + 124 * row + 60, 80, 0]) for row in range(3)]
+    self.assertEqual(levels, [20, 140, 60])  # a/0, b/3, then a/1
+
   def test_what_was_left_out(self):
     base = pathlib.Path(self.create_tempdir().full_path)
     (base / "in").mkdir()

@@ -20,6 +20,7 @@ NONE = "none"
 # Source of data, and adapter of models, of which another program made predictions.
 ELSEWHERE = "elsewhere"
 OWN = "own_corruption"  # of settings: sha256 of the file of a user's own
+SHOWN = "shown"  # of settings: what a crop shows of pictures of one's own
 # A value of a task's own settings.
 Scalar = str | int | float | bool | None
 Severity = Annotated[int, pydantic.Field(ge=1, le=5)]

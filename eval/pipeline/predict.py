@@ -245,7 +245,9 @@ def _sequence_step(
     if not name:
       crop = crop_batch(images, edition=edition, sizes=sizes)
       return crop[:, None]
-    return sequence_batch(images, name, edition=edition, keys=keys, sizes=sizes)
+    return jnp.asarray(
+      sequence_batch(images, name, edition=edition, keys=keys, sizes=sizes)
+    )
 
   return programs.Program(
     jax.shard_map(
@@ -284,8 +286,10 @@ def _corrupt_step(
     keys: jax.Array,
     sizes: jax.Array | None = None,
   ) -> jax.Array:
-    return corruptions.corrupt_batch(
-      images, name, severity, edition=edition, keys=keys, sizes=sizes
+    return jnp.asarray(
+      corruptions.corrupt_batch(
+        images, name, severity, edition=edition, keys=keys, sizes=sizes
+      )
     )
 
   return programs.Program(

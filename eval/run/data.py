@@ -1,5 +1,6 @@
 """The data of a run: where it lies, which sets are read, prepared where needed."""
 
+import dataclasses
 import importlib.util
 import os
 import time
@@ -56,8 +57,11 @@ class Data:
 
   @property
   def clean(self) -> inputs.Source:
-    """What corruptions are made from on the fly, else the clean images."""
-    return self.of(conditions.Condition())
+    """What corruptions are made from on the fly, else the clean images.
+
+    The first condition's images of published sets without clean ones.
+    """
+    return self.of(self._plan.conditions[0])
 
   def of(self, condition: conditions.Condition) -> inputs.Source:
     """What a condition's batches are read from; prepared if it was not yet.
@@ -116,7 +120,9 @@ def plan_of(
   given: Mapping[str, definitions.ModelObject] | None = None,
   workdir: Workdir | None = None,
 ) -> Plan:
-  """A run's plan: `plan.make`, but that weights are fetched where all else is here.
+  """Make a run's plan as `plan.make`; fetches weights where all else is here.
+
+  Prepares a TFDS set whose pictures' sizes are not known before.
 
   Args:
     given: label -> model, of those that are handed over as objects.
@@ -127,12 +133,30 @@ def plan_of(
     UserError: see `plan.make`.
   """
   first = plan_lib.make(config, given, fetch=False)
-  entries = first.models.values()
-  if not any(sources.is_fetched(e.checkpoint) for e in entries if e.checkpoint):
-    return first
+  entries, own = first.models.values(), plan_lib.sized(first.config.builder)
+  fetched = [e for e in entries if sources.is_fetched(e.checkpoint or "")]
+  if not fetched and (not own or own.is_here):
+    return without_absent_clean(first, workdir)
   if absent := [*first.lacks, *lacks(first, workdir)]:
     raise missing.MissingError(*absent)
-  return plan_lib.make(config, given)
+  if own and not own.is_here:  # its pictures' sizes say what is shown of them
+    own.prepare()
+  return without_absent_clean(plan_lib.make(config, given), workdir)
+
+
+def without_absent_clean(plan: Plan, workdir: Workdir | None) -> Plan:
+  """Return a plan of published files without its clean cells, where they lack.
+
+  All numbers but those relative to clean need the published files alone.
+  """
+  clean, *others = plan.conditions
+  published = not plan.fly and plan.task.setting.codec == datasets.PUBLISHED
+  if not published or not clean.clean or not others:
+    return plan
+  of_clean = dataclasses.replace(plan, conditions=[clean])
+  if not lacks(of_clean, workdir):
+    return plan
+  return dataclasses.replace(plan, conditions=others)
 
 
 def data_dir(plan: Plan, workdir: Workdir | None) -> str | None:

@@ -31,8 +31,9 @@ def describe(
   """
   chosen = shard.of(plan.cells)
   lines = [
-    f"{plan.dataset}: {len(plan.conditions)} conditions (clean +"
-    f" {len(plan.names)} {plan.task.facts.noun}s) x {len(plan.models)} models ="
+    f"{plan.dataset}: {len(plan.conditions)} conditions"
+    f" ({'clean + ' * plan.conditions[0].clean}{len(plan.names)}"
+    f" {plan.task.facts.noun}s) x {len(plan.models)} models ="
     f" {len(plan.cells)} cells, edition {plan.task.setting.edition or 'none'},"
     f" {publish.how(plan)}"
   ]
@@ -41,8 +42,8 @@ def describe(
       f"shard {shard}: {len(chosen)} of {len(plan.cells)} cells; what follows is"
       " of this shard"
     )
-  lines += _cells(chosen)
-  if plan.left_out:
+  lines += [*_cells(chosen), *plan.shown]
+  if plan.left_out_note:
     lines.append(plan.left_out_note)
   for label in plan.models:
     lines += [f"{label}: {note}" for note in plan.notes(label)]

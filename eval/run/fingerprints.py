@@ -75,8 +75,11 @@ def _cell(
 
 def _data_facts(plan: Plan, source: inputs.Source, content: str) -> DataFacts:
   """The set that is read, and what is made of it."""
+  facts = plan.task.config_facts()
+  if shown := plan.data_shown:
+    facts["settings"] = {**facts["settings"], cell_facts.SHOWN: shown}
   return DataFacts(
-    **plan.task.config_facts(),
+    **facts,
     version=source.builder.data_version(),
     split=source.split,
     examples=source.total,

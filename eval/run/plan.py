@@ -9,6 +9,7 @@ from typing import Any
 import ml_collections
 
 from robust_tfds import errors, missing, natural_sets
+from robust_tfds.building import geometry
 from robust_tfds.building.base import Builder
 from robust_tfds.building.own_set import OwnSet
 from robust_tfds.conditions import Condition
@@ -24,11 +25,13 @@ from robust_tfds.eval.tasks.parts import baselines
 from robust_tfds.models import adapters
 from robust_tfds.models.last_layer import LastLayer
 from robust_tfds.models.model import Model
+from robust_tfds.models.spec import Spec
 from robust_tfds.storage import paths
 
 _SOURCES = ("fly", "prepared")
 _IMAGENET = "imagenet1k"  # whose outputs are ImageNet's 1,000 classes
 _OF_MODELS = "model"  # geometry: the models' own crop rule
+_WHOLE = ("", "none")  # of one's own pictures and videos that are not cropped
 _FROST = "frost"
 _ABSENT = "absent"  # left_out: what needs files that are not here
 
@@ -92,6 +95,41 @@ class Plan:
     return self.config.builder.class_names(manual_dir)
 
   @property
+  def shown(self) -> list[str]:
+    """What is shown of one's own pictures, a line a rule; else nothing."""
+    own, builder = sized(self.config.builder), self.config.builder
+    if not own:
+      return []
+    noun = "videos" if builder.KIND == "videos" else "pictures"
+    if self._rule_of_data:
+      return [f"{noun} of {self.data_shown}"]
+    rules: dict[str, list[str]] = {}
+    for label in self.models:
+      rule = self.model(label).spec.geometry
+      words = geometry.in_words(rule, own.sizes, "corrupted whole; ")
+      rules.setdefault(words, []).append(label)
+    return [
+      f"{noun} of {words}" + f" ({', '.join(labels)})" * (len(rules) > 1)
+      for words, labels in rules.items()
+    ]
+
+  @property
+  def data_shown(self) -> str:
+    """What a crop by the data shows of one's own pictures; else empty."""
+    own = sized(self.config.builder)
+    return (
+      geometry.in_words(self._rule_of_data or "none", own.sizes) if own else ""
+    )
+
+  @property
+  def _rule_of_data(self) -> str:
+    """The crop before a corruption; empty where models crop afterwards."""
+    rule, builder = self.config.data.geometry or "", self.config.builder
+    if builder.KIND == "sequences":
+      return rule or builder.GEOMETRY
+    return "" if rule in _WHOLE else rule
+
+  @property
   def left_out(self) -> str:
     """Names of corruptions that it leaves out, in words; empty for none."""
     names = ", ".join(self.task.left_out)
@@ -100,6 +138,11 @@ class Plan:
   @property
   def left_out_note(self) -> str:
     """What a run prints of what it leaves out; else empty."""
+    if not self.conditions[0].clean:
+      return (
+        f"clean left out: the published files of {self.dataset} hold no clean"
+        " pictures, and they are not here; what is relative to clean is missing"
+      )
     if not self.left_out:
       return ""
     get = f"; its pictures: {frost_pictures.GET}"
@@ -192,8 +235,13 @@ def make(
     entries = parsed.entries
     defined = dict.fromkeys(entries, definition)
   defined = _with_last_layers(entries, defined, parsed.builder)
+  seen = {
+    label: _as_stored(each, parsed.builder) for label, each in defined.items()
+  }
+  if parsed.data.geometry in _WHOLE:
+    defined = seen  # models crop what was corrupted
   if parsed.data.geometry == _OF_MODELS:
-    crop = parsed.builder.crop(_crop(defined))
+    crop = parsed.builder.crop(_crop(seen))
     parsed = parsed.with_data("geometry", crop)
     task = task_of(parsed)
   _check_baseline(task, list(entries), parsed.builder)
@@ -228,6 +276,31 @@ def _with_last_layers(
     else of
     for label, of in defined.items()
   }
+
+
+def sized(builder: type[Builder]) -> OwnSet | None:
+  """Return the set where its pictures' sizes decide what is shown of them.
+
+  None of benchmarks and natural sets, which have a rule, and of scenes, which
+  detectors resize.
+  """
+  own = builder.OWN
+  unruled = own and not natural_sets.is_natural(own.where)
+  return own if unruled and builder.KIND != "objects" else None
+
+
+def _as_stored(
+  of: definitions_lib.Definition, builder: type[Builder]
+) -> definitions_lib.Definition:
+  """Return a model that takes pictures of one's own of its size unchanged."""
+  own, spec = sized(builder), of.model.spec
+  if not own or not isinstance(spec, Spec):
+    return of
+  px = spec.input_px
+  if own.sizes != {(px, px)}:
+    return of
+  fields = {"resize": "short_side", "resize_px": px}
+  return dataclasses.replace(of, model=of.model.with_fields(fields))
 
 
 def _check_frost(data: config_lib.Data) -> None:

@@ -350,6 +350,7 @@ def _provenance(plan: Plan, clean: inputs.Source) -> list[str]:
     f" {clean.builder.counted(clean.total, clean.split)} examples",
     f"edition {setting.edition or 'none'}, codec"
     f" {setting.codec or 'as stored'}, {how(plan)}, seed {setting.seed}",
+    *plan.shown,
     *(
       f"{label} was trained on: {training_data.words(entry) or 'not stated'}"
       for label, entry in plan.models.items()

@@ -255,7 +255,7 @@ class Runner:
       self._say(where)
     data = self.plan.config.data
     frost_pictures.choose(data.frost_dir, data.manual_dir)
-    if self.plan.left_out:
+    if self.plan.left_out_note:
       self._say(self.plan.left_out_note)
     if self._shard.count > 1:
       self._say(
@@ -283,6 +283,8 @@ class Runner:
     """Prints what a set of one's own is, or how much of a published one."""
     if clean.builder.OWN:
       self._say(clean.builder.OWN.words)
+    for line in self.plan.shown:
+      self._say(line)
     builder, split = clean.builder, clean.split
     if builder.published_examples(split) not in (0, clean.total):
       counted = builder.counted(clean.total, split)

@@ -190,8 +190,7 @@ def _of_side(model: NetworkModel, input_px: int | None) -> NetworkModel:
       f"Got input_px={input_px} for {model.name}, whose variables are the same"
       " at every side of its pictures. Leave it out."
     )
-  resize_px = max(input_px, model.spec.resize_px)
-  return model.with_fields({"input_px": input_px, "resize_px": resize_px})
+  return model.with_fields({"input_px": input_px})
 
 
 def warn(loaded: Loaded) -> None:

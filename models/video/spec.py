@@ -35,7 +35,6 @@ class VideoSpec(Spec):
   kind: ClassVar[Kind] = "video"
   item_axes: ClassVar[int] = 4
 
-  resize_px: From1 = 256
   # PySlowFast slowfast/config/defaults.py: DATA.MEAN, DATA.STD.
   mean: Three = (0.45, 0.45, 0.45)
   std: Three = (0.225, 0.225, 0.225)

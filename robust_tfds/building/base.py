@@ -549,8 +549,10 @@ class Builder(
     self, manual_dir: str | os.PathLike | None
   ) -> contextlib.AbstractContextManager[None]:
     """Says in the one form that a source is not there."""
-    layout = self.MANUAL_DOWNLOAD_INSTRUCTIONS or ""
-    return known_files.lacking(self.set_name(), manual_dir, layout)
+    name, layout = self.set_name(), self.MANUAL_DOWNLOAD_INSTRUCTIONS or ""
+    if self.config.codec == PUBLISHED:
+      name = known_files.published(name, self.config.condition)
+    return known_files.lacking(name, manual_dir, layout)
 
   def _create_builder_config(
     self, builder_config: Any, *args: Any, **kwargs: Any

@@ -21,9 +21,10 @@ resampling as Pillow's up to 12 is the published one (docs/specs/corruptions.md
 section 0): `robust_tfds/resizing.py`, whatever Pillow is here.
 """
 
+import contextlib
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -136,6 +137,68 @@ def apply(pixels: np.ndarray, rule: str) -> np.ndarray:
     return resizing.resized(pixels, *way.taps)
   rows, columns = slice(*way.crop[1::2]), slice(*way.crop[::2])
   return pixels[top:bottom, left:right][rows, columns]
+
+
+def as_stored(side: int) -> str:
+  """Return the rule that changes no pixel of square pictures of a side."""
+  return f"short{side}_crop{side}"
+
+
+def in_words(
+  rule: str, sizes: Collection[tuple[int, int]], before: str = ""
+) -> str:
+  """Say what a rule shows of pictures, for the screen.
+
+  Args:
+    rule: see the header.
+    sizes: (height, width) of the pictures, px; empty where they are not known.
+    before: what is done to them before, in words.
+
+  >>> in_words("short128_crop112", [(48, 48), (400, 400)])
+  '48 to 400 px: short side to 128, central 112 (76 % of the picture)'
+  >>> in_words("short32_crop32", [(32, 32)])
+  '32 px: shown as stored'
+  """
+  parts, shares = _parse(rule), []
+  for height, width in sizes:
+    with contextlib.suppress(_SizeError):  # refused where it is read
+      shares.append(_share(fit(rule, width, height), width, height))
+  if parts["whole"]:
+    how = "whole"
+  elif shares and set(shares) == {None}:
+    how = "shown as stored"
+  elif parts["kind"]:
+    how = "short side" if parts["kind"] == "short" else "both sides"
+    how += f" to {parts['resize']}"
+    how += f", central {parts['crop']}" if parts["crop"] else ""
+  else:
+    part = parts["fraction"] or f"{parts['part']}/{parts['of']}"
+    side = "each side" if parts["fraction"] else "the short side"
+    how = f"central {part} of {side}, to {parts['side']}"
+  if "central" in how and shares:
+    how += (
+      f" ({_range(100 if s is None else s for s in shares)} % of the picture)"
+    )
+  px = "sizes that are known once they are prepared"
+  if sizes:
+    px = f"{_range(side for size in sizes for side in size)} px"
+  return f"{px}: {before}{how}"
+
+
+def _share(way: Fit, width: int, height: int) -> int | None:
+  """Return the percentage of a picture that is seen; None: no pixel changes."""
+  whole = (0, 0, width, height)
+  if (way.box, way.size, way.crop) == (whole, (width, height), whole):
+    return None
+  (left, top, right, bottom), (x0, y0, x1, y1) = way.box, way.crop
+  seen = (right - left) * (bottom - top) * (x1 - x0) * (y1 - y0)
+  return 100 * seen // (width * height * way.size[0] * way.size[1])
+
+
+def _range(values: Iterable[int]) -> str:
+  """Write the least and the greatest of whole numbers: `48 to 400`, or `32`."""
+  ends = sorted({*values})
+  return f"{ends[0]} to {ends[-1]}" if len(ends) > 1 else f"{ends[0]}"
 
 
 def _parse(rule: str) -> dict[str, Any]:

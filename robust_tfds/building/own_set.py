@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from robust_tfds import errors
 from robust_tfds.building import source
+from robust_tfds.reading import pictures
 from robust_tfds.storage import paths
 
 _DIGITS = 12  # of a content's sha256, where it is a fact
@@ -197,6 +198,37 @@ class OwnSet(abc.ABC):
   def described(self) -> Sequence[str]:
     """What else the content is of, e.g. a version; a line each."""
     return ()
+
+  @property
+  def is_here(self) -> bool:
+    """Whether its files can be listed without preparing it first."""
+    return True
+
+  def prepare(self) -> None:  # noqa: B027
+    """Make its files, where `is_here` is False."""
+
+  @property
+  def sizes(self) -> frozenset[tuple[int, int]]:
+    """(height, width) of its upright pictures that can be read; empty: not here."""
+    return self._sizes if self.is_here else frozenset()
+
+  @functools.cached_property
+  def _sizes(self) -> frozenset[tuple[int, int]]:
+    with concurrent.futures.ThreadPoolExecutor(_READERS) as pool:
+      sizes = pool.map(self._size_or_none, self.files())
+      return frozenset(size for size in sizes if size)
+
+  def _size_or_none(self, file: source.File) -> tuple[int, int] | None:
+    try:
+      return self.size_of(file)
+    except errors.UserError:  # refused where it is read
+      return None
+
+  def size_of(self, file: source.File) -> tuple[int, int]:
+    """Return (height, width) of a picture; reads its header alone."""
+    of = file.path if file.member is None else file.data()
+    turned = not self.reading.get("upright", False)
+    return pictures.size(of, file.where, ignore_orientation=turned)
 
   @functools.cached_property
   def content(self) -> str:

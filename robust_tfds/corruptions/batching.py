@@ -69,7 +69,7 @@ def three_channels(image: jax.typing.ArrayLike, batch: bool = False) -> Image:
   if image.ndim != axes or image.shape[-1] not in (1, 3):
     raise errors.UserError(
       f"Images must be {axes_in_words} (or 1 channel), RGB or grey, got shape"
-      f" {list(image.shape)}. Drop an alpha channel first."
+      f" {list(image.shape)}{_layout(image.shape, batch)}."
     )
   if 0 in image.shape[:-1]:
     raise errors.UserError(f"Empty image: shape {list(image.shape)}.")
@@ -79,6 +79,32 @@ def three_channels(image: jax.typing.ArrayLike, batch: bool = False) -> Image:
   if isinstance(image, jax.Array):
     return jnp.broadcast_to(image, shape)
   return np.broadcast_to(image, shape)
+
+
+def _layout(shape: tuple[int, ...], batch: bool) -> str:
+  """Say what arrays of a shape are that are no pictures, and what to do."""
+  first, last = shape[-3:-2], shape[-1:]
+  plain = last in ((1,), (3,))
+  if first in ((1,), (3,)) and not plain and len(shape) in (3, 4):
+    axes = "(1, 2, 0)" if len(shape) == 3 else "(0, 2, 3, 1)"
+    return f": channels first, as PyTorch has them. Use image.transpose{axes}"
+  if len(shape) == 4 and plain:
+    return ": a batch. Use corruptions.corrupt_batch (sequence_batch), a key a picture"
+  if len(shape) == 3 and batch:
+    return ": one picture, or grey ones. Use images[None], or images[..., None]"
+  if last in ((2,), (4,)):
+    return f": with an alpha channel. Use image[..., :{last[0] - 1}]"
+  return ""
+
+
+def as_given(result: jax.Array, given: object) -> Image:
+  """Return a result as NumPy where NumPy, or a list, was given.
+
+  A writable copy; traced results stay, and JAX arrays of JAX arrays.
+  """
+  if isinstance(given, jax.Array) or isinstance(result, jax.core.Tracer):
+    return result
+  return np.array(result)
 
 
 def checked_keys(keys: seeding.Keys, count: int) -> jax.Array:

@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from robust_tfds import conditions, errors
-from robust_tfds.corruptions import spec
+from robust_tfds.corruptions import forks, spec
 
 Keys = jax.typing.ArrayLike | Sequence[jax.Array]
 # Words of jax on the device, of numpy on the host: the same arithmetic.
@@ -58,6 +58,7 @@ def example_key(
     UserError: a seed or frame that is no whole number from 0, a severity outside
       1-5, or a dataset, name or id that is no text or empty.
   """
+  forks.check()
   severity = spec.check_severity(severity)
   if "" in (dataset, name, example_id):
     raise errors.UserError(
@@ -98,7 +99,12 @@ def of_picture(
 
 
 def raw(key: Keys) -> jax.Array:
-  """Key data as uint32 `[..., 2]`, from keys, raw uint32 arrays, lists of keys."""
+  """Return keys, raw uint32 arrays or lists of keys as uint32 `[..., 2]`.
+
+  Raises:
+    UserError: no key; a process that cannot compute, see `forks.py`.
+  """
+  forks.check()
   if isinstance(key, (list, tuple)) and any(map(_is_typed, key)):
     key = jnp.stack(key)
   if _is_typed(key):

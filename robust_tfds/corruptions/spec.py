@@ -117,6 +117,18 @@ def edition_for(side_px: int) -> str:
   return min(covering, key=lambda e: abs(math.log(e.side_px / side_px))).name
 
 
+def edition_of(height: int, width: int) -> str:
+  """Return the edition of a picture where none is named.
+
+  Of a square picture of exactly an edition's size it is that; else `any`.
+
+  >>> [edition_of(*size) for size in ((224, 224), (64, 64), (300, 401), (256, 256))]
+  ['imagenet', 'imagenet64', 'any', 'any']
+  """
+  sizes = {e.size_px for e in EDITIONS.values()}
+  return edition_for(height) if height == width in sizes else "any"
+
+
 def severity(value: object) -> int | jax.Array:
   """A concrete severity as int, a traced one as it is.
 

@@ -213,9 +213,7 @@ def files(
   Raises:
     UserError: entries that cannot be read or told apart; names the first.
   """
-  walk = picture_folders.Walk(
-    root, extensions, by_stem=False, outside=False, inside=inside
-  )
+  walk = picture_folders.Walk(root, extensions, outside=False, inside=inside)
   pairs = sorted(
     (picture_folders.example_id(path, root), os.fspath(path))
     for path in walk.files()

@@ -88,6 +88,25 @@ class TfdsSet(own_set.OwnSet):
     super().__init__(name, where, names, self.part.partition("[")[0])
     self.several = several
 
+  @property
+  def is_here(self) -> bool:
+    """Whether it is prepared, or its pictures are known to be of one size."""
+    return None not in self._shape or self.builder.is_prepared()
+
+  @property
+  def _shape(self) -> tuple[int | None, ...]:
+    """(height, width) of all pictures, as the features say; None: they vary."""
+    shape: tuple[int | None, ...] = self.builder.info.features[self.image].shape
+    return shape[:2]
+
+  @functools.cached_property
+  def _sizes(self) -> frozenset[tuple[int, int]]:
+    """Of pictures of one size without reading them."""
+    height, width = self._shape
+    if height is None or width is None:
+      return super()._sizes
+    return frozenset([(height, width)])
+
   def described(self) -> Sequence[str]:
     """The builder's name and version, the split, and labels beside the first."""
     several = [f"{i}\t{known}" for i, known in sorted(self.labels.items())]

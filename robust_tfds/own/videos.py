@@ -54,6 +54,10 @@ class Videos(folder.Folder):
       raise _no_groups(groups, f"it is not found in {missed[0]!r}")
     self.group_ids = [pattern.findall(i)[0] for i in ids]
 
+  def size_of(self, file: source.File) -> tuple[int, int]:
+    """Return (height, width) of a video's frames as they are stored."""
+    return video_files.size(file.path)
+
   def noted(self, file: source.File) -> Sequence[str]:
     """Nothing: turns are carried out; but opens its header."""
     with errors.begun(file.where), video_files.opened(file.path):

@@ -15,7 +15,6 @@ from collections.abc import Collection, Iterator, Sequence
 
 from etils import epath
 
-from robust_tfds import errors
 from robust_tfds.storage import paths
 
 EXTENSIONS = frozenset(
@@ -32,8 +31,6 @@ class Walk:
     root: the folder.
     only: the one file of it that is taken, whatever its type; None: all.
     extensions: of the types, with the dot, in small letters.
-    by_stem: refuse two files of a directory that differ in their extensions
-      alone.
     outside: follow links that lead out of the folder; else they are faults.
     inside: pass by files that lie beside the folder's own folders, which may
       be links out of it.
@@ -42,11 +39,12 @@ class Walk:
     other_types: how many files of other types, by their extension.
     loops: links back to a folder that they lie in.
     faults: a line for each entry that may have held such files.
+    same_stem: two files of a directory that differ in their extensions alone, in
+      words; empty where no two do.
   """
 
   root: epath.Path
   extensions: Collection[str] = EXTENSIONS
-  by_stem: bool = True
   outside: bool = True
   inside: bool = False
   only: epath.Path | None = None
@@ -57,13 +55,11 @@ class Walk:
   )
   loops: list[str] = dataclasses.field(default_factory=list)
   faults: list[str] = dataclasses.field(default_factory=list)
+  same_stem: str = ""
 
   def files(self) -> Iterator[epath.Path]:
-    """Every file of the types once: those of a directory, then of the ones below it.
-
-    Raises:
-      UserError: see `by_stem`.
-    """
+    """Every file of the types once: those of a directory, then of the ones below it."""
+    self.same_stem = ""
     self.hidden = self.beside = 0
     self.other_types.clear()
     self.loops.clear()
@@ -93,11 +89,9 @@ class Walk:
         elif kind == "file":
           stem, _ = os.path.splitext(entry.name)
           before = stems.setdefault(stem, entry.name)
-          if before != entry.name and self.by_stem:
-            raise errors.UserError(
-              f"{shown(folder)}: {shown(before)} and {shown(entry.name)} would be"
-              " written to one file; rename one of them."
-            )
+          if before != entry.name and not self.same_stem:
+            both = f"{shown(before)} and {shown(entry.name)}"
+            self.same_stem = f"{both} in {shown(folder)}"
           yield paths.of(entry.path)
       folders += reversed(below)
 

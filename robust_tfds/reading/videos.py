@@ -162,6 +162,17 @@ def frame_rate(video: Video) -> float:
   return rate
 
 
+def size(video: Video) -> tuple[int, int]:
+  """Return (height, width) of the stored frames; reads the header alone.
+
+  Raises:
+    UserError: as `opened`.
+  """
+  with opened(video) as container:
+    context = _pictures(container).codec_context
+    return context.height, context.width
+
+
 @contextlib.contextmanager
 def opened(video: Video) -> Iterator[Any]:
   """PyAV's container of a video, with at least one picture stream.

@@ -271,10 +271,15 @@ class MissingTest(in_folder.TestCase):
     look = {"data_dir": self.root / "data", "manual_dir": self.root}
     (lack,) = datasets.lacks("coco_c", ["clean", "fog_1"], **look)
     self.assertEqual(lack.what, "coco_c: its files")
-    (lack,) = datasets.lacks(
-      "imagenet_c", ["fog_1", "snow_2", "snow_3"], codec="published", **look
+    weather, noise = datasets.lacks(
+      "imagenet_c",
+      ["fog_1", "snow_2", "snow_3", "shot_noise_1"],
+      codec="published",
+      **look,
     )
-    self.assertIn("And 1 more like it.", lack.fault)
+    self.assertIn("And 1 more like it.", weather.fault)
+    self.assertEndsWith(weather.get, f" && mv weather.tar {self.root}/")
+    self.assertEqual(noise.what, "imagenet_c: noise.tar")
     self.assertEqual(datasets.lacks("digits_c", ["clean"], **look), [])
     look["manual_dir"] = None
     self.assertEqual(datasets.lacks("cifar10_c", ["clean"], **look), [])

@@ -14,18 +14,31 @@ class ImagesTest(parameterized.TestCase):
   @parameterized.parameters(
     (np.zeros((32, 32, 3), np.float32), "must be uint8"),
     (np.zeros((32, 32, 3), np.uint16), "x >> 8"),
-    (np.zeros((32, 32, 4), np.uint8), "Drop an alpha"),
-    (np.zeros((32, 32, 2), np.uint8), "Drop an alpha"),
+    (np.zeros((32, 32, 4), np.uint8), r"an alpha channel.*\[..., :3\]"),
+    (np.zeros((32, 32, 2), np.uint8), r"an alpha channel.*\[..., :1\]"),
     (np.zeros((32, 32, 3), bool), "must be uint8"),
     (np.zeros((32, 32, 3), np.int64), "must be uint8"),
     (np.zeros(32, np.uint8), r"\[H, W, 3\]"),
-    (np.zeros((3, 32, 32), np.uint8), "Drop an alpha"),
+    (np.zeros((3, 32, 32), np.uint8), r"channels first.*\(1, 2, 0\)"),
+    (np.zeros((2, 3, 32, 32), np.uint8), r"channels first.*\(0, 2, 3, 1\)"),
+    (np.zeros((2, 32, 32, 3), np.uint8), "a batch. Use corruptions.corrupt_b"),
+    (np.zeros((32, 32, 5), np.uint8), r"got shape \[32, 32, 5\]\.$"),
     (np.zeros((0, 32, 3), np.uint8), "Empty image"),
     (np.zeros((2, 32, 32, 3), np.uint8), r"\[H, W, 3\]"),
   )
   def test_refused(self, image, message):
     with self.assertRaisesRegex(errors.UserError, message):
       batching.three_channels(image)
+
+  @parameterized.parameters(
+    ((2, 3, 32, 32), r"channels first.*\(0, 2, 3, 1\)"),
+    ((32, 32, 3), r"one picture.*images\[None\]"),
+    ((2, 32, 32), r"grey ones.*images\[..., None\]"),
+    ((2, 32, 32, 4), "an alpha channel"),
+  )
+  def test_refused_as_batches(self, shape, message):
+    with self.assertRaisesRegex(errors.UserError, message):
+      batching.three_channels(np.zeros(shape, np.uint8), batch=True)
 
   @parameterized.parameters(np.asarray, jnp.asarray, np.ndarray.tolist)
   def test_grey_has_three_equal_channels(self, form):

@@ -11,9 +11,11 @@ from PIL import features
 
 from robust_tfds import corruptions, datasets, errors
 from robust_tfds.building import geometry
+from robust_tfds.building.sources import imagenet
 from robust_tfds.eval.pipeline import inputs
 from robust_tfds.reading import decoders
 from tests import quick, tiny_files
+from tests.own import made
 
 _WNID = "n01440764"
 _NAMES = tuple(f"ILSVRC2012_val_0000000{i}.JPEG" for i in (1, 2))
@@ -127,6 +129,62 @@ class EditionsTest(parameterized.TestCase):
     (place / _NAMES[0]).write_bytes(_jpeg(side + 1, side, 5))
     with self.assertRaisesRegex(errors.UserError, "of another edition"):
       self._stored(name, config)
+
+
+class PublishedRunTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.manual = pathlib.Path(self.create_tempdir().full_path)
+    for severity in (1, 3):
+      for label, wnid in enumerate(imagenet.wnids()[:2]):
+        place = self.manual / "ImageNet-C" / "fog" / str(severity) / wnid
+        place.mkdir(parents=True)
+        level = np.full((224, 224, 3), 40 + 100 * label, np.uint8)
+        data = tiny_files.encoded(level, "JPEG")
+        (place / f"ILSVRC2012_val_0000000{label}.JPEG").write_bytes(data)
+
+  def _run(self, conditions="fog"):
+    """Says class 0 of all but of the bright ones at severity 3: half wrong at 1."""
+    return made.evaluate(
+      lambda x: np.eye(1000)[(x.mean((1, 2, 3)) > 150).astype(int)],
+      "imagenet_c",
+      source="prepared",
+      codec="published",
+      manual_dir=self.manual,
+      conditions=conditions,
+      severities=(1, 3),
+      size=None,
+    )
+
+  def test_without_clean_pictures(self):
+    result, printed = self._run()
+    self.assertIn("clean left out: the published files of imagenet_c", printed)
+    values = result.summary
+    self.assertAlmostEqual(values["part_mean_corruption_error"], 0.5)
+    self.assertIn("part_mce", values)
+    self.assertNotIn("clean_error", values)
+    self.assertIn("relative_mce", result.missing)
+    report = pathlib.Path(self.create_tempdir().full_path)
+    result.report(report)
+    self.assertTrue((report / "report.html").exists())
+
+  def test_with_clean_pictures(self):
+    self._clean()
+    result, printed = self._run()
+    self.assertNotIn("clean left out", printed)
+    self.assertIn("clean_error", result.summary)
+
+  def _clean(self):
+    folder = self.manual / "val" / _WNID
+    folder.mkdir(parents=True)
+    for label in (0, 1):
+      place = folder / f"ILSVRC2012_val_0000000{label}.JPEG"
+      place.write_bytes(_jpeg(300, 250, label))
+
+  def test_the_archive_that_lacks_is_named(self):
+    with self.assertRaisesRegex(errors.UserError, "mv noise.tar") as raised:
+      self._run("fog,shot_noise")
+    self.assertNotIn("ILSVRC2012", str(raised.exception))
 
 
 class NamesTest(parameterized.TestCase):

@@ -39,7 +39,7 @@ class SpecTest(parameterized.TestCase):
     ({"resize_px": "256"}, "Got resize_px '256'"),
     ({"interpolation": "nearest"}, "Got interpolation 'nearest'"),
     ({"resize": "stretch"}, "Got resize 'stretch', expected one of"),
-    ({"input_px": 299}, "crop must lie inside"),
+    ({"input_px": 299, "resize_px": 256}, "crop must lie inside"),
     ({"channel_order": "gbr"}, "Got channel_order 'gbr', expected one of"),
     ({"resize": "fraction", "crop_fraction": 0}, "Got crop_fraction 0"),
     ({"resize": "fraction", "crop_fraction": 1.5}, "Got crop_fraction 1.5"),
@@ -113,6 +113,18 @@ class SpecTest(parameterized.TestCase):
     self.assertEqual(spec.with_fields({}), spec)
     self.assertIs(type(changed), type(spec))
 
+  @parameterized.parameters(
+    (Spec(input_px=112), "short128_crop112"),
+    (Spec(input_px=32), "short37_crop32"),
+    (Spec(input_px=112, resize="squash"), "squash128_crop112"),
+    (VideoSpec(input_px=112), "short128_crop112"),
+    (Spec(input_px=112, resize_px=256), "short256_crop112"),
+    (Spec().with_fields({"input_px": 112}), "short128_crop112"),
+    (Spec(resize_px=232).with_fields({"input_px": 112}), "short116_crop112"),
+  )
+  def test_resize_px_follows_input_px(self, spec, name):
+    self.assertEqual(spec.geometry, name)
+
   def test_with_another_number_of_classes(self):
     spec = Spec(parameters=7, gflops=2.0).with_fields({"num_classes": 10})
     self.assertEqual((spec.num_classes, spec.label_space), (10, "custom"))
@@ -132,7 +144,7 @@ class SpecTest(parameterized.TestCase):
     (Spec(), {"mean": "0.5"}, "Got mean '0.5', expected three finite"),
     (Spec(), {"std": (0, 1, 1)}, "a positive value per channel"),
     (Spec(), {"scale": None}, "Got scale None, expected a finite number"),
-    (Spec(), {"input_px": 300}, "Got resize_px 256, expected at least"),
+    (Spec(), {"input_px": 300, "resize_px": 256}, "Got resize_px 256, exp"),
     (Spec(flexible=False), {"input_px": 192}, "pictures of 224 px alone"),
     (Spec(flexible=False), {"flexible": True}, "Got flexible True, and this"),
     (VideoSpec(any_length=False), {"frames": 9}, "clips of 8 frames alone"),

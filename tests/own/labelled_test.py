@@ -4,6 +4,7 @@ import collections
 import contextlib
 import csv
 import io
+import json
 import pathlib
 import unicodedata
 from unittest import mock
@@ -16,10 +17,11 @@ from PIL import Image
 
 from robust_tfds import conditions, corrupt_folder, corruptions, errors, models
 from robust_tfds.building import geometry
+from robust_tfds.eval import main
 from robust_tfds.eval.pipeline import blocks
 from robust_tfds.models import adapters
 from robust_tfds.models import spec as spec_lib
-from tests import quick, tiny_files
+from tests import in_process, quick, tiny_files
 from tests.own import made
 
 
@@ -361,3 +363,76 @@ class LabelledTest(parameterized.TestCase):
     for size in ("32", 0, -1):
       with self.assertRaisesRegex(errors.UserError, f"size={size!r}: expected"):
         made.evaluate(made.Seen(), f"folder:{self.root}", size=size)
+
+
+class ShownTest(parameterized.TestCase):
+  """What a model is shown of pictures of one's own, and the line that says it."""
+
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path)
+
+  def _set(self, *sizes):
+    """A folder of two classes; sha256 of its pictures as they are stored."""
+    stored = set()
+    for label, name in enumerate(("cat", "dog")):
+      for i, (height, width) in enumerate(sizes):
+        pixels = tiny_files.noise(height, width, 100 + 10 * label + i)
+        stored.add(made.sha256(pixels))
+        data = tiny_files.encoded(pixels, "PNG")
+        tiny_files.put(self.folder, {f"pets/{name}/{i}.png": data})
+    return stored
+
+  def _show(self, model, **options):
+    few = {"conditions": "none", "workdir": self.folder / "run"}
+    data = f"folder:{self.folder / 'pets'}"
+    return made.evaluate(model, data, **{**few, **options})
+
+  @parameterized.parameters(
+    (32, {"size": 32}, "pictures of 32 px: shown as stored"),
+    (224, {"size": None}, "pictures of 224 px: shown as stored"),
+    (
+      32,
+      {"size": 32, "geometry": "none"},
+      "pictures of 32 px: corrupted whole; shown as stored",
+    ),
+  )
+  def test_of_the_size_that_is_asked_for(self, px, options, words):
+    stored, model = self._set((px, px), (px, px)), made.Seen(2)
+    result, printed = self._show(model, **options)
+    self.assertIn(f"{words}\n", printed)
+    self.assertLessEqual(stored, model.pictures)
+    self.assertEqual(model.shapes, {(px, px, 3)})  # the probe's, too
+    result.report(self.folder / "report")
+    report = (self.folder / "report" / "report.html").read_text("utf-8")
+    self.assertIn(words, report)
+
+  def test_decided_over_the_whole_split(self):
+    stored, model = self._set((32, 32), (32, 32), (40, 32)), made.Seen(2)
+    _, printed = self._show(model, limit=1)
+    self.assertIn("pictures of 32 to 40 px: short side to 37, cent", printed)
+    self.assertFalse(stored & model.pictures)
+
+  def test_a_spec_of_another_size(self):
+    self._set((48, 48), (400, 400))
+    spec = spec_lib.Spec(input_px=112, num_classes=2)
+    seen = made.Seen(2)
+    model = adapters.get("on_host")(seen, spec, name="mine")
+    words = "48 to 400 px: short side to 128, central 112 (76 % of the picture)"
+    _, printed = self._show(model, size=None)
+    self.assertIn(f"pictures of {words}\n", printed)
+    self.assertEqual(seen.shapes, {(112, 112, 3)})
+    notes = [p.read_text() for p in (self.folder / "run").rglob("*.json")]
+    shown = [json.loads(n)["data"]["settings"] for n in notes if '"px"' in n]
+    self.assertEqual(shown[0], {"shown": words})
+
+  def test_the_plan_says_it(self):
+    self._set((32, 32))
+    done = in_process.run(
+      main,
+      "--config=own_data:digits_linear",
+      f"--config.data.name=folder:{self.folder / 'pets'}",
+      "--config.model.num_classes=2",
+      "--plan",
+    )
+    self.assertIn("pictures of 32 px: shown as stored\n", done.stdout)

@@ -78,6 +78,24 @@ class Twice(PetsOfTests):
       yield i, {**example, "image": tiny_files.noise(9, 9)}
 
 
+class Square(PetsOfTests):
+  """All of the size that is asked for, which the features do not say."""
+
+  def _generate_examples(self, count):
+    for i, example in super()._generate_examples(count):
+      yield i, {**example, "image": tiny_files.noise(32, 32, 100 + i)}
+
+
+class SquareBySpec(Square):
+  """The features say it."""
+
+  FEATURES = {"image": _Image(shape=(32, 32, 3)), "label": _CLASSES}
+
+  def _generate_examples(self, count):
+    for i, example in super()._generate_examples(count):
+      yield i, {"image": example["image"], "label": example["label"]}
+
+
 class TfdsSetTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
@@ -97,6 +115,20 @@ class TfdsSetTest(parameterized.TestCase):
     self.assertEqual([f.label for f in set_.files()], [0, 1] * 4)
     self.assertLen(self._own(text, split="more").files(), 2)
     self.assertNotEqual(self._own(text, split="more").content, set_.content)
+
+  @parameterized.parameters("Square", "SquareBySpec")
+  def test_pictures_of_the_size_that_is_asked_for(self, name):
+    model = made.Seen(2)
+    _, printed = made.evaluate(
+      model,
+      f"{_THIS}:{name}",
+      conditions="none",
+      data_dir=self.folder,
+      workdir=self.folder / "run",
+    )
+    self.assertIn("pictures of 32 px: shown as stored\n", printed)
+    stored = {made.sha256(tiny_files.noise(32, 32, 100 + i)) for i in range(8)}
+    self.assertLessEqual(stored, model.pictures)
 
   def test_a_set_that_another_builder_of_that_name_prepared(self):
     PetsOfTests(data_dir=self.folder).download_and_prepare()

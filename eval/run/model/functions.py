@@ -23,7 +23,7 @@ _ADAPTERS = {
   "keras": ("keras", "net"),
   "onnxruntime": ("onnx", "'model.onnx'"),
 }
-_SIDE_PX, _RESIZE = 224, 256  # ImageNet's crop, and the shorter side before it
+_SIDE_PX = 224  # ImageNet's crop
 
 
 def model(
@@ -91,14 +91,13 @@ def _check_plain(function: Any, kind: Kind) -> None:
 
 
 def _spec(kind: Kind, classes: int, side_px: int) -> ModelSpec:
-  """Of a plain function: ImageNet's crop, of 256 to 224 px, at a size."""
+  """Return the spec of a plain function: ImageNet's crop in proportion."""
   if kind == "detection":
     return DetectorSpec(num_classes=classes, short_px=0, label_space="custom")
   of_kind = VideoSpec if kind == "video" else Spec
   return of_kind(
     num_classes=classes,
     input_px=side_px,
-    resize_px=round(side_px * _RESIZE / _SIDE_PX),
     flexible=True,
     weights="own",
     label_space="custom",

@@ -189,7 +189,7 @@ def _source(name: str, model: Model) -> dict[str, str]:
 
 def _side_px(plan: Plan, model: Model) -> int:
   """Of the pictures that the run shows where the set's have no one size."""
-  return plan.task.setting.edition_px or model.spec.fixed_px or _SIDE_PX
+  return plan.task.setting.edition_px or model.spec.usual_px or _SIDE_PX
 
 
 def _random(label: str, model: Model) -> str:

@@ -13,7 +13,7 @@ import pathlib
 import shlex
 from collections.abc import Iterator, Sequence
 
-from robust_tfds import missing
+from robust_tfds import conditions, missing
 from robust_tfds.building.sources import folders
 
 _TABLE = pathlib.Path(__file__).with_name("files.tsv")
@@ -70,14 +70,36 @@ def lack(
     layout: how the files may lie there, in words.
   """
   files = _of(name)
+  of_set, published, _ = name.partition(".published")
+  by_itself = files and published  # of several archives
+  what = files[0].file if by_itself else "its files"
   return missing.Lack(
-    f"{name}: its files",
+    f"{of_set}: {what}",
     fault,
     lines(name),
-    layout,
+    "" if by_itself else layout,
     _get(files, os.fspath(folder or "FOLDER")),
     () if folder else (("data.manual_dir", "FOLDER"),),
   )
+
+
+def group_tar(corruption: str) -> str:
+  """Name of ImageNet-C's archive that holds a corruption.
+
+  Raises:
+    UserError: an unknown corruption.
+  """
+  row = conditions.PICTURES.row(corruption)
+  return f"{row.group if row.set == 'common' else row.set}.tar"
+
+
+def published(name: str, condition: conditions.Condition) -> str:
+  """Return the table's name of the authors' archives of a set's condition."""
+  every = f"{name}.published"
+  if condition.kind != "pictures" or condition.clean:
+    return every
+  of_group = f"{every}.{group_tar(condition.name)}"
+  return of_group if _of(of_group) else every
 
 
 @contextlib.contextmanager

@@ -22,7 +22,7 @@ from etils import epath
 
 from robust_tfds import conditions, errors
 from robust_tfds.building import geometry, pictures
-from robust_tfds.building.sources import folders
+from robust_tfds.building.sources import folders, known_files
 from robust_tfds.datasets import movie_feature
 from robust_tfds.reading import archives
 from robust_tfds.reading import videos as video_files
@@ -96,16 +96,6 @@ def find_videos(
     yield example_id, label, _validated(data, where, shape)
 
 
-def group_tar(corruption: str) -> str:
-  """Name of ImageNet-C's archive that holds a corruption.
-
-  Raises:
-    UserError: an unknown corruption.
-  """
-  row = conditions.PICTURES.row(corruption)
-  return f"{row.group if row.set == 'common' else row.set}.tar"
-
-
 def _name_of_source(video: str) -> str:
   """The picture that a video was made from."""
   return f"{video[: -len(_VIDEO)]}.JPEG"
@@ -171,7 +161,9 @@ def _pictures(
     yield from _read(files)
     return
   tars = [root / f"{name}.tar" for name in names if name]
-  tars += [root / name / group_tar(condition.name) for name in names]
+  tars += [
+    root / name / known_files.group_tar(condition.name) for name in names
+  ]
   for tar in tars:
     empty = True
     for file in _pictures_in(tar, below) if tar.exists() else ():

@@ -45,10 +45,10 @@ def corrupt(
   name: str,
   severity: int | jax.Array,
   *,
-  edition: str = "imagenet",
+  edition: str | None = None,
   key: jax.Array | None = None,
   seed: int | None = None,
-) -> jax.Array:
+) -> batching.Image:
   """Corrupts one image.
 
   Args:
@@ -56,31 +56,35 @@ def corrupt(
     name: a corruption, see `corruptions.names("all")`.
     severity: 1-5; an integer of Python, numpy or jax, or a traced one: where
       that turns out to be another, the result is the checker of `refusal.py`.
-    edition: which published variant, see `spec.EDITIONS`.
+    edition: which published variant, see `spec.EDITIONS`; None: of a square
+      picture of exactly an edition's size (224, 299, 64, 32 px) that, of all
+      others `any`.
     key: JAX key, from `corruptions.example_key`; or
     seed: in its place, for a single picture: the key is
       `example_key(seed, "image", name, severity, "image")`, the same for all.
 
   Returns:
-    uint8 `[H, W, 3]`; grey input comes back with three channels.
+    uint8 `[H, W, 3]`, a JAX array where `image` is one, else NumPy; grey input
+    comes back with three channels.
 
   Raises:
     ValueError: unknown name or edition, severity outside 1-5, or an image of
       another dtype or shape; key and seed, or neither; with a seed a traced
       severity.
   """
-  image = batching.three_channels(image)
+  given, image = image, batching.three_channels(image)
+  edition = edition or spec.edition_of(*image.shape[:2])
   keys = seeding.of_picture(key, seed, name, severity)[None]
   if edition == "any" and not isinstance(image, jax.core.Tracer):
     # Any size without recompiling: the size travels as data.
     pixels, own = np.asarray(image), canvas.shape(*image.shape[:2])
+    done = in_canvas(pixels, own, name, severity, edition=edition, key=keys[0])
+    if not isinstance(given, jax.Array):
+      return np.require(done, requirements="W")
     # Put as it is: `asarray` would compile a copy for every size.
-    return jax.device_put(
-      in_canvas(pixels, own, name, severity, edition=edition, key=keys[0])
-    )
-  return corrupt_batch(image[None], name, severity, edition=edition, keys=keys)[
-    0
-  ]
+    return jax.device_put(done)
+  levels = corrupt_flat(image[None], name, severity, edition=edition, keys=keys)
+  return batching.as_given(_reshaped(levels, (1, *image.shape))[0], given)
 
 
 def in_canvas(
@@ -122,10 +126,10 @@ def corrupt_batch(
   name: str,
   severity: int | jax.Array,
   *,
-  edition: str = "imagenet",
+  edition: str | None = None,
   keys: jax.Array,
   sizes: jax.typing.ArrayLike | None = None,
-) -> jax.Array:
+) -> batching.Image:
   """Corrupts a batch, each image with its own key; equal to `corrupt` of each.
 
   Args:
@@ -133,25 +137,26 @@ def corrupt_batch(
     name: a corruption, see `corruptions.names("all")`.
     severity: 1-5, one for the batch; may be traced. A traced one outside 1-5
       gives the checker of `refusal.py` in place of every picture.
-    edition: which published variant, see `spec.EDITIONS`.
+    edition: which published variant, see `spec.EDITIONS`; None: as of `corrupt`,
+      by the sizes where they are given (of traced ones `any`).
     keys: JAX keys `[B]` or raw uint32 `[B, 2]`.
     sizes: int `[B, 2]`, the valid (height, width) of each image in the top-left
       corner of its canvas; None where the images fill their canvases. A traced
       one outside the canvas gives the checker in place of its picture.
 
   Returns:
-    uint8 `[B, H, W, 3]`; pixels outside the valid size are 0. On one CPU it is
-    finished when this returns.
+    uint8 `[B, H, W, 3]`, a JAX array where `images` are one, else NumPy; pixels
+    outside the valid size are 0. On one CPU it is finished when this returns.
 
   Raises:
     ValueError: as `corrupt`, a batch whose lengths differ, or sizes outside the
       canvas.
   """
-  images = batching.three_channels(images, batch=True)
+  given, images = images, batching.three_channels(images, batch=True)
   levels = corrupt_flat(
     images, name, severity, edition=edition, keys=keys, sizes=sizes
   )
-  return _reshaped(levels, images.shape)
+  return batching.as_given(_reshaped(levels, images.shape), given)
 
 
 def _reshaped(levels: jax.Array, shape: tuple[int, ...]) -> jax.Array:
@@ -172,7 +177,7 @@ def corrupt_flat(
   name: str,
   severity: int | jax.Array,
   *,
-  edition: str = "imagenet",
+  edition: str | None = None,
   keys: jax.Array,
   sizes: jax.typing.ArrayLike | None = None,
 ) -> jax.Array:
@@ -181,17 +186,58 @@ def corrupt_flat(
   Reshape it to `[B, H, W, 3]` in another compiled function, not in this one's.
   """
   level = spec.severity(severity)
-  variant = spec.edition(edition)
   images = batching.three_channels(images, batch=True)
-  count = images.shape[0]
-  keys = batching.checked_keys(keys, count)
+  keys = batching.checked_keys(keys, images.shape[0])
   sizes = batching.checked_sizes(sizes, images.shape)
+  if edition is None:
+    return _of_each_size(images, name, level, keys, sizes)
+  variant = spec.edition(edition)
   rows, fixed = tables(name, edition)
   traced = any(isinstance(v, jax.core.Tracer) for v in (level, sizes))
   run_batch = _compiled(name, variant, traced)
   return run_batch(
     images, jnp.asarray(level, jnp.int32), keys, sizes, rows, fixed
   )
+
+
+def _of_each_size(
+  images: batching.Image,
+  name: str,
+  severity: int | jax.Array,
+  keys: jax.Array,
+  sizes: batching.Image | None,
+) -> jax.Array:
+  """`corrupt_flat` of pictures that each have the edition of their size.
+
+  Where several are in a batch all of it goes through each: one program an edition,
+  whatever the batch is made of.
+  """
+  count, height, width, _ = images.shape
+  if sizes is None:
+    each = [spec.edition_of(height, width)] * count
+  elif isinstance(sizes, jax.core.Tracer):
+    each = ["any"] * count
+  else:
+    each = [spec.edition_of(h, w) for h, w in np.asarray(sizes).tolist()]
+  out = jnp.zeros((count, height, 3 * width), jnp.uint8)
+  for edition in dict.fromkeys(each):
+    side = spec.edition(edition).size_px
+    whole = side in (None, height) and side in (None, width)
+    levels = corrupt_flat(
+      images if whole else images[:, :side, :side],
+      name,
+      severity,
+      edition=edition,
+      keys=keys,
+      sizes=None if side else sizes,
+    )
+    if levels.shape == out.shape and len(set(each)) == 1:
+      return levels
+    high, wide = levels.shape[1:]
+    chosen = np.array([e == edition for e in each])[:, None, None]
+    part = jnp.where(chosen, levels, out[:, :high, :wide])
+    out = out.at[:, :high, :wide].set(part)
+  return out
 
 
 def select(rows: Mapping[str, jax.Array], severity: jax.Array) -> plugins.Table:

@@ -55,7 +55,7 @@ def sequence(
   *,
   edition: str = "imagenet",
   key: jax.Array,
-) -> jax.Array:
+) -> batching.Image:
   """All frames of one perturbation of one image.
 
   Args:
@@ -66,15 +66,17 @@ def sequence(
     key: JAX key, from `corruptions.example_key`; unused by deterministic ones.
 
   Returns:
-    uint8 `[T, S, S, 3]`, frame 0 first, S the edition's size.
+    uint8 `[T, S, S, 3]`, frame 0 first, S the edition's size; a JAX array where
+    `image` is one, else NumPy.
 
   Raises:
     ValueError: unknown name or edition, or an image of another dtype, shape or
       too small.
   """
-  image = batching.three_channels(image)
+  given, image = image, batching.three_channels(image)
   keys = seeding.single(key)[None]
-  return sequence_batch(image[None], name, edition=edition, keys=keys)[0]
+  flat = sequence_flat(image[None], name, edition=edition, keys=keys)
+  return batching.as_given(_reshaped(flat)[0], given)
 
 
 @errors.at_the_door
@@ -85,7 +87,7 @@ def sequence_batch(
   edition: str = "imagenet",
   keys: jax.Array,
   sizes: jax.typing.ArrayLike | None = None,
-) -> jax.Array:
+) -> batching.Image:
   """`sequence` of every image of a batch: uint8 `[B, T, S, S, 3]`.
 
   Args:
@@ -101,6 +103,11 @@ def sequence_batch(
     ValueError: as `sequence`, or sizes that do not fit.
   """
   flat = sequence_flat(batch, name, edition=edition, keys=keys, sizes=sizes)
+  return batching.as_given(_reshaped(flat), batch)
+
+
+def _reshaped(flat: jax.Array) -> jax.Array:
+  """Return flat frames as `[B, T, S, S, 3]`."""
   side = flat.shape[-2]
   return flat.reshape(*flat.shape[:3], side, 3)
 

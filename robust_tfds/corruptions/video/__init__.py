@@ -69,7 +69,7 @@ def perturb_video(
   edition: str = "paper",
   key: jax.Array,
   fps: float | None = None,
-) -> jax.Array:
+) -> batching.Image:
   """A clip under one perturbation.
 
   Args:
@@ -82,9 +82,10 @@ def perturb_video(
       pixel); 25 if None.
 
   Returns:
-    uint8 `[T', H, W, 3]`. T' is T, but for sampling and reverse_sampling
-    (ceil(T / rate)) and freezing (less by the first frame kept); translation
-    gives 224x224 px (256x256 in edition `code` of clips 288 px wide).
+    uint8 `[T', H, W, 3]`, a JAX array where `video` is one, else NumPy. T' is T,
+    but for sampling and reverse_sampling (ceil(T / rate)) and freezing (less by
+    the first frame kept); translation gives 224x224 px (256x256 in edition
+    `code` of clips 288 px wide).
 
   Raises:
     ValueError: an unknown name, edition or severity, a clip of another dtype or
@@ -98,14 +99,15 @@ def perturb_video(
   seeding.single(key)  # refused here even where nothing is drawn
   if isinstance(plugin, plugins.OfIndices):
     index = frame_indices(len(clip), name, severity, edition=edition, key=key)
-    return jnp.asarray(clip[index])
-  if isinstance(plugin, conditions.OfCodec):
+    perturbed = jnp.asarray(clip[index])
+  elif isinstance(plugin, conditions.OfCodec):
     quantiser = plugin.quantiser * severity
-    coded = mpeg.roundtrip(
-      clip, plugin.codec, plugin.container, quantiser, rate
+    perturbed = jnp.asarray(
+      mpeg.roundtrip(clip, plugin.codec, plugin.container, quantiser, rate)
     )
-    return jnp.asarray(coded)
-  return perturb_frames(clip, name, severity, edition=edition, key=key)
+  else:
+    perturbed = perturb_frames(clip, name, severity, edition=edition, key=key)
+  return batching.as_given(perturbed, video)
 
 
 def perturb_frames(

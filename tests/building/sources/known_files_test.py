@@ -2,7 +2,7 @@
 
 from absl.testing import absltest
 
-from robust_tfds import datasets
+from robust_tfds import conditions, datasets, errors
 from robust_tfds.building.sources import known_files
 
 
@@ -21,11 +21,30 @@ class KnownFilesTest(absltest.TestCase):
     unnamed = known_files.lack("kinetics400_p", "/m", "No.", "").get
     self.assertEqual(unnamed, "mkdir -p /m && mv FILES /m/")
 
+  def test_archives_of_imagenet_c(self):
+    self.assertEqual(known_files.group_tar("fog"), "weather.tar")
+    self.assertEqual(known_files.group_tar("spatter"), "extra.tar")
+    with self.assertRaisesRegex(errors.UserError, "Did you mean 'fog'"):
+      known_files.group_tar("fogg")
+
+  def test_the_authors_archive_of_a_condition(self):
+    for name, config, file in (
+      ("imagenet_c", "fog_3", "weather.tar"),
+      ("tiny_imagenet_c", "fog_3", "Tiny-ImageNet-C.tar"),
+      ("tiny_imagenet_c", "spatter_1", "Tiny-ImageNet-C-extra.tar"),
+      ("imagenet64_c", "fog_3", "FILES"),
+    ):
+      condition = conditions.PICTURES.parse(config)
+      named = known_files.published(name, condition)
+      lack = known_files.lack(named, "/m", "No.", "")
+      self.assertEqual(lack.get, f"mkdir -p /m && mv {file} /m/")
+      self.assertStartsWith(lack.what, f"{name}: ")
+
   def test_the_table(self):
     for row in known_files.rows():
       self.assertIn(len(row.sha256), (0, 64))
       self.assertEqual(bool(row.size), bool(row.sha256))
-      for name in row.sets.split(","):
+      for name in row.sets.partition(".published")[0].split(","):
         if name != "objectnet":  # a natural set
           instructions = datasets.builder_class(
             name

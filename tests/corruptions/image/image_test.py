@@ -79,7 +79,7 @@ def _key(name, example="a.jpg"):
 
 class ShapeTest(absltest.TestCase):
   def test_a_batch_gets_its_shape_without_a_copy(self):
-    images = np.zeros((2, 8, 8, 3), np.uint8)
+    images = jax.numpy.zeros((2, 8, 8, 3), np.uint8)
     keys = np.zeros((2, 2), np.uint32)
     made = []
 
@@ -268,6 +268,54 @@ class SeedTest(absltest.TestCase):
       corruptions.corrupt(image, "fogg", 3, seed=0)
     with self.assertRaisesRegex(ValueError, "Severity .* got 6"):
       corruptions.corrupt(image, "fog", 6, seed=0)
+
+
+class EditionTest(parameterized.TestCase):
+  @parameterized.parameters(
+    (224, 224, "imagenet"),
+    (299, 299, "inception"),
+    (64, 64, "imagenet64"),
+    (32, 32, "cifar10"),
+    (300, 401, "any"),
+    (33, 32, "any"),
+  )
+  def test_without_one_it_is_that_of_the_size(self, height, width, edition):
+    image = _image(height, width)
+    for name in ("fog", "gaussian_noise"):
+      np.testing.assert_array_equal(
+        corruptions.corrupt(image, name, 3, seed=0),
+        corruptions.corrupt(image, name, 3, seed=0, edition=edition),
+      )
+
+  def test_a_batch_by_its_sizes_is_corrupt_of_each(self):
+    sizes = [(32, 32), (40, 61), (64, 64), (32, 32)]
+    batch = np.zeros((4, 64, 64, 3), np.uint8)
+    keys = conditions.raw_keys(0, "d", "fog", 3, list("abcd"))
+    for row, (height, width) in enumerate(sizes):
+      batch[row, :height, :width] = _image(height, width)
+    done = corruptions.corrupt_batch(batch, "fog", 3, keys=keys, sizes=sizes)
+    self.assertIsInstance(done, np.ndarray)
+    for row, (height, width) in enumerate(sizes):
+      alone = corruptions.corrupt(
+        batch[row, :height, :width], "fog", 3, key=keys[row]
+      )
+      np.testing.assert_array_equal(done[row, :height, :width], alone)
+      self.assertFalse(done[row, height:].any() or done[row, :, width:].any())
+    whole = corruptions.corrupt_batch(batch, "fog", 3, keys=keys)
+    named = corruptions.corrupt_batch(
+      batch, "fog", 3, keys=keys, edition="imagenet64"
+    )
+    np.testing.assert_array_equal(whole, named)
+
+  @parameterized.parameters((32, 32), (33, 40))
+  def test_numpy_comes_back_of_numpy(self, height, width):
+    image = _image(height, width)
+    done = corruptions.corrupt(image, "fog", 3, seed=0)
+    self.assertIs(type(done), np.ndarray)
+    done[0] = 0  # somebody's to change
+    of_jax = corruptions.corrupt(jax.numpy.asarray(image), "fog", 3, seed=0)
+    self.assertIsInstance(of_jax, jax.Array)
+    np.testing.assert_array_equal(done[1:], of_jax[1:])
 
 
 class RefusalsTest(parameterized.TestCase):

@@ -55,7 +55,7 @@ class NamesTest(parameterized.TestCase):
       corruptions.sequence(_image(), "rotate", edition="any", key=_key())
     with self.assertRaisesRegex(errors.UserError, "must be uint8"):
       corruptions.sequence(_image() / 255.0, "rotate", key=_key())
-    with self.assertRaisesRegex(errors.UserError, "Drop an alpha"):
+    with self.assertRaisesRegex(errors.UserError, "an alpha channel"):
       corruptions.sequence(_image()[..., [0, 1, 2, 2]], "tilt", key=_key())
     with self.assertRaisesRegex(errors.UserError, "Empty image"):
       corruptions.sequence(_image(0, 0), "rotate", key=_key())
