@@ -27,7 +27,6 @@ from robust_tfds.eval.run import (
   one_pass,
   publish,
   repair,
-  stored_costs,
   timing,
 )
 from robust_tfds.eval.run.contents import Contents
@@ -330,11 +329,8 @@ class Runner:
     left: collections.Counter[str] = collections.Counter()
     for cell in lacking:
       left[cell.condition.config] += self._images(cell)
-    expected = stored_costs.expected(
-      self.plan, self.workdir, [(c.model, c.condition) for c in lacking]
-    )
     with Progress(
-      len(cells), len(done), left, expected, quiet=self.host.index > 0
+      len(cells), len(done), left, quiet=self.host.index > 0
     ) as progress:
       setup = one_pass.Setup(
         self.plan.task,

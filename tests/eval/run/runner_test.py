@@ -382,7 +382,7 @@ class RunnerTest(parameterized.TestCase):
     self.assertEqual(done.returncode, 0, done.stderr)
     self.assertIn("= 5 cells", done.stdout)
     self.assertIn("gaussian_noise, brightness at 1, 3: digits_cnn", done.stdout)
-    self.assertIn("estimate:", done.stdout)
+    self.assertIn("work:", done.stdout)
     self.assertFalse(workdir.exists())
 
   def test_workdir_of_another_config(self):
