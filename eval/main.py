@@ -71,8 +71,8 @@ def define_flags() -> None:
   flags.DEFINE_bool(
     "break_lock",
     False,
-    "Take the cells of another run that is gone for good; if it is not, it stops"
-    " at its next cell.",
+    "In a bucket: take the place of a run that was killed; if it was not, it stops"
+    " at its next cell. On a disk a killed run holds nothing.",
   )
   flags.DEFINE_string(
     "shard",
