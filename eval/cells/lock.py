@@ -62,8 +62,8 @@ class Lock:
     elif disk.exists(self._path) and not breaking:
       raise errors.UserError(
         self._refusal(
-          "Wait until it ends, or stop it; if it was killed, --break_lock takes"
-          " its place."
+          f"Wait until it ends, or stop it; if it was killed, remove {self._path}"
+          " (a run does so by --break_lock)."
         )
       )
     record = _Record(
