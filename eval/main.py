@@ -9,8 +9,8 @@
 
 Run the same command again to continue a run that was stopped; `--repair` also
 makes anew what is damaged in its workdir. `--plan` prints what lacks (then its
-exit code is 1), what would be done and how long that takes by a stored table;
-`--plan=measure` compiles and times it here. Both touch nothing.
+exit code is 1), what would be done, and in how much memory and disk; `--plan=measure`
+compiles and times it here. Both touch nothing.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def define_flags() -> None:
       flags.ArgumentSerializer(),
       "plan",
       "",
-      "Print what lacks, the cells, the work and an estimate; touch nothing."
+      "Print what is missing, the cells, images, disk and memory; touch nothing."
       " --plan=measure compiles and times here, which takes minutes.",
       boolean=True,  # may stand alone
     )
@@ -71,8 +71,8 @@ def define_flags() -> None:
   flags.DEFINE_bool(
     "break_lock",
     False,
-    "Take the cells of another run that is gone for good; if it is not, it stops"
-    " at its next cell.",
+    "In a bucket: take the place of a run that was killed; if it was not, it stops"
+    " at its next cell. On a disk a killed run holds nothing.",
   )
   flags.DEFINE_string(
     "shard",

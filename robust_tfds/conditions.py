@@ -143,7 +143,7 @@ class Condition:
     """Whether nothing is corrupted."""
     return not self.name
 
-  @property
+  @functools.cached_property
   def config(self) -> str:
     """The TFDS config's name: `clean`, `fog_3`; of sequences `tilt`."""
     if self.clean:
@@ -210,7 +210,8 @@ class Family:
   def add(self, row: Row) -> None:
     """One more row, of a user's own: `robust_tfds/own_corruptions.py`."""
     object.__setattr__(self, "rows", (*self.rows, row))
-    vars(self).pop("_by_name", None)
+    for cached in ("_by_name", "_by_level"):
+      vars(self).pop(cached, None)
     for tell in _TOLD_OF_ROWS:
       tell()
 
@@ -278,6 +279,8 @@ class Family:
     """
     if not name:
       return Condition(name, level, self.kind)
+    if type(level) is int and (name, level) in self._by_level:
+      return self._by_level[name, level]
     levels = self.levels(name)
     if check_level(level) not in levels:
       if self.kind == "sequences" and level in DIFFICULTIES:
@@ -292,16 +295,18 @@ class Family:
       )
     return Condition(name, level, self.kind)
 
+  @functools.cached_property
+  def _by_level(self) -> Mapping[tuple[str, int], Condition]:
+    """Every name at every level, in order."""
+    return {
+      (r.name, level): Condition(r.name, level, self.kind)
+      for r in self.rows
+      for level in self.levels(r.name)
+    }
+
   def conditions(self) -> list[Condition]:
-    """Clean, then every name at every level, in order."""
-    return [
-      Condition(),
-      *(
-        self.condition(r.name, s)
-        for r in self.rows
-        for s in self.levels(r.name)
-      ),
-    ]
+    """Return clean, then every name at every level, in order."""
+    return [Condition(), *self._by_level.values()]
 
   def resolve(self, selection: str | Iterable[str]) -> tuple[str, ...]:
     """Names in the papers' order, from what a user writes.

@@ -1,8 +1,8 @@
 """Shards: independent processes that do a command's work between them.
 
 Unlike hosts of `jax.distributed` they know nothing of each other: each makes every
-n-th cell of a run, or config of a set, in one folder or in one of its own. They
-cost about the same, and each reads the data for itself.
+n-th cell of a run, in a workdir of its own, or n-th config of a set. They cost
+about the same, and each reads the data for itself.
 """
 
 from __future__ import annotations

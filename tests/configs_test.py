@@ -246,7 +246,7 @@ class PrintedPlanTest(parameterized.TestCase):
     self.assertEqual(code, 1 if wanted else 0, text)
     for words in wanted:
       self.assertIn(words, text)
-    self.assertRegex(text, "(?m)^estimate: .*By a stored table")
+    self.assertRegex(text, "(?m)^work: .*--plan=measure")
 
   def test_nothing_is_written(self):
     folder = pathlib.Path(self.create_tempdir().full_path)

@@ -98,7 +98,7 @@ class CommandsTest(in_folder.TestCase):
   def test_a_run_has_a_plan(self, command):
     done = in_process.run(pages.command("run"), *_arguments(command), "--plan")
     self.assertIn(" conditions (clean + ", done.stdout, done.stderr)
-    self.assertIn("\nestimate: ", done.stdout)
+    self.assertIn("\nwork: ", done.stdout)
     if "/data/manual" in command:
       self.assertEqual(done.returncode, 1)
       self.assertRegex(done.stdout + done.stderr, "/data/manual: there is no")

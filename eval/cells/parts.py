@@ -163,10 +163,9 @@ class Parts:
         disk.remove(folder)
 
   def _is_left(self, folder: epath.Path) -> bool:
-    """Whether other parts are of these cells too, and so of no run that lives.
+    """Whether other parts are of these cells too, and so of a run that was stopped.
 
-    Such as those of a shard that was stopped, where the whole run goes on: who
-    makes a cell holds its lock, see `lock.py`.
+    Such as those of a shard, where the whole run goes on.
     """
     return any(
       not self._places.isdisjoint(key.rpartition("/")[0] for key in keys or ())

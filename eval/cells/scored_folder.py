@@ -18,6 +18,7 @@ from robust_tfds.records import Record
 from robust_tfds.storage import disk, paths
 
 _NOTE = "scored.json"
+_TEMPORARY = "unfinished"
 _CONFIG = "config.json"  # of a workdir: what it holds is there before it
 
 
@@ -43,11 +44,15 @@ def replacing(
   _check(folder, sources)
   there = folder.is_dir()
   try:
-    with lock.held(folder, [f"the score in {folder.name}"]) as held:
-      temporary = held.folder / "new"
-      temporary.mkdir()  # in a bucket it is there with its first file
-      yield temporary
-      _replace(folder, temporary, [str(p) for p in sources])
+    with lock.held(folder):
+      temporary = folder / _TEMPORARY
+      disk.remove(temporary)  # of a score that was killed
+      try:
+        temporary.mkdir()  # in a bucket it is there with its first file
+        yield temporary
+        _replace(folder, temporary, [str(p) for p in sources])
+      finally:
+        disk.remove(temporary)
   except BaseException:
     if not there:
       disk.remove_empty(folder)

@@ -8,7 +8,7 @@ models/<label>/                                weights that the run trained
 data/                                          TFDS sets, where no other is named
 table.csv  timing.json  contents.json  reports/
 parts/                                         of cells that are being made
-running/                                       who is writing, and what
+running.json                                   the run that is writing
 damaged/                                       what --repair moved aside
 
 Whatever else lies there is left alone. A label is a folder as
@@ -54,7 +54,6 @@ _FOLDERS = (
   "models",
   "parts",
   "reports",
-  "running",
 )
 _FILES = ("config.json", "contents.json", "table.csv", "timing.json")
 _SEED = re.compile(r"seed-?\d+")
@@ -66,7 +65,7 @@ class Workdir:
 
   Attributes:
     path: of the folder; a link is followed.
-    writer: name of the lock of the run that writes cells; empty where nobody
+    writer: nonce of the lock of the run that writes cells; empty where nobody
       else can write to the folder.
   """
 

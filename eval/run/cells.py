@@ -124,8 +124,7 @@ class CellMaker:
     hosts.barrier(self._host, f"ranges {missing[0].place}")
     for cell in missing:
       images = self._task.images_per_example(cell.condition)
-      name = cell.condition.config
-      self._progress.less(images * parts.rows_of(cell), name)
+      self._progress.less(images * parts.rows_of(cell))
     return lacking
 
   def _assemble(

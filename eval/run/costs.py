@@ -1,4 +1,4 @@
-"""What the stages of a run cost on this machine: measured on one batch of each."""
+"""What the stages of a run cost: bytes, and times measured on one batch of each."""
 
 import dataclasses
 import functools
@@ -26,7 +26,9 @@ from robust_tfds.eval.run import plan as plan_lib
 
 NETWORK = "network"  # stage, where others are names of corruptions
 _READ_BATCHES = 2
-clock = time.perf_counter  # seconds; benchmarks count a core's instead
+# Bytes of a row in a cell: what `--plan=measure` says of the quickstarts; of a
+# detection its box, score and class, and the run lengths of a mask (docs/SCALE.md).
+_ROW_BYTES, _BOX_BYTES, _MASK_BYTES = 33, 24, 290
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,6 +103,41 @@ def measure(
   )
 
 
+def unmeasured(
+  plan: plan_lib.Plan,
+  workdir: Workdir | None,
+  chosen: Sequence[tuple[str, Condition]],
+) -> Costs:
+  """Return the counts and bytes that are known without compiling; no times.
+
+  Args:
+    workdir: where it would run, whose data folder is looked into.
+    chosen: (label, condition) of the cells.
+  """
+  listed = list(dict.fromkeys(c for _, c in chosen))
+  labels = list(dict.fromkeys(label for label, _ in chosen))
+  return Costs(
+    examples=data_lib.num_examples(plan, workdir),
+    decode_s=None,
+    pixel_bytes=3.0 * plan_lib.image_px(plan) ** 2,
+    corrupt_s={},
+    model_s={},
+    compile_s={},
+    cell_bytes={key: _row_bytes(plan, *key) for key in chosen},
+    batch_bytes=batch_bytes(plan, labels, listed),
+    base_bytes=peak_bytes(),
+  )
+
+
+def _row_bytes(plan: plan_lib.Plan, label: str, condition: Condition) -> float:
+  """Return about how many bytes the predictions of an example take on disk."""
+  spec = plan.model(label).spec
+  if spec.kind == "detection":
+    masks = "mask" in plan.models[label].name
+    return spec.detections * (_BOX_BYTES + _MASK_BYTES * masks)
+  return _ROW_BYTES * plan.task.images_per_example(condition)
+
+
 def peak_bytes() -> int:
   """Most memory that this process needed so far."""
   peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -137,9 +174,9 @@ def _decoded(
   reader = plan.task.reader(source, listed, specs)
   count = min(source.share, _READ_BATCHES * source.batch_size)
   list(reader.rows(0, 1))  # opens files, starts threads
-  start = clock()
+  start = time.perf_counter()
   rows = list(reader.rows(0, count))
-  seconds = (clock() - start) / count
+  seconds = (time.perf_counter() - start) / count
   usual = reader.group(rows[0])
   same = [row for row in rows if reader.group(row) == usual]
   repeated = list(itertools.islice(itertools.cycle(same), source.batch_size))
@@ -202,11 +239,11 @@ class _ShownBatch:
 
 def _seconds(call: Callable[[], object], images: int) -> tuple[float, float]:
   """Of an image, the second time; and what the first time took longer."""
-  start = clock()
+  start = time.perf_counter()
   jax.block_until_ready(call())
-  between = clock()
+  between = time.perf_counter()
   jax.block_until_ready(call())
-  again = clock() - between
+  again = time.perf_counter() - between
   return again / images, max(0.0, between - start - again)
 
 

@@ -1,4 +1,4 @@
-"""What a run would do, how long, in how much memory and disk: `--plan`."""
+"""`--plan`: the cells of a run, its work, disk and memory; measured, its time."""
 
 import math
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from robust_tfds import durations
 from robust_tfds.conditions import Condition
 from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.eval.run import costs as costs_lib
-from robust_tfds.eval.run import one_pass, publish, stored_costs
+from robust_tfds.eval.run import one_pass, publish
 from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.shards import WHOLE, Shard
 
@@ -23,11 +23,11 @@ def describe(
   *,
   measure: bool = False,
 ) -> str:
-  """The cells, the work and an estimate as text; writes nothing.
+  """Return the cells, the work, disk and memory as text; writes nothing.
 
   Args:
     workdir: where it would run, whose data folder is looked into.
-    measure: compile and time what it needs; else a stored table says it.
+    measure: compile and time what it needs; else no times are given.
   """
   chosen = shard.of(plan.cells)
   lines = [
@@ -47,7 +47,7 @@ def describe(
     lines.append(plan.left_out_note)
   for label in plan.models:
     lines += [f"{label}: {note}" for note in plan.notes(label)]
-  how = costs_lib.measure if measure else stored_costs.costs
+  how = costs_lib.measure if measure else costs_lib.unmeasured
   costs = how(plan, workdir, chosen)
   if measure:
     lines.append(_measured(plan, costs))
@@ -115,13 +115,18 @@ def _estimate(
   disk = sum(costs.cell_bytes[key] for key in chosen) * examples
   # Beside accelerators the host decodes while they work.
   beside = jax.devices()[0].platform != "cpu"
-  time = _time(plan, costs, chosen, examples, beside)
-  if not measured:
-    time += stored_costs.words()
+  work = f"{head}, {shown:,} {plan.task.unit}s in all"
+  if measured:
+    time = _time(plan, costs, chosen, examples, beside)
+    work = f"estimate: {work}: {time}"
+  else:
+    work = f"work: {work}; how long it takes: --plan=measure, or the run's ETA"
   return [
-    f"estimate: {head}, {shown:,} {plan.task.unit}s in all: {time}",
+    work,
     f"disk: {_size(disk)} of predictions, as much again until the end",
-    _memory(plan, costs, beside),
+    _memory(
+      plan, costs, len(dict.fromkeys(label for label, _ in chosen)), beside
+    ),
   ]
 
 
@@ -178,15 +183,15 @@ def _train_s(plan: plan_lib.Plan, costs: costs_lib.Costs, label: str) -> float:
   return 3 * recipe.steps * recipe.batch_size * costs.model_s.get(label, 0.0)
 
 
-def _memory(plan: plan_lib.Plan, costs: costs_lib.Costs, beside: bool) -> str:
-  """The line of the host's memory, and of what is on accelerators."""
+def _memory(
+  plan: plan_lib.Plan, costs: costs_lib.Costs, models: int, beside: bool
+) -> str:
+  """Return the line about the host's memory, and the accelerators'."""
   blocks = 2 * plan.config.data.block_mib << 20
   if costs.pixel_bytes is not None and costs.examples:
     blocks = min(blocks, math.ceil(costs.pixel_bytes * costs.examples))
   flight = (
-    one_pass.IN_FLIGHT
-    * len(costs.model_s)
-    * max(costs.batch_bytes.values(), default=0)
+    one_pass.IN_FLIGHT * models * max(costs.batch_bytes.values(), default=0)
   )
   whole = costs.base_bytes + blocks + (0 if beside else flight)
   return (

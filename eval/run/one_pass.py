@@ -271,7 +271,7 @@ class Pass:
     batch = self._same_canvas(batch)
     if new := batch.image.shape not in self._shapes:
       self._shapes.add(batch.image.shape)
-      self._progress.programs(c.config for c in self._by_condition)
+      self._progress.programs(len(self._by_condition))
       shapes = self._show.shapes(batch)
       if shapes is not None:
         of_labels = devices.batch_shape(batch.label, self._mesh)
@@ -308,8 +308,7 @@ class Pass:
         if cells:
           self._give(one, condition, cells, fetch)
         if one.new:
-          now = time.perf_counter()
-          self._progress.compiled(condition.config, now - begin)
+          self._progress.compiled(time.perf_counter() - begin)
       if finishes:
         fetch.later(fetch.end_condition)
 

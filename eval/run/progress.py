@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from types import TracebackType
 from typing import TextIO
 
@@ -18,62 +17,40 @@ def say(text: str) -> None:
   print(text, flush=True)
 
 
-# Seconds by the table that weigh as much as measured ones: a first batch alone,
-# or a program that was compiled while others ran, says little of the rest.
-_PRIOR_S = 5.0
-
-
-@dataclasses.dataclass(frozen=True)
-class Expected:
-  """What work is expected to take, by the config names of conditions.
-
-  Attributes:
-    first_s: seconds of the first use of a condition's programs; 0 where others
-      use them before.
-    image_s: of an image that a model is shown; empty: not known.
-  """
-
-  first_s: Mapping[str, float] = dataclasses.field(default_factory=dict)
-  image_s: Mapping[str, float] = dataclasses.field(default_factory=dict)
-
-
 class _Part:
-  """Work of one kind: all, done, and the seconds that it took."""
+  """Work of one kind: how much there is, and how much of it is done."""
 
-  def __init__(self, expected: Mapping[str, float]):
-    """Its items weigh what they are expected to take; else all alike."""
-    self._weights = expected
-    self._prior_s = _PRIOR_S if expected else 0.0
-    self._all = self._done = 0.0
+  def __init__(self) -> None:
+    """Begins with no work."""
+    self._all = self._done = 0
 
-  def more(self, what: str, count: int) -> None:
-    """So many more items of a condition are to be done; or fewer."""
-    self._all += count * self._weight(what)
+  def more(self, count: int) -> None:
+    """Adds items to be done; a negative count takes some away."""
+    self._all += count
 
-  def did(self, what: str, count: int) -> None:
-    """So many of them are done."""
-    self._done += count * self._weight(what)
+  def did(self, count: int) -> None:
+    """Counts items that are done."""
+    self._done += count
 
   def left_s(self, took_s: float) -> float | None:
-    """Seconds that the rest takes; None: nothing is known yet."""
-    left = max(self._all - self._done, 0.0)
-    known = self._done + self._prior_s
-    if not known:
-      return None if left else 0.0
-    return left * (max(took_s, 0.0) + self._prior_s) / known
+    """Return the seconds that the rest takes; None before an item is done.
 
-  def _weight(self, what: str) -> float:
-    return self._weights.get(what, 0.0) if self._weights else 1.0
+    Args:
+      took_s: seconds that the items took that are done.
+    """
+    left = max(self._all - self._done, 0)
+    if not left:
+      return 0.0
+    return left * max(took_s, 0.0) / self._done if self._done else None
 
 
 class Progress:
   """Counts work and cells; says them every few seconds, and each condition.
 
   Work is the images that models are shown, and the first uses of programs, which
-  wait for their compilation. The time left is that of a stored table (`Expected`),
-  times how much longer than by the table it took until now; of what the table does
-  not know, the mean of what came back. So are cells that are to be assembled. What
-  an earlier start did does not count. Several threads may report.
+  wait for their compilation. The time left is what is left of each times the mean
+  of what is done, as it is for cells that are to be assembled. Work of an earlier
+  start does not count. Several threads may report.
   """
 
   def __init__(
@@ -81,7 +58,6 @@ class Progress:
     cells: int,
     done: int,
     work: Mapping[str, int],
-    expected: Expected | None = None,
     *,
     stream: TextIO | None = None,
     quiet: bool = False,
@@ -93,18 +69,14 @@ class Progress:
       cells: cells of the whole run.
       done: cells that were finished before.
       work: config name of a condition -> images that models will be shown.
-      expected: how long they take; None: not known.
       stream: where lines go, or on a terminal the bar; standard output by default.
       quiet: print nothing (hosts other than the first).
       every_s: least time between two lines within the work.
     """
     self._cells, self._done = cells, done
-    self._expected = expected or Expected()
-    self._showing = _Part(self._expected.image_s)
-    self._firsts = _Part(self._expected.first_s)
+    self._showing, self._firsts = _Part(), _Part()
     self._work = self._images = 0
-    for what, images in work.items():
-      self.less(-images, what)
+    self.less(-sum(work.values()))
     self._stream = stream or sys.stdout
     self._quiet, self._every_s = quiet, every_s
     self._start = self._last = time.perf_counter()
@@ -136,33 +108,29 @@ class Progress:
       if bar:
         bar.close()
 
-  def less(self, images: int, what: str) -> None:
+  def less(self, images: int) -> None:
     """Says that some of the work was done by an earlier start."""
     self._work -= images
-    self._showing.more(what, -images)
+    self._showing.more(-images)
 
-  def programs(self, names: Iterable[str]) -> None:
-    """Says whose programs will be used for the first time."""
+  def programs(self, count: int) -> None:
+    """Says how many programs will be used for the first time."""
     with self._lock:
-      for what in names:
-        self._firsts.more(what, 1)
+      self._firsts.more(count)
       if self._began is None:
         self._began = time.perf_counter()
-        if self.left_s() is not None:
-          self._line("(by a stored table) compiling ...")
 
-  def compiled(self, what: str, seconds: float) -> None:
+  def compiled(self, seconds: float) -> None:
     """Says that a program was used for the first time, which took so long."""
     with self._lock:
-      self._firsts.did(what, 1)
-      if self._expected.first_s.get(what) != 0.0:  # it is another's program
-        self._compiling_s += seconds
+      self._firsts.did(1)
+      self._compiling_s += seconds
 
   def images(self, count: int, what: str) -> None:
     """Counts images that went through a model; says it now and then."""
     with self._lock:
       self._images += count
-      self._showing.did(what, count)
+      self._showing.did(count)
       if self._bar:
         self._bar.show(self._work, self._images, f"{self._state()}  {what}")
       elif time.perf_counter() - self._last > self._every_s:

@@ -5,7 +5,6 @@ import contextlib
 import dataclasses
 import functools
 import pathlib
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -27,7 +26,6 @@ from robust_tfds.eval.run import (
   one_pass,
   publish,
   repair,
-  stored_costs,
   timing,
 )
 from robust_tfds.eval.run.contents import Contents
@@ -57,7 +55,7 @@ class Runner:
     Args:
       plan: what is to be done.
       repair: move aside what is damaged there, and make it anew.
-      break_lock: take cells that another run says it is making.
+      break_lock: take the place of a run that was killed, in a bucket.
       shard: which of the cells are made.
       report: write the reports, where the config says so; else `report` does.
     """
@@ -75,26 +73,25 @@ class Runner:
   def run(self) -> list[table.Row]:
     """Everything; returns the table's rows, on the first host.
 
-    A shard that leaves cells to others returns none, and writes no table.
+    A shard returns none, and writes no table.
 
     Raises:
       UserError: bad data, models or outputs, a damaged workdir, or one in which
-        another run makes these cells; finished cells stay.
+        another run writes; finished cells stay.
       disk.DiskError: something could not be written; finished cells stay.
     """
     self._check_all_is_here()
     self._say(devices.in_words())
     with self._nothing_of_missing(), self._locked():
-      with self._preparing():
-        loaded, truth, cells = self._prepare()
-        alike = self._comparable(loaded, self._opened())
-      fingerprints.check_finished(self.workdir, [*cells, *alike])
+      self._claim()
+      loaded, truth, cells = self._prepare()
+      fingerprints.check_finished(self.workdir, cells)
       outcome = publish.Outcome(self.plan, self.workdir, self.data, truth)
       self._outcome = outcome
       self._make(cells, loaded, outcome)
       rows: list[table.Row] = []
       if self.host.index == 0:
-        rows = self._publish(cells, loaded, outcome)
+        rows = self._publish(cells, outcome)
       hosts.barrier(self.host, "end")
     return rows
 
@@ -119,32 +116,22 @@ class Runner:
       raise
 
   def _publish(
-    self,
-    cells: Sequence[Cell],
-    loaded: Mapping[str, load_lib.LoadedModel],
-    outcome: publish.Outcome,
+    self, cells: Sequence[Cell], outcome: publish.Outcome
   ) -> list[table.Row]:
-    """Writes the table and the reports, if all cells are there."""
-    others = self._cells_of_other_shards()
-    if others is None:
+    """Writes the table and the reports; a shard leaves them to `score`."""
+    if self._shard.count > 1:
+      self._say(
+        f"shard {self._shard} is finished. When all are, this makes the table:"
+        " robust-tfds score --predictions=WORKDIR --predictions=WORKDIR ..."
+        " --out=DIR"
+      )
       return []
-    with self._workdir_lock():
-      # Who opens a set waits for the other hosts, which are not here.
-      alone = self.host.count == 1
-      conditions = self.plan.conditions if alone else self._opened()
-      alike = self._comparable(loaded, conditions)
-      fingerprints.check_finished(self.workdir, alike)
-      for cell in others:
-        outcome.add(cell, self.workdir.columns(cell))
-      place = {chosen: i for i, chosen in enumerate(self.plan.cells)}
-      listed = [*cells, *others]
-      listed.sort(key=lambda c: place[c.model, c.condition])
-      if self._reports and self.plan.config.reports:
-        self._say("all cells are there; writing the table and the report")
-      rows = outcome.publish(listed, self.stages)
-      if self._reports:
-        outcome.report(self.workdir.reports)
-      return rows
+    if self._reports and self.plan.config.reports:
+      self._say("all cells are there; writing the table and the report")
+    rows = outcome.publish(cells, self.stages)
+    if self._reports:
+      outcome.report(self.workdir.reports)
+    return rows
 
   def report(self, folder: epath.Path) -> None:
     """Writes the reports of a finished run.
@@ -158,50 +145,6 @@ class Runner:
       )
     self._outcome.report(folder)
 
-  def _comparable(
-    self,
-    loaded: Mapping[str, load_lib.LoadedModel],
-    conditions: Sequence[Condition],
-  ) -> list[Cell]:
-    """Cells of other shards as this one would make them, of its own models.
-
-    Shards that were started with other weights are no parts of one table.
-    """
-    chosen = [c for c in self._keys_of_other_shards() if c[0] in loaded]
-    return self._cells(loaded, [c for c in chosen if c[1] in conditions])
-
-  def _opened(self) -> Sequence[Condition]:
-    """Conditions of which this shard has opened the set."""
-    if self.plan.fly:
-      return self.plan.conditions
-    return [condition for _, condition in self._chosen]
-
-  def _keys_of_other_shards(self) -> list[tuple[str, Condition]]:
-    """(label, condition) of the cells of other shards."""
-    mine = set(self._chosen)
-    return [chosen for chosen in self.plan.cells if chosen not in mine]
-
-  def _cells_of_other_shards(self) -> list[Cell] | None:
-    """The cells of other shards; None where some are not finished."""
-    planned = self.plan.cells
-    cells = [
-      Cell(label, self.plan.dataset, condition, self.plan.seed)
-      for label, condition in self._keys_of_other_shards()
-    ]
-    missing = sum(not self.workdir.done(cell) for cell in cells)
-    if missing:
-      self._say(
-        f"shard {self._shard} is finished; {missing} of {len(planned)} cells are"
-        " of others. Whoever finishes last in this workdir writes the table; of"
-        " several workdirs: robust-tfds score --predictions=WORKDIR"
-        " --predictions=WORKDIR ... --out=DIR"
-      )
-      return None
-    if not cells:
-      return []
-    known = {(c.model, c.condition): c for c in self.workdir.cells()}
-    return [known[c.model, c.condition] for c in cells]
-
   def _say(self, text: str) -> None:
     """Prints a line, on the first host."""
     if self.host.index == 0:
@@ -209,45 +152,31 @@ class Runner:
 
   @contextlib.contextmanager
   def _locked(self) -> Iterator[None]:
-    """Holds the run's cells; the first host does it for all."""
-    name = ""
+    """Holds the workdir; the first host does it for all."""
+    nonce = ""
     with contextlib.ExitStack() as stack:
       if self.host.index == 0:
-        planned = [
-          "/".join(Cell(label, self.plan.dataset, c, self.plan.seed).place)
-          for label, c in self._chosen
-        ]
         self.workdir.check_layout()
         if not self._repair:
           self.workdir.check(self.plan.config.written)
-        held = lock.held(self.workdir.path, planned, breaking=self._break_lock)
+        held = lock.held(self.workdir.path, breaking=self._break_lock)
         mine = stack.enter_context(held)
-        name = mine.name
+        nonce = mine.nonce
         stack.enter_context(stopping.at_stop(mine.release))
-      name = hosts.text_of_first_host(self.host, name)
-      self.workdir = dataclasses.replace(self.workdir, writer=name)
+      nonce = hosts.text_of_first_host(self.host, nonce)
+      self.workdir = dataclasses.replace(self.workdir, writer=nonce)
       yield
 
-  @contextlib.contextmanager
-  def _preparing(self) -> Iterator[None]:
-    """Alone in the workdir, for what runs over other cells make as well."""
-    with contextlib.ExitStack() as stack:
-      if self.host.index == 0:
-        stack.enter_context(self._workdir_lock())
-        if self._repair:
-          repair.repair(self.workdir, self.plan.models)
-        self.workdir.claim(self.plan.config.written)
-        for label in self.plan.models:  # what a killed run was writing
-          disk.remove_temporary(self.workdir.model_folder(label))
-        self.workdir.check_cells()
-      hosts.barrier(self.host, "workdir")
-      yield
-
-  def _workdir_lock(self) -> contextlib.AbstractContextManager[None]:
-    """Holds what all runs in the workdir write: they wait for each other."""
-    thing = "the workdir's config, data, models and table"
-    say = functools.partial(print, file=sys.stderr, flush=True)
-    return lock.waiting(self.workdir.path, thing, say)
+  def _claim(self) -> None:
+    """Makes the workdir this run's, and holds its cells against each other."""
+    if self.host.index == 0:
+      if self._repair:
+        repair.repair(self.workdir, self.plan.models)
+      self.workdir.claim(self.plan.config.written)
+      for label in self.plan.models:  # what a killed run was writing
+        disk.remove_temporary(self.workdir.model_folder(label))
+      self.workdir.check_cells()
+    hosts.barrier(self.host, "workdir")
 
   def _prepare(self) -> tuple[dict, dict[str, Any] | None, list[Cell]]:
     """Data, models and the ground truth."""
@@ -333,11 +262,8 @@ class Runner:
     left: collections.Counter[str] = collections.Counter()
     for cell in lacking:
       left[cell.condition.config] += self._images(cell)
-    expected = stored_costs.expected(
-      self.plan, self.workdir, [(c.model, c.condition) for c in lacking]
-    )
     with Progress(
-      len(cells), len(done), left, expected, quiet=self.host.index > 0
+      len(cells), len(done), left, quiet=self.host.index > 0
     ) as progress:
       setup = one_pass.Setup(
         self.plan.task,

@@ -31,10 +31,8 @@ def exclusive(place: pathlib.Path, work: str) -> Iterator[None]:
   Raises:
     OSError: the file cannot be made.
   """
-  lock = _lock(place)
-  try:
-    lock.acquire(blocking=False)
-  except filelock.Timeout:
+  lock = file_lock(place)
+  if not try_acquire(lock):
     logging.warning("%s by %s; waiting for it.", work, _holder(place))
     lock.acquire()
   try:
@@ -42,11 +40,7 @@ def exclusive(place: pathlib.Path, work: str) -> Iterator[None]:
       place.write_text(f"process {os.getpid()} on {socket.gethostname()}")
     yield
   finally:
-    # Before the release: who waits holds another file than who comes next, sees
-    # that it is gone, and starts again.
-    with contextlib.suppress(OSError):  # Windows keeps what is open
-      place.unlink()
-    lock.release()
+    free(lock)
 
 
 @contextlib.contextmanager
@@ -62,7 +56,7 @@ def own_folder(above: pathlib.Path, prefix: str) -> Iterator[pathlib.Path]:
   """
   while True:
     folder = pathlib.Path(tempfile.mkdtemp(prefix=prefix, dir=above))
-    lock = _lock(folder / _LOCK)
+    lock = file_lock(folder / _LOCK)
     # Another process may take it for a leftover before it is locked.
     with contextlib.suppress(filelock.Timeout, FileNotFoundError):
       lock.acquire(blocking=False)
@@ -85,16 +79,39 @@ def remove_leftovers(above: pathlib.Path, prefix: str) -> None:
     for left in above.glob(f"{prefix}*"):
       # It lives; is another user's; or is gone by now.
       with contextlib.suppress(filelock.Timeout, OSError):
-        lock = _lock(left / _LOCK)
+        lock = file_lock(left / _LOCK)
         with lock.acquire(blocking=False):
           shutil.rmtree(left, ignore_errors=True)
         if os.name == "nt":  # which keeps what is open
           shutil.rmtree(left, ignore_errors=True)
 
 
-def _lock(place: pathlib.Path) -> filelock.BaseFileLock:
+def file_lock(place: pathlib.Path) -> filelock.BaseFileLock:
+  """Return the lock of a file, which is not taken yet."""
   # Not of a thread: a build may end in another one than it began in.
   return filelock.FileLock(place, thread_local=False)
+
+
+def try_acquire(lock: filelock.BaseFileLock) -> bool:
+  """Take a lock if nobody has it; return whether it was taken.
+
+  Raises:
+    OSError: its file cannot be made.
+  """
+  try:
+    lock.acquire(blocking=False)
+  except filelock.Timeout:
+    return False
+  return True
+
+
+def free(lock: filelock.BaseFileLock) -> None:
+  """Release a lock and remove its file."""
+  # The file goes first: who waits holds another file than who comes next, sees
+  # that it is gone, and starts again.
+  with contextlib.suppress(OSError):  # Windows keeps what is open
+    os.unlink(lock.lock_file)
+  lock.release()
 
 
 def _holder(place: pathlib.Path) -> str:

@@ -47,5 +47,5 @@ class EvalTest(absltest.TestCase):
       " 'robust_tfds.models.training.steps'} & set(sys.modules))"
     )
     out = in_process.python("-c", code)
-    self.assertIn("estimate: ", out.stdout)
+    self.assertIn("work: ", out.stdout)
     self.assertEqual(out.stdout.rpartition("\f")[2].strip(), "")

@@ -65,7 +65,7 @@ class Program:
     "**/*.tmp",
     "**/*unfinished*",
     "**/parts",
-    "**/running",
+    "**/running.*",
   )
 
 

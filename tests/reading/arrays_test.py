@@ -34,7 +34,7 @@ class ArraysTest(parameterized.TestCase):
   def test_a_header_that_is_no_python(self, shape):
     data = _npy(np.zeros((123, 45)))
     data = data.replace(b"(123, 45)", shape.ljust(9)[:9], 1)
-    with self.assertRaisesRegex(errors.UserError, "not a NumPy array"):
+    with self.assertRaisesRegex(errors.UserError, "not a whole NumPy array"):
       reading.npy_file(self._path("a.npy", data))
 
   @parameterized.parameters(np.savez, np.savez_compressed)
@@ -68,7 +68,7 @@ class ArraysTest(parameterized.TestCase):
     data = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
     for path in (self._path("a.npy", data), self._zip([("x.npy", data)])):
       read = reading.npy_file if path.suffix == ".npy" else reading.npz_file
-      with self.assertRaisesRegex(errors.UserError, f"^{path}.*32,000,000,000"):
+      with self.assertRaisesRegex(errors.UserError, f"^{path}: .*29.1 TiB"):
         read(path)
 
   def test_damage(self):
@@ -92,13 +92,13 @@ class ArraysTest(parameterized.TestCase):
       ):
         reading.npz_file(path)
 
-  def test_cut_or_longer_npy(self):
+  @parameterized.parameters(False, True)
+  def test_cut_npy(self, mmap):
     data = _npy(_ARRAYS["numbers"])
-    below_zero = data.replace(b"(3, 4)", b"(-3,4)")
-    for content in (data[:-1], data + b"\0", below_zero):
+    for content in (data[:-1], data.replace(b"(3, 4)", b"(-3,4)"), b""):
       path = self._path("a.npy", content)
-      with self.assertRaisesRegex(errors.UserError, f"^{path}: the header"):
-        reading.npy_file(path)
+      with self.assertRaisesRegex(errors.UserError, f"^{path}: "):
+        reading.npy_file(path, mmap=mmap)
 
   def test_pickles_are_refused_without_advice_to_load_them(self):
     data = _npy(np.array([{}], object), pickle=True)
@@ -117,12 +117,7 @@ class ArraysTest(parameterized.TestCase):
       reading.npz_file(self._path("a.npz", bytes(data)))
 
   def test_odd_members(self):
-    data = _npy(np.zeros(2))
-    with self.assertWarns(UserWarning):
-      twice = self._zip([("x.npy", data), ("x.npy", data)])
-    with self.assertRaisesRegex(errors.UserError, "'x.npy' stands twice"):
-      reading.npz_file(twice)
     with self.assertRaisesRegex(errors.UserError, "'x.txt' is not an array"):
       reading.npz_file(self._zip([("x.txt", b"1")]))
-    with self.assertRaisesRegex(errors.UserError, "'x'.*not a NumPy array"):
+    with self.assertRaisesRegex(errors.UserError, "'x' is not an array"):
       reading.npz_file(self._zip([("x.npy", b"1")]))

@@ -331,23 +331,25 @@ class WritingTest(PartsTest):
     self.assertEmpty(self._files())
 
   def test_who_lost_the_lock_finishes_no_part(self):
-    with lock.held(self.workdir.path, ["a"]) as mine:
-      workdir = Workdir(self.workdir.path, writer=mine.name)
-      of = parts.Parts(workdir, _CELLS, cut=(4, 100))
+    root = fake_bucket.create(self) / "run"
+    with lock.held(root) as mine:
+      of = parts.Parts(Workdir(root, writer=mine.nonce), _CELLS, cut=(4, 100))
       self._write((0, 8), of)
-      file, away = mine.folder / "run.json", mine.folder / "away.json"
+      file = root / lock.FILE
+      text = file.read_text()
 
       def lose(*_) -> None:
-        if file.exists():
-          file.rename(away)
+        file.unlink(missing_ok=True)
 
       with mock.patch.object(parts, "_write_columns", lose):
-        with self.assertRaisesRegex(errors.UserError, "lock was removed"):
+        with self.assertRaisesRegex(
+          errors.UserError, "this run's lock is gone"
+        ):
           self._write((8, 16), of)
-      with self.assertRaisesRegex(errors.UserError, "lock was removed"):
+      with self.assertRaisesRegex(errors.UserError, "this run's lock is gone"):
         self._write((8, 16), of)
-      away.rename(file)
-    self.assertEqual(self._remaining(), [(8, 30)])
+      file.write_text(text)
+    self.assertEqual(of.remaining(30, _CELLS), [((8, 30), _CELLS)])
 
   def test_the_same_rows_are_the_same_bytes(self):
     self._write((0, 8))

@@ -35,7 +35,10 @@ class ScoredFolderTest(in_folder.TestCase):
     files = {"cells": "1", "config.json": "{}", "table.csv": "1"}
     self._write(**files)
     self.assertEqual(self._names(), {*files, "scored.json"})
-    for step, name in (("copy", "*new/table.csv"), ("copied", "*/cells")):
+    for step, name in (
+      ("copy", "*unfinished/table.csv"),
+      ("copied", "*/cells"),
+    ):
       with self.assertRaises(fake_bucket.Killed):
         with fake_bucket.fault(step, name, fake_bucket.Killed()):
           self._write(**files)
@@ -77,7 +80,7 @@ class ScoredFolderTest(in_folder.TestCase):
     with scored_folder.replacing(self.folder, []) as folder:
       (folder / "table").write_text("1")
       with self.assertRaisesRegex(
-        ValueError, "another run is making .*process"
+        ValueError, "another run is writing .*process"
       ):
         self._write(table="2")
     self.assertEqual((self.folder / "table").read_text(), "1")

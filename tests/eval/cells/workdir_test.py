@@ -1,9 +1,7 @@
 """A run's folder: whose it is, its cells, and which it refuses."""
 
-import dataclasses
 import errno
 import json
-import multiprocessing
 import os
 import pathlib
 import re
@@ -15,7 +13,7 @@ import numpy as np
 from absl.testing import absltest, parameterized
 
 from robust_tfds import conditions, errors
-from robust_tfds.eval.cells import config_file, damage, lock, provenance
+from robust_tfds.eval.cells import config_file, damage, provenance
 from robust_tfds.eval.cells import note as note_lib
 from robust_tfds.eval.cells import workdir as workdir_lib
 from robust_tfds.eval.cells.cell import Cell
@@ -172,10 +170,11 @@ class CellsTest(_WorkdirTest):
       self.assertEqual(self.workdir.split(cell), split)
 
   def test_a_run_whose_lock_was_broken_finishes_no_cell(self):
-    workdir = dataclasses.replace(self.workdir, writer="gone")
-    with self.assertRaisesRegex(errors.UserError, "lock was removed"):
+    root = fake_bucket.create(self) / "run"
+    workdir = workdir_lib.Workdir(root, writer="gone")
+    with self.assertRaisesRegex(errors.UserError, "this run's lock is gone"):
       workdir.write_cell(_cell("clean"), _columns("a"))
-    self.assertFalse(self.workdir.has_cells())
+    self.assertFalse(workdir.has_cells())
 
   def test_order_of_the_config_then_of_the_papers(self):
     config = _config()
@@ -205,55 +204,6 @@ class CellsTest(_WorkdirTest):
         path.write_text(text)
       with self.assertRaisesRegex(damage.DamagedError, f"^{path}: .*--repair"):
         self.workdir.truth()
-
-
-_CONFIGS = ["clean", *(f"fog_{s}" for s in range(1, 6))]
-
-
-def _make_share(root: str, share: int, start, failed) -> None:
-  """Every third cell, as a run makes them."""
-  try:
-    cells = [_cell(config) for config in _CONFIGS[share::3]]
-    start.wait()
-    names_of_cells = ["/".join(cell.place) for cell in cells]
-    with lock.held(paths.of(root), names_of_cells) as held:
-      workdir = workdir_lib.Workdir(paths.of(root), held.name)
-      with lock.waiting(workdir.path, "config", print):
-        workdir.claim(_config())
-        workdir.check_cells()
-      for cell in cells:
-        workdir.write_cell(cell, _columns(*"abc"), "test")
-        workdir.columns(cell)
-  except BaseException as e:
-    failed.put(f"{share}: {e!r}")
-    raise
-
-
-class ManyProcessesTest(_WorkdirTest):
-  @parameterized.parameters("disk", "bucket")
-  def test_of_one_workdir_at_once(self, kind):
-    root = self.workdir.path
-    if kind == "bucket":
-      root = fake_bucket.create(self) / "run"
-    context = multiprocessing.get_context("fork")
-    start, failed = context.Barrier(3), context.SimpleQueue()
-    processes = [
-      context.Process(target=_make_share, args=(str(root), i, start, failed))
-      for i in range(3)
-    ]
-    with mock.patch.object(lock, "_WAIT_S", 0.05):
-      for process in processes:
-        process.start()
-    for process in processes:
-      process.join()
-    self.assertTrue(failed.empty(), failed.empty() or failed.get())
-    workdir = workdir_lib.Workdir(root)
-    self.assertEmpty(workdir.damaged())
-    self.assertEqual(
-      [cell.condition.config for cell in workdir.cells()], _CONFIGS
-    )
-    names_of_files = [name for name, _ in paths.files_below(root)]
-    self.assertLen(names_of_files, 1 + 1 + 2 * len(_CONFIGS))
 
 
 class DamageTest(_WorkdirTest):
@@ -522,7 +472,7 @@ class BucketTest(_WorkdirTest):
 
 
 class LayoutTest(_WorkdirTest):
-  @parameterized.parameters("cells", "reports", "models", "running")
+  @parameterized.parameters("cells", "reports", "models")
   def test_a_file_where_a_folder_belongs(self, name):
     self.workdir.path.mkdir()
     path = self.workdir.path / name

@@ -101,11 +101,16 @@ class EstimateTest(in_folder.TestCase):
     self.assertIn("decoding not known, corruption 33m20s", lines[4])
     self.assertIn("2.0 MiB of decoded pixels", lines[-1])
 
-  def test_without_measuring_a_table_says_it_and_nothing_is_compiled(self):
+  def test_without_measuring_work_and_bytes_are_given_and_no_time(self):
     with mock.patch.object(costs_lib, "measure", side_effect=AssertionError):
-      text = estimate.describe(_plan())
-    self.assertRegex(text, "decoding .*corruption .*models .*By a stored table")
-    self.assertNotIn("not known", text)
+      lines = estimate.describe(_plan()).splitlines()
+    self.assertEqual(
+      lines[3],
+      "work: 64 examples a cell, 320 images in all; how long it takes:"
+      " --plan=measure, or the run's ETA",
+    )
+    self.assertStartsWith(lines[4], "disk: 0.0 MiB of predictions")
+    self.assertRegex(lines[5], r"memory: .* 0\.2 MiB of decoded pixels")
 
   def test_what_is_left_out_is_said(self):
     plan = _plan(corruptions="fog,snow", left_out="snow")

@@ -29,45 +29,22 @@ class ProgressTest(absltest.TestCase):
     with mock.patch.object(progress.time, "perf_counter") as clock:
       clock.return_value = 100.0
       p = progress.Progress(10, 0, {"fog_3": 1000}, stream=io.StringIO())
-      p.less(400, "fog_3")  # an earlier start's parts
+      p.less(400)  # an earlier start's parts
       clock.return_value = 150.0  # models were loaded
-      p.programs(["fog_3"] * 10)
+      p.programs(10)
       self.assertIsNone(p.left_s())
       clock.return_value = 160.0
-      p.compiled("fog_3", 9.0)
+      p.compiled(9.0)
       p.images(20, "fog_3")  # in the one second that compiling left
       self.assertAlmostEqual(p.left_s(), 580 / 20 + 9 * 9.0)
       clock.return_value = 165.0
-      p.compiled("fog_3", 1.0)
+      p.compiled(1.0)
       p.images(20, "fog_3")
       self.assertAlmostEqual(p.left_s(), 560 * 5 / 40 + 8 * 5.0)
       p.cells(2, "fog_3", seconds=6.0)
       self.assertAlmostEqual(p.left_s(), 560 * 5 / 40 + 8 * 5.0 + 8 * 3.0)
       p.images(560, "fog_3")
       self.assertEqual(p.left_s(), 8 * 3.0)
-
-  def test_a_table_says_it_before_anything_came_back(self):
-    expected = progress.Expected(
-      {"clean": 4.0, "fog_1": 6.0, "fog_2": 0.0},
-      {"clean": 0.1, "fog_1": 0.2, "fog_2": 0.2},
-    )
-    work, out = {"clean": 100, "fog_1": 100, "fog_2": 100}, io.StringIO()
-    with mock.patch.object(progress.time, "perf_counter") as clock:
-      clock.return_value = 100.0
-      p = progress.Progress(3, 0, work, expected, stream=out)
-      p.programs(work)
-      self.assertEqual(p.left_s(), 10 + 50)
-      self.assertIn("ETA  1m00s  (by a stored table) compil", out.getvalue())
-      clock.return_value = 104.0
-      p.compiled("clean", 4.0)
-      self.assertEqual(p.left_s(), 6 + 50)
-      clock.return_value = (
-        119.0  # ten were expected, and five weigh as measured
-      )
-      p.images(100, "clean")
-      self.assertAlmostEqual(p.left_s(), 6 + 40 * (15 + 5) / (10 + 5))
-      p.compiled("fog_2", 1.0)  # which is no compilation
-      self.assertAlmostEqual(p.left_s(), 6 + 40 * (15 + 5) / (10 + 5))
 
   def test_a_terminal_has_a_bar_and_whole_lines(self):
     class Terminal(io.StringIO):
@@ -77,7 +54,7 @@ class ProgressTest(absltest.TestCase):
     out = Terminal()
     with mock.patch.dict(os.environ, {"TERM": "xterm", "COLUMNS": "120"}):
       with progress.Progress(10, 4, {"fog_3": 600}, stream=out) as p:
-        p.programs(["fog_3"])
+        p.programs(1)
         p.images(300, "fog_3")
         p.cells(2, f"fog_3: m error 0.5 {'x' * 80}")
       p.note("after")
@@ -89,5 +66,5 @@ class ProgressTest(absltest.TestCase):
 
   def test_nothing_is_left_where_parts_hold_all(self):
     p = progress.Progress(2, 0, {"x": 10}, stream=io.StringIO())
-    p.less(10, "x")
+    p.less(10)
     self.assertEqual(p.left_s(), 0.0)

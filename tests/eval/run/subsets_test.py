@@ -249,7 +249,7 @@ class RunTest(parameterized.TestCase):
       "one_by_one": {"block_mib": 1},
     }.get(what, {})
     rows = []
-    for shard in ("1/2", "2/2") if what == "shards" else ("1/1",):
+    for shard in ("1/2", "2/2", "1/1") if what == "shards" else ("1/1",):
       rows = self._subset_run(what, shard, **data)
     plain = [(r.config, r.metric, r.value, r.n, r.note) for r in rows]
     want = [(r.config, r.metric, r.value, r.n, r.note) for r in self.rows]
