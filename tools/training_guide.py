@@ -67,7 +67,10 @@ Whose *benchmark conditions* are named trains on what benchmarks test.
   as the name of the folder itself (`fog`, `fog/train`), unless its classes are called
   so: a class `fog` is what its pictures show (`weather/fog`, `weather/rain`). A word
   like `jpeg` or `noise` counts only with a level beside or below a corrupted set
-  (`pets-c/jpeg`). Rename what is something else. The file has a checksum, and a
+  (`pets-c/jpeg`). Rename what is something else. Only these names are checked, and not
+  the pictures: misspelled or abbreviated names (`gausian_noise`, `GN3`, `foggy`) are not
+  recognised, so say `config.model.corruptions_seen` of such a network. A workdir of a
+  training without its `disclosure.json` is refused. The file has a checksum, and a
   network that began with weights of which nobody says what they saw promises nothing
   of itself either, however many trainings lie between. Choosing on
   `test` is refused. Videos: severities 1 to 3 are trained on, 4 and 5 tested:
