@@ -1,8 +1,11 @@
-"""How much memory the gradient of a step needs beside the weights: an estimate.
+"""An estimate of the memory that a step's gradient needs besides the weights.
 
-JAX says which arrays the way back needs of the way forth (`jax.vjp`), without
-computing any. XLA fuses some of them away and computes others again, so the true
-number is rather lower. An attack comes before the step, so the larger of the two
+JAX lists the arrays that the backward pass needs from the forward pass
+(`jax.vjp`)
+without computing any. XLA fuses some of them away and recomputes others, so the
+true
+number is rather lower. An attack comes before the step, so the larger of the
+two
 counts.
 """
 
@@ -28,11 +31,11 @@ _OBJECTS = 16  # where nothing says how many
 def of(
   config: Config, model: NetworkModel, recipe: base.Recipe, like: state.State
 ) -> float:
-  """Bytes on each device.
+  """Estimate the bytes of activations on each device.
 
   Args:
-    recipe: whose loss is asked; of one that reads pictures beside the batch the
-      loss of all recipes, on as many pictures.
+    recipe: the recipe of the loss; if it reads further pictures or attacks, the
+      common loss of all recipes is taken, on as many pictures.
     like: shapes of the state.
   """
   rows = config.batch_size // config.optimizer.accumulate
@@ -56,7 +59,9 @@ def of(
 def _of_attack(
   config: Config, model: NetworkModel, rows: int, like: state.State
 ) -> float:
-  """Of a gradient of pixels, the network as in evaluation; bytes on all devices."""
+  """Estimate the bytes, on all devices, that an attack's gradient of pixels
+  needs.
+  """
   apply = base.applied(model)
   shape = pictures_shape(config, model, rows)
   pixels = jax.ShapeDtypeStruct(shape, jnp.float32)
@@ -70,7 +75,10 @@ def _of_attack(
 
 
 def _beside(needed: Any, like: state.State) -> int:
-  """Bytes of what a way back needs beside the weights, which the state has."""
+  """Return the bytes of the residuals that are not weights.
+
+  The state holds those.
+  """
   weights = collections.Counter(
     (x.shape, x.dtype) for x in like.parameters.values()
   )
@@ -86,7 +94,7 @@ def _beside(needed: Any, like: state.State) -> int:
 def pictures_shape(
   config: Config, model: NetworkModel, rows: int
 ) -> tuple[int, ...]:
-  """Of a batch's pictures or clips, `[B, ..., H, W, 3]`."""
+  """Return the shape of a batch's pictures or clips, `[B, ..., H, W, 3]`."""
   arrays = batch(config, model, rows)
   return arrays["video" if "video" in arrays else "image"].shape
 
@@ -94,7 +102,9 @@ def pictures_shape(
 def batch(
   config: Config, model: NetworkModel, rows: int
 ) -> dict[str, jax.ShapeDtypeStruct]:
-  """Shapes of a batch of so many rows, as far as they are known before it is read."""
+  """Return the shapes of a batch of `rows` examples, as far as they are known
+  before reading.
+  """
   like = jax.ShapeDtypeStruct
   keys = {"key": like((rows, 2), jnp.uint32)}
   if not isinstance(model, Detector):
@@ -118,6 +128,6 @@ def batch(
 
 
 def _bytes(array: Any) -> int:
-  """Of an array's shape; keys of JAX are of no account."""
+  """Return the bytes of an array of this shape; 0 for JAX's keys."""
   size = getattr(array.dtype, "itemsize", 0)
   return math.prod(array.shape) * size

@@ -1,8 +1,10 @@
-"""Optimizers: optax's parts, put together as torch and TensorFlow put theirs.
+"""Optimizers: optax's parts, put together as torch and TensorFlow do.
 
-The learning rate is given at each update, so that a plateau may change it. Where
-it multiplies differs: torch's SGD multiplies what its momentum gives, TensorFlow's
-RMSProp what its momentum is given.
+The learning rate is given at each update, so that a plateau may change it.
+Libraries
+apply it at different places: torch's SGD to the output of its momentum,
+TensorFlow's
+RMSProp to the input.
 """
 
 from collections.abc import Collection
@@ -17,21 +19,21 @@ from robust_tfds.models.training.config import Optimizer
 from robust_tfds.models.variables import Path
 
 _NAMES = ("sgd", "adam", "adamw", "rmsprop")
-# torch.optim.Adam's; tf.train.RMSPropOptimizer's.
+# Defaults of torch.optim.Adam and of tf.train.RMSPropOptimizer.
 _EPSILON = {"adam": 1e-8, "adamw": 1e-8, "rmsprop": 1e-10}
 
 
 def of(
   config: Optimizer, decayed: Collection[Path]
 ) -> optax.GradientTransformationExtraArgs:
-  """What makes updates of gradients; `update` takes `learning_rate`.
+  """Build the optimizer of a config; its `update` takes `learning_rate`.
 
   Args:
-    decayed: what decays where norms and biases do not, see
-      `NetworkModel.decayed_paths`; the updates' names are paths, by "/".
+    decayed: paths of the weights that decay if norms and biases do not, see
+      `NetworkModel.decayed_paths`; the updates' names are paths, joined by "/".
 
   Raises:
-    UserError: no such optimizer, or a momentum of one that has none.
+    UserError: the optimizer is unknown, or has no momentum and is given one.
   """
   if config.name not in _NAMES:
     raise errors.unknown("optimizer", config.name, _NAMES)
@@ -78,7 +80,7 @@ def _decay(
 
 
 def _by_rate() -> optax.GradientTransformationExtraArgs:
-  """Multiplies by the learning rate of the step, and turns downhill."""
+  """Build the part that multiplies by the step's learning rate, negated."""
 
   def update(
     updates: Any,
@@ -97,14 +99,16 @@ def _by_rate() -> optax.GradientTransformationExtraArgs:
 
 
 class _Momentum(NamedTuple):
-  """Of torch's SGD."""
+  """The state of torch's SGD momentum."""
 
   begun: jax.Array
   trace: Any
 
 
 def _momentum(config: Optimizer) -> optax.GradientTransformation:
-  """torch's: the first gradient enters whole, later ones without their dampening."""
+  """Build torch's momentum: the first gradient enters whole, later ones
+  dampened.
+  """
   momentum, nesterov = config.momentum, config.nesterov
   if nesterov and config.dampening:
     raise errors.UserError(

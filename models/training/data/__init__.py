@@ -1,11 +1,13 @@
-"""The data that networks are trained on: `open` a source, then read its batches.
+"""The data that networks are trained on: `open` a source, then read its
+batches.
 
   source = data.open(data.Config(source="digits", validation=0.1))
   for batch in source.batches(batch_size=64, seed=0, epoch=0):
     batch["image"], batch["label"], batch["key"], batch["id"]
 
-Examples come one by one and in any order from where they lie; grain reads them
-ahead. What is random is drawn from an example's key: `source`.
+Examples are read one by one and in any order from where they are stored; grain
+reads
+them ahead. All randomness is drawn from an example's key: `source`.
 """
 
 from collections.abc import Callable
@@ -23,16 +25,16 @@ def open(
   say: Callable[[str], None] | None = None,
   beside: Beside | None = None,
 ) -> Source:
-  """The examples that a config names; a set of TFDS is prepared where it is not.
+  """Open the examples that a config names, preparing a TFDS set if necessary.
 
   Args:
-    beside: what a recipe adds to the examples that are trained on.
-    say: what is done with lines of progress; None: TFDS shows its own.
+    beside: what a recipe adds to the training examples.
+    say: receives lines of progress; None: TFDS shows its own.
 
   Raises:
     MissingError: a benchmark of `judged_on` is not here.
-    UserError: there are none, or some are in a test set, as are pictures that a
-      recipe adds; names them.
+    UserError: there are no examples, or some of them, or of the pictures that a
+      recipe adds, are in a test set; the message names them.
   """
   config.check()
   line, folders = say or _silent, beside.folders if beside else {}

@@ -1,8 +1,10 @@
 """Batches of a split's examples, in an order that follows from seed and epoch.
 
 An example's key is `example_key(seed, source, "train", 1, id)` with the epoch folded
-in, and an epoch's order is that of its keys. So which examples a step sees, and
-their pixels, hang on (seed, epoch) and ids alone: not on batches, hosts, workers, or
+in, and an epoch's order is that of its keys. So the examples of a step, and
+their
+pixels, depend on (seed, epoch) and ids alone: not on batches, hosts, workers,
+or
 where a run was stopped. Reading ahead, threads and processes are grain's.
 """
 
@@ -32,36 +34,37 @@ _COPIES = 0x434F5059  # marks the keys of an example's second copy, third, ...
 
 
 class Beside(Protocol):
-  """What is added to examples, as a recipe says: `recipes/base.py`."""
+  """The additions to examples that a recipe makes: `recipes/base.py`."""
 
   @property
   def extras(self) -> Sequence[str]:
-    """Names of what `beside` adds."""
+    """The names of the arrays that `beside` adds."""
 
   @property
   def folders(self) -> Mapping[str, str]:
-    """Key of the config -> a folder whose pictures they are of."""
+    """The folders of the pictures that `beside` adds, by the key of the config."""
 
   @property
   def copies(self) -> int:
-    """How often an epoch shows an example."""
+    """The number of times that an epoch shows an example."""
 
   def beside(
     self, item: Mapping[str, Any], key: np.ndarray, own: np.ndarray, copy: int
   ) -> Mapping[str, Any]:
-    """Arrays that join an example's."""
+    """Return arrays that join an example's."""
 
 
 class Source:
-  """The examples that a network is trained on, and those it is chosen on.
+  """The examples that a network is trained on, and those it is validated on.
 
   Attributes:
-    name: of the set, in every key.
+    name: name of the set, part of every key.
     kind: `pictures`, `videos` or `objects`.
     classes: names in label order.
-    words: what is read.
-    config: what was asked for.
-    digest: sha256 over ids and stored bytes of all examples; empty: not taken.
+    words: description of the source.
+    config: the config of the data.
+    digest: sha256 over ids and stored bytes of all examples; empty if not
+      computed.
   """
 
   def __init__(
@@ -73,16 +76,16 @@ class Source:
     digest: str = "",
     groups: Sequence[str] = (),
   ):
-    """Parts the examples; reads none.
+    """Split the examples; none is read.
 
     Args:
-      against: what no picture may be of.
-      beside: what is added to those that are trained on.
-      digest: of all examples, see `leaks.check`; likewise `groups`.
+      against: test examples that no picture may equal.
+      beside: additions to the training examples.
+      digest: digest of all examples, see `leaks.check`; likewise `groups`.
 
     Raises:
-      UserError: a fraction that leaves a part without examples, or pictures with
-        boxes whose canvas nobody knows.
+      UserError: the fraction leaves a part without examples, or the canvas of
+        pictures with boxes is unknown.
     """
     self._examples, self._against, self._beside = read, against, beside
     self.digest = digest
@@ -107,25 +110,29 @@ class Source:
 
   @property
   def num_examples(self) -> int:
-    """That are trained on."""
+    """The number of training examples."""
     return len(self._parts[TRAIN])
 
   def ids(self, split: str = TRAIN) -> list[str]:
-    """Ids of `train`, or of `validation` where a fraction was named; sorted."""
+    """Return the sorted ids of `train`, or of `validation` if a fraction was
+    named.
+    """
     return [self._examples.ids[i] for i in self._part(split)]
 
   def steps(
     self, batch_size: int, split: str = TRAIN, remainder: str = DROP
   ) -> int:
-    """How many batches an epoch has."""
+    """Return the number of batches of an epoch."""
     count = len(self._part(split)) * self._copies(split)
     return count // batch_size if remainder == DROP else -(-count // batch_size)
 
   def shape(self, split: str = TRAIN) -> tuple[int, int] | None:
-    """Height and width of a part's pictures in a batch; None of other kinds.
+    """Return height and width of a part's pictures in a batch.
+
+    None for other kinds.
 
     Raises:
-      UserError: pictures of several sizes, which make no batch; names two.
+      UserError: the pictures have several sizes; the message names two.
     """
     if self.kind != examples.PICTURES:
       return None
@@ -155,29 +162,32 @@ class Source:
     split: str = TRAIN,
     remainder: str = DROP,
   ) -> Iterator[dict[str, Any]]:
-    """A host's parts of an epoch's batches.
+    """Yield a host's parts of an epoch's batches.
 
     Args:
-      batch_size: of all hosts together.
-      seed: of keys and order.
-      epoch: from 0.
-      start: how many of the epoch's examples are done; a stopped run goes on at
+      batch_size: batch size of all hosts together.
+      seed: seed of keys and order.
+      epoch: number of the epoch, from 0.
+      start: number of the epoch's examples that are done; a stopped run goes on
+        at
         any. Batches are cut from there.
-      host: which host, of how many: it reads its part alone, the `index`-th of
+      host: index and number of hosts: it reads its part alone, the `index`-th
+        of
         `count` of each batch.
       split: `train`, in the epoch's order, or `validation`, in that of the ids.
       remainder: `drop` leaves out a last batch that is short, `keep` gives it;
-        of `validation` it is always given.
+        for `validation` it is always given.
 
     Yields:
       `image` uint8 `[b, H, W, 3]` and `label` int32 `[b]`; or `video` uint8
       `[b, T, H, W, 3]` and `label`; or `image`, `size`, `boxes`, `labels` and, if
-      they are asked for, `masks` of `items.of`. Beside them `key` uint32 `[b, 2]`
-      and `id`, a list.
+      they are asked for, `masks` of `items.of`. All have `key` uint32 `[b, 2]`
+      and
+      `id`, a list.
 
     Raises:
-      UserError: a batch that the hosts cannot share evenly; an example that cannot
-        be read.
+      UserError: the hosts cannot share a batch evenly, or an example cannot be
+        read.
     """
     index, count = host
     if batch_size < 1 or batch_size % count or not 0 <= index < count:
@@ -212,14 +222,17 @@ class Source:
     return _Epoch(self._examples, config, rule, order, self._against, beside)
 
   def _rule(self, split: str) -> str:
-    """How a part's pictures are cut."""
+    """Return the rule by which a part's pictures are cut."""
     rule = "" if split == VALIDATION else self.config.crop
     return rule or self.config.geometry or ""
 
   def _all_of(self, split: str) -> dict[str, np.ndarray]:
-    """A part's arrays, a row an example; {} where no memory holds them.
+    """Return a part's arrays, one row per example.
 
-    Also where they are drawn: of crops, and of what a recipe adds.
+    {} if memory cannot hold them.
+
+    It is also {} if they are random: with random crops, or additions of a
+    recipe.
     """
     numbers = self._part(split)
     blank = np.zeros((len(numbers), 2), np.uint32)
@@ -235,7 +248,7 @@ class Source:
     return items.stacked([*each])
 
   def _read_ahead(self, rows: _Epoch, size: int) -> Iterator[dict[str, Any]]:
-    """Batches of rows, by grain."""
+    """Yield batches of rows, read ahead by grain."""
     import grain
 
     config = self.config
@@ -258,11 +271,13 @@ class Source:
     return self._parts[split]
 
   def _copies(self, split: str) -> int:
-    """How often an epoch of a part shows an example."""
+    """Return the number of times that an epoch shows an example of a part."""
     return self._beside.copies if self._beside and split == TRAIN else 1
 
   def _ordered(self, split: str, seed: int, epoch: int) -> _Order:
-    """A part's examples, each as often as it is shown, in the epoch's order."""
+    """Return a part's examples, each as often as it is shown, in the epoch's
+    order.
+    """
     numbers = self._part(split)
     own = self._keys(seed)[numbers]
     copies = range(self._copies(split))
@@ -280,13 +295,13 @@ class Source:
 
 @dataclasses.dataclass(frozen=True)
 class _Order:
-  """Examples of an epoch, in their order: arrays of one length.
+  """The examples of an epoch in their order, as arrays of one length.
 
   Attributes:
-    numbers: of the examples.
-    keys: theirs in this epoch, uint32 `[n, 2]`.
-    own: theirs in every epoch, of each copy.
-    copies: which of an example's copies each is.
+    numbers: numbers of the examples.
+    keys: their keys in this epoch, uint32 `[n, 2]`.
+    own: their keys in every epoch, of each copy.
+    copies: index of each among its example's copies.
   """
 
   numbers: np.ndarray
@@ -295,13 +310,15 @@ class _Order:
   copies: np.ndarray
 
   def at(self, places: np.ndarray) -> _Order:
-    """Some of them."""
+    """Return the examples at these places."""
     parts = (self.numbers, self.keys, self.own, self.copies)
     return _Order(*(part[places] for part in parts))
 
 
 class _Epoch:
-  """What grain reads: a host's examples of an epoch, in their order."""
+  """The sequence that grain reads: a host's examples of an epoch, in their
+  order.
+  """
 
   def __init__(
     self,
@@ -321,7 +338,7 @@ class _Epoch:
 
   @property
   def draws(self) -> bool:
-    """Whether an example is another one in every epoch."""
+    """Whether an example differs between epochs."""
     extras = self._beside.extras if self._beside else ()
     return bool(extras) or crops.is_random(self._rule)
 
@@ -351,7 +368,7 @@ class _Epoch:
 def _places(
   places: np.ndarray, batch_size: int, host: tuple[int, int], remainder: str
 ) -> np.ndarray:
-  """The places of one host's examples, batch after batch."""
+  """Return the places of one host's examples, batch after batch."""
   index, count = host
   whole = len(places) // batch_size * batch_size
   parts = places[:whole].reshape(-1, count, batch_size // count)[:, index]
@@ -362,7 +379,7 @@ def _places(
 def _of_sizes(
   sizes: Mapping[tuple[int, int], str], split: str
 ) -> errors.UserError:
-  """What is said of pictures of several sizes."""
+  """Return the error for pictures of several sizes."""
   named = ", ".join(f"{name} of {w} x {h} px" for (h, w), name in sizes.items())
   key = "data.geometry=short256_crop224"
   key = key if split == VALIDATION else f"data.crop=random_resized224 or {key}"
@@ -373,12 +390,12 @@ def _of_sizes(
 
 
 def _folded(keys: np.ndarray, number: int) -> np.ndarray:
-  """Keys `[n, 2]` with a number folded into each."""
+  """Fold a number into each of the keys `[n, 2]`."""
   return seeding.frame_keys(keys.T, np.full(len(keys), number))
 
 
 def _share(group: str) -> float:
-  """Where a group lies between 0 and 1: its own, whichever others there are."""
+  """Return a group's position between 0 and 1, independent of the other groups."""
   digest = hashlib.sha256(f"{VALIDATION}\x1f{group}".encode()).digest()
   return int.from_bytes(digest[:8]) / _WHOLE
 
@@ -388,7 +405,7 @@ def _keys(name: str, ids: Sequence[str], seed: int) -> np.ndarray:
 
 
 def _arrays_of(row: Mapping[str, Any]) -> dict[str, Any]:
-  """Without what is of an epoch."""
+  """Return a row without its epoch's entries."""
   return {name: x for name, x in row.items() if name not in ("key", "id")}
 
 
@@ -398,7 +415,9 @@ def _batch(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _with_canvas(read: examples.Examples, config: Config) -> Config:
-  """With a canvas and a number of boxes, where pictures have objects."""
+  """Return the config with a canvas and a number of boxes if pictures have
+  objects.
+  """
   if read.kind != examples.OBJECTS or (config.canvas and config.boxes):
     return config
   if not read.largest:

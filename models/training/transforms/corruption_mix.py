@@ -1,13 +1,18 @@
-"""Training on corruptions: every example under one of some names and severities.
+"""Training on corruptions: every example under one of some names and
+severities.
 
 Shankar et al.'s one-noise networks (one name), the mixes of Schiappa et al. (clips):
 docs/specs/training.md sections 3 and 4. Pixels are those of
-`robust_tfds.corruptions`, by the same compiled functions (elastic_transform of edition
-`imagenet` was seen to differ by a level in 1 of 30,000 values). What overlaps a
+`robust_tfds.corruptions`, by the same compiled functions (elastic_transform of
+edition
+`imagenet` was seen to differ by one level in 1 of 30,000 values). Overlap with
+a
 benchmark must be disclosed: train on severities 1-3, test on 4 and 5.
 
-Under `jit` too, temporal and camera perturbations of clips are drawn on the host, by
-the benchmark's own code, from a few words a clip; no pixel leaves the devices.
+Even under `jit`, temporal and camera perturbations of clips are drawn on the
+host, by
+the benchmark's own code, from a few words per clip; no pixel leaves the
+devices.
 """
 
 import functools
@@ -30,7 +35,7 @@ from robust_tfds.corruptions import (
 from robust_tfds.models.training.transforms import checks
 
 _STREAM = 0x3000
-_ANY = "any"  # of clips: the edition of the paper
+_ANY = "any"  # for clips: the edition of the paper
 
 
 def corruption_mix(
@@ -41,28 +46,33 @@ def corruption_mix(
   severities: Sequence[int] = (1, 2, 3),
   edition: str = _ANY,
 ) -> jax.Array:
-  """Every picture, or clip, under one corruption at one severity, drawn evenly.
+  """Return every picture, or clip, under one corruption at one severity, drawn
+  uniformly.
 
-  On CPUs an example costs the one that it draws; accelerators compute all names for
-  all examples, so a long list is dear there.
+  On CPUs only the drawn corruption of an example is computed; accelerators
+  compute all
+  names for all examples, so a long list is expensive there.
 
   Args:
     images: uint8 `[B, H, W, 3]`, RGB, 0..255; or clips `[B, T, H, W, 3]`.
     keys: uint32 `[B, 2]`, see `corruptions.example_key`; the epoch folded in.
-    names: of pictures as in `corruptions.names("all")`; of clips as in
-      `corruptions.video_names()` but for MPEG, whose codec runs on no device. A
+    names: for pictures as in `corruptions.names("all")`; for clips as in
+      `corruptions.video_names()` except MPEG, whose codec runs on no device. A
       temporal perturbation that leaves T' < T frames shows frame T' i // T at i.
-    severities: 1-5, from which one is drawn.
-    edition: of pictures as of `corruptions.corrupt`; of clips `paper` (`any` is
+    severities: severities in 1-5, from which one is drawn.
+    edition: for pictures as for `corruptions.corrupt`; for clips `paper` (`any`
+      is
       the same) or `code`.
 
   Returns:
     uint8 of the images' shape.
 
   Raises:
-    UserError: another dtype or shape of pixels or keys; an unknown name or edition,
-      with the nearest; no names; a severity outside 1-5; a perturbation of
-      sequences, a codec, or one that gives another size.
+    UserError: pixels or keys have a wrong dtype or shape; a name or edition is
+      unknown
+      (the message suggests the nearest); there are no names; a severity is
+      outside
+      1-5; a name is a perturbation of sequences, a codec, or changes the size.
   """
   images = checks.array(images)
   if images.ndim != 5:
@@ -74,7 +84,7 @@ def corruption_mix(
     flat = _of_pictures(batch, raw, chosen, levels, edition)
     return flat.reshape(batch.shape)
   clips = checks.clips(images)
-  checks.pictures(clips[:, 0], keys)  # refuses what is none
+  checks.pictures(clips[:, 0], keys)  # refuses other shapes
   chosen, levels = _names(names, "videos"), _severities(severities)
   edition = "paper" if edition == _ANY else edition
   _check_clips(chosen, edition, clips.shape)
@@ -85,7 +95,7 @@ def corruption_mix(
 def draw(
   key: jax.Array, names: int, severities: int
 ) -> tuple[jax.Array, jax.Array]:
-  """Which of the names and of the severities, int32 scalars."""
+  """Draw one of the names and one of the severities, int32 scalars."""
   return (
     seeding.integers(key, (), names, _STREAM),
     seeding.integers(key, (), severities, _STREAM + 1),
@@ -100,7 +110,7 @@ def _of_pictures(
   severities: tuple[int, ...],
   edition: str,
 ) -> jax.Array:
-  """uint8 `[B, H, W * 3]`."""
+  """Corrupt pictures; return uint8 `[B, H, W * 3]`."""
 
   def under(name: str) -> Any:
     return lambda picture, level, key: image.corrupt_flat(
@@ -124,7 +134,7 @@ def _of_clips(
   severities: tuple[int, ...],
   edition: str,
 ) -> jax.Array:
-  """uint8 `[B, T, H, W * 3]`."""
+  """Perturb clips; return uint8 `[B, T, H, W * 3]`."""
   size = clips.shape[1:4]
   one = functools.partial(draw, names=len(names), severities=len(severities))
   which, level = jax.vmap(one)(keys)
@@ -162,7 +172,9 @@ def _host_draws(
   edition: str,
   size: tuple[int, ...],
 ) -> dict[str, dict[str, jax.Array]]:
-  """Name -> what the host draws of every clip, arrays `[B, T, ...]`; 0 of others."""
+  """Return the host's draws for every clip by name, arrays `[B, T, ...]`, 0 for
+  others.
+  """
   of_host = [n for n in names if not _of_image(n)]
   if not of_host:
     return {}
@@ -202,17 +214,17 @@ def drawn_on_host(
   key: np.ndarray,
   size: tuple[int, ...],
 ) -> Mapping[str, np.ndarray]:
-  """What a temporal or camera perturbation draws of a clip.
+  """Return the draws of a temporal or camera perturbation of a clip.
 
   Args:
-    name: of the perturbation.
+    name: name of the perturbation.
     severity: 1-5.
     edition: `paper` or `code`.
     key: uint32 `[2]`.
     size: `(T, H, W)`.
 
   Returns:
-    `index`, int32 `[T]`; or what `video.draws` gives, `[T, ...]`.
+    `index`, int32 `[T]`; or the result of `video.draws`, `[T, ...]`.
   """
   frames = size[0]
   if isinstance(plugins.video(name), plugins.OfIndices):
@@ -232,17 +244,17 @@ def drawn_on_host(
 
 
 def _of_image(name: str) -> bool:
-  """Whether a perturbation of clips is a corruption of pictures."""
+  """Return whether a perturbation of clips is a corruption of pictures."""
   return isinstance(plugins.video(name), conditions.OfImage)
 
 
 def _names(
   given: str | Iterable[str], kind: conditions.Kind
 ) -> tuple[str, ...]:
-  """Names in the papers' order.
+  """Return the names in the papers' order.
 
   Raises:
-    UserError: none, an unknown one, or one of sequences.
+    UserError: there are no names, or one is unknown or belongs to sequences.
   """
   family = conditions.family(kind)
   if not isinstance(given, Iterable):
@@ -265,7 +277,7 @@ def _names(
 
 
 def _severities(given: Sequence[int]) -> tuple[int, ...]:
-  """Severities 1-5, at least one."""
+  """Return the severities 1-5, at least one."""
   listed = list(given) if isinstance(given, Iterable) else [given]
   if not listed:
     raise errors.UserError("severities must be at least one of 1-5, got none.")
@@ -275,7 +287,7 @@ def _severities(given: Sequence[int]) -> tuple[int, ...]:
 def _check_clips(
   names: tuple[str, ...], edition: str, shape: tuple[int, ...]
 ) -> None:
-  """Refuses what no device does, or what changes a clip's size."""
+  """Refuse perturbations that run on no device, or change a clip's size."""
   if edition not in video.EDITIONS:
     raise errors.unknown(
       "edition of the video perturbations", edition, video.EDITIONS
