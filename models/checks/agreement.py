@@ -57,8 +57,7 @@ def check(model: Adapted, answered: Mapping[int, np.ndarray]) -> float:
 
   Raises:
     UserError: the distance is above `TOLERANCE`, all logits are 0, or JAX
-      cannot
-      run the program.
+      cannot run the program.
   """
   call, apart = jax.jit(model.apply), 0.0
   for rows, expected in answered.items():

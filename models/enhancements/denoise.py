@@ -1,8 +1,8 @@
 """Non-local means denoising (Buades et al. 2005), by scikit-image on the host.
 
 It needs the extra `denoise` (scikit-image, PyWavelets). It is the only
-enhancement
-that leaves the device: about 0.2 s per picture of 224 pixels on one core.
+enhancement that leaves the device: about 0.2 s per picture of 224 pixels on one
+core.
 """
 
 from typing import Any

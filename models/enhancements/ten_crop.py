@@ -2,9 +2,8 @@
 
 The class probabilities of the ten are averaged (Krizhevsky et al. 2012, section
 4.1); the logarithm of the mean is returned, since it ranks and softmaxes as
-logits
-do. Crops are `FRACTION` of the picture; they are resized for a network of a
-fixed input size and left as they are for others.
+logits do. Crops are `FRACTION` of the picture; they are resized for a network
+of a fixed input size and left as they are for others.
 """
 
 from typing import Any

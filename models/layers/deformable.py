@@ -4,11 +4,10 @@ products.
   y(p) = sum over k of w_k m_k x(p + p_k + d_k)
 
 Each place p of the output reads the input where its own offsets d_k move the
-kernel's places p_k, between pixels bilinearly, beyond the border zeros. The first
-version has no m_k; the second's are in 0..1. The results are those of
+kernel's places p_k, between pixels bilinearly, beyond the border zeros. The
+first version has no m_k; the second's are in 0..1. The results are those of
 torchvision's `deform_conv2d` and mmdetection's, with one group of offsets. A
-scan
-over the kernel's places holds the samples of a single place at a time.
+scan over the kernel's places holds the samples of a single place at a time.
 """
 
 import itertools

@@ -2,10 +2,9 @@
 grid.
 
 Positions lie in rows of a square grid, after those of tokens that are not
-patches.
-They are interpolated with cubic kernels, as torch does it: with `antialias`
-Keys' kernel of a = -0.5, stretched where the grid shrinks; without it a = -0.75,
-and what lies outside is the nearest edge.
+patches. They are interpolated with cubic kernels, as torch does it: with
+`antialias` Keys' kernel of a = -0.5, stretched where the grid shrinks; without
+it a = -0.75, and what lies outside is the nearest edge.
 """
 
 import math

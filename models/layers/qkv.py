@@ -2,8 +2,7 @@
 
 torchvision, timm and our networks hold one array; HF's files and those of JAX
 programs hold three. `join` is the `Family.regroup` of such families; arrays
-that
-are already joined pass unchanged.
+that are already joined pass unchanged.
 """
 
 import re

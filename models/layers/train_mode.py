@@ -1,10 +1,8 @@
 """Layers that act in training alone: they drop activations or residuals.
 
 In evaluation these layers return their input and hold no variables, so
-programs,
-their bytes and the names of arrays do not depend on them. `enter` puts a
-network
-into train mode for one call.
+programs, their bytes and the names of arrays do not depend on them. `enter`
+puts a network into train mode for one call.
 """
 
 import itertools

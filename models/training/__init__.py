@@ -8,14 +8,11 @@
   (2, 32, 32, 3)
 
 Every transform is a pure function of (pixels, keys) with one key per example:
-typed
-keys, as `corruptions.example_key` makes them, or their `jax.random.key_data`,
-uint32
-`[B, 2]`. Transforms run under `jit` and on batches that are sharded on their
-first
-axis; they are fastest inside `jax.shard_map`, where every device works on its
-own
-rows. `import models` loads none of this.
+typed keys, as `corruptions.example_key` makes them, or their
+`jax.random.key_data`, uint32 `[B, 2]`. Transforms run under `jit` and on
+batches that are sharded on their first axis; they are fastest inside
+`jax.shard_map`, where every device works on its own rows. `import models` loads
+none of this.
 """
 
 from robust_tfds.models.training.transforms.adain import (

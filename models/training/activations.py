@@ -1,12 +1,9 @@
 """An estimate of the memory that a step's gradient needs besides the weights.
 
 JAX lists the arrays that the backward pass needs from the forward pass
-(`jax.vjp`)
-without computing any. XLA fuses some of them away and recomputes others, so the
-true
-number is rather lower. An attack comes before the step, so the larger of the
-two
-counts.
+(`jax.vjp`) without computing any. XLA fuses some of them away and recomputes
+others, so the true number is rather lower. An attack comes before the step, so
+the larger of the two counts.
 """
 
 import collections

@@ -3,8 +3,7 @@ absent.
 
 `checkpoints/STEP` holds the state as a flat dict of arrays (path in the tree ->
 array) and `run`, a JSON object with the training's facts and the host's
-counters.
-The last n checkpoints stay, and the best m by validation error.
+counters. The last n checkpoints stay, and the best m by validation error.
 """
 
 from __future__ import annotations

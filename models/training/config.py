@@ -1,8 +1,7 @@
 """The typed config of a training: its keys and the values that they take.
 
 The values of a recipe are in `configs/train_*.py`; keys that a file leaves out
-have
-the defaults written here, which are no paper's.
+have the defaults written here, which are no paper's.
 """
 
 import typing
@@ -46,15 +45,13 @@ class Model(settings.Group):
   Attributes:
     num_classes: number of classes; 0 takes the data's.
     checkpoint: initial weights, as `models.convert.load` takes them; empty:
-      random
-      weights from the seed.
+      random weights from the seed.
     dtype: dtype of its computations; weights, statistics and updates are
       float32.
     frozen_norms: whether batch norms keep their running statistics; None: as
       published networks of its kind were trained: those of detectors do.
     frozen_stages: number of first stages that stay in evaluation mode and are
-      not
-      trained; their norms' statistics stay, too.
+      not trained; their norms' statistics stay, too.
     spec: fields of its spec to override, e.g. a detector's `short_px`.
   """
 
@@ -72,28 +69,23 @@ class Optimizer(settings.Group):
 
   Attributes:
     name: `sgd` and `adam` are torch's, `adamw` decouples the decay from the
-      gradient,
-      `rmsprop` is TensorFlow's.
+      gradient, `rmsprop` is TensorFlow's.
     momentum: momentum of `sgd` and `rmsprop`.
     dampening: dampening of `sgd`: the share of a gradient that its momentum
-      leaves
-      out.
+      leaves out.
     beta1: beta 1 of `adam` and `adamw`; likewise `beta2`.
     rho: decay of the mean square of `rmsprop`.
     epsilon: 0 takes the optimizer's own.
     weight_decay: this times the weights is added to the gradient; with `adamw`
-      to
-      the step.
+      to the step.
     decay_all: whether norms, biases, tokens and positions decay too, as with
-      torch's
-      optimizers; else kernels alone.
+      torch's optimizers; else kernels alone.
     clip_norm: largest norm of the gradient; 0: no limit.
     accumulate: number of parts into which a batch is cut, whose gradients are
       averaged; batch norms see one part after the other, as in a torch loop.
     ema: decay of an exponential moving average of weights and running
-      statistics,
-      which is then what validation judges and what the workdir stands for; 0:
-      none.
+      statistics, which is then what validation judges and what the workdir
+      stands for; 0: none.
   """
 
   name: settings.Name = "sgd"
@@ -143,8 +135,7 @@ class Keep(settings.Group):
   Attributes:
     every: steps between checkpoints; 0: one epoch.
     last: number of last checkpoints to keep; 0: none at all, not even the best,
-      for
-      trainings of seconds.
+      for trainings of seconds.
     best: number of best checkpoints to keep, by validation error; by validation
       loss for detectors.
     log: steps between the lines of metrics.csv; 0: about 200 lines.
@@ -214,8 +205,8 @@ def parse(config: ml_collections.ConfigDict) -> Config:
 
   Raises:
     UserError: a value is wrong or a key unknown. The message begins with the
-      key,
-      `config.steps: got -1, expected ...`, and suggests the nearest known one.
+      key, `config.steps: got -1, expected ...`, and suggests the nearest known
+      one.
   """
   if not isinstance(config, ml_collections.ConfigDict):
     raise errors.UserError(

@@ -2,17 +2,13 @@
 
 The held-out rule: a network that saw a benchmark's condition in training is not
 comparable with others. So a recipe that shows one is refused unless the config
-says
-`allow_benchmark_conditions=True`, and then the conditions are listed here:
-those of
-the recipe, of the data's names, and of the initial checkpoint. An operation
-under
-another name, or in a user's own file, is the same operation.
+says `allow_benchmark_conditions=True`, and then the conditions are listed here:
+those of the recipe, of the data's names, and of the initial checkpoint. An
+operation under another name, or in a user's own file, is the same operation.
 
 These are no conditions [U]: rotations, shears and shifts of pictures, as AugMix
-and
-PixMix draw them. ImageNet-P tests how answers move from frame to frame under them,
-and random crops shift as well.
+and PixMix draw them. ImageNet-P tests how answers move from frame to frame
+under them, and random crops shift as well.
 """
 
 from __future__ import annotations
@@ -71,8 +67,7 @@ class Disclosure(Signed):
     checkpoint: initial checkpoint; empty: random weights.
     before: training data of that checkpoint; empty if it is not stated.
     known: whether the conditions of the training and of all that it began with
-      are
-      known.
+      are known.
     head: why its head was drawn anew; empty if it was not.
     initial: sha256 of the initial weights.
     weights: sha256 of weights.npz.
@@ -174,8 +169,7 @@ def of_checkpoint(text: str) -> Disclosure | None:
 
   Raises:
     UserError: it is damaged, belongs to other weights, or states less than its
-      recipe
-      shows.
+      recipe shows.
   """
   _check_ended(paths.resolved(paths.of(text, "checkpoint")))
   names = {
@@ -252,8 +246,7 @@ def check(config: Config, recipe: base.Recipe) -> None:
 
   Raises:
     UserError: the training is refused; the message names the conditions and
-      their
-      origin.
+      their origin.
   """
   if config.allow_benchmark_conditions:
     return

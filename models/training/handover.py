@@ -1,13 +1,12 @@
 """The weights that a training hands over to the evaluator and others.
 
 A finished workdir holds `weights.npz` (with `optimizer.ema` also
-`weights_ema.npz`,
-their mean over the steps), beside each a `.report.json` with its preprocessing,
-and
-`disclosure.json`. `models.convert.load(NAME,
-WORKDIR)` and `--config.model.checkpoint=WORKDIR` read the folder, and take the
-weights that validation judged: `weights_ema.npz` where there is one, as papers with
-a mean of the weights evaluate it. `WORKDIR/weights.npz` are always the last step's.
+`weights_ema.npz`, their mean over the steps), beside each a `.report.json` with
+its preprocessing, and `disclosure.json`. `models.convert.load(NAME, WORKDIR)`
+and `--config.model.checkpoint=WORKDIR` read the folder, and take the weights
+that validation judged: `weights_ema.npz` where there is one, as papers with a
+mean of the weights evaluate it. `WORKDIR/weights.npz` are always the last
+step's.
 """
 
 import json

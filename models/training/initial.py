@@ -1,12 +1,9 @@
 """Initial weights of a training: random ones, or a checkpoint's.
 
 If a checkpoint has another number of classes, or discloses that it was trained
-on
-other classes, its head is drawn anew: the arrays whose shape depends on the
-number of
-classes. The rest, and the preprocessing, are the checkpoint's. A line on the
-screen
-and disclosure.json say so.
+on other classes, its head is drawn anew: the arrays whose shape depends on the
+number of classes. The rest, and the preprocessing, are the checkpoint's. A line
+on the screen and disclosure.json say so.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
 """The training loop of all kinds of networks: batches in, a state out.
 
 The examples of a step follow from (seed, epoch) and ids, its draws from (seed,
-step).
-So a training that was stopped and goes on from a checkpoint ends with the same
-weights. Losses are checked a few steps late, so that nothing waits for them,
-and
-before a checkpoint is written, so that every checkpoint is finite.
+step). So a training that was stopped and goes on from a checkpoint ends with
+the same weights. Losses are checked a few steps late, so that nothing waits for
+them, and before a checkpoint is written, so that every checkpoint is finite.
 """
 
 from __future__ import annotations

@@ -6,8 +6,7 @@
       --config.models.digits_cnn.checkpoint=/tmp/standard
 
 Run the same command again to continue a training that was stopped. `--plan`
-shows
-what the command would do, and touches nothing.
+shows what the command would do, and touches nothing.
 """
 
 from collections.abc import Mapping, Sequence

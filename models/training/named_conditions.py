@@ -1,11 +1,9 @@
 """Conditions of benchmarks that names of folders and sets state.
 
 Pixels do not show that they are a benchmark's, so names are read: the last ones
-of
-a path as written and of its links' targets, and those of the folders in it.
-Case and
-separators make no difference, nor do the name of a data set before or behind
-(`cifar10_fog_3`), words as in `my_fog_data`, or a split behind.
+of a path as written and of its links' targets, and those of the folders in it.
+Case and separators make no difference, nor do the name of a data set before or
+behind (`cifar10_fog_3`), words as in `my_fog_data`, or a split behind.
 
   gaussian_noise    names of several words are a condition's wherever they stand
   fog_3, fog/s3,    names of one word, and groups (`noise`, `weather`), name other
@@ -17,13 +15,11 @@ separators make no difference, nor do the name of a data set before or behind
                     folder that is trained on itself, or of the one of its split
 
 A folder that is named after a condition holds, as far as anybody can see,
-pictures
-under it: the rule is there to prevent silent training on them, and a user with
-other
-pictures renames the folder. A class called so (`weather/fog`) is what its
-pictures show; so is a folder of such classes (`fog` with `fog`, `rain` and `snow`).
-`tilt` or `freezing` are of sequences and videos, which no folder of pictures holds,
-and need a level, as groups do.
+pictures under it: the rule is there to prevent silent training on them, and a
+user with other pictures renames the folder. A class called so (`weather/fog`)
+is what its pictures show; so is a folder of such classes (`fog` with `fog`,
+`rain` and `snow`). `tilt` or `freezing` are of sequences and videos, which no
+folder of pictures holds, and need a level, as groups do.
 """
 
 import dataclasses

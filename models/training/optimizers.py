@@ -1,10 +1,8 @@
 """Optimizers: optax's parts, put together as torch and TensorFlow do.
 
 The learning rate is given at each update, so that a plateau may change it.
-Libraries
-apply it at different places: torch's SGD to the output of its momentum,
-TensorFlow's
-RMSProp to the input.
+Libraries apply it at different places: torch's SGD to the output of its
+momentum, TensorFlow's RMSProp to the input.
 """
 
 from collections.abc import Collection

@@ -1,9 +1,8 @@
 """Projected gradient descent to pixels near a picture at which a loss is low.
 
 Madry et al. 2018, arXiv:1706.06083: from a random place in the ball of the
-maximum
-norm, steps of the gradient's sign, each brought back into the ball and into [0,
-1].
+maximum norm, steps of the gradient's sign, each brought back into the ball and
+into [0, 1].
 """
 
 from collections.abc import Callable
@@ -24,13 +23,12 @@ def descend(
   """Return pixels at most `bound` from the images' pixels, at a low loss.
 
   An example's draws depend on its key alone, and its steps on its own loss:
-  neither on
-  batches nor on devices, except for the last bits of the loss's gradient.
+  neither on batches nor on devices, except for the last bits of the loss's
+  gradient.
 
   Args:
     loss: maps float32 pixels of the images' shape to float32 `[B]`, each
-      example's
-      own loss.
+      example's own loss.
     images: float32 `[B, ...]` in [0, 1].
     keys: uint32 `[B, 2]`, keys of the random starts.
     bound: the largest difference of a value, above 0.

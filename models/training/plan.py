@@ -1,11 +1,9 @@
 """`--plan`: data, steps, memory, disclosure and an estimate; touches nothing.
 
-The estimate is the network's multiply-adds, three times for a step (forward, and
-twice back), over an assumed rate of the device: a guess, to tell minutes from
-days.
-Measured steps are more precise. For a workdir it shows what a training would
-find
-there, or why it would be refused.
+The estimate is the network's multiply-adds, three times for a step (forward,
+and twice back), over an assumed rate of the device: a guess, to tell minutes
+from days. Measured steps are more precise. For a workdir it shows what a
+training would find there, or why it would be refused.
 """
 
 import errno
@@ -48,8 +46,7 @@ from robust_tfds.own import tfds_set
 from robust_tfds.storage import disk, paths
 
 # Multiply-adds per second of a device, a guess: one or two cores of a CPU, and
-# a
-# third of the speed of an A100 in bfloat16.
+# a third of the speed of an A100 in bfloat16.
 RATES = {"cpu": 2e10, "gpu": 5e13, "tpu": 5e13}
 _BACK_TOO = 3
 _NORMS = ", which batch norms see by itself"
@@ -121,8 +118,7 @@ def of_workdir(config: Config, workdir: epath.Path) -> str:
   Writes nothing.
 
   The examples, and the sha256 of an initial checkpoint, are compared when the
-  training
-  goes on: they are not read here.
+  training goes on: they are not read here.
 
   Raises:
     UserError: the training would be refused, in the same words.

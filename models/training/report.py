@@ -2,8 +2,8 @@
 config.
 
 The page is written after epochs and when a training ends, however it ends, so
-that a
-killed one has a page too. A page that fails is reported, and stops nothing.
+that a killed one has a page too. A page that fails is reported, and stops
+nothing.
 """
 
 from __future__ import annotations

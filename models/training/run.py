@@ -123,8 +123,7 @@ def prepare(
 
   Raises:
     UserError: a name is unknown, the network does not take the data, or the
-      held-out
-      rule refuses the recipe.
+      held-out rule refuses the recipe.
   """
   recipe = recipes.of(config.recipe)
   disclosure.check(config, recipe)
@@ -239,8 +238,7 @@ def train(
 
   Args:
     workdir: folder of checkpoints, numbers and, at the end, the weights; None
-      writes
-      nothing.
+      writes nothing.
     words: unit of the lines of progress.
 
   Raises:

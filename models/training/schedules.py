@@ -1,12 +1,10 @@
 """Learning rate schedules over the steps, and the scale of a plateau.
 
 `cosine` falls per step to its floor at the last one, as in AugMix's code (a
-cosine
-over all steps to 1e-6). `step` multiplies by its factor after some epochs, or
-after
-every few. `plateau` multiplies like torch's ReduceLROnPlateau (mode min,
-relative
-threshold 1e-4, no cooldown). Each may be preceded by a linear warmup.
+cosine over all steps to 1e-6). `step` multiplies by its factor after some
+epochs, or after every few. `plateau` multiplies like torch's ReduceLROnPlateau
+(mode min, relative threshold 1e-4, no cooldown). Each may be preceded by a
+linear warmup.
 """
 
 from __future__ import annotations
@@ -41,8 +39,7 @@ def of(config: Schedule, rate: float, steps: int, per_epoch: int) -> Rate:
 
   Raises:
     UserError: the schedule is unknown, the warmup is as long as the training,
-      or
-      `step` has no place to fall, or none within the training.
+      or `step` has no place to fall, or none within the training.
   """
   if config.name not in _NAMES:
     raise errors.unknown("schedule", config.name, _NAMES)

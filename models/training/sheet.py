@@ -48,8 +48,7 @@ def _first(prepared: Prepared) -> tuple[Any, list[str], dict[str, Any], Any]:
   detector's batch.
 
   Pixels depend on the example and the epoch alone, so a few examples have the
-  same
-  pixels here as in their batch.
+  same pixels here as in their batch.
   """
   config = prepared.config
   batch = next(

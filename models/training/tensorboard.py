@@ -1,10 +1,8 @@
 """The lines of metrics.csv, and the first pictures, as TensorBoard events.
 
 Each start writes one event file in the workdir's folder `tensorboard`. It
-begins
-with the lines of earlier starts, whose files are removed: so a training that
-went back
-to a checkpoint has no step twice.
+begins with the lines of earlier starts, whose files are removed: so a training
+that went back to a checkpoint has no step twice.
 """
 
 from __future__ import annotations

@@ -3,10 +3,8 @@ best one.
 
 Classifiers have an error and a cross-entropy, each the mean over the examples.
 Detectors have the sum of their training losses on each example by itself: the
-boxes
-that the losses draw follow the example's key, so that the result does not
-depend on
-the time of the validation or on batches.
+boxes that the losses draw follow the example's key, so that the result does not
+depend on the time of the validation or on batches.
 """
 
 from __future__ import annotations

@@ -16,8 +16,7 @@ from robust_tfds.storage import disk, locks, paths
 
 _CONFIG, _OF_CONFIG = "config.json", "config."
 # Keys that may differ between two launches of one workdir: none can change a
-# weight.
-# The location of the data is no fact about them.
+# weight. The location of the data is no fact about them.
 _RESUMABLE = ("data.data_dir", "data.manual_dir", "data.workers", "keep")
 _LOCK = "training.lock"
 
@@ -59,8 +58,7 @@ def check(workdir: epath.Path, now: Mapping[str, Any]) -> bool:
 
   Raises:
     UserError: the workdir belongs to another config or other data (the message
-      says
-      what differs), or the folder holds something else.
+      says what differs), or the folder holds something else.
   """
   file = workdir / _CONFIG
   if not disk.exists(file):

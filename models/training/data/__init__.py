@@ -6,8 +6,7 @@ batches.
     batch["image"], batch["label"], batch["key"], batch["id"]
 
 Examples are read one by one and in any order from where they are stored; grain
-reads
-them ahead. All randomness is drawn from an example's key: `source`.
+reads them ahead. All randomness is drawn from an example's key: `source`.
 """
 
 from collections.abc import Callable

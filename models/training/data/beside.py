@@ -1,12 +1,9 @@
 """The user's pictures besides the data: to mix with, or to take styles from.
 
 There may be many: a picture is read when it is drawn, and held at the size that
-it
-is cropped from, as far as that fits `examples.HELD_BYTES`. The choice of a
-picture,
-and of a part of it, depends on a key alone. The sha256 that is disclosed is
-over all
-files.
+it is cropped from, as far as that fits `examples.HELD_BYTES`. The choice of a
+picture, and of a part of it, depends on a key alone. The sha256 that is
+disclosed is over all files.
 """
 
 from __future__ import annotations

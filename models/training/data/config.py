@@ -67,13 +67,11 @@ class Config(settings.Group):
     source: `digits` or another embedded set, `tfds:NAME`, `folder:PATH`.
     split: the training split; `train[:10%]` is a part of one.
     judged_on: benchmarks that the network will be judged on, besides the set's
-      own
-      test split.
+      own test split.
     validation: the fraction of the split that is held out by id for validation;
-      0:
-      none. A video's clips stay together, as do copies of a file; a folder's
-      pictures
-      that show one scene, as frames do (`v0_000.png`, `v0_001.png`), do not.
+      0: none. A video's clips stay together, as do copies of a file; a folder's
+      pictures that show one scene, as frames do (`v0_000.png`, `v0_001.png`),
+      do not.
     data_dir: TFDS data folder.
     manual_dir: folder of files that must be downloaded by hand.
     crop: rule of `crops` for training pictures; empty: `geometry`.
@@ -82,8 +80,7 @@ class Config(settings.Group):
     frames: frames of a clip; 0: the network's number, and its rate.
     rate: stride between a clip's frames, at 30 fps.
     canvas: height and width in px of the canvas for pictures with boxes; empty:
-      the
-      smallest that holds every picture.
+      the smallest that holds every picture.
     boxes: most objects of a picture; 0: the most that any picture has.
     masks: whether objects come with their masks, as a network that finds masks
       needs them.

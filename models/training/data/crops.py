@@ -8,10 +8,8 @@ A rule is a name, recorded in a run's facts:
 
 with any numbers, and `_bicubic` at the end for bicubic resampling; or a rule of
 `robust_tfds.building.geometry`, which draws nothing. Draws depend on the key
-alone:
-neither on batches nor on workers. Crops after padding, flips and all that needs
-no
-original size belong to the recipes, on the device.
+alone: neither on batches nor on workers. Crops after padding, flips and all
+that needs no original size belong to the recipes, on the device.
 """
 
 import math
@@ -112,8 +110,7 @@ def resized_box(width: int, height: int, key: np.ndarray) -> Box:
   """Draw the box that `random_resized` shows, as torchvision does, by the key.
 
   It tries an area and a shape ten times; if none fits, it takes the centre, in
-  the
-  allowed shape that is nearest to the picture's.
+  the allowed shape that is nearest to the picture's.
   """
   draws = iter(_draws(key, 4 * _TRIES))
   low, high = (math.log(ratio) for ratio in _RATIO)

@@ -3,10 +3,8 @@
 A set is either prepared by TFDS in ArrayRecord files (`Records`), or a list of
 sources that say where an example is stored (`Listed`): folders, the benchmarks'
 sources, and copies out of a set in TFRecord files. Ids, classes and places are
-held
-in memory, and the first decoded examples, as far as they fit `HELD_BYTES`:
-small sets are decoded
-once, large ones stream.
+held in memory, and the first decoded examples, as far as they fit `HELD_BYTES`:
+small sets are decoded once, large ones stream.
 """
 
 import abc
@@ -135,8 +133,7 @@ class Listed(Examples):
     Args:
       owner: object that owns the files: they are removed with it.
       files: the files that the sources' bytes were copied from; else the
-        sources'
-        own.
+        sources' own.
     """
     super().__init__(name, classes, words)
     self._owner, self._files = owner, files
@@ -192,8 +189,7 @@ class Records(Examples):
 
   Ids are stored in the records, which are scanned once when a set is opened;
   pictures and videos are left encoded. Encoded examples of TFRecord files,
-  which
-  cannot be read by number (sets of ours in buckets), are held in memory.
+  which cannot be read by number (sets of ours in buckets), are held in memory.
   """
 
   def __init__(
@@ -380,12 +376,9 @@ def of_test(config: Config) -> Iterator[Examples]:
   """Yield the test examples of the set that a config names, if it has any.
 
   A set's `test` split is taken, else its `validation`; both if its benchmarks
-  are
-  made from the latter. A folder's are the pictures in sibling folders `test`,
-  `val`
-  and the like; for official training data they are the benchmark's examples, if
-  they
-  are in the same manual dir.
+  are made from the latter. A folder's are the pictures in sibling folders
+  `test`, `val` and the like; for official training data they are the
+  benchmark's examples, if they are in the same manual dir.
   """
   kind, _, place = config.source.partition(":")
   if kind == "folder":
@@ -449,8 +442,7 @@ def of_benchmark(name: str, config: Config) -> Examples:
 
   For the benchmark of official training data these are the examples of the test
   split that belongs to the config's training split: an example of `train` may
-  be in
-  `test_2`.
+  be in `test_2`.
 
   Raises:
     MissingError: they are not there.

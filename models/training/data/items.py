@@ -40,8 +40,7 @@ def of(
   Returns:
     `image` uint8 `[H, W, 3]` or `video` uint8 `[T, H, W, 3]`, and `label`; for
     pictures with objects `size` int32 `[2]`, `boxes` float32 `[G, 4]` (x0, y0,
-    x1,
-    y1 in px) and `labels` int32 `[G]`, -1 for padding, and `masks` bool
+    x1, y1 in px) and `labels` int32 `[G]`, -1 for padding, and `masks` bool
     `[G, H, W]` if `config.masks` is set.
 
   Raises:

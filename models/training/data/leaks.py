@@ -1,13 +1,10 @@
 """Refusal of training examples that are in a test set.
 
 Two examples are the same if their stored bytes or their decoded pixels are: so
-is a
-picture that was saved anew without loss. Stored bytes are compared when a
-source
-is opened, so that all such examples are named; pixels when an example is decoded.
-Videos are compared by their bytes alone. Digests are cached between commands,
-as long
-as none of their files changes.
+is a picture that was saved anew without loss. Stored bytes are compared when a
+source is opened, so that all such examples are named; pixels when an example is
+decoded. Videos are compared by their bytes alone. Digests are cached between
+commands, as long as none of their files changes.
 """
 
 import concurrent.futures
@@ -76,8 +73,7 @@ def check(
 
   Returns:
     sha256 over the ids of all examples and the sha256 of their stored bytes;
-    and their
-    groups, merged where they share an example of the same bytes.
+    and their groups, merged where they share an example of the same bytes.
   """
   digests = _digests(read, _of_training, say)
   _refuse(read, digests, against)

@@ -1,11 +1,10 @@
 """Batches of a split's examples, in an order that follows from seed and epoch.
 
-An example's key is `example_key(seed, source, "train", 1, id)` with the epoch folded
-in, and an epoch's order is that of its keys. So the examples of a step, and
-their
-pixels, depend on (seed, epoch) and ids alone: not on batches, hosts, workers,
-or
-where a run was stopped. Reading ahead, threads and processes are grain's.
+An example's key is `example_key(seed, source, "train", 1, id)` with the epoch
+folded in, and an epoch's order is that of its keys. So the examples of a step,
+and their pixels, depend on (seed, epoch) and ids alone: not on batches, hosts,
+workers, or where a run was stopped. Reading ahead, threads and processes are
+grain's.
 """
 
 from __future__ import annotations
@@ -169,21 +168,18 @@ class Source:
       seed: seed of keys and order.
       epoch: number of the epoch, from 0.
       start: number of the epoch's examples that are done; a stopped run goes on
-        at
-        any. Batches are cut from there.
+        at any. Batches are cut from there.
       host: index and number of hosts: it reads its part alone, the `index`-th
-        of
-        `count` of each batch.
+        of `count` of each batch.
       split: `train`, in the epoch's order, or `validation`, in that of the ids.
       remainder: `drop` leaves out a last batch that is short, `keep` gives it;
         for `validation` it is always given.
 
     Yields:
       `image` uint8 `[b, H, W, 3]` and `label` int32 `[b]`; or `video` uint8
-      `[b, T, H, W, 3]` and `label`; or `image`, `size`, `boxes`, `labels` and, if
-      they are asked for, `masks` of `items.of`. All have `key` uint32 `[b, 2]`
-      and
-      `id`, a list.
+      `[b, T, H, W, 3]` and `label`; or `image`, `size`, `boxes`, `labels` and,
+      if they are asked for, `masks` of `items.of`. All have `key` uint32 `[b,
+      2]` and `id`, a list.
 
     Raises:
       UserError: the hosts cannot share a batch evenly, or an example cannot be

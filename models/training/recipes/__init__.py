@@ -41,8 +41,7 @@ def of(config: Mapping[str, Any]) -> base.Recipe:
 
   Raises:
     UserError: the recipe or a field is unknown (the message suggests the
-      nearest), or
-      a value is out of its range.
+      nearest), or a value is out of its range.
   """
   fields = dict(config)
   name = fields.pop("name", "")

@@ -2,12 +2,10 @@
 
 Kannan et al. 2018, arXiv:1803.06373, as tensorflow/models has it
 (docs/specs/training.md section 2): the cross-entropy, its mean over clean and
-adversarial pictures together, + w mean((z_clean - z_adversarial)^2), on pixels that
-targeted PGD finds with the network in evaluation mode. Both halves share one
-forward
-pass and the statistics of its norms. Attacked pixels stay floats. An attack is
-no
-condition of a benchmark.
+adversarial pictures together, + w mean((z_clean - z_adversarial)^2), on pixels
+that targeted PGD finds with the network in evaluation mode. Both halves share
+one forward pass and the statistics of its norms. Attacked pixels stay floats.
+An attack is no condition of a benchmark.
 """
 
 import dataclasses
@@ -38,8 +36,7 @@ class Alp(base.Recipe):
       attacked ones; with 0 here and in `weight` the network is shown no clean
       pictures, as in adversarial training.
     target: the class that an attack aims at: `least_likely`, or a `random`
-      wrong
-      one.
+      wrong one.
     bound: bound of the attack, in levels of 255.
     step: step of the attack, in levels of 255.
     steps: number of steps of the attack.

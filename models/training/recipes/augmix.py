@@ -1,10 +1,9 @@
 """AugMix: mixtures of chains of operations, and predictions that agree on them.
 
 Hendrycks et al. 2020, arXiv:1912.02781, with the loss as google-research/augmix
-has
-it (docs/specs/training.md section 5): one forward pass of a batch and two
-mixtures of it,
-CE(clean) + 12 mean_k KL(p_k || M), M = clip(mean_k p_k, 1e-7, 1).
+has it (docs/specs/training.md section 5): one forward pass of a batch and two
+mixtures of it, CE(clean) + 12 mean_k KL(p_k || M), M = clip(mean_k p_k, 1e-7,
+1).
 """
 
 import dataclasses
@@ -30,8 +29,7 @@ class Augmix(base.Recipe):
 
   Attributes:
     jsd: weight of the disagreement; 0: cross-entropy of a single mixture, as
-      the
-      authors' CIFAR code does with `--no-jsd`.
+      the authors' CIFAR code does with `--no-jsd`.
   """
 
   jsd: base.Weight = 12.0

@@ -36,8 +36,7 @@ class Recipe:
   Class attributes:
     KINDS: kinds of networks that it trains, as `models.spec.Kind`.
     ENHANCEMENTS: names of `models.enhancements` behind which its networks are
-      to
-      be tested; they do what `at_test` does.
+      to be tested; they do what `at_test` does.
 
   Attributes:
     flip: whether to mirror pictures left to right with probability 1/2; not for
@@ -126,8 +125,7 @@ class Recipe:
       images: uint8 `[B, H, W, 3]`, or clips `[B, T, H, W, 3]` whose frames move
         together.
       keys: uint32 `[B, 2]`, the examples' keys in their epoch. A recipe's
-        `extras`
-        follow as keyword arguments, one row per example.
+        `extras` follow as keyword arguments, one row per example.
 
     Returns:
       uint8, of the same shape; `[views * B, ...]` for recipes with several
@@ -222,10 +220,8 @@ def applied(model: Model, **frozen: Any) -> ApplyTrain:
   """Return a network as recipes call it.
 
   It takes the arguments of `model.apply_train`, and two more forms of them:
-  float
-  pixels in [0, 1], which it preprocesses; and None for a key, which runs the
-  network in
-  evaluation mode.
+  float pixels in [0, 1], which it preprocesses; and None for a key, which runs
+  the network in evaluation mode.
 
   Args:
     model: a network with a train mode.
@@ -253,14 +249,12 @@ def by_rows(function: Callable[[Any], Any], rows: Any) -> Any:
   """Apply a function of rows on every device, to the device's own rows.
 
   XLA, if left to partition by itself, may gather rows first; this never leaves
-  a
-  device. On a single device, or if rows do not divide evenly, it calls the
+  a device. On a single device, or if rows do not divide evenly, it calls the
   function.
 
   Args:
     function: a pure function of each row by itself; it makes one view of each
-      row, or
-      several, view after view.
+      row, or several, view after view.
     rows: a tree of arrays `[B, ...]`.
 
   Returns:

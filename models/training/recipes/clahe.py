@@ -1,9 +1,8 @@
 """Cross-entropy on equalised pictures, in training and at test.
 
 Hendrycks & Dietterich 2019, section 5.2. The function is that of the
-enhancement
-`NAME+clahe` of the evaluator (`models/enhancements/clahe.py`): clip limit
-2 and 8 x 8 tiles on the luma, all [U].
+enhancement `NAME+clahe` of the evaluator (`models/enhancements/clahe.py`): clip
+limit 2 and 8 x 8 tiles on the luma, all [U].
 """
 
 import dataclasses

@@ -2,13 +2,10 @@
 several.
 
 docs/specs/training.md sections 3 and 4. All frames of a clip get the same crop,
-before
-they are perturbed; time is perturbed within the clip, whereas the authors
-perturb
-whole videos before they sample clips from them. Its conditions are those of
-benchmarks, so it needs `allow_benchmark_conditions=True`, and every result of
-the
-network says so.
+before they are perturbed; time is perturbed within the clip, whereas the
+authors perturb whole videos before they sample clips from them. Its conditions
+are those of benchmarks, so it needs `allow_benchmark_conditions=True`, and
+every result of the network says so.
 """
 
 import dataclasses
@@ -40,18 +37,14 @@ class CorruptionMix(base.Recipe):
 
   Attributes:
     names: names of corruptions, or of perturbations of videos, with commas
-      between;
-      sets too (`common`, `temporal_eval`).
+      between; sets too (`common`, `temporal_eval`).
     severities: 1-5; for videos 1-3, since they are tested at 4 and 5 (Schiappa
-      et
-      al., 6.4).
+      et al., 6.4).
     tested_severities: whether to allow the tested severities of videos, which
-      is
-      then disclosed.
+      is then disclosed.
     edition: edition of the corruptions.
     probability: probability that an example is changed at all; Schiappa et
-      al.'s
-      code has .75.
+      al.'s code has .75.
   """
 
   names: _Names = "gaussian_noise"

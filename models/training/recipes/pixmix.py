@@ -2,12 +2,9 @@
 
 Hendrycks et al. 2022, arXiv:2112.05135 (docs/specs/training.md section 5). The
 authors' pictures, fractals and feature visualisations, must be provided by the
-user.
-From a folder each example, and each frame of a clip, gets one, drawn by its
-key,
-resized and cropped as the authors do. Without a folder they are
-`training.fractals`,
-which are generated from a seed and are not the paper's.
+user. From a folder each example, and each frame of a clip, gets one, drawn by
+its key, resized and cropped as the authors do. Without a folder they are
+`training.fractals`, which are generated from a seed and are not the paper's.
 """
 
 import dataclasses
@@ -37,8 +34,7 @@ class Pixmix(base.Recipe):
   Attributes:
     pictures: a folder; empty: fractals.
     short_px: shorter side to which a folder's pictures are resized before the
-      crop:
-      36 for 32 px pictures, 256 for 224.
+      crop: 36 for 32 px pictures, 256 for 224.
     fractals: number of fractals to mix with if there is no folder.
   """
 

@@ -61,8 +61,7 @@ def load_stylizer(
     encoder: checkpoint of the encoder for `models.convert`, e.g.
       `vgg_normalised.pth`.
     decoder: checkpoint of the decoder, e.g. `decoder.pth`; the names in both
-      are
-      positions in torch's `Sequential`: `2.weight`.
+      are positions in torch's `Sequential`: `2.weight`.
 
   Raises:
     MissingError: a file is missing.
@@ -96,8 +95,7 @@ def render(
   """Render a picture in another's style.
 
   A picture in a canvas has the result that it would have alone: the rest of the
-  canvas
-  enters no convolution, pool or mean.
+  canvas enters no convolution, pool or mean.
 
   Args:
     variables: variables of a `Stylizer`.

@@ -62,8 +62,7 @@ def augmix(
     depth: operations of a chain; -1: 1, 2 or 3, drawn for each.
     alpha: parameter of both distributions, above 0.001 and up to 1e6.
     overlap: whether to add color, contrast, brightness and sharpness, which
-      overlap
-      corruptions of the benchmarks; disclose it.
+      overlap corruptions of the benchmarks; disclose it.
 
   Returns:
     uint8 `[B, H, W, 3]`.

@@ -1,18 +1,16 @@
 """Training on corruptions: every example under one of some names and
 severities.
 
-Shankar et al.'s one-noise networks (one name), the mixes of Schiappa et al. (clips):
-docs/specs/training.md sections 3 and 4. Pixels are those of
+Shankar et al.'s one-noise networks (one name), the mixes of Schiappa et al.
+(clips): docs/specs/training.md sections 3 and 4. Pixels are those of
 `robust_tfds.corruptions`, by the same compiled functions (elastic_transform of
-edition
-`imagenet` was seen to differ by one level in 1 of 30,000 values). Overlap with
-a
-benchmark must be disclosed: train on severities 1-3, test on 4 and 5.
+edition `imagenet` was seen to differ by one level in 1 of 30,000 values).
+Overlap with a benchmark must be disclosed: train on severities 1-3, test on 4
+and 5.
 
 Even under `jit`, temporal and camera perturbations of clips are drawn on the
-host, by
-the benchmark's own code, from a few words per clip; no pixel leaves the
-devices.
+host, by the benchmark's own code, from a few words per clip; no pixel leaves
+the devices.
 """
 
 import functools
@@ -50,29 +48,27 @@ def corruption_mix(
   uniformly.
 
   On CPUs only the drawn corruption of an example is computed; accelerators
-  compute all
-  names for all examples, so a long list is expensive there.
+  compute all names for all examples, so a long list is expensive there.
 
   Args:
     images: uint8 `[B, H, W, 3]`, RGB, 0..255; or clips `[B, T, H, W, 3]`.
     keys: uint32 `[B, 2]`, see `corruptions.example_key`; the epoch folded in.
     names: for pictures as in `corruptions.names("all")`; for clips as in
       `corruptions.video_names()` except MPEG, whose codec runs on no device. A
-      temporal perturbation that leaves T' < T frames shows frame T' i // T at i.
+      temporal perturbation that leaves T' < T frames shows frame T' i // T at
+      i.
     severities: severities in 1-5, from which one is drawn.
     edition: for pictures as for `corruptions.corrupt`; for clips `paper` (`any`
-      is
-      the same) or `code`.
+      is the same) or `code`.
 
   Returns:
     uint8 of the images' shape.
 
   Raises:
     UserError: pixels or keys have a wrong dtype or shape; a name or edition is
-      unknown
-      (the message suggests the nearest); there are no names; a severity is
-      outside
-      1-5; a name is a perturbation of sequences, a codec, or changes the size.
+      unknown (the message suggests the nearest); there are no names; a severity
+      is outside 1-5; a name is a perturbation of sequences, a codec, or changes
+      the size.
   """
   images = checks.array(images)
   if images.ndim != 5:

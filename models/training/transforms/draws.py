@@ -1,10 +1,8 @@
 """Random numbers of the mixing transforms, from an example's key alone.
 
 They use streams of `robust_tfds.corruptions.seeding`: every transform has its
-own
-range, far from those of corruptions (below 2**8), so that a chain of transforms
-may
-use one key.
+own range, far from those of corruptions (below 2**8), so that a chain of
+transforms may use one key.
 """
 
 from collections.abc import Sequence
@@ -36,8 +34,7 @@ def dirichlet(
   Uses three streams.
 
   With a small alpha, gammas may all be too small for float32, but their ratios
-  are not:
-  there the largest is set to 1.
+  are not: there the largest is set to 1.
   """
   if alpha >= 1:
     parts = gamma(key, alpha, count, stream)
@@ -51,9 +48,9 @@ def gamma(key: jax.Array, alpha: float, count: int, stream: int) -> jax.Array:
   """Draw from Gamma(alpha, 1), float32 `[count]`, for any number of equal
   draws.
 
-  Marsaglia & Tsang 2000, "A simple method for generating gamma variables",
-  ACM TOMS 26(3). All tries are drawn at once, and the first accepted one
-  counts, so no loop depends on other examples.
+  Marsaglia & Tsang 2000, "A simple method for generating gamma variables", ACM
+  TOMS 26(3). All tries are drawn at once, and the first accepted one counts, so
+  no loop depends on other examples.
 
   Args:
     key: uint32 `[2]`.

@@ -2,8 +2,8 @@
 
 They are not the paper's pictures, which are collected fractal art and feature
 visualisations. Each is a Julia set of z^2 + c, with c just outside the main
-cardioid of the Mandelbrot set,
-coloured by how fast z escapes, through a palette of three cosines.
+cardioid of the Mandelbrot set, coloured by how fast z escapes, through a
+palette of three cosines.
 """
 
 import numpy as np

@@ -2,19 +2,16 @@
 
 docs/specs/training.md section 5: strength u ~ U(.1, s); autocontrast, equalize;
 posterize to 4 - int(.4 u) bits; rotate by int(3 u) degrees; solarize at 256 -
-int(25.6 u); shear by .03 u; translate by int(u side / 30) px, x by the width and y
-by the height [U, pictures of the papers are square]; black fill. Four more
-overlap
-corruptions of the benchmark: color, contrast, brightness and sharpness, factor
-.18 u
-+ .1. Levels are bytes after each.
+int(25.6 u); shear by .03 u; translate by int(u side / 30) px, x by the width
+and y by the height [U, pictures of the papers are square]; black fill. Four
+more overlap corruptions of the benchmark: color, contrast, brightness and
+sharpness, factor .18 u + .1. Levels are bytes after each.
 
-A picture is packed words (`corruptions/ops/packed.py`), strengths and weights are
-whole numbers, places of a warp Pillow's own float64: no order of sums, no fused
-multiplication and no backend can change a level. An operation is a table of
-levels
-or a warp, so that an accelerator, which computes all kinds for all examples,
-computes only a few.
+A picture is packed words (`corruptions/ops/packed.py`), strengths and weights
+are whole numbers, places of a warp Pillow's own float64: no order of sums, no
+fused multiplication and no backend can change a level. An operation is a table
+of levels or a warp, so that an accelerator, which computes all kinds for all
+examples, computes only a few.
 """
 
 import functools

@@ -4,23 +4,21 @@ Hendrycks et al. 2022, arXiv:2112.05135, as in andyzoujm/pixmix, by
 docs/specs/training.md section 5: the start is x or, with probability 1/2, one
 operation on x. In each of r rounds, r uniform in 0..k, it is mixed with a fresh
 operation on x or, with probability 1/2, with the mixing picture, the same in
-all
-rounds.
+all rounds.
 
   add       (a (2x - 1) + b (2y - 1) + 1) / 2
   multiply  (2x)^a max(2y, 1e-37)^b / 2
 
-on [0, 1], clipped after each round; with probability 1/2 a ~ Beta(beta, 1) and b ~
-Beta(1, beta), else a = 1 + Beta(1, beta) and b = -Beta(1, beta). The sheet's
-recipes
-draw from all operations; those that overlap benchmarks are off here by default.
+on [0, 1], clipped after each round; with probability 1/2 a ~ Beta(beta, 1) and
+b ~ Beta(1, beta), else a = 1 + Beta(1, beta) and b = -Beta(1, beta). The
+sheet's recipes draw from all operations; those that overlap benchmarks are off
+here by default.
 
-Between rounds a value is a multiple of 1/4080, a sixteenth of a level, and powers are
-looked up; the result is rounded to bytes [U: the authors keep floats
-throughout]. A
-value below half of that is black here, whereas their floats can brighten it
-again by a
-negative power: 3 values in 10,000 of black-grounded digits, fewer elsewhere.
+Between rounds a value is a multiple of 1/4080, a sixteenth of a level, and
+powers are looked up; the result is rounded to bytes [U: the authors keep floats
+throughout]. A value below half of that is black here, whereas their floats can
+brighten it again by a negative power: 3 values in 10,000 of black-grounded
+digits, fewer elsewhere.
 """
 
 import functools
@@ -81,8 +79,7 @@ def pixmix(
 
   Args:
     images: uint8 `[B, H, W, 3]`, RGB, 0..255; or clips `[B, T, H, W, 3]`, each
-      of
-      whose frames has its own draws and mixing picture.
+      of whose frames has its own draws and mixing picture.
     keys: uint32 `[B, 2]`, see `corruptions.example_key`; the epoch folded in.
     pictures: uint8 `[N, H, W, 3]` of the images' size: the user's, or
       `training.fractals`.
@@ -91,16 +88,14 @@ def pixmix(
     severity: as for `augmix`; the paper's is 3 for CIFAR, 1 for ImageNet.
     overlap: as for `augmix`.
     paired: whether `pictures` have the images' shape, one for each image or
-      frame,
-      already drawn by the caller.
+      frame, already drawn by the caller.
 
   Returns:
     uint8 of the images' shape.
 
   Raises:
     UserError: pixels, keys or pictures have a wrong dtype or shape, there are
-      no
-      pictures, or a number is out of range.
+      no pictures, or a number is out of range.
   """
   images, paired = checks.array(images), checks.switch("paired", paired)
   batch, raw = checks.pictures_or_clips(images, keys)

@@ -3,8 +3,7 @@ uses them.
 
 Each picture gets one style, drawn from the user's, with alpha 1; the stylizer's
 weights are the user's too (`adain.load_stylizer`). Without weights it is
-`texture`,
-never AdaIN (`texture.py`). docs/specs/training.md section 1.
+`texture`, never AdaIN (`texture.py`). docs/specs/training.md section 1.
 """
 
 import functools
@@ -34,8 +33,7 @@ def stylize(
   """Render every picture in one of the styles.
 
   On CPUs the bytes are the same in any batch; accelerators sum convolutions in
-  an
-  order that depends on the batch, which may change a level by one.
+  an order that depends on the batch, which may change a level by one.
 
   Args:
     images: uint8 `[B, H, W, 3]`, RGB, 0..255.
@@ -43,24 +41,21 @@ def stylize(
     styles: uint8 `[N, H', W', 3]` of any size; the papers' have a short side of
       512 px. Embedded: `training.textures`.
     stylizer: from `training.load_stylizer`; None: `texture`, which is not AdaIN
-      and
-      must be disclosed by that name (`stylizer_name`).
+      and must be disclosed by that name (`stylizer_name`).
     alpha: strength of the style, 0 to 1.
     paired: whether `styles` are one for each image, already drawn by the
       caller.
     sizes: int32 `[B, 2]`, height and width of the pictures in the upper left
-      corners
-      of `images`; None: they fill them. For AdaIN, pictures and styles need 9
-      px a
-      side or more.
+      corners of `images`; None: they fill them. For AdaIN, pictures and styles
+      need 9 px a side or more.
 
   Returns:
     uint8 `[B, H, W, 3]`, 0 outside of the pictures.
 
   Raises:
     UserError: pixels, keys or styles have a wrong dtype or shape, there are no
-      styles,
-      sides are too small, alpha is outside 0-1, or `stylizer` is no stylizer.
+      styles, sides are too small, alpha is outside 0-1, or `stylizer` is no
+      stylizer.
   """
   batch, raw = checks.pictures(images, keys)
   paired = checks.switch("paired", paired)

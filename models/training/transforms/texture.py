@@ -1,14 +1,11 @@
 """`texture`: the stylizer without weights from the user; it is not AdaIN.
 
 The encoder is a tight frame of random filters: the columns of a seeded
-orthogonal
-matrix, as filters of 4 x 4 px at every place. Its transpose decodes exactly.
-Between
-the two, features get the means and deviations of a style's features, as in
-AdaIN, so
-local contrast and colour follow the style; shapes stay. `textures` are seeded
-procedural styles for it. Both are for runs without downloads; they test the plumbing
-and promise no robustness.
+orthogonal matrix, as filters of 4 x 4 px at every place. Its transpose decodes
+exactly. Between the two, features get the means and deviations of a style's
+features, as in AdaIN, so local contrast and colour follow the style; shapes
+stay. `textures` are seeded procedural styles for it. Both are for runs without
+downloads; they test the plumbing and promise no robustness.
 """
 
 import functools
@@ -34,8 +31,7 @@ def render(
   """Render a picture in another's style like `adain.render`, without weights.
 
   A picture in a canvas has the result that it would have alone: its features
-  see only
-  the continued edge outside it.
+  see only the continued edge outside it.
   """
   features = _encoded(content)
   valid = None if size is None else size + (_SIDE - 1)
