@@ -95,7 +95,8 @@ def array(what: str, values: object) -> np.ndarray:
 def elements(values: object) -> Sequence[Any] | None:
   """Return the elements of a list, a tuple or an array, also JAX's.
 
-  None for anything else.
+  The result is None for anything else.
+
   """
   if isinstance(values, Sequence) and not isinstance(values, (str, bytes)):
     return values

@@ -157,7 +157,7 @@ class Replicates:
   def enough_draws(self) -> Any:
     """Whether enough draws are finite, of the shape of `value`.
 
-    True without any draws.
+    It is True without any draws.
     """
     if self.draws is None:
       return np.ones_like(self.value, bool)[()]
@@ -278,7 +278,7 @@ def check_same(replicates: Sequence[Replicates]) -> None:
 def _normal_bias(value: np.typing.ArrayLike, draws: np.ndarray) -> Any:
   """Compute the normal score of the share of draws below the value.
 
-  Equal draws count half.
+  Draws that equal it count half.
 
   Draws count as equal up to the last digits, which depend on the order of sums.
 

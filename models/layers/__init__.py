@@ -335,7 +335,7 @@ def window_sum(
 ) -> jax.Array:
   """Compute the sum of each window.
 
-  Arguments as for `window_max`, padding counts as 0.
+  The arguments are those of `window_max`; padding counts as 0.
   """
   return jax.lax.reduce_window(
     x,

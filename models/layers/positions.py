@@ -42,7 +42,7 @@ def fit(
 ) -> tuple[np.ndarray, str] | None:
   """Resize a checkpoint's `pos_embed` to the model's grid, as timm does.
 
-  A `Family.fit`.
+  It is a `Family.fit`.
 
   Args:
     path: path of the variable.

@@ -63,10 +63,7 @@ def _joined_name(match: re.Match[str]) -> str:
 
 
 def _concatenated(name: str, three: list[np.ndarray]) -> np.ndarray:
-  """Concatenate torch's arrays by rows.
-
-  Flatten flax's heads first and go by columns.
-  """
+  """Concatenate torch's arrays by rows, and flax's flattened heads by columns."""
   if name.endswith("qkv/kernel"):
     return np.concatenate([a.reshape(len(a), -1) for a in three], axis=1)
   if name.endswith("qkv/bias"):

@@ -72,10 +72,7 @@ def _of_attack(
 
 
 def _beside(needed: Any, like: state.State) -> int:
-  """Return the bytes of the residuals that are not weights.
-
-  The state holds those.
-  """
+  """Return the bytes of the residuals, except weights, which the state holds."""
   weights = collections.Counter(
     (x.shape, x.dtype) for x in like.parameters.values()
   )

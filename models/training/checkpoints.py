@@ -160,7 +160,7 @@ class Checkpoints:
   def check(self, mesh: Mesh) -> int | None:
     """Read the last state, whatever its shapes, and return its step.
 
-    None without any.
+    The result is None if there is none.
 
     Raises:
       UserError: as for `last`.

@@ -116,7 +116,7 @@ class Disclosure(Signed):
   def corruptions_seen(self) -> list[str] | None:
     """The names of its conditions.
 
-    None if those of its initial checkpoint are unknown.
+    They are None if those of its initial checkpoint are unknown.
     """
     return list(self.conditions) if self.known or self.conditions else None
 
@@ -146,7 +146,7 @@ def read(workdir: epath.Path) -> Disclosure | None:
 def of_name(checkpoint: str) -> str:
   """Return the training data that a torchvision or timm name states.
 
-  Empty for other names.
+  The result is empty for other names.
 
   >>> of_name("timm:resnet50.a1_in1k"), of_name("/somewhere/resnet50.npz")
   ('ImageNet-1k', '')
@@ -232,7 +232,7 @@ def _check_recipe(said: Disclosure, folder: epath.Path) -> None:
 def data_in_words(config: Config) -> str:
   """Return the data in words: `digits train`.
 
-  A path's last name, or two for `pets/train`.
+  A path gives its last name, or the last two as in `pets/train`.
   """
   kind, colon, place = config.data.source.partition(":")
   parts = place.rstrip("/").split("/") if colon else [kind]

@@ -64,7 +64,7 @@ class Lengths:
   def of(cls, config: Config, examples: int) -> Lengths:
     """Return the lengths that a config gives.
 
-    UserError if an epoch has no batch.
+    A UserError is raised if an epoch has no batch.
 
     Args:
       examples: number of examples that an epoch shows.

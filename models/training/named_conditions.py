@@ -106,7 +106,7 @@ def of_benchmarks(names: Sequence[str]) -> list[str]:
 def _paths(place: str, entries: Sequence[paths.AnyEntry]) -> Iterator[str]:
   """Yield a path, its link's target and its subfolders.
 
-  Only levels if it has some.
+  Of the subfolders, only levels are yielded if there are any.
   """
   yield place
   if not entries:

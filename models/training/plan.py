@@ -115,7 +115,7 @@ def describe(config: Config) -> str:
 def of_workdir(config: Config, workdir: epath.Path) -> str:
   """Return what a training of the config would find in a folder.
 
-  Writes nothing.
+  Nothing is written.
 
   The examples, and the sha256 of an initial checkpoint, are compared when the
   training goes on: they are not read here.
@@ -209,7 +209,7 @@ def _not_here(place: str) -> str:
 def _examples(config: Config) -> int | None:
   """Return the number of examples of a generated or published set.
 
-  None if unknown.
+  The result is None if it is unknown.
   """
   name, split = config.data.source, config.data.split
   if name in training.ROWS:
@@ -247,7 +247,7 @@ def _published(name: str) -> tuple[int, int] | tuple[None, None]:
 def steps_of(config: Config, recipe: base.Recipe) -> int | None:
   """Return the number of steps of a training.
 
-  None if unknown until the data is read.
+  The result is None if it is unknown until the data is read.
   """
   count = _examples(config)
   if config.steps or not count:

@@ -137,7 +137,7 @@ def _pace(lines: Sequence[Mapping[str, Any]]) -> float:
 def drawn(lines: Sequence[Mapping[str, Any]]) -> list[axes_lib.Group]:
   """Draw a curve for each number, with that of the validation data dashed.
 
-  [] without lines.
+  The result is [] without lines.
   """
   measured = dict.fromkeys(name for line in lines for name in line)
   first = [name for name in _FIRST if name in measured]

@@ -307,7 +307,7 @@ def _page(
 ) -> Report | None:
   """Return the page of host 0.
 
-  None for trainings of seconds, which keep no checkpoint.
+  The result is None for trainings of seconds, which keep no checkpoint.
   """
   if hosts.this_host().index or not prepared.config.keep.last:
     return None

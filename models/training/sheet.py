@@ -37,7 +37,7 @@ def lines(prepared: Prepared) -> list[pictures.Line]:
 def seen(prepared: Prepared) -> dict[str, np.ndarray]:
   """Return the same pictures by name, uint8 `[N, H, W, 3]`.
 
-  Clips `[N, T, H, W, 3]`.
+  Clips are `[N, T, H, W, 3]`.
   """
   *_, listed, _ = _first(prepared)
   return {name: _levels(images) for name, images in listed.items()}
@@ -75,7 +75,7 @@ def _lines(
 ) -> Iterator[pictures.Line]:
   """Yield a line of pictures.
 
-  For clips one line each, with some of their frames.
+  Clips have one line each, with some of their frames.
   """
   if images.ndim == 4:
     shown = [_shown(x, w, f"{w}, {name}") for x, w in zip(images, words)]

@@ -48,7 +48,7 @@ class Validation:
   ):
     """Prepare the validation.
 
-    Compiles nothing yet. `recipe=None` shows pictures as they are.
+    Nothing is compiled yet. With `recipe=None` pictures are shown as they are.
 
     Raises:
       UserError: there are fewer examples than hosts.

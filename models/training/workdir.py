@@ -81,7 +81,7 @@ def check(workdir: epath.Path, now: Mapping[str, Any]) -> bool:
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
   """Return the facts that differ, in words.
 
-  Those of data and weights once they are read.
+  Facts of data and weights are compared once they are read.
   """
   return "; ".join(
     f"{key}: {before.get(key)!r} there, {now.get(key)!r} now"

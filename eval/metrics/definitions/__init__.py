@@ -80,7 +80,8 @@ def metric(task: str, name: str) -> Metric:
 def find(task: str, name: str) -> tuple[Topic, Metric] | None:
   """Find the definition of a task's metric, or of its family.
 
-  None if there is none.
+  The result is None if there is none.
+
 
   A mean over conditions without its own definition takes that of the averaged
   number; a mean over conditions not trained on takes that of the whole mean.
@@ -183,7 +184,7 @@ def _heading(defined: Metric, name: str) -> str:
 def _heading_of(name: str) -> str:
   """Return the heading in the first topic that has a metric of this name.
 
-  '' without any.
+  It is '' if no topic has one.
   """
   every = (metric for topic in TOPICS for metric in topic.metrics)
   return next((m.full_heading for m in every if m.name == name), "")

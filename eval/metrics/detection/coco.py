@@ -128,7 +128,7 @@ def _numbers(
 ) -> dict[str, float]:
   """Compute COCOeval's summary.
 
-  Axes threshold, recall, category, area, detections.
+  The axes are threshold, recall, category, area and detections.
   """
   ap = {
     name: _mean(_at(precision, thresholds, iou)[..., area, _MOST_DETECTIONS])

@@ -218,7 +218,7 @@ class Frames:
   def aps(self) -> dict[Any, float]:
     """Compute the AP of each frame alone, the mean over its categories.
 
-    Without empty frames.
+    Frames without objects are left out.
     """
     matched, number = self.matched, self.categories
     pair = matched.image * number + matched.label

@@ -70,7 +70,7 @@ class Examples(abc.ABC):
   def stored(self, number: int) -> bytes:
     """Return an example's picture or video as stored in its file.
 
-    Empty if it has none.
+    The result is empty if it has none.
     """
 
   @abc.abstractmethod
@@ -88,11 +88,10 @@ class Examples(abc.ABC):
     )
 
   def read(self, number: int) -> dict[str, Any]:
-    """Return an example: `image` with `label` or `objects`.
+    """Return an example: `image` with `label` or `objects`, or a video.
 
-    Or `video`, `fps` and `label`.
-
-    A video is uint8 `[T, H, W, 3]`; a long one is the bytes of its file.
+    A video example has `video`, `fps` and `label`. A video is uint8 `[T, H, W,
+    3]`; a long one is the bytes of its file.
 
     Raises:
       UserError: it cannot be decoded; the message names it.

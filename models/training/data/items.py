@@ -106,7 +106,7 @@ def _decoded(
 ) -> np.ndarray:
   """Decode the frames of a clip.
 
-  Only they are converted to RGB, in one pass over the file.
+  Only these frames are converted to RGB, in one pass over the file.
   """
   shown: list[int] = []
 
@@ -121,7 +121,7 @@ def _decoded(
 def _of_objects(row: Mapping[str, Any], config: Config, name: str) -> Item:
   """Place a picture with its objects in the corner of a canvas.
 
-  Crowds and difficult ones are left out.
+  Crowds and difficult objects are left out.
   """
   image = row["image"]
   known = [o for o in row["objects"] if not (o.is_crowd or o.is_difficult)]

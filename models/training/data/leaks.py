@@ -161,7 +161,7 @@ def _place(read: examples.Examples, kind: str) -> pathlib.Path | None:
   """Return the cache file of the digests: another for any other file, id or
   kind of digest.
 
-  None if changes of a file could not be detected.
+  The result is None if changes of a file could not be detected.
   """
   files = {*read.files()}
   states = paths.states(files)

@@ -128,7 +128,7 @@ class Source:
   def shape(self, split: str = TRAIN) -> tuple[int, int] | None:
     """Return height and width of a part's pictures in a batch.
 
-    None for other kinds.
+    The result is None for other kinds.
 
     Raises:
       UserError: the pictures have several sizes; the message names two.
@@ -225,7 +225,7 @@ class Source:
   def _all_of(self, split: str) -> dict[str, np.ndarray]:
     """Return a part's arrays, one row per example.
 
-    {} if memory cannot hold them.
+    The result is {} if memory cannot hold them.
 
     It is also {} if they are random: with random crops, or additions of a
     recipe.

@@ -94,7 +94,7 @@ class Augmix(base.Recipe):
 def disagreement(logits: jax.Array) -> jax.Array:
   """Compute the mean over views and examples of KL(p_k || M).
 
-  Logits `[views, B, classes]`.
+  The logits are `[views, B, classes]`.
   """
   log = jax.nn.log_softmax(logits)
   p = jnp.exp(log)

@@ -122,9 +122,8 @@ def render(
 def restyled(
   content: jax.Array, style: jax.Array, valid: jax.Array | None = None
 ) -> jax.Array:
-  """Give features the means and deviations of a style's features.
-
-  `[B, H, W, C]`.
+  """Give features `[B, H, W, C]` the means and deviations of a style's
+  features.
 
   Args:
     content: features of the pictures.
@@ -157,7 +156,7 @@ def _walked(
 ) -> tuple[jax.Array, jax.Array | None]:
   """Run the steps on pictures in canvases.
 
-  Return the result and its valid size.
+  The result and its valid size are returned.
   """
   if size is None:
     return steps(x), None

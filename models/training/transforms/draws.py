@@ -31,7 +31,8 @@ def dirichlet(
 ) -> jax.Array:
   """Draw from a Dirichlet of `count` equal `alpha`, float32 `[count]`.
 
-  Uses three streams.
+  It uses three streams.
+
 
   With a small alpha, gammas may all be too small for float32, but their ratios
   are not: there the largest is set to 1.

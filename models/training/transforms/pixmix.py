@@ -151,7 +151,7 @@ def draw(
 ) -> Drawn:
   """Draw all that a picture's key decides among `count` pictures.
 
-  Else as for `pixmix`.
+  The other arguments are those of `pixmix`.
   """
   most = max(k, 1)  # an array of no rounds could not be traced
   coins = draws.coin(key, (3, most + 1), _COINS)

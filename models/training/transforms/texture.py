@@ -54,7 +54,7 @@ def textures(count: int, side: int, seed: int = 0) -> np.ndarray:
 def _texture(rng: np.random.Generator, side: int) -> np.ndarray:
   """Draw plane waves, each bent by the sum of those before.
 
-  Uint8 `[side, side, 3]`.
+  The result is uint8 `[side, side, 3]`.
   """
   along = np.linspace(0, 1, side)
   total = np.zeros((side, side))
