@@ -1,9 +1,10 @@
-"""Reads checkpoint files as name -> float32 numpy array, in the file's order.
+"""Readers of checkpoint files: float32 numpy arrays by name, in the file's
+order.
 
-The endings decide. Of a checkpoint in several files the index is named
-(`model.safetensors.index.json`), or the folder that holds it. No reader
-executes anything of the file: npz without pickles, torch with `weights_only`,
-the rest are plain formats.
+The endings decide. A checkpoint in several files is named by its index
+(`model.safetensors.index.json`), or by the folder that holds it. No reader
+executes anything in the file: npz is read without pickles, torch with
+`weights_only`, and the rest are plain formats.
 """
 
 import contextlib
@@ -29,8 +30,8 @@ from robust_tfds.storage import paths
 Arrays = dict[str, np.ndarray]
 
 INDEX = ".index.json"
-# What a training hands over, first what it was judged by; huggingface_hub's and
-# timm's names for the checkpoint of a repository.
+# Files that a training hands over, first the one that validation judged;
+# huggingface_hub's and timm's names for the checkpoint of a repository.
 _HUB_NAMES = (
   weights_file.EMA_FILE,
   weights_file.FILE,
@@ -41,7 +42,8 @@ _HUB_NAMES = (
   f"pytorch_model.bin{INDEX}",
   "open_clip_pytorch_model.bin",
 )
-# What a workdir of `robust-tfds train` holds from its beginning: a file, a key of it.
+# A file that a workdir of `robust-tfds train` holds from its start, and a key
+# of it.
 _OF_TRAININGS = ("config.json", "config.recipe.name")
 
 # Where training scripts put the weights among other things.
@@ -55,11 +57,11 @@ _WRAPPERS = (
 
 
 def read(checkpoint: str | os.PathLike[str]) -> Arrays:
-  """All arrays of a checkpoint.
+  """Read all arrays of a checkpoint.
 
   Raises:
     FileNotFoundError: it is not there.
-    UserError: its ending is not known, or it is damaged or refused.
+    UserError: its ending is unknown, or it is damaged or refused.
     ImportError: its reader is not installed.
   """
   path = existing(checkpoint)
@@ -74,7 +76,7 @@ def read(checkpoint: str | os.PathLike[str]) -> Arrays:
 
 
 def _read_local(place: pathlib.Path, path: epath.Path) -> Arrays:
-  """Reads a file of this machine; refusals name the path that it is of."""
+  """Read a local file; refusals name the path that it was copied from."""
   try:
     return _read(place)
   except errors.UserError as e:
@@ -84,7 +86,7 @@ def _read_local(place: pathlib.Path, path: epath.Path) -> Arrays:
 
 
 def metadata(checkpoint: str | os.PathLike[str]) -> Mapping[str, str]:
-  """What a `.safetensors` file says of itself; nothing of other files.
+  """Return the metadata of a `.safetensors` file; {} for other files.
 
   Raises:
     UserError: its header is damaged.
@@ -99,7 +101,7 @@ def metadata(checkpoint: str | os.PathLike[str]) -> Mapping[str, str]:
 
 
 def noted(checkpoint: str | os.PathLike[str], key: str) -> str:
-  """What a file's training noted in it; empty where it did not.
+  """Return a note that a training left in a file; '' if there is none.
 
   Args:
     checkpoint: `.safetensors` with metadata, or torch's with `meta` beside the
@@ -141,11 +143,12 @@ def _read(path: pathlib.Path) -> Arrays:
 
 
 def existing(checkpoint: str | os.PathLike[str]) -> epath.Path:
-  """A path at which something is.
+  """Return a path that exists.
 
   Raises:
     FileNotFoundError: nothing is there.
-    UserError: it is no path.
+    UserError: `checkpoint` is no path.
+
   """
   if not isinstance(checkpoint, (str, os.PathLike)) or not str(checkpoint):
     raise errors.UserError(
@@ -172,9 +175,10 @@ def existing(checkpoint: str | os.PathLike[str]) -> epath.Path:
 
 
 def hub_order(names: Iterable[str]) -> list[str]:
-  """Names of a hub's files for one checkpoint, the one to read first.
+  """Return names of a hub's files for one checkpoint, the first to read first.
 
-  Safetensors before torch's, one file before the index of several.
+  Safetensors come before torch's files, and a single file before the index of
+  several.
 
   >>> hub_order(["pytorch_model.bin", "model.safetensors", "README.md"])
   ['model.safetensors', 'pytorch_model.bin']
@@ -184,7 +188,9 @@ def hub_order(names: Iterable[str]) -> list[str]:
 
 
 def file_of(checkpoint: epath.Path) -> epath.Path | None:
-  """The file that holds a checkpoint, or its index; None of orbax folders."""
+  """Return the file that holds a checkpoint, or its index; None for orbax
+  folders.
+  """
   if not checkpoint.is_dir():
     return checkpoint
   present = hub_order(paths.names(checkpoint))
@@ -193,9 +199,10 @@ def file_of(checkpoint: epath.Path) -> epath.Path | None:
 
 
 def classes_of_training(checkpoint: str | os.PathLike[str]) -> int | None:
-  """How many classes the training says whose workdir, or weights in it, it is.
+  """Return the number of classes of a training, from its workdir or weights in
+  it.
 
-  None of other checkpoints.
+  The result is None for other checkpoints.
   """
   folder = weights_file.folder_of(existing(checkpoint))
   said = folder / weights_file.DISCLOSURE
@@ -204,7 +211,7 @@ def classes_of_training(checkpoint: str | os.PathLike[str]) -> int | None:
 
 
 def _check_mean(folder: epath.Path, present: Sequence[str]) -> None:
-  """Refuses a training's workdir whose mean of the weights is gone."""
+  """Refuse a training's workdir whose mean of the weights is missing."""
   said = folder / weights_file.DISCLOSURE
   if weights_file.EMA_FILE in present or not said.exists():
     return
@@ -217,7 +224,7 @@ def _check_mean(folder: epath.Path, present: Sequence[str]) -> None:
 
 
 def _check_ended(folder: pathlib.Path) -> None:
-  """Refuses the workdir of a training that has no weights yet."""
+  """Refuse the workdir of a training that has no weights yet."""
   name, key = _OF_TRAININGS
   said = reading.json_file(folder / name) if (folder / name).exists() else ()
   if key in said:
@@ -229,7 +236,7 @@ def _check_ended(folder: pathlib.Path) -> None:
 
 
 def _shards(path: pathlib.Path) -> Arrays:
-  """The arrays of all files that an index names."""
+  """Read the arrays of all files that an index names."""
   arrays: Arrays = {}
   for name in shard_names(path):
     part = _read(path.with_name(name))
@@ -243,10 +250,10 @@ def _shards(path: pathlib.Path) -> Arrays:
 
 
 def shard_names(index: str | os.PathLike[str]) -> list[str]:
-  """Names of the files that an index lists; they lie beside it.
+  """Return the names of the files that an index lists; they lie beside it.
 
   Raises:
-    UserError: no index of files, or a name that leaves the folder.
+    UserError: it is no index of files, or a name leaves the folder.
   """
   facts = reading.json_file(index)
   places = facts.get("weight_map") if isinstance(facts, dict) else None
@@ -288,7 +295,7 @@ def _safetensors(path: pathlib.Path) -> Mapping[str, Any]:
 
 
 def _header(path: pathlib.Path | epath.Path) -> dict[str, Any]:
-  """The JSON object before the arrays of a `.safetensors` file."""
+  """Read the JSON object before the arrays of a `.safetensors` file."""
   size = reading.file_size(path)
   with paths.opened(path) as file:
     head = file.read(8)
@@ -302,7 +309,9 @@ def _header(path: pathlib.Path | epath.Path) -> dict[str, Any]:
 
 
 def _offsets(path: pathlib.Path) -> dict[str, int]:
-  """Where each array starts: the order of writing is the network's order."""
+  """Return where each array starts: the order of writing is the network's
+  order.
+  """
   starts = {}
   for name, entry in _header(path).items():
     if name == "__metadata__":
@@ -326,7 +335,7 @@ def _torch(path: pathlib.Path) -> Mapping[str, Any]:
 
 
 def _load_torch(path: pathlib.Path) -> Any:
-  """What torch saved, arrays and plain values alone."""
+  """Load what torch saved, only arrays and plain values."""
   try:
     import torch
   except ImportError as error:
@@ -347,7 +356,9 @@ def _load_torch(path: pathlib.Path) -> Any:
 
 
 def _refused_torch(path: pathlib.Path, error: Exception) -> errors.UserError:
-  """Code, or damage; without torch's advice on how to run the code."""
+  """Return the error for code or damage, without torch's advice on how to run
+  the code.
+  """
   asked = re.search(r"GLOBAL ([\w.]+)", str(error))
   what = f" (here {asked[1]})" if asked else ""
   if "TorchScript" in str(error):
@@ -425,7 +436,7 @@ def _orbax(path: pathlib.Path) -> Mapping[str, Any]:
 
 @contextlib.contextmanager
 def _without_echo() -> Iterator[None]:
-  """After the first array that fails, what the others would have said.
+  """Suppress the errors of further arrays after the first one that fails.
 
   Orbax closes its event loop then, while they are still being read.
   """
@@ -446,7 +457,9 @@ def _without_echo() -> Iterator[None]:
 
 
 def _check_promises(path: pathlib.Path, metadata: Any) -> None:
-  """Refuses arrays that the folder's files cannot hold; they end the process."""
+  """Refuse arrays that the folder's files cannot hold; they would end the
+  process.
+  """
   import jax
   import orbax.checkpoint as ocp
 
@@ -484,7 +497,7 @@ ENDINGS = tuple(_READERS)
 
 
 def _plain(path: pathlib.Path, arrays: Mapping[str, Any]) -> Arrays:
-  """Float arrays as float32; refuses what is no number."""
+  """Return float arrays as float32; refuse anything that is no number."""
   out = {}
   for name, value in arrays.items():
     array = np.asarray(value)

@@ -1,16 +1,16 @@
-"""With which preprocessing a checkpoint was trained: who says it, or a doubt.
+"""The preprocessing that a checkpoint was trained with: its source, or a doubt.
 
-Arrays say nothing of pixels, and their names little: timm's and torchvision's
-ResNet-50 have the same names, another crop and another interpolation. What
-says it, the first that does:
+Arrays say nothing about pixels, and their names little: timm's and
+torchvision's ResNet-50 have the same names, but another crop and another
+interpolation. The first of these that states it counts:
 
-1. the source: `torchvision:`, `timm:`, `hf:` or a known package;
-2. files beside the checkpoint, or its own metadata (`beside`);
-3. a known file: its sha256 begins with the digits in a published file's name;
-4. names that one family of preprocessing alone has.
+1. the source: `torchvision:`, `timm:`, `hf:` or a known package; 2. files
+beside the checkpoint, or its own metadata (`beside`); 3. a known file: its
+sha256 begins with the digits in a published file's name; 4. names that only one
+family of preprocessing has.
 
-Our own names (`.npz` that `robust-tfds convert` wrote, orbax) are taken as
-what the model's spec says. Else there is a doubt: a sentence.
+Our own names (`.npz` that `robust-tfds convert` wrote, orbax) stand for the
+model's spec. Otherwise there is a doubt: a sentence.
 """
 
 import dataclasses
@@ -25,7 +25,8 @@ from robust_tfds.models.convert.beside import Declared, network
 from robust_tfds.models.model import NetworkModel
 from robust_tfds.models.spec import ModelSpec, Spec
 
-# What a spec says of pixels; `resize_px` or `crop_fraction` as `resize` asks.
+# The fields of a spec about pixels; `resize` decides between `resize_px` and
+# `crop_fraction`.
 FIELDS = (
   "input_px",
   "resize",
@@ -51,19 +52,19 @@ def judge(
   declared: Declared,
   weights: str = "",
 ) -> Declared:
-  """What is declared of a checkpoint that fits a model, judged.
+  """Judge what is declared about a checkpoint that fits a model.
 
   Args:
-    model: whose arrays they are.
-    origin: what to call the checkpoint.
+    model: the model of the arrays.
+    origin: name of the checkpoint in messages.
     labels: families of preprocessing (as `ModelSpec.weights`) that have files
-      with these names; none of a file with our own names.
-    declared: by the source or the files beside.
-    weights: the family that the user says it is of; empty: nothing.
+      with these names; none for a file with our own names.
+    declared: statements of the source or the files beside it.
+    weights: the family that the user states; '' if none.
 
   Raises:
-    UserError: `weights` is of no family with these names, or of one with
-      several ways of preprocessing.
+    UserError: `weights` is no family with these names, or a family with several
+      ways of preprocessing.
   """
   verdict = _judged(model, origin, labels, declared, weights)
   other = network.differs(model, declared.network)
@@ -80,7 +81,7 @@ def _judged(
   declared: Declared,
   weights: str,
 ) -> Declared:
-  """As `judge`, of pixels alone."""
+  """Judge what is declared about pixels alone."""
   pictures = type(model.spec) is Spec  # of others names alone are judged
   if pictures and declared.doubt:
     return Declared(origin=declared.origin, doubt=declared.doubt)
@@ -98,7 +99,7 @@ def _judged(
 
 
 def differences(spec: ModelSpec, fields: Mapping[str, Any]) -> dict[str, tuple]:
-  """Field -> (what is said, what a spec has), of those that matter and differ."""
+  """Return (stated value, spec's value) of the fields that matter and differ."""
   if not isinstance(spec, Spec):
     return {}
   has, says = dict(prepared(spec)), dict(prepared(spec, fields))
@@ -112,7 +113,7 @@ def differences(spec: ModelSpec, fields: Mapping[str, Any]) -> dict[str, tuple]:
 def prepared(
   spec: Spec | ModelSpec, fields: Mapping[str, Any] | None = None
 ) -> Prepared:
-  """How a spec prepares pictures, `fields` taken before its own."""
+  """Return how a spec prepares pictures, with `fields` before its own."""
   values = {
     name: value
     for name, value in dataclasses.asdict(spec).items()
@@ -126,7 +127,7 @@ def prepared(
 def _of_fields(
   model: NetworkModel, declared: Mapping[str, Any], origin: str
 ) -> Declared:
-  """What an origin declares, if the network can take such pictures."""
+  """Return what an origin declares, if the network can take such pictures."""
   fields = dict(declared)
   spec: Any = model.spec
   classes = fields.pop("num_classes", spec.num_classes)
@@ -151,7 +152,7 @@ def _of_fields(
 
 
 def _other_network(model: NetworkModel, origin: str, other: str) -> str:
-  """The doubt where arrays fit and the network they are of may be another."""
+  """Return the doubt if arrays fit but may belong to another network."""
   return (
     f"{origin} says {other}, which {model.name} is not known to have:"
     " networks with the same arrays may differ in padding, activation or"
@@ -166,7 +167,7 @@ def _of_user(
   ways: Mapping[str, Mapping[Prepared, str]],
   weights: str,
 ) -> Declared:
-  """The preprocessing of the family that a user names."""
+  """Return the preprocessing of the family that a user names."""
   if weights == model.spec.weights or not ways:
     return Declared()
   if weights not in ways:
@@ -184,7 +185,7 @@ def _of_user(
 def _ways(
   model: NetworkModel, labels: Iterable[str]
 ) -> dict[str, dict[Prepared, str]]:
-  """Family of preprocessing -> its ways -> an example of each."""
+  """Return the ways of each family of preprocessing, with an example of each."""
   ours, own = model.spec.weights, prepared(model.spec)
   alike = {x for group in model.family.alike if ours in group for x in group}
   alike.discard(ours)
@@ -203,7 +204,7 @@ def _ways(
 def _of_family(
   model: NetworkModel, label: str
 ) -> Iterator[tuple[str, ModelSpec]]:
-  """Models of the same network whose published weights are a family's."""
+  """Yield models of the same network whose published weights are a family's."""
   for name in _same_network(model):
     spec = model.family.variants[name].spec
     if spec.weights == label:
@@ -211,14 +212,18 @@ def _of_family(
 
 
 def _same_network(model: NetworkModel) -> Iterator[str]:
-  """Models with the same arrays: of the same family, with the same options."""
+  """Yield models with the same arrays: of the same family, with the same
+  options.
+  """
   for name, variant in model.family.variants.items():
     if variant.options == model.variant.options:
       yield name
 
 
 def _rows(models: set[str], label: str, num_classes: int) -> list[known.Known]:
-  """Known checkpoints of a family; of the same number of classes, if any."""
+  """Return known checkpoints of a family; with the same number of classes, if
+  any.
+  """
   rows = [
     row
     for row in known.every()
@@ -229,10 +234,10 @@ def _rows(models: set[str], label: str, num_classes: int) -> list[known.Known]:
 
 
 def plain_labels(model: NetworkModel) -> list[str]:
-  """Families whose files have our names in torch's words.
+  """Return the families whose files have our names in torch's words.
 
-  Those whose rules are empty; where there are none the model's own. Also those
-  of which the tables know a file and the family has no rules.
+  These are the families with empty rules, or the model's own if there are none;
+  and those with a file in the tables but without rules.
   """
   family = model.family
   first = {style.split(" ")[0] for style in family.checkpoints}
@@ -254,7 +259,7 @@ def _several(
   origin: str,
   ways: Mapping[str, Mapping[Prepared, str]],
 ) -> str:
-  """The doubt where names fit several ways of preprocessing."""
+  """Return the doubt if names fit several ways of preprocessing."""
   ours = model.spec.weights
   ordered = sorted(ways, key=lambda label: label != ours)
   firsts = [list(ways[label].items())[:1] for label in ordered]
@@ -277,7 +282,7 @@ def _several(
 
 
 def _shown(ways: Mapping[Prepared, str]) -> str:
-  """A few ways, with an example of each."""
+  """Return a few ways in words, with an example of each."""
   listed = [
     f"{name}: {_words(dict(way))}" for way, name in list(ways.items())[:_SHOWN]
   ]
@@ -293,7 +298,7 @@ def _words(way: Mapping[str, Any]) -> str:
 
 
 def _other_family(model: NetworkModel, label: str) -> str:
-  """The doubt where names say another family than the model's."""
+  """Return the doubt if names belong to another family than the model's."""
   shapes = model.shapes()
   fitting = [
     name

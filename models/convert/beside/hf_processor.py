@@ -1,10 +1,10 @@
-"""HF's `preprocessor_config.json` (and `config.json` for the labels) as a spec.
+"""HF's `preprocessor_config.json`, and `config.json` for the labels, as a spec.
 
-What a file leaves out is its class's default, so the class has to be known:
-the table below is of transformers 5.23,
-`transformers/models/<name>/image_processing_*.py`.
-A picture is resized (`size`), cropped (`crop_size`), scaled (`rescale_factor`)
-and normalised, each where its `do_...` says so.
+A key that a file leaves out has its class's default, so the class has to be
+known: the table below follows transformers 5.23,
+`transformers/models/<name>/image_processing_*.py`. A picture is resized
+(`size`), cropped (`crop_size`), scaled (`rescale_factor`) and normalised, each
+where its `do_...` says so.
 """
 
 import re
@@ -59,24 +59,28 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
   "MobileNetV1": _MOBILE,
   "MobileNetV2": _MOBILE,
 }
-# Of these one number as `size` is the shorter side; of the others both.
+# For these classes a number as `size` is the shorter side; for the others both
+# sides.
 _SHORT_SIDE = ("CLIP", "Bit", "ConvNext", "MobileNetV1", "MobileNetV2")
 _CLASS = re.compile(r"(\w+?)(?:FeatureExtractor|ImageProcessor)(?:Fast|Pil)?")
 # convnext/image_processing_convnext.py: from here on both sides are squashed.
 _CONVNEXT_SQUASHES_PX = 384
-_FIRST, _LAST = "tench", "toilet tissue"  # of ImageNet's 1000, by WordNet id
+_FIRST, _LAST = (
+  "tench",
+  "toilet tissue",
+)  # first and last of ImageNet's 1000, by WordNet id
 
 
 def fields(facts: Mapping[str, Any], origin: str) -> dict[str, Any]:
-  """Fields of `models.spec.Spec`.
+  """Return the fields of `models.spec.Spec`.
 
   Args:
-    facts: what the file holds.
-    origin: what a refusal begins with: the file.
+    facts: contents of the file.
+    origin: the file, which a refusal begins with.
 
   Raises:
-    UserError: a class whose defaults are not known here, or a rule that no spec
-      of ours can express; names the field.
+    UserError: the defaults of the class are unknown, or a rule cannot be
+      expressed by our specs; the message names the field.
   """
   kind = _kind(facts, origin)
   said = {**_COMMON, **_DEFAULTS[kind]}
@@ -98,7 +102,9 @@ def fields(facts: Mapping[str, Any], origin: str) -> dict[str, Any]:
 
 
 def labels(config: Mapping[str, Any], origin: str) -> dict[str, Any]:
-  """`num_classes` and `label_space`, where a model's `config.json` says them."""
+  """Return `num_classes` and `label_space`, if a model's `config.json` states
+  them.
+  """
   names = config.get("id2label")
   if not isinstance(names, Mapping) or not names:
     return {}
@@ -153,7 +159,9 @@ def _geometry(
 def _convnext(
   said: Mapping[str, Any], rule: str, side: int, origin: str
 ) -> dict[str, Any]:
-  """ConvNeXt crops by `crop_pct`, and squashes large pictures."""
+  """Return ConvNeXt's geometry: it crops by `crop_pct`, and squashes large
+  pictures.
+  """
   if rule != "short_side":
     raise values.refusal(origin, "size", said["size"], "a shortest_edge")
   if side >= _CONVNEXT_SQUASHES_PX:
@@ -165,7 +173,7 @@ def _convnext(
 
 
 def _size(size: Any, kind: str, origin: str) -> tuple[str, int]:
-  """The rule of a spec, and its side in px."""
+  """Return the rule of a spec, and its side in px."""
   if isinstance(size, Mapping) and set(size) == {"shortest_edge"}:
     return "short_side", values.whole(size["shortest_edge"], "size", origin)
   rule = "squash"
@@ -175,7 +183,9 @@ def _size(size: Any, kind: str, origin: str) -> tuple[str, int]:
 
 
 def _square(size: Any, field: str, origin: str) -> int:
-  """Of one number, or of a height and a width that are equal."""
+  """Return the side of a square, from one number or from equal height and
+  width.
+  """
   if isinstance(size, Mapping) and set(size) == {"height", "width"}:
     size = [size["height"], size["width"]]
   if isinstance(size, list) and len(size) == 2 and size[0] == size[1]:
@@ -184,7 +194,7 @@ def _square(size: Any, field: str, origin: str) -> int:
 
 
 def _numbers(said: Mapping[str, Any], origin: str) -> dict[str, Any]:
-  """Scale, mean and std of 0..255 pixels."""
+  """Return scale, mean and std for 0..255 pixels."""
   scale, mean, std = 1.0, (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
   if said["do_rescale"]:
     scale = values.number(

@@ -1,7 +1,7 @@
 """timm's `pretrained_cfg`, in `config.json` or a file's metadata, as a spec.
 
 The rules are those of timm 1.0.31: `timm/data/config.py:resolve_data_config`
-for what is left out, for the resize and crop
+for missing keys, and for resize and crop
 `timm/data/transforms_factory.py:transforms_imagenet_eval`. `input_size` and
 `crop_pct` are taken, as timm's own snippets do (`resolve_model_data_config`);
 `test_input_size` and `test_crop_pct`, with which some of its printed numbers
@@ -22,15 +22,16 @@ _SQUASH, _CENTRE = "squash", "center"
 
 
 def fields(facts: Mapping[str, Any], origin: str) -> dict[str, Any]:
-  """Fields of `models.spec.Spec`.
+  """Return the fields of `models.spec.Spec`.
 
   Args:
-    facts: the `pretrained_cfg`; what is left out or null has timm's defaults.
-    origin: what a refusal begins with, e.g. `config.json: pretrained_cfg`.
+    facts: the `pretrained_cfg`; missing or null keys have timm's defaults.
+    origin: the text that a refusal begins with, e.g. `config.json:
+      pretrained_cfg`.
 
   Raises:
-    UserError: a value of another kind than timm writes, or a rule that no spec
-      of ours can express; names the field.
+    UserError: a value is not of the kind that timm writes, or a rule cannot be
+      expressed by our specs; the message names the field.
   """
   said = {name: value for name, value in facts.items() if value is not None}
   side = _side(said.get("input_size", _SIZE), origin)
@@ -63,7 +64,7 @@ def fields(facts: Mapping[str, Any], origin: str) -> dict[str, Any]:
 
 
 def _side(size: Any, origin: str) -> int:
-  """Of a square picture of three channels."""
+  """Return the side of a square picture of three channels."""
   triple = list(size) if isinstance(size, (list, tuple)) else []
   if len(triple) != 3 or triple[0] != 3 or triple[1] != triple[2]:
     raise values.refusal(
