@@ -1,9 +1,9 @@
-"""Columns of COCO's rows, checked: images, annotations, detections.
+"""Checked columns of COCO's rows: images, annotations, detections.
 
-COCO's tools take fractions for ids, words for flags, NaN for boxes and count with
-them. Here each field of many rows becomes one array, and the first row that does
-not fit is named. Rows come from JSON or from Python: NumPy's numbers are numbers,
-`true` is none; a whole number may be written 5.0.
+COCO's tools accept fractions as ids, words as flags and NaN in boxes, and
+compute with them. Here each field of many rows becomes one array, and the first
+row that does not fit is named. Rows come from JSON or from Python: NumPy's
+numbers are numbers, `true` is not; a whole number may be written 5.0.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import numpy as np
 from robust_tfds import errors
 from robust_tfds.coco import rle
 
-# px; sixteen times the longest side of a JPEG. Detectors do give boxes outside of
-# their picture, and none like this.
+# px; sixteen times the longest side of a JPEG. Detectors do return boxes
+# outside their picture, but none this far.
 FARTHEST_PX = 1e6
 _MOST_ID = 1 << 63
 _SHOWN = 80  # characters of a value that a message repeats
@@ -26,13 +26,13 @@ _SHOWN = 80  # characters of a value that a message repeats
 
 @dataclasses.dataclass(frozen=True)
 class Rows:
-  """Rows of one kind.
+  """The rows of one kind.
 
   Attributes:
     rows: the rows.
-    noun: of a row, e.g. `Annotation`.
-    key: what a message names a row by: `id` for its id, another field for its
-      place and the field, empty for its place.
+    noun: noun for a row, e.g. `Annotation`.
+    key: how a message names a row: `id` by its id, another field by its place
+      and that field, '' by its place.
   """
 
   rows: Sequence[Mapping[str, Any]]
@@ -41,16 +41,16 @@ class Rows:
 
   @classmethod
   def of(cls, rows: Any, noun: str, key: str = "", field: str = "") -> Rows:
-    """The rows, each an object.
+    """Return the rows after checking that each is an object.
 
     Args:
       rows: the rows.
-      noun: of a row.
+      noun: noun for a row.
       key: see the class.
-      field: that holds the rows, for errors.
+      field: field that holds the rows, for errors.
 
     Raises:
-      UserError: no list, or a row that is no object.
+      UserError: `rows` is no list, or a row is no object.
     """
     if isinstance(rows, (str, bytes, Mapping)) or not isinstance(
       rows, Iterable
@@ -69,7 +69,7 @@ class Rows:
     return cls(rows, noun, key)
 
   def name(self, place: int) -> str:
-    """A row in a message."""
+    """Return the name of a row in a message."""
     if not self.key:
       return f"{self.noun} {place}"
     value = shown(self.rows[place].get(self.key, place))
@@ -78,14 +78,14 @@ class Rows:
     return f"{self.noun} {place} ({self.key} {value})"
 
   def values(self, key: str, default: Any = None) -> list[Any]:
-    """A field of every row.
+    """Return a field of every row.
 
     Args:
-      key: of the field.
-      default: where a row has no such field; None: every row needs it.
+      key: key of the field.
+      default: value for rows without the field; None: every row needs it.
 
     Raises:
-      UserError: a row without the field.
+      UserError: a row has no such field.
     """
     if default is not None:
       return [row.get(key, default) for row in self.rows]
@@ -99,7 +99,7 @@ class Rows:
       ) from None
 
   def ids(self, key: str) -> list[int]:
-    """A field of whole numbers >= 0, as Python's."""
+    """Return a field of whole numbers >= 0 as Python's."""
     values = self.values(key)
     if set(map(type, values)) <= {int}:
       if not values or (min(values) >= 0 and max(values) < _MOST_ID):
@@ -107,7 +107,7 @@ class Rows:
     return [self._id(i, key, value) for i, value in enumerate(values)]
 
   def flags(self, key: str) -> list[bool]:
-    """A field of 0 and 1 (or false and true); 0 where there is none."""
+    """Return a field of 0 and 1 (or false and true); 0 if it is missing."""
     values = self.values(key, 0)
     for i, value in enumerate(values):
       kind = isinstance(value, (int, float, np.integer, np.floating, np.bool_))
@@ -120,12 +120,12 @@ class Rows:
   def numbers(
     self, key: str, expected: str, values: Sequence[Any] | None = None
   ) -> np.ndarray:
-    """A field of finite numbers: float64 `[N]`.
+    """Return a field of finite numbers: float64 `[N]`.
 
     Args:
-      key: of the field.
-      expected: of it, e.g. `scores must be finite`, for errors.
-      values: the field of every row, where rows may lack it.
+      key: key of the field.
+      expected: what is expected, e.g. `scores must be finite`, for errors.
+      values: the field of every row, if it may be missing in rows.
     """
     values = self.values(key) if values is None else values
     if not set(map(type, values)) <= {int, float}:
@@ -140,7 +140,9 @@ class Rows:
     return out
 
   def boxes(self, key: str = "bbox") -> np.ndarray:
-    """x, y, w, h: finite numbers with sides >= 0, float64 `[N, 4]`."""
+    """Return boxes x, y, w, h: finite numbers with sides >= 0, float64 `[N,
+    4]`.
+    """
     values = self.values(key)
     expected = (
       "[x, y, w, h] expected",
@@ -151,11 +153,11 @@ class Rows:
     return out
 
   def corners(self, key: str = "bbox", *, ordered: bool = True) -> np.ndarray:
-    """x1, y1, x2, y2: finite numbers, float64 `[N, 4]`.
+    """Return corners x1, y1, x2, y2: finite numbers, float64 `[N, 4]`.
 
     Args:
-      key: of the field.
-      ordered: x1 <= x2 and y1 <= y2.
+      key: key of the field.
+      ordered: whether x1 <= x2 and y1 <= y2 is required.
     """
     values = self.values(key)
     order = ", x1 <= x2 and y1 <= y2" if ordered else ""
@@ -193,7 +195,7 @@ class Rows:
       )
 
   def areas(self, boxes: np.ndarray) -> np.ndarray:
-    """`area`, else that of the box: finite, >= 0, float64 `[N]`."""
+    """Return `area`, else that of the box: finite, >= 0, float64 `[N]`."""
     default = (boxes[:, 2] * boxes[:, 3]).tolist()
     values = [row.get("area", d) for row, d in zip(self.rows, default)]
     areas = self.numbers("area", "a finite number >= 0 expected", values)
@@ -203,10 +205,10 @@ class Rows:
     return areas
 
   def sizes(self, *, needed: bool = False) -> list[Any]:
-    """(height, width) of images; None of those that do not say it.
+    """Return (height, width) of images; None for images that do not state it.
 
     Args:
-      needed: every image must say it.
+      needed: whether every image must state it.
     """
     out: list[Any] = []
     for i, row in enumerate(self.rows):
@@ -222,7 +224,7 @@ class Rows:
     return out
 
   def names(self, key: str) -> list[str]:
-    """A field of texts, no two of them equal."""
+    """Return a field of texts, no two of which are equal."""
     values = self.values(key)
     seen = set()
     for i, value in enumerate(values):
@@ -238,7 +240,7 @@ class Rows:
     return values
 
   def unique(self, key: str) -> list[int]:
-    """`ids` of which no two are equal."""
+    """Return `ids` after checking that no two are equal."""
     ids = self.ids(key)
     if len(set(ids)) < len(ids):
       seen: set[int] = set()
@@ -251,12 +253,12 @@ class Rows:
     return ids
 
   def known(self, key: str, noun: str, ids: Collection[int]) -> list[int]:
-    """`ids` of another kind of rows.
+    """Return `ids` after checking that they are ids of another kind of rows.
 
     Args:
-      key: of the field.
-      noun: of the other kind, e.g. `image`.
-      ids: all of the other kind, in their order.
+      key: key of the field.
+      noun: noun for the other kind, e.g. `image`.
+      ids: all ids of the other kind, in their order.
     """
     got = self.ids(key)
     strange = set(got).difference(ids)
@@ -277,20 +279,21 @@ class Rows:
     polygons: Callable[[Any, tuple[int, int]], Any],
     key: str = "segmentation",
   ) -> list[Any]:
-    """Masks of their pictures' sizes.
+    """Return masks of their pictures' sizes.
 
     Args:
-      sizes: (height, width) of each row's picture; None where that is not said.
-      polygons: what becomes of a row's polygons, given with their picture's size.
-      key: of the field.
+      sizes: (height, width) of each row's picture; None if it is not stated.
+      polygons: converts a row's polygons, given with their picture's size.
+      key: key of the field.
 
     Returns:
-      For each row what `polygons` gave, or {size, counts} with COCO's compressed
-      string.
+      For each row the result of `polygons`, or {size, counts} with COCO's
+      compressed string.
 
     Raises:
-      UserError: no mask, one of another size than its picture's, a broken string,
-        runs that do not fill the picture, or what `polygons` refuses.
+      UserError: a mask is missing, differs in size from its picture, has a
+        broken string or runs that do not fill the picture, or `polygons`
+        refuses it.
     """
     values = self.values(key, "")
     if _are_compressed(values, sizes):
@@ -344,7 +347,7 @@ class Rows:
 
 
 def shown(value: Any) -> str:
-  """A value in a message; a long one is cut."""
+  """Return a value as text for a message; a long one is cut."""
   text = repr(value)
   return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
 
@@ -364,7 +367,7 @@ def _float(value: Any) -> float:
 
 
 def _as_fours(values: Sequence[Any]) -> np.ndarray | None:
-  """float64 `[N, 4]`; None where a value is no list of four numbers."""
+  """Return float64 `[N, 4]`; None if a value is no list of four numbers."""
   if not values:
     return np.zeros((0, 4))
   try:
@@ -384,7 +387,7 @@ def _as_fours(values: Sequence[Any]) -> np.ndarray | None:
 
 
 def _are_boxes(boxes: np.ndarray) -> np.ndarray:
-  """bool `[N]`; NaN is not below anything."""
+  """Return which boxes are valid, bool `[N]`; NaN is not."""
   near = (np.abs(boxes) <= FARTHEST_PX).all(axis=1)
   return near & (boxes[:, 2:] >= 0).all(axis=1)
 
@@ -392,10 +395,10 @@ def _are_boxes(boxes: np.ndarray) -> np.ndarray:
 def _are_compressed(
   values: Sequence[Any], sizes: Sequence[tuple[int, int] | None]
 ) -> bool:
-  """Whether all masks are compressed strings of their pictures' sizes.
+  """Return whether all masks are compressed strings of their pictures' sizes.
 
-  The usual case, looked at all at once; where it is False they are taken one by
-  one.
+  This is the usual case, checked for all at once; otherwise masks are checked
+  one by one.
   """
   if set(map(type, values)) != {dict} or None in sizes:
     return False
@@ -429,7 +432,7 @@ def _mask(
       f"the mask's size (height, width) is {stated}, the image's {size}."
     )
   counts: Any = value.get("counts")
-  if isinstance(counts, bytes):  # as pycocotools gives them
+  if isinstance(counts, bytes):  # as pycocotools returns them
     counts = counts.decode("ascii", "replace").replace("\ufffd", "\x7f")
   if isinstance(counts, str):
     return {"size": list(stated), "counts": counts}
