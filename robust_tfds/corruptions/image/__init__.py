@@ -1,22 +1,24 @@
-"""`corrupt` and `corrupt_batch`: the frame around the corruption plugins.
+"""`corrupt` and `corrupt_batch`: the corruptions of pictures, around the
+plugins.
 
 Every file of this folder holds one corruption, a `plugins.Corruption`:
 
   PLUGIN = plugins.Corruption(
     severities=SEVERITIES,  # edition name -> five rows
     tables=tables,          # edition -> arrays, one row a severity, on the host
-    draw=draw,              # scene -> all its randomness; left out without any
+    draw=draw,              # scene -> all its randomness; omitted without any
     apply=apply,            # scene, draws -> levels
   )
 
-A `plugins.Scene` is a picture with its size, the plugin's table, the edition and
-the example's key. `plugins.Corruption` says what the functions give, and what else
-a plugin may have. Functions on pixels that plugins share are in `ops/`.
+A `plugins.Scene` is a picture with its size, the plugin's table, the edition
+and the example's key. `plugins.Corruption` describes the functions' results,
+and the optional parts of a plugin. Functions on pixels that plugins share are
+in `ops/`.
 
-The compiled function returns `[B, H, W * 3]` (`ops/layout.py` says why), and the
-reshape happens outside it (`_reshaped`). Inside somebody else's `jit` use
-`corrupt_flat` and hand its result to the next compiled function. Floats become
-uint8 through int32: XLA converts float to uint8 one element at a time.
+The compiled function returns `[B, H, W * 3]` (`ops/layout.py` says why), and
+the reshape happens outside it (`_reshaped`). Inside another function's `jit`
+use `corrupt_flat` and pass its result to the next compiled function. Floats
+become uint8 through int32: XLA converts float to uint8 one element at a time.
 """
 
 from __future__ import annotations
@@ -48,32 +50,32 @@ def corrupt(
   key: jax.Array | None = None,
   seed: int | None = None,
 ) -> jax.Array:
-  """Corrupts one image.
+  """Corrupt one image.
 
   Args:
     image: uint8 `[H, W, 3]`, `[H, W, 1]` or `[H, W]`, RGB or grey, 0..255.
     name: a corruption, see `corruptions.names("all")`.
-    severity: 1-5; an integer of Python, numpy or jax, or a traced one: where
-      that turns out to be another, the result is the checker of `refusal.py`.
-    edition: which published variant, see `spec.EDITIONS`.
+    severity: 1-5; an integer of Python, numpy or jax, or a traced one: if it
+      turns out to be out of range, the result is the checker of `refusal.py`.
+    edition: the published variant, see `spec.EDITIONS`.
     key: JAX key, from `corruptions.example_key`; or
-    seed: in its place, for a single picture: the key is
+    seed: a seed instead of the key, for a single picture: the key is
       `example_key(seed, "image", name, severity, "image")`, the same for all.
 
   Returns:
     uint8 `[H, W, 3]`; grey input comes back with three channels.
 
   Raises:
-    ValueError: unknown name or edition, severity outside 1-5, or an image of
-      another dtype or shape; key and seed, or neither; with a seed a traced
-      severity.
+    ValueError: the name or edition is unknown, the severity is outside 1-5, or
+      the image has a wrong dtype or shape; both or neither of key and seed are
+      given; or a seed with a traced severity.
   """
   image = batching.three_channels(image)
   keys = seeding.of_picture(key, seed, name, severity)[None]
   if edition == "any" and not isinstance(image, jax.core.Tracer):
     # Any size without recompiling: the size travels as data.
     pixels, own = np.asarray(image), canvas.shape(*image.shape[:2])
-    # Put as it is: `asarray` would compile a copy for every size.
+    # Transferred directly: `asarray` would compile a copy for every size.
     return jax.device_put(
       in_canvas(pixels, own, name, severity, edition=edition, key=keys[0])
     )
@@ -91,15 +93,15 @@ def in_canvas(
   edition: str,
   key: jax.typing.ArrayLike,
 ) -> np.ndarray:
-  """`corrupt` of a picture in a canvas, which changes no byte of it.
+  """Corrupt a picture inside a canvas, which changes no byte of the result.
 
   Args:
     image: uint8 `[H, W, 3]`.
-    shape: of the canvas; whatever is shown in one shares its programs.
-    name: as of `corrupt`.
-    severity: as of `corrupt`.
-    edition: as of `corrupt`.
-    key: as of `corrupt`.
+    shape: shape of the canvas; pictures in the same canvas share programs.
+    name: as for `corrupt`.
+    severity: as for `corrupt`.
+    edition: as for `corrupt`.
+    key: as for `corrupt`.
 
   Returns:
     uint8 `[H, W, 3]`.
@@ -110,7 +112,7 @@ def in_canvas(
   done = corrupt_flat(
     padded[None], name, severity, edition=edition, keys=keys, sizes=size[None]
   )
-  # Cut on the host: a device slice would compile once a size.
+  # Cut on the host: a device slice would compile once per size.
   cut = np.asarray(done)[0, :height, : 3 * width]
   return cut.reshape(height, width, 3)
 
@@ -124,26 +126,26 @@ def corrupt_batch(
   keys: jax.Array,
   sizes: jax.typing.ArrayLike | None = None,
 ) -> jax.Array:
-  """Corrupts a batch, each image with its own key; equal to `corrupt` of each.
+  """Corrupt a batch, each image with its own key; equal to `corrupt` on each.
 
   Args:
     images: uint8 `[B, H, W, 3]` (or 1 channel), 0..255.
     name: a corruption, see `corruptions.names("all")`.
     severity: 1-5, one for the batch; may be traced. A traced one outside 1-5
       gives the checker of `refusal.py` in place of every picture.
-    edition: which published variant, see `spec.EDITIONS`.
+    edition: the published variant, see `spec.EDITIONS`.
     keys: JAX keys `[B]` or raw uint32 `[B, 2]`.
     sizes: int `[B, 2]`, the valid (height, width) of each image in the top-left
-      corner of its canvas; None where the images fill their canvases. A traced
-      one outside the canvas gives the checker in place of its picture.
+      corner of its canvas; None if the images fill their canvases. A traced one
+      outside the canvas gives the checker in place of its picture.
 
   Returns:
     uint8 `[B, H, W, 3]`; pixels outside the valid size are 0. On one CPU it is
     finished when this returns.
 
   Raises:
-    ValueError: as `corrupt`, a batch whose lengths differ, or sizes outside the
-      canvas.
+    ValueError: as for `corrupt`, or lengths in the batch differ, or a size is
+      outside the canvas.
   """
   images = batching.three_channels(images, batch=True)
   levels = corrupt_flat(
@@ -153,7 +155,7 @@ def corrupt_batch(
 
 
 def _reshaped(levels: jax.Array, shape: tuple[int, ...]) -> jax.Array:
-  """`levels.reshape(shape)`; on one CPU without XLA's copy of the batch.
+  """Reshape levels; on one CPU without XLA's copy of the batch.
 
   That copy, into fresh memory, is 0.4 of 1.7 ms of saturate at 640x480 px.
   """
@@ -174,7 +176,8 @@ def corrupt_flat(
   keys: jax.Array,
   sizes: jax.typing.ArrayLike | None = None,
 ) -> jax.Array:
-  """`corrupt_batch` as uint8 `[B, H, W * 3]`: the layout that stays fast.
+  """Corrupt a batch like `corrupt_batch`, as uint8 `[B, H, W * 3]`, the layout
+  that stays fast.
 
   Reshape it to `[B, H, W, 3]` in another compiled function, not in this one's.
   """
@@ -193,7 +196,7 @@ def corrupt_flat(
 
 
 def select(rows: Mapping[str, jax.Array], severity: jax.Array) -> plugins.Table:
-  """The row of one (traced) severity of every table."""
+  """Select the row of one (traced) severity from every table."""
   table = {
     k: jax.lax.dynamic_index_in_dim(v, severity - 1, keepdims=False)
     for k, v in rows.items()
@@ -202,7 +205,7 @@ def select(rows: Mapping[str, jax.Array], severity: jax.Array) -> plugins.Table:
 
 
 def run(plugin: plugins.Corruption, scene: plugins.Scene) -> jax.Array:
-  """One picture through one plugin: uint8 `[H, W * 3]`, 0 outside the size."""
+  """Run one picture through one plugin: uint8 `[H, W * 3]`, 0 outside the size."""
   levels = plugin.apply(scene, plugin.draw(scene))
   return layout.mask(layout.to_uint8(layout.flat(levels)), scene.size)
 
@@ -210,7 +213,9 @@ def run(plugin: plugins.Corruption, scene: plugins.Scene) -> jax.Array:
 def tables(
   name: str, edition: str
 ) -> tuple[dict[str, jax.Array], dict[str, jax.Array]]:
-  """A corruption's tables, of every severity, and assets: on the devices."""
+  """Return a corruption's tables, for every severity, and assets, on the
+  devices.
+  """
   return _arrays(name, edition, plugins.picture(name).assets_version())
 
 
@@ -218,7 +223,7 @@ def tables(
 def _arrays(
   name: str, edition: str, version: int
 ) -> tuple[dict[str, jax.Array], dict[str, jax.Array]]:
-  """Device copies of a corruption's tables and assets."""
+  """Return device copies of a corruption's tables and assets."""
   del version  # part of the cache's key: which frost pictures are in use
   plugin, variant = plugins.picture(name), spec.edition(edition)
   rows = plugin.tables(variant)
@@ -234,7 +239,7 @@ def _arrays(
 def _compiled(
   name: str, variant: spec.Edition, traced: bool
 ) -> Callable[..., jax.Array]:
-  """The compiled function; with `traced` it marks values out of range."""
+  """Return the compiled function; with `traced` it marks values out of range."""
   plugin = plugins.picture(name)
 
   def batch(

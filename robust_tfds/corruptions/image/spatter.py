@@ -56,7 +56,7 @@ SEVERITIES = {
 }
 _WATER = (175.0, 238.0, 238.0)  # pale turquoise
 _MUD = (63.0, 42.0, 20.0)
-_CAP = 20  # px; distances beyond it are all alike
+_CAP = 20  # px; distances beyond it are all equal
 _EMBOSS = {  # the reference's 3x3 kernel, by (row, column)
   (-1, -1): -2,
   (-1, 0): -1,
@@ -69,7 +69,7 @@ _EMBOSS = {  # the reference's 3x3 kernel, by (row, column)
 
 
 def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
-  """The layer's numbers `[5]`, and `taps.half_kernels` of layer and mud."""
+  """Return the layer's numbers `[5]`, and `taps.half_kernels` of layer and mud."""
   row = np.array(edition.row(SEVERITIES), np.float64)
   mean, deviation, sigma, threshold, intensity, mud = row.T
   floats = {
@@ -89,12 +89,12 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
 
 
 def draw(scene: plugins.Scene) -> jax.Array:
-  """Standard normals, float32 `[H, W]`."""
+  """Draw standard normals, float32 `[H, W]`."""
   return seeding.normal(scene.key, scene.image.shape[:2])
 
 
 def apply(scene: plugins.Scene, draws: jax.Array) -> jax.Array:
-  """Levels, uint8 `[H, W * 3]`; `draws` are standard normals `[H, W]`."""
+  """Compute levels, uint8 `[H, W * 3]`; `draws` are standard normals `[H, W]`."""
   image, size, table = scene.image, scene.size, scene.table
   layer = table["mean"] + table["deviation"] * draws
   layer = keep.keep(layer, table["mud"])
@@ -123,13 +123,13 @@ def water(
   size: layout.Size,
   intensity: jax.Array,
 ) -> jax.Array:
-  """The picture under drops.
+  """Compute the picture under drops.
 
   Args:
     image: uint8 `[H, W, 3]`.
-    layer: float32 `[H, W]`, thickness of the water, 0 where there is none.
+    layer: float32 `[H, W]`, thickness of the water, 0 without water.
     size: valid (height, width).
-    intensity: how bright the brightest rim is.
+    intensity: brightness of the brightest rim.
 
   Returns:
     uint8 `[H, W * 3]`.
@@ -154,7 +154,7 @@ def _rim(
   inside: jax.Array,
   natural: jax.Array,
 ) -> jax.Array:
-  """Distances to edges, made into a relief: int32 0..255."""
+  """Turn distances to edges into a relief: int32 0..255."""
   near = stencil.neighbours(distance, size, natural)
   mean = sum(near.values()) * np.float32(1 / (9 * chamfer.ONE))
   # Sums of 9 are whole numbers below 2**24; a whisker on top keeps multiples

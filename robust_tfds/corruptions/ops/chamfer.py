@@ -1,4 +1,4 @@
-"""Distance to the nearest set pixel: OpenCV's 5x5 chamfer, capped.
+"""Distance to the nearest set pixel: OpenCV's 5x5 chamfer distance, capped.
 
 cv2.distanceTransform(DIST_L2, 5) adds steps of 1, 1.4 and 2.1969 in 16-bit
 fixed point. Such a distance between two pixels depends on their offset (u, v)
@@ -23,11 +23,11 @@ _FORMS = (
 
 
 def distance(marked: jax.Array, cap: int) -> jax.Array:
-  """Chamfer distance to the nearest marked pixel of the canvas.
+  """Compute the chamfer distance to the nearest marked pixel of the canvas.
 
   Args:
     marked: bool `[H, W]`.
-    cap: distances beyond it come back as it, in px, below 31.
+    cap: limit of the distances in px, below 31.
 
   Returns:
     float32 `[H, W]`, whole numbers of 1 / `ONE` px.
@@ -44,7 +44,7 @@ def distance(marked: jax.Array, cap: int) -> jax.Array:
     return least
 
   def in_rows(v: jax.Array) -> jax.Array:
-    """The shortest way to a marked pixel v rows away."""
+    """Compute the shortest way to a marked pixel v rows away."""
     above = jax.lax.dynamic_slice_in_dim(padded, reach - v, height)
     below = jax.lax.dynamic_slice_in_dim(padded, reach + v, height)
     u = jnp.minimum(above, below).astype(jnp.float32)
@@ -62,12 +62,12 @@ _UNROLL = 7
 
 
 def _larger(a: jax.Array, b: jax.Array) -> jax.Array:
-  """The maximum of numbers: XLA's own also looks for NaN."""
+  """Compute the maximum of numbers: XLA's own also checks for NaN."""
   return jnp.where(a > b, a, b)
 
 
 def _along_rows(marked: jax.Array) -> jax.Array:
-  """Columns to the nearest marked pixel of the row, up to `_FAR`: uint8."""
+  """Count columns to the nearest marked pixel of the row, up to `_FAR`: uint8."""
   width = marked.shape[1]
   most = _FAR // 2
 

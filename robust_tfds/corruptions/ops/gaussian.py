@@ -1,8 +1,8 @@
 """Separable Gaussian blur of planes, with the picture's own borders.
 
 Planes are float32 `[..., H, W]` canvases whose top-left `size.h` x `size.w` is
-the picture; borders are those of the picture, not of the canvas, and what lies
-outside it must be finite, is never read, and is undefined in the result.
+the picture; borders are those of the picture, not of the canvas. Values outside
+it must be finite, are never read, and are undefined in the result.
 
 A blur along an axis is one product with a banded `[n, n]` matrix into which the
 border rule is folded, so that any radius costs the same, including a radius of
@@ -26,7 +26,7 @@ BORDERS = ("nearest", "reflect", "reflect101")
 
 
 def kernel(sigma: float, truncate: float = 4.0) -> np.ndarray:
-  """scipy's 1-D Gaussian on the host, float64 `[2 * radius + 1]`, sum 1.
+  """Return scipy's 1-D Gaussian on the host, float64 `[2 * radius + 1]`, sum 1.
 
   Args:
     sigma: standard deviation in px; 0 gives the identity.
@@ -41,7 +41,9 @@ def kernel(sigma: float, truncate: float = 4.0) -> np.ndarray:
 def kernels(
   sigmas: Sequence[float] | np.ndarray, truncate: float = 4.0
 ) -> np.ndarray:
-  """One kernel a severity, centred in the longest: float32 `[5, 2 * R + 1]`."""
+  """Return one kernel per severity, centred in the longest: float32 `[5, 2 * R
+  + 1]`.
+  """
   rows = [kernel(s, truncate) for s in sigmas]
   longest = max(len(r) for r in rows)
   padded = [np.pad(r, (longest - len(r)) // 2) for r in rows]
@@ -51,11 +53,12 @@ def kernels(
 def integer_kernels(
   sigmas: Sequence[float], total: int, truncate: float = 4.0
 ) -> np.ndarray:
-  """`kernels` in integers that sum to `total`, as float32 `[5, 2 * R + 1]`.
+  """Return `kernels` in integers that sum to `total`, as float32 `[5, 2 * R +
+  1]`.
 
-  The running sum is what gets rounded, so that an edge of any height keeps its
-  shape to half a unit; symmetric, as the blur requires. Sums of products with
-  integers stay exact in float32 below 2**24, in any order.
+  The running sum is rounded, so that an edge of any height keeps its shape to
+  half a unit; the kernels are symmetric, as the blur requires. Sums of products
+  with integers stay exact in float32 below 2**24, in any order.
   """
   rows = kernels(sigmas, truncate).astype(np.float64) * total
   middle = rows.shape[1] // 2
@@ -71,7 +74,7 @@ def blur(
   size: tuple[int | jax.Array, int | jax.Array],
   border: str = "nearest",
 ) -> jax.Array:
-  """Blurs the last two axes, rows (axis 0) first as scipy does.
+  """Blur the last two axes, rows (axis 0) first like scipy.
 
   Args:
     planes: `[..., H, W]`, float32 (others are cast).
@@ -100,7 +103,7 @@ def matrix(
   canvas: int,
   border: str,
 ) -> jax.Array:
-  """The blur of one axis as a matrix: float32 `[canvas, canvas]`.
+  """Return the blur of one axis as a matrix: float32 `[canvas, canvas]`.
 
   Row i holds the weight of every input position in output i; weights that
   reach beyond `valid` are folded back by the border rule.
@@ -161,6 +164,6 @@ def _reflected(
 
 
 def _at(table: jax.Array, index: jax.Array) -> jax.Array:
-  """table[index], 0 outside the table."""
+  """Return table[index], 0 outside the table."""
   inside = (index >= 0) & (index < table.shape[0])
   return jnp.where(inside, table[jnp.clip(index, 0, table.shape[0] - 1)], 0.0)

@@ -1,10 +1,10 @@
-"""Separable symmetric blur of few taps: sums of shifted copies.
+"""Separable symmetric blur with few taps: sums of shifted copies.
 
 For small radii this is several times faster than a product with a banded matrix
 (`ops/gaussian.py`), and each element is summed in the same order whatever the
 canvas, so floats give the same bits in any of them. The kernel sums to 1 and is
 applied as x + sum w_k (x_-k + x_k - 2 x), which leaves flat areas exactly flat:
-a level that must not be truncated to the one below.
+their level must not be truncated to the one below.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ _UNROLL = 2
 def half_kernels(
   sigmas: Sequence[float] | np.ndarray, truncate: float = 4.0
 ) -> dict[str, np.ndarray]:
-  """Half Gaussians of every severity, centre first.
+  """Return half Gaussians of every severity, centre first.
 
   Returns:
     `half` float32 `[5, R + 1]`, zeros beyond a severity's radius (R even), and
@@ -41,7 +41,7 @@ def half_kernels(
 
 
 def margin(half: jax.Array) -> int:
-  """Elements that must be padded on either side."""
+  """Return the number of elements to pad on either side."""
   return half.shape[-1] - 1
 
 
@@ -52,7 +52,7 @@ def blur(
   axis: int,
   stride: int = 1,
 ) -> jax.Array:
-  """Weighted sum along one axis.
+  """Compute the weighted sum along one axis.
 
   Args:
     padded: 2-D, with `margin(half) * stride` more elements on either side of
@@ -76,7 +76,9 @@ def change(
   axis: int,
   stride: int = 1,
 ) -> jax.Array:
-  """What `blur` would change: exactly 0 in flat areas, and precise near 0."""
+  """Compute the change that `blur` makes: exactly 0 in flat areas, and precise
+  near 0.
+  """
   centre = inner(padded, half, axis, stride)
   nothing = jnp.zeros(centre.shape, jnp.float32)
   return _add(nothing, padded, half, turns, axis, stride)
@@ -89,7 +91,7 @@ def exact(
   axis: int,
   stride: int = 1,
 ) -> jax.Array:
-  """`blur` with whole weights of whole numbers, whatever they sum to.
+  """Compute `blur` with whole weights of whole numbers, whatever their sum.
 
   Args:
     padded: as in `blur`, whole numbers of any kind.
@@ -119,7 +121,7 @@ def exact(
 def inner(
   padded: jax.Array, half: jax.Array, axis: int, stride: int = 1
 ) -> jax.Array:
-  """`padded` without the margins of one axis."""
+  """Return `padded` without the margins of one axis."""
   edge = margin(half) * stride
   length = padded.shape[axis] - 2 * edge
   return jax.lax.dynamic_slice_in_dim(padded, edge, length, axis)
