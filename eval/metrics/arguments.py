@@ -54,7 +54,7 @@ def level(value: object) -> float:
   return got
 
 
-def whole(
+def whole_number(
   what: str, value: object, least: int = 0, most: int = 2**31 - 1
 ) -> int:
   """Return a whole number in [least, most]; UserError for anything else."""

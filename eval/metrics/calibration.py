@@ -141,7 +141,7 @@ def rms_calibration_error(
   0.3535533905932738
   """
   confidence, right = _checked(score, correct)
-  size = arguments.whole("bin_size", bin_size, 1)
+  size = arguments.whole_number("bin_size", bin_size, 1)
   index = _equal_mass(confidence, max(len(confidence) // size, 1))
   gaps, share = _gaps(confidence, right, index)
   return math.sqrt((share * np.square(gaps)).sum())
@@ -246,7 +246,7 @@ def _equal_mass(confidence: np.ndarray, bins: int) -> np.ndarray:
 
 
 def _count(bins: int) -> int:
-  return arguments.whole("bins", bins, 1, 10**6)
+  return arguments.whole_number("bins", bins, 1, 10**6)
 
 
 def _checked(

@@ -110,12 +110,12 @@ def summarize(
   >>> result["mce"], round(result["relative_mce"], 12), result["mean_error"]
   (2.0, 2.0, 0.5)
   """
-  ours = _of_names("errors", errors)
+  ours = _errors_by_name("errors", errors)
   if not ours:
     raise errors_lib.UserError("errors is empty: name -> five errors expected.")
   clean = arguments.fraction("clean_error", clean_error)
   reference = reference_of(baseline, ("errors", "clean_error"))
-  theirs = _of_names("the baseline's errors", reference["errors"])
+  theirs = _errors_by_name("the baseline's errors", reference["errors"])
   theirs_clean = arguments.fraction(
     "the baseline's clean_error", reference["clean_error"]
   )
@@ -189,13 +189,13 @@ def describe(name: str) -> str:
 
 
 def _normalised(
-  ours: Mapping[str, object], theirs: Mapping[str, object]
+  ours: Mapping[str, object], reference: Mapping[str, object]
 ) -> list[str]:
   """Return our corruptions that the baseline has.
 
   Only users' own may be missing from it.
   """
-  lacking = [n for n in ours if n not in theirs]
+  lacking = [n for n in ours if n not in reference]
   published = sorted(
     n for n in lacking if conditions.PICTURES.row(n).set != "own"
   )
@@ -204,10 +204,10 @@ def _normalised(
       f"The baseline has no errors for {', '.join(published)}; give them, or"
       " leave these corruptions out."
     )
-  return [n for n in ours if n in theirs]
+  return [n for n in ours if n in reference]
 
 
-def _of_names(what: str, errors: object) -> dict[str, list[float]]:
+def _errors_by_name(what: str, errors: object) -> dict[str, list[float]]:
   """Return the five errors of each name, after checks."""
   return {n: _five(n, e) for n, e in arguments.mapping(what, errors).items()}
 

@@ -59,7 +59,9 @@ class Frames:
   reviewed: np.ndarray
 
   @classmethod
-  def of(cls, predicted: Columns, videos: np.ndarray | None = None) -> Frames:
+  def from_columns(
+    cls, predicted: Columns, videos: np.ndarray | None = None
+  ) -> Frames:
     """Return all frames of a cell.
 
     Args:
@@ -76,11 +78,11 @@ class Frames:
     listed = [
       *accepted._rates(accepted.hits()),
       *accepted.curve(),
-      *accepted.by_class(),
-      *accepted.by_offset(),
-      *accepted.by_value("frame_type", True),
-      *accepted.by_value("frame_type", False),
-      *accepted.by_value("fps", False),
+      *accepted.class_scores(),
+      *accepted.offset_scores(),
+      *accepted.value_scores("frame_type", True),
+      *accepted.value_scores("frame_type", False),
+      *accepted.value_scores("fps", False),
       *accepted.distances(),
     ]
     return listed if self.reviewed.all() else [*listed, *self.review()]
@@ -92,7 +94,7 @@ class Frames:
     if not self.reviewed.any():
       raise errors.UserError("The review accepted no anchor of this data set.")
     rows = {k: v[self.reviewed] for k, v in self.predicted.items()}
-    return Frames.of(rows, self.videos[self.reviewed])
+    return Frames.from_columnsom_objects(rows, self.videos[self.reviewed])
 
   @property
   def videos(self) -> np.ndarray:
@@ -116,14 +118,14 @@ class Frames:
     alone = pm_k.first_failure(neighbours, self.sets) > K
     return self._rates({**by_k, "acc_pmk/without_anchor": alone})
 
-  def by_class(self) -> list[tuple[str, MetricValue]]:
+  def class_scores(self) -> list[tuple[str, MetricValue]]:
     """Return the accuracies of each class's anchors."""
-    of_classes = breakdowns.per_class(
+    by_class = breakdowns.per_class(
       self.correct, self.sets, self.predicted["labels"]
     )
-    return _pairs(of_classes, "class")
+    return _pairs(by_class, "class")
 
-  def by_offset(self) -> list[tuple[str, MetricValue]]:
+  def offset_scores(self) -> list[tuple[str, MetricValue]]:
     """Return errors at each offset, and accuracy at each distance from a right
     anchor.
     """
@@ -140,7 +142,7 @@ class Frames:
       ),
     ]
 
-  def by_value(
+  def value_scores(
     self, column: str, without: bool
   ) -> list[tuple[str, MetricValue]]:
     """Return the accuracies of anchors by frame type or rate, if the data set
@@ -151,7 +153,7 @@ class Frames:
       return []
     if column == "fps":
       values = [int(v) for v in values]  # 29 is 29.97: the paper's Table 8
-    of_values = breakdowns.by_value(
+    of_values = breakdowns.per_value(
       self.correct, self.sets, values, without=without
     )
     return _pairs(of_values, f"without_{column}" if without else column)
@@ -173,7 +175,7 @@ class Frames:
         continue
       # They are float32 fractions of whole levels: compare in levels.
       within = np.round(linf[rows] * 255)[:, None] <= 255 * _THRESHOLDS
-      totals = resampling.Totals.of(within, self.videos[rows])
+      totals = resampling.Totals.from_values(within, self.videos[rows])
       out += [
         (f"linf_cdf/{which}={t:.2f}", (rate, n))
         for t, rate in zip(_THRESHOLDS, rates.shares([totals]))
@@ -194,7 +196,9 @@ class Frames:
   ) -> list[tuple[str, MetricValue]]:
     """Compute the share of sets, bool `[A]`, of each metric."""
     columns = np.stack(list(hits.values()), axis=1)
-    shares = rates.shares([resampling.Totals.of(columns, self.sets.video)])
+    shares = rates.shares(
+      [resampling.Totals.from_values(columns, self.sets.video)]
+    )
     return [(m, (rate, len(columns))) for m, rate in zip(hits, shares)]
 
 

@@ -44,7 +44,7 @@ def per_class(
   return _scores(parts, sets)
 
 
-def by_value(
+def per_value(
   correct: np.typing.ArrayLike,
   sets: pm_k.Sets,
   values: Mapping[str, object] | Sequence,
@@ -97,7 +97,7 @@ def offset_errors(
   for offset in offsets:
     rows = np.flatnonzero(sets.frame == offset)
     videos = np.tile(sets.videos(rows), len(right))
-    totals.append(Totals.of(~right[:, rows].ravel(), videos))
+    totals.append(Totals.from_values(~right[:, rows].ravel(), videos))
   return {
     int(o): {
       "error": error,
@@ -134,7 +134,7 @@ def conditional(
   shares = iter(
     rates.shares(
       [
-        Totals.of(right[rows], sets.videos(rows))
+        Totals.from_values(right[rows], sets.videos(rows))
         for rows in listed
         if len(rows)
       ]
@@ -214,8 +214,10 @@ def static_worst(correct: np.typing.ArrayLike, sets: pm_k.Sets) -> dict:
   both = right[:, chosen] & right[:, sets.anchor]
   return {
     "chosen": chosen,
-    "accuracy": rates.shares([Totals.of(right[:, chosen].T, sets.video)]),
-    "with_anchor": rates.shares([Totals.of(both.T, sets.video)]),
+    "accuracy": rates.shares(
+      [Totals.from_values(right[:, chosen].T, sets.video)]
+    ),
+    "with_anchor": rates.shares([Totals.from_values(both.T, sets.video)]),
   }
 
 
@@ -229,7 +231,7 @@ def _scores(
       each.
   """
   totals = [
-    Totals.of(failure[inside, None] > [0, _K], sets.video[inside])
+    Totals.from_values(failure[inside, None] > [0, _K], sets.video[inside])
     for failure, inside in parts.values()
   ]
   shares = iter(rates.shares(totals))

@@ -33,7 +33,7 @@ def knn(
   1.0
   """
   x, y = arguments.reals("features", features), np.asarray(labels)
-  k = min(arguments.whole("k", k, 1), len(x) - 1)
+  k = min(arguments.whole_number("k", k, 1), len(x) - 1)
   if x.ndim != 2 or y.shape != (len(x),) or k < 1:
     raise errors.UserError(
       "Expected features [N, channels] and labels [N] of 2 examples or more, got"

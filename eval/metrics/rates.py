@@ -53,7 +53,7 @@ def interval(
       f"hits {list(right.shape)} and groups {list(np.shape(groups))} do not go"
       " together."
     )
-  ((_, lo, hi),) = shares([resampling.Totals.of(right, groups)], level)
+  ((_, lo, hi),) = shares([resampling.Totals.from_values(right, groups)], level)
   return lo, hi
 
 
@@ -80,7 +80,7 @@ def shares(
   numbers: Iterator[resampling.Replicates] = iter(())
   if drawn:
     every = np.concatenate([of.groups.ids for of in drawn])
-    numbers = iter(resampling.Draws.of(every).of_totals(drawn))
+    numbers = iter(resampling.Draws.from_groups(every).total_means(drawn))
   out = []
   for of in hits:
     number = None if of.groups.single else next(numbers)

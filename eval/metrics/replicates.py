@@ -271,7 +271,7 @@ def check_same(replicates: Sequence[Replicates]) -> None:
   if len(kinds) > 1:
     raise errors.UserError(
       "Numbers of different draws cannot be combined: (draws, blocks, halves) are"
-      f" {sorted(kinds, key=str)}. Draw once from the groups of all: Draws.of."
+      f" {sorted(kinds, key=str)}. Draw once from the groups of all: Draws.from_groups."
     )
 
 

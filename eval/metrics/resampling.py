@@ -46,7 +46,7 @@ class Totals:
   sums: np.ndarray
 
   @classmethod
-  def of(
+  def from_values(
     cls, values: np.typing.ArrayLike, group_ids: np.typing.ArrayLike
   ) -> Totals:
     """Sum the values of each group.
@@ -61,7 +61,7 @@ class Totals:
     """
     given = np.asarray(values)
     columns = given if given.dtype == bool else arguments.reals("values", given)
-    groups = Groups.of(group_ids)
+    groups = Groups.from_ids(group_ids)
     if columns.ndim not in (1, 2) or len(columns) != len(groups.index):
       raise errors.UserError(
         f"values {list(columns.shape)} and groups [{len(groups.index)}] do not go"
@@ -119,7 +119,7 @@ class Groups:
     )
 
   @classmethod
-  def of(cls, group_ids: np.typing.ArrayLike) -> Groups:
+  def from_ids(cls, group_ids: np.typing.ArrayLike) -> Groups:
     """Return the groups of examples; equal columns give the same object.
 
     Args:
@@ -179,7 +179,7 @@ class Draws:
   seed: int
 
   @classmethod
-  def of(
+  def from_groups(
     cls,
     groups: np.typing.ArrayLike,
     *,
@@ -199,10 +199,10 @@ class Draws:
       UserError: there are no groups, ids are not texts, or a number is out of
         range.
     """
-    blocks = arguments.whole("blocks", blocks, 1)
-    resamples = arguments.whole("resamples", resamples, 1, 10**6)
-    seed = arguments.whole("seed", seed)
-    ids = _Column(Groups.of(groups).ids)
+    blocks = arguments.whole_number("blocks", blocks, 1)
+    resamples = arguments.whole_number("resamples", resamples, 1, 10**6)
+    seed = arguments.whole_number("seed", seed)
+    ids = _Column(Groups.from_ids(groups).ids)
     return _draws(ids, resamples, blocks, seed)
 
   def means(
@@ -219,9 +219,9 @@ class Draws:
       Replicates of shape `[]` or `[K]`.
 
     Raises:
-      UserError: as for `Totals.of`, or a group is not among those drawn from.
+      UserError: as for `Totals.from_values`, or a group is not among those drawn from.
     """
-    return self.of_totals([Totals.of(values, groups)])[0]
+    return self.total_means([Totals.from_values(values, groups)])[0]
 
   def left_out(
     self, values: np.typing.ArrayLike, groups: np.typing.ArrayLike
@@ -229,9 +229,11 @@ class Draws:
     """Compute the means without the draws: it saves seconds and memory for each
     cell.
     """
-    return self.of_totals([Totals.of(values, groups)], drawn=False)[0]
+    return self.total_means([Totals.from_values(values, groups)], drawn=False)[
+      0
+    ]
 
-  def of_totals(
+  def total_means(
     self, totals: Sequence[Totals], *, drawn: bool = True
   ) -> list[Replicates]:
     """Compute the means of many conditions in one pass over the draws.
@@ -253,7 +255,7 @@ class Draws:
       [
         both.sum(axis=0, keepdims=True),
         *(weights @ both for weights in (self._weights() if drawn else ())),
-        both.sum(axis=0) - self._of_blocks(both),
+        both.sum(axis=0) - self._block_sums(both),
       ]
     ).T
     top, bottom = joined[: sums.shape[1]], joined[sums.shape[1] :]
@@ -328,17 +330,17 @@ class Draws:
     if absent.any():
       raise errors.UserError(
         f"Group {str(ids[absent][0])!r} is none of the {len(self.ids)} groups that"
-        " the draws are of; draw from the groups of all conditions: Draws.of."
+        " the draws are of; draw from the groups of all conditions: Draws.from_groups."
       )
     return at
 
-  def _of_blocks(self, columns: np.ndarray) -> np.ndarray:
+  def _block_sums(self, columns: np.ndarray) -> np.ndarray:
     """Sum columns over each block: `[J, C]`."""
-    order, starts = self._by_block
+    order, starts = self._block_order
     return np.add.reduceat(columns[order], starts, axis=0)
 
   @functools.cached_property
-  def _by_block(self) -> tuple[np.ndarray, np.ndarray]:
+  def _block_order(self) -> tuple[np.ndarray, np.ndarray]:
     """The groups in the order of their blocks, and the start of each block."""
     order = np.argsort(self.block, kind="stable")
     starts = np.searchsorted(self.block[order], np.arange(self.blocks))

@@ -79,7 +79,7 @@ def exchange_p(
   """
   given = arguments.reals("differences", differences)
   of = given.reshape(len(given), -1)
-  exchanges = arguments.whole("exchanges", exchanges, 1)
+  exchanges = arguments.whole_number("exchanges", exchanges, 1)
   rng = np.random.default_rng(seed)
   least = np.abs(of.sum(axis=0)) - _DIGITS * np.abs(of).sum(axis=0)
   as_far = np.ones(of.shape[1])

@@ -58,7 +58,7 @@ def flips(
   """Return whether each pair differs in its prediction: bool `[sequences,
   pairs]`.
   """
-  classes = _whole("top1", top1, 2)
+  classes = _integers("top1", top1, 2)
   if classes.size and classes.min() < 0:
     raise errors.UserError(
       f"top1: classes are numbered from 0, got {classes.min()}. Every frame needs"
@@ -114,7 +114,7 @@ def top5_distances(
   """Compute the top-5 distance of every pair: int64 `[sequences, pairs]`,
   0..15.
   """
-  checked = _whole("ranked", ranked, 3)
+  checked = _integers("ranked", ranked, 3)
   if checked.shape[2] < _TOP or checked.shape[2] and checked.min() < 0:
     raise errors.UserError(
       f"The top-5 distance needs at least {_TOP} classes a frame, got"
@@ -161,7 +161,7 @@ def zipf_distances(
   ranked_all: np.typing.ArrayLike, noise: bool = False, difficulty: int = 1
 ) -> np.ndarray:
   """Compute the Zipf distance of every pair: float64 `[sequences, pairs]`."""
-  ids = _whole("ranked_all", ranked_all, 3)
+  ids = _integers("ranked_all", ranked_all, 3)
   weight = 1 / np.arange(1, ids.shape[2] + 1)
   out = []
   for part in _chunks(ids):
@@ -193,7 +193,7 @@ def rank(logits: np.typing.ArrayLike, k: int | None = None) -> np.ndarray:
   """
   values = _logits(logits)
   classes = values.shape[-1]
-  count = classes if k is None else arguments.whole("k", k, 1)
+  count = classes if k is None else arguments.whole_number("k", k, 1)
   if count > classes:
     raise errors.UserError(
       f"k must be at most the number of classes, {classes}; got {count}."
@@ -304,7 +304,7 @@ def _pairs(
   return values[:, :-distance], values[:, distance:]
 
 
-def _whole(name: str, values: np.typing.ArrayLike, ndim: int) -> np.ndarray:
+def _integers(name: str, values: np.typing.ArrayLike, ndim: int) -> np.ndarray:
   out = arguments.array(name, values)
   if out.ndim != ndim or not np.issubdtype(out.dtype, np.integer):
     axes = ["sequences", "frames", "classes"][:ndim]

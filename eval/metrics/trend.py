@@ -51,7 +51,7 @@ class Trend:
   x_squares: float
   logits: bool = False
 
-  def at(self, x: np.typing.ArrayLike) -> np.ndarray:
+  def predict(self, x: np.typing.ArrayLike) -> np.ndarray:
     """Return y of the line, float64 of x's shape; nan where x has no logit."""
     return self._accuracy(self._place(x) * self.slope + self.intercept)
 
@@ -65,13 +65,13 @@ class Trend:
     return self._accuracy(at - width), self._accuracy(at + width)
 
   def above(self, x: np.typing.ArrayLike, y: np.typing.ArrayLike) -> np.ndarray:
-    """Return how far models lie above the line: y - at(x), float64 `[models]`.
+    """Return how far models lie above the line: y - predict(x), float64 `[models]`.
 
     >>> line = fit([0.2, 0.5, 0.8], [0.2, 0.5, 0.8], logits=True)
     >>> float(line.above([0.7], [0.75])[0].round(9))
     0.05
     """
-    return np.asarray(y, np.float64) - self.at(x)
+    return np.asarray(y, np.float64) - self.predict(x)
 
   def _place(self, x: np.typing.ArrayLike) -> np.ndarray:
     return logit(x) if self.logits else np.asarray(x, np.float64)

@@ -146,7 +146,9 @@ class Classification(normalised_task.NormalisedTask):
   def totals(self, columns: base.Columns) -> dict[str, resampling.Totals]:
     """`error`."""
     wrong = ~top_k.right_of(self._right(columns), columns["top5"])[""]
-    return {"error": resampling.Totals.of(wrong, self.group_ids(columns))}
+    return {
+      "error": resampling.Totals.from_values(wrong, self.group_ids(columns))
+    }
 
   def headlines(
     self, cells: headlines_lib.Cells, reference: headlines_lib.Cells

@@ -174,7 +174,7 @@ class Reference:
       return (
         f"; interval: the line is held fixed, of {self.line.n} models alone"
       )
-    at = self.line.at(x)
+    at = self.line.predict(x)
     lo, hi = (100 * float(end - at) for end in self.line.band(x))
     return (
       "; interval: the line is held fixed; over models, as if independent, its"
@@ -387,7 +387,7 @@ def _number(
     return Number(
       None, note=f"undefined: {axes.x} is {x:g}, its logit infinite"
     )
-  value = float(y - line.line.at(x))
+  value = float(y - line.line.predict(x))
   note = f"above the line: {line.described}{line.beyond(x)}"
   own, others = _drawn(axes, line, key, draws or {})
   if not own:

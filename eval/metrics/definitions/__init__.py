@@ -11,7 +11,7 @@ an unknown sense.
   base.py        the classes of metrics and topics, and how a file is read
 
 The look-ups are here: `metric`, `metrics`, `find`, `printed_heading`,
-`of_any_task`, `topic_of`, `title_of`, `anchor`, `words`.
+`any_task_metric`, `topic_of`, `title_of`, `anchor`, `words`.
 """
 
 import dataclasses
@@ -105,10 +105,10 @@ def find(task: str, name: str) -> tuple[Topic, Metric] | None:
 
 
 @functools.cache
-def of_any_task(name: str) -> Metric:
+def any_task_metric(name: str) -> Metric:
   """Return a metric by its full name in any task, for what all tasks agree on.
 
-  >>> of_any_task("segm/mpc").bounds, of_any_task("mean_brier").bounds
+  >>> any_task_metric("segm/mpc").bounds, any_task_metric("mean_brier").bounds
   ((0, 1), (0, 2))
   """
   tasks = (topic.task for topic in TOPICS)
@@ -123,7 +123,7 @@ def printed_heading(name: str) -> str:
   ('mask mCE', 'clean error')
   """
   part, _, last = name.rpartition("/")
-  heading = _in_a_sentence(last)
+  heading = _sentence_heading(last)
   if part in _OVERLAPS:
     return f"{_OVERLAPS[part].lower()}{heading}"
   known = _heading_of(part)
@@ -190,7 +190,7 @@ def _heading_of(name: str) -> str:
   return next((m.full_heading for m in every if m.name == name), "")
 
 
-def _in_a_sentence(name: str) -> str:
+def _sentence_heading(name: str) -> str:
   """Return a heading with a small first letter, unless it is a symbol."""
   heading = _heading_of(name) or words(name)
   return (

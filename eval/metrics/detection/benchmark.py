@@ -135,15 +135,15 @@ def _row(name: str, values: Any) -> list[float]:
   if not isinstance(values, Sequence) or isinstance(values, str):
     listed = np.asarray(values)  # an array, also JAX's
     if not listed.ndim:
-      raise _no_row(name, repr(values)[:60])
+      raise _row_error(name, repr(values)[:60])
   if len(listed) != _SEVERITIES:
-    raise _no_row(name, f"{len(listed)} numbers")
+    raise _row_error(name, f"{len(listed)} numbers")
   return [
     _fraction(f"{name}, severity {s}", v) for s, v in enumerate(listed, 1)
   ]
 
 
-def _no_row(name: str, got: str) -> errors.UserError:
+def _row_error(name: str, got: str) -> errors.UserError:
   return errors.UserError(
     f"{name}: performance at severities 1-5 expected, got {got}."
   )

@@ -24,7 +24,7 @@ class Truth(dict):
     sizes: (height, width) by image id, None if the image does not state it.
     category_ids: ids in the order of the categories.
     has_masks: whether the annotations' masks were checked too.
-    columns: the columns that `objects.of_truth` made from its annotations.
+    columns: the columns that `objects.truth_objects` made from its annotations.
   """
 
   sizes: dict[int, tuple[int, int] | None]
@@ -220,23 +220,23 @@ def _truth(gt: Any) -> Truth:
   truth = Truth(
     info={},
     licenses=[],
-    images=_with_ids(images, sizes),
+    images=_numbered(images, sizes),
     annotations=_annotations(gt["annotations"], sizes, category_ids),
-    categories=_with_ids(categories, category_ids),
+    categories=_numbered(categories, category_ids),
   )
   truth.sizes, truth.category_ids = sizes, category_ids
   truth.columns = {}
   return truth
 
 
-def _with_ids(rows: coco_rows.Rows, ids: Any) -> list[dict[str, Any]]:
+def _numbered(rows: coco_rows.Rows, ids: Any) -> list[dict[str, Any]]:
   return [{**row, "id": i} for row, i in zip(rows.rows, ids, strict=True)]
 
 
 def _annotations(
-  given: Any, sizes: Mapping[int, Any], category_ids: Sequence[int]
+  listed_rows: Any, sizes: Mapping[int, Any], category_ids: Sequence[int]
 ) -> list[dict[str, Any]]:
-  rows = coco_rows.Rows.of(given, "Annotation", "id", "annotations")
+  rows = coco_rows.Rows.of(listed_rows, "Annotation", "id", "annotations")
   rows.unique("id")
   image_id = rows.known("image_id", "image", sizes)
   category_id = rows.known("category_id", "category", category_ids)

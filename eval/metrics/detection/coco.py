@@ -112,7 +112,7 @@ def coco_ap(
   out: dict[str, Any] = _numbers(precision, recall, thresholds)
   ids = sorted(c["id"] for c in truth["categories"]) if use_categories else []
   out["per_class"] = {
-    i: _of_class(precision[:, :, k], recall[:, k], thresholds)
+    i: _class_numbers(precision[:, :, k], recall[:, k], thresholds)
     for k, i in enumerate(ids)
   }
   return out
@@ -131,7 +131,9 @@ def _numbers(
   The axes are threshold, recall, category, area and detections.
   """
   ap = {
-    name: _mean(_at(precision, thresholds, iou)[..., area, _MOST_DETECTIONS])
+    name: _mean(
+      _select(precision, thresholds, iou)[..., area, _MOST_DETECTIONS]
+    )
     for name, iou, area in (
       ("AP", None, 0),
       ("AP50", 0.5, 0),
@@ -155,18 +157,18 @@ def _numbers(
   return {**ap, **ar}
 
 
-def _of_class(
+def _class_numbers(
   precision: np.ndarray, recall: np.ndarray, thresholds: np.ndarray
 ) -> dict[str, float]:
   whole = precision[..., _ALL_AREAS, _MOST_DETECTIONS]
   return {
     "AP": _mean(whole),
-    "AP50": _mean(_at(whole, thresholds, 0.5)),
+    "AP50": _mean(_select(whole, thresholds, 0.5)),
     "AR100": _mean(recall[..., _ALL_AREAS, _MOST_DETECTIONS]),
   }
 
 
-def _at(
+def _select(
   values: np.ndarray, thresholds: np.ndarray, iou: float | None
 ) -> np.ndarray:
   return values if iou is None else values[np.isclose(thresholds, iou)]

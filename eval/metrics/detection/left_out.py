@@ -80,7 +80,7 @@ def numbers(
     classes: K; labels are below.
   """
   most = int(blocks.max(initial=-1)) + 1
-  halves = in_halves(most)
+  halves = half_membership(most)
   thresholds = matches.right.shape[1]
   shape = (classes, thresholds, 1 + most + halves.shape[1])
   precision, recall = np.full(shape, np.nan), np.full(shape, np.nan)
@@ -96,10 +96,12 @@ def numbers(
     need = _needed(number, rule)
     for t in range(thresholds):
       right, wrong = matches.right[rows, t], matches.wrong[rows, t]
-      precision[k, t], recall[k, t] = _of_class(
+      precision[k, t], recall[k, t] = _class_numbers(
         right, wrong, block[rows], halves, number, need, rule
       )
-  return Numbers(*(_with_other_half(x, 1 + most) for x in (precision, recall)))
+  return Numbers(
+    *(_fill_empty_halves(x, 1 + most) for x in (precision, recall))
+  )
 
 
 def coco_numbers(
@@ -130,7 +132,7 @@ def coco_numbers(
       continue
     out["AP50"], out["AP75"] = got.mean_precision(0), got.mean_precision(5)
     for most in (1, 10):
-      few = matches.at(matcher.rank < most)
+      few = matches.select(matcher.rank < most)
       out[f"AR{most}"] = numbers(few, blocks, classes).mean_recall()
   return out
 
@@ -148,7 +150,7 @@ def voc_ap50(
   return numbers(matches, blocks, classes, VOC).mean_precision()
 
 
-def in_halves(blocks: int) -> np.ndarray:
+def half_membership(blocks: int) -> np.ndarray:
   """Split the blocks in halves: int64 `[J, H]`, 1 if block j is in half h, else
   0.
 
@@ -161,7 +163,7 @@ def in_halves(blocks: int) -> np.ndarray:
   return np.stack([first, 1 - first], axis=-1).reshape(blocks, -1)
 
 
-def _with_other_half(values: np.ndarray, first: int) -> np.ndarray:
+def _fill_empty_halves(values: np.ndarray, first: int) -> np.ndarray:
   """Give a half without objects of a class the other half's number."""
   halves = values[..., first:]
   other = halves[..., np.arange(halves.shape[-1]) ^ 1]
@@ -179,7 +181,7 @@ def _mean(values: np.ndarray, threshold: int | None) -> np.ndarray:
   )
 
 
-def _of_class(
+def _class_numbers(
   right: np.ndarray,
   wrong: np.ndarray,
   block: np.ndarray,
@@ -195,7 +197,7 @@ def _of_class(
     right: bool `[D]`, hits by decreasing score.
     wrong: bool `[D]`, false alarms.
     block: int `[D]`.
-    halves: int64 `[J, H]`, see `in_halves`.
+    halves: int64 `[J, H]`, see `half_membership`.
     number: int64 `[C]`, C = 1 + J + H, number of remaining objects.
     need: int64 `[R, C]`, see `_needed`.
   """

@@ -73,7 +73,7 @@ class Detected:
       return overlaps.mask_areas(self.masks or [])
     return self.box[:, 2] * self.box[:, 3]
 
-  def at(self, rows: np.ndarray) -> Detected:
+  def select(self, rows: np.ndarray) -> Detected:
     """Return the detections at these rows, int `[N]`."""
     return Detected(
       self.image[rows],
@@ -103,7 +103,7 @@ class Matches:
   wrong: np.ndarray
   objects: np.ndarray
 
-  def at(self, rows: np.ndarray) -> Matches:
+  def select(self, rows: np.ndarray) -> Matches:
     """Return the matches of some detections, bool `[D]`."""
     return dataclasses.replace(
       self,
@@ -153,11 +153,11 @@ class Matcher:
       area: the range in px^2, see `AREAS`.
     """
     objects, order = self._objects, self._order
-    ignored = objects.crowd | _outside(objects.area, area)
+    ignored = objects.crowd | _outside_range(objects.area, area)
     place = self._choose(ignored)
     hit = place >= 0
     aside = np.append(ignored, False)[place]  # -1: no object
-    aside |= ~hit & _outside(self._area, area)[:, None]
+    aside |= ~hit & _outside_range(self._area, area)[:, None]
     return Matches(
       image=self._detected.image[order],
       label=self._detected.label[order],
@@ -168,11 +168,13 @@ class Matcher:
 
   def _near(self) -> tuple[overlaps.Pairs, np.ndarray]:
     objects, detected = self._objects, self._detected
-    pairs = overlaps.Pairs.of_classes(detected, objects)
+    pairs = overlaps.Pairs.from_classes(detected, objects)
     if detected.box is not None:
-      iou = overlaps.of_boxes(pairs, detected.box, objects.box, objects.crowd)
+      iou = overlaps.box_overlaps(
+        pairs, detected.box, objects.box, objects.crowd
+      )
     else:
-      iou = overlaps.of_masks(
+      iou = overlaps.mask_overlaps(
         pairs, detected.masks or [], objects.masks or [], objects.crowd
       )
     enough = iou >= self._thresholds[0]
@@ -188,7 +190,7 @@ class Matcher:
     crowd, thresholds = self._objects.crowd, self._thresholds
     place = np.full((len(self._rank), len(thresholds)), -1, np.int64)
     free = np.ones((len(crowd), len(thresholds)), bool)
-    pairs, iou, ranks = self._by_preference(ignored)
+    pairs, iou, ranks = self._sorted_pairs(ignored)
     fits = iou[:, None] >= thresholds
     edges = np.searchsorted(ranks, np.arange(ranks.max(initial=-1) + 2))
     for first, last in zip(edges[:-1].tolist(), edges[1:].tolist()):
@@ -204,7 +206,7 @@ class Matcher:
       free[thing[best[row, column]], column] = False
     return place
 
-  def _by_preference(
+  def _sorted_pairs(
     self, ignored: np.ndarray
   ) -> tuple[overlaps.Pairs, np.ndarray, np.ndarray]:
     """Return pairs by rank, detection and preference; their overlaps and ranks."""
@@ -215,7 +217,7 @@ class Matcher:
     return pairs.where(order), iou[order], ranks[order]
 
 
-def _outside(area: np.ndarray, limits: tuple[float, float]) -> np.ndarray:
+def _outside_range(area: np.ndarray, limits: tuple[float, float]) -> np.ndarray:
   return (area < limits[0]) | (area > limits[1])
 
 
@@ -230,4 +232,4 @@ def _most_certain(detected: Detected) -> tuple[Detected, np.ndarray]:
   first = np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))
   rank = np.arange(len(order)) - first
   few = rank < MOST_DETECTIONS
-  return detected.at(order[few]), rank[few]
+  return detected.select(order[few]), rank[few]

@@ -27,7 +27,7 @@ def detected(
   )
 
 
-def of_truth(
+def truth_objects(
   truth: checks.Truth, image_ids: np.ndarray, iou_type: str = "bbox"
 ) -> matches.Objects:
   """Return the objects of some pictures.

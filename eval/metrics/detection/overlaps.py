@@ -44,14 +44,16 @@ class Pairs:
   thing: np.ndarray
 
   @classmethod
-  def of(cls, detection_keys: np.ndarray, thing_keys: np.ndarray) -> Pairs:
+  def from_keys(
+    cls, detection_keys: np.ndarray, thing_keys: np.ndarray
+  ) -> Pairs:
     """Return all pairs of equal keys, which stand for a picture and a class.
 
     Args:
       detection_keys: int64 `[D]`.
       thing_keys: int64 `[G]`.
 
-    >>> pairs = Pairs.of(np.array([4, 7, 4]), np.array([7, 4, 4]))
+    >>> pairs = Pairs.from_keys(np.array([4, 7, 4]), np.array([7, 4, 4]))
     >>> pairs.detection.tolist(), pairs.thing.tolist()
     ([0, 0, 1, 2, 2], [1, 2, 0, 1, 2])
     """
@@ -65,11 +67,11 @@ class Pairs:
     return cls(detection, order[place])
 
   @classmethod
-  def of_classes(cls, detected: Placed, objects: Placed) -> Pairs:
+  def from_classes(cls, detected: Placed, objects: Placed) -> Pairs:
     """Return all pairs of the same picture and class."""
     labels = (objects.label.max(initial=0), detected.label.max(initial=0))
     classes = 1 + int(max(labels))
-    return cls.of(
+    return cls.from_keys(
       detected.image * classes + detected.label,
       objects.image * classes + objects.label,
     )
@@ -79,7 +81,7 @@ class Pairs:
     return Pairs(self.detection[chosen], self.thing[chosen])
 
 
-def of_boxes(
+def box_overlaps(
   pairs: Pairs, detected: np.ndarray, objects: np.ndarray, crowd: np.ndarray
 ) -> np.ndarray:
   """Compute the overlap of every pair of boxes: float64 `[P]`, 0 where they do
@@ -91,10 +93,10 @@ def of_boxes(
     objects: the same for objects, `[G, 4]`.
     crowd: bool `[G]`.
 
-  >>> pairs = Pairs.of(np.zeros(1, int), np.zeros(2, int))
+  >>> pairs = Pairs.from_keys(np.zeros(1, int), np.zeros(2, int))
   >>> box = np.array([[0.0, 0.0, 2.0, 2.0]])
   >>> two = np.array([[1.0, 0.0, 2.0, 2.0], [1.0, 0.0, 9.0, 9.0]])
-  >>> of_boxes(pairs, box, two, np.array([False, True])).tolist()
+  >>> box_overlaps(pairs, box, two, np.array([False, True])).tolist()
   [0.3333333333333333, 0.5]
   """
   one, two = detected[pairs.detection].T, objects[pairs.thing].T
@@ -111,7 +113,7 @@ def of_boxes(
   return np.divide(both, whole, out=np.zeros_like(both), where=touch)
 
 
-def of_masks(
+def mask_overlaps(
   pairs: Pairs, detected: Masks, objects: Masks, crowd: np.ndarray
 ) -> np.ndarray:
   """Compute the overlap of every pair of run lengths: float64 `[P]`.

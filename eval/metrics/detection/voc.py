@@ -132,7 +132,7 @@ def _best(
   """Return each detection's object of the largest IoU, -1 for none, and the
   IoU.
   """
-  pairs = overlaps.Pairs.of_classes(detected, objects)
+  pairs = overlaps.Pairs.from_classes(detected, objects)
   iou = _iou(detected.box[pairs.detection], objects.box[pairs.thing], border)
   # The first among equals.
   order = np.lexsort((-pairs.thing, iou, pairs.detection))
@@ -145,14 +145,14 @@ def _best(
   return best, overlap
 
 
-def _iou(one: np.ndarray, two: np.ndarray, border: float) -> np.ndarray:
+def _iou(first: np.ndarray, second: np.ndarray, border: float) -> np.ndarray:
   """Compute the IoU of rows of corners: float64 `[P]`."""
-  sides = np.minimum(one[:, 2:], two[:, 2:]) - np.maximum(
-    one[:, :2], two[:, :2]
+  sides = np.minimum(first[:, 2:], second[:, 2:]) - np.maximum(
+    first[:, :2], second[:, :2]
   )
   both = np.clip(sides + border, 0, None).prod(axis=1)
   areas = [
-    (box[:, 2:] - box[:, :2] + border).prod(axis=1) for box in (one, two)
+    (box[:, 2:] - box[:, :2] + border).prod(axis=1) for box in (first, second)
   ]
   whole = areas[0] + areas[1] - both
   return np.divide(both, whole, out=np.zeros_like(both), where=both > 0)

@@ -85,7 +85,9 @@ def accuracy(
   failure = first_failure(right, sets)
   near, far = failure > 0, failure > largest
   hits = np.stack([near, far, near & ~far], axis=1)
-  shares = rates.shares([resampling.Totals.of(hits, sets.video)], level)
+  shares = rates.shares(
+    [resampling.Totals.from_values(hits, sets.video)], level
+  )
   return {**dict(zip(("acc_orig", "acc_pmk", "drop"), shares)), "n": len(sets)}
 
 
@@ -104,7 +106,9 @@ def curve(
   distances = np.arange(largest + 1)
   right = np.stack([failure > d for d in distances], axis=-1)
   by_set = np.moveaxis(right, -2, 0)
-  totals = resampling.Totals.of(by_set.reshape(len(sets), -1), sets.video)
+  totals = resampling.Totals.from_values(
+    by_set.reshape(len(sets), -1), sets.video
+  )
   value, lo, hi = np.transpose(rates.shares([totals], level))
   shape = by_set.shape[1:]
   ends = lo.reshape(shape), hi.reshape(shape)
@@ -136,9 +140,9 @@ def without_anchor(
   """
   right = sets_lib.checked(correct, sets)
   failure = first_failure(right | (sets.frame == 0), sets)
-  hits = resampling.Totals.of(failure > _distance(k), sets.video)
+  hits = resampling.Totals.from_values(failure > _distance(k), sets.video)
   return rates.shares([hits], level)[0]
 
 
 def _distance(k: int) -> int:
-  return arguments.whole("k", k)
+  return arguments.whole_number("k", k)

@@ -63,7 +63,7 @@ def group(
     UserError: there are no frames, the shapes differ, an offset is not whole,
       or a set has no anchor or an offset twice; the message names the set.
   """
-  ids, offset = _ids("group_id", group_id), _whole(frame)
+  ids, offset = _ids("group_id", group_id), _whole_offsets(frame)
   if ids.ndim != 1 or ids.shape != offset.shape:
     raise errors.UserError(
       "group_id and frame must be [frames] each, got"
@@ -92,7 +92,7 @@ def group(
     )
   if video is None:
     return sets
-  return dataclasses.replace(sets, video=_of_sets(video, sets))
+  return dataclasses.replace(sets, video=_set_videos(video, sets))
 
 
 def checked(correct: np.typing.ArrayLike, sets: Sets) -> np.ndarray:
@@ -131,7 +131,7 @@ def checked(correct: np.typing.ArrayLike, sets: Sets) -> np.ndarray:
   return values.astype(bool)
 
 
-def _of_sets(video: np.typing.ArrayLike, sets: Sets) -> np.ndarray:
+def _set_videos(video: np.typing.ArrayLike, sets: Sets) -> np.ndarray:
   """Return the video of each set, which all of its frames must name."""
   of_frames = _ids("video", video)
   if of_frames.shape != sets.frame.shape:
@@ -167,7 +167,7 @@ def _ids(what: str, group_id: np.typing.ArrayLike) -> np.ndarray:
   return ids
 
 
-def _whole(frame: np.typing.ArrayLike) -> np.ndarray:
+def _whole_offsets(frame: np.typing.ArrayLike) -> np.ndarray:
   values = arguments.array("frame", frame)
   if values.dtype.kind not in "iuf" and values.size:
     raise errors.UserError(

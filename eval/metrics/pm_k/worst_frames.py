@@ -76,7 +76,7 @@ def detection(
   _check_known(gt, frame_index, "ground truth")
   _check_known(dt, frame_index, "list of detections")
   gt, dt = ([r for r in rows if r["image_id"] in index] for rows in (gt, dt))
-  frames = Frames.of_rows(gt, dt, iou, class_agnostic)
+  frames = Frames.from_rows(gt, dt, iou, class_agnostic)
   selected = frames.worst(sets, index)
   return {
     "map_orig": frames.mean_ap(selected.keys()),
@@ -100,7 +100,7 @@ def frame_ap(
     iou: as in `detection`.
     class_agnostic: as in `detection`.
   """
-  return Frames.of_rows(*_rows(gt, dt), iou, class_agnostic).aps()
+  return Frames.from_rows(*_rows(gt, dt), iou, class_agnostic).aps()
 
 
 def _worst(
@@ -138,7 +138,7 @@ class Frames:
   matched: matches.Matches
 
   @classmethod
-  def of(
+  def from_objects(
     cls,
     images: Sequence[Any],
     categories: int,
@@ -166,14 +166,14 @@ class Frames:
     return cls(images, categories, matcher.within(_ANY_AREA))
 
   @classmethod
-  def of_rows(
+  def from_rows(
     cls,
     gt: Sequence[Mapping],
     dt: Sequence[Mapping],
     iou: float,
     class_agnostic: bool,
   ) -> Frames:
-    """Match the detections and objects of COCO's rows, see `of`.
+    """Match the detections and objects of COCO's rows, see `from_objects`.
 
     Raises:
       UserError: a box or a score is malformed.
@@ -191,7 +191,7 @@ class Frames:
 
     boxes = _boxes(gt)
     crowd = np.array([bool(r.get("iscrowd", 0)) for r in gt], bool)
-    return cls.of(
+    return cls.from_objects(
       images,
       len(names),
       matches.Objects(*ids(gt), boxes, boxes[:, 2:].prod(1), crowd),
@@ -225,7 +225,7 @@ class Frames:
     order = np.argsort(pair, kind="stable")
     image, label = matched.objects
     pairs = np.stack([image, image * number + label])
-    alone = dataclasses.replace(matched.at(order), label=pair[order])
+    alone = dataclasses.replace(matched.select(order), label=pair[order])
     got = left_out.numbers(
       dataclasses.replace(alone, objects=pairs),
       np.zeros(len(self.images), np.int64),
@@ -260,7 +260,7 @@ class Frames:
     shown = set(images)
     chosen = np.array([image in shown for image in self.images], bool)
     some = dataclasses.replace(
-      matched.at(chosen[matched.image]),
+      matched.select(chosen[matched.image]),
       objects=matched.objects[:, chosen[matched.objects[0]]],
     )
     return left_out.numbers(some, blocks, self.categories)
@@ -290,11 +290,13 @@ def _rows(
   return out[0], out[1]
 
 
-def _kind(of: type) -> str:
+def _kind(id_type: type) -> str:
   """Return the kind of ids of a type; '' if it is no type of ids."""
-  if issubclass(of, str):
+  if issubclass(id_type, str):
     return "text"
-  whole = issubclass(of, (int, np.integer)) and not issubclass(of, bool)
+  whole = issubclass(id_type, (int, np.integer)) and not issubclass(
+    id_type, bool
+  )
   return "number" if whole else ""
 
 

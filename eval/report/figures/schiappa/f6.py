@@ -234,7 +234,7 @@ def _mean(
   if all(key in drawn for key in keys):
     of = [drawn[key] for key in keys]
     mean = replicates.combine(lambda *each: np.mean(each, axis=0), *of)
-    return spread.number(mean, definitions.of_any_task(measure).bounds)
+    return spread.number(mean, definitions.any_task_metric(measure).bounds)
   values = [model.value(*key) for key in keys]
   there = [v for v in values if v is not None]
   return Number(math.fsum(there) / len(there)) if None not in values else None
