@@ -138,7 +138,7 @@ def check_size(size: Any) -> tuple[int, int]:
   ):
     raise errors.UserError(
       f"a mask's size is (height, width), two whole numbers from 1 to"
-      f" {_LONGEST_SIDE}, got {_shown(size)}."
+      f" {_LONGEST_SIDE}, got {_quoted(size)}."
     )
   return int(size[0]), int(size[1])
 
@@ -159,7 +159,7 @@ def from_counts(runs: Sequence[int], size: Sequence[int]) -> Mask:
   if numbers.dtype.kind not in "iu" or numbers.ndim != 1:
     raise errors.UserError(
       "the runs of a mask are a list of whole numbers or COCO's compressed"
-      f" string, got {_shown(runs)}."
+      f" string, got {_quoted(runs)}."
     )
   runs_px = numbers.astype(np.int64)
   # The sum of a few 64-bit numbers may overflow: each is checked first.
@@ -241,7 +241,7 @@ def check_polygons(polygons: Any, size: tuple[int, int]) -> None:
   """
   if not isinstance(polygons, (list, tuple)) or not polygons:
     raise errors.UserError(
-      f"A mask needs at least one polygon, got {_shown(polygons)}."
+      f"A mask needs at least one polygon, got {_quoted(polygons)}."
     )
   length = 0.0
   for polygon in polygons:
@@ -312,7 +312,7 @@ def _points(polygon: Any) -> np.ndarray:
       return values.reshape(-1, 2)
   raise errors.UserError(
     "A polygon needs at least three points x, y of finite numbers, got"
-    f" {_shown(polygon)}."
+    f" {_quoted(polygon)}."
   )
 
 
@@ -351,7 +351,7 @@ def _array(values: Any) -> np.ndarray:
     return nothing
 
 
-def _shown(value: Any) -> str:
+def _quoted(value: Any) -> str:
   """Return a value as text for a message; a long one is cut."""
   count = ""
   if isinstance(value, (list, tuple)):

@@ -40,7 +40,9 @@ class Rows:
   key: str = ""
 
   @classmethod
-  def of(cls, rows: Any, noun: str, key: str = "", field: str = "") -> Rows:
+  def from_list(
+    cls, rows: Any, noun: str, key: str = "", field: str = ""
+  ) -> Rows:
     """Return the rows after checking that each is an object.
 
     Args:
@@ -56,7 +58,7 @@ class Rows:
       rows, Iterable
     ):
       raise errors.UserError(
-        f"{field or noun}: a list of objects expected, got {shown(rows)}."
+        f"{field or noun}: a list of objects expected, got {quoted(rows)}."
       )
     rows = list(rows)
     if not set(map(type, rows)) <= {dict}:
@@ -64,7 +66,7 @@ class Rows:
         if not isinstance(row, Mapping):
           raise errors.UserError(
             f"{f'{field}: ' if field else ''}{noun} {i} is no object:"
-            f" {shown(row)}."
+            f" {quoted(row)}."
           )
     return cls(rows, noun, key)
 
@@ -72,7 +74,7 @@ class Rows:
     """Return the name of a row in a message."""
     if not self.key:
       return f"{self.noun} {place}"
-    value = shown(self.rows[place].get(self.key, place))
+    value = quoted(self.rows[place].get(self.key, place))
     if self.key == "id":
       return f"{self.noun} {value}"
     return f"{self.noun} {place} ({self.key} {value})"
@@ -95,7 +97,7 @@ class Rows:
       place = next(i for i, row in enumerate(self.rows) if key not in row)
       has = ", ".join(map(str, self.rows[place]))
       raise errors.UserError(
-        f"{self.noun} {place} has no {key!r}; it has {shown(has)[1:-1]}."
+        f"{self.noun} {place} has no {key!r}; it has {quoted(has)[1:-1]}."
       ) from None
 
   def ids(self, key: str) -> list[int]:
@@ -113,7 +115,7 @@ class Rows:
       kind = isinstance(value, (int, float, np.integer, np.floating, np.bool_))
       if not kind or value not in (0, 1):
         raise errors.UserError(
-          f"{self.name(i)}: {key} is 0 or 1, got {shown(value)}."
+          f"{self.name(i)}: {key} is 0 or 1, got {quoted(value)}."
         )
     return [bool(value) for value in values]
 
@@ -190,7 +192,7 @@ class Rows:
     if not sound.all():
       place = int(np.argmin(sound))
       raise errors.UserError(
-        f"{self.name(place)}: {key} {expected[0]}, got {shown(values[place])}:"
+        f"{self.name(place)}: {key} {expected[0]}, got {quoted(values[place])}:"
         f" {expected[1]}."
       )
 
@@ -219,7 +221,7 @@ class Rows:
       except errors.UserError as e:
         raise errors.UserError(
           f"{self.name(i)}: height and width are whole numbers from 1 to 65535,"
-          f" got {shown(tuple(size))}."
+          f" got {quoted(tuple(size))}."
         ) from e
     return out
 
@@ -230,11 +232,11 @@ class Rows:
     for i, value in enumerate(values):
       if not isinstance(value, str) or not value:
         raise errors.UserError(
-          f"{self.name(i)}: {key} is a text, got {shown(value)}."
+          f"{self.name(i)}: {key} is a text, got {quoted(value)}."
         )
       if value in seen:
         raise errors.UserError(
-          f"Two {self.noun.lower()} entries have the {key} {shown(value)}."
+          f"Two {self.noun.lower()} entries have the {key} {quoted(value)}."
         )
       seen.add(value)
     return values
@@ -252,7 +254,7 @@ class Rows:
         seen.add(i)
     return ids
 
-  def known(self, key: str, noun: str, ids: Collection[int]) -> list[int]:
+  def known_ids(self, key: str, noun: str, ids: Collection[int]) -> list[int]:
     """Return `ids` after checking that they are ids of another kind of rows.
 
     Args:
@@ -334,7 +336,7 @@ class Rows:
     if not whole:
       raise errors.UserError(
         f"{self.noun} {place}: {key} is a whole number >= 0, got"
-        f" {shown(value)}."
+        f" {quoted(value)}."
       )
     return int(value)
 
@@ -342,11 +344,11 @@ class Rows:
     self, place: int, key: str, value: Any, expected: str
   ) -> None:
     raise errors.UserError(
-      f"{self.name(place)} has the {key} {shown(value)}; {expected}."
+      f"{self.name(place)} has the {key} {quoted(value)}; {expected}."
     )
 
 
-def shown(value: Any) -> str:
+def quoted(value: Any) -> str:
   """Return a value as text for a message; a long one is cut."""
   text = repr(value)
   return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
@@ -418,7 +420,7 @@ def _mask(
 ) -> Any:
   if not isinstance(value, (Mapping, list, tuple)):
     raise errors.UserError(
-      f"polygons or {{size, counts}} expected, got {shown(value)}."
+      f"polygons or {{size, counts}} expected, got {quoted(value)}."
     )
   if not isinstance(value, Mapping):
     if size is None:

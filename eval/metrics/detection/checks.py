@@ -128,9 +128,9 @@ def detections(
     UserError: see `coco.coco_ap`.
   """
   truth = ground_truth(truth)
-  rows = coco_rows.Rows.of(dt, "Detection")
-  image_id = rows.known("image_id", "image", truth.sizes)
-  category_id = rows.known("category_id", "category", truth.category_ids)
+  rows = coco_rows.Rows.from_list(dt, "Detection")
+  image_id = rows.known_ids("image_id", "image", truth.sizes)
+  category_id = rows.known_ids("category_id", "category", truth.category_ids)
   score = rows.numbers("score", "scores must be finite numbers")
   if iou_type == "bbox":
     return Detections(image_id, category_id, score, bbox=rows.boxes())
@@ -168,7 +168,7 @@ def known_images(truth: Mapping[str, Any], image_ids: Any) -> list[int]:
   """Return sorted ids; UserError for one that the ground truth does not have."""
   if isinstance(image_ids, (str, bytes)) or not isinstance(image_ids, Iterable):
     raise errors.UserError(
-      f"image_ids: a list of ids expected, got {coco_rows.shown(image_ids)}."
+      f"image_ids: a list of ids expected, got {coco_rows.quoted(image_ids)}."
     )
   rows = coco_rows.Rows([{"id": i} for i in image_ids], "image_ids")
   known = {i["id"] for i in truth["images"]}
@@ -199,7 +199,7 @@ def thresholds(iou_thresholds: Any) -> np.ndarray:
   ):
     raise errors.UserError(
       "iou_thresholds: increasing numbers above 0 and up to 1 expected, got"
-      f" {coco_rows.shown(iou_thresholds)}."
+      f" {coco_rows.quoted(iou_thresholds)}."
     )
   return values.astype(np.float64)
 
@@ -211,8 +211,8 @@ def _truth(gt: Any) -> Truth:
         f"The ground truth has no {part!r}; it is no COCO dict of images,"
         " annotations and categories."
       )
-  images = coco_rows.Rows.of(gt["images"], "Image", field="images")
-  categories = coco_rows.Rows.of(
+  images = coco_rows.Rows.from_list(gt["images"], "Image", field="images")
+  categories = coco_rows.Rows.from_list(
     gt["categories"], "Category", field="categories"
   )
   sizes = dict(zip(images.unique("id"), images.sizes(), strict=True))
@@ -236,10 +236,12 @@ def _numbered(rows: coco_rows.Rows, ids: Any) -> list[dict[str, Any]]:
 def _annotations(
   listed_rows: Any, sizes: Mapping[int, Any], category_ids: Sequence[int]
 ) -> list[dict[str, Any]]:
-  rows = coco_rows.Rows.of(listed_rows, "Annotation", "id", "annotations")
+  rows = coco_rows.Rows.from_list(
+    listed_rows, "Annotation", "id", "annotations"
+  )
   rows.unique("id")
-  image_id = rows.known("image_id", "image", sizes)
-  category_id = rows.known("category_id", "category", category_ids)
+  image_id = rows.known_ids("image_id", "image", sizes)
+  category_id = rows.known_ids("category_id", "category", category_ids)
   boxes = rows.boxes()
   _check_inside(rows, boxes, [sizes[i] for i in image_id])
   crowd = rows.flags("iscrowd")
@@ -287,7 +289,7 @@ def _check_inside(
 
 
 def _need_masks(truth: Truth) -> None:
-  rows = coco_rows.Rows.of(truth["annotations"], "Annotation", "id")
+  rows = coco_rows.Rows.from_list(truth["annotations"], "Annotation", "id")
   sizes = [truth.sizes[a["image_id"]] for a in truth["annotations"]]
   masks = rows.masks(sizes, polygons=_sound)
   for annotation, mask in zip(truth["annotations"], masks, strict=True):
