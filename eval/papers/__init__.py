@@ -32,7 +32,7 @@ __all__ = [
   "doubtful",
   "doubts",
   "intervals",
-  "marked",
+  "marked_networks",
   "names",
   "networks",
   "other_data",
@@ -111,15 +111,15 @@ def rows(name: str) -> tuple[PrintedRow, ...]:
     none for a data set that no paper prints.
   """
   if name in names():
-    return printed_rows.of_paper(name)
-  everything = (r for paper in names() for r in printed_rows.of_paper(paper))
+    return printed_rows.paper_rows(name)
+  everything = (r for paper in names() for r in printed_rows.paper_rows(paper))
   return tuple(r for r in everything if name in r.datasets)
 
 
 def doubts(paper: str = "") -> tuple[Doubt, ...]:
   """Return printed numbers that contradict others, in a paper or in all."""
   papers = (paper,) if paper else names()
-  return tuple(d for name in papers for d in doubt_lib.of_paper(name))
+  return tuple(d for name in papers for d in doubt_lib.paper_doubts(name))
 
 
 def protocol(dataset: str) -> Protocol | None:
@@ -155,10 +155,10 @@ def source(name: str) -> str:
   return source_of(r for r in rows(name) if r.listed)
 
 
-def source_of(listed: Iterable[PrintedRow]) -> str:
+def source_of(selection: Iterable[PrintedRow]) -> str:
   """Return the paper and tables of rows, in words."""
   papers: dict[str, dict[str, None]] = {}
-  for row in listed:
+  for row in selection:
     papers.setdefault(source(row.paper), {})[row.where] = None
   return "; ".join(f"{p}, {', '.join(w)}" for p, w in papers.items())
 
@@ -188,15 +188,15 @@ def printed_networks(
   )
 
 
-def _model_of(its: list[PrintedRow]) -> str:
+def _model_of(network_rows: list[PrintedRow]) -> str:
   """Return our name for a network: that of its table, or in its paper's
   `networks`.
   """
-  for row in its:
+  for row in network_rows:
     of_paper = printed_rows.facts(row.paper).get("networks", {})
     if row.network in of_paper and row.training in ("", "standard"):
       return str(of_paper[row.network]["name"])
-  return next((row.model for row in its if row.model), "")
+  return next((row.model for row in network_rows if row.model), "")
 
 
 def printed(model: str, dataset: str) -> dict[str, Any]:
@@ -207,7 +207,7 @@ def printed(model: str, dataset: str) -> dict[str, Any]:
     whole benchmark; `source` in words.
   """
   numbers: dict[str, Any] = {}
-  network = _by_model(dataset).get(model)
+  network = _models(dataset).get(model)
   if network is None:
     return {}
   by_name = {metric for metric, name in network.numbers if name}
@@ -247,7 +247,9 @@ def doubtful(dataset: str, *metrics: str) -> frozenset[str]:
   )
 
 
-def marked(dataset: str, *metrics: str) -> dict[str, tuple[float, ...]]:
+def marked_networks(
+  dataset: str, *metrics: str
+) -> dict[str, tuple[float, ...]]:
   """Return `networks` with doubtful ones marked in their labels."""
   doubts = doubtful(dataset, *metrics)
   return {
@@ -300,7 +302,7 @@ def _detection_row(task: str, parts: Mapping[str, PrintedRow]) -> DetectionRow:
 
 
 @functools.cache
-def _by_model(dataset: str) -> Mapping[str, PrintedNetwork]:
+def _models(dataset: str) -> Mapping[str, PrintedNetwork]:
   """Return the networks by our names, lists under one protocol before text."""
   listed = (*printed_networks(dataset), *printed_networks(dataset, every=True))
   return {n.model: n for n in reversed(listed) if n.model}

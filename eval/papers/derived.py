@@ -66,7 +66,7 @@ class CleanAccuracy:
 def gammas(table: str) -> dict[str, dict[str, dict[str, PrintedRow]]]:
   """Return the printed row by label, measure and perturbation."""
   out: dict[str, dict[str, dict[str, PrintedRow]]] = {}
-  for row in printed_rows.of_paper(PAPER):
+  for row in printed_rows.paper_rows(PAPER):
     if row.table == table and row.name and row.metric in MEASURES:
       measures = out.setdefault(row.label, {m: {} for m in MEASURES})
       measures[row.metric][row.name] = row
@@ -82,14 +82,14 @@ def clean_accuracies() -> list[CleanAccuracy]:
   ]
 
 
-def of_dataset(dataset: str) -> dict[str, CleanAccuracy]:
+def dataset_accuracies(dataset: str) -> dict[str, CleanAccuracy]:
   """Return the implied accuracy of a data set's networks by label."""
   return {c.label: c for c in clean_accuracies() if c.dataset == dataset}
 
 
 def contradictory(dataset: str) -> list[str]:
   """Return the labels of networks whose rows imply no single accuracy."""
-  return [k for k, c in of_dataset(dataset).items() if not c.consistent]
+  return [k for k, c in dataset_accuracies(dataset).items() if not c.consistent]
 
 
 def contradictions(dataset: str) -> str:
@@ -99,7 +99,7 @@ def contradictions(dataset: str) -> str:
   return words if labels else ""
 
 
-def in_group(name: str) -> str:
+def figure_group(name: str) -> str:
   """Return the group of Figure 6 of a perturbation."""
   group = conditions.VIDEOS.row(name).group
   return next(g for g, parts in FIGURE_6.items() if group in parts)
@@ -121,8 +121,8 @@ def groups(table: str) -> dict[str, dict[str, dict[str, float]]]:
   }
 
 
-def _mean(rows: Mapping[str, PrintedRow], listed: Sequence[str]) -> float:
-  return statistics.fmean(rows[n].value for n in listed if n in rows)
+def _mean(rows: Mapping[str, PrintedRow], selected: Sequence[str]) -> float:
+  return statistics.fmean(rows[n].value for n in selected if n in rows)
 
 
 def _implied(

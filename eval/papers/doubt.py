@@ -69,9 +69,11 @@ class Doubt:
 
 
 @functools.cache
-def of_paper(paper: str) -> tuple[Doubt, ...]:
+def paper_doubts(paper: str) -> tuple[Doubt, ...]:
   """Return the doubts of a paper, in the order of its tables."""
-  rows = {printed_rows.place(row): row for row in printed_rows.of_paper(paper)}
+  rows = {
+    printed_rows.place(row): row for row in printed_rows.paper_rows(paper)
+  }
   lines: dict[str, list[dict[str, str]]] = {}
   for line in printed_rows.lines(paper, printed_rows.DOUBTS):
     lines.setdefault(line["doubt"], []).append(line)
@@ -123,13 +125,13 @@ def sentences(rows: Iterable[PrintedRow], as_printed: bool = False) -> str:
   return f"{HEAD} {' '.join(parts)}" if parts else ""
 
 
-def _short(of: Sequence[str]) -> str:
+def _short(subjects: Sequence[str]) -> str:
   """Return the subject of a doubt: all of few numbers, else the first and their
   number.
   """
-  if len(of) <= _FEW:
-    return ", ".join(of)
-  return f"{of[0]} and {len(of) - 1} more numbers"
+  if len(subjects) <= _FEW:
+    return ", ".join(subjects)
+  return f"{subjects[0]} and {len(subjects) - 1} more numbers"
 
 
 def path(paper: str) -> pathlib.Path:

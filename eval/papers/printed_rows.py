@@ -130,7 +130,7 @@ def facts(paper: str) -> Mapping[str, Any]:
 
 
 @functools.cache
-def of_paper(paper: str) -> tuple[PrintedRow, ...]:
+def paper_rows(paper: str) -> tuple[PrintedRow, ...]:
   """Return all numbers of a paper, tables in the order of `paper.json`."""
   doubts: dict[Place, list[dict[str, str]]] = {}
   first: dict[str, Mapping[str, str]] = {}
@@ -141,7 +141,7 @@ def of_paper(paper: str) -> tuple[PrintedRow, ...]:
   return tuple(
     _doubted(row, doubts.get(place(row), ()))
     for table in facts(paper)["tables"]
-    for row in _of_table(paper, table)
+    for row in _table_rows(paper, table)
   )
 
 
@@ -183,7 +183,7 @@ def lines(paper: str, file: str) -> Iterator[dict[str, str]]:
       header = cells
 
 
-def _of_table(paper: str, table: str) -> Iterator[PrintedRow]:
+def _table_rows(paper: str, table: str) -> Iterator[PrintedRow]:
   of_table = facts(paper)["tables"][table]
   words = f"{facts(paper)['paper']}, {of_table['where']}"
   if of_table.get("source"):
@@ -242,5 +242,5 @@ def _number(head: str, cell: str) -> dict[str, Any]:
   }
 
 
-def _fraction(text: str, whole: int) -> float:
-  return float(decimal.Decimal(text) / whole)
+def _fraction(text: str, divisor: int) -> float:
+  return float(decimal.Decimal(text) / divisor)

@@ -58,14 +58,14 @@ def _tables(name: str) -> dict[tuple[str, str, str], dict[Condition, float]]:
   return out
 
 
-def summary(listed: Cells) -> dict[str, float]:
+def summary(performance: Cells) -> dict[str, float]:
   """Return `p`, `mpc` and `rpc` of a file's conditions, over the 15 common
   ones.
   """
   common = conditions.PICTURES.names("common")
-  mean = statistics.fmean(v for c, v in listed.items() if c.name in common)
+  mean = statistics.fmean(v for c, v in performance.items() if c.name in common)
   return {
-    "p": listed[Condition()],
+    "p": performance[Condition()],
     "mpc": mean,
-    "rpc": mean / listed[Condition()],
+    "rpc": mean / performance[Condition()],
   }

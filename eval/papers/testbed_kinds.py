@@ -35,7 +35,7 @@ def testbed(dataset: str, kind: str = "") -> dict[str, tuple[float, float]]:
     kind: kind of models, one of `KINDS`; '' for all.
   """
   of: dict[str, dict[str, float]] = {}
-  for row in printed_rows.of_paper(_PAPER):
+  for row in printed_rows.paper_rows(_PAPER):
     if row.table in _TABLES and dataset in row.datasets:
       of.setdefault(row.network, {})[row.metric] = row.value
   return {

@@ -247,7 +247,7 @@ class Detection(base.Task):
 
   def published_networks(self) -> Mapping[str, Sequence[float]]:
     """Printed name -> (P, mPC) of box detectors."""
-    return papers.marked(self.setting.dataset, "p", "mpc")
+    return papers.marked_networks(self.setting.dataset, "p", "mpc")
 
   def overlay_limit(
     self, columns: base.Columns, truth: Mapping[str, Any]

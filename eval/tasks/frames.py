@@ -293,7 +293,7 @@ class Frames(base.Task):
     printed = {
       f"{name}, printed": (*values, *of_name)
       for (name, values), of_name in zip(
-        papers.marked(dataset, *metrics).items(), ends, strict=True
+        papers.marked_networks(dataset, *metrics).items(), ends, strict=True
       )
     }
     return {**testbed, **printed}

@@ -481,7 +481,7 @@ def doubtful(task: str, dataset: str) -> frozenset[str]:
 
 
 def _videos(dataset: str) -> dict[str, tuple[float, float]]:
-  clean = {k: c.value for k, c in derived.of_dataset(dataset).items()}
+  clean = {k: c.value for k, c in derived.dataset_accuracies(dataset).items()}
   out = {}
   for network in papers.printed_networks(dataset):
     groups = [

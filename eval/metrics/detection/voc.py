@@ -71,8 +71,8 @@ def voc_ap50(
     )
   names = _names(classes)
   images: dict[Any, int] = {}
-  truth = coco_rows.Rows.of(gt, "Object", "image")
-  results = coco_rows.Rows.of(dt, "Detection", "image")
+  truth = coco_rows.Rows.from_list(gt, "Object", "image")
+  results = coco_rows.Rows.from_list(dt, "Detection", "image")
   objects = _columns(truth, names, images, ordered=True)
   # Detectors do return empty and inverted boxes: these are just wrong.
   detected = _columns(results, names, images, ordered=False)
@@ -179,7 +179,7 @@ def _names(classes: Any) -> list[Any]:
   if not names or len({repr(name) for name in names}) < len(names):
     raise errors.UserError(
       "classes: a list of different class names expected, got"
-      f" {coco_rows.shown(classes)}."
+      f" {coco_rows.quoted(classes)}."
     )
   return names
 
@@ -201,7 +201,7 @@ def _columns(
     if not isinstance(image, Hashable) or image is None:
       raise errors.UserError(
         f"{rows.noun} {i}: image is a name or a number, got"
-        f" {coco_rows.shown(image)}."
+        f" {coco_rows.quoted(image)}."
       )
     places.append(images.setdefault(image, len(images)))
   labels = [
@@ -225,6 +225,6 @@ def _label(
   if whole and 0 <= label < len(positions):
     return int(label)
   raise errors.UserError(
-    f"{rows.name(place)} has the label {coco_rows.shown(label)}; expected a class"
+    f"{rows.name(place)} has the label {coco_rows.quoted(label)}; expected a class"
     f" name or its position 0..{len(positions) - 1}."
   )

@@ -133,7 +133,7 @@ def _of_print() -> _Bars:
   out: _Bars = {}
   for dataset in _SETS:
     rows = [r for r in gammas.printed_rows(dataset) if r.marked and r.name]
-    marked = {(r.label, derived.in_group(r.name), r.metric) for r in rows}
+    marked = {(r.label, derived.figure_group(r.name), r.metric) for r in rows}
     for label, measures in derived.groups(derived.TABLES[dataset]).items():
       network, _, training = label.partition(", ")
       out[dataset, network, training] = {
