@@ -145,7 +145,7 @@ def checked_sizes(
   return pairs.astype(np.int32)
 
 
-def on_device(arrays: Any) -> Any:
+def to_device(arrays: Any) -> Any:
   """Put a tree of numpy arrays on the device, also inside a caller's `jit`."""
   with jax.ensure_compile_time_eval():
     return jax.tree.map(jnp.asarray, arrays)
@@ -178,9 +178,7 @@ def over_scenes(
     least: least height and width of a picture.
   """
 
-  def of_picture(
-    image: jax.Array, size: layout.Size, key: jax.Array
-  ) -> jax.Array:
+  def process(image: jax.Array, size: layout.Size, key: jax.Array) -> jax.Array:
     levels = function(Scene(image, size, table, edition, key))
     if not traced:
       return levels
@@ -192,7 +190,7 @@ def over_scenes(
       checks.append(refusal.size_holds(size, canvas, least))
     return refusal.unless(functools.reduce(operator.and_, checks), levels)
 
-  return over_pictures(of_picture, images, sizes, keys)
+  return over_pictures(process, images, sizes, keys)
 
 
 def over_pictures(
@@ -211,12 +209,12 @@ def over_pictures(
     *arrays: arrays `[B, ...]`.
   """
 
-  def of_picture(
+  def process(
     image: jax.Array, size: jax.Array | None, *rows: jax.Array
   ) -> jax.Array:
     return function(image, layout.valid_size(image.shape, size), *rows)
 
-  return over_batch(of_picture, images, sizes, *arrays)
+  return over_batch(process, images, sizes, *arrays)
 
 
 def over_batch(

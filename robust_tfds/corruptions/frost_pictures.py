@@ -189,7 +189,7 @@ def folder(manual_dir: str | os.PathLike | None = None) -> epath.Path:
         "an installed imagecorruptions (none)",
       )
     )
-    raise _missing(f"Looked for: {looked}.")
+    raise _missing_error(f"Looked for: {looked}.")
   place = place.expanduser()
   _check(place, _choice.accepts_others)
   return place
@@ -256,7 +256,7 @@ def _there(place: epath.Path) -> epath.Path | None:
   return place if place.is_dir() else None
 
 
-def _missing(fault: str) -> missing.MissingError:
+def _missing_error(fault: str) -> missing.MissingError:
   """Return the standard MissingError for the frost pictures."""
   return missing.MissingError(
     missing.Lack(
@@ -311,7 +311,7 @@ def _installed() -> epath.Path | None:
 def _check(place: epath.Path, allow_other_pictures: bool) -> None:
   absent = [name for name in USED if not (place / name).is_file()]
   if absent:
-    raise _missing(f"No {', '.join(absent)} in {place}.")
+    raise _missing_error(f"No {', '.join(absent)} in {place}.")
   if allow_other_pictures:
     return
   for name in USED:

@@ -141,12 +141,12 @@ class FrameByFrame(Perturbation):
     """Return all frames, see the base class."""
     fixed = {k: v for k, v in scene.table.items() if k not in self.rows}
 
-    def of_row(*values: jax.Array) -> jax.Array:
+    def process(*values: jax.Array) -> jax.Array:
       row = {**fixed, **dict(zip(self.rows, values, strict=True))}
       levels = self.frame(dataclasses.replace(scene, table=row), draws)
       return layout.to_uint8(layout.flat(levels))
 
-    return batching.over_batch(of_row, *(scene.table[k] for k in self.rows))
+    return batching.over_batch(process, *(scene.table[k] for k in self.rows))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)

@@ -72,7 +72,7 @@ def example_key(
   return jax.random.wrap_key_data(raw, impl="threefry2x32")
 
 
-def of_picture(
+def picture_key(
   key: jax.Array | None,
   seed: int | None,
   name: str,
@@ -129,7 +129,7 @@ def single(key: jax.typing.ArrayLike) -> jax.Array:
   return words
 
 
-def on_host(key: jax.typing.ArrayLike) -> np.ndarray:
+def host_key(key: jax.typing.ArrayLike) -> np.ndarray:
   """Return `single` as numpy; words on the host are not sent to a device and
   back.
   """
@@ -243,7 +243,7 @@ def frame_keys(key: jax.typing.ArrayLike, frames: np.ndarray) -> np.ndarray:
   """
   number = np.asarray(frames, np.uint32)
   with np.errstate(over="ignore"):
-    x0, x1 = _threefry(_on_host(key), number, np.full_like(number, _FRAMES))
+    x0, x1 = _threefry(_host_raw(key), number, np.full_like(number, _FRAMES))
   return np.stack([np.asarray(x0), np.asarray(x1)], axis=-1)
 
 
@@ -269,11 +269,11 @@ def words(key: jax.typing.ArrayLike, count: int) -> np.ndarray:
   """
   number = np.arange(count, dtype=np.uint32)
   with np.errstate(over="ignore"):
-    x0, _ = _threefry(_on_host(key), number, np.zeros_like(number))
+    x0, _ = _threefry(_host_raw(key), number, np.zeros_like(number))
   return np.asarray(x0)
 
 
-def _on_host(key: jax.typing.ArrayLike) -> np.ndarray:
+def _host_raw(key: jax.typing.ArrayLike) -> np.ndarray:
   """Return `raw`; words on the host are not sent to a device and back."""
   if isinstance(key, np.ndarray) and key.dtype == np.uint32:
     return key

@@ -51,14 +51,14 @@ def _run(name: str, edition: str) -> None:
   picture[: side // 2] = 0
   rows, fixed = image.tables(name, edition)
 
-  def shown(severity: jax.Array, pixels: jax.Array, key: jax.Array) -> Any:
+  def applied(severity: jax.Array, pixels: jax.Array, key: jax.Array) -> Any:
     row = {**image.select(rows, severity), **fixed}
     table = plugin.prepare(row, (side, side), variant)
     size = layout.valid_size(pixels.shape, None)
     scene = batching.Scene(pixels, size, table, variant, key)
     return plugin.apply(scene, plugin.draw(scene))
 
-  program, key = jax.jit(shown), np.array([1, 2], np.uint32)
+  program, key = jax.jit(applied), np.array([1, 2], np.uint32)
   for severity in conditions.SEVERITIES:
     _check_levels(program(severity, picture, key), side)
 

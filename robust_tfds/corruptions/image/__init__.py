@@ -71,20 +71,22 @@ def corrupt(
       given; or a seed with a traced severity.
   """
   image = batching.three_channels(image)
-  keys = seeding.of_picture(key, seed, name, severity)[None]
+  keys = seeding.picture_key(key, seed, name, severity)[None]
   if edition == "any" and not isinstance(image, jax.core.Tracer):
     # Any size without recompiling: the size travels as data.
     pixels, own = np.asarray(image), canvas.shape(*image.shape[:2])
     # Transferred directly: `asarray` would compile a copy for every size.
     return jax.device_put(
-      in_canvas(pixels, own, name, severity, edition=edition, key=keys[0])
+      corrupt_in_canvas(
+        pixels, own, name, severity, edition=edition, key=keys[0]
+      )
     )
   return corrupt_batch(image[None], name, severity, edition=edition, keys=keys)[
     0
   ]
 
 
-def in_canvas(
+def corrupt_in_canvas(
   image: np.ndarray,
   shape: canvas.Shape,
   name: str,
@@ -232,7 +234,7 @@ def _arrays(
       raise errors.UserError(
         f"{name}: table {key!r} needs a leading axis of 5."
       )
-  return batching.on_device((rows, plugin.assets(variant)))
+  return batching.to_device((rows, plugin.assets(variant)))
 
 
 @functools.cache

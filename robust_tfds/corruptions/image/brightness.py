@@ -35,7 +35,7 @@ def units(shift: np.ndarray) -> np.ndarray:
 def apply(scene: plugins.Scene, draws: None) -> jax.Array:
   """Compute levels, uint8 `[H, W * 3]`."""
   natural = scene.table["shift"] + 255.0 * _PARTS
-  pixel = packed.of_image(scene.image, natural)
+  pixel = packed.image_channels(scene.image, natural)
   value = functools.reduce(jnp.maximum, pixel)
   shift = scene.table["shift"].astype(jnp.int32)
   raised = jnp.clip(value * _PARTS + shift, 0, 255 * _PARTS)
@@ -44,7 +44,7 @@ def apply(scene: plugins.Scene, draws: None) -> jax.Array:
   # All terms are integers below 2**24; half a unit keeps the quotient clear of
   # rounding, so that truncation is that of the exact fraction.
   levels = [
-    layout.whole(
+    layout.truncate(
       ((jnp.where(black, 1, c) * raised).astype(jnp.float32) + 0.5) / parts
     )
     for c in pixel

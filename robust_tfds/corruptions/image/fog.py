@@ -56,7 +56,7 @@ def apply(scene: plugins.Scene, draws: jax.Array) -> jax.Array:
   return packed.interleave(
     (
       (channel * int(_FINE) + added).astype(jnp.float32) * (scale / _FINE)
-      for channel in packed.of_image(image, strength)
+      for channel in packed.image_channels(image, strength)
     ),
     strength,
   )

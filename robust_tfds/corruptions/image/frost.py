@@ -84,7 +84,7 @@ def apply(scene: plugins.Scene, draws: tuple[jax.Array, ...]) -> jax.Array:
 
 
 def resized(
-  which: jax.Array,
+  picture: jax.Array,
   size: layout.Size,
   canvas: tuple[int, ...],
   shapes: jax.Array,
@@ -97,9 +97,9 @@ def resized(
   which of the two needs the larger factor.
   """
   height, width = (jnp.asarray(n, jnp.int32) for n in size)
-  by_height = jnp.asarray(_enlargements(canvas[0], 0))[which, height]
-  by_width = jnp.asarray(_enlargements(canvas[1], 1))[which, width]
-  rows, columns = shapes[which, 0], shapes[which, 1]
+  by_height = jnp.asarray(_enlargements(canvas[0], 0))[picture, height]
+  by_width = jnp.asarray(_enlargements(canvas[1], 1))[picture, width]
+  rows, columns = shapes[picture, 0], shapes[picture, 1]
   taller = height * columns > width * rows
   return jnp.where(taller, by_height, by_width)
 
@@ -115,16 +115,16 @@ def _enlargements(canvas: int, axis: int) -> np.ndarray:
 
 
 def _enlarged(
-  which: jax.Array,
+  picture: jax.Array,
   corner: list[jax.Array],
   canvas: tuple[int, ...],
   size: layout.Size,
   table: plugins.Table,
 ) -> jax.Array:
   return frost_resize.cubic_crop(
-    table["pictures"][which],
-    table["shapes"][which],
-    resized(which, size, canvas, table["shapes"]),
+    table["pictures"][picture],
+    table["shapes"][picture],
+    resized(picture, size, canvas, table["shapes"]),
     corner,
     (canvas[0], canvas[1]),
     table["cubic"],
@@ -132,7 +132,7 @@ def _enlarged(
 
 
 def _crop(
-  which: jax.Array,
+  picture: jax.Array,
   corner: list[jax.Array],
   canvas: tuple[int, ...],
   size: layout.Size,
@@ -146,7 +146,7 @@ def _crop(
   want = tuple(min(n, m) for n, m in zip(canvas[:2], have, strict=True))
   crop = jax.lax.dynamic_slice(
     pictures,
-    (which, corner[0], corner[1] * 3),
+    (picture, corner[0], corner[1] * 3),
     (1, want[0], want[1] * 3),
   )[0]
   missing = (canvas[0] - want[0], (canvas[1] - want[1]) * 3)

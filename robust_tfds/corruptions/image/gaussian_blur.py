@@ -48,12 +48,12 @@ def apply(scene: plugins.Scene, draws: None) -> jax.Array:
   image = scene.image
   return platforms.dependent(
     image,
-    cpu=lambda image: _by_taps(image, scene.size, scene.table),
-    default=lambda image: _by_products(image, scene.size, scene.table),
+    cpu=lambda image: _sum_copies(image, scene.size, scene.table),
+    default=lambda image: _multiply_matrices(image, scene.size, scene.table),
   )
 
 
-def _by_taps(
+def _sum_copies(
   image: jax.Array, size: layout.Size, table: plugins.Table
 ) -> jax.Array:
   """Blur by sums of shifted copies: a third of the additions of a matrix."""
@@ -66,7 +66,7 @@ def _by_taps(
   return _levels(taps.exact(padded, across, turns, 1, stride=3))
 
 
-def _by_products(
+def _multiply_matrices(
   image: jax.Array, size: layout.Size, table: plugins.Table
 ) -> jax.Array:
   """Blur by products with banded matrices, which suit accelerators."""

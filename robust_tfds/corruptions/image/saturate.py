@@ -46,7 +46,7 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
 def apply(scene: plugins.Scene, draws: None) -> jax.Array:
   """Compute levels, uint8 `[H, W * 3]`."""
   natural = scene.table["tenths"][0]
-  pixel = packed.of_image(scene.image, natural)
+  pixel = packed.image_channels(scene.image, natural)
   largest = functools.reduce(jnp.maximum, pixel)
   smallest = functools.reduce(jnp.minimum, pixel)
   with jax.enable_x64(True):
@@ -81,7 +81,7 @@ def _moved(
   middle = value * (1.0 - _rounded((1.0 - share) * saturation)) * 255.0
   # Both in one number: converting a float64 to an integer costs three tests.
   both = jnp.floor(low) + 256.0 * jnp.floor(middle)
-  both = layout.whole(both.astype(jnp.float32))
+  both = layout.truncate(both.astype(jnp.float32))
   return both & 0xFF, (both >> 8) & 0xFF
 
 

@@ -93,7 +93,7 @@ def apply(
   at = table["severity"] - 1
   zooms = _zooms(scene.edition)
   lengths = [
-    clipped_zoom.lengths(n, m, zooms).at(at)
+    clipped_zoom.lengths(n, m, zooms).select(at)
     for n, m in zip(size, shape, strict=True)
   ]
   if scene.edition.michaelis:
@@ -138,7 +138,7 @@ def cover(
     uint8 `[H, W * 3]`.
   """
   both = (flakes + border.rotate180(flakes, size)).astype(jnp.float32)
-  pixel = packed.of_image(image, pale)
+  pixel = packed.image_channels(image, pale)
   parts = (c * w for c, w in zip(pixel, _GREY, strict=True))
   grey = sum(parts, start=jnp.int32(0))
   glow = grey.astype(jnp.float32) * np.float32(1.5 / 65536) + 127.5

@@ -100,21 +100,21 @@ def apply(scene: plugins.Scene, draws: jax.Array) -> jax.Array:
   layer = keep.keep(layer, table["mud"])
   layer = _blur(layer, table["half"], table["turns"], size)
 
-  def with_mud() -> jax.Array:
+  def add_mud() -> jax.Array:
     splash = (layer > table["threshold"]).astype(jnp.int32)
     cover = _blur(splash, table["splash_half"], table["splash_turns"], size)
     cover = jnp.where(cover < 0.8, 0.0, cover)
     levels = (
-      c.astype(jnp.float32) for c in packed.of_image(image, table["mud"])
+      c.astype(jnp.float32) for c in packed.image_channels(image, table["mud"])
     )
     mixed = (v + cover * (c - v) for v, c in zip(levels, _MUD, strict=True))
     return packed.interleave(mixed, table["mud"])
 
-  def with_water() -> jax.Array:
+  def add_water() -> jax.Array:
     drops = jnp.where(layer < table["threshold"], 0.0, layer)
     return water(image, drops, size, table["intensity"])
 
-  return jax.lax.cond(table["mud"] == 1, with_mud, with_water)
+  return jax.lax.cond(table["mud"] == 1, add_mud, add_water)
 
 
 def water(
@@ -143,7 +143,9 @@ def water(
   brightest = jnp.maximum(jnp.where(inside, shine, 0).max(), 1)
   scale = intensity / brightest.astype(jnp.float32)
   shine = shine.astype(jnp.float32) * scale
-  levels = (c.astype(jnp.float32) for c in packed.of_image(image, intensity))
+  levels = (
+    c.astype(jnp.float32) for c in packed.image_channels(image, intensity)
+  )
   lit = (v + c * shine for v, c in zip(levels, _WATER, strict=True))
   return packed.interleave(lit, intensity)
 

@@ -43,15 +43,15 @@ def apply(scene: plugins.Scene, draws: None) -> jax.Array:
   zooms = _padded([_zooms(row) for row in scene.edition.row(SEVERITIES)])
   at = table["severity"] - 1
   down, across = (
-    clipped_zoom.lengths(valid, side, zooms).at(at)
+    clipped_zoom.lengths(valid, side, zooms).select(at)
     for valid, side in ((scene.size.h, height), (scene.size.w, width))
   )
   levels = layout.flat(scene.image)
 
   def add(i: jax.Array, total: jax.Array) -> jax.Array:
     i = i + 1  # zoom 0 has factor 1 and is the picture itself
-    rows = clipped_zoom.positions(down.at(i), height)
-    left, right, weight = clipped_zoom.positions(across.at(i), width)
+    rows = clipped_zoom.positions(down.select(i), height)
+    left, right, weight = clipped_zoom.positions(across.select(i), width)
     columns = left, right, jnp.round(weight * _STEPS) * (1 / _STEPS)
     return clipped_zoom.resample(levels, rows, columns, 3, total)
 

@@ -22,28 +22,28 @@ _FORMS = (
 )
 
 
-def distance(marked: jax.Array, cap: int) -> jax.Array:
+def distance(pixels: jax.Array, cap: int) -> jax.Array:
   """Compute the chamfer distance to the nearest marked pixel of the canvas.
 
   Args:
-    marked: bool `[H, W]`.
+    pixels: bool `[H, W]`.
     cap: limit of the distances in px, below 31.
 
   Returns:
     float32 `[H, W]`, whole numbers of 1 / `ONE` px.
   """
-  height = marked.shape[0]
-  rows = _along_rows(marked)
+  height = pixels.shape[0]
+  rows = _along_rows(pixels)
   reach = cap + _UNROLL
   padded = jnp.pad(rows, ((reach, reach), (0, 0)), constant_values=_FAR)
 
   def nearer(turn: jax.Array, least: jax.Array) -> jax.Array:
     for k in range(_UNROLL):
-      way = in_rows(turn * _UNROLL + k)
+      way = shortest(turn * _UNROLL + k)
       least = jnp.where(way < least, way, least)
     return least
 
-  def in_rows(v: jax.Array) -> jax.Array:
+  def shortest(v: jax.Array) -> jax.Array:
     """Compute the shortest way to a marked pixel v rows away."""
     above = jax.lax.dynamic_slice_in_dim(padded, reach - v, height)
     below = jax.lax.dynamic_slice_in_dim(padded, reach + v, height)
@@ -53,7 +53,7 @@ def distance(marked: jax.Array, cap: int) -> jax.Array:
     forms = [across * u + down * v for across, down in _FORMS]
     return functools.reduce(_larger, forms)
 
-  start = jnp.full(marked.shape, float(cap * ONE), jnp.float32)
+  start = jnp.full(pixels.shape, float(cap * ONE), jnp.float32)
   return jax.lax.fori_loop(0, -(-(cap + 1) // _UNROLL), nearer, start)
 
 
@@ -66,9 +66,9 @@ def _larger(a: jax.Array, b: jax.Array) -> jax.Array:
   return jnp.where(a > b, a, b)
 
 
-def _along_rows(marked: jax.Array) -> jax.Array:
+def _along_rows(pixels: jax.Array) -> jax.Array:
   """Count columns to the nearest marked pixel of the row, up to `_FAR`: uint8."""
-  width = marked.shape[1]
+  width = pixels.shape[1]
   most = _FAR // 2
 
   def double(i: jax.Array, length: jax.Array) -> jax.Array:
@@ -80,5 +80,5 @@ def _along_rows(marked: jax.Array) -> jax.Array:
       length, jnp.minimum(left, right) + step.astype(jnp.uint8)
     )
 
-  start = jnp.where(marked, 0, _FAR).astype(jnp.uint8)
+  start = jnp.where(pixels, 0, _FAR).astype(jnp.uint8)
   return jax.lax.fori_loop(0, 5, double, start)

@@ -31,7 +31,7 @@ class Lengths(NamedTuple):
   target: jax.Array
   start: jax.Array
 
-  def at(self, index: int | jax.Array) -> Lengths:
+  def select(self, index: int | jax.Array) -> Lengths:
     """Return the lengths of one of several zooms."""
     return Lengths(self.source[index], self.target[index], self.start[index])
 

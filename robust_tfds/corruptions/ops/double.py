@@ -34,7 +34,7 @@ def rounded(product: jax.Array, zero: jax.Array) -> jax.Array:
   return jax.lax.bitcast_convert_type(stored ^ zero, jnp.float64)
 
 
-def whole(x: jax.Array, places: int) -> jax.Array:
+def scaled_int(x: jax.Array, places: int) -> jax.Array:
   """Round x times 2**places to int32, for |x| below 2**(31 - places).
 
   XLA's own conversion tests every value for NaN and both ends of int32.

@@ -122,12 +122,12 @@ def _nearest(
   weights: jax.Array, i: jax.Array, j: jax.Array, valid: int | jax.Array
 ) -> jax.Array:
   radius = weights.shape[0] // 2
-  inner = _at(weights, j - i + radius)
+  inner = _lookup(weights, j - i + radius)
   # Everything at or left of the first pixel reads it; the kernel is symmetric,
   # so the right end is the same sum from the other side.
   tail = jnp.cumsum(weights)
-  left = _at(tail, jnp.minimum(radius - i, 2 * radius))
-  right = _at(tail, jnp.minimum(radius - (valid - 1 - i), 2 * radius))
+  left = _lookup(tail, jnp.minimum(radius - i, 2 * radius))
+  right = _lookup(tail, jnp.minimum(radius - (valid - 1 - i), 2 * radius))
   folded = jnp.where(j == 0, left, jnp.where(j == valid - 1, right, inner))
   return jnp.where(jnp.asarray(valid) == 1, tail[-1], folded)
 
@@ -149,7 +149,7 @@ def _reflected(
   distance = jnp.arange(2 * canvas)
 
   def wrap(m: jax.Array, total: jax.Array) -> jax.Array:
-    return total + _at(weights, distance + m * period)
+    return total + _lookup(weights, distance + m * period)
 
   turns = (length + period - 1) // period
   wrapped = jax.lax.fori_loop(
@@ -163,7 +163,7 @@ def _reflected(
   return jnp.where(ends, direct, direct + mirrored)
 
 
-def _at(table: jax.Array, index: jax.Array) -> jax.Array:
+def _lookup(table: jax.Array, index: jax.Array) -> jax.Array:
   """Return table[index], 0 outside the table."""
   inside = (index >= 0) & (index < table.shape[0])
   return jnp.where(inside, table[jnp.clip(index, 0, table.shape[0] - 1)], 0.0)

@@ -54,7 +54,7 @@ def to_uint8(levels: jax.Array) -> jax.Array:
   return jnp.clip(levels, 0, 255).astype(jnp.int32).astype(jnp.uint8)
 
 
-def whole(levels: jax.Array) -> jax.Array:
+def truncate(levels: jax.Array) -> jax.Array:
   """Truncate float32 numbers in 0..2**22 to int32.
 
   XLA's own conversion tests every value for NaN and both ends of int32, which

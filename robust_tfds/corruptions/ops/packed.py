@@ -19,7 +19,7 @@ def pack(image: jax.Array) -> jax.Array:
   return jax.lax.bitcast_convert_type(wide, jnp.uint32)
 
 
-def of_image(image: jax.Array, natural: jax.Array) -> list[jax.Array]:
+def image_channels(image: jax.Array, natural: jax.Array) -> list[jax.Array]:
   """Return the channels of a picture `[H, W, 3]`, int32 `[H, W]`, not stacked.
 
   Args:

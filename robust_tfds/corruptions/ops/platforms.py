@@ -15,7 +15,7 @@ _known: contextvars.ContextVar[str] = contextvars.ContextVar(
 
 
 @contextlib.contextmanager
-def known(platform: str) -> Iterator[None]:
+def assume(platform: str) -> Iterator[None]:
   """Trace the enclosed code for devices of this platform only
   (`jax.Device.platform`).
 
@@ -37,7 +37,7 @@ def dependent(
   """Apply `jax.lax.platform_dependent`, or only one branch if the platform is
   `known`.
 
-  Nested ones double the traced code each time: with `known` all corruptions
+  Nested ones double the traced code each time: with `assume` all corruptions
   take 2.9 CPU s instead of 8.2.
 
   Args:

@@ -104,7 +104,7 @@ def exact(
   edge = margin(half) * stride
   shape = inner(padded, half, axis, stride).shape
 
-  def at(distance: int | jax.Array) -> jax.Array:
+  def shifted(distance: int | jax.Array) -> jax.Array:
     start: list[int | jax.Array] = [0, 0]
     start[axis] = edge + distance * stride
     return jax.lax.dynamic_slice(padded, start, shape).astype(jnp.float32)
@@ -112,10 +112,10 @@ def exact(
   def add(turn: jax.Array, total: jax.Array) -> jax.Array:
     for k in range(_UNROLL):
       distance = turn * _UNROLL + 1 + k
-      total = total + half[distance] * (at(-distance) + at(distance))
+      total = total + half[distance] * (shifted(-distance) + shifted(distance))
     return total
 
-  return jax.lax.fori_loop(0, turns, add, half[0] * at(0))
+  return jax.lax.fori_loop(0, turns, add, half[0] * shifted(0))
 
 
 def inner(
@@ -140,17 +140,17 @@ def _add(
   exact = jnp.issubdtype(padded.dtype, jnp.integer)
   wide = jnp.int32 if exact else jnp.float32
 
-  def at(distance: int | jax.Array) -> jax.Array:
+  def shifted(distance: int | jax.Array) -> jax.Array:
     start: list[int | jax.Array] = [0, 0]
     start[axis] = edge + distance * stride
     return jax.lax.dynamic_slice(padded, start, total.shape).astype(wide)
 
-  centre = at(0)
+  centre = shifted(0)
 
   def add(turn: jax.Array, total: jax.Array) -> jax.Array:
     for k in range(_UNROLL):
       distance = turn * _UNROLL + 1 + k
-      bend = (at(-distance) - centre) + (at(distance) - centre)
+      bend = (shifted(-distance) - centre) + (shifted(distance) - centre)
       total = total + half[distance] * bend.astype(jnp.float32)
     return total
 

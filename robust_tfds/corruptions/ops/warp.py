@@ -141,7 +141,7 @@ def pillow_bilinear(
 
     u, v = along(m[:3]), along(m[3:])
     inside = (u >= 0) & (u < size.w) & (v >= 0) & (v < size.h)
-    u, v = (double.whole(at - 0.5, _BITS) for at in (u, v))
+    u, v = (double.scaled_int(at - 0.5, _BITS) for at in (u, v))
   left, top = (
     [jnp.clip((at >> _BITS) + k, 0, side - 1) for k in (0, 1)]
     for at, side in ((u, size.w), (v, size.h))

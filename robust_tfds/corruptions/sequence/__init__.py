@@ -207,7 +207,7 @@ def _crop(variant: spec.Edition, traced: bool) -> Callable[..., jax.Array]:
 @functools.cache
 def _arrays(name: str, edition: str, difficulty: int) -> dict[str, jax.Array]:
   tables = plugins.sequence(name).tables(spec.edition(edition), difficulty)
-  return batching.on_device(tables)
+  return batching.to_device(tables)
 
 
 def _over_scenes(

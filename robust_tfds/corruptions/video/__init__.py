@@ -279,7 +279,7 @@ def frame_indices(
   """
   severity = spec.check_severity(severity)
   plugin = _plugin(name, edition)
-  clip_key = seeding.on_host(key)
+  clip_key = seeding.host_key(key)
   if not isinstance(plugin, plugins.OfIndices):
     raise errors.UserError(
       f"{name} is not temporal; temporal are {', '.join(video_names('temporal'))}."
@@ -369,17 +369,19 @@ def _compiled(name: str) -> Callable[..., jax.Array]:
   plugin = plugins.video(name)
   assert isinstance(plugin, plugins.OfFrames)
 
-  def of_canvases(
+  def perturb(
     canvases: jax.Array, sizes: jax.Array | None, drawn: dict[str, jax.Array]
   ) -> jax.Array:
-    def of_frame(
+    def perturb_frame(
       frame: jax.Array, size: layout.Size, *values: jax.Array
     ) -> jax.Array:
       return plugin.apply(frame, size, dict(zip(drawn, values, strict=True)))
 
-    return batching.over_pictures(of_frame, canvases, sizes, *drawn.values())
+    return batching.over_pictures(
+      perturb_frame, canvases, sizes, *drawn.values()
+    )
 
-  return jax.jit(of_canvases)
+  return jax.jit(perturb)
 
 
 def _whole_frames(

@@ -235,7 +235,7 @@ _REFUSED = (
     ({"successes": 0, "n": -3}, "must not be negative"),
     ({"successes": 6}, "More successes than trials: 6"),
     ({"successes": [[1], [1, 2]]}, "unequal length"),
-    ({"successes": [1, 2], "n": [5, 6, 7]}, "do not go together"),
+    ({"successes": [1, 2], "n": [5, 6, 7]}, "do not match"),
     ({"successes": 1e20, "n": 1e21}, "at most 1e"),
     ({"level": 1.0}, "level must lie"),
   ),

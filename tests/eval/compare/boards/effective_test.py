@@ -68,7 +68,9 @@ class EffectiveTest(parameterized.TestCase):
     dataset = "imagenet_vid_robust"
     line = effective.reference(_board("frames", [(0.7, 0.6)], dataset))
     self.assertEqual((line.name, len(line.points)), ("standard", 78))
-    board = _board("frames", [(0.7, float(line.line.predict(0.7)) + 0.03)], dataset)
+    board = _board(
+      "frames", [(0.7, float(line.line.predict(0.7)) + 0.03)], dataset
+    )
     (number,) = effective.numbers(board, line).values()
     self.assertAlmostEqual(number.value, 0.03, places=12)
 

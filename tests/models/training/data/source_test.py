@@ -145,7 +145,7 @@ class SourceTest(parameterized.TestCase):
     (batch, *_) = _epoch(_open(), 4, seed=7, epoch=3)
     for name, key in zip(batch["id"], batch["key"], strict=True):
       own = corruptions.example_key(7, "digits", "train", 1, name)
-      (folded,) = seeding.frame_keys(seeding.on_host(own), np.array([3]))
+      (folded,) = seeding.frame_keys(seeding.host_key(own), np.array([3]))
       np.testing.assert_array_equal(key, folded)
 
   def test_dtypes(self):
