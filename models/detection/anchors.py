@@ -53,7 +53,7 @@ def inside(anchors: np.ndarray, sizes: jax.Array) -> jax.Array:
   return (low >= 0).all(-1) & (high < sizes[:, None, ::-1]).all(-1)
 
 
-def in_padded(
+def inside_padded(
   features: Sequence[tuple[int, int]],
   strides: Sequence[int],
   each: int,

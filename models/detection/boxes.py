@@ -22,12 +22,12 @@ def area(boxes: jax.Array, edge: Edge = 0.0) -> jax.Array:
   return jnp.prod(_size(boxes, edge), axis=-1)
 
 
-def iou(one: jax.Array, two: jax.Array, edge: Edge = 0.0) -> jax.Array:
+def iou(first: jax.Array, second: jax.Array, edge: Edge = 0.0) -> jax.Array:
   """Compute IoU: `[N, 4]` and `[M, 4]` to `[N, M]`; 0 where both are empty."""
-  low = jnp.maximum(one[:, None, :2], two[None, :, :2])
-  high = jnp.minimum(one[:, None, 2:], two[None, :, 2:])
+  low = jnp.maximum(first[:, None, :2], second[None, :, :2])
+  high = jnp.minimum(first[:, None, 2:], second[None, :, 2:])
   both = jnp.prod(jnp.maximum(high - low + edge, 0), axis=-1)
-  union = area(one, edge)[:, None] + area(two, edge)[None] - both
+  union = area(first, edge)[:, None] + area(second, edge)[None] - both
   return jnp.where(union > 0, both / jnp.where(union > 0, union, 1), 0)
 
 

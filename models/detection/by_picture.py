@@ -94,7 +94,7 @@ def _padded(
       f" without {', '.join(missing)}."
     )
   boxes, scores, classes = (
-    _of_picture(name, key, answer[key], axes) for key, axes in _EACH.items()
+    _picture_array(name, key, answer[key], axes) for key, axes in _EACH.items()
   )
   if not len(boxes) == len(scores) == len(classes):
     raise errors.UserError(
@@ -174,7 +174,7 @@ def _given_texts(
   return texts
 
 
-def _of_picture(
+def _picture_array(
   name: str, key: str, value: Any, axes: tuple[int, ...]
 ) -> np.ndarray:
   """Return values as float32 `[n, *axes]`; an empty list has any shape."""

@@ -209,7 +209,7 @@ class Detector(NetworkModel):
     pixels, seen_px, factor = resize.to_network(
       batch["image"], sizes, self.spec
     )
-    truth = truth_lib.of_batch(
+    truth = truth_lib.from_batch(
       self.name,
       batch,
       factor=factor,

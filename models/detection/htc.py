@@ -144,11 +144,11 @@ def _brought(
     part = (at - low).astype(x.dtype)[:, None, None]
     return x[low] * (1 - part) + x[jnp.minimum(low + 1, len(x) - 1)] * part
 
-  def of_picture(x: jax.Array, step: jax.Array) -> jax.Array:
+  def resample(x: jax.Array, step: jax.Array) -> jax.Array:
     rows = between(x, step[0], shape[0])
     return between(rows.swapaxes(0, 1), step[1], shape[1]).swapaxes(0, 1)
 
-  return jax.vmap(of_picture)(level, step)
+  return jax.vmap(resample)(level, step)
 
 
 class Heads(roi_heads.RoIHeads):
@@ -252,7 +252,7 @@ def _semantic_loss(logits: jax.Array, truth: Truth) -> jax.Array:
   assert truth.semantic is not None
   rows, columns = logits.shape[1:3]
 
-  def of_picture(
+  def picture_labels(
     stuff: jax.Array, factor: jax.Array, size: jax.Array
   ) -> jax.Array:
     stride = 1 << _FINEST
@@ -266,7 +266,7 @@ def _semantic_loss(logits: jax.Array, truth: Truth) -> jax.Array:
     ]
     return jnp.where(inside, seen, _UNLABELLED)
 
-  labels = jax.vmap(of_picture)(truth.semantic, truth.factor, truth.sizes)
+  labels = jax.vmap(picture_labels)(truth.semantic, truth.factor, truth.sizes)
   counted = (labels >= 0) & (labels < _STUFF)
   place = jnp.where(counted, labels, 0)[..., None]
   chances = jnp.take_along_axis(jax.nn.log_softmax(logits), place, -1)[..., 0]

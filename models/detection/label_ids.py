@@ -64,21 +64,23 @@ def classes(
   return dict(enumerate(heads.table("torchvision", count)))
 
 
-def of_ids(name: str, ids: np.ndarray, known: Mapping[int, int]) -> np.ndarray:
+def to_classes(
+  name: str, ids: np.ndarray, label_classes: Mapping[int, int]
+) -> np.ndarray:
   """Return the classes of label ids, int64 `[n]`; -1 for an id of no class.
 
   Raises:
     UserError: an id is unknown.
   """
   listed = np.asarray(ids).tolist()
-  strange = sorted({i for i in listed if i not in known})
+  strange = sorted({i for i in listed if i not in label_classes})
   if strange:
     raise errors.UserError(
       f"{name} gave the label ids {str(strange[:5])[1:-1]}, expected"
-      f" {min(known)}..{max(known)}: say what they stand for, labels="
+      f" {min(label_classes)}..{max(label_classes)}: say what they stand for, labels="
       f"{', '.join(map(repr, NAMES))} or a dict of label id to class."
     )
-  return np.array([known[i] for i in listed], np.int64)
+  return np.array([label_classes[i] for i in listed], np.int64)
 
 
 def _checked(

@@ -49,7 +49,7 @@ def mean(each: jax.Array, counted: jax.Array) -> jax.Array:
   return total / jnp.maximum(counted.sum(), 1)
 
 
-def of_proposals(
+def proposal_losses(
   logits: jax.Array,
   offsets: jax.Array,
   expected: jax.Array,
@@ -74,7 +74,7 @@ def of_proposals(
   }
 
 
-def of_regions(
+def region_losses(
   logits: jax.Array,
   offsets: jax.Array,
   expected: jax.Array,
@@ -100,7 +100,7 @@ def of_regions(
   return cross, smooth_l1(offsets, expected, is_object, beta)
 
 
-def of_anchors(
+def anchor_losses(
   logits: jax.Array,
   offsets: jax.Array,
   anchors: jax.Array,
@@ -130,7 +130,7 @@ def of_anchors(
     by_picture: see `TrainRules`.
   """
 
-  def of_picture(
+  def picture_losses(
     logits: jax.Array,
     offsets: jax.Array,
     counted: jax.Array,
@@ -154,7 +154,7 @@ def of_anchors(
     far = smooth_l1(offsets, expected, is_object, beta).sum()
     return focal, far, is_object.sum()
 
-  focal, far, count = jax.vmap(of_picture)(
+  focal, far, count = jax.vmap(picture_losses)(
     logits, offsets, counted, truth.boxes, truth.labels
   )
   if by_picture:

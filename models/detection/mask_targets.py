@@ -22,7 +22,7 @@ Taps = tuple[tuple[jax.Array, jax.Array], tuple[jax.Array, jax.Array]]
 _CHUNK = 8  # masks at a time: they are as large as pictures
 
 
-def of_boxes(
+def box_targets(
   truth: Truth,
   boxes: jax.Array,
   index: jax.Array,
@@ -48,14 +48,14 @@ def of_boxes(
   side = truth.masks.shape[2:]
   most = [-(-n // bins) for n in canvas]  # px of a bin
 
-  def of_picture(
+  def picture_targets(
     masks: jax.Array,
     boxes: jax.Array,
     index: jax.Array,
     factor: jax.Array,
     size: jax.Array,
   ) -> jax.Array:
-    def of_box(item: tuple[jax.Array, jax.Array]) -> jax.Array:
+    def box_target(item: tuple[jax.Array, jax.Array]) -> jax.Array:
       box, which = item
       y = box[1], box[3], size[0], factor[1]
       x = box[0], box[2], size[1], factor[0]
@@ -63,9 +63,9 @@ def of_boxes(
       across = _shares(_taps(*x[:3], bins, style, most[1]), x[3], bins, side[1])
       return down @ masks[which].astype(jnp.float32) @ across.T
 
-    return jax.lax.map(of_box, (boxes, index), batch_size=_CHUNK)
+    return jax.lax.map(box_target, (boxes, index), batch_size=_CHUNK)
 
-  got = jax.vmap(of_picture)(
+  got = jax.vmap(picture_targets)(
     truth.masks, boxes, index, truth.factor, truth.sizes
   )
   return got if style == "mean" else (got >= 0.5).astype(jnp.float32)

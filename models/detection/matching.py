@@ -85,8 +85,8 @@ def sample(
   noise = jax.random.uniform(key, labels.shape)
   count = min(count, len(labels))
 
-  def drawn(wanted: jax.Array, most: int) -> tuple[jax.Array, jax.Array]:
-    best, index = jax.lax.top_k(jnp.where(wanted, noise, -1.0), most)
+  def drawn(candidates: jax.Array, most: int) -> tuple[jax.Array, jax.Array]:
+    best, index = jax.lax.top_k(jnp.where(candidates, noise, -1.0), most)
     return index, best >= 0
 
   own, is_own = drawn(labels >= 0, min(objects, count))

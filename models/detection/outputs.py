@@ -17,7 +17,7 @@ from robust_tfds.models.detection import label_ids
 Detections = dict[str, Any]
 
 
-def of_boxes(
+def from_boxes(
   name: str, answer: Mapping[str, np.ndarray], known: Mapping[int, int]
 ) -> Detections:
   """Convert the detections of one picture with `boxes`, `scores` and `labels`.
@@ -41,7 +41,7 @@ def of_boxes(
       f"{name} gave {', '.join(answer) or 'nothing'} for a picture, without"
       f" {', '.join(missing)}."
     )
-  classes = label_ids.of_ids(name, answer["labels"], known)
+  classes = label_ids.to_classes(name, answer["labels"], known)
   there = classes >= 0
   detections = {
     "boxes": answer["boxes"][there],
@@ -53,7 +53,7 @@ def of_boxes(
   return detections
 
 
-def of_queries(
+def from_queries(
   name: str,
   answer: Mapping[str, np.ndarray],
   known: Mapping[int, int],
@@ -103,7 +103,7 @@ def of_queries(
   scores = chances[queries, ids]
   corners = _corners(np.asarray(answer["pred_boxes"], np.float64), size)
   labelled = {"boxes": corners[queries], "scores": scores, "labels": ids}
-  return of_boxes(name, labelled, known)
+  return from_boxes(name, labelled, known)
 
 
 def _softmax(logits: np.ndarray) -> np.ndarray:

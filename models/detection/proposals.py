@@ -137,7 +137,9 @@ class Proposals(nnx.Module):
     elif train.padded:
       shapes = [(level.shape[1], level.shape[2]) for level in levels]
       cell = len(self.sizes[0]) * len(self.ratios)
-      counted = anchors_lib.in_padded(shapes, self.strides, cell, truth.sizes)
+      counted = anchors_lib.inside_padded(
+        shapes, self.strides, cell, truth.sizes
+      )
     logits, offsets = (jnp.concatenate(part, 1) for part in zip(*each))
     got = learned(
       *(key, logits, offsets, every, counted, truth, _WEIGHTS),
@@ -212,7 +214,7 @@ def learned(
     train: train rules of a library.
   """
 
-  def of_picture(
+  def choose(
     key: jax.Array, counted: jax.Array, boxes: jax.Array, labels: jax.Array
   ) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
     overlap = matching.overlaps(jnp.asarray(anchors), boxes, labels, edge)
@@ -234,10 +236,10 @@ def learned(
     return place, expected, label[place] >= 0, chosen
 
   keys = jax.random.split(key, len(logits))
-  place, expected, is_object, chosen = jax.vmap(of_picture)(
+  place, expected, is_object, chosen = jax.vmap(choose)(
     keys, counted, truth.boxes, truth.labels
   )
-  return losses.of_proposals(
+  return losses.proposal_losses(
     jnp.take_along_axis(logits, place, 1),
     jnp.take_along_axis(offsets, place[..., None], 1),
     expected,
@@ -269,7 +271,7 @@ def thinned(
     float32 `[B, most, 4]`, bool `[B, most]`.
   """
 
-  def of_picture(
+  def thin(
     scores: jax.Array, boxes: jax.Array, size: jax.Array
   ) -> tuple[jax.Array, jax.Array]:
     boxes = boxes_lib.clip(boxes, size, rules.edge)
@@ -286,4 +288,4 @@ def thinned(
     )
     return boxes[index], valid
 
-  return jax.vmap(of_picture)(scores, boxes, sizes)
+  return jax.vmap(thin)(scores, boxes, sizes)

@@ -29,16 +29,18 @@ def pool(
   batch, height, width, _ = maps.shape
   maps = maps.reshape(batch, height, width, -1, bins, bins)
 
-  def of_box(maps: jax.Array, box: jax.Array) -> jax.Array:
+  def pool_box(maps: jax.Array, box: jax.Array) -> jax.Array:
     across = _shares(box[0], box[2], width, bins, stride).astype(maps.dtype)
     down = _shares(box[1], box[3], height, bins, stride).astype(maps.dtype)
     rows = jnp.einsum("ih,hwcij->wcij", down, maps)
     return jnp.einsum("jw,wcij->ijc", across, rows)
 
-  def of_picture(maps: jax.Array, boxes: jax.Array) -> jax.Array:
-    return jax.lax.map(lambda box: of_box(maps, box), boxes, batch_size=_CHUNK)
+  def pool_picture(maps: jax.Array, boxes: jax.Array) -> jax.Array:
+    return jax.lax.map(
+      lambda box: pool_box(maps, box), boxes, batch_size=_CHUNK
+    )
 
-  return jax.vmap(of_picture)(maps, boxes)
+  return jax.vmap(pool_picture)(maps, boxes)
 
 
 def _shares(

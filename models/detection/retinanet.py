@@ -215,8 +215,8 @@ class Network(DetectorNetwork):
     counted = jnp.ones(logits.shape[:2], bool)
     if train.padded:
       shapes = [(level.shape[1], level.shape[2]) for level in levels]
-      counted = anchors_lib.in_padded(shapes, _STRIDES, _EACH, truth.sizes)
-    return losses.of_anchors(
+      counted = anchors_lib.inside_padded(shapes, _STRIDES, _EACH, truth.sizes)
+    return losses.anchor_losses(
       logits,
       offsets,
       jnp.asarray(self._anchors(x, levels)),

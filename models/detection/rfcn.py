@@ -203,7 +203,7 @@ class Network(DetectorNetwork):
     """Compute the losses of classes and of boxes, float32 `[B, N]` each."""
     logits, offsets = self._second(maps, chosen.boxes)
     own = jnp.take_along_axis(truth.boxes, chosen.which[..., None], 1)
-    return losses.of_regions(
+    return losses.region_losses(
       logits,
       offsets,
       boxes_lib.encode(own, chosen.boxes, _WEIGHTS, self.rules.edge),

@@ -69,7 +69,9 @@ def pool(
   strides = jnp.array([2.0 ** (finest + i) for i in range(len(areas))])
   points = samples or _MOST
 
-  def of_box(pixels: jax.Array, box: jax.Array, level: jax.Array) -> jax.Array:
+  def pool_box(
+    pixels: jax.Array, box: jax.Array, level: jax.Array
+  ) -> jax.Array:
     stride, start = strides[level], starts[level]
     height, width = shapes[level, 0], shapes[level, 1]
     axis_of = functools.partial(
@@ -93,13 +95,13 @@ def pool(
     total = functools.reduce(jnp.add, parts)
     return total.reshape(*side, *side, -1).sum((1, 3))
 
-  def of_picture(pixels: jax.Array, boxes: jax.Array) -> jax.Array:
+  def pool_picture(pixels: jax.Array, boxes: jax.Array) -> jax.Array:
     levels = level_of(boxes, len(areas), finest, edge)
     return jax.lax.map(
-      lambda item: of_box(pixels, *item), (boxes, levels), batch_size=_CHUNK
+      lambda item: pool_box(pixels, *item), (boxes, levels), batch_size=_CHUNK
     )
 
-  return jax.vmap(of_picture)(flat, boxes)
+  return jax.vmap(pool_picture)(flat, boxes)
 
 
 def axis(

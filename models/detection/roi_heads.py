@@ -322,7 +322,7 @@ class RoIHeads(nnx.Module):
       _WEIGHTS[stage],
       self.rules.edge,
     )
-    cross, far = losses.of_regions(
+    cross, far = losses.region_losses(
       logits,
       jnp.take_along_axis(offsets, slot[..., None, None], 2)[:, :, 0],
       expected,
@@ -369,7 +369,7 @@ class RoIHeads(nnx.Module):
     output = jnp.where(labels >= 0, output, 0).reshape(-1)
     *_, logits = self._mask_logits(levels, boxes, output, stage + 1)
     bins = logits.shape[-1]
-    expected = mask_targets.of_boxes(
+    expected = mask_targets.box_targets(
       truth, boxes, index, bins=bins, style=train.masks, canvas=canvas
     )
     each = losses.binary(logits, expected.reshape(logits.shape))
@@ -477,7 +477,7 @@ def thinned(
   sides = boxes[..., 2:] - boxes[..., :2]
   real &= (scores > threshold) & (sides >= smallest_px).all(-1)
 
-  def of_picture(
+  def thin(
     boxes: jax.Array, scores: jax.Array, real: jax.Array, edge: jax.Array
   ) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
     every = boxes, scores, output, real
@@ -486,9 +486,7 @@ def thinned(
     )
     return boxes[index], scores[index], output[index], is_valid
 
-  boxes, scores, best, is_valid = jax.vmap(of_picture)(
-    boxes, scores, real, edges
-  )
+  boxes, scores, best, is_valid = jax.vmap(thin)(boxes, scores, real, edges)
   detections = {
     "boxes": boxes,
     "scores": scores,

@@ -56,7 +56,7 @@ def detections(
   if edges is None:
     edges = jnp.zeros((len(scores), 2))
 
-  def of_picture(
+  def detect(
     scores: jax.Array, offsets: jax.Array, size: jax.Array, edge: jax.Array
   ) -> dict[str, jax.Array]:
     parts, start = [], 0
@@ -78,7 +78,7 @@ def detections(
       "valid": valid,
     }
 
-  return jax.vmap(of_picture)(scores, offsets, sizes, edges)
+  return jax.vmap(detect)(scores, offsets, sizes, edges)
 
 
 def _level(

@@ -64,7 +64,7 @@ def function(
       "scores": arrays["detection_scores"][:count],
       "labels": arrays["detection_classes"][:count],
     }
-    return outputs.of_boxes(name, listed, known)
+    return outputs.from_boxes(name, listed, known)
 
   return detect
 

@@ -119,7 +119,7 @@ class Network(Pyramid):
     """Return the losses; every anchor learns, so no key is needed."""
     del key
     logits, offsets, counts = self._heads(x)
-    return losses.of_anchors(
+    return losses.anchor_losses(
       logits,
       offsets,
       jnp.asarray(self._anchors(x, counts)),

@@ -39,11 +39,11 @@ def function(
   """
   known = label_ids.classes(name, spec, labels)
   if "pixel_values" in inspect.signature(net.forward).parameters:
-    return lambda picture: _of_transformers(net, spec, name, known, picture)
-  return lambda picture: _of_torchvision(net, name, known, picture)
+    return lambda picture: _run_transformers(net, spec, name, known, picture)
+  return lambda picture: _run_torchvision(net, name, known, picture)
 
 
-def _of_torchvision(
+def _run_torchvision(
   net: Any, name: str, known: dict[int, int], picture: np.ndarray
 ) -> outputs.Detections:
   pixels = picture.transpose(2, 0, 1).astype(np.float32) / np.float32(255)
@@ -57,10 +57,10 @@ def _of_torchvision(
       " adapters.get('on_host')(function, spec)."
     )
   arrays = {key: value.cpu().numpy() for key, value in answer[0].items()}
-  return outputs.of_boxes(name, arrays, known)
+  return outputs.from_boxes(name, arrays, known)
 
 
-def _of_transformers(
+def _run_transformers(
   net: Any,
   spec: DetectorSpec,
   name: str,
@@ -82,7 +82,7 @@ def _of_transformers(
     for key in ("logits", "pred_boxes")
   }
   labels = net.config.num_labels
-  return outputs.of_queries(name, arrays, known, labels, picture.shape[:2])
+  return outputs.from_queries(name, arrays, known, labels, picture.shape[:2])
 
 
 def _call(net: Any, call: Callable[[Any], Any], pixels: np.ndarray) -> Any:

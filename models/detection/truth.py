@@ -36,7 +36,7 @@ class Truth(NamedTuple):
   sizes: jax.Array
 
 
-def of_batch(
+def from_batch(
   name: str,
   batch: Mapping[str, Any],
   *,
@@ -63,7 +63,7 @@ def of_batch(
     UserError: an entry is missing, or has a wrong shape.
   """
   shape = batch["image"].shape
-  batch = {**batch, **{k: _with_place(batch[k]) for k in _ROWS if k in batch}}
+  batch = {**batch, **{k: _pad_empty(batch[k]) for k in _ROWS if k in batch}}
   boxes = arguments.batch(f"{name} (its boxes)", batch["boxes"])
   labels = arguments.batch(f"{name} (its labels)", batch["labels"])
   count = (shape[0], *boxes.shape[1:2])
@@ -89,7 +89,7 @@ def of_batch(
   )
 
 
-def _with_place(value: Any) -> Any:
+def _pad_empty(value: Any) -> Any:
   """Return rows of objects `[B, G, ...]`, with one row of padding if G is 0."""
   if getattr(value, "shape", ())[1:2] != (0,):
     return value

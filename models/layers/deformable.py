@@ -113,9 +113,9 @@ def convolve(
     chances.reshape(batch, -1, taps) if chances.ndim else chances, at.shape[:-1]
   )
 
-  def of_tap(tap: tuple[jax.Array, jax.Array, jax.Array]) -> jax.Array:
+  def add_tap(tap: tuple[jax.Array, jax.Array, jax.Array]) -> jax.Array:
     weight, place, share = tap
-    seen = sampled(flat, place, (height, width)) * share[..., None]
+    seen = sample(flat, place, (height, width)) * share[..., None]
     seen = seen.reshape(*seen.shape[:2], groups, -1)
     part = jnp.einsum("bpgi,igo->bpgo", seen, weight.astype(seen.dtype))
     return part.astype(jnp.float32)
@@ -123,27 +123,31 @@ def convolve(
   every = weights, jnp.moveaxis(at, 2, 0), jnp.moveaxis(shares, 2, 0)
   # The first place starts the sum: zeros would belong to no device of a mesh.
   total, _ = jax.lax.scan(
-    lambda total, tap: (total + of_tap(tap), None),
-    of_tap(jax.tree.map(lambda x: x[0], every)),
+    lambda total, tap: (total + add_tap(tap), None),
+    add_tap(jax.tree.map(lambda x: x[0], every)),
     jax.tree.map(lambda x: x[1:], every),
   )
   return total.reshape(batch, rows, columns, outputs).astype(x.dtype)
 
 
-def sampled(flat: jax.Array, at: jax.Array, size: tuple[int, int]) -> jax.Array:
+def sample(
+  flat: jax.Array, positions: jax.Array, size: tuple[int, int]
+) -> jax.Array:
   """Interpolate between pixels bilinearly; pixels beyond the border are zeros.
 
   Args:
     flat: `[B, H W, C]`.
-    at: float32 `[B, N, 2]`, (y, x) in px.
+    positions: float32 `[B, N, 2]`, (y, x) in px.
     size: H, W.
 
   Returns:
     `[B, N, C]` in the dtype of `flat`.
   """
   limit = jnp.array(size, jnp.float32)
-  low = jnp.floor(jnp.clip(at, -2, limit + 1))  # further out are zeros as well
-  part = jnp.clip(at, -2, limit + 1) - low
+  low = jnp.floor(
+    jnp.clip(positions, -2, limit + 1)
+  )  # further out are zeros as well
+  part = jnp.clip(positions, -2, limit + 1) - low
   total = jnp.zeros((), flat.dtype)
   for corner in itertools.product((0, 1), repeat=2):
     place = low + jnp.array(corner, jnp.float32)
