@@ -44,7 +44,7 @@ _HUB_NAMES = (
 )
 # A file that a workdir of `robust-tfds train` holds from its start, and a key
 # of it.
-_OF_TRAININGS = ("config.json", "config.recipe.name")
+_TRAINING_MARK = ("config.json", "config.recipe.name")
 
 # Where training scripts put the weights among other things.
 _WRAPPERS = (
@@ -225,7 +225,7 @@ def _check_mean(folder: epath.Path, present: Sequence[str]) -> None:
 
 def _check_ended(folder: pathlib.Path) -> None:
   """Refuse the workdir of a training that has no weights yet."""
-  name, key = _OF_TRAININGS
+  name, key = _TRAINING_MARK
   said = reading.json_file(folder / name) if (folder / name).exists() else ()
   if key in said:
     raise errors.UserError(

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from robust_tfds import errors
 from robust_tfds.models import catalogue
-from robust_tfds.models.convert import beside, formats, sources
+from robust_tfds.models.convert import formats, sidecar, sources
 from robust_tfds.models.model import NetworkModel
 
 _VERSION = "mmdet_version"
@@ -37,7 +37,7 @@ def doubt(
   if not model.family.exclusive:
     return ""
   fitting = [label for label in labels if label in model.family.exclusive]
-  of_report = beside.model_of_report(located.path)
+  of_report = sidecar.model_of_report(located.path)
   if of_report:
     said = catalogue.network(of_report).spec.weights
     fitting = [said, *model.family.exclusive]

@@ -26,8 +26,8 @@ from robust_tfds.models.convert import (
   preprocessing,
   sources,
 )
-from robust_tfds.models.convert.beside import Declared
 from robust_tfds.models.convert.formats import Arrays
+from robust_tfds.models.convert.sidecar import Declared
 from robust_tfds.models.family import Rules
 from robust_tfds.models.model import NetworkModel
 from robust_tfds.models.spec import Spec

@@ -4,10 +4,10 @@ Arrays say nothing about pixels, and their names little: timm's and
 torchvision's ResNet-50 have the same names, but another crop and another
 interpolation. The first of these that states it counts:
 
-1. the source: `torchvision:`, `timm:`, `hf:` or a known package; 2. files
-beside the checkpoint, or its own metadata (`beside`); 3. a known file: its
-sha256 begins with the digits in a published file's name; 4. names that only one
-family of preprocessing has.
+1. the source: `torchvision:`, `timm:`, `hf:` or a known package;
+2. files beside the checkpoint, or its own metadata (`sidecar`);
+3. a known file: its sha256 begins with the digits in a published file's name;
+4. names that only one family of preprocessing has.
 
 Our own names (`.npz` that `robust-tfds convert` wrote, orbax) stand for the
 model's spec. Otherwise there is a doubt: a sentence.
@@ -21,7 +21,7 @@ from typing import Any
 from robust_tfds import errors
 from robust_tfds.models import catalogue
 from robust_tfds.models.convert import known
-from robust_tfds.models.convert.beside import Declared, network
+from robust_tfds.models.convert.sidecar import Declared, network
 from robust_tfds.models.model import NetworkModel
 from robust_tfds.models.spec import ModelSpec, Spec
 

@@ -65,7 +65,7 @@ def classes(
 
 
 def to_classes(
-  name: str, ids: np.ndarray, label_classes: Mapping[int, int]
+  name: str, ids: np.ndarray, classes_by_id: Mapping[int, int]
 ) -> np.ndarray:
   """Return the classes of label ids, int64 `[n]`; -1 for an id of no class.
 
@@ -73,14 +73,14 @@ def to_classes(
     UserError: an id is unknown.
   """
   listed = np.asarray(ids).tolist()
-  strange = sorted({i for i in listed if i not in label_classes})
+  strange = sorted({i for i in listed if i not in classes_by_id})
   if strange:
     raise errors.UserError(
       f"{name} gave the label ids {str(strange[:5])[1:-1]}, expected"
-      f" {min(label_classes)}..{max(label_classes)}: say what they stand for, labels="
+      f" {min(classes_by_id)}..{max(classes_by_id)}: say what they stand for, labels="
       f"{', '.join(map(repr, NAMES))} or a dict of label id to class."
     )
-  return np.array([label_classes[i] for i in listed], np.int64)
+  return np.array([classes_by_id[i] for i in listed], np.int64)
 
 
 def _checked(

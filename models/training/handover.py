@@ -25,7 +25,7 @@ from robust_tfds.models.spec import Spec
 from robust_tfds.models.training.state import State
 from robust_tfds.storage import disk, paths
 
-_REPORT = ".report.json"  # as `models/convert/beside` reads them
+_REPORT = ".report.json"  # as `models/convert/sidecar` reads them
 
 
 def write(

@@ -19,8 +19,8 @@ from collections.abc import Callable
 
 from etils import epath
 
-from robust_tfds.models.convert import beside, formats, known
-from robust_tfds.models.convert.beside import Declared, network
+from robust_tfds.models.convert import formats, known, sidecar
+from robust_tfds.models.convert.sidecar import Declared, network
 from robust_tfds.models.convert.sources import (
   download,
   hub,
@@ -69,7 +69,7 @@ class Located:
     Raises:
       UserError: a file beside it is no JSON object.
     """
-    told = beside.declared(self.path, alone=self.alone)
+    told = sidecar.declared(self.path, alone=self.alone)
     if told.fields or told.doubt:
       return told
     row = known.named(self.name)

@@ -21,7 +21,7 @@ from typing import Any
 from absl import logging
 
 from robust_tfds import errors, reading
-from robust_tfds.models.convert import beside, formats, known
+from robust_tfds.models.convert import formats, known, sidecar
 from robust_tfds.models.convert.sources import cache, download
 from robust_tfds.reading import limits
 from robust_tfds.storage import paths
@@ -35,7 +35,7 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 _MAIN = "main"
 _LISTING = "files.json"
 _MOST_BYTES = 64 * limits.MIB  # of a listing: some hundred bytes a file
-_SMALL = (beside.CONFIG, beside.PROCESSOR)
+_SMALL = (sidecar.CONFIG, sidecar.PROCESSOR)
 _LISTED = 8  # files that a refusal names
 
 

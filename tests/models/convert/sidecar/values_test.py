@@ -3,7 +3,7 @@
 from absl.testing import parameterized
 
 from robust_tfds import errors
-from robust_tfds.models.convert.beside import values
+from robust_tfds.models.convert.sidecar import values
 
 
 class ValuesTest(parameterized.TestCase):

@@ -5,7 +5,7 @@ from absl.testing import absltest, parameterized
 
 from robust_tfds.models import catalogue
 from robust_tfds.models.convert import known
-from robust_tfds.models.convert.beside import network
+from robust_tfds.models.convert.sidecar import network
 
 
 def _clip(**vision):
