@@ -96,11 +96,11 @@ def metadata(checkpoint: str | os.PathLike[str]) -> Mapping[str, str]:
     return {}
   texts = _header(path).get("__metadata__") or {}
   if not isinstance(texts, dict):
-    raise _damaged(path, ValueError("its metadata is no JSON object"))
+    raise _damaged_error(path, ValueError("its metadata is no JSON object"))
   return {str(key): str(value) for key, value in texts.items()}
 
 
-def noted(checkpoint: str | os.PathLike[str], key: str) -> str:
+def training_note(checkpoint: str | os.PathLike[str], key: str) -> str:
   """Return a note that a training left in a file; '' if there is none.
 
   Args:
@@ -291,7 +291,7 @@ def _safetensors(path: pathlib.Path) -> Mapping[str, Any]:
       " float16 or bfloat16. Convert them first."
     ) from e
   except (safetensors.SafetensorError, ValueError, TypeError, KeyError) as e:
-    raise _damaged(path, e) from e
+    raise _damaged_error(path, e) from e
 
 
 def _header(path: pathlib.Path | epath.Path) -> dict[str, Any]:
@@ -301,10 +301,10 @@ def _header(path: pathlib.Path | epath.Path) -> dict[str, Any]:
     head = file.read(8)
     length = int.from_bytes(head, "little")
     if len(head) < 8 or length > size - 8:
-      raise _damaged(path, ValueError("it ends inside its header"))
+      raise _damaged_error(path, ValueError("it ends inside its header"))
     header = reading.json_text(file.read(length), f"{path}: its header")
   if not isinstance(header, dict):
-    raise _damaged(path, ValueError("its header is no JSON object"))
+    raise _damaged_error(path, ValueError("its header is no JSON object"))
   return header
 
 
@@ -318,7 +318,9 @@ def _offsets(path: pathlib.Path) -> dict[str, int]:
       continue
     places = entry.get("data_offsets") if isinstance(entry, dict) else None
     if not isinstance(places, list) or not places:
-      raise _damaged(path, ValueError(f"the header says not where {name} lies"))
+      raise _damaged_error(
+        path, ValueError(f"the header says not where {name} lies")
+      )
     starts[name] = places[0]
   return starts
 
@@ -330,7 +332,7 @@ def _torch(path: pathlib.Path) -> Mapping[str, Any]:
   arrays = {}
   for name, value in _unwrap(path, loaded).items():
     if isinstance(value, torch.Tensor):
-      arrays[_name(path, name)] = _of_tensor(path, name, value)
+      arrays[_name(path, name)] = _tensor_array(path, name, value)
   return arrays
 
 
@@ -352,10 +354,10 @@ def _load_torch(path: pathlib.Path) -> Any:
   except MemoryError:
     raise
   except Exception as error:  # torch has no error of its own
-    raise _refused_torch(path, error) from error
+    raise _refused_error(path, error) from error
 
 
-def _refused_torch(path: pathlib.Path, error: Exception) -> errors.UserError:
+def _refused_error(path: pathlib.Path, error: Exception) -> errors.UserError:
   """Return the error for code or damage, without torch's advice on how to run
   the code.
   """
@@ -364,9 +366,9 @@ def _refused_torch(path: pathlib.Path, error: Exception) -> errors.UserError:
   if "TorchScript" in str(error):
     what = " (it is a TorchScript archive)"
   if not what and isinstance(error, pickle.UnpicklingError):
-    return _damaged(path, ValueError("its pickle is broken"))
+    return _damaged_error(path, ValueError("its pickle is broken"))
   if not what:
-    return _damaged(path, error)
+    return _damaged_error(path, error)
   return errors.UserError(
     f"{path} holds more than arrays{what} and was refused: a pickle can run code"
     " when it is read. Save its state_dict() alone, or as .safetensors."
@@ -382,7 +384,7 @@ def _name(path: pathlib.Path, name: Any) -> str:
   return name
 
 
-def _of_tensor(path: pathlib.Path, name: str, value: Any) -> np.ndarray:
+def _tensor_array(path: pathlib.Path, name: str, value: Any) -> np.ndarray:
   import torch
 
   if value.layout != torch.strided or value.is_quantized or value.is_meta:
@@ -415,7 +417,7 @@ def _caffemodel(path: pathlib.Path) -> Mapping[str, Any]:
   try:
     return caffemodel.read(path.read_bytes())
   except ValueError as error:
-    raise _damaged(path, error) from error
+    raise _damaged_error(path, error) from error
 
 
 def _orbax(path: pathlib.Path) -> Mapping[str, Any]:
@@ -430,7 +432,7 @@ def _orbax(path: pathlib.Path) -> Mapping[str, Any]:
   except errors.UserError:
     raise
   except Exception as error:  # its stores have no error of their own
-    raise _damaged(path, error) from error
+    raise _damaged_error(path, error) from error
   return {"/".join(p): leaf for p, leaf in variables.flatten(tree).items()}
 
 
@@ -518,7 +520,7 @@ def _format(path: pathlib.Path | epath.Path) -> str:
   return "orbax" if path.is_dir() else path.suffix
 
 
-def _damaged(
+def _damaged_error(
   path: pathlib.Path | epath.Path, error: Exception
 ) -> errors.UserError:
   size = "directory"

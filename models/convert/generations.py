@@ -42,11 +42,13 @@ def doubt(
     said = catalogue.network(of_report).spec.weights
     fitting = [said, *model.family.exclusive]
   else:
-    said = weights or _said(located)
+    said = weights or _file_generation(located)
   if len(fitting) < 2 or said == model.spec.weights:
     return ""
   if said in model.family.exclusive:
-    raise errors.UserError(refusal(model, f"{located.name} is of {said}", said))
+    raise errors.UserError(
+      generation_message(model, f"{located.name} is of {said}", said)
+    )
   return (
     f"{located.name} has the names and shapes of {' and of '.join(fitting)}'s"
     " checkpoints, whose anchors and boxes differ, and says not which of them it"
@@ -56,7 +58,7 @@ def doubt(
   )
 
 
-def refusal(model: NetworkModel, what: str, style: str) -> str:
+def generation_message(model: NetworkModel, what: str, style: str) -> str:
   """Return the error for a file whose arrays mean other numbers than the
   model's.
   """
@@ -82,9 +84,9 @@ def _fitting_models(model: NetworkModel, styles: Iterable[str]) -> str:
   return " or ".join(names) or f"a model of models.names(weights={others[0]!r})"
 
 
-def _said(located: sources.Located) -> str:
+def _file_generation(located: sources.Located) -> str:
   """Return the generation of a file's version; '' if it has none."""
-  major = formats.noted(located.path, _VERSION).partition(".")[0]
+  major = formats.training_note(located.path, _VERSION).partition(".")[0]
   if not major:
     return ""
   return "mmdetection1" if major in _FIRST else "mmdetection"

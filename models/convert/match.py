@@ -143,16 +143,16 @@ def load(
     raise errors.UserError(
       f"{base} brings its own variables: use its init, not a checkpoint."
     )
-  model = _of_side(catalogue.network(base, num_classes), input_px)
+  model = _resized_model(catalogue.network(base, num_classes), input_px)
   enhancements.wrap(model, *enhancing)  # refuses what does not suit it
   located = sources.locate(checkpoint)
   if num_classes is None:
     count = formats.classes_of_training(located.path)
     if count:
-      model = _of_side(catalogue.network(base, count), input_px)
+      model = _resized_model(catalogue.network(base, count), input_px)
   arrays = formats.read(located.path)
   if head is not None:
-    arrays = _with_head(arrays, located.name, sources.locate(head))
+    arrays = _joined_arrays(arrays, located.name, sources.locate(head))
   loaded = match_arrays(model, arrays, located.name)
   declared = preprocessing.judge(
     model, located.name, loaded.labels, located.declared(), weights
@@ -163,7 +163,9 @@ def load(
   return dataclasses.replace(loaded, declared=declared)
 
 
-def _with_head(arrays: Arrays, origin: str, head: sources.Located) -> Arrays:
+def _joined_arrays(
+  arrays: Arrays, origin: str, head: sources.Located
+) -> Arrays:
   """Return the arrays of two files.
 
   Raises:
@@ -179,7 +181,7 @@ def _with_head(arrays: Arrays, origin: str, head: sources.Located) -> Arrays:
   return {**arrays, **more}
 
 
-def _of_side(model: NetworkModel, input_px: int | None) -> NetworkModel:
+def _resized_model(model: NetworkModel, input_px: int | None) -> NetworkModel:
   """Return a model whose pictures have another side.
 
   Raises:
@@ -242,7 +244,7 @@ def match_arrays(
   fitting = {s.split(" ")[0] for s in others} & set(family.exclusive)
   if fitting and model.spec.weights not in fitting:
     what = f"{origin} has the names of {style}'s checkpoints"
-    raise errors.UserError(generations.refusal(model, what, style))
+    raise errors.UserError(generations.generation_message(model, what, style))
   if family.drops_background:
     used = _without_background(model, used, paths)
   matched, notes = _fitted(_Matched(model, origin, used, style, paths, shapes))
@@ -369,15 +371,15 @@ def _checked_sources(matched: _Matched) -> dict[str, Path]:
     )
   ]
   if wrong:
-    raise _of_shapes(matched, wrong, sources)
+    raise _shapes_error(matched, wrong, sources)
   missing = [path for path in matched.shapes if path not in taken]
   left_over = [n for n, path in matched.paths.items() if path is None]
   if missing or left_over:
-    raise errors.UserError(_of_names(matched, missing, left_over))
+    raise errors.UserError(_names_message(matched, missing, left_over))
   return sources
 
 
-def _of_shapes(
+def _shapes_error(
   matched: _Matched, wrong: list[str], sources: Mapping[str, Path]
 ) -> errors.UserError:
   """Return the error for arrays of other shapes."""
@@ -400,7 +402,7 @@ def _of_shapes(
   )
 
 
-def _of_names(
+def _names_message(
   matched: _Matched, missing: list[Path], left_over: list[str]
 ) -> str:
   """Return the error text for arrays that the file or the model does not have."""
@@ -426,7 +428,7 @@ def _class_count(matched: _Matched, source: str, path: Path) -> int | None:
   number fits.
   """
   model, got = matched.model, matched.arrays[source].shape
-  more = _with_one_more(model).shapes()[path]
+  more = _extended_model(model).shapes()[path]
   shapes = (
     matched.file_shape(path),
     file_shape(more, path, matched.in_our_layout),
@@ -444,11 +446,11 @@ def _class_count(matched: _Matched, source: str, path: Path) -> int | None:
 
 def heads(model: NetworkModel) -> set[Path]:
   """Return the paths whose shape depends on the number of classes."""
-  other = _with_one_more(model).shapes()
+  other = _extended_model(model).shapes()
   return {p for p, shape in model.shapes().items() if other[p] != shape}
 
 
-def _with_one_more(model: NetworkModel) -> NetworkModel:
+def _extended_model(model: NetworkModel) -> NetworkModel:
   spec = model.spec.with_classes(model.spec.num_classes + 1)
   return dataclasses.replace(model, spec=spec)
 
@@ -467,13 +469,13 @@ def _check_values(source: str, array: np.ndarray, origin: str) -> None:
     )
 
 
-def _same_shape(one: Shape, other: Shape) -> bool:
+def _same_shape(first: Shape, second: Shape) -> bool:
   """Return whether two shapes are equal except for axes of length 1.
 
   1 x 1 convolutions are written as matrices and back, scales per channel as
   `[C]` or `[C, 1, 1]`: the numbers and their order are the same.
   """
-  return [n for n in one if n != 1] == [n for n in other if n != 1]
+  return [n for n in first if n != 1] == [n for n in second if n != 1]
 
 
 def _to_layout(array: np.ndarray, path: Path, matched: _Matched) -> np.ndarray:

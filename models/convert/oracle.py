@@ -63,13 +63,13 @@ def build(model: NetworkModel, **options: Any) -> Any:
   return module.eval()
 
 
-def logits(module: Any, batch: np.ndarray, *, whole: bool = True) -> Any:
+def logits(module: Any, batch: np.ndarray, *, as_array: bool = True) -> Any:
   """Return the reference's logits for float32 `[B, H, W, 3]`.
 
   Args:
     module: a torch module of pictures `[B, 3, H, W]`.
     batch: preprocessed pictures.
-    whole: whether the answer is logits to return as a numpy array; otherwise
+    as_array: whether the answer is logits to return as a numpy array; otherwise
       the module is run for its side effects (statistics in training mode).
   """
   import torch
@@ -77,7 +77,7 @@ def logits(module: Any, batch: np.ndarray, *, whole: bool = True) -> Any:
   pixels = np.ascontiguousarray(batch.transpose(0, 3, 1, 2))
   with torch.no_grad():
     answer = module(torch.from_numpy(pixels))
-  return answer.numpy() if whole else None
+  return answer.numpy() if as_array else None
 
 
 def compare(

@@ -86,10 +86,10 @@ def _judged(
   if pictures and declared.doubt:
     return Declared(origin=declared.origin, doubt=declared.doubt)
   if pictures and declared.fields:
-    return _of_fields(model, declared.fields, declared.origin)
+    return _declared_fields(model, declared.fields, declared.origin)
   ways = _ways(model, labels)
   if weights:
-    return _of_user(model, origin, ways, weights)
+    return _user_choice(model, origin, ways, weights)
   every = set().union(*ways.values())
   if all(ways.values()) and every <= {prepared(model.spec)}:
     return Declared()
@@ -124,7 +124,7 @@ def prepared(
   return tuple(sorted(values.items()))
 
 
-def _of_fields(
+def _declared_fields(
   model: NetworkModel, declared: Mapping[str, Any], origin: str
 ) -> Declared:
   """Return what an origin declares, if the network can take such pictures."""
@@ -151,17 +151,17 @@ def _of_fields(
   return Declared(fields, origin)
 
 
-def _other_network(model: NetworkModel, origin: str, other: str) -> str:
+def _other_network(model: NetworkModel, origin: str, difference: str) -> str:
   """Return the doubt if arrays fit but may belong to another network."""
   return (
-    f"{origin} says {other}, which {model.name} is not known to have:"
+    f"{origin} says {difference}, which {model.name} is not known to have:"
     " networks with the same arrays may differ in padding, activation or"
     " constants. Load it into a model of that network; where both are known to"
     f" be the same, say config.model.spec.weights={model.spec.weights}."
   )
 
 
-def _of_user(
+def _user_choice(
   model: NetworkModel,
   origin: str,
   ways: Mapping[str, Mapping[Prepared, str]],
@@ -175,7 +175,7 @@ def _of_user(
   if len(ways[weights]) != 1:
     raise errors.UserError(
       f"{origin}: {weights}'s files with these names are prepared in"
-      f" {len(ways[weights])} ways ({_shown(ways[weights])}). Say the fields of"
+      f" {len(ways[weights])} ways ({_ways_text(ways[weights])}). Say the fields of"
       " config.model.spec instead."
     )
   (only,) = ways[weights]
@@ -193,7 +193,7 @@ def _ways(
   ways: dict[str, dict[Prepared, str]] = {}
   for label in labels:
     ways[label] = {own: model.name} if label in {ours, *alike} else {}
-    for name, spec in _of_family(model, label):
+    for name, spec in _family_models(model, label):
       ways[label].setdefault(prepared(spec), name)
     if type(model.spec) is Spec and label not in alike:
       for row in _rows(same, label, model.spec.num_classes):
@@ -201,7 +201,7 @@ def _ways(
   return ways
 
 
-def _of_family(
+def _family_models(
   model: NetworkModel, label: str
 ) -> Iterator[tuple[str, ModelSpec]]:
   """Yield models of the same network whose published weights are a family's."""
@@ -268,7 +268,7 @@ def _several(
   for way, name in itertools.chain.from_iterable(listed):
     every.setdefault(way, name)
   whose = " and ".join(f"{label}'s" for label in ordered)
-  differ = f"prepared in {len(every)} ways ({_shown(every)})"
+  differ = f"prepared in {len(every)} ways ({_ways_text(every)})"
   if len(every) < 2:
     differ = "of networks that may differ in what has no arrays"
   return (
@@ -281,7 +281,7 @@ def _several(
   )
 
 
-def _shown(ways: Mapping[Prepared, str]) -> str:
+def _ways_text(ways: Mapping[Prepared, str]) -> str:
   """Return a few ways in words, with an example of each."""
   listed = [
     f"{name}: {_words(dict(way))}" for way, name in list(ways.items())[:_SHOWN]

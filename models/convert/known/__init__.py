@@ -108,7 +108,7 @@ class Known:
     return "not known here"
 
 
-def of(model: str) -> tuple[Known, ...]:
+def for_model(model: str) -> tuple[Known, ...]:
   """Return the checkpoints that are variables of a model; packages first.
 
   Args:
@@ -122,10 +122,10 @@ def of(model: str) -> tuple[Known, ...]:
 
 def named(name: str) -> Known | None:
   """Return the checkpoint with this name, e.g. `timm:resnet50.a1_in1k`."""
-  return _by_name().get(name)
+  return _names_table().get(name)
 
 
-def of_file(path: epath.Path) -> Known | None:
+def find_file(path: epath.Path) -> Known | None:
   """Return the known checkpoint that a file is, by the digits in its name.
 
   The file's own sha256 must begin with these digits: a name alone proves
@@ -135,7 +135,7 @@ def of_file(path: epath.Path) -> Known | None:
     OSError: it cannot be read.
   """
   match = _DIGITS.search(path.name)
-  row = _by_digits().get(match[1][:8]) if match else None
+  row = _digits_table().get(match[1][:8]) if match else None
   if row is None or not paths.is_file(path):
     return None
   return row if is_of(row, path) else None
@@ -155,24 +155,24 @@ def every() -> tuple[Known, ...]:
   """Return all checkpoints of the tables."""
   folder = pathlib.Path(__file__).parent
   return tuple(
-    _of_row(row)
+    _parse_row(row)
     for table in TABLES
     for _, row in reading.csv_file(folder / f"{table}.csv", COLUMNS)
   )
 
 
 @functools.cache
-def _by_name() -> Mapping[str, Known]:
+def _names_table() -> Mapping[str, Known]:
   return {known.name: known for known in every()}
 
 
 @functools.cache
-def _by_digits() -> Mapping[str, Known]:
+def _digits_table() -> Mapping[str, Known]:
   """Return the checkpoints by the first 8 digits of their sha256."""
   return {known.sha256[:8]: known for known in every() if known.sha256}
 
 
-def _of_row(row: Mapping[str, str]) -> Known:
+def _parse_row(row: Mapping[str, str]) -> Known:
   fields: dict[str, Any] = {n: row[n] for n in _WORDS if row[n]}
   fields |= {n: int(row[n]) for n in _WHOLE if row[n]}
   fields |= {n: float(row[n]) for n in _REAL if row[n]}

@@ -82,7 +82,7 @@ class _Trouble(Exception):
 def _declared(checkpoint: epath.Path, alone: bool) -> Declared:
   report = checkpoint.with_name(checkpoint.name + REPORT)
   if paths.is_file(report):
-    return _of_report(checkpoint, report)
+    return _read_report(checkpoint, report)
   metadata = formats.metadata(checkpoint)
   for key, read in (
     (_TIMM_KEY, timm_config.fields),
@@ -92,15 +92,15 @@ def _declared(checkpoint: epath.Path, alone: bool) -> Declared:
       origin = f"{checkpoint}: its metadata: {key}"
       facts = _object(reading.json_text(metadata[key], origin), origin)
       fields = _expressed(read, facts, origin)
-      return Declared(fields, origin, network=network.of_config(facts))
+      return Declared(fields, origin, network=network.config_facts(facts))
   if alone or _is_alone(checkpoint):
-    return _of_folder(checkpoint)
+    return _read_folder(checkpoint)
   return Declared()
 
 
-def _of_folder(checkpoint: epath.Path) -> Declared:
+def _read_folder(checkpoint: epath.Path) -> Declared:
   config = _json(checkpoint.with_name(CONFIG))
-  facts = network.of_config(config)
+  facts = network.config_facts(config)
   processor = _json(checkpoint.with_name(PROCESSOR))
   if processor:
     origin = str(checkpoint.with_name(PROCESSOR))
@@ -120,7 +120,7 @@ def _of_folder(checkpoint: epath.Path) -> Declared:
   return Declared(origin=origin, network=facts)
 
 
-def _of_report(checkpoint: epath.Path, report: epath.Path) -> Declared:
+def _read_report(checkpoint: epath.Path, report: epath.Path) -> Declared:
   """Return what `robust-tfds convert` knew, if the file is still the same."""
   facts = _json(report)
   fields = facts.get("spec_fields")

@@ -37,14 +37,14 @@ _CLIP = ("clip", "clip_vision_model")
 _CLIPS_DEFAULT = {"hidden_act": "quick_gelu"}  # CLIPVisionConfig's
 
 
-def of_timm(name: str) -> dict[str, Any]:
+def timm_facts(name: str) -> dict[str, Any]:
   """Return what `timm:NAME.TAG` states; {} for other names."""
   if not name.startswith(_TIMM):
     return {}
   return {ARCHITECTURE: name.removeprefix(_TIMM).partition(".")[0]}
 
 
-def of_config(config: Mapping[str, Any]) -> dict[str, Any]:
+def config_facts(config: Mapping[str, Any]) -> dict[str, Any]:
   """Return what a `config.json` of timm or HF states, as `differs` takes it."""
   architecture, kind = config.get(ARCHITECTURE), config.get("model_type")
   if isinstance(architecture, str):
@@ -62,7 +62,7 @@ def differs(model: NetworkModel, facts: Mapping[str, Any]) -> str:
 
   Args:
     model: the model; its arrays have the file's names and shapes.
-    facts: from `of_timm`, `of_config`, or a known checkpoint's `models`.
+    facts: from `timm_facts`, `config_facts`, or a known checkpoint's `models`.
   """
   same = set(_same_network(model))
   architecture, listed = facts.get(ARCHITECTURE), facts.get(MODELS)
@@ -117,4 +117,4 @@ def _architectures(model: NetworkModel, same: set[str]) -> set[str]:
   oracles = model.family.oracles
   rows = {r.name for r in known.every() if same & set(r.models)}
   names = {*rows, *(oracles[name] for name in same if name in oracles)}
-  return same | {of_timm(name).get(ARCHITECTURE, "") for name in names}
+  return same | {timm_facts(name).get(ARCHITECTURE, "") for name in names}

@@ -40,7 +40,7 @@ def fields(facts: Mapping[str, Any], origin: str) -> dict[str, Any]:
   )
   mode = said.get("crop_mode") or _CENTRE
   if mode not in (_SQUASH, _CENTRE):
-    raise values.refusal(
+    raise values.expression_error(
       origin, "crop_mode", mode, "center or squash: no rule here adds borders"
     )
   out = {
@@ -57,7 +57,7 @@ def fields(facts: Mapping[str, Any], origin: str) -> dict[str, Any]:
   }
   classes = said.get("num_classes")
   if classes:
-    out["num_classes"] = values.whole(classes, "num_classes", origin)
+    out["num_classes"] = values.whole_number(classes, "num_classes", origin)
     if classes == 1000 and str(said.get("tag", "")).endswith("in1k"):
       out["label_space"] = "imagenet1k"
   return out
@@ -67,7 +67,7 @@ def _side(size: Any, origin: str) -> int:
   """Return the side of a square picture of three channels."""
   triple = list(size) if isinstance(size, (list, tuple)) else []
   if len(triple) != 3 or triple[0] != 3 or triple[1] != triple[2]:
-    raise values.refusal(
+    raise values.expression_error(
       origin, "input_size", size, "[3, side, side]: a square of three channels"
     )
-  return values.whole(triple[1], "input_size", origin)
+  return values.whole_number(triple[1], "input_size", origin)

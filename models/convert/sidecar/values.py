@@ -10,7 +10,7 @@ _SHOWN = 80  # characters of a value that a message repeats
 _INTERPOLATIONS = ("bilinear", "bicubic")
 
 
-def refusal(
+def expression_error(
   origin: str, field: str, got: Any, expected: str
 ) -> errors.UserError:
   """Return the error for a value that no spec of ours can express.
@@ -37,18 +37,20 @@ def number(
   """
   real = isinstance(value, numbers.Real) and not isinstance(value, bool)
   if not real or not least <= value <= most:
-    raise refusal(origin, field, value, f"a number from {least} to {most}")
+    raise expression_error(
+      origin, field, value, f"a number from {least} to {most}"
+    )
   return float(value)
 
 
-def whole(value: Any, field: str, origin: str) -> int:
+def whole_number(value: Any, field: str, origin: str) -> int:
   """Return a whole number of one or more.
 
   Raises:
     UserError: `value` is something else.
   """
   if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-    raise refusal(origin, field, value, "a whole number of 1 or more")
+    raise expression_error(origin, field, value, "a whole number of 1 or more")
   return value
 
 
@@ -61,7 +63,9 @@ def triple(value: Any, field: str, origin: str) -> tuple[float, ...]:
   listed = list(value) if isinstance(value, (list, tuple)) else []
   real = all(isinstance(v, numbers.Real) and math.isfinite(v) for v in listed)
   if len(listed) != 3 or not real:
-    raise refusal(origin, field, value, "one finite number per channel")
+    raise expression_error(
+      origin, field, value, "one finite number per channel"
+    )
   return tuple(float(v) for v in listed)
 
 
@@ -72,5 +76,7 @@ def interpolation(value: Any, origin: str) -> str:
     UserError: the rule is another one.
   """
   if value not in _INTERPOLATIONS:
-    raise refusal(origin, "interpolation", value, " or ".join(_INTERPOLATIONS))
+    raise expression_error(
+      origin, "interpolation", value, " or ".join(_INTERPOLATIONS)
+    )
   return str(value)

@@ -74,13 +74,13 @@ class Located:
       return told
     row = known.named(self.name)
     if row is None:
-      row = known.of_file(self.path)
+      row = known.find_file(self.path)
     elif not self.verified and not known.is_of(row, self.path):
       return told  # of another version of the package
     if row is not None:
       facts = {network.MODELS: row.models}
       return Declared(row.spec_fields, row.name, network=facts)
-    named = network.of_timm(self.name)
+    named = network.timm_facts(self.name)
     if named and not told.network:
       return Declared(origin=self.name, network=named)
     return told
@@ -100,7 +100,7 @@ def locate(checkpoint: str | os.PathLike[str] | Located) -> Located:
   if not scheme:
     return Located(formats.existing(checkpoint), str(checkpoint))
   text = str(checkpoint)
-  name = download.shown(text) if scheme in _WEB else text
+  name = download.redacted(text) if scheme in _WEB else text
   path = epath.Path(_SOURCES[scheme](text))
   return Located(path, name, scheme in _HUBS, scheme == _VERIFIED)
 

@@ -82,7 +82,7 @@ def _fetch(path: pathlib.Path, source: str, sha256: str, fetch: Fetch) -> None:
       fetch(part)
       digest = paths.sha256(part)
   except errors.UserError as e:
-    raise errors.UserError(f"{e} {_by_hand(path, sha256)}") from e
+    raise errors.UserError(f"{e} {_manual_advice(path, sha256)}") from e
   if not digest.startswith(sha256):
     part.unlink()
     raise errors.UserError(
@@ -112,7 +112,7 @@ def _check(path: pathlib.Path, source: str, sha256: str) -> None:
   )
 
 
-def _by_hand(path: pathlib.Path, sha256: str) -> str:
+def _manual_advice(path: pathlib.Path, sha256: str) -> str:
   return (
     f"Without a connection: fetch the file elsewhere (sha256 {_words(sha256)})"
     f" and put it at {path}."

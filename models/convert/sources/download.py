@@ -40,7 +40,7 @@ _PASSING = (408, 425, 429, 500, 502, 503, 504)
 _STRIPPED = ("authorization", "cookie")
 
 
-def shown(address: str) -> str:
+def redacted(address: str) -> str:
   """Return an address without user, password, query and fragment.
 
   Nothing is shown of an address that cannot be parsed: it may hold a password.
@@ -72,7 +72,7 @@ def check(address: str) -> None:
   if local and os.environ.get(LOCAL_HTTP) == "1":
     return
   raise errors.UserError(
-    f"{shown(address)}: expected an address that begins with https://: nothing"
+    f"{redacted(address)}: expected an address that begins with https://: nothing"
     " is fetched over other ways."
   )
 
@@ -93,7 +93,7 @@ def text(address: str, headers: Mapping[str, str], most_bytes: int) -> bytes:
     data = response.read(most_bytes + 1)
     if len(data) > most_bytes:
       raise errors.UserError(
-        f"{shown(address)}: the answer has more than {most_bytes:,} bytes."
+        f"{redacted(address)}: the answer has more than {most_bytes:,} bytes."
       )
     return data
 
@@ -131,10 +131,10 @@ def _tried(address: str, opened: Any, read: Any) -> Any:
         return read(response)
     except urllib.error.HTTPError as e:
       if e.code not in _PASSING or again == _TRIES - 1:
-        raise _refused(address, e) from e
+        raise _refused_error(address, e) from e
     except (OSError, http.client.HTTPException) as e:
       if isinstance(e, _DiskError) or again == _TRIES - 1:
-        raise _unreachable(address, e) from e
+        raise _unreachable_error(address, e) from e
     time.sleep(_PAUSE_S * 2**again)
   raise AssertionError("the last try raises or returns")
 
@@ -225,16 +225,16 @@ def _starts_at(response: Any) -> int:
 def _copy(
   response: Any, out: IO[bytes], address: str, before: int, total: int | None
 ) -> None:
-  progress = _Progress(shown(address), before, total)
+  progress = _Progress(redacted(address), before, total)
   done = before
   while block := response.read(_BLOCK):
     done += len(block)
-    limits.check(done, limits.CHECKPOINT_BYTES, shown(address), "bytes")
+    limits.check(done, limits.CHECKPOINT_BYTES, redacted(address), "bytes")
     try:
       out.write(block)
     except OSError as e:
       raise _DiskError(e.errno, e.strerror) from e
-    progress.at(done)
+    progress.update(done)
 
 
 def _check_size(
@@ -242,11 +242,11 @@ def _check_size(
 ) -> None:
   if total is None:
     return
-  limits.check(total, limits.CHECKPOINT_BYTES, shown(address), "bytes")
+  limits.check(total, limits.CHECKPOINT_BYTES, redacted(address), "bytes")
   free = shutil.disk_usage(part.parent).free
   if total - before > free:
     raise errors.UserError(
-      f"{shown(address)}: has {total - before:,} bytes to fetch,"
+      f"{redacted(address)}: has {total - before:,} bytes to fetch,"
       f" {part.parent} has room for {free:,}. Make room, or choose another"
       " folder: ROBUST_TFDS_CACHE in the environment."
     )
@@ -260,7 +260,7 @@ class _Progress:
     self._start = time.monotonic()
     self._next = self._start + _QUIET_S
 
-  def at(self, done: int) -> None:
+  def update(self, done: int) -> None:
     """Print the progress of the download, if a line is due."""
     now = time.monotonic()
     if now < self._next:
@@ -274,24 +274,26 @@ class _Progress:
     print(line, file=sys.stderr, flush=True)
 
 
-def _refused(address: str, error: urllib.error.HTTPError) -> errors.UserError:
+def _refused_error(
+  address: str, error: urllib.error.HTTPError
+) -> errors.UserError:
   what = {
     401: " It asks for a user: see how its publisher gives access.",
     403: " It asks for rights that you were not given.",
     404: " There is no such file: compare the address.",
   }.get(error.code, "")
   return errors.UserError(
-    f"{shown(address)}: the server answers {error.code} ({error.reason}).{what}"
+    f"{redacted(address)}: the server answers {error.code} ({error.reason}).{what}"
   )
 
 
-def _unreachable(address: str, error: Exception) -> errors.UserError:
+def _unreachable_error(address: str, error: Exception) -> errors.UserError:
   if isinstance(error, _DiskError):
     return errors.UserError(
-      f"{shown(address)}: cannot be written: {error.strerror}. Make room, or"
+      f"{redacted(address)}: cannot be written: {error.strerror}. Make room, or"
       " choose another folder: ROBUST_TFDS_CACHE in the environment."
     )
   reason = getattr(error, "reason", None) or error
   return errors.UserError(
-    f"{shown(address)}: cannot be fetched after {_TRIES} tries: {reason}."
+    f"{redacted(address)}: cannot be fetched after {_TRIES} tries: {reason}."
   )

@@ -181,7 +181,7 @@ def _listing(repository: Repository) -> tuple[str, dict[str, str]]:
   if _COMMIT.fullmatch(repository.revision):
     note = _folder(repository, repository.revision) / _LISTING
     if note.exists():
-      return repository.revision, _of_note(note)[1]
+      return repository.revision, _read_note(note)[1]
     return _ask(repository)
   note = _folder(repository, *repository.revision.split("/")) / _LISTING
   try:
@@ -189,7 +189,7 @@ def _listing(repository: Repository) -> tuple[str, dict[str, str]]:
   except errors.UserError:
     if not note.exists():
       raise
-    commit, digests = _of_note(note)
+    commit, digests = _read_note(note)
     logging.warning(
       "%s: the hub cannot be reached; takes commit %s, as %s was when it was"
       " last asked.",
@@ -210,7 +210,7 @@ def _ask(repository: Repository) -> tuple[str, dict[str, str]]:
     raise errors.UserError(
       f"{repository.text}: {e} {_remedy(repository)}"
     ) from e
-  commit, digests = _of_answer(
+  commit, digests = _parse_answer(
     reading.json_text(data, repository.text), repository
   )
   note = json.dumps({"sha": commit, "files": digests}, indent=1).encode()
@@ -228,7 +228,7 @@ def _ask(repository: Repository) -> tuple[str, dict[str, str]]:
   return commit, digests
 
 
-def _of_answer(
+def _parse_answer(
   answer: Any, repository: Repository
 ) -> tuple[str, dict[str, str]]:
   """Parse commit and files from the hub's answer to `/api/models/…/revision/…`."""
@@ -248,7 +248,7 @@ def _of_answer(
   return str(commit), digests
 
 
-def _of_note(note: pathlib.Path) -> tuple[str, dict[str, str]]:
+def _read_note(note: pathlib.Path) -> tuple[str, dict[str, str]]:
   facts = reading.json_file(note)
   return str(facts["sha"]), dict(facts["files"])
 
@@ -266,7 +266,7 @@ def _endpoint() -> str:
 
 
 def _shown_endpoint() -> str:
-  return download.shown(_endpoint())
+  return download.redacted(_endpoint())
 
 
 def _headers() -> dict[str, str]:

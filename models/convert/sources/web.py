@@ -57,15 +57,15 @@ def parse(text: str) -> Address:
   match = _FRAGMENT.fullmatch(fragment)
   if match is None or len(match[1]) != _DIGITS:
     raise errors.UserError(
-      f"{download.shown(address)}: expected #sha256= and 64 digits at its end, which say"
-      " which file it is. Its publisher may print them; else fetch the file once"
+      f"{download.redacted(address)}: expected #sha256= and 64 digits at its end, which"
+      " say which file it is. Its publisher may print them; else fetch the file once"
       " by hand, see that it is the right one, and take what `sha256sum FILE`"
       " prints."
     )
   name = pathlib.PurePosixPath(path).name
   if not name.lower().endswith(formats.ENDINGS):
     raise errors.UserError(
-      f"{download.shown(address)}: the name {name!r} is of no checkpoint, expected an"
+      f"{download.redacted(address)}: the name {name!r} is of no checkpoint, expected an"
       f" ending of {', '.join(formats.ENDINGS)}. Fetch it by hand and give it"
       " that ending."
     )
@@ -83,7 +83,7 @@ def fetch(text: str) -> str:
   return str(
     cache.get(
       place,
-      download.shown(wanted.address),
+      download.redacted(wanted.address),
       wanted.sha256,
       lambda part: download.file(wanted.address, part),
     )
