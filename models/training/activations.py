@@ -25,7 +25,7 @@ _SIDE_PX = (
 _OBJECTS = 16  # where nothing says how many
 
 
-def of(
+def estimate(
   config: Config, model: NetworkModel, recipe: base.Recipe, like: state.State
 ) -> float:
   """Estimate the bytes of activations on each device.
@@ -36,11 +36,11 @@ def of(
     like: shapes of the state.
   """
   rows = config.batch_size // config.optimizer.accumulate
-  attack = _of_attack(config, model, rows, like) if recipe.attack else 0
+  attack = _attack_bytes(config, model, rows, like) if recipe.attack else 0
   if recipe.extras or recipe.attack:
     kind = type(recipe) if model.kind == "detection" else base.Recipe
     recipe, rows = kind(), rows * (recipe.passes - recipe.attack)
-  optimizer = optimizers.of(config.optimizer, model.decayed_paths())
+  optimizer = optimizers.make_optimizer(config.optimizer, model.decayed_paths())
   step = steps.Steps(model, recipe, optimizer, jnp.asarray, config)
 
   def back(parameters: Any, statistics: Any, batch: Any) -> Any:
@@ -50,10 +50,10 @@ def of(
   needed = jax.eval_shape(
     back, like.parameters, like.statistics, batch(config, model, rows)
   )
-  return max(_beside(needed, like), attack) / jax.device_count()
+  return max(_residual_bytes(needed, like), attack) / jax.device_count()
 
 
-def _of_attack(
+def _attack_bytes(
   config: Config, model: NetworkModel, rows: int, like: state.State
 ) -> float:
   """Estimate the bytes, on all devices, that an attack's gradient of pixels
@@ -68,10 +68,10 @@ def _of_attack(
     return jax.vjp(answers, pixels)[1]
 
   variables = jax.eval_shape(lambda like: like.variables, like)
-  return _beside(jax.eval_shape(back, variables, pixels), like)
+  return _residual_bytes(jax.eval_shape(back, variables, pixels), like)
 
 
-def _beside(needed: Any, like: state.State) -> int:
+def _residual_bytes(needed: Any, like: state.State) -> int:
   """Return the bytes of the residuals, except weights, which the state holds."""
   weights = collections.Counter(
     (x.shape, x.dtype) for x in like.parameters.values()

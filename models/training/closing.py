@@ -48,7 +48,7 @@ def lines(
   for what, name in _FILES.items():
     if disk.exists(workdir / name):
       yield f"{what}: {workdir / name}"
-  seen = disclosure.shown(prepared.config, prepared.recipe).names
+  seen = disclosure.seen_conditions(prepared.config, prepared.recipe).names
   if seen:
     yield (
       f"trained on {', '.join(seen)}, which benchmarks test: its rows are marked,"

@@ -108,7 +108,7 @@ class Disclosure(Signed):
       parts.append(f"on {', '.join(self.conditions)}{at}")
     parts.append(f"{self.steps:,} steps")
     if self.checkpoint:
-      before = self.before or of_name(self.checkpoint) or _NOT_STATED
+      before = self.before or named_data(self.checkpoint) or _NOT_STATED
       parts.append(f"from {self.checkpoint} ({before})")
     return ", ".join(filter(None, parts))
 
@@ -143,7 +143,7 @@ def read(workdir: epath.Path) -> Disclosure | None:
   return Disclosure.read(path, value)
 
 
-def of_name(checkpoint: str) -> str:
+def named_data(checkpoint: str) -> str:
   """Return the training data that a torchvision or timm name states.
 
   The result is empty for other names.
@@ -157,7 +157,7 @@ def of_name(checkpoint: str) -> str:
   return ""
 
 
-def of_checkpoint(text: str) -> Disclosure | None:
+def read_checkpoint(text: str) -> Disclosure | None:
   """Return the disclosure that training wrote beside the weights that a
   checkpoint names.
 
@@ -208,19 +208,19 @@ def _check_weights(file: epath.Path, digest: str) -> None:
     )
 
 
-def _check_recipe(said: Disclosure, folder: epath.Path) -> None:
+def _check_recipe(disclosed: Disclosure, folder: epath.Path) -> None:
   """Refuse a file that hides conditions that its recipe shows."""
   from robust_tfds.models.training import recipes
 
   try:
-    shown = recipes.of(said.recipe).disclosure()
+    shown = recipes.make_recipe(disclosed.recipe).disclosure()
   except errors.UserError:
     return  # names of corruptions that are registered elsewhere
-  names = named_conditions.of_benchmarks(shown["conditions"])
-  levels = shown["severities"] if said.severities else ()
+  names = named_conditions.benchmark_conditions(shown["conditions"])
+  levels = shown["severities"] if disclosed.severities else ()
   for key, trained, stated in (
-    ("conditions", names, said.conditions),
-    ("severities", map(str, levels), map(str, said.severities)),
+    ("conditions", names, disclosed.conditions),
+    ("severities", map(str, levels), map(str, disclosed.severities)),
   ):
     if hidden := sorted({*trained} - {*stated}):
       raise errors.UserError(
@@ -250,13 +250,13 @@ def check(config: Config, recipe: base.Recipe) -> None:
   """
   if config.allow_benchmark_conditions:
     return
-  for key, shown in _shown(config, recipe).items():
-    if not shown.names:
+  for key, brought in _seen_by_key(config, recipe).items():
+    if not brought.names:
       continue
-    names = ", ".join(shown.names)
+    names = ", ".join(brought.names)
     words, other = f"it trains on {names}", ""
-    if shown.said:
-      words = f"by its name, {shown.said!r}, {words}"
+    if brought.said:
+      words = f"by its name, {brought.said!r}, {words}"
       other = " If the folder holds something else, rename it."
     raise errors.UserError(
       f"{key}: {words}, which benchmarks test on."
@@ -266,16 +266,16 @@ def check(config: Config, recipe: base.Recipe) -> None:
     )
 
 
-def shown(config: Config, recipe: base.Recipe) -> Named:
+def seen_conditions(config: Config, recipe: base.Recipe) -> Named:
   """Return every condition of a benchmark that the network will have seen."""
-  every = _shown(config, recipe).values()
+  every = _seen_by_key(config, recipe).values()
   return functools.reduce(operator.or_, every)
 
 
-def _shown(config: Config, recipe: base.Recipe) -> dict[str, Named]:
+def _seen_by_key(config: Config, recipe: base.Recipe) -> dict[str, Named]:
   """Return the conditions that each key of the config brings."""
   before, said = before_of(config), recipe.disclosure()
-  names = named_conditions.of_benchmarks(said["conditions"])
+  names = named_conditions.benchmark_conditions(said["conditions"])
   out = {
     "config.recipe": Named(names, said["severities"]),
     "config.model.checkpoint": Named(before.conditions, before.severities)
@@ -285,7 +285,7 @@ def _shown(config: Config, recipe: base.Recipe) -> dict[str, Named]:
   kind, _, place = config.data.source.partition(":")
   places = {"config.data.source": place or kind, **recipe.folders}
   for key, path in places.items():
-    out[key] = named_conditions.of_place(path)
+    out[key] = named_conditions.place_conditions(path)
   return out
 
 
@@ -294,4 +294,4 @@ def before_of(config: Config) -> Disclosure | None:
   text = os.fspath(config.model.checkpoint or "")
   if not text or sources.is_fetched(text):
     return None
-  return of_checkpoint(text)
+  return read_checkpoint(text)

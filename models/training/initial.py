@@ -39,7 +39,7 @@ class Initial:
   head: str = ""
 
 
-def of(
+def load_initial(
   config: Config,
   model: NetworkModel,
   classes: Sequence[str],
@@ -113,12 +113,12 @@ def _loaded(model: NetworkModel, checkpoint: str) -> match.Loaded:
 
 def _other_classes(
   config: Config,
-  theirs: NetworkModel,
-  ours: NetworkModel,
+  loaded: NetworkModel,
+  network: NetworkModel,
   classes: Sequence[str],
 ) -> str:
   """Return why the checkpoint's head cannot be used; empty if it can."""
-  got, count = theirs.spec.num_classes, ours.spec.num_classes
+  got, count = loaded.spec.num_classes, network.spec.num_classes
   if got != count:
     return f"the checkpoint has {got:,} classes, the network {count:,}"
   before = disclosure.before_of(config)

@@ -61,7 +61,7 @@ class Lengths:
   save: int
 
   @classmethod
-  def of(cls, config: Config, examples: int) -> Lengths:
+  def from_config(cls, config: Config, examples: int) -> Lengths:
     """Return the lengths that a config gives.
 
     A UserError is raised if an epoch has no batch.
@@ -112,14 +112,16 @@ class Loop:
     self._checkpoints, self._host = checkpoints, hosts.this_host()
     self._mesh = devices.mesh()
     check_devices(config, self._mesh)
-    self.lengths = Lengths.of(config, source.steps(1))
+    self.lengths = Lengths.from_config(config, source.steps(1))
     self._plateau = schedules.Plateau()
     self._late: collections.deque[Any] = collections.deque()
     self._first: tuple[int, float] | None = None  # a step done, and when
-    optimizer = optimizers.of(config.optimizer, model.decayed_paths())
+    optimizer = optimizers.make_optimizer(
+      config.optimizer, model.decayed_paths()
+    )
     first = state.first(model, variables, optimizer, config)
     self.state: State = devices.put_replicated(first, self._mesh)  # type: ignore[assignment]
-    rate = schedules.of(
+    rate = schedules.make_schedule(
       config.schedule,
       config.optimizer.learning_rate,
       self.lengths.steps,

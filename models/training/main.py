@@ -82,7 +82,7 @@ def main(argv: Sequence[str]) -> None:
   if settings.plan:
     print(plan.describe(config))
     if workdir:
-      print(plan.of_workdir(config, workdir))
+      print(plan.describe_workdir(config, workdir))
     return
   if not workdir:
     raise errors.UserError("Say where the training lives: --workdir=FOLDER.")

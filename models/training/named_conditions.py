@@ -76,13 +76,13 @@ class Named:
     )
 
 
-def of_place(place: str) -> Named:
+def place_conditions(place: str) -> Named:
   """Return the conditions that the name of a TFDS set, or a folder's path,
   states.
 
-  >>> of_place("cifar10_corrupted/fog_3:1.0.0").names
+  >>> place_conditions("cifar10_corrupted/fog_3:1.0.0").names
   ['fog']
-  >>> of_place("/data/pets/jpeg").names
+  >>> place_conditions("/data/pets/jpeg").names
   []
   """
   found, place = Named(), _VERSION.sub("", place)
@@ -90,11 +90,11 @@ def of_place(place: str) -> Named:
   roots = [*_roots(place, entries)]
   for path in [*_paths(place, entries), *roots]:
     parts = [part for part in path.split("/") if part][-_PARTS:]
-    found |= _of_parts(parts, path in roots) or Named()
+    found |= _parts_conditions(parts, path in roots) or Named()
   return found
 
 
-def of_benchmarks(names: Sequence[str]) -> list[str]:
+def benchmark_conditions(names: Sequence[str]) -> list[str]:
   """Return, sorted, the benchmarks' conditions among some names.
 
   A user's own corruption that calls a benchmark's counts as that one.
@@ -130,7 +130,7 @@ def _roots(place: str, entries: Sequence[paths.AnyEntry]) -> Iterator[str]:
     yield from {place} | targets
 
 
-def _of_parts(parts: Sequence[str], root: bool = False) -> Named | None:
+def _parts_conditions(parts: Sequence[str], root: bool = False) -> Named | None:
   """Return the conditions of a path's names: of the last name that states any.
 
   Args:
@@ -139,14 +139,14 @@ def _of_parts(parts: Sequence[str], root: bool = False) -> Named | None:
   found, sets = None, [_set_of(part) for part in parts]
   own = [p for p in parts if not re.fullmatch(_SPLIT, _squeezed(p))][-1:]
   for i, part in enumerate(parts):
-    read = re.fullmatch(_pattern(tuple(_known())), _telling(part))
+    read = re.fullmatch(_pattern(tuple(_known_names())), _telling(part))
     if not read:
       continue
     near = [*parts[max(i - 1, 0) : i], *parts[i + 1 : i + 2]]
     beside = [name for name in near if _level(_squeezed(name))]
     levels = [int(v) for v in (read["before"], read["behind"]) if v]
     levels += [_level(_squeezed(name)) for name in beside]
-    alone, names = _known()[read["name"]]
+    alone, names = _known_names()[read["name"]]
     alone |= root and [part] == own and read["name"] in _WORDS
     below = read["set"] or any(
       map(_CORRUPTED.fullmatch, map(_words, parts[:i]))
@@ -188,7 +188,7 @@ def _rows() -> list[conditions.Row]:
   return [row for row in every if row.set != _OWN]
 
 
-def _known() -> Mapping[str, tuple[bool, Sequence[str]]]:
+def _known_names() -> Mapping[str, tuple[bool, Sequence[str]]]:
   """Return, by name without separators, whether it states enough by itself, and
   its conditions.
   """

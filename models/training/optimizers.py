@@ -21,7 +21,7 @@ _NAMES = ("sgd", "adam", "adamw", "rmsprop")
 _EPSILON = {"adam": 1e-8, "adamw": 1e-8, "rmsprop": 1e-10}
 
 
-def of(
+def make_optimizer(
   config: Optimizer, decayed: Collection[Path]
 ) -> optax.GradientTransformationExtraArgs:
   """Build the optimizer of a config; its `update` takes `learning_rate`.
@@ -52,20 +52,20 @@ def _steps(
   epsilon = config.epsilon or _EPSILON.get(config.name, 0.0)
   adam = optax.scale_by_adam(config.beta1, config.beta2, epsilon)
   if config.name == "adam":
-    return [*decay, adam, _by_rate()]
+    return [*decay, adam, _scale_by_rate()]
   if config.name == "adamw":
-    return [adam, *decay, _by_rate()]
+    return [adam, *decay, _scale_by_rate()]
   if config.name == "rmsprop":
     # TensorFlow 1 begins its mean square with ones.
     mean_square = optax.scale_by_rms(config.rho, epsilon, initial_scale=1.0)
-    return [*decay, mean_square, _by_rate(), optax.trace(config.momentum)]
+    return [*decay, mean_square, _scale_by_rate(), optax.trace(config.momentum)]
   if config.nesterov and not config.momentum:
     raise errors.UserError(
       "config.optimizer.momentum: got 0 with nesterov, expected more than 0, as"
       " torch does."
     )
   momentum = [_momentum(config)] * bool(config.momentum)
-  return [*decay, *momentum, _by_rate()]
+  return [*decay, *momentum, _scale_by_rate()]
 
 
 def _decay(
@@ -77,7 +77,7 @@ def _decay(
   return optax.add_decayed_weights(config.weight_decay, mask)
 
 
-def _by_rate() -> optax.GradientTransformationExtraArgs:
+def _scale_by_rate() -> optax.GradientTransformationExtraArgs:
   """Build the part that multiplies by the step's learning rate, negated."""
 
   def update(

@@ -53,10 +53,10 @@ def descend(
 def _noise(images: jax.Array, keys: jax.Array, bound: float) -> jax.Array:
   """Draw noise uniformly from the ball."""
 
-  def of_one(words: jax.Array) -> jax.Array:
+  def draw(words: jax.Array) -> jax.Array:
     key = jax.random.wrap_key_data(words, impl="threefry2x32")
     return jax.random.uniform(
       key, images.shape[1:], minval=-bound, maxval=bound
     )
 
-  return jax.vmap(of_one)(keys)
+  return jax.vmap(draw)(keys)

@@ -68,16 +68,16 @@ def describe(config: Config) -> str:
   Raises:
     UserError: a training of the config would be refused before it reads data.
   """
-  recipe = recipes.of(config.recipe)
+  recipe = recipes.make_recipe(config.recipe)
   _check_data(config, recipe)
   disclosure.check(config, recipe)
   loop.check_devices(config, devices.mesh())
   model = run.network(config, _classes(config))
-  optimizer = optimizers.of(config.optimizer, model.decayed_paths())
+  optimizer = optimizers.make_optimizer(config.optimizer, model.decayed_paths())
   steps, count = steps_of(config, recipe) or 1 << 30, _examples(config)
   per_epoch = _per_epoch(config, recipe, count) if count else 1
   rate = config.optimizer.learning_rate
-  schedules.of(config.schedule, rate, steps, per_epoch)
+  schedules.make_schedule(config.schedule, rate, steps, per_epoch)
   like = jax.eval_shape(
     lambda: state.first(
       model,
@@ -87,7 +87,7 @@ def describe(config: Config) -> str:
     )
   )
   shown = recipe.disclosure()
-  seen = disclosure.shown(config, recipe)
+  seen = disclosure.seen_conditions(config, recipe)
   conditions = ", ".join(seen.names) or "none"
   if seen.levels and seen.names:
     conditions += f" at {', '.join(map(str, seen.levels))}"
@@ -103,8 +103,8 @@ def describe(config: Config) -> str:
       f" schedule: {_settings(config.schedule.model_dump(exclude_unset=True))}",
       f"memory of a device: {_mib(like):,.0f} MiB of weights, gradients and"
       f" optimizer, {_batch_mib(config, model):,.1f} MiB of pictures a batch, about"
-      f" {activations.of(config, model, recipe, like) / 2**20:,.0f} MiB of"
-      f" activations{_in_parts(config)}",
+      f" {activations.estimate(config, model, recipe, like) / 2**20:,.0f} MiB of"
+      f" activations{_parts_note(config)}",
       f"disclosure: trained on {disclosure.data_in_words(config)}; conditions of"
       f" benchmarks: {conditions}; mixed in: {shown['pictures'] or 'nothing'}",
       _estimate(config, model, recipe),
@@ -112,7 +112,7 @@ def describe(config: Config) -> str:
   )
 
 
-def of_workdir(config: Config, workdir: epath.Path) -> str:
+def describe_workdir(config: Config, workdir: epath.Path) -> str:
   """Return what a training of the config would find in a folder.
 
   Nothing is written.
@@ -256,10 +256,10 @@ def steps_of(config: Config, recipe: base.Recipe) -> int | None:
 
 
 def _per_epoch(config: Config, recipe: base.Recipe, count: int) -> int:
-  return _shown(config, recipe, count) // config.batch_size
+  return _epoch_examples(config, recipe, count) // config.batch_size
 
 
-def _shown(config: Config, recipe: base.Recipe, count: int) -> int:
+def _epoch_examples(config: Config, recipe: base.Recipe, count: int) -> int:
   """Return the examples that an epoch shows, for `count` examples of the split."""
   return recipe.copies * math.floor(count * (1 - config.data.validation))
 
@@ -278,10 +278,10 @@ def _check_data(config: Config, recipe: base.Recipe) -> None:
     check_folder(key, place)
   count = _examples(config)
   if count:
-    loop.Lengths.of(config, _shown(config, recipe, count))
+    loop.Lengths.from_config(config, _epoch_examples(config, recipe, count))
 
 
-def _in_parts(config: Config) -> str:
+def _parts_note(config: Config) -> str:
   parts = config.optimizer.accumulate
   return f" (of one of {parts} parts of a batch{_NORMS})" if parts > 1 else ""
 

@@ -173,27 +173,27 @@ def _axes(values: Sequence[float], steps: Sequence[float]) -> axes_lib.Axes:
   )
 
 
-def _ends(of: Mapping[float, float]) -> str:
-  first, *_, last = [*of.values()] * 2
-  return f"{first:.4g} to {last:.4g} at step {max(of):,}"
+def _ends(values: Mapping[float, float]) -> str:
+  first, *_, last = [*values.values()] * 2
+  return f"{first:.4g} to {last:.4g} at step {max(values):,}"
 
 
 def _words(name: str) -> str:
   return name.replace("_", " ")
 
 
-def _disclosed(said: Disclosure) -> dict[str, str]:
+def _disclosed(disclosed: Disclosure) -> dict[str, str]:
   """Return what the network will disclose, in words."""
-  seen = said.corruptions_seen
+  seen = disclosed.corruptions_seen
   conditions = "not stated" if seen is None else ", ".join(seen) or "none"
   return {
-    "trained on": said.trained_on,
-    "examples": f"{said.examples:,}",
+    "trained on": disclosed.trained_on,
+    "examples": f"{disclosed.examples:,}",
     "conditions of benchmarks seen": conditions,
-    "mixed in": said.pictures or "nothing",
-    "seed": str(said.seed),
-    "initial weights, sha256": said.initial,
-    "robust_tfds": said.code,
+    "mixed in": disclosed.pictures or "nothing",
+    "seed": str(disclosed.seed),
+    "initial weights, sha256": disclosed.initial,
+    "robust_tfds": disclosed.code,
   }
 
 

@@ -80,7 +80,7 @@ class Prepared:
     """
     config = self.config
     before = disclosure.before_of(config)
-    shown = disclosure.shown(config, self.recipe)
+    shown = disclosure.seen_conditions(config, self.recipe)
     return Disclosure(
       model=self.model.name,
       classes=[str(name) for name in self.source.classes],
@@ -125,7 +125,7 @@ def prepare(
     UserError: a name is unknown, the network does not take the data, or the
       held-out rule refuses the recipe.
   """
-  recipe = recipes.of(config.recipe)
+  recipe = recipes.make_recipe(config.recipe)
   disclosure.check(config, recipe)
   known = model or network(config, None)
   wanted = data_config(config, data_dir, known)
@@ -137,7 +137,7 @@ def prepare(
       f" {model.name} learns from {_LEARNS_FROM[model.kind]}."
     )
   _check_pictures(config, model, recipe, source)
-  first = initial.of(config, model, source.classes, say)
+  first = initial.load_initial(config, model, source.classes, say)
   return Prepared(
     config, first.model, recipe, source, first.variables, first.head
   )
@@ -199,7 +199,7 @@ def network(config: Config, classes: int | None) -> NetworkModel:
     raise errors.UserError(
       f"{model.name} has no train mode: networks of models.names() have one."
     )
-  recipe = recipes.of(config.recipe)
+  recipe = recipes.make_recipe(config.recipe)
   if model.kind not in recipe.KINDS:
     raise errors.UserError(
       f"config.recipe.name: got {config.recipe['name']!r}, for networks of the kind"
@@ -326,7 +326,7 @@ def _loop(
   keep, events = prepared.config.keep, None
   if keep.tensorboard and workdir and first:
     events = tensorboard.Events(workdir)
-    events.pictures(sheet.seen(prepared))
+    events.pictures(sheet.seen_pictures(prepared))
   return Loop(
     prepared.config,
     prepared.model,

@@ -28,7 +28,9 @@ _THRESHOLD, _LEAST_FALL = 1e-4, 1e-8
 Rate = Callable[[jax.typing.ArrayLike], jax.Array]
 
 
-def of(config: Schedule, rate: float, steps: int, per_epoch: int) -> Rate:
+def make_schedule(
+  config: Schedule, rate: float, steps: int, per_epoch: int
+) -> Rate:
   """Return the learning rate as a function of the step, from 0, without a
   plateau's scale.
 

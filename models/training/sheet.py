@@ -34,7 +34,7 @@ def lines(prepared: Prepared) -> list[pictures.Line]:
   ]
 
 
-def seen(prepared: Prepared) -> dict[str, np.ndarray]:
+def seen_pictures(prepared: Prepared) -> dict[str, np.ndarray]:
   """Return the same pictures by name, uint8 `[N, H, W, 3]`.
 
   Clips are `[N, T, H, W, 3]`.
@@ -78,17 +78,19 @@ def _lines(
   Clips have one line each, with some of their frames.
   """
   if images.ndim == 4:
-    shown = [_shown(x, w, f"{w}, {name}") for x, w in zip(images, words)]
+    shown = [_picture(x, w, f"{w}, {name}") for x, w in zip(images, words)]
     yield pictures.Line(name, "", shown)
     return
   for clip, word in zip(images, words):
     places = np.linspace(0, len(clip) - 1, min(_MOST, len(clip)))
     chosen = places.round().astype(int)
-    frames = [_shown(clip[i], "", f"{word}, {name}, frame {i}") for i in chosen]
+    frames = [
+      _picture(clip[i], "", f"{word}, {name}, frame {i}") for i in chosen
+    ]
     yield pictures.Line(word, name, frames)
 
 
-def _shown(image: np.ndarray, word: str, alt: str) -> pictures.Shown:
+def _picture(image: np.ndarray, word: str, alt: str) -> pictures.Shown:
   height, width = image.shape[:2]
   small = max(height, width) <= pictures.SMALL
   uri = pictures.uri(_levels(image))

@@ -68,10 +68,12 @@ class Steps:
     """Compute the mean gradient over the parts of a batch, one after the other."""
     parts = self._config.optimizer.accumulate
     if parts == 1:
-      return self._of_part(before.parameters, before.statistics, batch, key)
+      return self._part_gradient(
+        before.parameters, before.statistics, batch, key
+      )
 
-    def one(statistics: Any, part: tuple[Batch, jax.Array]) -> Any:
-      gradient, moved, numbers = self._of_part(
+    def accumulate(statistics: Any, part: tuple[Batch, jax.Array]) -> Any:
+      gradient, moved, numbers = self._part_gradient(
         before.parameters, statistics, *part
       )
       return moved, (gradient, numbers)
@@ -79,11 +81,13 @@ class Steps:
     # Every n-th row, so that each part lies on all devices.
     cut = lambda x: jnp.moveaxis(x.reshape(-1, parts, *x.shape[1:]), 1, 0)
     each = jax.tree.map(cut, batch), jax.random.split(key, parts)
-    statistics, (gradient, numbers) = jax.lax.scan(one, before.statistics, each)
+    statistics, (gradient, numbers) = jax.lax.scan(
+      accumulate, before.statistics, each
+    )
     mean = lambda tree: jax.tree.map(lambda x: x.mean(0), tree)
     return mean(gradient), statistics, mean(numbers)
 
-  def _of_part(
+  def _part_gradient(
     self, parameters: Any, statistics: Any, batch: Batch, key: jax.Array
   ) -> tuple[Any, dict[str, jax.Array], Numbers]:
     gradient, (moved, numbers) = jax.grad(self.loss, has_aux=True)(

@@ -67,13 +67,13 @@ class Events:
         self._writer.add_scalar(name, value, line[_STEP], when)
     self._writer.flush()
 
-  def pictures(self, listed: Mapping[str, np.ndarray]) -> None:
+  def pictures(self, named: Mapping[str, np.ndarray]) -> None:
     """Write the pictures that a training begins with.
 
     Args:
-      listed: uint8 `[N, H, W, 3]`, or clips `[N, T, H, W, 3]`, by name.
+      named: uint8 `[N, H, W, 3]`, or clips `[N, T, H, W, 3]`, by name.
     """
-    for name, images in listed.items():
+    for name, images in named.items():
       rows = images.reshape(-1, *images.shape[-3:])
       self._writer.add_images(name, rows, 0, dataformats="NHWC")
 

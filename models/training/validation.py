@@ -58,7 +58,9 @@ class Validation:
     self._mesh, self._host = mesh, hosts.this_host()
     if config.data.validation:
       self._check(source.steps(1, source_lib.VALIDATION, source_lib.KEEP))
-    of_kind = self._of_objects if model.kind == "detection" else self._of_labels
+    of_kind = (
+      self._object_sums if model.kind == "detection" else self._label_sums
+    )
     whole = NamedSharding(mesh, PartitionSpec())
     self._sums = jax.jit(of_kind, out_shardings=whole)
 
@@ -91,7 +93,7 @@ class Validation:
     total = sums.pop("count")
     return {name: x / total for name, x in sums.items()}
 
-  def _of_labels(self, variables: Any, batch: Mapping[str, Any]) -> Any:
+  def _label_sums(self, variables: Any, batch: Mapping[str, Any]) -> Any:
     """Return sums of a classifier's numbers over the rows of a batch."""
     logits = self._model.apply(variables, self._shown(base.pictures(batch)))
     label, mask = batch["label"], batch[_MASK]
@@ -103,7 +105,7 @@ class Validation:
       "count": jnp.sum(mask),
     }
 
-  def _of_objects(self, variables: Any, batch: Mapping[str, Any]) -> Any:
+  def _object_sums(self, variables: Any, batch: Mapping[str, Any]) -> Any:
     """Return sums of a detector's losses over the rows of a batch, each row by
     itself.
     """

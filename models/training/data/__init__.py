@@ -39,10 +39,10 @@ def open(
   line, folders = say or _silent, beside.folders if beside else {}
   for key, place in folders.items():
     config_lib.check_folder(key, place)
-  read, against = examples.of(config, say), leaks.held(config, line)
+  read, against = examples.find(config, say), leaks.held(config, line)
   digest, groups = leaks.check(read, against, line)
   for key, place in folders.items():
-    if pictures := examples.of_pictures(place):
+    if pictures := examples.picture_examples(place):
       with errors.begun(key):
         leaks.check_pictures(pictures, against, line)
   return Source(read, config, against, beside, digest, groups)

@@ -97,7 +97,7 @@ class Pictures:
     Raises:
       UserError: the picture cannot be read; the message names it.
     """
-    whole = self._read(_which(key, len(self)))
+    whole = self._read(_index(key, len(self)))
     height, width = whole.shape[:2]
     left, top = (width - side) // 2, (height - side) // 2
     if not centred:
@@ -118,7 +118,7 @@ class Pictures:
 
 
 @functools.lru_cache(4)
-def of_folder(place: str, short_px: int) -> Pictures:
+def folder_pictures(place: str, short_px: int) -> Pictures:
   """Return the pictures of a folder, listed once; arguments as for `Pictures`."""
   return Pictures(place, short_px)
 
@@ -138,7 +138,7 @@ def made(
   """
   with _MAKING:
     array = _made(draw, count, side)
-  return array[_which(key, count)]
+  return array[_index(key, count)]
 
 
 @functools.lru_cache(4)
@@ -154,5 +154,5 @@ def _own(key: np.ndarray) -> np.ndarray:
   return own
 
 
-def _which(key: np.ndarray, count: int) -> int:
+def _index(key: np.ndarray, count: int) -> int:
   return int(seeding.words(_own(key), 1)[0] * 2.0**-32 * count)

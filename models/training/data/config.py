@@ -29,7 +29,7 @@ _Fraction = Annotated[
 ]
 
 
-def _listed(value: str | Sequence[str]) -> tuple[str, ...]:
+def _split_names(value: str | Sequence[str]) -> tuple[str, ...]:
   words = value.split(",") if isinstance(value, str) else value
   return tuple(word.strip() for word in words if word.strip())
 
@@ -47,7 +47,7 @@ _Path = Annotated[
 ]
 _Names = Annotated[
   str | list[str] | tuple[str, ...],
-  pydantic.AfterValidator(_listed),
+  pydantic.AfterValidator(_split_names),
   pydantic.Field(description="names of benchmarks"),
 ]
 _Canvas: Any = Annotated[

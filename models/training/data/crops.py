@@ -76,7 +76,9 @@ def apply(
   """
   if pixels.ndim == 4:
     runs = [pixels[i : i + _FRAMES] for i in range(0, len(pixels), _FRAMES)]
-    return np.concatenate([_of_frames(run, rule, key, at) for run in runs])
+    return np.concatenate(
+      [_apply_to_frames(run, rule, key, at) for run in runs]
+    )
   parts = _RULE.fullmatch(rule)
   if not parts:
     with errors.begun(at):
@@ -96,7 +98,7 @@ def apply(
   return resizing.resized(pixels, *way.taps)
 
 
-def _of_frames(
+def _apply_to_frames(
   frames: np.ndarray, rule: str, key: np.ndarray, at: str
 ) -> np.ndarray:
   """Apply a rule to frames `[T, H, W, 3]` as to one picture of many channels."""

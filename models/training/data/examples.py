@@ -225,7 +225,7 @@ class Records(Examples):
     else:
       held = [*file_formats.rows(builder, split, stored)]
       self._read, count = held.__getitem__, len(held)
-    rows = [self._known(self._read(number)) for number in range(count)]
+    rows = [self._held_fields(self._read(number)) for number in range(count)]
     ids = tfds_set.ids_of(rows, split.partition("[")[0])
     self._numbers = sorted(range(count), key=ids.__getitem__)
     self.ids = [ids[i] for i in self._numbers]
@@ -272,7 +272,7 @@ class Records(Examples):
       )
     return label
 
-  def _known(self, row: dict[str, Any]) -> dict[str, Any]:
+  def _held_fields(self, row: dict[str, Any]) -> dict[str, Any]:
     """Return what is held of an example: its ids, its group and its size."""
     names = (*tfds_set.IDS, "group_id")
     out: dict[str, Any] = {n: strings.text(row[n]) for n in names if n in row}
@@ -336,7 +336,7 @@ def _mask(counts: Any, size: Any) -> rle.Mask:
   return rle.Mask(strings.text(counts), (height, width))
 
 
-def of(
+def find(
   config: Config,
   say: Callable[[str], None] | None = None,
   split: str = "",
@@ -354,13 +354,13 @@ def of(
   unlabelled, split = bool(split), split or config.split
   kind, _, place = config.source.partition(":")
   if kind == "folder" and place:
-    return _of_folder(place)
+    return _folder_examples(place)
   if kind == "tfds" and place:
-    return _of_tfds(place, config, split, unlabelled)
-  return _of_builder(config, split, say)
+    return _tfds_examples(place, config, split, unlabelled)
+  return _builder_examples(config, split, say)
 
 
-def _of_list(config: Config, split: str) -> Examples:
+def _official_examples(config: Config, split: str) -> Examples:
   """Return the examples of official training data, from the original files."""
   builder = datasets.builder(config.source, data_dir=config.data_dir or None)
   by_split = builder.clean_sources(config.manual_dir or None)
@@ -371,7 +371,7 @@ def _of_list(config: Config, split: str) -> Examples:
   return Listed(config.source, classes, where, by_split[split])
 
 
-def of_test(config: Config) -> Iterator[Examples]:
+def test_examples(config: Config) -> Iterator[Examples]:
   """Yield the test examples of the set that a config names, if it has any.
 
   A set's `test` split is taken, else its `validation`; both if its benchmarks
@@ -381,10 +381,10 @@ def of_test(config: Config) -> Iterator[Examples]:
   """
   kind, _, place = config.source.partition(":")
   if kind == "folder":
-    yield from _beside(place)
+    yield from _sibling_examples(place)
     return
   if kind in training.ROWS:
-    yield from _of_its_benchmark(config)
+    yield from _benchmark_tests(config)
     return
   if kind == "tfds":
     builder = tfds_set.builder_of(place, config.data_dir)
@@ -393,10 +393,10 @@ def of_test(config: Config) -> Iterator[Examples]:
   there = builder.info.splits
   usual = [split for split in ("test", "validation") if split in there]
   for split in usual if builder.name in JUDGED else usual[:1]:
-    yield of(config, split=split)
+    yield find(config, split=split)
 
 
-def _beside(place: str) -> Iterator[Examples]:
+def _sibling_examples(place: str) -> Iterator[Examples]:
   """Yield the examples of a folder's held-out siblings: `X/test` for `X/mine`."""
   parents = [paths.resolved(place).parent]
   if paths.is_local(place):  # a link lies elsewhere than where it leads
@@ -409,12 +409,12 @@ def _beside(place: str) -> Iterator[Examples]:
           f"{entry.name} beside it is by its name what models are judged on"
         )
         with errors.begun(f"config.data.source: {words}"):
-          read = of_pictures(entry.path)
+          read = picture_examples(entry.path)
         if read:
           yield read
 
 
-def of_pictures(place: str) -> Examples | None:
+def picture_examples(place: str) -> Examples | None:
   """Return the pictures of a folder and its subfolders; None if there are none."""
   files = folder.files(paths.resolved(paths.of(place)), place)[0]
   listed = [source.File(i, path, label=0) for i, path in files.items()]
@@ -423,19 +423,19 @@ def of_pictures(place: str) -> Examples | None:
   return Listed(name, (), place, sources) if listed else None
 
 
-def _of_its_benchmark(config: Config) -> Iterator[Examples]:
+def _benchmark_tests(config: Config) -> Iterator[Examples]:
   name = training.ROWS[config.source].of
   if name in config.judged_on:
     return
   try:
-    read = of_benchmark(name, config)
+    read = benchmark_examples(name, config)
   except missing.MissingError:
     return
   if all(paths.exist(read.files())):
     yield read
 
 
-def of_benchmark(name: str, config: Config) -> Examples:
+def benchmark_examples(name: str, config: Config) -> Examples:
   """Return the clean, uncropped examples that a benchmark's conditions are made
   from.
 
@@ -457,7 +457,7 @@ def of_benchmark(name: str, config: Config) -> Examples:
     by_split = {split: by_split.get(split, ())}
   tested = {k: v for k, v in by_split.items() if k != training.TRAIN}
   by_split = tested or by_split
-  sources = [_whole(s) for part in by_split.values() for s in part]
+  sources = [_uncropped(s) for part in by_split.values() for s in part]
   if not sources:
     fault = f"Looked for its split {split} in {config.manual_dir}."
     get = "put the list of that split there, as the set's README says."
@@ -466,7 +466,7 @@ def of_benchmark(name: str, config: Config) -> Examples:
   return Listed(name, (), where, sources)
 
 
-def _whole(each: Any) -> Any:
+def _uncropped(each: Any) -> Any:
   if isinstance(each, frames.Frame):
     file: Any = each.picture
     return pictures.Source(each.example_id, 0, source.Picture(file))
@@ -477,13 +477,13 @@ def _whole(each: Any) -> Any:
   return each
 
 
-def _of_folder(place: str) -> Examples:
+def _folder_examples(place: str) -> Examples:
   set_ = folder.Folder.at(place, own.NO_OPTIONS)
   sources = pictures.of_files(set_.files(), **set_.reading)
   return Listed(set_.name, set_.classes, set_.where, sources)
 
 
-def _of_tfds(
+def _tfds_examples(
   place: str, config: Config, split: str, unlabelled: bool
 ) -> Examples:
   builder = tfds_set.builder_of(place, config.data_dir)
@@ -521,11 +521,11 @@ def check_name(name: str) -> None:
     raise errors.unknown("set to train on", name, known)
 
 
-def _of_builder(config: Config, split: str, say: Any) -> Examples:
+def _builder_examples(config: Config, split: str, say: Any) -> Examples:
   """Return the examples of a set of this package that has a split to train on."""
   name = config.source
   if name in training.ROWS:
-    return _of_list(config, split)
+    return _official_examples(config, split)
   check_name(name)
   builder = datasets.prepare(
     name,

@@ -19,7 +19,7 @@ Item = Mapping[str, Any]
 _STREAM = 0x434C4950  # where a clip starts, apart from other draws
 
 
-def of(
+def make(
   row: Mapping[str, Any],
   kind: str,
   config: Config,
@@ -47,7 +47,7 @@ def of(
     UserError: the example does not fit the clip, crop or canvas.
   """
   if kind == examples.OBJECTS:
-    return _of_objects(row, config, name)
+    return _make_objects(row, config, name)
   label = np.int32(row["label"])
   if kind == examples.PICTURES:
     image = crops.apply(row["image"], rule or "whole", key, at=name)
@@ -118,7 +118,7 @@ def _decoded(
   return np.stack([frames[number] for number in shown])
 
 
-def _of_objects(row: Mapping[str, Any], config: Config, name: str) -> Item:
+def _make_objects(row: Mapping[str, Any], config: Config, name: str) -> Item:
   """Place a picture with its objects in the corner of a canvas.
 
   Crowds and difficult objects are left out.
@@ -149,11 +149,11 @@ def _of_objects(row: Mapping[str, Any], config: Config, name: str) -> Item:
 
 
 def _masks(
-  known: Sequence[objects.Object], config: Config, name: str
+  listed_objects: Sequence[objects.Object], config: Config, name: str
 ) -> np.ndarray:
   """Return the objects' masks, bool `[G, H, W]` on the canvas."""
   masks = np.zeros((config.boxes, *config.canvas), bool)
-  for i, each in enumerate(known):
+  for i, each in enumerate(listed_objects):
     if each.mask is None:
       raise errors.UserError(
         f"{name}: object {each.id} has no mask, which the network learns from."

@@ -41,8 +41,8 @@ class Held:
 
   def check(self, image: np.ndarray, name: str) -> None:
     """Refuse a picture, uint8 `[H, W, 3]`, that is in a test set."""
-    if self.digests and _of_pixels(image) in self.digests:
-      raise _leaked([name], self.names)
+    if self.digests and _pixel_digest(image) in self.digests:
+      raise _leak_error([name], self.names)
 
 
 NOTHING = Held()
@@ -56,9 +56,9 @@ def held(config: Config, say: Callable[[str], None]) -> Held:
     UserError: the benchmark is unknown.
   """
   benchmarks = [
-    examples.of_benchmark(name, config) for name in config.judged_on
+    examples.benchmark_examples(name, config) for name in config.judged_on
   ]
-  sets = [*examples.of_test(config), *benchmarks]
+  sets = [*examples.test_examples(config), *benchmarks]
   digests = (_digests(each, _of_test, say) for each in sets)
   return Held(
     [f"{each.name} ({each.words})" for each in sets],
@@ -118,10 +118,10 @@ def _refuse(
   pairs = zip(read.ids, digests, strict=True)
   ids = [name for name, each in pairs if against.digests & {*each}]
   if ids:
-    raise _leaked(ids, against.names)
+    raise _leak_error(ids, against.names)
 
 
-def _leaked(ids: Sequence[str], names: Sequence[str]) -> errors.UserError:
+def _leak_error(ids: Sequence[str], names: Sequence[str]) -> errors.UserError:
   more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
   return errors.UserError(
     f"{', '.join(ids[:_NAMED])}{more}: what is trained on here is in the test set:"
@@ -182,11 +182,11 @@ def _of_test(read: examples.Examples, number: int) -> tuple[bytes, ...]:
   if read.kind == examples.VIDEOS:
     return (stored,)
   try:
-    return stored, _of_pixels(read.read(number)["image"])
+    return stored, _pixel_digest(read.read(number)["image"])
   except errors.UserError:  # it is broken: nor could it be trained on
     return stored, stored
 
 
-def _of_pixels(image: np.ndarray) -> bytes:
+def _pixel_digest(image: np.ndarray) -> bytes:
   shape = str(image.shape).encode()
   return hashlib.sha256(shape + np.ascontiguousarray(image).data).digest()

@@ -90,7 +90,7 @@ class Source:
     self.digest = digest
     self.name, self.kind, self.classes = read.name, read.kind, read.classes
     self.words = read.words
-    self.config = _with_canvas(read, config)
+    self.config = _add_canvas(read, config)
     self._keys = functools.lru_cache(1)(
       functools.partial(_keys, self.name, read.ids)
     )
@@ -147,7 +147,7 @@ class Source:
         size = way.size[::-1]
       sizes.setdefault(size, self._examples.ids[number])
       if len(sizes) > 1:
-        raise _of_sizes(sizes, split)
+        raise _sizes_error(sizes, split)
     return next(iter(sizes))
 
   def batches(
@@ -178,7 +178,7 @@ class Source:
     Yields:
       `image` uint8 `[b, H, W, 3]` and `label` int32 `[b]`; or `video` uint8
       `[b, T, H, W, 3]` and `label`; or `image`, `size`, `boxes`, `labels` and,
-      if they are asked for, `masks` of `items.of`. All have `key` uint32 `[b,
+      if they are asked for, `masks` of `items.make`. All have `key` uint32 `[b,
       2]` and `id`, a list.
 
     Raises:
@@ -201,7 +201,7 @@ class Source:
     )
     if not len(places):
       return
-    order, size = order.at(places), batch_size // count
+    order, size = order.select(places), batch_size // count
     arrays = self._arrays(split)
     if not arrays:
       yield from self._read_ahead(self._rows(split, order), size)
@@ -286,7 +286,7 @@ class Source:
     )
     if split == VALIDATION:
       return order
-    return order.at(np.lexsort((order.keys[:, 1], order.keys[:, 0])))
+    return order.select(np.lexsort((order.keys[:, 1], order.keys[:, 0])))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -305,7 +305,7 @@ class _Order:
   own: np.ndarray
   copies: np.ndarray
 
-  def at(self, places: np.ndarray) -> _Order:
+  def select(self, places: np.ndarray) -> _Order:
     """Return the examples at these places."""
     parts = (self.numbers, self.keys, self.own, self.copies)
     return _Order(*(part[places] for part in parts))
@@ -346,7 +346,7 @@ class _Epoch:
     row = read.read(number)
     if "image" in row:
       self._against.check(row["image"], name)
-    item = items.of(
+    item = items.make(
       row,
       read.kind,
       self._config,
@@ -372,7 +372,7 @@ def _places(
   return np.concatenate([parts.ravel(), np.array_split(last, count)[index]])
 
 
-def _of_sizes(
+def _sizes_error(
   sizes: Mapping[tuple[int, int], str], split: str
 ) -> errors.UserError:
   """Return the error for pictures of several sizes."""
@@ -410,7 +410,7 @@ def _batch(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
   return {**items.stacked(rows), "id": ids}
 
 
-def _with_canvas(read: examples.Examples, config: Config) -> Config:
+def _add_canvas(read: examples.Examples, config: Config) -> Config:
   """Return the config with a canvas and a number of boxes if pictures have
   objects.
   """

@@ -36,7 +36,7 @@ def kind_of(name: str) -> Any:
   return registry.only_class(f"{__name__}.{name}", base.Recipe)
 
 
-def of(config: Mapping[str, Any]) -> base.Recipe:
+def make_recipe(config: Mapping[str, Any]) -> base.Recipe:
   """Return the recipe that a config names.
 
   Raises:

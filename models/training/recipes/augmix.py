@@ -41,7 +41,7 @@ class Augmix(base.Recipe):
 
   def __post_init__(self) -> None:
     """Refuse chains without operations."""
-    checks.whole("config.recipe.depth", self.depth, (-1, *range(1, 17)))
+    checks.whole_number("config.recipe.depth", self.depth, (-1, *range(1, 17)))
 
   @property
   def passes(self) -> int:

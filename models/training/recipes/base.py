@@ -146,7 +146,7 @@ class Recipe:
     """
     beside = {name: batch[name] for name in self.extras}
     rows = {"images": pictures(batch), "keys": batch["key"], **beside}
-    return by_rows(lambda rows: self.transform(**rows), rows)
+    return map_rows(lambda rows: self.transform(**rows), rows)
 
   def moved(self, images: jax.Array, keys: jax.Array) -> jax.Array:
     """Crop and mirror the pictures; arguments and result as for `transform`."""
@@ -245,7 +245,7 @@ def pictures(batch: Batch) -> jax.Array:
   return batch["video"] if "video" in batch else batch["image"]
 
 
-def by_rows(function: Callable[[Any], Any], rows: Any) -> Any:
+def map_rows(function: Callable[[Any], Any], rows: Any) -> Any:
   """Apply a function of rows on every device, to the device's own rows.
 
   XLA, if left to partition by itself, may gather rows first; this never leaves
@@ -283,11 +283,11 @@ def stream(keys: jax.Array, number: int) -> jax.Array:
     number: number of the draw, from 0.
   """
 
-  def of_one(words: jax.Array) -> jax.Array:
+  def fold(words: jax.Array) -> jax.Array:
     key = jax.random.wrap_key_data(words, impl="threefry2x32")
     return jax.random.key_data(jax.random.fold_in(key, _OWN + number))
 
-  return jax.vmap(of_one)(keys)
+  return jax.vmap(fold)(keys)
 
 
 def mirrors(words: jax.Array) -> jax.Array:

@@ -103,7 +103,7 @@ class Pixmix(base.Recipe):
     """Return what the recipe discloses: the mixing pictures and the operations."""
     words = f"{self.fractals} fractals of seed 0 (training.fractals)"
     if self.pictures:
-      words = beside.of_folder(self.pictures, self.short_px).words
+      words = beside.folder_pictures(self.pictures, self.short_px).words
     shown = operations.OVERLAPPED if self.overlap else ()
     words += f" and {operations.words(self.overlap)}"
     more = {"conditions": [*shown], "pictures": words}
@@ -112,4 +112,4 @@ class Pixmix(base.Recipe):
   def _drawn(self, key: np.ndarray, side: int) -> np.ndarray:
     if not self.pictures:
       return beside.made(fractals_lib.fractals, self.fractals, side, key)
-    return beside.of_folder(self.pictures, self.short_px).drawn(key, side)
+    return beside.folder_pictures(self.pictures, self.short_px).drawn(key, side)

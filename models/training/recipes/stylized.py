@@ -101,7 +101,7 @@ class Styling:
       return {}
     drawn = key if self.style_again else own
     style = (
-      beside.of_folder(self.styles, self.style_px).drawn(
+      beside.folder_pictures(self.styles, self.style_px).drawn(
         drawn, self.style_px, centred=True
       )
       if self.styles
@@ -147,7 +147,7 @@ class Styling:
       return ""
     words = f"{self.textures} procedural textures of seed 0"
     if self.styles:
-      words = beside.of_folder(self.styles, self.style_px).words
+      words = beside.folder_pictures(self.styles, self.style_px).words
     if self.stylizer == _TEXTURE:
       return f"{words} by texture, which is not AdaIN"
     files = (sources.locate(file).path for file in self._files())

@@ -76,8 +76,8 @@ def augmix(
     batch,
     raw,
     severity=checks.number("severity", severity, 0.1, operations.LARGEST),
-    width=checks.whole("width", width, range(1, 17)),
-    depth=checks.whole("depth", depth, (-1, *range(1, 17))),
+    width=checks.whole_number("width", width, range(1, 17)),
+    depth=checks.whole_number("depth", depth, (-1, *range(1, 17))),
     alpha=checks.number("alpha", alpha, *_ALPHAS),
     overlap=checks.switch("overlap", overlap),
   )
@@ -93,13 +93,11 @@ def _compiled(
 ) -> jax.Array:
   """Mix every picture; return uint8 `[B, H, W * 3]`."""
 
-  def of_picture(
-    image: jax.Array, size: layout.Size, key: jax.Array
-  ) -> jax.Array:
+  def mix(image: jax.Array, size: layout.Size, key: jax.Array) -> jax.Array:
     drawn = draw(key, overlap=overlap, **options)  # type: ignore[arg-type]
     return mixture(image, drawn, overlap=overlap)
 
-  return batching.over_pictures(of_picture, batch, None, keys)
+  return batching.over_pictures(mix, batch, None, keys)
 
 
 def draw(

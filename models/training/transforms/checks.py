@@ -82,9 +82,9 @@ def clips(images: batching.Image) -> batching.Image:
   return images
 
 
-def beside(
+def user_pictures(
   name: str,
-  given: jax.typing.ArrayLike,
+  value: jax.typing.ArrayLike,
   side: tuple[int, ...] | None = None,
   rows: int = 0,
 ) -> jax.Array:
@@ -92,14 +92,14 @@ def beside(
 
   Args:
     name: name of the argument.
-    given: uint8 `[N, H, W, 3]`, N from 1 to 65536.
+    value: uint8 `[N, H, W, 3]`, N from 1 to 65536.
     side: required height and width; None: any.
     rows: required number of pictures; 0: any.
 
   Raises:
     UserError: there are none, or dtype, shape, size or number is wrong.
   """
-  array = batching.as_array(given, name) if isinstance(given, list) else given
+  array = batching.as_array(value, name) if isinstance(value, list) else value
   shape, kind = np.shape(array), getattr(array, "dtype", type(array).__name__)
   if kind != np.uint8 or len(shape) != 4 or shape[-1] != 3 or 0 in shape:
     raise errors.UserError(
@@ -124,7 +124,7 @@ def beside(
 
 
 def drawn(
-  of: str,
+  kind: str,
   count: int,
   side: int,
   seed: int,
@@ -134,7 +134,7 @@ def drawn(
   alone.
 
   Args:
-    of: kind of the pictures, part of every key.
+    kind: kind of the pictures, part of every key.
     count: number of pictures, from 1.
     side: side in px, from 8 to 2048.
     seed: a whole number from 0.
@@ -146,10 +146,10 @@ def drawn(
   Raises:
     UserError: a number is out of range.
   """
-  whole("count", count, range(1, MOST + 1))
-  whole("side", side, range(8, LARGEST_PX + 1))
+  whole_number("count", count, range(1, MOST + 1))
+  whole_number("side", side, range(8, LARGEST_PX + 1))
   ids = [str(i) for i in range(count)]
-  keys = conditions.raw_keys(seed, of, "drawn", 1, ids)
+  keys = conditions.raw_keys(seed, kind, "drawn", 1, ids)
   return np.stack([draw(np.random.default_rng(key), side) for key in keys])
 
 
@@ -199,7 +199,7 @@ def switch(name: str, value: object) -> bool:
   return bool(value)
 
 
-def whole(name: str, value: object, allowed: Iterable[int]) -> int:
+def whole_number(name: str, value: object, allowed: Iterable[int]) -> int:
   """Return a whole number within a range.
 
   Raises:

@@ -77,7 +77,7 @@ def corruption_mix(
     spec.edition(edition)
     for name in chosen:
       plugins.check_edition(name, edition, "corruption_mix")
-    flat = _of_pictures(batch, raw, chosen, levels, edition)
+    flat = _mix_pictures(batch, raw, chosen, levels, edition)
     return flat.reshape(batch.shape)
   clips = checks.clips(images)
   checks.pictures(clips[:, 0], keys)  # refuses other shapes
@@ -85,7 +85,7 @@ def corruption_mix(
   edition = "paper" if edition == _ANY else edition
   _check_clips(chosen, edition, clips.shape)
   raw = batching.checked_keys(keys, len(clips))
-  return _of_clips(clips, raw, chosen, levels, edition).reshape(clips.shape)
+  return _mix_clips(clips, raw, chosen, levels, edition).reshape(clips.shape)
 
 
 def draw(
@@ -99,7 +99,7 @@ def draw(
 
 
 @functools.partial(jax.jit, static_argnums=(2, 3, 4))
-def _of_pictures(
+def _mix_pictures(
   batch: jax.Array,
   keys: jax.Array,
   names: tuple[str, ...],
@@ -113,17 +113,17 @@ def _of_pictures(
       picture[None], name, level, edition=edition, keys=key[None]
     )[0]
 
-  def of_picture(picture: jax.Array, key: jax.Array) -> jax.Array:
+  def corrupt(picture: jax.Array, key: jax.Array) -> jax.Array:
     which, level = draw(key, len(names), len(severities))
     severity = jnp.asarray(severities, jnp.int32)[level]
     branches = [under(name) for name in names]
     return jax.lax.switch(which, branches, picture, severity, key)
 
-  return batching.over_batch(of_picture, batch, keys)
+  return batching.over_batch(corrupt, batch, keys)
 
 
 @functools.partial(jax.jit, static_argnums=(2, 3, 4))
-def _of_clips(
+def _mix_clips(
   clips: jax.Array,
   keys: jax.Array,
   names: tuple[str, ...],
@@ -153,11 +153,11 @@ def _of_clips(
 
   rows: Any = {"host": drawn, "key": of_frames}  # a tree of arrays
 
-  def of_clip(clip: Any, which: Any, severity: Any, drawn: Any) -> jax.Array:
+  def perturb(clip: Any, which: Any, severity: Any, drawn: Any) -> jax.Array:
     branches = [under(name) for name in names]
     return jax.lax.switch(which, branches, clip, severity, drawn)
 
-  return batching.over_batch(of_clip, clips, which, severity, rows)
+  return batching.over_batch(perturb, clips, which, severity, rows)
 
 
 def _host_draws(
@@ -171,7 +171,7 @@ def _host_draws(
   """Return the host's draws for every clip by name, arrays `[B, T, ...]`, 0 for
   others.
   """
-  of_host = [n for n in names if not _of_image(n)]
+  of_host = [n for n in names if not _is_picture_corruption(n)]
   if not of_host:
     return {}
   like = {
@@ -184,7 +184,7 @@ def _host_draws(
       lambda x: np.zeros((len(keys), *x.shape), x.dtype), like
     )
 
-  def of_batch(keys: Any, which: Any, severity: Any) -> Any:
+  def draw_batch(keys: Any, which: Any, severity: Any) -> Any:
     out = zeros()
     for row, (key, name) in enumerate(zip(np.asarray(keys), np.asarray(which))):
       if names[name] in out:
@@ -198,7 +198,7 @@ def _host_draws(
     lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), zeros()
   )
   drawn: dict[str, dict[str, jax.Array]] = jax.pure_callback(
-    of_batch, shapes, keys, which, severity
+    draw_batch, shapes, keys, which, severity
   )
   return drawn
 
@@ -239,13 +239,13 @@ def drawn_on_host(
   )
 
 
-def _of_image(name: str) -> bool:
+def _is_picture_corruption(name: str) -> bool:
   """Return whether a perturbation of clips is a corruption of pictures."""
   return isinstance(plugins.video(name), conditions.OfImage)
 
 
 def _names(
-  given: str | Iterable[str], kind: conditions.Kind
+  value: str | Iterable[str], kind: conditions.Kind
 ) -> tuple[str, ...]:
   """Return the names in the papers' order.
 
@@ -253,9 +253,9 @@ def _names(
     UserError: there are no names, or one is unknown or belongs to sequences.
   """
   family = conditions.family(kind)
-  if not isinstance(given, Iterable):
-    raise errors.UserError(f"names must be names of {kind}, got {given!r}.")
-  listed = given if isinstance(given, str) else tuple(given)
+  if not isinstance(value, Iterable):
+    raise errors.UserError(f"names must be names of {kind}, got {value!r}.")
+  listed = value if isinstance(value, str) else tuple(value)
   for name in [listed] if isinstance(listed, str) else listed:
     known = name in family.names() if isinstance(name, str) else False
     if not known and name in conditions.SEQUENCES.names():
@@ -267,14 +267,14 @@ def _names(
   names = family.resolve(listed)
   if not names:
     raise errors.UserError(
-      f"names must be at least one {family.noun} of {kind}, got {given!r}."
+      f"names must be at least one {family.noun} of {kind}, got {value!r}."
     )
   return names
 
 
-def _severities(given: Sequence[int]) -> tuple[int, ...]:
+def _severities(value: Sequence[int]) -> tuple[int, ...]:
   """Return the severities 1-5, at least one."""
-  listed = list(given) if isinstance(given, Iterable) else [given]
+  listed = list(value) if isinstance(value, Iterable) else [value]
   if not listed:
     raise errors.UserError("severities must be at least one of 1-5, got none.")
   return tuple(spec.check_severity(level) for level in listed)

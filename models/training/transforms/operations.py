@@ -110,8 +110,8 @@ def apply(words: jax.Array, drawn: Drawn, *, overlap: bool) -> jax.Array:
     uint32 `[H, W]`.
   """
   kinds: list[Callable[..., jax.Array]] = [
-    functools.partial(_by_table, overlap=overlap),
-    _by_warp,
+    functools.partial(_apply_table, overlap=overlap),
+    _apply_warp,
   ]
   kinds += [_color, _sharpness] if overlap else []
   # Index in `kinds` of each of `NAMES`.
@@ -120,7 +120,7 @@ def apply(words: jax.Array, drawn: Drawn, *, overlap: bool) -> jax.Array:
   return jax.lax.switch(which, kinds, words, drawn)
 
 
-def _by_table(words: jax.Array, drawn: Drawn, *, overlap: bool) -> jax.Array:
+def _apply_table(words: jax.Array, drawn: Drawn, *, overlap: bool) -> jax.Array:
   tables = [_autocontrast, _equalize, _posterize, _solarize]
   tables += [_contrast, _brightness] if overlap else []
   after = drawn.operation >= len(TABLES)
@@ -236,7 +236,7 @@ def _sharpness(words: jax.Array, drawn: Drawn) -> jax.Array:
   return packed.join(*out)
 
 
-def _by_warp(words: jax.Array, drawn: Drawn) -> jax.Array:
+def _apply_warp(words: jax.Array, drawn: Drawn) -> jax.Array:
   height, width = words.shape
   matrix = _matrix((height, width), drawn)
   return warp.pillow_bilinear(words, matrix, layout.Size(height, width))

@@ -105,9 +105,9 @@ def pixmix(
   levels = _compiled(
     batch,
     raw,
-    checks.beside("pictures", pictures, batch.shape[1:3], rows),
+    checks.user_pictures("pictures", pictures, batch.shape[1:3], rows),
     paired=paired,
-    k=checks.whole("k", k, range(17)),
+    k=checks.whole_number("k", k, range(17)),
     beta=checks.number("beta", beta, 0),
     severity=checks.number("severity", severity, 0.1, operations.LARGEST),
     overlap=checks.switch("overlap", overlap),
@@ -129,15 +129,13 @@ def _compiled(
 ) -> jax.Array:
   """Mix every picture; return uint8 `[B, H, W * 3]`."""
 
-  def of_picture(
-    image: jax.Array, key: jax.Array, own: jax.Array | None
-  ) -> jax.Array:
+  def mix(image: jax.Array, key: jax.Array, own: jax.Array | None) -> jax.Array:
     drawn = draw(key, len(pictures), overlap=overlap, **options)  # type: ignore[arg-type]
     picture = pictures[drawn.picture] if own is None else own
     return mixture(image, picture, drawn, overlap=overlap)
 
   own = pictures if paired else None
-  return batching.over_batch(of_picture, batch, keys, own)
+  return batching.over_batch(mix, batch, keys, own)
 
 
 def draw(
@@ -212,11 +210,11 @@ def _sum(
   """Compute `add` in whole numbers, a and b in 2**-16; all int32."""
   ours, theirs = (jnp.round(f * _ONE).astype(jnp.int32) for f in (a, b))
 
-  def of_channel(x: jax.Array, y: jax.Array) -> jax.Array:
+  def add_channel(x: jax.Array, y: jax.Array) -> jax.Array:
     total = ours * (2 * x - _WHITE) + theirs * (2 * _PARTS * y - _WHITE)
     return jnp.clip((total + (_WHITE + 1) * _ONE) >> 17, 0, _WHITE)
 
-  return [of_channel(x, y) for x, y in zip(mixed, levels)]
+  return [add_channel(x, y) for x, y in zip(mixed, levels)]
 
 
 def _product(
@@ -227,7 +225,7 @@ def _product(
   ours = jnp.asarray(values) ** a
   theirs = jnp.maximum(values[::_PARTS], _LEAST) ** b
 
-  def of_channel(x: jax.Array, y: jax.Array) -> jax.Array:
+  def multiply_channel(x: jax.Array, y: jax.Array) -> jax.Array:
     two = (
       table.at[i].get(mode="promise_in_bounds")
       for table, i in ((ours, x), (theirs, y))
@@ -235,4 +233,4 @@ def _product(
     half = jnp.minimum(next(two) * next(two), 2) * np.float32(_WHITE / 2)
     return jnp.round(half).astype(jnp.int32)
 
-  return [of_channel(x, y) for x, y in zip(mixed, levels)]
+  return [multiply_channel(x, y) for x, y in zip(mixed, levels)]

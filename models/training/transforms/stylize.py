@@ -64,7 +64,9 @@ def stylize(
       f"stylizer must come from training.load_stylizer(encoder, decoder), or None for"
       f" textures; got {type(stylizer).__name__}."
     )
-  drawn = checks.beside("styles", styles, rows=len(batch) if paired else 0)
+  drawn = checks.user_pictures(
+    "styles", styles, rows=len(batch) if paired else 0
+  )
   least = 1 if stylizer is None else adain.LEAST_PX
   for name, shape in {"images": batch.shape, "styles": drawn.shape}.items():
     if min(shape[1:3]) < least:
@@ -104,7 +106,7 @@ def _compiled(
 ) -> jax.Array:
   """Render every picture; return uint8 `[B, H, W * 3]`."""
 
-  def of_picture(
+  def render(
     image: jax.Array,
     key: jax.Array,
     size: jax.Array | None,
@@ -125,7 +127,7 @@ def _compiled(
     return layout.mask(levels, layout.valid_size(image.shape, size))
 
   own = styles if paired else None
-  return batching.over_batch(of_picture, batch, keys, sizes, own)
+  return batching.over_batch(render, batch, keys, sizes, own)
 
 
 def _continued(image: jax.Array, size: jax.Array) -> jax.Array:

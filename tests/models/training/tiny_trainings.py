@@ -127,7 +127,7 @@ def prepared(source: Source | None = None, **changes: Any) -> run.Prepared:
   return run.Prepared(
     made,
     model,
-    recipes.of(made.recipe),
+    recipes.make_recipe(made.recipe),
     source or Source(),
     model.init(jax.random.key(made.seed)),
   )

@@ -157,7 +157,7 @@ class LeaksTest(parameterized.TestCase):
       with mock.patch.object(digits_video, "sources", lambda split: leaky):
         datasets.prepare("digits_video", data_dir=f"{self.folder}/data")
       refusal = f"^test_0005.mp4: what.*{name}"
-      with mock.patch.object(examples, "of_test", lambda config: ()):
+      with mock.patch.object(examples, "test_examples", lambda config: ()):
         with self.assertRaisesRegex(errors.UserError, refusal):
           self._open("digits_video", judged_on=[name])
 
@@ -277,7 +277,7 @@ class LeaksTest(parameterized.TestCase):
       self.root.parent / "test", {"a.png": tiny_files.encoded(test)}
     )
     options = {"crop": "random_resized8"}
-    more = recipes.of({"name": name, key: str(mixed)})
+    more = recipes.make_recipe({"name": name, key: str(mixed)})
     flat = tiny_files.encoded(tiny_files.noise(20, 20, 6), "PNG")
     tiny_files.put(mixed, {"deep/b.png": flat})
     if kept:
@@ -291,7 +291,7 @@ class LeaksTest(parameterized.TestCase):
     with self.assertRaisesRegex(
       errors.UserError, f"^config.recipe.{key}: got '{place}': test is what"
     ):
-      more = recipes.of({"name": name, key: place})
+      more = recipes.make_recipe({"name": name, key: place})
       self._open(source, **options, beside=more)
 
   def test_an_embedded_set(self):

@@ -143,7 +143,7 @@ class AlpTest(parameterized.TestCase):
   )
   def test_refusals(self, fields, message):
     with self.assertRaisesRegex(errors.UserError, message):
-      recipes.of({"name": "alp", **fields})
+      recipes.make_recipe({"name": "alp", **fields})
 
 
 class StabilityTest(parameterized.TestCase):
@@ -207,7 +207,9 @@ class CorruptionMixTest(parameterized.TestCase):
     keys = rng.integers(0, 2**32, (300, 2), np.uint32)
     some, always, never = (
       np.asarray(
-        recipes.of({**fields, "probability": p}).transform(images, keys)
+        recipes.make_recipe({**fields, "probability": p}).transform(
+          images, keys
+        )
       )
       for p in (0.75, 1.0, 0.0)
     )
@@ -225,7 +227,7 @@ class ClaheTest(parameterized.TestCase):
   def test_the_same_pictures_in_training_and_at_test(self):
     """Those of the enhancement, after crops and flips."""
     images = tiny_trainings.Source().image[:5]
-    recipe = recipes.of({"name": "clahe", "flip": True, "crop_px": 2})
+    recipe = recipes.make_recipe({"name": "clahe", "flip": True, "crop_px": 2})
     want = clahe.equalize(
       base.Recipe(flip=True, crop_px=2).transform(images, _BATCH["key"])
     )
@@ -240,9 +242,9 @@ class ClaheTest(parameterized.TestCase):
 class OverlapTest(parameterized.TestCase):
   @parameterized.parameters("augmix", "pixmix")
   def test_operations_of_benchmarks_are_named_and_refused(self, name):
-    off = recipes.of({"name": name})
+    off = recipes.make_recipe({"name": name})
     self.assertEqual(off.disclosure()["conditions"], [])
-    overlapping = recipes.of({"name": name, "overlap": True})
+    overlapping = recipes.make_recipe({"name": name, "overlap": True})
     disclosure.check(tiny_trainings.config(), off)
     with self.assertRaisesRegex(
       errors.UserError, "brightness, contrast, gaussian_blur, saturate, which"
