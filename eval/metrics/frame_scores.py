@@ -94,7 +94,7 @@ class Frames:
     if not self.reviewed.any():
       raise errors.UserError("The review accepted no anchor of this data set.")
     rows = {k: v[self.reviewed] for k, v in self.predicted.items()}
-    return Frames.from_columnsom_objects(rows, self.videos[self.reviewed])
+    return Frames.from_columns(rows, self.videos[self.reviewed])
 
   @property
   def videos(self) -> np.ndarray:
