@@ -129,7 +129,7 @@ def prepare(
   disclosure.check(config, recipe)
   known = model or network(config, None)
   wanted = data_config(config, data_dir, known)
-  source = data.open(wanted, say, beside=recipe)
+  source = data.open(wanted, say, additions=recipe)
   model = model or network(config, len(source.classes))
   if source.kind != _LEARNS_FROM[model.kind]:
     raise errors.UserError(

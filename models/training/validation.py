@@ -53,7 +53,7 @@ class Validation:
     Raises:
       UserError: there are fewer examples than hosts.
     """
-    self._shown = (recipe or base.Recipe()).at_test
+    self._test_inputs = (recipe or base.Recipe()).test_inputs
     self._config, self._model, self._source = config, model, source
     self._mesh, self._host = mesh, hosts.this_host()
     if config.data.validation:
@@ -95,7 +95,9 @@ class Validation:
 
   def _label_sums(self, variables: Any, batch: Mapping[str, Any]) -> Any:
     """Return sums of a classifier's numbers over the rows of a batch."""
-    logits = self._model.apply(variables, self._shown(base.pictures(batch)))
+    logits = self._model.apply(
+      variables, self._test_inputs(base.pictures(batch))
+    )
     label, mask = batch["label"], batch[_MASK]
     chosen = jax.nn.log_softmax(logits)[jnp.arange(len(label)), label]
     wrong = jnp.argmax(logits, -1) != label

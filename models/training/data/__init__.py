@@ -15,19 +15,19 @@ from robust_tfds import errors
 from robust_tfds.models.training.data import config as config_lib
 from robust_tfds.models.training.data import examples, leaks
 from robust_tfds.models.training.data.config import Config as Config
-from robust_tfds.models.training.data.source import Beside
+from robust_tfds.models.training.data.source import Additions
 from robust_tfds.models.training.data.source import Source as Source
 
 
 def open(
   config: Config,
   say: Callable[[str], None] | None = None,
-  beside: Beside | None = None,
+  additions: Additions | None = None,
 ) -> Source:
   """Open the examples that a config names, preparing a TFDS set if necessary.
 
   Args:
-    beside: what a recipe adds to the training examples.
+    additions: what a recipe adds to the training examples.
     say: receives lines of progress; None: TFDS shows its own.
 
   Raises:
@@ -36,7 +36,7 @@ def open(
       recipe adds, are in a test set; the message names them.
   """
   config.check()
-  line, folders = say or _silent, beside.folders if beside else {}
+  line, folders = say or _silent, additions.folders if additions else {}
   for key, place in folders.items():
     config_lib.check_folder(key, place)
   read, against = examples.find(config, say), leaks.held(config, line)
@@ -45,7 +45,7 @@ def open(
     if pictures := examples.picture_examples(place):
       with errors.begun(key):
         leaks.check_pictures(pictures, against, line)
-  return Source(read, config, against, beside, digest, groups)
+  return Source(read, config, against, additions, digest, groups)
 
 
 def _silent(line: str) -> None:

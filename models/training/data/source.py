@@ -32,22 +32,22 @@ _WHOLE = 2**64
 _COPIES = 0x434F5059  # marks the keys of an example's second copy, third, ...
 
 
-class Beside(Protocol):
+class Additions(Protocol):
   """The additions to examples that a recipe makes: `recipes/base.py`."""
 
   @property
   def extras(self) -> Sequence[str]:
-    """The names of the arrays that `beside` adds."""
+    """The names of the arrays that `extra_arrays` adds."""
 
   @property
   def folders(self) -> Mapping[str, str]:
-    """The folders of the pictures that `beside` adds, by the key of the config."""
+    """The folders of the pictures that `extra_arrays` adds, by the key of the config."""
 
   @property
   def copies(self) -> int:
     """The number of times that an epoch shows an example."""
 
-  def beside(
+  def extra_arrays(
     self, item: Mapping[str, Any], key: np.ndarray, own: np.ndarray, copy: int
   ) -> Mapping[str, Any]:
     """Return arrays that join an example's."""
@@ -71,7 +71,7 @@ class Source:
     read: examples.Examples,
     config: Config,
     against: leaks.Held = leaks.NOTHING,
-    beside: Beside | None = None,
+    additions: Additions | None = None,
     digest: str = "",
     groups: Sequence[str] = (),
   ):
@@ -79,14 +79,14 @@ class Source:
 
     Args:
       against: test examples that no picture may equal.
-      beside: additions to the training examples.
+      additions: additions to the training examples.
       digest: digest of all examples, see `leaks.check`; likewise `groups`.
 
     Raises:
       UserError: the fraction leaves a part without examples, or the canvas of
         pictures with boxes is unknown.
     """
-    self._examples, self._against, self._beside = read, against, beside
+    self._examples, self._against, self._additions = read, against, additions
     self.digest = digest
     self.name, self.kind, self.classes = read.name, read.kind, read.classes
     self.words = read.words
@@ -214,8 +214,8 @@ class Source:
 
   def _rows(self, split: str, order: _Order) -> _Epoch:
     config, rule = self.config, self._rule(split)
-    beside = None if split == VALIDATION else self._beside
-    return _Epoch(self._examples, config, rule, order, self._against, beside)
+    additions = None if split == VALIDATION else self._additions
+    return _Epoch(self._examples, config, rule, order, self._against, additions)
 
   def _rule(self, split: str) -> str:
     """Return the rule by which a part's pictures are cut."""
@@ -268,7 +268,7 @@ class Source:
 
   def _copies(self, split: str) -> int:
     """Return the number of times that an epoch shows an example of a part."""
-    return self._beside.copies if self._beside and split == TRAIN else 1
+    return self._additions.copies if self._additions and split == TRAIN else 1
 
   def _ordered(self, split: str, seed: int, epoch: int) -> _Order:
     """Return a part's examples, each as often as it is shown, in the epoch's
@@ -323,9 +323,9 @@ class _Epoch:
     rule: str,
     order: _Order,
     against: leaks.Held,
-    beside: Beside | None,
+    additions: Additions | None,
   ):
-    self._against, self._beside = against, beside
+    self._against, self._additions = against, additions
     self._examples, self._config, self._rule = read, config, rule
     self._order = order
 
@@ -335,7 +335,7 @@ class _Epoch:
   @property
   def draws(self) -> bool:
     """Whether an example differs between epochs."""
-    extras = self._beside.extras if self._beside else ()
+    extras = self._additions.extras if self._additions else ()
     return bool(extras) or crops.is_random(self._rule)
 
   def __getitem__(self, place: int) -> dict[str, Any]:
@@ -355,9 +355,9 @@ class _Epoch:
       name=name,
     )
     more: Mapping[str, Any] = {}
-    if self._beside:
+    if self._additions:
       copy = int(order.copies[place])
-      more = self._beside.beside(item, key, order.own[place], copy)
+      more = self._additions.extra_arrays(item, key, order.own[place], copy)
     return {**item, **more, "key": key, "id": name}
 
 

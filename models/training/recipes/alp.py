@@ -71,7 +71,7 @@ class Alp(base.Recipe):
     """Whether the network is shown clean pictures too."""
     return bool(self.weight or self.clean)
 
-  def shown(
+  def network_inputs(
     self,
     apply_train: base.ApplyTrain,
     variables: base.Variables,
@@ -102,16 +102,16 @@ class Alp(base.Recipe):
     )
     return jnp.concatenate([clean, attacked]) if self.paired else attacked
 
-  def of_logits(
+  def logits_loss(
     self, logits: jax.Array, label: jax.Array
   ) -> tuple[jax.Array, base.Numbers]:
     """Compute the loss, and `error` on clean pictures or `adversarial_error`."""
     if not self.paired:
-      loss, numbers = super().of_logits(logits, label)
+      loss, numbers = super().logits_loss(logits, label)
       return loss, {"adversarial_error": numbers["error"]}
     clean, attacked = jnp.split(logits, 2)
-    of_clean, numbers = super().of_logits(clean, label)
-    of_attacked, others = super().of_logits(attacked, label)
+    of_clean, numbers = super().logits_loss(clean, label)
+    of_attacked, others = super().logits_loss(attacked, label)
     pairing = jnp.mean(jnp.square(clean - attacked))
     numbers |= {"adversarial_error": others["error"], "pairing": pairing}
     entropy = (self.clean * of_clean + of_attacked) / (self.clean + 1)

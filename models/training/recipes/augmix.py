@@ -77,17 +77,17 @@ class Augmix(base.Recipe):
     more = {"conditions": overlap, "pictures": operations.words(self.overlap)}
     return {**super().disclosure(), **more}
 
-  def of_logits(
+  def logits_loss(
     self, logits: jax.Array, label: jax.Array
   ) -> tuple[jax.Array, base.Numbers]:
     """Compute the loss: cross-entropy plus the weighted disagreement of the
     views.
     """
     if not self.jsd:
-      return super().of_logits(logits, label)
+      return super().logits_loss(logits, label)
     each = logits.reshape(_VIEWS + 1, -1, logits.shape[-1])
     jsd = disagreement(each)
-    loss, numbers = super().of_logits(each[0], label)
+    loss, numbers = super().logits_loss(each[0], label)
     return loss + self.jsd * jsd, {**numbers, "jsd": jsd}
 
 

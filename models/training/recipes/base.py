@@ -36,7 +36,7 @@ class Recipe:
   Class attributes:
     KINDS: kinds of networks that it trains, as `models.spec.Kind`.
     ENHANCEMENTS: names of `models.enhancements` behind which its networks are
-      to be tested; they do what `at_test` does.
+      to be tested; they do what `test_inputs` does.
 
   Attributes:
     flip: whether to mirror pictures left to right with probability 1/2; not for
@@ -71,14 +71,14 @@ class Recipe:
 
   @property
   def extras(self) -> tuple[str, ...]:
-    """The names of what `beside` adds to an example: further arguments of
+    """The names of what `extra_arrays` adds to an example: further arguments of
     `transform`.
     """
     return ()
 
   @property
   def folders(self) -> Mapping[str, str]:
-    """The user's folders that `beside` takes pictures from, by the key of the
+    """The user's folders that `extra_arrays` takes pictures from, by the key of the
     config.
     """
     return {}
@@ -100,7 +100,7 @@ class Recipe:
     """The number of times that an epoch shows an example."""
     return 1
 
-  def beside(
+  def extra_arrays(
     self, item: Mapping[str, Any], key: np.ndarray, own: np.ndarray, copy: int
   ) -> Mapping[str, Any]:
     """Return what the host adds to an example: a picture to mix it with, a
@@ -144,8 +144,8 @@ class Recipe:
     Returns:
       The result of `transform`; for detectors a batch.
     """
-    beside = {name: batch[name] for name in self.extras}
-    rows = {"images": pictures(batch), "keys": batch["key"], **beside}
+    extras = {name: batch[name] for name in self.extras}
+    rows = {"images": pictures(batch), "keys": batch["key"], **extras}
     return map_rows(lambda rows: self.transform(**rows), rows)
 
   def moved(self, images: jax.Array, keys: jax.Array) -> jax.Array:
@@ -172,12 +172,12 @@ class Recipe:
       The loss; the variables with updated statistics, and further numbers to
       log.
     """
-    images = self.shown(apply_train, variables, batch)
+    images = self.network_inputs(apply_train, variables, batch)
     logits, variables = apply_train(variables, images, key)
-    loss, numbers = self.of_logits(logits, batch["label"])
+    loss, numbers = self.logits_loss(logits, batch["label"])
     return loss, (variables, numbers)
 
-  def shown(
+  def network_inputs(
     self, apply_train: ApplyTrain, variables: Variables, batch: Batch
   ) -> Any:
     """Return the network's input in a step: `views`, or an attack's result on
@@ -186,7 +186,7 @@ class Recipe:
     del apply_train, variables
     return self.views(batch)
 
-  def of_logits(
+  def logits_loss(
     self, logits: jax.Array, label: jax.Array
   ) -> tuple[jax.Array, Numbers]:
     """Compute the loss and further numbers to log, from float32 `[views * B,
@@ -194,7 +194,7 @@ class Recipe:
     """
     return self.cross_entropy(logits, label), {"error": error(logits, label)}
 
-  def at_test(self, images: jax.Array) -> jax.Array:
+  def test_inputs(self, images: jax.Array) -> jax.Array:
     """Return the network's input for test pictures: `images`."""
     return images
 

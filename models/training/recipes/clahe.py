@@ -23,9 +23,9 @@ class Clahe(base.Recipe):
 
   def transform(self, images: jax.Array, keys: jax.Array) -> jax.Array:
     """Return the pictures cropped and mirrored, then equalised."""
-    return self.at_test(self.moved(images, keys))
+    return self.test_inputs(self.moved(images, keys))
 
-  def at_test(self, images: jax.Array) -> jax.Array:
+  def test_inputs(self, images: jax.Array) -> jax.Array:
     """Return the test pictures equalised."""
     return clahe.equalize(images)
 

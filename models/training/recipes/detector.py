@@ -40,9 +40,9 @@ class Detector(stylized.Styling, base.Recipe):
     """Return the batch with its pictures stylized and mirrored, and its objects
     mirrored.
     """
-    return base.map_rows(self._shown, dict(batch))
+    return base.map_rows(self._transformed, dict(batch))
 
-  def _shown(self, batch: dict[str, jax.Array]) -> dict[str, jax.Array]:
+  def _transformed(self, batch: dict[str, jax.Array]) -> dict[str, jax.Array]:
     style, styled = (batch.pop(name, None) for name in ("style", "styled"))
     image = self.restyled(
       batch["image"], batch["key"], style, styled, batch["size"]

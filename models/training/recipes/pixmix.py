@@ -16,7 +16,7 @@ import numpy as np
 
 from robust_tfds import errors, settings
 from robust_tfds.corruptions import seeding
-from robust_tfds.models.training.data import beside
+from robust_tfds.models.training.data import user_pictures
 from robust_tfds.models.training.recipes import base
 from robust_tfds.models.training.transforms import checks, operations, pixmix
 from robust_tfds.models.training.transforms import fractals as fractals_lib
@@ -62,10 +62,10 @@ class Pixmix(base.Recipe):
 
   @property
   def extras(self) -> tuple[str, ...]:
-    """The names of what `beside` adds: `picture`."""
+    """The names of what `extra_arrays` adds: `picture`."""
     return ("picture",)
 
-  def beside(
+  def extra_arrays(
     self, item: Mapping[str, Any], key: np.ndarray, own: np.ndarray, copy: int
   ) -> Mapping[str, Any]:
     """Return a picture for the example, or one for each frame."""
@@ -87,7 +87,7 @@ class Pixmix(base.Recipe):
     picture: jax.Array | None = None,
   ) -> jax.Array:
     """Mix each picture, or each frame of a clip, with its own mixing picture."""
-    assert picture is not None  # from `beside`
+    assert picture is not None  # from `extra_arrays`
     return pixmix.pixmix(
       self.moved(images, keys),
       keys=base.stream(keys, 0),
@@ -103,7 +103,7 @@ class Pixmix(base.Recipe):
     """Return what the recipe discloses: the mixing pictures and the operations."""
     words = f"{self.fractals} fractals of seed 0 (training.fractals)"
     if self.pictures:
-      words = beside.folder_pictures(self.pictures, self.short_px).words
+      words = user_pictures.folder_pictures(self.pictures, self.short_px).words
     shown = operations.OVERLAPPED if self.overlap else ()
     words += f" and {operations.words(self.overlap)}"
     more = {"conditions": [*shown], "pictures": words}
@@ -111,5 +111,7 @@ class Pixmix(base.Recipe):
 
   def _drawn(self, key: np.ndarray, side: int) -> np.ndarray:
     if not self.pictures:
-      return beside.made(fractals_lib.fractals, self.fractals, side, key)
-    return beside.folder_pictures(self.pictures, self.short_px).drawn(key, side)
+      return user_pictures.made(fractals_lib.fractals, self.fractals, side, key)
+    return user_pictures.folder_pictures(self.pictures, self.short_px).drawn(
+      key, side
+    )

@@ -53,7 +53,7 @@ class Stability(base.Recipe):
       [clean, jax.vmap(noisy)(clean, base.stream(keys, 0))]
     )
 
-  def of_logits(
+  def logits_loss(
     self, logits: jax.Array, label: jax.Array
   ) -> tuple[jax.Array, base.Numbers]:
     """Compute the loss; its gradient goes through both predictions."""
@@ -61,6 +61,6 @@ class Stability(base.Recipe):
     instability = -jnp.sum(
       jax.nn.softmax(clean) * jax.nn.log_softmax(noisy), axis=-1
     ).mean()
-    loss, numbers = super().of_logits(clean, label)
+    loss, numbers = super().logits_loss(clean, label)
     numbers["instability"] = instability
     return loss + self.weight * instability, numbers

@@ -25,7 +25,7 @@ import numpy as np
 
 from robust_tfds import errors, settings
 from robust_tfds.models.convert import sources
-from robust_tfds.models.training.data import beside
+from robust_tfds.models.training.data import user_pictures
 from robust_tfds.models.training.recipes import base
 from robust_tfds.models.training.transforms import (
   adain,
@@ -90,10 +90,10 @@ class Styling:
 
   @property
   def extras(self) -> tuple[str, ...]:
-    """The names of what `beside` adds: a style, and whether it is used."""
+    """The names of what `extra_arrays` adds: a style, and whether it is used."""
     return () if self.mode == STANDARD else ("style", "styled")
 
-  def beside(
+  def extra_arrays(
     self, item: Mapping[str, Any], key: np.ndarray, own: np.ndarray, copy: int
   ) -> Mapping[str, Any]:
     """Return the example's style, and whether it is used."""
@@ -101,11 +101,13 @@ class Styling:
       return {}
     drawn = key if self.style_again else own
     style = (
-      beside.folder_pictures(self.styles, self.style_px).drawn(
+      user_pictures.folder_pictures(self.styles, self.style_px).drawn(
         drawn, self.style_px, centred=True
       )
       if self.styles
-      else beside.made(texture.textures, self.textures, self.style_px, drawn)
+      else user_pictures.made(
+        texture.textures, self.textures, self.style_px, drawn
+      )
     )
     return {"style": style, "styled": np.bool_(copy or self.mode == STYLIZED)}
 
@@ -147,7 +149,7 @@ class Styling:
       return ""
     words = f"{self.textures} procedural textures of seed 0"
     if self.styles:
-      words = beside.folder_pictures(self.styles, self.style_px).words
+      words = user_pictures.folder_pictures(self.styles, self.style_px).words
     if self.stylizer == _TEXTURE:
       return f"{words} by texture, which is not AdaIN"
     files = (sources.locate(file).path for file in self._files())

@@ -85,7 +85,7 @@ class PixmixTest(absltest.TestCase):
     small = recipes.make_recipe({"name": "pixmix", "pictures": self._folder()})
     item = {"image": np.zeros((64, 64, 3), np.uint8)}
     with self.assertRaisesRegex(errors.UserError, "recipe.short_px: got 36"):
-      small.beside(item, _keys(1)[0], _keys(1)[0], 0)
+      small.extra_arrays(item, _keys(1)[0], _keys(1)[0], 0)
 
 
 if __name__ == "__main__":

@@ -45,7 +45,8 @@ class StylizedTest(parameterized.TestCase):
     for again in (False, True):
       recipe = recipes.make_recipe({"name": "stylized", "style_again": again})
       drawn = {
-        recipe.beside(item, key, keys[0], 0)["style"].tobytes() for key in keys
+        recipe.extra_arrays(item, key, keys[0], 0)["style"].tobytes()
+        for key in keys
       }
       self.assertEqual(len(drawn) > 1, again)
 
