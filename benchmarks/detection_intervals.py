@@ -64,7 +64,7 @@ def measure() -> tuple[list[table.Row], _Clock]:
   scorer, cells, clock = base.Scorer(task, checked), [], _Clock()
   for cell, columns in _cells(clean):
     start = time.process_time()
-    draws = resampling.Draws.of(task.group_ids(columns))
+    draws = resampling.Draws.from_groups(task.group_ids(columns))
     task.replicates(columns, draws, checked)  # kept for the scorer
     matched = time.process_time()
     scorer.add(cell, columns)

@@ -44,7 +44,7 @@ def main() -> None:
     print(f"{name:32} {time.process_time() - start:8.2f} s of CPU")
     return out
 
-  draws = step("draws", lambda: _drawn(resampling.Draws.of(ids)))
+  draws = step("draws", lambda: _drawn(resampling.Draws.from_groups(ids)))
   for model in range(1, models + 1):
     columns = {}
     for condition in task.conditions():

@@ -75,7 +75,7 @@ def _as_printed(config: ml_collections.ConfigDict, network: str) -> None:
 
   printed = {
     row.metric: row.value
-    for row in printed_rows.of_paper("shankar2021")
+    for row in printed_rows.paper_rows("shankar2021")
     if (row.table, row.network) == ("table10", network)
   }
   config.model.name = network

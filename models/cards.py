@@ -85,7 +85,7 @@ def of(name: str) -> Card:
     catalogue.network(base).spec,
     paper_of(base),
     tuple(part_of.checkpoints),
-    known.of(base),
+    known.for_model(base),
     reference,
     parity,
   )

@@ -204,7 +204,7 @@ class Batch:
     )
     try:
       shape = canvas.smallest(self.canvases, *image.shape[:2])
-      return images.in_canvas(
+      return images.corrupt_in_canvas(
         image, shape, name, severity, edition="any", key=key
       )
     except (MemoryError, jax.errors.JaxRuntimeError) as e:

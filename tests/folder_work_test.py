@@ -52,7 +52,7 @@ class FolderWorkTest(parameterized.TestCase):
     with (
       mock.patch.object(stopping, "_told", []) as told,
       mock.patch(
-        "robust_tfds.corruptions.image.in_canvas", side_effect=results
+        "robust_tfds.corruptions.image.corrupt_in_canvas", side_effect=results
       ),
       self.assertRaises(KeyboardInterrupt),
     ):
@@ -75,7 +75,8 @@ class FolderWorkTest(parameterized.TestCase):
   def test_too_little_memory_is_said_of_the_picture(self):
     Image.new("RGB", (40, 33)).save(self.source / "x.png")
     with mock.patch(
-      "robust_tfds.corruptions.image.in_canvas", side_effect=MemoryError()
+      "robust_tfds.corruptions.image.corrupt_in_canvas",
+      side_effect=MemoryError(),
     ):
       _, failed = self._run()
     self.assertRegex(failed[0], "x.png: contrast of 40 x 33 px needs more mem")

@@ -11,7 +11,7 @@ from tools import interval_doubts
 
 
 def _rows(*tables):
-  rows = printed_rows.of_paper("shankar2021")
+  rows = printed_rows.paper_rows("shankar2021")
   return [r for r in rows if r.table in ("table1", *tables)]
 
 

@@ -10,7 +10,7 @@ from tools import same_names
 
 def row(paper: str, table: str, **fields: str) -> printed_rows.PrintedRow:
   """A row of a table with other fields."""
-  rows = printed_rows.of_paper(paper)
+  rows = printed_rows.paper_rows(paper)
   first = next(r for r in rows if r.table == table)
   return dataclasses.replace(first, **fields)
 

@@ -61,7 +61,7 @@ def text(paper: str) -> str:
 
 def of_paper(paper: str) -> list[Doubt]:
   """What every check says of a paper's numbers, in the order of its tables."""
-  rows = printed_rows.of_paper(paper)
+  rows = printed_rows.paper_rows(paper)
   out = [
     *_means(rows),
     *_drops(rows),

@@ -83,7 +83,7 @@ def seen() -> Iterator[tuple[str, list[np.ndarray]]]:
   """Name and first pictures of each training's lines; of clips the first's frames."""
   for name, (config, changes) in _TRAININGS.items():
     made = config_lib.parse(training_runs.changed(config, changes))
-    for line, images in sheet.seen(run.prepare(made)).items():
+    for line, images in sheet.seen_pictures(run.prepare(made)).items():
       yield (
         f"{name}: {line}",
         [*(images if images.ndim == 4 else images[0])][:7],

@@ -324,7 +324,7 @@ def _recipes() -> str:
   """A line a config."""
   rows = []
   for name, file in config_flag.shipped(trains=True).items():
-    recipe = recipes.of(shipped(name).recipe)
+    recipe = recipes.make_recipe(shipped(name).recipe)
     trained = ", ".join(recipe.disclosure()["conditions"])
     what = command.summary(file).rstrip(".")
     rows.append((f"`{name}`", what, str(recipe.passes), trained))

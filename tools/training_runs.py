@@ -425,7 +425,7 @@ def _lines(
       row.name,
       fingerprint(network, row),
       seed,
-      recipes.of(said.recipe).passes,
+      recipes.make_recipe(said.recipe).passes,
       row.times,
       1 if row.start else 0,
       said.steps,

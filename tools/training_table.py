@@ -229,7 +229,7 @@ def _large(lines: Sequence[Line]) -> Iterator[str]:
   rows = []
   for name in _LARGE:
     config = config_lib.parse(training_guide.shipped(name))
-    recipe = recipes.of(config.recipe)
+    recipe = recipes.make_recipe(config.recipe)
     steps = plan.steps_of(config, recipe)
     assert steps  # ImageNet's number of examples is known
     step = plan.step_adds(config, run.network(config, None), recipe)
@@ -252,7 +252,7 @@ def _rate(lines: Sequence[Line]) -> float:
   made = training_guide.shipped("train_standard")
   made.model.name = longest.network
   config = config_lib.parse(made)
-  recipe = recipes.of(config.recipe)
+  recipe = recipes.make_recipe(config.recipe)
   step = plan.step_adds(config, run.network(config, None), recipe)
   return longest.steps * step / longest.seconds
 

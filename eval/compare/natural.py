@@ -219,7 +219,7 @@ def _above(line: Line, points: Mapping[str, tuple[float, float]]) -> Line:
       "classification", line.of[0], effective.RUNS, points
     )
     x, y = line.point
-    value = float(y - fitted.line.at(x))
+    value = float(y - fitted.line.predict(x))
     above = Number(value, note=f"above the line: {fitted.described}")
   except errors.UserError as e:
     above = Number(None, note=str(e))

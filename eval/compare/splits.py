@@ -172,7 +172,7 @@ def line(
   mean = replicates.combine(
     lambda *of: np.mean(of, axis=0), *of_splits, disjoint=True
   )
-  bounds = definitions.of_any_task(key[0]).bounds
+  bounds = definitions.any_task_metric(key[0]).bounds
   values = [float(of.value) for of in of_splits]
   return key, values, spread.number(mean, bounds)
 
@@ -205,7 +205,7 @@ def _of_one(of: Mean) -> list[str]:
 
 
 def _cells(key: Key, values: Sequence[float], mean: Number) -> list[str]:
-  text = functools.partial(numbers.plain, definitions.of_any_task(key[0]))
+  text = functools.partial(numbers.plain, definitions.any_task_metric(key[0]))
   ends = mean.or_nan, mean.lo, mean.hi, numbers.WORDS
   return [
     markdown.escape(_words(key)),

@@ -6,10 +6,10 @@ s, both fractions,
   gamma_a = 1 - (A - A_ps)        absolute robustness
   gamma_r = 1 - (A - A_ps) / A    relative robustness, A_ps / A
 
-Both may exceed 1. Averages in the paper's order: over severities, then over the
-perturbations of a group, then over the five groups (Schiappa et al. 2023,
-section 4; that the printed mean is the mean of groups is checked against
-Table 2, docs/specs/video.md section 2). Perturbations of your own enter no group.
+Both may exceed 1. Averages follow the paper's order: over severities, then over
+the perturbations of a group, then over the five groups (Schiappa et al. 2023,
+section 4; Table 2 confirms that the printed mean is the mean of groups,
+docs/specs/video.md section 2). Perturbations of your own enter no group.
 """
 
 import math
@@ -27,11 +27,11 @@ Cell = tuple[str, int]
 def gamma_a(
   accuracy: np.typing.ArrayLike, clean_accuracy: np.typing.ArrayLike
 ) -> np.ndarray:
-  """Absolute robustness of a cell: Schiappa et al. 2023, section 4.
+  """Compute the absolute robustness of a cell: Schiappa et al. 2023, section 4.
 
   Args:
-    accuracy: under a perturbation, `[...]`, fractions.
-    clean_accuracy: without one, of a shape that goes with it.
+    accuracy: accuracy under a perturbation, `[...]`, fractions.
+    clean_accuracy: accuracy without one, of a broadcastable shape.
 
   >>> gamma_a([0.25, 1.0], 0.75)
   array([0.5 , 1.25])
@@ -42,11 +42,11 @@ def gamma_a(
 def gamma_r(
   accuracy: np.typing.ArrayLike, clean_accuracy: np.typing.ArrayLike
 ) -> np.ndarray:
-  """Relative robustness of a cell: Schiappa et al. 2023, section 4.
+  """Compute the relative robustness of a cell: Schiappa et al. 2023, section 4.
 
   Args:
-    accuracy: under a perturbation, `[...]`, fractions.
-    clean_accuracy: without one, of a shape that goes with it.
+    accuracy: accuracy under a perturbation, `[...]`, fractions.
+    clean_accuracy: accuracy without one, of a broadcastable shape.
 
   Returns:
     `[...]`; nan where the clean accuracy is 0.
@@ -60,7 +60,8 @@ def gamma_r(
 def robustness(
   accuracy: Mapping[Cell, float], clean_accuracy: float
 ) -> dict[str, Any]:
-  """gamma_a and gamma_r of every cell, perturbation and group, and their means.
+  """Compute gamma_a and gamma_r of every cell, perturbation and group, and
+  their means.
 
   Args:
     accuracy: (perturbation, severity) -> accuracy, a fraction in [0, 1].
@@ -74,8 +75,9 @@ def robustness(
     paper's order.
 
   Raises:
-    UserError: an unknown perturbation (with a suggestion), a severity outside
-      1-5, accuracies that are no fractions, no cells, or a clean accuracy of 0.
+    UserError: a perturbation is unknown (with a suggestion), a severity is
+      outside 1-5, an accuracy is no fraction, there are no cells, or the clean
+      accuracy is 0.
 
   >>> cells = {("jpeg", severity): 0.6 for severity in conditions.SEVERITIES}
   >>> result = robustness(cells, 0.8)
@@ -112,12 +114,13 @@ def by_shift(
   category: Sequence[str],
   groups: np.typing.ArrayLike | None = None,
 ) -> dict[str, dict[str, dict[str, float]]]:
-  """UCF101-DS: accuracy of every shift and of every category of shifts.
+  """Compute the accuracy of every shift and every category of shifts of
+  UCF101-DS.
 
   Args:
     correct: bool `[clips]`.
     shift: the 63 shifts' names, `[clips]`.
-    category: what each shift belongs to, `[clips]`.
+    category: category of each clip's shift, `[clips]`.
     groups: the video of each clip, `[clips]`; every clip alone if None.
 
   Returns:
@@ -125,7 +128,8 @@ def by_shift(
     and `n`, in the order of first appearance. A category pools its clips.
 
   Raises:
-    UserError: columns of different lengths, none, or a shift in two categories.
+    UserError: the columns differ in length or are empty, or a shift is in two
+      categories.
   """
   right = arguments.rights("correct", correct)
   alone = [str(i) for i in range(right.size)]
@@ -154,7 +158,8 @@ def by_shift(
 def perturbed_training(
   clean_trained: Mapping[str, float], perturbed_trained: Mapping[str, float]
 ) -> float:
-  """Figure 12's gamma_r on UCF101-DS: what training on perturbed data brings.
+  """Compute Figure 12's gamma_r on UCF101-DS: the effect of training on
+  perturbed data.
 
   The mean over categories of 1 - (A_f - A_fp) / A_fp, with f trained on clean
   and fp on perturbed data (docs/specs/video.md section 2). Below 1 the clean
@@ -165,7 +170,7 @@ def perturbed_training(
     perturbed_trained: category -> accuracy of fp, the same categories.
 
   Raises:
-    UserError: different categories, none, or an accuracy of fp of 0.
+    UserError: the categories differ, there are none, or an accuracy of fp is 0.
 
   >>> perturbed_training({"Age": 0.5}, {"Age": 0.4})
   0.75
@@ -190,7 +195,7 @@ def perturbed_training(
 
 
 def _ordered(cells: Mapping[Cell, object]) -> list[Cell]:
-  """The cells' keys in the paper's order, checked."""
+  """Return the cells' keys in the paper's order, after checks."""
   if not arguments.mapping("cells", cells):
     raise errors.UserError(
       "No cells given: (perturbation, severity) -> accuracy."
@@ -210,7 +215,7 @@ def _ordered(cells: Mapping[Cell, object]) -> list[Cell]:
 
 
 def averages(cells: Mapping[Cell, Any]) -> dict[str, Any]:
-  """Means over severities, perturbations and groups.
+  """Average over severities, perturbations and groups.
 
   Args:
     cells: (perturbation, severity) -> number or array.

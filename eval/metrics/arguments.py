@@ -1,9 +1,9 @@
-"""What the public functions of the metrics accept, checked in one place.
+"""Checks of the arguments of the metrics' public functions, in one place.
 
-Each function takes what the argument is called and its value, and gives the value
-as the metrics compute with it, or refuses it in words. Texts are no numbers here,
-nor are booleans, complex numbers and dates, though numpy would make numbers of
-them; a NaN is never counted as anything.
+Each function takes an argument's name and value, and returns the value in the
+form that the metrics compute with, or refuses it in words. Texts are no numbers
+here, nor are booleans, complex numbers and dates, though numpy would make
+numbers of them; a NaN is never counted as anything.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ _REAL = "iuf"  # numpy's kinds of integers and floats
 
 
 def number(what: str, value: object) -> float:
-  """A finite real number; UserError for anything else."""
+  """Return a finite real number; UserError for anything else."""
   got = _real(value)
   if got is None:
     raise errors.UserError(f"{what} must be a finite number, got {value!r}.")
@@ -25,7 +25,7 @@ def number(what: str, value: object) -> float:
 
 
 def fraction(what: str, value: object, highest: float = 1) -> float:
-  """A number in [0, highest]; UserError for anything else."""
+  """Return a number in [0, highest]; UserError for anything else."""
   got = _real(value)
   if got is None or not 0 <= got <= highest:
     kind = "must be a fraction" if highest == 1 else "must lie"
@@ -36,7 +36,7 @@ def fraction(what: str, value: object, highest: float = 1) -> float:
 
 
 def _real(value: object) -> float | None:
-  """A finite real number, also of an array without axes; else None."""
+  """Return a finite real number, also from an array without axes; else None."""
   try:
     scalar = np.asarray(value)
   except ValueError:
@@ -47,17 +47,17 @@ def _real(value: object) -> float | None:
 
 
 def level(value: object) -> float:
-  """The coverage of an interval; UserError outside (0, 1)."""
+  """Return the coverage of an interval; UserError outside (0, 1)."""
   got = number("level", value)
   if not 0 < got < 1:
     raise errors.UserError(f"level must lie in (0, 1), got {value}.")
   return got
 
 
-def whole(
+def whole_number(
   what: str, value: object, least: int = 0, most: int = 2**31 - 1
 ) -> int:
-  """A whole number in [least, most]; UserError for anything else."""
+  """Return a whole number in [least, most]; UserError for anything else."""
   got = conditions.whole(value)
   if got is None or not least <= got <= most:
     raise errors.UserError(
@@ -67,14 +67,14 @@ def whole(
 
 
 def flag(what: str, value: object) -> bool:
-  """True or False; UserError for anything else."""
+  """Return True or False; UserError for anything else."""
   if not isinstance(value, (bool, np.bool_)):
     raise errors.UserError(f"{what} must be True or False, got {value!r}.")
   return bool(value)
 
 
 def mapping(what: str, value: object) -> Mapping[Any, Any]:
-  """A dict or its like; UserError for anything else."""
+  """Return a dict or another mapping; UserError for anything else."""
   if not isinstance(value, Mapping):
     raise errors.UserError(
       f"{what} must be a dict, got {type(value).__name__}: {value!r:.60}."
@@ -83,7 +83,7 @@ def mapping(what: str, value: object) -> Mapping[Any, Any]:
 
 
 def array(what: str, values: object) -> np.ndarray:
-  """As an array; UserError for rows of unequal length."""
+  """Return values as an array; UserError for rows of unequal length."""
   try:
     return np.asarray(values)
   except ValueError as e:
@@ -93,7 +93,11 @@ def array(what: str, values: object) -> np.ndarray:
 
 
 def elements(values: object) -> Sequence[Any] | None:
-  """Of a list, a tuple or an array, also JAX's; None of anything else."""
+  """Return the elements of a list, a tuple or an array, also JAX's.
+
+  The result is None for anything else.
+
+  """
   if isinstance(values, Sequence) and not isinstance(values, (str, bytes)):
     return values
   given = np.asarray(values)
@@ -101,7 +105,7 @@ def elements(values: object) -> Sequence[Any] | None:
 
 
 def reals(what: str, values: object) -> np.ndarray:
-  """Finite float64 numbers of any shape; UserError for anything else."""
+  """Return finite float64 numbers of any shape; UserError for anything else."""
   got = array(what, values)
   if got.dtype.kind not in _REAL + "b" or not np.isfinite(got).all():
     raise errors.UserError(
@@ -113,11 +117,11 @@ def reals(what: str, values: object) -> np.ndarray:
 
 
 def rights(what: str, values: object) -> np.ndarray:
-  """Results as bool of any shape, from bool or the numbers 0 and 1.
+  """Return results as bool of any shape, from bool or the numbers 0 and 1.
 
   Raises:
-    UserError: anything else. A NaN is a result that is missing, neither right
-      nor wrong.
+    UserError: `values` is anything else. A NaN is a missing result, neither
+      right nor wrong.
   """
   got = array(what, values)
   if got.dtype == bool:
@@ -132,7 +136,7 @@ def rights(what: str, values: object) -> np.ndarray:
 
 
 def _first_bad(values: np.ndarray, allowed: tuple[float, ...] = ()) -> str:
-  """The value at fault with its place, where the dtype is not."""
+  """Return the bad value and its place in words; '' if the dtype is at fault."""
   if values.dtype.kind not in _REAL:
     return ""
   bad = ~np.isin(values, allowed) if allowed else ~np.isfinite(values)

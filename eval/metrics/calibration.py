@@ -1,8 +1,8 @@
 """Calibration of the top score: how often a prediction of score s is right.
 
-A model is calibrated where those of its predictions that have the score s are right
-in a share s of cases. With examples in bins, and in bin b of n_b examples the mean
-score conf(b) and the share of right ones acc(b),
+A model is calibrated if its predictions of score s are right in a share s of
+cases. With examples in bins, and in bin b of n_b examples the mean score
+conf(b) and the accuracy acc(b),
 
   ece                    sum of n_b / n |acc(b) - conf(b)| over 15 bins of equal
                          width (Guo et al. 2017, equation 3)
@@ -13,18 +13,20 @@ score conf(b) and the share of right ones acc(b),
                          bins of about 100 examples each (Hendrycks et al. 2019,
                          "Outlier Exposure", as Nguyen and O'Connor 2015)
 
-A bin of equal width is open below and closed above, ((b - 1) / 15, b / 15]; a score
-of 0 is in the first. Bins of equally many examples never part equal scores: an
-example's bin is floor(B k / n), with k examples of lower scores among n and B bins.
-So no number depends on the order of the examples; all scores equal is one bin.
+A bin of equal width is open below and closed above, ((b - 1) / 15, b / 15]; a
+score of 0 is in the first. Bins of equally many examples never split equal
+scores: an example's bin is floor(B k / n), with k examples of lower scores
+among n and B bins. So no number depends on the order of the examples; all
+scores equal is one bin.
 
-All three are biased upwards: |acc - conf| of a bin is not 0 where the model is
-calibrated but about sqrt(2 / pi) of its standard error. A bootstrap adds that noise
-once more: of calibrated models its interval lies wholly above the truth. So none of
-them has an interval here (`python -m tests.eval.coverage --topic=calibration` prints
-how often one would cover); compare models of equally many examples.
+All three are biased upwards: if the model is calibrated, |acc - conf| of a bin
+is not 0 but about sqrt(2 / pi) of its standard error. A bootstrap adds that
+noise once more: for calibrated models its interval lies wholly above the truth.
+So none of them has an interval here (`python -m tests.eval.coverage
+--topic=calibration` prints how often one would cover); compare models of
+equally many examples.
 
-DEVIATION: the code of Hendrycks et al. leaves out the last bin and parts equal
+DEVIATION: the code of Hendrycks et al. leaves out the last bin and splits equal
 scores in the order of the sort; here all bins enter, as in the formula.
 """
 
@@ -38,7 +40,7 @@ from robust_tfds import errors
 from robust_tfds.eval.metrics import arguments, intervals
 
 BINS = 15
-BIN_SIZE = 100  # of the RMS calibration error
+BIN_SIZE = 100  # examples of a bin of the RMS calibration error
 _HIGHEST = 1 + 1e-6  # a float32 softmax may round to above 1
 
 
@@ -47,12 +49,12 @@ class Bins:
   """A reliability diagram: examples by their top score, in equal bins of [0, 1].
 
   Attributes:
-    count: of each bin.
-    confidence: mean score of each bin; None where it is empty.
-    accuracy: of each bin; None where it is empty.
-    lo: lower end of the accuracy's 95 % interval; None where it is empty. Of
-      bins without intervals, nothing.
-    hi: upper end.
+    count: number of examples in each bin.
+    confidence: mean score of each bin; None if it is empty.
+    accuracy: accuracy of each bin; None if it is empty.
+    lo: lower end of the accuracy's 95 % interval; None for an empty bin. The
+      sequence is empty for diagrams without intervals.
+    hi: upper end of the interval.
   """
 
   count: Sequence[int]
@@ -63,7 +65,7 @@ class Bins:
 
   @property
   def edges(self) -> list[float]:
-    """Of all bins: one more than there are."""
+    """The edges of all bins: one more than there are bins."""
     return [b / len(self.count) for b in range(len(self.count) + 1)]
 
   @property
@@ -81,15 +83,16 @@ class Bins:
 def ece(
   score: np.typing.ArrayLike, correct: np.typing.ArrayLike, bins: int = BINS
 ) -> float:
-  """The expected calibration error over bins of equal width.
+  """Compute the expected calibration error over bins of equal width.
 
   Args:
     score: `[N]`, the top scores, in [0, 1].
     correct: `[N]`, bool or 0/1: whether the prediction is right.
-    bins: how many.
+    bins: number of bins.
 
   Raises:
-    UserError: no examples, scores outside [0, 1], other results.
+    UserError: there are no examples, a score is outside [0, 1], or a result is
+      neither right nor wrong.
 
   >>> ece([0.75, 0.75, 0.75, 0.75], [1, 1, 1, 0]), ece([1.0, 1.0], [0, 0])
   (0.0, 1.0)
@@ -100,15 +103,15 @@ def ece(
 def ece_adaptive(
   score: np.typing.ArrayLike, correct: np.typing.ArrayLike, bins: int = BINS
 ) -> float:
-  """The expected calibration error over bins of equally many examples.
+  """Compute the expected calibration error over bins of equally many examples.
 
   Args:
     score: `[N]`, the top scores, in [0, 1].
     correct: `[N]`, bool or 0/1: whether the prediction is right.
-    bins: how many; fewer where scores are equal.
+    bins: number of bins; fewer if scores are equal.
 
   Raises:
-    UserError: as `ece`.
+    UserError: as for `ece`.
 
   >>> ece_adaptive([0.25, 0.25, 1.0, 1.0], [1, 0, 1, 1], bins=2)
   0.125
@@ -123,21 +126,22 @@ def rms_calibration_error(
   correct: np.typing.ArrayLike,
   bin_size: int = BIN_SIZE,
 ) -> float:
-  """The root mean square calibration error.
+  """Compute the root mean square calibration error.
 
   Args:
     score: `[N]`, the top scores, in [0, 1].
     correct: `[N]`, bool or 0/1: whether the prediction is right.
-    bin_size: examples of a bin, about; there is at least one bin.
+    bin_size: approximate number of examples in a bin; there is at least one
+      bin.
 
   Raises:
-    UserError: as `ece`.
+    UserError: as for `ece`.
 
   >>> rms_calibration_error([0.5, 0.5, 1.0, 1.0], [1, 1, 1, 1], bin_size=2)
   0.3535533905932738
   """
   confidence, right = _checked(score, correct)
-  size = arguments.whole("bin_size", bin_size, 1)
+  size = arguments.whole_number("bin_size", bin_size, 1)
   index = _equal_mass(confidence, max(len(confidence) // size, 1))
   gaps, share = _gaps(confidence, right, index)
   return math.sqrt((share * np.square(gaps)).sum())
@@ -146,18 +150,19 @@ def rms_calibration_error(
 def reliability(
   score: np.typing.ArrayLike, correct: np.typing.ArrayLike, bins: int = BINS
 ) -> Bins:
-  """The reliability diagram, with Clopper-Pearson intervals of the accuracies.
+  """Compute the reliability diagram, with Clopper-Pearson intervals of the
+  accuracies.
 
   Args:
     score: `[N]`, the top scores, in [0, 1].
     correct: `[N]`, bool or 0/1: whether the prediction is right.
-    bins: how many, of equal width.
+    bins: number of bins of equal width.
 
   Raises:
-    UserError: as `ece`.
+    UserError: as for `ece`.
 
-  >>> of = reliability([0.2, 0.9, 1.0], [0, 1, 1], bins=2)
-  >>> of.count, of.confidence, of.accuracy
+  >>> diagram = reliability([0.2, 0.9, 1.0], [0, 1, 1], bins=2)
+  >>> diagram.count, diagram.confidence, diagram.accuracy
   ([1, 2], [0.2, 0.95], [0.0, 1.0])
   """
   confidence, right = _checked(score, correct)
@@ -177,15 +182,17 @@ def reliability(
 
 
 def pooled(several: Sequence[Bins]) -> Bins:
-  """The diagram of all examples of several, each counted as often as it occurs.
+  """Pool several diagrams into one, counting each example as often as it
+  occurs.
 
-  Without intervals: the same picture in several conditions is no several trials.
+  The result has no intervals: the same picture in several conditions is not
+  several trials.
 
   Args:
-    several: of equally many bins, at least one.
+    several: at least one diagram, all with equally many bins.
 
   Raises:
-    UserError: none, or of different bins.
+    UserError: there are no diagrams, or their bins differ.
 
   >>> one, two = reliability([0.9], [1], bins=1), reliability([0.5], [0], bins=1)
   >>> pooled([one, two]).confidence, pooled([one, two]).accuracy
@@ -217,7 +224,7 @@ def _or_none(values: np.ndarray, count: np.ndarray) -> list[float | None]:
 def _gaps(
   confidence: np.ndarray, right: np.ndarray, index: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-  """acc(b) - conf(b) and n_b / n of every bin that is not empty."""
+  """Return acc(b) - conf(b) and n_b / n of every bin that is not empty."""
   count = np.bincount(index)
   there = count > 0
   hits = np.bincount(index, right)[there]
@@ -226,8 +233,9 @@ def _gaps(
 
 
 def equal_width(confidence: np.ndarray, bins: int) -> np.ndarray:
-  """The bin of each of some scores in [0, 1], of bins of equal width."""
-  # The quotients b / bins themselves: a score of exactly one is in the bin below.
+  """Return the bin of each score in [0, 1], among bins of equal width."""
+  # The edges are the quotients b / bins: a score equal to an edge is in the bin
+  # below.
   edges = np.arange(1, bins) / bins
   return np.searchsorted(edges, confidence, side="left")
 
@@ -238,15 +246,16 @@ def _equal_mass(confidence: np.ndarray, bins: int) -> np.ndarray:
 
 
 def _count(bins: int) -> int:
-  return arguments.whole("bins", bins, 1, 10**6)
+  return arguments.whole_number("bins", bins, 1, 10**6)
 
 
 def _checked(
   score: np.typing.ArrayLike, correct: np.typing.ArrayLike
 ) -> tuple[np.ndarray, np.ndarray]:
-  """Both as float64 `[N]`, in the order of the scores and results.
+  """Return both as float64 `[N]`, sorted by scores and results.
 
-  Sums of floats depend on their order: so none depends on that of the examples.
+  Sums of floats depend on the order of their terms: sorting makes them
+  independent of the examples' order.
   """
   confidence = arguments.reals("score", score)
   right = arguments.rights("correct", correct).astype(np.float64)
@@ -263,8 +272,8 @@ def _checked(
   if wrong.any():
     raise errors.UserError(
       f"score must lie in [0, 1], got {confidence[wrong][0]:g} at"
-      f" {int(np.flatnonzero(wrong)[0])}. Scores are softmax probabilities, no"
-      " logits and no percent."
+      f" {int(np.flatnonzero(wrong)[0])}. Scores are softmax probabilities, not"
+      " logits and not percent."
     )
   order = np.lexsort((right, confidence))
   return np.minimum(confidence, 1)[order], right[order]

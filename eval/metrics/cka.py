@@ -1,20 +1,20 @@
-"""Minibatch CKA: how alike two sets of features of the same examples are.
+"""Minibatch CKA: the similarity of two sets of features of the same examples.
 
-Linear centered kernel alignment, its HSIC by the unbiased estimator, summed over
-batches (Nguyen et al. 2021, arXiv 2010.15327, Eq. 2 and 3; HSIC_1 of Song et al.
-2012): what Schiappa et al. 2023 draw in Figure 9. With K = x x' and L = y y' of a
-batch of n examples, both with a diagonal of 0,
+Linear centered kernel alignment, with the unbiased estimator of HSIC, summed
+over batches (Nguyen et al. 2021, arXiv 2010.15327, Eq. 2 and 3; HSIC_1 of Song
+et al. 2012); Schiappa et al. 2023 draw it in Figure 9. With K = x x' and L = y
+y' for a batch of n examples, both with a diagonal of 0,
 
   HSIC_1(K, L) = [tr(KL) + 1'K1 1'L1 / ((n-1)(n-2)) - 2/(n-2) 1'KL1] / (n(n-3))
   CKA = sum HSIC_1(K, L) / sqrt(sum HSIC_1(K, K) sum HSIC_1(L, L))
 
-So the size of the batches does not move the expected sums. It is 1 of features
-with themselves, turned, shifted or scaled by one number; about 0 of features that
-have nothing in common, and below it as often as above. HSIC_1 is the product of
-two matrices that are centred without their diagonal (Szekely and Rizzo 2014,
-Definition 2), over n (n - 3), which is how it is computed here: so HSIC_1(K, K) is
-at least 0, and CKA within -1 and 1. Where all examples are as alike, as those of an
-identity matrix, HSIC_1(K, K) is 0 and CKA 0 / 0.
+So the batch size does not change the expected sums. CKA is 1 for features and
+themselves, also rotated, shifted or scaled by a number; it is about 0 for
+unrelated features, and below 0 as often as above. HSIC_1 is the product of two
+matrices that are centred without their diagonal (Szekely and Rizzo 2014,
+Definition 2), over n (n - 3), and is computed so here: HSIC_1(K, K) is at least
+0, and CKA lies within -1 and 1. If all examples are equally similar, as the
+rows of an identity matrix are, HSIC_1(K, K) is 0 and CKA 0 / 0.
 """
 
 from __future__ import annotations
@@ -28,28 +28,31 @@ from robust_tfds import errors
 from robust_tfds.eval.metrics import arguments
 
 _LEAST = 4  # n (n - 3) divides
-_EQUAL = 1e-12  # share of the features' squares below which they do not vary
+_EQUAL = (
+  1e-12  # features vary if their spread is above this share of their squares
+)
 _ALIKE = (
-  1e-18  # the same of what is centred in a Gram matrix: rounding is below
+  1e-18  # the same share for a centred Gram matrix: rounding stays below it
 )
 
 
 def minibatch(
   batches: Iterable[tuple[np.typing.ArrayLike, np.typing.ArrayLike]],
 ) -> float:
-  """The CKA of two layers, models or conditions.
+  """Compute the CKA of two layers, models or conditions.
 
   Args:
-    batches: pairs (x, y) of the same examples in the same order, `[n, features]`
-      each, n from 4; read one by one. Other axes belong to the features.
+    batches: pairs (x, y) of the same examples in the same order, `[n,
+      features]` each, n from 4; read one by one. Further axes count as
+      features.
 
   Returns:
-    From -1 to 1; nan where the features of one side do not vary, or its examples
-    are all as alike as each other.
+    CKA, from -1 to 1; nan if the features of one side do not vary, or all pairs
+    of its examples are equally similar.
 
   Raises:
-    UserError: no batch, too few examples, sides of other examples, or values
-      that are no finite numbers.
+    UserError: there is no batch, a batch has too few examples, its sides differ
+      in number, or a value is no finite number.
 
   >>> x = [[0.0, 1.0], [2.0, 0.0], [1.0, 3.0], [4.0, 1.0]]
   >>> round(minibatch([(x, x)]), 9)
@@ -71,12 +74,12 @@ def minibatch(
   if not vary.all() or (sums[1:] <= _ALIKE * squares).any():
     return math.nan
   common, of_x, of_y = sums.tolist()
-  # By Cauchy and Schwarz; what is beyond is rounding.
+  # By Cauchy and Schwarz; anything beyond is rounding.
   return min(max(common / math.sqrt(of_x * of_y), -1.0), 1.0)
 
 
 def _checked(number: int, pair: object) -> list[np.ndarray]:
-  """The two sides of a batch, float64 `[n, features]`."""
+  """Return the two sides of a batch as float64 `[n, features]`, after checks."""
   where = f"batch {number}"
   sides = arguments.elements(pair)
   if sides is None or len(sides) != 2:
@@ -98,15 +101,15 @@ def _checked(number: int, pair: object) -> list[np.ndarray]:
 
 
 def _varies(features: np.ndarray) -> bool:
-  """Whether examples differ by more than rounding."""
+  """Return whether examples differ by more than rounding."""
   spread = np.square(features - features.mean(axis=0)).sum()
   return bool(spread > _EQUAL * np.square(features).sum())
 
 
 def _gram(features: np.ndarray) -> np.ndarray:
-  """`[n, n]` with a diagonal of 0.
+  """Return the Gram matrix `[n, n]` of centred features, with a diagonal of 0.
 
-  Of centred features: that moves no HSIC_1, and no digit is lost to the mean.
+  Centring does not change HSIC_1, and saves the digits that a mean would cost.
   """
   centred = features - features.mean(axis=0)
   gram = centred @ centred.T
@@ -115,7 +118,9 @@ def _gram(features: np.ndarray) -> np.ndarray:
 
 
 def _centred(gram: np.ndarray) -> np.ndarray:
-  """A Gram matrix less its rows' and columns' means, without the diagonal."""
+  """Subtract the means of rows and columns of a Gram matrix, without its
+  diagonal.
+  """
   n = len(gram)
   of_rows = gram.sum(axis=0) / (n - 2)
   out = gram - of_rows - of_rows[:, None] + of_rows.sum() / (n - 1)
@@ -124,6 +129,6 @@ def _centred(gram: np.ndarray) -> np.ndarray:
 
 
 def _hsic(k: np.ndarray, m: np.ndarray) -> float:
-  """HSIC_1 of two matrices that `_centred` made."""
+  """Compute HSIC_1 from two results of `_centred`."""
   n = len(k)
   return float((k * m).sum() / (n * (n - 3)))

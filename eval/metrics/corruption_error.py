@@ -6,10 +6,10 @@ With E_{s,c} the top-1 error at severity s of corruption c:
   CE_c          = sum_s E_{s,c} / sum_s B_{s,c}
   relative CE_c = sum_s (E_{s,c} - E_clean) / sum_s (B_{s,c} - B_clean)
 
-for a baseline B (AlexNet in the paper): `ce` and `relative_ce`. mCE and relative
-mCE are means over the 15 common corruptions; the 4 extra ones and corruptions of
-your own never enter. The plain mean of E has a name apart, `mean_error`, because
-papers mix them up.
+for a baseline B (AlexNet in the paper): `ce` and `relative_ce`. mCE and
+relative mCE are means over the 15 common corruptions; the 4 extra ones and
+corruptions of your own never enter. The plain mean of E has its own name,
+`mean_error`, because papers mix them up.
 """
 
 import math
@@ -23,9 +23,10 @@ from robust_tfds import conditions, reading
 from robust_tfds import errors as errors_lib
 from robust_tfds.eval.metrics import arguments, rates
 
-SAME_RUN = "evaluated in the same run"  # of a baseline, in words
+SAME_RUN = "evaluated in the same run"  # source of a baseline, in words
 _SEVERITIES = len(conditions.SEVERITIES)
-# What the excess of equal rates may round to; one example of 10 million is more.
+# Rounding of the excess of equal rates stays below; one example of 10 million
+# is above.
 _ZERO = 1e-9
 _FOLDER = pathlib.Path(__file__).resolve().parents[1] / "papers" / "baselines"
 
@@ -33,11 +34,11 @@ _FOLDER = pathlib.Path(__file__).resolve().parents[1] / "papers" / "baselines"
 def ce(
   errors: np.typing.ArrayLike, baseline: np.typing.ArrayLike
 ) -> np.ndarray:
-  """CE of a corruption: Hendrycks & Dietterich 2019, section 4.1.
+  """Compute CE of a corruption: Hendrycks & Dietterich 2019, section 4.1.
 
   Args:
     errors: top-1 errors `[severities, ...]`, fractions.
-    baseline: the baseline's, of a shape that goes with it.
+    baseline: the baseline's errors, of a broadcastable shape.
 
   Returns:
     `[...]`; 1.0 is as good as the baseline, nan where the baseline's are all 0.
@@ -55,13 +56,14 @@ def relative_ce(
   baseline: np.typing.ArrayLike,
   baseline_clean: np.typing.ArrayLike,
 ) -> np.ndarray:
-  """Relative CE of a corruption: Hendrycks & Dietterich 2019, section 4.1.
+  """Compute the relative CE of a corruption: Hendrycks & Dietterich 2019,
+  section 4.1.
 
   Args:
     errors: top-1 errors `[severities, ...]`, fractions.
-    clean_error: on clean images, `[...]`.
+    clean_error: error on clean images, `[...]`.
     baseline: the baseline's errors.
-    baseline_clean: the baseline's on clean images.
+    baseline_clean: the baseline's error on clean images.
 
   Returns:
     `[...]`; nan where corruption does not raise the baseline's error.
@@ -81,7 +83,7 @@ def summarize(
   clean_error: float,
   baseline: str | Mapping = "alexnet",
 ) -> dict:
-  """All corruption errors of one model.
+  """Compute all corruption errors of one model.
 
   Args:
     errors: name -> top-1 errors at severities 1-5, fractions in [0, 1].
@@ -97,9 +99,9 @@ def summarize(
     given. Fractions of the baseline's: 1.0 is as good as the baseline.
 
   Raises:
-    UserError: no errors, an unknown corruption or baseline (with a suggestion),
-      a number of severities other than 5, errors outside [0, 1] or NaN, or a
-      corruption that the baseline lacks.
+    UserError: there are no errors, a corruption or baseline is unknown (with a
+      suggestion), the number of severities is not 5, an error is NaN or outside
+      [0, 1], or a corruption is missing from the baseline.
 
   >>> common = conditions.PICTURES.names("common")
   >>> flat = {name: [0.5] * 5 for name in common}
@@ -108,12 +110,12 @@ def summarize(
   >>> result["mce"], round(result["relative_mce"], 12), result["mean_error"]
   (2.0, 2.0, 0.5)
   """
-  ours = _of_names("errors", errors)
+  ours = _errors_by_name("errors", errors)
   if not ours:
     raise errors_lib.UserError("errors is empty: name -> five errors expected.")
   clean = arguments.fraction("clean_error", clean_error)
   reference = reference_of(baseline, ("errors", "clean_error"))
-  theirs = _of_names("the baseline's errors", reference["errors"])
+  theirs = _errors_by_name("the baseline's errors", reference["errors"])
   theirs_clean = arguments.fraction(
     "the baseline's clean_error", reference["clean_error"]
   )
@@ -139,15 +141,15 @@ def summarize(
 
 
 def baselines() -> tuple[str, ...]:
-  """Names of the published baselines."""
+  """Return the names of the published baselines."""
   return tuple(sorted(p.stem for p in _FOLDER.glob("*.json")))
 
 
 def load_baseline(name: str) -> dict:
-  """A published baseline: `errors`, `clean_error`, `name`, `source`, ...
+  """Return a published baseline: `errors`, `clean_error`, `name`, `source`, ...
 
   Raises:
-    UserError: no such baseline; names the nearest.
+    UserError: the baseline is unknown; the message suggests the nearest.
   """
   if not isinstance(name, str) or name not in baselines():
     raise errors_lib.unknown("baseline", name, baselines())
@@ -155,14 +157,14 @@ def load_baseline(name: str) -> dict:
 
 
 def reference_of(baseline: object, needed: Sequence[str]) -> Mapping[str, Any]:
-  """A baseline's numbers: a published one's by name, or those given.
+  """Return a baseline's numbers: a published one's by name, or the given ones.
 
   Args:
     baseline: a name, or a dict.
-    needed: its keys.
+    needed: the required keys.
 
   Raises:
-    UserError: an unknown name (with a suggestion), or a dict without a key.
+    UserError: the name is unknown (with a suggestion), or a key is missing.
   """
   if isinstance(baseline, str):
     return load_baseline(baseline)
@@ -177,7 +179,7 @@ def reference_of(baseline: object, needed: Sequence[str]) -> Mapping[str, Any]:
 
 
 def describe(name: str) -> str:
-  """A baseline in words, with its source, for captions."""
+  """Describe a baseline with its source, for captions."""
   if not name:
     return "none: plain means only"
   if name.startswith("model:"):
@@ -187,10 +189,13 @@ def describe(name: str) -> str:
 
 
 def _normalised(
-  ours: Mapping[str, object], theirs: Mapping[str, object]
+  ours: Mapping[str, object], reference: Mapping[str, object]
 ) -> list[str]:
-  """Our corruptions that the baseline has; it may lack users' own alone."""
-  lacking = [n for n in ours if n not in theirs]
+  """Return our corruptions that the baseline has.
+
+  Only users' own may be missing from it.
+  """
+  lacking = [n for n in ours if n not in reference]
   published = sorted(
     n for n in lacking if conditions.PICTURES.row(n).set != "own"
   )
@@ -199,11 +204,11 @@ def _normalised(
       f"The baseline has no errors for {', '.join(published)}; give them, or"
       " leave these corruptions out."
     )
-  return [n for n in ours if n in theirs]
+  return [n for n in ours if n in reference]
 
 
-def _of_names(what: str, errors: object) -> dict[str, list[float]]:
-  """Name -> five errors, checked."""
+def _errors_by_name(what: str, errors: object) -> dict[str, list[float]]:
+  """Return the five errors of each name, after checks."""
   return {n: _five(n, e) for n, e in arguments.mapping(what, errors).items()}
 
 

@@ -1,7 +1,8 @@
-"""One model's sets of frames, scored in every way of the task `frames`.
+"""The scores of one model's sets of frames, for every metric of the task
+`frames`.
 
 Each number is (metric, ((value, lo, hi), n)); `eval/tasks/frames.py` lists the
-metrics. Reads predictions' columns alone.
+metrics. This file reads only columns of predictions.
 """
 
 from __future__ import annotations
@@ -27,10 +28,11 @@ _THRESHOLDS = np.arange(21) / 20  # of l-infinity distances
 
 
 def right(predicted: Columns) -> np.ndarray:
-  """Whether the first of a cell's predictions is one of the frame's labels.
+  """Return whether the first of a cell's predictions is one of the frame's
+  labels.
 
-  An id beyond all labels that a cell knows is wrong, not unknown: the number of
-  classes is the model's affair.
+  An id beyond all labels of a cell is wrong, not unknown: the number of classes
+  is up to the model.
   """
   labels, top = predicted["labels"], predicted["top5"][:, 0]
   classes = int(max(labels.max(), top.max())) + 1
@@ -42,13 +44,13 @@ MetricValue = tuple[intervals.Rate, int]
 
 @dataclasses.dataclass(frozen=True)
 class Frames:
-  """One model's frames with what the metrics need of them.
+  """The frames of one model, with all that the metrics need.
 
   Attributes:
     predicted: the cell's columns.
     correct: bool `[F]`.
-    sets: of the frames; those of one video are drawn together.
-    reviewed: bool `[F]`: the review accepted the frame and its anchor.
+    sets: the anchor sets; those of a video are drawn together.
+    reviewed: bool `[F]`: whether the review accepted the frame and its anchor.
   """
 
   predicted: Columns
@@ -57,11 +59,13 @@ class Frames:
   reviewed: np.ndarray
 
   @classmethod
-  def of(cls, predicted: Columns, videos: np.ndarray | None = None) -> Frames:
-    """All frames of a cell.
+  def from_columns(
+    cls, predicted: Columns, videos: np.ndarray | None = None
+  ) -> Frames:
+    """Return all frames of a cell.
 
     Args:
-      videos: `[F]` texts; every set alone if None.
+      videos: `[F]` texts; None: every set has its own.
     """
     sets = pm_k.group(predicted["group_id"], predicted["frame"], videos)
     reviewed = predicted["reviewed"]
@@ -69,28 +73,28 @@ class Frames:
     return cls(predicted, right(predicted), sets, reviewed & whole)
 
   def metrics(self) -> list[tuple[str, MetricValue]]:
-    """Every metric of the reviewed frames, and what the review changed."""
+    """Return every metric of the reviewed frames, and the effect of the review."""
     accepted = self.accepted()
     listed = [
       *accepted._rates(accepted.hits()),
       *accepted.curve(),
-      *accepted.by_class(),
-      *accepted.by_offset(),
-      *accepted.by_value("frame_type", True),
-      *accepted.by_value("frame_type", False),
-      *accepted.by_value("fps", False),
+      *accepted.class_scores(),
+      *accepted.offset_scores(),
+      *accepted.value_scores("frame_type", True),
+      *accepted.value_scores("frame_type", False),
+      *accepted.value_scores("fps", False),
       *accepted.distances(),
     ]
     return listed if self.reviewed.all() else [*listed, *self.review()]
 
   def accepted(self) -> Frames:
-    """The frames that the review accepted."""
+    """Return the frames that the review accepted."""
     if self.reviewed.all():
       return self
     if not self.reviewed.any():
       raise errors.UserError("The review accepted no anchor of this data set.")
     rows = {k: v[self.reviewed] for k, v in self.predicted.items()}
-    return Frames.of(rows, self.videos[self.reviewed])
+    return Frames.from_columns(rows, self.videos[self.reviewed])
 
   @property
   def videos(self) -> np.ndarray:
@@ -98,29 +102,33 @@ class Frames:
     return self.sets.video[self.sets.set_index]
 
   def hits(self) -> dict[str, np.ndarray]:
-    """Metric -> bool `[A]`, whose means `acc_orig`, `acc_pmk` and `drop` are."""
+    """Return bool `[A]` by metric, whose means are `acc_orig`, `acc_pmk` and
+    `drop`.
+    """
     failure = pm_k.first_failure(self.correct, self.sets)
     near = failure > 0
     far = failure > K
     return {"acc_orig": near, "acc_pmk": far, "drop": near & ~far}
 
   def curve(self) -> list[tuple[str, MetricValue]]:
-    """Every k, and pm-10 without the anchor."""
+    """Return pm-k for every k, and pm-10 without the anchor."""
     failure = pm_k.first_failure(self.correct, self.sets)
     by_k = {f"acc_pmk/k={k}": failure > k for k in range(K + 1)}
     neighbours = self.correct | (self.sets.frame == 0)
     alone = pm_k.first_failure(neighbours, self.sets) > K
     return self._rates({**by_k, "acc_pmk/without_anchor": alone})
 
-  def by_class(self) -> list[tuple[str, MetricValue]]:
-    """Anchors of each class."""
-    of_classes = breakdowns.per_class(
+  def class_scores(self) -> list[tuple[str, MetricValue]]:
+    """Return the accuracies of each class's anchors."""
+    by_class = breakdowns.per_class(
       self.correct, self.sets, self.predicted["labels"]
     )
-    return _pairs(of_classes, "class")
+    return _pairs(by_class, "class")
 
-  def by_offset(self) -> list[tuple[str, MetricValue]]:
-    """Errors at each offset, accuracy at each distance from a right anchor."""
+  def offset_scores(self) -> list[tuple[str, MetricValue]]:
+    """Return errors at each offset, and accuracy at each distance from a right
+    anchor.
+    """
     wrong = breakdowns.offset_errors(self.correct, self.sets)
     near = breakdowns.conditional(self.correct, self.sets)
     return [
@@ -134,22 +142,24 @@ class Frames:
       ),
     ]
 
-  def by_value(
+  def value_scores(
     self, column: str, without: bool
   ) -> list[tuple[str, MetricValue]]:
-    """Anchors by frame type or rate, where the data set knows them all."""
+    """Return the accuracies of anchors by frame type or rate, if the data set
+    knows them all.
+    """
     values = self.predicted[column][self.sets.anchor].tolist()
     if not all(values):
       return []
     if column == "fps":
       values = [int(v) for v in values]  # 29 is 29.97: the paper's Table 8
-    of_values = breakdowns.by_value(
+    of_values = breakdowns.per_value(
       self.correct, self.sets, values, without=without
     )
     return _pairs(of_values, f"without_{column}" if without else column)
 
   def distances(self) -> list[tuple[str, MetricValue]]:
-    """CDF of l-infinity distances from the anchor (Appendix F)."""
+    """Return the CDF of l-infinity distances from the anchor (Appendix F)."""
     linf = self.predicted["linf"]
     if np.isnan(linf).any():
       return []
@@ -163,9 +173,9 @@ class Frames:
       n = int(rows.sum())
       if not n:
         continue
-      # float32 of a whole number of levels: compare in levels.
+      # They are float32 fractions of whole levels: compare in levels.
       within = np.round(linf[rows] * 255)[:, None] <= 255 * _THRESHOLDS
-      totals = resampling.Totals.of(within, self.videos[rows])
+      totals = resampling.Totals.from_values(within, self.videos[rows])
       out += [
         (f"linf_cdf/{which}={t:.2f}", (rate, n))
         for t, rate in zip(_THRESHOLDS, rates.shares([totals]))
@@ -173,7 +183,7 @@ class Frames:
     return out
 
   def review(self) -> list[tuple[str, MetricValue]]:
-    """Before the human review (Table 4)."""
+    """Return the accuracies before the human review (Table 4)."""
     impact = breakdowns.review_impact(self.correct, self.sets, self.reviewed)
     return [
       (f"{metric}/{which}", (impact[which][metric], impact[which]["n"]))
@@ -184,9 +194,11 @@ class Frames:
   def _rates(
     self, hits: Mapping[str, np.ndarray]
   ) -> list[tuple[str, MetricValue]]:
-    """The share of sets, bool `[A]`, of each metric."""
+    """Compute the share of sets, bool `[A]`, of each metric."""
     columns = np.stack(list(hits.values()), axis=1)
-    shares = rates.shares([resampling.Totals.of(columns, self.sets.video)])
+    shares = rates.shares(
+      [resampling.Totals.from_values(columns, self.sets.video)]
+    )
     return [(m, (rate, len(columns))) for m, rate in zip(hits, shares)]
 
 

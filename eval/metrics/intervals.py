@@ -1,4 +1,4 @@
-"""Confidence intervals: exact binomial. Arrays in, floats out."""
+"""Exact binomial confidence intervals; arrays in, floats out."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ _LARGEST_COUNT = 1e15  # beyond it the Beta quantiles lose their digits
 def clopper_pearson(
   successes: np.typing.ArrayLike, n: np.typing.ArrayLike, level: float = 0.95
 ) -> tuple[Any, Any]:
-  """The exact binomial interval of Clopper and Pearson (1934).
+  """Compute the exact binomial interval of Clopper and Pearson (1934).
 
   lo = Beta(a / 2; k, n - k + 1), hi = Beta(1 - a / 2; k + 1, n - k) for k
   successes of n and a = 1 - level, quantiles of the Beta distribution; 0 and 1
@@ -30,8 +30,8 @@ def clopper_pearson(
     (lo, hi), float64 of the broadcast shape, in [0, 1]; numbers for numbers.
 
   Raises:
-    UserError: negative or non-integer counts, more successes than trials,
-      shapes that do not go together, or a level outside (0, 1).
+    UserError: a count is negative or not whole, there are more successes than
+      trials, the shapes do not match, or the level is outside (0, 1).
 
   >>> lo, hi = clopper_pearson(166, 242)
   >>> f"{lo:.4f} {hi:.4f}"
@@ -53,11 +53,11 @@ def clopper_pearson(
 def rates(
   hits: np.typing.ArrayLike, n: np.typing.ArrayLike, level: float = 0.95
 ) -> list[Rate]:
-  """(value, lo, hi) of each of some shares, as `clopper_pearson`.
+  """Return (value, lo, hi) of each share, with the ends of `clopper_pearson`.
 
   Args:
     hits: integers `[N]`.
-    n: of how many, `[N]` or one number; the value is nan of none.
+    n: numbers of trials, `[N]` or one number; without trials the value is nan.
     level: coverage in (0, 1).
 
   >>> [[round(x, 4) for x in rate] for rate in rates([0, 166], [10, 242])]
@@ -74,7 +74,7 @@ def _broadcast(k: np.ndarray, n: np.ndarray) -> list[np.ndarray]:
     return list(np.broadcast_arrays(k, n))
   except ValueError as e:
     raise errors.UserError(
-      f"successes {list(k.shape)} and n {list(n.shape)} do not go together."
+      f"successes {list(k.shape)} and n {list(n.shape)} do not match."
     ) from e
 
 

@@ -1,9 +1,10 @@
-"""Where natural perturbations hurt: by class, offset, frame type, rate, review.
+"""Breakdowns of natural perturbations: by class, offset, frame type, rate,
+review.
 
 Definitions: docs/specs/video.md section 4, "Secondary analyses"; figures and
 appendices of Shankar et al. 2019. `correct` is bool or 0/1 `[F]` (`[models, F]`
-where said), `sets` comes from `pm_k.group`, and knows which sets are drawn together.
-Intervals are those of `rates.shares`.
+where stated); `sets` comes from `pm_k.group`, and knows which sets are drawn
+together. Intervals are those of `rates.shares`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,22 +16,22 @@ from robust_tfds import errors
 from robust_tfds.eval.metrics import intervals, pm_k, rates
 from robust_tfds.eval.metrics.resampling import Totals
 
-_K = 10  # largest distance, of pm-k
+_K = 10  # largest distance of pm-k
 _NO_PAIRS: intervals.Rate = (np.nan, 0.0, 1.0)
 
 
 def per_class(
   correct: np.typing.ArrayLike, sets: pm_k.Sets, labels: np.typing.ArrayLike
 ) -> dict[int, dict]:
-  """pm-0 and pm-k of the anchors that show each class (Figure 7).
+  """Compute pm-0 and pm-k of the anchors that show each class (Figure 7).
 
   Args:
     correct: `[F]`.
     labels: int `[F, L]` or `[F]`, -1 pads; the anchors' rows are read.
 
   Returns:
-    class id -> `acc_orig` and `acc_pmk`, each (value, lo, hi), and `n`; classes
-    that an anchor shows. An anchor with two labels counts for both.
+    For each class that an anchor shows, by id: `acc_orig` and `acc_pmk`, each
+    (value, lo, hi), and `n`. An anchor with two labels counts for both.
   """
   known = np.asarray(labels)
   known = known[:, None] if known.ndim == 1 else known
@@ -43,29 +44,29 @@ def per_class(
   return _scores(parts, sets)
 
 
-def by_value(
+def per_value(
   correct: np.typing.ArrayLike,
   sets: pm_k.Sets,
   values: Mapping[str, object] | Sequence,
   *,
   without: bool = False,
 ) -> dict[object, dict]:
-  """pm-0 and pm-k by a property of the anchors.
+  """Compute pm-0 and pm-k by a property of the anchors.
 
   Args:
     correct: `[F]`.
     values: the property of each anchor: by set id, or in the order of
       `sets.name`. Frame type `I`, `P`, `B` (Table 7) or whole frames per
       second (Table 8), for instance; `stream.facts` reads both.
-    without: leave the anchors of a value out instead of keeping them alone:
-      Table 7 of the paper.
+    without: whether to leave out the anchors of a value instead of keeping only
+      them: Table 7 of the paper.
 
   Returns:
-    value -> as in `per_class`; with `without`, values of all anchors are left
-    out where nothing would remain.
+    The numbers of `per_class` by value; with `without`, a value of all anchors
+    is missing, since nothing would remain.
 
   Raises:
-    UserError: a set without a value; names it.
+    UserError: a set has no value; the message names it.
   """
   listed = _per_anchor(values, sets)
   failure = pm_k.first_failure(pm_k.checked(correct, sets), sets)
@@ -80,7 +81,8 @@ def by_value(
 def offset_errors(
   correct: np.typing.ArrayLike, sets: pm_k.Sets
 ) -> dict[int, dict]:
-  """Share of wrong frames at each signed offset, over all models (Figure 5).
+  """Compute the share of wrong frames at each signed offset, over all models
+  (Figure 5).
 
   Args:
     correct: `[F]` or `[models, F]`.
@@ -95,7 +97,7 @@ def offset_errors(
   for offset in offsets:
     rows = np.flatnonzero(sets.frame == offset)
     videos = np.tile(sets.videos(rows), len(right))
-    totals.append(Totals.of(~right[:, rows].ravel(), videos))
+    totals.append(Totals.from_values(~right[:, rows].ravel(), videos))
   return {
     int(o): {
       "error": error,
@@ -109,14 +111,14 @@ def offset_errors(
 def conditional(
   correct: np.typing.ArrayLike, sets: pm_k.Sets, *, signed: bool = False
 ) -> dict[int, dict]:
-  """Accuracy at exactly distance d, given a right anchor (Appendix E).
+  """Compute accuracy at exactly distance d, given a right anchor (Appendix E).
 
-  Gu et al. 2019's measure: not cumulative, unlike pm-k; pairs that exist; both
-  signs pooled unless `signed`.
+  This is the measure of Gu et al. 2019: it is not cumulative, unlike pm-k, it
+  counts existing pairs, and it pools both signs unless `signed`.
 
   Args:
     correct: `[F]`.
-    signed: keep -d and +d apart.
+    signed: whether to keep -d and +d apart.
 
   Returns:
     distance -> `accuracy`, (value, lo, hi), `right` (both frames), `n` (pairs
@@ -132,7 +134,7 @@ def conditional(
   shares = iter(
     rates.shares(
       [
-        Totals.of(right[rows], sets.videos(rows))
+        Totals.from_values(right[rows], sets.videos(rows))
         for rows in listed
         if len(rows)
       ]
@@ -152,7 +154,7 @@ def conditional(
 def review_impact(
   correct: np.typing.ArrayLike, sets: pm_k.Sets, reviewed: np.typing.ArrayLike
 ) -> dict[str, dict]:
-  """pm-0 and pm-k before and after the human review (Table 4).
+  """Compute pm-0 and pm-k before and after the human review (Table 4).
 
   Args:
     correct: `[F]`, over all candidate frames.
@@ -164,7 +166,7 @@ def review_impact(
     (every candidate of the accepted anchors), each as in `per_class`.
 
   Raises:
-    UserError: another number of frames, or no anchor was accepted.
+    UserError: the number of frames is wrong, or no anchor was accepted.
   """
   accepted, right = np.asarray(reviewed, bool), pm_k.checked(correct, sets)
   if accepted.shape != sets.frame.shape:
@@ -189,16 +191,16 @@ def review_impact(
 
 
 def static_worst(correct: np.typing.ArrayLike, sets: pm_k.Sets) -> dict:
-  """One worst frame of each set for all models (Appendix C).
+  """Choose a single worst frame of each set for all models (Appendix C).
 
   Args:
     correct: `[models, F]`, the pool.
 
   Returns:
     `chosen`, int `[A]`, the row of each set's frame that most models miss (the
-    earliest of equals; the anchor where it has no neighbours); `accuracy` of
-    each model on those frames, and `with_anchor`, on them and the anchors, each
-    a list of (value, lo, hi).
+    earliest of equals; the anchor if it has no neighbours); `accuracy` of each
+    model on those frames, and `with_anchor`, on them and the anchors, each a
+    list of (value, lo, hi).
   """
   right = np.atleast_2d(pm_k.checked(correct, sets))
   misses = (~right).sum(axis=0)[sets.order]
@@ -212,21 +214,24 @@ def static_worst(correct: np.typing.ArrayLike, sets: pm_k.Sets) -> dict:
   both = right[:, chosen] & right[:, sets.anchor]
   return {
     "chosen": chosen,
-    "accuracy": rates.shares([Totals.of(right[:, chosen].T, sets.video)]),
-    "with_anchor": rates.shares([Totals.of(both.T, sets.video)]),
+    "accuracy": rates.shares(
+      [Totals.from_values(right[:, chosen].T, sets.video)]
+    ),
+    "with_anchor": rates.shares([Totals.from_values(both.T, sets.video)]),
   }
 
 
 def _scores(
   parts: Mapping[Any, tuple[np.ndarray, np.ndarray]], sets: pm_k.Sets
 ) -> dict[Any, dict]:
-  """pm-0 and pm-k of some anchors.
+  """Compute pm-0 and pm-k of some anchors.
 
   Args:
-    parts: which -> the first failures, and the anchors that count, `[A]` each.
+    parts: for each part, the first failures and the anchors that count, `[A]`
+      each.
   """
   totals = [
-    Totals.of(failure[inside, None] > [0, _K], sets.video[inside])
+    Totals.from_values(failure[inside, None] > [0, _K], sets.video[inside])
     for failure, inside in parts.values()
   ]
   shares = iter(rates.shares(totals))

@@ -1,4 +1,4 @@
-"""The CDF of how far frames are from their anchors, in pixels (l-infinity).
+"""The CDF of the l-infinity distance of frames from their anchors, in pixels.
 
 Shankar et al. 2019, Appendix F: natural changes are far outside the balls that
 adversarial training covers.
@@ -12,10 +12,10 @@ from robust_tfds import errors
 def cdf(
   values: np.typing.ArrayLike, thresholds: np.typing.ArrayLike
 ) -> np.ndarray:
-  """Share of values that do not exceed each threshold: float64, in [0, 1].
+  """Compute the share of values up to each threshold: float64, in [0, 1].
 
   Raises:
-    UserError: no values, or NaN among them.
+    UserError: there are no values, or NaN among them.
 
   >>> cdf([0.1, 0.3], [0.0, 0.1, 1.0])
   array([0. , 0.5, 1. ])

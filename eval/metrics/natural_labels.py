@@ -1,4 +1,4 @@
-"""Right or wrong against several true labels; predictions matched to frames.
+"""Correctness with several true labels, and predictions matched to frames.
 
 A frame of ImageNet-Vid-Robust may show several classes (1,514 of 22,179 do): a
 prediction is right if it is one of them (docs/specs/video.md section 4).
@@ -16,7 +16,7 @@ _LISTED = 3
 def correct(
   predicted: np.typing.ArrayLike, labels: np.typing.ArrayLike, num_classes: int
 ) -> np.ndarray:
-  """Whether each prediction is one of its frame's labels.
+  """Return whether each prediction is one of its frame's labels.
 
   Args:
     predicted: int `[..., F]`, class ids; leading axes over models.
@@ -27,8 +27,8 @@ def correct(
     bool `[..., F]`.
 
   Raises:
-    UserError: an id outside the label space, a frame without labels, or
-      another number of frames.
+    UserError: an id is outside the label space, a frame has no labels, or the
+      numbers of frames differ.
 
   >>> correct([3, 1], [[3, -1], [0, 2]], 4)
   array([ True, False])
@@ -59,10 +59,10 @@ def correct(
 def padded(
   ids: Sequence[str], rows: Sequence[Sequence[int]], most: int
 ) -> np.ndarray:
-  """All labels of examples: int32 `[N, most]`, -1 pads.
+  """Return all labels of examples: int32 `[N, most]`, padded with -1.
 
   Raises:
-    UserError: an example without labels, or with more; names it.
+    UserError: an example has no labels, or too many; the message names it.
   """
   labels = np.full((len(rows), most), -1, np.int32)
   for i, row in enumerate(rows):
@@ -79,7 +79,7 @@ def aligned(
   predicted: Sequence[str] | np.ndarray,
   values: np.typing.ArrayLike,
 ) -> np.ndarray:
-  """Values in the order of the frames, each predicted exactly once.
+  """Return values in the order of the frames, each predicted exactly once.
 
   Args:
     frames: F ids, those of the data set.
@@ -90,8 +90,8 @@ def aligned(
     `[..., F]`.
 
   Raises:
-    UserError: a frame without a prediction or with two; names it. Missing ones
-      are never counted as right or wrong.
+    UserError: a frame has no prediction or two; the message names it. Missing
+      predictions are never counted as right or wrong.
 
   >>> aligned(["a", "b"], ["b", "a"], [7, 8])
   array([8, 7])

@@ -1,4 +1,4 @@
-"""Rates: the ratio of two, and intervals of single ones."""
+"""Rates: ratios of two numbers, and intervals of single shares."""
 
 from collections.abc import Iterator, Sequence
 
@@ -11,16 +11,16 @@ from robust_tfds.eval.metrics import arguments, intervals, resampling
 def ratio(
   part: np.typing.ArrayLike, whole: np.typing.ArrayLike, zero: float = 0.0
 ) -> np.ndarray:
-  """`part / whole`, nan where the whole is not above 0.
+  """Compute `part / whole`, nan where the whole is not above 0.
 
-  The one rule of all numbers that are divided by another, of values as of draws:
-  nothing is a part of nothing, and where what divides lost its sign (a baseline
-  that errs less under corruption) more would read as better.
+  This is the rule for all ratios, of values and of draws: a share of nothing is
+  undefined, and if the divisor changed its sign (a baseline that errs less
+  under corruption) more would read as better.
 
   Args:
-    part: `[...]`.
-    whole: that divides it, of a shape that goes with it.
-    zero: up to which the whole is 0 but for rounding.
+    part: the numerator, `[...]`.
+    whole: the denominator, of a broadcastable shape.
+    zero: a whole up to this is 0 except for rounding.
 
   >>> ratio([0.2, 0.2, 0.2], [0.4, 0.0, -0.4])
   array([0.5, nan, nan])
@@ -33,7 +33,7 @@ def ratio(
 def interval(
   hits: np.typing.ArrayLike, groups: np.typing.ArrayLike, level: float = 0.95
 ) -> tuple[float, float]:
-  """The interval of the share of hits; see `shares`.
+  """Compute the interval of the share of hits; see `shares`.
 
   Args:
     hits: bool or 0/1 `[N]`.
@@ -41,7 +41,8 @@ def interval(
     level: coverage in (0, 1).
 
   Raises:
-    UserError: no hits, other values, groups that do not go with them.
+    UserError: there are no hits, values are not bool or 0/1, or the groups do
+      not match them.
 
   >>> interval([True] * 5 + [False] * 5, list("abcdefghij"))
   (0.18708602844739855, 0.8129139715526015)
@@ -52,7 +53,7 @@ def interval(
       f"hits {list(right.shape)} and groups {list(np.shape(groups))} do not go"
       " together."
     )
-  ((_, lo, hi),) = shares([resampling.Totals.of(right, groups)], level)
+  ((_, lo, hi),) = shares([resampling.Totals.from_values(right, groups)], level)
   return lo, hi
 
 
@@ -81,27 +82,27 @@ def of_classes(right: np.ndarray, label: np.ndarray) -> np.ndarray:
 def shares(
   hits: Sequence[resampling.Totals], level: float = 0.95
 ) -> list[intervals.Rate]:
-  """Shares of hits, (value, lo, hi) of each.
+  """Compute shares of hits, (value, lo, hi) each.
 
-  Where every example is its own group the interval is Clopper and Pearson's, which
-  is exact. Where groups are larger it is that of draws of whole groups
-  (`Replicates.interval`), the same for all shares. Where all groups are hit, or none
-  is, draws say nothing: then a group counts as one trial, Clopper and Pearson's for
-  0 or G of G. The ends are nan where more than one draw in twenty has none of a
-  share's groups.
+  If every example is its own group, the interval is Clopper and Pearson's,
+  which is exact. For larger groups it is that of draws of whole groups
+  (`Replicates.interval`), the same draws for all shares. If all groups are hit,
+  or none is, draws say nothing: then a group counts as one trial, with Clopper
+  and Pearson's interval for 0 or G of G. The ends are nan if more than one draw
+  in twenty has none of a share's groups.
 
   Args:
-    hits: bool, summed over groups; of K columns K shares.
+    hits: bool values summed over groups; K columns give K shares.
     level: coverage in (0, 1).
 
   Returns:
-    In the order of `hits` and of their columns.
+    The shares in the order of `hits` and of their columns.
   """
   drawn = [of for of in hits if not of.groups.single]
   numbers: Iterator[resampling.Replicates] = iter(())
   if drawn:
     every = np.concatenate([of.groups.ids for of in drawn])
-    numbers = iter(resampling.Draws.of(every).of_totals(drawn))
+    numbers = iter(resampling.Draws.from_groups(every).total_means(drawn))
   out = []
   for of in hits:
     number = None if of.groups.single else next(numbers)
@@ -112,7 +113,10 @@ def shares(
 def _shares(
   hits: resampling.Totals, number: resampling.Replicates | None, level: float
 ) -> list[intervals.Rate]:
-  """As `shares`, of one; `number` is None where every example is its own group."""
+  """Compute the shares of one condition.
+
+  `number` is None if every example is its own group.
+  """
   right, n = np.atleast_1d(hits.sums.sum(axis=0)), hits.groups.examples
   if number is None:
     return intervals.rates(right, n, level)

@@ -1,7 +1,8 @@
-"""`Replicates`: a number, the number of every draw, and of every part left out.
+"""`Replicates`: a number with its values in every draw and without every block.
 
-Intervals follow from them by one rule, see `Replicates.interval`. Arrays in, floats
-out; `eval/metrics/resampling.py` makes them.
+Intervals follow from them by one rule, see `Replicates.interval`. Functions
+take arrays and return floats; `eval/metrics/resampling.py` makes the
+replicates.
 """
 
 from __future__ import annotations
@@ -16,30 +17,34 @@ from scipy import special
 from robust_tfds import errors
 from robust_tfds.eval.metrics import arguments
 
-_DIGITS = 1e-12  # of a number, that the order of a sum changes
+_DIGITS = 1e-12  # relative change of a number by the order of a sum
 _FLAT = 1e-6  # a bend that changes no printed digit
-# Bias of n groups as a multiple of what half as many add to it, 1 / (2^r - 1) where it
-# falls as n^-r. Of average precision r lies between 0.5 and 1, and 2 / 3 covers best
-# by simulation: `python -m tests.eval.coverage --topic=detection`.
+# The bias of n groups as a multiple of its increase with half as many: 1 / (2^r
+# - 1)
+# if it falls as n^-r. For average precision r lies between 0.5 and 1, and 2 / 3
+# covers
+# best by simulation: `python -m tests.eval.coverage --topic=detection`.
 _OF_HALVES = 1 / (2 ** (2 / 3) - 1)
-FEWEST_DRAWS = 0.95  # of a statistic must be finite, else it has no interval
+FEWEST_DRAWS = (
+  0.95  # share of draws that must be finite, else there is no interval
+)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Replicates:
-  """One number, or an array of numbers, of data whose groups were resampled.
+  """A number, or an array of numbers, of data whose groups were resampled.
 
   Attributes:
-    value: float64 `[...]`, of all groups.
-    draws: float64 `[..., R]`, of R draws of whole groups; None where there is
+    value: float64 `[...]`, from all groups.
+    draws: float64 `[..., R]`, from R draws of whole groups; None if there is
       only the jackknife.
     jackknife: float64 `[..., J]`, one block of whole groups left out at a time.
-    effective_groups: how many groups of equal size would say as much: (sum of
-      their sizes)^2 / sum of the squared sizes; 0 where only blocks are known. Of
-      numbers made of several see `combine`. Student's t needs it; how many groups
-      there are, up to a hundred, `blocks` says.
-    halves: float64 `[..., H]`, of halves of the blocks, two after two; None where
-      the number of few groups is near enough to that of many.
+    effective_groups: number of groups of equal size with the same information:
+      (sum of their sizes)^2 / sum of the squared sizes; 0 if only blocks are
+      known. For combined numbers see `combine`. Student's t needs it;
+      `blocks` is the number of groups, up to a hundred.
+    halves: float64 `[..., H]`, from halves of the blocks, pair by pair; None if
+      the number of few groups is close enough to that of many.
   """
 
   value: np.ndarray
@@ -49,54 +54,55 @@ class Replicates:
   halves: np.ndarray | None = None
 
   def map(self, f: Callable[[np.ndarray], np.ndarray]) -> Replicates:
-    """Replicates of a function of the numbers.
+    """Return replicates of a function of the numbers.
 
     Args:
       f: maps `[..., K]` to `[..., K]`: one result for each place of the last
-        axis, which is the whole, a draw or a block.
+        axis, which is all groups, a draw or a block.
     """
     return combine(f, self)
 
   def interval(
     self, level: float = 0.95, *, percentiles: bool = False
   ) -> tuple[Any, Any]:
-    """The project's confidence interval.
+    """Compute the project's confidence interval.
 
-    Its ends are the outer ones of two intervals. One is `jackknife_interval`, value
-    -+ t se. The other corrects it for the skewness of x = (value - truth) / se by
-    the monotone transformation of Hall (1992, Journal of the Royal Statistical
-    Society B 54), g(x) = x + a x^2 + a^2 x^3 / 3 + b, and is value - se g^-1(+-t).
-    With k the jackknife's acceleration (Efron & Tibshirani 1993, equation 14.15), z
-    the normal score of the share of draws below the value and m the mean of what
-    draws are above it, in units of their root mean square, b = z and a = k + z + m.
-    That is BCa's correction to second order (DiCiccio & Efron 1992, Biometrika 79:
-    their curvature is z - k + m); BCa's own ends are of the draws, which do not
-    reach far enough where groups are few. A mean over groups of one size has z = k
-    and m = 0, which is taken where there are only blocks. The outer ends, because
-    k is a guess from the same groups: of two equal models it shortens as often as
-    it lengthens, and the shorter ones miss.
+    Its ends are the outer ones of two intervals. One is `jackknife_interval`,
+    value -+ t se. The other corrects it for the skewness of x = (value - truth)
+    / se by the monotone transformation of Hall (1992, Journal of the Royal
+    Statistical Society B 54), g(x) = x + a x^2 + a^2 x^3 / 3 + b, and is value
+    - se g^-1(+-t). With k the jackknife's acceleration (Efron & Tibshirani
+    1993, equation 14.15), z the normal score of the share of draws below the
+    value and m the mean excess of the draws over it, in units of their root
+    mean square, b = z and a = k + z + m. That is BCa's correction to second
+    order (DiCiccio & Efron 1992, Biometrika 79: their curvature is z - k + m);
+    BCa's own ends come from the draws, which do not reach far enough if there
+    are few groups. A mean over groups of one size has z = k and m = 0, which is
+    taken if there are only blocks. The outer ends are taken because k is
+    estimated from the same groups: for two equal models it shortens as often as
+    it lengthens, and the shorter intervals miss.
 
-    Of a number with halves both are around the value less its `bias`, so that they
-    are of the number that very many groups would give; half of the bias is in the
-    standard error, since how fast it falls is not known, and the ends are never on
-    one side of the value.
+    For a number with halves both are around the value less its `bias`, so that
+    they cover the number that very many groups would give. Half of the bias
+    enters the standard error, since its rate of decrease is unknown, and the
+    ends are never on one side of the value.
 
-    How often it covers: docs/INTERVALS.md. It cannot know what no group shows:
-    rates of 0 or 1 in every draw collapse to a point (of single cells see
-    `eval/metrics/rates.py`), and with a handful of groups, or of errors, it covers
-    less often than it says. It does not know what the number is bounded by.
+    Its coverage is in docs/INTERVALS.md. It cannot know what no group shows:
+    rates of 0 or 1 in every draw collapse to a point (for single cells see
+    `eval/metrics/rates.py`), and with a handful of groups, or of errors, it
+    covers less often than stated. It does not know the bounds of the number.
 
     Args:
       level: coverage in (0, 1).
-      percentiles: whether it holds those of the draws too: of a number that the
-        groups bend far more than blocks left out can show, a line through models
-        that are as near each other as chance moves them.
+      percentiles: whether it also contains the percentiles of the draws: for a
+        number that depends on the groups far less linearly than blocks can
+        show, such as a line through models whose distances are within chance.
 
     Returns:
-      (lo, hi) of the shape of `value`; floats where it has none. nan where the
-      value, the number without some block or more than one draw in twenty is not
-      finite; other draws that are not finite are left out. Of a single group, which
-      is the same in every draw, the value twice.
+      (lo, hi) of the shape of `value`; floats if it is a scalar. They are nan
+      where the value, the number without some block or more than one draw in
+      twenty is not finite; fewer such draws are left out. For a single group,
+      which is the same in every draw, both are the value.
     """
     if self.blocks < 2:
       ends = self.value if self.draws is not None else self.value * np.nan
@@ -113,18 +119,20 @@ class Replicates:
     return lo, hi
 
   def _ends(self, below: Any, above: Any) -> tuple[Any, Any]:
-    """That far below and above the value without its bias, and beyond the value."""
+    """Return interval ends around the bias-corrected value, widened to contain
+    the value.
+    """
     middle = self.value - self.bias
     lo, hi = middle - below, middle + above
     return np.minimum(lo, self.value)[()], np.maximum(hi, self.value)[()]
 
   def without_skewness(self, x: Any) -> Any:
-    """g of `interval`: of distances from the value in standard errors."""
+    """Apply g of `interval` to distances from the value in standard errors."""
     a, b = self._skewness()
     return x + a * x**2 + a**2 * x**3 / 3 + b
 
   def _skewness(self) -> tuple[np.ndarray, np.ndarray]:
-    """a and b of `interval`, of the shape of `value`."""
+    """Compute a and b of `interval`, of the shape of `value`."""
     with np.errstate(divide="ignore", invalid="ignore"):
       off = self.jackknife.mean(axis=-1, keepdims=True) - self.jackknife
       square = (off**2).sum(axis=-1)
@@ -139,28 +147,33 @@ class Replicates:
     return k + z + m, z
 
   def _is_known(self) -> np.ndarray:
-    """Whether the value and enough draws are finite, of the shape of `value`."""
+    """Return whether the value and enough draws are finite, of the shape of
+    `value`.
+    """
     return np.isfinite(self.value) & self.enough_draws
 
   @property
   def enough_draws(self) -> Any:
-    """Whether enough draws are finite, of the shape of `value`; without any it is so."""
+    """Whether enough draws are finite, of the shape of `value`.
+
+    It is True without any draws.
+    """
     if self.draws is None:
       return np.ones_like(self.value, bool)[()]
     return np.isfinite(self.draws).mean(-1) >= FEWEST_DRAWS
 
   def _t(self, level: float) -> float:
-    """Student's t of `freedom`."""
+    """Return Student's t with `freedom` degrees of freedom."""
     above = (1 + arguments.level(level)) / 2
     return float(special.stdtrit(self.freedom, above))
 
   @property
   def freedom(self) -> float:
-    """Degrees of freedom: as many as blocks, or groups, less one; at least 1."""
+    """Degrees of freedom: the number of blocks, or groups, less one; at least 1."""
     return max(min(self.blocks, self.effective_groups or self.blocks) - 1, 1)
 
   def jackknife_interval(self, level: float = 0.95) -> tuple[Any, Any]:
-    """value -+ t standard errors of the jackknife over the blocks.
+    """Compute value -+ t standard errors of the jackknife over the blocks.
 
     t has as many degrees of freedom as there are blocks, or `effective_groups`
     where those are fewer, less one.
@@ -169,7 +182,7 @@ class Replicates:
       level: coverage in (0, 1).
 
     Returns:
-      As `interval`; nan where there are fewer than two blocks.
+      The ends as from `interval`; nan if there are fewer than two blocks.
     """
     half = self.standard_error * self._t(level)
     half = np.where(np.isfinite(self.value), half, np.nan)
@@ -177,23 +190,25 @@ class Replicates:
 
   @property
   def standard_error(self) -> Any:
-    """Of `value - bias`, of the shape of `value`.
+    """The standard error of `value - bias`, of the shape of `value`.
 
-    Of the jackknife (Efron and Tibshirani 1993, 11.5), and half of the bias.
+     It combines that of the jackknife (Efron and Tibshirani 1993, 11.5) and
+     half of the
+    bias.
     """
     blocks = self.blocks
     if blocks < 2:
       return np.full_like(self.value, np.nan)[()]
-    with np.errstate(invalid="ignore"):  # of numbers that are not finite
+    with np.errstate(invalid="ignore"):  # numbers may be infinite or nan
       away = self.jackknife - self.jackknife.mean(axis=-1, keepdims=True)
       of_blocks = np.sqrt((blocks - 1) / blocks * (away**2).sum(axis=-1))
       return np.hypot(of_blocks, self.bias / 2)[()]
 
   @property
   def bias(self) -> Any:
-    """By how much the value lies above that of very many groups; 0 without halves.
+    """The estimated small-sample bias of the value; 0 without halves.
 
-    What halves add to it, extrapolated: `_OF_HALVES`.
+    It is the excess of the halves, extrapolated by `_OF_HALVES`.
     """
     if self.halves is None or not self.halves.shape[-1]:
       return np.zeros_like(self.value)[()]
@@ -202,17 +217,19 @@ class Replicates:
 
   @property
   def blocks(self) -> int:
-    """How many blocks were left out, one at a time."""
+    """The number of blocks that were left out, one at a time."""
     return self.jackknife.shape[-1]
 
   @property
   def joined(self) -> np.ndarray:
-    """Value, draws, jackknife and halves behind each other: `[..., 1 + R + J + H]`."""
+    """The value, draws, jackknife and halves in a row: `[..., 1 + R + J + H]`."""
     parts = [self.value[..., None], self.draws, self.jackknife, self.halves]
     return np.concatenate([p for p in parts if p is not None], axis=-1)
 
   def like(self, joined: np.ndarray) -> Replicates:
-    """The opposite of `joined`: other numbers of the same draws and blocks."""
+    """Split an array like `joined` into replicates of the same draws and
+    blocks.
+    """
     drawn = 1 + (0 if self.draws is None else self.draws.shape[-1])
     left = drawn + self.blocks
     draws = None if self.draws is None else joined[..., 1:drawn]
@@ -225,20 +242,20 @@ class Replicates:
 def combine(
   f: Callable[..., np.ndarray], *replicates: Replicates, disjoint: bool = False
 ) -> Replicates:
-  """Replicates of a function of several numbers of the same draws.
+  """Return replicates of a function of several numbers of the same draws.
 
-  A difference of two models: `combine(np.subtract, one, other)`. The result has as
-  many effective groups as the number that has the fewest.
+  For example, `combine(np.subtract, one, other)` is the difference of two models.
+  The result has as many effective groups as the number that has the fewest.
 
   Args:
     f: maps arrays `[..., K]`, one for each of `replicates`, to `[..., K]`.
-    *replicates: of equal draws and blocks.
-    disjoint: whether the numbers, of shape `[]`, are of different groups, as of parts
+    *replicates: replicates of the same draws and blocks.
+    disjoint: whether the numbers, of shape `[]`, are of different groups, e.g. of parts
       of the data. The effective groups are then Welch's (1947) and Satterthwaite's
       (1946).
 
   Raises:
-    UserError: replicates of different draws.
+    UserError: the replicates are of different draws.
   """
   check_same(replicates)
   fewest = min(replicates, key=lambda r: r.effective_groups)
@@ -277,7 +294,7 @@ def _freedom(
 
 
 def check_same(replicates: Sequence[Replicates]) -> None:
-  """UserError unless all are of as many draws and blocks."""
+  """Refuse replicates with different numbers of draws and blocks."""
   kinds = {
     tuple(
       None if x is None else x.shape[-1]
@@ -288,14 +305,16 @@ def check_same(replicates: Sequence[Replicates]) -> None:
   if len(kinds) > 1:
     raise errors.UserError(
       "Numbers of different draws cannot be combined: (draws, blocks, halves) are"
-      f" {sorted(kinds, key=str)}. Draw once from the groups of all: Draws.of."
+      f" {sorted(kinds, key=str)}. Draw once from the groups of all: Draws.from_groups."
     )
 
 
 def _normal_bias(value: np.typing.ArrayLike, draws: np.ndarray) -> Any:
-  """The normal score of the share of draws below the value; half of equal ones.
+  """Compute the normal score of the share of draws below the value.
 
-  Draws are equal to it up to the last digits: sums in another order end in others.
+  Draws that equal it count half.
+
+  Draws count as equal up to the last digits, which depend on the order of sums.
 
   Args:
     value: `[...]`.
@@ -311,7 +330,7 @@ def _normal_bias(value: np.typing.ArrayLike, draws: np.ndarray) -> Any:
 
 
 def _straightened(y: float, bend: np.ndarray, shift: np.ndarray) -> np.ndarray:
-  """The x with x + bend x^2 + bend^2 x^3 / 3 + shift = y."""
+  """Solve x + bend x^2 + bend^2 x^3 / 3 + shift = y for x."""
   flat = np.abs(bend) < _FLAT
   slope = np.where(flat, 1, bend)
   x = (np.cbrt(1 + 3 * slope * (y - shift)) - 1) / slope

@@ -1,13 +1,15 @@
-"""Draws of whole groups, and blocks of them left out: one for all conditions.
+"""Draws of whole groups, and jackknife blocks of them, the same for all
+conditions.
 
 The same picture is in all 95 cells of ImageNet-C, and a video gives many clips:
-what belongs together is a group, is drawn together, and is drawn alike in every
-condition and of every model. So the draws depend on the set of group ids and on
-the seed alone.
+examples that belong together form a group, are drawn together, and are drawn in
+the same way in every condition and for every model. So the draws depend on the
+set of group ids and on the seed alone.
 
-A mean is the sum over examples divided by their count, both over the groups of a
-draw. Groups that a condition lacks (published sets miss some clips) bring nothing
-to either: its mean is of what it has. A draw that has nothing of it gives nan.
+A mean is the sum over examples divided by their count, both over the groups of
+a draw. Groups that are missing from a condition (published sets miss some
+clips) add nothing to either: its mean is over what it has. A draw without any
+of its groups gives nan.
 """
 
 from __future__ import annotations
@@ -25,42 +27,41 @@ from robust_tfds.eval.metrics.replicates import Replicates as Replicates
 
 RESAMPLES = 2000
 BLOCKS = 100
-_AT_ONCE = 2**22  # counts of a chunk of draws, as float64: 32 MiB
-_STREAM = 50  # draws that one generator gives
-_TOGETHER = 2**14  # groups of draws that are counted together
-_KEPT = 2**27  # counts that are kept as bytes from one use to the next: 128 MiB
+_AT_ONCE = 2**22  # counts in a chunk of draws, as float64: 32 MiB
+_STREAM = 50  # draws from one generator
+_TOGETHER = 2**14  # groups of draws that are counted at once
+_KEPT = 2**27  # counts that are cached as bytes between uses: 128 MiB
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Totals:
-  """One condition's values, summed over each group.
+  """The values of one condition, summed over each group.
 
   Attributes:
-    groups: of the values.
-    sums: `[G]` or `[G, K]`, whole numbers where the values are bool, else
-      float64.
+    groups: groups of the values.
+    sums: `[G]` or `[G, K]`, whole numbers if the values are bool, else float64.
   """
 
   groups: Groups
   sums: np.ndarray
 
   @classmethod
-  def of(
+  def from_values(
     cls, values: np.typing.ArrayLike, group_ids: np.typing.ArrayLike
   ) -> Totals:
-    """Sums the values of each group.
+    """Sum the values of each group.
 
     Args:
       values: `[N]` or `[N, K]`, bool or finite numbers.
       group_ids: `[N]`, texts.
 
     Raises:
-      UserError: no values, values that are no finite numbers, ids that do not go
-        with them.
+      UserError: there are no values, values are not finite numbers, or the ids
+        do not match them.
     """
     given = np.asarray(values)
     columns = given if given.dtype == bool else arguments.reals("values", given)
-    groups = Groups.of(group_ids)
+    groups = Groups.from_ids(group_ids)
     if columns.ndim not in (1, 2) or len(columns) != len(groups.index):
       raise errors.UserError(
         f"values {list(columns.shape)} and groups [{len(groups.index)}] do not go"
@@ -75,7 +76,7 @@ class Totals:
 
   @property
   def width(self) -> int:
-    """How many sums a group has."""
+    """The number of sums per group."""
     return self.sums.shape[1] if self.sums.ndim == 2 else 1
 
 
@@ -85,8 +86,8 @@ class Groups:
 
   Attributes:
     ids: `[G]`, sorted, each once.
-    counts: int64 `[G]`, examples of each.
-    index: int64 `[N]`, the group of each example; where every example is its own
+    counts: int64 `[G]`, number of examples of each.
+    index: int64 `[N]`, the group of each example; if every example is its own
       group, the example of each group.
   """
 
@@ -95,7 +96,7 @@ class Groups:
   index: np.ndarray
 
   def __len__(self) -> int:
-    """How many groups."""
+    """Return the number of groups."""
     return len(self.ids)
 
   @property
@@ -105,25 +106,27 @@ class Groups:
 
   @property
   def examples(self) -> int:
-    """How many examples the groups have."""
+    """The number of examples in the groups."""
     return len(self.index)
 
   @property
   def effective(self) -> float:
-    """How many groups of equal size would say as much: Kish 1965, section 11.7."""
+    """The number of groups of equal size with the same information: Kish 1965,
+    section 11.7.
+    """
     return float(
       self.counts.sum() ** 2 / (self.counts.astype(float) ** 2).sum()
     )
 
   @classmethod
-  def of(cls, group_ids: np.typing.ArrayLike) -> Groups:
-    """The groups of examples; equal columns give the same object.
+  def from_ids(cls, group_ids: np.typing.ArrayLike) -> Groups:
+    """Return the groups of examples; equal columns give the same object.
 
     Args:
       group_ids: `[N]`, texts.
 
     Raises:
-      UserError: no groups, or ids that are no texts.
+      UserError: there are no groups, or ids are not texts.
     """
     ids = np.asarray(group_ids)
     if ids.ndim != 1 or not len(ids) or ids.dtype.kind not in "UT":
@@ -136,7 +139,7 @@ class Groups:
 
 
 class _Column:
-  """An array of texts as a key of a cache: by its content."""
+  """An array of texts as a key of a cache, compared by content."""
 
   def __init__(self, ids: np.ndarray):
     self.ids = ids
@@ -161,13 +164,13 @@ def _groups(column: _Column) -> Groups:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Draws:
-  """The same draws of whole groups for all conditions and all models.
+  """The draws of whole groups, the same for all conditions and all models.
 
   Attributes:
     ids: `[G]`, sorted, each once.
-    resamples: how many draws.
-    blocks: how many blocks the groups are in: at most G.
-    seed: of the draws.
+    resamples: number of draws.
+    blocks: number of jackknife blocks of groups, at most G.
+    seed: seed of the draws.
   """
 
   ids: np.ndarray
@@ -176,7 +179,7 @@ class Draws:
   seed: int
 
   @classmethod
-  def of(
+  def from_groups(
     cls,
     groups: np.typing.ArrayLike,
     *,
@@ -184,59 +187,65 @@ class Draws:
     resamples: int = RESAMPLES,
     blocks: int = BLOCKS,
   ) -> Draws:
-    """The draws of a set of groups.
+    """Return the draws of a set of groups.
 
     Args:
       groups: `[N]`, texts; order and repetition do not matter.
       seed: the same seed and set give the same draws.
-      resamples: how many draws.
+      resamples: number of draws.
       blocks: the most blocks that the jackknife leaves out, one at a time.
 
     Raises:
-      UserError: no groups, ids that are no texts, numbers out of range.
+      UserError: there are no groups, ids are not texts, or a number is out of
+        range.
     """
-    blocks = arguments.whole("blocks", blocks, 1)
-    resamples = arguments.whole("resamples", resamples, 1, 10**6)
-    seed = arguments.whole("seed", seed)
-    ids = _Column(Groups.of(groups).ids)
+    blocks = arguments.whole_number("blocks", blocks, 1)
+    resamples = arguments.whole_number("resamples", resamples, 1, 10**6)
+    seed = arguments.whole_number("seed", seed)
+    ids = _Column(Groups.from_ids(groups).ids)
     return _draws(ids, resamples, blocks, seed)
 
   def means(
     self, values: np.typing.ArrayLike, groups: np.typing.ArrayLike
   ) -> Replicates:
-    """The mean of a condition's values, in every draw and without every block.
+    """Compute the mean of a condition's values, in every draw and without every
+     block.
 
-    Args:
-      values: `[N]` or `[N, K]`, bool or finite numbers.
-      groups: `[N]`, texts: of these draws, perhaps not all of them.
+     Args:
+       values: `[N]` or `[N, K]`, bool or finite numbers.
+       groups: `[N]`, texts: groups of these draws, perhaps not all of them.
 
     Returns:
-      Of shape `[]` or `[K]`.
+      Replicates of shape `[]` or `[K]`.
 
     Raises:
-      UserError: as `Totals.of`, or a group that was not drawn from.
+      UserError: as for `Totals.from_values`, or a group is not among those drawn from.
     """
-    return self.of_totals([Totals.of(values, groups)])[0]
+    return self.total_means([Totals.from_values(values, groups)])[0]
 
   def left_out(
     self, values: np.typing.ArrayLike, groups: np.typing.ArrayLike
   ) -> Replicates:
-    """As `means`, without the draws: seconds less for each cell, in few bytes."""
-    return self.of_totals([Totals.of(values, groups)], drawn=False)[0]
+    """Compute the means without the draws: it saves seconds and memory for each
+    cell.
+    """
+    return self.total_means([Totals.from_values(values, groups)], drawn=False)[
+      0
+    ]
 
-  def of_totals(
+  def total_means(
     self, totals: Sequence[Totals], *, drawn: bool = True
   ) -> list[Replicates]:
-    """As `means` of many conditions, in one pass over the draws.
+    """Compute the means of many conditions in one pass over the draws.
 
-    Args:
-      drawn: whether there are draws, or blocks alone.
+     Args:
+       drawn: whether to make draws, or only blocks.
 
     Returns:
-      Of shape `[]` or `[K]` each, in the order of `totals`.
+      Replicates of shape `[]` or `[K]` each, in the order of `totals`.
 
     Raises:
-      UserError: a group that was not drawn from.
+      UserError: a group is not among those drawn from.
     """
     if not totals:
       return []
@@ -246,7 +255,7 @@ class Draws:
       [
         both.sum(axis=0, keepdims=True),
         *(weights @ both for weights in (self._weights() if drawn else ())),
-        both.sum(axis=0) - self._of_blocks(both),
+        both.sum(axis=0) - self._block_sums(both),
       ]
     ).T
     top, bottom = joined[: sums.shape[1]], joined[sums.shape[1] :]
@@ -262,22 +271,24 @@ class Draws:
 
   @functools.cached_property
   def block(self) -> np.ndarray:
-    """int64 `[G]`: the block of each group, equal sizes up to one group.
+    """The block of each group, int64 `[G]`.
 
-    Drawn, since ids lie by class: blocks of neighbours would be classes and
-    their spread that of classes, which were not drawn.
+    Block sizes differ by at most one group.
+
+    They are random, since ids are sorted by class: blocks of neighbours would
+    be classes and their spread that of classes, which were not sampled.
     """
     order = self._rng("blocks").permutation(len(self.ids))
     return order % self.blocks
 
   def blocks_of(self, groups: np.typing.ArrayLike) -> np.ndarray:
-    """The block of each example: int64 `[N]`.
+    """Return the block of each example: int64 `[N]`.
 
-    Args:
-      groups: `[N]`, texts: of these draws.
+     Args:
+       groups: `[N]`, texts: groups of these draws.
 
     Raises:
-      UserError: a group that was not drawn from.
+      UserError: a group is not among those drawn from.
     """
     return self.block[self._places(np.asarray(groups).astype(np.str_))]
 
@@ -291,7 +302,9 @@ class Draws:
   def _columns(
     self, totals: Sequence[Totals]
   ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Sums `[G, S]`, counts `[G, C]` and the count's column of each sum `[S]`."""
+    """Return sums `[G, S]`, counts `[G, C]` and the count's column of each sum
+    `[S]`.
+    """
     kinds = list({id(t.groups): t.groups for t in totals}.values())
     places = {id(g): self._places(g.ids) for g in kinds}
     column = {id(g): i for i, g in enumerate(kinds)}
@@ -309,7 +322,7 @@ class Draws:
     return sums, counts, count_of
 
   def _places(self, ids: np.ndarray) -> np.ndarray:
-    """Where ids are in ours: int64 `[N]`."""
+    """Return the indices of ids among our own: int64 `[N]`."""
     if np.array_equal(ids, self.ids):
       return np.arange(len(ids))
     at = np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)
@@ -317,24 +330,26 @@ class Draws:
     if absent.any():
       raise errors.UserError(
         f"Group {str(ids[absent][0])!r} is none of the {len(self.ids)} groups that"
-        " the draws are of; draw from the groups of all conditions: Draws.of."
+        " the draws are of; draw from the groups of all conditions: Draws.from_groups."
       )
     return at
 
-  def _of_blocks(self, columns: np.ndarray) -> np.ndarray:
-    """Sums over each block: `[J, C]`."""
-    order, starts = self._by_block
+  def _block_sums(self, columns: np.ndarray) -> np.ndarray:
+    """Sum columns over each block: `[J, C]`."""
+    order, starts = self._block_order
     return np.add.reduceat(columns[order], starts, axis=0)
 
   @functools.cached_property
-  def _by_block(self) -> tuple[np.ndarray, np.ndarray]:
-    """The groups in the order of their blocks, and where each block starts."""
+  def _block_order(self) -> tuple[np.ndarray, np.ndarray]:
+    """The groups in the order of their blocks, and the start of each block."""
     order = np.argsort(self.block, kind="stable")
     starts = np.searchsorted(self.block[order], np.arange(self.blocks))
     return order, starts
 
   def _weights(self) -> Iterator[np.ndarray]:
-    """How often draws have each group: float64 `[r, G]`, chunk by chunk."""
+    """Yield how often draws contain each group: float64 `[r, G]`, chunk by
+    chunk.
+    """
     streams = max(1, _AT_ONCE // (_STREAM * len(self.ids)))
     at_once = streams * _STREAM
     for start in range(0, self.resamples, at_once):
@@ -349,7 +364,10 @@ class Draws:
     return self._count(0, self.resamples)
 
   def _count(self, start: int, stop: int) -> np.ndarray:
-    """Of some draws: uint8 `[stop - start, G]`, where `start` begins a stream."""
+    """Count the groups of some draws: uint8 `[stop - start, G]`.
+
+    `start` begins a stream.
+    """
     n = len(self.ids)
     at_once = max(1, _TOGETHER // n)
     out = np.empty((stop - start, n), np.uint8)
@@ -373,11 +391,11 @@ class Draws:
 
   @functools.cached_property
   def _digest(self) -> str:
-    """Of the ids alone, whatever their array's width."""
+    """The digest of the ids alone, whatever their array's width."""
     return hashlib.sha256("\x1f".join(self.ids.tolist()).encode()).hexdigest()
 
 
 @functools.lru_cache(maxsize=2)
 def _draws(ids: _Column, resamples: int, blocks: int, seed: int) -> Draws:
-  """Kept for the next use, with what it has drawn."""
+  """Return draws that are cached for the next use, with what they have drawn."""
   return Draws(ids.ids, resamples, min(blocks, len(ids.ids)), seed)

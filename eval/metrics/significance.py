@@ -1,7 +1,8 @@
-"""Whether a difference of two models is more than chance; arrays in, floats out.
+"""Significance of differences between models; arrays in, floats out.
 
-A test of each cell, Holm's adjustment over all of them, and the ranks that pairs of
-models decide. All tests are two-sided and of models that saw the same examples.
+There are tests of each cell, Holm's adjustment over all of them, and the ranks
+that pairs of models decide. All tests are two-sided and compare models on the
+same examples.
 """
 
 from typing import Any
@@ -13,31 +14,31 @@ from robust_tfds import errors
 from robust_tfds.eval.metrics import arguments, rates
 from robust_tfds.eval.metrics.replicates import Replicates
 
-_DIGITS = 1e-12  # of a sum, that another order changes
+_DIGITS = 1e-12  # relative change of a sum by its order
 _SIGNS_AT_ONCE = 2**22  # 32 MiB of float64
-_LARGEST_COUNT = 2**31 - 1  # of scipy's binomial tail
+_LARGEST_COUNT = 2**31 - 1  # limit of scipy's binomial tail
 
 
 def mcnemar(
   only_first: np.typing.ArrayLike, only_second: np.typing.ArrayLike
 ) -> Any:
-  """The exact test of McNemar (1947) on pairs of right and wrong.
+  """Test pairs of right and wrong results by the exact test of McNemar (1947).
 
   Of the b + c examples that one model alone has right, b are the first's: under
-  equal models b is binomial with n = b + c and chance 1 / 2. p = min(1, 2 P(X <=
-  min(b, c))), and 1 where no example tells the models apart. Examples that are
-  both right or both wrong do not enter. Examples have to be independent: of
-  clustered ones use `exchange_p` of whole groups.
+  equal models b is binomial with n = b + c and chance 1 / 2. p = min(1, 2 P(X
+  <= min(b, c))), and 1 if no example distinguishes the models. Examples that
+  both have right or both have wrong do not enter. Examples have to be
+  independent: for clustered ones use `exchange_p` on whole groups.
 
   Args:
-    only_first: how many examples the first alone has right; counts of any shape.
-    only_second: how many the second alone has right; broadcast.
+    only_first: number of examples that only the first has right; any shape.
+    only_second: number of examples that only the second has right; broadcast.
 
   Returns:
     p, float64 of the broadcast shape; a number for numbers.
 
   Raises:
-    UserError: what is no count, or shapes that do not go together.
+    UserError: a value is no count, or the shapes do not match.
 
   >>> round(float(mcnemar(1, 9)), 6)  # 2 (1 + 10) / 2 ** 10
   0.021484
@@ -53,32 +54,32 @@ def mcnemar(
 def exchange_p(
   differences: np.typing.ArrayLike, exchanges: int, seed: int = 0
 ) -> np.ndarray:
-  """The two-sided p of differences between two models, group by group.
+  """Compute the two-sided p of differences between two models, group by group.
 
-  Were the models equal, exchanging their results on any group would change nothing
-  but the sign of its difference (Fisher 1935, section 21; scipy's
-  `permutation_test` of samples). Of the random exchanges, whole groups alike in
-  all columns, p is the share whose sum is as far from 0, (1 + #) / (1 +
-  exchanges), and never below 2 ** (1 - d) where d groups tell the models apart:
-  few groups, above all a single one, decide nothing. Of single right and wrong
-  examples it is `mcnemar`'s up to that chance.
+  If the models were equal, exchanging their results on any group would change
+  only the sign of its difference (Fisher 1935, section 21; scipy's
+  `permutation_test` of samples). Among random exchanges of whole groups, the
+  same in all columns, p is the share whose sum is as far from 0, (1 + #) / (1 +
+  exchanges), and never below 2 ** (1 - d) if d groups distinguish the models:
+  few groups, above all a single one, decide nothing. For single right and wrong
+  examples it equals that of `mcnemar` up to chance.
 
   Args:
     differences: `[groups]` or `[groups, numbers]`, summed over each group.
-    exchanges: how many, at least 1.
+    exchanges: number of exchanges, at least 1.
 
   Returns:
     float64 `[]` or `[numbers]`.
 
   Raises:
-    UserError: what is no number.
+    UserError: a value is no number.
 
   >>> float(exchange_p([0.3] * 5, 99))  # 2 / 2 ** 5
   0.0625
   """
   given = arguments.reals("differences", differences)
   of = given.reshape(len(given), -1)
-  exchanges = arguments.whole("exchanges", exchanges, 1)
+  exchanges = arguments.whole_number("exchanges", exchanges, 1)
   rng = np.random.default_rng(seed)
   least = np.abs(of.sum(axis=0)) - _DIGITS * np.abs(of).sum(axis=0)
   as_far = np.ones(of.shape[1])
@@ -93,18 +94,24 @@ def exchange_p(
 
 
 def interval_p(difference: Replicates) -> Any:
-  """The two-sided p of a difference: 1 less the level whose interval ends at 0.
+  """Compute the two-sided p of a difference: 1 less the level whose interval
+  ends at 0.
 
-  So p <= 0.05 where `Replicates.interval` leaves 0 out: the larger p of (value -
-  bias) / se and of what Hall's correction makes of it, by Student's t with J - 1
-  degrees of freedom, of fewer groups than blocks the groups less one; 1 where the
-  bias is more than the difference. Average precision has no other. Where nothing
-  changes whichever block is left out p is 1 of a difference of 0, else 2 ** (1 - J)
-  as in `exchange_p`; a single block decides nothing.
+  So p <= 0.05 if `Replicates.interval` excludes 0: it is the larger p of (value
+  - bias)
+  / se and of its Hall correction, by Student's t with J - 1 degrees of freedom,
+  or the
+  number of groups less one if there are fewer groups than blocks; 1 if the bias
+  exceeds
+  the difference. Average precision has no other test. If no left-out block
+  changes
+  anything, p is 1 for a difference of 0, else 2 ** (1 - J) as in `exchange_p`;
+  a single
+  block decides nothing.
 
   Returns:
-    p, float64 of the shape; a number for one difference; nan where the difference
-    is no number.
+    p, float64 of the shape; a number for one difference; nan where the
+    difference is nan.
   """
   value, blocks = difference.value, difference.blocks
   error = np.asarray(difference.standard_error)
@@ -121,7 +128,7 @@ def interval_p(difference: Replicates) -> Any:
 
 
 def holm(p: np.typing.ArrayLike) -> np.ndarray:
-  """Holm's (1979) step-down adjustment of a family of p values.
+  """Adjust a family of p values by Holm's (1979) step-down method.
 
   Of m sorted values the i-th becomes max_{j <= i} min(1, (m - j + 1) p_j). Those
   at most a are rejected: the chance of any wrong rejection is at most a, however
@@ -134,7 +141,7 @@ def holm(p: np.typing.ArrayLike) -> np.ndarray:
     float64 `[m]`, in the order given; equal values stay equal.
 
   Raises:
-    UserError: another number of axes, a value that is no chance.
+    UserError: the number of axes is not 1, or a value is no probability.
 
   >>> holm([0.01, 0.04, 0.03]).round(6).tolist()
   [0.03, 0.06, 0.06]
@@ -154,7 +161,7 @@ def holm(p: np.typing.ArrayLike) -> np.ndarray:
 
 
 def rank_ranges(better: np.typing.ArrayLike) -> list[tuple[int, int]]:
-  """The ranks that each of n models can have, by what pairs of them decide.
+  """Return the ranks that each of n models can have, given the decided pairs.
 
   From 1 + the number of models that are better to n - the number that are worse.
   Where the chance of any wrong decision is at most a (`holm` over all n (n - 1) / 2
@@ -169,7 +176,8 @@ def rank_ranges(better: np.typing.ArrayLike) -> list[tuple[int, int]]:
     (best, worst) rank of each, from 1.
 
   Raises:
-    UserError: no square, or a model better than itself or than one better than it.
+    UserError: `better` is not square, or a model is better than itself or than
+      a model that is better than it.
 
   >>> rank_ranges([[0, 0, 1], [0, 0, 1], [0, 0, 0]])
   [(1, 2), (1, 2), (3, 3)]
@@ -194,18 +202,19 @@ def rank_ranges(better: np.typing.ArrayLike) -> list[tuple[int, int]]:
 def relative_decrease(
   first: np.typing.ArrayLike, second: np.typing.ArrayLike
 ) -> Any:
-  """By which part the first's number is below the second's: 1 - first / second.
+  """Compute the relative decrease of the first number from the second: 1 -
+  first / second.
 
-  Of numbers, or of paired draws of them. Hendrycks & Dietterich 2019, section 5.2
-  print it of adversarial logit pairing: mFP by 41 %, mT5D by 40 %.
+  It takes numbers, or paired draws of them. Hendrycks & Dietterich 2019,
+  section 5.2 report it for adversarial logit pairing: mFP by 41 %, mT5D by 40
+  %.
 
   Args:
     first: numbers of any shape.
-    second: the same of the model that it is relative to.
+    second: the same for the reference model.
 
   Returns:
-    float64; nan where `second` is not above 0, of which nothing is a part, or
-    one of them is nan.
+    float64; nan where `second` is not above 0, or one of them is nan.
 
   >>> round(float(relative_decrease(0.0472, 0.08)), 2)
   0.41

@@ -1,9 +1,10 @@
 """ImageNet-P's metrics: flip probability, top-5 distance, Zipf distance.
 
-Pairs of frames. Temporal perturbations compare frame j with frame j + d, d the
-difficulty: n - d pairs of n frames. Noise sequences compare every frame with
-the first: n - 1 pairs, whatever the difficulty (which chooses harder data
-there). Every pair of a sequence weighs the same, then every sequence.
+The metrics compare pairs of frames. Temporal perturbations compare frame j with
+frame j + d, d the difficulty: n - d pairs of n frames. Noise sequences compare
+every frame with the first: n - 1 pairs, whatever the difficulty (which chooses
+harder data there). Every pair of a sequence has the same weight, and so has
+every sequence.
 
 For a pair let sigma(r) be the rank that the later frame gives to the class of
 rank r in the earlier one. With ranks from 1,
@@ -32,7 +33,7 @@ _CHUNK = 1 << 18  # elements: what stays in a core's second-level cache
 def flip_probability(
   top1: np.typing.ArrayLike, noise: bool = False, difficulty: int = 1
 ) -> float:
-  """How often the predicted class changes: FP, in [0, 1].
+  """Compute how often the predicted class changes: FP, in [0, 1].
 
   Args:
     top1: predicted classes, int `[sequences, frames]`.
@@ -40,8 +41,8 @@ def flip_probability(
     difficulty: distance between the compared frames, 1-3, below their number.
 
   Raises:
-    UserError: another shape or dtype, no sequences, ids below 0, a difficulty
-      other than 1-3, or sequences too short for it.
+    UserError: a shape or dtype is wrong, there are no sequences, an id is below
+      0, the difficulty is not 1-3, or sequences are too short for it.
 
   >>> flip_probability([[7, 7, 2, 2], [1, 1, 1, 1]])
   0.16666666666666666
@@ -54,8 +55,10 @@ def flip_probability(
 def flips(
   top1: np.typing.ArrayLike, noise: bool = False, difficulty: int = 1
 ) -> np.ndarray:
-  """Which pairs differ in their prediction: bool `[sequences, pairs]`."""
-  classes = _whole("top1", top1, 2)
+  """Return whether each pair differs in its prediction: bool `[sequences,
+  pairs]`.
+  """
+  classes = _integers("top1", top1, 2)
   if classes.size and classes.min() < 0:
     raise errors.UserError(
       f"top1: classes are numbered from 0, got {classes.min()}. Every frame needs"
@@ -68,7 +71,7 @@ def flips(
 def top5_distance(
   ranked: np.typing.ArrayLike, noise: bool = False, difficulty: int = 1
 ) -> float:
-  """The mean top-5 distance, unnormalised: uT5D, in [0, 15].
+  """Compute the mean top-5 distance, unnormalised: uT5D, in [0, 15].
 
   Args:
     ranked: class ids, best first, int `[sequences, frames, >= 5]`; `rank` makes
@@ -77,7 +80,7 @@ def top5_distance(
     difficulty: distance between the compared frames, 1-3, below their number.
 
   Raises:
-    UserError: as `flip_probability`, or fewer than five classes.
+    UserError: as for `flip_probability`, or there are fewer than five classes.
 
   The eight permutations of the paper's appendix C, as the later frame's ranks
   of the earlier frame's classes 1, 2, ...:
@@ -108,8 +111,10 @@ def top5_distance(
 def top5_distances(
   ranked: np.typing.ArrayLike, noise: bool = False, difficulty: int = 1
 ) -> np.ndarray:
-  """The distance of every pair: int64 `[sequences, pairs]`, 0..15."""
-  checked = _whole("ranked", ranked, 3)
+  """Compute the top-5 distance of every pair: int64 `[sequences, pairs]`,
+  0..15.
+  """
+  checked = _integers("ranked", ranked, 3)
   if checked.shape[2] < _TOP or checked.shape[2] and checked.min() < 0:
     raise errors.UserError(
       f"The top-5 distance needs at least {_TOP} classes a frame, got"
@@ -133,7 +138,7 @@ def top5_distances(
 def zipf_distance(
   ranked_all: np.typing.ArrayLike, noise: bool = False, difficulty: int = 1
 ) -> float:
-  """The mean Zipf distance over the whole ranking.
+  """Compute the mean Zipf distance over the whole ranking.
 
   Args:
     ranked_all: class ids, best first, int `[sequences, frames, K]`, each frame a
@@ -142,7 +147,7 @@ def zipf_distance(
     difficulty: distance between the compared frames, 1-3, below their number.
 
   Raises:
-    UserError: as `flip_probability`, or a frame that is no permutation.
+    UserError: as for `flip_probability`, or a frame is no permutation.
 
   >>> zipf_distance([[[0, 1, 2, 3, 4, 5], [1, 0, 2, 3, 4, 5]]])
   0.75
@@ -155,8 +160,8 @@ def zipf_distance(
 def zipf_distances(
   ranked_all: np.typing.ArrayLike, noise: bool = False, difficulty: int = 1
 ) -> np.ndarray:
-  """The distance of every pair: float64 `[sequences, pairs]`."""
-  ids = _whole("ranked_all", ranked_all, 3)
+  """Compute the Zipf distance of every pair: float64 `[sequences, pairs]`."""
+  ids = _integers("ranked_all", ranked_all, 3)
   weight = 1 / np.arange(1, ids.shape[2] + 1)
   out = []
   for part in _chunks(ids):
@@ -170,25 +175,25 @@ def zipf_distances(
 
 
 def rank(logits: np.typing.ArrayLike, k: int | None = None) -> np.ndarray:
-  """Class ids by decreasing logit, ties by the lower id.
+  """Rank class ids by decreasing logit, ties by the lower id.
 
   Args:
     logits: `[..., K]`, compared as float32; no NaN.
-    k: how many of the best; all K if None.
+    k: number of best classes; None: all K.
 
   Returns:
     int32 `[..., k]`.
 
   Raises:
-    UserError: NaN, numbers beyond float32, no numbers or classes, or a k outside
-      1 and the number of classes.
+    UserError: a logit is NaN, beyond float32 or no number, there are no
+      classes, or k is not between 1 and the number of classes.
 
   >>> rank([[1.0, 3.0, 3.0, 2.0]])
   array([[1, 2, 3, 0]], dtype=int32)
   """
   values = _logits(logits)
   classes = values.shape[-1]
-  count = classes if k is None else arguments.whole("k", k, 1)
+  count = classes if k is None else arguments.whole_number("k", k, 1)
   if count > classes:
     raise errors.UserError(
       f"k must be at most the number of classes, {classes}; got {count}."
@@ -206,14 +211,14 @@ def rank(logits: np.typing.ArrayLike, k: int | None = None) -> np.ndarray:
 def normalised(
   number: np.typing.ArrayLike, baseline: np.typing.ArrayLike
 ) -> np.ndarray:
-  """A flip rate of flip probabilities, or a T5D of unnormalised ones.
+  """Normalise flip probabilities to flip rates, or uT5D to T5D.
 
   FR = FP / FP of the baseline, T5D = uT5D / uT5D of the baseline: Hendrycks &
   Dietterich 2019, section 3.2.
 
   Args:
     number: FP or uT5D, `[...]`.
-    baseline: the baseline's, of a shape that goes with it.
+    baseline: the baseline's number, of a broadcastable shape.
 
   Returns:
     `[...]`; 1.0 is as stable as the baseline, nan where the baseline's is 0.
@@ -229,7 +234,7 @@ def summarize(
   ut5d: Mapping[str, float],
   baseline: str | Mapping[str, Mapping[str, float]] = "alexnet",
 ) -> dict:
-  """Flip rate, T5D and their means over the benchmark, normalised.
+  """Compute flip rate, T5D and their means over the benchmark, normalised.
 
   mFR and mT5D are means over the 10 common perturbations of FR and T5D, see
   `normalised`.
@@ -241,13 +246,13 @@ def summarize(
       "unnormalised_t5d": {name: ut5d}}`.
 
   Returns:
-    `fr` and `t5d`, dicts by name, without perturbations of your own that the
-    baseline lacks; `mfr` and `mt5d`, nan where one of the 10 is
+    `fr` and `t5d`, dicts by name, without your own perturbations that are
+    missing from the baseline; `mfr` and `mt5d`, nan if one of the 10 is
     missing; `missing`, these. 1.0 is as stable as the baseline.
 
   Raises:
-    UserError: an unknown perturbation or baseline (with a suggestion), numbers
-      out of range, or a perturbation that the baseline lacks.
+    UserError: a perturbation or baseline is unknown (with a suggestion), a
+      number is out of range, or a perturbation is missing from the baseline.
 
   >>> ten = {name: 0.1 for name in conditions.SEQUENCES.names("common")}
   >>> half = {name: 0.05 for name in ten}
@@ -277,7 +282,7 @@ def summarize(
 def _pairs(
   values: np.ndarray, noise: bool, difficulty: int
 ) -> tuple[np.ndarray, np.ndarray]:
-  """(earlier, later) along axis 1, broadcastable against each other."""
+  """Return (earlier, later) along axis 1, broadcastable against each other."""
   frames = values.shape[1]
   distance = conditions.whole(difficulty)
   if distance not in conditions.DIFFICULTIES:
@@ -299,7 +304,7 @@ def _pairs(
   return values[:, :-distance], values[:, distance:]
 
 
-def _whole(name: str, values: np.typing.ArrayLike, ndim: int) -> np.ndarray:
+def _integers(name: str, values: np.typing.ArrayLike, ndim: int) -> np.ndarray:
   out = arguments.array(name, values)
   if out.ndim != ndim or not np.issubdtype(out.dtype, np.integer):
     axes = ["sequences", "frames", "classes"][:ndim]
@@ -313,7 +318,7 @@ def _whole(name: str, values: np.typing.ArrayLike, ndim: int) -> np.ndarray:
 
 
 def _logits(values: object) -> np.ndarray:
-  """Logits as float32 `[..., K]`."""
+  """Return logits as float32 `[..., K]`, after checks."""
   given = arguments.array("logits", values)
   if not given.ndim or not given.shape[-1] or given.dtype.kind in "bcmMOSU":
     raise errors.UserError(
@@ -333,7 +338,7 @@ def _logits(values: object) -> np.ndarray:
 
 
 def _check_ranked_once(top: np.ndarray) -> None:
-  """Refuses frames that rank a class twice."""
+  """Refuse frames that rank a class twice."""
   twice = np.zeros(top.shape[:2], bool)
   for i in range(1, top.shape[2]):
     for j in range(i):
@@ -347,7 +352,7 @@ def _check_ranked_once(top: np.ndarray) -> None:
 
 
 def _places(ids: np.ndarray) -> np.ndarray:
-  """The inverse permutations; refuses what is no permutation."""
+  """Return the inverse permutations; refuses anything that is no permutation."""
   classes = ids.shape[2]
   if ids.min() < 0 or ids.max() >= classes:
     raise errors.UserError(
@@ -371,7 +376,7 @@ def _chunks(values: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def _best(values: np.ndarray, k: int) -> np.ndarray:
-  """The best few by repeated argmax, which takes the first of equals."""
+  """Rank the best few by repeated argmax, which takes the first of equals."""
   left = values.copy()
   out = np.empty((len(left), k), np.int32)
   rows = np.arange(len(left))
@@ -388,7 +393,7 @@ def _best(values: np.ndarray, k: int) -> np.ndarray:
 
 
 def _sorted(values: np.ndarray, k: int) -> np.ndarray:
-  """All classes by one sort of (inverted float bits, class id) as uint64."""
+  """Rank all classes by one sort of (inverted float bits, class id) as uint64."""
   if np.isnan(values).any():
     raise errors.UserError(_NAN)
   bits = (-values + np.float32(0)).view(np.int32)  # -0.0 equals 0.0

@@ -1,14 +1,15 @@
-"""A line over models: accuracy under a shift against that without it.
+"""A line over models: accuracy under a shift against accuracy without it.
 
 Shankar et al. 2019, Figure 3: the accuracies of many models lie near a line; a
 model above it is more robust than its accuracy predicts. Taori et al. 2020,
 section 2 fit it on logit axes, logit(y) = slope logit(x) + intercept, and call
-what a model has above it, y - beta(x) in accuracy, its effective robustness. The
-line is by least squares, every model counting alike; its band is the pointwise
-interval of the line (Student's t), on logit axes mapped back.
+a model's excess, y - beta(x) in accuracy, its effective robustness. The line is
+fitted by least squares with equal weights; its band is the pointwise interval
+of the line (Student's t), on logit axes mapped back.
 
-Nothing is clipped: the logit of 0 and of 1 is infinite, so on logit axes a model
-of the reference with either is refused, as is a model's own x. Its y may be 0 or 1.
+Nothing is clipped: the logits of 0 and 1 are infinite, so on logit axes a
+reference model with either is refused, as is a model's own x. Its y may be 0 or
+1.
 """
 
 import dataclasses
@@ -25,17 +26,17 @@ class Trend:
   """A least-squares line y = slope x + intercept.
 
   Attributes:
-    slope: y per x, of logits where the axes are.
+    slope: y per x, in logits on logit axes.
     slope_interval: (lo, hi), Student's t.
     intercept: y at x = 0.
     intercept_interval: (lo, hi).
     r_squared: share of the variance explained, in [0, 1].
-    n: models behind it.
+    n: number of fitted models.
     level: coverage of the intervals.
     spread: standard deviation of the residuals, n - 2 degrees of freedom.
     x_mean: mean of x.
     x_squares: sum of squared deviations of x.
-    logits: whether the axes are of logits, not of accuracies.
+    logits: whether the axes are logits, not accuracies.
   """
 
   slope: float
@@ -50,12 +51,12 @@ class Trend:
   x_squares: float
   logits: bool = False
 
-  def at(self, x: np.typing.ArrayLike) -> np.ndarray:
-    """y of the line, float64 of x's shape; nan where x has no logit."""
+  def predict(self, x: np.typing.ArrayLike) -> np.ndarray:
+    """Return y of the line, float64 of x's shape; nan where x has no logit."""
     return self._accuracy(self._place(x) * self.slope + self.intercept)
 
   def band(self, x: np.typing.ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """(lo, hi) of the line itself at each x, not of single models."""
+    """Return (lo, hi) of the line itself at each x, not of single models."""
     place = self._place(x)
     off = place - self.x_mean
     error = self.spread * np.sqrt(1 / self.n + off**2 / self.x_squares)
@@ -64,13 +65,13 @@ class Trend:
     return self._accuracy(at - width), self._accuracy(at + width)
 
   def above(self, x: np.typing.ArrayLike, y: np.typing.ArrayLike) -> np.ndarray:
-    """How far models lie above the line: y - at(x), float64 `[models]`.
+    """Return how far models lie above the line: y - predict(x), float64 `[models]`.
 
     >>> line = fit([0.2, 0.5, 0.8], [0.2, 0.5, 0.8], logits=True)
     >>> float(line.above([0.7], [0.75])[0].round(9))
     0.05
     """
-    return np.asarray(y, np.float64) - self.at(x)
+    return np.asarray(y, np.float64) - self.predict(x)
 
   def _place(self, x: np.typing.ArrayLike) -> np.ndarray:
     return logit(x) if self.logits else np.asarray(x, np.float64)
@@ -86,17 +87,17 @@ def fit(
   level: float = 0.95,
   logits: bool = False,
 ) -> Trend:
-  """The line of y on x by least squares.
+  """Fit the line of y on x by least squares.
 
   Args:
     x: `[models]`, accuracy without the shift, fractions.
     y: `[models]`, accuracy under it.
     level: coverage of the intervals.
-    logits: whether on logit axes.
+    logits: whether to fit on logit axes.
 
   Raises:
-    UserError: fewer than three models, values that are not finite, or all x
-      alike; on logit axes an accuracy outside (0, 1).
+    UserError: there are fewer than three models, a value is not finite, or all
+      x are equal; on logit axes, an accuracy is outside (0, 1).
 
   >>> line = fit([0.5, 0.6, 0.7, 0.8], [0.4, 0.5, 0.6, 0.7])
   >>> round(line.slope, 9), round(line.intercept, 9), round(line.r_squared, 9)
@@ -143,16 +144,17 @@ def fit(
 def above_lines(
   x: np.ndarray, y: np.ndarray, of_x: np.ndarray, of_y: np.ndarray
 ) -> np.ndarray:
-  """How far a model lies above lines on logit axes, a line for each draw.
+  """Return how far a model lies above lines on logit axes, one line for each
+  draw.
 
   Args:
     x: `[K]`, the model's accuracy without the shift in K draws.
-    y: `[K]`, under it.
-    of_x: `[models, K]`, the same of the models that lines are fitted to.
+    y: `[K]`, accuracy under it.
+    of_x: `[models, K]`, the same for the models that lines are fitted to.
     of_y: `[models, K]`.
 
   Returns:
-    `[K]`; nan where an accuracy has no logit, or all x are alike.
+    `[K]`; nan where an accuracy has no logit, or all x are equal.
   """
   with np.errstate(divide="ignore", invalid="ignore"):
     slope, intercept = _least_squares(logit(of_x), logit(of_y))
@@ -160,25 +162,25 @@ def above_lines(
 
 
 def _least_squares(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, ...]:
-  """Slope and intercept of b on a, over the first axis."""
+  """Return slope and intercept of b on a, over the first axis."""
   off = a - a.mean(axis=0)
   slope = (off * b).sum(axis=0) / (off**2).sum(axis=0)
   return slope, b.mean(axis=0) - slope * a.mean(axis=0)
 
 
 def logit(x: np.typing.ArrayLike) -> np.ndarray:
-  """log(x / (1 - x)), float64 of x's shape; nan outside (0, 1)."""
+  """Compute log(x / (1 - x)), float64 of x's shape; nan outside (0, 1)."""
   a = np.asarray(x, np.float64)
   return special.logit(np.where((a > 0) & (a < 1), a, np.nan))
 
 
 def inverse_logit(v: np.typing.ArrayLike) -> np.ndarray:
-  """1 / (1 + exp(-v)), float64 of v's shape."""
+  """Compute 1 / (1 + exp(-v)), float64 of v's shape."""
   return special.expit(np.asarray(v, np.float64))
 
 
 def _logits(name: str, values: np.ndarray) -> np.ndarray:
-  """The logits of a reference's accuracies, which all have one."""
+  """Return the logits of a reference's accuracies, all of which must have one."""
   outside = values[~((values > 0) & (values < 1))]
   if outside.size:
     raise errors.UserError(

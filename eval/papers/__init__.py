@@ -1,9 +1,10 @@
-"""Printed numbers of the papers, to set beside ours; facts with their source.
+"""Printed numbers of the papers, to compare with ours, with their sources.
 
-Every number lies in one place: a folder for each paper, a TSV file for each of
-its tables (`printed_rows`). `rows` gives them all, `doubts` those that do not fit
-others, `protocol` what they are of. The other functions are views of `rows`, of a
-doubtful number with what is used in its place (`PrintedRow.used`, `doubt`).
+Every number is stored once: a folder for each paper, a TSV file for each of its
+tables (`printed_rows`). `rows` returns all of them, `doubts` those that
+contradict others, `protocol` how they were measured. The other functions are
+views of `rows`, in which a replacement is used for a doubtful number
+(`PrintedRow.used`, `doubt`).
 """
 
 import dataclasses
@@ -31,7 +32,7 @@ __all__ = [
   "doubtful",
   "doubts",
   "intervals",
-  "marked",
+  "marked_networks",
   "names",
   "networks",
   "other_data",
@@ -45,7 +46,7 @@ __all__ = [
 ]
 
 DETECTION = raw_results.PAPER
-# Our names of the detection paper's data sets -> its own.
+# Our names of data sets -> those of the detection paper.
 _DETECTION_SETS = {
   "coco_c": "coco",
   "pascal_c": "pascal_voc",
@@ -57,13 +58,13 @@ Key = tuple[str, str]  # metric, condition
 
 @dataclasses.dataclass(frozen=True)
 class PrintedNetwork:
-  """What a paper prints of one network on one data set.
+  """The numbers that a paper prints of one network on one data set.
 
   Attributes:
-    label: as printed, with its training where tables tell networks apart by it.
-    model: our name of it, or empty.
-    numbers: (metric, condition) -> row, as it is used; of a number in two tables
-      the first.
+    label: printed name, with its training if tables distinguish networks by it.
+    model: our name for it, or ''.
+    numbers: (metric, condition) -> row, as it is used; for a number in two
+      tables the first.
   """
 
   label: str
@@ -72,7 +73,7 @@ class PrintedNetwork:
 
   @property
   def source(self) -> str:
-    """Paper and tables, in words."""
+    """The paper and tables, in words."""
     return source_of(self.numbers.values())
 
 
@@ -83,11 +84,11 @@ class DetectionRow:
   Attributes:
     where: the table.
     dataset: `coco`, `pascal_voc` or `cityscapes`.
-    model: name of the raw results file that it is printed of.
+    model: name of the raw results file that it is printed from.
     task: `bbox` or `segm`.
-    metric: `AP`, of VOC `AP50`.
+    metric: `AP`, or `AP50` for VOC.
     numbers: P, mPC and rPC.
-    note: why the numbers do not follow from the file, where they do not.
+    note: why the numbers do not follow from the file, if they do not.
   """
 
   where: str
@@ -100,42 +101,43 @@ class DetectionRow:
 
 
 def rows(name: str) -> tuple[PrintedRow, ...]:
-  """All printed numbers of a paper, or of a data set.
+  """Return all printed numbers of a paper, or of a data set.
 
   Args:
-    name: one of `names()`, or of a data set; none of one that no paper prints.
+    name: one of `names()`, or the name of a data set.
 
   Returns:
-    In the order of the tables; what is doubtful says so.
+    The rows in the order of the tables; doubtful ones are marked. There are
+    none for a data set that no paper prints.
   """
   if name in names():
-    return printed_rows.of_paper(name)
-  everything = (r for paper in names() for r in printed_rows.of_paper(paper))
+    return printed_rows.paper_rows(name)
+  everything = (r for paper in names() for r in printed_rows.paper_rows(paper))
   return tuple(r for r in everything if name in r.datasets)
 
 
 def doubts(paper: str = "") -> tuple[Doubt, ...]:
-  """Printed numbers that do not fit others, of a paper or of all."""
+  """Return printed numbers that contradict others, in a paper or in all."""
   papers = (paper,) if paper else names()
-  return tuple(d for name in papers for d in doubt_lib.of_paper(name))
+  return tuple(d for name in papers for d in doubt_lib.paper_doubts(name))
 
 
 def protocol(dataset: str) -> Protocol | None:
-  """What the printed numbers of a data set are of; None where none are."""
+  """Return the protocol of a data set's printed numbers; None without any."""
   return PROTOCOLS.get(dataset)
 
 
 def other_data(
   dataset: str, facts: Mapping[str, Any]
 ) -> dict[str, tuple[Any, Any]]:
-  """What keeps a run out of a table or figure of printed numbers.
+  """Return what keeps a run out of a table or figure of printed numbers.
 
   Args:
-    facts: as `Protocol.differences` takes them.
+    facts: as for `Protocol.differences`.
 
   Returns:
-    As `Protocol.differences`, but for pixels that the authors drew once and every
-    run draws anew; `dataset` where nothing is printed of it.
+    As from `Protocol.differences`, except pixels, which the authors drew once
+    and every run draws anew; `dataset` if nothing is printed for it.
   """
   of = protocol(dataset)
   differ = of.differences(facts) if of else {"dataset": ("", dataset)}
@@ -143,19 +145,20 @@ def other_data(
 
 
 def source(name: str) -> str:
-  """A paper in words; of a data set with the tables that list its networks.
+  """Return a paper in words; for a data set with the tables that list its
+  networks.
 
-  Empty where nothing is printed of it.
+  The result is empty if nothing is printed for it.
   """
   if name in names():
     return printed_rows.facts(name)["paper"]
   return source_of(r for r in rows(name) if r.listed)
 
 
-def source_of(listed: Iterable[PrintedRow]) -> str:
-  """Paper and tables of rows, in words."""
+def source_of(selection: Iterable[PrintedRow]) -> str:
+  """Return the paper and tables of rows, in words."""
   papers: dict[str, dict[str, None]] = {}
-  for row in listed:
+  for row in selection:
     papers.setdefault(source(row.paper), {})[row.where] = None
   return "; ".join(f"{p}, {', '.join(w)}" for p, w in papers.items())
 
@@ -164,14 +167,15 @@ def source_of(listed: Iterable[PrintedRow]) -> str:
 def printed_networks(
   dataset: str, every: bool = False
 ) -> tuple[PrintedNetwork, ...]:
-  """What is printed of each network on a data set.
+  """Return the printed numbers of each network on a data set.
 
   Args:
-    every: also of tables that are no list of networks under one protocol: text,
-      breakdowns, boards of a README. A network of two names is two.
+    every: whether to include tables that do not list networks under one
+      protocol: text, breakdowns, boards of a README. A network with two names
+      counts twice.
 
   Returns:
-    In the order of the tables.
+    The networks in the order of the tables.
   """
   numbers: dict[str, dict[Key, PrintedRow]] = {}
   for row in rows(dataset):
@@ -184,24 +188,26 @@ def printed_networks(
   )
 
 
-def _model_of(its: list[PrintedRow]) -> str:
-  """Our name of a network: of its table, or of its paper's `networks`."""
-  for row in its:
+def _model_of(network_rows: list[PrintedRow]) -> str:
+  """Return our name for a network: that of its table, or in its paper's
+  `networks`.
+  """
+  for row in network_rows:
     of_paper = printed_rows.facts(row.paper).get("networks", {})
     if row.network in of_paper and row.training in ("", "standard"):
       return str(of_paper[row.network]["name"])
-  return next((row.model for row in its if row.model), "")
+  return next((row.model for row in network_rows if row.model), "")
 
 
 def printed(model: str, dataset: str) -> dict[str, Any]:
-  """What is printed of a model on a data set; empty where nothing is.
+  """Return the printed numbers of a model on a data set; {} without any.
 
   Returns:
-    Metric -> fraction, or -> condition -> fraction, with an empty name for the
+    Fractions by metric, or by metric and condition, with an empty name for the
     whole benchmark; `source` in words.
   """
   numbers: dict[str, Any] = {}
-  network = _by_model(dataset).get(model)
+  network = _models(dataset).get(model)
   if network is None:
     return {}
   by_name = {metric for metric, name in network.numbers if name}
@@ -220,7 +226,7 @@ def printed(model: str, dataset: str) -> dict[str, Any]:
 
 
 def networks(dataset: str, *metrics: str) -> dict[str, tuple[float, ...]]:
-  """Label -> these metrics, of every network that has them all."""
+  """Return these metrics by label, for every network that has them all."""
   return {
     network.label: tuple(network.numbers[m, ""].value for m in metrics)
     for network in printed_networks(dataset)
@@ -229,7 +235,7 @@ def networks(dataset: str, *metrics: str) -> dict[str, tuple[float, ...]]:
 
 
 def doubtful(dataset: str, *metrics: str) -> frozenset[str]:
-  """Labels of the networks of which one of these numbers is doubtful."""
+  """Return the labels of networks with a doubt about one of these numbers."""
   return frozenset(
     network.label
     for network in printed_networks(dataset)
@@ -241,8 +247,10 @@ def doubtful(dataset: str, *metrics: str) -> frozenset[str]:
   )
 
 
-def marked(dataset: str, *metrics: str) -> dict[str, tuple[float, ...]]:
-  """As `networks`; the label of a network with a doubtful number says so."""
+def marked_networks(
+  dataset: str, *metrics: str
+) -> dict[str, tuple[float, ...]]:
+  """Return `networks` with doubtful ones marked in their labels."""
   doubts = doubtful(dataset, *metrics)
   return {
     label + ", doubtful" * (label in doubts): values
@@ -251,7 +259,7 @@ def marked(dataset: str, *metrics: str) -> dict[str, tuple[float, ...]]:
 
 
 def intervals(dataset: str, *metrics: str) -> dict[str, tuple[float, ...]]:
-  """Label -> (lo, hi) of these metrics, one after the other."""
+  """Return (lo, hi) of these metrics in a row, by label."""
   out = {}
   for network in printed_networks(dataset):
     listed = [network.numbers.get((m, "")) for m in metrics]
@@ -263,13 +271,13 @@ def intervals(dataset: str, *metrics: str) -> dict[str, tuple[float, ...]]:
 
 
 def anchors(dataset: str) -> int | None:
-  """How many anchor sets the printed numbers of a data set are of."""
+  """Return the number of anchor sets behind the printed numbers of a data set."""
   accepted = (r for r in rows(dataset) if r.metric == "anchors_accepted")
   return next((round(r.value) for r in accepted), None)
 
 
 def detection_rows() -> list[DetectionRow]:
-  """The printed rows of Michaelis et al. 2019 that have raw results."""
+  """Return the printed rows of Michaelis et al. 2019 that have raw results."""
   lines: dict[tuple[str, ...], dict[str, PrintedRow]] = {}
   for row in rows(DETECTION):
     task, _, part = row.metric.rpartition("/")
@@ -294,7 +302,7 @@ def _detection_row(task: str, parts: Mapping[str, PrintedRow]) -> DetectionRow:
 
 
 @functools.cache
-def _by_model(dataset: str) -> Mapping[str, PrintedNetwork]:
-  """Of lists under one protocol first; a network that only text has, from it."""
+def _models(dataset: str) -> Mapping[str, PrintedNetwork]:
+  """Return the networks by our names, lists under one protocol before text."""
   listed = (*printed_networks(dataset), *printed_networks(dataset, every=True))
   return {n.model: n for n in reversed(listed) if n.model}

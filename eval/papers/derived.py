@@ -1,4 +1,4 @@
-"""Numbers that follow from printed ones: Schiappa et al. 2023.
+"""Numbers that follow from the printed ones of Schiappa et al. 2023.
 
 Their figures print no clean accuracy, and Figure 6 no numbers: both follow from
 the perturbations' rows of Tables 4 to 7.
@@ -27,9 +27,9 @@ FIGURE_6 = {
   "spatio-temporal": ("digital",),
   "temporal": ("temporal",),
 }
-# Below it two printed digits of gamma_r leave the accuracy open.
+# Below it, two printed digits of gamma_r do not determine the accuracy.
 _LEAST_LOSS = 0.15 - 1e-9
-# Below it rounding leaves no interval to speak of.
+# Below it, rounding makes the interval too wide to be useful.
 _LEAST_OF_INTERVAL = 0.05 - 1e-9
 _HALF_DIGIT = 0.005
 
@@ -41,12 +41,12 @@ class CleanAccuracy:
   A perturbation's row implies A = (1 - gamma_a) / (1 - gamma_r).
 
   Attributes:
-    dataset: of the table.
+    dataset: data set of the table.
     label: the network, with its training.
     value: a fraction: the median over the rows with gamma_r up to .85.
-    rows: how many these are.
-    lo: of the rows with gamma_r up to .95, the largest of the lower ends that
-      rounding leaves.
+    rows: number of these rows.
+    lo: the largest lower end that rounding allows, over the rows with gamma_r
+      up to .95.
     hi: the smallest of their upper ends; below `lo` if the rows contradict.
   """
 
@@ -64,9 +64,9 @@ class CleanAccuracy:
 
 
 def gammas(table: str) -> dict[str, dict[str, dict[str, PrintedRow]]]:
-  """Label -> measure -> perturbation -> its printed row."""
+  """Return the printed row by label, measure and perturbation."""
   out: dict[str, dict[str, dict[str, PrintedRow]]] = {}
-  for row in printed_rows.of_paper(PAPER):
+  for row in printed_rows.paper_rows(PAPER):
     if row.table == table and row.name and row.metric in MEASURES:
       measures = out.setdefault(row.label, {m: {} for m in MEASURES})
       measures[row.metric][row.name] = row
@@ -74,7 +74,7 @@ def gammas(table: str) -> dict[str, dict[str, dict[str, PrintedRow]]]:
 
 
 def clean_accuracies() -> list[CleanAccuracy]:
-  """Of every network of Tables 4 to 7."""
+  """Return the implied accuracies of every network of Tables 4 to 7."""
   return [
     _implied(label, *(list(measures[m].values()) for m in MEASURES))
     for table in TABLES.values()
@@ -82,31 +82,31 @@ def clean_accuracies() -> list[CleanAccuracy]:
   ]
 
 
-def of_dataset(dataset: str) -> dict[str, CleanAccuracy]:
-  """Label -> the implied accuracy of a data set's networks."""
+def dataset_accuracies(dataset: str) -> dict[str, CleanAccuracy]:
+  """Return the implied accuracy of a data set's networks by label."""
   return {c.label: c for c in clean_accuracies() if c.dataset == dataset}
 
 
 def contradictory(dataset: str) -> list[str]:
-  """Labels of the networks whose rows imply no one accuracy."""
-  return [k for k, c in of_dataset(dataset).items() if not c.consistent]
+  """Return the labels of networks whose rows imply no single accuracy."""
+  return [k for k, c in dataset_accuracies(dataset).items() if not c.consistent]
 
 
 def contradictions(dataset: str) -> str:
-  """These networks, in words; or nothing."""
+  """Return these networks in words; '' if there are none."""
   labels = "; ".join(contradictory(dataset))
   words = f"Doubtful, no one clean accuracy fits all rows: {labels}"
   return words if labels else ""
 
 
-def in_group(name: str) -> str:
-  """The group of Figure 6 that a perturbation is in."""
+def figure_group(name: str) -> str:
+  """Return the group of Figure 6 of a perturbation."""
   group = conditions.VIDEOS.row(name).group
   return next(g for g, parts in FIGURE_6.items() if group in parts)
 
 
 def groups(table: str) -> dict[str, dict[str, dict[str, float]]]:
-  """Label -> measure -> group of Figure 6 -> mean over its perturbations."""
+  """Return the means over the groups of Figure 6, by label and measure."""
   family = conditions.VIDEOS
   members = {
     group: [r.name for r in family.rows if r.group in parts]
@@ -121,8 +121,8 @@ def groups(table: str) -> dict[str, dict[str, dict[str, float]]]:
   }
 
 
-def _mean(rows: Mapping[str, PrintedRow], listed: Sequence[str]) -> float:
-  return statistics.fmean(rows[n].value for n in listed if n in rows)
+def _mean(rows: Mapping[str, PrintedRow], selected: Sequence[str]) -> float:
+  return statistics.fmean(rows[n].value for n in selected if n in rows)
 
 
 def _implied(

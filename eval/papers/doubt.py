@@ -1,11 +1,11 @@
-"""Printed numbers that do not fit other printed numbers: `<paper>/doubts.tsv`.
+"""Printed numbers that contradict other printed numbers: `<paper>/doubts.tsv`.
 
-`tools/printed_doubts.py` finds them and writes the files. A line is of one printed
-number; lines of one `doubt` are about one thing, which the first of them says, with
-its kind. `eval/papers/doubt_kinds.tsv` is the rule: of which kinds the printed number
-is used, of which a recomputed one (`value`, `lo`, `hi` of the line), and why. Tables
-that redraw a printed one show it as it is printed, marked; all else uses
-`PrintedRow.used`.
+`tools/printed_doubts.py` finds them and writes the files. A line concerns one
+printed number; lines of the same `doubt` share a subject, which the first of
+them states with its kind. `eval/papers/doubt_kinds.tsv` is the rule: for which
+kinds the printed number is used, for which a recomputed one (`value`, `lo`,
+`hi` of the line), and why. Tables that redraw a printed table show the printed
+number, marked; all else uses `PrintedRow.used`.
 """
 
 import dataclasses
@@ -21,20 +21,20 @@ COLUMNS = (
   *printed_rows.USED,
 )
 Used = tuple[float | None, float | None, float | None]  # None: as printed
-HEAD = "Doubtful:"  # of what `sentences` says
-_FEW = 3  # numbers of a doubt that are all named
+HEAD = "Doubtful:"  # heading of `sentences`
+_FEW = 3  # most numbers of a doubt that are all named
 
 
 @dataclasses.dataclass(frozen=True)
 class Doubt:
-  """A printed number that does not fit others.
+  """A contradiction of printed numbers with others.
 
   Attributes:
     rows: the printed numbers it is about.
     words: why, with the arithmetic.
     kind: a row of `eval/papers/doubt_kinds.tsv`.
-    subject: what they have in common, where their fields do not say it.
-    used: value, lo and hi that take each number's place; None: as printed.
+    subject: what they have in common, if their fields do not state it.
+    used: value, lo and hi that replace each number; None: as printed.
   """
 
   rows: tuple[PrintedRow, ...]
@@ -45,7 +45,7 @@ class Doubt:
 
   @property
   def paper(self) -> str:
-    """Folder of the paper."""
+    """The folder of the paper."""
     return self.rows[0].paper
 
   @property
@@ -55,7 +55,7 @@ class Doubt:
 
   @property
   def what(self) -> str:
-    """Network, metric and condition; what its rows have in common."""
+    """The network, metric and condition that its rows have in common."""
     if self.subject:
       return self.subject
     first = self.rows[0]
@@ -69,9 +69,11 @@ class Doubt:
 
 
 @functools.cache
-def of_paper(paper: str) -> tuple[Doubt, ...]:
-  """A paper's, in the order of its tables."""
-  rows = {printed_rows.place(row): row for row in printed_rows.of_paper(paper)}
+def paper_doubts(paper: str) -> tuple[Doubt, ...]:
+  """Return the doubts of a paper, in the order of its tables."""
+  rows = {
+    printed_rows.place(row): row for row in printed_rows.paper_rows(paper)
+  }
   lines: dict[str, list[dict[str, str]]] = {}
   for line in printed_rows.lines(paper, printed_rows.DOUBTS):
     lines.setdefault(line["doubt"], []).append(line)
@@ -96,16 +98,19 @@ def _used(line: Mapping[str, str]) -> Used:
 
 @functools.cache
 def kinds() -> dict[str, tuple[str, str]]:
-  """Kind of doubt -> `printed` or `recomputed`: which is used, and why."""
+  """Return by kind of doubt which number is used, `printed` or `recomputed`,
+  and why.
+  """
   listed = printed_rows.lines(".", "doubt_kinds")
   return {line["kind"]: (line["used"], line["why"]) for line in listed}
 
 
 def sentences(rows: Iterable[PrintedRow], as_printed: bool = False) -> str:
-  """What is doubtful of numbers, and which is shown; or nothing.
+  """Return the doubts about rows and which numbers are shown, in words; '' if
+  none.
 
   Args:
-    as_printed: whether they are shown as printed also where others are used.
+    as_printed: whether printed numbers are shown even if others are used.
   """
   listed: dict[str, list[str]] = {}
   for row in rows:
@@ -120,13 +125,15 @@ def sentences(rows: Iterable[PrintedRow], as_printed: bool = False) -> str:
   return f"{HEAD} {' '.join(parts)}" if parts else ""
 
 
-def _short(of: Sequence[str]) -> str:
-  """What a doubt is about: all of few numbers, else the first and how many."""
-  if len(of) <= _FEW:
-    return ", ".join(of)
-  return f"{of[0]} and {len(of) - 1} more numbers"
+def _short(subjects: Sequence[str]) -> str:
+  """Return the subject of a doubt: all of few numbers, else the first and their
+  number.
+  """
+  if len(subjects) <= _FEW:
+    return ", ".join(subjects)
+  return f"{subjects[0]} and {len(subjects) - 1} more numbers"
 
 
 def path(paper: str) -> pathlib.Path:
-  """Of a paper's file."""
+  """Return the path of a paper's file."""
   return printed_rows.FOLDER / paper / f"{printed_rows.DOUBTS}.tsv"

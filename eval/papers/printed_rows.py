@@ -1,16 +1,15 @@
-"""The printed numbers as they lie in the papers' folders, one row a number.
+"""The printed numbers as stored in the papers' folders, one row a number.
 
-A folder is a paper: `paper.json` says its tables in their order (where it stands
-in the paper, of which data sets, the source), each table is a TSV file with a
-line for each line in print. A line's text columns are `dataset`, `network`,
-`training`, `model` (our name of the network, or the results file's), `condition`
-and `note`; every other column is of numbers. Its head is a metric, with `:name`
-where it is of one condition (or `condition` names it), and its unit: `%`, or
-`/1109` for a count of so many; none is a plain number. A cell is `67.5`, with an
-interval `67.5 [64.7, 70.3]`, or empty. What is doubtful of them stands in
-`doubts.tsv` (`doubt`). Where `model` is a results file's name, `networks` of
-`paper.json` says our name of a network in its standard training, and the
-published checkpoint.
+A folder is a paper: `paper.json` lists its tables in order (place in the paper,
+data sets, source), each table is a TSV file with a line for each printed line.
+A line's text columns are `dataset`, `network`, `training`, `model` (our name of
+the network, or the results file's), `condition` and `note`; every other column
+holds numbers. Its head is a metric, with `:name` if it belongs to one condition
+(or `condition` names it), and its unit: `%`, or `/1109` for a count out of
+1109; none for a plain number. A cell is `67.5`, with an interval `67.5 [64.7,
+70.3]`, or empty. Doubts about them are in `doubts.tsv` (`doubt`). If `model` is
+a results file's name, `networks` of `paper.json` states our name for a network
+in its standard training, and the published checkpoint.
 """
 
 from __future__ import annotations
@@ -27,8 +26,12 @@ from robust_tfds import errors, reading
 
 FOLDER = pathlib.Path(__file__).parent
 DOUBTS = "doubts"
-USED = ("value", "lo", "hi")  # of a line of doubts: what is used instead
-# Kinds of doubts that are not of the number itself.
+USED = (
+  "value",
+  "lo",
+  "hi",
+)  # columns of a doubt: the numbers that are used instead
+# Kinds of doubts that do not concern the number itself.
 _BESIDE = frozenset({"accuracy", "interval"})
 _TEXTS = ("dataset", "network", "training", "model", "condition", "note")
 _ENDS = ("lo", "hi")
@@ -38,7 +41,7 @@ _HEAD = re.compile(
 _CELL = re.compile(r"(?P<value>\S+)( \[(?P<lo>\S+), (?P<hi>\S+)\])?")
 
 
-# Table, line, metric, condition: of every number of a paper another.
+# Table, line, metric, condition: unique for every number of a paper.
 Place = tuple[str, int, str, str]
 
 
@@ -47,28 +50,29 @@ class PrintedRow:
   """A number that a paper prints.
 
   Attributes:
-    paper: its folder.
-    table: its file.
-    line: of the table, from 1.
+    paper: folder of the paper.
+    table: file of the table.
+    line: line of the table, from 1.
     where: the table's name in the paper.
     source: paper, table, and where they were read from, in words.
-    datasets: whose number it is; a clean error may be of two sets at once.
-    network: as printed.
-    training: how it was trained, where the table tells networks apart by it.
-    model: our name of the network, or of its raw results; or empty.
-    metric: our name of it.
-    name: of the condition, in our words; empty for a mean and for clean data.
-    value: a fraction where it is printed in percent or as a count.
+    datasets: data sets of the number; a clean error may belong to two at once.
+    network: name as printed.
+    training: how it was trained, if the table distinguishes networks by it.
+    model: our name for the network, or its raw results; or ''.
+    metric: our name for the metric.
+    name: our name for the condition; '' for a mean and for clean data.
+    value: the number; a fraction if it is printed in percent or as a count.
     lo, hi: its printed interval, or None.
     text: the value as it is printed.
-    digit: weight of its last printed digit; 0 where it is exact.
-    whole: how many a count is of, else 0.
-    note: what the table says besides.
+    digit: weight of its last printed digit; 0 if it is exact.
+    whole: total of a count, else 0.
+    note: further remarks of the table.
     listed: whether the table lists networks under one protocol.
-    doubt: what does not fit the other numbers, in words, or empty.
-    marked: whether that is the number itself, not its interval or what it implies.
-    better: value, lo and hi that are used in place of the printed ones, where
-      the doubt's kind says so: `doubt_kinds.tsv`.
+    doubt: contradiction with other numbers, in words, or ''.
+    marked: whether the number itself is doubtful, not its interval or what it
+      implies.
+    better: value, lo and hi that are used in place of the printed ones, if the
+      doubt's kind requires it: `doubt_kinds.tsv`.
   """
 
   paper: str
@@ -104,21 +108,21 @@ class PrintedRow:
 
   @property
   def label(self) -> str:
-    """The network, and its training where the table tells them apart by it."""
+    """The network, with its training if the table distinguishes networks by it."""
     return ", ".join(filter(None, (self.network, self.training)))
 
 
 def names() -> tuple[str, ...]:
-  """The papers' folders."""
+  """Return the papers' folders."""
   return tuple(sorted(p.parent.name for p in FOLDER.glob("*/paper.json")))
 
 
 @functools.cache
 def facts(paper: str) -> Mapping[str, Any]:
-  """A paper's `paper.json`.
+  """Return a paper's `paper.json`.
 
   Raises:
-    UserError: no such paper.
+    UserError: the paper is unknown.
   """
   if paper not in names():
     raise errors.UserError(f"Unknown paper {paper!r}; known: {names()}.")
@@ -126,8 +130,8 @@ def facts(paper: str) -> Mapping[str, Any]:
 
 
 @functools.cache
-def of_paper(paper: str) -> tuple[PrintedRow, ...]:
-  """All numbers of a paper, tables in the order of `paper.json`."""
+def paper_rows(paper: str) -> tuple[PrintedRow, ...]:
+  """Return all numbers of a paper, tables in the order of `paper.json`."""
   doubts: dict[Place, list[dict[str, str]]] = {}
   first: dict[str, Mapping[str, str]] = {}
   for line in lines(paper, DOUBTS):
@@ -137,14 +141,14 @@ def of_paper(paper: str) -> tuple[PrintedRow, ...]:
   return tuple(
     _doubted(row, doubts.get(place(row), ()))
     for table in facts(paper)["tables"]
-    for row in _of_table(paper, table)
+    for row in _table_rows(paper, table)
   )
 
 
 def _doubted(
   row: PrintedRow, doubts: Sequence[Mapping[str, str]]
 ) -> PrintedRow:
-  """A number with what its doubts say, and what is used in its place."""
+  """Return a number with its doubts, and the number that is used in its place."""
   ends = {k: float(d[k]) for d in doubts for k in USED if d[k]}
   if ends:
     value, lo, hi = (ends.get(k, getattr(row, k)) for k in USED)
@@ -155,19 +159,19 @@ def _doubted(
 
 
 def place(row: PrintedRow) -> Place:
-  """Where a number stands in its paper's folder."""
+  """Return the place of a number in its paper's folder."""
   return row.table, row.line, row.metric, row.name
 
 
 def place_of(line: Mapping[str, str]) -> Place:
-  """Where the number of a line of `doubts.tsv` stands."""
+  """Return the place of the number of a line in `doubts.tsv`."""
   return line["table"], int(line["line"]), line["metric"], line["name"]
 
 
 def lines(paper: str, file: str) -> Iterator[dict[str, str]]:
-  """The lines of a table of tabs by the names of its header.
+  """Yield the lines of a TSV table by the names of its header.
 
-  Cells that are missing at a line's end are empty.
+  Missing cells at a line's end are empty.
   """
   header: list[str] = []
   for line in reading.line_list(FOLDER / paper / f"{file}.tsv"):
@@ -179,7 +183,7 @@ def lines(paper: str, file: str) -> Iterator[dict[str, str]]:
       header = cells
 
 
-def _of_table(paper: str, table: str) -> Iterator[PrintedRow]:
+def _table_rows(paper: str, table: str) -> Iterator[PrintedRow]:
   of_table = facts(paper)["tables"][table]
   words = f"{facts(paper)['paper']}, {of_table['where']}"
   if of_table.get("source"):
@@ -206,7 +210,7 @@ def _of_table(paper: str, table: str) -> Iterator[PrintedRow]:
 
 
 def _datasets(of_table: Mapping[str, Any], metric: str) -> tuple[str, ...]:
-  """The data sets of a table that a metric belongs to."""
+  """Return the data sets of a table that a metric belongs to."""
   metrics = of_table.get("metrics", {})
   return tuple(
     d
@@ -216,7 +220,7 @@ def _datasets(of_table: Mapping[str, Any], metric: str) -> tuple[str, ...]:
 
 
 def _number(head: str, cell: str) -> dict[str, Any]:
-  """What a column's head and a cell say of a number."""
+  """Parse a number from a column's head and a cell."""
   column, printed = _HEAD.fullmatch(head), _CELL.fullmatch(cell)
   if column is None or printed is None:
     raise errors.UserError(f"No number: {cell!r} under {head!r}.")
@@ -238,5 +242,5 @@ def _number(head: str, cell: str) -> dict[str, Any]:
   }
 
 
-def _fraction(text: str, whole: int) -> float:
-  return float(decimal.Decimal(text) / whole)
+def _fraction(text: str, divisor: int) -> float:
+  return float(decimal.Decimal(text) / divisor)

@@ -1,10 +1,11 @@
-"""What the printed numbers of a data set are of: pixels, examples, views.
+"""Protocols of the printed numbers of data sets: pixels, examples, views.
 
-A board ranks printed rows beside a run's only where the run is of the same data;
-`Protocol.differences` says what differs. They stand in the papers' `paper.json`:
-the codecs of the published files are made in a run, or the files are read. Sources:
-docs/specs/corruptions.md section 0, docs/specs/imagenet_p.md sections 1 and 3,
-docs/specs/detection.md section 1, docs/specs/video.md sections 2 to 4.
+A board ranks printed rows with a run's only if the run has the same data;
+`Protocol.differences` lists what differs. Protocols are in the papers'
+`paper.json`: the codecs of the published files are applied in a run, or the
+files are read. Sources: docs/specs/corruptions.md section 0,
+docs/specs/imagenet_p.md sections 1 and 3, docs/specs/detection.md section 1,
+docs/specs/video.md sections 2 to 4.
 """
 
 import dataclasses
@@ -16,14 +17,14 @@ from robust_tfds.eval.papers import printed_rows
 
 @dataclasses.dataclass(frozen=True)
 class Protocol:
-  """What the printed numbers of a data set are of.
+  """The protocol of a data set's printed numbers.
 
   Attributes:
     paper: the folder of its numbers.
-    facts: name of a fact of the data (`eval/cells/cell_facts.py:DataFacts`)
-      -> the values that are the published one; the first says it in words.
-    apart: why no run's pixels are these; empty where they can be.
-    baseline: what normalised numbers are divided by; empty where none are.
+    facts: name of a fact of the data (`eval/cells/cell_facts.py:DataFacts`) ->
+      the values that count as the published one; the first is used in words.
+    apart: why no run can have these pixels; '' if one can.
+    baseline: the baseline of normalised numbers; '' if none are normalised.
   """
 
   paper: str
@@ -32,16 +33,16 @@ class Protocol:
   baseline: str = ""
 
   def differences(self, facts: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """What keeps a run from being ranked with the printed numbers.
+    """Return what keeps a run from being ranked with the printed numbers.
 
     Args:
-      facts: of the run's data, `DataFacts.words()`; a fact that it does not
-        know differs. With `baseline` where its numbers are normalised: the name
-        of a published one, or a model of the run, in words.
+      facts: facts of the run's data, `DataFacts.words()`; an unknown fact
+        differs. `baseline` is given if its numbers are normalised: the name of
+        a published baseline, or a model of the run, in words.
 
     Returns:
-      Fact -> (printed, the run's), of those that differ; `pixels` where no run's
-      are the published ones.
+      (printed, the run's) for each fact that differs; with `pixels` if no run
+      can have the published ones.
     """
     out = {
       name: (values[0], facts.get(name))
@@ -56,7 +57,7 @@ class Protocol:
     return out
 
   def words(self) -> str:
-    """In words, for captions."""
+    """Return the protocol in words, for captions."""
     named = [
       f"{name} {_word(values[0])}"
       for name, values in self.facts.items()
@@ -72,7 +73,7 @@ def _word(value: Any) -> str:
 
 
 def _all() -> dict[str, Protocol]:
-  """Of all papers, in the order of their years."""
+  """Return the protocols of all papers, in the order of their years."""
   listed = sorted(printed_rows.names(), key=lambda paper: paper[-4:])
   return {
     dataset: Protocol(paper, **fields)
@@ -81,5 +82,5 @@ def _all() -> dict[str, Protocol]:
   }
 
 
-# Data set -> what its printed numbers are of.
+# Data set -> protocol of its printed numbers.
 PROTOCOLS = _all()

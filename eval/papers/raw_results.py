@@ -1,8 +1,9 @@
-"""The detection paper's raw results: P of every condition, no printed rows.
+"""The detection paper's raw results: P of every condition, apart from printed
+rows.
 
-Facts of the authors' raw data (bethgelab/robust-detection-benchmark, MIT
-licence), rounded to six decimals; figures draw them, and the printed rows follow
-from them or are doubtful.
+They are facts from the authors' raw data (bethgelab/robust-detection-benchmark,
+MIT licence), rounded to six decimals; figures draw them, and the printed rows
+follow from them or are doubtful.
 """
 
 import functools
@@ -21,27 +22,27 @@ Cells = Mapping[Condition, float]
 
 @functools.cache
 def files() -> Mapping[tuple[str, str, str], Cells]:
-  """(data set, results file, `p` or `segm/p`) -> P of every condition."""
+  """Return P of every condition by (data set, results file, `p` or `segm/p`)."""
   return _tables("raw_results")
 
 
 @functools.cache
 def rmse() -> Mapping[str, Cells]:
-  """Data set -> RMSE between clean and corrupted pixels, as the authors' file.
+  """Return the RMSE of corrupted pixels by data set, as in the authors' file.
 
-  Its differences wrap around in uint8, so that none exceeds 16: Figure 6 is
-  drawn from it, and from nothing else.
+  Its differences wrap around in uint8, so that none exceeds 16: only Figure 6
+  is drawn from it.
   """
   return {key[0]: cells for key, cells in _tables("rmse").items()}
 
 
 def cells(dataset: str, file: str, metric: str = "p") -> Cells:
-  """P of every condition of a results file; empty where there is none."""
+  """Return P of every condition of a results file; {} without any."""
   return files().get((dataset, file, metric), {})
 
 
 def source(table: str = "raw_results") -> str:
-  """Where the numbers come from, in words."""
+  """Return the source of the numbers, in words."""
   return printed_rows.facts(PAPER)["raw_results"][table]
 
 
@@ -57,12 +58,14 @@ def _tables(name: str) -> dict[tuple[str, str, str], dict[Condition, float]]:
   return out
 
 
-def summary(listed: Cells) -> dict[str, float]:
-  """`p`, `mpc` and `rpc` of a file's conditions, over the 15 common ones."""
+def summary(performance: Cells) -> dict[str, float]:
+  """Return `p`, `mpc` and `rpc` of a file's conditions, over the 15 common
+  ones.
+  """
   common = conditions.PICTURES.names("common")
-  mean = statistics.fmean(v for c, v in listed.items() if c.name in common)
+  mean = statistics.fmean(v for c, v in performance.items() if c.name in common)
   return {
-    "p": listed[Condition()],
+    "p": performance[Condition()],
     "mpc": mean,
-    "rpc": mean / listed[Condition()],
+    "rpc": mean / performance[Condition()],
   }

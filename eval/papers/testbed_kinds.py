@@ -1,12 +1,12 @@
-"""The testbed of Taori et al. 2020: which of its models are of which kind.
+"""The kinds of models in the testbed of Taori et al. 2020.
 
-The file `eval/papers/shankar2021/testbed_models.tsv` has a line a model; `*` stands
-for the epochs of a training. Its sources are files of modestyachts/imagenet-testbed
-at commit a62fafa, or the paper of a model that was added after the paper. Why a
-model has no name of ours, `testbed_unnamed.tsv` says, its first line that fits. The
-authors fit their line to the standard models alone (their file
-paper_vid_robust_pmk.py), without those that they trained themselves (`aws` and
-`batch64` in the name): these 78.
+The file `eval/papers/shankar2021/testbed_models.tsv` has one line per model;
+`*` stands for the epochs of a training. Its sources are files of
+modestyachts/imagenet-testbed at commit a62fafa, or the paper of a model that
+was added later. The first fitting line of `testbed_unnamed.tsv` says why a
+model has no name of ours. The authors fit their line only to the standard
+models (their file paper_vid_robust_pmk.py), without those that they trained
+themselves (`aws` and `batch64` in the name): these 78.
 """
 
 import fnmatch
@@ -29,13 +29,13 @@ _PAPER, _TABLES = "shankar2021", ("testbed_vid", "testbed_ytbb")
 
 
 def testbed(dataset: str, kind: str = "") -> dict[str, tuple[float, float]]:
-  """Name -> (pm-0, pm-10) of the testbed's models; empty where there is none.
+  """Return (pm-0, pm-10) of the testbed's models by name; {} without any.
 
   Args:
-    kind: of models, one of `KINDS`; empty: all.
+    kind: kind of models, one of `KINDS`; '' for all.
   """
   of: dict[str, dict[str, float]] = {}
-  for row in printed_rows.of_paper(_PAPER):
+  for row in printed_rows.paper_rows(_PAPER):
     if row.table in _TABLES and dataset in row.datasets:
       of.setdefault(row.network, {})[row.metric] = row.value
   return {
@@ -47,7 +47,7 @@ def testbed(dataset: str, kind: str = "") -> dict[str, tuple[float, float]]:
 
 @functools.cache
 def kinds() -> Mapping[str, str]:
-  """Name of each of the testbed's models -> its kind, one of `KINDS`."""
+  """Return the kind of each of the testbed's models, one of `KINDS`."""
   names = [line["network"] for line in printed_rows.lines(_PAPER, _TABLES[0])]
   return {
     name: line["kind"]
@@ -58,7 +58,7 @@ def kinds() -> Mapping[str, str]:
 
 @functools.cache
 def unnamed() -> Mapping[str, str]:
-  """Name of each of the testbed's models that is none of ours -> why, in words."""
+  """Return why a model of the testbed has no name of ours, by its name."""
   reasons = list(printed_rows.lines(_PAPER, "testbed_unnamed"))
   return {
     line["network"]: next(

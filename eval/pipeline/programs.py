@@ -72,7 +72,7 @@ class Program:
     if mine:
       args = (*self._bound, *rows)
       lower = functools.partial(kept_traces.lower, self._step, self._name, args)
-      devices = platforms.known(self._rows.mesh.devices.flat[0].platform)
+      devices = platforms.assume(self._rows.mesh.devices.flat[0].platform)
       with _TRACING, devices:
         entry.trace(lambda: lower(self._rows))
     if any(isinstance(x, jax.ShapeDtypeStruct) for x in rows):

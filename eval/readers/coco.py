@@ -238,7 +238,9 @@ def _truth(file: epath.Path) -> dict[str, Any]:
         raise errors.UserError(
           f"{part}: the list is empty; average precision needs objects to find."
         )
-    coco_rows.Rows.of(truth["categories"], "Category", "id").names("name")
+    coco_rows.Rows.from_list(truth["categories"], "Category", "id").names(
+      "name"
+    )
   return truth
 
 

@@ -434,7 +434,7 @@ class Task(abc.ABC):
       truth: what `truth` gave, for tasks that have one.
     """
     totals = self.totals(columns)
-    return dict(zip(totals, draws.of_totals(list(totals.values()))))
+    return dict(zip(totals, draws.total_means(list(totals.values()))))
 
   def score(
     self, cells: Iterable[tuple[Cell, Columns]], truth: Truth = None

@@ -174,10 +174,10 @@ class Classification(normalised_task.NormalisedTask):
     """`error`, and the mean class accuracy of sets that are no benchmark."""
     wrong = ~top_k.right_of(self._right(columns), columns["top5"])[""]
     groups = self.group_ids(columns)
-    out = {"error": resampling.Totals.of(wrong, groups)}
+    out = {"error": resampling.Totals.from_values(wrong, groups)}
     if self._counts_classes:
       values = top_k.of_classes(columns)
-      out[top_k.OF_CLASSES] = resampling.Totals.of(values, groups)
+      out[top_k.OF_CLASSES] = resampling.Totals.from_values(values, groups)
     return out
 
   def headlines(

@@ -167,14 +167,16 @@ class Detection(base.Task):
         numbers={m: headlines_lib.value_alone(x) for m, x in values.items()},
       )
     groups = self.group_ids(columns, truth)
-    numbers = self.replicates(columns, resampling.Draws.of(groups), truth)
+    numbers = self.replicates(
+      columns, resampling.Draws.from_groups(groups), truth
+    )
     rows = []
     for metric, number in numbers.items():
       bounds = self.facts.metric(metric).bounds
       of = spread.number(number, bounds)
       ends, n = (of.lo, of.hi), len(groups)
       rows.append(cell.row(metric, float(number.value), ends, n, note=of.note))
-    ids = resampling.Groups.of(groups).ids
+    ids = resampling.Groups.from_ids(groups).ids
     return base.Measured(rows, numbers=numbers, groups=ids)
 
   def group_ids(
@@ -245,7 +247,7 @@ class Detection(base.Task):
 
   def published_networks(self) -> Mapping[str, Sequence[float]]:
     """Printed name -> (P, mPC) of box detectors."""
-    return papers.marked(self.setting.dataset, "p", "mpc")
+    return papers.marked_networks(self.setting.dataset, "p", "mpc")
 
   def overlay_limit(
     self, columns: base.Columns, truth: Mapping[str, Any]

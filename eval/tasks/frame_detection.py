@@ -112,7 +112,7 @@ class FrameDetection(detection.Detection):
     """Rows and replicates: frames are matched once for each kind of mAP."""
     checked = self._needed(truth)
     sets, videos = self._sets(checked)
-    draws = resampling.Draws.of(videos)
+    draws = resampling.Draws.from_groups(videos)
     scored = self._scored(columns, checked, draws)
     rows = [
       self._row(cell, metric, number, n)
@@ -216,7 +216,7 @@ class FrameDetection(detection.Detection):
   ) -> dict[str, list[str]]:
     """Anchors, and their worst frames, of the sets that lose most (Figure 4)."""
     checked = self._needed(truth)
-    draws = resampling.Draws.of(self._sets(checked)[1])
+    draws = resampling.Draws.from_groups(self._sets(checked)[1])
     first = self._scored(columns, checked, draws)[0]
     names = {i["id"]: i["file_name"] for i in checked["images"]}
     pairs = first.largest_drops(_SHOWN)
@@ -254,7 +254,7 @@ def _chosen(
 ) -> list[table.Row]:
   """The share of sets whose worst frame is at each offset."""
   at = scored.offsets()[:, None] == _OFFSETS
-  shares = rates.shares([resampling.Totals.of(at, videos)])
+  shares = rates.shares([resampling.Totals.from_values(at, videos)])
   return [
     spread.rate_row(cell, f"chosen/offset={offset:+d}", share, len(at))
     for offset, share in zip(_OFFSETS.tolist(), shares)

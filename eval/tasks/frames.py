@@ -164,7 +164,7 @@ class Frames(base.Task):
     self, cell: cells_lib.Cell, columns: Columns, truth: base.Truth = None
   ) -> list[table.Row]:
     """All metrics of one model: see the header."""
-    scored = frame_scores.Frames.of(columns, self.group_ids(columns))
+    scored = frame_scores.Frames.from_columns(columns, self.group_ids(columns))
     accuracies = [
       spread.rate_row(cell, metric, rate, n)
       for metric, (rate, n) in scored.metrics()
@@ -194,7 +194,7 @@ class Frames(base.Task):
     """pm-0, pm-10 and their difference on what the review accepted."""
     scored = self._accepted(columns)
     return {
-      metric: resampling.Totals.of(hits, scored.sets.video)
+      metric: resampling.Totals.from_values(hits, scored.sets.video)
       for metric, hits in scored.hits().items()
     }
 
@@ -223,7 +223,7 @@ class Frames(base.Task):
 
   def _accepted(self, columns: Columns) -> frame_scores.Frames:
     videos = self.group_ids(columns)
-    return frame_scores.Frames.of(columns, videos).accepted()
+    return frame_scores.Frames.from_columns(columns, videos).accepted()
 
   def inputs(self, columns: Columns) -> dict[str, np.ndarray]:
     """What the static worst frames need: who is right where."""
@@ -294,7 +294,7 @@ class Frames(base.Task):
     printed = {
       f"{name}, printed": (*values, *of_name)
       for (name, values), of_name in zip(
-        papers.marked(dataset, *metrics).items(), ends, strict=True
+        papers.marked_networks(dataset, *metrics).items(), ends, strict=True
       )
     }
     return {**testbed, **printed}

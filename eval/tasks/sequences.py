@@ -115,7 +115,7 @@ class Sequences(normalised_task.NormalisedTask):
       clean = top_k.error_rows(cell, label, top5, self.group_ids(columns))
       return [*clean, *reliability.rows(cell, columns)]
     groups = self.group_ids(columns)
-    draws = resampling.Draws.of(groups)
+    draws = resampling.Draws.from_groups(groups)
     out = []
     for metric, number in self.replicates(columns, draws).items():
       bounds = self.facts.metric(metric).bounds
@@ -131,9 +131,9 @@ class Sequences(normalised_task.NormalisedTask):
     groups = self.group_ids(columns)
     if "flips" not in columns:
       wrong = columns["top5"][:, 0, 0] != columns["label"]
-      return {"error": resampling.Totals.of(wrong, groups)}
+      return {"error": resampling.Totals.from_values(wrong, groups)}
     return {
-      metric: resampling.Totals.of(columns[column], groups)
+      metric: resampling.Totals.from_values(columns[column], groups)
       for metric, column in _COLUMNS.items()
       if column in columns
     }

@@ -117,7 +117,7 @@ class Subtypes(base.Task):
       for metric, rows in list(chosen.items())
     }
     return {
-      metric: resampling.Totals.of(right[rows], groups[rows])
+      metric: resampling.Totals.from_values(right[rows], groups[rows])
       for metric, rows in chosen.items()
       if rows.any()
     }

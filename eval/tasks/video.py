@@ -164,13 +164,13 @@ class Video(base.Task):
     """`accuracy`, and that of each category of natural shifts."""
     groups = self.group_ids(columns)
     hits = columns["top5"][:, 0] == columns["label"]
-    out = {"accuracy": resampling.Totals.of(hits, groups)}
+    out = {"accuracy": resampling.Totals.from_values(hits, groups)}
     if self.setting.dataset not in datasets.names() and "shift" not in columns:
       values = top_k.of_classes(columns)
-      out[top_k.OF_CLASSES] = resampling.Totals.of(values, groups)
+      out[top_k.OF_CLASSES] = resampling.Totals.from_values(values, groups)
     for name in np.unique(columns.get("category", [])).tolist():
       inside = columns["category"] == name
-      totals = resampling.Totals.of(hits[inside], groups[inside])
+      totals = resampling.Totals.from_values(hits[inside], groups[inside])
       out[_CATEGORY + name] = totals
     return out
 

@@ -1,1 +1,1 @@
-"""What models are given and answer, refused in words."""
+"""Checks of the inputs and outputs of models, with refusals in words."""

@@ -1,4 +1,6 @@
-"""Whether a model's two routes agree, and which one a run takes."""
+"""Agreement of a model's two routes, and the choice of the one that a run
+takes.
+"""
 
 import dataclasses
 from collections.abc import Callable, Mapping
@@ -16,24 +18,24 @@ _PROBE_ROWS = 2
 
 
 def check_route(route: str) -> None:
-  """Refuses the name of a route that is none.
+  """Refuse an unknown name of a route.
 
   Raises:
-    UserError: names those that are.
+    UserError: the route is unknown; the known ones are named.
   """
   if route not in _ROUTES:
     raise errors.unknown("route", route, _ROUTES)
 
 
 def choose(traced: Callable[[], Adapted], host: OnHost) -> Adapted | OnHost:
-  """The traced route where it gives the host's logits, else the host.
+  """Choose the traced route if it gives the host's logits, else the host route.
 
   Args:
-    traced: makes the model that JAX traces; or raises a UserError.
-    host: the other.
+    traced: makes the model that JAX traces, or raises a UserError.
+    host: the model that runs on the host.
 
   Returns:
-    One of both, whose `route` says which, and why.
+    The chosen model; its `route` says which it is, and why.
   """
   try:
     model = traced()
@@ -46,15 +48,16 @@ def choose(traced: Callable[[], Adapted], host: OnHost) -> Adapted | OnHost:
 
 
 def check(model: Adapted, answered: Mapping[int, np.ndarray]) -> float:
-  """How far a traced model is from what it is made of, over the logits' scale.
+  """Return how far a traced model is from its original, relative to the logits'
+  scale.
 
   Args:
-    model: the traced one.
-    answered: number of `pictures` in a batch -> the other route's logits.
+    model: the traced model.
+    answered: the host route's logits by the number of `pictures` in a batch.
 
   Raises:
-    UserError: above `TOLERANCE`, logits of which all are 0, or a program that
-      JAX cannot run.
+    UserError: the distance is above `TOLERANCE`, all logits are 0, or JAX
+      cannot run the program.
   """
   call, apart = jax.jit(model.apply), 0.0
   for rows, expected in answered.items():
@@ -82,7 +85,7 @@ def check(model: Adapted, answered: Mapping[int, np.ndarray]) -> float:
 
 
 def pictures(spec: object, rows: int) -> np.ndarray:
-  """uint8 pictures or clips: seeded, smooth as photographs are."""
+  """Make seeded uint8 pictures or clips, as smooth as photographs."""
   shape = batch_shape(spec, rows)
   rng = np.random.default_rng(rows)
   coarse = rng.integers(0, 256, (*shape[:-3], 8, 8, 3), np.uint8)
@@ -91,10 +94,10 @@ def pictures(spec: object, rows: int) -> np.ndarray:
 
 
 def batch_shape(spec: object, rows: int) -> tuple[int, ...]:
-  """Of pictures or clips as the spec sizes them.
+  """Return the shape of a batch of pictures or clips, in the spec's size.
 
   Raises:
-    UserError: no spec of a classifier.
+    UserError: `spec` is not a classifier's.
   """
   if not isinstance(spec, Spec):
     raise errors.UserError(

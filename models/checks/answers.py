@@ -1,4 +1,4 @@
-"""What a model from elsewhere may answer, checked while it is traced.
+"""Outputs that a model from elsewhere may return, checked while it is traced.
 
 Logits are float `[B, classes]`, detections a dict of arrays `[B, N, ...]`. Shapes
 and dtypes are known before anything is computed, so that a refusal costs
@@ -15,7 +15,7 @@ import numpy as np
 from robust_tfds import errors
 from robust_tfds.models.spec import ModelSpec
 
-# Name -> axes of one detection, and the kind of its numbers.
+# Name -> axes of one detection, and the kind of its dtype.
 _DETECTION: dict[str, tuple[tuple[int, ...], Any]] = {
   "boxes": ((4,), jnp.floating),
   "scores": ((), jnp.floating),
@@ -56,13 +56,13 @@ def class_count(error: BaseException | None) -> int | None:
 def check(
   name: str, spec: ModelSpec, answer: Any, rows: int, *, on_host: bool = False
 ) -> Any:
-  """A model's answer to a batch: logits, or detections of detectors.
+  """Check a model's output for a batch: logits, or a detector's detections.
 
   Args:
-    name: the model's, for errors.
-    spec: the model's.
-    answer: what it gave.
-    rows: how many inputs the batch has.
+    name: name of the model, for errors.
+    spec: spec of the model.
+    answer: output of the model.
+    rows: number of inputs in the batch.
     on_host: whether numpy arrays are expected.
 
   Raises:
@@ -76,17 +76,18 @@ def check(
 
 
 def output_of(name: str, answer: Any, output: str | int | None) -> Any:
-  """The one of a model's outputs that was named, or its only one.
+  """Return the named output of a model, or its only one.
 
   Args:
-    name: the model's, for errors.
+    name: name of the model, for errors.
     answer: an array, or lists of numbers; or a mapping, tuple or list of
       several arrays.
     output: a key or a place; None: `logits`, as Hugging Face's models call
       them, or there is one.
 
   Raises:
-    UserError: several and none was named, or none of that name.
+    UserError: there are several outputs and none is named, or none has this
+      name.
   """
   if isinstance(answer, Mapping):
     known: list[Any] = list(answer)
@@ -116,12 +117,14 @@ def output_of(name: str, answer: Any, output: str | int | None) -> Any:
 
 
 def _is_one_array(parts: tuple[Any, ...] | list[Any]) -> bool:
-  """Whether they are rows of numbers, not several arrays with rows each."""
+  """Return whether the parts are rows of numbers, not several arrays with rows
+  each.
+  """
   return all(isinstance(p, (tuple, list)) or np.ndim(p) < 2 for p in parts)
 
 
 def logits(name: str, answer: Any, rows: int, classes: int) -> jax.Array:
-  """float32 `[rows, classes]`.
+  """Return a model's logits as float32 `[rows, classes]`, after checking them.
 
   Raises:
     UserError: another shape, or numbers that are not real.
@@ -132,7 +135,9 @@ def logits(name: str, answer: Any, rows: int, classes: int) -> jax.Array:
 
 
 def numpy_logits(name: str, answer: Any, rows: int, classes: int) -> np.ndarray:
-  """As `logits`, in numpy."""
+  """Return a model's logits as a float32 numpy array, after checks like those
+  of `logits`.
+  """
   try:
     array = np.asarray(answer)
   except (TypeError, ValueError, RuntimeError) as e:
@@ -165,7 +170,7 @@ def _check_logits(name: str, array: Any, rows: int, classes: int) -> None:
 
 
 def _advice(shape: tuple[int, ...], rows: int, classes: int) -> str:
-  """What to do about logits of another shape than `(rows, classes)`."""
+  """Return advice on logits whose shape is not `(rows, classes)`."""
   if shape in ((rows,), (rows, 1)):
     return f"return the logits of all classes of a picture. {errors.NOT_HERE}"
   if shape == (classes,):
@@ -192,10 +197,11 @@ def _advice(shape: tuple[int, ...], rows: int, classes: int) -> str:
 
 
 def detections(name: str, answer: Any, rows: int) -> dict[str, jax.Array]:
-  """`boxes`, `scores`, `classes`, `valid`, and `masks` where there are any.
+  """Return `boxes`, `scores`, `classes`, `valid`, and `masks` if there are any,
+  after checks.
 
   Raises:
-    UserError: an array is missing, of another shape or another dtype.
+    UserError: an array is missing or has the wrong shape or dtype.
   """
   if not isinstance(answer, Mapping):
     raise errors.UserError(

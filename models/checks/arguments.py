@@ -1,4 +1,6 @@
-"""What `models.get(...)`, `init` and `apply` are given, refused in words."""
+"""Checks of what `models.get(...)`, `init` and `apply` are given, with refusals
+in words.
+"""
 
 import numbers
 from typing import Any
@@ -15,15 +17,15 @@ _MOST_CLASSES = (
 
 
 def key(name: str, value: Any, door: str = "init") -> jax.Array:
-  """A typed JAX key.
+  """Return a typed JAX key.
 
   Args:
-    name: of the model, for the error.
+    name: name of the model, for the error.
     value: `jax.random.key(n)`, a raw key (`PRNGKey(n)`), or a whole number.
-    door: what was called, for the error.
+    door: name of the called method, for the error.
 
   Raises:
-    UserError: something else.
+    UserError: `value` is none of these.
   """
   wanted = "expected one key: jax.random.key(0)."
   if isinstance(value, numbers.Integral) and not isinstance(value, bool):
@@ -41,14 +43,14 @@ def key(name: str, value: Any, door: str = "init") -> jax.Array:
 
 
 def batch(name: str, value: Any) -> jax.Array:
-  """An array of numbers with at least one row.
+  """Return an array of numbers with at least one row.
 
   Args:
-    name: of the model, for the error.
+    name: name of the model, for the error.
     value: the batch.
 
   Raises:
-    UserError: no array of numbers, or an empty one.
+    UserError: the batch is empty or not an array of numbers.
   """
   try:
     array = jnp.asarray(value)
@@ -66,7 +68,9 @@ def batch(name: str, value: Any) -> jax.Array:
 
 
 def numpy_batch(name: str, value: Any) -> np.ndarray:
-  """A batch of uint8 pictures or clips on the host; as `batch`."""
+  """Return a host batch of uint8 pictures or clips, after checks like those of
+  `batch`.
+  """
   try:
     array = np.asarray(value)
   except ValueError as e:  # lists of unequal length
@@ -84,10 +88,10 @@ def numpy_batch(name: str, value: Any) -> np.ndarray:
 
 
 def check_pixels(name: str, dtype: Any) -> None:
-  """Refuses pixels that are neither uint8 nor preprocessed floats.
+  """Refuse pixels that are neither uint8 nor preprocessed floats.
 
   Raises:
-    UserError: says what was got.
+    UserError: the dtype is neither; the message names it.
   """
   if dtype != np.uint8 and not jnp.issubdtype(dtype, jnp.floating):
     raise errors.UserError(
@@ -99,15 +103,15 @@ def check_pixels(name: str, dtype: Any) -> None:
 def canvases(
   name: str, batch_: Any, sizes_: Any
 ) -> tuple[jax.Array, jax.Array]:
-  """A detector's batch: uint8 `[B, H, W, 3]`, and int32 sizes `[B, 2]`.
+  """Return a detector's batch: uint8 `[B, H, W, 3]`, and int32 sizes `[B, 2]`.
 
   Args:
-    name: of the model, for the error.
-    batch_: canvases.
-    sizes_: valid (height, width) of each.
+    name: name of the model, for the error.
+    batch_: the canvases.
+    sizes_: the valid (height, width) of each canvas.
 
   Raises:
-    UserError: other dtypes or shapes.
+    UserError: a dtype or shape is wrong.
   """
   images = batch(name, batch_)
   if images.ndim != 4 or images.shape[-1] != 3 or images.dtype != jnp.uint8:
@@ -118,10 +122,10 @@ def canvases(
 
 
 def sizes(name: str, value: Any, rows: int) -> jax.Array:
-  """The valid (height, width) of each canvas: integers `[B, 2]`.
+  """Return the valid (height, width) of each canvas: integers `[B, 2]`.
 
   Raises:
-    UserError: another shape, or no whole numbers.
+    UserError: the shape is wrong, or the numbers are not whole.
   """
   array = batch(f"{name} (its sizes)", value)
   if array.shape != (rows, 2) or not jnp.issubdtype(array.dtype, jnp.integer):
@@ -133,14 +137,14 @@ def sizes(name: str, value: Any, rows: int) -> jax.Array:
 
 
 def num_classes(value: Any, least: int) -> int:
-  """A number of classes.
+  """Return a checked number of classes.
 
   Args:
-    value: what was asked for.
-    least: a head of fewer makes no sense.
+    value: the requested number.
+    least: the smallest number that makes sense for the head.
 
   Raises:
-    UserError: no whole number, or one that no label space has.
+    UserError: `value` is not a whole number, or out of range.
   """
   whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
   if not whole or not least <= value <= _MOST_CLASSES:

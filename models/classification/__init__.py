@@ -1,4 +1,4 @@
-"""Families of classifiers of pictures, one file a family.
+"""Families of classifiers of pictures, one file per family.
 
   model = models.get("resnet50")
   logits = model.apply(variables, pictures)  # uint8 [B, H, W, 3] -> [B, 1000]

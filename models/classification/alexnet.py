@@ -1,4 +1,4 @@
-"""AlexNet as torchvision has it (Krizhevsky 2014, arXiv:1404.5997)."""
+"""AlexNet as in torchvision (Krizhevsky 2014, arXiv:1404.5997)."""
 
 import functools
 
@@ -24,15 +24,15 @@ CHECKPOINTS: dict[str, Rules] = {
 }
 ORACLES = {"alexnet": "torchvision:alexnet"}
 
-_RATE = 0.5  # torchvision's, of dropout
+_RATE = 0.5  # torchvision's rate of dropout
 _pool = functools.partial(layers.max_pool, window=3, stride=2)
 
 
 class Network(nnx.Module):
-  """Five convolutions, three linear layers; needs at least 63 x 63 pixels."""
+  """Five convolutions and three linear layers, for at least 63 x 63 pixels."""
 
   def __init__(self, *, num_classes: int, rngs: nnx.Rngs):
-    """Positions are torchvision's."""
+    """Create the network, with torchvision's positions of layers."""
     conv = functools.partial(layers.conv, rngs=rngs)
     linear = functools.partial(layers.linear, rngs=rngs)
     relu = layers.relu
@@ -66,7 +66,7 @@ class Network(nnx.Module):
     )
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, 3]` -> logits `[B, num_classes]`."""
+    """Map `[B, H, W, 3]` to logits `[B, num_classes]`."""
     x = layers.adaptive_avg_pool(self.features(x), 6)
     return self.classifier(layers.flatten_as_torch(x))
 

@@ -1,7 +1,8 @@
-"""AllConv for CIFAR (Springenberg et al. 2015, arXiv:1412.6806), as AugMix's.
+"""AllConv for CIFAR (Springenberg et al. 2015, arXiv:1412.6806), as in AugMix's
+code.
 
-With batch norms, GELU as x sigmoid(1.702 x), and two 1 x 1 convolutions that pad
-by 1. Attribute names are those of AugMix's code.
+It has batch norms, GELU as x sigmoid(1.702 x), and two 1 x 1 convolutions with
+a padding of 1. Attribute names are those of AugMix's code.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ VARIANTS = {
   )
 }
 CHECKPOINTS: dict[str, Rules] = {"augmix": ()}
-_MEAN_PX = 8  # of the last map's 10 x 10: what is right and below is not read
+_MEAN_PX = 8  # of the last map's 10 x 10: the rest, right and below, is unused
 
 
 def gelu(x: jax.Array) -> jax.Array:
-  """Hendrycks & Gimpel 2016, arXiv:1606.08415, section 2."""
+  """Compute GELU by Hendrycks & Gimpel 2016, arXiv:1606.08415, section 2."""
   return x * jax.nn.sigmoid(1.702 * x)
 
 
@@ -41,16 +42,18 @@ def _halved(x: jax.Array) -> jax.Array:
 
 
 class Network(nnx.Module):
-  """Nine convolutions, a mean of the top left, a linear head."""
+  """Nine convolutions, a mean of the top left, and a linear head."""
 
   def __init__(
     self, *, widths: tuple[int, int], num_classes: int, rngs: nnx.Rngs
   ):
-    """`widths` are channels before and after the first halving."""
+    """Create the module; `widths` are channels before and after the first
+    halving.
+    """
     narrow, wide = widths
     steps: list[layers.Step] = []
     inputs = 3
-    # Outputs, kernel and padding of each convolution; None: halves the sides.
+    # Outputs, kernel and padding of each convolution; None halves the sides.
     for kind in (
       *((narrow, 3, 1),) * 3,
       None,
@@ -70,7 +73,7 @@ class Network(nnx.Module):
     self.classifier = layers.linear(inputs, num_classes, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, 32, 32, 3]` -> logits `[B, num_classes]`."""
+    """Map `[B, 32, 32, 3]` to logits `[B, num_classes]`."""
     x = self.features(x)[:, :_MEAN_PX, :_MEAN_PX]
     return self.classifier(layers.global_mean(x))
 

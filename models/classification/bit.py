@@ -2,7 +2,7 @@
 
 arXiv:1912.11370. Convolutions use standardised weights and are normalised in
 groups of channels. timm's names (`resnetv2_50x1_bit`), and Google's files
-(`BiT-M-R50x1.npz`), whose heads are of the classes of their training.
+(`BiT-M-R50x1.npz`), whose heads have the classes of their training.
 """
 
 import dataclasses
@@ -98,14 +98,14 @@ class Conv(nnx.Module):
     *,
     rngs: nnx.Rngs,
   ):
-    """As `layers.conv`; `size` is the kernel's side."""
+    """Create the convolution like `layers.conv`; `size` is the kernel's side."""
     draw = jax.nn.initializers.he_normal()
     shape = (size, size, inputs, outputs)
     self.kernel = nnx.Param(draw(rngs.params(), shape))
     self.stride, self.padding = stride, padding
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, inputs]` -> `[B, H', W', outputs]`."""
+    """Map `[B, H, W, inputs]` to `[B, H', W', outputs]`."""
     kernel = self.kernel[...]
     centred = kernel - kernel.mean((0, 1, 2))
     variance = jnp.square(centred).mean((0, 1, 2))
@@ -120,15 +120,15 @@ class Conv(nnx.Module):
 
 
 class Norm(nnx.Module):
-  """Group norm (arXiv:1803.08494) in float32, and a relu."""
+  """A group norm (arXiv:1803.08494) in float32, followed by a relu."""
 
   def __init__(self, channels: int):
-    """`channels` in and out."""
+    """Create the norm for `channels` channels."""
     self.scale = nnx.Param(jnp.ones(channels))
     self.bias = nnx.Param(jnp.zeros(channels))
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, channels]` -> the same."""
+    """Map `[B, H, W, channels]` to the same shape."""
     wide = x.astype(jnp.float32).reshape(*x.shape[:3], _GROUPS, -1)
     centred = wide - wide.mean((1, 2, 4), keepdims=True)
     variance = jnp.square(centred).mean((1, 2, 4), keepdims=True)
@@ -141,19 +141,23 @@ class Shortcut(nnx.Module):
   """A 1 x 1 convolution, under timm's name."""
 
   def __init__(self, inputs: int, outputs: int, stride: int, rngs: nnx.Rngs):
-    """As `Conv`."""
+    """Create the shortcut like `Conv`."""
     self.conv = Conv(inputs, outputs, 1, stride, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, inputs]` -> `[B, H / stride, W / stride, outputs]`."""
+    """Map `[B, H, W, inputs]` to `[B, H / stride, W / stride, outputs]`."""
     return self.conv(x)
 
 
 class Block(nnx.Module):
-  """1 x 1, 3 x 3, 1 x 1, each after its norm; the shortcut after the first."""
+  """A block of 1 x 1, 3 x 3, 1 x 1, each after its norm; the shortcut follows
+  the first norm.
+  """
 
   def __init__(self, inputs: int, outputs: int, stride: int, rngs: nnx.Rngs):
-    """The first two have a fourth of `outputs` channels."""
+    """Create the block; its first two convolutions have a fourth of `outputs`
+    channels.
+    """
     inner = outputs // 4
     self.norm1 = Norm(inputs)
     self.conv1 = Conv(inputs, inner, 1, rngs=rngs)
@@ -166,7 +170,7 @@ class Block(nnx.Module):
       self.downsample = Shortcut(inputs, outputs, stride, rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, inputs]` -> `[B, H / stride, W / stride, outputs]`."""
+    """Map `[B, H, W, inputs]` to `[B, H / stride, W / stride, outputs]`."""
     normal = self.norm1(x)
     y = self.conv2(self.norm2(self.conv1(normal)))
     y = self.conv3(self.norm3(y))
@@ -174,25 +178,25 @@ class Block(nnx.Module):
 
 
 class Stem(nnx.Module):
-  """A 7 x 7 convolution and a pooling of what zeros are put around."""
+  """A stem: a 7 x 7 convolution and a pooling with zero padding."""
 
   def __init__(self, outputs: int, rngs: nnx.Rngs):
-    """`outputs` channels."""
+    """Create the stem with `outputs` channels."""
     self.conv = Conv(3, outputs, 7, 2, 3, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, 3]` -> `[B, H / 4, W / 4, outputs]`."""
+    """Map `[B, H, W, 3]` to `[B, H / 4, W / 4, outputs]`."""
     x = jnp.pad(self.conv(x), ((0, 0), (1, 1), (1, 1), (0, 0)))
     return layers.max_pool(x, 3, 2)
 
 
 class Stage(nnx.Module):
-  """Blocks, of which the first may halve the sides."""
+  """A stage of blocks, of which the first may halve the sides."""
 
   def __init__(
     self, inputs: int, outputs: int, depth: int, stride: int, rngs: nnx.Rngs
   ):
-    """`depth` blocks."""
+    """Create the stage with `depth` blocks."""
     self.blocks = layers.Stack(
       [
         Block(outputs if i else inputs, outputs, 1 if i else stride, rngs)
@@ -201,24 +205,24 @@ class Stage(nnx.Module):
     )
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, inputs]` -> `[B, H / stride, W / stride, outputs]`."""
+    """Map `[B, H, W, inputs]` to `[B, H / stride, W / stride, outputs]`."""
     return self.blocks(x)
 
 
 class Head(nnx.Module):
-  """A linear layer of the mean, under timm's name."""
+  """A linear layer on the mean, under timm's name."""
 
   def __init__(self, width: int, num_classes: int, rngs: nnx.Rngs):
-    """`width` channels in."""
+    """Create the head for `width` channels."""
     self.fc = layers.linear(width, num_classes, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, width]` -> logits `[B, num_classes]`."""
+    """Map `[B, H, W, width]` to logits `[B, num_classes]`."""
     return self.fc(layers.global_mean(x))
 
 
 class Network(nnx.Module):
-  """A stem, four stages of blocks, a norm, a head."""
+  """A stem, four stages of blocks, a norm, and a head."""
 
   def __init__(
     self,
@@ -228,7 +232,9 @@ class Network(nnx.Module):
     num_classes: int,
     rngs: nnx.Rngs,
   ):
-    """`depths` are blocks of each stage; all widths are times `factor`."""
+    """Create the network; `depths` are blocks per stage, and `factor` scales
+    all widths.
+    """
     stage = functools.partial(Stage, rngs=rngs)
     inputs, stages = 64 * factor, []
     self.stem = Stem(inputs, rngs)
@@ -241,7 +247,7 @@ class Network(nnx.Module):
     self.head = Head(inputs, num_classes, rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, 3]` -> logits `[B, num_classes]`."""
+    """Map `[B, H, W, 3]` to logits `[B, num_classes]`."""
     return self.head(self.norm(self.stages(self.stem(x))))
 
 

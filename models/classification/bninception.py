@@ -44,10 +44,12 @@ _BLOCKS = {
 
 
 class Network(nnx.Module):
-  """Flat, as Caffe names its layers: `inception_3a_1x1`, `..._bn`, ..."""
+  """The network, flat as Caffe names its layers: `inception_3a_1x1`, `..._bn`,
+  ..
+  """
 
   def __init__(self, *, num_classes: int, rngs: nnx.Rngs):
-    """Adds a convolution and its norm per Caffe layer."""
+    """Create a convolution and its norm per Caffe layer."""
     add = functools.partial(self._add, rngs=rngs)
     add("conv1_7x7_s2", 3, 64, 7, 2)
     add("conv2_3x3_reduce", 64, 64, 1)
@@ -82,7 +84,7 @@ class Network(nnx.Module):
     setattr(self, f"{name}_bn", layers.BatchNorm(outputs, rngs=rngs))
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, 3]` -> logits `[B, num_classes]`."""
+    """Map `[B, H, W, 3]` to logits `[B, num_classes]`."""
     x = layers.max_pool(self._run("conv1_7x7_s2", x), 3, 2, ceil=True)
     x = self._run("conv2_3x3", self._run("conv2_3x3_reduce", x))
     x = layers.max_pool(x, 3, 2, ceil=True)

@@ -1,11 +1,11 @@
 """CLIP's vision transformers (Radford et al. 2021, arXiv:2103.00020).
 
 `clip_vit_b_32` and its like are OpenAI's, `openclip_vit_b_32` and its like
-OpenCLIP's (Cherti et al. 2022, arXiv:2212.07143), without QuickGELU. They answer
-by given texts: `exp(logit_scale)` times the cosine between a picture and each
-class's text. The texts' embeddings, `[num_classes, n]`, come from a second file,
-in an array `text`, which `load` takes as `head`. A class may have several texts:
-average their normalised embeddings.
+OpenCLIP's (Cherti et al. 2022, arXiv:2212.07143), without QuickGELU. They
+classify by given texts: a logit is `exp(logit_scale)` times the cosine between
+a picture and the class's text. The texts' embeddings, `[num_classes, n]`, come
+from a second file, in an array `text`, which `load` takes as `head`. A class
+may have several texts: average their normalised embeddings.
 
 `vit_base_patch32_clip_224` and its like are timm's fine-tuned towers with a
 linear head on the class token.
@@ -27,7 +27,7 @@ from robust_tfds.models.family import Family, Rules
 from robust_tfds.models.layers import positions, qkv
 from robust_tfds.models.spec import Spec, Variant
 
-_EPSILON = 1e-5  # of every layer norm
+_EPSILON = 1e-5  # epsilon of every layer norm
 _LOGIT_SCALE = np.log(1 / 0.07).astype(np.float32)  # before training
 # clip/clip.py: _transform.
 _OPENAI = Spec(
@@ -79,7 +79,7 @@ def _linear(
   parameters: int,
   **fields: Any,
 ) -> Variant:
-  """As the first of timm's weights of a name says (crop_pct, crop_mode)."""
+  """Return the variant of timm's first weights of a name (crop_pct, crop_mode)."""
   side = fields.get("input_px", 224)
   spec = dataclasses.replace(_TIMM, **{"resize_px": side, **fields})
   return _variant(spec, size, patch, parameters, side, text=False)
@@ -140,7 +140,7 @@ CHECKPOINTS: dict[str, Rules] = {
   ),
   "timm": (),
 }
-# The text tower: of OpenAI's and OpenCLIP's files, of HF's.
+# The text tower in OpenAI's and OpenCLIP's files, and in HF's.
 IGNORED = (
   r"^(?:token_embedding|text_projection|ln_final|text_model)(?:\.|$)",
   r"^(?:transformer\.resblocks\.|positional_embedding$|attn_mask$)",
@@ -151,7 +151,9 @@ ORACLES = {name: f"timm:{name}" for name in VARIANTS if "_patch" in name}
 
 
 def _regroup(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-  """HF's q, k, v joined; OpenAI's projection, `[width, n]`, as torch lays it."""
+  """Join HF's q, k and v, and lay OpenAI's projection, `[width, n]`, like
+  torch.
+  """
   return {
     f"{name}.weight" if name.endswith("visual.proj") else name: (
       array.T if name.endswith("visual.proj") else array
@@ -161,16 +163,16 @@ def _regroup(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 class QuickMlp(layers.Mlp):
-  """With x * sigmoid(1.702 x) in place of GELU (OpenAI's `QuickGELU`)."""
+  """An MLP with x * sigmoid(1.702 x) in place of GELU (OpenAI's `QuickGELU`)."""
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[..., inputs]` -> `[..., outputs]`."""
+    """Map `[..., inputs]` to `[..., outputs]`."""
     x = self.fc1(x)
     return self.fc2(x * jax.nn.sigmoid(1.702 * x))
 
 
 class Network(nnx.Module):
-  """Patches and a class token through blocks; texts or a linear head."""
+  """Patches and a class token through blocks, then texts or a linear head."""
 
   def __init__(
     self,
@@ -185,18 +187,18 @@ class Network(nnx.Module):
     num_classes: int,
     rngs: nnx.Rngs,
   ):
-    """Builds the blocks.
+    """Build the blocks.
 
     Args:
-      side: of a picture, in px.
+      side: side of a picture, in px.
       patch: side of a patch, in px.
-      width: numbers of a token, shared by the heads.
-      depth: how many blocks.
-      heads: of an attention.
-      embedding: numbers of a text; 0: a linear head.
+      width: width of a token, shared by the heads.
+      depth: number of blocks.
+      heads: number of attention heads.
+      embedding: width of a text's embedding; 0 for a linear head.
       quick: whether MLPs have QuickGELU.
-      num_classes: how many texts, or logits.
-      rngs: of the first weights.
+      num_classes: number of texts, or logits.
+      rngs: for the initial weights.
     """
     patches = positions.grid(side, patch) ** 2
     draw = jax.nn.initializers.normal(0.02)
@@ -220,7 +222,7 @@ class Network(nnx.Module):
       self.head = layers.linear(width, num_classes, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, side, side, 3]` -> logits `[B, num_classes]`."""
+    """Map `[B, side, side, 3]` to logits `[B, num_classes]`."""
     x = vit.with_tokens(self.patch_embed(x), self.cls_token)
     x = self.norm_pre(x + self.pos_embed[...].astype(x.dtype))
     x = self.norm(self.blocks(x)[:, 0])
@@ -231,7 +233,7 @@ class Network(nnx.Module):
 
 
 def _unit(x: jax.Array) -> jax.Array:
-  """Rows `[n, width]` of length 1, in float32."""
+  """Normalise rows `[n, width]` to length 1, in float32."""
   x = x.astype(jnp.float32)
   return x / jnp.linalg.norm(x, axis=-1, keepdims=True)
 
@@ -244,7 +246,7 @@ FAMILY = Family(
   regroup=_regroup,
   fit=positions.fit,
   sized=True,
-  # None are alike: the names do not say which of the two has QuickGELU.
+  # No styles are equal: the names do not say which of the two has QuickGELU.
   oracles=ORACLES,
   stages=vit.STAGES,
 )

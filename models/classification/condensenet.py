@@ -1,8 +1,8 @@
-"""CondenseNet-74 (Huang et al. 2018, arXiv:1711.09224), converted.
+"""CondenseNet-74 (Huang et al. 2018, arXiv:1711.09224) in its converted form.
 
-The network that training leaves: of each 1 x 1 convolution the inputs that were
-kept, in groups, by their numbers, which a checkpoint holds beside its weights.
-Attribute names are the authors', whose file Hendrycks' code uses.
+It is the pruned network: each 1 x 1 convolution has only the inputs that
+training kept, in groups, by their numbers, which a checkpoint holds beside its
+weights. Attribute names are the authors', whose file Hendrycks' code uses.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ ORACLES = {name: f"pytorchcv:condensenet.{name}" for name in VARIANTS}
 
 
 def regroup(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-  """Numbers of channels as floats, as all our variables are."""
+  """Convert numbers of channels to floats, like all our variables."""
   return {
     name: array.astype(np.float32) if name.endswith("index") else array
     for name, array in arrays.items()
@@ -63,22 +63,24 @@ def regroup(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 class Choice(nnx.Module):
-  """Takes channels by their numbers; these are no weights."""
+  """A selection of channels by their numbers, which are no weights."""
 
   def __init__(self, outputs: int):
-    """The first ones, until a checkpoint says which."""
+    """Create the selection of the first channels, until a checkpoint is loaded."""
     self.index = nnx.BatchStat(jnp.arange(outputs, dtype=jnp.float32))
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[..., inputs]` -> `[..., outputs]`."""
+    """Map `[..., inputs]` to `[..., outputs]`."""
     return jnp.take(x, self.index[...].astype(int), axis=-1, mode="clip")
 
 
 class Chosen(Choice):
-  """Chosen channels, norm, relu, a 1 x 1 convolution in groups, shuffled."""
+  """A unit of chosen channels: norm, relu, a 1 x 1 convolution in groups, and a
+  shuffle.
+  """
 
   def __init__(self, inputs: int, outputs: int, groups: int, *, rngs: nnx.Rngs):
-    """As many channels are chosen as there are inputs."""
+    """Create the unit; as many channels are chosen as there are inputs."""
     super().__init__(inputs)
     self.norm = layers.BatchNorm(inputs, rngs=rngs)
     self.conv = layers.conv(
@@ -87,7 +89,7 @@ class Chosen(Choice):
     self.groups = groups
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, inputs]` -> `[B, H, W, outputs]`."""
+    """Map `[B, H, W, inputs]` to `[B, H, W, outputs]`."""
     x = self.conv(layers.relu(self.norm(super().__call__(x))))
     parts = x.reshape(*x.shape[:-1], self.groups, -1)
     return parts.swapaxes(-1, -2).reshape(x.shape)  # one of each in turn
@@ -97,20 +99,22 @@ class Linear(Choice):
   """A linear layer on half of the features."""
 
   def __init__(self, inputs: int, outputs: int, *, rngs: nnx.Rngs):
-    """`inputs` features, of which half are chosen."""
+    """Create the layer for `inputs` features, of which half are chosen."""
     super().__init__(inputs // 2)
     self.linear = layers.linear(inputs // 2, outputs, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, inputs]` -> `[B, outputs]`."""
+    """Map `[B, inputs]` to `[B, outputs]`."""
     return self.linear(super().__call__(x))
 
 
 class Dense(nnx.Module):
-  """1 x 1 on chosen channels, then 3 x 3; its output joins its input."""
+  """A dense layer: 1 x 1 on chosen channels, then 3 x 3; its output joins its
+  input.
+  """
 
   def __init__(self, inputs: int, growth: int, groups: int, *, rngs: nnx.Rngs):
-    """`growth` is the channels that it adds."""
+    """Create the layer, which adds `growth` channels."""
     inner = 4 * growth
     self.conv_1 = Chosen(inputs, inner, groups, rngs=rngs)
     self.conv_2 = layers.Stack(
@@ -124,7 +128,7 @@ class Dense(nnx.Module):
     )
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, inputs]` -> `[B, H, W, inputs + growth]`."""
+    """Map `[B, H, W, inputs]` to `[B, H, W, inputs + growth]`."""
     return jnp.concatenate([x, self.conv_2(self.conv_1(x))], axis=-1)
 
 
@@ -133,7 +137,7 @@ def _halved(x: jax.Array) -> jax.Array:
 
 
 class Network(nnx.Module):
-  """A strided stem, blocks with means between them, a mean, a head."""
+  """A strided stem, blocks with means between them, a mean, and a head."""
 
   def __init__(
     self,
@@ -144,7 +148,9 @@ class Network(nnx.Module):
     num_classes: int,
     rngs: nnx.Rngs,
   ):
-    """`depths` and `growths` of each block; `groups` of all convolutions."""
+    """Create the network; `depths` and `growths` belong to each block, `groups`
+    to all convolutions.
+    """
     channels = 2 * growths[0]
     stem = layers.conv(3, channels, 3, 2, 1, bias=False, rngs=rngs)
     steps: dict[str, layers.Step] = {"init_conv": stem}
@@ -162,7 +168,7 @@ class Network(nnx.Module):
     self.classifier = Linear(channels, num_classes, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, 3]` -> logits `[B, num_classes]`."""
+    """Map `[B, H, W, 3]` to logits `[B, num_classes]`."""
     x = layers.relu(self.features(x))
     return self.classifier(layers.global_mean(x))
 

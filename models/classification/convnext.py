@@ -24,7 +24,7 @@ def _variant(
   width: int,
   drop_path: float,
 ) -> Variant:
-  """Each stage is twice as wide as the one before; `drop_path` as `Network`'s."""
+  """Return a variant of V1, in which each stage is twice as wide as the last."""
   spec = Spec(
     resize_px=resize_px,
     parameters=parameters,
@@ -38,7 +38,7 @@ def _variant(
 def _second(
   parameters: int, depths: tuple[int, ...], width: int, input_px: int = 224
 ) -> Variant:
-  """V2; each stage is twice as wide as the one before."""
+  """Return a variant of V2, in which each stage is twice as wide as the last."""
   spec = Spec(
     input_px=input_px,
     resize_px=int(input_px / 0.875),
@@ -48,7 +48,7 @@ def _second(
     source="timm 1.0.31 convnext.py (fcmae_ft_in1k)",
   )
   widths = tuple(width << stage for stage in range(4))
-  # The authors' TRAINING.md: 0.2 of tiny, 0.1 of the two others that it names.
+  # The authors' TRAINING.md: 0.2 for tiny, 0.1 for the other two that it names.
   rate = 0.2 if width == 96 else 0.1
   options = {"depths": depths, "widths": widths, "drop_path": rate}
   return Variant(spec, {**options, "second": True})
@@ -128,19 +128,21 @@ CHECKPOINTS: dict[str, Rules] = {
 ORACLES = {
   name: f"{variant.spec.weights}:{name}" for name, variant in VARIANTS.items()
 }
-_EPSILON = 1e-6  # of every layer norm
+_EPSILON = 1e-6  # epsilon of every layer norm
 
 
 class ResponseNorm(nnx.Module):
-  """Scales channels by their norms over the picture (V2, section 3.3)."""
+  """A response norm: it scales channels by their norms over the picture (V2,
+  section 3.3).
+  """
 
   def __init__(self, width: int):
-    """`width` channels; it begins as the identity."""
+    """Create the norm for `width` channels; it starts as the identity."""
     self.scale = nnx.Param(jnp.zeros(width))
     self.bias = nnx.Param(jnp.zeros(width))
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, width]` -> the same; norms are computed in float32."""
+    """Map `[B, H, W, width]` to the same shape; norms are computed in float32."""
     wide = x.astype(jnp.float32)
     norms = layers.length(wide, (1, 2))
     shares = norms / (norms.mean(-1, keepdims=True) + _EPSILON)
@@ -149,26 +151,30 @@ class ResponseNorm(nnx.Module):
 
 
 class SecondMlp(layers.Mlp):
-  """V2's: a response norm before the last layer."""
+  """An MLP of V2, with a response norm before the last layer."""
 
   def __init__(self, inputs: int, inner: int, outputs: int, *, rngs: nnx.Rngs):
-    """`inner` is the hidden width."""
+    """Create the module; `inner` is the hidden width."""
     super().__init__(inputs, inner, outputs, rngs=rngs)
     self.grn = ResponseNorm(inner)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, inputs]` -> `[B, H, W, outputs]`."""
+    """Map `[B, H, W, inputs]` to `[B, H, W, outputs]`."""
     x = jax.nn.gelu(self.fc1(x), approximate=False)
     return self.fc2(self.grn(x))
 
 
 class Block(nnx.Module):
-  """A 7 x 7 depthwise convolution, a norm, an MLP, added; V1 scales first."""
+  """A block: a 7 x 7 depthwise convolution, a norm and an MLP, added; V1 scales
+  first.
+  """
 
   def __init__(
     self, width: int, rate: float, *, second: bool = False, rngs: nnx.Rngs
   ):
-    """`width` in and out; `rate` of residuals that drop; `second` is V2."""
+    """Create the block of `width`; residuals drop at `rate`, and `second`
+    builds V2.
+    """
     self.conv_dw = layers.conv(
       width, width, 7, padding=3, groups=width, rngs=rngs
     )
@@ -181,7 +187,7 @@ class Block(nnx.Module):
       self.gamma = nnx.Param(jnp.full((width,), 1e-6))  # appendix A.1
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, width]` -> the same."""
+    """Map `[B, H, W, width]` to the same shape."""
     y = self.mlp(self.norm(self.conv_dw(x)))
     if self.scales:
       y = y * self.gamma[...].astype(x.dtype)
@@ -189,7 +195,9 @@ class Block(nnx.Module):
 
 
 class Stage(nnx.Module):
-  """Halves the sides (but for the first stage), then blocks."""
+  """A stage: it halves the sides (except in the first stage), then applies
+  blocks.
+  """
 
   def __init__(
     self,
@@ -200,7 +208,9 @@ class Stage(nnx.Module):
     second: bool,
     rngs: nnx.Rngs,
   ):
-    """`inputs` equal to `width` means no halving; `rates` are of its blocks."""
+    """Create the stage; `inputs` equal to `width` means no halving, `rates` are
+    those of its blocks.
+    """
     self.halves = inputs != width
     if self.halves:
       self.downsample = layers.Stack(
@@ -214,25 +224,25 @@ class Stage(nnx.Module):
     )
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, inputs]` -> `[B, H / 2, W / 2, width]`."""
+    """Map `[B, H, W, inputs]` to `[B, H / 2, W / 2, width]`."""
     return self.blocks(self.downsample(x) if self.halves else x)
 
 
 class Head(nnx.Module):
-  """A mean, a norm, a linear layer."""
+  """A head: a mean, a norm, and a linear layer."""
 
   def __init__(self, width: int, num_classes: int, *, rngs: nnx.Rngs):
-    """`width` is the last stage's."""
+    """Create the head; `width` is that of the last stage."""
     self.norm = layers.LayerNorm(width, _EPSILON, rngs=rngs)
     self.fc = layers.linear(width, num_classes, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, width]` -> logits `[B, num_classes]`."""
+    """Map `[B, H, W, width]` to logits `[B, num_classes]`."""
     return self.fc(self.norm(layers.global_mean(x)))
 
 
 class Network(nnx.Module):
-  """A 4 x 4 patch stem, four stages, a head."""
+  """A 4 x 4 patch stem, four stages, and a head."""
 
   def __init__(
     self,
@@ -244,15 +254,15 @@ class Network(nnx.Module):
     num_classes: int,
     rngs: nnx.Rngs,
   ):
-    """Builds the stages.
+    """Build the stages.
 
     Args:
       depths: blocks per stage.
       widths: channels per stage.
       drop_path: rate of stochastic depth of the last block; it grows from 0.
-      second: V2.
-      num_classes: logits.
-      rngs: of the first weights.
+      second: whether to build V2.
+      num_classes: number of logits.
+      rngs: for the initial weights.
     """
     conv = functools.partial(layers.conv, rngs=rngs)
     norm = layers.LayerNorm(widths[0], _EPSILON, rngs=rngs)
@@ -268,7 +278,7 @@ class Network(nnx.Module):
     self.head = Head(widths[-1], num_classes, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, 3]` -> logits `[B, num_classes]`."""
+    """Map `[B, H, W, 3]` to logits `[B, num_classes]`."""
     return self.head(self.stages(self.stem(x)))
 
 

@@ -1,7 +1,8 @@
 """DenseNet 121, 161, 169, 201 (Huang et al. 2017, arXiv:1608.06993).
 
-For CIFAR `densenet40_12`, as AugMix's code has it (no bottleneck, transitions that
-keep the channels), and `densenet_bc_100_12` of the paper, which AugMix's names.
+For CIFAR there are `densenet40_12`, as in AugMix's code (no bottleneck,
+transitions that keep the channels), and the paper's `densenet_bc_100_12`, which
+AugMix's paper names.
 """
 
 from __future__ import annotations
@@ -86,12 +87,16 @@ ORACLES = {
 
 
 class Dense(nnx.Module):
-  """norm, relu, 1 x 1, norm, relu, 3 x 3; its output joins its input."""
+  """A dense layer: norm, relu, 1 x 1, norm, relu, 3 x 3; its output joins its
+  input.
+  """
 
   def __init__(
     self, inputs: int, growth: int, bottleneck: bool, *, rngs: nnx.Rngs
   ):
-    """`growth` channels are added; without a `bottleneck` by 3 x 3 alone."""
+    """Create the layer, which adds `growth` channels; without a `bottleneck` by
+    3 x 3 alone.
+    """
     conv = functools.partial(layers.conv, bias=False, rngs=rngs)
     self.norm1 = layers.BatchNorm(inputs, rngs=rngs)
     self.bottleneck = bottleneck
@@ -104,7 +109,7 @@ class Dense(nnx.Module):
     self.conv2 = conv(inner, growth, 3, padding=1)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, inputs]` -> `[B, H, W, inputs + growth]`."""
+    """Map `[B, H, W, inputs]` to `[B, H, W, inputs + growth]`."""
     y = self.conv1(layers.relu(self.norm1(x)))
     if self.bottleneck:
       y = self.conv2(layers.relu(self.norm2(y)))
@@ -112,7 +117,7 @@ class Dense(nnx.Module):
 
 
 class Block(nnx.Module):
-  """Dense layers in a row, named as torchvision names them."""
+  """A block of dense layers in a row, named as in torchvision."""
 
   def __init__(
     self,
@@ -123,34 +128,34 @@ class Block(nnx.Module):
     *,
     rngs: nnx.Rngs,
   ):
-    """`depth` layers."""
+    """Create the block with `depth` layers."""
     self.depth = depth
     for i in range(depth):
       layer = Dense(inputs + i * growth, growth, bottleneck, rngs=rngs)
       setattr(self, f"denselayer{i + 1}", layer)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, inputs]` -> `[B, H, W, inputs + depth * growth]`."""
+    """Map `[B, H, W, inputs]` to `[B, H, W, inputs + depth * growth]`."""
     for i in range(self.depth):
       x = getattr(self, f"denselayer{i + 1}")(x)
     return x
 
 
 class Transition(nnx.Module):
-  """Halves the sides, and usually the channels."""
+  """A transition: it halves the sides, and usually the channels."""
 
   def __init__(self, inputs: int, outputs: int, *, rngs: nnx.Rngs):
-    """By a 1 x 1 convolution."""
+    """Create the transition, by a 1 x 1 convolution."""
     self.norm = layers.BatchNorm(inputs, rngs=rngs)
     self.conv = layers.conv(inputs, outputs, 1, bias=False, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, inputs]` -> `[B, H / 2, W / 2, outputs]`."""
+    """Map `[B, H, W, inputs]` to `[B, H / 2, W / 2, outputs]`."""
     return layers.avg_pool(self.conv(layers.relu(self.norm(x))), 2, 2)
 
 
 class Features(nnx.Module):
-  """Stem, dense blocks with transitions between them, a last norm."""
+  """The stem, dense blocks with transitions between them, and a last norm."""
 
   def __init__(
     self,
@@ -163,7 +168,7 @@ class Features(nnx.Module):
     reduction: float,
     rngs: nnx.Rngs,
   ):
-    """As `Network`."""
+    """Create the layers; the arguments are those of `Network`."""
     self.small = small
     size = (3, 1, 1) if small else (7, 2, 3)
     self.conv0 = layers.conv(3, stem, *size, bias=False, rngs=rngs)
@@ -183,7 +188,7 @@ class Features(nnx.Module):
     self.outputs = channels
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, 3]` -> `[B, H / 32, W / 32, outputs]`, a quarter if small."""
+    """Map `[B, H, W, 3]` to `[B, H / 32, W / 32, outputs]`, a quarter if small."""
     x = self.conv0(x)
     if not self.small:
       x = layers.max_pool(layers.relu(self.norm0(x)), 3, 2, 1)
@@ -195,7 +200,7 @@ class Features(nnx.Module):
 
 
 class Network(nnx.Module):
-  """Dense features, a mean, a linear head."""
+  """A network of dense features, a mean, and a linear head."""
 
   def __init__(
     self,
@@ -209,17 +214,18 @@ class Network(nnx.Module):
     num_classes: int,
     rngs: nnx.Rngs,
   ):
-    """Builds the blocks.
+    """Build the blocks.
 
     Args:
       depths: layers of each block.
       growth: channels that a layer adds.
       stem: channels of the first convolution.
-      small: a 3 x 3 stem that keeps the sides, of pictures of 32 px.
+      small: whether to build a 3 x 3 stem that keeps the sides, for 32 px
+        pictures.
       bottleneck: whether a layer has a 1 x 1 convolution first.
       reduction: share of the channels that a transition keeps.
-      num_classes: logits.
-      rngs: of the first weights.
+      num_classes: number of logits.
+      rngs: for the initial weights.
     """
     self.features = Features(
       depths,
@@ -234,7 +240,7 @@ class Network(nnx.Module):
     self.classifier = linear(self.features.outputs, num_classes)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, 3]` -> logits `[B, num_classes]`."""
+    """Map `[B, H, W, 3]` to logits `[B, num_classes]`."""
     return self.classifier(layers.global_mean(self.features(x)))
 
 

@@ -36,12 +36,13 @@ VARIANTS = {
   "digits_cnn": Variant(SPEC),
   "signs_cnn": Variant(SIGNS, {"stem": (8, 4, 2), "standardised": True}),
 }
-# Of a flat picture, whose noise is not enlarged: a level and a bit, squared.
+# Least variance, so that the noise of a flat picture is not amplified: a little
+# above one level, squared.
 _LEAST_VARIANCE = 1e-4
 
 
 class Network(nnx.Module):
-  """Three strided convolutions and a linear head."""
+  """A network of three strided convolutions and a linear head."""
 
   def __init__(
     self,
@@ -51,14 +52,14 @@ class Network(nnx.Module):
     standardised: bool = False,
     rngs: nnx.Rngs,
   ):
-    """Channels 16, 32, 64 at 16, 8 and 4 pixels.
+    """Create the network with channels 16, 32, 64 at 16, 8 and 4 pixels.
 
     Args:
-      num_classes: of the head.
+      num_classes: number of logits.
       stem: kernel, stride and padding of the first convolution.
-      standardised: whether each channel of a picture is first brought to mean 0
-        and variance 1, so that light and contrast count for little.
-      rngs: of the first weights.
+      standardised: whether each channel of a picture is first normalised to
+        mean 0 and variance 1, so that light and contrast count for little.
+      rngs: for the initial weights.
     """
     self.standardised = standardised
     self.conv1 = layers.conv(3, 16, *stem, rngs=rngs)
@@ -67,7 +68,7 @@ class Network(nnx.Module):
     self.head = layers.linear(64 * 4 * 4, num_classes, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, S, S, 3]` -> logits `[B, num_classes]`."""
+    """Map `[B, S, S, 3]` to logits `[B, num_classes]`."""
     if self.standardised:
       x = jax.nn.standardize(x, axis=(1, 2), epsilon=_LEAST_VARIANCE)
     for conv in (self.conv1, self.conv2, self.conv3):

@@ -22,14 +22,16 @@ VARIANTS = {
 
 
 class Network(nnx.Module):
-  """Multinomial logistic regression."""
+  """A multinomial logistic regression."""
 
   def __init__(self, *, num_classes: int, side: int = 32, rngs: nnx.Rngs):
-    """One linear layer from all pixels of a square picture of that side."""
+    """Create one linear layer from all pixels of a square picture with this
+    side.
+    """
     self.head = layers.linear(side * side * 3, num_classes, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, S, S, 3]` -> logits `[B, num_classes]`."""
+    """Map `[B, S, S, 3]` to logits `[B, num_classes]`."""
     return self.head(x.reshape(x.shape[0], -1))
 
 

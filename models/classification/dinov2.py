@@ -9,8 +9,8 @@ Backbone and head are published as two files; `load` takes the second as `head`.
 One file may hold both: HF's `dinov2-small-imagenet1k-1-layer`, or the state dict
 of torch.hub's `dinov2_vits14_lc`.
 
-Positions are of 37 x 37 patches (518 px) and are interpolated in the network,
-as the authors do, to the patches of any other picture.
+Positions belong to 37 x 37 patches (518 px); the network interpolates them, as
+the authors do, to the patches of any other picture.
 """
 
 import functools
@@ -29,7 +29,9 @@ from robust_tfds.models.spec import Spec, Variant
 
 _PATCH_PX, _TRAINED_PX = 14, 518
 _REGISTERS = 4
-_OFFSET = 0.1  # hub/backbones.py: interpolate_offset of those without registers
+_OFFSET = (
+  0.1  # hub/backbones.py: interpolate_offset of models without registers
+)
 # Letter -> width, blocks, heads, parameters with `linear` and 0 registers.
 _SIZES = {
   "s": (384, 12, 6, 22_825_192),
@@ -93,7 +95,7 @@ CHECKPOINTS: dict[str, Rules] = {
 
 
 def _regroup(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-  """Joins what HF parts, and parts what timm joins."""
+  """Join what HF splits, and split what timm joins."""
   out = qkv.join(arrays)
   for name in [n for n in out if ".mlp.gate_proj." in n]:
     up = out.pop(name.replace("gate_proj", "up_proj"), None)
@@ -108,22 +110,24 @@ def _regroup(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 class GatedMlp(nnx.Module):
-  """silu(a) * b of two projections, and a third one."""
+  """A gated MLP: silu(a) * b of two projections, and a third one."""
 
   def __init__(self, inputs: int, inner: int, outputs: int, *, rngs: nnx.Rngs):
-    """`inner` is a plain MLP's; two thirds of it, to a multiple of 8."""
+    """Create the MLP; `inner` is a plain one's, and two thirds of it are used,
+    to a multiple of 8.
+    """
     inner = -(-int(inner * 2 / 3) // 8) * 8  # layers/swiglu_ffn.py
     self.w12 = layers.linear(inputs, 2 * inner, rngs=rngs)
     self.w3 = layers.linear(inner, outputs, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[..., inputs]` -> `[..., outputs]`."""
+    """Map `[..., inputs]` to `[..., outputs]`."""
     gate, value = jnp.split(self.w12(x), 2, axis=-1)
     return self.w3(jax.nn.silu(gate) * value)
 
 
 class Network(nnx.Module):
-  """Patches, a class token and registers through blocks; a linear head."""
+  """Patches, a class token and registers through blocks, and a linear head."""
 
   def __init__(
     self,
@@ -138,18 +142,18 @@ class Network(nnx.Module):
     num_classes: int,
     rngs: nnx.Rngs,
   ):
-    """Builds the blocks.
+    """Build the blocks.
 
     Args:
-      width: numbers of a token, shared by the heads.
-      depth: how many blocks.
-      heads: of an attention.
-      registers: how many register tokens.
-      last: how many of the last blocks give the head their class token.
-      gated: whether MLPs are.
-      trained_px: side of the pictures that positions are of.
-      num_classes: of the head.
-      rngs: of the first weights.
+      width: width of a token, shared by the heads.
+      depth: number of blocks.
+      heads: number of attention heads.
+      registers: number of register tokens.
+      last: number of last blocks that give the head their class token.
+      gated: whether MLPs are gated.
+      trained_px: side of the pictures that positions belong to.
+      num_classes: number of logits.
+      rngs: for the initial weights.
     """
     patches = positions.grid(trained_px, _PATCH_PX) ** 2
     draw = functools.partial(jax.nn.initializers.normal(0.02), rngs.params())
@@ -168,7 +172,9 @@ class Network(nnx.Module):
     self.depth, self.last, self.registers = depth, last, registers
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, 3]` -> logits `[B, num_classes]`; sides are multiples of 14."""
+    """Map `[B, H, W, 3]` to logits `[B, num_classes]`; sides are multiples of
+    14.
+    """
     sides = [positions.grid(side, _PATCH_PX) for side in x.shape[1:3]]
     x = vit.with_tokens(self.patch_embed(x), self.cls_token)
     x = x + self._positions(*sides).astype(x.dtype)
@@ -184,7 +190,9 @@ class Network(nnx.Module):
     return self.head(jnp.concatenate([*read, patches.mean(1)], axis=-1))
 
   def _positions(self, high: int, wide: int) -> jax.Array:
-    """`[1, 1 + high * wide, width]`, interpolated as the authors do."""
+    """Interpolate the positions as the authors do: `[1, 1 + high * wide,
+    width]`.
+    """
     places = self.pos_embed[...]
     side = round((places.shape[1] - 1) ** 0.5)
     if (high, wide) == (side, side):
@@ -206,7 +214,7 @@ FAMILY = Family(
   Network,
   VARIANTS,
   CHECKPOINTS,
-  ignored=(r"(?:^|\.)mask_token$",),  # of training alone
+  ignored=(r"(?:^|\.)mask_token$",),  # for training alone
   regroup=_regroup,
   alike=(("dinov2", "hf", "timm"),),
   stages=vit.STAGES,

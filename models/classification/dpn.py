@@ -78,11 +78,11 @@ CHECKPOINTS: dict[str, Rules] = {
   "timm": ((r"^classifier\.", "last_linear."),),
 }
 ORACLES = {name: f"pretrainedmodels:{name}" for name in VARIANTS}
-_EPSILON = 1e-3  # of every norm
+_EPSILON = 1e-3  # epsilon of every norm
 
 
 class NormConv(nnx.Module):
-  """norm, relu, convolution."""
+  """A norm, a relu, and a convolution."""
 
   def __init__(
     self,
@@ -94,7 +94,7 @@ class NormConv(nnx.Module):
     groups: int = 1,
     rngs: nnx.Rngs,
   ):
-    """Padding keeps the sides, but for the stride."""
+    """Create the layers; padding keeps the sides, except for the stride."""
     self.bn = layers.BatchNorm(inputs, _EPSILON, rngs=rngs)
     self.conv = layers.conv(
       inputs,
@@ -108,34 +108,34 @@ class NormConv(nnx.Module):
     )
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, inputs]` -> `[B, H', W', outputs]`."""
+    """Map `[B, H, W, inputs]` to `[B, H', W', outputs]`."""
     return self.conv(layers.relu(self.bn(x)))
 
 
 class NormRelu(nnx.Module):
-  """norm, relu."""
+  """A norm and a relu."""
 
   def __init__(self, inputs: int, *, rngs: nnx.Rngs):
-    """`inputs` channels."""
+    """Create the layers for `inputs` channels."""
     self.bn = layers.BatchNorm(inputs, _EPSILON, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, inputs]` -> the same."""
+    """Map `[B, H, W, inputs]` to the same shape."""
     return layers.relu(self.bn(x))
 
 
 class Stem(nnx.Module):
-  """convolution, norm, relu, pooling."""
+  """A stem: convolution, norm, relu, pooling."""
 
   def __init__(self, outputs: int, kernel: int, *, rngs: nnx.Rngs):
-    """`kernel` is 3 for the small networks, else 7."""
+    """Create the module; `kernel` is 3 for the small networks, else 7."""
     self.conv = layers.conv(
       3, outputs, kernel, 2, kernel // 2, bias=False, rngs=rngs
     )
     self.bn = layers.BatchNorm(outputs, _EPSILON, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, 3]` -> `[B, H / 4, W / 4, outputs]`."""
+    """Map `[B, H, W, 3]` to `[B, H / 4, W / 4, outputs]`."""
     return layers.max_pool(layers.relu(self.bn(self.conv(x))), 3, 2, 1)
 
 
@@ -155,7 +155,9 @@ class Block(nnx.Module):
     split: bool,
     rngs: nnx.Rngs,
   ):
-    """`width` is the residual path's; `first` of a stage projects its input."""
+    """Create the block of a residual path of `width`; the `first` of a stage
+    projects its input.
+    """
     conv = functools.partial(NormConv, rngs=rngs)
     self.c1x1_c: NormConv | NormRelu
     self.width, self.split = width, split
@@ -174,7 +176,9 @@ class Block(nnx.Module):
       self.c1x1_c = conv(inner, width + growth)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """Both paths `[B, H, W, width + dense]` -> the same with a longer dense."""
+    """Map both paths `[B, H, W, width + dense]` to the same with a longer dense
+    path.
+    """
     paths = getattr(self, self.shortcut)(x) if self.shortcut else x
     y = self.c1x1_c(self.c3x3_b(self.c1x1_a(x)))
     if self.split:
@@ -201,7 +205,7 @@ class Features(nnx.Module):
     *,
     rngs: nnx.Rngs,
   ):
-    """The arguments are `Network`'s."""
+    """Create the layers; the arguments are those of `Network`."""
     names = ["conv1_1"]
     self.conv1_1 = Stem(stem, 3 if small else 7, rngs=rngs)
     block = functools.partial(Block, groups=groups, split=split, rngs=rngs)
@@ -220,14 +224,16 @@ class Features(nnx.Module):
     self.outputs = inputs
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, 3]` -> `[B, H / 32, W / 32, outputs]`."""
+    """Map `[B, H, W, 3]` to `[B, H / 32, W / 32, outputs]`."""
     for name in self.names:
       x = getattr(self, name)(x)
     return self.conv5_bn_ac(x)
 
 
 class Network(nnx.Module):
-  """Dual-path features, a mean, a 1 x 1 convolution as the head."""
+  """A network of dual-path features, a mean, and a 1 x 1 convolution as the
+  head.
+  """
 
   def __init__(
     self,
@@ -242,17 +248,19 @@ class Network(nnx.Module):
     num_classes: int,
     rngs: nnx.Rngs,
   ):
-    """Builds the stages.
+    """Build the stages.
 
     Args:
       stem: channels of the stem.
       base: channels inside the first stage's bottlenecks.
-      groups: of the 3 x 3 convolutions.
+      groups: groups of the 3 x 3 convolutions.
       depths: blocks per stage.
       growths: channels that each block of a stage appends.
-      small: a 3 x 3 stem and a quarter of the residual path's channels.
-      split: two last convolutions per block instead of one (the `b` variant).
-      num_classes: logits.
+      small: whether to build a 3 x 3 stem and a quarter of the residual path's
+        channels.
+      split: whether a block has two last convolutions instead of one (the `b`
+        variant).
+      num_classes: number of logits.
       rngs: for the initial weights.
     """
     self.features = Features(
@@ -262,7 +270,7 @@ class Network(nnx.Module):
     self.last_linear = layers.conv(outputs, num_classes, 1, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, 3]` -> logits `[B, num_classes]`."""
+    """Map `[B, H, W, 3]` to logits `[B, num_classes]`."""
     mean = self.features(x).mean((1, 2), keepdims=True)
     return self.last_linear(mean)[:, 0, 0]
 

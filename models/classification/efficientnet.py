@@ -2,7 +2,7 @@
 
 torchvision's weights. B0-B4 were trained in torch, whose norms add 1e-5; B5-B7
 are TensorFlow's, ported, and with V2 add 1e-3. Convolutions pad as torch pads:
-TensorFlow's own files want its SAME padding and do not belong here.
+TensorFlow's own files need its SAME padding and do not belong here.
 """
 
 import functools
@@ -27,9 +27,9 @@ class Row(NamedTuple):
       depthwise one, and no excitation.
     expand: inner channels per input channel.
     kernel: side of the kernels.
-    stride: of the first block.
-    outputs: channels.
-    depth: blocks.
+    stride: stride of the first block.
+    outputs: output channels.
+    depth: number of blocks.
   """
 
   kind: str
@@ -90,9 +90,10 @@ def _spec(parameters: int, input_px: int, resize_px: int, **facts: Any) -> Spec:
 def _scaled(
   width: float, depth: float, late: bool, dropout: float, *facts: Any
 ) -> Variant:
-  """B0 by factors on its channels and blocks; `facts` are `_spec`'s.
+  """Scale B0 by factors on its channels and blocks; `facts` are those of
+  `_spec`.
 
-  torchvision's norms of B5 to B7, the `late` ones, are TensorFlow's.
+  In torchvision the norms of B5 to B7, the `late` ones, are TensorFlow's.
   """
   options = {
     "stem": inverted.round_channels(32 * width),
@@ -114,7 +115,7 @@ def _scaled(
 def _v2(
   stages: tuple[Row, ...], dropout: float, *facts: Any, **more: Any
 ) -> Variant:
-  """V2; `facts` and `more` are `_spec`'s."""
+  """Return a variant of V2; `facts` and `more` are those of `_spec`."""
   options = {
     "stem": stages[0].outputs,
     "stages": stages,
@@ -146,7 +147,7 @@ ORACLES = {name: f"torchvision:{name}" for name in VARIANTS}
 
 
 class Block(nnx.Module):
-  """Expand, filter, excite, project; added where the shape stays."""
+  """A block: expand, filter, excite, project; added if the shape stays."""
 
   def __init__(
     self,
@@ -159,7 +160,9 @@ class Block(nnx.Module):
     momentum: float,
     rngs: nnx.Rngs,
   ):
-    """`row` is of the stage; `inputs`, `stride`, `rate` of this block."""
+    """Create the block; `row` is that of the stage, the other arguments are the
+    block's.
+    """
     conv = functools.partial(
       inverted.conv_norm, epsilon=epsilon, momentum=momentum, rngs=rngs
     )
@@ -186,13 +189,15 @@ class Block(nnx.Module):
     self.adds = stride == 1 and inputs == row.outputs
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, inputs]` -> `[B, H / stride, W / stride, outputs]`."""
+    """Map `[B, H, W, inputs]` to `[B, H / stride, W / stride, outputs]`."""
     y = self.block(x)
     return x + self.stochastic_depth(y) if self.adds else y
 
 
 class Network(nnx.Module):
-  """A 3 x 3 stem, stages of blocks, a 1 x 1, a mean, a linear head."""
+  """A 3 x 3 stem, stages of blocks, a 1 x 1 convolution, a mean, and a linear
+  head.
+  """
 
   def __init__(
     self,
@@ -207,17 +212,17 @@ class Network(nnx.Module):
     num_classes: int,
     rngs: nnx.Rngs,
   ):
-    """Builds the stages.
+    """Build the stages.
 
     Args:
       stem: channels of the first convolution.
-      stages: their rows.
+      stages: rows of the stages.
       last: channels of the last convolution.
-      epsilon: every batch norm's.
-      momentum: every batch norm's.
+      epsilon: epsilon of every batch norm.
+      momentum: momentum of every batch norm.
       dropout: rate before the head.
-      drop_path: what the rate of stochastic depth grows to, from 0.
-      num_classes: logits.
+      drop_path: final rate of stochastic depth, which grows from 0.
+      num_classes: number of logits.
       rngs: for the initial weights.
     """
     conv = functools.partial(
@@ -232,7 +237,8 @@ class Network(nnx.Module):
     )
     features, inputs = [conv(3, stem, 3, 2)], stem
     depths = [row.depth for row in stages]
-    # As if one block more had the rate itself, in torchvision as in TensorFlow.
+    # As if one more block had the rate itself, both in torchvision and
+    # TensorFlow.
     rates = train_mode.rates(drop_path, (*depths, 1))
     for row, its_rates in zip(stages, rates, strict=False):
       blocks = []
@@ -247,7 +253,7 @@ class Network(nnx.Module):
     self.classifier = layers.Stack((layers.Dropout(dropout), head))
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, 3]` -> logits `[B, num_classes]`."""
+    """Map `[B, H, W, 3]` to logits `[B, num_classes]`."""
     return self.classifier(layers.global_mean(self.features(x)))
 
 

@@ -2,7 +2,7 @@
 
 EfficientNets (Tan & Le 2019, arXiv:1905.11946) for small devices: ReLU6, no
 squeeze-and-excitation, and a stem and a head that do not grow. Convolutions are
-padded as TensorFlow pads (`SAME`: what is left over goes right and below).
+padded as TensorFlow pads (`SAME`: the rest goes right and below).
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _STAGES = (
   (1, 3, 1, 6, 320),
 )
 _STEM, _HEAD = 32, 1280
-_EPSILON = 1e-3  # of every batch norm
+_EPSILON = 1e-3  # epsilon of every batch norm
 _BORDER_PX = 32  # lite/preprocessing.py: CROP_PADDING
-_MOMENTUM = 0.01  # of every batch norm: the builder's 0.99, in torch's words
+_MOMENTUM = 0.01  # every batch norm's: the builder's 0.99, in torch's words
 _DROP_PATH = 0.2  # the builder's survival probability of 0.8
 # Factors of channels and of repeats, side in px, dropout, parameters.
 _SIZES = {
@@ -66,13 +66,15 @@ def _variant(
 
 
 def _repeats(deep: float) -> tuple[int, ...]:
-  """Blocks of each stage."""
+  """Return the number of blocks of each stage."""
   first, *between, last = (stage[0] for stage in _STAGES)
   return (first, *(math.ceil(deep * n) for n in between), last)
 
 
 def _timm_names(repeats: Sequence[int]) -> Rules:
-  """timm counts blocks within stages, and all norms from 1."""
+  """Return rules for timm's names: timm counts blocks within stages, and all
+  norms from 1.
+  """
   places = [(s, i) for s, count in enumerate(repeats) for i in range(count)]
   rules = [
     (rf"^blocks\.{stage}\.{i}\.", f"blocks.{place}.")
@@ -137,7 +139,7 @@ class Unit(nnx.Module):
     relu: bool = True,
     rngs: nnx.Rngs,
   ):
-    """`relu`: whether ReLU6 follows."""
+    """Create the unit; `relu` says whether ReLU6 follows."""
     # With stride 1 the padding is the same on both sides.
     self.around = kernel // 2 if stride == 1 else 0
     self.conv = layers.conv(
@@ -154,7 +156,7 @@ class Unit(nnx.Module):
     self.kernel, self.stride, self.relu = kernel, stride, relu
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, inputs]` -> `[B, H / stride, W / stride, outputs]`."""
+    """Map `[B, H, W, inputs]` to `[B, H / stride, W / stride, outputs]`."""
     if self.stride > 1:
       x = layers.pad_as_tensorflow(x, self.kernel, self.stride)
     x = self.bn(self.conv(x))
@@ -162,7 +164,9 @@ class Unit(nnx.Module):
 
 
 class Block(nnx.Module):
-  """Expands to more channels, filters each, projects to few; a shortcut."""
+  """A block: it expands to more channels, filters each, projects to few, and
+  has a shortcut.
+  """
 
   def __init__(
     self,
@@ -175,7 +179,9 @@ class Block(nnx.Module):
     *,
     rngs: nnx.Rngs,
   ):
-    """`expansion` 1 leaves the first convolution out; `rate` of residuals."""
+    """Create the block; `expansion` 1 leaves out the first convolution, and
+    residuals drop at `rate`.
+    """
     inner = inputs * expansion
     self.expands = expansion != 1
     if self.expands:
@@ -186,14 +192,16 @@ class Block(nnx.Module):
     self.shortcut = stride == 1 and inputs == outputs
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, inputs]` -> `[B, H / stride, W / stride, outputs]`."""
+    """Map `[B, H, W, inputs]` to `[B, H / stride, W / stride, outputs]`."""
     y = self.expand(x) if self.expands else x
     y = self.project(self.depthwise(y))
     return x + self.drop_path(y) if self.shortcut else y
 
 
 class Network(nnx.Module):
-  """A stem, seven stages of blocks, a wide 1 x 1, a mean, a linear head."""
+  """A stem, seven stages of blocks, a wide 1 x 1 convolution, a mean, and a
+  linear head.
+  """
 
   def __init__(
     self,
@@ -205,17 +213,17 @@ class Network(nnx.Module):
     num_classes: int,
     rngs: nnx.Rngs,
   ):
-    """Builds the stages.
+    """Build the stages.
 
     Args:
-      wide: a factor of channels.
-      repeats: the blocks of each stage.
+      wide: factor of channels.
+      repeats: number of blocks of each stage.
       dropout: rate before the head.
-      drop_path: what the rate of stochastic depth grows to, from 0.
-      num_classes: logits.
+      drop_path: final rate of stochastic depth, which grows from 0.
+      num_classes: number of logits.
       rngs: for the initial weights.
     """
-    # As if one block more had the rate itself: the builder's rule.
+    # As if one more block had the rate itself: the builder's rule.
     rates = train_mode.rates(drop_path, (*repeats, 1))
     self.stem = Unit(3, _STEM, 3, 2, rngs=rngs)
     channels, blocks = _STEM, []
@@ -233,7 +241,7 @@ class Network(nnx.Module):
     self.fc = layers.linear(_HEAD, num_classes, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, 3]` -> logits `[B, num_classes]`."""
+    """Map `[B, H, W, 3]` to logits `[B, num_classes]`."""
     x = self.head(self.blocks(self.stem(x)))
     return self.fc(self.dropout(layers.global_mean(x)))
 

@@ -46,7 +46,7 @@ _halve = functools.partial(layers.max_pool, window=3, stride=2, ceil=True)
 def _block(
   inputs: int, widths: tuple[int, ...], rngs: nnx.Rngs
 ) -> layers.Parallel:
-  """Four branches; `widths` as in `_BLOCKS`."""
+  """Build four branches; `widths` as in `_BLOCKS`."""
   one, before3, three, before5, five, pooled = widths
   conv = functools.partial(_conv, rngs=rngs)
   return layers.Parallel(
@@ -64,10 +64,10 @@ def _block(
 
 
 class Network(nnx.Module):
-  """Three convolutions, nine blocks with poolings, a mean, a linear head."""
+  """Three convolutions, nine blocks with poolings, a mean, and a linear head."""
 
   def __init__(self, *, num_classes: int, rngs: nnx.Rngs):
-    """`num_classes` logits."""
+    """Create the network with `num_classes` logits."""
     conv = functools.partial(_conv, rngs=rngs)
     self.conv1 = conv(3, 64, 7, 2, 3)
     self.conv2 = conv(64, 64, 1)
@@ -81,7 +81,7 @@ class Network(nnx.Module):
     self.fc = layers.linear(inputs, num_classes, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, 3]` -> logits `[B, num_classes]`."""
+    """Map `[B, H, W, 3]` to logits `[B, num_classes]`."""
     x = _halve(self.conv1(x))
     x = _halve(self.conv3(self.conv2(x)))
     for name in _BLOCKS:

@@ -122,15 +122,15 @@ _BLOCKS = {
 }
 
 
-# A convolution, its norm and a relu, of both Inceptions.
+# A convolution, its norm and a relu, in both Inceptions.
 conv_norm = functools.partial(layers.ConvNorm, epsilon=1e-3)
 
 
 class Mixed(nnx.Module):
-  """Branches side by side, concatenated."""
+  """Branches side by side, whose outputs are concatenated."""
 
   def __init__(self, inputs: int, branches: tuple, *, rngs: nnx.Rngs):
-    """`branches` as in `_BLOCKS`."""
+    """Create the branches; `branches` as in `_BLOCKS`."""
     self.branches = branches
     self.outputs = 0
     for branch in branches:
@@ -147,7 +147,7 @@ class Mixed(nnx.Module):
       self.outputs += channels
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, inputs]` -> `[B, H', W', outputs]`."""
+    """Map `[B, H, W, inputs]` to `[B, H', W', outputs]`."""
     parts: list[jax.Array] = []
     for branch in self.branches:
       parts += self._branch(branch, x)
@@ -167,10 +167,10 @@ class Mixed(nnx.Module):
 
 
 class Network(nnx.Module):
-  """A stem, eleven mixed blocks, a mean, a linear head."""
+  """A stem, eleven mixed blocks, a mean, and a linear head."""
 
   def __init__(self, *, num_classes: int, rngs: nnx.Rngs):
-    """Names are torchvision's."""
+    """Create the network, with torchvision's names."""
     conv = functools.partial(conv_norm, rngs=rngs)
     self.Conv2d_1a_3x3 = conv(3, 32, *_HALF)
     self.Conv2d_2a_3x3 = conv(32, 32, 3, 1, 0)
@@ -186,7 +186,7 @@ class Network(nnx.Module):
     self.fc = layers.linear(channels, num_classes, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, 3]` -> logits `[B, num_classes]`; sides of 75 and more."""
+    """Map `[B, H, W, 3]` to logits `[B, num_classes]`; sides of 75 and more."""
     x = self.Conv2d_1a_3x3(x)
     x = self.Conv2d_2b_3x3(self.Conv2d_2a_3x3(x))
     x = layers.max_pool(x, 3, 2)

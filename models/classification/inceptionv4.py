@@ -79,7 +79,9 @@ def _column(outputs: int, length: int = 7) -> Step:
 
 
 def _chain(inputs: int, *steps: Step, rngs: nnx.Rngs) -> nnx.Module:
-  """One convolution by itself, several as a stack: so the names come out."""
+  """Chain convolutions: a single one by itself, several as a stack, as the
+  names require.
+  """
   convs = []
   for outputs, kernel, stride, padding in steps:
     convs.append(conv_norm(inputs, outputs, kernel, stride, padding, rngs=rngs))
@@ -93,7 +95,7 @@ def _parallel(
   pooled: int = 0,
   rngs: nnx.Rngs,
 ) -> layers.Parallel:
-  """branch0, branch1, ...; `pooled` adds an average pooling, projected."""
+  """Build branch0, branch1, ...; `pooled` adds an average pooling, projected."""
   chain = functools.partial(_chain, inputs, rngs=rngs)
   paths: list[layers.Step] = [
     chain(*b) if isinstance(b, tuple) else b for b in branches
@@ -104,10 +106,12 @@ def _parallel(
 
 
 class BlockC(nnx.Module):
-  """Figure 6: the last convolutions of two branches are split in two."""
+  """The block of Figure 6: the last convolutions of two branches are split in
+  two.
+  """
 
   def __init__(self, *, rngs: nnx.Rngs):
-    """1536 channels in and out."""
+    """Create the block with 1536 input and output channels."""
     chain = functools.partial(_chain, rngs=rngs)
     self.branch0 = chain(1536, _one(256))
     self.branch1_0 = chain(1536, _one(384))
@@ -121,7 +125,7 @@ class BlockC(nnx.Module):
     self.branch3 = layers.Stack((_avg, chain(1536, _one(256))))
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, 1536]` -> the same."""
+    """Map `[B, H, W, 1536]` to the same shape."""
     one = self.branch1_0(x)
     two = self.branch2_2(self.branch2_1(self.branch2_0(x)))
     parts = [
@@ -136,7 +140,9 @@ class BlockC(nnx.Module):
 
 
 class Residual(nnx.Module):
-  """Branches, joined by a 1 x 1 convolution, scaled and added (figure 10)."""
+  """A residual of branches, joined by a 1 x 1 convolution, scaled and added
+  (figure 10).
+  """
 
   def __init__(
     self,
@@ -146,7 +152,7 @@ class Residual(nnx.Module):
     last: bool = False,
     rngs: nnx.Rngs,
   ):
-    """`last` leaves out the relu."""
+    """Create the module; `last` leaves out the relu."""
     parallel = _parallel(channels, *branches, rngs=rngs)
     self.branches = tuple(name for name, _ in parallel.branches)
     for name in self.branches:
@@ -156,14 +162,14 @@ class Residual(nnx.Module):
     self.scale, self.last = scale, last
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, channels]` -> the same."""
+    """Map `[B, H, W, channels]` to the same shape."""
     parts = [getattr(self, name)(x) for name in self.branches]
     y = self.conv2d(jax.numpy.concatenate(parts, axis=-1)) * self.scale + x
     return y if self.last else layers.relu(y)
 
 
 def _plain(rngs: nnx.Rngs) -> layers.Stack:
-  """Inception v4 up to the mean (figure 9, left column)."""
+  """Build Inception v4 up to the mean (figure 9, left column)."""
   chain = functools.partial(_chain, rngs=rngs)
   parallel = functools.partial(_parallel, rngs=rngs)
   a = ((_one(96),), (_one(64), _three(96)), (_one(64), _three(96), _three(96)))
@@ -199,10 +205,10 @@ def _plain(rngs: nnx.Rngs) -> layers.Stack:
 
 
 class Network(nnx.Module):
-  """Either network; they share head and preprocessing."""
+  """Either network; both share head and preprocessing."""
 
   def __init__(self, *, residual: bool, num_classes: int, rngs: nnx.Rngs):
-    """`residual` is Inception-ResNet v2."""
+    """Create the network; `residual` builds Inception-ResNet v2."""
     self.residual = residual
     if residual:
       self._add_residual(rngs)
@@ -246,7 +252,7 @@ class Network(nnx.Module):
     self.conv2d_7b = chain(2080, _one(1536))
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, 3]` -> logits `[B, num_classes]`."""
+    """Map `[B, H, W, 3]` to logits `[B, num_classes]`."""
     x = self._residual(x) if self.residual else self.features(x)
     return self.last_linear(self.dropout(layers.global_mean(x)))
 

@@ -25,16 +25,16 @@ def plain(
   momentum: float = 0.1,
   rngs: nnx.Rngs,
 ) -> tuple[nnx.Module, nnx.Module]:
-  """A convolution without bias, padded by half its kernel, and a norm.
+  """Build a convolution without bias, padded by half its kernel, and a norm.
 
   Args:
-    inputs: channels.
-    outputs: channels.
-    kernel: its side, odd.
-    stride: along both sides.
-    groups: of the convolution.
-    epsilon: the norm's.
-    momentum: the norm's.
+    inputs: input channels.
+    outputs: output channels.
+    kernel: side of the kernel, odd.
+    stride: stride along both sides.
+    groups: groups of the convolution.
+    epsilon: epsilon of the norm.
+    momentum: momentum of the norm.
     rngs: for the initial weights.
   """
   pad = kernel // 2
@@ -54,13 +54,13 @@ def conv_norm(
   activation: Step = layers.identity,
   **options: Any,
 ) -> layers.Stack:
-  """`plain`, whose the options are, and a function of one array, in one stack."""
+  """Stack `plain`, with its options, and a function of one array."""
   pair = plain(inputs, outputs, kernel, stride, **options)
   return layers.Stack((*pair, activation))
 
 
 class Excite(nnx.Module):
-  """Scales channels by a gate computed from their means (arXiv:1709.01507)."""
+  """A gate that scales channels, computed from their means (arXiv:1709.01507)."""
 
   def __init__(
     self,
@@ -71,22 +71,23 @@ class Excite(nnx.Module):
     gate: Step = jax.nn.sigmoid,
     rngs: nnx.Rngs,
   ):
-    """`inner` channels lie between the two layers; `gate` ends in 0..1."""
+    """Create the gate with `inner` hidden channels; `gate` maps to 0..1."""
     self.fc1 = layers.conv(channels, inner, 1, rngs=rngs)
     self.fc2 = layers.conv(inner, channels, 1, rngs=rngs)
     self.activation, self.gate = activation, gate
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, channels]` -> the same."""
+    """Map `[B, H, W, channels]` to the same shape."""
     inner = self.activation(self.fc1(x.mean((1, 2), keepdims=True)))
     return x * self.gate(self.fc2(inner))
 
 
 def round_channels(channels: float, divisor: int = 8) -> int:
-  """The nearest multiple of `divisor` that is at least 0.9 of `channels`.
+  """Return the nearest multiple of `divisor` that is at least 0.9 of
+  `channels`.
 
-  TensorFlow's slim/nets/mobilenet: scaled widths suit the hardware, and
-  rounding down never takes more than a tenth.
+  It follows TensorFlow's slim/nets/mobilenet: scaled widths suit the hardware,
+  and rounding down never removes more than a tenth.
 
   >>> round_channels(1.1 * 16), round_channels(1.3 * 16), round_channels(11)
   (16, 24, 16)

@@ -44,12 +44,14 @@ _DROP_PATH = 0.2
 
 
 class InvertedResidual(nnx.Module):
-  """A norm, expand, filter, excite, project, beside a shortcut."""
+  """A norm, then expand, filter, excite and project, beside a shortcut."""
 
   def __init__(
     self, inputs: int, outputs: int, stride: int, rate: float, *, rngs: nnx.Rngs
   ):
-    """The inner width is four times `outputs`; `rate` of residuals that drop."""
+    """Create the layers of an inner width of four times `outputs`; residuals
+    drop at `rate`.
+    """
     curved = functools.partial(_conv, activation=_gelu, rngs=rngs)
     inner = 4 * outputs
     self.layers = layers.Stack(
@@ -73,7 +75,7 @@ class InvertedResidual(nnx.Module):
       self.proj = layers.Stack((pool, shortcut))
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, inputs]` -> `[B, H / stride, W / stride, outputs]`."""
+    """Map `[B, H, W, inputs]` to `[B, H / stride, W / stride, outputs]`."""
     shortcut = self.proj(x) if self.changes_shape else x
     return self.stochastic_depth(self.layers(x)) + shortcut
 
@@ -82,7 +84,7 @@ class Attention(nnx.Module):
   """Multi-head attention of 49 tokens with a learned bias per offset."""
 
   def __init__(self, width: int, *, rngs: nnx.Rngs):
-    """`width` is shared by heads of 32."""
+    """Create the attention; `width` is shared by heads of 32."""
     self.heads = width // _HEAD
     self.to_qkv = layers.linear(width, 3 * width, rngs=rngs)
     self.merge = layers.linear(width, width, rngs=rngs)
@@ -91,10 +93,11 @@ class Attention(nnx.Module):
     self.relative_position_bias_table = nnx.Param(draw(rngs.params(), shape))
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, windows, tokens, width]` -> the same."""
+    """Map `[B, windows, tokens, width]` to the same shape."""
     qkv = self.to_qkv(x).reshape(*x.shape[:3], 3, self.heads, _HEAD)
     query, key, value = (qkv[..., i, :, :] for i in range(3))
-    # The published weights were trained so: by the width, not by the head's.
+    # The published weights were trained with this scale: by the width, not by a
+    # head's.
     scores = jnp.einsum("bnqhd,bnkhd->bnhqk", query, key * x.shape[-1] ** -0.5)
     pairs = windows.relative_positions((_WINDOW, _WINDOW))
     bias = self.relative_position_bias_table[...][pairs].transpose(2, 0, 1)
@@ -108,7 +111,8 @@ class Mix(nnx.Module):
   """Attention and an MLP over the windows, or over the grid, of a map."""
 
   def __init__(self, width: int, grid: bool, rate: float, *, rngs: nnx.Rngs):
-    """`grid`: tokens attend to those at the same place of every window.
+    """Create the layers; with `grid` tokens attend to those at the same place
+    of every window.
 
     Residuals drop at `rate`.
     """
@@ -127,7 +131,9 @@ class Mix(nnx.Module):
     )
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, side, side, width]` -> the same; `side` is a multiple of 7."""
+    """Map `[B, side, side, width]` to the same shape; `side` is a multiple of
+    7.
+    """
     sides = x.shape[1:3]
     size = tuple(s // _WINDOW if self.grid else _WINDOW for s in sides)
     x = self._turn(windows.part(x, size))
@@ -136,14 +142,14 @@ class Mix(nnx.Module):
     return windows.join(self._turn(x), size, sides)
 
   def _turn(self, x: jax.Array) -> jax.Array:
-    """Windows for tokens and back, where the grid is meant."""
+    """Swap windows and tokens for the grid, and back."""
     return x.swapaxes(1, 2) if self.grid else x
 
 
 def _layer(
   inputs: int, outputs: int, stride: int, rate: float, rngs: nnx.Rngs
 ) -> layers.Stack:
-  """One layer of the paper's figure 2; `rate` of its three parts."""
+  """Build one layer of the paper's figure 2; its three parts drop at `rate`."""
   steps = {
     "MBconv": InvertedResidual(inputs, outputs, stride, rate, rngs=rngs),
     "window_attention": Mix(outputs, grid=False, rate=rate, rngs=rngs),
@@ -153,7 +159,7 @@ def _layer(
 
 
 class Network(nnx.Module):
-  """A stem of two convolutions, four stages, a mean, a head of two layers."""
+  """A stem of two convolutions, four stages, a mean, and a head of two layers."""
 
   def __init__(
     self,
@@ -164,7 +170,7 @@ class Network(nnx.Module):
     num_classes: int,
     rngs: nnx.Rngs,
   ):
-    """`widths` are channels and `depths` layers per stage.
+    """Create the network; `widths` are channels and `depths` layers per stage.
 
     Stochastic depth grows from 0 to `drop_path`.
     """
@@ -192,7 +198,7 @@ class Network(nnx.Module):
     )
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, 224, 224, 3]` -> logits `[B, num_classes]`."""
+    """Map `[B, 224, 224, 3]` to logits `[B, num_classes]`."""
     return self.classifier(self.blocks(self.stem(x)))
 
 

@@ -57,28 +57,30 @@ CHECKPOINTS: dict[str, Rules] = {
   ),
 }
 ORACLES = {name: f"timm:{name}" for name in VARIANTS}
-_EPSILON = 1e-6  # of every layer norm
+_EPSILON = 1e-6  # epsilon of every layer norm
 
 
 class Block(nnx.Module):
-  """An MLP over the patches, then one over the channels; each is added."""
+  """A block: an MLP over the patches, then one over the channels, each added."""
 
   def __init__(self, tokens: int, width: int, *, rngs: nnx.Rngs):
-    """Hidden widths are half and four times `width` (table 1)."""
+    """Create the block with hidden widths of half and four times `width` (table
+    1).
+    """
     self.norm1 = layers.LayerNorm(width, _EPSILON, rngs=rngs)
     self.mlp_tokens = layers.Mlp(tokens, width // 2, tokens, rngs=rngs)
     self.norm2 = layers.LayerNorm(width, _EPSILON, rngs=rngs)
     self.mlp_channels = layers.Mlp(width, 4 * width, width, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, tokens, width]` -> the same."""
+    """Map `[B, tokens, width]` to the same shape."""
     mixed = self.mlp_tokens(self.norm1(x).swapaxes(1, 2))
     x = x + mixed.swapaxes(1, 2)
     return x + self.mlp_channels(self.norm2(x))
 
 
 class Network(nnx.Module):
-  """Patches through `depth` blocks, a mean, a linear head."""
+  """Patches through `depth` blocks, a mean, and a linear head."""
 
   def __init__(
     self,
@@ -90,7 +92,9 @@ class Network(nnx.Module):
     num_classes: int,
     rngs: nnx.Rngs,
   ):
-    """`side` and `patch` in px; `width` numbers a patch."""
+    """Create the network; `side` and `patch` are in px, and `width` is that of
+    a patch.
+    """
     tokens = positions.grid(side, patch) ** 2
     self.stem = Embed(patch, width, rngs=rngs)
     self.blocks = layers.Stack(
@@ -100,7 +104,7 @@ class Network(nnx.Module):
     self.head = layers.linear(width, num_classes, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, side, side, 3]` -> logits `[B, num_classes]`."""
+    """Map `[B, side, side, 3]` to logits `[B, num_classes]`."""
     x = self.norm(self.blocks(self.stem(x)))
     return self.head(x.mean(1))
 

@@ -1,7 +1,7 @@
 """MnasNet-B1 in four widths (Tan et al. 2019, arXiv:1807.11626).
 
 torchvision's weights. Its first files of 0.5 (`version` 1, before 2019) had a
-stem of the full width; they are of another architecture and are refused.
+stem of the full width; they have another architecture and are refused.
 """
 
 import functools
@@ -71,7 +71,7 @@ _conv = functools.partial(inverted.plain, momentum=1 - 0.9997)
 
 
 class Block(nnx.Module):
-  """Expand, filter each channel, project; added where the shape stays."""
+  """A block: expand, filter each channel, project; added if the shape stays."""
 
   def __init__(
     self,
@@ -83,7 +83,9 @@ class Block(nnx.Module):
     *,
     rngs: nnx.Rngs,
   ):
-    """`expand` is the inner channels per input channel."""
+    """Create the block; `expand` is the number of inner channels per input
+    channel.
+    """
     inner, conv = inputs * expand, functools.partial(_conv, rngs=rngs)
     self.layers = layers.Stack(
       (
@@ -97,16 +99,18 @@ class Block(nnx.Module):
     self.adds = stride == 1 and inputs == outputs
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, inputs]` -> `[B, H / stride, W / stride, outputs]`."""
+    """Map `[B, H, W, inputs]` to `[B, H / stride, W / stride, outputs]`."""
     y = self.layers(x)
     return x + y if self.adds else y
 
 
 class Network(nnx.Module):
-  """A separable stem, six stages of blocks, a 1 x 1, a mean, a linear head."""
+  """A separable stem, six stages of blocks, a 1 x 1 convolution, a mean, and a
+  linear head.
+  """
 
   def __init__(self, *, width: float, num_classes: int, rngs: nnx.Rngs):
-    """`width` is a factor on all channels but the last 1280."""
+    """Create the network; `width` scales all channels except the last 1280."""
     conv = functools.partial(_conv, rngs=rngs)
     stem, inputs = (inverted.round_channels(n * width) for n in (32, 16))
     steps: list[Step] = [
@@ -128,7 +132,7 @@ class Network(nnx.Module):
     self.classifier = layers.Stack((layers.Dropout(0.2), head))
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, 3]` -> logits `[B, num_classes]`."""
+    """Map `[B, H, W, 3]` to logits `[B, num_classes]`."""
     return self.classifier(layers.global_mean(self.layers(x)))
 
 

@@ -28,7 +28,9 @@ _STAGES = (
 
 
 def _timm_names() -> Rules:
-  """timm counts blocks within stages, torchvision over all of them."""
+  """Return rules for timm's names: timm counts blocks within stages,
+  torchvision over all.
+  """
   places = [(s, i) for s, row in enumerate(_STAGES) for i in range(row[2])]
   blocks = [
     (rf"^blocks\.{stage}\.{i}\.", f"features.{place}.")
@@ -62,7 +64,7 @@ ORACLES = {"mobilenet_v2": "torchvision:mobilenet_v2"}
 
 
 class Block(nnx.Module):
-  """Expand, filter each channel, project; added where the shape stays."""
+  """A block: expand, filter each channel, project; added if the shape stays."""
 
   def __init__(
     self,
@@ -73,7 +75,9 @@ class Block(nnx.Module):
     *,
     rngs: nnx.Rngs,
   ):
-    """`expand` is the inner channels per input channel."""
+    """Create the block; `expand` is the number of inner channels per input
+    channel.
+    """
     curved = functools.partial(
       inverted.conv_norm, activation=jax.nn.relu6, rngs=rngs
     )
@@ -90,16 +94,18 @@ class Block(nnx.Module):
     self.adds = stride == 1 and inputs == outputs
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, inputs]` -> `[B, H / stride, W / stride, outputs]`."""
+    """Map `[B, H, W, inputs]` to `[B, H / stride, W / stride, outputs]`."""
     y = self.conv(x)
     return x + y if self.adds else y
 
 
 class Network(nnx.Module):
-  """A 3 x 3 stem, seventeen blocks, a 1 x 1, a mean, a linear head."""
+  """A 3 x 3 stem, seventeen blocks, a 1 x 1 convolution, a mean, and a linear
+  head.
+  """
 
   def __init__(self, *, num_classes: int, rngs: nnx.Rngs):
-    """`num_classes` logits."""
+    """Create the network with `num_classes` logits."""
     curved = functools.partial(
       inverted.conv_norm, activation=jax.nn.relu6, rngs=rngs
     )
@@ -116,7 +122,7 @@ class Network(nnx.Module):
     self.classifier = layers.Stack((layers.Dropout(0.2), head))
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, 3]` -> logits `[B, num_classes]`."""
+    """Map `[B, H, W, 3]` to logits `[B, num_classes]`."""
     return self.classifier(layers.global_mean(self.features(x)))
 
 

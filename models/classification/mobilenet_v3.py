@@ -21,10 +21,10 @@ class Row(NamedTuple):
   Attributes:
     kernel: side of the depthwise kernel.
     inner: channels after the expansion.
-    outputs: channels.
+    outputs: output channels.
     excites: whether it has a squeeze and an excitation.
-    hard: hard swish rather than relu.
-    stride: of the depthwise convolution.
+    hard: whether it has hard swish rather than relu.
+    stride: stride of the depthwise convolution.
   """
 
   kernel: int
@@ -85,10 +85,10 @@ _conv = functools.partial(inverted.conv_norm, epsilon=1e-3, momentum=0.01)
 
 
 class Block(nnx.Module):
-  """Expand, filter, excite, project; added where the shape stays."""
+  """A block: expand, filter, excite, project; added if the shape stays."""
 
   def __init__(self, inputs: int, row: Row, *, rngs: nnx.Rngs):
-    """`inputs` channels."""
+    """Create the block for `inputs` channels."""
     function = jax.nn.hard_swish if row.hard else layers.relu
     curved = functools.partial(_conv, activation=function, rngs=rngs)
     steps: list[nnx.Module] = []
@@ -107,13 +107,13 @@ class Block(nnx.Module):
     self.adds = row.stride == 1 and inputs == row.outputs
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, inputs]` -> `[B, H / stride, W / stride, outputs]`."""
+    """Map `[B, H, W, inputs]` to `[B, H / stride, W / stride, outputs]`."""
     y = self.block(x)
     return x + y if self.adds else y
 
 
 class Network(nnx.Module):
-  """A 3 x 3 stem, blocks, a 1 x 1, a mean, two linear layers."""
+  """A 3 x 3 stem, blocks, a 1 x 1 convolution, a mean, and two linear layers."""
 
   def __init__(
     self,
@@ -123,7 +123,7 @@ class Network(nnx.Module):
     num_classes: int,
     rngs: nnx.Rngs,
   ):
-    """`last` is the width between the two linear layers."""
+    """Create the network; `last` is the width between the two linear layers."""
     curved = functools.partial(_conv, activation=jax.nn.hard_swish, rngs=rngs)
     features: list[nnx.Module] = [curved(3, 16, 3, 2)]
     inputs = 16
@@ -142,7 +142,7 @@ class Network(nnx.Module):
     )
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, 3]` -> logits `[B, num_classes]`."""
+    """Map `[B, H, W, 3]` to logits `[B, num_classes]`."""
     return self.classifier(layers.global_mean(self.features(x)))
 
 

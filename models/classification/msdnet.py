@@ -1,9 +1,11 @@
-"""MSDNet (Huang et al. 2018, arXiv:1703.09844): several scales, several exits.
+"""MSDNet (Huang et al. 2018, arXiv:1703.09844), with several scales and several
+exits.
 
-A model is an exit, and its name says which; all of a network's have the same
-variables, so that one checkpoint serves them. `msdnet22_exit...` is the authors'
-Torch7 network (the defaults of opts.lua, 10 exits); `msdnet_step4_exit...` the
-one of their PyTorch code (5 exits, README). Attribute names are of the latter.
+A model is one exit, which its name states; all exits of a network have the same
+variables, so that one checkpoint serves them all. `msdnet22_exit...` is the
+authors' Torch7 network (the defaults of opts.lua, 10 exits);
+`msdnet_step4_exit...` the one of their PyTorch code (5 exits, README).
+Attribute names follow the latter.
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ VARIANTS = {
   for name, (spec, options) in _SIZES.items()
   for i in range(len(options["steps"]))
 }
-_FACTORS = (1, 2, 4, 4)  # of channels and of bottlenecks, from fine to coarse
+_FACTORS = (1, 2, 4, 4)  # of channels and bottlenecks, from fine to coarse
 # pytorchcv counts from 1, and has the first layer apart.
 _PYTORCHCV: Rules = (
   (r"^init_layer\.", "feature_blocks.block1.blocks.layer0."),
@@ -88,10 +90,11 @@ class Step(NamedTuple):
   """A layer of the network.
 
   Attributes:
-    inputs: channels of the finest scale that come in, over its factor.
-    dropped: how many of the finest scales are gone before it.
-    drops: whether the finest one ends with it.
-    outputs: as `inputs`, behind it; a 1 x 1 convolution follows where it drops.
+    inputs: input channels of the finest scale, divided by its factor.
+    dropped: number of finest scales that ended before it.
+    drops: whether the finest scale ends with it.
+    outputs: output channels, like `inputs`; a 1 x 1 convolution follows if it
+      drops.
   """
 
   inputs: int
@@ -103,12 +106,13 @@ class Step(NamedTuple):
 def plan(
   steps: tuple[int, ...], width: int, growth: int
 ) -> Iterator[list[Step]]:
-  """The layers of each block: the `max` pruning, channels halved where it drops.
+  """Plan the layers of each block: the `max` pruning, channels halved at each
+  drop.
 
   Args:
     steps: layers of each block.
     width: channels of the finest scale after the stem.
-    growth: that a layer adds to the finest scale.
+    growth: channels that a layer adds to the finest scale.
   """
   scales, layer = len(_FACTORS), 0
   interval = math.ceil(sum(steps) / scales)
@@ -127,7 +131,9 @@ def plan(
 def _conv(
   inputs: int, outputs: int, kernel: int, stride: int = 1, *, rngs: nnx.Rngs
 ) -> tuple[layers.Step, ...]:
-  """A convolution that keeps the size but for its stride, norm, relu."""
+  """Build a convolution that keeps the size except for its stride, a norm and a
+  relu.
+  """
   conv = layers.conv(
     inputs, outputs, kernel, stride, kernel // 2, bias=False, rngs=rngs
   )
@@ -135,14 +141,14 @@ def _conv(
 
 
 def _unit(*steps: layers.Step) -> layers.Stack:
-  """Steps under the name `net`, as in the authors' code."""
+  """Stack steps under the name `net`, as in the authors' code."""
   return layers.Stack({"net": layers.Stack(steps)})
 
 
 def _bottleneck(
   inputs: int, outputs: int, factor: int, stride: int, *, rngs: nnx.Rngs
 ) -> layers.Stack:
-  """1 x 1 to at most `factor` times the outputs, then 3 x 3."""
+  """Build 1 x 1 to at most `factor` times the outputs, then 3 x 3."""
   inner = min(inputs, factor * outputs)
   return _unit(
     *_conv(inputs, inner, 1, rngs=rngs),
@@ -151,12 +157,14 @@ def _bottleneck(
 
 
 class Scale(nnx.Module):
-  """One scale of a layer: what it had, and what it and the finer one add."""
+  """A scale of a layer: its input, and what it and the finer scale add."""
 
   def __init__(
     self, scale: int, inputs: int, growth: int, finer: bool, *, rngs: nnx.Rngs
   ):
-    """`inputs` and `growth` over the scale's factor; `finer`: reads that too."""
+    """Create the scale; `inputs` and `growth` are divided by its factor,
+    `finer` reads that too.
+    """
     factor = _FACTORS[scale]
     outputs = growth * factor // (2 if finer else 1)
     self.finer = finer
@@ -170,7 +178,9 @@ class Scale(nnx.Module):
     )
 
   def __call__(self, maps: tuple[jax.Array | None, jax.Array]) -> jax.Array:
-    """The finer scale, or None where it is not read, and this -> this, wider."""
+    """Map the finer scale, or None if unused, and this one to a wider version
+    of this one.
+    """
     finer, x = maps
     down = [self.conv_down(finer)] if self.finer else []
     return jnp.concatenate([x, *down, self.conv_normal(x)], axis=-1)
@@ -180,7 +190,7 @@ class Layer(nnx.Module):
   """All scales of a layer; the finest may end with it."""
 
   def __init__(self, step: Step, growth: int, *, rngs: nnx.Rngs):
-    """As `plan` says."""
+    """Create the layer from a step of `plan`."""
     self.drops = step.drops
     scales = range(step.dropped, len(_FACTORS))
     self.layers = layers.Stack(
@@ -191,7 +201,7 @@ class Layer(nnx.Module):
     )
 
   def __call__(self, x: list[jax.Array]) -> list[jax.Array]:
-    """Maps from fine to coarse -> the same, one fewer where it drops."""
+    """Map maps from fine to coarse to the same, one fewer if it drops."""
     finer: list = x[:-1] if self.drops else [None, *x[:-1]]
     own = x[1:] if self.drops else x
     pairs = zip(finer, own, strict=True)
@@ -202,7 +212,7 @@ class Transition(nnx.Module):
   """A 1 x 1 convolution on each scale."""
 
   def __init__(self, step: Step, growth: int, *, rngs: nnx.Rngs):
-    """From what the layer gives to `step.outputs`."""
+    """Create the transition from the layer's outputs to `step.outputs`."""
     inputs = step.inputs + growth
     self.m = layers.Stack(
       [
@@ -212,15 +222,15 @@ class Transition(nnx.Module):
     )
 
   def __call__(self, x: list[jax.Array]) -> list[jax.Array]:
-    """Maps from fine to coarse -> the same with fewer channels."""
+    """Map maps from fine to coarse to the same with fewer channels."""
     return [conv(one) for conv, one in zip(self.m, x, strict=True)]
 
 
 class First(nnx.Module):
-  """A strided stem, and a scale from each finer one."""
+  """A strided stem, and each scale from the finer one."""
 
   def __init__(self, width: int, stem_bias: bool, *, rngs: nnx.Rngs):
-    """`width` of the finest scale."""
+    """Create the layer; `width` is that of the finest scale."""
     stem = (
       layers.conv(3, width, 7, 2, 3, bias=stem_bias, rngs=rngs),
       layers.BatchNorm(width, rngs=rngs),
@@ -234,7 +244,7 @@ class First(nnx.Module):
     self.layers = layers.Stack(scales)
 
   def __call__(self, x: jax.Array) -> list[jax.Array]:
-    """`[B, H, W, 3]` -> maps of H / 4, H / 8, H / 16, H / 32."""
+    """Map `[B, H, W, 3]` to maps of H / 4, H / 8, H / 16, H / 32."""
     maps = []
     for scale in self.layers:
       x = scale(x)
@@ -247,21 +257,23 @@ def _halved(x: jax.Array) -> jax.Array:
 
 
 class Exit(nnx.Module):
-  """Two strided convolutions, a mean (of 2 x 2 at 224 px), a linear head."""
+  """An exit: two strided convolutions, a mean (of 2 x 2 at 224 px), and a
+  linear head.
+  """
 
   def __init__(self, inputs: int, num_classes: int, *, rngs: nnx.Rngs):
-    """On the coarsest scale."""
+    """Create the exit on the coarsest scale."""
     convs = [_unit(*_conv(inputs, inputs, 3, 2, rngs=rngs)) for _ in range(2)]
     self.m = layers.Stack(convs)
     self.linear = layers.linear(inputs, num_classes, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H / 32, W / 32, inputs]` -> logits `[B, num_classes]`."""
+    """Map `[B, H / 32, W / 32, inputs]` to logits `[B, num_classes]`."""
     return self.linear(layers.global_mean(self.m(x)))
 
 
 class Network(nnx.Module):
-  """Blocks of layers, each with an exit, of which one answers."""
+  """Blocks of layers, each with an exit, of which one is returned."""
 
   def __init__(
     self,
@@ -274,16 +286,16 @@ class Network(nnx.Module):
     num_classes: int,
     rngs: nnx.Rngs,
   ):
-    """Builds all blocks and exits.
+    """Build all blocks and exits.
 
     Args:
       steps: layers of each block.
       width: channels of the finest scale after the stem.
-      growth: that a layer adds to the finest scale.
+      growth: channels that a layer adds to the finest scale.
       stem_bias: whether the stem's convolution has a bias.
-      exit: the one that answers, from 0.
-      num_classes: logits.
-      rngs: of the first weights.
+      exit: number of the returned exit, from 0.
+      num_classes: number of logits.
+      rngs: for the initial weights.
     """
     self.exit = exit
     blocks, exits = [], []
@@ -302,7 +314,7 @@ class Network(nnx.Module):
     self.classifier = layers.Stack(exits)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, 3]` -> logits `[B, num_classes]`."""
+    """Map `[B, H, W, 3]` to logits `[B, num_classes]`."""
     maps: Any = x
     for i, (block, head) in enumerate(
       zip(self.blocks, self.classifier, strict=True)

@@ -1,7 +1,7 @@
 """R-MG-34 (Ke et al. 2017, arXiv:1611.07661): a residual network on three grids.
 
 Every convolution reads its grid, the finer one pooled and the coarser one
-repeated. The authors' weights are Torch7's, which nothing here reads: names of
+repeated. The authors' weights are Torch7's, which cannot be read here: names of
 arrays are our own.
 """
 
@@ -32,7 +32,9 @@ _GRIDS = ((0, -1, -2), (1, 0, -1), (2, 1), (3,))
 
 
 def resampled(grids: Sequence[jax.Array]) -> list[jax.Array]:
-  """Each grid beside the finer one, pooled, and the coarser one, repeated."""
+  """Concatenate each grid with the finer one, pooled, and the coarser one,
+  repeated.
+  """
   out = []
   for i, x in enumerate(grids):
     finer = [halved(y) for y in grids[i - 1 : i]] if i else []
@@ -42,18 +44,18 @@ def resampled(grids: Sequence[jax.Array]) -> list[jax.Array]:
 
 
 def halved(x: jax.Array) -> jax.Array:
-  """Largest values of 2 x 2, also of what is over."""
+  """Pool maxima of 2 x 2, including incomplete windows at the ends."""
   return layers.max_pool(x, 2, 2, ceil=True)
 
 
 def doubled(x: jax.Array, shape: tuple[int, ...]) -> jax.Array:
-  """Each place as 2 x 2, cut to the sides of a `shape`."""
+  """Repeat each place as 2 x 2, cut to the sides of a `shape`."""
   x = x.repeat(2, axis=1).repeat(2, axis=2)
   return x[:, : shape[1], : shape[2]]
 
 
 def _read(channels: Sequence[int]) -> list[int]:
-  """Channels of each grid after `resampled`."""
+  """Return the channels of each grid after `resampled`."""
   return [sum(channels[max(i - 1, 0) : i + 2]) for i in range(len(channels))]
 
 
@@ -63,7 +65,7 @@ class Unit(nnx.Module):
   def __init__(
     self, inputs: Sequence[int], outputs: Sequence[int], *, rngs: nnx.Rngs
   ):
-    """`inputs` and `outputs` are channels of the grids."""
+    """Create the unit; `inputs` and `outputs` are channels of the grids."""
     self.grids = layers.Stack(
       [
         layers.Stack(
@@ -77,24 +79,24 @@ class Unit(nnx.Module):
     )
 
   def __call__(self, grids: Sequence[jax.Array]) -> list[jax.Array]:
-    """Grids from fine to coarse -> the same with `outputs` channels."""
+    """Map grids from fine to coarse to the same with `outputs` channels."""
     return [
       conv(x) for conv, x in zip(self.grids, resampled(grids), strict=True)
     ]
 
 
 class Block(nnx.Module):
-  """Two units around shortcuts, which zeros fill up to more channels."""
+  """Two units around shortcuts, which are padded with zeros to more channels."""
 
   def __init__(
     self, inputs: Sequence[int], outputs: Sequence[int], *, rngs: nnx.Rngs
   ):
-    """As `Unit`."""
+    """Create the block like `Unit`."""
     self.unit1 = Unit(inputs, outputs, rngs=rngs)
     self.unit2 = Unit(outputs, outputs, rngs=rngs)
 
   def __call__(self, grids: Sequence[jax.Array]) -> list[jax.Array]:
-    """As `Unit`."""
+    """Map grids like `Unit`."""
     inner = [layers.relu(x) for x in self.unit1(grids)]
     return [
       layers.relu(y + _widened(x, y.shape[-1]))
@@ -107,7 +109,7 @@ def _widened(x: jax.Array, channels: int) -> jax.Array:
 
 
 class Network(nnx.Module):
-  """A stem of each grid, four stages, the last of one grid, a mean, a head."""
+  """A stem of each grid, four stages, the last of one grid, a mean, and a head."""
 
   def __init__(
     self,
@@ -117,7 +119,9 @@ class Network(nnx.Module):
     num_classes: int,
     rngs: nnx.Rngs,
   ):
-    """`depths` are blocks of a stage; `width` the finest grid's, first."""
+    """Create the network; `depths` are blocks of a stage, `width` is the finest
+    grid's first width.
+    """
     plan = [[int(width * 2.0**p) for p in grids] for grids in _GRIDS]
     channels = plan[0]
     self.stems = layers.Stack(
@@ -137,7 +141,7 @@ class Network(nnx.Module):
     self.fc = layers.linear(channels[0], num_classes, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, 3]`, sides multiples of 32 -> logits `[B, num_classes]`."""
+    """Map `[B, H, W, 3]`, sides multiples of 32, to logits `[B, num_classes]`."""
     grids = []
     for i, stem in enumerate(self.stems):
       small = layers.avg_pool(x, 1 << i, 1 << i)
@@ -150,7 +154,9 @@ class Network(nnx.Module):
 
 
 def _next(grids: list[jax.Array], count: int) -> list[jax.Array]:
-  """Halved grids; `count` fewer than there are: the last two as one."""
+  """Halve the grids to `count`; if there is one fewer than before, the last two
+  are joined.
+  """
   small = [halved(x) for x in grids]
   if count == len(grids):
     return small

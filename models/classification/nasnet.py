@@ -1,6 +1,6 @@
 """NASNet-A (arXiv:1707.07012) and PNASNet-5 (arXiv:1712.00559).
 
-A cell combines the two states before it in five pairs of operations; here the
+A cell combines the two previous states in five pairs of operations; here the
 pairs are data. The public checkpoints are TensorFlow's, ported in
 pretrained-models.pytorch; their files may have a background class first.
 """
@@ -47,18 +47,18 @@ CHECKPOINTS: dict[str, Rules] = {
   )
 }
 ORACLES = {name: f"pretrainedmodels:{name}" for name in VARIANTS}
-_EPSILON = 1e-3  # of every norm
+_EPSILON = 1e-3  # epsilon of every norm
 _LEFT, _RIGHT = "left", "right"
 
 
 class Op(NamedTuple):
-  """One of a pair.
+  """One operation of a pair.
 
   Attributes:
     kind: `sep` (two separable convolutions), `max`, `avg`, `conv`, `same`.
-    source: `left` (the state before), `right` (the current one), or the number
-      of an earlier pair.
-    size: of a separable convolution's kernel.
+    source: `left` (the previous state), `right` (the current one), or the
+      number of an earlier pair.
+    size: size of a separable convolution's kernel.
     strided: whether it halves the sides in a reduction cell.
     shifts: whether it shifts in a shifted cell.
   """
@@ -98,7 +98,9 @@ def _progressive(last: str) -> Pairs:
 
 
 def _shift(x: jax.Array) -> jax.Array:
-  """A row and a column of zeros before; what reads them is cut off after."""
+  """Pad with a row and a column of zeros before, which are cut off after the
+  operation.
+  """
   return jnp.pad(x, ((0, 0), (1, 0), (1, 0), (0, 0)))
 
 
@@ -117,7 +119,7 @@ class Depthwise(nnx.Module):
   def __init__(
     self, inputs: int, outputs: int, size: int, stride: int, *, rngs: nnx.Rngs
   ):
-    """Neither has a bias."""
+    """Create the convolutions, without biases."""
     self.depthwise_conv2d = layers.conv(
       inputs,
       inputs,
@@ -133,12 +135,12 @@ class Depthwise(nnx.Module):
     )
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, inputs]` -> `[B, H / stride, W / stride, outputs]`."""
+    """Map `[B, H, W, inputs]` to `[B, H / stride, W / stride, outputs]`."""
     return self.pointwise_conv2d(self.depthwise_conv2d(x))
 
 
 class Separable(nnx.Module):
-  """relu, separable, norm, twice; the first has the stride."""
+  """A relu, separable convolution and norm, twice; the first has the stride."""
 
   def __init__(
     self,
@@ -150,7 +152,7 @@ class Separable(nnx.Module):
     *,
     rngs: nnx.Rngs,
   ):
-    """`shifted` as in `_shift`."""
+    """Create the module; `shifted` as in `_shift`."""
     self.shifted = shifted
     self.separable_1 = Depthwise(inputs, outputs, size, stride, rngs=rngs)
     self.bn_sep_1 = layers.BatchNorm(outputs, _EPSILON, rngs=rngs)
@@ -158,7 +160,7 @@ class Separable(nnx.Module):
     self.bn_sep_2 = layers.BatchNorm(outputs, _EPSILON, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, inputs]` -> `[B, H / stride, W / stride, outputs]`."""
+    """Map `[B, H, W, inputs]` to `[B, H / stride, W / stride, outputs]`."""
     x = layers.relu(x)
     if self.shifted:
       x = self.separable_1(_shift(x))[:, 1:, 1:]
@@ -168,7 +170,7 @@ class Separable(nnx.Module):
 
 
 class Project(nnx.Module):
-  """relu (or a pooling), 1 x 1 convolution, norm."""
+  """A relu (or a pooling), a 1 x 1 convolution, and a norm."""
 
   def __init__(
     self,
@@ -179,14 +181,16 @@ class Project(nnx.Module):
     pooled: bool = False,
     rngs: nnx.Rngs,
   ):
-    """`pooled` puts a max pooling of `stride` in place of the relu."""
+    """Create the layers; `pooled` puts a max pooling of `stride` in place of
+    the relu.
+    """
     self.pool_stride = stride if pooled else 0
     stride = 1 if pooled else stride
     self.conv = layers.conv(inputs, outputs, 1, stride, bias=False, rngs=rngs)
     self.bn = layers.BatchNorm(outputs, _EPSILON, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, inputs]` -> `[B, H / stride, W / stride, outputs]`."""
+    """Map `[B, H, W, inputs]` to `[B, H / stride, W / stride, outputs]`."""
     if self.pool_stride:
       x = _pool(x, "max", self.pool_stride, False)
     else:
@@ -195,10 +199,12 @@ class Project(nnx.Module):
 
 
 class Factorized(nnx.Module):
-  """Halves the sides without losing every other pixel: two offset paths."""
+  """A reduction that halves the sides without losing every other pixel, by two
+  offset paths.
+  """
 
   def __init__(self, inputs: int, outputs: int, *, rngs: nnx.Rngs):
-    """Each path makes half of the outputs."""
+    """Create the reduction; each path makes half of the outputs."""
     conv = functools.partial(
       layers.conv, inputs, outputs // 2, 1, bias=False, rngs=rngs
     )
@@ -206,7 +212,7 @@ class Factorized(nnx.Module):
     self.final_path_bn = layers.BatchNorm(outputs, _EPSILON, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, inputs]` -> `[B, ceil(H / 2), ceil(W / 2), outputs]`."""
+    """Map `[B, H, W, inputs]` to `[B, ceil(H / 2), ceil(W / 2), outputs]`."""
     x = layers.relu(x)
     offset = jnp.pad(x, ((0, 0), (0, 1), (0, 1), (0, 0)))[:, 1:, 1:]
     parts = [self.path_1(x[:, ::2, ::2]), self.path_2(offset[:, ::2, ::2])]
@@ -214,19 +220,19 @@ class Factorized(nnx.Module):
 
 
 class Path(nnx.Module):
-  """Holds a path's convolution under the checkpoint's name."""
+  """A holder of a path's convolution under the checkpoint's name."""
 
   def __init__(self, conv: nnx.Conv):
-    """`conv` is a 1 x 1."""
+    """Create the holder of a 1 x 1 convolution, `conv`."""
     self.conv = conv
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, inputs]` -> `[B, H, W, outputs]`."""
+    """Map `[B, H, W, inputs]` to `[B, H, W, outputs]`."""
     return self.conv(x)
 
 
 class Cell(nnx.Module):
-  """Five pairs of operations on the two states before."""
+  """A cell: five pairs of operations on the two previous states."""
 
   def __init__(
     self,
@@ -241,16 +247,16 @@ class Cell(nnx.Module):
     shifted: bool = False,
     rngs: nnx.Rngs,
   ):
-    """Builds the pairs.
+    """Build the pairs.
 
     Args:
-      left: channels of the state before the current one.
+      left: channels of the previous state.
       right: channels of the current state.
       width: channels of every operation.
       table: the pairs.
-      joined: what is concatenated: states and numbers of pairs.
-      previous: `conv`, `factorized` where the state before is twice as large,
-        `raw` where it is taken as it is.
+      joined: states and numbers of pairs that are concatenated.
+      previous: `conv`, `factorized` if the previous state is twice as large,
+        `raw` if it is taken as it is.
       stride: 2 in reduction cells.
       shifted: whether reductions start one pixel later.
       rngs: for the initial weights.
@@ -289,7 +295,7 @@ class Cell(nnx.Module):
     return None
 
   def __call__(self, before: jax.Array, current: jax.Array) -> jax.Array:
-    """Two states, before and current -> the next, `[B, H, W, outputs]`."""
+    """Map two states, previous and current, to the next, `[B, H, W, outputs]`."""
     state: dict[str | int, jax.Array] = {_RIGHT: self.conv_1x1(current)}
     raw = self.previous == "raw"
     state[_LEFT] = before if raw else self.conv_prev_1x1(before)
@@ -314,17 +320,17 @@ class Stem(nnx.Module):
   """A 3 x 3 convolution of stride 2 and a norm."""
 
   def __init__(self, outputs: int, *, rngs: nnx.Rngs):
-    """No relu: the cells start with one."""
+    """Create the stem, without relu: the cells start with one."""
     self.conv = layers.conv(3, outputs, 3, 2, bias=False, rngs=rngs)
     self.bn = layers.BatchNorm(outputs, _EPSILON, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, 3]` -> `[B, H / 2, W / 2, outputs]`."""
+    """Map `[B, H, W, 3]` to `[B, H / 2, W / 2, outputs]`."""
     return self.bn(self.conv(x))
 
 
 class Network(nnx.Module):
-  """A stem, two stem cells, three stages of cells, a mean, a linear head."""
+  """A stem, two stem cells, three stages of cells, a mean, and a linear head."""
 
   cell_stem_0: Cell
 
@@ -339,23 +345,24 @@ class Network(nnx.Module):
     num_classes: int,
     rngs: nnx.Rngs,
   ):
-    """Chains the cells.
+    """Build and chain the cells.
 
     Args:
       stem: channels of the stem.
       width: channels of an operation in the first stage; twice and four times
         as many in the others, a quarter and a half in the stem cells.
-      repeats: normal cells of a stage.
-      progressive: PNASNet's cells instead of NASNet's.
-      mobile: every reduction but the first is shifted, and the cell after one
-        reads the state right before it, as the mobile checkpoint was trained.
-      num_classes: logits.
+      repeats: number of normal cells of a stage.
+      progressive: whether to build PNASNet's cells instead of NASNet's.
+      mobile: whether every reduction except the first is shifted, and the next
+        cell reads the state right before it, as the mobile checkpoint was
+        trained.
+      num_classes: number of logits.
       rngs: for the initial weights.
     """
     self.progressive, self.mobile = progressive, mobile
     self.conv0 = Stem(stem, rngs=rngs)
     self.plan: tuple[str, ...] = ()
-    # Channels of the states before and current.
+    # Channels of the previous and current states.
     self._state = (stem, stem)
     self._add("cell_stem_0", width // 4, rngs, stride=2, previous="raw")
     self._state = (stem, self._state[1])
@@ -407,15 +414,17 @@ class Network(nnx.Module):
     self._state = (self._after(name), cell.outputs)
 
   def _after(self, name: str) -> int:
-    """Channels of the state before, once cell `name` has run."""
+    """Return the channels of the previous state, once cell `name` has run."""
     return self._state[0 if self._skips(name) else 1]
 
   def _skips(self, name: str) -> bool:
-    """NASNet's reductions are followed by a cell that reads past them."""
+    """Return whether the next cell reads past this one, as after NASNet's
+    reductions.
+    """
     return name.startswith("reduction") and not self.mobile
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, 3]` -> logits `[B, num_classes]`."""
+    """Map `[B, H, W, 3]` to logits `[B, num_classes]`."""
     x = self.conv0(x)
     before, current = x, self.cell_stem_0(x, x)
     for name in self.plan[1:]:

@@ -47,7 +47,7 @@ _SHORT = ((192, *_ONE),)
 
 
 def _chain(inputs: int, *steps: Conv, rngs: nnx.Rngs) -> nnx.Module:
-  """Convolutions in a row; one by itself: so the names come out."""
+  """Chain convolutions; a single one stays by itself, as the names require."""
   convs = []
   for outputs, kernel, padding, *stride in steps:
     step = stride[0] if stride else 1
@@ -62,7 +62,7 @@ class Paths(nnx.Module):
   """Paths side by side, joined by a 1 x 1 convolution without a relu."""
 
   def __init__(self, channels: int, *paths: Convs, rngs: nnx.Rngs):
-    """`channels` in and out."""
+    """Create the paths with `channels` input and output channels."""
     self.count = len(paths)
     for i, path in enumerate(paths):
       setattr(self, f"path{i}", _chain(channels, *path, rngs=rngs))
@@ -70,13 +70,13 @@ class Paths(nnx.Module):
     self.conv2d = layers.ConvNorm(joined, channels, 1, relu=False, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, channels]` -> the same."""
+    """Map `[B, H, W, channels]` to the same shape."""
     parts = [getattr(self, f"path{i}")(x) for i in range(self.count)]
     return self.conv2d(jnp.concatenate(parts, axis=-1))
 
 
 class MultiWay(nnx.Module):
-  """relu(x + scale * F(x) + scale * G(x))."""
+  """The module relu(x + scale * F(x) + scale * G(x))."""
 
   def __init__(
     self,
@@ -86,14 +86,14 @@ class MultiWay(nnx.Module):
     *,
     rngs: nnx.Rngs,
   ):
-    """F and G are `Paths` of the same shape."""
+    """Create the module; F and G are `Paths` of the same shape."""
     self.scale = scale
     self.blocks = layers.Stack(
       [Paths(channels, *paths, rngs=rngs) for _ in range(2)]
     )
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, channels]` -> the same."""
+    """Map `[B, H, W, channels]` to the same shape."""
     first, second = getattr(self.blocks, "0"), getattr(self.blocks, "1")
     return layers.relu(x + first(x) * self.scale + second(x) * self.scale)
 
@@ -111,7 +111,7 @@ class PolyConv(nnx.Module):
     *,
     rngs: nnx.Rngs,
   ):
-    """`powers` norms."""
+    """Create the convolution with `powers` norms."""
     self.conv = layers.conv(
       inputs, outputs, kernel, 1, padding, bias=False, rngs=rngs
     )
@@ -119,13 +119,13 @@ class PolyConv(nnx.Module):
     self.bn_blocks = layers.Stack([norm(outputs) for _ in range(powers)])
 
   def __call__(self, x: jax.Array, power: int) -> jax.Array:
-    """`[B, H, W, inputs]` -> `[B, H, W, outputs]`."""
+    """Map `[B, H, W, inputs]` to `[B, H, W, outputs]`."""
     norm = getattr(self.bn_blocks, str(power))
     return layers.relu(norm(self.conv(x)))
 
 
 class Poly(nnx.Module):
-  """relu(x + scale * (F(x) + F(F(x)) + F(F(F(x)))))."""
+  """The module relu(x + scale * (F(x) + F(F(x)) + F(F(F(x)))))."""
 
   def __init__(
     self,
@@ -136,7 +136,9 @@ class Poly(nnx.Module):
     *,
     rngs: nnx.Rngs,
   ):
-    """`long` are the steps of the long path, of kernels 1, row, column."""
+    """Create the module; `long` are the steps of the long path, with kernels 1,
+    row, column.
+    """
     self.scale, self.powers = scale, powers
     conv = functools.partial(PolyConv, powers=powers, rngs=rngs)
     inputs, names = channels, []
@@ -155,7 +157,7 @@ class Poly(nnx.Module):
     )
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, channels]` -> the same."""
+    """Map `[B, H, W, channels]` to the same shape."""
     total = x
     for power in range(self.powers):
       y = x
@@ -172,7 +174,7 @@ class Stem(nnx.Module):
   """Inception v4's stem, under the checkpoint's names."""
 
   def __init__(self, *, rngs: nnx.Rngs):
-    """3 channels in, 384 out."""
+    """Create the stem with 3 input and 384 output channels."""
     chain = functools.partial(_chain, rngs=rngs)
     self.conv1 = chain(3, (32, 3, 0, 2), (32, 3, 0), (64, 3, 1))
     self.conv1_branch = chain(64, (96, 3, 0, 2))
@@ -182,7 +184,7 @@ class Stem(nnx.Module):
     self.conv2_branch = chain(192, (192, 3, 0, 2))
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, 3]` -> `[B, H', W', 384]`."""
+    """Map `[B, H, W, 3]` to `[B, H', W', 384]`."""
     x = self.conv1(x)
     x = jnp.concatenate([_max(x), self.conv1_branch(x)], axis=-1)
     x = jnp.concatenate([self.conv2_short(x), self.conv2_long(x)], axis=-1)
@@ -190,22 +192,24 @@ class Stem(nnx.Module):
 
 
 def _reduction(inputs: int, *paths: Convs, rngs: nnx.Rngs) -> layers.Parallel:
-  """Paths of stride 2 beside a max pooling."""
+  """Build paths of stride 2 beside a max pooling."""
   steps: list[layers.Step] = [_chain(inputs, *p, rngs=rngs) for p in paths]
   steps.append(_max)
   return layers.Parallel({f"path{i}": step for i, step in enumerate(steps)})
 
 
 def _scale(i: int) -> float:
-  """Of the i-th residual module, 0..39: from 1 to 0.7 in even steps."""
+  """Return the scale of the i-th residual module, 0..39: from 1 to 0.7 in even
+  steps.
+  """
   return round(1 - i * 0.3 / 39, 6)
 
 
 class Network(nnx.Module):
-  """A stem, stages of 10, 20 and 10 modules, reductions, a linear head."""
+  """A stem, stages of 10, 20 and 10 modules, reductions, and a linear head."""
 
   def __init__(self, *, num_classes: int, rngs: nnx.Rngs):
-    """Names are the public checkpoint's."""
+    """Create the network, with the public checkpoint's names."""
     way = functools.partial(MultiWay, rngs=rngs)
     poly = functools.partial(Poly, rngs=rngs)
     self.stem = Stem(rngs=rngs)
@@ -245,7 +249,7 @@ class Network(nnx.Module):
     self.last_linear = layers.linear(2048, num_classes, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, 3]` -> logits `[B, num_classes]`."""
+    """Map `[B, H, W, 3]` to logits `[B, num_classes]`."""
     x = self.reduction_a(self.stage_a(self.stem(x)))
     x = self.reduction_b(self.stage_b(x))
     x = layers.global_mean(self.stage_c(x))

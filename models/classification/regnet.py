@@ -1,8 +1,7 @@
 """RegNetX and RegNetY (Radosavovic et al. 2020, arXiv:2003.13678).
 
 torchvision's weights. RegNetY excites its 3 x 3 convolutions. `regnet_y_128gf`
-was published with SWAG's weights alone (arXiv:2201.08371), fine-tuned at 384
-px.
+was published only with SWAG's weights (arXiv:2201.08371), fine-tuned at 384 px.
 """
 
 import dataclasses
@@ -73,7 +72,9 @@ VARIANTS = {
 
 
 def _timm_names() -> Rules:
-  """timm counts the blocks of a stage from 1, torchvision from 0."""
+  """Return rules for timm's names: timm counts the blocks of a stage from 1,
+  torchvision from 0.
+  """
   longest = max(max(v.options["depths"]) for v in VARIANTS.values())
   blocks = [
     (rf"^s(\d)\.b{i + 1}\.", rf"trunk_output.block\1.block\1-{i}.")
@@ -101,7 +102,7 @@ _STEM = 32
 
 
 class Block(nnx.Module):
-  """1 x 1, 3 x 3 in groups, 1 x 1 around a shortcut."""
+  """A block of 1 x 1, 3 x 3 in groups, 1 x 1 around a shortcut."""
 
   def __init__(
     self,
@@ -113,7 +114,9 @@ class Block(nnx.Module):
     excites: bool,
     rngs: nnx.Rngs,
   ):
-    """`group` is the channels of a group of the 3 x 3, at most `outputs`."""
+    """Create the block; `group` is the channels of a group of the 3 x 3, at
+    most `outputs`.
+    """
     conv = functools.partial(inverted.conv_norm, rngs=rngs)
     curved = functools.partial(conv, activation=layers.relu)
     groups = outputs // min(group, outputs)
@@ -122,7 +125,7 @@ class Block(nnx.Module):
       "b": curved(outputs, outputs, 3, stride, groups=groups),
     }
     if excites:
-      # A quarter of the block's inputs, not of the 3 x 3's.
+      # A quarter of the block's inputs, not of those of the 3 x 3.
       squeeze = round(inputs / 4)
       steps["se"] = inverted.Excite(outputs, squeeze, rngs=rngs)
     steps["c"] = conv(outputs, outputs, 1)
@@ -132,13 +135,13 @@ class Block(nnx.Module):
       self.proj = conv(inputs, outputs, 1, stride)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, inputs]` -> `[B, H / stride, W / stride, outputs]`."""
+    """Map `[B, H, W, inputs]` to `[B, H / stride, W / stride, outputs]`."""
     shortcut = self.proj(x) if self.changes_shape else x
     return layers.relu(shortcut + self.f(x))
 
 
 class Network(nnx.Module):
-  """A 3 x 3 stem, four stages of blocks, a mean, a linear head."""
+  """A 3 x 3 stem, four stages of blocks, a mean, and a linear head."""
 
   def __init__(
     self,
@@ -150,7 +153,9 @@ class Network(nnx.Module):
     num_classes: int,
     rngs: nnx.Rngs,
   ):
-    """`depths` are blocks and `widths` channels per stage; see `Block`."""
+    """Create the network; `depths` are blocks and `widths` channels per stage,
+    see `Block`.
+    """
     block = functools.partial(Block, group=group, excites=excites, rngs=rngs)
     self.stem = inverted.conv_norm(
       3, _STEM, 3, 2, activation=layers.relu, rngs=rngs
@@ -168,7 +173,7 @@ class Network(nnx.Module):
     self.fc = layers.linear(inputs, num_classes, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, 3]` -> logits `[B, num_classes]`."""
+    """Map `[B, H, W, 3]` to logits `[B, num_classes]`."""
     return self.fc(layers.global_mean(self.trunk_output(self.stem(x))))
 
 

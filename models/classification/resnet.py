@@ -1,11 +1,11 @@
 """ResNet, wide ResNet and ResNeXt (arXiv:1512.03385, 1605.07146, 1611.05431).
 
-torchvision's networks put the stride into the 3 x 3 convolution; the Caffe
-port (`cafferesnet101`) into the first 1 x 1; Facebook's Torch port
-(`fbresnet152`) gives its convolutions biases. timm's `seresnet50` is
-torchvision's network with squeeze-and-excitation; `se_resnet50` is Caffe's.
-`resnext29_4x32d` is AugMix's, for CIFAR; `resnext101_32x8d_denoise_all` is of
-Xie et al. 2019 (arXiv:1812.03411), with a non-local mean after every block.
+torchvision's networks put the stride into the 3 x 3 convolution; the Caffe port
+(`cafferesnet101`) into the first 1 x 1; Facebook's Torch port (`fbresnet152`)
+gives its convolutions biases. timm's `seresnet50` is torchvision's network with
+squeeze-and-excitation; `se_resnet50` is Caffe's. `resnext29_4x32d` is AugMix's,
+for CIFAR; `resnext101_32x8d_denoise_all` is that of Xie et al. 2019
+(arXiv:1812.03411), with a non-local mean after every block.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _DENOISE = Spec(
   weights="tensorpack",
   source="facebookresearch/ImageNet-Adversarial-Training, nets.py",
 )
-# ImageNet-64 and, of 200 classes, Tiny ImageNet.
+# ImageNet-64 and, with 200 classes, Tiny ImageNet.
 _64 = dataclasses.replace(
   _SPEC,
   input_px=64,
@@ -213,19 +213,20 @@ ORACLES["resnext101_64x4d_torchvision"] = "torchvision:resnext101_64x4d"
 
 
 class Denoise(nnx.Module):
-  """Adds each place's mean over all places, weighted by their products.
+  """A denoising block: it adds each place's mean over all places, weighted by
+  their products.
 
-  Xie et al. 2019, section 4.2: the dot product form of non-local means, without
-  embeddings, and a 1 x 1 convolution (figure 4).
+  It is the dot product form of non-local means, without embeddings, and a 1 x 1
+  convolution (Xie et al. 2019, section 4.2, figure 4).
   """
 
   def __init__(self, channels: int, *, rngs: nnx.Rngs):
-    """`channels` of the map."""
+    """Create the block for a map of `channels`."""
     self.conv = layers.conv(channels, channels, 1, bias=False, rngs=rngs)
     self.bn = layers.BatchNorm(channels, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, channels]` -> the same."""
+    """Map `[B, H, W, channels]` to the same shape."""
     flat = x.reshape(x.shape[0], -1, x.shape[-1])
     places, channels = flat.shape[1:]
     if channels > places:  # the cheaper order of the same product
@@ -255,7 +256,9 @@ class Block(nnx.Module):
     denoised: bool,
     rngs: nnx.Rngs,
   ):
-    """`planes` is 64, 128, 256 or 512; the options are `Network`'s."""
+    """Create the block; `planes` is 64, 128, 256 or 512, and the options are
+    those of `Network`.
+    """
     conv = functools.partial(layers.conv, bias=conv_bias, rngs=rngs)
     norm = functools.partial(layers.BatchNorm, rngs=rngs)
     outputs = planes * (4 if bottleneck else 1)
@@ -283,7 +286,7 @@ class Block(nnx.Module):
       self.denoise = Denoise(outputs, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, inputs]` -> `[B, H / stride, W / stride, outputs]`."""
+    """Map `[B, H, W, inputs]` to `[B, H / stride, W / stride, outputs]`."""
     y = layers.relu(self.bn1(self.conv1(x)))
     if self.denoised:
       y = layers.pad_as_tensorflow(y, 3, self.stride)
@@ -297,7 +300,7 @@ class Block(nnx.Module):
 
 
 class Network(nnx.Module):
-  """A 7 x 7 stem, four stages of blocks, a mean, a linear head."""
+  """A 7 x 7 stem, four stages of blocks, a mean, and a linear head."""
 
   layer1: layers.Stack
   layer2: layers.Stack
@@ -319,19 +322,22 @@ class Network(nnx.Module):
     num_classes: int,
     rngs: nnx.Rngs,
   ):
-    """Builds the stages.
+    """Build the stages.
 
     Args:
       depths: blocks per stage.
-      bottleneck: three convolutions a block instead of two.
-      groups: of the 3 x 3 convolutions (ResNeXt's cardinality).
+      bottleneck: whether blocks have three convolutions instead of two.
+      groups: groups of the 3 x 3 convolutions (ResNeXt's cardinality).
       width: channels of a group per 64 planes.
       conv_bias: whether convolutions have biases.
-      caffe: stride in the first 1 x 1, and the stem's pooling in ceil mode.
-      excited: whether residuals are scaled by a squeeze of themselves.
-      small: a 3 x 3 stem that keeps the sides, of pictures of 32 px.
-      denoised: `Denoise` after every block, and TensorFlow's padding.
-      num_classes: logits.
+      caffe: whether the stride is in the first 1 x 1, and the stem's pooling in
+        ceil mode.
+      excited: whether residuals have squeeze-and-excitation.
+      small: whether to build a 3 x 3 stem that keeps the sides, for 32 px
+        pictures.
+      denoised: whether to put `Denoise` after every block and pad like
+        TensorFlow.
+      num_classes: number of logits.
       rngs: for the initial weights.
     """
     self.caffe, self.small, self.denoised = caffe, small, denoised
@@ -360,7 +366,7 @@ class Network(nnx.Module):
     self.fc = layers.linear(inputs, num_classes, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, 3]` -> logits `[B, num_classes]`."""
+    """Map `[B, H, W, 3]` to logits `[B, num_classes]`."""
     if self.denoised:
       x = layers.pad_as_tensorflow(x, 7, 2)
     x = self._pool(layers.relu(self.bn1(self.conv1(x))))
@@ -369,7 +375,9 @@ class Network(nnx.Module):
     return self.fc(layers.global_mean(x))
 
   def _pool(self, x: jax.Array) -> jax.Array:
-    """The stem's; what a relu gave is never below the zeros of a padding."""
+    """Pool like the stem; the output of a relu is never below the zeros of a
+    padding.
+    """
     if self.small:
       return x
     if self.denoised:

@@ -1,7 +1,7 @@
 """Squeeze-and-excitation: SE-ResNet, SE-ResNeXt, SENet-154 (arXiv:1709.01507).
 
 The published weights are Caffe's, ported in pretrained-models.pytorch: strides
-as Caffe puts them and a first pooling in ceil mode.
+are placed as in Caffe, and the first pooling is in ceil mode.
 """
 
 import dataclasses
@@ -49,7 +49,7 @@ class Block(nnx.Module):
   def __init__(
     self, inputs: int, planes: int, stride: int, *, kind: str, rngs: nnx.Rngs
   ):
-    """`kind` is `resnet`, `resnext` or `senet`."""
+    """Create the block; `kind` is `resnet`, `resnext` or `senet`."""
     conv = functools.partial(layers.conv, bias=False, rngs=rngs)
     norm = functools.partial(layers.BatchNorm, rngs=rngs)
     outputs = planes * 4
@@ -72,7 +72,7 @@ class Block(nnx.Module):
       self.downsample = layers.Stack((shortcut, norm(outputs)))
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, inputs]` -> `[B, H / stride, W / stride, 4 * planes]`."""
+    """Map `[B, H, W, inputs]` to `[B, H / stride, W / stride, 4 * planes]`."""
     y = layers.relu(self.bn1(self.conv1(x)))
     y = layers.relu(self.bn2(self.conv2(y)))
     y = self.se_module(self.bn3(self.conv3(y)))
@@ -80,10 +80,12 @@ class Block(nnx.Module):
 
 
 class Stem(nnx.Module):
-  """One 7 x 7 convolution, or SENet-154's three 3 x 3; a ceil-mode pooling."""
+  """A stem: one 7 x 7 convolution, or SENet-154's three 3 x 3; a ceil-mode
+  pooling.
+  """
 
   def __init__(self, outputs: int, deep: bool, *, rngs: nnx.Rngs):
-    """`deep` is SENet-154's."""
+    """Create the stem; `deep` builds SENet-154's."""
     conv = functools.partial(layers.conv, bias=False, rngs=rngs)
     norm = functools.partial(layers.BatchNorm, rngs=rngs)
     if deep:
@@ -95,7 +97,7 @@ class Stem(nnx.Module):
     self.deep = deep
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, 3]` -> `[B, H / 4, W / 4, outputs]`."""
+    """Map `[B, H, W, 3]` to `[B, H / 4, W / 4, outputs]`."""
     x = layers.relu(self.bn1(self.conv1(x)))
     if self.deep:
       x = layers.relu(self.bn2(self.conv2(x)))
@@ -104,7 +106,7 @@ class Stem(nnx.Module):
 
 
 class Network(nnx.Module):
-  """A stem, four stages of excited bottlenecks, a mean, a linear head."""
+  """A stem, four stages of excited bottlenecks, a mean, and a linear head."""
 
   layer1: layers.Stack
   layer2: layers.Stack
@@ -119,7 +121,7 @@ class Network(nnx.Module):
     num_classes: int,
     rngs: nnx.Rngs,
   ):
-    """`depths` are blocks per stage; `kind` as in `Block`."""
+    """Create the network; `depths` are blocks per stage, `kind` as in `Block`."""
     inputs = 128 if kind == "senet" else 64
     self.layer0 = Stem(inputs, kind == "senet", rngs=rngs)
     for stage, depth in enumerate(depths):
@@ -129,12 +131,12 @@ class Network(nnx.Module):
         blocks.append(Block(inputs, planes, stride, kind=kind, rngs=rngs))
         inputs = planes * 4
       setattr(self, f"layer{stage + 1}", layers.Stack(blocks))
-    # pretrainedmodels: senet154 alone.
+    # pretrainedmodels has senet154 alone.
     self.dropout = layers.Dropout(0.2 if kind == "senet" else 0.0)
     self.last_linear = layers.linear(inputs, num_classes, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, 3]` -> logits `[B, num_classes]`."""
+    """Map `[B, H, W, 3]` to logits `[B, num_classes]`."""
     x = self.layer0(x)
     for stage in (self.layer1, self.layer2, self.layer3, self.layer4):
       x = stage(x)

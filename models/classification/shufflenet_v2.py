@@ -41,12 +41,12 @@ _DEPTHS = (4, 8, 4)  # blocks per stage
 class Block(nnx.Module):
   """Two branches whose channels are shuffled (figure 3, c and d).
 
-  With stride 1 the first branch is one half of the channels as they are, and
-  the second reads the other half; with stride 2 both read all.
+  With stride 1 the first branch is one half of the channels, unchanged, and the
+  second reads the other half; with stride 2 both read all.
   """
 
   def __init__(self, inputs: int, outputs: int, stride: int, *, rngs: nnx.Rngs):
-    """Each branch gives half of the `outputs`."""
+    """Create the block; each branch gives half of the `outputs`."""
     conv = functools.partial(inverted.plain, rngs=rngs)
     half, self.halves = outputs // 2, stride == 1
     reads = half if self.halves else inputs
@@ -69,23 +69,27 @@ class Block(nnx.Module):
     )
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, inputs]` -> `[B, H / stride, W / stride, outputs]`."""
+    """Map `[B, H, W, inputs]` to `[B, H / stride, W / stride, outputs]`."""
     if self.halves:
       first, second = jnp.split(x, 2, axis=-1)
     else:
       first, second = self.branch1(x), x
-    # Shuffled: the channels of the two branches in turn.
+    # Shuffled: the channels of the two branches alternate.
     pairs = jnp.stack((first, self.branch2(second)), axis=-1)
     return pairs.reshape(*pairs.shape[:3], -1)
 
 
 class Network(nnx.Module):
-  """A stem with pooling, three stages, a 1 x 1, a mean, a linear head."""
+  """A stem with pooling, three stages, a 1 x 1 convolution, a mean, and a
+  linear head.
+  """
 
   def __init__(
     self, *, widths: tuple[int, ...], num_classes: int, rngs: nnx.Rngs
   ):
-    """`widths` are the channels of the stages and of the last convolution."""
+    """Create the network; `widths` are the channels of the stages and of the
+    last convolution.
+    """
     self.conv1 = layers.Stack(
       (*inverted.plain(3, _STEM, 3, 2, rngs=rngs), layers.relu)
     )
@@ -105,7 +109,7 @@ class Network(nnx.Module):
     self.fc = layers.linear(last, num_classes, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, 3]` -> logits `[B, num_classes]`."""
+    """Map `[B, H, W, 3]` to logits `[B, num_classes]`."""
     x = layers.max_pool(self.conv1(x), 3, 2, 1)
     x = self.conv5(self.stage4(self.stage3(self.stage2(x))))
     return self.fc(layers.global_mean(x))

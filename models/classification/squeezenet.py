@@ -55,7 +55,9 @@ VARIANTS = {
 
 
 def _torchvision_names(pooled: tuple[int, ...]) -> Rules:
-  """features.3 -> fire2, ...: positions depend on where the poolings are."""
+  """Return rules for torchvision's names: positions depend on the poolings'
+  places.
+  """
   rules, position = [(r"^features\.0\.", "conv1.")], 3
   for fire in range(2, 10):
     rules.append((rf"^features\.{position}\.", f"fire{fire}."))
@@ -79,16 +81,20 @@ ORACLES = {
 
 
 class Fire(nnx.Module):
-  """Squeeze to few channels, expand by 1x1 and 3x3 side by side."""
+  """A fire module: it squeezes to few channels, and expands by 1 x 1 and 3 x 3
+  side by side.
+  """
 
   def __init__(self, inputs: int, squeeze: int, expand: int, *, rngs: nnx.Rngs):
-    """`expand` is the channels of each of the two expansions."""
+    """Create the module; `expand` is the channels of each of the two
+    expansions.
+    """
     self.squeeze1x1 = layers.conv(inputs, squeeze, 1, rngs=rngs)
     self.expand1x1 = layers.conv(squeeze, expand, 1, rngs=rngs)
     self.expand3x3 = layers.conv(squeeze, expand, 3, padding=1, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, inputs]` -> `[B, H, W, 2 * expand]`."""
+    """Map `[B, H, W, inputs]` to `[B, H, W, 2 * expand]`."""
     x = layers.relu(self.squeeze1x1(x))
     both = [self.expand1x1(x), self.expand3x3(x)]
     return layers.relu(jnp.concatenate(both, axis=-1))
@@ -98,7 +104,9 @@ _pool = functools.partial(layers.max_pool, window=3, stride=2, ceil=True)
 
 
 class Network(nnx.Module):
-  """conv1, eight fires, conv10; the logits are the mean of relu(conv10)."""
+  """A network of conv1, eight fires and conv10; the logits are the mean of
+  relu(conv10).
+  """
 
   def __init__(
     self,
@@ -108,7 +116,9 @@ class Network(nnx.Module):
     num_classes: int,
     rngs: nnx.Rngs,
   ):
-    """`stem` is (kernel, channels); `pooled` the fires before a pooling."""
+    """Create the network; `stem` is (kernel, channels), `pooled` the fires
+    before a pooling.
+    """
     self.pooled = pooled
     kernel, channels = stem
     self.conv1 = layers.conv(3, channels, kernel, stride=2, rngs=rngs)
@@ -119,7 +129,7 @@ class Network(nnx.Module):
     self.conv10 = layers.conv(channels, num_classes, 1, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, 3]` -> logits `[B, num_classes]`."""
+    """Map `[B, H, W, 3]` to logits `[B, num_classes]`."""
     x = _pool(layers.relu(self.conv1(x)))
     for i in range(2, 10):
       x = getattr(self, f"fire{i}")(x)

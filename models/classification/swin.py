@@ -1,9 +1,9 @@
 """Swin transformers and Swin V2 (Liu et al., arXiv:2103.14030, 2111.09883).
 
 `swin_t` and its like are torchvision's; `swin_tiny_patch4_window7_224` and its
-like timm's, whose weights are the authors'. The networks are the same but for
-the preprocessing. Maps whose sides are no multiples of the window are padded
-with zeros for attention, so that any size is taken.
+like timm's, whose weights are the authors'. The networks are the same except
+for the preprocessing. Maps whose sides are no multiples of the window are
+padded with zeros for attention, so any size is accepted.
 """
 
 import dataclasses
@@ -75,11 +75,11 @@ VARIANTS = {
 
 
 def _authors_names(merging: int) -> Rules:
-  """Names of the authors and of timm, but for the head.
+  """Return rules for the names of the authors and of timm, except the head's.
 
   Args:
-    merging: 0 where `layers.1.downsample` merges before stage 1, as in timm; 1
-      where `layers.0.downsample` does, as the authors wrote it.
+    merging: 0 if `layers.1.downsample` merges before stage 1, as in timm; 1 if
+      `layers.0.downsample` does, as in the authors' code.
   """
   rules = [(r"^patch_embed\.proj\.", "features.0.0.")]
   rules.append((r"^patch_embed\.norm\.", "features.0.2."))
@@ -100,7 +100,7 @@ CHECKPOINTS: dict[str, Rules] = {
 
 
 def regroup(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-  """Swin V2's biases of queries and values as one, with none for keys."""
+  """Join Swin V2's biases of queries and values, with none for keys."""
   out = {}
   for name, array in arrays.items():
     stem, _, last = name.rpartition(".")
@@ -122,14 +122,14 @@ IGNORED = (
 ORACLES = {
   name: f"{variant.spec.weights}:{name}" for name, variant in VARIANTS.items()
 }
-EPSILON = 1e-5  # of every layer norm
+EPSILON = 1e-5  # epsilon of every layer norm
 _HEAD = 32  # channels of an attention head
 
 
 class Attention(nnx.Module):
-  """Attention inside windows that may be shifted; Swin's form.
+  """Attention inside windows that may be shifted, in Swin's form.
 
-  Of maps of pictures or of clips. The softmax is computed in float32.
+  It takes maps of pictures or clips. The softmax is computed in float32.
   """
 
   shrinks = False  # whether a window is at most as large as the map
@@ -137,7 +137,9 @@ class Attention(nnx.Module):
   def __init__(
     self, width: int, window: tuple[int, ...], shifted: bool, *, rngs: nnx.Rngs
   ):
-    """`window`: its sides, in tokens; `shifted`: moved by half of them."""
+    """Create the attention; `window` has its sides in tokens, `shifted` moves
+    it by half of them.
+    """
     self.window, self.shifted = window, shifted
     self.heads = width // _HEAD
     self.qkv = layers.linear(width, 3 * width, rngs=rngs)
@@ -145,25 +147,27 @@ class Attention(nnx.Module):
     self._define_bias(rngs)
 
   def _define_bias(self, rngs: nnx.Rngs) -> None:
-    """The learned table: a number per offset and head."""
+    """Create the learned table: a number per offset and head."""
     shape = (math.prod(2 * side - 1 for side in self.window), self.heads)
     draw = jax.nn.initializers.normal(0.02)
     self.relative_position_bias_table = nnx.Param(draw(rngs.params(), shape))
 
   def _bias(self) -> jax.Array:
-    """Bias of each offset: `[product of 2 * side - 1, heads]`."""
+    """Return the bias of each offset: `[product of 2 * side - 1, heads]`."""
     return self.relative_position_bias_table[...]
 
   def _project(self, x: jax.Array) -> jax.Array:
-    """`[..., width]` -> queries, keys and values `[..., 3 * width]`."""
+    """Map `[..., width]` to queries, keys and values `[..., 3 * width]`."""
     return self.qkv(x)
 
   def _score(self, query: jax.Array, key: jax.Array) -> jax.Array:
-    """`[B, windows, tokens, heads, width]` -> `[.., heads, tokens, tokens]`."""
+    """Map `[B, windows, tokens, heads, width]` to `[.., heads, tokens,
+    tokens]`.
+    """
     return jnp.einsum("bnqhd,bnkhd->bnhqk", query * _HEAD**-0.5, key)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, *sides, width]` -> the same."""
+    """Map `[B, *sides, width]` to the same shape."""
     sides = x.shape[1:-1]
     window, axes = self._window(sides), range(1, x.ndim - 1)
     over = [(0, -side % w) for side, w in zip(sides, window, strict=True)]
@@ -180,17 +184,19 @@ class Attention(nnx.Module):
     return x[(slice(None), *(slice(side) for side in sides))]
 
   def _window(self, sides: tuple[int, ...]) -> tuple[int, ...]:
-    """A window's sides on a map of these."""
+    """Return a window's sides on a map with these sides."""
     if not self.shrinks:
       return self.window
     return tuple(map(min, self.window, sides))
 
   def _attend(self, x: jax.Array, mask: np.ndarray) -> jax.Array:
-    """`[B, windows, tokens, width]` -> the same, each window by itself."""
+    """Map `[B, windows, tokens, width]` to the same shape, each window by
+    itself.
+    """
     tokens = x.shape[2]
     qkv = self._project(x).reshape(*x.shape[:3], 3, self.heads, _HEAD)
     query, key, value = (qkv[..., i, :, :] for i in range(3))
-    # Of a window that shrank the first ones, as torchvision takes them.
+    # Of a window that shrank the first rows are taken, as in torchvision.
     pairs = windows.relative_positions(self.window)[:tokens, :tokens]
     bias = self._bias()[pairs].transpose(2, 0, 1)
     scores = self._score(query, key) + bias + mask[:, None]
@@ -202,12 +208,12 @@ class Attention(nnx.Module):
 def _mask(
   sides: tuple[int, ...], window: tuple[int, ...], shifts: list[int]
 ) -> np.ndarray:
-  """-100 between tokens that a shift brought together, else 0.
+  """Return -100 between tokens that a shift brought together, else 0.
 
   Args:
-    sides: of the map.
-    window: a window's sides.
-    shifts: along each.
+    sides: sides of the map.
+    window: sides of a window.
+    shifts: shifts along each side.
 
   Returns:
     float32 `[windows, tokens, tokens]`.
@@ -227,10 +233,12 @@ def _mask(
 
 
 class CosineAttention(Attention):
-  """Swin V2's: scores are scaled cosines, biases come from a small network."""
+  """Swin V2's attention: scores are scaled cosines, biases come from a small
+  network.
+  """
 
   def _define_bias(self, rngs: nnx.Rngs) -> None:
-    """Section 3.2 and 3.3 of the second paper."""
+    """Create the bias network of sections 3.2 and 3.3 of the second paper."""
     self.logit_scale = nnx.Param(jnp.full((self.heads, 1, 1), math.log(10)))
     self.cpb_mlp = layers.Stack(
       (
@@ -241,7 +249,7 @@ class CosineAttention(Attention):
     )
 
   def _bias(self) -> jax.Array:
-    """From offsets in log space, brought to 0..16."""
+    """Compute the biases from offsets in log space, scaled to 0..16."""
     line = np.linspace(-8, 8, 2 * self.window[0] - 1)
     offsets = np.stack(np.meshgrid(line, line, indexing="ij"), -1).reshape(
       -1, 2
@@ -250,27 +258,27 @@ class CosineAttention(Attention):
     return 16 * jax.nn.sigmoid(self.cpb_mlp(jnp.asarray(spaced, jnp.float32)))
 
   def _project(self, x: jax.Array) -> jax.Array:
-    """Keys have no bias: what stands in its place is not read."""
+    """Project to queries, keys and values; keys have no bias."""
     bias = cast(nnx.Param, self.qkv.bias)[...]
     bias = bias.reshape(3, -1).at[1].set(0).ravel()
     return x @ self.qkv.kernel[...].astype(x.dtype) + bias.astype(x.dtype)
 
   def _score(self, query: jax.Array, key: jax.Array) -> jax.Array:
-    """Cosines times a factor per head, at most 100."""
+    """Compute cosines times a factor per head, at most 100."""
     factor = jnp.exp(jnp.minimum(self.logit_scale[...], math.log(100)))
     cosines = jnp.einsum("bnqhd,bnkhd->bnhqk", _unit(query), _unit(key))
     return cosines * factor
 
 
 def _unit(x: jax.Array) -> jax.Array:
-  """Vectors of length 1 along the last axis."""
+  """Normalise vectors to length 1 along the last axis."""
   wide = x.astype(jnp.float32)
   length = jnp.maximum(layers.length(wide, -1), 1e-12)  # torch's eps
   return (wide / length).astype(x.dtype)
 
 
 class Block(nnx.Module):
-  """Attention and MLP; the norms come before them, in V2 after them."""
+  """A block of attention and MLP; the norms come before them, in V2 after them."""
 
   def __init__(
     self,
@@ -281,7 +289,9 @@ class Block(nnx.Module):
     second: bool = False,
     rngs: nnx.Rngs,
   ):
-    """`attention` takes the width; residuals drop at `rate`; V2 is `second`."""
+    """Create the block; `attention` takes the width, residuals drop at `rate`,
+    `second` is V2.
+    """
     self.second = second
     self.drop_path1 = layers.StochasticDepth(rate)
     self.drop_path2 = layers.StochasticDepth(rate)
@@ -298,7 +308,7 @@ class Block(nnx.Module):
     )
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, *sides, width]` -> the same."""
+    """Map `[B, *sides, width]` to the same shape."""
     if self.second:
       x = x + self.drop_path1(self.norm1(self.attn(x)))
       return x + self.drop_path2(self.norm2(self.mlp(x)))
@@ -307,17 +317,17 @@ class Block(nnx.Module):
 
 
 class Merge(nnx.Module):
-  """Joins four neighbours into one token of twice the width."""
+  """A layer that joins four neighbours into one token of twice the width."""
 
   def __init__(self, width: int, second: bool, *, rngs: nnx.Rngs):
-    """`width` in, twice that out; in V2 the norm comes last."""
+    """Create the layer for an input `width`; in V2 the norm comes last."""
     self.second = second
     self.reduction = layers.linear(4 * width, 2 * width, bias=False, rngs=rngs)
     features = (2 if second else 4) * width
     self.norm = layers.LayerNorm(features, EPSILON, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[..., H, W, width]` -> `[..., H / 2, W / 2, 2 * width]`, rounded up."""
+    """Map `[..., H, W, width]` to `[..., H / 2, W / 2, 2 * width]`, rounded up."""
     high, wide = x.shape[-3:-1]
     before = ((0, 0),) * (x.ndim - 3)
     x = jnp.pad(x, (*before, (0, high % 2), (0, wide % 2), (0, 0)))
@@ -337,15 +347,15 @@ def stack(
   second: bool = False,
   rngs: nnx.Rngs,
 ) -> layers.Stack:
-  """A stage's blocks, of which every other one shifts its windows.
+  """Build a stage's blocks, of which every other one shifts its windows.
 
   Args:
-    width: of a token.
-    rates: of their residuals that drop; a block each.
-    window: a window's sides, in tokens.
-    attention: its form.
+    width: width of a token.
+    rates: rates at which residuals drop, one per block.
+    window: sides of a window, in tokens.
+    attention: form of attention.
     second: whether norms come last, as in Swin V2.
-    rngs: of the first weights.
+    rngs: for the initial weights.
   """
   blocks = []
   for i, rate in enumerate(rates):
@@ -355,7 +365,7 @@ def stack(
 
 
 class Network(nnx.Module):
-  """4 x 4 patches, four stages with merging between them, a mean, a head."""
+  """4 x 4 patches, four stages with merging between them, a mean, and a head."""
 
   def __init__(
     self,
@@ -368,15 +378,15 @@ class Network(nnx.Module):
     num_classes: int,
     rngs: nnx.Rngs,
   ):
-    """Builds the stages.
+    """Build the stages.
 
     Args:
-      width: of the first stage; each stage doubles it.
+      width: width of the first stage; each stage doubles it.
       depths: blocks per stage; every other one shifts its windows.
-      window: a window's side in tokens.
+      window: side of a window in tokens.
       drop_path: rate of stochastic depth of the last block; it grows from 0.
-      second: Swin V2.
-      num_classes: logits.
+      second: whether to build Swin V2.
+      num_classes: number of logits.
       rngs: for the initial weights.
     """
     embed = layers.conv(3, width, 4, 4, rngs=rngs)
@@ -396,7 +406,7 @@ class Network(nnx.Module):
     self.head = layers.linear(width, num_classes, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, 3]` -> logits `[B, num_classes]`."""
+    """Map `[B, H, W, 3]` to logits `[B, num_classes]`."""
     return self.head(layers.global_mean(self.norm(self.features(x))))
 
 

@@ -57,12 +57,12 @@ CHECKPOINTS: dict[str, Rules] = {
 _TIMM_FIRST = "pre_logits.fc1.weight"
 ORACLES = {name: f"torchvision:{name}" for name in VARIANTS}
 
-_RATE = 0.5  # torchvision's, of dropout
+_RATE = 0.5  # torchvision's rate of dropout
 _pool = functools.partial(layers.max_pool, window=2, stride=2)
 
 
 def _flat(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-  """timm's first 7 x 7 convolution as the linear layer that it is."""
+  """Reshape timm's first 7 x 7 convolution to the linear layer that it is."""
   return {
     name: array.reshape(len(array), -1) if name == _TIMM_FIRST else array
     for name, array in arrays.items()
@@ -70,7 +70,7 @@ def _flat(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 class Network(nnx.Module):
-  """Stages of 3 x 3 convolutions, each with a pooling; three linear layers."""
+  """Stages of 3 x 3 convolutions, each with a pooling, and three linear layers."""
 
   def __init__(
     self,
@@ -80,7 +80,7 @@ class Network(nnx.Module):
     num_classes: int,
     rngs: nnx.Rngs,
   ):
-    """`stages` are the convolutions of each stage."""
+    """Create the network; `stages` are the convolutions of each stage."""
     linear = functools.partial(layers.linear, rngs=rngs)
     steps: list[layers.Step] = []
     inputs = 3
@@ -106,7 +106,7 @@ class Network(nnx.Module):
     )
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, 3]` -> logits `[B, num_classes]`."""
+    """Map `[B, H, W, 3]` to logits `[B, num_classes]`."""
     x = layers.adaptive_avg_pool(self.features(x), 7)
     return self.classifier(layers.flatten_as_torch(x))
 

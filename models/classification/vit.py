@@ -3,7 +3,7 @@
 `vit_b_16` and its like are torchvision's; `vit_base_patch16_224` and its like
 timm's, ported from the checkpoints of "How to train your ViT" (Steiner et al.
 2022, arXiv:2106.10270). `deit_...` are Touvron et al. 2021 (arXiv:2012.12877),
-with a second token and head where `distilled`; `deit3_...` Touvron et al. 2022
+with a second token and head if `distilled`; `deit3_...` are Touvron et al. 2022
 (arXiv:2204.07118), with layer scale. The networks differ in little else.
 
 A model takes pictures of one size, `spec.input_px`. Positions of a checkpoint
@@ -76,7 +76,7 @@ def _both(
   parameters: tuple[int, int],
   **others: Any,
 ) -> dict[str, Variant]:
-  """A network for pictures of 224 px and of 384 px."""
+  """Return variants of a network for pictures of 224 px and of 384 px."""
   return {
     f"{stem}_patch{patch}_{side}": _variant(
       spec, size, patch, count, side, **others
@@ -92,7 +92,7 @@ _DEIT_RATE = 0.1
 
 
 def _deit3(drop_path: float) -> dict[str, Any]:
-  """Options of DeiT III's networks."""
+  """Return the options of DeiT III's networks."""
   own = {"layer_scale": True, "class_position": False}
   return {**own, "drop_path": drop_path}
 
@@ -151,9 +151,9 @@ VARIANTS = {
     _DEIT, _HUGE, 14, 632_126_440, **_deit3(0.6)
   ),
 }
-# HF's names are of transformers 4; transformers 5 calls some otherwise in
-# memory. Both with q, k and v already joined. HF's layer norms add 1e-12 in place
-# of the authors' 1e-6, which is what these weights were trained with.
+# HF's names are those of transformers 4; transformers 5 has other names for
+# some in memory. In both, q, k and v are already joined. HF's layer norms add
+# 1e-12 instead of the authors' 1e-6, with which these weights were trained.
 HF_BLOCKS: Rules = (
   (r"\.layernorm_before\.", ".norm1."),
   (r"\.layernorm_after\.", ".norm2."),
@@ -221,20 +221,20 @@ STAGES = (
   r"cls_positional_encoding|\w+_token|register_tokens|(?!norm)\w+_embed|norm_pre",
   r"blocks/(\d+)",
 )
-EPSILON = 1e-6  # of every layer norm, in both libraries
+EPSILON = 1e-6  # epsilon of every layer norm, in both libraries
 
 
 class Attention(nnx.Module):
   """Multi-head self-attention; the softmax is computed in float32."""
 
   def __init__(self, width: int, heads: int, *, rngs: nnx.Rngs):
-    """`width` is shared by the heads."""
+    """Create the attention; `width` is shared by the heads."""
     self.heads = heads
     self.qkv = layers.linear(width, 3 * width, rngs=rngs)
     self.proj = layers.linear(width, width, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, tokens, width]` -> the same."""
+    """Map `[B, tokens, width]` to the same shape."""
     batch, tokens, width = x.shape
     parts = self._project(x).reshape(batch, tokens, 3, self.heads, -1)
     query, key, value = parts[:, :, 0], parts[:, :, 1], parts[:, :, 2]
@@ -245,7 +245,7 @@ class Attention(nnx.Module):
     return self.proj(mixed.reshape(batch, tokens, width))
 
   def _project(self, x: jax.Array) -> jax.Array:
-    """`[..., width]` -> queries, keys and values `[..., 3 * width]`."""
+    """Map `[..., width]` to queries, keys and values `[..., 3 * width]`."""
     return self.qkv(x)
 
 
@@ -253,16 +253,16 @@ class Scale(nnx.Module):
   """A factor per channel (Touvron et al. 2021, arXiv:2103.17239)."""
 
   def __init__(self, width: int):
-    """As the published networks begin: 1e-5."""
+    """Create the factors with the published networks' initial value, 1e-5."""
     self.gamma = nnx.Param(jnp.full(width, 1e-5))
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[..., width]` -> the same."""
+    """Map `[..., width]` to the same shape."""
     return x * self.gamma[...].astype(x.dtype)
 
 
 class Block(nnx.Module):
-  """Attention and MLP, each on the normalised residual stream."""
+  """A block of attention and MLP, each on the normalised residual stream."""
 
   def __init__(
     self,
@@ -276,7 +276,8 @@ class Block(nnx.Module):
     attention: type[Attention] = Attention,
     rngs: nnx.Rngs,
   ):
-    """`mlp` takes the widths before, inside (four times as wide) and after.
+    """Create the block; `mlp` takes the widths before, inside (four times as
+    wide) and after.
 
     Residuals drop at the rate `drop_path`.
     """
@@ -291,7 +292,7 @@ class Block(nnx.Module):
       self.ls1, self.ls2 = Scale(width), Scale(width)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, tokens, width]` -> the same."""
+    """Map `[B, tokens, width]` to the same shape."""
     step = self.attn(self.norm1(x))
     x = x + self.drop_path1(self.ls1(step) if self.scales else step)
     step = self.mlp(self.norm2(x))
@@ -299,22 +300,24 @@ class Block(nnx.Module):
 
 
 class Embed(nnx.Module):
-  """Cuts a picture into patches and projects each."""
+  """An embedding that cuts a picture into patches and projects each."""
 
   def __init__(
     self, patch: int, width: int, *, bias: bool = True, rngs: nnx.Rngs
   ):
-    """`patch` is a patch's side in pixels."""
+    """Create the module; `patch` is a patch's side in pixels."""
     self.proj = layers.conv(3, width, patch, patch, bias=bias, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, 3]` -> `[B, patches, width]`, row by row."""
+    """Map `[B, H, W, 3]` to `[B, patches, width]`, row by row."""
     x = self.proj(x)
     return x.reshape(x.shape[0], -1, x.shape[-1])
 
 
 class Network(nnx.Module):
-  """Patches and one or two tokens through `depth` blocks; a head on each."""
+  """Patches and one or two tokens through `depth` blocks, and a head on each
+  token.
+  """
 
   def __init__(
     self,
@@ -331,21 +334,21 @@ class Network(nnx.Module):
     num_classes: int,
     rngs: nnx.Rngs,
   ):
-    """Builds the blocks.
+    """Build the blocks.
 
     Args:
-      side: of a picture, in px.
+      side: side of a picture, in px.
       patch: side of a patch, in px.
-      width: numbers of a token, shared by the heads.
-      depth: how many blocks.
-      heads: of an attention.
+      width: width of a token, shared by the heads.
+      depth: number of blocks.
+      heads: number of attention heads.
       distilled: whether there is DeiT's second token, with a head of its own.
       layer_scale: whether what a block adds is scaled.
       class_position: whether the class token has a position.
-      drop_path: rate of stochastic depth: of the last block, where it grows from
-        0, of all blocks with `layer_scale`, as DeiT III has it.
-      num_classes: of each head.
-      rngs: of the first weights.
+      drop_path: rate of stochastic depth: that of the last block, growing from
+        0, or with `layer_scale` that of all blocks, as in DeiT III.
+      num_classes: number of logits of each head.
+      rngs: for the initial weights.
     """
     patches = positions.grid(side, patch) ** 2
     tokens = patches + (1 + distilled if class_position else 0)
@@ -371,7 +374,7 @@ class Network(nnx.Module):
     self.distilled, self.class_position = distilled, class_position
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, side, side, 3]` -> logits `[B, num_classes]`."""
+    """Map `[B, side, side, 3]` to logits `[B, num_classes]`."""
     x, places = self.patch_embed(x), self.pos_embed[...].astype(x.dtype)
     tokens = [self.cls_token]
     if self.distilled:
@@ -388,7 +391,7 @@ class Network(nnx.Module):
 
 
 def with_tokens(x: jax.Array, *tokens: nnx.Param) -> jax.Array:
-  """Tokens `[1, n, width]` before those of each picture `[B, n, width]`."""
+  """Prepend tokens `[1, n, width]` to those of each picture `[B, n, width]`."""
   rows = [
     jnp.broadcast_to(
       token[...].astype(x.dtype), (len(x), *token[...].shape[1:])

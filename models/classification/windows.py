@@ -1,7 +1,8 @@
-"""Windows of a map of features, of pictures or of clips; where tokens lie.
+"""Windows of feature maps of pictures or clips, and the positions of their
+tokens.
 
-For attention inside windows: Swin (arXiv:2103.14030), Video Swin (2106.13230),
-MaxViT (2204.01697).
+They serve attention inside windows: Swin (arXiv:2103.14030), Video Swin
+(2106.13230), MaxViT (2204.01697).
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ Map = TypeVar("Map", jax.Array, np.ndarray)
 
 
 def part(x: Map, size: Sequence[int]) -> Map:
-  """`[B, *sides, C]` -> `[B, windows, tokens, C]`, both row by row.
+  """Cut `[B, *sides, C]` into `[B, windows, tokens, C]`, both row by row.
 
   Args:
-    x: whose sides are multiples of a window's.
-    size: a window's sides, as many as the map has.
+    x: a map whose sides are multiples of a window's.
+    size: sides of a window, as many as the map has.
   """
   batch, *sides, channels = x.shape
   split = [
@@ -34,7 +35,7 @@ def part(x: Map, size: Sequence[int]) -> Map:
 
 
 def join(x: jax.Array, size: Sequence[int], sides: Sequence[int]) -> jax.Array:
-  """`part`'s inverse: `[B, windows, tokens, C]` -> `[B, *sides, C]`."""
+  """Join `[B, windows, tokens, C]` to `[B, *sides, C]`: the inverse of `part`."""
   batch, channels = x.shape[0], x.shape[-1]
   counts = [side // step for side, step in zip(sides, size, strict=True)]
   x = x.reshape(batch, *counts, *size, channels)
@@ -44,10 +45,10 @@ def join(x: jax.Array, size: Sequence[int], sides: Sequence[int]) -> jax.Array:
 
 
 def relative_positions(size: Sequence[int]) -> np.ndarray:
-  """Which row of a table of offsets belongs to each pair of tokens.
+  """Return the row in a table of offsets for each pair of tokens.
 
   Args:
-    size: a window's sides.
+    size: sides of a window.
 
   Returns:
     int `[tokens, tokens]`: offsets from the second token to the first, each
@@ -61,5 +62,5 @@ def relative_positions(size: Sequence[int]) -> np.ndarray:
 
 
 def _order(axes: int) -> tuple[int, ...]:
-  """Places of windows before places inside them."""
+  """Return the axes' order with places of windows before places inside them."""
   return (0, *range(1, 2 * axes, 2), *range(2, 2 * axes + 1, 2), 2 * axes + 1)

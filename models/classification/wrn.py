@@ -1,8 +1,8 @@
 """Wide ResNets for CIFAR (Zagoruyko & Komodakis 2016, arXiv:1605.07146).
 
-AugMix's code and PixMix's train `wrn_40_2` and `wrn_40_4`; attribute names are
-theirs. `digits_resnet` is a small one for the embedded digits. `wide_resnet50_2` and
-its like, for ImageNet, are in `resnet.py`.
+AugMix's and PixMix's code trains `wrn_40_2` and `wrn_40_4`; attribute names are
+theirs. `digits_resnet` is a small one for the embedded digits.
+`wide_resnet50_2` and its like, for ImageNet, are in `resnet.py`.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ VARIANTS = {
   "wrn_40_2": _variant(40, 2, 2_243_546),
   "wrn_40_4": _variant(40, 4, 8_949_210, dropout=0.3),  # PixMix's code
   "wrn_28_10": _variant(28, 10, 36_479_194),
-  # WRN-10-1, to train by every recipe; its stem halves digits, which are enlarged
-  # ones of 8 px.
+  # WRN-10-1, to train by every recipe; its stem halves digits, which are
+  # enlarged from 8 px.
   "digits_resnet": Variant(
     dataclasses.replace(digits_cnn.SPEC, parameters=77_850, source=_TABLE),
     {"depth": 10, "factor": 1, "dropout": 0.0, "stride": 2},
   ),
 }
-# Of pytorchcv, whose CIFAR networks share these names: what is before a norm and
-# a convolution, and places in a stage, from 1.
+# Names of pytorchcv's CIFAR networks: prefixes of a norm and a convolution, and
+# places in a stage, from 1.
 PYTORCHCV: Rules = tuple(
   (rf"^features\.stage(\d)\.unit{i + 1}\.", rf"block\1.layer.{i}.")
   for i in range(12)
@@ -77,7 +77,9 @@ ORACLES = {
 
 
 class Block(nnx.Module):
-  """Norm, relu, 3 x 3, twice; a shortcut of 1 x 1 reads what is normalised."""
+  """A block of norm, relu, 3 x 3, twice; a 1 x 1 shortcut reads the normalised
+  input.
+  """
 
   def __init__(
     self,
@@ -88,7 +90,9 @@ class Block(nnx.Module):
     *,
     rngs: nnx.Rngs,
   ):
-    """`stride` of the first convolution; `dropout` before the second."""
+    """Create the block; `stride` is the first convolution's, `dropout` comes
+    before the second.
+    """
     self.bn1 = layers.BatchNorm(inputs, rngs=rngs)
     self.conv1 = layers.conv(
       inputs, outputs, 3, stride, 1, bias=False, rngs=rngs
@@ -103,7 +107,7 @@ class Block(nnx.Module):
       )
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, inputs]` -> `[B, H / stride, W / stride, outputs]`."""
+    """Map `[B, H, W, inputs]` to `[B, H / stride, W / stride, outputs]`."""
     normal = layers.relu(self.bn1(x))
     y = layers.relu(self.bn2(self.conv1(normal)))
     shortcut = self.convShortcut(normal) if self.widens else x
@@ -111,7 +115,7 @@ class Block(nnx.Module):
 
 
 class Network(nnx.Module):
-  """A 3 x 3 stem, three stages of blocks, a norm, a mean, a linear head."""
+  """A 3 x 3 stem, three stages of blocks, a norm, a mean, and a linear head."""
 
   def __init__(
     self,
@@ -123,9 +127,10 @@ class Network(nnx.Module):
     num_classes: int,
     rngs: nnx.Rngs,
   ):
-    """`depth` in convolutions, 4 more than a multiple of 6; `factor` widens.
+    """Create the network; `depth` counts convolutions, 4 more than a multiple
+    of 6; `factor` widens.
 
-    `dropout` is the rate inside of the blocks, `stride` the stem's.
+    `dropout` is the rate inside the blocks, `stride` the stem's.
     """
     self.conv1 = layers.conv(3, 16, 3, stride, 1, bias=False, rngs=rngs)
     inputs = 16
@@ -141,7 +146,7 @@ class Network(nnx.Module):
     self.fc = layers.linear(inputs, num_classes, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, 3]` -> logits `[B, num_classes]`."""
+    """Map `[B, H, W, 3]` to logits `[B, num_classes]`."""
     x = self.conv1(x)
     for stage in (1, 2, 3):
       x = getattr(self, f"block{stage}")(x)

@@ -37,18 +37,20 @@ class Separable(nnx.Module):
   """A 3 x 3 convolution per channel, then a 1 x 1 over channels."""
 
   def __init__(self, inputs: int, outputs: int, *, rngs: nnx.Rngs):
-    """Neither has a bias."""
+    """Create the convolutions, without biases."""
     conv = functools.partial(layers.conv, bias=False, rngs=rngs)
     self.conv1 = conv(inputs, inputs, 3, padding=1, groups=inputs)
     self.pointwise = conv(inputs, outputs, 1)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, inputs]` -> `[B, H, W, outputs]`."""
+    """Map `[B, H, W, inputs]` to `[B, H, W, outputs]`."""
     return self.pointwise(self.conv1(x))
 
 
 class Block(nnx.Module):
-  """relu, separable, norm, repeated; a pooling; a shortcut."""
+  """A block: relu, separable convolution and norm, repeated; a pooling; a
+  shortcut.
+  """
 
   def __init__(
     self,
@@ -59,7 +61,7 @@ class Block(nnx.Module):
     first: bool,
     rngs: nnx.Rngs,
   ):
-    """`first` leaves out the first relu."""
+    """Create the block; `first` leaves out the first relu."""
     norm = functools.partial(layers.BatchNorm, rngs=rngs)
     steps: list[layers.Step] = []
     before = inputs
@@ -78,17 +80,17 @@ class Block(nnx.Module):
       self.skipbn = norm(before)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, inputs]` -> `[B, H / stride, W / stride, widths[-1]]`."""
+    """Map `[B, H, W, inputs]` to `[B, H / stride, W / stride, widths[-1]]`."""
     return self.rep(x) + (
       self.skipbn(self.skip(x)) if self.changes_shape else x
     )
 
 
 class Network(nnx.Module):
-  """Entry flow, eight middle blocks, exit flow, a mean, a linear head."""
+  """Entry flow, eight middle blocks, exit flow, a mean, and a linear head."""
 
   def __init__(self, *, num_classes: int, rngs: nnx.Rngs):
-    """Names are the public checkpoint's."""
+    """Create the network, with the public checkpoint's names."""
     conv = functools.partial(layers.conv, bias=False, rngs=rngs)
     norm = functools.partial(layers.BatchNorm, rngs=rngs)
     self.conv1, self.bn1 = conv(3, 32, 3, 2), norm(32)
@@ -102,7 +104,7 @@ class Network(nnx.Module):
     self.fc = layers.linear(2048, num_classes, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, 3]` -> logits `[B, num_classes]`."""
+    """Map `[B, H, W, 3]` to logits `[B, num_classes]`."""
     x = layers.relu(self.bn1(self.conv1(x)))
     x = layers.relu(self.bn2(self.conv2(x)))
     for i in range(1, len(_BLOCKS) + 1):

@@ -6,13 +6,12 @@
   variables = models.convert.load(
       "resnet50", "torchvision:ResNet50_Weights.IMAGENET1K_V1")
 
-reads `.npz`, `.safetensors`, `.pth`/`.pt`/`.pyth`/`.bin`, `.caffemodel` and orbax
-directories, at a path or at a place of the public world (`sources`). Every
-array of the file is used exactly once, shapes are checked,
-and nothing of the file is ever executed. What a family's files need (names,
-layout, a background class) its `models.family.Family` says. `robust-tfds
-convert NAME FILE OUT` writes the result as an npz of ours, with its sha256 and a
-report.
+reads `.npz`, `.safetensors`, `.pth`/`.pt`/`.pyth`/`.bin`, `.caffemodel` and
+orbax directories, at a path or from a public source (`sources`). Every array of
+the file is used exactly once, shapes are checked, and nothing in the file is
+ever executed. A family's `models.family.Family` describes its files (names,
+layout, a background class). `robust-tfds convert NAME FILE OUT` writes the
+result as an npz of ours, with its sha256 and a report.
 """
 
 from __future__ import annotations
@@ -35,34 +34,35 @@ def load(
   input_px: int | None = None,
   head: str | os.PathLike[str] | None = None,
 ) -> Variables:
-  """Variables of a model from a checkpoint.
+  """Load the variables of a model from a checkpoint.
 
   Args:
-    name: one of `models.names()`; enhancements in it change nothing.
+    name: one of `models.names()`; enhancements in it make no difference.
     checkpoint: a file or an orbax directory, at a path of etils.epath or by a
       name: `https://...#sha256=...`, `hf:owner/repo[@revision][:file]`,
       `timm:name.tag`, `torchvision:Weights.NAME`, `package:module[:file]`.
     num_classes: number of logits of the checkpoint, or of its classes of
-      objects; if None that of the training whose workdir it is, else the
+      objects; None takes that of the training whose workdir it is, else the
       published one.
-    input_px: side of the pictures that the model is to take, where its
-      variables depend on it (transformers); the published one if None.
-      Positions of another side are interpolated, which is warned of.
+    input_px: side of the model's pictures, if its variables depend on it
+      (transformers); None takes the published side. Positions of another side
+      are interpolated, with a warning.
     head: a second checkpoint, of a head that is published by itself (DINOv2's)
-      or made of texts (CLIP's).
+      or made from texts (CLIP's).
 
   Returns:
     Nested dict of float32 numpy arrays, for the model's `apply`.
 
   Warns:
-    UserWarning: nothing says with which preprocessing it was trained, or files
-      beside it say another one than the model's spec.
+    UserWarning: its preprocessing is not stated anywhere, or files beside it
+      state another one than the model's spec.
 
   Raises:
-    FileNotFoundError: no such checkpoint.
-    UserError: an unknown model or format; a truncated file; a pickle with code
-      in it; arrays of another architecture or class count (the first that
-      differs, with both shapes), left over, or with NaN or infinite values.
+    FileNotFoundError: the checkpoint does not exist.
+    UserError: the model or format is unknown; the file is truncated, or a
+      pickle with code in it; arrays belong to another architecture or class
+      count (the message has the first that differs, with both shapes), are left
+      over, or have NaN or infinite values.
     ImportError: the format needs a package that is not installed.
   """
   from robust_tfds.models.convert import match

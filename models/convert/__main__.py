@@ -1,14 +1,14 @@
-"""Converts a checkpoint to an npz of ours.
+"""Convert a checkpoint to an npz of ours.
 
   robust-tfds convert resnet50 resnet50.pth resnet50.npz
   robust-tfds convert resnet18 mine.safetensors mine.npz --num_classes=10
   robust-tfds convert dinov2_vits14_linear body.pth out.npz --head=linear.pth
 
-The arguments are NAME FILE OUT: NAME is one of `models.names()`, FILE a path or a
-name as `models.convert.load` takes (`timm:resnet50.a1_in1k`). Writes OUT (our paths
-and layout, no pickles), OUT.sha256 and OUT.report.json: where every array went, and
-when torch and torchvision or timm are installed and know the model, how far our
-logits are from theirs.
+The arguments are NAME FILE OUT: NAME is one of `models.names()`, FILE a path or
+a name as `models.convert.load` takes (`timm:resnet50.a1_in1k`). The command
+writes OUT (our paths and layout, no pickles), OUT.sha256 and OUT.report.json:
+the place of every array, and, if torch and torchvision or timm are installed
+and know the model, the distance of our logits from theirs.
 """
 
 from collections.abc import Sequence
@@ -20,12 +20,12 @@ from robust_tfds.storage import paths
 
 
 def define_flags() -> None:
-  """The command's flags."""
+  """Define the command's flags."""
   flags.DEFINE_integer(
-    "num_classes", None, "Classes of the model; default: its own number."
+    "num_classes", None, "Number of classes of the model; default: its own."
   )
   flags.DEFINE_integer(
-    "input_px", None, "Side of the model's pictures, px; default: its own."
+    "input_px", None, "Side of the model's pictures in px; default: its own."
   )
   flags.DEFINE_string(
     "head", None, "A second checkpoint, of the head alone; default: none."
@@ -33,7 +33,7 @@ def define_flags() -> None:
 
 
 def main(argv: Sequence[str]) -> None:
-  """Converts one checkpoint."""
+  """Convert one checkpoint."""
   from robust_tfds.models.convert import match, report, sources
 
   if len(argv) != 4:

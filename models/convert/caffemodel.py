@@ -1,10 +1,11 @@
-"""Reads the arrays of a .caffemodel: the messages that hold them, no more.
+"""A reader of the arrays in a .caffemodel: it parses only the messages that
+hold them.
 
-Field numbers are of BVLC/caffe src/caffe/proto/caffe.proto: NetParameter.layer
-= 100 (LayerParameter: name = 1, type = 2, blobs = 7) and, in older files,
-NetParameter.layers = 2 (V1LayerParameter: name = 4, type = 5, blobs = 6).
-BlobProto: num, channels, height, width = 1..4, data = 5, shape = 7 (dim = 1),
-double_data = 8.
+Field numbers are those of BVLC/caffe src/caffe/proto/caffe.proto:
+NetParameter.layer = 100 (LayerParameter: name = 1, type = 2, blobs = 7) and, in
+older files, NetParameter.layers = 2 (V1LayerParameter: name = 4, type = 5,
+blobs = 6). BlobProto: num, channels, height, width = 1..4, data = 5, shape = 7
+(dim = 1), double_data = 8.
 """
 
 import math
@@ -20,13 +21,14 @@ _FIELDS = {_LAYER: (1, 7), _V1_LAYER: (4, 6)}
 
 
 def read(data: bytes) -> dict[str, np.ndarray]:
-  """`<layer>/weight`, `<layer>/bias`, ... -> float32 array, in file order.
+  """Read float32 arrays by `<layer>/weight`, `<layer>/bias`, ..., in file
+  order.
 
   Weights of convolutions are OIHW. A layer's third and later arrays (of Caffe's
   BatchNorm, for one) are called `<layer>/2`, `<layer>/3`, ...
 
   Raises:
-    ValueError: not a caffemodel, or truncated.
+    ValueError: the data is no caffemodel, or truncated.
   """
   arrays: dict[str, np.ndarray] = {}
   for layer in protobuf.fields(memoryview(data)):

@@ -1,9 +1,10 @@
-"""Reads checkpoint files as name -> float32 numpy array, in the file's order.
+"""Readers of checkpoint files: float32 numpy arrays by name, in the file's
+order.
 
-The endings decide. Of a checkpoint in several files the index is named
-(`model.safetensors.index.json`), or the folder that holds it. No reader
-executes anything of the file: npz without pickles, torch with `weights_only`,
-the rest are plain formats.
+The endings decide. A checkpoint in several files is named by its index
+(`model.safetensors.index.json`), or by the folder that holds it. No reader
+executes anything in the file: npz is read without pickles, torch with
+`weights_only`, and the rest are plain formats.
 """
 
 import contextlib
@@ -29,8 +30,8 @@ from robust_tfds.storage import paths
 Arrays = dict[str, np.ndarray]
 
 INDEX = ".index.json"
-# What a training hands over, first what it was judged by; huggingface_hub's and
-# timm's names for the checkpoint of a repository.
+# Files that a training hands over, first the one that validation judged;
+# huggingface_hub's and timm's names for the checkpoint of a repository.
 _HUB_NAMES = (
   weights_file.EMA_FILE,
   weights_file.FILE,
@@ -41,8 +42,9 @@ _HUB_NAMES = (
   f"pytorch_model.bin{INDEX}",
   "open_clip_pytorch_model.bin",
 )
-# What a workdir of `robust-tfds train` holds from its beginning: a file, a key of it.
-_OF_TRAININGS = ("config.json", "config.recipe.name")
+# A file that a workdir of `robust-tfds train` holds from its start, and a key
+# of it.
+_TRAINING_MARK = ("config.json", "config.recipe.name")
 
 # Where training scripts put the weights among other things.
 _WRAPPERS = (
@@ -55,11 +57,11 @@ _WRAPPERS = (
 
 
 def read(checkpoint: str | os.PathLike[str]) -> Arrays:
-  """All arrays of a checkpoint.
+  """Read all arrays of a checkpoint.
 
   Raises:
     FileNotFoundError: it is not there.
-    UserError: its ending is not known, or it is damaged or refused.
+    UserError: its ending is unknown, or it is damaged or refused.
     ImportError: its reader is not installed.
   """
   path = existing(checkpoint)
@@ -74,7 +76,7 @@ def read(checkpoint: str | os.PathLike[str]) -> Arrays:
 
 
 def _read_local(place: pathlib.Path, path: epath.Path) -> Arrays:
-  """Reads a file of this machine; refusals name the path that it is of."""
+  """Read a local file; refusals name the path that it was copied from."""
   try:
     return _read(place)
   except errors.UserError as e:
@@ -84,7 +86,7 @@ def _read_local(place: pathlib.Path, path: epath.Path) -> Arrays:
 
 
 def metadata(checkpoint: str | os.PathLike[str]) -> Mapping[str, str]:
-  """What a `.safetensors` file says of itself; nothing of other files.
+  """Return the metadata of a `.safetensors` file; {} for other files.
 
   Raises:
     UserError: its header is damaged.
@@ -94,12 +96,12 @@ def metadata(checkpoint: str | os.PathLike[str]) -> Mapping[str, str]:
     return {}
   texts = _header(path).get("__metadata__") or {}
   if not isinstance(texts, dict):
-    raise _damaged(path, ValueError("its metadata is no JSON object"))
+    raise _damaged_error(path, ValueError("its metadata is no JSON object"))
   return {str(key): str(value) for key, value in texts.items()}
 
 
-def noted(checkpoint: str | os.PathLike[str], key: str) -> str:
-  """What a file's training noted in it; empty where it did not.
+def training_note(checkpoint: str | os.PathLike[str], key: str) -> str:
+  """Return a note that a training left in a file; '' if there is none.
 
   Args:
     checkpoint: `.safetensors` with metadata, or torch's with `meta` beside the
@@ -141,11 +143,12 @@ def _read(path: pathlib.Path) -> Arrays:
 
 
 def existing(checkpoint: str | os.PathLike[str]) -> epath.Path:
-  """A path at which something is.
+  """Return a path that exists.
 
   Raises:
     FileNotFoundError: nothing is there.
-    UserError: it is no path.
+    UserError: `checkpoint` is no path.
+
   """
   if not isinstance(checkpoint, (str, os.PathLike)) or not str(checkpoint):
     raise errors.UserError(
@@ -172,9 +175,10 @@ def existing(checkpoint: str | os.PathLike[str]) -> epath.Path:
 
 
 def hub_order(names: Iterable[str]) -> list[str]:
-  """Names of a hub's files for one checkpoint, the one to read first.
+  """Return names of a hub's files for one checkpoint, the first to read first.
 
-  Safetensors before torch's, one file before the index of several.
+  Safetensors come before torch's files, and a single file before the index of
+  several.
 
   >>> hub_order(["pytorch_model.bin", "model.safetensors", "README.md"])
   ['model.safetensors', 'pytorch_model.bin']
@@ -184,7 +188,9 @@ def hub_order(names: Iterable[str]) -> list[str]:
 
 
 def file_of(checkpoint: epath.Path) -> epath.Path | None:
-  """The file that holds a checkpoint, or its index; None of orbax folders."""
+  """Return the file that holds a checkpoint, or its index; None for orbax
+  folders.
+  """
   if not checkpoint.is_dir():
     return checkpoint
   present = hub_order(paths.names(checkpoint))
@@ -193,9 +199,10 @@ def file_of(checkpoint: epath.Path) -> epath.Path | None:
 
 
 def classes_of_training(checkpoint: str | os.PathLike[str]) -> int | None:
-  """How many classes the training says whose workdir, or weights in it, it is.
+  """Return the number of classes of a training, from its workdir or weights in
+  it.
 
-  None of other checkpoints.
+  The result is None for other checkpoints.
   """
   folder = weights_file.folder_of(existing(checkpoint))
   said = folder / weights_file.DISCLOSURE
@@ -204,7 +211,7 @@ def classes_of_training(checkpoint: str | os.PathLike[str]) -> int | None:
 
 
 def _check_mean(folder: epath.Path, present: Sequence[str]) -> None:
-  """Refuses a training's workdir whose mean of the weights is gone."""
+  """Refuse a training's workdir whose mean of the weights is missing."""
   said = folder / weights_file.DISCLOSURE
   if weights_file.EMA_FILE in present or not said.exists():
     return
@@ -217,8 +224,8 @@ def _check_mean(folder: epath.Path, present: Sequence[str]) -> None:
 
 
 def _check_ended(folder: pathlib.Path) -> None:
-  """Refuses the workdir of a training that has no weights yet."""
-  name, key = _OF_TRAININGS
+  """Refuse the workdir of a training that has no weights yet."""
+  name, key = _TRAINING_MARK
   said = reading.json_file(folder / name) if (folder / name).exists() else ()
   if key in said:
     raise errors.UserError(
@@ -229,7 +236,7 @@ def _check_ended(folder: pathlib.Path) -> None:
 
 
 def _shards(path: pathlib.Path) -> Arrays:
-  """The arrays of all files that an index names."""
+  """Read the arrays of all files that an index names."""
   arrays: Arrays = {}
   for name in shard_names(path):
     part = _read(path.with_name(name))
@@ -243,10 +250,10 @@ def _shards(path: pathlib.Path) -> Arrays:
 
 
 def shard_names(index: str | os.PathLike[str]) -> list[str]:
-  """Names of the files that an index lists; they lie beside it.
+  """Return the names of the files that an index lists; they lie beside it.
 
   Raises:
-    UserError: no index of files, or a name that leaves the folder.
+    UserError: it is no index of files, or a name leaves the folder.
   """
   facts = reading.json_file(index)
   places = facts.get("weight_map") if isinstance(facts, dict) else None
@@ -284,32 +291,36 @@ def _safetensors(path: pathlib.Path) -> Mapping[str, Any]:
       " float16 or bfloat16. Convert them first."
     ) from e
   except (safetensors.SafetensorError, ValueError, TypeError, KeyError) as e:
-    raise _damaged(path, e) from e
+    raise _damaged_error(path, e) from e
 
 
 def _header(path: pathlib.Path | epath.Path) -> dict[str, Any]:
-  """The JSON object before the arrays of a `.safetensors` file."""
+  """Read the JSON object before the arrays of a `.safetensors` file."""
   size = reading.file_size(path)
   with paths.opened(path) as file:
     head = file.read(8)
     length = int.from_bytes(head, "little")
     if len(head) < 8 or length > size - 8:
-      raise _damaged(path, ValueError("it ends inside its header"))
+      raise _damaged_error(path, ValueError("it ends inside its header"))
     header = reading.json_text(file.read(length), f"{path}: its header")
   if not isinstance(header, dict):
-    raise _damaged(path, ValueError("its header is no JSON object"))
+    raise _damaged_error(path, ValueError("its header is no JSON object"))
   return header
 
 
 def _offsets(path: pathlib.Path) -> dict[str, int]:
-  """Where each array starts: the order of writing is the network's order."""
+  """Return where each array starts: the order of writing is the network's
+  order.
+  """
   starts = {}
   for name, entry in _header(path).items():
     if name == "__metadata__":
       continue
     places = entry.get("data_offsets") if isinstance(entry, dict) else None
     if not isinstance(places, list) or not places:
-      raise _damaged(path, ValueError(f"the header says not where {name} lies"))
+      raise _damaged_error(
+        path, ValueError(f"the header says not where {name} lies")
+      )
     starts[name] = places[0]
   return starts
 
@@ -321,12 +332,12 @@ def _torch(path: pathlib.Path) -> Mapping[str, Any]:
   arrays = {}
   for name, value in _unwrap(path, loaded).items():
     if isinstance(value, torch.Tensor):
-      arrays[_name(path, name)] = _of_tensor(path, name, value)
+      arrays[_name(path, name)] = _tensor_array(path, name, value)
   return arrays
 
 
 def _load_torch(path: pathlib.Path) -> Any:
-  """What torch saved, arrays and plain values alone."""
+  """Load what torch saved, only arrays and plain values."""
   try:
     import torch
   except ImportError as error:
@@ -343,19 +354,21 @@ def _load_torch(path: pathlib.Path) -> Any:
   except MemoryError:
     raise
   except Exception as error:  # torch has no error of its own
-    raise _refused_torch(path, error) from error
+    raise _refused_error(path, error) from error
 
 
-def _refused_torch(path: pathlib.Path, error: Exception) -> errors.UserError:
-  """Code, or damage; without torch's advice on how to run the code."""
+def _refused_error(path: pathlib.Path, error: Exception) -> errors.UserError:
+  """Return the error for code or damage, without torch's advice on how to run
+  the code.
+  """
   asked = re.search(r"GLOBAL ([\w.]+)", str(error))
   what = f" (here {asked[1]})" if asked else ""
   if "TorchScript" in str(error):
     what = " (it is a TorchScript archive)"
   if not what and isinstance(error, pickle.UnpicklingError):
-    return _damaged(path, ValueError("its pickle is broken"))
+    return _damaged_error(path, ValueError("its pickle is broken"))
   if not what:
-    return _damaged(path, error)
+    return _damaged_error(path, error)
   return errors.UserError(
     f"{path} holds more than arrays{what} and was refused: a pickle can run code"
     " when it is read. Save its state_dict() alone, or as .safetensors."
@@ -371,7 +384,7 @@ def _name(path: pathlib.Path, name: Any) -> str:
   return name
 
 
-def _of_tensor(path: pathlib.Path, name: str, value: Any) -> np.ndarray:
+def _tensor_array(path: pathlib.Path, name: str, value: Any) -> np.ndarray:
   import torch
 
   if value.layout != torch.strided or value.is_quantized or value.is_meta:
@@ -404,7 +417,7 @@ def _caffemodel(path: pathlib.Path) -> Mapping[str, Any]:
   try:
     return caffemodel.read(path.read_bytes())
   except ValueError as error:
-    raise _damaged(path, error) from error
+    raise _damaged_error(path, error) from error
 
 
 def _orbax(path: pathlib.Path) -> Mapping[str, Any]:
@@ -419,13 +432,13 @@ def _orbax(path: pathlib.Path) -> Mapping[str, Any]:
   except errors.UserError:
     raise
   except Exception as error:  # its stores have no error of their own
-    raise _damaged(path, error) from error
+    raise _damaged_error(path, error) from error
   return {"/".join(p): leaf for p, leaf in variables.flatten(tree).items()}
 
 
 @contextlib.contextmanager
 def _without_echo() -> Iterator[None]:
-  """After the first array that fails, what the others would have said.
+  """Suppress the errors of further arrays after the first one that fails.
 
   Orbax closes its event loop then, while they are still being read.
   """
@@ -446,7 +459,9 @@ def _without_echo() -> Iterator[None]:
 
 
 def _check_promises(path: pathlib.Path, metadata: Any) -> None:
-  """Refuses arrays that the folder's files cannot hold; they end the process."""
+  """Refuse arrays that the folder's files cannot hold; they would end the
+  process.
+  """
   import jax
   import orbax.checkpoint as ocp
 
@@ -484,7 +499,7 @@ ENDINGS = tuple(_READERS)
 
 
 def _plain(path: pathlib.Path, arrays: Mapping[str, Any]) -> Arrays:
-  """Float arrays as float32; refuses what is no number."""
+  """Return float arrays as float32; refuse anything that is no number."""
   out = {}
   for name, value in arrays.items():
     array = np.asarray(value)
@@ -505,7 +520,7 @@ def _format(path: pathlib.Path | epath.Path) -> str:
   return "orbax" if path.is_dir() else path.suffix
 
 
-def _damaged(
+def _damaged_error(
   path: pathlib.Path | epath.Path, error: Exception
 ) -> errors.UserError:
   size = "directory"

@@ -1,16 +1,17 @@
-"""Which generation of its library a checkpoint is of, where its arrays fit several.
+"""The library generation of a checkpoint, if its arrays fit several.
 
-RetinaNet's names and shapes in mmdetection 1.x are those in 2.x, and its numbers
-mean other anchors and boxes. mmdetection's training writes its version into a file
-(`meta`, `mmdet_version`: its tools/train.py at v0.6.0 and v2.0.0); its tool that
-brings files of 1.x to 2.x leaves it, and RetinaNet's numbers, as they are.
+RetinaNet has the same names and shapes in mmdetection 1.x and 2.x, but its
+numbers mean other anchors and boxes. mmdetection's training writes its version
+into a file (`meta`, `mmdet_version`: its tools/train.py at v0.6.0 and v2.0.0);
+its tool that converts files of 1.x to 2.x changes neither the version nor
+RetinaNet's numbers.
 """
 
 from collections.abc import Iterable
 
 from robust_tfds import errors
 from robust_tfds.models import catalogue
-from robust_tfds.models.convert import beside, formats, sources
+from robust_tfds.models.convert import formats, sidecar, sources
 from robust_tfds.models.model import NetworkModel
 
 _VERSION = "mmdet_version"
@@ -23,29 +24,31 @@ def doubt(
   labels: Iterable[str],
   weights: str = "",
 ) -> str:
-  """A sentence where nothing says which of several generations a file is of.
+  """Return a sentence if the generation of a file is not stated; else ''.
 
   Args:
-    labels: families of preprocessing whose files have such names; none of a file
-      with our own names, of which the report beside it says the model.
-    weights: the generation that the user says it is of; empty: nothing.
+    labels: families of preprocessing whose files have such names; none for a
+      file with our own names, whose report states the model.
+    weights: the generation that the user states; '' if none.
 
   Raises:
-    UserError: it is of another generation than the model.
+    UserError: its generation is not the model's.
   """
   if not model.family.exclusive:
     return ""
   fitting = [label for label in labels if label in model.family.exclusive]
-  of_report = beside.model_of_report(located.path)
+  of_report = sidecar.model_of_report(located.path)
   if of_report:
     said = catalogue.network(of_report).spec.weights
     fitting = [said, *model.family.exclusive]
   else:
-    said = weights or _said(located)
+    said = weights or _file_generation(located)
   if len(fitting) < 2 or said == model.spec.weights:
     return ""
   if said in model.family.exclusive:
-    raise errors.UserError(refusal(model, f"{located.name} is of {said}", said))
+    raise errors.UserError(
+      generation_message(model, f"{located.name} is of {said}", said)
+    )
   return (
     f"{located.name} has the names and shapes of {' and of '.join(fitting)}'s"
     " checkpoints, whose anchors and boxes differ, and says not which of them it"
@@ -55,8 +58,10 @@ def doubt(
   )
 
 
-def refusal(model: NetworkModel, what: str, style: str) -> str:
-  """The error about a file whose arrays mean other numbers than the model's."""
+def generation_message(model: NetworkModel, what: str, style: str) -> str:
+  """Return the error for a file whose arrays mean other numbers than the
+  model's.
+  """
   return (
     f"{what}, and {model.name} is of {model.spec.weights}: the two place the"
     " background, end boxes and lay anchors differently, so the same arrays are"
@@ -65,7 +70,7 @@ def refusal(model: NetworkModel, what: str, style: str) -> str:
 
 
 def _fitting_models(model: NetworkModel, styles: Iterable[str]) -> str:
-  """The same networks of other weights, in words."""
+  """Return the same networks with other weights, in words."""
   ours, others = (
     model.variant.options,
     [style for style in styles if style != model.spec.weights],
@@ -79,9 +84,9 @@ def _fitting_models(model: NetworkModel, styles: Iterable[str]) -> str:
   return " or ".join(names) or f"a model of models.names(weights={others[0]!r})"
 
 
-def _said(located: sources.Located) -> str:
-  """The generation that a file's version is of; empty where it has none."""
-  major = formats.noted(located.path, _VERSION).partition(".")[0]
+def _file_generation(located: sources.Located) -> str:
+  """Return the generation of a file's version; '' if it has none."""
+  major = formats.training_note(located.path, _VERSION).partition(".")[0]
   if not major:
     return ""
   return "mmdetection1" if major in _FIRST else "mmdetection"

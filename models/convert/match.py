@@ -1,9 +1,10 @@
-"""Brings a checkpoint's arrays to a model's variables, each exactly once.
+"""Matching of a checkpoint's arrays with a model's variables, each exactly
+once.
 
-Names: our path `layer1/0/conv1/kernel` is `layer1.0.conv1.weight` in torch's
-words. A family lists, per style of checkpoint, regular expressions that turn
-the file's names into these; the style with the most hits is taken. A file that
-carries our own paths needs no rules.
+Our path `layer1/0/conv1/kernel` is `layer1.0.conv1.weight` in torch's words. A
+family lists, per style of checkpoint, regular expressions that turn the file's
+names into these; the style with the most hits is taken. A file that carries our
+own paths needs no rules.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from robust_tfds.models.convert import (
   preprocessing,
   sources,
 )
-from robust_tfds.models.convert.beside import Declared
 from robust_tfds.models.convert.formats import Arrays
+from robust_tfds.models.convert.sidecar import Declared
 from robust_tfds.models.family import Rules
 from robust_tfds.models.model import NetworkModel
 from robust_tfds.models.spec import Spec
@@ -49,31 +50,31 @@ Shape = tuple[int, ...]
 
 
 class ClassCountError(errors.UserError):
-  """A checkpoint of another number of classes."""
+  """The error for a checkpoint with another number of classes."""
 
   def __init__(self, text: str, classes: int):
-    """Says how many it has."""
+    """Create the error, with the checkpoint's number of classes."""
     super().__init__(text)
     self.classes = classes
 
 
 @dataclasses.dataclass(frozen=True)
 class Loaded:
-  """A checkpoint brought to a model.
+  """A checkpoint that was matched with a model.
 
   Attributes:
-    model: whose variables they are.
+    model: the model of the variables.
     variables: nested dict of float32 arrays.
-    style: which rules fitted: a key of the family's `checkpoints`, `torch` for
-      our names in torch's words, `own` for our paths.
+    style: the rules that fitted: a key of the family's `checkpoints`, `torch`
+      for our names in torch's words, `own` for our paths.
     sources: name in the file -> our path, in the file's order.
     ignored: names in the file that evaluation does not need.
     labels: families of preprocessing (as `ModelSpec.weights`) whose files have
-      such names; none of a file with our own paths.
-    declared: what its source, or files beside it, say of its preprocessing. It is a
-      doubt where nothing says which of several ways the names stand for, or where
-      they stand for another way than the model's.
-    notes: what was done to arrays of other shapes, a sentence each.
+      such names; none for a file with our own paths.
+    declared: what its source, or files beside it, state about its
+      preprocessing. It holds a doubt if the names fit several ways, or another
+      way than the model's.
+    notes: what was done to arrays of other shapes, one sentence each.
   """
 
   model: NetworkModel
@@ -88,14 +89,14 @@ class Loaded:
 
 @dataclasses.dataclass(frozen=True)
 class _Matched:
-  """A file's arrays beside a model's, before anything is checked.
+  """The arrays of a file and of a model, before any check.
 
   Attributes:
-    model: whose variables are asked for.
-    origin: what to call the file in errors.
-    arrays: name in the file -> array, without those that are ignored.
+    model: the model whose variables are wanted.
+    origin: name of the file in errors.
+    arrays: name in the file -> array, without ignored ones.
     style: see `Loaded`.
-    paths: name in the file -> our path; None where it is none of ours.
+    paths: name in the file -> our path; None if it is none of ours.
     shapes: our path -> shape.
   """
 
@@ -107,12 +108,12 @@ class _Matched:
   shapes: Mapping[Path, Shape]
 
   def file_shape(self, path: Path) -> Shape:
-    """A variable's shape as the file writes it."""
+    """Return a variable's shape as the file writes it."""
     return file_shape(self.shapes[path], path, self.in_our_layout)
 
   @property
   def in_our_layout(self) -> bool:
-    """Whether kernels lie in the file as ours do."""
+    """Whether kernels in the file have our layout."""
     return self.style in (OWN, *self.model.family.flax_styles)
 
 
@@ -125,32 +126,33 @@ def load(
   head: str | os.PathLike[str] | sources.Located | None = None,
   weights: str = "",
 ) -> Loaded:
-  """`models.convert.load` with the account of where each array went.
+  """Load variables like `models.convert.load`, with the account of where each
+  array went.
 
   Args:
     name: one of `models.names()`.
-    checkpoint: as `models.convert.load`, or already located.
-    num_classes: as `models.convert.load`.
-    input_px: as `models.convert.load`.
-    head: as `models.convert.load`, or already located.
-    weights: the family of preprocessing that the user says it is of, where
-      names fit several; empty: nothing is said.
+    checkpoint: as for `models.convert.load`, or already located.
+    num_classes: as for `models.convert.load`.
+    input_px: as for `models.convert.load`.
+    head: as for `models.convert.load`, or already located.
+    weights: the family of preprocessing that the user states, if names fit
+      several; '' if none.
   """
   base, enhancing = catalogue.split(name)
   if ":" in base:
     raise errors.UserError(
       f"{base} brings its own variables: use its init, not a checkpoint."
     )
-  model = _of_side(catalogue.network(base, num_classes), input_px)
+  model = _resized_model(catalogue.network(base, num_classes), input_px)
   enhancements.wrap(model, *enhancing)  # refuses what does not suit it
   located = sources.locate(checkpoint)
   if num_classes is None:
     count = formats.classes_of_training(located.path)
     if count:
-      model = _of_side(catalogue.network(base, count), input_px)
+      model = _resized_model(catalogue.network(base, count), input_px)
   arrays = formats.read(located.path)
   if head is not None:
-    arrays = _with_head(arrays, located.name, sources.locate(head))
+    arrays = _joined_arrays(arrays, located.name, sources.locate(head))
   loaded = match_arrays(model, arrays, located.name)
   declared = preprocessing.judge(
     model, located.name, loaded.labels, located.declared(), weights
@@ -161,11 +163,13 @@ def load(
   return dataclasses.replace(loaded, declared=declared)
 
 
-def _with_head(arrays: Arrays, origin: str, head: sources.Located) -> Arrays:
-  """The arrays of two files.
+def _joined_arrays(
+  arrays: Arrays, origin: str, head: sources.Located
+) -> Arrays:
+  """Return the arrays of two files.
 
   Raises:
-    UserError: both have one of the same name.
+    UserError: both have an array of the same name.
   """
   more = formats.read(head.path)
   twice = sorted(arrays.keys() & more.keys())
@@ -177,8 +181,8 @@ def _with_head(arrays: Arrays, origin: str, head: sources.Located) -> Arrays:
   return {**arrays, **more}
 
 
-def _of_side(model: NetworkModel, input_px: int | None) -> NetworkModel:
-  """A model whose pictures have another side.
+def _resized_model(model: NetworkModel, input_px: int | None) -> NetworkModel:
+  """Return a model whose pictures have another side.
 
   Raises:
     UserError: its network does not depend on the side.
@@ -194,7 +198,7 @@ def _of_side(model: NetworkModel, input_px: int | None) -> NetworkModel:
 
 
 def warn(loaded: Loaded) -> None:
-  """Says what variables alone cannot carry: a doubt, another preprocessing."""
+  """Warn of what variables alone cannot carry: a doubt, another preprocessing."""
   for note in loaded.notes:
     warnings.warn(note, stacklevel=3)
   declared, model = loaded.declared, loaded.model
@@ -218,15 +222,15 @@ def match_arrays(
   arrays: Mapping[str, np.ndarray],
   origin: str = "the checkpoint",
 ) -> Loaded:
-  """Matches names, shapes and values, by the rules of the model's family.
+  """Match names, shapes and values, by the rules of the model's family.
 
   Args:
-    model: whose variables are asked for.
+    model: the model whose variables are wanted.
     arrays: name in the file -> array, in the file's order.
-    origin: what to call the file in errors.
+    origin: name of the file in errors.
 
   Raises:
-    UserError: as `models.convert.load`.
+    UserError: as for `models.convert.load`.
   """
   family = model.family
   if family.regroup is not None:
@@ -239,7 +243,7 @@ def match_arrays(
   fitting = {s.split(" ")[0] for s in others} & set(family.exclusive)
   if fitting and model.spec.weights not in fitting:
     what = f"{origin} has the names of {style}'s checkpoints"
-    raise errors.UserError(generations.refusal(model, what, style))
+    raise errors.UserError(generations.generation_message(model, what, style))
   if family.drops_background:
     used = _without_background(model, used, paths)
   matched, notes = _fitted(_Matched(model, origin, used, style, paths, shapes))
@@ -260,20 +264,22 @@ def match_arrays(
 
 
 def torch_name(path: Path) -> str:
-  """Our path in torch's words."""
+  """Return our path in torch's words."""
   *parents, leaf = path
   return ".".join([*parents, _LEAVES.get(leaf, leaf)])
 
 
 def file_shape(shape: Shape, path: Path, in_our_layout: bool) -> Shape:
-  """A variable's shape as a file writes it, in our layout or in torch's."""
+  """Return a variable's shape as a file writes it, in our layout or in torch's."""
   if in_our_layout or path[-1] != "kernel":
     return tuple(shape)
   return (shape[-1], shape[-2], *shape[:-2])
 
 
 def _fitted(matched: _Matched) -> tuple[_Matched, tuple[str, ...]]:
-  """Arrays of other shapes as the family brings them, and what it says."""
+  """Fit arrays of other shapes by the family's rules; return them and the
+  family's notes.
+  """
   fit = matched.model.family.fit
   arrays, notes = dict(matched.arrays), []
   for source, path in matched.paths.items():
@@ -306,9 +312,10 @@ def _best_style(
   shapes: Mapping[Path, Shape],
   styles: Mapping[str, Rules],
 ) -> tuple[str, dict[str, Path | None], tuple[str, ...]]:
-  """The style with the most hits, name in the file -> our path, and its equals.
+  """Return the style with the most hits, our path by name in the file, and its
+  equals.
 
-  Of styles that fit alike one whose rules are empty is taken, which says that
+  Among styles that fit equally, one with empty rules is taken, which means that
   the family's names are its own; then our names in torch's words.
   """
   by_path = {"/".join(path): path for path in shapes}
@@ -331,7 +338,7 @@ def _best_style(
 def _labels(
   model: NetworkModel, style: str, equals: tuple[str, ...]
 ) -> tuple[str, ...]:
-  """Families of preprocessing whose files have such names."""
+  """Return the families of preprocessing whose files have such names."""
   if style == OWN:
     return ()
   if TORCH in equals:
@@ -340,7 +347,9 @@ def _labels(
 
 
 def _checked_sources(matched: _Matched) -> dict[str, Path]:
-  """Name in the file -> our path: every array once, every variable filled."""
+  """Return our path by name in the file: every array once, every variable
+  filled.
+  """
   sources: dict[str, Path] = {}
   taken: dict[Path, str] = {}
   for source, path in matched.paths.items():
@@ -361,18 +370,18 @@ def _checked_sources(matched: _Matched) -> dict[str, Path]:
     )
   ]
   if wrong:
-    raise _of_shapes(matched, wrong, sources)
+    raise _shapes_error(matched, wrong, sources)
   missing = [path for path in matched.shapes if path not in taken]
   left_over = [n for n, path in matched.paths.items() if path is None]
   if missing or left_over:
-    raise errors.UserError(_of_names(matched, missing, left_over))
+    raise errors.UserError(_names_message(matched, missing, left_over))
   return sources
 
 
-def _of_shapes(
+def _shapes_error(
   matched: _Matched, wrong: list[str], sources: Mapping[str, Path]
 ) -> errors.UserError:
-  """The error about arrays of other shapes."""
+  """Return the error for arrays of other shapes."""
   model, source = matched.model, wrong[0]
   got = matched.arrays[source].shape
   expected = matched.file_shape(sources[source])
@@ -392,10 +401,10 @@ def _of_shapes(
   )
 
 
-def _of_names(
+def _names_message(
   matched: _Matched, missing: list[Path], left_over: list[str]
 ) -> str:
-  """The error about arrays that the file or the model does not have."""
+  """Return the error text for arrays that the file or the model does not have."""
   name, arrays = matched.model.name, matched.arrays
   parts = [f"{matched.origin} does not fit {name}:"]
   if missing and left_over:
@@ -414,9 +423,11 @@ def _of_names(
 
 
 def _class_count(matched: _Matched, source: str, path: Path) -> int | None:
-  """How many classes an array of another shape is of; None: of no number."""
+  """Return the number of classes of an array with another shape; None if no
+  number fits.
+  """
   model, got = matched.model, matched.arrays[source].shape
-  more = _with_one_more(model).shapes()[path]
+  more = _extended_model(model).shapes()[path]
   shapes = (
     matched.file_shape(path),
     file_shape(more, path, matched.in_our_layout),
@@ -433,12 +444,12 @@ def _class_count(matched: _Matched, source: str, path: Path) -> int | None:
 
 
 def heads(model: NetworkModel) -> set[Path]:
-  """Paths whose shape depends on the number of classes."""
-  other = _with_one_more(model).shapes()
+  """Return the paths whose shape depends on the number of classes."""
+  other = _extended_model(model).shapes()
   return {p for p, shape in model.shapes().items() if other[p] != shape}
 
 
-def _with_one_more(model: NetworkModel) -> NetworkModel:
+def _extended_model(model: NetworkModel) -> NetworkModel:
   spec = model.spec.with_classes(model.spec.num_classes + 1)
   return dataclasses.replace(model, spec=spec)
 
@@ -457,21 +468,21 @@ def _check_values(source: str, array: np.ndarray, origin: str) -> None:
     )
 
 
-def _same_shape(one: Shape, other: Shape) -> bool:
-  """Equal but for axes of length 1.
+def _same_shape(first: Shape, second: Shape) -> bool:
+  """Return whether two shapes are equal except for axes of length 1.
 
   1 x 1 convolutions are written as matrices and back, scales per channel as
   `[C]` or `[C, 1, 1]`: the numbers and their order are the same.
   """
-  return [n for n in one if n != 1] == [n for n in other if n != 1]
+  return [n for n in first if n != 1] == [n for n in second if n != 1]
 
 
 def _to_layout(array: np.ndarray, path: Path, matched: _Matched) -> np.ndarray:
-  """The file's layout (OIHW, OITHW, OI) to ours (HWIO, THWIO, IO)."""
+  """Convert the file's layout (OIHW, OITHW, OI) to ours (HWIO, THWIO, IO)."""
   array = array.reshape(matched.file_shape(path))
   if not matched.in_our_layout and path[-1] == "kernel":
     array = np.moveaxis(array, (0, 1), (-1, -2))
-  # `ascontiguousarray` alone would give a single number an axis.
+  # `ascontiguousarray` alone would give a scalar an axis.
   return np.ascontiguousarray(array, np.float32).reshape(array.shape)
 
 

@@ -1,4 +1,4 @@
-"""Reference implementations in torch, for parity reports and tests alone.
+"""Reference implementations in torch, only for parity reports and tests.
 
 A family's `oracles` names them: model -> `torchvision:resnet18`, `timm:...`,
 `pretrainedmodels:...` or `pytorchcv:file.function:argument=1,...`. Nothing here
@@ -19,11 +19,11 @@ from robust_tfds.models.model import Classifier, NetworkModel
 
 
 def build(model: NetworkModel, **options: Any) -> Any:
-  """The reference of a model with random weights, in evaluation mode.
+  """Build the reference of a model with random weights, in evaluation mode.
 
   Args:
     model: from `models.get`.
-    **options: for the reference's constructor.
+    **options: options of the reference's constructor.
 
   Returns:
     A torch module, or None if the family names none for this model.
@@ -63,13 +63,13 @@ def build(model: NetworkModel, **options: Any) -> Any:
   return module.eval()
 
 
-def logits(module: Any, batch: np.ndarray, *, whole: bool = True) -> Any:
-  """The reference's answer to float32 `[B, H, W, 3]`.
+def logits(module: Any, batch: np.ndarray, *, as_array: bool = True) -> Any:
+  """Return the reference's logits for float32 `[B, H, W, 3]`.
 
   Args:
     module: a torch module of pictures `[B, 3, H, W]`.
     batch: preprocessed pictures.
-    whole: whether the answer is logits to return as a numpy array; otherwise
+    as_array: whether the answer is logits to return as a numpy array; otherwise
       the module is run for its side effects (statistics in training mode).
   """
   import torch
@@ -77,7 +77,7 @@ def logits(module: Any, batch: np.ndarray, *, whole: bool = True) -> Any:
   pixels = np.ascontiguousarray(batch.transpose(0, 3, 1, 2))
   with torch.no_grad():
     answer = module(torch.from_numpy(pixels))
-  return answer.numpy() if whole else None
+  return answer.numpy() if as_array else None
 
 
 def compare(
@@ -86,7 +86,9 @@ def compare(
   module: Any,
   checkpoint: str | os.PathLike[str],
 ) -> dict[str, float]:
-  """max |d| and the logits' scale on two seeded pictures of noise."""
+  """Compare our logits with the reference's on two seeded pictures of noise:
+  max |d| and scale.
+  """
   import torch
 
   state = {

@@ -1,16 +1,16 @@
-"""With which preprocessing a checkpoint was trained: who says it, or a doubt.
+"""The preprocessing that a checkpoint was trained with: its source, or a doubt.
 
-Arrays say nothing of pixels, and their names little: timm's and torchvision's
-ResNet-50 have the same names, another crop and another interpolation. What
-says it, the first that does:
+Arrays say nothing about pixels, and their names little: timm's and
+torchvision's ResNet-50 have the same names, but another crop and another
+interpolation. The first of these that states it counts:
 
 1. the source: `torchvision:`, `timm:`, `hf:` or a known package;
-2. files beside the checkpoint, or its own metadata (`beside`);
+2. files beside the checkpoint, or its own metadata (`sidecar`);
 3. a known file: its sha256 begins with the digits in a published file's name;
-4. names that one family of preprocessing alone has.
+4. names that only one family of preprocessing has.
 
-Our own names (`.npz` that `robust-tfds convert` wrote, orbax) are taken as
-what the model's spec says. Else there is a doubt: a sentence.
+Our own names (`.npz` that `robust-tfds convert` wrote, orbax) stand for the
+model's spec. Otherwise there is a doubt: a sentence.
 """
 
 import dataclasses
@@ -21,11 +21,12 @@ from typing import Any
 from robust_tfds import errors
 from robust_tfds.models import catalogue
 from robust_tfds.models.convert import known
-from robust_tfds.models.convert.beside import Declared, network
+from robust_tfds.models.convert.sidecar import Declared, network
 from robust_tfds.models.model import NetworkModel
 from robust_tfds.models.spec import ModelSpec, Spec
 
-# What a spec says of pixels; `resize_px` or `crop_fraction` as `resize` asks.
+# The fields of a spec about pixels; `resize` decides between `resize_px` and
+# `crop_fraction`.
 FIELDS = (
   "input_px",
   "resize",
@@ -51,19 +52,19 @@ def judge(
   declared: Declared,
   weights: str = "",
 ) -> Declared:
-  """What is declared of a checkpoint that fits a model, judged.
+  """Judge what is declared about a checkpoint that fits a model.
 
   Args:
-    model: whose arrays they are.
-    origin: what to call the checkpoint.
+    model: the model of the arrays.
+    origin: name of the checkpoint in messages.
     labels: families of preprocessing (as `ModelSpec.weights`) that have files
-      with these names; none of a file with our own names.
-    declared: by the source or the files beside.
-    weights: the family that the user says it is of; empty: nothing.
+      with these names; none for a file with our own names.
+    declared: statements of the source or the files beside it.
+    weights: the family that the user states; '' if none.
 
   Raises:
-    UserError: `weights` is of no family with these names, or of one with
-      several ways of preprocessing.
+    UserError: `weights` is no family with these names, or a family with several
+      ways of preprocessing.
   """
   verdict = _judged(model, origin, labels, declared, weights)
   other = network.differs(model, declared.network)
@@ -80,15 +81,15 @@ def _judged(
   declared: Declared,
   weights: str,
 ) -> Declared:
-  """As `judge`, of pixels alone."""
+  """Judge what is declared about pixels alone."""
   pictures = type(model.spec) is Spec  # of others names alone are judged
   if pictures and declared.doubt:
     return Declared(origin=declared.origin, doubt=declared.doubt)
   if pictures and declared.fields:
-    return _of_fields(model, declared.fields, declared.origin)
+    return _declared_fields(model, declared.fields, declared.origin)
   ways = _ways(model, labels)
   if weights:
-    return _of_user(model, origin, ways, weights)
+    return _user_choice(model, origin, ways, weights)
   every = set().union(*ways.values())
   if all(ways.values()) and every <= {prepared(model.spec)}:
     return Declared()
@@ -98,7 +99,7 @@ def _judged(
 
 
 def differences(spec: ModelSpec, fields: Mapping[str, Any]) -> dict[str, tuple]:
-  """Field -> (what is said, what a spec has), of those that matter and differ."""
+  """Return (stated value, spec's value) of the fields that matter and differ."""
   if not isinstance(spec, Spec):
     return {}
   has, says = dict(prepared(spec)), dict(prepared(spec, fields))
@@ -112,7 +113,7 @@ def differences(spec: ModelSpec, fields: Mapping[str, Any]) -> dict[str, tuple]:
 def prepared(
   spec: Spec | ModelSpec, fields: Mapping[str, Any] | None = None
 ) -> Prepared:
-  """How a spec prepares pictures, `fields` taken before its own."""
+  """Return how a spec prepares pictures, with `fields` before its own."""
   values = {
     name: value
     for name, value in dataclasses.asdict(spec).items()
@@ -123,10 +124,10 @@ def prepared(
   return tuple(sorted(values.items()))
 
 
-def _of_fields(
+def _declared_fields(
   model: NetworkModel, declared: Mapping[str, Any], origin: str
 ) -> Declared:
-  """What an origin declares, if the network can take such pictures."""
+  """Return what an origin declares, if the network can take such pictures."""
   fields = dict(declared)
   spec: Any = model.spec
   classes = fields.pop("num_classes", spec.num_classes)
@@ -150,23 +151,23 @@ def _of_fields(
   return Declared(fields, origin)
 
 
-def _other_network(model: NetworkModel, origin: str, other: str) -> str:
-  """The doubt where arrays fit and the network they are of may be another."""
+def _other_network(model: NetworkModel, origin: str, difference: str) -> str:
+  """Return the doubt if arrays fit but may belong to another network."""
   return (
-    f"{origin} says {other}, which {model.name} is not known to have:"
+    f"{origin} says {difference}, which {model.name} is not known to have:"
     " networks with the same arrays may differ in padding, activation or"
     " constants. Load it into a model of that network; where both are known to"
     f" be the same, say config.model.spec.weights={model.spec.weights}."
   )
 
 
-def _of_user(
+def _user_choice(
   model: NetworkModel,
   origin: str,
   ways: Mapping[str, Mapping[Prepared, str]],
   weights: str,
 ) -> Declared:
-  """The preprocessing of the family that a user names."""
+  """Return the preprocessing of the family that a user names."""
   if weights == model.spec.weights or not ways:
     return Declared()
   if weights not in ways:
@@ -174,7 +175,7 @@ def _of_user(
   if len(ways[weights]) != 1:
     raise errors.UserError(
       f"{origin}: {weights}'s files with these names are prepared in"
-      f" {len(ways[weights])} ways ({_shown(ways[weights])}). Say the fields of"
+      f" {len(ways[weights])} ways ({_ways_text(ways[weights])}). Say the fields of"
       " config.model.spec instead."
     )
   (only,) = ways[weights]
@@ -184,7 +185,7 @@ def _of_user(
 def _ways(
   model: NetworkModel, labels: Iterable[str]
 ) -> dict[str, dict[Prepared, str]]:
-  """Family of preprocessing -> its ways -> an example of each."""
+  """Return the ways of each family of preprocessing, with an example of each."""
   ours, own = model.spec.weights, prepared(model.spec)
   alike = {x for group in model.family.alike if ours in group for x in group}
   alike.discard(ours)
@@ -192,7 +193,7 @@ def _ways(
   ways: dict[str, dict[Prepared, str]] = {}
   for label in labels:
     ways[label] = {own: model.name} if label in {ours, *alike} else {}
-    for name, spec in _of_family(model, label):
+    for name, spec in _family_models(model, label):
       ways[label].setdefault(prepared(spec), name)
     if type(model.spec) is Spec and label not in alike:
       for row in _rows(same, label, model.spec.num_classes):
@@ -200,10 +201,10 @@ def _ways(
   return ways
 
 
-def _of_family(
+def _family_models(
   model: NetworkModel, label: str
 ) -> Iterator[tuple[str, ModelSpec]]:
-  """Models of the same network whose published weights are a family's."""
+  """Yield models of the same network whose published weights are a family's."""
   for name in _same_network(model):
     spec = model.family.variants[name].spec
     if spec.weights == label:
@@ -211,14 +212,18 @@ def _of_family(
 
 
 def _same_network(model: NetworkModel) -> Iterator[str]:
-  """Models with the same arrays: of the same family, with the same options."""
+  """Yield models with the same arrays: of the same family, with the same
+  options.
+  """
   for name, variant in model.family.variants.items():
     if variant.options == model.variant.options:
       yield name
 
 
 def _rows(models: set[str], label: str, num_classes: int) -> list[known.Known]:
-  """Known checkpoints of a family; of the same number of classes, if any."""
+  """Return known checkpoints of a family; with the same number of classes, if
+  any.
+  """
   rows = [
     row
     for row in known.every()
@@ -229,10 +234,10 @@ def _rows(models: set[str], label: str, num_classes: int) -> list[known.Known]:
 
 
 def plain_labels(model: NetworkModel) -> list[str]:
-  """Families whose files have our names in torch's words.
+  """Return the families whose files have our names in torch's words.
 
-  Those whose rules are empty; where there are none the model's own. Also those
-  of which the tables know a file and the family has no rules.
+  These are the families with empty rules, or the model's own if there are none;
+  and those with a file in the tables but without rules.
   """
   family = model.family
   first = {style.split(" ")[0] for style in family.checkpoints}
@@ -254,7 +259,7 @@ def _several(
   origin: str,
   ways: Mapping[str, Mapping[Prepared, str]],
 ) -> str:
-  """The doubt where names fit several ways of preprocessing."""
+  """Return the doubt if names fit several ways of preprocessing."""
   ours = model.spec.weights
   ordered = sorted(ways, key=lambda label: label != ours)
   firsts = [list(ways[label].items())[:1] for label in ordered]
@@ -263,7 +268,7 @@ def _several(
   for way, name in itertools.chain.from_iterable(listed):
     every.setdefault(way, name)
   whose = " and ".join(f"{label}'s" for label in ordered)
-  differ = f"prepared in {len(every)} ways ({_shown(every)})"
+  differ = f"prepared in {len(every)} ways ({_ways_text(every)})"
   if len(every) < 2:
     differ = "of networks that may differ in what has no arrays"
   return (
@@ -276,8 +281,8 @@ def _several(
   )
 
 
-def _shown(ways: Mapping[Prepared, str]) -> str:
-  """A few ways, with an example of each."""
+def _ways_text(ways: Mapping[Prepared, str]) -> str:
+  """Return a few ways in words, with an example of each."""
   listed = [
     f"{name}: {_words(dict(way))}" for way, name in list(ways.items())[:_SHOWN]
   ]
@@ -293,7 +298,7 @@ def _words(way: Mapping[str, Any]) -> str:
 
 
 def _other_family(model: NetworkModel, label: str) -> str:
-  """The doubt where names say another family than the model's."""
+  """Return the doubt if names belong to another family than the model's."""
   shapes = model.shapes()
   fitting = [
     name

@@ -1,4 +1,4 @@
-"""What a conversion leaves behind: an npz of ours, its sha256, an account."""
+"""The files that a conversion writes: an npz of ours, its sha256, a report."""
 
 import hashlib
 import json
@@ -16,7 +16,9 @@ from robust_tfds.storage import npz, paths
 
 
 def write_npz(variables: Variables, out: epath.Path) -> str:
-  """Writes `a/b/kernel` -> array, the same bytes each time; returns sha256."""
+  """Write the variables as an npz, the same bytes each time, and return its
+  sha256.
+  """
   flat = {
     "/".join(path): np.asarray(array)
     for path, array in variables_lib.flatten(variables).items()
@@ -41,7 +43,7 @@ def write_report(
   *,
   head: sources.Located | None = None,
 ) -> str:
-  """Writes OUT.report.json and returns its summary in words."""
+  """Write OUT.report.json and return its summary in words."""
   model = loaded.model
   facts: dict[str, Any] = {
     "model": model.name,
@@ -77,7 +79,9 @@ def write_report(
 def _parity(
   checkpoint: epath.Path, loaded: match.Loaded
 ) -> dict[str, Any] | str:
-  """max |d| of our logits to the reference's, or why it was not measured."""
+  """Return max |d| of our logits to the reference's, or why it was not
+  measured.
+  """
   from robust_tfds.models.convert import oracle
 
   model = loaded.model

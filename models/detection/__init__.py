@@ -1,4 +1,5 @@
-"""Families of detectors, as in `models.classification`, and their layers.
+"""Families of detectors, organised like `models.classification`, and their
+layers.
 
 >>> from robust_tfds import models
 >>> models.get("tiny_retinanet").spec.num_classes

@@ -1,4 +1,4 @@
-"""Anchors of a pyramid, as the `AnchorGenerator` of a library lays them."""
+"""Anchors of a pyramid, laid like the `AnchorGenerator` of a library."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from robust_tfds.models.detection.rules import RULES, Rules
 
-_MULTIPLE = 32  # px, to which mmdetection pads a picture
+_MULTIPLE = 32  # px: mmdetection pads pictures to multiples of it
 
 
 def grid(
@@ -22,15 +22,15 @@ def grid(
   strides: Sequence[int] = (),
   rules: Rules = RULES["torchvision"],
 ) -> np.ndarray:
-  """All anchors, level after level, row by row, ratio by ratio.
+  """Return all anchors, level after level, row by row, ratio by ratio.
 
   Args:
-    canvas: (height, width) in px of what the network sees.
+    canvas: (height, width) in px of the network's input.
     features: (height, width) of each level's features.
-    sizes: of each level, square roots of areas in px.
+    sizes: sizes of each level, as square roots of areas in px.
     ratios: height over width.
-    strides: px between the anchors of each level, where the rules ask for them.
-    rules: of a library.
+    strides: px between the anchors of each level, if the rules need them.
+    rules: rules of a library.
 
   Returns:
     float32 `[N, 4]`: x1, y1, x2, y2 in px of the canvas.
@@ -48,23 +48,24 @@ def grid(
 
 
 def inside(anchors: np.ndarray, sizes: jax.Array) -> jax.Array:
-  """Which anchors lie in pictures of (height, width): bool `[B, A]`."""
+  """Return which anchors lie in pictures of (height, width): bool `[B, A]`."""
   low, high = jnp.split(jnp.asarray(anchors), 2, axis=1)
   return (low >= 0).all(-1) & (high < sizes[:, None, ::-1]).all(-1)
 
 
-def in_padded(
+def inside_padded(
   features: Sequence[tuple[int, int]],
   strides: Sequence[int],
   each: int,
   sizes: jax.Array,
 ) -> jax.Array:
-  """Which anchors are of places in the padded pictures: bool `[B, A]`.
+  """Return which anchors belong to places in the padded pictures: bool `[B,
+  A]`.
 
   Args:
-    features: as of `grid`.
-    strides: of the levels, px.
-    each: anchors of a place.
+    features: as for `grid`.
+    strides: strides of the levels, px.
+    each: number of anchors at each place.
     sizes: int32 `[B, 2]`, (height, width).
   """
   limits = -(-sizes // _MULTIPLE) * _MULTIPLE
@@ -79,7 +80,9 @@ def in_padded(
 def laid(
   cell: np.ndarray, features: tuple[int, int], step: tuple[int, int]
 ) -> np.ndarray:
-  """Anchors `[A, 4]` at every place of (rows, columns): `[rows columns A, 4]`."""
+  """Lay anchors `[A, 4]` at every place of (rows, columns): `[rows columns A,
+  4]`.
+  """
   y, x = np.mgrid[0 : features[0], 0 : features[1]]
   corner = np.stack([x * step[1], y * step[0]] * 2, -1).reshape(-1, 1, 4)
   return (corner + cell[None]).reshape(-1, 4)
@@ -88,10 +91,10 @@ def laid(
 def shapes(
   sizes: Sequence[float], ratios: Sequence[float], stride: int, rules: Rules
 ) -> np.ndarray:
-  """Anchors of the first place: float32 `[A, 4]`.
+  """Return the anchors of the first place: float32 `[A, 4]`.
 
-  Around the origin; where they end on their last pixel, around the middle one of
-  `stride` pixels.
+  They are centred on the origin; if boxes end on their last pixel, on the
+  middle one of `stride` pixels.
   """
   tall = np.sqrt(np.asarray(ratios, np.float32))
   scale = np.asarray(sizes, np.float32)

@@ -2,7 +2,7 @@
 
 Names follow torchvision: `body` is the classification network without its head,
 `fpn.inner_blocks` the lateral 1 x 1 and `fpn.layer_blocks` the 3 x 3
-convolutions, `fpn.extra_blocks` what makes RetinaNet's coarsest levels.
+convolutions, `fpn.extra_blocks` the layers of RetinaNet's coarsest levels.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ WIDTH = 256  # channels of every level
 TORCHVISION_OLD = (
   (r"(inner_blocks|layer_blocks)\.(\d)\.(weight|bias)$", r"\1.\2.0.\3"),
 )
-# Of the catalogue's detectors.
+# The bodies of the catalogue's detectors.
 BODIES = ("resnet50", "resnet101", "resnext101_32x4d", "resnext101_64x4d")
-# Deformable convolutions in the place of a body's 3 x 3 ones from stage 2 on
-# (c3-c5), by the end of its name: whether they are of the second version.
+# Suffixes of bodies whose 3 x 3 convolutions from stage 2 on (c3-c5) are
+# deformable: whether they are of the second version.
 DEFORMABLE = {"_dconv": False, "_mdconv": True}
 # mmdetection's names of the body and its pyramid.
 MMDETECTION = (
@@ -35,7 +35,7 @@ MMDETECTION = (
   (r"^neck\.fpn_convs\.(\d)\.conv\.", r"backbone.fpn.layer_blocks.\1.0."),
 )
 STAGES = (256, 512, 1024, 2048)  # channels of a bottleneck ResNet's stages
-# Of families on a `Body`, as of `Family.stages`.
+# `Family.stages` of families on a `Body`.
 FROZEN_TOGETHER = (
   r"(?:backbone/)?body/(?:conv1|bn1)",
   r"(?:backbone/)?body/layer(\d)",
@@ -43,15 +43,15 @@ FROZEN_TOGETHER = (
 
 
 class Body(resnet.Network):
-  """A ResNet that answers with its four stages' features."""
+  """A ResNet that returns the features of its four stages."""
 
   def __init__(self, *, name: str, epsilon: float, rngs: nnx.Rngs):
-    """Builds it.
+    """Build the body.
 
     Args:
-      name: of `models.classification.resnet.VARIANTS`; with an end of
+      name: name in `models.classification.resnet.VARIANTS`; with a suffix of
         `DEFORMABLE` its stages 2 to 4 have deformable convolutions.
-      epsilon: of the frozen normalisation.
+      epsilon: epsilon of the frozen normalisation.
       rngs: for the initial weights.
     """
     end = next((e for e in DEFORMABLE if name.endswith(e)), "")
@@ -68,7 +68,7 @@ class Body(resnet.Network):
         )
 
   def __call__(self, x: jax.Array) -> list[jax.Array]:  # type: ignore[override]
-    """`[B, H, W, 3]` -> features of strides 4, 8, 16 and 32."""
+    """Map `[B, H, W, 3]` to features of strides 4, 8, 16 and 32."""
     x = layers.relu(self.bn1(self.conv1(x)))
     x = layers.max_pool(x, 3, 2, 1)
     features = []
@@ -79,38 +79,40 @@ class Body(resnet.Network):
 
 
 def redraw(layer: nnx.Conv | nnx.Linear, std: float, rngs: nnx.Rngs) -> None:
-  """A head's last layer from a narrow normal distribution."""
+  """Redraw a head's last layer from a narrow normal distribution."""
   shape = layer.kernel.shape
   layer.kernel[...] = std * jax.random.normal(rngs.params(), shape)
 
 
 def blocks_of(stage: layers.Stack) -> list[Any]:
-  """A stage's blocks in their order, whose parts may be replaced."""
+  """Return a stage's blocks in their order, whose parts may be replaced."""
   return [getattr(stage, name) for name, _ in stage.steps]
 
 
 class Coarser(nnx.Module):
-  """RetinaNet's levels of strides 64 and 128."""
+  """The layers of RetinaNet's levels of strides 64 and 128."""
 
   def __init__(self, inputs: int, *, rngs: nnx.Rngs):
-    """`inputs` is 256 where they grow from P5, 2048 where from C5."""
+    """Create the layers; `inputs` is 256 if they start from P5, 2048 from C5."""
     self.p6 = layers.conv(inputs, WIDTH, 3, 2, 1, rngs=rngs)
     self.p7 = layers.conv(WIDTH, WIDTH, 3, 2, 1, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> list[jax.Array]:
-    """Features of stride 32 -> those of 64 and 128."""
+    """Map features of stride 32 to those of 64 and 128."""
     p6 = self.p6(x)
     return [p6, self.p7(layers.relu(p6))]
 
 
 class Pyramid(nnx.Module):
-  """Lateral connections, a top-down path, and coarser levels."""
+  """A feature pyramid: lateral connections, a top-down path, and coarser
+  levels.
+  """
 
   def __init__(self, *, first: int, coarser: str, rngs: nnx.Rngs):
-    """Builds it.
+    """Build the pyramid.
 
     Args:
-      first: finest stage that is used, 0 (stride 4) or 1 (stride 8).
+      first: finest used stage, 0 (stride 4) or 1 (stride 8).
       coarser: `pool` (every second pixel of P5), or convolutions from `p5` or
         `c5`.
       rngs: for the initial weights.
@@ -130,7 +132,7 @@ class Pyramid(nnx.Module):
     self.first, self.coarser = first, coarser
 
   def __call__(self, stages: list[jax.Array]) -> list[jax.Array]:
-    """Stages of strides 4..32 -> levels, the finest first."""
+    """Map stages of strides 4..32 to levels, the finest first."""
     used = stages[self.first :]
     levels: list[jax.Array] = []
     above = None
@@ -158,10 +160,10 @@ class Backbone(nnx.Module):
     coarser: str,
     rngs: nnx.Rngs,
   ):
-    """The options are `Body`'s and `Pyramid`'s."""
+    """Build the backbone; the options are those of `Body` and `Pyramid`."""
     self.body = Body(name=name, epsilon=epsilon, rngs=rngs)
     self.fpn = Pyramid(first=first, coarser=coarser, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> list[jax.Array]:
-    """`[B, H, W, 3]`, sides multiples of 32 -> levels, the finest first."""
+    """Map `[B, H, W, 3]`, sides multiples of 32, to levels, the finest first."""
     return self.fpn(self.body(x))

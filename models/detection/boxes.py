@@ -1,9 +1,9 @@
 """Boxes in fixed shapes: overlap, coding, clipping, non-maximum suppression.
 
-Boxes are float32 `[..., 4]`: x1, y1, x2, y2 in pixels. They end `edge` px beyond
-x2 and y2: 0 where these are borders, 1 where they are of a box's last pixel
-(`models.detection.rules`). Coding and suppression follow torchvision's `BoxCoder`
-and `batched_nms`, with an edge mmdetection 1.x's.
+Boxes are float32 `[..., 4]`: x1, y1, x2, y2 in pixels. They end `edge` px
+beyond x2 and y2: 0 if these are borders, 1 if they belong to a box's last pixel
+(`models.detection.rules`). Coding and suppression follow torchvision's
+`BoxCoder` and `batched_nms`, and with an edge of 1 those of mmdetection 1.x.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ import jax.numpy as jnp
 
 from robust_tfds.models.detection.rules import RULES, Rules
 
-# An edge: px, or (width, height) where the axes have other units.
+# An edge in px, or (width, height) if the axes have other units.
 Edge = float | jax.Array
 
 
 def area(boxes: jax.Array, edge: Edge = 0.0) -> jax.Array:
-  """`[..., 4]` -> `[...]`."""
+  """Compute areas: `[..., 4]` to `[...]`."""
   return jnp.prod(_size(boxes, edge), axis=-1)
 
 
-def iou(one: jax.Array, two: jax.Array, edge: Edge = 0.0) -> jax.Array:
-  """`[N, 4]`, `[M, 4]` -> `[N, M]`; 0 where both are empty."""
-  low = jnp.maximum(one[:, None, :2], two[None, :, :2])
-  high = jnp.minimum(one[:, None, 2:], two[None, :, 2:])
+def iou(first: jax.Array, second: jax.Array, edge: Edge = 0.0) -> jax.Array:
+  """Compute IoU: `[N, 4]` and `[M, 4]` to `[N, M]`; 0 where both are empty."""
+  low = jnp.maximum(first[:, None, :2], second[None, :, :2])
+  high = jnp.minimum(first[:, None, 2:], second[None, :, 2:])
   both = jnp.prod(jnp.maximum(high - low + edge, 0), axis=-1)
-  union = area(one, edge)[:, None] + area(two, edge)[None] - both
+  union = area(first, edge)[:, None] + area(second, edge)[None] - both
   return jnp.where(union > 0, both / jnp.where(union > 0, union, 1), 0)
 
 
@@ -37,7 +37,7 @@ def encode(
   weights: tuple[float, ...],
   edge: Edge = 0.0,
 ) -> jax.Array:
-  """Offsets of boxes from their anchors: (dx, dy, dw, dh), weighted."""
+  """Encode boxes as weighted offsets (dx, dy, dw, dh) from their anchors."""
   size, centre = _size(anchors, edge), _centre(anchors)
   shift = (_centre(boxes) - centre) / size
   scale = jnp.log(_size(boxes, edge) / size)
@@ -50,7 +50,9 @@ def decode(
   weights: tuple[float, ...],
   rules: Rules = RULES["torchvision"],
 ) -> jax.Array:
-  """Boxes from offsets; undoes `encode` up to the rules' limits of sizes."""
+  """Decode boxes from offsets; undoes `encode` up to the rules' limits of
+  sizes.
+  """
   offsets = offsets / jnp.array(weights)
   size, centre = _size(anchors, rules.edge), _centre(anchors)
   middle = offsets[..., :2] * size + centre
@@ -60,7 +62,7 @@ def decode(
 
 
 def clip(boxes: jax.Array, size: jax.Array, edge: Edge = 0.0) -> jax.Array:
-  """Boxes inside a picture of `size` (height, width)."""
+  """Clip boxes to a picture of `size` (height, width)."""
   limit = jnp.stack([size[1], size[0]] * 2).astype(boxes.dtype)
   return jnp.clip(boxes, 0, limit - edge)
 
@@ -75,20 +77,20 @@ def suppress(
   most: int,
   edge: Edge = 0.0,
 ) -> tuple[jax.Array, jax.Array]:
-  """Non-maximum suppression within classes, of fixed length.
+  """Suppress non-maximum boxes within classes, with a result of fixed length.
 
   Args:
     boxes: `[N, 4]`.
     scores: `[N]`.
     classes: int `[N]`; boxes of different classes never suppress each other.
     valid: bool `[N]`.
-    threshold: a box goes if its IoU with a better one is above this.
-    most: how many are kept.
-    edge: of the boxes.
+    threshold: a box is removed if its IoU with a better one is above this.
+    most: number of boxes to keep.
+    edge: edge of the boxes.
 
   Returns:
-    Indices int32 `[most]` by decreasing score (equal ones: the first), and which
-    of them are valid, bool `[most]`.
+    Indices int32 `[most]` by decreasing score (the first among equals), and
+    which of them are valid, bool `[most]`.
   """
   worst = jnp.float32(-jnp.inf)
   scores = jnp.where(valid, scores, worst)

@@ -1,11 +1,13 @@
-"""A detector that is a Python function of one picture, called picture by picture.
+"""A detector that is a Python function of one picture, called picture by
+picture.
 
 Each picture is cut from its canvas, so that the function sees it at its own
 size. It answers with a dict of `boxes` `[n, 4]` (x1, y1, x2, y2 in px),
-`scores` `[n]` and `classes` `[n]` in 0..num_classes-1; n may differ from picture
-to picture and be 0. Of more than `spec.detections` the best are taken. Where it
-finds masks, `masks` are `[n, h, w]` (bool, or chances: 0.5 and above is the
-object), or a list of COCO's run lengths (`{"size": [h, w], "counts": text}`).
+`scores` `[n]` and `classes` `[n]` in 0..num_classes-1; n may differ from
+picture to picture and be 0. If there are more than `spec.detections`, the best
+are taken. If it finds masks, `masks` are `[n, h, w]` (bool, or probabilities:
+0.5 and above is the object), or a list of COCO's run lengths (`{"size": [h, w],
+"counts": text}`).
 """
 
 import warnings
@@ -17,10 +19,10 @@ import numpy as np
 from robust_tfds import errors
 from robust_tfds.models.detection.spec import DetectorSpec
 
-# Of a picture -> axes of one detection.
+# Name -> axes of one detection.
 _EACH: dict[str, tuple[int, ...]] = {"boxes": (4,), "scores": (), "classes": ()}
 
-_THRESHOLD = 0.5  # as `masks.paste`
+_THRESHOLD = 0.5  # as in `masks.paste`
 
 Detections = dict[str, np.ndarray]
 
@@ -32,25 +34,25 @@ def detections(
   canvases: np.ndarray,
   sizes: np.ndarray | None = None,
 ) -> Detections:
-  """Detections of a batch, in the form of all detectors.
+  """Return detections of a batch, in the form of all detectors.
 
   Args:
-    name: of the model, for errors.
-    spec: says how many classes, and how many detections are taken.
-    function: uint8 `[h, w, 3]` RGB -> detections of it.
+    name: name of the model, for errors.
+    spec: spec with the numbers of classes and of detections.
+    function: maps uint8 `[h, w, 3]` RGB to its detections.
     canvases: uint8 `[B, H, W, 3]`, pictures in their top-left corners.
-    sizes: int `[B, 2]`, the (height, width) of each; None: all of its canvas.
+    sizes: int `[B, 2]`, (height, width) of each picture; None: the whole
+      canvas.
 
   Returns:
     `boxes` float32 `[B, N, 4]`, `scores` float32 `[B, N]` by decreasing value,
-    `classes` int32 `[B, N]`, `valid` bool `[B, N]`; where there are masks,
-    `masks` `[B, N]`, texts: COCO's compressed run lengths, empty where there is
-    no detection.
+    `classes` int32 `[B, N]`, `valid` bool `[B, N]`; if there are masks, `masks`
+    `[B, N]`, texts: COCO's compressed run lengths, empty without a detection.
 
   Raises:
-    UserError: canvases or sizes of another shape; arrays that are missing, of
-      unequal length, another shape or dtype, not finite, or a class outside of
-      the range; masks of some pictures alone.
+    UserError: canvases or sizes have a wrong shape; arrays are missing, differ
+      in length, have a wrong shape or dtype, or are not finite; a class is out
+      of range; or only some pictures have masks.
   """
   if canvases.ndim != 4 or canvases.shape[-1] != 3:
     raise errors.UserError(
@@ -71,8 +73,8 @@ def detections(
   with_masks = sum("masks" in arrays for arrays in each)
   if with_masks not in (0, len(each)):
     raise errors.UserError(
-      f"{name} gave masks of {with_masks} of {len(each)} pictures, expected them"
-      " of all or of none; of a picture without detections, an empty list."
+      f"{name} gave masks for {with_masks} of {len(each)} pictures, expected them"
+      " for all or none; for a picture without detections, an empty list."
     )
   return {key: np.stack([arrays[key] for arrays in each]) for key in each[0]}
 
@@ -80,7 +82,7 @@ def detections(
 def _padded(
   name: str, spec: DetectorSpec, answer: Any, size: tuple[int, int]
 ) -> Detections:
-  """The best detections of a picture, as many as the spec says."""
+  """Return the best detections of a picture, padded to the spec's number."""
   if not isinstance(answer, Mapping):
     raise errors.UserError(
       f"{name} answered with a {type(answer).__name__} for a picture, expected a"
@@ -96,7 +98,7 @@ def _padded(
       f" without {', '.join(missing)}."
     )
   boxes, scores, classes = (
-    _of_picture(name, key, answer[key], axes) for key, axes in _EACH.items()
+    _picture_array(name, key, answer[key], axes) for key, axes in _EACH.items()
   )
   if not len(boxes) == len(scores) == len(classes):
     raise errors.UserError(
@@ -126,13 +128,13 @@ def _padded(
 def _texts(
   name: str, masks: Any, count: int, best: np.ndarray, size: tuple[int, int]
 ) -> list[str]:
-  """The best masks of a picture as compressed run lengths.
+  """Return the best masks of a picture as compressed run lengths.
 
   Args:
-    name: of the model, for errors.
-    masks: see the top.
-    count: of detections.
-    best: places of those that are taken.
+    name: name of the model, for errors.
+    masks: see the top of this file.
+    count: number of detections.
+    best: indices of the best detections.
     size: (height, width) of the picture.
   """
   from robust_tfds.coco import rle
@@ -154,7 +156,7 @@ def _texts(
 def _given_texts(
   name: str, masks: list[Mapping[str, Any]], size: tuple[int, int]
 ) -> list[str]:
-  """The texts of masks that are run lengths already."""
+  """Return the texts of masks that are run lengths already."""
   from robust_tfds.coco import rle
 
   texts = []
@@ -171,15 +173,15 @@ def _given_texts(
   fault = rle.first_broken(texts, [size] * len(texts))
   if fault:
     raise errors.UserError(
-      f"{name} gave mask {fault[0]} that is none: {fault[1]}"
+      f"{name} gave mask {fault[0]} that is broken: {fault[1]}"
     )
   return texts
 
 
-def _of_picture(
+def _picture_array(
   name: str, key: str, value: Any, axes: tuple[int, ...]
 ) -> np.ndarray:
-  """float32 `[n, *axes]`; an empty list is none of any shape."""
+  """Return values as float32 `[n, *axes]`; an empty list has any shape."""
   try:
     array = np.asarray(value)
   except (TypeError, ValueError, RuntimeError) as e:

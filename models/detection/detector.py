@@ -28,10 +28,10 @@ from robust_tfds.models.variables import Path, Variables
 
 
 class DetectorNetwork(nnx.Module):
-  """What a family's network is.
+  """The base class of the families' networks.
 
   Attributes:
-    rules: of the library that its detections' boxes are as.
+    rules: rules of the library whose boxes it follows.
     training: name of its train rules.
     has_masks: whether it finds masks, and learns them.
   """
@@ -42,42 +42,42 @@ class DetectorNetwork(nnx.Module):
 
   @property
   def train_rules(self) -> TrainRules:
-    """Of its library, in training."""
+    """The library's rules of training."""
     return TRAIN_RULES[self.training]
 
   def __call__(
     self, x: jax.Array, sizes: jax.Array, factor: jax.Array
   ) -> dict[str, jax.Array]:
-    """Detections of a batch, in px of the network's canvas.
+    """Return detections of a batch, in px of the network's canvas.
 
     Args:
       x: pixels `[B, H, W, 3]`.
       sizes: int32 `[B, 2]`, valid (height, width).
-      factor: float32 `[B, 4]`, from these pixels to the pictures', of x1, y1, x2,
-        y2.
+      factor: float32 `[B, 4]`, factors of x1, y1, x2, y2 from these pixels to
+        the pictures'.
     """
     raise NotImplementedError
 
   def losses(self, x: jax.Array, truth: Truth, key: jax.Array) -> Losses:
-    """The training losses of a batch, whose sum is the loss.
+    """Return the training losses of a batch, whose sum is the loss.
 
     Args:
       x: pixels `[B, H, W, 3]`.
       truth: the objects.
-      key: of JAX, which boxes are chosen by.
+      key: JAX key that chooses boxes.
     """
     raise NotImplementedError
 
 
 @dataclasses.dataclass(frozen=True)
 class Detector(NetworkModel):
-  """A detector of the catalogue; `init` as of any model."""
+  """A detector of the catalogue, with the `init` of all models."""
 
   spec: DetectorSpec
 
   @property
   def trainable(self) -> bool:
-    """On the sum of `apply_train`'s losses."""
+    """Whether it can be trained: it can, on the sum of `apply_train`'s losses."""
     return True
 
   @property
@@ -88,15 +88,16 @@ class Detector(NetworkModel):
   def frozen_paths(
     self, *, stages: int = 0, frozen_norms: bool = True
   ) -> frozenset[Path]:
-    """As of any network; and scales and offsets of norms that are constants.
+    """Return the frozen paths of any network, and those of norms that stay
+    constant.
 
     Published detectors were fine-tuned with the stem and `layer1` frozen:
     `stages=2`.
 
     Args:
       stages: see `NetworkModel.frozen_paths`.
-      frozen_norms: as of `apply_train`; where it is so and the library keeps
-        scales and offsets of norms as constants, these are among the paths.
+      frozen_norms: as for `apply_train`; if it is True and the library keeps
+        scales and offsets of norms constant, these are among the paths.
     """
     first = super().frozen_paths(stages=stages)
     return first | self._constants() if frozen_norms else first
@@ -107,7 +108,7 @@ class Detector(NetworkModel):
     batch: jax.typing.ArrayLike,
     sizes: jax.typing.ArrayLike,
   ) -> dict[str, jax.Array]:
-    """Detections of a batch of canvases.
+    """Return detections of a batch of canvases.
 
     Args:
       variables: from `init` or `models.convert.load`.
@@ -117,11 +118,11 @@ class Detector(NetworkModel):
     Returns:
       `boxes` float32 `[B, N, 4]` (x1, y1, x2, y2 in px of the canvas), `scores`
       float32 `[B, N]` by decreasing score, `classes` int32 `[B, N]`, `valid`
-      bool `[B, N]`; `masks` float32 `[B, N, 28, 28]` in [0, 1] where the network
+      bool `[B, N]`; `masks` float32 `[B, N, 28, 28]` in [0, 1] if the network
       makes them.
 
     Raises:
-      UserError: a batch of another dtype or shape, or variables that do not
+      UserError: the batch has a wrong dtype or shape, or the variables do not
         fit.
     """
     images, valid_px = arguments.canvases(self.name, batch, sizes)
@@ -135,7 +136,7 @@ class Detector(NetworkModel):
     return {**detections, "boxes": jnp.clip(boxes, 0, limit)}
 
   def _constants(self) -> frozenset[Path]:
-    """Scales and offsets of norms, where the library keeps them as they are."""
+    """Return scales and offsets of norms, if the library keeps them constant."""
     if not self._skeleton().train_rules.constant_norms:
       return frozenset()
     norms = {path[:-1] for path in self.statistics()}
@@ -143,7 +144,7 @@ class Detector(NetworkModel):
     return frozenset(path for path in own if path[:-1] in norms)
 
   def _skeleton(self) -> DetectorNetwork:
-    """The network, with shapes in place of arrays."""
+    """Return the network, with shapes in place of arrays."""
     like = {
       path: jax.ShapeDtypeStruct(shape, jnp.float32)
       for path, shape in self.shapes().items()
@@ -160,30 +161,32 @@ class Detector(NetworkModel):
     frozen_norms: bool = True,
     frozen_stages: int = 0,
   ) -> tuple[Losses, Variables]:
-    """The training losses of a batch.
+    """Return the training losses of a batch.
 
     Args:
-      variables: as of `apply`.
-      batch: `image` uint8 `[B, H, W, 3]` and `size` int32 `[B, 2]` as of
+      variables: as for `apply`.
+      batch: `image` uint8 `[B, H, W, 3]` and `size` int32 `[B, 2]` as for
         `apply`; `boxes` float32 `[B, G, 4]` (x0, y0, x1, y1 in px of the
-        canvas) and `labels` int32 `[B, G]`, -1 where there is no object. For a
-        network with masks also `masks` `[B, G, H, W]`, bool of the canvas;
-        HTC learns its semantic branch where there is `semantic` int32
-        `[B, H, W]`, COCO-stuff's classes, 255 where none is labelled.
-      key: of JAX; anchors and regions are chosen by it.
-      frozen_norms: batch norms use their running statistics, as published
-        detectors were trained; else those of the batch, which move them.
+        canvas) and `labels` int32 `[B, G]`, -1 for padding. For a network with
+        masks also `masks` `[B, G, H, W]`, bool on the canvas; HTC learns its
+        semantic branch from `semantic` int32 `[B, H, W]`, if given:
+        COCO-stuff's classes, 255 if unlabelled.
+      key: JAX key that chooses anchors and regions.
+      frozen_norms: whether batch norms use their running statistics, as
+        published detectors were trained; else those of the batch, which update
+        them.
       frozen_stages: see `Classifier.apply_train`.
 
     Returns:
-      Name -> float32, whose sum is the loss, by torchvision's names:
+      The float32 losses, whose sum is the loss, by torchvision's names:
       `loss_objectness`, `loss_rpn_box_reg`, `loss_classifier`, `loss_box_reg`,
-      `loss_mask`, of cascades with the stage behind them (`loss_mask_0`) and
-      weighted, HTC's `loss_semantic_seg`; of RetinaNets `classification` and
-      `bbox_regression`. And the variables, whose parameters are untouched.
+      `loss_mask`, for cascades weighted and with the stage behind the name
+      (`loss_mask_0`), HTC's `loss_semantic_seg`; for RetinaNets
+      `classification` and `bbox_regression`. And the variables, whose
+      parameters are unchanged.
 
     Raises:
-      UserError: something is missing, or does not fit.
+      UserError: an entry is missing, or does not fit.
     """
     own = arguments.key(self.name, key, "apply_train")
     truth_lib.check_keys(self.name, batch, masks=False)
@@ -201,12 +204,12 @@ class Detector(NetworkModel):
   def _prepared(
     self, network: DetectorNetwork, batch: Mapping[str, Any], sizes: jax.Array
   ) -> tuple[jax.Array, Truth]:
-    """The network's pixels, and the objects in these."""
+    """Return the network's input pixels, and the objects in these pixels."""
     truth_lib.check_keys(self.name, batch, masks=network.has_masks)
     pixels, seen_px, factor = resize.to_network(
       batch["image"], sizes, self.spec
     )
-    truth = truth_lib.of_batch(
+    truth = truth_lib.from_batch(
       self.name,
       batch,
       factor=factor,

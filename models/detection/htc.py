@@ -1,4 +1,4 @@
-"""Hybrid Task Cascade (Chen et al. 2019, arXiv:1901.07518), as mmdetection.
+"""Hybrid Task Cascade (Chen et al. 2019, arXiv:1901.07518), as in mmdetection.
 
 A cascade of boxes and masks with three ideas: features of a semantic branch are
 added to those of every box; a stage's mask head reads the boxes that the stage
@@ -33,13 +33,13 @@ from robust_tfds.models.family import Family, Rules
 from robust_tfds.models.spec import Variant
 
 _STUFF = 183  # COCO-stuff's classes, whose logits train the semantic branch
-_FUSED = 1  # the level that others are brought to
+_FUSED = 1  # the level to which the others are resampled
 _FINEST = 3  # logarithm of its stride
 _MULTIPLE = 32  # mmdetection's pictures are padded to it
-_UNLABELLED = 255  # what is stuff of no class
+_UNLABELLED = 255  # the label of unlabelled stuff
 _SEMANTIC_WEIGHT = 0.2
 
-# Counted here, without the first stage's convolution that nothing reads.
+# Counted here, without the first stage's unused convolution.
 _COUNTS = {"htc_resnext101_64x4d_dconv_fpn_mmdet1": 143_300_372}
 
 
@@ -64,10 +64,14 @@ _OF_BRANCHES: Rules = (
 
 
 class SemanticHead(nnx.Module):
-  """All levels at one, four convolutions; features for boxes."""
+  """The semantic branch: all levels fused, four convolutions, features for
+  boxes.
+  """
 
   def __init__(self, width: int, *, rngs: nnx.Rngs):
-    """Of five levels `width` wide; `conv_logits` is for training alone."""
+    """Create the branch for five levels of `width`; `conv_logits` is for
+    training alone.
+    """
 
     def convs(count: int, kernel: int) -> layers.Stack:
       return layers.Stack(
@@ -85,7 +89,8 @@ class SemanticHead(nnx.Module):
   def __call__(
     self, levels: Sequence[jax.Array], sizes: jax.Array
   ) -> jax.Array:
-    """What `embedding` and `logits` read, `[B, H, W, 256]` of stride 8.
+    """Return the input of `embedding` and `logits`, `[B, H, W, 256]` of stride
+    8.
 
     Args:
       levels: P2..P6.
@@ -106,26 +111,26 @@ class SemanticHead(nnx.Module):
     return x
 
   def embedding(self, x: jax.Array) -> jax.Array:
-    """Features for boxes, `[B, H, W, 256]`."""
+    """Compute features for boxes, `[B, H, W, 256]`."""
     return layers.relu(self.conv_embedding(x))
 
   def logits(self, x: jax.Array) -> jax.Array:
-    """Of stuff, float32 `[B, H, W, 183]`: training alone computes them."""
+    """Compute logits of stuff, float32 `[B, H, W, 183]`, for training alone."""
     return self.conv_logits(x).astype(jnp.float32)
 
 
 def _brought(
   level: jax.Array, padded: jax.Array, stride: int, shape: tuple[int, int]
 ) -> jax.Array:
-  """A level at the fused one's places, so that their corners agree.
+  """Resample a level at the fused level's places, with aligned corners.
 
-  torch's `interpolate(..., align_corners=True)` of each picture as mmdetection
-  pads it, whatever the canvas.
+  It is torch's `interpolate(..., align_corners=True)` of each picture as
+  mmdetection pads it, whatever the canvas.
 
   Args:
     level: `[B, H, W, C]`.
     padded: int32 `[B, 2]`, (height, width) in px.
-    stride: of the level.
+    stride: stride of the level.
     shape: (rows, columns) of the fused level.
   """
   # P6 is every second pixel of P5, from the first on.
@@ -139,18 +144,20 @@ def _brought(
     part = (at - low).astype(x.dtype)[:, None, None]
     return x[low] * (1 - part) + x[jnp.minimum(low + 1, len(x) - 1)] * part
 
-  def of_picture(x: jax.Array, step: jax.Array) -> jax.Array:
+  def resample(x: jax.Array, step: jax.Array) -> jax.Array:
     rows = between(x, step[0], shape[0])
     return between(rows.swapaxes(0, 1), step[1], shape[1]).swapaxes(0, 1)
 
-  return jax.vmap(of_picture)(level, step)
+  return jax.vmap(resample)(level, step)
 
 
 class Heads(roi_heads.RoIHeads):
-  """A cascade's heads with the semantic branch and the masks' flow."""
+  """The heads of a cascade, with the semantic branch and the flow between
+  masks.
+  """
 
   def __init__(self, *, width: int = WIDTH, rngs: nnx.Rngs, **options: Any):
-    """The options are `RoIHeads`'s."""
+    """Create the heads; the options are `RoIHeads`'s."""
     super().__init__(width=width, rngs=rngs, **options)
     self.mask_flow = layers.Stack(
       {
@@ -168,7 +175,9 @@ class Heads(roi_heads.RoIHeads):
     sizes: jax.Array,
     factor: jax.Array,
   ) -> dict[str, jax.Array]:
-    """As `RoIHeads`; the semantic features travel behind the levels."""
+    """Return detections like `RoIHeads`; the semantic features travel behind
+    the levels.
+    """
     semantic = self.semantic_head(levels, sizes)
     levels = [*levels, self.semantic_head.embedding(semantic)]
     return super().__call__(levels, proposals, valid, sizes, factor)
@@ -183,7 +192,9 @@ class Heads(roi_heads.RoIHeads):
     train: TrainRules,
     key: jax.Array,
   ) -> Losses:
-    """As `RoIHeads`; where stuff is labelled, `loss_semantic_seg` as well."""
+    """Return the losses of `RoIHeads`, and `loss_semantic_seg` if stuff is
+    labelled.
+    """
     semantic = self.semantic_head(levels, truth.sizes)
     levels = [*levels, self.semantic_head.embedding(semantic)]
     given = proposals, valid, canvas, truth, train, key
@@ -204,7 +215,9 @@ class Heads(roi_heads.RoIHeads):
     train: TrainRules,
     key: jax.Array,
   ) -> matching.Regions:
-    """A new choice among the boxes that the stage has made: interleaved."""
+    """Choose anew among the boxes that the stage has made: interleaved
+    execution.
+    """
     del chosen
     return self._chosen(stage, boxes, valid, truth, train, key)
 
@@ -230,15 +243,16 @@ class Heads(roi_heads.RoIHeads):
 
 
 def _semantic_loss(logits: jax.Array, truth: Truth) -> jax.Array:
-  """Cross-entropy of the stuff at every place of stride 8, 255 left out.
+  """Compute the cross-entropy of the stuff at every place of stride 8, without
+  255.
 
-  mmdetection's labels are the picture's at the network's size and then at an
-  eighth of it, nearest pixels both times.
+  mmdetection resizes the picture's labels to the network's size and then to an
+  eighth of it, by nearest pixels both times.
   """
   assert truth.semantic is not None
   rows, columns = logits.shape[1:3]
 
-  def of_picture(
+  def picture_labels(
     stuff: jax.Array, factor: jax.Array, size: jax.Array
   ) -> jax.Array:
     stride = 1 << _FINEST
@@ -252,7 +266,7 @@ def _semantic_loss(logits: jax.Array, truth: Truth) -> jax.Array:
     ]
     return jnp.where(inside, seen, _UNLABELLED)
 
-  labels = jax.vmap(of_picture)(truth.semantic, truth.factor, truth.sizes)
+  labels = jax.vmap(picture_labels)(truth.semantic, truth.factor, truth.sizes)
   counted = (labels >= 0) & (labels < _STUFF)
   place = jnp.where(counted, labels, 0)[..., None]
   chances = jnp.take_along_axis(jax.nn.log_softmax(logits), place, -1)[..., 0]
@@ -277,7 +291,7 @@ FAMILY = Family(
     )
     for style in ("mmdetection", "mmdetection1")
   },
-  # Nothing reads it: the first stage has none before it.
+  # It is unused: the first stage has none before it.
   ignored=(r"mask_head\.0\.conv_res\.",),
   exclusive=rcnn.FAMILY.exclusive,
   stages=rcnn.FAMILY.stages,

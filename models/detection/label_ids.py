@@ -1,8 +1,8 @@
-"""Which class each label id of a detector from elsewhere stands for.
+"""Label ids of detectors from elsewhere, and the classes that they stand for.
 
 Packages count differently: torchvision's detectors from 1, as 0 is their
-background; models of COCO by its category ids 1..90, of which ten are of no
-class. Nothing tells which: the user says it.
+background; models of COCO use its category ids 1..90, of which ten belong to no
+class. A model does not tell which: the user says it.
 """
 
 from collections.abc import Mapping
@@ -22,17 +22,19 @@ Labels = str | Mapping[int, int]
 def classes(
   name: str, spec: DetectorSpec, labels: Labels | None
 ) -> dict[int, int]:
-  """Label id -> class in 0..num_classes-1; -1: an id of no class.
+  """Return the class in 0..num_classes-1 of each label id, -1 for an id of no
+  class.
 
   Args:
-    name: of the model, for errors.
-    spec: of the model.
+    name: name of the model, for errors.
+    spec: spec of the model.
+
     labels: `from_zero` (an id is a class), `from_one` (id 1 is class 0, id 0 the
       background), `coco91` (COCO's category ids, gaps included, of its 80
       classes), or the mapping itself.
 
   Raises:
-    UserError: None of these, or a class outside of the range.
+    UserError: `labels` is none of these, or a class is out of range.
 
   >>> classes("mine", DetectorSpec(num_classes=2), "from_one")
   {0: -1, 1: 0, 2: 1}
@@ -62,21 +64,23 @@ def classes(
   return dict(enumerate(heads.table("torchvision", count)))
 
 
-def of_ids(name: str, ids: np.ndarray, known: Mapping[int, int]) -> np.ndarray:
-  """The classes of label ids, int64 `[n]`; -1 where an id is of no class.
+def to_classes(
+  name: str, ids: np.ndarray, classes_by_id: Mapping[int, int]
+) -> np.ndarray:
+  """Return the classes of label ids, int64 `[n]`; -1 for an id of no class.
 
   Raises:
-    UserError: an id that is not known.
+    UserError: an id is unknown.
   """
   listed = np.asarray(ids).tolist()
-  strange = sorted({i for i in listed if i not in known})
+  strange = sorted({i for i in listed if i not in classes_by_id})
   if strange:
     raise errors.UserError(
       f"{name} gave the label ids {str(strange[:5])[1:-1]}, expected"
-      f" {min(known)}..{max(known)}: say what they stand for, labels="
+      f" {min(classes_by_id)}..{max(classes_by_id)}: say what they stand for, labels="
       f"{', '.join(map(repr, NAMES))} or a dict of label id to class."
     )
-  return np.array([known[i] for i in listed], np.int64)
+  return np.array([classes_by_id[i] for i in listed], np.int64)
 
 
 def _checked(

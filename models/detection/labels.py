@@ -1,7 +1,7 @@
-"""What each output of a detector's head stands for.
+"""The class of each output of a detector's head.
 
-Heads differ in where they put the background and in gaps of COCO's numbering; a
-table says, per output, which class it is.
+Heads differ in the place of the background and in the gaps of COCO's numbering;
+a table holds the class of each output.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ NONE = -1
 
 
 def table(style: str, num_classes: int) -> tuple[int, ...]:
-  """Class of each output of a head; -1 where it is none.
+  """Return the class of each output of a head; -1 for an output of no class.
 
   Args:
     style: `plain` (no background), `last` or `first` (the background is that
       output), `torchvision` (as `first`; and with COCO's 80 classes the outputs
       follow the category ids 0..90, gaps included).
-    num_classes: classes of objects.
+    num_classes: number of classes of objects.
 
   Raises:
-    ValueError: an unknown style.
+    ValueError: the style is unknown.
 
   >>> table("torchvision", 2)
   (-1, 0, 1)
@@ -55,7 +55,8 @@ def table(style: str, num_classes: int) -> tuple[int, ...]:
 
 
 def outputs(labels: Sequence[int], classes: jax.Array) -> jax.Array:
-  """Which output stands for each class, int32; the background's where it is < 0.
+  """Return the output of each class, int32; the background's for classes below
+  0.
 
   Args:
     labels: class of each output, see `table`.

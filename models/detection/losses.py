@@ -1,8 +1,8 @@
-"""Losses of detectors on what was matched and sampled.
+"""Losses of detectors on matched and sampled boxes.
 
 Focal loss: Lin et al. 2017 (arXiv:1708.02002), alpha 0.25, gamma 2. Smooth L1:
-Girshick 2015 (arXiv:1504.08083). Sums are divided as torchvision and mmdetection
-do; where nothing was sampled a loss is 0.
+Girshick 2015 (arXiv:1504.08083). Sums are divided as torchvision and
+mmdetection do; a loss without samples is 0.
 """
 
 import jax
@@ -21,13 +21,13 @@ _ALPHA, _GAMMA = 0.25, 2.0
 def smooth_l1(
   got: jax.Array, expected: jax.Array, real: jax.Array, beta: float
 ) -> jax.Array:
-  """Sum of distances, quadratic below `beta`, over the last axis.
+  """Sum distances over the last axis, quadratic below `beta`.
 
   Args:
     got: `[..., 4]`.
     expected: `[..., 4]`; anything, even NaN, where it is not real.
-    real: bool `[...]`; elsewhere it is 0.
-    beta: 0 is plain L1.
+    real: bool `[...]`; elsewhere the result is 0.
+    beta: end of the quadratic part; 0 is plain L1.
   """
   real = real[..., None]
   far = jnp.abs(got - jax.lax.stop_gradient(jnp.where(real, expected, 0)))
@@ -38,18 +38,18 @@ def smooth_l1(
 
 
 def binary(logits: jax.Array, chances: jax.Array) -> jax.Array:
-  """Cross-entropy of each logit with a chance in [0, 1]."""
+  """Compute the cross-entropy of each logit with a probability in [0, 1]."""
   yes, no = jax.nn.log_sigmoid(logits), jax.nn.log_sigmoid(-logits)
   return -(chances * yes + (1 - chances) * no)
 
 
 def mean(each: jax.Array, counted: jax.Array) -> jax.Array:
-  """The mean of what counts; 0 of nothing."""
+  """Compute the mean of the counted values; 0 if there are none."""
   total = jnp.where(counted, each, 0).sum()
   return total / jnp.maximum(counted.sum(), 1)
 
 
-def of_proposals(
+def proposal_losses(
   logits: jax.Array,
   offsets: jax.Array,
   expected: jax.Array,
@@ -57,12 +57,12 @@ def of_proposals(
   chosen: jax.Array,
   beta: float,
 ) -> Losses:
-  """An RPN's losses on the anchors that were chosen.
+  """Compute an RPN's losses on the chosen anchors.
 
   Args:
-    logits: `[B, N]` of objectness.
+    logits: `[B, N]`, objectness.
     offsets: `[B, N, 4]`.
-    expected: `[B, N, 4]`, of the objects.
+    expected: `[B, N, 4]`, offsets of the objects.
     is_object: bool `[B, N]`.
     chosen: bool `[B, N]`.
     beta: see `smooth_l1`.
@@ -74,7 +74,7 @@ def of_proposals(
   }
 
 
-def of_regions(
+def region_losses(
   logits: jax.Array,
   offsets: jax.Array,
   expected: jax.Array,
@@ -82,13 +82,13 @@ def of_regions(
   is_object: jax.Array,
   beta: float,
 ) -> tuple[jax.Array, jax.Array]:
-  """Cross-entropy and distance of boxes of every region.
+  """Compute cross-entropy and box distance of every region.
 
   Args:
     logits: `[..., outputs]`.
-    offsets: `[..., 4]` of the output that is expected.
+    offsets: `[..., 4]`, offsets of the expected output.
     expected: `[..., 4]`.
-    output: int32 `[...]`, what it is.
+    output: int32 `[...]`, the expected output.
     is_object: bool `[...]`.
     beta: see `smooth_l1`.
 
@@ -100,7 +100,7 @@ def of_regions(
   return cross, smooth_l1(offsets, expected, is_object, beta)
 
 
-def of_anchors(
+def anchor_losses(
   logits: jax.Array,
   offsets: jax.Array,
   anchors: jax.Array,
@@ -114,23 +114,23 @@ def of_anchors(
   beta: float,
   by_picture: bool,
 ) -> Losses:
-  """RetinaNet's losses: every anchor learns, but those that are ignored.
+  """Compute RetinaNet's losses: every anchor learns, except ignored ones.
 
   Args:
     logits: `[B, A, outputs]`.
     offsets: `[B, A, 4]`.
     anchors: `[A, 4]`.
-    counted: bool `[B, A]`, which anchors are some.
-    truth: its labels are outputs.
-    weights: of the box coding.
-    edge: of the boxes.
+    counted: bool `[B, A]`, which anchors count.
+    truth: the objects; its labels are outputs.
+    weights: weights of the box coding.
+    edge: edge of the boxes.
     least: see `matching.match`.
     last_wins: see `TrainRules`.
     beta: see `smooth_l1`.
     by_picture: see `TrainRules`.
   """
 
-  def of_picture(
+  def picture_losses(
     logits: jax.Array,
     offsets: jax.Array,
     counted: jax.Array,
@@ -154,7 +154,7 @@ def of_anchors(
     far = smooth_l1(offsets, expected, is_object, beta).sum()
     return focal, far, is_object.sum()
 
-  focal, far, count = jax.vmap(of_picture)(
+  focal, far, count = jax.vmap(picture_losses)(
     logits, offsets, counted, truth.boxes, truth.labels
   )
   if by_picture:

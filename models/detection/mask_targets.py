@@ -1,10 +1,12 @@
-"""The part of an object's mask that a head is to find: 28 x 28 of a box.
+"""Mask targets: the part of an object's mask that a head is to find in a box,
+28 x 28.
 
 torchvision (`project_masks_on_boxes`): RoIAlign of the mask, as many samples a
 bin as it has pixels. mmdetection 2.x: the same with pixel centres at
-half-integers, rounded. mmdetection 1.x: the box's whole pixels, cut out, resized
-as OpenCV does and rounded. All of them read the mask at the network's size,
-nearest pixel of the picture's own; here it is read where it is.
+half-integers, rounded. mmdetection 1.x: the box's whole pixels, cut out,
+resized as OpenCV does and rounded. All of them read the mask resized to the
+network's size by nearest pixels; here the original mask is read at these
+places.
 """
 
 from __future__ import annotations
@@ -15,12 +17,12 @@ import jax.numpy as jnp
 from robust_tfds.models.detection import roi_align
 from robust_tfds.models.detection.truth import Truth
 
-# Places along an axis and their weights, of either neighbour of a sample.
+# Places along an axis and their weights, for both neighbours of a sample.
 Taps = tuple[tuple[jax.Array, jax.Array], tuple[jax.Array, jax.Array]]
 _CHUNK = 8  # masks at a time: they are as large as pictures
 
 
-def of_boxes(
+def box_targets(
   truth: Truth,
   boxes: jax.Array,
   index: jax.Array,
@@ -29,31 +31,31 @@ def of_boxes(
   style: str,
   canvas: tuple[int, int],
 ) -> jax.Array:
-  """What the masks of boxes are to be.
+  """Return the mask targets of boxes.
 
   Args:
-    truth: with masks.
+    truth: the objects, with masks.
     boxes: float32 `[B, N, 4]` in px of the network's canvas.
-    index: int32 `[B, N]`, of which object.
-    bins: of a side.
+    index: int32 `[B, N]`, index of the object.
+    bins: number of bins along a side.
     style: see `TrainRules.masks`.
-    canvas: (height, width) of the network's, which holds all boxes.
+    canvas: (height, width) of the network's canvas, which holds all boxes.
 
   Returns:
     float32 `[B, N, bins, bins]` in [0, 1].
   """
-  assert truth.masks is not None  # `Detector.apply_train` has asked for them
+  assert truth.masks is not None  # `Detector.apply_train` requires them
   side = truth.masks.shape[2:]
   most = [-(-n // bins) for n in canvas]  # px of a bin
 
-  def of_picture(
+  def picture_targets(
     masks: jax.Array,
     boxes: jax.Array,
     index: jax.Array,
     factor: jax.Array,
     size: jax.Array,
   ) -> jax.Array:
-    def of_box(item: tuple[jax.Array, jax.Array]) -> jax.Array:
+    def box_target(item: tuple[jax.Array, jax.Array]) -> jax.Array:
       box, which = item
       y = box[1], box[3], size[0], factor[1]
       x = box[0], box[2], size[1], factor[0]
@@ -61,9 +63,9 @@ def of_boxes(
       across = _shares(_taps(*x[:3], bins, style, most[1]), x[3], bins, side[1])
       return down @ masks[which].astype(jnp.float32) @ across.T
 
-    return jax.lax.map(of_box, (boxes, index), batch_size=_CHUNK)
+    return jax.lax.map(box_target, (boxes, index), batch_size=_CHUNK)
 
-  got = jax.vmap(of_picture)(
+  got = jax.vmap(picture_targets)(
     truth.masks, boxes, index, truth.factor, truth.sizes
   )
   return got if style == "mean" else (got >= 0.5).astype(jnp.float32)
@@ -77,15 +79,15 @@ def _taps(
   style: str,
   most: int,
 ) -> Taps:
-  """Which pixels of an axis a box from `low` to `high` reads.
+  """Return the pixels of an axis that a box from `low` to `high` reads.
 
   Args:
-    low: in px of the network.
-    high: in these.
-    limit: of the picture, in these.
-    bins: of the box.
+    low: start of the box, in px of the network.
+    high: its end, in the same px.
+    limit: end of the picture, in the same px.
+    bins: number of bins of the box.
     style: see `TrainRules.masks`.
-    most: px of a bin.
+    most: most px of a bin.
   """
   if style == "resized":
     return _resized(low, high, limit, bins)
@@ -104,13 +106,13 @@ def _taps(
 
 
 def _shares(taps: Taps, factor: jax.Array, bins: int, side: int) -> jax.Array:
-  """How much each of a mask's pixels counts for each bin: `[bins, side]`.
+  """Return the weight of each mask pixel in each bin: `[bins, side]`.
 
   Args:
     taps: pixels of the network.
-    factor: from these to the mask's.
-    bins: of the axis.
-    side: px of the mask.
+    factor: factor from these to the mask's pixels.
+    bins: number of bins of the axis.
+    side: side of the mask in px.
   """
   shares = jnp.zeros((bins, side))
   for place, weight in taps:
@@ -123,7 +125,9 @@ def _shares(taps: Taps, factor: jax.Array, bins: int, side: int) -> jax.Array:
 def _resized(
   low: jax.Array, high: jax.Array, limit: jax.Array, bins: int
 ) -> Taps:
-  """Two neighbours of every bin's middle with their weights, as OpenCV's."""
+  """Return two neighbours of every bin's centre with their weights, like
+  OpenCV.
+  """
   first = jnp.floor(low).astype(jnp.int32)
   count = jnp.maximum(jnp.floor(high).astype(jnp.int32) - first + 1, 1)
   at = jnp.clip((jnp.arange(bins) + 0.5) * count / bins - 0.5, 0, count - 1)

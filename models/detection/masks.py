@@ -1,7 +1,8 @@
-"""Pastes a head's square masks into pictures, on the host.
+"""Pasting of a head's square masks into pictures, on the host.
 
-torchvision's `paste_masks_in_image`: a border of zeros, the box widened by as
-much and truncated to whole pixels, bilinear interpolation, a threshold.
+It follows torchvision's `paste_masks_in_image`: a border of zeros, the box
+widened by as much and truncated to whole pixels, bilinear interpolation, a
+threshold.
 """
 
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ _THRESHOLD = 0.5
 def paste(
   masks: np.ndarray, boxes: np.ndarray, size: tuple[int, int]
 ) -> np.ndarray:
-  """Masks of objects in the pixels of a picture.
+  """Paste masks of objects into the pixels of a picture.
 
   Args:
     masks: float `[N, M, M]` in [0, 1], `Detector.apply`'s of one picture.
@@ -28,7 +29,7 @@ def paste(
     bool `[N, height, width]`.
 
   Raises:
-    ValueError: other shapes.
+    ValueError: a shape is wrong.
 
   >>> mask = np.ones((1, 28, 28), np.float32)
   >>> paste(mask, np.array([[2.0, 1.0, 6.0, 4.0]]), (6, 8))[0].astype(int)
@@ -58,7 +59,7 @@ Window = tuple[int, int, int, int]
 def chances(
   masks: np.ndarray, boxes: np.ndarray, size: tuple[int, int]
 ) -> Iterator[tuple[Window, np.ndarray]]:
-  """Yields, per mask, its window (top, bottom, left, right) and values there."""
+  """Yield each mask's window (top, bottom, left, right) and its values there."""
   side = masks.shape[-1]
   padded = np.pad(masks, ((0, 0), (_PADDING, _PADDING), (_PADDING, _PADDING)))
   scale = np.float32((side + 2 * _PADDING) / side)
@@ -74,7 +75,7 @@ def chances(
 
 
 def _weights(inputs: int, outputs: int, start: int, limit: int) -> np.ndarray:
-  """Bilinear interpolation as a matrix, of the rows inside the picture."""
+  """Return bilinear interpolation as a matrix, for the rows inside the picture."""
   first, last = max(-start, 0), min(outputs, limit - start)
   at = (np.arange(first, last) + 0.5) * (inputs / outputs) - 0.5
   at = np.clip(at, 0, inputs - 1)  # torch repeats the border

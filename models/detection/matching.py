@@ -1,8 +1,9 @@
-"""Which object a box stands for, and which boxes a network learns from.
+"""Matching of boxes with objects, and sampling of the boxes that a network
+learns from.
 
-As torchvision's `Matcher` and `BalancedPositiveNegativeSampler`, mmdetection's
-`MaxIoUAssigner` and `RandomSampler`, in fixed shapes. All of one picture; the
-callers map over pictures.
+They are torchvision's `Matcher` and `BalancedPositiveNegativeSampler`, and
+mmdetection's `MaxIoUAssigner` and `RandomSampler`, in fixed shapes. All
+arguments belong to one picture; the callers map over pictures.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ def overlaps(
   labels: jax.Array,
   edge: float = 0.0,
 ) -> jax.Array:
-  """IoU `[N, G]` of boxes `[N, 4]` with objects `[G, 4]`; -1 of padding."""
+  """Compute IoU `[N, G]` of boxes `[N, 4]` with objects `[G, 4]`; -1 for
+  padding.
+  """
   overlap = boxes_lib.iou(candidates, boxes, edge)
   return jnp.where(labels[None] >= 0, overlap, -1.0)
 
@@ -37,15 +40,15 @@ def match(
   least: float | None = None,
   last_wins: bool = False,
 ) -> tuple[jax.Array, jax.Array]:
-  """Which object each box stands for.
+  """Return the object that each box stands for.
 
   Args:
-    overlap: `[N, G]`, -1 of padding and of boxes that do not count.
+    overlap: `[N, G]`, -1 for padding and for boxes that do not count.
     labels: int32 `[G]`, -1 for padding.
     object_from: IoU from which a box is an object.
-    background_below: IoU below which it is none.
-    least: IoU from which the nearest boxes of an object are its own whatever
-      the above says (never at 0: nothing there is near); None: none are.
+    background_below: IoU below which a box is background.
+    least: IoU from which the nearest boxes of an object are its own regardless
+      of the limits above (never at 0, where nothing is near); None: no box is.
     last_wins: see `TrainRules`.
 
   Returns:
@@ -68,13 +71,13 @@ def match(
 def sample(
   key: jax.Array, labels: jax.Array, *, count: int, objects: int
 ) -> tuple[jax.Array, jax.Array]:
-  """A random choice of boxes, objects first.
+  """Sample boxes at random, objects first.
 
   Args:
-    key: of JAX.
+    key: a JAX key.
     labels: int32 `[N]`, see `match`.
-    count: of boxes at most.
-    objects: of objects at most; background fills the rest.
+    count: most boxes.
+    objects: most objects; background fills the rest.
 
   Returns:
     Indices int32 `[min(count, N)]`, and which of them are chosen.
@@ -82,8 +85,8 @@ def sample(
   noise = jax.random.uniform(key, labels.shape)
   count = min(count, len(labels))
 
-  def drawn(wanted: jax.Array, most: int) -> tuple[jax.Array, jax.Array]:
-    best, index = jax.lax.top_k(jnp.where(wanted, noise, -1.0), most)
+  def drawn(candidates: jax.Array, most: int) -> tuple[jax.Array, jax.Array]:
+    best, index = jax.lax.top_k(jnp.where(candidates, noise, -1.0), most)
     return index, best >= 0
 
   own, is_own = drawn(labels >= 0, min(objects, count))
@@ -95,14 +98,15 @@ def sample(
 
 
 class Regions(NamedTuple):
-  """What heads learn from; objects come first.
+  """The regions that heads learn from; objects come first.
 
   Attributes:
-    boxes: `[N, 4]`; whole where nothing was chosen, so that features are finite.
+    boxes: `[N, 4]`; valid boxes even where nothing was chosen, so that features
+      are finite.
     chosen: bool `[N]`.
     labels: int32 `[N]`, see `match`; `IGNORED` where nothing was chosen.
     which: int32 `[N]`, index of the object.
-    given: bool `[N]`, the box is an object's own.
+    given: bool `[N]`, whether the box is an object's own.
   """
 
   boxes: jax.Array
@@ -125,10 +129,10 @@ def regions(
   objects: int,
   edge: float,
 ) -> Regions:
-  """A choice among proposals and the objects' own boxes.
+  """Sample regions from proposals and the objects' own boxes.
 
   Args:
-    key: of JAX.
+    key: a JAX key.
     proposals: `[N, 4]`.
     valid: bool `[N]`.
     boxes: `[G, 4]`, objects.
@@ -137,7 +141,7 @@ def regions(
     nearest_too: see `TrainRules`.
     count: see `sample`.
     objects: see `sample`.
-    edge: of the boxes.
+    edge: edge of the boxes.
   """
   candidates = jnp.concatenate([proposals, boxes])
   real = jnp.concatenate([valid, labels >= 0])

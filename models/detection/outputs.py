@@ -1,4 +1,4 @@
-"""Outputs of other packages' detectors, as `by_picture` takes them.
+"""Outputs of other packages' detectors, converted for `by_picture`.
 
 Two forms: lists of boxes with `labels`, as torchvision's detectors give them after
 their own suppression; and `logits` with `pred_boxes` of queries, as DETR and its
@@ -17,15 +17,15 @@ from robust_tfds.models.detection import label_ids
 Detections = dict[str, Any]
 
 
-def of_boxes(
+def from_boxes(
   name: str, answer: Mapping[str, np.ndarray], known: Mapping[int, int]
 ) -> Detections:
-  """Detections of one picture that has `boxes`, `scores` and `labels`.
+  """Convert the detections of one picture with `boxes`, `scores` and `labels`.
 
   Args:
-    name: of the model, for errors.
+    name: name of the model, for errors.
     answer: `boxes` `[n, 4]` (x1, y1, x2, y2 in px), `scores` `[n]`, `labels`
-      `[n]`; and perhaps `masks` `[n, 1, h, w]`, chances.
+      `[n]`; and perhaps `masks` `[n, 1, h, w]`, probabilities.
     known: label id -> class, see `label_ids.classes`.
 
   Returns:
@@ -33,7 +33,7 @@ def of_boxes(
     class are left out.
 
   Raises:
-    UserError: an array is missing, or a label id is not known.
+    UserError: an array is missing, or a label id is unknown.
   """
   missing = [key for key in ("boxes", "scores", "labels") if key not in answer]
   if missing:
@@ -41,7 +41,7 @@ def of_boxes(
       f"{name} gave {', '.join(answer) or 'nothing'} for a picture, without"
       f" {', '.join(missing)}."
     )
-  classes = label_ids.of_ids(name, answer["labels"], known)
+  classes = label_ids.to_classes(name, answer["labels"], known)
   there = classes >= 0
   detections = {
     "boxes": answer["boxes"][there],
@@ -55,26 +55,27 @@ def of_boxes(
   return detections
 
 
-def of_queries(
+def from_queries(
   name: str,
   answer: Mapping[str, np.ndarray],
   known: Mapping[int, int],
   num_labels: int,
   size: tuple[int, int],
 ) -> Detections:
-  """Detections of one picture of the queries of a DETR or its successors.
+  """Convert the detections of one picture from the queries of a DETR or its
+  successors.
 
-  A logit more than there are labels is DETR's "no object": scores are the
-  softmax, a detection a query, of the likeliest label. As many logits as labels
-  are trained with the focal loss (Zhu et al. 2021, Deformable DETR): scores are
-  sigmoids, every query with every label a detection.
+  One logit more than labels is DETR's "no object": scores are the softmax, and
+  each query gives one detection of its most likely label. Networks with as many
+  logits as labels are trained with the focal loss (Zhu et al. 2021, Deformable
+  DETR): scores are sigmoids, and each query gives a detection of every label.
 
   Args:
-    name: of the model, for errors.
+    name: name of the model, for errors.
     answer: `logits` `[queries, labels or labels + 1]`, `pred_boxes` `[queries,
       4]` (centre x, centre y, width, height, as shares of the picture).
     known: label id -> class, see `label_ids.classes`.
-    num_labels: that the model was made for.
+    num_labels: number of labels of the model.
     size: (height, width) of the picture in px.
 
   Returns:
@@ -82,7 +83,7 @@ def of_queries(
     class are left out.
 
   Raises:
-    UserError: another number of logits, or of label ids than labels.
+    UserError: the number of logits or of label ids does not fit the labels.
   """
   logits = np.asarray(answer["logits"], np.float64)
   if set(known) != set(range(num_labels)):
@@ -104,18 +105,20 @@ def of_queries(
   scores = chances[queries, ids]
   corners = _corners(np.asarray(answer["pred_boxes"], np.float64), size)
   labelled = {"boxes": corners[queries], "scores": scores, "labels": ids}
-  return of_boxes(name, labelled, known)
+  return from_boxes(name, labelled, known)
 
 
 def _softmax(logits: np.ndarray) -> np.ndarray:
-  """Over the last axis."""
+  """Compute the softmax over the last axis."""
   powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
   total: np.ndarray = powers / powers.sum(axis=-1, keepdims=True)
   return total
 
 
 def _corners(boxes: np.ndarray, size: tuple[int, int]) -> np.ndarray:
-  """Centres and sides as shares -> x1, y1, x2, y2 in px."""
+  """Convert centres and sides, as shares of the picture, to x1, y1, x2, y2 in
+  px.
+  """
   centre, half = boxes[:, :2], boxes[:, 2:] / 2
   height, width = size
   corners = np.concatenate([centre - half, centre + half], axis=1)

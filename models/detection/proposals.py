@@ -1,4 +1,4 @@
-"""Region proposals (Ren et al. 2015, arXiv:1506.01497) of a pyramid."""
+"""Region proposals (Ren et al. 2015, arXiv:1506.01497) on a pyramid."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from robust_tfds.models.detection.truth import Truth
 _SIZES = ((32.0,), (64.0,), (128.0,), (256.0,), (512.0,))  # px, P2..P6
 _STRIDES = (4, 8, 16, 32, 64)
 _RATIOS = (0.5, 1.0, 2.0)
-_BEST = (1000, 1000)  # of a level, before suppression; of a picture, after it
+_BEST = (1000, 1000)  # per level before suppression, per picture after it
 _OVERLAP = 0.7
 _WEIGHTS = (1.0, 1.0, 1.0, 1.0)
 # Logits `[B, A]` and offsets `[B, A, 4]` of a level, float32.
@@ -30,10 +30,10 @@ Level = tuple[jax.Array, jax.Array]
 
 
 class Head(nnx.Module):
-  """Objectness and offsets of every anchor."""
+  """The head that gives objectness and offsets of every anchor."""
 
   def __init__(self, width: int, each: int, *, rngs: nnx.Rngs):
-    """`width` of the levels, `each` anchors a place."""
+    """Create the head for levels of `width` with `each` anchors at a place."""
     self.conv = layers.Stack(
       [
         layers.Stack(
@@ -47,7 +47,7 @@ class Head(nnx.Module):
       redraw(last, 0.01, rngs)  # both libraries'
 
   def __call__(self, levels: Sequence[jax.Array]) -> list[Level]:
-    """Logits and offsets of every level."""
+    """Return logits and offsets of every level."""
     out = []
     for level in levels:
       y = self.conv(level)
@@ -58,7 +58,7 @@ class Head(nnx.Module):
 
 
 class Proposals(nnx.Module):
-  """Boxes where something may be."""
+  """The region proposal network: boxes that may hold objects."""
 
   def __init__(
     self,
@@ -71,15 +71,16 @@ class Proposals(nnx.Module):
     best: tuple[int, int] = _BEST,
     rngs: nnx.Rngs,
   ):
-    """Builds it.
+    """Build the network.
 
     Args:
-      rules: of a library.
-      width: of the levels.
-      sizes: of the levels' anchors, px.
-      strides: of the levels, px.
-      ratios: of anchors.
-      best: of a level, before suppression; of a picture, after it.
+      rules: rules of a library.
+      width: width of the levels.
+      sizes: sizes of the levels' anchors, px.
+      strides: strides of the levels, px.
+      ratios: aspect ratios of anchors.
+      best: number of boxes per level before suppression, and per picture after
+        it.
       rngs: for the initial weights.
     """
     self.head = Head(width, len(sizes[0]) * len(ratios), rngs=rngs)
@@ -93,7 +94,7 @@ class Proposals(nnx.Module):
     canvas: tuple[int, int],
     sizes: jax.Array,
   ) -> tuple[jax.Array, jax.Array]:
-    """Proposals of a batch.
+    """Return proposals of a batch.
 
     Args:
       levels: P2..P6 `[B, H, W, 256]`.
@@ -101,8 +102,8 @@ class Proposals(nnx.Module):
       sizes: int32 `[B, 2]`, valid (height, width).
 
     Returns:
-      float32 `[B, 1000, 4]` in px of the canvas by decreasing objectness, and
-      which are valid, bool `[B, 1000]`.
+      Boxes float32 `[B, 1000, 4]` in px of the canvas by decreasing objectness,
+      and which of them are valid, bool `[B, 1000]`.
     """
     each = self.head(levels)
     return self._best(each, self._anchors(levels, canvas), sizes, self.best)
@@ -115,17 +116,18 @@ class Proposals(nnx.Module):
     train: TrainRules,
     key: jax.Array,
   ) -> tuple[Losses, jax.Array, jax.Array]:
-    """The losses, and proposals for the heads, which have no gradient.
+    """Return the losses, and proposals for the heads, without gradient.
 
     Args:
-      levels: as of `__call__`.
-      canvas: as of `__call__`.
-      truth: of the batch.
-      train: of a library.
-      key: of JAX, which anchors are chosen by.
+      levels: as for `__call__`.
+      canvas: as for `__call__`.
+      truth: objects of the batch.
+      train: train rules of a library.
+      key: JAX key that chooses anchors.
 
     Returns:
-      The losses, and as `__call__`, but as many as `train` says.
+      The losses, and the result of `__call__`, with the number of boxes of
+      `train`.
     """
     each, anchors = self.head(levels), self._anchors(levels, canvas)
     every = np.concatenate(anchors)
@@ -135,7 +137,9 @@ class Proposals(nnx.Module):
     elif train.padded:
       shapes = [(level.shape[1], level.shape[2]) for level in levels]
       cell = len(self.sizes[0]) * len(self.ratios)
-      counted = anchors_lib.in_padded(shapes, self.strides, cell, truth.sizes)
+      counted = anchors_lib.inside_padded(
+        shapes, self.strides, cell, truth.sizes
+      )
     logits, offsets = (jnp.concatenate(part, 1) for part in zip(*each))
     got = learned(
       *(key, logits, offsets, every, counted, truth, _WEIGHTS),
@@ -149,7 +153,7 @@ class Proposals(nnx.Module):
   def _anchors(
     self, levels: Sequence[jax.Array], canvas: tuple[int, int]
   ) -> list[np.ndarray]:
-    """float32 `[A, 4]` of every level."""
+    """Return the anchors of every level, float32 `[A, 4]`."""
     return [
       anchors_lib.grid(
         canvas,
@@ -171,7 +175,7 @@ class Proposals(nnx.Module):
     sizes: jax.Array,
     most: tuple[int, int],
   ) -> tuple[jax.Array, jax.Array]:
-    """See `__call__`; `most` of a level and of a picture."""
+    """Return the best proposals; `most` is per level and per picture."""
     scores, boxes, level = [], [], []
     for i, (logits, offsets) in enumerate(each):
       best, index = jax.lax.top_k(logits, min(most[0], logits.shape[1]))
@@ -196,21 +200,21 @@ def learned(
   edge: float,
   train: TrainRules,
 ) -> Losses:
-  """The losses of anchors that are chosen by the key, picture by picture.
+  """Compute the losses on anchors that the key chooses, picture by picture.
 
   Args:
-    key: of JAX.
+    key: a JAX key.
     logits: `[B, A]`.
     offsets: `[B, A, 4]`.
     anchors: `[A, 4]`.
-    counted: bool `[B, A]`, which of them are some.
-    truth: of the batch.
-    weights: of the box coding.
-    edge: of the boxes.
-    train: of a library.
+    counted: bool `[B, A]`, which anchors count.
+    truth: objects of the batch.
+    weights: weights of the box coding.
+    edge: edge of the boxes.
+    train: train rules of a library.
   """
 
-  def of_picture(
+  def choose(
     key: jax.Array, counted: jax.Array, boxes: jax.Array, labels: jax.Array
   ) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
     overlap = matching.overlaps(jnp.asarray(anchors), boxes, labels, edge)
@@ -232,10 +236,10 @@ def learned(
     return place, expected, label[place] >= 0, chosen
 
   keys = jax.random.split(key, len(logits))
-  place, expected, is_object, chosen = jax.vmap(of_picture)(
+  place, expected, is_object, chosen = jax.vmap(choose)(
     keys, counted, truth.boxes, truth.labels
   )
-  return losses.of_proposals(
+  return losses.proposal_losses(
     jnp.take_along_axis(logits, place, 1),
     jnp.take_along_axis(offsets, place[..., None], 1),
     expected,
@@ -253,21 +257,21 @@ def thinned(
   rules: Rules,
   most: int,
 ) -> tuple[jax.Array, jax.Array]:
-  """The best boxes, after suppression within levels.
+  """Return the best boxes, after suppression within levels.
 
   Args:
-    scores: logits `[B, N]`; -inf of what is no box.
+    scores: logits `[B, N]`; -inf for padding.
     boxes: `[B, N, 4]`, clipped here.
     level: int32 `[N]`.
     sizes: int32 `[B, 2]`, valid (height, width).
-    rules: of a library.
-    most: of a picture.
+    rules: rules of a library.
+    most: most boxes of a picture.
 
   Returns:
     float32 `[B, most, 4]`, bool `[B, most]`.
   """
 
-  def of_picture(
+  def thin(
     scores: jax.Array, boxes: jax.Array, size: jax.Array
   ) -> tuple[jax.Array, jax.Array]:
     boxes = boxes_lib.clip(boxes, size, rules.edge)
@@ -284,4 +288,4 @@ def thinned(
     )
     return boxes[index], valid
 
-  return jax.vmap(of_picture)(scores, boxes, sizes)
+  return jax.vmap(thin)(scores, boxes, sizes)

@@ -1,52 +1,54 @@
 """Position-sensitive RoI pooling (Dai et al. 2016, arXiv:1605.06409).
 
-Each bin of a box reads maps of its own. As MXNet's PSROIPooling: corners
-are rounded, a box ends on its last pixel and has at least a tenth of a feature's
-side, bins begin and end at whole features, and are their mean.
+Each bin of a box reads its own maps. It follows MXNet's PSROIPooling: corners
+are rounded, a box ends on its last pixel and has at least a tenth of a
+feature's side, and bins begin and end at whole features, whose mean they are.
 """
 
 import jax
 import jax.numpy as jnp
 
-_LEAST = 0.1  # of a side, in features
+_LEAST = 0.1  # least side of a box, in features
 _CHUNK = 50  # boxes at a time
 
 
 def pool(
   maps: jax.Array, boxes: jax.Array, bins: int, *, stride: int
 ) -> jax.Array:
-  """Means of bins, each of its own maps.
+  """Compute the means of bins, each over its own maps.
 
   Args:
     maps: `[B, H, W, C bins bins]`: channel (c bins + row) bins + column.
     boxes: float32 `[B, N, 4]` in px; x2, y2 are the last pixel's.
-    bins: of a side.
+    bins: number of bins along a side.
     stride: px between features.
 
   Returns:
-    `[B, N, bins, bins, C]`; 0 of bins without a feature.
+    `[B, N, bins, bins, C]`; 0 for bins without a feature.
   """
   batch, height, width, _ = maps.shape
   maps = maps.reshape(batch, height, width, -1, bins, bins)
 
-  def of_box(maps: jax.Array, box: jax.Array) -> jax.Array:
+  def pool_box(maps: jax.Array, box: jax.Array) -> jax.Array:
     across = _shares(box[0], box[2], width, bins, stride).astype(maps.dtype)
     down = _shares(box[1], box[3], height, bins, stride).astype(maps.dtype)
     rows = jnp.einsum("ih,hwcij->wcij", down, maps)
     return jnp.einsum("jw,wcij->ijc", across, rows)
 
-  def of_picture(maps: jax.Array, boxes: jax.Array) -> jax.Array:
-    return jax.lax.map(lambda box: of_box(maps, box), boxes, batch_size=_CHUNK)
+  def pool_picture(maps: jax.Array, boxes: jax.Array) -> jax.Array:
+    return jax.lax.map(
+      lambda box: pool_box(maps, box), boxes, batch_size=_CHUNK
+    )
 
-  return jax.vmap(of_picture)(maps, boxes)
+  return jax.vmap(pool_picture)(maps, boxes)
 
 
 def _shares(
   low: jax.Array, high: jax.Array, limit: int, bins: int, stride: int
 ) -> jax.Array:
-  """The share of each feature in each bin of an axis: `[bins, limit]`."""
-  # In tenths of pixels, whose quotients are exact; C's round of what is not
-  # negative.
+  """Return the share of each feature in each bin of an axis: `[bins, limit]`."""
+  # In tenths of pixels, whose quotients are exact; it is C's round for numbers
+  # >= 0.
   start = 10 * jnp.floor(low + 0.5).astype(jnp.int32)
   end = 10 * jnp.floor(high + 1.5).astype(jnp.int32)
   size = jnp.maximum(end - start, round(10 * _LEAST * stride))

@@ -1,9 +1,9 @@
 """Faster R-CNN, Mask R-CNN and Cascade R-CNN on feature pyramids.
 
 Ren et al. 2015 (arXiv:1506.01497), He et al. 2017 (arXiv:1703.06870), Cai and
-Vasconcelos 2018 (arXiv:1712.00726); as torchvision 0.28 and, where the name ends
-in `_mmdet` or `_mmdet1`, as mmdetection 2.x or 1.x. A fixed number of proposals
-goes through the heads; those that are none are masked.
+Vasconcelos 2018 (arXiv:1712.00726); as torchvision 0.28 and, where the name
+ends in `_mmdet` or `_mmdet1`, as mmdetection 2.x or 1.x. A fixed number of
+proposals goes through the heads; padding is masked.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ _KINDS: dict[str, dict[str, Any]] = {
   "cascadercnn": {"masks": False, "stages": 3},
   "cascademaskrcnn": {"masks": True, "stages": 3},
 }
-# Of torchvision's modules (it prints 53,120 fewer: scales and offsets of frozen
-# normalisation, which it keeps as buffers), and counted here of the models in the
-# tables of Michaelis et al. 2019.
+# Parameters of torchvision's modules (it prints 53,120 fewer: scales and
+# offsets of frozen normalisation, which it keeps as buffers); those of the
+# models in the tables of Michaelis et al. 2019 are counted here.
 _COUNTS = {
   "fasterrcnn_resnet50_fpn": 41_808_406,
   "maskrcnn_resnet50_fpn": 44_454_513,
@@ -76,7 +76,7 @@ def _variants() -> Iterator[tuple[str, Variant]]:
     yield f"{kind}_resnet50_fpn", Variant(_SPEC, {**own, **_KINDS[kind]})
   for generation, spec in MMDET.items():
     for kind, options in _KINDS.items():
-      # As in either zoo, cascades have the first version alone.
+      # As in both zoos, cascades have only the first version.
       ends = ("", "_dconv", *["_mdconv"] * (options["stages"] == 1))
       for body, end in itertools.product(backbone.BODIES, ends):
         own = {"body": body + end, "epsilon": 1e-5, "rules": spec.weights}
@@ -91,7 +91,7 @@ VARIANTS = {
   )
   for name, variant in _variants()
 }
-# Of mmdetection 1.x: heads without `roi_head`.
+# mmdetection 1.x has heads without `roi_head`.
 OLDER: Rules = (
   (r"^roi_head\.", "newer."),
   (r"^(bbox|mask|semantic)_head\.", r"roi_head.\1_head."),
@@ -144,11 +144,11 @@ CHECKPOINTS["mmdetection1"] = (*OLDER, *CHECKPOINTS["mmdetection"])
 
 
 class Network(DetectorNetwork):
-  """Levels of strides 4 to 64, proposals, and heads on them.
+  """A detector with levels of strides 4 to 64, proposals, and heads on them.
 
   Attributes:
     heads: the class of the second stage.
-    threshold: scores of detections are above it.
+    threshold: minimum score of detections.
   """
 
   heads: ClassVar[type[roi_heads.RoIHeads]] = roi_heads.RoIHeads
@@ -165,15 +165,15 @@ class Network(DetectorNetwork):
     num_classes: int,
     rngs: nnx.Rngs,
   ):
-    """Builds it.
+    """Build the network.
 
     Args:
       body: see `backbone.Body`.
-      epsilon: of the frozen normalisation.
-      rules: of `models.detection.rules`.
+      epsilon: epsilon of the frozen normalisation.
+      rules: name in `models.detection.rules`.
       masks: whether there is a mask head.
       stages: 1, or 3 for a cascade.
-      num_classes: classes of objects.
+      num_classes: number of classes of objects.
       rngs: for the initial weights.
     """
     self.backbone = backbone.Backbone(
@@ -195,14 +195,14 @@ class Network(DetectorNetwork):
   def __call__(
     self, x: jax.Array, sizes: jax.Array, factor: jax.Array
   ) -> dict[str, jax.Array]:
-    """See `DetectorNetwork`."""
+    """Return detections, see `DetectorNetwork`."""
     levels = self.levels(x)
     sizes = jnp.asarray(sizes)
     proposals, valid = self.rpn(levels, (x.shape[1], x.shape[2]), sizes)
     return self.roi_heads(levels, proposals, valid, sizes, factor)
 
   def losses(self, x: jax.Array, truth: Truth, key: jax.Array) -> Losses:
-    """See `DetectorNetwork`."""
+    """Return the losses, see `DetectorNetwork`."""
     canvas, levels = (x.shape[1], x.shape[2]), self.levels(x)
     of_anchors, of_regions = jax.random.split(key)
     given = truth, self.train_rules
@@ -213,13 +213,13 @@ class Network(DetectorNetwork):
     return {**own, **more}
 
   def levels(self, x: jax.Array) -> list[jax.Array]:
-    """`[B, H, W, 3]` -> levels, the finest first."""
+    """Map `[B, H, W, 3]` to levels, the finest first."""
     levels: list[jax.Array] = self.backbone(x)
     return levels
 
 
 def _training(rules: str, masks: bool, stages: int) -> str:
-  """Name of the train rules; mmdetection 2.x has some for each kind."""
+  """Return the name of the train rules; mmdetection 2.x has some for each kind."""
   if rules != "mmdetection":
     return rules
   return rules + (" cascade" if stages > 1 else " masks" * masks)

@@ -1,7 +1,7 @@
-"""From canvases of pictures to what a detector sees, in fixed shapes.
+"""Resizing of canvases to a detector's input, in fixed shapes.
 
 A picture's shorter side becomes `short_px` unless the longer one would exceed
-`long_px`; sides are floored (or rounded, as OpenCV has it), pixels interpolated
+`long_px`; sides are floored (or rounded, as in OpenCV), pixels interpolated
 bilinearly without antialiasing between the pictures' own borders: torchvision's
 `GeneralizedRCNNTransform`. The network's canvas is a multiple of 32 that holds
 every picture of the input's canvas; beyond a picture it is zero after
@@ -21,12 +21,12 @@ _MULTIPLE = 32
 def to_network(
   batch: jax.Array, sizes: jax.Array, spec: DetectorSpec
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
-  """Normalised pixels, their valid sizes, and the way back.
+  """Return normalised pixels, their valid sizes, and the factors back.
 
   Args:
     batch: uint8 `[B, H, W, 3]`.
     sizes: int32 `[B, 2]`.
-    spec: of the detector.
+    spec: spec of the detector.
 
   Returns:
     float32 `[B, H', W', 3]`, int32 `[B, 2]`, and factors float32 `[B, 4]` from
@@ -51,7 +51,7 @@ def to_network(
 
 
 def network_sizes(sizes: jax.Array, spec: DetectorSpec) -> jax.Array:
-  """(height, width) after the resize rule: int32 `[B, 2]`."""
+  """Return (height, width) after the resize rule: int32 `[B, 2]`."""
   if not spec.short_px:
     return sizes.astype(jnp.int32)
   sides = sizes.astype(jnp.float32)
@@ -67,9 +67,9 @@ def network_sizes(sizes: jax.Array, spec: DetectorSpec) -> jax.Array:
 def network_canvas(
   height: int, width: int, spec: DetectorSpec
 ) -> tuple[int, int]:
-  """The network's canvas for pictures on a canvas of this shape.
+  """Return the network's canvas for pictures on a canvas of this shape.
 
-  A canvas of one orientation holds pictures of that orientation alone
+  A canvas of one orientation holds only pictures of that orientation
   (`robust_tfds/corruptions/canvas.py`), so its short side needs `short_px`.
   """
   sides = (height, width)
@@ -88,7 +88,7 @@ def _resized(
   size: jax.Array,
   canvas: tuple[int, int],
 ) -> jax.Array:
-  """One picture: `[H, W, 3]` -> `[*canvas, 3]`."""
+  """Resize one picture: `[H, W, 3]` to `[*canvas, 3]`."""
 
   def axis(
     count: int, step: jax.Array, limit: jax.Array

@@ -1,9 +1,10 @@
-"""RetinaNet (Lin et al. 2017, arXiv:1708.02002), as torchvision and mmdetection.
+"""RetinaNet (Lin et al. 2017, arXiv:1708.02002), as in torchvision and
+mmdetection.
 
-The two differ in where P6 grows, in the epsilon of the frozen normalisation, in
-how many detections are kept, in their labels and by `models.detection.rules`.
-Checkpoints of mmdetection 1.x and 2.x are alike in all names and shapes: which of
-the two it is, the file's version says, or the user.
+The two differ in the input of P6, in the epsilon of the frozen normalisation,
+in the number of detections, in their labels and by `models.detection.rules`.
+Checkpoints of mmdetection 1.x and 2.x have the same names and shapes: the
+file's version, or the user, says which of the two it is.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ _RATIOS = (0.5, 1.0, 2.0)
 _BASES = (32, 64, 128, 256, 512)  # px: sides of the levels' smallest anchors
 _OCTAVES = (1.0, 2 ** (1 / 3), 2 ** (2 / 3))
 _EACH = len(_OCTAVES) * len(_RATIOS)
-_PRIOR = 0.01  # chance of an object at the start
+_PRIOR = 0.01  # initial probability of an object
 _WEIGHTS = (1.0, 1.0, 1.0, 1.0)
 
 
@@ -96,13 +97,13 @@ CHECKPOINTS["mmdetection1"] = CHECKPOINTS["mmdetection"]
 
 
 class Tower(nnx.Module):
-  """Four convolutions and a last one, shared by all levels."""
+  """The tower of four convolutions and a last one, shared by all levels."""
 
   cls_logits: nnx.Conv
   bbox_reg: nnx.Conv
 
   def __init__(self, last: str, outputs: int, *, rngs: nnx.Rngs):
-    """`last` is the attribute of the last convolution."""
+    """Create the tower; `last` is the attribute of the last convolution."""
     self.conv = layers.Stack(
       [
         layers.Stack(
@@ -115,15 +116,15 @@ class Tower(nnx.Module):
     self.last = last
 
   def __call__(self, level: jax.Array) -> jax.Array:
-    """`[B, H, W, 256]` -> `[B, H, W, outputs]`."""
+    """Map `[B, H, W, 256]` to `[B, H, W, outputs]`."""
     return getattr(self, self.last)(self.conv(level))
 
 
 class Head(nnx.Module):
-  """Scores and offsets of every anchor."""
+  """The head that gives scores and offsets of every anchor."""
 
   def __init__(self, outputs: int, *, rngs: nnx.Rngs):
-    """`outputs` is the number of logits per anchor."""
+    """Create the head; `outputs` is the number of logits per anchor."""
     self.classification_head = Tower("cls_logits", _EACH * outputs, rngs=rngs)
     self.regression_head = Tower("bbox_reg", _EACH * 4, rngs=rngs)
     for last in (
@@ -137,7 +138,7 @@ class Head(nnx.Module):
     self.outputs = outputs
 
   def __call__(self, levels: list[jax.Array]) -> tuple[jax.Array, jax.Array]:
-    """Levels -> logits `[B, A, outputs]` and offsets `[B, A, 4]`, float32."""
+    """Map levels to logits `[B, A, outputs]` and offsets `[B, A, 4]`, float32."""
     logits, offsets = [], []
     for level in levels:
       count = level.shape[0], level.shape[1] * level.shape[2] * _EACH
@@ -149,7 +150,7 @@ class Head(nnx.Module):
 
 
 class Network(DetectorNetwork):
-  """Levels of strides 8 to 128 and the shared heads."""
+  """A detector with levels of strides 8 to 128 and shared heads."""
 
   def __init__(
     self,
@@ -160,13 +161,13 @@ class Network(DetectorNetwork):
     num_classes: int,
     rngs: nnx.Rngs,
   ):
-    """Builds it.
+    """Build the network.
 
     Args:
-      body: of `models.classification.resnet.VARIANTS`.
-      epsilon: of the frozen normalisation.
-      rules: of `models.detection.rules`.
-      num_classes: classes of objects.
+      body: name in `models.classification.resnet.VARIANTS`.
+      epsilon: epsilon of the frozen normalisation.
+      rules: name in `models.detection.rules`.
+      num_classes: number of classes of objects.
       rngs: for the initial weights.
     """
     mmdet = rules != "torchvision"
@@ -187,7 +188,7 @@ class Network(DetectorNetwork):
   def __call__(
     self, x: jax.Array, sizes: jax.Array, factor: jax.Array
   ) -> dict[str, jax.Array]:
-    """See `DetectorNetwork`."""
+    """Return detections, see `DetectorNetwork`."""
     levels = self.backbone(x)
     logits, offsets = self.head(levels)
     table = jnp.array(self.labels, jnp.int32)
@@ -206,7 +207,7 @@ class Network(DetectorNetwork):
     return {**detections, "classes": table[detections["classes"]]}
 
   def losses(self, x: jax.Array, truth: Truth, key: jax.Array) -> Losses:
-    """See `DetectorNetwork`; every anchor learns, so no key is needed."""
+    """Return the losses; every anchor learns, so no key is needed."""
     del key
     levels, train = self.backbone(x), self.train_rules
     logits, offsets = self.head(levels)
@@ -214,8 +215,8 @@ class Network(DetectorNetwork):
     counted = jnp.ones(logits.shape[:2], bool)
     if train.padded:
       shapes = [(level.shape[1], level.shape[2]) for level in levels]
-      counted = anchors_lib.in_padded(shapes, _STRIDES, _EACH, truth.sizes)
-    return losses.of_anchors(
+      counted = anchors_lib.inside_padded(shapes, _STRIDES, _EACH, truth.sizes)
+    return losses.anchor_losses(
       logits,
       offsets,
       jnp.asarray(self._anchors(x, levels)),

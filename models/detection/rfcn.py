@@ -1,9 +1,9 @@
 """R-FCN with ResNet-101 (Dai et al. 2016, arXiv:1605.06409).
 
-As the network of one frame in Flow-Guided Feature Aggregation (Zhu et al. 2017,
-arXiv:1703.10025; msracver/Flow-Guided-Feature-Aggregation): ILSVRC 2015's 30
-classes of videos, stride 16, a half of the last features for proposals, the other
-for position-sensitive maps.
+It is the single-frame network of Flow-Guided Feature Aggregation (Zhu et al.
+2017, arXiv:1703.10025; msracver/Flow-Guided-Feature-Aggregation): ILSVRC 2015's
+30 classes of videos, stride 16, half of the last features for proposals, the
+other half for position-sensitive maps.
 """
 
 import jax
@@ -53,11 +53,11 @@ _SCALES, _RATIOS = (8, 16, 32), (0.5, 1.0, 2.0)
 _EACH = len(_SCALES) * len(_RATIOS)
 _CANDIDATES, _KEPT = 6000, 300
 _HARDEST = 128  # regions of a picture that the heads learn from
-# Of the box coding: the inverses of ANCHOR_STDS and BBOX_STDS.
+# Weights of the box coding: the inverses of ANCHOR_STDS and BBOX_STDS.
 _RPN_WEIGHTS = (10.0, 10.0, 2.5, 2.5)
 _WEIGHTS = (10.0, 10.0, 5.0, 5.0)
-_WIDTH = 1024  # of the last features
-_EPSILON = 2e-5  # of the frozen normalisation
+_WIDTH = 1024  # channels of the last features
+_EPSILON = 2e-5  # epsilon of the frozen normalisation
 _LETTERS = "abc"
 # MXNet's names, as `mxnet.nd.load` gives them, in an .npz.
 CHECKPOINTS: dict[str, NameRules] = {
@@ -87,20 +87,22 @@ CHECKPOINTS: dict[str, NameRules] = {
     (r"^bn\.(.*)_branch1\.", r"body.\1.downsample.1."),
   )
 }
-# The flow network and the embedding, of several frames; what training keeps.
+# The flow network and the embedding, for several frames, and training state.
 _OF_FRAMES = (
   r"^(?:arg:|aux:)?(?:em_conv|flow_conv|conv[2-6]|deconv|upsample|Convolution)"
 )
 
 
 class Network(DetectorNetwork):
-  """A body of stride 16, proposals, and maps of which boxes read bins."""
+  """A detector with a body of stride 16, proposals, and maps from which boxes
+  read bins.
+  """
 
   rules = RULES["fgfa"]
   training = "fgfa"
 
   def __init__(self, *, num_classes: int, rngs: nnx.Rngs):
-    """`num_classes` counts objects alone."""
+    """Create the network; `num_classes` counts objects alone."""
     self.body = backbone.Body(
       name="cafferesnet101", epsilon=_EPSILON, rngs=rngs
     )
@@ -114,14 +116,14 @@ class Network(DetectorNetwork):
     self.rpn_cls_score = layers.conv(half, 2 * _EACH, 1, rngs=rngs)
     self.rpn_bbox_pred = layers.conv(half, 4 * _EACH, 1, rngs=rngs)
     self.rfcn_cls = layers.conv(half, bins * outputs, 1, rngs=rngs)
-    # Boxes of the background, which nothing reads, and of objects.
+    # Boxes of the background, which are unused, and of objects.
     self.rfcn_bbox = layers.conv(half, bins * 8, 1, rngs=rngs)
     self.labels = labels_lib.table(self.rules.labels, num_classes)
 
   def __call__(
     self, x: jax.Array, sizes: jax.Array, factor: jax.Array
   ) -> dict[str, jax.Array]:
-    """See `DetectorNetwork`."""
+    """Return detections, see `DetectorNetwork`."""
     of_boxes, of_maps = self._features(x)
     boxes, valid = self._proposals(*self._first(of_boxes), sizes)
     logits, offsets = self._second(of_maps, boxes)
@@ -141,10 +143,11 @@ class Network(DetectorNetwork):
     return detections
 
   def losses(self, x: jax.Array, truth: Truth, key: jax.Array) -> Losses:
-    """See `DetectorNetwork`; the heads learn from the hardest regions.
+    """Return the losses; the heads learn from the hardest regions.
 
-    Online hard example mining (Shrivastava et al. 2016, arXiv:1604.03540): of
-    all proposals and the objects' own boxes those whose losses are largest.
+    This is online hard example mining (Shrivastava et al. 2016,
+    arXiv:1604.03540): among all proposals and the objects' own boxes, those
+    with the largest losses are taken.
     """
     of_boxes, of_maps = self._features(x)
     logits, offsets = self._first(of_boxes)
@@ -177,7 +180,7 @@ class Network(DetectorNetwork):
   def _regions(
     self, first: tuple[jax.Array, jax.Array], truth: Truth, key: jax.Array
   ) -> matching.Regions:
-    """All proposals and objects, matched."""
+    """Return all proposals and objects, matched."""
     boxes, valid = self._proposals(*first, truth.sizes)
     count = boxes.shape[1] + truth.boxes.shape[1]
 
@@ -197,10 +200,10 @@ class Network(DetectorNetwork):
   def _region_losses(
     self, maps: jax.Array, chosen: matching.Regions, truth: Truth
   ) -> tuple[jax.Array, jax.Array]:
-    """float32 `[B, N]` each: of classes and of boxes."""
+    """Compute the losses of classes and of boxes, float32 `[B, N]` each."""
     logits, offsets = self._second(maps, chosen.boxes)
     own = jnp.take_along_axis(truth.boxes, chosen.which[..., None], 1)
-    return losses.of_regions(
+    return losses.region_losses(
       logits,
       offsets,
       boxes_lib.encode(own, chosen.boxes, _WEIGHTS, self.rules.edge),
@@ -210,13 +213,13 @@ class Network(DetectorNetwork):
     )
 
   def _features(self, x: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """`[B, H, W, 512]` for proposals, and for maps."""
+    """Return features `[B, H, W, 512]` for proposals, and for maps."""
     features = layers.relu(self.feat_conv_3x3(self.body(x)[-1]))
     of_boxes, of_maps = jnp.split(features, 2, axis=-1)
     return of_boxes, of_maps
 
   def _first(self, features: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Logits `[B, H, W, 9]` of objects, offsets `[B, H, W, 36]`."""
+    """Return logits `[B, H, W, 9]` of objects and offsets `[B, H, W, 36]`."""
     scores = self.rpn_cls_score(features).astype(jnp.float32)
     logits = scores[..., _EACH:] - scores[..., :_EACH]
     return logits, self.rpn_bbox_pred(features).astype(jnp.float32)
@@ -224,14 +227,16 @@ class Network(DetectorNetwork):
   def _second(
     self, maps: jax.Array, boxes: jax.Array
   ) -> tuple[jax.Array, jax.Array]:
-    """Logits `[B, N, outputs]` and offsets `[B, N, 4]` of objects."""
+    """Return logits `[B, N, outputs]` and offsets `[B, N, 4]` of objects."""
     logits = self._vote(self.rfcn_cls(maps), boxes)
     return logits, self._vote(self.rfcn_bbox(maps), boxes)[..., 4:]
 
   def _proposals(
     self, logits: jax.Array, offsets: jax.Array, sizes: jax.Array
   ) -> tuple[jax.Array, jax.Array]:
-    """float32 `[B, 300, 4]` by decreasing objectness, and which are valid."""
+    """Return proposals `[B, 300, 4]` by decreasing objectness, and which are
+    valid.
+    """
     batch, rows, columns, _ = logits.shape
     anchors = jnp.asarray(_anchors(logits))
     whole = sizes // _STRIDE  # features of the picture alone
@@ -248,13 +253,13 @@ class Network(DetectorNetwork):
     return proposals_lib.thinned(best, boxes, level, sizes, self.rules, _KEPT)
 
   def _vote(self, maps: jax.Array, boxes: jax.Array) -> jax.Array:
-    """The mean of a box's bins: float32 `[B, N, C]`."""
+    """Compute the mean of a box's bins: float32 `[B, N, C]`."""
     pooled = ps_roi_pool.pool(maps, boxes, _BINS, stride=_STRIDE)
     return pooled.astype(jnp.float32).mean((2, 3))
 
 
 def _widen(stage: layers.Stack) -> None:
-  """The last stage with dilations in the place of its stride."""
+  """Replace the last stage's stride by dilations."""
   blocks = backbone.blocks_of(stage)
   blocks[0].conv1.strides = (1, 1)
   getattr(blocks[0].downsample, "0").strides = (1, 1)
@@ -264,14 +269,14 @@ def _widen(stage: layers.Stack) -> None:
 
 
 def _anchors(features: jax.Array) -> np.ndarray:
-  """float32 `[A, 4]` of all places of `[B, H, W, C]`."""
+  """Return the anchors of all places of `[B, H, W, C]`: float32 `[A, 4]`."""
   shape = features.shape[1], features.shape[2]
   every = anchors_lib.laid(_cell(), shape, (_STRIDE, _STRIDE))
   return every.astype(np.float32)
 
 
 def _cell() -> np.ndarray:
-  """The anchors of the first place, `[9, 4]`, as generate_anchor.py has them.
+  """Return the anchors of the first place, `[9, 4]`, as in generate_anchor.py.
 
   Their sides are rounded before they are scaled.
   """

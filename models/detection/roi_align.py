@@ -1,9 +1,9 @@
 """RoIAlign over the levels of a pyramid (He et al. 2017, arXiv:1703.06870).
 
-torchvision's semantics: a box is cut into bins, each the mean of bilinear
-samples on a regular grid; a sample beyond the border by up to a pixel takes the
-border's value, further out it is 0. The level of a box follows its area
-(arXiv:1612.03144, equation 1).
+It has torchvision's semantics: a box is cut into bins, each the mean of
+bilinear samples on a regular grid; a sample beyond the border by up to a pixel
+takes the border's value, further out it is 0. The level of a box follows its
+area (arXiv:1612.03144, equation 1).
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from robust_tfds.models.detection import boxes as boxes_lib
 
 _CANONICAL_PX, _CANONICAL_LEVEL = 224.0, 4
 _EPSILON = 1e-6  # torchvision's and mmdetection's guard of the logarithm
-_MOST = 8  # samples of a bin's side where its size decides
+_MOST = 8  # most samples along a bin's side, if its size decides
 _CHUNK = 64  # boxes at a time: samples of all at once would not fit
 
 
 def level_of(
   boxes: jax.Array, levels: int, finest: int = 2, edge: float = 0.0
 ) -> jax.Array:
-  """Index of each box's level: float32 `[..., 4]` -> int32 `[...]`."""
+  """Return the index of each box's level: float32 `[..., 4]` to int32 `[...]`."""
   side = jnp.sqrt(jnp.maximum(boxes_lib.area(boxes, edge), 0))
   level = jnp.log2(side / _CANONICAL_PX) + _CANONICAL_LEVEL + _EPSILON
   last = finest + levels - 1
@@ -43,17 +43,18 @@ def pool(
   edge: float = 0.0,
   finest: int = 2,
 ) -> jax.Array:
-  """Features of boxes, each from its level.
+  """Pool features of boxes, each from its level.
 
   Args:
     features: levels `[B, H, W, C]` of strides 2**finest and on, doubling.
     boxes: float32 `[B, N, 4]` in px of the canvas.
-    bins: of a side.
-    samples: of a bin's side; 0: as many as a bin has pixels, rounded up, at
-      most 8 (mmdetection 2.x has no limit; only long thin boxes reach it).
+    bins: number of bins along a side.
+    samples: samples along a bin's side; 0: as many as a bin has pixels, rounded
+      up, at most 8 (mmdetection 2.x has no limit; only long thin boxes reach
+      it).
     aligned: whether pixel centres lie at half-integers (mmdetection 2.x).
-    edge: of the boxes; with one (mmdetection 1.x) they may be thinner than a
-      pixel of their level, which else they may not where they are not aligned.
+    edge: edge of the boxes; with an edge of 1 (mmdetection 1.x) unaligned boxes
+      may be thinner than a pixel of their level, else not.
     finest: logarithm of the first level's stride.
 
   Returns:
@@ -68,7 +69,9 @@ def pool(
   strides = jnp.array([2.0 ** (finest + i) for i in range(len(areas))])
   points = samples or _MOST
 
-  def of_box(pixels: jax.Array, box: jax.Array, level: jax.Array) -> jax.Array:
+  def pool_box(
+    pixels: jax.Array, box: jax.Array, level: jax.Array
+  ) -> jax.Array:
     stride, start = strides[level], starts[level]
     height, width = shapes[level, 0], shapes[level, 1]
     axis_of = functools.partial(
@@ -92,13 +95,13 @@ def pool(
     total = functools.reduce(jnp.add, parts)
     return total.reshape(*side, *side, -1).sum((1, 3))
 
-  def of_picture(pixels: jax.Array, boxes: jax.Array) -> jax.Array:
+  def pool_picture(pixels: jax.Array, boxes: jax.Array) -> jax.Array:
     levels = level_of(boxes, len(areas), finest, edge)
     return jax.lax.map(
-      lambda item: of_box(pixels, *item), (boxes, levels), batch_size=_CHUNK
+      lambda item: pool_box(pixels, *item), (boxes, levels), batch_size=_CHUNK
     )
 
-  return jax.vmap(of_picture)(flat, boxes)
+  return jax.vmap(pool_picture)(flat, boxes)
 
 
 def axis(
@@ -113,24 +116,24 @@ def axis(
   shift: float,
   least: float,
 ) -> tuple[tuple[jax.Array, jax.Array], tuple[jax.Array, jax.Array]]:
-  """Two neighbours of every sample along an axis, with their weights.
+  """Return two neighbours of every sample along an axis, with their weights.
 
   Weights contain the mean over a bin's samples, and are 0 for samples that are
   not needed or lie outside.
 
   Args:
-    low: where the box begins, in px.
-    high: where it ends.
+    low: start of the box in px.
+    high: end of the box in px.
     stride: px between features.
-    limit: how many features there are.
-    bins: of the box.
-    samples: of a bin; 0: as many as it has features, rounded up.
-    most: of these.
-    shift: 0.5 where features' centres lie at half-integers.
-    least: size of a box in features.
+    limit: number of features.
+    bins: number of bins of the box.
+    samples: samples of a bin; 0: as many as it has features, rounded up.
+    most: maximum of these.
+    shift: 0.5 if features' centres lie at half-integers, else 0.
+    least: least size of a box in features.
 
   Returns:
-    Place int32 and weight float32 `[bins samples]` of either neighbour.
+    Place int32 and weight float32 `[bins samples]` of both neighbours.
   """
   points = samples or most
   start, end = low / stride - shift, high / stride - shift

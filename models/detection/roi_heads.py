@@ -1,4 +1,6 @@
-"""Heads on boxes: classes, better boxes, masks, as torchvision's `RoIHeads`."""
+"""Heads on boxes: classes, better boxes and masks, as in torchvision's
+`RoIHeads`.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +30,11 @@ from robust_tfds.models.detection.truth import Truth
 
 _BINS, MASK_BINS = 7, 14
 _HIDDEN = 1024
-_FOURTH = 4  # of the regions that heads learn from are objects
+_FOURTH = 4  # one region in four that heads learn from is an object
 _POOLED = 4  # levels: the coarsest one is for proposals alone
-_OVERLAP = 0.5  # of boxes of a class
-# Of the box coding, per stage (arXiv:1712.00726, section 4.3; the first is
-# Faster R-CNN's). mmdetection writes their inverses: 0.1, 0.05 and 0.033.
+_OVERLAP = 0.5  # IoU of boxes of a class
+# Weights of the box coding, per stage (arXiv:1712.00726, section 4.3; the first
+# is Faster R-CNN's). mmdetection writes their inverses: 0.1, 0.05 and 0.033.
 _WEIGHTS = (
   (10.0, 10.0, 5.0, 5.0),
   (20.0, 20.0, 10.0, 10.0),
@@ -41,51 +43,51 @@ _WEIGHTS = (
 
 
 class BoxHead(nnx.Module):
-  """Two hidden layers."""
+  """A box head of two hidden layers."""
 
   def __init__(self, width: int, hidden: int, *, rngs: nnx.Rngs):
-    """`width` of the features, `hidden` of its own."""
+    """Create the head for features of `width`, with `hidden` units."""
     self.fc6 = layers.linear(width * _BINS**2, hidden, rngs=rngs)
     self.fc7 = layers.linear(hidden, hidden, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[N, 7, 7, width]` -> `[N, hidden]`."""
+    """Map `[N, 7, 7, width]` to `[N, hidden]`."""
     x = layers.relu(self.fc6(layers.flatten_as_torch(x)))
     return layers.relu(self.fc7(x))
 
 
 class BoxPredictor(nnx.Module):
-  """Logits of classes and offsets of boxes."""
+  """The last layers of a box head: logits of classes and offsets of boxes."""
 
   def __init__(self, hidden: int, outputs: int, boxes: int, *, rngs: nnx.Rngs):
-    """`boxes` is how many boxes a proposal gives."""
+    """Create the layers; `boxes` is the number of boxes per proposal."""
     self.cls_score = layers.linear(hidden, outputs, rngs=rngs)
     self.bbox_pred = layers.linear(hidden, boxes * 4, rngs=rngs)
     redraw(self.cls_score, 0.01, rngs)  # mmdetection's
     redraw(self.bbox_pred, 0.001, rngs)
 
   def __call__(self, x: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """`[N, hidden]` -> `[N, outputs]` and `[N, boxes, 4]`, float32."""
+    """Map `[N, hidden]` to `[N, outputs]` and `[N, boxes, 4]`, float32."""
     offsets = self.bbox_pred(x).reshape(len(x), -1, 4)
     scores = self.cls_score(x)
     return scores.astype(jnp.float32), offsets.astype(jnp.float32)
 
 
 class Enlarge(nnx.Module):
-  """torch.nn.ConvTranspose2d of kernel 2 and stride 2.
+  """A `torch.nn.ConvTranspose2d` of kernel 2 and stride 2.
 
-  The kernel is `[h, w, outputs, inputs]`: torch writes it with inputs first, the
-  other way round than a convolution's.
+  The kernel is `[h, w, outputs, inputs]`: torch writes it with inputs first,
+  unlike that of a convolution.
   """
 
   def __init__(self, inputs: int, outputs: int, *, rngs: nnx.Rngs):
-    """Twice as many rows and columns."""
+    """Create the layer, which doubles rows and columns."""
     draw = jax.nn.initializers.he_normal(in_axis=-1, out_axis=-2)
     self.kernel = nnx.Param(draw(rngs.params(), (2, 2, outputs, inputs)))
     self.bias = nnx.Param(jnp.zeros(outputs))
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[N, H, W, inputs]` -> `[N, 2 H, 2 W, outputs]`."""
+    """Map `[N, H, W, inputs]` to `[N, 2 H, 2 W, outputs]`."""
     kernel = self.kernel[...].astype(x.dtype)
     y = jnp.einsum("nhwi,aboi->nhawbo", x, kernel)
     n, h, _, w, _, channels = y.shape
@@ -94,15 +96,17 @@ class Enlarge(nnx.Module):
 
 
 class MaskPredictor(nnx.Module):
-  """From features of 14 x 14 to logits of 28 x 28."""
+  """The last layers of a mask head: from 14 x 14 features to logits of 28 x 28."""
 
   def __init__(self, width: int, outputs: int, *, rngs: nnx.Rngs):
-    """A mask for each output."""
+    """Create the layers, with one mask per output."""
     self.conv5_mask = Enlarge(width, width, rngs=rngs)
     self.mask_fcn_logits = layers.conv(width, outputs, 1, rngs=rngs)
 
   def __call__(self, x: jax.Array, output: jax.Array) -> jax.Array:
-    """`[N, 14, 14, width]`, int32 `[N]` -> logits of these `[N, 28, 28]`."""
+    """Map `[N, 14, 14, width]` to logits `[N, 28, 28]` of the outputs int32
+    `[N]`.
+    """
     logits = self.mask_fcn_logits(layers.relu(self.conv5_mask(x)))
     chosen = jnp.take_along_axis(logits, output[:, None, None, None], axis=3)
     return chosen[..., 0].astype(jnp.float32)
@@ -118,7 +122,9 @@ def _mask_head(width: int, rngs: nnx.Rngs) -> layers.Stack:
 
 
 class RoIHeads(nnx.Module):
-  """One stage, or a cascade whose stages each start from the last's boxes."""
+  """The heads of one stage, or of a cascade whose stages start from the last
+  one's boxes.
+  """
 
   def __init__(
     self,
@@ -134,17 +140,17 @@ class RoIHeads(nnx.Module):
     finest: int = 2,
     rngs: nnx.Rngs,
   ):
-    """Builds them.
+    """Build the heads.
 
     Args:
       labels: class of each output, see `models.detection.labels`.
-      rules: of a library.
+      rules: rules of a library.
       masks: whether there is a mask head.
       stages: 1, or 3; a cascade's boxes are the same for all classes.
-      most: detections of a picture.
-      threshold: scores of detections are above it.
-      width: of the levels.
-      hidden: of the box head's layers.
+      most: most detections of a picture.
+      threshold: minimum score of detections.
+      width: width of the levels.
+      hidden: width of the box head's layers.
       finest: logarithm of the first level's stride.
       rngs: for the initial weights.
     """
@@ -178,17 +184,17 @@ class RoIHeads(nnx.Module):
     sizes: jax.Array,
     factor: jax.Array,
   ) -> dict[str, jax.Array]:
-    """Detections of a batch.
+    """Return detections of a batch.
 
     Args:
-      levels: P2..P6 `[B, H, W, 256]`; the coarsest is for proposals alone.
+      levels: P2..P6 `[B, H, W, 256]`; the coarsest is used for proposals alone.
       proposals: float32 `[B, N, 4]` in px of the canvas.
       valid: bool `[B, N]`.
       sizes: int32 `[B, 2]`, valid (height, width).
       factor: see `DetectorNetwork`.
 
     Returns:
-      As `Detector.apply`.
+      The detections as from `Detector.apply`.
     """
     boxes, every = proposals[:, :, None], []
     for i in range(self.stages):
@@ -196,7 +202,7 @@ class RoIHeads(nnx.Module):
       logits, offsets = self._boxes(i, levels, start)
       every.append(logits)
       boxes = self._moved(i, start, offsets, sizes)
-    # Of the mean of the stages' logits, as mmdetection has it, 1.x and 2.x.
+    # From the mean of the stages' logits, as in mmdetection 1.x and 2.x.
     scores = jax.nn.softmax(sum(every[1:], every[0]) / self.stages)
     detections, output = thinned(
       *(boxes, scores, valid, self.rules.edge / factor[:, :2]),
@@ -213,7 +219,9 @@ class RoIHeads(nnx.Module):
   def _boxes(
     self, stage: int, levels: Sequence[jax.Array], boxes: jax.Array
   ) -> tuple[jax.Array, jax.Array]:
-    """Logits `[B, N, outputs]` and offsets `[B, N, boxes, 4]` of a stage."""
+    """Return logits `[B, N, outputs]` and offsets `[B, N, boxes, 4]` of a
+    stage.
+    """
     batch, count = boxes.shape[:2]
     features = self._pool(levels, boxes, _BINS)
     flat = features.reshape(batch * count, *features.shape[2:])
@@ -225,7 +233,9 @@ class RoIHeads(nnx.Module):
   def _moved(
     self, stage: int, boxes: jax.Array, offsets: jax.Array, sizes: jax.Array
   ) -> jax.Array:
-    """Boxes `[B, N, 4]` by offsets `[B, N, boxes, 4]`, inside the pictures."""
+    """Move boxes `[B, N, 4]` by offsets `[B, N, boxes, 4]`, inside the
+    pictures.
+    """
     clip = functools.partial(boxes_lib.clip, edge=self.rules.edge)
     moved = (offsets, boxes[:, :, None], _WEIGHTS[stage], self.rules)
     return jax.vmap(clip)(boxes_lib.decode(*moved), sizes)
@@ -240,19 +250,19 @@ class RoIHeads(nnx.Module):
     train: TrainRules,
     key: jax.Array,
   ) -> Losses:
-    """The losses of all stages, which their sum is to be made of.
+    """Return the losses of all stages, whose sum is the loss.
 
-    A cascade's stages choose among the boxes of the one before, whose own
-    objects' boxes are left out: they come anew in each choice.
+    A cascade's stages choose among the boxes of the previous stage, except the
+    objects' own boxes, which are added anew in each choice.
 
     Args:
-      levels: as of `__call__`.
-      proposals: as of `__call__`.
-      valid: as of `__call__`.
+      levels: as for `__call__`.
+      proposals: as for `__call__`.
+      valid: as for `__call__`.
       canvas: (height, width) in px.
-      truth: of the batch.
-      train: of a library.
-      key: of JAX, which regions are chosen by.
+      truth: objects of the batch.
+      train: train rules of a library.
+      key: JAX key that chooses regions.
     """
     every: Losses = {}
     for i in range(self.stages):
@@ -280,7 +290,7 @@ class RoIHeads(nnx.Module):
     train: TrainRules,
     key: jax.Array,
   ) -> matching.Regions:
-    """What a stage learns from, `[B, N, ...]`."""
+    """Choose the regions that a stage learns from, `[B, N, ...]`."""
     choose = functools.partial(
       matching.regions,
       overlap=train_rules.STAGE_OVERLAPS[stage],
@@ -301,7 +311,7 @@ class RoIHeads(nnx.Module):
     truth: Truth,
     train: TrainRules,
   ) -> tuple[Losses, jax.Array]:
-    """The losses of a stage's classes and boxes, and the offsets."""
+    """Return the losses of a stage's classes and boxes, and the offsets."""
     logits, offsets = self._boxes(stage, levels, chosen.boxes)
     output = labels_lib.outputs(self.labels, chosen.labels)
     slot = output if offsets.shape[2] > 1 else jnp.zeros_like(output)
@@ -312,7 +322,7 @@ class RoIHeads(nnx.Module):
       _WEIGHTS[stage],
       self.rules.edge,
     )
-    cross, far = losses.of_regions(
+    cross, far = losses.region_losses(
       logits,
       jnp.take_along_axis(offsets, slot[..., None, None], 2)[:, :, 0],
       expected,
@@ -335,7 +345,9 @@ class RoIHeads(nnx.Module):
     train: TrainRules,
     key: jax.Array,
   ) -> matching.Regions:
-    """What a stage's mask head learns from: the objects of its boxes."""
+    """Return the regions that a stage's mask head learns from: those of its
+    boxes.
+    """
     del stage, boxes, valid, truth, train, key
     return chosen
 
@@ -348,7 +360,7 @@ class RoIHeads(nnx.Module):
     truth: Truth,
     train: TrainRules,
   ) -> jax.Array:
-    """The mean over all pixels of all objects' masks."""
+    """Compute the mean mask loss over all pixels of all objects' masks."""
     most = train.regions // _FOURTH  # objects come first
     boxes, labels, index = (
       part[:, :most] for part in (chosen.boxes, chosen.labels, chosen.which)
@@ -357,7 +369,7 @@ class RoIHeads(nnx.Module):
     output = jnp.where(labels >= 0, output, 0).reshape(-1)
     *_, logits = self._mask_logits(levels, boxes, output, stage + 1)
     bins = logits.shape[-1]
-    expected = mask_targets.of_boxes(
+    expected = mask_targets.box_targets(
       truth, boxes, index, bins=bins, style=train.masks, canvas=canvas
     )
     each = losses.binary(logits, expected.reshape(logits.shape))
@@ -366,7 +378,9 @@ class RoIHeads(nnx.Module):
   def _masks(
     self, levels: Sequence[jax.Array], boxes: jax.Array, output: jax.Array
   ) -> jax.Array:
-    """float32 `[B, N, 28, 28]` in [0, 1]; a cascade's are averaged."""
+    """Compute masks float32 `[B, N, 28, 28]` in [0, 1]; a cascade's are
+    averaged.
+    """
     each = self._mask_logits(levels, boxes, output.reshape(-1), self.stages)
     total = functools.reduce(jnp.add, map(jax.nn.sigmoid, each))
     return (total / self.stages).reshape(*boxes.shape[:2], *total.shape[1:])
@@ -378,7 +392,9 @@ class RoIHeads(nnx.Module):
     output: jax.Array,
     stages: int,
   ) -> list[jax.Array]:
-    """float32 `[B N, 28, 28]` of the first stages, each of the same boxes."""
+    """Compute mask logits `[B N, 28, 28]` of the first stages, all for the same
+    boxes.
+    """
     features = self._pool(levels, boxes, MASK_BINS)
     flat = features.reshape(-1, *features.shape[2:])
     parts: list[jax.Array] = []
@@ -391,7 +407,9 @@ class RoIHeads(nnx.Module):
   def _mask_features(
     self, stage: int, pooled: jax.Array, before: jax.Array
   ) -> jax.Array:
-    """`[N, 14, 14, 256]` of a stage's mask head; `before`: of the last one's."""
+    """Compute features `[N, 14, 14, 256]` of a stage's mask head; `before` is
+    the last stage's.
+    """
     del before
     features: jax.Array = self._part("mask_head", stage)(pooled)
     return features
@@ -399,7 +417,7 @@ class RoIHeads(nnx.Module):
   def _pool(
     self, levels: Sequence[jax.Array], boxes: jax.Array, bins: int
   ) -> jax.Array:
-    """Features of boxes, `[B, N, bins, bins, 256]`."""
+    """Pool features of boxes, `[B, N, bins, bins, 256]`."""
     return roi_align.pool(
       levels[:_POOLED], boxes, bins, finest=self.finest, **self._align
     )
@@ -430,22 +448,22 @@ def thinned(
   overlap: float,
   most: int,
 ) -> tuple[dict[str, jax.Array], jax.Array]:
-  """Suppression within classes over all proposals' boxes of all classes.
+  """Suppress within classes over all proposals' boxes of all classes.
 
   Args:
     boxes: `[B, N, outputs or 1, 4]`.
     scores: `[B, N, outputs]`.
-    valid: bool `[B, N]`, which proposals are some.
-    edges: `[B, 2]`, of the boxes along x and y. mmdetection 1.x suppresses in the
-      pictures' pixels, where it is one.
+    valid: bool `[B, N]`, which proposals are valid.
+    edges: `[B, 2]`, edges of the boxes along x and y. mmdetection 1.x
+      suppresses in the pictures' pixels, where the edge is 1.
     labels: class of each output.
-    smallest_px: boxes that are thinner go.
+    smallest_px: thinner boxes are dropped.
     threshold: scores must be above it.
-    overlap: IoU above which the worse of two boxes goes.
-    most: detections of a picture.
+    overlap: IoU above which the worse of two boxes is dropped.
+    most: most detections of a picture.
 
   Returns:
-    As `Detector.apply`, and the output that each detection is of.
+    The detections as from `Detector.apply`, and the output of each.
   """
   outputs = [i for i, label in enumerate(labels) if label != labels_lib.NONE]
   scores = scores[:, :, jnp.array(outputs)]
@@ -459,7 +477,7 @@ def thinned(
   sides = boxes[..., 2:] - boxes[..., :2]
   real &= (scores > threshold) & (sides >= smallest_px).all(-1)
 
-  def of_picture(
+  def thin(
     boxes: jax.Array, scores: jax.Array, real: jax.Array, edge: jax.Array
   ) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
     every = boxes, scores, output, real
@@ -468,9 +486,7 @@ def thinned(
     )
     return boxes[index], scores[index], output[index], is_valid
 
-  boxes, scores, best, is_valid = jax.vmap(of_picture)(
-    boxes, scores, real, edges
-  )
+  boxes, scores, best, is_valid = jax.vmap(thin)(boxes, scores, real, edges)
   detections = {
     "boxes": boxes,
     "scores": scores,

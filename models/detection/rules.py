@@ -1,9 +1,11 @@
-"""The numerics of a library, by which its detectors were trained and run.
+"""Numerical conventions of the libraries by which detectors were trained and
+run.
 
-The libraries share networks and differ in what the numbers mean: anchors, where
-a box ends, RoIAlign's samples, which output is the background. mmdetection 1.x:
-AnchorGenerator, delta2bbox, nms, RoIAlign and SingleRoIExtractor at v1.0rc0. R-FCN:
-msracver/Flow-Guided-Feature-Aggregation, bbox_transform and generate_anchor.
+The libraries share networks and differ in conventions: anchors, the end of a
+box, RoIAlign's samples, the output of the background. mmdetection 1.x:
+AnchorGenerator, delta2bbox, nms, RoIAlign and SingleRoIExtractor at v1.0rc0.
+R-FCN: msracver/Flow-Guided-Feature-Aggregation, bbox_transform and
+generate_anchor.
 """
 
 import dataclasses
@@ -14,22 +16,24 @@ _LARGEST = math.log(1000 / 16)  # torchvision's clip of predicted log sizes
 
 @dataclasses.dataclass(frozen=True)
 class Rules:
-  """What a library's numbers mean.
+  """The numerical conventions of a library.
 
   Attributes:
-    strided: anchors lie in fixed strides; else the canvas's side over the
-      features'.
-    rounded: anchors have whole pixels.
-    edge: px from a box's last coordinates to its end: 1 where they are of its
-      last pixel, 0 where of its border.
+    strided: whether anchors have fixed strides; else the stride is the canvas's
+      side over the features'.
+    rounded: whether anchors have whole pixels.
+    edge: px from a box's last coordinates to its end: 1 if they belong to its
+      last pixel, 0 if to its border.
     log_limits: least and largest predicted log of a size.
     smallest_px: proposals thinner than the first, detections thinner than the
       second are dropped.
-    samples: RoIAlign's of a bin's side; 0: as many as a bin has pixels.
-    aligned: RoIAlign's pixel centres lie at half-integers.
-    labels: of a head with a softmax, see `models.detection.labels`.
-    of_classes: boxes and masks have no outputs of the background.
-    by_anchor: RetinaNet's candidates are whole anchors, not (anchor, class).
+    samples: RoIAlign's samples along a bin's side; 0: as many as a bin has
+      pixels.
+    aligned: whether RoIAlign's pixel centres lie at half-integers.
+    labels: labels of a head with a softmax, see `models.detection.labels`.
+    of_classes: whether boxes and masks have no outputs for the background.
+    by_anchor: whether RetinaNet's candidates are whole anchors, not pairs
+      (anchor, class).
   """
 
   strided: bool

@@ -1,4 +1,4 @@
-"""From dense scores and offsets to detections, as RetinaNet has them.
+"""Detections from dense scores and offsets, as in RetinaNet.
 
 Each level gives its best candidates above the score threshold, class by class,
 or in mmdetection 1.x its anchors of the best class; they are decoded, clipped to
@@ -31,7 +31,7 @@ def detections(
   rules: Rules = RULES["torchvision"],
   edges: jax.Array | None = None,
 ) -> dict[str, jax.Array]:
-  """Detections of a batch in fixed shapes.
+  """Return detections of a batch in fixed shapes.
 
   Args:
     scores: `[B, A, classes]` in [0, 1].
@@ -39,13 +39,13 @@ def detections(
     anchors: `[A, 4]`.
     counts: anchors of each level, summing to A.
     sizes: int32 `[B, 2]`, valid (height, width).
-    weights: of the box coding.
+    weights: weights of the box coding.
     threshold: scores must be above it.
-    overlap: IoU above which the worse of two boxes of a class goes.
-    candidates: most of a level.
-    most: most of a picture.
-    rules: of a library.
-    edges: `[B, 2]`, of the boxes along x and y where they are suppressed; None:
+    overlap: IoU above which the worse of two boxes of a class is dropped.
+    candidates: most candidates of a level.
+    most: most detections of a picture.
+    rules: rules of a library.
+    edges: `[B, 2]`, edges of the boxes along x and y in the suppression; None:
       0.
 
   Returns:
@@ -56,7 +56,7 @@ def detections(
   if edges is None:
     edges = jnp.zeros((len(scores), 2))
 
-  def of_picture(
+  def detect(
     scores: jax.Array, offsets: jax.Array, size: jax.Array, edge: jax.Array
   ) -> dict[str, jax.Array]:
     parts, start = [], 0
@@ -78,7 +78,7 @@ def detections(
       "valid": valid,
     }
 
-  return jax.vmap(of_picture)(scores, offsets, sizes, edges)
+  return jax.vmap(detect)(scores, offsets, sizes, edges)
 
 
 def _level(
@@ -89,7 +89,7 @@ def _level(
   weights: tuple[float, ...],
   rules: Rules,
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
-  """The best (anchor, class) pairs of a level, decoded."""
+  """Return the best (anchor, class) pairs of a level, decoded."""
   classes = scores.shape[-1]
   if rules.by_anchor:
     most = min(candidates, len(scores))

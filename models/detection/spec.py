@@ -1,4 +1,4 @@
-"""What a detector expects of its pictures, and what it answers."""
+"""The spec of a detector: the pictures that it expects, and its output."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ from robust_tfds.models.spec import (
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class DetectorSpec(ModelSpec):
-  """Preprocessing and labels of a detector.
+  """The preprocessing and labels of a detector.
 
   Attributes:
     short_px: the shorter side is resized to this; 0: pictures stay as they are.
-    long_px: unless the longer side would exceed this.
-    round_sides: sides are rounded, as OpenCV has it, not floored.
-    num_classes: how many; classes are 0..num_classes - 1.
+    long_px: limit of the longer side, which reduces the shorter one if
+      exceeded.
+    round_sides: whether sides are rounded, as in OpenCV, not floored.
+    num_classes: number of classes; classes are 0..num_classes - 1.
     detections: most detections of a picture.
   """
 
@@ -41,14 +42,14 @@ class DetectorSpec(ModelSpec):
 
   @property
   def usual_px(self) -> int:
-    """`short_px`, though the longer side is more."""
+    """The usual side of a picture: `short_px`, though the longer side is more."""
     return self.short_px
 
   def __post_init__(self) -> None:
-    """Refuses sizes that cannot be.
+    """Refuse impossible sizes.
 
     Raises:
-      UserError: names the field.
+      UserError: a size is impossible; the message names the field.
     """
     super().__post_init__()
     if self.short_px > self.long_px:

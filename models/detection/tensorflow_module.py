@@ -1,4 +1,4 @@
-"""Detectors of TensorFlow on the host, with the answers of tf-models-official.
+"""TensorFlow detectors on the host, with the outputs of tf-models-official.
 
 Its RetinaNet and Mask R-CNN suppress by themselves and answer with
 `detection_boxes`, `detection_scores`, `detection_classes` and `num_detections`
@@ -31,21 +31,21 @@ def function(
   labels: label_ids.Labels | None,
   options: Mapping[str, Any],
 ) -> Callable[[np.ndarray], outputs.Detections]:
-  """A detector's function of one picture, for `adapters.OnHost`.
+  """Return a detector as a function of one picture, for `adapters.OnHost`.
 
   Args:
-    model: (float32 `[1, S, S, 3]`, image_shape=`[[S, S]]`) -> a dict of the
-      above, boxes (y1, x1, y2, x2) in px of the canvas.
-    spec: its `long_px` is S; and the normalisation.
-    name: of the model, for errors.
-    labels: what its label ids stand for, see `label_ids.classes`.
-    options: for every call.
+    model: maps (float32 `[1, S, S, 3]`, image_shape=`[[S, S]]`) to a dict of
+      the above, with boxes (y1, x1, y2, x2) in px of the canvas.
+    spec: spec whose `long_px` is S, with the normalisation.
+    name: name of the model, for errors.
+    labels: meaning of its label ids, see `label_ids.classes`.
+    options: options of every call.
 
   Returns:
-    uint8 `[h, w, 3]` -> `boxes`, `scores`, `classes`.
+    A function from uint8 `[h, w, 3]` to `boxes`, `scores`, `classes`.
 
   Raises:
-    UserError: `labels` are none.
+    UserError: `labels` are not understood.
   """
   import tensorflow as tf
 
@@ -53,7 +53,7 @@ def function(
 
   def detect(picture: np.ndarray) -> outputs.Detections:
     canvas, scale = _prepared(picture, spec)
-    # Its tasks give the canvas' size too (image_info[1] of the parser).
+    # Its tasks pass the canvas's size too (image_info[1] of the parser).
     shape = tf.constant([canvas.shape[:2]])
     answer = model(tf.constant(canvas[None]), image_shape=shape, **options)
     arrays = _arrays(name, answer)
@@ -64,7 +64,7 @@ def function(
       "scores": arrays["detection_scores"][:count],
       "labels": arrays["detection_classes"][:count],
     }
-    return outputs.of_boxes(name, listed, known)
+    return outputs.from_boxes(name, listed, known)
 
   return detect
 
@@ -72,7 +72,7 @@ def function(
 def _prepared(
   picture: np.ndarray, spec: DetectorSpec
 ) -> tuple[np.ndarray, np.ndarray]:
-  """(canvas, the picture's scale along each axis)."""
+  """Return the canvas, and the picture's scale along each axis."""
   import tensorflow as tf
 
   side = spec.long_px
@@ -86,7 +86,7 @@ def _prepared(
 
 
 def _arrays(name: str, answer: Any) -> dict[str, np.ndarray]:
-  """The first picture's."""
+  """Return the first picture's arrays."""
   missing = [k for k in _KEYS if not isinstance(answer, Mapping)]
   missing = missing or [k for k in _KEYS if k not in answer]
   if missing:

@@ -34,21 +34,21 @@ SPEC = DetectorSpec(
   source="made here",
 )
 VARIANTS = {"tiny_retinanet": Variant(SPEC)}
-WIDTH = 48  # of every level
+WIDTH = 48  # channels of every level
 STRIDES = (8, 16, 32)
-_WIDE = (24, 32, WIDTH, 64, 96)  # of the body
+_WIDE = (24, 32, WIDTH, 64, 96)  # widths of the body
 _SIZES = ((16.0, 22.0), (30.0, 40.0), (54.0,))  # digits are 18-52 px high
 _RATIOS = (1.0, 1.6)
 _WEIGHTS = (5.0, 5.0, 5.0, 5.0)
-_PRIOR = 0.01  # chance of an object at the start, as RetinaNet has it
-_LEAST, _BETA = 0.1, 1 / 9  # as of `models.detection.train_rules`
+_PRIOR = 0.01  # initial probability of an object, as in RetinaNet
+_LEAST, _BETA = 0.1, 1 / 9  # as in `models.detection.train_rules`
 
 
 class Pyramid(DetectorNetwork):
-  """Strides 8, 16 and 32 with a top-down path; no norms."""
+  """A pyramid of strides 8, 16 and 32 with a top-down path, without norms."""
 
   def __init__(self, *, rngs: nnx.Rngs):
-    """Without heads."""
+    """Create the pyramid, without heads."""
     self.stem: nnx.Dict[nnx.Conv] = nnx.Dict()
     before = 3
     for i, width in enumerate(_WIDE):
@@ -63,7 +63,7 @@ class Pyramid(DetectorNetwork):
     )
 
   def levels(self, x: jax.Array) -> list[jax.Array]:
-    """`[B, H, W, 3]` -> levels, the finest first."""
+    """Map `[B, H, W, 3]` to levels, the finest first."""
     stages: list[jax.Array] = []
     for i in range(len(_WIDE)):
       x = layers.relu(self.stem[f"conv{i}"](x))
@@ -79,10 +79,10 @@ class Pyramid(DetectorNetwork):
 
 
 class Network(Pyramid):
-  """Heads that the levels share."""
+  """A detector with heads that all levels share."""
 
   def __init__(self, *, num_classes: int, rngs: nnx.Rngs):
-    """`num_classes` counts objects alone."""
+    """Create the network; `num_classes` counts objects alone."""
     super().__init__(rngs=rngs)
     self.shared = layers.conv(WIDTH, WIDTH, 3, 1, 1, rngs=rngs)
     self.tower = layers.conv(WIDTH, 2 * WIDTH, 3, 1, 1, rngs=rngs)
@@ -101,7 +101,7 @@ class Network(Pyramid):
   def __call__(
     self, x: jax.Array, sizes: jax.Array, factor: jax.Array
   ) -> dict[str, jax.Array]:
-    """See `DetectorNetwork`."""
+    """Return detections, see `DetectorNetwork`."""
     del factor
     logits, offsets, counts = self._heads(x)
     return single_stage.detections(
@@ -116,10 +116,10 @@ class Network(Pyramid):
     )
 
   def losses(self, x: jax.Array, truth: Truth, key: jax.Array) -> Losses:
-    """See `DetectorNetwork`; every anchor learns, so no key is needed."""
+    """Return the losses; every anchor learns, so no key is needed."""
     del key
     logits, offsets, counts = self._heads(x)
-    return losses.of_anchors(
+    return losses.anchor_losses(
       logits,
       offsets,
       jnp.asarray(self._anchors(x, counts)),
@@ -134,7 +134,9 @@ class Network(Pyramid):
   def _heads(
     self, x: jax.Array
   ) -> tuple[jax.Array, jax.Array, list[tuple[int, int]]]:
-    """Logits, offsets of all anchors, and (rows, columns) of each level."""
+    """Return logits and offsets of all anchors, and (rows, columns) of each
+    level.
+    """
     logits: list[jax.Array] = []
     offsets: list[jax.Array] = []
     counts: list[tuple[int, int]] = []

@@ -18,16 +18,18 @@ _SPEC = dataclasses.replace(tiny.SPEC, parameters=616_483)
 VARIANTS = {"tiny_fasterrcnn": Variant(_SPEC)}
 _SIZES = ((16.0, 24.0), (32.0, 44.0), (56.0, 72.0))  # digits are 18-52 px high
 _RATIOS = (1.0, 1.6)
-_BEST = (200, 50)  # proposals of a level, of a picture
+_BEST = (200, 50)  # proposals per level, per picture
 _HIDDEN = 128
 _FINEST = 3  # logarithm of the first level's stride
 
 
 class Network(tiny.Pyramid, rcnn.Network):
-  """Proposals and heads on three levels; torchvision's numerics."""
+  """A detector with proposals and heads on three levels, with torchvision's
+  conventions.
+  """
 
   def __init__(self, *, num_classes: int, rngs: nnx.Rngs):
-    """`num_classes` counts objects alone."""
+    """Create the network; `num_classes` counts objects alone."""
     tiny.Pyramid.__init__(self, rngs=rngs)
     self.rules, self.training = RULES["torchvision"], "tiny"
     self.rpn = Proposals(

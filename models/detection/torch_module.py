@@ -1,9 +1,9 @@
-"""Detectors of torch on the host: torchvision's, and those of `transformers`.
+"""Torch detectors on the host: torchvision's, and those of `transformers`.
 
-What a module's `forward` takes says which it is: `pixel_values` is a model of
-`transformers`, whose pictures are resized and normalised by the spec; else it is
-given a list of one picture in 0..1, as torchvision's detectors take it, which
-resize and normalise by themselves.
+The arguments of a module's `forward` tell them apart: `pixel_values` belongs to
+a model of `transformers`, whose pictures are resized and normalised by the
+spec. Other modules are given a list of one picture in 0..1, like torchvision's
+detectors, which resize and normalise by themselves.
 """
 
 import inspect
@@ -22,28 +22,28 @@ Function = Callable[[np.ndarray], outputs.Detections]
 def function(
   net: Any, spec: DetectorSpec, name: str, labels: label_ids.Labels | None
 ) -> Function:
-  """A detector's function of one picture, for `adapters.OnHost`.
+  """Return a detector as a function of one picture, for `adapters.OnHost`.
 
   Args:
     net: a `torch.nn.Module` in evaluation mode; it runs where its weights are.
-    spec: of `transformers`' models the resize rule (`short_px`, `long_px`) and
-      the normalisation too.
-    name: of the model, for errors.
-    labels: what its label ids stand for, see `label_ids.classes`.
+    spec: spec, for `transformers`' models also with the resize rule
+      (`short_px`, `long_px`) and the normalisation.
+    name: name of the model, for errors.
+    labels: meaning of its label ids, see `label_ids.classes`.
 
   Returns:
-    uint8 `[h, w, 3]` -> `boxes`, `scores`, `classes`.
+    A function from uint8 `[h, w, 3]` to `boxes`, `scores`, `classes`.
 
   Raises:
-    UserError: `labels` are none.
+    UserError: `labels` are not understood.
   """
   known = label_ids.classes(name, spec, labels)
   if "pixel_values" in inspect.signature(net.forward).parameters:
-    return lambda picture: _of_transformers(net, spec, name, known, picture)
-  return lambda picture: _of_torchvision(net, name, known, picture)
+    return lambda picture: _run_transformers(net, spec, name, known, picture)
+  return lambda picture: _run_torchvision(net, name, known, picture)
 
 
-def _of_torchvision(
+def _run_torchvision(
   net: Any, name: str, known: dict[int, int], picture: np.ndarray
 ) -> outputs.Detections:
   pixels = picture.transpose(2, 0, 1).astype(np.float32) / np.float32(255)
@@ -57,10 +57,10 @@ def _of_torchvision(
       " adapters.get('on_host')(function, spec)."
     )
   arrays = {key: value.cpu().numpy() for key, value in answer[0].items()}
-  return outputs.of_boxes(name, arrays, known)
+  return outputs.from_boxes(name, arrays, known)
 
 
-def _of_transformers(
+def _run_transformers(
   net: Any,
   spec: DetectorSpec,
   name: str,
@@ -82,11 +82,11 @@ def _of_transformers(
     for key in ("logits", "pred_boxes")
   }
   labels = net.config.num_labels
-  return outputs.of_queries(name, arrays, known, labels, picture.shape[:2])
+  return outputs.from_queries(name, arrays, known, labels, picture.shape[:2])
 
 
 def _call(net: Any, call: Callable[[Any], Any], pixels: np.ndarray) -> Any:
-  """What it answers to a picture, on its device and in its dtype."""
+  """Call the module with a picture, on its device and in its dtype."""
   import torch
 
   weight = next(net.parameters(), torch.zeros(0))
@@ -96,7 +96,9 @@ def _call(net: Any, call: Callable[[Any], Any], pixels: np.ndarray) -> Any:
 
 
 def _resized(picture: np.ndarray, spec: DetectorSpec) -> np.ndarray:
-  """By the resize rule of DETR's transforms, bilinear and antialiased."""
+  """Resize a picture by the rule of DETR's transforms, bilinear and
+  antialiased.
+  """
   height, width = picture.shape[:2]
   high, wide = resized_px(height, width, spec)
   if (high, wide) == (height, width):
@@ -106,7 +108,7 @@ def _resized(picture: np.ndarray, spec: DetectorSpec) -> np.ndarray:
 
 
 def resized_px(height: int, width: int, spec: DetectorSpec) -> tuple[int, int]:
-  """(height, width) after DETR's rule (its datasets/transforms.py).
+  """Return (height, width) after DETR's rule (its datasets/transforms.py).
 
   The shorter side becomes `short_px`, unless the longer one would exceed
   `long_px`: then the shorter one is rounded, the longer one floored.

@@ -1,45 +1,52 @@
-"""How a library trains its detectors: who is sampled, and by which losses.
+"""Training conventions of the libraries: how boxes are sampled, and which
+losses.
 
 Numbers follow the libraries' own configs. torchvision: models/detection/{rpn,
 roi_heads,retinanet,faster_rcnn,_utils}.py at 0.28. mmdetection 1.x: configs at
 v1.0rc0, 2.x: configs/_base_/models at v2.28. R-FCN: the config
 resnet_v1_101_flownet_imagenet_vid_rfcn_end2end_ohem of msracver/Flow-Guided-
-Feature-Aggregation. What all share stands here as constants.
+Feature-Aggregation. Common values are the constants here.
 """
 
 import dataclasses
 
-# Of RPNs, Ren et al. 2015 (arXiv:1506.01497), section 3.1.2.
+# IoU limits of RPNs, Ren et al. 2015 (arXiv:1506.01497), section 3.1.2.
 OBJECT_FROM, BACKGROUND_BELOW = 0.7, 0.3
-# Of the heads' stages, Cai and Vasconcelos 2018 (arXiv:1712.00726); the first is
-# Faster R-CNN's. Their losses count so much, as mmdetection's configs have it.
+# IoU limits of the heads' stages, Cai and Vasconcelos 2018 (arXiv:1712.00726);
+# the first is Faster R-CNN's. The weights of their losses are those of
+# mmdetection's configs.
 STAGE_OVERLAPS = (0.5, 0.6, 0.7)
 STAGE_WEIGHTS = (1.0, 0.5, 0.25)
 
 
 @dataclasses.dataclass(frozen=True)
 class TrainRules:
-  """What differs between libraries in training.
+  """The conventions of training that differ between libraries.
 
   Attributes:
-    betas: where L1 becomes quadratic, of proposals, of heads, of RetinaNet's
+    betas: where L1 becomes quadratic, for proposals, heads, and RetinaNet's
       boxes; 0: nowhere.
-    least: IoU from which an object takes its nearest anchors though they are too
-      far to be objects by themselves, of RPNs. RetinaNets have 0.
-    last_wins: an anchor that is nearest to several objects is the last one's;
-      else, and wherever it is nearest to none, the object's that it covers best.
-    nearest_too: an object takes its nearest boxes in the heads as well.
-    inside: RPNs learn from anchors inside the picture alone.
-    padded: anchors of places beyond the picture, padded to a multiple of 32 px,
-      are left out; else they are background.
-    candidates: of a level, before suppression; of a picture, after it.
-    anchors: that an RPN learns from in a picture, at most; half are objects.
-    regions: that the heads learn from; a quarter are objects.
-    by_picture: RetinaNet's losses are divided by the objects' anchors of each
-      picture, then averaged; else by those of the batch.
-    masks: what a mask is compared with: `mean` of the pixels of each bin,
-      `rounded` of these, or `resized`, the box cut out and resized.
-    constant_norms: scales and offsets of frozen norms are constants, too.
+    least: IoU from which an object takes its nearest anchors in RPNs, even if
+      they overlap too little to be objects by themselves. RetinaNets have 0.
+    last_wins: whether an anchor that is nearest to several objects belongs to
+      the last one; else, and if it is nearest to none, to the object that it
+      overlaps most.
+    nearest_too: whether an object takes its nearest boxes in the heads as well.
+    inside: whether RPNs learn only from anchors inside the picture.
+    padded: whether anchors at places beyond the picture, padded to a multiple
+      of 32 px, are left out; else they are background.
+    candidates: number of boxes per level before suppression, and per picture
+      after it.
+    anchors: most anchors of a picture that an RPN learns from; half are
+      objects.
+    regions: regions of a picture that the heads learn from; a quarter are
+      objects.
+    by_picture: whether RetinaNet's losses are divided by the number of the
+      objects' anchors of each picture and averaged; else by that of the batch.
+    masks: target of a mask: `mean` of the pixels of each bin, `rounded` means,
+      or `resized`, the box cut out and resized.
+    constant_norms: whether scales and offsets of frozen norms are constants,
+      too.
   """
 
   betas: tuple[float, float, float] = (1 / 9, 1.0, 0.11)
@@ -82,7 +89,7 @@ TRAIN_RULES = {
     candidates=(6000, 300),
     constant_norms=True,
   ),
-  # Of `tiny_fasterrcnn`: scenes with a handful of digits.
+  # For `tiny_fasterrcnn`: scenes with a handful of digits.
   "tiny": TrainRules(
     betas=(1 / 9, 1 / 9, 0.0),
     least=0.1,

@@ -1,4 +1,4 @@
-"""What a batch says of its objects, in the pixels that the network sees."""
+"""The objects of a batch, in the pixels that the network sees."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ class Truth(NamedTuple):
   """The objects of a batch.
 
   Attributes:
-    boxes: float32 `[B, G, 4]` in px of the network's canvas, as the rules of the
-      network end them.
-    labels: int32 `[B, G]`, -1 where there is no object.
-    masks: bool `[B, G, H, W]` of the canvases of the batch, or None.
-    semantic: int32 `[B, H, W]` of these, or None.
-    factor: float32 `[B, 4]`, from the network's pixels to the canvases'.
+    boxes: float32 `[B, G, 4]` in px of the network's canvas, with the edge of
+      the network's rules.
+    labels: int32 `[B, G]`, -1 for padding.
+    masks: bool `[B, G, H, W]` on the canvases of the batch, or None.
+    semantic: int32 `[B, H, W]` on the canvases, or None.
+    factor: float32 `[B, 4]`, factors from the network's pixels to the
+      canvases'.
     sizes: int32 `[B, 2]`, (height, width) in the network's pixels.
   """
 
@@ -35,7 +36,7 @@ class Truth(NamedTuple):
   sizes: jax.Array
 
 
-def of_batch(
+def from_batch(
   name: str,
   batch: Mapping[str, Any],
   *,
@@ -45,24 +46,24 @@ def of_batch(
   num_classes: int,
   masks: bool,
 ) -> Truth:
-  """The truth of a batch as of `Detector.apply_train`.
+  """Return the objects of a batch for `Detector.apply_train`.
 
   A box without area is no object.
 
   Args:
-    name: of the model, for errors.
+    name: name of the model, for errors.
     batch: see `Detector.apply_train`.
     factor: see `Truth`.
     sizes: see `Truth`.
     edge: px from a box's last coordinates to its end in a picture's pixels.
-    num_classes: labels are below it; those of others are no objects.
+    num_classes: limit of the labels; other labels are no objects.
     masks: whether masks are needed.
 
   Raises:
-    UserError: something is missing, or of another shape.
+    UserError: an entry is missing, or has a wrong shape.
   """
   shape = batch["image"].shape
-  batch = {**batch, **{k: _with_place(batch[k]) for k in _ROWS if k in batch}}
+  batch = {**batch, **{k: _pad_empty(batch[k]) for k in _ROWS if k in batch}}
   boxes = arguments.batch(f"{name} (its boxes)", batch["boxes"])
   labels = arguments.batch(f"{name} (its labels)", batch["labels"])
   count = (shape[0], *boxes.shape[1:2])
@@ -88,8 +89,8 @@ def of_batch(
   )
 
 
-def _with_place(value: Any) -> Any:
-  """Rows of objects `[B, G, ...]`, of one that is none where G is 0."""
+def _pad_empty(value: Any) -> Any:
+  """Return rows of objects `[B, G, ...]`, with one row of padding if G is 0."""
   if getattr(value, "shape", ())[1:2] != (0,):
     return value
   rows = jnp.asarray(value)
@@ -98,10 +99,10 @@ def _with_place(value: Any) -> Any:
 
 
 def check_keys(name: str, batch: Mapping[str, Any], masks: bool) -> None:
-  """Refuses a batch that lacks something.
+  """Refuse a batch without the needed entries.
 
   Raises:
-    UserError: names what is missing.
+    UserError: an entry is missing; the message names it.
   """
   needed = ["image", "size", "boxes", "labels", *["masks"] * masks]
   missing = [key for key in needed if key not in batch]

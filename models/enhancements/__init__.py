@@ -27,13 +27,14 @@ Apply = Callable[[Any, jax.Array], jax.Array]
 
 @dataclasses.dataclass(frozen=True)
 class Enhancement:
-  """What a file of this folder says of itself.
+  """The declaration that each file of this folder ends with.
 
   Attributes:
-    enhance: (`apply` of a model, its spec) -> `apply` on enhanced uint8 inputs.
-    kinds: of the models that it suits. Detectors have none: the padding of
-      their canvases would be taken for a part of the picture.
-    unsuited: why it does not suit the others, as a clause for the refusal.
+    enhance: maps a model's `apply` and spec to an `apply` on enhanced uint8
+      inputs.
+    kinds: the kinds of models that it suits. Detectors have no enhancement: the
+      padding of their canvases would be taken for a part of the picture.
+    unsuited: why it does not suit other kinds, as a clause for the refusal.
   """
 
   enhance: Callable[[Apply, ModelSpec], Apply]
@@ -46,11 +47,11 @@ class Enhanced(Model):
   """A model behind enhancements.
 
   Attributes:
-    name: the inner model's and the enhancements, joined by `+`.
-    spec: the inner model's, with the enhancements in `source`: it is what
+    name: the names of the inner model and the enhancements, joined by `+`.
+    spec: the inner model's spec, with the enhancements in `source`, which
       results are fingerprinted by.
-    model: the model inside.
-    enhancements: names, in the order in which a picture meets them.
+    model: the inner model.
+    enhancements: names, in the order in which they are applied to a picture.
   """
 
   model: Model
@@ -58,37 +59,42 @@ class Enhanced(Model):
 
   @property
   def is_external(self) -> bool:
-    """As the inner model."""
+    """Whether the inner model is external."""
     return self.model.is_external
 
   @property
   def route(self) -> str:
-    """The inner model's."""
+    """The inner model's route."""
     return self.model.route
 
   @property
   def code(self) -> Any:
-    """The inner model's; enhancements are in `source` of the spec."""
+    """The inner model's code; the enhancements are in `source` of the spec."""
     return self.model.code
 
   @property
   def program(self) -> str:
-    """The inner model's."""
+    """The inner model's program."""
     return self.model.program
 
   def with_fields(self, fields: Mapping[str, Any]) -> Self:
-    """As the inner model's: it is what preprocesses."""
+    """Return a copy with these spec fields, set on the inner model, which
+    preprocesses.
+    """
     model = self.model.with_fields(fields)
     source = self.spec.source if "source" not in fields else fields["source"]
     spec = dataclasses.replace(model.spec, source=source)
     return dataclasses.replace(self, model=model, spec=spec)
 
   def init(self, key: jax.Array) -> Any:
-    """The inner model's variables."""
+    """Return the inner model's initial variables."""
     return self.model.init(key)
 
   def preprocess(self, batch: jax.typing.ArrayLike) -> jax.Array:
-    """The inner model's; enhancements act before it, inside `apply`."""
+    """Preprocess a batch like the inner model.
+
+    Enhancements run before, inside `apply`.
+    """
     return self.model.preprocess(batch)
 
   def apply(
@@ -98,11 +104,12 @@ class Enhanced(Model):
     *,
     capture: Sequence[str] | None = None,
   ) -> jax.Array:
-    """Logits of uint8 RGB `[B, (T,) H, W, 3]` in 0..255; float32 `[B, classes]`.
+    """Compute float32 logits `[B, classes]` of uint8 RGB `[B, (T,) H, W, 3]` in
+    0..255.
 
     Raises:
-      UserError: the batch is not uint8: pixels cannot be enhanced after they
-        were normalised; or layers are asked for, which it names none of.
+      UserError: the batch is not uint8, because normalised pixels cannot be
+        enhanced; or layers are to be captured, which it does not support.
     """
     self.check_capture(capture)
     pixels = arguments.batch(self.name, batch)
@@ -118,15 +125,15 @@ class Enhanced(Model):
 
 
 def names() -> tuple[str, ...]:
-  """All enhancements."""
+  """Return the names of all enhancements."""
   return tuple(sorted(m.name for m in pkgutil.iter_modules(__path__)))
 
 
 def get(name: str) -> Enhancement:
-  """An enhancement by name.
+  """Return the enhancement with this name.
 
   Raises:
-    UserError: an unknown name, with the nearest one.
+    UserError: the name is unknown; the message suggests the nearest one.
   """
   if name not in names():
     raise errors.unknown("enhancement", name, names())
@@ -137,15 +144,15 @@ def get(name: str) -> Enhancement:
 
 
 def wrap(model: Model, *enhancements: str) -> Model:
-  """A model whose pictures meet the enhancements in this order.
+  """Return a model that applies the enhancements to its pictures in this order.
 
   Args:
     model: from `models.get`, an adapter, or `wrap`.
-    *enhancements: of `names()`; none returns the model itself.
+    *enhancements: names from `names()`; without any, the model itself is
+      returned.
 
   Raises:
-    UserError: an unknown enhancement, or one that does not suit this kind of
-      model.
+    UserError: an enhancement is unknown, or does not suit this kind of model.
   """
   for name in enhancements:
     enhancement = get(name)

@@ -23,7 +23,7 @@ _LUMA = (0.299, 0.587, 0.114)
 
 
 def enhance(apply: Apply, spec: ModelSpec) -> Apply:
-  """`apply` on equalised pictures, or frames of clips."""
+  """Return an `apply` that equalises pictures, or frames of clips, first."""
   del spec
 
   def equalized(variables: Any, batch: jax.Array) -> jax.Array:
@@ -33,7 +33,7 @@ def enhance(apply: Apply, spec: ModelSpec) -> Apply:
 
 
 def equalize(batch: jax.Array) -> jax.Array:
-  """uint8 RGB `[..., H, W, 3]` -> uint8 RGB of the same shape."""
+  """Equalise uint8 RGB `[..., H, W, 3]`; shape and dtype stay."""
   pictures = batch.reshape(-1, *batch.shape[-3:])
   wide = pictures.astype(jnp.float32)
   luma = jnp.round(wide @ jnp.asarray(_LUMA, jnp.float32)).astype(jnp.int32)
@@ -43,7 +43,7 @@ def equalize(batch: jax.Array) -> jax.Array:
 
 
 def equalize_plane(plane: jax.Array) -> jax.Array:
-  """int32 `[H, W]` in 0..255 -> int32 `[H, W]` in 0..255."""
+  """Equalise an int32 plane `[H, W]` in 0..255; shape, dtype and range stay."""
   height, width = plane.shape
   pads = [(0, -side % TILES) for side in (height, width)]
   # OpenCV pads both sides fully if either does not divide.
@@ -66,7 +66,9 @@ def equalize_plane(plane: jax.Array) -> jax.Array:
 
 
 def _table(tile: jax.Array) -> jax.Array:
-  """int32 `[pixels]` -> float32 `[256]`: the new level of each level."""
+  """Compute the look-up table of a tile: int32 `[pixels]` to the new level of
+  each level, float32 `[256]`.
+  """
   pixels = tile.shape[0]
   limit = max(int(CLIP * pixels / _LEVELS), 1)
   count = jnp.zeros(_LEVELS, jnp.int32).at[tile].add(1)
@@ -82,7 +84,7 @@ def _table(tile: jax.Array) -> jax.Array:
 
 
 def _neighbours(side: int, tile: int) -> tuple[jax.Array, jax.Array, jax.Array]:
-  """Tiles before and after each pixel, and the second's share."""
+  """Return the tiles before and after each pixel, and the weight of the second."""
   # By the reciprocal, as OpenCV does: ties of the last rounding depend on it.
   middles = np.arange(side, dtype=np.float32) * np.float32(1 / tile)
   place = jnp.asarray(middles - np.float32(0.5))

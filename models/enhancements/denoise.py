@@ -1,7 +1,8 @@
 """Non-local means denoising (Buades et al. 2005), by scikit-image on the host.
 
-Needs the extra `denoise` (scikit-image, PyWavelets). It is the one enhancement
-that leaves the device: about 0.2 s a picture of 224 pixels and core.
+It needs the extra `denoise` (scikit-image, PyWavelets). It is the only
+enhancement that leaves the device: about 0.2 s per picture of 224 pixels on one
+core.
 """
 
 from typing import Any
@@ -19,7 +20,7 @@ _PATCH, _REACH, _STRENGTH = 5, 6, 0.8
 
 
 def enhance(apply: Apply, spec: ModelSpec) -> Apply:
-  """`apply` on denoised pictures, or frames of clips.
+  """Return an `apply` that denoises pictures, or frames of clips, first.
 
   Raises:
     ImportError: scikit-image or PyWavelets is not installed.
@@ -35,7 +36,7 @@ def enhance(apply: Apply, spec: ModelSpec) -> Apply:
 
 
 def denoise(batch: np.ndarray) -> np.ndarray:
-  """uint8 RGB `[..., H, W, 3]` -> uint8 RGB of the same shape."""
+  """Denoise uint8 RGB `[..., H, W, 3]`; shape and dtype stay."""
   pictures = np.asarray(batch).reshape(-1, *batch.shape[-3:])
   return np.stack([_denoised(p) for p in pictures]).reshape(batch.shape)
 

@@ -1,9 +1,9 @@
-"""Ten crops: four corners and the centre, and their mirror images.
+"""Ten crops: the four corners and the centre, and their mirror images.
 
 The class probabilities of the ten are averaged (Krizhevsky et al. 2012, section
-4.1); what is returned is their logarithm, which ranks and softmaxes as logits
-do. Crops are `FRACTION` of the picture; a network of one size gets them resized
-to it, another gets them as they are.
+4.1); the logarithm of the mean is returned, since it ranks and softmaxes as
+logits do. Crops are `FRACTION` of the picture; they are resized for a network
+of a fixed input size and left as they are for others.
 """
 
 from typing import Any
@@ -19,7 +19,7 @@ _ROUNDING = 1e-2  # of the sum of a softmax, in half precision
 
 
 def enhance(apply: Apply, spec: ModelSpec) -> Apply:
-  """The mean over the ten crops of what `apply` answers."""
+  """Return an `apply` that averages the class probabilities of the ten crops."""
 
   def averaged(variables: Any, batch: jax.Array) -> jax.Array:
     mean = jnp.float32(0)
@@ -38,7 +38,7 @@ def _chances(answer: jax.Array) -> jax.Array:
 
 
 def crops(batch: jax.Array, size: int | None = None) -> list[jax.Array]:
-  """Ten uint8 `[B, h, w, 3]` of a uint8 `[B, H, W, 3]`.
+  """Return ten uint8 crops `[B, h, w, 3]` of a uint8 `[B, H, W, 3]`.
 
   Args:
     batch: the pictures.

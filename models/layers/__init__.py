@@ -25,7 +25,7 @@ from robust_tfds.models.layers.train_mode import (
 _EPSILON = 1e-5  # of torch's batch norms
 Pair = int | tuple[int, int]
 Pads = Sequence[tuple[int, int]]
-# A layer, or a plain function: of one array, or of what the one before gives.
+# A layer, or a plain function of one array or of the last step's output.
 Step = Callable[[Any], Any]
 
 
@@ -40,7 +40,10 @@ def conv(
   bias: bool = True,
   rngs: nnx.Rngs,
 ) -> nnx.Conv:
-  """torch.nn.Conv2d; the kernel is `[h, w, inputs / groups, outputs]`."""
+  """Create a `torch.nn.Conv2d`.
+
+  Its kernel is `[h, w, inputs / groups, outputs]`.
+  """
   high, wide = _pair(padding)
   few = groups > 1 and inputs // groups <= grouped.MOST_INPUTS
   return nnx.Conv(
@@ -63,24 +66,24 @@ def conv(
 def linear(
   inputs: int, outputs: int, *, bias: bool = True, rngs: nnx.Rngs
 ) -> nnx.Linear:
-  """torch.nn.Linear; the kernel is `[inputs, outputs]`."""
+  """Create a `torch.nn.Linear`; its kernel is `[inputs, outputs]`."""
   return nnx.Linear(
     inputs, outputs, use_bias=bias, promote_dtype=_as_input, rngs=rngs
   )
 
 
 class LayerNorm(nnx.Module):
-  """torch.nn.LayerNorm over the last axis, computed in float32."""
+  """A `torch.nn.LayerNorm` over the last axis, computed in float32."""
 
   def __init__(self, features: int, epsilon: float, *, rngs: nnx.Rngs):
-    """`epsilon` is torch's `eps`."""
+    """Create the module; `epsilon` is torch's `eps`."""
     del rngs
     self.scale = nnx.Param(jnp.ones(features))
     self.bias = nnx.Param(jnp.zeros(features))
     self.epsilon = epsilon
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[..., features]` -> the same."""
+    """Map `[..., features]` to the same shape."""
     wide = x.astype(jnp.float32)
     centred = wide - wide.mean(-1, keepdims=True)
     variance = jnp.square(centred).mean(-1, keepdims=True)
@@ -89,7 +92,9 @@ class LayerNorm(nnx.Module):
 
 
 class BatchNorm(nnx.Module):
-  """torch.nn.BatchNorm2d, per channel; its running statistics are no weights.
+  """A `torch.nn.BatchNorm2d`, per channel.
+
+  Its running statistics are no weights.
 
   Attributes:
     use_running_average: True in evaluation. In training (False) a batch is
@@ -108,7 +113,8 @@ class BatchNorm(nnx.Module):
     momentum: float = 0.1,
     rngs: nnx.Rngs,
   ):
-    """`epsilon` and `momentum` are torch's, unless the family says otherwise.
+    """Create the module; `epsilon` and `momentum` are torch's, unless the
+    family says otherwise.
 
     Where a library froze norms whose epsilon is 0, training with those of the
     batch adds torch's 1e-5.
@@ -128,7 +134,7 @@ class BatchNorm(nnx.Module):
     self.use_running_average = True
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[..., features]` -> the same."""
+    """Map `[..., features]` to the same shape."""
     wide = x.astype(jnp.float32)
     mean, var, epsilon = self.mean[...], self.var[...], self.epsilon
     if not self.use_running_average:
@@ -144,7 +150,7 @@ class BatchNorm(nnx.Module):
     return wide.astype(x.dtype)
 
   def _move(self, x: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """The batch's mean and variance, which move the running ones."""
+    """Return the batch's mean and variance, after updating the running ones."""
     axes = tuple(range(x.ndim - 1))
     mean, var = x.mean(axes), x.var(axes)
     count = x.size // x.shape[-1]
@@ -171,7 +177,7 @@ class ConvNorm(nnx.Module):
     bias: bool = False,
     rngs: nnx.Rngs,
   ):
-    """As `conv`; `epsilon` is the norm's."""
+    """Create a `conv`, its norm with this `epsilon`, and its relu."""
     self.conv = conv(
       inputs, outputs, kernel, stride, padding, bias=bias, rngs=rngs
     )
@@ -179,26 +185,29 @@ class ConvNorm(nnx.Module):
     self.relu = relu
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, inputs]` -> `[B, H', W', outputs]`."""
+    """Map `[B, H, W, inputs]` to `[B, H', W', outputs]`."""
     x = self.bn(self.conv(x))
     return relu(x) if self.relu else x
 
 
 class Mlp(nnx.Module):
-  """Linear, exact GELU, linear: of transformers and ConvNeXt."""
+  """The feed-forward block of transformers and ConvNeXt: linear, exact GELU,
+  linear.
+  """
 
   def __init__(self, inputs: int, inner: int, outputs: int, *, rngs: nnx.Rngs):
-    """`inner` is the hidden width."""
+    """Create the module; `inner` is the hidden width."""
     self.fc1 = linear(inputs, inner, rngs=rngs)
     self.fc2 = linear(inner, outputs, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[..., inputs]` -> `[..., outputs]`."""
+    """Map `[..., inputs]` to `[..., outputs]`."""
     return self.fc2(jax.nn.gelu(self.fc1(x), approximate=False))
 
 
 class Stack(nnx.Module):
-  """torch.nn.Sequential: layers and plain functions, by position or by name.
+  """A `torch.nn.Sequential`: layers and plain functions, by position or by
+  name.
 
   Only the layers are children (named "0", "1", ... where no names are given);
   functions such as `relu` take a position, as they do in torch, and hold
@@ -206,7 +215,10 @@ class Stack(nnx.Module):
   """
 
   def __init__(self, steps: Sequence[Step] | Mapping[str, Step]):
-    """`steps` are modules or functions; each takes what the one before gives."""
+    """Create the stack.
+
+    Each of `steps`, a module or function, reads the last one's output.
+    """
     if not isinstance(steps, Mapping):
       steps = {str(i): step for i, step in enumerate(steps)}
     self.steps = tuple(
@@ -218,12 +230,12 @@ class Stack(nnx.Module):
         setattr(self, name, step)
 
   def __iter__(self) -> Iterator[Step]:
-    """The steps in order."""
+    """Yield the steps in order."""
     for name, step in self.steps:
       yield getattr(self, name) if step is None else step
 
   def __call__(self, x: Any) -> Any:
-    """Applies the steps in order."""
+    """Apply the steps in order."""
     for step in self:
       x = step(x)
     return x
@@ -236,7 +248,10 @@ class Parallel(nnx.Module):
   """
 
   def __init__(self, branches: Mapping[str, Step]):
-    """`branches` are modules or functions of one array, in order."""
+    """Create the module.
+
+    `branches` are modules or functions of one array, in order.
+    """
     self.branches = tuple(
       (name, None if isinstance(branch, nnx.Module) else branch)
       for name, branch in branches.items()
@@ -246,7 +261,7 @@ class Parallel(nnx.Module):
         setattr(self, name, branch)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, C]` -> `[B, H', W', sum of the branches' channels]`."""
+    """Map `[B, H, W, C]` to `[B, H', W', sum of the branches' channels]`."""
     parts = [
       getattr(self, name)(x) if branch is None else branch(x)
       for name, branch in self.branches
@@ -255,15 +270,20 @@ class Parallel(nnx.Module):
 
 
 def relu(x: jax.Array) -> jax.Array:
-  """max(x, 0); as in torch no gradient at 0, where `jnp.maximum` halves it."""
+  """Compute max(x, 0).
+
+  As in torch, its gradient at 0 is 0, where `jnp.maximum` has half.
+  """
   return jax.nn.relu(x)
 
 
 def length(x: jax.Array, axes: int | tuple[int, ...]) -> jax.Array:
-  """Euclidean norms over axes, which stay; no gradient at 0, as torch's have.
+  """Compute Euclidean norms over `axes`, which are kept.
 
-  The square root's own is infinite there: of a channel without any answer, of
-  tokens that fill a window up.
+  The gradient at 0 is 0, as in torch.
+
+  The square root's own gradient is infinite there: for a channel that is 0
+  everywhere, or for the padding tokens of a window.
   """
   squares = jnp.square(x).sum(axes, keepdims=True)
   some = squares > 0
@@ -271,7 +291,7 @@ def length(x: jax.Array, axes: int | tuple[int, ...]) -> jax.Array:
 
 
 def identity(x: jax.Array) -> jax.Array:
-  """x; keeps the place of what does nothing in evaluation (dropout)."""
+  """Return x; it stands where a layer does nothing in evaluation (dropout)."""
   return x
 
 
@@ -283,7 +303,7 @@ def max_pool(
   *,
   ceil: bool = False,
 ) -> jax.Array:
-  """torch.nn.MaxPool2d; `ceil` is torch's `ceil_mode`."""
+  """Apply `torch.nn.MaxPool2d`; `ceil` is torch's `ceil_mode`."""
   pads = _pool_padding(x, window, stride, padding, ceil)
   return window_max(x, (window, window), (stride, stride), pads)
 
@@ -291,13 +311,14 @@ def max_pool(
 def window_max(
   x: jax.Array, window: Sequence[int], stride: Sequence[int], pads: Pads
 ) -> jax.Array:
-  """Largest values of windows over the axes between the first and the last.
+  """Compute the maximum of each window over all axes but the first and the
+  last.
 
   Args:
     x: `[B, ..., C]`.
     window: size along each inner axis.
     stride: along each inner axis.
-    pads: (before, after) of each inner axis; what is there is never largest.
+    pads: (before, after) along each inner axis; padding is never the maximum.
   """
   return jax.lax.reduce_window(
     x,
@@ -312,7 +333,10 @@ def window_max(
 def window_sum(
   x: jax.Array, window: Sequence[int], stride: Sequence[int], pads: Pads
 ) -> jax.Array:
-  """Sums of windows; the arguments are `window_max`'s, and padding counts 0."""
+  """Compute the sum of each window.
+
+  The arguments are those of `window_max`; padding counts as 0.
+  """
   return jax.lax.reduce_window(
     x,
     np.array(0, x.dtype),
@@ -332,7 +356,7 @@ def avg_pool(
   ceil: bool = False,
   count_padding: bool = True,
 ) -> jax.Array:
-  """torch.nn.AvgPool2d; `count_padding` is torch's `count_include_pad`."""
+  """Apply `torch.nn.AvgPool2d`; `count_padding` is torch's `count_include_pad`."""
   pads = _pool_padding(x, window, stride, padding, ceil)
   size, step = (window, window), (stride, stride)
   total = window_sum(x, size, step, pads)
@@ -346,7 +370,10 @@ def avg_pool(
 
 
 def pad_as_tensorflow(x: jax.Array, kernel: int, stride: int) -> jax.Array:
-  """Zeros around a map for TensorFlow's `SAME`: the odd one right and below."""
+  """Pad a map with zeros like TensorFlow's `SAME`.
+
+  The odd one goes right and below.
+  """
   pads = []
   for side in x.shape[1:3]:
     total = max((-(-side // stride) - 1) * stride + kernel - side, 0)
@@ -355,7 +382,7 @@ def pad_as_tensorflow(x: jax.Array, kernel: int, stride: int) -> jax.Array:
 
 
 def adaptive_avg_pool(x: jax.Array, outputs: int) -> jax.Array:
-  """torch.nn.AdaptiveAvgPool2d to `outputs` x `outputs`."""
+  """Apply `torch.nn.AdaptiveAvgPool2d` with `outputs` x `outputs` outputs."""
   if x.shape[1:3] == (outputs, outputs):
     return x
   rows = _bins(x.shape[1], outputs).astype(x.dtype)
@@ -364,12 +391,14 @@ def adaptive_avg_pool(x: jax.Array, outputs: int) -> jax.Array:
 
 
 def global_mean(x: jax.Array) -> jax.Array:
-  """`[B, H, W, C]` -> `[B, C]`."""
+  """Average `[B, H, W, C]` over its pixels: `[B, C]`."""
   return x.mean((1, 2))
 
 
 def flatten_as_torch(x: jax.Array) -> jax.Array:
-  """`[B, H, W, C]` -> `[B, C * H * W]`: torch's order, so its heads fit."""
+  """Flatten `[B, H, W, C]` to `[B, C * H * W]`, in torch's order, so its heads
+  fit.
+  """
   return x.transpose(0, 3, 1, 2).reshape(x.shape[0], -1)
 
 
@@ -380,8 +409,8 @@ def _pair(value: Pair) -> tuple[int, int]:
 def _as_input(
   arrays: tuple[Any, ...], /, *, dtype: Any = None, inexact: bool = True
 ) -> Any:
-  """Every array in the dtype of the first, the layer's input."""
-  del dtype, inexact  # flax's way to say another one
+  """Return every array in the dtype of the first, the layer's input."""
+  del dtype, inexact  # flax's arguments for another dtype
   kind = arrays[0].dtype
   return tuple(None if a is None else a.astype(kind) for a in arrays)
 
@@ -402,7 +431,7 @@ def _pool_padding(
 
 
 def _bins(inputs: int, outputs: int) -> jax.Array:
-  """Averaging matrix `[outputs, inputs]` of torch's adaptive windows."""
+  """Build the averaging matrix `[outputs, inputs]` of torch's adaptive windows."""
   i = jnp.arange(outputs)[:, None]
   start = i * inputs // outputs
   end = -(-(i + 1) * inputs // outputs)

@@ -1,12 +1,13 @@
-"""Deformable convolutions (arXiv:1703.06211, 1811.11168), by gathers and products.
+"""Deformable convolutions (arXiv:1703.06211, 1811.11168), by gathers and
+products.
 
   y(p) = sum over k of w_k m_k x(p + p_k + d_k)
 
 Each place p of the output reads the input where its own offsets d_k move the
-kernel's places p_k, between pixels bilinearly, beyond the border zeros. The first
-version has no m_k; the second's are chances. As torchvision's `deform_conv2d` and
-mmdetection's, with one group of offsets. A scan over the kernel's places
-holds the samples of one of them at a time.
+kernel's places p_k, between pixels bilinearly, beyond the border zeros. The
+first version has no m_k; the second's are in 0..1. The results are those of
+torchvision's `deform_conv2d` and mmdetection's, with one group of offsets. A
+scan over the kernel's places holds the samples of a single place at a time.
 """
 
 import itertools
@@ -22,7 +23,8 @@ from robust_tfds.models import layers
 
 
 class Conv(nnx.Module):
-  """A convolution without bias whose offsets another one predicts.
+  """A convolution without bias whose offsets are predicted by a second
+  convolution.
 
   Its names are mmdetection's: `weight` and `conv_offset`, whose outputs are y0,
   x0, y1, x1, ... of the kernel's places, row by row, then the logits of their
@@ -30,11 +32,12 @@ class Conv(nnx.Module):
   """
 
   def __init__(self, plain: nnx.Conv, *, modulated: bool, rngs: nnx.Rngs):
-    """In the place of `plain`: its channels, groups, stride and padding.
+    """Create the layer that replaces `plain`, with its channels, groups, stride
+    and padding.
 
     Args:
       plain: a convolution of two dimensions without dilation.
-      modulated: the second version.
+      modulated: whether to build the second version, with m_k.
       rngs: for the initial weights; offsets start at 0, m_k at a half.
     """
     self.kernel = plain.kernel
@@ -55,7 +58,7 @@ class Conv(nnx.Module):
     self.modulated = modulated
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, inputs]` -> `[B, H', W', outputs]`."""
+    """Map `[B, H, W, inputs]` to `[B, H', W', outputs]`."""
     moves, taps = self.conv_offset(x), np.prod(self.kernel.shape[:2])
     chances = None
     if self.modulated:
@@ -81,7 +84,7 @@ def convolve(
   padding: Sequence[int],
   groups: int = 1,
 ) -> jax.Array:
-  """The sum at the top of this file, in float32 before it is rounded.
+  """Compute the sum at the top of this file, in float32 before rounding.
 
   Args:
     x: `[B, H, W, inputs]`.
@@ -90,7 +93,7 @@ def convolve(
     chances: `[B, H', W', h w]`, the m_k; None: all 1.
     strides: along H, W.
     padding: zeros before and after along H, W.
-    groups: of channels.
+    groups: number of channel groups.
 
   Returns:
     `[B, H', W', outputs]` in the dtype of `x`.
@@ -110,37 +113,41 @@ def convolve(
     chances.reshape(batch, -1, taps) if chances.ndim else chances, at.shape[:-1]
   )
 
-  def of_tap(tap: tuple[jax.Array, jax.Array, jax.Array]) -> jax.Array:
+  def add_tap(tap: tuple[jax.Array, jax.Array, jax.Array]) -> jax.Array:
     weight, place, share = tap
-    seen = sampled(flat, place, (height, width)) * share[..., None]
+    seen = sample(flat, place, (height, width)) * share[..., None]
     seen = seen.reshape(*seen.shape[:2], groups, -1)
     part = jnp.einsum("bpgi,igo->bpgo", seen, weight.astype(seen.dtype))
     return part.astype(jnp.float32)
 
   every = weights, jnp.moveaxis(at, 2, 0), jnp.moveaxis(shares, 2, 0)
-  # The first one starts the sum: zeros would be of no device of a mesh.
+  # The first place starts the sum: zeros would belong to no device of a mesh.
   total, _ = jax.lax.scan(
-    lambda total, tap: (total + of_tap(tap), None),
-    of_tap(jax.tree.map(lambda x: x[0], every)),
+    lambda total, tap: (total + add_tap(tap), None),
+    add_tap(jax.tree.map(lambda x: x[0], every)),
     jax.tree.map(lambda x: x[1:], every),
   )
   return total.reshape(batch, rows, columns, outputs).astype(x.dtype)
 
 
-def sampled(flat: jax.Array, at: jax.Array, size: tuple[int, int]) -> jax.Array:
-  """Bilinear values between pixels; pixels beyond the border are zeros.
+def sample(
+  flat: jax.Array, positions: jax.Array, size: tuple[int, int]
+) -> jax.Array:
+  """Interpolate between pixels bilinearly; pixels beyond the border are zeros.
 
   Args:
     flat: `[B, H W, C]`.
-    at: float32 `[B, N, 2]`, (y, x) in px.
+    positions: float32 `[B, N, 2]`, (y, x) in px.
     size: H, W.
 
   Returns:
     `[B, N, C]` in the dtype of `flat`.
   """
   limit = jnp.array(size, jnp.float32)
-  low = jnp.floor(jnp.clip(at, -2, limit + 1))  # further out are zeros as well
-  part = jnp.clip(at, -2, limit + 1) - low
+  low = jnp.floor(
+    jnp.clip(positions, -2, limit + 1)
+  )  # further out are zeros as well
+  part = jnp.clip(positions, -2, limit + 1) - low
   total = jnp.zeros((), flat.dtype)
   for corner in itertools.product((0, 1), repeat=2):
     place = low + jnp.array(corner, jnp.float32)

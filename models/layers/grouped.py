@@ -1,4 +1,5 @@
-"""Convolutions in groups, in the form that is fast where they run.
+"""Grouped convolutions, each computed in the form that is fastest on its
+device.
 
 XLA's are slow on CPUs where a group has few channels. There the convolution is
 a sum of products: of the padded input, shifted by each place of the kernel, and
@@ -9,10 +10,10 @@ that place's weights. Batch 4, one core, float32, beside torch 2.13
   3 x 3, 32 groups of 4, 56 px                53               4.8         3.9
   3 x 3, 32 groups of 8, 28 px                11               4.6         1.3
 
-Accelerators get `jax.lax.conv_general_dilated`. Which of the two is taken,
-`jax.lax.platform_dependent` decides when a program is lowered: by the devices
-that it is compiled for, be they of a mesh, of arguments that lie elsewhere than
-on the default device, or named ahead of time; only the chosen form is compiled.
+Accelerators get `jax.lax.conv_general_dilated`. `jax.lax.platform_dependent`
+chooses when a program is lowered, by the devices that it is compiled for: those
+of a mesh, of arguments off the default device, or of ahead-of-time compilation.
+Only the chosen form is compiled.
 """
 
 import functools
@@ -24,11 +25,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-# Inputs of a group up to which products are faster. With 16, XLA's loop over
-# 144 of them is 30 times slower than its convolution.
+# Up to this many inputs a group, products are faster. With 16, XLA's loop over
+# 144 products is 30 times slower than its convolution.
 MOST_INPUTS = 8
-# Places and inputs of a kernel up to which the sum is one over whole pictures:
-# 3 x 3 and 5 x 5 depthwise take 0.5 to 0.7 of the time by rows.
+# Up to this many products of places and inputs the sum runs over whole
+# pictures: 3 x 3 and 5 x 5 depthwise take 0.5 to 0.7 of the time by rows.
 MOST_TERMS = 25
 
 
@@ -41,14 +42,14 @@ def convolve(
   feature_group_count: int,
   **options: Any,
 ) -> jax.Array:
-  """A convolution in groups; the arguments are those of JAX's.
+  """Convolve in groups; the arguments are those of JAX's convolution.
 
   Args:
     x: `[B, H, W, inputs]`.
     kernel: `[h, w, inputs / groups, outputs]`.
     strides: along H, W.
     padding: zeros (before, after) along H, W.
-    feature_group_count: how many groups.
+    feature_group_count: number of groups.
     **options: for `jax.lax.conv_general_dilated`; without dilation.
 
   Returns:
@@ -78,19 +79,19 @@ def products(
   padding: Sequence[tuple[int, int]],
   groups: int,
 ) -> jax.Array:
-  """The sum of products of `convolve`, in float32 before it is rounded.
+  """Compute `convolve` as a sum of products, in float32 before rounding.
 
-  Of more than `MOST_TERMS` terms rows are computed one after the other: one sum
-  over whole pictures XLA would split and fuse with what follows, which computes
-  parts of it several times (ConvNeXt's 7 x 7 before a layer norm took 27 ms so,
-  and 4 by rows). The terms are added in the same order either way.
+  With more than `MOST_TERMS` terms, rows are computed one after the other. XLA
+  would split a single sum over whole pictures, fuse it with what follows and
+  compute parts of it several times: ConvNeXt's 7 x 7 before a layer norm took
+  27 ms that way, and 4 ms by rows. The order of the terms is the same.
 
   Args:
     x: `[B, H, W, inputs]`.
     kernel: `[h, w, inputs / groups, outputs]`.
     strides: along H, W.
     padding: zeros (before, after) along H, W.
-    groups: how many.
+    groups: number of groups.
 
   Returns:
     `[B, H', W', outputs]` in the dtype of `x`.
@@ -126,5 +127,7 @@ def products(
 
 
 def _groups_last(x: jax.Array, groups: int) -> jax.Array:
-  """`[..., groups * n]` -> `[..., n, groups]`: groups lie side by side."""
+  """Reshape `[..., groups * n]` to `[..., n, groups]`, with the groups on the
+  last axis.
+  """
   return x.reshape(*x.shape[:-1], groups, -1).swapaxes(-1, -2)

@@ -1,9 +1,10 @@
-"""Learned positions of a transformer's patches, brought to another grid.
+"""Learned position embeddings of a transformer's patches, resized to another
+grid.
 
-Positions lie in rows of a square grid, after those of tokens that are no patch.
-They are interpolated with cubic kernels, as torch does it: with `antialias`
-Keys' kernel of a = -0.5, stretched where the grid shrinks; without it a = -0.75,
-and what lies outside is the nearest edge.
+Positions lie in rows of a square grid, after those of tokens that are not
+patches. They are interpolated with cubic kernels, as torch does it: with
+`antialias` Keys' kernel of a = -0.5, stretched where the grid shrinks; without
+it a = -0.75, and what lies outside is the nearest edge.
 """
 
 import math
@@ -19,14 +20,14 @@ _PLAIN, _ANTIALIAS = -0.75, -0.5  # torch: UpSampleKernel.cpp, get_cubic_...
 
 
 def grid(side: int, patch: int) -> int:
-  """How many patches of a side lie beside each other.
+  """Return the number of patches along a side.
 
   Args:
-    side: of a picture, in px.
-    patch: of a patch, in px.
+    side: side of a picture, in px.
+    patch: side of a patch, in px.
 
   Raises:
-    UserError: they do not fill it.
+    UserError: `side` is no multiple of `patch`.
   """
   if side % patch:
     raise errors.UserError(
@@ -39,15 +40,18 @@ def grid(side: int, patch: int) -> int:
 def fit(
   path: Path, array: np.ndarray, shape: tuple[int, ...]
 ) -> tuple[np.ndarray, str] | None:
-  """A `Family.fit`: `pos_embed` of another grid, as timm resizes it.
+  """Resize a checkpoint's `pos_embed` to the model's grid, as timm does.
+
+  It is a `Family.fit`.
 
   Args:
-    path: of the variable.
+    path: path of the variable.
     array: the file's `[1, tokens, width]`.
-    shape: the model's.
+    shape: shape of the model's variable.
 
   Returns:
-    The model's array and what was done; None where it is of another network.
+    The model's array and a note of what was done; None if the array belongs to
+    another network.
   """
   if path != ("pos_embed",) or array.ndim not in (2, 3):
     return None
@@ -68,7 +72,9 @@ def fit(
 def interpolate(
   array: jax.typing.ArrayLike, rows: np.ndarray, columns: np.ndarray
 ) -> jax.Array:
-  """Positions `[1, n, width]` times a matrix along each side of their grid."""
+  """Multiply positions `[1, n, width]` by a matrix along each side of their
+  grid.
+  """
   array = jnp.asarray(array)
   side = math.isqrt(array.shape[1])
   square = array.reshape(side, side, -1)
@@ -81,11 +87,11 @@ def interpolate(
 def weights(
   inputs: int, outputs: int, *, antialias: bool, offset: float = 0.0
 ) -> np.ndarray:
-  """Matrix `[outputs, inputs]`, float32, that interpolates one axis.
+  """Build the float32 matrix `[outputs, inputs]` that interpolates one axis.
 
   Args:
-    inputs: positions there are.
-    outputs: positions that are asked for.
+    inputs: number of positions in the file.
+    outputs: number of positions of the model.
     antialias: see the header.
     offset: added to `outputs` where the distance of two outputs is computed
       (DINOv2's published networks add 0.1; without `antialias`).
@@ -107,12 +113,12 @@ def weights(
 
 
 def _tokens(count: int) -> int:
-  """How many of some positions are before the square of the patches'."""
+  """Return the number of positions before the square of the patches' positions."""
   return count - math.isqrt(count) ** 2
 
 
 def _cubic(x: np.ndarray, a: float) -> np.ndarray:
-  """Keys 1981, equation 15, of distances `x` >= 0."""
+  """Evaluate Keys' cubic kernel (1981, equation 15) at distances `x` >= 0."""
   near = ((a + 2) * x - (a + 3)) * x**2 + 1
   far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
   return np.where(x <= 1, near, np.where(x < 2, far, 0.0))

@@ -1,8 +1,8 @@
-"""Query, key and value of a checkpoint's attentions, as one projection.
+"""Query, key and value of a checkpoint's attention layers, as one projection.
 
-torchvision, timm and our networks hold them as one; HF's files and those of JAX
-programs hold three. `join` is the `Family.regroup` of such families; arrays that
-are already joined pass as they are.
+torchvision, timm and our networks hold one array; HF's files and those of JAX
+programs hold three. `join` is the `Family.regroup` of such families; arrays
+that are already joined pass unchanged.
 """
 
 import re
@@ -22,10 +22,10 @@ _FLAX = re.compile(
   r"(?P<which>query|key|value)/(?P<leaf>kernel|bias)"
 )
 _FLAX_OUT = re.compile(r".*MultiHeadDotProductAttention_\d+/out/kernel")
-# big_vision with `scan`: one array for the same variable of all blocks.
+# big_vision with `scan`: one array holds the same variable of all blocks.
 _STACKED = re.compile(r"(.*encoderblock)/(.*)")
 _ORDER = {"q": 0, "k": 1, "v": 2}
-# Flax's names in torch's words; what training wraps around them is taken off.
+# Flax's names in torch's words, without the prefixes that training adds.
 FLAX_NAMES: Rules = (
   (r"^(?:opt/target/|params/)?(?:img/)?", ""),
   (r"/(?:kernel|scale)$", "/weight"),
@@ -34,7 +34,8 @@ FLAX_NAMES: Rules = (
 
 
 def join(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-  """Arrays with `...attn.qkv.weight` or `.../qkv/kernel` in place of three.
+  """Replace each attention's three arrays by one, `...attn.qkv.weight` or
+  `.../qkv/kernel`.
 
   Args:
     arrays: name in the file -> array.
@@ -62,7 +63,7 @@ def _joined_name(match: re.Match[str]) -> str:
 
 
 def _concatenated(name: str, three: list[np.ndarray]) -> np.ndarray:
-  """torch's rows one below the other; flax's heads side by side first."""
+  """Concatenate torch's arrays by rows, and flax's flattened heads by columns."""
   if name.endswith("qkv/kernel"):
     return np.concatenate([a.reshape(len(a), -1) for a in three], axis=1)
   if name.endswith("qkv/bias"):
@@ -71,14 +72,16 @@ def _concatenated(name: str, three: list[np.ndarray]) -> np.ndarray:
 
 
 def _flat_out(name: str, array: np.ndarray) -> np.ndarray:
-  """flax's `[heads, n, width]` of the output as a matrix."""
+  """Reshape flax's output kernel `[heads, n, width]` to a matrix."""
   if _FLAX_OUT.fullmatch(name):
     return array.reshape(-1, array.shape[-1])
   return array
 
 
 def _unstacked(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-  """One array a block where a file holds those of all blocks in one."""
+  """Split arrays that hold all blocks, as big_vision's do, into one array per
+  block.
+  """
   out: dict[str, np.ndarray] = {}
   for name, array in arrays.items():
     match = _STACKED.fullmatch(name)

@@ -1,8 +1,8 @@
-"""What networks do in training alone: drop numbers, drop residuals.
+"""Layers that act in training alone: they drop activations or residuals.
 
-In evaluation these layers give what they read and hold no variables, so that
-programs, their bytes and the names of arrays know nothing of them. `enter` puts
-a network of one call into train mode.
+In evaluation these layers return their input and hold no variables, so
+programs, their bytes and the names of arrays do not depend on them. `enter`
+puts a network into train mode for one call.
 """
 
 import itertools
@@ -15,22 +15,23 @@ from flax import nnx
 
 
 class Dropout(nnx.Module):
-  """torch.nn.Dropout: numbers become 0, the others grow to keep the mean.
+  """A `torch.nn.Dropout`: some values become 0, the others grow to keep the
+  mean.
 
   Attributes:
-    rate: how many become 0, in [0, 1).
-    key: of one call in train mode, see `enter`; None in evaluation. What an
-      example draws depends on the key, its place in the batch and its shape,
+    rate: the share of values that become 0, in [0, 1).
+    key: JAX key of one call in train mode, see `enter`; None in evaluation. An
+      example's draws depend on the key, its place in the batch and its shape,
       not on the batch's size or sharding.
   """
 
   def __init__(self, rate: float):
-    """`rate` is torch's `p`."""
+    """Create the module; `rate` is torch's `p`."""
     self.rate = rate
     self.key: jax.Array | None = nnx.data(None)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, ...]` -> the same."""
+    """Map `[B, ...]` to the same shape."""
     if self.key is None or not self.rate:
       return x
     keep = 1 - self.rate
@@ -38,15 +39,16 @@ class Dropout(nnx.Module):
     return jnp.where(stays, x / keep, jnp.zeros((), x.dtype))
 
   def _drawn(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """How many are drawn for an array of a shape."""
+    """Return the shape of the draws for an array of this shape."""
     return shape
 
 
 class StochasticDepth(Dropout):
-  """Whole residuals of examples become 0 (Huang et al. 2016, arXiv:1603.09382).
+  """Stochastic depth: an example's whole residual becomes 0 (Huang et al. 2016,
+  arXiv:1603.09382).
 
-  torchvision's `StochasticDepth(rate, "row")`, timm's `DropPath`: what stays is
-  divided by its probability.
+  It is torchvision's `StochasticDepth(rate, "row")` and timm's `DropPath`: the
+  residuals that stay are divided by their probability.
   """
 
   def _drawn(self, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -54,14 +56,15 @@ class StochasticDepth(Dropout):
 
 
 def rates(most: float, depths: Sequence[int]) -> list[list[float]]:
-  """Rates of stochastic depth: from 0 to `most` in equal steps, the usual rule.
+  """Return the rates of stochastic depth, from 0 to `most` in equal steps, the
+  usual rule.
 
   Args:
-    most: the last block's.
-    depths: blocks of each stage.
+    most: rate of the last block.
+    depths: number of blocks of each stage.
 
   Returns:
-    A list a stage.
+    One list of rates per stage.
 
   >>> rates(0.5, (2, 1))
   [[0.0, 0.25], [0.5]]
@@ -78,14 +81,14 @@ def enter(
   frozen_norms: bool,
   still: Collection[tuple[str, ...]] = (),
 ) -> None:
-  """Puts a network into train mode.
+  """Put a network into train mode.
 
   Args:
-    network: of one call alone: it is changed.
+    network: the network of this call alone: it is changed.
     key: a JAX key, from which each layer that draws gets one of its own, by its
       path.
-    frozen_norms: whether batch norms go on as in evaluation.
-    still: paths of layers of which all goes on so.
+    frozen_norms: whether batch norms stay in evaluation mode.
+    still: paths of layers that stay in evaluation mode entirely.
   """
   for path, layer in nnx.iter_modules(network):
     names = tuple(map(str, path))

@@ -1,4 +1,4 @@
-"""Training that buys robustness: transforms of batches on the device.
+"""Training for robustness: transforms of batches on the device.
 
   >>> import numpy as np
   >>> from robust_tfds.models import training
@@ -7,11 +7,12 @@
   >>> training.augmix(images, keys=keys).shape
   (2, 32, 32, 3)
 
-Every transform is a pure function of (pixels, keys), one key an example: typed, as
-`corruptions.example_key` makes them, or their words, `jax.random.key_data`, uint32
-`[B, 2]`. It is for `jit` and for batches that are sharded on their first axis
-(fastest inside `jax.shard_map`, where every device works on its own rows).
-`import models` loads none of this.
+Every transform is a pure function of (pixels, keys) with one key per example:
+typed keys, as `corruptions.example_key` makes them, or their
+`jax.random.key_data`, uint32 `[B, 2]`. Transforms run under `jit` and on
+batches that are sharded on their first axis; they are fastest inside
+`jax.shard_map`, where every device works on its own rows. `import models` loads
+none of this.
 """
 
 from robust_tfds.models.training.transforms.adain import (

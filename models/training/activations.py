@@ -1,9 +1,9 @@
-"""How much memory the gradient of a step needs beside the weights: an estimate.
+"""An estimate of the memory that a step's gradient needs besides the weights.
 
-JAX says which arrays the way back needs of the way forth (`jax.vjp`), without
-computing any. XLA fuses some of them away and computes others again, so the true
-number is rather lower. An attack comes before the step, so the larger of the two
-counts.
+JAX lists the arrays that the backward pass needs from the forward pass
+(`jax.vjp`) without computing any. XLA fuses some of them away and recomputes
+others, so the true number is rather lower. An attack comes before the step, so
+the larger of the two counts.
 """
 
 import collections
@@ -25,22 +25,22 @@ _SIDE_PX = (
 _OBJECTS = 16  # where nothing says how many
 
 
-def of(
+def estimate(
   config: Config, model: NetworkModel, recipe: base.Recipe, like: state.State
 ) -> float:
-  """Bytes on each device.
+  """Estimate the bytes of activations on each device.
 
   Args:
-    recipe: whose loss is asked; of one that reads pictures beside the batch the
-      loss of all recipes, on as many pictures.
+    recipe: the recipe of the loss; if it reads further pictures or attacks, the
+      common loss of all recipes is taken, on as many pictures.
     like: shapes of the state.
   """
   rows = config.batch_size // config.optimizer.accumulate
-  attack = _of_attack(config, model, rows, like) if recipe.attack else 0
+  attack = _attack_bytes(config, model, rows, like) if recipe.attack else 0
   if recipe.extras or recipe.attack:
     kind = type(recipe) if model.kind == "detection" else base.Recipe
     recipe, rows = kind(), rows * (recipe.passes - recipe.attack)
-  optimizer = optimizers.of(config.optimizer, model.decayed_paths())
+  optimizer = optimizers.make_optimizer(config.optimizer, model.decayed_paths())
   step = steps.Steps(model, recipe, optimizer, jnp.asarray, config)
 
   def back(parameters: Any, statistics: Any, batch: Any) -> Any:
@@ -50,13 +50,15 @@ def of(
   needed = jax.eval_shape(
     back, like.parameters, like.statistics, batch(config, model, rows)
   )
-  return max(_beside(needed, like), attack) / jax.device_count()
+  return max(_residual_bytes(needed, like), attack) / jax.device_count()
 
 
-def _of_attack(
+def _attack_bytes(
   config: Config, model: NetworkModel, rows: int, like: state.State
 ) -> float:
-  """Of a gradient of pixels, the network as in evaluation; bytes on all devices."""
+  """Estimate the bytes, on all devices, that an attack's gradient of pixels
+  needs.
+  """
   apply = base.applied(model)
   shape = pictures_shape(config, model, rows)
   pixels = jax.ShapeDtypeStruct(shape, jnp.float32)
@@ -66,11 +68,11 @@ def _of_attack(
     return jax.vjp(answers, pixels)[1]
 
   variables = jax.eval_shape(lambda like: like.variables, like)
-  return _beside(jax.eval_shape(back, variables, pixels), like)
+  return _residual_bytes(jax.eval_shape(back, variables, pixels), like)
 
 
-def _beside(needed: Any, like: state.State) -> int:
-  """Bytes of what a way back needs beside the weights, which the state has."""
+def _residual_bytes(needed: Any, like: state.State) -> int:
+  """Return the bytes of the residuals, except weights, which the state holds."""
   weights = collections.Counter(
     (x.shape, x.dtype) for x in like.parameters.values()
   )
@@ -86,7 +88,7 @@ def _beside(needed: Any, like: state.State) -> int:
 def pictures_shape(
   config: Config, model: NetworkModel, rows: int
 ) -> tuple[int, ...]:
-  """Of a batch's pictures or clips, `[B, ..., H, W, 3]`."""
+  """Return the shape of a batch's pictures or clips, `[B, ..., H, W, 3]`."""
   arrays = batch(config, model, rows)
   return arrays["video" if "video" in arrays else "image"].shape
 
@@ -94,7 +96,9 @@ def pictures_shape(
 def batch(
   config: Config, model: NetworkModel, rows: int
 ) -> dict[str, jax.ShapeDtypeStruct]:
-  """Shapes of a batch of so many rows, as far as they are known before it is read."""
+  """Return the shapes of a batch of `rows` examples, as far as they are known
+  before reading.
+  """
   like = jax.ShapeDtypeStruct
   keys = {"key": like((rows, 2), jnp.uint32)}
   if not isinstance(model, Detector):
@@ -118,6 +122,6 @@ def batch(
 
 
 def _bytes(array: Any) -> int:
-  """Of an array's shape; keys of JAX are of no account."""
+  """Return the bytes of an array of this shape; 0 for JAX's keys."""
   size = getattr(array.dtype, "itemsize", 0)
   return math.prod(array.shape) * size

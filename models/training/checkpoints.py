@@ -1,8 +1,9 @@
-"""Checkpoints of a training: orbax's, written beside the steps, each whole or absent.
+"""Checkpoints of a training, written by orbax during the steps, each whole or
+absent.
 
-`checkpoints/STEP` holds the state as a flat dict of arrays (a place in the tree ->
-array) and `run`, a JSON object of what the training is of and the host counts. The
-last n stay, and the best m by validation error.
+`checkpoints/STEP` holds the state as a flat dict of arrays (path in the tree ->
+array) and `run`, a JSON object with the training's facts and the host's
+counters. The last n checkpoints stay, and the best m by validation error.
 """
 
 from __future__ import annotations
@@ -33,14 +34,15 @@ FOLDER = "checkpoints"
 _STATE, _RUN, _SCORE = "state", "run", "validation_error"
 _FULL = "(?i)no space|quota|exhausted|too large"
 _SPECS = re.compile(r" \[(?:source locations|tensorstore_spec)=.*", re.DOTALL)
-_WORDS = 200  # characters of what orbax says that are repeated
+_WORDS = 200  # characters of orbax's message that are repeated
 
 
 class Run(Record):
-  """What lies beside a state.
+  """The JSON object that lies beside a saved state.
 
   Attributes:
-    facts: what the training is of: `workdir.facts`, with those of data and weights.
+    facts: identity of the training: `workdir.facts`, with those of data and
+      weights.
   """
 
   plateau: schedules.Plateau
@@ -49,7 +51,7 @@ class Run(Record):
 
 
 class Checkpoints:
-  """Those of a workdir."""
+  """The checkpoints of a workdir."""
 
   def __init__(
     self,
@@ -59,20 +61,20 @@ class Checkpoints:
     *,
     read_only: bool = False,
   ):
-    """Makes nothing yet.
+    """Prepare the checkpoints of a workdir; creates nothing yet.
 
     Args:
-      facts: what the training is of, see `workdir.check`.
-      read_only: nothing is made or removed; the folder is there.
+      facts: identity of the training, see `workdir.check`.
+      read_only: nothing is created or removed; the folder exists.
 
     Raises:
-      UserError: a file lies there.
+      UserError: a file is in the folder's place.
     """
     import orbax.checkpoint as ocp
 
     self._ocp, self._keep, self._facts = ocp, keep, dict(facts)
     self._read_only = read_only
-    # Its threads log with a traceback what is raised in words here.
+    # Its threads log a traceback for errors that are raised in words here.
     logging.get_absl_logger().addFilter(_not_of_orbax)
     self._folder = epath.Path(workdir).resolve() / FOLDER
     with disk.writing(self._folder):
@@ -81,7 +83,7 @@ class Checkpoints:
 
   @functools.cached_property
   def _manager(self) -> Any:
-    """Orbax's, which makes the folder."""
+    """Orbax's manager, which creates the folder."""
     from orbax.checkpoint import checkpoint_managers as managers
 
     keep, ocp = self._keep, self._ocp
@@ -111,14 +113,14 @@ class Checkpoints:
       )
 
   def save(self, state: State, run: Run, score: float | None) -> None:
-    """Copies the state from the devices, and writes it while training goes on.
+    """Copy the state from the devices and write it while training goes on.
 
     Args:
-      run: what the host counts; facts are added.
-      score: the validation error of this step; None: it was not measured.
+      run: the host's counters; facts are added.
+      score: the validation error of this step; None if it was not measured.
 
     Raises:
-      UserError: this checkpoint, or the one before, could not be written.
+      UserError: this checkpoint, or the previous one, could not be written.
     """
     args = self._ocp.args
     with self._writing():
@@ -134,13 +136,14 @@ class Checkpoints:
       )
 
   def last(self, like: State, mesh: Mesh) -> tuple[State, Run] | None:
-    """The last state that was written whole, on the devices, and its `run`.
+    """Return the last complete state, on the devices, and its `run`.
 
     Args:
       like: a state of the same shapes.
 
     Raises:
-      UserError: it is damaged, or of another training; names it.
+      UserError: it is damaged or belongs to another training; the message names
+        it.
     """
     step = self._manager.latest_step()
     if step is None:
@@ -151,14 +154,16 @@ class Checkpoints:
 
   @property
   def any(self) -> bool:
-    """Whether one is there."""
+    """Whether there is a checkpoint."""
     return self._manager.latest_step() is not None
 
   def check(self, mesh: Mesh) -> int | None:
-    """Reads the last state, whatever its shapes; which step it is of.
+    """Read the last state, whatever its shapes, and return its step.
+
+    The result is None if there is none.
 
     Raises:
-      UserError: as of `last`.
+      UserError: as for `last`.
     """
     step = self._manager.latest_step()
     if step is not None:
@@ -168,7 +173,7 @@ class Checkpoints:
   def _restored(
     self, step: int, like: Mapping[str, Any] | None, mesh: Mesh
   ) -> tuple[dict[str, Any], Run]:
-    """Place -> array on all devices, and `run`; None: of the shapes there."""
+    """Return the arrays of a step by path, on all devices, and its `run`."""
     args, sharding = self._ocp.args, NamedSharding(mesh, PartitionSpec())
     with self._reading(step):
       got = self._manager.restore(
@@ -188,7 +193,7 @@ class Checkpoints:
     return got[_STATE], run
 
   def _check_facts(self, step: int, before: Mapping[str, Any]) -> None:
-    """Refuses another training's state, whatever lies beside its folder."""
+    """Refuse the state of another training."""
     differ = workdir_lib.differences(before, self._facts)
     if differ:
       raise errors.UserError(
@@ -198,7 +203,7 @@ class Checkpoints:
       )
 
   def close(self) -> None:
-    """Waits until what is being written is there; raises as `save` does."""
+    """Wait until pending checkpoints are written; raises as `save` does."""
     with self._writing():
       self._manager.wait_until_finished()
       self._manager.close()
@@ -226,9 +231,7 @@ class Checkpoints:
     try:
       with quiet():
         yield
-    except (
-      Exception
-    ) as e:  # of arrays that are cut orbax raises nothing narrower
+    except Exception as e:  # orbax raises nothing narrower for truncated arrays
       raise errors.UserError(
         f"{self._folder / str(step)}: the checkpoint is damaged and cannot be read:"
         f" {_short(e)}. Remove this folder: the same command then goes on from the"
@@ -241,20 +244,24 @@ def _not_of_orbax(record: Any) -> bool:
 
 
 def _short(error: Exception) -> str:
-  """The end of a first line, which says what the system said, without its specs."""
+  """Return the end of an error's first line, with the system's message, without
+  its specs.
+  """
   line, _, _ = _SPECS.sub("", str(error).strip()).partition("\n")
   return line.rstrip(".")[-_WORDS:] or type(error).__name__
 
 
 def _flat(state: State) -> dict[str, Any]:
-  """Place in the tree -> array."""
+  """Return the leaves of a state by their path in the tree."""
   leaves = jax.tree_util.tree_flatten_with_path(state)[0]
   return {jax.tree_util.keystr(path): leaf for path, leaf in leaves}
 
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-  """Orbax narrates, and logs with a traceback what it raises as well."""
+  """Silence orbax's logging: it narrates, and logs tracebacks of what it also
+  raises.
+  """
   before = logging.get_verbosity()
   logging.set_verbosity(logging.FATAL)
   try:

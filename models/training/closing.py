@@ -1,4 +1,6 @@
-"""What a training says at its end: one line of how good, where things lie, what next."""
+"""The closing lines of a training: the verdict, the files, and the next
+command.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,8 @@ _FILES = {
   "disclosure": disclosure.FILE,
   "for TensorBoard": tensorboard.FOLDER,
 }
-_NAMED = ("ytbb_robust",)  # whose config runs another set unless told
-_QUICKSTARTS = ("digits", "signs")  # whose configs have several models
+_NAMED = ("ytbb_robust",)  # its config runs another set by default
+_QUICKSTARTS = ("digits", "signs")  # their configs have several models
 
 
 def lines(
@@ -35,17 +37,18 @@ def lines(
   steps: int,
   measured: Sequence[Mapping[str, Any]],
 ) -> Iterator[str]:
-  """The verdict, the files that are there, the command that evaluates.
+  """Yield the verdict, the files that were written and the command that
+  evaluates them.
 
   Args:
-    steps: of the training.
+    steps: number of steps of the training.
     measured: the lines of metrics.csv.
   """
   yield verdict(prepared, steps, measured)
   for what, name in _FILES.items():
     if disk.exists(workdir / name):
       yield f"{what}: {workdir / name}"
-  seen = disclosure.shown(prepared.config, prepared.recipe).names
+  seen = disclosure.seen_conditions(prepared.config, prepared.recipe).names
   if seen:
     yield (
       f"trained on {', '.join(seen)}, which benchmarks test: its rows are marked,"
@@ -57,7 +60,9 @@ def lines(
 def verdict(
   prepared: Prepared, steps: int, measured: Sequence[Mapping[str, Any]]
 ) -> str:
-  """`digits_cnn: 1.4 % wrong on 141 held-out examples after 300 steps`."""
+  """Return e.g. `digits_cnn: 1.4 % wrong on 141 held-out examples after 300
+  steps`.
+  """
   name, last = prepared.model.name, measured[-1] if measured else {}
   after = f"after {steps:,} steps"
   if validation.LOSS not in last:
@@ -71,7 +76,9 @@ def verdict(
 
 
 def command(prepared: Prepared, workdir: epath.Path) -> str:
-  """What evaluates the weights: on the benchmark of the data, where one is known."""
+  """Return the command that evaluates the weights, on the data's benchmark if
+  it is known.
+  """
   name, model = prepared.config.data.source, prepared.model.name
   run = "robust-tfds run --config="
   if name in _QUICKSTARTS:
@@ -91,7 +98,7 @@ def command(prepared: Prepared, workdir: epath.Path) -> str:
 
 
 def _benchmark(name: str) -> str:
-  """Of the same data; empty where nobody knows one."""
+  """Return the benchmark made from the same data; empty if none is known."""
   if name in training.ROWS:
     return training.ROWS[name].of
   base = name.removeprefix("tfds:")

@@ -1,7 +1,7 @@
-"""A training's config, typed: which keys there are, and what values they take.
+"""The typed config of a training: its keys and the values that they take.
 
-Values of a recipe stand in `configs/train_*.py`; what a file leaves out has the
-default written here, of which none is a paper's.
+The values of a recipe are in `configs/train_*.py`; keys that a file leaves out
+have the defaults written here, which are no paper's.
 """
 
 import typing
@@ -40,18 +40,19 @@ _Places = Annotated[
 
 
 class Model(settings.Group):
-  """The network.
+  """The network's part of the config.
 
   Attributes:
-    num_classes: 0: the data's.
-    checkpoint: weights to begin with, as `models.convert.load` takes; empty:
-      random ones of the seed.
-    dtype: that it computes in; weights, statistics and updates are float32.
+    num_classes: number of classes; 0 takes the data's.
+    checkpoint: initial weights, as `models.convert.load` takes them; empty:
+      random weights from the seed.
+    dtype: dtype of its computations; weights, statistics and updates are
+      float32.
     frozen_norms: whether batch norms keep their running statistics; None: as
       published networks of its kind were trained: those of detectors do.
-    frozen_stages: how many of its first stages are as in evaluation and are not
-      trained; their norms' statistics stay, too.
-    spec: fields of its spec that are to be others: `short_px` of a detector.
+    frozen_stages: number of first stages that stay in evaluation mode and are
+      not trained; their norms' statistics stay, too.
+    spec: fields of its spec to override, e.g. a detector's `short_px`.
   """
 
   name: settings.Name
@@ -64,26 +65,27 @@ class Model(settings.Group):
 
 
 class Optimizer(settings.Group):
-  """The step: `models/training/optimizers.py`.
+  """The optimizer's part of the config: `models/training/optimizers.py`.
 
   Attributes:
-    name: `sgd` and `adam` are torch's, `adamw` decays apart from the gradient,
-      `rmsprop` is TensorFlow's.
-    momentum: of `sgd` and `rmsprop`.
-    dampening: of the momentum of `sgd`: the share of a gradient that it leaves
-      out.
-    beta1: of `adam` and `adamw`; likewise `beta2`.
-    rho: decay of the mean square, of `rmsprop`.
-    epsilon: 0: the optimizer's own.
-    weight_decay: times the weights, added to the gradient; of `adamw` to the step.
-    decay_all: whether norms, biases, tokens and positions decay too, as torch's
-      optimizers have it; else kernels alone.
-    clip_norm: largest norm of the gradient; 0: any.
-    accumulate: into how many parts a batch is cut, whose gradients are averaged;
-      batch norms see one part after the other, as where a loop of torch's does so.
-    ema: decay of the mean of the weights and running statistics that is kept
-      beside them, and is what validation judges and the workdir stands for; 0:
-      none.
+    name: `sgd` and `adam` are torch's, `adamw` decouples the decay from the
+      gradient, `rmsprop` is TensorFlow's.
+    momentum: momentum of `sgd` and `rmsprop`.
+    dampening: dampening of `sgd`: the share of a gradient that its momentum
+      leaves out.
+    beta1: beta 1 of `adam` and `adamw`; likewise `beta2`.
+    rho: decay of the mean square of `rmsprop`.
+    epsilon: 0 takes the optimizer's own.
+    weight_decay: this times the weights is added to the gradient; with `adamw`
+      to the step.
+    decay_all: whether norms, biases, tokens and positions decay too, as with
+      torch's optimizers; else kernels alone.
+    clip_norm: largest norm of the gradient; 0: no limit.
+    accumulate: number of parts into which a batch is cut, whose gradients are
+      averaged; batch norms see one part after the other, as in a torch loop.
+    ema: decay of an exponential moving average of weights and running
+      statistics, which is then what validation judges and what the workdir
+      stands for; 0: none.
   """
 
   name: settings.Name = "sgd"
@@ -103,17 +105,18 @@ class Optimizer(settings.Group):
 
 
 class Schedule(settings.Group):
-  """The learning rate over the steps: `models/training/schedules.py`.
+  """The learning rate schedule's part of the config:
+  `models/training/schedules.py`.
 
   Attributes:
     name: `constant`, `cosine`, `step` or `plateau`.
-    floor: what `cosine` ends at.
+    floor: rate at which `cosine` ends.
     at: epochs after which `step` multiplies by `factor`.
-    every: epochs after each so many of which `step` multiplies; 0: those of `at`.
-    at_steps: steps after which it does.
-    factor: of `step` and `plateau`, which fall.
+    every: period in epochs after which `step` multiplies; 0: those of `at`.
+    at_steps: steps after which `step` multiplies.
+    factor: factor by which `step` and `plateau` multiply.
     patience: epochs without a lower validation loss that `plateau` waits.
-    warmup: steps from 0 to the rate, linear, before the rest.
+    warmup: steps of a linear rise from 0 to the rate, before the rest.
   """
 
   name: settings.Name = "constant"
@@ -127,15 +130,16 @@ class Schedule(settings.Group):
 
 
 class Keep(settings.Group):
-  """What is kept while it trains.
+  """The part of the config that says what is kept during training.
 
   Attributes:
-    every: steps between checkpoints; 0: an epoch's.
-    last: how many of the last; 0: none at all, no best either, for trainings of
-      seconds.
-    best: how many of the best by validation error, of detectors by its loss.
+    every: steps between checkpoints; 0: one epoch.
+    last: number of last checkpoints to keep; 0: none at all, not even the best,
+      for trainings of seconds.
+    best: number of best checkpoints to keep, by validation error; by validation
+      loss for detectors.
     log: steps between the lines of metrics.csv; 0: about 200 lines.
-    tensorboard: whether its lines, and the first pictures, are written for
+    tensorboard: whether these lines, and the first pictures, are written for
       TensorBoard too: `models/training/tensorboard.py`.
   """
 
@@ -147,7 +151,7 @@ class Keep(settings.Group):
 
 
 class Config(settings.Group):
-  """A training."""
+  """The config of a training."""
 
   model: Model
   data: data_config.Config
@@ -165,10 +169,10 @@ class Config(settings.Group):
 def defaults(
   config: ml_collections.ConfigDict, groups: Sequence[str]
 ) -> dict[str, Any]:
-  """Keys of a group -> what they are where a file leaves them out.
+  """Return the defaults of the keys of a group.
 
   Args:
-    config: of a file; it says of which recipe the keys are.
+    config: the config of a file; it names the recipe of the keys.
     groups: names that lead to the group: `("optimizer",)`; none: the top.
   """
   if [*groups] == ["recipe"]:
@@ -187,19 +191,22 @@ def defaults(
 
 
 def _default(field: Any) -> Any:
-  """A value by whose type a flag is read: names with commas are a text."""
+  """Return a default whose type says how a flag is read: names with commas are
+  a text.
+  """
   kinds = typing.get_args(field.annotation)
   if field.default is None:
-    return config_dict.placeholder(bool)  # of `frozen_norms` alone
+    return config_dict.placeholder(bool)  # for `frozen_norms` alone
   return "" if field.default == () and str in kinds else field.default
 
 
 def parse(config: ml_collections.ConfigDict) -> Config:
-  """The config of a file and a command.
+  """Parse the config of a file and a command.
 
   Raises:
-    UserError: begins with the key: `config.steps: got -1, expected ...`; of
-      unknown keys with the nearest one.
+    UserError: a value is wrong or a key unknown. The message begins with the
+      key, `config.steps: got -1, expected ...`, and suggests the nearest known
+      one.
   """
   if not isinstance(config, ml_collections.ConfigDict):
     raise errors.UserError(

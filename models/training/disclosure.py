@@ -1,14 +1,14 @@
 """disclosure.json: what a network was trained on and how, as boards show it.
 
-The held-out rule: a network that saw a benchmark's condition in training is no
-entry like others. So a recipe that shows one is refused unless the config says
-`allow_benchmark_conditions=True`, and then the conditions stand here: those of the
-recipe, of the data's names, and of the network that training began with. An
-operation under another name, or in a file of a user's own, is the same operation.
+The held-out rule: a network that saw a benchmark's condition in training is not
+comparable with others. So a recipe that shows one is refused unless the config
+says `allow_benchmark_conditions=True`, and then the conditions are listed here:
+those of the recipe, of the data's names, and of the initial checkpoint. An
+operation under another name, or in a user's own file, is the same operation.
 
-What is no condition [U]: rotations, shears and shifts of pictures, as AugMix and
-PixMix draw them. ImageNet-P tests how answers move from frame to frame under them,
-and random crops shift as well.
+These are no conditions [U]: rotations, shears and shifts of pictures, as AugMix
+and PixMix draw them. ImageNet-P tests how answers move from frame to frame
+under them, and random crops shift as well.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _RECIPE = "config.recipe.name"  # a key of a training's config.json
 _TRAIN = "train"  # how the folder of a set's training pictures is often named
 _NOT_STATED = "what that was trained on is not stated"
 
-# How torchvision's and timm's names of weights say what they were trained on.
+# Training data by patterns of torchvision's and timm's names of weights.
 _OF_NAMES = (
   (re.compile(r"^torchvision:.*\.IMAGENET1K_"), "ImageNet-1k"),
   (re.compile(r"^torchvision:.*\.COCO_"), "COCO"),
@@ -50,30 +50,31 @@ _OF_NAMES = (
 
 
 class Disclosure(Signed):
-  """What a file says.
+  """The contents of disclosure.json.
 
   Attributes:
     model: name of the network.
     classes: names in label order.
-    data: what was trained on, in words: `digits train`.
-    examples: how many.
-    content: sha256 over ids and stored bytes of the examples of its split.
-    conditions: of benchmarks, that training showed; sorted.
-    severities: of them.
-    pictures: what was mixed in, in words.
+    data: the training data in words: `digits train`.
+    examples: number of training examples.
+    content: sha256 over ids and stored bytes of the examples of the split.
+    conditions: sorted conditions of benchmarks that training showed.
+    severities: their severities.
+    pictures: pictures that were mixed in, in words.
     recipe: `config.recipe`.
-    steps: of training.
-    batch_size: examples of a step.
-    seed: of the data's order, of all draws, of random initial weights.
-    checkpoint: what training began with; empty: random weights.
-    before: what that says that it was trained on; empty: nobody says.
-    known: whether it says which conditions it saw, and all that it began with.
-    head: why its head was drawn anew; empty: it was not.
+    steps: number of training steps.
+    batch_size: examples per step.
+    seed: seed of the data's order, of all draws, of random initial weights.
+    checkpoint: initial checkpoint; empty: random weights.
+    before: training data of that checkpoint; empty if it is not stated.
+    known: whether the conditions of the training and of all that it began with
+      are known.
+    head: why its head was drawn anew; empty if it was not.
     initial: sha256 of the initial weights.
     weights: sha256 of weights.npz.
-    weights_ema: of weights_ema.npz, where there is one.
+    weights_ema: sha256 of weights_ema.npz, if there is one.
     code: version of the package.
-    checksum: of the other fields.
+    checksum: checksum of the other fields.
   """
 
   model: str
@@ -100,7 +101,7 @@ class Disclosure(Signed):
 
   @property
   def trained_on(self) -> str:
-    """One line, as boards show it."""
+    """The training data and recipe in one line, as boards show them."""
     parts = [f"{self.data}: {self.recipe['name']}", self.pictures]
     if self.conditions:
       levels = ", ".join(map(str, self.severities))
@@ -108,25 +109,28 @@ class Disclosure(Signed):
       parts.append(f"on {', '.join(self.conditions)}{at}")
     parts.append(f"{self.steps:,} steps")
     if self.checkpoint:
-      before = self.before or of_name(self.checkpoint) or _NOT_STATED
+      before = self.before or named_data(self.checkpoint) or _NOT_STATED
       parts.append(f"from {self.checkpoint} ({before})")
     return ", ".join(filter(None, parts))
 
   @property
   def corruptions_seen(self) -> list[str] | None:
-    """Names of its conditions; None where nobody says what it began with."""
+    """The names of its conditions.
+
+    They are None if those of its initial checkpoint are unknown.
+    """
     return list(self.conditions) if self.known or self.conditions else None
 
   def write(self, workdir: epath.Path) -> None:
-    """Writes the file."""
+    """Write the file."""
     disk.write_text(workdir / FILE, self.dumps())
 
 
 def read(workdir: epath.Path) -> Disclosure | None:
-  """What a folder's file says; None where there is none.
+  """Read the disclosure of a folder; None if there is none.
 
   Raises:
-    UserError: it is damaged, or was changed.
+    UserError: the file is damaged or was changed.
   """
   path = workdir / FILE
   if not disk.exists(path):
@@ -140,8 +144,10 @@ def read(workdir: epath.Path) -> Disclosure | None:
   return Disclosure.read(path, value)
 
 
-def of_name(checkpoint: str) -> str:
-  """What torchvision's or timm's name of a checkpoint says; empty of others.
+def named_data(checkpoint: str) -> str:
+  """Return the training data that a torchvision or timm name states.
+
+  The result is empty for other names.
 
   >>> of_name("timm:resnet50.a1_in1k"), of_name("/somewhere/resnet50.npz")
   ('ImageNet-1k', '')
@@ -152,14 +158,15 @@ def of_name(checkpoint: str) -> str:
   return ""
 
 
-def of_checkpoint(text: str) -> Disclosure | None:
-  """What a training wrote beside the weights that a checkpoint names.
+def read_checkpoint(text: str) -> Disclosure | None:
+  """Return the disclosure that training wrote beside the weights that a
+  checkpoint names.
 
   Args:
     text: a workdir of a training, or weights in one; or a link to either.
 
   Returns:
-    None of other checkpoints.
+    The disclosure; None for other checkpoints.
 
   Raises:
     UserError: it is damaged, of other weights, or says less than its recipe does;
@@ -184,7 +191,9 @@ def of_checkpoint(text: str) -> Disclosure | None:
 
 
 def _check_ended(place: epath.Path) -> None:
-  """Refuses the state of a training under way, beside which nothing is disclosed."""
+  """Refuse the state of an unfinished training, beside which nothing is
+  disclosed.
+  """
   for folder in (place, *place.parents):
     if folder.name == _STATES and disk.exists(folder.parent / _CONFIG):
       raise errors.UserError(
@@ -215,19 +224,19 @@ def _check_weights(file: epath.Path, digest: str) -> None:
     )
 
 
-def _check_recipe(said: Disclosure, folder: epath.Path) -> None:
-  """Refuses a file that hides what the recipe in it shows."""
+def _check_recipe(disclosed: Disclosure, folder: epath.Path) -> None:
+  """Refuse a file that hides conditions that its recipe shows."""
   from robust_tfds.models.training import recipes
 
   try:
-    shown = recipes.of(said.recipe).disclosure()
+    shown = recipes.make_recipe(disclosed.recipe).disclosure()
   except errors.UserError:
     return  # names of corruptions that are registered elsewhere
-  names = named_conditions.of_benchmarks(shown["conditions"])
-  levels = shown["severities"] if said.severities else ()
+  names = named_conditions.benchmark_conditions(shown["conditions"])
+  levels = shown["severities"] if disclosed.severities else ()
   for key, trained, stated in (
-    ("conditions", names, said.conditions),
-    ("severities", map(str, levels), map(str, said.severities)),
+    ("conditions", names, disclosed.conditions),
+    ("severities", map(str, levels), map(str, disclosed.severities)),
   ):
     if hidden := sorted({*trained} - {*stated}):
       raise errors.UserError(
@@ -237,7 +246,10 @@ def _check_recipe(said: Disclosure, folder: epath.Path) -> None:
 
 
 def data_in_words(config: Config) -> str:
-  """`digits train`; of a path its last name, or two of `pets/train`."""
+  """Return the data in words: `digits train`.
+
+  A path gives its last name, or the last two as in `pets/train`.
+  """
   kind, colon, place = config.data.source.partition(":")
   parts = place.rstrip("/").split("/") if colon else [kind]
   two = kind == "tfds" or parts[-1].casefold().startswith(_TRAIN)
@@ -246,20 +258,21 @@ def data_in_words(config: Config) -> str:
 
 
 def check(config: Config, recipe: base.Recipe) -> None:
-  """Refuses a training on conditions of a benchmark, unless it is allowed.
+  """Refuse a training on conditions of a benchmark, unless it is allowed.
 
   Raises:
-    UserError: names them, and where they come from.
+    UserError: the training is refused; the message names the conditions and
+      their origin.
   """
   if config.allow_benchmark_conditions:
     return
-  for key, shown in _shown(config, recipe).items():
-    if not shown.names:
+  for key, brought in _seen_by_key(config, recipe).items():
+    if not brought.names:
       continue
-    names = ", ".join(shown.names)
+    names = ", ".join(brought.names)
     words, other = f"it trains on {names}", ""
-    if shown.said:
-      words = f"by its name, {shown.said!r}, {words}"
+    if brought.said:
+      words = f"by its name, {brought.said!r}, {words}"
       other = " If the folder holds something else, rename it."
     raise errors.UserError(
       f"{key}: {words}, which benchmarks test on."
@@ -269,16 +282,16 @@ def check(config: Config, recipe: base.Recipe) -> None:
     )
 
 
-def shown(config: Config, recipe: base.Recipe) -> Named:
-  """Every condition of a benchmark that the network will have seen."""
-  every = _shown(config, recipe).values()
+def seen_conditions(config: Config, recipe: base.Recipe) -> Named:
+  """Return every condition of a benchmark that the network will have seen."""
+  every = _seen_by_key(config, recipe).values()
   return functools.reduce(operator.or_, every)
 
 
-def _shown(config: Config, recipe: base.Recipe) -> dict[str, Named]:
-  """Key of the config -> the conditions that it brings."""
+def _seen_by_key(config: Config, recipe: base.Recipe) -> dict[str, Named]:
+  """Return the conditions that each key of the config brings."""
   before, said = before_of(config), recipe.disclosure()
-  names = named_conditions.of_benchmarks(said["conditions"])
+  names = named_conditions.benchmark_conditions(said["conditions"])
   out = {
     "config.recipe": Named(names, said["severities"]),
     "config.model.checkpoint": Named(before.conditions, before.severities)
@@ -288,13 +301,13 @@ def _shown(config: Config, recipe: base.Recipe) -> dict[str, Named]:
   kind, _, place = config.data.source.partition(":")
   places = {"config.data.source": place or kind, **recipe.folders}
   for key, path in places.items():
-    out[key] = named_conditions.of_place(path)
+    out[key] = named_conditions.place_conditions(path)
   return out
 
 
 def before_of(config: Config) -> Disclosure | None:
-  """What the checkpoint says of itself that training begins with."""
+  """Return the disclosure of the initial checkpoint."""
   text = os.fspath(config.model.checkpoint or "")
   if not text or sources.is_fetched(text):
     return None
-  return of_checkpoint(text)
+  return read_checkpoint(text)

@@ -1,11 +1,12 @@
-"""What a training hands over: weights that the evaluator and others read.
+"""The weights that a training hands over to the evaluator and others.
 
-A workdir holds, once it is done, `weights.npz` (with `optimizer.ema` also
-`weights_ema.npz`, their mean over the steps), beside each `.report.json` with how
-its pictures are prepared, and `disclosure.json`. `models.convert.load(NAME,
-WORKDIR)` and `--config.model.checkpoint=WORKDIR` read the folder, and take the
-weights that validation judged: `weights_ema.npz` where there is one, as papers with
-a mean of the weights evaluate it. `WORKDIR/weights.npz` are always the last step's.
+A finished workdir holds `weights.npz` (with `optimizer.ema` also
+`weights_ema.npz`, their mean over the steps), beside each a `.report.json` with
+its preprocessing, and `disclosure.json`. `models.convert.load(NAME, WORKDIR)`
+and `--config.model.checkpoint=WORKDIR` read the folder, and take the weights
+that validation judged: `weights_ema.npz` where there is one, as papers with a
+mean of the weights evaluate it. `WORKDIR/weights.npz` are always the last
+step's.
 """
 
 import json
@@ -24,19 +25,19 @@ from robust_tfds.models.spec import Spec
 from robust_tfds.models.training.state import State
 from robust_tfds.storage import disk, paths
 
-_REPORT = ".report.json"  # as `models/convert/beside` reads them
+_REPORT = ".report.json"  # as `models/convert/sidecar` reads them
 
 
 def write(
   workdir: epath.Path, model: NetworkModel, state: State
 ) -> tuple[str, str]:
-  """Writes the weights, and how pictures are prepared.
+  """Write the weights, and how pictures are prepared.
 
   Returns:
     sha256 of weights.npz, and of weights_ema.npz or an empty text.
 
   Raises:
-    UserError: weights that are not finite.
+    UserError: the weights are not finite.
   """
   _write(workdir / weights_file.FILE, model, state.variables)
   if state.ema:
@@ -46,7 +47,7 @@ def write(
 
 
 def finite(model: NetworkModel, variables: Any) -> Any:
-  """Variables on the host.
+  """Return the variables on the host.
 
   Raises:
     UserError: they are not finite.
@@ -73,7 +74,7 @@ def _write(file: epath.Path, model: NetworkModel, variables: Any) -> None:
 
 
 def _prepared(model: NetworkModel) -> dict[str, Any]:
-  """Fields of the spec that say how pictures become numbers; none of detectors."""
+  """Return the spec's fields of preprocessing; {} for detectors."""
   if not isinstance(model.spec, Spec):
     return {}
   return dict(preprocessing.prepared(model.spec))

@@ -1,9 +1,9 @@
-"""What a training begins with: random weights, or a checkpoint's.
+"""Initial weights of a training: random ones, or a checkpoint's.
 
-A checkpoint of another number of classes, or one that says of itself that it was
-trained on other classes, has its head drawn anew: the arrays whose shape depends on
-the number of classes. The rest is the checkpoint's, and so is how it prepares
-pictures. That is said in a line and in disclosure.json.
+If a checkpoint has another number of classes, or discloses that it was trained
+on other classes, its head is drawn anew: the arrays whose shape depends on the
+number of classes. The rest, and the preprocessing, are the checkpoint's. A line
+on the screen and disclosure.json say so.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ class Initial:
   """A network before its first step.
 
   Attributes:
-    model: prepares pictures as its checkpoint says.
+    model: the network, with its checkpoint's preprocessing.
     variables: its weights.
-    head: why its head was drawn anew, in words; empty: it was not, or everything is
-      random.
+    head: why its head was drawn anew, in words; empty if it was not, or if all
+      weights are random.
   """
 
   model: NetworkModel
@@ -39,21 +39,21 @@ class Initial:
   head: str = ""
 
 
-def of(
+def load_initial(
   config: Config,
   model: NetworkModel,
   classes: Sequence[str],
   say: Callable[[str], None],
 ) -> Initial:
-  """The weights that a config names.
+  """Return the network with the weights that a config names.
 
   Args:
-    model: of the data's classes.
-    classes: of the data, in label order.
-    say: is told of a head that is drawn anew, and of what is in doubt.
+    model: the network, with the data's classes.
+    classes: names of the data's classes, in label order.
+    say: receives a line if the head is drawn anew, or if something is in doubt.
 
   Raises:
-    UserError: no such checkpoint, or one of another network.
+    UserError: the checkpoint is missing, or belongs to another network.
   """
   if words := frozen_at_random(config):
     say(words)
@@ -83,7 +83,7 @@ def of(
 
 
 def frozen_at_random(config: Config) -> str:
-  """That no training ever teaches what is frozen; empty where one did."""
+  """Return warning text if frozen layers hold random weights; else ''."""
   stages = config.model.frozen_stages
   if not stages or config.model.checkpoint:
     return ""
@@ -94,7 +94,7 @@ def frozen_at_random(config: Config) -> str:
 
 
 def _loaded(model: NetworkModel, checkpoint: str) -> match.Loaded:
-  """With as many classes as the checkpoint has."""
+  """Load a checkpoint with as many classes as it has."""
   try:
     count = model.spec.num_classes
     return match.load(model.name, checkpoint, num_classes=count)
@@ -113,12 +113,12 @@ def _loaded(model: NetworkModel, checkpoint: str) -> match.Loaded:
 
 def _other_classes(
   config: Config,
-  theirs: NetworkModel,
-  ours: NetworkModel,
+  loaded: NetworkModel,
+  network: NetworkModel,
   classes: Sequence[str],
 ) -> str:
-  """Why the checkpoint's head is of no use; empty where it is."""
-  got, count = theirs.spec.num_classes, ours.spec.num_classes
+  """Return why the checkpoint's head cannot be used; empty if it can."""
+  got, count = loaded.spec.num_classes, network.spec.num_classes
   if got != count:
     return f"the checkpoint has {got:,} classes, the network {count:,}"
   before = disclosure.before_of(config)

@@ -1,9 +1,9 @@
-"""The loop, one for networks of every kind: batches in, a state out.
+"""The training loop of all kinds of networks: batches in, a state out.
 
-What a step sees follows from (seed, epoch) and ids; what it draws from (seed, step).
-So a training that was stopped and goes on from a checkpoint ends with the same
-weights. Losses are looked at a few steps late, so that nothing waits for them, and
-before a checkpoint is written: one that is written is finite.
+The examples of a step follow from (seed, epoch) and ids, its draws from (seed,
+step). So a training that was stopped and goes on from a checkpoint ends with
+the same weights. Losses are checked a few steps late, so that nothing waits for
+them, and before a checkpoint is written, so that every checkpoint is finite.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from robust_tfds.models.training.metrics import Metrics
 from robust_tfds.models.training.recipes import base
 from robust_tfds.models.training.state import State
 
-_LATE = 4  # steps that may be under way before their loss is looked at
+_LATE = 4  # steps in flight before a loss is looked at
 _LINES = 200  # of metrics.csv, about
 _NAMED = 8  # examples of a step that diverged
 _FROM_BEFORE = " The last checkpoint is from before."
@@ -46,11 +46,11 @@ Say = Callable[[str], None]
 
 @dataclasses.dataclass(frozen=True)
 class Lengths:
-  """How long a training is.
+  """The length of a training.
 
   Attributes:
     per_epoch: steps of an epoch.
-    steps: of all.
+    steps: steps of the whole training.
     log: steps of a line of metrics.csv.
     save: steps between checkpoints.
   """
@@ -61,11 +61,13 @@ class Lengths:
   save: int
 
   @classmethod
-  def of(cls, config: Config, examples: int) -> Lengths:
-    """Of a config over data; UserError where an epoch has no batch.
+  def from_config(cls, config: Config, examples: int) -> Lengths:
+    """Return the lengths that a config gives.
+
+    A UserError is raised if an epoch has no batch.
 
     Args:
-      examples: that an epoch shows.
+      examples: number of examples that an epoch shows.
     """
     per_epoch, share = examples // config.batch_size, config.data.validation
     if not per_epoch:
@@ -94,30 +96,32 @@ class Loop:
     checkpoints: Checkpoints | None = None,
     say: Say = print,
   ):
-    """Puts the first state on the devices, or the last that was written.
+    """Put the first state, or the last one that was written, on the devices.
 
     Args:
-      variables: to begin with.
-      checkpoints: None: none are kept.
-      say: is told where it goes on, and of lines.
+      variables: initial variables.
+      checkpoints: the checkpoints; None keeps none.
+      say: receives the step at which it goes on, and lines of progress.
 
     Raises:
-      UserError: a batch that does not divide over the devices, no such optimizer
-        or schedule.
+      UserError: a batch does not divide over the devices, or the optimizer or
+        schedule is unknown.
     """
     self._config, self._model, self._recipe = config, model, recipe
     self._source, self._metrics, self._say = source, metrics, say
     self._checkpoints, self._host = checkpoints, hosts.this_host()
     self._mesh = devices.mesh()
     check_devices(config, self._mesh)
-    self.lengths = Lengths.of(config, source.steps(1))
+    self.lengths = Lengths.from_config(config, source.steps(1))
     self._plateau = schedules.Plateau()
     self._late: collections.deque[Any] = collections.deque()
     self._first: tuple[int, float] | None = None  # a step done, and when
-    optimizer = optimizers.of(config.optimizer, model.decayed_paths())
+    optimizer = optimizers.make_optimizer(
+      config.optimizer, model.decayed_paths()
+    )
     first = state.first(model, variables, optimizer, config)
     self.state: State = devices.put_replicated(first, self._mesh)  # type: ignore[assignment]
-    rate = schedules.of(
+    rate = schedules.make_schedule(
       config.schedule,
       config.optimizer.learning_rate,
       self.lengths.steps,
@@ -132,16 +136,17 @@ class Loop:
     self._validation = validation.Validation(
       config, model, source, self._mesh, recipe
     )
-    self._resume()  # last: what is refused makes no folder
+    self._resume()  # last: a refused training creates no folder
 
   def run(self, each: Callable[[int], None] = lambda step: None) -> State:
-    """All steps that are left; the last state.
+    """Run the remaining steps and return the last state.
 
-    Args:
-      each: is told of every step that was sent to the devices.
+     Args:
+       each: called with every step that was sent to the devices.
 
     Raises:
-      UserError: a loss that is not finite, with the step and its examples.
+      UserError: a loss is not finite; the message names the step and its
+        examples.
     """
     began, step = time.perf_counter(), int(self.state.step)
     began -= self._metrics.seconds  # of earlier starts
@@ -161,17 +166,19 @@ class Loop:
 
   @property
   def lines(self) -> Sequence[Mapping[str, Any]]:
-    """Of metrics.csv, so far."""
+    """The lines of metrics.csv so far."""
     return self._metrics.lines
 
   def close(self) -> None:
-    """Waits until what is being written is there."""
+    """Wait until pending writes are done."""
     self._metrics.close()
     if self._checkpoints:
       self._checkpoints.close()
 
   def _batches(self, step: int) -> Iterator[dict[str, Any]]:
-    """From a step on to the last, over as many epochs as it takes."""
+    """Yield the batches from a step to the last, over as many epochs as it
+    takes.
+    """
     config, per_epoch = self._config, self.lengths.per_epoch
     while step < self.lengths.steps:
       epoch, done = divmod(step, per_epoch)
@@ -188,7 +195,7 @@ class Loop:
           return
 
   def _look(self, late: int) -> None:
-    """Counts the numbers of steps, but for the latest; refuses what diverged."""
+    """Add up the numbers of all steps but the latest; refuse what diverged."""
     while len(self._late) > late:
       step, ids, numbers = self._late.popleft()
       values = {name: float(np.asarray(x)) for name, x in numbers.items()}
@@ -202,10 +209,10 @@ class Loop:
       self._metrics.add(values)
 
   def _after(self, step: int, began: float) -> None:
-    """What is due after a step: validation, a line, a checkpoint."""
+    """Do what is due after a step: validation, a line, a checkpoint."""
     lengths, last = self.lengths, step == self.lengths.steps
     more: dict[str, float] = {}
-    score = None  # of this step alone: by it the best checkpoints are kept
+    score = None  # of this step alone; it ranks the best checkpoints
     held = bool(self._config.data.validation)
     if held and (step % lengths.per_epoch == 0 or last):
       more = self._validation(self.state.averaged)
@@ -225,7 +232,9 @@ class Loop:
       self._checkpoints.save(self.state, self._run(), score)
 
   def _left(self, step: int) -> str:
-    """Of the time, as the steps since the first took it: that one compiles."""
+    """Return the remaining time in words, without the first step, which
+    compiles.
+    """
     left = self.lengths.steps - step
     if not self._first or not left or step == self._first[0]:
       return ""
@@ -233,11 +242,11 @@ class Loop:
     return f", ETA {durations.text(since / done * left)}"
 
   def _run(self) -> Run:
-    """What the host counts."""
+    """Return the host's counters."""
     return Run(plateau=self._plateau, metrics=self._metrics.pending)
 
   def _resume(self) -> None:
-    """Goes on from the last checkpoint, if there is one."""
+    """Resume from the last checkpoint, if there is one."""
     kept = (
       self._checkpoints.last(self.state, self._mesh)
       if self._checkpoints
@@ -253,7 +262,7 @@ class Loop:
 
 
 def check_devices(config: Config, mesh: Mesh) -> None:
-  """Refuses a batch whose parts do not divide over the devices."""
+  """Refuse a batch whose parts do not divide over the devices."""
   parts, count = config.optimizer.accumulate, mesh.size
   if parts > 1 and config.batch_size % (parts * count):
     raise errors.UserError(
@@ -265,7 +274,7 @@ def check_devices(config: Config, mesh: Mesh) -> None:
 
 
 def _words(step: int, lengths: Lengths, line: Mapping[str, Any]) -> str:
-  """A line of metrics.csv for the screen."""
+  """Return a line of metrics.csv for the screen."""
   shown = {k: v for k, v in line.items() if k not in ("step", "seconds")}
   numbers = ", ".join(f"{k} {v:.4g}" for k, v in shown.items())
   return f"step {step:,} of {lengths.steps:,}: {numbers}"

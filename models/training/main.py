@@ -1,12 +1,12 @@
-"""Trains a network by a recipe.
+"""Train a network by a recipe.
 
   robust-tfds train --config=train_standard --workdir=/tmp/standard
   robust-tfds train --config=train_standard --plan
   robust-tfds run --config=quickstart:digits_c --workdir=/tmp/run \\
       --config.models.digits_cnn.checkpoint=/tmp/standard
 
-Run the same command again to continue a training that was stopped. `--plan` says
-what it would do, and touches nothing.
+Run the same command again to continue a training that was stopped. `--plan`
+shows what the command would do, and touches nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from robust_tfds.storage import disk, paths
 
 
 def define_flags() -> None:
-  """The command's flags."""
+  """Define the command's flags."""
   from robust_tfds import config_flag
 
   config_flag.define(defaults=_defaults)
@@ -33,17 +33,17 @@ def define_flags() -> None:
   flags.DEFINE_bool(
     "plan",
     False,
-    "Say data, steps, memory, disclosure, an estimate and, with --workdir, what a"
+    "Show data, steps, memory, disclosure, an estimate and, with --workdir, what a"
     " training would find there; touch nothing.",
   )
   flags.DEFINE_bool(
-    "list", False, "Says which configs are shipped, a line each, and ends."
+    "list", False, "List the shipped configs, one a line, and exit."
   )
   multihost.define_flags()
 
 
 def check_arguments(argv: Sequence[str]) -> None:
-  """Refuses a config that is not there, or keys that it does not have."""
+  """Refuse an unknown config, or keys that it does not have."""
   from robust_tfds import config_flag
 
   config_flag.check(argv, trains=True, defaults=_defaults)
@@ -52,14 +52,16 @@ def check_arguments(argv: Sequence[str]) -> None:
 def _defaults(
   config: ml_collections.ConfigDict, groups: Sequence[str]
 ) -> Mapping[str, Any]:
-  """Keys of trainings, which may be set though their file does not name them."""
+  """Return the keys of trainings that may be set though their file does not
+  name them.
+  """
   from robust_tfds.models.training import config as config_lib
 
   return config_lib.defaults(config, groups)
 
 
 def main(argv: Sequence[str]) -> None:
-  """Plans, or trains."""
+  """Plan a training, or run it."""
   command.no_arguments(argv)
   settings = flags.FLAGS
   if settings.list:
@@ -80,7 +82,7 @@ def main(argv: Sequence[str]) -> None:
   if settings.plan:
     print(plan.describe(config))
     if workdir:
-      print(plan.of_workdir(config, workdir))
+      print(plan.describe_workdir(config, workdir))
     return
   if not workdir:
     raise errors.UserError("Say where the training lives: --workdir=FOLDER.")

@@ -1,4 +1,4 @@
-"""metrics.csv: what was measured on the way, a line every so many steps."""
+"""metrics.csv: the numbers of a training, one line every so many steps."""
 
 from __future__ import annotations
 
@@ -21,31 +21,35 @@ _STEP = "step"
 
 
 class Pending(Record):
-  """The steps since the last line."""
+  """The sums over the steps since the last line."""
 
   sums: dict[str, float]
   count: int
 
 
 class Metrics:
-  """The lines of a training; a number is the mean over its steps since the last.
+  """The lines of a training.
+
+  A number is the mean over its steps since the last line.
 
   Attributes:
-    lines: column -> value, one a line; a value that was not measured is absent.
+    lines: the values by column, one mapping per line, without unmeasured
+      values.
   """
 
   def __init__(self, file: epath.Path | None, events: Events | None = None):
-    """No lines yet; None: nothing is written."""
+    """Begin without lines; None writes nothing."""
     self._file, self._events = file, events
     self.lines: list[dict[str, Any]] = []
     self._sums: dict[str, float] = {}
     self._count = 0
 
   def read(self, step: int, pending: Pending) -> None:
-    """The lines up to a step, of an earlier start, and what was not a line yet.
+    """Read an earlier start's lines up to a step, and the sums that were not a
+    line yet.
 
     Raises:
-      UserError: no file of numbers.
+      UserError: the file does not hold numbers.
     """
     if self._file and disk.exists(self._file):
       lines = _lines(self._file)
@@ -56,28 +60,28 @@ class Metrics:
     self._sums, self._count = dict(pending.sums), pending.count
 
   def close(self) -> None:
-    """Ends the events."""
+    """Close the event file."""
     if self._events:
       self._events.close()
 
   @property
   def seconds(self) -> float:
-    """Of training, up to the last line."""
+    """The seconds of training up to the last line."""
     return float(self.lines[-1].get("seconds", 0.0)) if self.lines else 0.0
 
   @property
   def pending(self) -> Pending:
-    """What is not a line yet."""
+    """The sums that are not a line yet."""
     return Pending(sums=dict(self._sums), count=self._count)
 
   def add(self, numbers: Mapping[str, float]) -> None:
-    """Counts a step."""
+    """Add a step's numbers."""
     self._count += 1
     for name, value in numbers.items():
       self._sums[name] = self._sums.get(name, 0.0) + float(value)
 
   def line(self, step: int, more: Mapping[str, float]) -> dict[str, Any]:
-    """Writes a line of the steps since the last one, and of numbers of its own."""
+    """Write a line with the means since the last one, and with further numbers."""
     means = {name: total / self._count for name, total in self._sums.items()}
     line = {_STEP: step, **means, **more}
     self._sums, self._count = {}, 0
@@ -113,7 +117,7 @@ def _lines(file: epath.Path) -> list[dict[str, Any]]:
 
 
 def _as_text(line: Mapping[str, Any]) -> dict[str, str]:
-  """As many digits as a float32 has."""
+  """Format numbers with the digits of a float32."""
   return {
     k: str(v) if isinstance(v, int) else f"{v:.7g}" for k, v in line.items()
   }

@@ -1,9 +1,9 @@
-"""Which conditions of benchmarks the names of folders and sets say.
+"""Conditions of benchmarks that names of folders and sets state.
 
-Pixels do not tell that they are a benchmark's, so names are read: the last ones of
-a path as it is written and of where its links lead, and those of the folders in it.
-Capitals and what stands between words make no difference, nor do the name of a data
-set before or behind (`cifar10_fog_3`), words as in `my_fog_data`, or a split behind.
+Pixels do not show that they are a benchmark's, so names are read: the last ones
+of a path as written and of its links' targets, and those of the folders in it.
+Case and separators make no difference, nor do the name of a data set before or
+behind (`cifar10_fog_3`), words as in `my_fog_data`, or a split behind.
 
   gaussian_noise    names of several words are a condition's wherever they stand
   fog_3, fog/s3,    names of one word, and groups (`noise`, `weather`), name other
@@ -14,12 +14,12 @@ set before or behind (`cifar10_fog_3`), words as in `my_fog_data`, or a split be
   fog, snow/train   one word of a condition of pictures, where it is the name of the
                     folder that is trained on itself, or of the one of its split
 
-A folder that is called by a condition and nothing else holds, as far as anybody can
-see, pictures under it: to train on it in silence is what the rule is against, and who
-has other pictures there renames it. A class called so (`weather/fog`) is what its
-pictures show; so is a folder of such classes (`fog` with `fog`, `rain` and `snow`).
-`tilt` or `freezing` are of sequences and videos, which no folder of pictures holds,
-and need a level, as groups do.
+A folder that is named after a condition holds, as far as anybody can see,
+pictures under it: the rule is there to prevent silent training on them, and a
+user with other pictures renames the folder. A class called so (`weather/fog`)
+is what its pictures show; so is a folder of such classes (`fog` with `fog`,
+`rain` and `snow`). `tilt` or `freezing` are of sequences and videos, which no
+folder of pictures holds, and need a level, as groups do.
 """
 
 import dataclasses
@@ -32,34 +32,34 @@ from collections.abc import Iterator, Mapping, Sequence
 from robust_tfds import conditions, datasets, own_corruptions
 from robust_tfds.storage import paths
 
-_PARTS = 5  # of a path that are looked at: `fog/3/train` and a class
+_PARTS = 5  # names of a path that are read: `fog/3/train` and a class
 _LEVEL = r"(?:level|lvl|severity|sev|difficulty|s|l)?0*(?P<{}>[1-5])"
 _SPLIT = "(?:train(?:ing)?|val(?:id|idation)?|test)?"
 _WORDS = frozenset(n for n in conditions.PICTURES.names() if "_" not in n)
-_VERSION = re.compile(r":[\d.*]+$")  # of a set of TFDS's
-# That say nothing of what a folder holds.
+_VERSION = re.compile(r":[\d.*]+$")  # version of a TFDS set
+# Words that state nothing about a folder's pictures.
 _EMPTY = frozenset("my data dataset set images pictures photos".split())
-_OWN = "own"  # the set of a user's corruptions, of no benchmark
-# Names that others give to an operation.
+_OWN = "own"  # the set of a user's corruptions, in no benchmark
+# Other names of operations.
 _ALIASES = {
   "elastic": "elastic_transform",
   "poisson_noise": "shot_noise",
   "salt_and_pepper": "impulse_noise",
   "salt_and_pepper_noise": "impulse_noise",
 }
-# Whose corrupted versions are published, beside the sets of this package.
+# Sets whose corrupted versions are published, besides those of this package.
 _SETS = ("mnist", "voc")
 _CORRUPTED = re.compile(r".+_(?:c|p|corrupted)")
 
 
 @dataclasses.dataclass(frozen=True)
 class Named:
-  """What names say.
+  """The conditions that names state.
 
   Attributes:
-    names: of conditions, sorted.
-    levels: of them, sorted; none: nobody says them.
-    said: the names, as `fog/3`.
+    names: names of the conditions, sorted.
+    levels: their levels, sorted; empty if they are not stated.
+    said: the text that states them: `fog/3`.
   """
 
   names: Sequence[str] = ()
@@ -67,7 +67,7 @@ class Named:
   said: str = ""
 
   def __or__(self, other: "Named") -> "Named":
-    """Both; without levels where those of one are not said."""
+    """Unite both; without levels if either does not state its own."""
     unsaid = any(n.names and not n.levels for n in (self, other))
     return Named(
       sorted({*self.names, *other.names}),
@@ -76,12 +76,13 @@ class Named:
     )
 
 
-def of_place(place: str) -> Named:
-  """What the name of a set of TFDS's, or a folder's path, says.
+def place_conditions(place: str) -> Named:
+  """Return the conditions that the name of a TFDS set, or a folder's path,
+  states.
 
-  >>> of_place("cifar10_corrupted/fog_3:1.0.0").names
+  >>> place_conditions("cifar10_corrupted/fog_3:1.0.0").names
   ['fog']
-  >>> of_place("/data/pets/jpeg").names
+  >>> place_conditions("/data/pets/jpeg").names
   []
   """
   found, place = Named(), _VERSION.sub("", place)
@@ -89,21 +90,24 @@ def of_place(place: str) -> Named:
   roots = [*_roots(place, entries)]
   for path in [*_paths(place, entries), *roots]:
     parts = [part for part in path.split("/") if part][-_PARTS:]
-    found |= _of_parts(parts, path in roots) or Named()
+    found |= _parts_conditions(parts, path in roots) or Named()
   return found
 
 
-def of_benchmarks(names: Sequence[str]) -> list[str]:
-  """The benchmarks' conditions that some names are, sorted.
+def benchmark_conditions(names: Sequence[str]) -> list[str]:
+  """Return, sorted, the benchmarks' conditions among some names.
 
-  Also of a user's own corruptions that call a benchmark's.
+  A user's own corruption that calls a benchmark's counts as that one.
   """
   called = [c for name in names for c in own_corruptions.called_by(name)]
   return sorted({row.name for row in _rows()} & {*names, *called})
 
 
 def _paths(place: str, entries: Sequence[paths.AnyEntry]) -> Iterator[str]:
-  """A path, where it leads, and the folders in it; levels if it has no others."""
+  """Yield a path, its link's target and its subfolders.
+
+  Of the subfolders, only levels are yielded if there are any.
+  """
   yield place
   if not entries:
     return
@@ -117,32 +121,32 @@ def _paths(place: str, entries: Sequence[paths.AnyEntry]) -> Iterator[str]:
 
 
 def _roots(place: str, entries: Sequence[paths.AnyEntry]) -> Iterator[str]:
-  """The folder that is trained on, and those that its classes lie in.
+  """Yield the folder that is trained on, and those that its classes are in.
 
-  None where classes are called by conditions.
+  Nothing is yielded if classes are named after conditions.
   """
   if not _WORDS & {_squeezed(entry.name) for entry in entries}:
     targets = {os.path.dirname(paths.resolved(e.path)) for e in entries}
     yield from {place} | targets
 
 
-def _of_parts(parts: Sequence[str], root: bool = False) -> Named | None:
-  """What the names of a path say: the last that says something.
+def _parts_conditions(parts: Sequence[str], root: bool = False) -> Named | None:
+  """Return the conditions of a path's names: of the last name that states any.
 
   Args:
-    root: the path leads to what is trained on, not to a part of it.
+    root: whether the path is what is trained on, not a part of it.
   """
   found, sets = None, [_set_of(part) for part in parts]
   own = [p for p in parts if not re.fullmatch(_SPLIT, _squeezed(p))][-1:]
   for i, part in enumerate(parts):
-    read = re.fullmatch(_pattern(tuple(_known())), _telling(part))
+    read = re.fullmatch(_pattern(tuple(_known_names())), _telling(part))
     if not read:
       continue
     near = [*parts[max(i - 1, 0) : i], *parts[i + 1 : i + 2]]
     beside = [name for name in near if _level(_squeezed(name))]
     levels = [int(v) for v in (read["before"], read["behind"]) if v]
     levels += [_level(_squeezed(name)) for name in beside]
-    alone, names = _known()[read["name"]]
+    alone, names = _known_names()[read["name"]]
     alone |= root and [part] == own and read["name"] in _WORDS
     below = read["set"] or any(
       map(_CORRUPTED.fullmatch, map(_words, parts[:i]))
@@ -157,7 +161,7 @@ def _of_parts(parts: Sequence[str], root: bool = False) -> Named | None:
 
 
 def _words(part: str) -> str:
-  """A name in small letters, with _ between words."""
+  """Return a name in lower case, with _ between words."""
   text = unicodedata.normalize("NFKC", part).casefold()
   return re.sub(r"[^a-z0-9]+", "_", text).strip("_")
 
@@ -167,25 +171,27 @@ def _squeezed(part: str) -> str:
 
 
 def _telling(part: str) -> str:
-  """Squeezed, without words that say nothing."""
+  """Return a name without separators, and without words that state nothing."""
   words = _words(part).split("_")
   return "".join(word for word in words if word not in _EMPTY)
 
 
 def _level(word: str) -> int:
-  """The level that a name is; 0 of others."""
+  """Return the level that a word states; 0 for other words."""
   read = re.fullmatch(_LEVEL.format("level"), word)
   return int(read["level"]) if read else 0
 
 
 def _rows() -> list[conditions.Row]:
-  """Of benchmarks."""
+  """Return the rows of the benchmarks' conditions."""
   every = (row for f in conditions.FAMILIES.values() for row in f.rows)
   return [row for row in every if row.set != _OWN]
 
 
-def _known() -> Mapping[str, tuple[bool, Sequence[str]]]:
-  """Squeezed name -> whether it says enough by itself; the conditions it is."""
+def _known_names() -> Mapping[str, tuple[bool, Sequence[str]]]:
+  """Return, by name without separators, whether it states enough by itself, and
+  its conditions.
+  """
   named = {row.name: [row.name] for row in _rows()}
   for row in _rows():
     named.setdefault(row.group, []).append(row.name)
@@ -198,7 +204,9 @@ def _known() -> Mapping[str, tuple[bool, Sequence[str]]]:
 
 @functools.cache
 def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
-  """A squeezed name of a condition, with a set's and a level beside."""
+  """Return the pattern of a condition's name, with a set's name and a level
+  around it.
+  """
   sets = "|".join(name.replace("_", "") for name in _bases())
   before, behind = _LEVEL.format("before"), _LEVEL.format("behind")
   return re.compile(
@@ -209,13 +217,13 @@ def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
 
 @functools.cache
 def _bases() -> list[str]:
-  """Names of data sets that have corrupted versions: `imagenet`, `ucf`."""
+  """Return names of data sets that have corrupted versions: `imagenet`, `ucf`."""
   ours = (n[:-2] for n in datasets.names() if n.endswith(("_c", "_p")))
   return sorted({*(name.rstrip("0123456789") for name in ours), *_SETS})
 
 
 def _set_of(part: str) -> Sequence[str]:
-  """The conditions of a published corrupted set; none of another name."""
+  """Return the conditions of a published corrupted set; none for other names."""
   bases = "|".join(base.replace("_", "_?") for base in _bases())
   read = re.fullmatch(
     rf"(?:.*_)?(?P<base>{bases})(?:_?\d+)*_?(?P<kind>c|p)(?:_?(?:bar|\d+))*",

@@ -1,8 +1,8 @@
-"""Optimizers: optax's parts, put together as torch and TensorFlow put theirs.
+"""Optimizers: optax's parts, put together as torch and TensorFlow do.
 
-The learning rate is given at each update, so that a plateau may change it. Where
-it multiplies differs: torch's SGD multiplies what its momentum gives, TensorFlow's
-RMSProp what its momentum is given.
+The learning rate is given at each update, so that a plateau may change it.
+Libraries apply it at different places: torch's SGD to the output of its
+momentum, TensorFlow's RMSProp to the input.
 """
 
 from collections.abc import Collection
@@ -17,21 +17,21 @@ from robust_tfds.models.training.config import Optimizer
 from robust_tfds.models.variables import Path
 
 _NAMES = ("sgd", "adam", "adamw", "rmsprop")
-# torch.optim.Adam's; tf.train.RMSPropOptimizer's.
+# Defaults of torch.optim.Adam and of tf.train.RMSPropOptimizer.
 _EPSILON = {"adam": 1e-8, "adamw": 1e-8, "rmsprop": 1e-10}
 
 
-def of(
+def make_optimizer(
   config: Optimizer, decayed: Collection[Path]
 ) -> optax.GradientTransformationExtraArgs:
-  """What makes updates of gradients; `update` takes `learning_rate`.
+  """Build the optimizer of a config; its `update` takes `learning_rate`.
 
   Args:
-    decayed: what decays where norms and biases do not, see
-      `NetworkModel.decayed_paths`; the updates' names are paths, by "/".
+    decayed: paths of the weights that decay if norms and biases do not, see
+      `NetworkModel.decayed_paths`; the updates' names are paths, joined by "/".
 
   Raises:
-    UserError: no such optimizer, or a momentum of one that has none.
+    UserError: the optimizer is unknown, or has no momentum and is given one.
   """
   if config.name not in _NAMES:
     raise errors.unknown("optimizer", config.name, _NAMES)
@@ -52,20 +52,20 @@ def _steps(
   epsilon = config.epsilon or _EPSILON.get(config.name, 0.0)
   adam = optax.scale_by_adam(config.beta1, config.beta2, epsilon)
   if config.name == "adam":
-    return [*decay, adam, _by_rate()]
+    return [*decay, adam, _scale_by_rate()]
   if config.name == "adamw":
-    return [adam, *decay, _by_rate()]
+    return [adam, *decay, _scale_by_rate()]
   if config.name == "rmsprop":
     # TensorFlow 1 begins its mean square with ones.
     mean_square = optax.scale_by_rms(config.rho, epsilon, initial_scale=1.0)
-    return [*decay, mean_square, _by_rate(), optax.trace(config.momentum)]
+    return [*decay, mean_square, _scale_by_rate(), optax.trace(config.momentum)]
   if config.nesterov and not config.momentum:
     raise errors.UserError(
       "config.optimizer.momentum: got 0 with nesterov, expected more than 0, as"
       " torch does."
     )
   momentum = [_momentum(config)] * bool(config.momentum)
-  return [*decay, *momentum, _by_rate()]
+  return [*decay, *momentum, _scale_by_rate()]
 
 
 def _decay(
@@ -77,8 +77,8 @@ def _decay(
   return optax.add_decayed_weights(config.weight_decay, mask)
 
 
-def _by_rate() -> optax.GradientTransformationExtraArgs:
-  """Multiplies by the learning rate of the step, and turns downhill."""
+def _scale_by_rate() -> optax.GradientTransformationExtraArgs:
+  """Build the part that multiplies by the step's learning rate, negated."""
 
   def update(
     updates: Any,
@@ -97,14 +97,16 @@ def _by_rate() -> optax.GradientTransformationExtraArgs:
 
 
 class _Momentum(NamedTuple):
-  """Of torch's SGD."""
+  """The state of torch's SGD momentum."""
 
   begun: jax.Array
   trace: Any
 
 
 def _momentum(config: Optimizer) -> optax.GradientTransformation:
-  """torch's: the first gradient enters whole, later ones without their dampening."""
+  """Build torch's momentum: the first gradient enters whole, later ones
+  dampened.
+  """
   momentum, nesterov = config.momentum, config.nesterov
   if nesterov and config.dampening:
     raise errors.UserError(

@@ -1,7 +1,8 @@
-"""Projected gradient descent: pixels near a picture at which a loss is low.
+"""Projected gradient descent to pixels near a picture at which a loss is low.
 
-Madry et al. 2018, arXiv:1706.06083: from a random place in the ball of the largest
-norm, steps of the gradient's sign, each brought back into the ball and into [0, 1].
+Madry et al. 2018, arXiv:1706.06083: from a random place in the ball of the
+maximum norm, steps of the gradient's sign, each brought back into the ball and
+into [0, 1].
 """
 
 from collections.abc import Callable
@@ -19,19 +20,20 @@ def descend(
   step: float,
   steps: int,
 ) -> jax.Array:
-  """Pixels at most `bound` from the images'.
+  """Return pixels at most `bound` from the images' pixels, at a low loss.
 
-  What an example draws depends on its key alone, and its steps on its own loss:
-  neither on batches nor on devices, but for the last bits of the loss's gradient.
+  An example's draws depend on its key alone, and its steps on its own loss:
+  neither on batches nor on devices, except for the last bits of the loss's
+  gradient.
 
   Args:
-    loss: float32 pixels of the images' shape -> float32 `[B]`, an example's own
-      loss each.
+    loss: maps float32 pixels of the images' shape to float32 `[B]`, each
+      example's own loss.
     images: float32 `[B, ...]` in [0, 1].
-    keys: uint32 `[B, 2]`, of the random starts.
+    keys: uint32 `[B, 2]`, keys of the random starts.
     bound: the largest difference of a value, above 0.
-    step: of a value; 0 leaves the random starts.
-    steps: how many.
+    step: the step of a value; 0 keeps the random starts.
+    steps: number of steps.
 
   Returns:
     float32 of the images' shape in [0, 1]; no gradient goes through it.
@@ -49,12 +51,12 @@ def descend(
 
 
 def _noise(images: jax.Array, keys: jax.Array, bound: float) -> jax.Array:
-  """Uniform in the ball."""
+  """Draw noise uniformly from the ball."""
 
-  def of_one(words: jax.Array) -> jax.Array:
+  def draw(words: jax.Array) -> jax.Array:
     key = jax.random.wrap_key_data(words, impl="threefry2x32")
     return jax.random.uniform(
       key, images.shape[1:], minval=-bound, maxval=bound
     )
 
-  return jax.vmap(of_one)(keys)
+  return jax.vmap(draw)(keys)

@@ -1,9 +1,9 @@
 """`--plan`: data, steps, memory, disclosure and an estimate; touches nothing.
 
-The estimate is the network's multiply-adds, three times for a step (forward, and
-twice back), over a rate that a device is taken to have: a guess, to tell minutes
-from days. Steps measured on a device say more. Of a workdir it says what a training
-would find there, or what it would refuse.
+The estimate is the network's multiply-adds, three times for a step (forward,
+and twice back), over an assumed rate of the device: a guess, to tell minutes
+from days. Measured steps are more precise. For a workdir it shows what a
+training would find there, or why it would be refused.
 """
 
 import errno
@@ -45,14 +45,15 @@ from robust_tfds.models.training.recipes import base
 from robust_tfds.own import tfds_set
 from robust_tfds.storage import disk, paths
 
-# Multiply-adds per second of a device, a guess: a core or two of a CPU, and a
-# third of what an A100 does in bfloat16.
+# Multiply-adds per second of a device, a guess: one or two cores of a CPU, and
+# a third of the speed of an A100 in bfloat16.
 RATES = {"cpu": 2e10, "gpu": 5e13, "tpu": 5e13}
 _BACK_TOO = 3
 _NORMS = ", which batch norms see by itself"
-# Area that a detector's multiply-adds are counted on: `models/multiply_adds.py`.
+# Area on which a detector's multiply-adds are counted:
+# `models/multiply_adds.py`.
 _COUNTED_PX2 = 800 * 800
-# Examples of `train`, and classes: the sets' own papers.
+# Examples of `train` and classes, from the sets' papers.
 _PUBLISHED = {
   "cifar10": (50_000, 10),
   "cifar100": (50_000, 100),
@@ -62,21 +63,21 @@ _PUBLISHED = {
 
 
 def describe(config: Config) -> str:
-  """The plan as text.
+  """Return the plan as text.
 
   Raises:
-    UserError: what a training of the config would refuse before it reads data.
+    UserError: a training of the config would be refused before it reads data.
   """
-  recipe = recipes.of(config.recipe)
+  recipe = recipes.make_recipe(config.recipe)
   _check_data(config, recipe)
   disclosure.check(config, recipe)
   loop.check_devices(config, devices.mesh())
   model = run.network(config, _classes(config))
-  optimizer = optimizers.of(config.optimizer, model.decayed_paths())
+  optimizer = optimizers.make_optimizer(config.optimizer, model.decayed_paths())
   steps, count = steps_of(config, recipe) or 1 << 30, _examples(config)
   per_epoch = _per_epoch(config, recipe, count) if count else 1
   rate = config.optimizer.learning_rate
-  schedules.of(config.schedule, rate, steps, per_epoch)
+  schedules.make_schedule(config.schedule, rate, steps, per_epoch)
   like = jax.eval_shape(
     lambda: state.first(
       model,
@@ -86,7 +87,7 @@ def describe(config: Config) -> str:
     )
   )
   shown = recipe.disclosure()
-  seen = disclosure.shown(config, recipe)
+  seen = disclosure.seen_conditions(config, recipe)
   conditions = ", ".join(seen.names) or "none"
   if seen.levels and seen.names:
     conditions += f" at {', '.join(map(str, seen.levels))}"
@@ -102,8 +103,8 @@ def describe(config: Config) -> str:
       f" schedule: {_settings(config.schedule.model_dump(exclude_unset=True))}",
       f"memory of a device: {_mib(like):,.0f} MiB of weights, gradients and"
       f" optimizer, {_batch_mib(config, model):,.1f} MiB of pictures a batch, about"
-      f" {activations.of(config, model, recipe, like) / 2**20:,.0f} MiB of"
-      f" activations{_in_parts(config)}",
+      f" {activations.estimate(config, model, recipe, like) / 2**20:,.0f} MiB of"
+      f" activations{_parts_note(config)}",
       f"disclosure: trained on {disclosure.data_in_words(config)}; conditions of"
       f" benchmarks: {conditions}; mixed in: {shown['pictures'] or 'nothing'}",
       _estimate(config, model, recipe),
@@ -111,14 +112,16 @@ def describe(config: Config) -> str:
   )
 
 
-def of_workdir(config: Config, workdir: epath.Path) -> str:
-  """What a training of the config would find in a folder; reads, writes nothing.
+def describe_workdir(config: Config, workdir: epath.Path) -> str:
+  """Return what a training of the config would find in a folder.
 
-  The examples, and the sha256 of a checkpoint that it begins with, are compared
-  when it goes on: they are not read here.
+  Nothing is written.
+
+  The examples, and the sha256 of an initial checkpoint, are compared when the
+  training goes on: they are not read here.
 
   Raises:
-    UserError: it would be refused; in its words.
+    UserError: the training would be refused, in the same words.
   """
   with disk.writing(workdir):
     _check_writable(workdir)
@@ -140,7 +143,7 @@ def of_workdir(config: Config, workdir: epath.Path) -> str:
 def _last_step(
   config: Config, workdir: epath.Path, facts: Mapping[str, Any]
 ) -> int | None:
-  """Of its last checkpoint, which is read whole."""
+  """Return the step of the last checkpoint, after reading it whole."""
   if not (config.keep.last and disk.exists(workdir / checkpoints.FOLDER)):
     return None
   kept = checkpoints.Checkpoints(workdir, config.keep, facts, read_only=True)
@@ -150,7 +153,7 @@ def _last_step(
 
 
 def _check_writable(workdir: epath.Path) -> None:
-  """Raises what the system would say of a file there, or of another's folder."""
+  """Raise the system's error if the folder could not be written."""
   if not paths.is_local(workdir):
     return
   place = pathlib.Path(workdir).absolute()
@@ -161,7 +164,7 @@ def _check_writable(workdir: epath.Path) -> None:
 
 
 def _data(config: Config, recipe: base.Recipe) -> Iterator[str]:
-  """What is read, and how many steps that is."""
+  """Yield what is read, and how many steps that makes."""
   count = _examples(config)
   counted = "examples are counted when it is opened"
   if count:
@@ -188,7 +191,7 @@ def _begins_with(config: Config) -> str:
 
 
 def _frozen(config: Config, model: NetworkModel) -> str:
-  """What of the network is not trained; empty: all of it is."""
+  """Return which parts of the network are not trained; empty if all are."""
   words = [initial.frozen_at_random(config)]
   if config.model.frozen_stages and not words[0]:
     words = [f"the first {config.model.frozen_stages} of its stages are frozen"]
@@ -198,13 +201,16 @@ def _frozen(config: Config, model: NetworkModel) -> str:
 
 
 def _not_here(place: str) -> str:
-  """A note: what is planned here may be trained elsewhere."""
+  """Return a note if a path is not here: a plan may be for another machine."""
   path = paths.of(place)
   return "" if not paths.is_local(path) or path.exists() else " (not here)"
 
 
 def _examples(config: Config) -> int | None:
-  """Of a set that code draws, or of a published one; None where nobody knows."""
+  """Return the number of examples of a generated or published set.
+
+  The result is None if it is unknown.
+  """
   name, split = config.data.source, config.data.split
   if name in training.ROWS:
     of_list = split == training.TRAIN
@@ -222,7 +228,7 @@ def _examples(config: Config) -> int | None:
 
 
 def _classes(config: Config) -> int | None:
-  """Of the data; None where nobody knows before they are read."""
+  """Return the number of classes of the data; None if unknown before reading."""
   name = config.data.source
   if name in training.ROWS:
     name = training.ROWS[name].of
@@ -230,14 +236,19 @@ def _classes(config: Config) -> int | None:
 
 
 def _published(name: str) -> tuple[int, int] | tuple[None, None]:
-  """Examples of `train` and classes of `tfds:NAME`, whichever version or config."""
+  """Return examples of `train` and classes of `tfds:NAME`, for any version or
+  config.
+  """
   kind, _, place = name.partition(":")
   known = _PUBLISHED.get(re.split("[/:]", place)[0]) if kind == "tfds" else None
   return known or (None, None)
 
 
 def steps_of(config: Config, recipe: base.Recipe) -> int | None:
-  """Of a training; None where nobody knows before the data are read."""
+  """Return the number of steps of a training.
+
+  The result is None if it is unknown until the data is read.
+  """
   count = _examples(config)
   if config.steps or not count:
     return config.steps or None
@@ -245,16 +256,16 @@ def steps_of(config: Config, recipe: base.Recipe) -> int | None:
 
 
 def _per_epoch(config: Config, recipe: base.Recipe, count: int) -> int:
-  return _shown(config, recipe, count) // config.batch_size
+  return _epoch_examples(config, recipe, count) // config.batch_size
 
 
-def _shown(config: Config, recipe: base.Recipe, count: int) -> int:
-  """Examples of an epoch, of so many in the split."""
+def _epoch_examples(config: Config, recipe: base.Recipe, count: int) -> int:
+  """Return the examples that an epoch shows, for `count` examples of the split."""
   return recipe.copies * math.floor(count * (1 - config.data.validation))
 
 
 def _check_data(config: Config, recipe: base.Recipe) -> None:
-  """Refuses what no data can mend, of data that need not be here yet."""
+  """Refuse a wrong config of the data before the data has to be here."""
   name = config.data.source
   if not re.match("(folder|tfds):.", name):
     examples.check_name(name)
@@ -267,22 +278,22 @@ def _check_data(config: Config, recipe: base.Recipe) -> None:
     check_folder(key, place)
   count = _examples(config)
   if count:
-    loop.Lengths.of(config, _shown(config, recipe, count))
+    loop.Lengths.from_config(config, _epoch_examples(config, recipe, count))
 
 
-def _in_parts(config: Config) -> str:
+def _parts_note(config: Config) -> str:
   parts = config.optimizer.accumulate
   return f" (of one of {parts} parts of a batch{_NORMS})" if parts > 1 else ""
 
 
 def _mib(like: state.State) -> float:
-  """Of a state, and of the gradients beside it."""
+  """Return the MiB of a state and of its gradients."""
   arrays = [*jax.tree.leaves(like), *like.parameters.values()]
   return sum(math.prod(x.shape) * x.dtype.itemsize for x in arrays) / 2**20
 
 
 def _batch_mib(config: Config, model: NetworkModel) -> float:
-  """Of float32 pictures, on one device."""
+  """Return the MiB of a batch of float32 pictures on one device."""
   shape = activations.pictures_shape(config, model, config.batch_size)
   size = math.prod(shape) * np.dtype(np.float32).itemsize
   return size / 2**20 / jax.device_count()
@@ -291,7 +302,9 @@ def _batch_mib(config: Config, model: NetworkModel) -> float:
 def _estimate(config: Config, model: NetworkModel, recipe: base.Recipe) -> str:
   device, count = jax.devices()[0].platform, jax.device_count()
   guesses = [_guess(config, model, recipe, device, count)]
-  if device == "cpu":  # a training of weeks is planned here for elsewhere
+  if (
+    device == "cpu"
+  ):  # a training of weeks may be planned here for another machine
     guesses.append(_guess(config, model, recipe, "gpu", 1))
   return (
     f"estimate: {'; '.join(guesses)}; guesses of the steps alone: the start,"
@@ -321,7 +334,7 @@ def _about(seconds: float) -> str:
 def step_adds(
   config: Config, model: NetworkModel, recipe: base.Recipe
 ) -> float:
-  """Multiply-adds of a step."""
+  """Return the multiply-adds of a step."""
   forward = float(multiply_adds.of_model(model))
   if isinstance(model, Detector):
     forward *= _area(config, model) / _COUNTED_PX2
@@ -329,7 +342,7 @@ def step_adds(
 
 
 def _area(config: Config, model: Detector) -> float:
-  """px² of what a detector sees of a canvas, once it is resized."""
+  """Return the px² of a canvas that a detector sees after resizing."""
   _, height, width, _ = activations.pictures_shape(config, model, 1)
   short, long = sorted((height, width))
   spec = model.spec
@@ -338,7 +351,7 @@ def _area(config: Config, model: Detector) -> float:
 
 
 def _settings(values: Any) -> str:
-  """Those that are not zero or empty."""
+  """Return the settings that are not zero or empty, in words."""
   shown = {k: v for k, v in values.items() if v not in (0, "", (), False)}
   name = shown.pop("name", "")
   rest = ", ".join(f"{k} {v}" for k, v in shown.items())

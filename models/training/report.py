@@ -1,7 +1,9 @@
-"""report.html of a training: curves, pictures as the network saw them, the config.
+"""report.html of a training: curves, pictures as the network saw them, the
+config.
 
-Written after epochs and when a training ends, however it ends, so that a killed one
-has a page too. A page that fails is said, and stops nothing.
+The page is written after epochs and when a training ends, however it ends, so
+that a killed one has a page too. A page that fails is reported, and stops
+nothing.
 """
 
 from __future__ import annotations
@@ -49,11 +51,11 @@ class Report:
     steps: int,
     say: Callable[[str], None],
   ):
-    """Draws nothing yet.
+    """Prepare the page; draws nothing yet.
 
     Args:
-      steps: of the whole training.
-      say: is told of a page that fails.
+      steps: number of steps of the whole training.
+      say: receives a line if the page fails.
     """
     self._prepared, self._workdir = prepared, workdir
     self._steps, self._say = steps, say
@@ -61,19 +63,19 @@ class Report:
     self._sheet: list[Line] | None = None
 
   def after_epoch(self, lines: Sequence[Mapping[str, Any]]) -> None:
-    """Writes the page, unless one was written just now."""
+    """Write the page, unless it was written just now."""
     if self._written is None or time.monotonic() - self._written >= _EVERY_S:
       self.write(lines)
 
   def write(self, lines: Sequence[Mapping[str, Any]]) -> None:
-    """Writes the page.
+    """Write the page.
 
     Args:
-      lines: of metrics.csv.
+      lines: the lines of metrics.csv.
     """
     try:
       disk.write_text(self._workdir / FILE, self._html(lines), sync=False)
-    except Exception as e:  # a page is worth no training
+    except Exception as e:  # a failed page must not end a training
       self._say(f"{FILE} could not be written: {type(e).__name__}: {e}")
     self._written = time.monotonic()
 
@@ -99,7 +101,7 @@ class Report:
 
 
 def sentences(lines: Sequence[Mapping[str, Any]], steps: int) -> Iterator[str]:
-  """How far it is, and its numbers.
+  """Yield the progress of a training and its numbers as sentences.
 
   >>> list(sentences([{"step": 5, "seconds": 2.0, "loss": 0.5}], 10))
   ['Step 5 of 10, 2s of training, about 2s left.', 'loss 0.5']
@@ -125,7 +127,7 @@ def sentences(lines: Sequence[Mapping[str, Any]], steps: int) -> Iterator[str]:
 
 
 def _pace(lines: Sequence[Mapping[str, Any]]) -> float:
-  """Seconds a step, of the last two lines."""
+  """Return the seconds a step, from the last two lines."""
   last = lines[-1]
   before = lines[-2] if len(lines) > 1 else {"step": 0, "seconds": 0.0}
   took = float(last["seconds"] - before["seconds"])
@@ -133,7 +135,10 @@ def _pace(lines: Sequence[Mapping[str, Any]]) -> float:
 
 
 def drawn(lines: Sequence[Mapping[str, Any]]) -> list[axes_lib.Group]:
-  """A curve a number, with that of the validation data dashed; none without lines."""
+  """Draw a curve for each number, with that of the validation data dashed.
+
+  The result is [] without lines.
+  """
   measured = dict.fromkeys(name for line in lines for name in line)
   first = [name for name in _FIRST if name in measured]
   names = dict.fromkeys([*first, *measured])
@@ -168,32 +173,32 @@ def _axes(values: Sequence[float], steps: Sequence[float]) -> axes_lib.Axes:
   )
 
 
-def _ends(of: Mapping[float, float]) -> str:
-  first, *_, last = [*of.values()] * 2
-  return f"{first:.4g} to {last:.4g} at step {max(of):,}"
+def _ends(values: Mapping[float, float]) -> str:
+  first, *_, last = [*values.values()] * 2
+  return f"{first:.4g} to {last:.4g} at step {max(values):,}"
 
 
 def _words(name: str) -> str:
   return name.replace("_", " ")
 
 
-def _disclosed(said: Disclosure) -> dict[str, str]:
-  """What it will say, in words."""
-  seen = said.corruptions_seen
+def _disclosed(disclosed: Disclosure) -> dict[str, str]:
+  """Return what the network will disclose, in words."""
+  seen = disclosed.corruptions_seen
   conditions = "not stated" if seen is None else ", ".join(seen) or "none"
   return {
-    "trained on": said.trained_on,
-    "examples": f"{said.examples:,}",
+    "trained on": disclosed.trained_on,
+    "examples": f"{disclosed.examples:,}",
     "conditions of benchmarks seen": conditions,
-    "mixed in": said.pictures or "nothing",
-    "seed": str(said.seed),
-    "initial weights, sha256": said.initial,
-    "robust_tfds": said.code,
+    "mixed in": disclosed.pictures or "nothing",
+    "seed": str(disclosed.seed),
+    "initial weights, sha256": disclosed.initial,
+    "robust_tfds": disclosed.code,
   }
 
 
 def _flat(config: Mapping[str, Any], start: str = "") -> dict[str, str]:
-  """Key -> value, as a command writes them."""
+  """Flatten a config to the keys and values that a command writes."""
   out: dict[str, str] = {}
   for key, value in config.items():
     if isinstance(value, Mapping):

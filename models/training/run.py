@@ -49,7 +49,7 @@ from robust_tfds.models.training.recipes import base
 if TYPE_CHECKING:
   from robust_tfds.models.training.report import Report
 
-_MEET_S = 6 * 3600  # that hosts may need to read all data for their sums
+_MEET_S = 6 * 3600  # time for all hosts to read their data for the checksums
 _LEARNS_FROM: Mapping[str, str] = {
   "classification": examples.PICTURES,
   "video": examples.VIDEOS,
@@ -59,7 +59,7 @@ _LEARNS_FROM: Mapping[str, str] = {
 
 @dataclasses.dataclass(frozen=True)
 class Prepared:
-  """What a config names, made: nothing of it is trained yet."""
+  """The parts of a training that a config names, before the first step."""
 
   config: Config
   model: NetworkModel
@@ -71,16 +71,16 @@ class Prepared:
   def disclosure(
     self, steps: int, weights: str, weights_ema: str = ""
   ) -> Disclosure:
-    """What the trained network is to say of itself.
+    """Return the disclosure of the trained network.
 
     Args:
-      steps: of training.
+      steps: number of training steps.
       weights: sha256 of weights.npz.
-      weights_ema: of weights_ema.npz; empty where there is none.
+      weights_ema: sha256 of weights_ema.npz; empty if there is none.
     """
     config = self.config
     before = disclosure.before_of(config)
-    shown = disclosure.shown(config, self.recipe)
+    shown = disclosure.seen_conditions(config, self.recipe)
     return Disclosure(
       model=self.model.name,
       classes=[str(name) for name in self.source.classes],
@@ -114,22 +114,22 @@ def prepare(
   data_dir: str = "",
   say: Say = print,
 ) -> Prepared:
-  """Opens the data, makes the network and its first weights.
+  """Open the data, and create the network and its initial weights.
 
   Args:
-    model: the network, ready to be trained; None: as the config says.
-    data_dir: of TFDS, where the config names none.
-    say: is told of a set that is prepared.
+    model: the network to train; None takes the config's.
+    data_dir: TFDS data folder, if the config names none.
+    say: receives a line if a set is prepared.
 
   Raises:
-    UserError: an unknown name, data that the network does not take, or a recipe
-      that the held-out rule refuses.
+    UserError: a name is unknown, the network does not take the data, or the
+      held-out rule refuses the recipe.
   """
-  recipe = recipes.of(config.recipe)
+  recipe = recipes.make_recipe(config.recipe)
   disclosure.check(config, recipe)
   known = model or network(config, None)
   wanted = data_config(config, data_dir, known)
-  source = data.open(wanted, say, beside=recipe)
+  source = data.open(wanted, say, additions=recipe)
   model = model or network(config, len(source.classes))
   if source.kind != _LEARNS_FROM[model.kind]:
     raise errors.UserError(
@@ -137,7 +137,7 @@ def prepare(
       f" {model.name} learns from {_LEARNS_FROM[model.kind]}."
     )
   _check_pictures(config, model, recipe, source)
-  first = initial.of(config, model, source.classes, say)
+  first = initial.load_initial(config, model, source.classes, say)
   return Prepared(
     config, first.model, recipe, source, first.variables, first.head
   )
@@ -149,7 +149,9 @@ def _check_pictures(
   recipe: base.Recipe,
   source: data.Source,
 ) -> None:
-  """Refuses sizes before the first step: none of a batch, of a network, of a crop."""
+  """Refuse picture sizes that fit no batch, no network or no crop, before the
+  first step.
+  """
   parts = [TRAIN, VALIDATION] if config.data.validation else [TRAIN]
   sizes = {part: size for part in parts if (size := source.shape(part))}
   side = model.spec.fixed_px if sizes else None
@@ -167,7 +169,7 @@ def _check_pictures(
 def data_config(
   config: Config, data_dir: str = "", model: NetworkModel | None = None
 ) -> data.Config:
-  """What `data.open` takes: clips are the network's, and whether it needs masks."""
+  """Return the data's config, with the network's clips and its need of masks."""
   fields: dict[str, Any] = {"data_dir": config.data.data_dir or data_dir}
   model = model or catalogue.network(config.model.name)
   spec: Any = model.spec
@@ -179,14 +181,15 @@ def data_config(
 
 
 def network(config: Config, classes: int | None) -> NetworkModel:
-  """The network, with a head of the data's classes unless the config says others.
+  """Return the network, with a head for the data's classes unless the config
+  says otherwise.
 
   Args:
-    classes: of the data; None: the network's own.
+    classes: number of the data's classes; None takes the network's own.
 
   Raises:
-    UserError: no such network, one without a train mode, or of which the recipe
-      is not.
+    UserError: the network is unknown, has no train mode, or does not fit the
+      recipe.
   """
   stated, fields = config.model.num_classes, config.model.spec
   model = models.get(
@@ -196,10 +199,10 @@ def network(config: Config, classes: int | None) -> NetworkModel:
     raise errors.UserError(
       f"{model.name} has no train mode: networks of models.names() have one."
     )
-  recipe = recipes.of(config.recipe)
+  recipe = recipes.make_recipe(config.recipe)
   if model.kind not in recipe.KINDS:
     raise errors.UserError(
-      f"config.recipe.name: got {config.recipe['name']!r}, of networks of the kind"
+      f"config.recipe.name: got {config.recipe['name']!r}, for networks of the kind"
       f" {' or '.join(recipe.KINDS)}; {model.name} is of the kind {model.kind}."
     )
   recipe.check(model.kind, _side(config.data))
@@ -214,7 +217,9 @@ def network(config: Config, classes: int | None) -> NetworkModel:
 
 
 def _side(config: data.Config) -> int:
-  """Of the examples in px, as far as it is known before they are read."""
+  """Return the side of the examples in px, as far as it is known before they
+  are read.
+  """
   if rule := config.crop or config.geometry:
     return min(side or 0 for side in crops.shape(rule)[:2])
   if config.source not in datasets.names():
@@ -229,15 +234,15 @@ def train(
   say: Say = print,
   words: str = "steps",
 ) -> Any:
-  """Trains; the variables, or their mean where the config keeps one.
+  """Train, and return the variables, or their mean if the config keeps one.
 
   Args:
-    workdir: where checkpoints, numbers and, at the end, the weights lie; None:
-      nothing is written.
-    words: what the lines of progress are of.
+    workdir: folder of checkpoints, numbers and, at the end, the weights; None
+      writes nothing.
+    words: unit of the lines of progress.
 
   Raises:
-    UserError: a training that diverged, or another one's workdir.
+    UserError: the training diverged, or the workdir is another training's.
   """
   host = hosts.this_host()
   if workdir is None:
@@ -249,7 +254,7 @@ def train(
   with workdir_lib.held(workdir, host):
     facts = _facts(prepared)
     begun = bool(host.index) or workdir_lib.check(workdir, facts)
-    # What this refuses has no workdir yet.
+    # A training that is refused here has no workdir yet.
     loop = _loop(prepared, workdir, say, facts)
     if not begun:
       workdir_lib.begin(workdir, facts)
@@ -280,7 +285,9 @@ def train(
 
 
 def _meet(host: hosts.Host) -> None:
-  """Waits for hosts that read their data longer: collectives wait half a minute."""
+  """Wait for hosts that read their data longer, since collectives wait only
+  half a minute.
+  """
   if host.count > 1:
     import orbax.checkpoint as ocp
 
@@ -290,7 +297,7 @@ def _meet(host: hosts.Host) -> None:
 
 
 def _lines(loop: Loop) -> step_lines.Progress:
-  """Of the steps that are left."""
+  """Return the progress of the remaining steps."""
   left = loop.lengths.steps - int(loop.state.step)
   return step_lines.Progress(left, stream=sys.stdout)
 
@@ -298,7 +305,10 @@ def _lines(loop: Loop) -> step_lines.Progress:
 def _page(
   prepared: Prepared, workdir: epath.Path, loop: Loop, say: Say
 ) -> Report | None:
-  """The page of host 0; None of trainings of seconds, which keep no checkpoint."""
+  """Return the page of host 0.
+
+  The result is None for trainings of seconds, which keep no checkpoint.
+  """
   if hosts.this_host().index or not prepared.config.keep.last:
     return None
   from robust_tfds.models.training.report import Report
@@ -316,7 +326,7 @@ def _loop(
   keep, events = prepared.config.keep, None
   if keep.tensorboard and workdir and first:
     events = tensorboard.Events(workdir)
-    events.pictures(sheet.seen(prepared))
+    events.pictures(sheet.seen_pictures(prepared))
   return Loop(
     prepared.config,
     prepared.model,
@@ -332,7 +342,7 @@ def _loop(
 
 
 def _facts(prepared: Prepared) -> dict[str, Any]:
-  """Key -> value, of what a weight may depend on, as JSON has them."""
+  """Return the facts that a weight may depend on, by key, as JSON has them."""
   facts = workdir_lib.facts(prepared.config)
   if prepared.config.model.checkpoint:
     first = weights_file.sha256(jax.tree.map(np.asarray, prepared.variables))

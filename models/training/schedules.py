@@ -1,10 +1,10 @@
-"""The learning rate over the steps, and what a plateau makes of it.
+"""Learning rate schedules over the steps, and the scale of a plateau.
 
-`cosine` falls per step to its floor at the last one, as AugMix's code does (a
-cosine over all steps to 1e-6); `step` multiplies by its factor after some epochs, or
-after every few;
-`plateau` multiplies as torch's ReduceLROnPlateau (mode min, relative threshold
-1e-4, no cooldown); each may be preceded by a linear warmup.
+`cosine` falls per step to its floor at the last one, as in AugMix's code (a
+cosine over all steps to 1e-6). `step` multiplies by its factor after some
+epochs, or after every few. `plateau` multiplies like torch's ReduceLROnPlateau
+(mode min, relative threshold 1e-4, no cooldown). Each may be preceded by a
+linear warmup.
 """
 
 from __future__ import annotations
@@ -28,17 +28,20 @@ _THRESHOLD, _LEAST_FALL = 1e-4, 1e-8
 Rate = Callable[[jax.typing.ArrayLike], jax.Array]
 
 
-def of(config: Schedule, rate: float, steps: int, per_epoch: int) -> Rate:
-  """Step, from 0, -> learning rate, before what a plateau makes of it.
+def make_schedule(
+  config: Schedule, rate: float, steps: int, per_epoch: int
+) -> Rate:
+  """Return the learning rate as a function of the step, from 0, without a
+  plateau's scale.
 
   Args:
-    rate: the first one after the warmup.
-    steps: of the whole training.
+    rate: the first rate after the warmup.
+    steps: number of steps of the whole training.
     per_epoch: steps of an epoch.
 
   Raises:
-    UserError: no such schedule, a warmup as long as the training, or steps of
-      which nobody says where they are, or none of which is within the training.
+    UserError: the schedule is unknown, the warmup is as long as the training,
+      or `step` has no place to fall, or none within the training.
   """
   if config.name not in _NAMES:
     raise errors.unknown("schedule", config.name, _NAMES)
@@ -60,7 +63,7 @@ def of(config: Schedule, rate: float, steps: int, per_epoch: int) -> Rate:
 
 
 def _stepped(config: Schedule, rate: float, steps: int, per_epoch: int) -> Rate:
-  """`step`, whose first step is the one after the warmup."""
+  """Return the schedule `step`, whose first step is the one after the warmup."""
   places = [*(e * per_epoch for e in config.at), *config.at_steps]
   if places and config.every:
     raise errors.UserError(
@@ -89,12 +92,12 @@ def _stepped(config: Schedule, rate: float, steps: int, per_epoch: int) -> Rate:
 
 
 class Plateau(Record):
-  """What `plateau` multiplies the rate by.
+  """The scale by which `plateau` multiplies the rate, and its counters.
 
   Attributes:
-    scale: of the rate.
+    scale: scale of the rate.
     best: lowest loss so far.
-    bad: validations since then.
+    bad: number of validations since then.
   """
 
   scale: float = 1.0
@@ -102,7 +105,7 @@ class Plateau(Record):
   bad: int = 0
 
   def after(self, loss: float, config: Schedule, rate: float) -> Plateau:
-    """After one more validation; `rate`: what the scale is of."""
+    """Return the state after one more validation; `rate` is the unscaled rate."""
     if config.name != "plateau":
       return self
     if loss < self.best * (1 - _THRESHOLD):

@@ -14,14 +14,16 @@ from robust_tfds.models.training.recipes import base
 if TYPE_CHECKING:
   from robust_tfds.models.training.run import Prepared
 
-_MOST = 8  # examples; of clips frames
+_MOST = 8  # examples, or frames of a clip
 _CLIPS = 3
 _SEEN = "as seen"
 _EM = 0.05  # size of the letters of boxes, of the longer side
 
 
 def lines(prepared: Prepared) -> list[pictures.Line]:
-  """Lines of pictures: as they were read, then a line a view, or a clip."""
+  """Return lines of pictures: as they were read, then one line per view, or per
+  clip.
+  """
   classes = prepared.source.classes
   rows, ids, listed, boxed = _first(prepared)
   if boxed:
@@ -32,17 +34,21 @@ def lines(prepared: Prepared) -> list[pictures.Line]:
   ]
 
 
-def seen(prepared: Prepared) -> dict[str, np.ndarray]:
-  """Name -> the same pictures, uint8 `[N, H, W, 3]`; clips `[N, T, H, W, 3]`."""
+def seen_pictures(prepared: Prepared) -> dict[str, np.ndarray]:
+  """Return the same pictures by name, uint8 `[N, H, W, 3]`.
+
+  Clips are `[N, T, H, W, 3]`.
+  """
   *_, listed, _ = _first(prepared)
   return {name: _levels(images) for name, images in listed.items()}
 
 
 def _first(prepared: Prepared) -> tuple[Any, list[str], dict[str, Any], Any]:
-  """The first examples, their ids, their pictures by name, and them with boxes.
+  """Return the first examples, their ids, their pictures by name, and a
+  detector's batch.
 
-  Pixels depend on the example and the epoch alone: those of a few examples are
-  those of the batch.
+  Pixels depend on the example and the epoch alone, so a few examples have the
+  same pixels here as in their batch.
   """
   config = prepared.config
   batch = next(
@@ -67,19 +73,24 @@ def _first(prepared: Prepared) -> tuple[Any, list[str], dict[str, Any], Any]:
 def _lines(
   name: str, images: np.ndarray, words: Sequence[str]
 ) -> Iterator[pictures.Line]:
-  """A line of pictures; of clips a line each, of some of their frames."""
+  """Yield a line of pictures.
+
+  Clips have one line each, with some of their frames.
+  """
   if images.ndim == 4:
-    shown = [_shown(x, w, f"{w}, {name}") for x, w in zip(images, words)]
+    shown = [_picture(x, w, f"{w}, {name}") for x, w in zip(images, words)]
     yield pictures.Line(name, "", shown)
     return
   for clip, word in zip(images, words):
     places = np.linspace(0, len(clip) - 1, min(_MOST, len(clip)))
     chosen = places.round().astype(int)
-    frames = [_shown(clip[i], "", f"{word}, {name}, frame {i}") for i in chosen]
+    frames = [
+      _picture(clip[i], "", f"{word}, {name}, frame {i}") for i in chosen
+    ]
     yield pictures.Line(word, name, frames)
 
 
-def _shown(image: np.ndarray, word: str, alt: str) -> pictures.Shown:
+def _picture(image: np.ndarray, word: str, alt: str) -> pictures.Shown:
   height, width = image.shape[:2]
   small = max(height, width) <= pictures.SMALL
   uri = pictures.uri(_levels(image))
@@ -87,14 +98,14 @@ def _shown(image: np.ndarray, word: str, alt: str) -> pictures.Shown:
 
 
 def _levels(image: np.ndarray) -> np.ndarray:
-  """uint8 as it is; other values of 0..255 rounded."""
+  """Return pixels as uint8; other dtypes are rounded and clipped to 0..255."""
   return np.clip(np.rint(image), 0, 255).astype(np.uint8)
 
 
 def _boxed(
   batch: Mapping[str, np.ndarray], ids: Sequence[str], classes: Sequence[str]
 ) -> Iterator[pictures.Shown]:
-  """Pictures of a detector, each with its boxes."""
+  """Yield the pictures of a detector's batch, each with its boxes."""
   for i, name in enumerate(ids):
     height, width = map(int, batch["size"][i])
     em = round(_EM * max(height, width), 2)

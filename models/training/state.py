@@ -1,4 +1,6 @@
-"""What a training changes from step to step, as one tree of arrays."""
+"""The state of a training, which changes from step to step, as one tree of
+arrays.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +21,14 @@ from robust_tfds.models.variables import Path, Variables
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class State:
-  """All that the next step depends on, beside its batch.
+  """The state that the next step depends on, besides its batch.
 
   Attributes:
-    step: int32, how many are done.
-    parameters: what follows the gradient, by path.
-    statistics: running statistics and what is frozen, by path.
-    optimizer: the optimizer's own.
-    ema: mean of the variables over the steps, by path; empty: none is kept.
+    step: int32, number of steps that are done.
+    parameters: trained arrays by path.
+    statistics: running statistics and frozen arrays by path.
+    optimizer: state of the optimizer.
+    ema: moving average of the variables by path; empty if none is kept.
   """
 
   step: jax.Array
@@ -37,12 +39,12 @@ class State:
 
   @property
   def variables(self) -> Variables:
-    """As the network takes them."""
+    """The variables as the network takes them."""
     return nested({**self.parameters, **self.statistics})
 
   @property
   def averaged(self) -> Variables:
-    """The mean over the steps where one is kept, else the variables."""
+    """The moving average of the variables if one is kept, else the variables."""
     return nested(self.ema) if self.ema else self.variables
 
 
@@ -52,7 +54,7 @@ def first(
   optimizer: optax.GradientTransformationExtraArgs,
   config: Config,
 ) -> State:
-  """Before the first step."""
+  """Return the state before the first step."""
   parameters, statistics = parted(variables, without_gradient(model, config))
   return State(
     jnp.zeros((), jnp.int32),
@@ -64,16 +66,16 @@ def first(
 
 
 def frozen_norms(model: NetworkModel, config: Config) -> bool:
-  """Whether batch norms keep their running statistics."""
+  """Return whether batch norms keep their running statistics."""
   stated = config.model.frozen_norms
   return model.kind == "detection" if stated is None else stated
 
 
 def without_gradient(model: NetworkModel, config: Config) -> frozenset[Path]:
-  """Paths of running statistics, and of what the config freezes.
+  """Return the paths of running statistics, and of what the config freezes.
 
   Raises:
-    UserError: more stages than the network has.
+    UserError: the network has fewer stages.
   """
   frozen = model.frozen_paths(
     stages=config.model.frozen_stages,
@@ -85,7 +87,7 @@ def without_gradient(model: NetworkModel, config: Config) -> frozenset[Path]:
 def parted(
   variables: Variables, statistics: Collection[Path]
 ) -> tuple[dict[str, jax.Array], dict[str, jax.Array]]:
-  """Parameters and statistics, by path.
+  """Split variables into parameters and statistics, by path.
 
   Args:
     statistics: see `without_gradient`.
@@ -96,5 +98,5 @@ def parted(
 
 
 def nested(flat: dict[str, jax.Array]) -> Variables:
-  """The variables of paths."""
+  """Nest variables by path, as the network takes them."""
   return variables_lib.nest({tuple(p.split("/")): x for p, x in flat.items()})

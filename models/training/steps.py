@@ -1,4 +1,4 @@
-"""A step of training, compiled: gradients, the update, the moved statistics."""
+"""A compiled step of training: gradients, the update, the updated statistics."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,7 +18,7 @@ Numbers = dict[str, jax.Array]
 
 
 class Steps:
-  """The function of a step: pure, of (state, batch, scale of the rate)."""
+  """A pure function of (state, batch, scale of the rate): one step."""
 
   def __init__(
     self,
@@ -28,7 +28,7 @@ class Steps:
     rate: schedules.Rate,
     config: Config,
   ):
-    """Puts it together; compiles nothing."""
+    """Put the step together; compiles nothing."""
     self._model, self._recipe, self._optimizer = model, recipe, optimizer
     self._rate, self._config = rate, config
     self._fixed = state.without_gradient(model, config)
@@ -41,12 +41,12 @@ class Steps:
   def __call__(
     self, before: State, batch: Batch, scale: jax.Array
   ) -> tuple[State, Numbers]:
-    """The state after a step, and what is logged of it.
+    """Return the state after a step, and numbers to log.
 
     Args:
-      before: the state, which is given away.
-      batch: of the recipe, rows of all devices.
-      scale: of the learning rate, what a plateau makes of it.
+      before: the state, which is donated.
+      batch: batch of the recipe, with the rows of all devices.
+      scale: scale of the learning rate, set by a plateau.
 
     Returns:
       The state; `loss`, `learning_rate` and the recipe's numbers, float32.
@@ -65,13 +65,15 @@ class Steps:
   def _gradient(
     self, before: State, batch: Batch, key: jax.Array
   ) -> tuple[Any, dict[str, jax.Array], Numbers]:
-    """Mean over the parts of a batch, one after the other."""
+    """Compute the mean gradient over the parts of a batch, one after the other."""
     parts = self._config.optimizer.accumulate
     if parts == 1:
-      return self._of_part(before.parameters, before.statistics, batch, key)
+      return self._part_gradient(
+        before.parameters, before.statistics, batch, key
+      )
 
-    def one(statistics: Any, part: tuple[Batch, jax.Array]) -> Any:
-      gradient, moved, numbers = self._of_part(
+    def accumulate(statistics: Any, part: tuple[Batch, jax.Array]) -> Any:
+      gradient, moved, numbers = self._part_gradient(
         before.parameters, statistics, *part
       )
       return moved, (gradient, numbers)
@@ -79,11 +81,13 @@ class Steps:
     # Every n-th row, so that each part lies on all devices.
     cut = lambda x: jnp.moveaxis(x.reshape(-1, parts, *x.shape[1:]), 1, 0)
     each = jax.tree.map(cut, batch), jax.random.split(key, parts)
-    statistics, (gradient, numbers) = jax.lax.scan(one, before.statistics, each)
+    statistics, (gradient, numbers) = jax.lax.scan(
+      accumulate, before.statistics, each
+    )
     mean = lambda tree: jax.tree.map(lambda x: x.mean(0), tree)
     return mean(gradient), statistics, mean(numbers)
 
-  def _of_part(
+  def _part_gradient(
     self, parameters: Any, statistics: Any, batch: Batch, key: jax.Array
   ) -> tuple[Any, dict[str, jax.Array], Numbers]:
     gradient, (moved, numbers) = jax.grad(self.loss, has_aux=True)(
@@ -94,7 +98,7 @@ class Steps:
   def loss(
     self, parameters: Any, statistics: Any, batch: Batch, key: jax.Array
   ) -> tuple[jax.Array, tuple[dict[str, jax.Array], Numbers]]:
-    """The recipe's loss; what it leaves of the statistics, and numbers."""
+    """Compute the recipe's loss, the updated statistics, and numbers to log."""
     variables = state.nested({**parameters, **statistics})
     loss, (variables, numbers) = self._recipe.loss(
       self._apply_train, variables, batch, key
@@ -103,11 +107,13 @@ class Steps:
     return loss, (moved, {"loss": loss, **numbers})
 
   def _averaged(self, before: State, now: dict[str, jax.Array]) -> Any:
-    """The mean of the weights; the first steps count more, as TensorFlow's do.
+    """Update the moving average of the weights.
+
+    The first steps count more, as in TensorFlow.
 
     The decay is at most (1 + n) / (10 + n) at step n:
-    tf.train.ExponentialMovingAverage with `num_updates`. As there a difference is
-    added, so that what does not move stays to the last bit.
+    tf.train.ExponentialMovingAverage with `num_updates`. As there, a difference
+    is added, so that constant values stay the same to the last bit.
     """
     if not before.ema:
       return {}

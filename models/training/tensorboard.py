@@ -1,8 +1,8 @@
-"""The lines of metrics.csv, and the first pictures, as TensorBoard reads them.
+"""The lines of metrics.csv, and the first pictures, as TensorBoard events.
 
-One file of events a start, in the workdir's folder `tensorboard`. It begins with the
-lines of the starts before, whose files go: a training that went back to a checkpoint
-has no step twice.
+Each start writes one event file in the workdir's folder `tensorboard`. It
+begins with the lines of earlier starts, whose files are removed: so a training
+that went back to a checkpoint has no step twice.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _STEP = "step"
 
 
 def check() -> None:
-  """Refuses where the package is not installed that writes events.
+  """Refuse if the package that writes events is not installed.
 
   Raises:
-    ImportError: says how it is installed.
+    ImportError: the package is missing; the message says how to install it.
   """
   try:
     import tensorboardX  # noqa: F401
@@ -36,10 +36,10 @@ def check() -> None:
 
 
 class Events:
-  """What one start of a training writes."""
+  """The event file of one start of a training."""
 
   def __init__(self, workdir: epath.Path):
-    """Removes the files of earlier starts.
+    """Remove the files of earlier starts and open a new one.
 
     Raises:
       UserError: the workdir is not on this machine.
@@ -48,8 +48,9 @@ class Events:
 
     if not paths.is_local(workdir):
       raise errors.UserError(
-        f"config.keep.tensorboard: {workdir} is no folder of this machine, where"
-        " alone events are written. metrics.csv has the same numbers there."
+        f"config.keep.tensorboard: {workdir} is no folder of this machine, and"
+        " events are written only to local folders. metrics.csv has the same"
+        " numbers there."
       )
     folder = workdir / FOLDER
     with disk.writing(folder):
@@ -59,23 +60,23 @@ class Events:
       self._writer = tensorboardX.SummaryWriter(str(folder))
 
   def line(self, line: Mapping[str, Any], ago: float = 0.0) -> None:
-    """Writes a line of metrics.csv, of so many seconds of training ago."""
+    """Write a line of metrics.csv, dated `ago` seconds back."""
     when = time.time() - ago
     for name, value in line.items():
       if name != _STEP:
         self._writer.add_scalar(name, value, line[_STEP], when)
     self._writer.flush()
 
-  def pictures(self, listed: Mapping[str, np.ndarray]) -> None:
-    """Writes pictures that a training begins with.
+  def pictures(self, named: Mapping[str, np.ndarray]) -> None:
+    """Write the pictures that a training begins with.
 
     Args:
-      listed: name -> uint8 `[N, H, W, 3]`, or clips `[N, T, H, W, 3]`.
+      named: uint8 `[N, H, W, 3]`, or clips `[N, T, H, W, 3]`, by name.
     """
-    for name, images in listed.items():
+    for name, images in named.items():
       rows = images.reshape(-1, *images.shape[-3:])
       self._writer.add_images(name, rows, 0, dataformats="NHWC")
 
   def close(self) -> None:
-    """Writes what is left."""
+    """Write pending events and close the file."""
     self._writer.close()

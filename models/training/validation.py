@@ -1,9 +1,10 @@
-"""What a network is chosen by: its numbers on the examples that are kept apart.
+"""Validation: a network's numbers on the held-out examples, which choose the
+best one.
 
 Classifiers have an error and a cross-entropy, each the mean over the examples.
-Detectors have the sum of their training losses, of each example by itself: boxes
-that the losses draw follow the example's key, so that a network's number is the
-same whenever it is taken, and however examples are batched.
+Detectors have the sum of their training losses on each example by itself: the
+boxes that the losses draw follow the example's key, so that the result does not
+depend on the time of the validation or on batches.
 """
 
 from __future__ import annotations
@@ -28,12 +29,14 @@ _KEY, _MASK = "key", "mask"
 
 
 def score(numbers: Mapping[str, float]) -> float:
-  """By which networks are chosen, the lower the better: the error, or the loss."""
+  """Return the number that ranks networks, lower is better: the error, or the
+  loss.
+  """
   return numbers.get(ERROR, numbers[LOSS])
 
 
 class Validation:
-  """Shows a network the examples that are kept apart."""
+  """The validation of a network on the held-out examples."""
 
   def __init__(
     self,
@@ -43,17 +46,21 @@ class Validation:
     mesh: Mesh,
     recipe: base.Recipe | None = None,
   ):
-    """Compiles nothing yet; None shows pictures as they are.
+    """Prepare the validation.
+
+    Nothing is compiled yet. With `recipe=None` pictures are shown as they are.
 
     Raises:
-      UserError: fewer examples than hosts, each of which shows some.
+      UserError: there are fewer examples than hosts.
     """
-    self._shown = (recipe or base.Recipe()).at_test
+    self._test_inputs = (recipe or base.Recipe()).test_inputs
     self._config, self._model, self._source = config, model, source
     self._mesh, self._host = mesh, hosts.this_host()
     if config.data.validation:
       self._check(source.steps(1, source_lib.VALIDATION, source_lib.KEEP))
-    of_kind = self._of_objects if model.kind == "detection" else self._of_labels
+    of_kind = (
+      self._object_sums if model.kind == "detection" else self._label_sums
+    )
     whole = NamedSharding(mesh, PartitionSpec())
     self._sums = jax.jit(of_kind, out_shardings=whole)
 
@@ -66,7 +73,7 @@ class Validation:
       )
 
   def __call__(self, variables: Any) -> dict[str, float]:
-    """`validation_loss` and, of classifiers, `validation_error`."""
+    """Return `validation_loss` and, for classifiers, `validation_error`."""
     size, split = self._config.batch_size, source_lib.VALIDATION
     count = self._source.steps(size, split, source_lib.KEEP)
     batches = self._source.batches(
@@ -86,9 +93,11 @@ class Validation:
     total = sums.pop("count")
     return {name: x / total for name, x in sums.items()}
 
-  def _of_labels(self, variables: Any, batch: Mapping[str, Any]) -> Any:
-    """Sums over the rows of a batch."""
-    logits = self._model.apply(variables, self._shown(base.pictures(batch)))
+  def _label_sums(self, variables: Any, batch: Mapping[str, Any]) -> Any:
+    """Return sums of a classifier's numbers over the rows of a batch."""
+    logits = self._model.apply(
+      variables, self._test_inputs(base.pictures(batch))
+    )
     label, mask = batch["label"], batch[_MASK]
     chosen = jax.nn.log_softmax(logits)[jnp.arange(len(label)), label]
     wrong = jnp.argmax(logits, -1) != label
@@ -98,8 +107,10 @@ class Validation:
       "count": jnp.sum(mask),
     }
 
-  def _of_objects(self, variables: Any, batch: Mapping[str, Any]) -> Any:
-    """Sums over the rows of a batch, each a batch of its own."""
+  def _object_sums(self, variables: Any, batch: Mapping[str, Any]) -> Any:
+    """Return sums of a detector's losses over the rows of a batch, each row by
+    itself.
+    """
 
     def loss(row: Mapping[str, jax.Array]) -> jax.Array:
       key = jax.random.wrap_key_data(row[_KEY], impl="threefry2x32")
@@ -117,14 +128,14 @@ class Validation:
 
 
 def put(batch: Mapping[str, Any], mesh: Mesh) -> dict[str, jax.Array]:
-  """A host's rows onto its devices."""
+  """Put a host's rows onto its devices."""
   return {k: devices.put_batch(np.asarray(x), mesh) for k, x in batch.items()}
 
 
 def _padded(
   batch: Mapping[str, Any] | None, before: Mapping[str, Any] | None, rows: int
 ) -> dict[str, Any]:
-  """A batch with `mask`, filled up with rows of no account."""
+  """Pad a batch with unused rows, and add `mask`."""
   chosen = batch or before
   assert chosen is not None  # a part of the data has at least one batch
   arrays = {

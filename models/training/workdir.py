@@ -1,4 +1,4 @@
-"""The folder of a training: whose it is, and that one process trains in it."""
+"""The folder of a training: which training it belongs to, and its lock."""
 
 import contextlib
 import json
@@ -15,15 +15,17 @@ from robust_tfds.models.training.config import Config
 from robust_tfds.storage import disk, locks, paths
 
 _CONFIG, _OF_CONFIG = "config.json", "config."
-# What may differ between two launches of one workdir: nothing here can change a
-# weight. Where data lie is no fact of them.
+# Keys that may differ between two launches of one workdir: none can change a
+# weight. The location of the data is no fact about them.
 _RESUMABLE = ("data.data_dir", "data.manual_dir", "data.workers", "keep")
 _LOCK = "training.lock"
 
 
 @contextlib.contextmanager
 def held(workdir: epath.Path, host: hosts.Host) -> Iterator[None]:
-  """Waits until no other process of this machine trains there."""
+  """Lock the folder against other processes of this machine, waiting for them
+  first.
+  """
   if host.index or not paths.is_local(workdir):
     yield
     return
@@ -36,7 +38,9 @@ def held(workdir: epath.Path, host: hosts.Host) -> Iterator[None]:
 
 
 def facts(config: Config) -> dict[str, Any]:
-  """Key -> value of a config that a weight may depend on, as JSON has them."""
+  """Return the keys and values of a config that a weight may depend on, as JSON
+  has them.
+  """
   flat = dict(_flat(config.model_dump(), ()))
   kept = {
     f"{_OF_CONFIG}{key}": value
@@ -47,14 +51,14 @@ def facts(config: Config) -> dict[str, Any]:
 
 
 def check(workdir: epath.Path, now: Mapping[str, Any]) -> bool:
-  """Whether a training began there, which this one may go on with.
+  """Return whether a training began there that this one may continue.
 
   Args:
-    now: of `facts`; once data and weights are read, with theirs.
+    now: result of `facts`; with those of data and weights once they are read.
 
   Raises:
-    UserError: the workdir of another config or other data: what differs; or a
-      folder of something else.
+    UserError: the workdir belongs to another config or other data (the message
+      says what differs), or the folder holds something else.
   """
   file = workdir / _CONFIG
   if not disk.exists(file):
@@ -75,7 +79,10 @@ def check(workdir: epath.Path, now: Mapping[str, Any]) -> bool:
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-  """What facts do not agree in, in words; of data and weights once they are read."""
+  """Return the facts that differ, in words.
+
+  Facts of data and weights are compared once they are read.
+  """
   return "; ".join(
     f"{key}: {before.get(key)!r} there, {now.get(key)!r} now"
     for key in sorted({*before, *now})
@@ -84,13 +91,13 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
 
 
 def begin(workdir: epath.Path, now: Mapping[str, Any]) -> None:
-  """Writes what `check` reads."""
+  """Write the facts that `check` reads."""
   text = json.dumps(now, indent=1, sort_keys=True)
   disk.write_text(workdir / _CONFIG, f"{text}\n")
 
 
 def _check_free(workdir: epath.Path) -> None:
-  """Refuses a folder whose weights a training would replace."""
+  """Refuse a folder with weights that a training would replace."""
   for name in (weights_file.FILE, weights_file.EMA_FILE):
     if disk.exists(workdir / name):
       raise errors.UserError(

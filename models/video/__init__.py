@@ -1,4 +1,5 @@
-"""Families of action-recognition networks, as in `models.classification`.
+"""Families of action-recognition networks, organised like
+`models.classification`.
 
 >>> import jax
 >>> from robust_tfds import models

@@ -8,7 +8,7 @@ from flax import nnx
 from robust_tfds.models import layers
 from robust_tfds.models.video import volumes
 
-# PySlowFast's names of what a stage holds, in pytorchvideo's words.
+# PySlowFast's names of a stage's parts, in pytorchvideo's words.
 PYSLOWFAST = (
   (r"\.branch1\.", ".branch1_conv."),
   (r"\.branch1_bn\.", ".branch1_norm."),
@@ -18,10 +18,10 @@ PYSLOWFAST = (
 
 # The stem is place 0; a head has neither of these names.
 STAGES = (r"blocks/(\d)/(?:conv|norm|res_blocks|multipathway_\w+)",)
-# Before the head, in pytorchvideo as in PySlowFast (of X3D and MViT too).
+# Rate before the head, in pytorchvideo and PySlowFast (for X3D and MViT too).
 DROPOUT = 0.5
-# What PySlowFast's training leaves in files: its split batch norms hold copies
-# of statistics for parts of a batch.
+# Left over from PySlowFast's training: its split batch norms hold copies of
+# statistics for parts of a batch.
 TRAINING = (r"\.split_bn\.",)
 
 
@@ -31,7 +31,7 @@ class Split(nnx.Module):
   def __init__(
     self, channels: int, strides: tuple[int, int], *, rngs: nnx.Rngs
   ):
-    """`strides` are of time and of space."""
+    """Create the convolution; `strides` are those of time and space."""
     time, space = strides
     self.conv_t = volumes.Conv3d(
       channels, channels, (3, 1, 1), (time, 1, 1), (1, 0, 0), rngs=rngs
@@ -42,12 +42,14 @@ class Split(nnx.Module):
     )
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, T, H, W, channels]` -> the strided output."""
+    """Map `[B, T, H, W, channels]` to the strided output."""
     return self.conv_xy(layers.relu(self.norm(self.conv_t(x))))
 
 
 class Branch(nnx.Module):
-  """`a_frames` x 1 x 1, then 1 x 3 x 3 (or 2+1), then 1 x 1 x 1."""
+  """A branch of `a_frames` x 1 x 1, then 1 x 3 x 3 (or 2+1), then 1 x 1 x 1
+  convolutions.
+  """
 
   def __init__(
     self,
@@ -60,7 +62,9 @@ class Branch(nnx.Module):
     split: bool,
     rngs: nnx.Rngs,
   ):
-    """The stride is in the second convolution; `strides` of time and space."""
+    """Create the branch; the second convolution has the strides of time and
+    space.
+    """
     time, space = strides
     self.conv_a = volumes.Conv3d(
       inputs, inner, (a_frames, 1, 1), 1, (a_frames // 2, 0, 0), rngs=rngs
@@ -78,7 +82,7 @@ class Branch(nnx.Module):
     self.norm_c = layers.BatchNorm(outputs, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, T, H, W, inputs]` -> the strided output with `outputs` channels."""
+    """Map `[B, T, H, W, inputs]` to the strided output with `outputs` channels."""
     x = layers.relu(self.norm_a(self.conv_a(x)))
     x = layers.relu(self.norm_b(self.conv_b(x)))
     return self.norm_c(self.conv_c(x))
@@ -98,7 +102,7 @@ class Block(nnx.Module):
     split: bool,
     rngs: nnx.Rngs,
   ):
-    """As `Branch`."""
+    """Create the block; the arguments are those of `Branch`."""
     self.changes_shape = strides != (1, 1) or inputs != outputs
     if self.changes_shape:
       time, space = strides
@@ -111,7 +115,7 @@ class Block(nnx.Module):
     )
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, T, H, W, inputs]` -> the strided output with `outputs` channels."""
+    """Map `[B, T, H, W, inputs]` to the strided output with `outputs` channels."""
     shortcut = (
       self.branch1_norm(self.branch1_conv(x)) if self.changes_shape else x
     )
@@ -119,7 +123,7 @@ class Block(nnx.Module):
 
 
 class Stage(nnx.Module):
-  """`depth` blocks, the first of them strided."""
+  """A stage of `depth` blocks, of which the first is strided."""
 
   def __init__(
     self,
@@ -133,14 +137,14 @@ class Stage(nnx.Module):
     split: bool = False,
     rngs: nnx.Rngs,
   ):
-    """Builds the blocks.
+    """Build the blocks.
 
     Args:
-      inputs: channels that come in.
+      inputs: input channels.
       inner: channels between the branch's convolutions.
-      outputs: channels that go out.
-      depth: how many blocks.
-      strides: of time and of space.
+      outputs: output channels.
+      depth: number of blocks.
+      strides: strides of time and space.
       a_frames: length of the first convolution's kernel, taken in turns.
       split: whether the 3 x 3 convolutions are (2+1)-D.
       rngs: for the initial weights.
@@ -161,17 +165,19 @@ class Stage(nnx.Module):
     self.res_blocks = layers.Stack(blocks)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, T, H, W, inputs]` -> the strided output with `outputs` channels."""
+    """Map `[B, T, H, W, inputs]` to the strided output with `outputs` channels."""
     return self.res_blocks(x)
 
 
 class Stem(nnx.Module):
-  """A strided `frames` x 7 x 7 convolution, then a 3 x 3 pooling of space."""
+  """A stem: a strided `frames` x 7 x 7 convolution, then a 3 x 3 pooling of
+  space.
+  """
 
   def __init__(
     self, outputs: int, frames: int, *, pool: bool = True, rngs: nnx.Rngs
   ):
-    """`frames` is the length of the kernel."""
+    """Create the module; `frames` is the length of the kernel."""
     self.conv = volumes.Conv3d(
       3, outputs, (frames, 7, 7), (1, 2, 2), (frames // 2, 3, 3), rngs=rngs
     )
@@ -179,7 +185,7 @@ class Stem(nnx.Module):
     self.pool = pool
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, T, H, W, 3]` -> `[B, T, H / 4, W / 4, outputs]` (or half)."""
+    """Map `[B, T, H, W, 3]` to `[B, T, H / 4, W / 4, outputs]` (or half)."""
     x = layers.relu(self.norm(self.conv(x)))
     if not self.pool:
       return x
@@ -187,7 +193,7 @@ class Stem(nnx.Module):
 
 
 class Head(nnx.Module):
-  """Means of windows, a linear layer, the mean of its answers."""
+  """A head: means of windows, a linear layer, the mean of its outputs."""
 
   def __init__(
     self,
@@ -197,14 +203,16 @@ class Head(nnx.Module):
     *,
     rngs: nnx.Rngs,
   ):
-    """`window` is the last grid's size for the published clips, if pooled."""
+    """Create the head; `window` is the last grid's size for the published
+    clips, if pooled.
+    """
     self.dropout = layers.Dropout(DROPOUT)
     self.proj = layers.linear(inputs, num_classes, rngs=rngs)
     self.window = window
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, T, H, W, inputs]` -> logits `[B, num_classes]`."""
+    """Map `[B, T, H, W, inputs]` to logits `[B, num_classes]`."""
     if self.window:
       x = volumes.window_mean(x, self.window)
-    # The mean of linear answers is the answer to the mean.
+    # The mean of linear outputs is the output of the mean.
     return self.proj(volumes.mean(self.dropout(x)))

@@ -1,10 +1,10 @@
 """MViT-B 16 x 4 (Fan et al. 2021, arXiv:2104.11227): pooled attention.
 
 `mvit_base_16x4` is PySlowFast's and pytorchvideo's, `mvit_v1_b` torchvision's:
-the same network but for an epsilon. `mvit_v2_s` is of MViTv2 (Li et al. 2022,
-arXiv:2112.01526): positions relative to each other, pooled queries added to
-what attention gives, and widening in attention. Attribute names follow
-pytorchvideo, which keeps query, key and value apart.
+the same network except for an epsilon. `mvit_v2_s` is MViTv2 (Li et al. 2022,
+arXiv:2112.01526): relative positions, pooled queries added to the output of
+attention, and widening in attention. Attribute names follow pytorchvideo, which
+keeps query, key and value apart.
 """
 
 import dataclasses
@@ -79,14 +79,16 @@ CHECKPOINTS: dict[str, Rules] = {
 }
 _DEPTH = 16
 _DROP_PATH = 0.2  # PySlowFast's MVIT_B_16x4_CONV, torchvision's of both
-# Blocks that halve height and width; those before them double channels, in
-# MViTv2 they themselves.
+# Blocks that halve height and width; the blocks before them double channels, in
+# MViTv2 these blocks themselves.
 _HALVING = (1, 3, 14)
 _WIDTH = 96  # of the first block, in one head
 
 
 def regroup(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-  """Joint `qkv` layers as three: newer PySlowFast and torchvision join them."""
+  """Split joint `qkv` layers in three: newer PySlowFast and torchvision join
+  them.
+  """
   parted: dict[str, np.ndarray] = {}
   for name, array in arrays.items():
     before, joint, leaf = name.rpartition(".attn.qkv.")
@@ -99,13 +101,16 @@ def regroup(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 class Offsets(nnx.Module):
-  """MViTv2's positions: a query's product with each offset to a key.
+  """MViTv2's relative positions: a query's product with each offset to a key.
 
-  Apart for time, height and width (section 4.1 of the second paper).
+  They are separate for time, height and width (section 4.1 of the second
+  paper).
   """
 
   def __init__(self, frames: int, side: int, width: int, *, rngs: nnx.Rngs):
-    """`frames` and `side` of the grid of the queries or keys that is larger."""
+    """Create the positions; `frames` and `side` are those of the larger grid of
+    queries or keys.
+    """
     draw = jax.nn.initializers.normal(0.02)  # PySlowFast: std 0.02
     for axis, places in (("t", frames), ("h", side), ("w", side)):
       table = draw(rngs.params(), (2 * places - 1, width))
@@ -114,7 +119,9 @@ class Offsets(nnx.Module):
   def __call__(
     self, query: jax.Array, grid: tuple[int, ...], keys: tuple[int, ...]
   ) -> jax.Array:
-    """`[B, heads, 1 + T * H * W, width]` -> `[B, heads, T * H * W, keys]`."""
+    """Map queries `[B, heads, 1 + T * H * W, width]` to `[B, heads, T * H * W,
+    keys]`.
+    """
     batch, heads, _, width = query.shape
     query = query[:, :, 1:].reshape(batch, heads, *grid, width)
     total: Any = 0
@@ -128,9 +135,9 @@ class Offsets(nnx.Module):
 
 
 def _offsets(queries: int, keys: int) -> np.ndarray:
-  """Row of a table of offsets for each query and key along an axis.
+  """Return the row in a table of offsets for each query and key along an axis.
 
-  The coarser of the two lies on the finer one's first places.
+  The coarser grid lies on the finer one's first places.
   """
   query = np.arange(queries)[:, None] * max(keys // queries, 1)
   key = (np.arange(keys)[None] - keys + 1) * max(queries // keys, 1)
@@ -138,7 +145,9 @@ def _offsets(queries: int, keys: int) -> np.ndarray:
 
 
 class Attention(nnx.Module):
-  """Attention of pooled queries to pooled keys; all but the class token."""
+  """Attention of pooled queries to pooled keys; only the class token is not
+  pooled.
+  """
 
   pool_q: volumes.Conv3d
   pool_k: volumes.Conv3d
@@ -159,17 +168,18 @@ class Attention(nnx.Module):
     *,
     rngs: nnx.Rngs,
   ):
-    """Strides are of space; queries are pooled only where strided.
+    """Create the attention; strides are those of space, and queries are pooled
+    only if strided.
 
     Args:
-      inputs: channels that come in.
-      width: channels that go out, shared by the heads.
-      heads: how many.
-      query_stride: of the queries.
-      key_stride: of the keys and values.
-      epsilon: of the pooled tokens' norms.
-      grid: frames and side of the tokens, of MViTv2, which pools all queries.
-      rngs: of the first weights.
+      inputs: input channels.
+      width: output channels, shared by the heads.
+      heads: number of heads.
+      query_stride: stride of the queries.
+      key_stride: stride of the keys and values.
+      epsilon: epsilon of the pooled tokens' norms.
+      grid: frames and side of the tokens, for MViTv2, which pools all queries.
+      rngs: for the initial weights.
     """
     channels = width // heads
     linear = functools.partial(layers.linear, inputs, width, rngs=rngs)
@@ -203,7 +213,7 @@ class Attention(nnx.Module):
   def __call__(
     self, x: jax.Array, grid: tuple[int, ...]
   ) -> tuple[jax.Array, tuple[int, ...]]:
-    """`[B, 1 + T * H * W, width]` and T, H, W -> the same, strided."""
+    """Map `[B, 1 + T * H * W, width]` and its grid to the same, strided."""
     query, out = self._heads(self.q(x)), grid
     if self.pools_queries:
       query, out = _pool(query, grid, self.pool_q)
@@ -223,7 +233,7 @@ class Attention(nnx.Module):
     return self.proj(mixed.reshape(*mixed.shape[:2], -1)), out
 
   def _heads(self, x: jax.Array) -> jax.Array:
-    """`[B, tokens, width]` -> `[B, heads, tokens, width / heads]`."""
+    """Map `[B, tokens, width]` to `[B, heads, tokens, width / heads]`."""
     x = x.reshape(*x.shape[:2], self.heads, -1)
     return x.transpose(0, 2, 1, 3)
 
@@ -231,7 +241,7 @@ class Attention(nnx.Module):
 def _pool(
   x: jax.Array, grid: tuple[int, ...], pool: layers.Step
 ) -> tuple[jax.Array, tuple[int, ...]]:
-  """Pools the grid of `[B, heads, 1 + T * H * W, C]`, not the class token."""
+  """Pool the grid of `[B, heads, 1 + T * H * W, C]`, not the class token."""
   batch, heads, _, channels = x.shape
   clips = x[:, :, 1:].reshape(batch * heads, *grid, channels)
   clips = pool(clips)
@@ -255,7 +265,8 @@ class Block(nnx.Module):
     drop_path: float,
     rngs: nnx.Rngs,
   ):
-    """Widens in its MLP, with a `grid` in attention; as `Attention`.
+    """Create the block; it widens in its MLP, with a `grid` in attention; as
+    `Attention`.
 
     Residuals drop at the rate `drop_path`.
     """
@@ -276,7 +287,9 @@ class Block(nnx.Module):
   def __call__(
     self, state: tuple[jax.Array, tuple[int, ...]]
   ) -> tuple[jax.Array, tuple[int, ...]]:
-    """Tokens `[B, 1 + T * H * W, width]` and their T, H, W -> the next."""
+    """Map tokens `[B, 1 + T * H * W, width]` and their T, H, W to the next
+    ones.
+    """
     x, grid = state
     normal = self.norm1(x)
     attended, out = self.attn(normal, grid)
@@ -298,16 +311,16 @@ class Block(nnx.Module):
 
 
 class Embed(nnx.Module):
-  """Overlapping 3 x 7 x 7 patches."""
+  """The embedding of overlapping 3 x 7 x 7 patches."""
 
   def __init__(self, *, rngs: nnx.Rngs):
-    """Halves time, quarters space."""
+    """Create the embedding, which halves time and quarters space."""
     self.patch_model = volumes.Conv3d(
       3, _WIDTH, (3, 7, 7), (2, 4, 4), (1, 3, 3), bias=True, rngs=rngs
     )
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, T, H, W, 3]` -> `[B, T / 2, H / 4, W / 4, 96]`."""
+    """Map `[B, T, H, W, 3]` to `[B, T / 2, H / 4, W / 4, 96]`."""
     return self.patch_model(x)
 
 
@@ -317,7 +330,9 @@ class Positions(nnx.Module):
   def __init__(
     self, frames: int, places: int, *, added: bool = True, rngs: nnx.Rngs
   ):
-    """Of a grid of `frames` x `places`; `added`: whether there are positions."""
+    """Create the positions of a grid of `frames` x `places`; `added` says
+    whether there are any.
+    """
     draw = jax.nn.initializers.normal(0.02)  # PySlowFast: std 0.02
     self.cls_token = nnx.Param(draw(rngs.params(), (1, 1, _WIDTH)))
     self.added = added
@@ -330,7 +345,7 @@ class Positions(nnx.Module):
     self.pos_embed_class = nnx.Param(draw(rngs.params(), (1, 1, _WIDTH)))
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, T, H, W, 96]` -> tokens `[B, 1 + T * H * W, 96]`."""
+    """Map `[B, T, H, W, 96]` to tokens `[B, 1 + T * H * W, 96]`."""
     batch, frames, _, _, width = x.shape
     x, token = x.reshape(batch, frames, -1, width), self.cls_token[...]
     if self.added:
@@ -343,20 +358,22 @@ class Positions(nnx.Module):
 
 
 class Head(nnx.Module):
-  """A linear layer on the class token."""
+  """A head: a linear layer on the class token."""
 
   def __init__(self, width: int, num_classes: int, *, rngs: nnx.Rngs):
-    """`width` of the last block."""
+    """Create the head; `width` is that of the last block."""
     self.dropout = layers.Dropout(bottleneck.DROPOUT)
     self.proj = layers.linear(width, num_classes, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, width]` -> logits `[B, num_classes]`."""
+    """Map `[B, width]` to logits `[B, num_classes]`."""
     return self.proj(self.dropout(x))
 
 
 class Network(nnx.Module):
-  """Patches and a class token through 16 blocks of four resolutions."""
+  """A network of patches and a class token through 16 blocks of four
+  resolutions.
+  """
 
   def __init__(
     self,
@@ -369,16 +386,16 @@ class Network(nnx.Module):
     num_classes: int,
     rngs: nnx.Rngs,
   ):
-    """Builds the blocks.
+    """Build the blocks.
 
     Args:
-      frames: of a clip.
-      side: of a frame, in px.
-      pool_epsilon: of the pooled tokens' norms.
-      second: MViTv2.
+      frames: frames of a clip.
+      side: side of a frame, in px.
+      pool_epsilon: epsilon of the pooled tokens' norms.
+      second: whether to build MViTv2.
       drop_path: rate of stochastic depth of the last block; it grows from 0.
-      num_classes: logits.
-      rngs: of the first weights.
+      num_classes: number of logits.
+      rngs: for the initial weights.
     """
     frames, side = frames // 2, side // 4
     self.patch_embed = Embed(rngs=rngs)
@@ -403,7 +420,7 @@ class Network(nnx.Module):
     self.head = Head(width, num_classes, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, frames, side, side, 3]` -> logits `[B, num_classes]`."""
+    """Map `[B, frames, side, side, 3]` to logits `[B, num_classes]`."""
     x = self.patch_embed(x)
     tokens, _ = self.blocks((self.cls_positional_encoding(x), x.shape[1:4]))
     return self.head(self.norm_embed(tokens[:, 0]))

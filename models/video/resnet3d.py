@@ -17,13 +17,13 @@ from robust_tfds.models.video.spec import VideoSpec
 
 _SPEC = VideoSpec(
   input_px=112,
-  # To 128 x 171 pixels, which keeps the shape of 4:3 videos alone.
+  # 128 x 171 pixels, which keep the aspect ratio of 4:3 videos alone.
   resize_px=128,
   # torchvision 0.28 models/video/resnet.py, transforms of KINETICS400_V1.
   mean=(0.43216, 0.394666, 0.37645),
   std=(0.22803, 0.22145, 0.216989),
   weights="torchvision",
-  # 16 frames of a video brought to 15 fps (references/video_classification).
+  # 16 frames of a video resampled to 15 fps (references/video_classification).
   frames=16,
   rate=2,
   source="torchvision 0.28 models/video/resnet.py, KINETICS400_V1",
@@ -63,7 +63,7 @@ def _full(
 def _split(
   inputs: int, outputs: int, middle: int, stride: int, rngs: nnx.Rngs
 ) -> nnx.Module:
-  """Space to `middle` channels, then time."""
+  """Build a convolution over space to `middle` channels, then one over time."""
   return layers.Stack(
     (
       _space(inputs, middle, 0, stride, rngs),
@@ -84,13 +84,16 @@ _KINDS: dict[str, Callable[..., nnx.Module]] = {
 
 
 class Block(nnx.Module):
-  """Two 3 x 3 x 3 convolutions of a kind around a shortcut."""
+  """A block of two 3 x 3 x 3 convolutions of a kind around a shortcut."""
 
   def __init__(
     self, inputs: int, outputs: int, stride: int, kind: str, *, rngs: nnx.Rngs
   ):
-    """`kind` is `full`, `split` (2+1) or `space` (without time)."""
-    # As many parameters split as full (section 3.5 of the paper).
+    """Create the module; `kind` is `full`, `split` (2+1) or `space` (without
+    time).
+    """
+    # Split convolutions have as many parameters as full ones (section 3.5 of
+    # the paper).
     middle = inputs * outputs * 27 // (inputs * 9 + 3 * outputs)
     conv = _KINDS[kind]
     self.conv1 = layers.Stack(
@@ -117,13 +120,13 @@ class Block(nnx.Module):
       )
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, T, H, W, inputs]` -> the strided output with `outputs` channels."""
+    """Map `[B, T, H, W, inputs]` to the strided output with `outputs` channels."""
     shortcut = self.downsample(x) if self.changes_shape else x
     return layers.relu(self.conv2(self.conv1(x)) + shortcut)
 
 
 class Network(nnx.Module):
-  """A stem, four stages of two blocks, a mean, a linear head."""
+  """A stem, four stages of two blocks, a mean, and a linear head."""
 
   layer1: layers.Stack
   layer2: layers.Stack
@@ -133,7 +136,9 @@ class Network(nnx.Module):
   def __init__(
     self, *, kinds: tuple[str, ...], num_classes: int, rngs: nnx.Rngs
   ):
-    """`kinds` are of the four stages; a split network has a split stem."""
+    """Create the network; `kinds` are those of the four stages, and a split
+    network has a split stem.
+    """
     self.stem = layers.Stack(_stem(kinds[0] == "split", rngs))
     inputs = 64
     for stage, kind in enumerate(kinds):
@@ -147,7 +152,7 @@ class Network(nnx.Module):
     self.fc = layers.linear(inputs, num_classes, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, T, H, W, 3]` -> logits `[B, num_classes]`."""
+    """Map `[B, T, H, W, 3]` to logits `[B, num_classes]`."""
     x = self.stem(x)
     for stage in (self.layer1, self.layer2, self.layer3, self.layer4):
       x = stage(x)

@@ -24,7 +24,7 @@ VARIANTS = {
       mean=(0.43216, 0.394666, 0.37645),
       std=(0.22803, 0.22145, 0.216989),
       weights="torchvision",
-      # 128 frames of a video brought to 15 fps (the weights' description).
+      # 128 frames of a video resampled to 15 fps (the weights' description).
       frames=128,
       rate=2,
       parameters=8_320_048,
@@ -34,7 +34,8 @@ VARIANTS = {
 }
 CHECKPOINTS: dict[str, Rules] = {"torchvision": ()}
 _EPSILON = _MOMENTUM = 1e-3  # of every batch norm, torchvision's
-# Of each mixed block: 1 x 1 x 1; before and after 3 x 3 x 3, twice; after pooling.
+# Channels of each mixed block: 1 x 1 x 1; before and after 3 x 3 x 3, twice;
+# after pooling.
 _MIXED = (
   ((64, 96, 128, 16, 32, 32), (128, 128, 192, 32, 96, 64)),
   (
@@ -47,7 +48,7 @@ _MIXED = (
   ((256, 160, 320, 32, 128, 128), (384, 192, 384, 48, 128, 128)),
 )
 _POOLS = ((3, 1), (2, 0))  # window and padding before the later groups
-_WINDOW = (2, 7, 7)  # that the head averages: the published clips' last grid
+_WINDOW = (2, 7, 7)  # averaged by the head: the published clips' last grid
 
 
 def _conv(
@@ -58,7 +59,9 @@ def _conv(
   *,
   rngs: nnx.Rngs,
 ) -> layers.Stack:
-  """A convolution that keeps the size but for its stride, norm, ReLU."""
+  """Build a convolution that keeps the size except for its stride, a norm and
+  ReLU.
+  """
   time, high, wide = kernel
   around = (time // 2, high // 2, wide // 2)
   return layers.Stack(
@@ -73,7 +76,7 @@ def _conv(
 def _separable(
   inputs: int, outputs: int, size: int, stride: int, *, rngs: nnx.Rngs
 ) -> layers.Stack:
-  """A convolution over space, then one over time."""
+  """Build a convolution over space, then one over time."""
   conv = functools.partial(_conv, rngs=rngs)
   return layers.Stack(
     (
@@ -84,7 +87,7 @@ def _separable(
 
 
 def _pool(window: int, stride: int, padding: int) -> layers.Step:
-  """A largest value over space and time."""
+  """Build a maximum pooling over space and time."""
   return functools.partial(
     volumes.max_pool, window=window, stride=stride, padding=padding
   )
@@ -93,7 +96,7 @@ def _pool(window: int, stride: int, padding: int) -> layers.Step:
 def _mixed(
   inputs: int, sizes: tuple[int, ...], rngs: nnx.Rngs
 ) -> layers.Parallel:
-  """Four branches; `sizes` as in `_MIXED`."""
+  """Build four branches; `sizes` as in `_MIXED`."""
   conv = functools.partial(_conv, inputs, rngs=rngs)
   one, before, after, few, some, pooled = sizes
   return layers.Parallel(
@@ -111,10 +114,12 @@ def _mixed(
 
 
 class Network(nnx.Module):
-  """A stem, nine mixed blocks, a mean, a linear head."""
+  """A stem, nine mixed blocks, a mean, and a linear head."""
 
   def __init__(self, *, num_classes: int, rngs: nnx.Rngs):
-    """Any number of frames and any size from 14 x 32 x 32 up."""
+    """Create the network, for any number of frames and any size from 14 x 32 x
+    32 up.
+    """
     spaces = functools.partial(
       volumes.max_pool, window=(1, 3, 3), stride=(1, 2, 2), padding=(0, 1, 1)
     )
@@ -138,7 +143,7 @@ class Network(nnx.Module):
     self.classifier = layers.Stack((layers.Dropout(0.2), head))
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, T, H, W, 3]` -> logits `[B, num_classes]`."""
+    """Map `[B, T, H, W, 3]` to logits `[B, num_classes]`."""
     x = volumes.window_mean(self.features(x), _WINDOW)
     return volumes.mean(self.classifier(x))
 

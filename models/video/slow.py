@@ -2,8 +2,8 @@
 
 Slow is SlowFast's slow pathway alone (Feichtenhofer et al. 2019,
 arXiv:1812.03982), the R3D of Schiappa et al.; I3D is ResNet-50 inflated
-(Carreira and Zisserman 2017, arXiv:1705.07750, as in PySlowFast); R(2+1)D is of
-Tran et al. (2018, arXiv:1711.11248), for 18 layers see `resnet3d`.
+(Carreira and Zisserman 2017, arXiv:1705.07750, as in PySlowFast); R(2+1)D is
+that of Tran et al. (2018, arXiv:1711.11248); for 18 layers see `resnet3d`.
 """
 
 import dataclasses
@@ -59,7 +59,9 @@ VARIANTS = {
 
 
 def _pyslowfast(numbers: Sequence[int]) -> tuple[tuple[str, str], ...]:
-  """Rules from PySlowFast's names; `numbers` of the stages and the head."""
+  """Return rules from PySlowFast's names; `numbers` are those of the stages and
+  the head.
+  """
   stages = (
     (rf"^s{i + 2}\.pathway0_res(\d+)\.", rf"blocks.{number}.res_blocks.\1.")
     for i, number in enumerate(numbers[:-1])
@@ -81,7 +83,7 @@ CHECKPOINTS: dict[str, Rules] = {
 
 
 class Network(nnx.Module):
-  """A stem, four stages of bottlenecks, a pooled linear head."""
+  """A stem, four stages of bottlenecks, and a pooled linear head."""
 
   def __init__(
     self,
@@ -94,16 +96,17 @@ class Network(nnx.Module):
     num_classes: int,
     rngs: nnx.Rngs,
   ):
-    """Builds the stages.
+    """Build the stages.
 
     Args:
-      a_frames: per stage, lengths of the first convolutions of its blocks.
-      window: of the head's mean: the last grid's size for published clips.
+      a_frames: lengths of the first convolutions of the blocks, per stage.
+      window: window of the head's mean: the last grid's size for published
+        clips.
       stem_frames: length of the stem's kernel.
       pooled: whether time is halved by pooling after the first stage (I3D).
       split: whether convolutions are (2+1)-D; then the last stages halve time
         and the stem does not pool.
-      num_classes: logits.
+      num_classes: number of logits.
       rngs: for the initial weights.
     """
     steps: list = [bottleneck.Stem(64, stem_frames, pool=not split, rngs=rngs)]
@@ -133,7 +136,7 @@ class Network(nnx.Module):
     self.blocks = layers.Stack(steps)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, T, H, W, 3]` -> logits `[B, num_classes]`."""
+    """Map `[B, T, H, W, 3]` to logits `[B, num_classes]`."""
     return self.blocks(x)
 
 

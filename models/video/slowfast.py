@@ -53,23 +53,25 @@ CHECKPOINTS: dict[str, Rules] = {
 
 
 class Fusion(nnx.Module):
-  """Brings fast features to the slow pathway by a strided convolution."""
+  """A fusion that brings fast features to the slow pathway by a strided
+  convolution.
+  """
 
   def __init__(self, channels: int, *, rngs: nnx.Rngs):
-    """`channels` of the fast pathway; twice as many are made of them."""
+    """Create the fusion of `channels` of the fast pathway into twice as many."""
     self.conv_fast_to_slow = volumes.Conv3d(
       channels, 2 * channels, (7, 1, 1), (_ALPHA, 1, 1), (3, 0, 0), rngs=rngs
     )
     self.norm = layers.BatchNorm(2 * channels, rngs=rngs)
 
   def __call__(self, slow: jax.Array, fast: jax.Array) -> jax.Array:
-    """The slow features with the fast ones' appended."""
+    """Return the slow features with the fast ones appended."""
     from_fast = layers.relu(self.norm(self.conv_fast_to_slow(fast)))
     return jnp.concatenate([slow, from_fast], axis=-1)
 
 
 class Level(nnx.Module):
-  """A stem or a stage of each pathway, and what joins them."""
+  """A stem or a stage of each pathway, and their fusion."""
 
   def __init__(
     self,
@@ -79,7 +81,9 @@ class Level(nnx.Module):
     *,
     rngs: nnx.Rngs,
   ):
-    """`fused` is the fast pathway's channels; None: they stay apart."""
+    """Create the level; `fused` is the number of the fast pathway's channels,
+    None without fusion.
+    """
     self.multipathway_blocks = layers.Stack((slow, fast))
     if fused:
       self.multipathway_fusion = Fusion(fused, rngs=rngs)
@@ -88,17 +92,17 @@ class Level(nnx.Module):
   def __call__(
     self, pathways: tuple[jax.Array, jax.Array]
   ) -> tuple[jax.Array, jax.Array]:
-    """Slow and fast features -> the next ones."""
+    """Map slow and fast features to the next ones."""
     slow = getattr(self.multipathway_blocks, "0")(pathways[0])
     fast = getattr(self.multipathway_blocks, "1")(pathways[1])
     return self.multipathway_fusion(slow, fast) if self.fuses else slow, fast
 
 
 class Network(nnx.Module):
-  """A stem and four stages of two pathways, one linear head."""
+  """A stem and four stages of two pathways, and a linear head."""
 
   def __init__(self, *, num_classes: int, rngs: nnx.Rngs):
-    """Clips have a multiple of four frames."""
+    """Create the network, for clips of a multiple of four frames."""
     levels: list = [
       Level(
         bottleneck.Stem(64, 1, rngs=rngs),
@@ -132,14 +136,14 @@ class Network(nnx.Module):
       fused = outputs // _BETA if i < 3 else None
       levels.append(Level(slow, fast, fused, rngs=rngs))
       inputs = outputs
-    # Place 5 is the pooling, which has no weights.
+    # Block 5 is the pooling, which has no weights.
     head = bottleneck.Head(
       inputs + inputs // _BETA, None, num_classes, rngs=rngs
     )
     self.blocks = layers.Stack((*levels, _pooled, head))
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, T, H, W, 3]` -> logits `[B, num_classes]`.
+    """Map `[B, T, H, W, 3]` to logits `[B, num_classes]`.
 
     Raises:
       UserError: T is not a multiple of four.
@@ -153,10 +157,10 @@ class Network(nnx.Module):
 
 
 def _slow_frames(x: jax.Array) -> jax.Array:
-  """A quarter of the frames, from the first to the last.
+  """Return a quarter of the frames, from the first to the last.
 
-  PySlowFast (pack_pathway_output): linspace(0, T - 1, T / 4), truncated. Here
-  in whole numbers, where linspace's float32 may fall just short of one.
+  PySlowFast (pack_pathway_output) truncates linspace(0, T - 1, T / 4). Whole
+  numbers are used here, since linspace's float32 may fall just short of one.
   """
   count = x.shape[1] // _ALPHA
   steps = max(count - 1, 1)
@@ -164,7 +168,7 @@ def _slow_frames(x: jax.Array) -> jax.Array:
 
 
 def _pooled(pathways: tuple[jax.Array, jax.Array]) -> jax.Array:
-  """Both pathways' means over windows of 8 (32) x 7 x 7, side by side."""
+  """Return both pathways' means over windows of 8 (32) x 7 x 7, concatenated."""
   parts = [
     volumes.window_mean(part, (frames, 7, 7))
     for part, frames in zip(pathways, (8, 32), strict=True)

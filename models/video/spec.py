@@ -1,4 +1,4 @@
-"""What a published network expects of its clips, and what it answers."""
+"""The spec of a video network: the clips that it expects, and its output."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -19,14 +19,14 @@ from robust_tfds.models.spec import (
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class VideoSpec(Spec):
-  """A picture's `Spec`, and time.
+  """A picture's `Spec` with time.
 
-  A clip is `frames` frames, each `rate` source frames after the one before, so
-  that it spans `frames * rate` frames of a 30 fps video. Every frame is resized
+  A clip is `frames` frames, each `rate` source frames after the last, so that
+  it spans `frames * rate` frames of a 30 fps video. Every frame is resized
   (`resize`, `resize_px`) and cropped to `input_px` in its centre.
 
   Attributes:
-    frames: of one clip, as the network is given them.
+    frames: frames of one clip, as the network is given them.
     rate: stride between them in source frames, at 30 fps.
     any_length: whether the network takes clips of other lengths too.
     label_space: `kinetics400` is the 400 classes in alphabetical order.
@@ -47,11 +47,11 @@ class VideoSpec(Spec):
 
   @property
   def clip_frames(self) -> int:
-    """`frames`."""
+    """The number of frames, `frames`."""
     return self.frames
 
   def batch_shape(self, count: int, side_px: int) -> tuple[int, ...]:
-    """`[count, frames, S, S, 3]`; clips are always cut to `input_px`."""
+    """Return `[count, frames, S, S, 3]`; clips are always cut to `input_px`."""
     del side_px
     return (count, self.frames, self.input_px, self.input_px, 3)
 
@@ -67,10 +67,11 @@ class VideoSpec(Spec):
       )
 
   def check_shape(self, name: str, shape: tuple[int, ...]) -> None:
-    """As `Spec.check_shape`, and refuses clips of another length.
+    """Check a shape like `Spec.check_shape`, and refuse clips of another
+    length.
 
     Raises:
-      UserError: says what was got and what is expected.
+      UserError: the shape is wrong; the message has the expected one.
     """
     super().check_shape(name, shape)
     if not self.any_length and shape[1] != self.frames:

@@ -24,7 +24,7 @@ _SPEC = VideoSpec(
   mean=(0.485, 0.456, 0.406),
   std=(0.229, 0.224, 0.225),
   weights="torchvision",
-  # 32 frames of a video brought to 15 fps (the weights' description).
+  # 32 frames of a video resampled to 15 fps (the weights' description).
   frames=32,
   rate=2,
   source="torchvision 0.28 models/video/swin_transformer.py, KINETICS400_V1",
@@ -61,13 +61,13 @@ CHECKPOINTS: dict[str, Rules] = {"torchvision": (), "microsoft": _AUTHORS}
 
 
 class Attention(swin.Attention):
-  """On clips that are smaller than a window, windows are as large as they."""
+  """An attention whose windows shrink to clips that are smaller than a window."""
 
   shrinks = True
 
 
 class Network(nnx.Module):
-  """Patches of clips, four stages with merging between, a mean, a head."""
+  """Patches of clips, four stages with merging between, a mean, and a head."""
 
   def __init__(
     self,
@@ -78,7 +78,8 @@ class Network(nnx.Module):
     num_classes: int,
     rngs: nnx.Rngs,
   ):
-    """`width` of the first stage, each doubles it; `depths` are blocks.
+    """Create the module; `width` of the first stage, each doubles it; `depths`
+    are blocks.
 
     Stochastic depth grows from 0 to `drop_path`, by default torchvision's.
     """
@@ -99,7 +100,7 @@ class Network(nnx.Module):
     self.head = layers.linear(width, num_classes, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, T, H, W, 3]` -> logits `[B, num_classes]`."""
+    """Map `[B, T, H, W, 3]` to logits `[B, num_classes]`."""
     over = [
       (0, -n % step) for n, step in zip(x.shape[1:4], _PATCH, strict=True)
     ]

@@ -56,21 +56,22 @@ CHECKPOINTS: dict[str, Rules] = {
   ),
 }
 _PATCH_PX = 16
-_EPSILON = 1e-6  # of every layer norm (vit.py of the repository)
+_EPSILON = 1e-6  # epsilon of every layer norm (vit.py of the repository)
 
 
 class Block(nnx.Module):
-  """Attention over time, then over space, then an MLP.
+  """A block: attention over time, then over space, then an MLP.
 
   Patches and the class token are kept apart: the token takes no part in time,
-  and in space it meets every frame, whose answers to it are averaged.
+  and in space it attends to every frame, and the results are averaged.
   """
 
   def __init__(self, width: int, heads: int, rate: float, *, rngs: nnx.Rngs):
-    """The MLP is four times as wide; residuals drop at `rate`.
+    """Create the block; the MLP is four times as wide, and residuals drop at
+    `rate`.
 
-    In time those of every place are drawn apart, in space those of every frame,
-    as the authors' rows are.
+    In time they are drawn for every place, in space for every frame, like the
+    authors' rows.
     """
     self.temporal_drop_path = layers.StochasticDepth(rate)
     self.drop_path1 = layers.StochasticDepth(rate)
@@ -86,7 +87,9 @@ class Block(nnx.Module):
   def __call__(
     self, state: tuple[jax.Array, jax.Array]
   ) -> tuple[jax.Array, jax.Array]:
-    """Class token `[B, 1, width]` and patches `[B, T, N, width]` -> the same."""
+    """Map class token `[B, 1, width]` and patches `[B, T, N, width]` to the
+    same shapes.
+    """
     token, x = state
     batch, frames, places, width = x.shape
     times = x.swapaxes(1, 2).reshape(-1, frames, width)
@@ -123,7 +126,8 @@ class Network(nnx.Module):
     num_classes: int,
     rngs: nnx.Rngs,
   ):
-    """`frames` and `side` (in pixels) of the clips fix the positions.
+    """Create the network; `frames` and `side` (in pixels) of the clips fix the
+    positions.
 
     Stochastic depth grows from 0 to `drop_path`, by default the repository's.
     """
@@ -141,7 +145,7 @@ class Network(nnx.Module):
     self.head = layers.linear(width, num_classes, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, frames, side, side, 3]` -> logits `[B, num_classes]`."""
+    """Map `[B, frames, side, side, 3]` to logits `[B, num_classes]`."""
     batch, frames = x.shape[:2]
     x = self.patch_embed(x.reshape(-1, *x.shape[2:]))
     x = x.reshape(batch, frames, *x.shape[1:])

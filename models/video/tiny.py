@@ -24,18 +24,18 @@ SPEC = VideoSpec(
   source="trained here (configs/quickstart_video.py)",
 )
 VARIANTS = {"tiny_r3d": Variant(SPEC)}
-_EPSILON = 1e-6  # of the layer norms
+_EPSILON = 1e-6  # epsilon of the layer norms
 
 
 class Block(nnx.Module):
-  """Space, then time, around a shortcut; norms over channels.
+  """A block: space, then time, around a shortcut; norms over channels.
 
-  Channel norms instead of batch norms: training needs no statistics, and
+  It has channel norms instead of batch norms: training needs no statistics, and
   batches may have any size.
   """
 
   def __init__(self, inputs: int, outputs: int, *, rngs: nnx.Rngs):
-    """Halves height and width."""
+    """Create the block, which halves height and width."""
     self.space = volumes.Conv3d(
       inputs, outputs, (1, 3, 3), (1, 2, 2), (0, 1, 1), rngs=rngs
     )
@@ -47,16 +47,18 @@ class Block(nnx.Module):
     self.norm2 = layers.LayerNorm(outputs, _EPSILON, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, T, H, W, inputs]` -> `[B, T, H / 2, W / 2, outputs]`."""
+    """Map `[B, T, H, W, inputs]` to `[B, T, H / 2, W / 2, outputs]`."""
     y = layers.relu(self.norm1(self.space(x)))
     return layers.relu(self.norm2(self.time(y)) + self.shortcut(x))
 
 
 class Network(nnx.Module):
-  """A strided stem, three blocks of 32, 64 and 96 channels, a linear head."""
+  """A strided stem, three blocks of 32, 64 and 96 channels, and a linear head."""
 
   def __init__(self, *, num_classes: int, rngs: nnx.Rngs):
-    """Any number of frames and any size from 16 pixels up."""
+    """Create the network, for any number of frames and any size from 16 pixels
+    up.
+    """
     self.stem = volumes.Conv3d(
       3, 16, (3, 5, 5), (1, 2, 2), (1, 2, 2), bias=True, rngs=rngs
     )
@@ -66,7 +68,7 @@ class Network(nnx.Module):
     self.head = layers.linear(96, num_classes, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, T, H, W, 3]` -> logits `[B, num_classes]`."""
+    """Map `[B, T, H, W, 3]` to logits `[B, num_classes]`."""
     x = layers.relu(self.stem(x))
     x = self.block3(self.block2(self.block1(x)))
     return self.head(volumes.mean(x))

@@ -1,9 +1,9 @@
 """VideoMAE's fine-tuned transformers (Tong et al. 2022, arXiv:2203.12602).
 
-A vision transformer on tubes of 2 x 16 x 16 px with fixed positions; the mean of
-its tokens is classified. Attribute names follow the authors' repository;
-transformers' names are known too. transformers' layer norms add 1e-12 and 1e-5 in
-place of the authors' 1e-6, which is what the weights were trained with.
+A vision transformer on tubes of 2 x 16 x 16 px with fixed positions; the mean
+of its tokens is classified. Attribute names follow the authors' repository;
+transformers' names are known too. transformers' layer norms add 1e-12 and 1e-5
+instead of the authors' 1e-6, with which the weights were trained.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ VARIANTS = {
   "videomae_small": _variant(384, 12, 6, 22_033_936),
   "videomae_base": _variant(768, 12, 12, 86_534_800),
   "videomae_large": _variant(1024, 24, 16, 304_270_736),
-  # Of scripts/kinetics/*huge*/finetune.sh; the others' name no rates.
+  # From scripts/kinetics/*huge*/finetune.sh; the other scripts name no rates.
   "videomae_huge": _variant(
     1280, 32, 16, 632_119_440, drop_path=0.2, dropout=0.5
   ),
@@ -68,14 +68,14 @@ CHECKPOINTS: dict[str, Rules] = {
     (r"^classifier\.", "head."),
   ),
 }
-# transformers 4 and 5 call the two biases otherwise.
+# transformers 4 and 5 have different names for the two biases.
 _BIASES = re.compile(
   r"attention\.attention\.(?:([qv])_bias|(query|value)\.bias)$"
 )
 
 
 def regroup(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-  """transformers' queries, keys and values as one, with the authors' biases."""
+  """Join transformers' queries, keys and values, with the authors' biases."""
   return qkv.join(
     {
       _BIASES.sub(lambda m: f"attn.{(m[1] or m[2])[0]}_bias", name): array
@@ -85,10 +85,10 @@ def regroup(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 class Attention(vit.Attention):
-  """Of a vision transformer, without a bias of keys."""
+  """The attention of a vision transformer, without a bias of keys."""
 
   def __init__(self, width: int, heads: int, *, rngs: nnx.Rngs):
-    """`width` is shared by the heads."""
+    """Create the attention; `width` is shared by the heads."""
     super().__init__(width, heads, rngs=rngs)
     self.qkv = layers.linear(width, 3 * width, bias=False, rngs=rngs)
     self.q_bias = nnx.Param(jnp.zeros(width))
@@ -101,7 +101,7 @@ class Attention(vit.Attention):
 
 
 class Network(nnx.Module):
-  """Tubes through `depth` blocks; a head on their mean."""
+  """Tubes through `depth` blocks, and a head on their mean."""
 
   def __init__(
     self,
@@ -114,10 +114,10 @@ class Network(nnx.Module):
     num_classes: int,
     rngs: nnx.Rngs,
   ):
-    """`width` is shared by the heads.
+    """Create the network; `width` is shared by the heads.
 
-    Stochastic depth grows from 0 to `drop_path`, `dropout` is that before the
-    head; by default those of the repository's run_class_finetuning.py.
+    Stochastic depth grows from 0 to `drop_path`, and `dropout` is before the
+    head; the defaults are those of the repository's run_class_finetuning.py.
     """
     embed = volumes.Conv3d(3, width, _TUBE, _TUBE, bias=True, rngs=rngs)
     self.patch_embed = layers.Stack({"proj": embed})
@@ -131,7 +131,7 @@ class Network(nnx.Module):
     self.head = layers.linear(width, num_classes, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, T, H, W, 3]` -> logits `[B, num_classes]`."""
+    """Map `[B, T, H, W, 3]` to logits `[B, num_classes]`."""
     x = self.patch_embed(x)
     x = x.reshape(x.shape[0], -1, x.shape[-1])
     x = self.blocks(x + positions(*x.shape[1:]).astype(x.dtype))
@@ -140,10 +140,10 @@ class Network(nnx.Module):
 
 @functools.cache
 def positions(tokens: int, width: int) -> np.ndarray:
-  """Sines and cosines of places (Vaswani et al. 2017, section 3.5).
+  """Return sines and cosines of positions (Vaswani et al. 2017, section 3.5).
 
   Args:
-    tokens: how many, in time, then row by row.
+    tokens: number of tokens, in time, then row by row.
     width: numbers of a token; even ones are sines, odd ones cosines.
 
   Returns:

@@ -1,4 +1,4 @@
-"""Layers of clips `[B, T, H, W, C]` in torch's conventions.
+"""Layers for clips `[B, T, H, W, C]` in torch's conventions.
 
 XLA's 3-D convolutions are slow on CPUs: there a convolution is computed as 2-D
 ones of shifted frames (3 to 4 times faster, the same numbers up to rounding),
@@ -23,7 +23,9 @@ _PICTURES = ("NHWC", "HWIO", "NHWC")
 
 
 class Form(NamedTuple):
-  """How a 3-D convolution steps: along T, H, W."""
+  """The form of a 3-D convolution: strides and padding along T, H, W, and
+  groups.
+  """
 
   stride: tuple[int, int, int]
   padding: tuple[int, int, int]
@@ -31,7 +33,7 @@ class Form(NamedTuple):
 
 
 class Conv3d(nnx.Module):
-  """torch.nn.Conv3d; the kernel is `[t, h, w, inputs / groups, outputs]`."""
+  """A `torch.nn.Conv3d`; its kernel is `[t, h, w, inputs / groups, outputs]`."""
 
   def __init__(
     self,
@@ -45,7 +47,9 @@ class Conv3d(nnx.Module):
     bias: bool = False,
     rngs: nnx.Rngs,
   ):
-    """As torch's, but without a bias unless asked; zeros are padded."""
+    """Create the layer like torch's, but by default without a bias; padding is
+    zeros.
+    """
     size = triple(kernel)
     draw = jax.nn.initializers.he_normal()
     shape = (*size, inputs // groups, outputs)
@@ -57,7 +61,7 @@ class Conv3d(nnx.Module):
     self.groups, self.has_bias = groups, bias
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, T, H, W, inputs]` -> `[B, T', H', W', outputs]`."""
+    """Map `[B, T, H, W, inputs]` to `[B, T', H', W', outputs]`."""
     form = Form(self.stride, self.padding, self.groups)
     kernel = self.kernel[...].astype(x.dtype)
     y = jax.lax.platform_dependent(
@@ -72,22 +76,22 @@ class Conv3d(nnx.Module):
 def max_pool(
   x: jax.Array, window: Triple, stride: Triple, padding: Triple = 0
 ) -> jax.Array:
-  """torch.nn.MaxPool3d."""
+  """Apply `torch.nn.MaxPool3d` to a clip."""
   pads = [(p, p) for p in triple(padding)]
   return layers.window_max(x, triple(window), triple(stride), pads)
 
 
 def mean(x: jax.Array) -> jax.Array:
-  """`[B, T, H, W, C]` -> `[B, C]`."""
+  """Average `[B, T, H, W, C]` over the clip: `[B, C]`."""
   return x.mean((1, 2, 3))
 
 
 def window_mean(x: jax.Array, window: tuple[int, int, int]) -> jax.Array:
-  """Mean over the clip, through means of `window` at every place.
+  """Average over the clip, through means of `window` at every place.
 
   Heads of pytorchvideo pool windows of the published size with stride 1; on
-  larger clips they average the answers of all windows. Without a head between,
-  that is not the plain mean: inner places count more often.
+  larger clips they average the outputs of all windows. Without a head between,
+  this is not the plain mean: inner places count more often.
 
   Args:
     x: `[B, T, H, W, C]`.
@@ -102,12 +106,12 @@ def window_mean(x: jax.Array, window: tuple[int, int, int]) -> jax.Array:
 
 
 def triple(value: Triple) -> tuple[int, int, int]:
-  """One number for all three axes, or one for each."""
+  """Return one number for all three axes, or one for each, as a triple."""
   return (value, value, value) if isinstance(value, int) else value
 
 
 def convolve_clips(x: jax.Array, kernel: jax.Array, *, form: Form) -> jax.Array:
-  """A true 3-D convolution.
+  """Compute a true 3-D convolution.
 
   Args:
     x: `[B, T, H, W, inputs]`.
@@ -130,7 +134,9 @@ def convolve_clips(x: jax.Array, kernel: jax.Array, *, form: Form) -> jax.Array:
 def convolve_frames(
   x: jax.Array, kernel: jax.Array, *, form: Form
 ) -> jax.Array:
-  """`convolve_clips` by 2-D convolutions, one for each frame of the kernel."""
+  """Compute `convolve_clips` by 2-D convolutions, one for each frame of the
+  kernel.
+  """
   stride, padding = form.stride, form.padding
   if form.groups == x.shape[-1] == kernel.shape[-1]:
     return _convolve_depthwise(x, kernel, form)
@@ -155,7 +161,7 @@ def convolve_frames(
 
 
 def _convolve_times(x: jax.Array, kernel: jax.Array, form: Form) -> jax.Array:
-  """A kernel over time alone: clips as pictures of time by place."""
+  """Convolve with a kernel over time alone: clips as pictures of time by place."""
   y = jax.lax.conv_general_dilated(
     x.reshape(*x.shape[:2], -1, x.shape[-1]),
     kernel[:, :, 0],
@@ -170,7 +176,7 @@ def _convolve_times(x: jax.Array, kernel: jax.Array, form: Form) -> jax.Array:
 def _convolve_depthwise(
   x: jax.Array, kernel: jax.Array, form: Form
 ) -> jax.Array:
-  """One kernel per channel: a product per place of the kernel."""
+  """Convolve with one kernel per channel: a product per place of the kernel."""
   sizes = [
     (side + 2 * pad - span) // step + 1
     for side, pad, span, step in zip(

@@ -1,9 +1,9 @@
 """X3D (Feichtenhofer 2020, arXiv:2004.04730): XS, S and M share one network.
 
-They differ in the clips they take. Attribute names follow pytorchvideo, whose
-stem calls its spatial convolution `conv_t` and its temporal one `conv_xy`.
-PySlowFast's networks have one norm more, on the first shortcut (which changes
-the size and keeps the channels): `x3d_m_pyslowfast` and its like.
+They differ in their clips. Attribute names follow pytorchvideo, whose stem
+calls its spatial convolution `conv_t` and its temporal one `conv_xy`.
+PySlowFast's networks have one more norm, on the first shortcut (which changes
+the size and keeps the channels): `x3d_m_pyslowfast` and the like.
 """
 
 import dataclasses
@@ -83,14 +83,18 @@ CHECKPOINTS: dict[str, Rules] = {
 _STEM = 24  # channels of the stem: 12 times a width factor of 2
 # Channels and blocks of a stage: 1, 2, 5, 3 times a depth factor of 2.2.
 _STAGES = ((24, 3), (48, 5), (96, 11), (192, 7))
-_FEATURES = 2048  # of the head
+_FEATURES = 2048  # channels of the head
 
 
 class SqueezeExcite(nnx.Module):
-  """Gates channels by their means; the hidden layer has a sixteenth."""
+  """A gate of channels by their means; the hidden layer has a sixteenth of the
+  width.
+  """
 
   def __init__(self, channels: int, *, rngs: nnx.Rngs):
-    """The hidden width is rounded to eights, at least 8 and 90 %."""
+    """Create the gate; the hidden width is a multiple of 8, at least 8 and 90 %
+    of a sixteenth.
+    """
     sixteenth = channels / 16
     hidden = max(8, int(sixteenth + 4) // 8 * 8)
     hidden += 8 if hidden < 0.9 * sixteenth else 0
@@ -104,12 +108,14 @@ class SqueezeExcite(nnx.Module):
     )
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, T, H, W, channels]` -> the same."""
+    """Map `[B, T, H, W, channels]` to the same shape."""
     return x * self.block(x.mean((1, 2, 3), keepdims=True))
 
 
 class Branch(nnx.Module):
-  """1 x 1 x 1, a depthwise 3 x 3 x 3, 1 x 1 x 1; SiLU after the second."""
+  """A branch of 1 x 1 x 1, a depthwise 3 x 3 x 3, 1 x 1 x 1; SiLU after the
+  second.
+  """
 
   def __init__(
     self,
@@ -121,7 +127,9 @@ class Branch(nnx.Module):
     squeezes: bool,
     rngs: nnx.Rngs,
   ):
-    """`stride` is of space; `squeezes`: with squeeze-and-excitation."""
+    """Create the branch; `stride` is that of space, `squeezes` adds
+    squeeze-and-excitation.
+    """
     self.conv_a = volumes.Conv3d(inputs, inner, 1, rngs=rngs)
     self.norm_a = layers.BatchNorm(inner, rngs=rngs)
     self.conv_b = volumes.Conv3d(
@@ -134,7 +142,7 @@ class Branch(nnx.Module):
     self.norm_c = layers.BatchNorm(outputs, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, T, H, W, inputs]` -> the strided output with `outputs` channels."""
+    """Map `[B, T, H, W, inputs]` to the strided output with `outputs` channels."""
     x = layers.relu(self.norm_a(self.conv_a(x)))
     x = jax.nn.silu(self.norm_b(self.conv_b(x)))
     return self.norm_c(self.conv_c(x))
@@ -153,7 +161,9 @@ class Block(nnx.Module):
     norms_all: bool,
     rngs: nnx.Rngs,
   ):
-    """The branch is 2.25 times as wide as the output; see `Network`."""
+    """Create the block; the branch is 2.25 times as wide as the output, see
+    `Network`.
+    """
     self.changes_shape = stride != 1 or inputs != outputs
     self.norms = self.changes_shape and (norms_all or inputs != outputs)
     if self.changes_shape:
@@ -172,7 +182,7 @@ class Block(nnx.Module):
     )
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, T, H, W, inputs]` -> the strided output with `outputs` channels."""
+    """Map `[B, T, H, W, inputs]` to the strided output with `outputs` channels."""
     shortcut = x
     if self.changes_shape:
       shortcut = self.branch1_conv(shortcut)
@@ -182,7 +192,7 @@ class Block(nnx.Module):
 
 
 class Stage(nnx.Module):
-  """`depth` blocks; the first is strided, every other one squeezes."""
+  """A stage of `depth` blocks; the first is strided, every other one squeezes."""
 
   def __init__(
     self,
@@ -193,7 +203,7 @@ class Stage(nnx.Module):
     norms_all: bool,
     rngs: nnx.Rngs,
   ):
-    """Halves height and width; see `Network`."""
+    """Create the stage, which halves height and width; see `Network`."""
     self.res_blocks = layers.Stack(
       [
         Block(
@@ -209,15 +219,15 @@ class Stage(nnx.Module):
     )
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, T, H, W, inputs]` -> `[B, T, H / 2, W / 2, outputs]`."""
+    """Map `[B, T, H, W, inputs]` to `[B, T, H / 2, W / 2, outputs]`."""
     return self.res_blocks(x)
 
 
 class StemConv(nnx.Module):
-  """1 x 3 x 3, then a depthwise 5 x 1 x 1."""
+  """The convolutions of the stem: 1 x 3 x 3, then a depthwise 5 x 1 x 1."""
 
   def __init__(self, *, rngs: nnx.Rngs):
-    """Halves height and width."""
+    """Create the convolutions, which halve height and width."""
     self.conv_t = volumes.Conv3d(
       3, _STEM, (1, 3, 3), (1, 2, 2), (0, 1, 1), rngs=rngs
     )
@@ -226,7 +236,7 @@ class StemConv(nnx.Module):
     )
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, T, H, W, 3]` -> `[B, T, H / 2, W / 2, 24]`."""
+    """Map `[B, T, H, W, 3]` to `[B, T, H / 2, W / 2, 24]`."""
     return self.conv_xy(self.conv_t(x))
 
 
@@ -234,22 +244,24 @@ class Stem(nnx.Module):
   """The first convolutions with their norm."""
 
   def __init__(self, *, rngs: nnx.Rngs):
-    """Halves height and width."""
+    """Create the stem, which halves height and width."""
     self.conv = StemConv(rngs=rngs)
     self.norm = layers.BatchNorm(_STEM, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, T, H, W, 3]` -> `[B, T, H / 2, W / 2, 24]`."""
+    """Map `[B, T, H, W, 3]` to `[B, T, H / 2, W / 2, 24]`."""
     return layers.relu(self.norm(self.conv(x)))
 
 
 class Pool(nnx.Module):
-  """Means of windows between two 1 x 1 x 1 convolutions."""
+  """The means of windows between two 1 x 1 x 1 convolutions."""
 
   def __init__(
     self, inputs: int, window: tuple[int, int, int], *, rngs: nnx.Rngs
   ):
-    """`window` is the last grid's size for the published clips."""
+    """Create the pooling; `window` is the last grid's size for the published
+    clips.
+    """
     inner = int(2.25 * inputs)
     self.pre_conv = volumes.Conv3d(inputs, inner, 1, rngs=rngs)
     self.pre_norm = layers.BatchNorm(inner, rngs=rngs)
@@ -257,7 +269,7 @@ class Pool(nnx.Module):
     self.window = window
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, T, H, W, inputs]` -> `[B, T', H', W', 2048]`."""
+    """Map `[B, T, H, W, inputs]` to `[B, T', H', W', 2048]`."""
     x = layers.relu(self.pre_norm(self.pre_conv(x)))
     return layers.relu(self.post_conv(volumes.window_mean(x, self.window)))
 
@@ -273,18 +285,18 @@ class Head(nnx.Module):
     *,
     rngs: nnx.Rngs,
   ):
-    """`window` as in `Pool`."""
+    """Create the head; `window` as in `Pool`."""
     self.pool = Pool(inputs, window, rngs=rngs)
     self.dropout = layers.Dropout(bottleneck.DROPOUT)
     self.proj = layers.linear(_FEATURES, num_classes, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, T, H, W, inputs]` -> logits `[B, num_classes]`."""
+    """Map `[B, T, H, W, inputs]` to logits `[B, num_classes]`."""
     return self.proj(volumes.mean(self.dropout(self.pool(x))))
 
 
 class Network(nnx.Module):
-  """A stem, four stages, a head."""
+  """A stem, four stages, and a head."""
 
   def __init__(
     self,
@@ -294,12 +306,12 @@ class Network(nnx.Module):
     num_classes: int,
     rngs: nnx.Rngs,
   ):
-    """Builds the stages.
+    """Build the stages.
 
     Args:
       window: as in `Pool`.
       norms_all: whether shortcuts that only change the size are normalised.
-      num_classes: logits.
+      num_classes: number of logits.
       rngs: for the initial weights.
     """
     steps: list[nnx.Module] = [Stem(rngs=rngs)]
@@ -313,7 +325,7 @@ class Network(nnx.Module):
     self.blocks = layers.Stack(steps)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, T, H, W, 3]` -> logits `[B, num_classes]`."""
+    """Map `[B, T, H, W, 3]` to logits `[B, num_classes]`."""
     return self.blocks(x)
 
 

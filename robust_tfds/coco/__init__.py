@@ -1,1 +1,1 @@
-"""COCO's formats: run lengths, rows and files. Loads no TFDS."""
+"""COCO's formats: run lengths, rows and files, without TFDS."""

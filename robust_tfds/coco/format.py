@@ -1,8 +1,8 @@
 """Examples of a prepared detection dataset as a COCO instances dict.
 
-What pycocotools, hotcoco and any tool of COCO's formats take. It holds all that
-COCO's evaluation reads, bit for bit: the numbers of a prepared `coco_c` are those
-of the official JSON.
+pycocotools, hotcoco and other tools of COCO's formats read this dict. It holds
+all that COCO's evaluation reads, bit for bit: the numbers of a prepared
+`coco_c` are those of the official JSON.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,14 +12,14 @@ from robust_tfds import errors, strings
 
 
 def category_ids(names: Sequence[str], ids: Sequence[int] = ()) -> list[int]:
-  """The category id of each label.
+  """Return the category id of each label.
 
   Args:
     names: class names by label.
-    ids: the dataset's own, a builder's `CATEGORY_IDS`; empty: label + 1.
+    ids: the dataset's own ids, a builder's `CATEGORY_IDS`; empty: label + 1.
 
   Raises:
-    UserError: not one id for each name, or an id used twice.
+    UserError: there is not one id for each name, or an id is used twice.
   """
   chosen = list(ids) or list(range(1, len(names) + 1))
   if len(chosen) != len(names) or len(set(chosen)) != len(chosen):
@@ -35,18 +35,18 @@ def ground_truth(
   names: Sequence[str],
   ids: Sequence[int] = (),
 ) -> dict[str, list[dict[str, Any]]]:
-  """A COCO instances dict.
+  """Return the COCO instances dict of examples.
 
   Args:
-    examples: as `tfds.as_numpy` or `as_data_source` give them, read once. The
-      pictures are not looked at: read with
-      `decoders={"image": tfds.decode.SkipDecoding()}`.
+    examples: examples from `tfds.as_numpy` or `as_data_source`, read once. The
+      pictures are not used: read them with `decoders={"image":
+      tfds.decode.SkipDecoding()}`.
     names: class names by label, `info.features["objects"]["label"].names`.
     ids: the dataset's category ids, see `category_ids`.
 
   Returns:
     `images`, `annotations`, `categories`. Annotations have VOC's `difficult`
-    and a `segmentation` where the dataset has them.
+    and a `segmentation` if the dataset has them.
 
   Raises:
     UserError: see `category_ids`.

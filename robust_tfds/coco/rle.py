@@ -1,16 +1,18 @@
 """COCO's run-length masks: pixels, runs and the compressed string.
 
 A mask is read column by column; its runs alternate between background and
-object, background first (a run of 0 where the first pixel is the object). The
-compressed string holds each run from the fourth on as its difference from the
-run two before it, in groups of 5 bits, lowest first, bit 6 marking that more
-follow, plus 48 (the format of pycocotools, `maskApi.c`).
+object, background first (a run of 0 if the first pixel belongs to the object).
+The compressed string holds each run from the fourth on as its difference from
+the run two before it, in groups of 5 bits, lowest first, bit 6 marking that
+more follow, plus 48 (the format of pycocotools, `maskApi.c`).
 
-Encoding and decoding are numpy's; only polygons need pycocotools, because COCO's
+Encoding and decoding use numpy; only polygons need pycocotools, because COCO's
 rasterisation (5x oversampled edges) is part of the benchmark. Its C code trusts
-what it is given: coordinates of 1e9 crash it, runs beyond the picture never end.
-Whatever is handed to it (or to another library of COCO's masks) passes `check_size`,
-`check_polygons` and `first_broken` before.
+its input: coordinates of 1e9 crash it, runs beyond the picture never end. All
+input
+  of it,
+or of another library of COCO's masks, passes `check_size`, `check_polygons` and
+`first_broken` first.
 """
 
 import dataclasses
@@ -26,12 +28,14 @@ _MORE = 0x20
 _SIGN = 0x10
 _FIRST_CHAR = 48
 _MAX_GROUPS = 13  # 13 * 5 bits hold any int64
-_MOST_PIXELS = 1 << 32  # of a picture; pycocotools counts them in 32 bits
+_MOST_PIXELS = (
+  1 << 32
+)  # limit of a picture; pycocotools counts pixels in 32 bits
 _LONGEST_SIDE = 65_535  # px, JPEG's
-# The C code takes 5 samples of a polygon's outline for each pixel of its length.
+# The C code samples a polygon's outline 5 times per pixel of its length.
 _LONGEST_OUTLINE_PX = 1_000_000
-_ONE = np.zeros(1, np.int64)  # where the only mask begins
-_CHARS_AT_ONCE = 1 << 17  # of compressed masks; what fits into a cache
+_ONE = np.zeros(1, np.int64)  # start of a single mask
+_CHARS_AT_ONCE = 1 << 17  # characters of compressed masks that fit into a cache
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,13 +52,13 @@ class Mask:
 
 
 def encode(mask: np.ndarray) -> Mask:
-  """Compresses a mask.
+  """Compress a mask.
 
   Args:
-    mask: bool or integer `[H, W]`; what is not 0 is the object.
+    mask: bool or integer `[H, W]`; the object is where it is not 0.
 
   Raises:
-    UserError: not two axes.
+    UserError: the mask does not have two axes.
 
   >>> encode(np.array([[0, 1], [0, 1]])).counts
   '22'
@@ -72,10 +76,10 @@ def encode(mask: np.ndarray) -> Mask:
 
 
 def decode(mask: Mask) -> np.ndarray:
-  """bool `[H, W]`.
+  """Decode a mask to bool `[H, W]`.
 
   Raises:
-    UserError: a broken string, or runs that do not fill the size.
+    UserError: the string is broken, or the runs do not fill the size.
   """
   runs = counts(mask)
   values = np.arange(len(runs)) % 2 == 1
@@ -83,10 +87,10 @@ def decode(mask: Mask) -> np.ndarray:
 
 
 def counts(mask: Mask) -> np.ndarray:
-  """The runs of a compressed mask: int64 `[N]`, background first.
+  """Return the runs of a compressed mask: int64 `[N]`, background first.
 
   Raises:
-    UserError: a broken string, or runs that do not fill the size.
+    UserError: the string is broken, or the runs do not fill the size.
   """
   fault = first_broken([mask.counts], [mask.size])
   if fault:
@@ -97,15 +101,15 @@ def counts(mask: Mask) -> np.ndarray:
 def first_broken(
   texts: Sequence[str], sizes: Sequence[Sequence[int]]
 ) -> tuple[int, str] | None:
-  """The first of many compressed masks that is none; all are read at once.
+  """Find the first broken one of many compressed masks, read all at once.
 
   Args:
     texts: the compressed strings.
     sizes: (height, width) of each; see `check_size`.
 
   Returns:
-    Its place and what is wrong with it, in words; None where all are sound: of
-    characters of the format, with runs >= 0 that add up to the size.
+    Its index and its fault in words; None if all are sound: they have
+    characters of the format and runs >= 0 that add up to the size.
   """
   step = max(1, int(_CHARS_AT_ONCE * len(texts) / (sum(map(len, texts)) + 1)))
   for first in range(0, len(texts), step):
@@ -117,10 +121,10 @@ def first_broken(
 
 
 def check_size(size: Any) -> tuple[int, int]:
-  """The (height, width) of a mask.
+  """Return the (height, width) of a mask, after checks.
 
   Raises:
-    UserError: not two whole numbers from 1 to 65,535.
+    UserError: they are not two whole numbers from 1 to 65,535.
   """
   if type(size) is list and list(map(type, size)) == [int, int]:
     if 0 < size[0] <= _LONGEST_SIDE and 0 < size[1] <= _LONGEST_SIDE:
@@ -134,31 +138,31 @@ def check_size(size: Any) -> tuple[int, int]:
   ):
     raise errors.UserError(
       f"a mask's size is (height, width), two whole numbers from 1 to"
-      f" {_LONGEST_SIDE}, got {_shown(size)}."
+      f" {_LONGEST_SIDE}, got {_quoted(size)}."
     )
   return int(size[0]), int(size[1])
 
 
 def from_counts(runs: Sequence[int], size: Sequence[int]) -> Mask:
-  """Compresses runs, as the crowds of COCO's JSON hold them.
+  """Compress runs, as the crowds of COCO's JSON hold them.
 
   Args:
     runs: lengths in px, background first.
     size: (height, width).
 
   Raises:
-    UserError: no list of whole numbers, negative runs, or runs that do not fill
-      the size.
+    UserError: the runs are no list of whole numbers, are negative, or do not
+      fill the size.
   """
   height, width = check_size(size)
   numbers = _array(runs)
   if numbers.dtype.kind not in "iu" or numbers.ndim != 1:
     raise errors.UserError(
       "the runs of a mask are a list of whole numbers or COCO's compressed"
-      f" string, got {_shown(runs)}."
+      f" string, got {_quoted(runs)}."
     )
   runs_px = numbers.astype(np.int64)
-  # The sum of few numbers of 64 bits overflows: each is looked at first.
+  # The sum of a few 64-bit numbers may overflow: each is checked first.
   if np.any((runs_px < 0) | (runs_px > height * width)) or (
     runs_px.sum() != height * width
   ):
@@ -168,18 +172,18 @@ def from_counts(runs: Sequence[int], size: Sequence[int]) -> Mask:
 
 
 def compressed(runs: np.ndarray, firsts: np.ndarray) -> list[str]:
-  """The compressed strings of many masks at once.
+  """Return the compressed strings of many masks at once.
 
   Args:
-    runs: int64 `[R]`, of one mask after the other, background first.
-    firsts: int64 `[N]`, where each mask begins; each has at least one run.
+    runs: int64 `[R]`, runs of one mask after the other, background first.
+    firsts: int64 `[N]`, start of each mask; each has at least one run.
 
   >>> compressed(np.array([2, 3, 1, 4, 0, 4]), np.array([0, 4]))
   ['2311', '04']
   """
   values = runs.astype(np.int64)
   values[2:] -= runs[:-2]
-  for i in range(3):  # a mask's first three runs are no differences
+  for i in range(3):  # a mask's first three runs are stored directly
     place = firsts + i
     place = place[place < np.append(firsts[1:], len(runs))]
     values[place] = runs[place]
@@ -198,12 +202,12 @@ def compressed(runs: np.ndarray, firsts: np.ndarray) -> list[str]:
 
 
 def area(mask: Mask) -> int:
-  """Pixels of the object."""
+  """Count the pixels of the object."""
   return int(counts(mask)[1::2].sum())
 
 
 def box(mask: Mask) -> tuple[int, int, int, int]:
-  """The tight box (x, y, width, height) in px; zeros for an empty mask.
+  """Return the tight box (x, y, width, height) in px; zeros for an empty mask.
 
   >>> box(encode(np.array([[0, 0, 0], [0, 1, 1]])))
   (1, 1, 2, 1)
@@ -224,20 +228,20 @@ def box(mask: Mask) -> tuple[int, int, int, int]:
 
 
 def check_polygons(polygons: Any, size: tuple[int, int]) -> None:
-  """Refuses what the C code must not be given.
+  """Refuse polygons that the C code must not be given.
 
   Args:
-    polygons: of one object, each x0, y0, x1, y1, ... in px.
+    polygons: polygons of one object, each x0, y0, x1, y1, ... in px.
     size: (height, width) of the picture.
 
   Raises:
-    UserError: no polygon; one of fewer than three points, of an odd number of
-      values, of values that are no finite numbers or lie farther than a whole
-      picture outside of the picture; outlines of more than a million px.
+    UserError: there is no polygon; one has fewer than three points, an odd
+      number of values, or values that are not finite or lie more than a whole
+      picture outside the picture; or the outlines are longer than a million px.
   """
   if not isinstance(polygons, (list, tuple)) or not polygons:
     raise errors.UserError(
-      f"A mask needs at least one polygon, got {_shown(polygons)}."
+      f"A mask needs at least one polygon, got {_quoted(polygons)}."
     )
   length = 0.0
   for polygon in polygons:
@@ -256,7 +260,7 @@ def check_polygons(polygons: Any, size: tuple[int, int]) -> None:
 def from_polygons(
   polygons: Sequence[Sequence[float]], size: tuple[int, int]
 ) -> Mask:
-  """Rasterises the polygons of one object as COCO does; their union.
+  """Rasterise the polygons of one object as COCO does, and return their union.
 
   Args:
     polygons: each x0, y0, x1, y1, ... in px, at least three points.
@@ -299,16 +303,16 @@ def _first_broken(
 
 
 def _points(polygon: Any) -> np.ndarray:
-  """A polygon as `[N, 2]`."""
+  """Return a polygon as `[N, 2]`."""
   values = _array(polygon)
-  # pycocotools takes four numbers for a box without a word.
+  # pycocotools silently takes four numbers for a box.
   plain = values.dtype.kind in "iuf" and values.ndim == 1
   if plain and values.size >= 6 and values.size % 2 == 0:
     if np.isfinite(values.sum()) or np.all(np.isfinite(values)):
       return values.reshape(-1, 2)
   raise errors.UserError(
     "A polygon needs at least three points x, y of finite numbers, got"
-    f" {_shown(polygon)}."
+    f" {_quoted(polygon)}."
   )
 
 
@@ -327,13 +331,13 @@ def _check_near(points: np.ndarray, size: tuple[int, int]) -> None:
 
 
 def _length(points: np.ndarray) -> float:
-  """What COCO's rasterisation walks along an outline, px."""
+  """Return the length in px that COCO's rasterisation walks along an outline."""
   edges = np.diff(points.astype(np.float64), axis=0, append=points[:1])
   return float(np.abs(edges).max(axis=1).sum())
 
 
 def _array(values: Any) -> np.ndarray:
-  """A list as an array; of dtype object where it is none of numbers."""
+  """Return a list as an array; its dtype is object if it holds no numbers."""
   nothing = np.array(None)
   if isinstance(values, np.ndarray):
     return values
@@ -347,8 +351,8 @@ def _array(values: Any) -> np.ndarray:
     return nothing
 
 
-def _shown(value: Any) -> str:
-  """A value in a message; a long one is cut."""
+def _quoted(value: Any) -> str:
+  """Return a value as text for a message; a long one is cut."""
   count = ""
   if isinstance(value, (list, tuple)):
     count = f"{len(value)} values: " if len(value) > 8 else ""
@@ -366,7 +370,7 @@ def _mismatch(runs: int, total: int, size: tuple[int, int]) -> str:
 
 
 def _groups(values: np.ndarray) -> np.ndarray:
-  """How many groups of 5 bits hold each value with its sign: int64 `[N]`."""
+  """Return the number of 5-bit groups of each value with its sign: int64 `[N]`."""
   size = np.where(values < 0, ~values, values)
   out = np.ones(len(values), np.int64)
   bits = _GROUP_BITS - 1
@@ -377,13 +381,15 @@ def _groups(values: np.ndarray) -> np.ndarray:
 
 
 def _codes(texts: Sequence[str]) -> np.ndarray:
-  """The characters of all strings as numbers, uint8; 0 to 63 if sound."""
+  """Return the characters of all strings as numbers, uint8; 0 to 63 if sound."""
   joined = "".join(texts).encode("utf-8", "surrogatepass")
   return np.frombuffer(joined, np.uint8) - np.uint8(_FIRST_CHAR)
 
 
 def _first_malformed(texts: Sequence[str]) -> int | None:
-  """The first string that is not one of the format, if any is."""
+  """Return the index of the first malformed string; None if all are
+  well-formed.
+  """
   if all(texts) and all(map(str.isascii, texts)):
     codes = _codes(texts)
     ends = np.cumsum([len(text) for text in texts])
@@ -400,10 +406,11 @@ def _first_malformed(texts: Sequence[str]) -> int | None:
 
 
 def _decompress(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-  """The runs of well-formed strings, one after the other, and their firsts.
+  """Decompress well-formed strings to their runs, one after the other, and
+  their starts.
 
   Returns:
-    int64 `[R]` of all strings, and int64 `[len(texts)]`, where each begins.
+    Runs int64 `[R]` of all strings, and starts int64 `[len(texts)]`.
   """
   codes = _codes(texts)
   ends = np.flatnonzero(codes < _MORE)
@@ -413,7 +420,7 @@ def _decompress(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _differences(codes: np.ndarray, ends: np.ndarray) -> np.ndarray:
-  """What the groups of 5 bits hold, int64 of each of the `ends`."""
+  """Return the numbers in the groups of 5 bits, int64 for each of the `ends`."""
   starts = np.concatenate([[0], ends[:-1] + 1])
   lengths = ends - starts + 1
   bits = codes & np.uint8(_MORE - 1)
@@ -426,13 +433,17 @@ def _differences(codes: np.ndarray, ends: np.ndarray) -> np.ndarray:
     longer = longer[lengths[longer] > group]
   negative = np.flatnonzero(codes[ends] & _SIGN)
   out[negative] -= np.int64(1) << (_GROUP_BITS * lengths[negative])
-  # No run of a picture has more pixels; a sum of many must not overflow.
+  # No run of a picture has more pixels; sums of many must not overflow.
   return np.clip(out, -_MOST_PIXELS, _MOST_PIXELS)
 
 
 def _runs(differences: np.ndarray, firsts: np.ndarray) -> np.ndarray:
-  """From the fourth run of a mask on the run two before it is added."""
-  sums = np.zeros(len(differences) + 2, np.int64)  # [i + 2]: of i, i - 2, ...
+  """Return the runs: from a mask's fourth run on, the run two before is added
+  to the difference.
+  """
+  sums = np.zeros(
+    len(differences) + 2, np.int64
+  )  # [i + 2]: sum of i, i - 2, ...
   sums[2::2] = np.cumsum(differences[::2])
   sums[3::2] = np.cumsum(differences[1::2])
   lengths = np.diff(firsts, append=len(differences))

@@ -1,9 +1,9 @@
-"""Columns of COCO's rows, checked: images, annotations, detections.
+"""Checked columns of COCO's rows: images, annotations, detections.
 
-COCO's tools take fractions for ids, words for flags, NaN for boxes and count with
-them. Here each field of many rows becomes one array, and the first row that does
-not fit is named. Rows come from JSON or from Python: NumPy's numbers are numbers,
-`true` is none; a whole number may be written 5.0.
+COCO's tools accept fractions as ids, words as flags and NaN in boxes, and
+compute with them. Here each field of many rows becomes one array, and the first
+row that does not fit is named. Rows come from JSON or from Python: NumPy's
+numbers are numbers, `true` is not; a whole number may be written 5.0.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import numpy as np
 from robust_tfds import errors
 from robust_tfds.coco import rle
 
-# px; sixteen times the longest side of a JPEG. Detectors do give boxes outside of
-# their picture, and none like this.
+# px; sixteen times the longest side of a JPEG. Detectors do return boxes
+# outside their picture, but none this far.
 FARTHEST_PX = 1e6
 _MOST_ID = 1 << 63
 _SHOWN = 80  # characters of a value that a message repeats
@@ -26,13 +26,13 @@ _SHOWN = 80  # characters of a value that a message repeats
 
 @dataclasses.dataclass(frozen=True)
 class Rows:
-  """Rows of one kind.
+  """The rows of one kind.
 
   Attributes:
     rows: the rows.
-    noun: of a row, e.g. `Annotation`.
-    key: what a message names a row by: `id` for its id, another field for its
-      place and the field, empty for its place.
+    noun: noun for a row, e.g. `Annotation`.
+    key: how a message names a row: `id` by its id, another field by its place
+      and that field, '' by its place.
   """
 
   rows: Sequence[Mapping[str, Any]]
@@ -40,23 +40,25 @@ class Rows:
   key: str = ""
 
   @classmethod
-  def of(cls, rows: Any, noun: str, key: str = "", field: str = "") -> Rows:
-    """The rows, each an object.
+  def from_list(
+    cls, rows: Any, noun: str, key: str = "", field: str = ""
+  ) -> Rows:
+    """Return the rows after checking that each is an object.
 
     Args:
       rows: the rows.
-      noun: of a row.
+      noun: noun for a row.
       key: see the class.
-      field: that holds the rows, for errors.
+      field: field that holds the rows, for errors.
 
     Raises:
-      UserError: no list, or a row that is no object.
+      UserError: `rows` is no list, or a row is no object.
     """
     if isinstance(rows, (str, bytes, Mapping)) or not isinstance(
       rows, Iterable
     ):
       raise errors.UserError(
-        f"{field or noun}: a list of objects expected, got {shown(rows)}."
+        f"{field or noun}: a list of objects expected, got {quoted(rows)}."
       )
     rows = list(rows)
     if not set(map(type, rows)) <= {dict}:
@@ -64,28 +66,28 @@ class Rows:
         if not isinstance(row, Mapping):
           raise errors.UserError(
             f"{f'{field}: ' if field else ''}{noun} {i} is no object:"
-            f" {shown(row)}."
+            f" {quoted(row)}."
           )
     return cls(rows, noun, key)
 
   def name(self, place: int) -> str:
-    """A row in a message."""
+    """Return the name of a row in a message."""
     if not self.key:
       return f"{self.noun} {place}"
-    value = shown(self.rows[place].get(self.key, place))
+    value = quoted(self.rows[place].get(self.key, place))
     if self.key == "id":
       return f"{self.noun} {value}"
     return f"{self.noun} {place} ({self.key} {value})"
 
   def values(self, key: str, default: Any = None) -> list[Any]:
-    """A field of every row.
+    """Return a field of every row.
 
     Args:
-      key: of the field.
-      default: where a row has no such field; None: every row needs it.
+      key: key of the field.
+      default: value for rows without the field; None: every row needs it.
 
     Raises:
-      UserError: a row without the field.
+      UserError: a row has no such field.
     """
     if default is not None:
       return [row.get(key, default) for row in self.rows]
@@ -95,11 +97,11 @@ class Rows:
       place = next(i for i, row in enumerate(self.rows) if key not in row)
       has = ", ".join(map(str, self.rows[place]))
       raise errors.UserError(
-        f"{self.noun} {place} has no {key!r}; it has {shown(has)[1:-1]}."
+        f"{self.noun} {place} has no {key!r}; it has {quoted(has)[1:-1]}."
       ) from None
 
   def ids(self, key: str) -> list[int]:
-    """A field of whole numbers >= 0, as Python's."""
+    """Return a field of whole numbers >= 0 as Python's."""
     values = self.values(key)
     if set(map(type, values)) <= {int}:
       if not values or (min(values) >= 0 and max(values) < _MOST_ID):
@@ -107,25 +109,25 @@ class Rows:
     return [self._id(i, key, value) for i, value in enumerate(values)]
 
   def flags(self, key: str) -> list[bool]:
-    """A field of 0 and 1 (or false and true); 0 where there is none."""
+    """Return a field of 0 and 1 (or false and true); 0 if it is missing."""
     values = self.values(key, 0)
     for i, value in enumerate(values):
       kind = isinstance(value, (int, float, np.integer, np.floating, np.bool_))
       if not kind or value not in (0, 1):
         raise errors.UserError(
-          f"{self.name(i)}: {key} is 0 or 1, got {shown(value)}."
+          f"{self.name(i)}: {key} is 0 or 1, got {quoted(value)}."
         )
     return [bool(value) for value in values]
 
   def numbers(
     self, key: str, expected: str, values: Sequence[Any] | None = None
   ) -> np.ndarray:
-    """A field of finite numbers: float64 `[N]`.
+    """Return a field of finite numbers: float64 `[N]`.
 
     Args:
-      key: of the field.
-      expected: of it, e.g. `scores must be finite`, for errors.
-      values: the field of every row, where rows may lack it.
+      key: key of the field.
+      expected: what is expected, e.g. `scores must be finite`, for errors.
+      values: the field of every row, if it may be missing in rows.
     """
     values = self.values(key) if values is None else values
     if not set(map(type, values)) <= {int, float}:
@@ -140,7 +142,9 @@ class Rows:
     return out
 
   def boxes(self, key: str = "bbox") -> np.ndarray:
-    """x, y, w, h: finite numbers with sides >= 0, float64 `[N, 4]`."""
+    """Return boxes x, y, w, h: finite numbers with sides >= 0, float64 `[N,
+    4]`.
+    """
     values = self.values(key)
     expected = (
       "[x, y, w, h] expected",
@@ -151,11 +155,11 @@ class Rows:
     return out
 
   def corners(self, key: str = "bbox", *, ordered: bool = True) -> np.ndarray:
-    """x1, y1, x2, y2: finite numbers, float64 `[N, 4]`.
+    """Return corners x1, y1, x2, y2: finite numbers, float64 `[N, 4]`.
 
     Args:
-      key: of the field.
-      ordered: x1 <= x2 and y1 <= y2.
+      key: key of the field.
+      ordered: whether x1 <= x2 and y1 <= y2 is required.
     """
     values = self.values(key)
     order = ", x1 <= x2 and y1 <= y2" if ordered else ""
@@ -188,12 +192,12 @@ class Rows:
     if not sound.all():
       place = int(np.argmin(sound))
       raise errors.UserError(
-        f"{self.name(place)}: {key} {expected[0]}, got {shown(values[place])}:"
+        f"{self.name(place)}: {key} {expected[0]}, got {quoted(values[place])}:"
         f" {expected[1]}."
       )
 
   def areas(self, boxes: np.ndarray) -> np.ndarray:
-    """`area`, else that of the box: finite, >= 0, float64 `[N]`."""
+    """Return `area`, else that of the box: finite, >= 0, float64 `[N]`."""
     default = (boxes[:, 2] * boxes[:, 3]).tolist()
     values = [row.get("area", d) for row, d in zip(self.rows, default)]
     areas = self.numbers("area", "a finite number >= 0 expected", values)
@@ -203,10 +207,10 @@ class Rows:
     return areas
 
   def sizes(self, *, needed: bool = False) -> list[Any]:
-    """(height, width) of images; None of those that do not say it.
+    """Return (height, width) of images; None for images that do not state it.
 
     Args:
-      needed: every image must say it.
+      needed: whether every image must state it.
     """
     out: list[Any] = []
     for i, row in enumerate(self.rows):
@@ -217,28 +221,28 @@ class Rows:
       except errors.UserError as e:
         raise errors.UserError(
           f"{self.name(i)}: height and width are whole numbers from 1 to 65535,"
-          f" got {shown(tuple(size))}."
+          f" got {quoted(tuple(size))}."
         ) from e
     return out
 
   def names(self, key: str) -> list[str]:
-    """A field of texts, no two of them equal."""
+    """Return a field of texts, no two of which are equal."""
     values = self.values(key)
     seen = set()
     for i, value in enumerate(values):
       if not isinstance(value, str) or not value:
         raise errors.UserError(
-          f"{self.name(i)}: {key} is a text, got {shown(value)}."
+          f"{self.name(i)}: {key} is a text, got {quoted(value)}."
         )
       if value in seen:
         raise errors.UserError(
-          f"Two {self.noun.lower()} entries have the {key} {shown(value)}."
+          f"Two {self.noun.lower()} entries have the {key} {quoted(value)}."
         )
       seen.add(value)
     return values
 
   def unique(self, key: str) -> list[int]:
-    """`ids` of which no two are equal."""
+    """Return `ids` after checking that no two are equal."""
     ids = self.ids(key)
     if len(set(ids)) < len(ids):
       seen: set[int] = set()
@@ -250,13 +254,13 @@ class Rows:
         seen.add(i)
     return ids
 
-  def known(self, key: str, noun: str, ids: Collection[int]) -> list[int]:
-    """`ids` of another kind of rows.
+  def known_ids(self, key: str, noun: str, ids: Collection[int]) -> list[int]:
+    """Return `ids` after checking that they are ids of another kind of rows.
 
     Args:
-      key: of the field.
-      noun: of the other kind, e.g. `image`.
-      ids: all of the other kind, in their order.
+      key: key of the field.
+      noun: noun for the other kind, e.g. `image`.
+      ids: all ids of the other kind, in their order.
     """
     got = self.ids(key)
     strange = set(got).difference(ids)
@@ -277,20 +281,21 @@ class Rows:
     polygons: Callable[[Any, tuple[int, int]], Any],
     key: str = "segmentation",
   ) -> list[Any]:
-    """Masks of their pictures' sizes.
+    """Return masks of their pictures' sizes.
 
     Args:
-      sizes: (height, width) of each row's picture; None where that is not said.
-      polygons: what becomes of a row's polygons, given with their picture's size.
-      key: of the field.
+      sizes: (height, width) of each row's picture; None if it is not stated.
+      polygons: converts a row's polygons, given with their picture's size.
+      key: key of the field.
 
     Returns:
-      For each row what `polygons` gave, or {size, counts} with COCO's compressed
-      string.
+      For each row the result of `polygons`, or {size, counts} with COCO's
+      compressed string.
 
     Raises:
-      UserError: no mask, one of another size than its picture's, a broken string,
-        runs that do not fill the picture, or what `polygons` refuses.
+      UserError: a mask is missing, differs in size from its picture, has a
+        broken string or runs that do not fill the picture, or `polygons`
+        refuses it.
     """
     values = self.values(key, "")
     if _are_compressed(values, sizes):
@@ -331,7 +336,7 @@ class Rows:
     if not whole:
       raise errors.UserError(
         f"{self.noun} {place}: {key} is a whole number >= 0, got"
-        f" {shown(value)}."
+        f" {quoted(value)}."
       )
     return int(value)
 
@@ -339,12 +344,12 @@ class Rows:
     self, place: int, key: str, value: Any, expected: str
   ) -> None:
     raise errors.UserError(
-      f"{self.name(place)} has the {key} {shown(value)}; {expected}."
+      f"{self.name(place)} has the {key} {quoted(value)}; {expected}."
     )
 
 
-def shown(value: Any) -> str:
-  """A value in a message; a long one is cut."""
+def quoted(value: Any) -> str:
+  """Return a value as text for a message; a long one is cut."""
   text = repr(value)
   return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
 
@@ -364,7 +369,7 @@ def _float(value: Any) -> float:
 
 
 def _as_fours(values: Sequence[Any]) -> np.ndarray | None:
-  """float64 `[N, 4]`; None where a value is no list of four numbers."""
+  """Return float64 `[N, 4]`; None if a value is no list of four numbers."""
   if not values:
     return np.zeros((0, 4))
   try:
@@ -384,7 +389,7 @@ def _as_fours(values: Sequence[Any]) -> np.ndarray | None:
 
 
 def _are_boxes(boxes: np.ndarray) -> np.ndarray:
-  """bool `[N]`; NaN is not below anything."""
+  """Return which boxes are valid, bool `[N]`; NaN is not."""
   near = (np.abs(boxes) <= FARTHEST_PX).all(axis=1)
   return near & (boxes[:, 2:] >= 0).all(axis=1)
 
@@ -392,10 +397,10 @@ def _are_boxes(boxes: np.ndarray) -> np.ndarray:
 def _are_compressed(
   values: Sequence[Any], sizes: Sequence[tuple[int, int] | None]
 ) -> bool:
-  """Whether all masks are compressed strings of their pictures' sizes.
+  """Return whether all masks are compressed strings of their pictures' sizes.
 
-  The usual case, looked at all at once; where it is False they are taken one by
-  one.
+  This is the usual case, checked for all at once; otherwise masks are checked
+  one by one.
   """
   if set(map(type, values)) != {dict} or None in sizes:
     return False
@@ -415,7 +420,7 @@ def _mask(
 ) -> Any:
   if not isinstance(value, (Mapping, list, tuple)):
     raise errors.UserError(
-      f"polygons or {{size, counts}} expected, got {shown(value)}."
+      f"polygons or {{size, counts}} expected, got {quoted(value)}."
     )
   if not isinstance(value, Mapping):
     if size is None:
@@ -429,7 +434,7 @@ def _mask(
       f"the mask's size (height, width) is {stated}, the image's {size}."
     )
   counts: Any = value.get("counts")
-  if isinstance(counts, bytes):  # as pycocotools gives them
+  if isinstance(counts, bytes):  # as pycocotools returns them
     counts = counts.decode("ascii", "replace").replace("\ufffd", "\x7f")
   if isinstance(counts, str):
     return {"size": list(stated), "counts": counts}

@@ -36,29 +36,29 @@ from robust_tfds.corruptions.video import (
 
 @errors.at_the_door
 def register(source: str | os.PathLike[str]) -> str:
-  """Makes a corruption of your own known to this process, as set `own`.
+  """Register a corruption of your own in this process, as set `own`.
 
   Args:
-    source: path of its file, or a module's name: `robust_tfds/own_corruptions.py`
-      says what it holds.
+    source: path of its file, or a module's name; its contents are described in
+      `robust_tfds/own_corruptions.py`.
 
   Returns:
-    Its name, which is the file's.
+    Its name, which is that of the file.
 
   Raises:
-    UserError: no such file, one that fails or is no plugin, or a name that is
-      taken.
+    UserError: the file is missing, fails or is no plugin, or the name is taken.
   """
   name = own_corruptions.register(source)
-  plugins.picture(name)  # refuses what is none
+  plugins.picture(name)  # refuses unknown names
   return name
 
 
 def names(benchmark: str = "common") -> tuple[str, ...]:
-  """Names of the corruptions in the paper's order: `common`, `extra`, `own` or `all`.
+  """Return names of corruptions in the paper's order: `common`, `extra`, `own`
+  or `all`.
 
   Raises:
-    UserError: another set, with a suggestion.
+    UserError: the set is unknown; the message suggests the nearest.
   """
   return conditions.PICTURES.names(benchmark)
 

@@ -1,7 +1,8 @@
-"""Batches of pictures: what is refused, and how the examples are worked on.
+"""Batches of pictures: checks of their arrays, and how their examples are
+processed.
 
-The frame that pictures (`image/`) and sequences (`sequence/`) share: plugins see a
-`Scene`, one picture of the batch with all that they may look at.
+Pictures (`image/`) and sequences (`sequence/`) share this code: plugins see a
+`Scene`, one picture of the batch with all that they may use.
 """
 
 import dataclasses
@@ -25,16 +26,16 @@ Table = Mapping[str, Any]
 
 @dataclasses.dataclass(frozen=True)
 class Scene:
-  """One picture of a batch, and all that a plugin may look at beside it.
+  """A picture of a batch, with all that a plugin may use besides.
 
   Attributes:
     image: uint8 canvas `[H, W, 3]` of which the top-left `size.h` x `size.w`
-      pixels are the picture: operations take their borders from `size`, and what
-      they leave outside it is undefined (the frame clears it).
+      pixels are the picture: operations take their borders from `size`, and
+      their result outside it is undefined (the caller clears it).
     size: valid height and width.
-    table: the plugin's arrays, of the severity or of the frame.
+    table: the plugin's arrays for the severity or the frame.
     edition: the published variant.
-    key: uint32 `[2]`, the example's.
+    key: uint32 `[2]`, the example's key.
   """
 
   image: jax.Array
@@ -45,14 +46,14 @@ class Scene:
 
 
 def three_channels(image: jax.typing.ArrayLike, batch: bool = False) -> Image:
-  """Checks dtype and shape; grey becomes three equal channels.
+  """Check dtype and shape; grey becomes three equal channels.
 
   Args:
     image: uint8 `[H, W, 3]`, `[H, W, 1]` or `[H, W]`, 0..255.
     batch: whether there is an axis of examples before these; then not `[H, W]`.
 
   Raises:
-    UserError: another dtype or shape, or no pixels.
+    UserError: the dtype or shape is wrong, or there are no pixels.
   """
   if not isinstance(image, (jax.Array, np.ndarray)):
     image = as_array(image)
@@ -108,10 +109,10 @@ def as_given(result: jax.Array, given: object) -> Image:
 
 
 def checked_keys(keys: seeding.Keys, count: int) -> jax.Array:
-  """The keys of `count` images as uint32 `[count, 2]`.
+  """Return the keys of `count` images as uint32 `[count, 2]`.
 
   Raises:
-    UserError: another number of keys.
+    UserError: the number of keys is wrong.
   """
   raw = seeding.raw(keys)
   if raw.shape != (count, 2):
@@ -123,7 +124,7 @@ def checked_keys(keys: seeding.Keys, count: int) -> jax.Array:
 
 
 def as_array(image: object, name: str = "Images") -> np.ndarray:
-  """What is no array yet as one; UserError for rows of unequal length."""
+  """Return a list as an array; UserError for rows of unequal length."""
   try:
     return np.asarray(image)
   except ValueError as e:
@@ -137,15 +138,15 @@ def checked_sizes(
   canvases: tuple[int, ...],
   least: int = 1,
 ) -> Image | None:
-  """The (height, width) of every image as int32 `[B, 2]`, or None.
+  """Return the (height, width) of every image as int32 `[B, 2]`, or None.
 
   Args:
-    sizes: integers; traced ones are not known here: see `refusal.py`.
+    sizes: integers; traced ones cannot be checked here: see `refusal.py`.
     canvases: shape of the images, `[B, H, W, 3]`.
-    least: of either side.
+    least: least height and width.
 
   Raises:
-    UserError: another shape or dtype, or sizes outside the canvas.
+    UserError: the shape or dtype is wrong, or a size is outside the canvas.
   """
   if sizes is None:
     return None
@@ -170,8 +171,8 @@ def checked_sizes(
   return pairs.astype(np.int32)
 
 
-def on_device(arrays: Any) -> Any:
-  """A tree of numpy arrays on the device, also inside somebody's `jit`."""
+def to_device(arrays: Any) -> Any:
+  """Put a tree of numpy arrays on the device, also inside a caller's `jit`."""
   with jax.ensure_compile_time_eval():
     return jax.tree.map(jnp.asarray, arrays)
 
@@ -188,24 +189,22 @@ def over_scenes(
   severity: jax.Array | None = None,
   least: int = 1,
 ) -> jax.Array:
-  """`function(scene)` of every picture, by `over_batch`.
+  """Apply `function(scene)` to every picture, by `over_batch`.
 
   Args:
-    function: gives uint8 `[..., H, W * 3]`.
+    function: returns uint8 `[..., H, W * 3]`.
     images: uint8 `[B, H, W, 3]`.
-    sizes: int32 `[B, 2]`; None where the pictures fill their canvases.
+    sizes: int32 `[B, 2]`; None if the pictures fill their canvases.
     keys: uint32 `[B, 2]`.
-    table: of all scenes.
-    edition: of all scenes.
-    traced: whether severity or sizes may be out of range: then the result is the
-      checker of `refusal.py`.
-    severity: traced; None where there is none.
-    least: of either side of a picture.
+    table: table of all scenes.
+    edition: edition of all scenes.
+    traced: whether severity or sizes may be out of range: then the result is
+      the checker of `refusal.py`.
+    severity: the traced severity; None if there is none.
+    least: least height and width of a picture.
   """
 
-  def of_picture(
-    image: jax.Array, size: layout.Size, key: jax.Array
-  ) -> jax.Array:
+  def process(image: jax.Array, size: layout.Size, key: jax.Array) -> jax.Array:
     levels = function(Scene(image, size, table, edition, key))
     if not traced:
       return levels
@@ -217,7 +216,7 @@ def over_scenes(
       checks.append(refusal.size_holds(size, canvas, least))
     return refusal.unless(functools.reduce(operator.and_, checks), levels)
 
-  return over_pictures(of_picture, images, sizes, keys)
+  return over_pictures(process, images, sizes, keys)
 
 
 def over_pictures(
@@ -226,22 +225,22 @@ def over_pictures(
   sizes: jax.Array | None,
   *arrays: Image,
 ) -> jax.Array:
-  """`function(image, size, *rows)` of every picture, by `over_batch`.
+  """Apply `function(image, size, *rows)` to every picture, by `over_batch`.
 
   Args:
     function: takes a canvas `[H, W, 3]`, its `layout.Size` and a row of each of
       the other arrays.
     images: uint8 `[B, H, W, 3]`.
-    sizes: int32 `[B, 2]`; None where the pictures fill their canvases.
-    *arrays: `[B, ...]`.
+    sizes: int32 `[B, 2]`; None if the pictures fill their canvases.
+    *arrays: arrays `[B, ...]`.
   """
 
-  def of_picture(
+  def process(
     image: jax.Array, size: jax.Array | None, *rows: jax.Array
   ) -> jax.Array:
     return function(image, layout.valid_size(image.shape, size), *rows)
 
-  return over_batch(of_picture, images, sizes, *arrays)
+  return over_batch(process, images, sizes, *arrays)
 
 
 def over_batch(
@@ -249,16 +248,17 @@ def over_batch(
   *arrays: Image | None,
   at_once: int | None = None,
 ) -> jax.Array:
-  """`function` of every example: together on accelerators, in turn on the CPU.
+  """Apply `function` to every example: together on accelerators, in turn on the
+  CPU.
 
-  An image's intermediates fit a core's cache, a batch's do not: in turn is two
-  to five times as fast for anything of more than one pass.
+  An image's intermediates fit a core's cache, a batch's do not: processing in
+  turn is two to five times as fast for anything with more than one pass.
 
   Args:
-    function: takes a row of each array, None where that is None.
-    *arrays: of one length, or None.
-    at_once: how many examples an accelerator takes together, to bound its
-      memory; all if None.
+    function: takes a row of each array, or None for an array that is None.
+    *arrays: arrays of one length, or None.
+    at_once: number of examples that an accelerator processes together, to bound
+      its memory; None: all.
   """
   present = [a is not None for a in arrays]
 

@@ -3,9 +3,10 @@
 A compiled program has fixed shapes. Pictures lie in the top-left corner of a
 canvas and their size travels as data, so that the about 800 sizes of COCO val
 compile ten programs a corruption, and give the same pixels as without padding.
-`shape` never straddles a power of two of the longer side, for fog's map has the
-next power of two's size (docs/specs/corruptions.md section 3) and would be drawn
-larger than need be. `few` does where one more compilation would take longer.
+`shape` never crosses a power of two of the longer side, since fog's map has the
+size of the next power of two (docs/specs/corruptions.md section 3) and would be
+drawn larger than necessary. `few` does so if another compilation would take
+longer.
 """
 
 from __future__ import annotations
@@ -17,22 +18,23 @@ import numpy as np
 
 from robust_tfds.reading import limits
 
-_SQUARE = 256  # px; up to here one square canvas a power of two
+_SQUARE = 256  # px; up to here one square canvas per power of two
 _SMALLEST = 32
 MOST = 12  # canvases of one folder
-# Pixels that are corrupted while one program is compiled: 1.2 s at 34 ns, means of
-# the 19 corruptions in a canvas of 1024 x 1024 px on a core.
+# Pixels that can be corrupted while one program is compiled: 1.2 s at 34 ns,
+# means of the 19 corruptions in a canvas of 1024 x 1024 px on a core.
 _COMPILE_PX = 35_000_000
 
 Shape = tuple[int, int]  # height and width, px
 
 
 def shape(height: int, width: int) -> tuple[int, int]:
-  """The canvas of a picture: (height, width) in px, at least the picture's.
+  """Return the canvas of a picture: (height, width) in px, at least the
+  picture's.
 
   Raises:
-    UserError: a long thin picture, whose canvas has more pixels than a picture
-      may have (`reading.limits.PICTURE_PIXELS`).
+    UserError: the picture is so long and thin that its canvas has more pixels
+      than a picture may have (`reading.limits.PICTURE_PIXELS`).
 
   >>> shape(480, 640), shape(640, 427), shape(333, 500), shape(20, 31)
   ((480, 640), (640, 480), (384, 512), (32, 32))
@@ -58,15 +60,16 @@ def shape(height: int, width: int) -> tuple[int, int]:
 
 
 def few(levels: Mapping[Shape, int], most: int = MOST) -> list[Shape]:
-  """Canvases for pictures of many sizes: as many as are worth being compiled.
+  """Return canvases for pictures of many sizes: as many as are worth compiling.
 
-  Two become one that holds both, the cheapest pair first, while the pixels that
-  this adds take less time than a compilation, or there are more than `most`.
+  Two canvases are merged into one that holds both, the cheapest pair first,
+  while the additional pixels take less time than a compilation, or there are
+  more than `most`.
 
   Args:
-    levels: canvas by `shape` -> how many pictures times severities lie in it.
-    most: how many there may be; only what together would pass the limit of a
-      picture's pixels stays apart.
+    levels: number of pictures times severities for each canvas by `shape`.
+    most: most canvases; only those that together would exceed the limit of a
+      picture's pixels are not merged.
 
   Returns:
     The canvases, the smallest first.
@@ -101,27 +104,28 @@ def _pixels(canvas: Shape) -> int:
 
 
 def _added(pair: tuple[Shape, Shape], counts: Mapping[Shape, int]) -> int:
-  """Pixels that are corrupted more where two canvases become one."""
+  """Count the additional pixels that are corrupted if two canvases are merged."""
   joint = _pixels(_joint(*pair))
   return sum((joint - _pixels(c)) * counts[c] for c in pair)
 
 
 def smallest(canvases: Iterable[Shape], height: int, width: int) -> Shape:
-  """The smallest of some canvases that holds a picture, else its own by `shape`.
+  """Return the smallest of some canvases that holds a picture, else its own by
+  `shape`.
 
   Raises:
-    UserError: as `shape`.
+    UserError: as for `shape`.
   """
   fit = [c for c in canvases if c[0] >= height and c[1] >= width]
   return min(fit, key=_pixels) if fit else shape(height, width)
 
 
 def pad(image: np.ndarray, canvas: Shape) -> tuple[np.ndarray, np.ndarray]:
-  """A picture in a canvas, and its size.
+  """Place a picture in a canvas, and return its size.
 
   Args:
     image: `[H, W, C]`.
-    canvas: at least as high and wide.
+    canvas: shape of the canvas, at least as high and wide.
 
   Returns:
     The canvas, zeros outside the picture, and int32 `[2]` (height, width).
@@ -135,13 +139,13 @@ def pad(image: np.ndarray, canvas: Shape) -> tuple[np.ndarray, np.ndarray]:
 def stack(
   images: Sequence[np.ndarray] | np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-  """Pictures of any sizes in one canvas that holds them all.
+  """Stack pictures of any sizes in one canvas size that holds them all.
 
   Args:
     images: at least one, each uint8 `[h, w, 3]`.
 
   Returns:
-    uint8 `[B, H, W, 3]` and int32 `[B, 2]`, the (height, width) of each.
+    Canvases uint8 `[B, H, W, 3]` and sizes int32 `[B, 2]`, (height, width).
   """
   sizes = np.array([i.shape[:2] for i in images], np.int32)
   height, width = shape(*sizes.max(axis=0).tolist())

@@ -1,11 +1,12 @@
-"""Where the frost pictures are: third-party files that are not part of this.
+"""The frost pictures: third-party files that are not part of this package.
 
-They belong to the corruption code of ImageNet-C (Apache-2.0). In this order:
-the folder given to `use_folder`, the folder in the environment variable
-ROBUST_TFDS_FROST_DIR, the folder `frost` of the manual dir, the cache, an installed
-`imagecorruptions` distribution, which is located but not imported. Checksums are
-compared; other pictures would make another benchmark and are refused unless asked
-for. `take` puts those of an archive of `imagecorruptions` into the cache.
+They belong to the corruption code of ImageNet-C (Apache-2.0). They are looked
+for in this order: the folder given to `use_folder`, the folder in the
+environment variable ROBUST_TFDS_FROST_DIR, the folder `frost` of the manual
+dir, the cache, an installed `imagecorruptions` distribution, which is located
+but not imported. Checksums are compared; other pictures would make another
+benchmark and are refused unless allowed. `take` puts the pictures of an archive
+of `imagecorruptions` into the cache.
 
   from robust_tfds.corruptions import frost_pictures
   frost_pictures.use_folder("/data/frost")
@@ -49,25 +50,26 @@ _FOLDER = "frost"  # in the manual dir, and in the cache
 _PAGE = (
   "https://github.com/hendrycks/robustness/tree/master/ImageNet-C/create_c"
 )
-# Two commands that bring them: the package unpacked, its pictures kept.
+# Two commands that fetch them: the package is unpacked, its pictures are kept.
 GET = (
   "pip install -q --no-deps -t frost imagecorruptions &&"
   " robust-tfds corrupt --get_frost=frost"
 )
 USED = tuple(SHA256)[:5]  # randint(5): the sixth picture is never drawn
-# Height and width of those used, px; the `any` edition's factors rest on them.
+# Height and width of the used pictures, px; the `any` edition's factors depend
+# on them.
 SHAPES = ((600, 900), (315, 560), (315, 560), (350, 527), (495, 660))
 
 
 @dataclasses.dataclass
 class _Choice:
-  """What `use_folder` was told last.
+  """The choice of a folder that `use_folder` was given last.
 
   Attributes:
     folder: the folder in use; None for the usual order.
     manual_dir: that of the run, which may hold a folder of them.
     accepts_others: whether pictures with other checksums are accepted.
-    version: how often it was told something.
+    version: number of changes of the choice.
   """
 
   folder: epath.Path | None = None
@@ -82,17 +84,18 @@ _choice = _Choice()
 def use_folder(
   folder: str | os.PathLike | None, *, allow_other_pictures: bool = False
 ) -> None:
-  """Chooses the folder that holds frost1.png ... frost6.jpg.
+  """Choose the folder that holds frost1.png ... frost6.jpg.
 
   Args:
-    folder: its path; None goes back to the usual order.
-    allow_other_pictures: accept pictures whose checksums are not the published
-      ones. Results are then not comparable with any published number.
+    folder: its path; None restores the usual order.
+    allow_other_pictures: whether to accept pictures with other checksums than
+      the published ones. Results are then not comparable with any published
+      number.
 
   Raises:
     MissingError: a picture is missing there.
-    UserError: a picture is another one, or with `allow_other_pictures` cannot be
-      read or has another size.
+    UserError: a picture is not the published one, or with
+      `allow_other_pictures` cannot be read or has another size.
   """
   chosen = None if folder is None else paths.of(folder).expanduser()
   if chosen is not None:
@@ -107,7 +110,9 @@ def use_folder(
 def choose(
   frost_dir: str | os.PathLike | None, manual_dir: str | os.PathLike | None
 ) -> None:
-  """Those of a run: its folder, else the usual order with its manual dir."""
+  """Choose the pictures of a run: its folder, else the usual order with its
+  manual dir.
+  """
   if frost_dir:
     use_folder(frost_dir)
   named = os.fspath(manual_dir or "")
@@ -119,11 +124,11 @@ def check(
   frost_dir: str | os.PathLike | None = None,
   manual_dir: str | os.PathLike | None = None,
 ) -> None:
-  """Refuses a folder, or where none is named that in use, without the pictures.
+  """Refuse a folder without the pictures, or the one in use if none is named.
 
   Raises:
-    MissingError: no folder, or a picture is missing there.
-    UserError: a picture is another one.
+    MissingError: there is no folder, or a picture is missing there.
+    UserError: a picture is not the published one.
   """
   if frost_dir:
     _check(paths.of(frost_dir).expanduser(), False)
@@ -132,19 +137,21 @@ def check(
 
 
 def is_named(frost_dir: str | os.PathLike | None) -> bool:
-  """Whether somebody said where the pictures are, so that they must be there."""
+  """Return whether the user named the pictures' folder, so that they must be
+  there.
+  """
   return bool(frost_dir or os.environ.get(VARIABLE))
 
 
 def assets_version() -> int:
-  """Changes whenever another folder was chosen; keys the caches."""
+  """Return a number that changes with the chosen folder; it keys the caches."""
   place = os.environ.get(VARIABLE, "")
   digest = hashlib.sha256(place.encode("utf-8")).digest()
   return int.from_bytes(digest[:6], "big") * 1000 + _choice.version
 
 
 def available() -> bool:
-  """Whether the pictures can be found and are the published ones."""
+  """Return whether the pictures can be found and are the published ones."""
   try:
     folder()
   except (FileNotFoundError, ValueError):
@@ -153,14 +160,15 @@ def available() -> bool:
 
 
 def folder(manual_dir: str | os.PathLike | None = None) -> epath.Path:
-  """The folder in use, its pictures checked.
+  """Return the folder in use, after checking its pictures.
 
   Args:
-    manual_dir: looked into in its turn; that of `choose` if None.
+    manual_dir: searched in its turn; None takes that of `choose`.
 
   Raises:
-    MissingError: none was found; says where was looked, and the fix.
-    UserError: pictures with other checksums.
+    MissingError: none was found; the message says where it searched, and the
+      fix.
+    UserError: the pictures have other checksums.
   """
   named = os.environ.get(VARIABLE)
   manual = manual_dir or _choice.manual_dir
@@ -181,23 +189,24 @@ def folder(manual_dir: str | os.PathLike | None = None) -> epath.Path:
         "an installed imagecorruptions (none)",
       )
     )
-    raise _missing(f"Looked for: {looked}.")
+    raise _missing_error(f"Looked for: {looked}.")
   place = place.expanduser()
   _check(place, _choice.accepts_others)
   return place
 
 
 def take(source: str | os.PathLike) -> epath.Path:
-  """Puts the pictures of an archive or folder into the cache; returns their folder.
+  """Put the pictures of an archive or folder into the cache, and return their
+  folder.
 
   Args:
-    source: a wheel or an sdist of `imagecorruptions`, a folder of either that was
-      unpacked, or any that holds files of these names and checksums.
+    source: a wheel or an sdist of `imagecorruptions`, an unpacked folder of
+      either, or any folder that holds files with these names and checksums.
 
   Raises:
-    FileNotFoundError: no such file or folder.
-    UserError: it holds not all six, and nothing is written; no archive, or a
-      damaged one.
+    FileNotFoundError: the file or folder does not exist.
+    UserError: it does not hold all six pictures, so nothing is written; or it
+      is no archive, or a damaged one.
   """
   place = paths.of(source).expanduser()
   if place.is_dir():
@@ -235,7 +244,7 @@ def _base_name(name: str) -> str:
 
 
 def _is_one(name: str, data: bytes) -> bool:
-  """Whether a file is the published picture of its name."""
+  """Return whether a file is the published picture of its name."""
   return hashlib.sha256(data).hexdigest() == SHA256[name]
 
 
@@ -247,8 +256,8 @@ def _there(place: epath.Path) -> epath.Path | None:
   return place if place.is_dir() else None
 
 
-def _missing(fault: str) -> missing.MissingError:
-  """In the one form."""
+def _missing_error(fault: str) -> missing.MissingError:
+  """Return the standard MissingError for the frost pictures."""
   return missing.MissingError(
     missing.Lack(
       f"frost: the pictures {USED[0]} ... {tuple(SHA256)[-1]} of ImageNet-C's code,"
@@ -265,12 +274,12 @@ def _missing(fault: str) -> missing.MissingError:
 
 
 def load() -> list[np.ndarray]:
-  """The pictures that are used, uint8 RGB `[H, W, 3]`.
+  """Load the used pictures, uint8 RGB `[H, W, 3]`.
 
   Raises:
-    MissingError: as `folder`.
-    UserError: as `folder`, or a picture that cannot be read or has another size
-      than the published one; names the file.
+    MissingError: as for `folder`.
+    UserError: as for `folder`, or a picture cannot be read or has another size
+      than the published one; the message names the file.
   """
   return _read(folder())
 
@@ -302,7 +311,7 @@ def _installed() -> epath.Path | None:
 def _check(place: epath.Path, allow_other_pictures: bool) -> None:
   absent = [name for name in USED if not (place / name).is_file()]
   if absent:
-    raise _missing(f"No {', '.join(absent)} in {place}.")
+    raise _missing_error(f"No {', '.join(absent)} in {place}.")
   if allow_other_pictures:
     return
   for name in USED:

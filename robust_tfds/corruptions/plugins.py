@@ -1,16 +1,17 @@
-"""What a plugin file says, for each kind of data, and how it is loaded.
+"""The contracts of plugin files, for each kind of data, and how they are
+loaded.
 
 A file of `image/`, `sequence/` or `video/` is a corruption and ends in
 
   PLUGIN = plugins.Corruption(severities=SEVERITIES, tables=tables, apply=apply)
 
-(`plugins.FrameByFrame` or `plugins.Successive` in `sequence/`, `plugins.OfFrames`
-or `OfIndices` in `video/`). Its functions take one object, a `Scene` (of videos
-`Frames` or a `Clip`), and use of it what they need. What a plugin leaves out has a
-default here; what is misspelt, Python refuses. To add a corruption: one such file,
-named as the corruption, and one row in `robust_tfds/conditions.py`. A perturbation
-of videos that is a corruption of pictures in every frame, or a codec, is the row
-alone.
+(`plugins.FrameByFrame` or `plugins.Successive` in `sequence/`,
+`plugins.OfFrames` or `OfIndices` in `video/`). Its functions take one object, a
+`Scene` (of videos `Frames` or a `Clip`), and use what they need of it. Optional
+parts have defaults here; Python refuses misspelt ones. To add a corruption: one
+such file, named as the corruption, and one row in `robust_tfds/conditions.py`.
+A perturbation of videos that is a corruption of pictures in every frame, or a
+codec, is the row alone.
 """
 
 import abc
@@ -26,7 +27,7 @@ from robust_tfds import conditions, errors, own_corruptions
 from robust_tfds.corruptions import batching, spec
 from robust_tfds.corruptions.ops import layout
 
-# Where the plugins of each kind of data lie.
+# Folders of the plugins of each kind of data.
 FOLDERS: Mapping[conditions.Kind, str] = {
   "pictures": "image",
   "sequences": "sequence",
@@ -40,23 +41,23 @@ Apply = Callable[[Scene, Any], jax.Array]
 
 
 def no_draws(scene: Scene) -> None:
-  """The `draw` of a plugin without randomness."""
+  """Return no draws: the `draw` of a plugin without randomness."""
 
 
 def no_assets(edition: spec.Edition) -> Arrays:
-  """The `assets` of a plugin that needs none."""
+  """Return no assets: the `assets` of a plugin that needs none."""
   return {}
 
 
 def no_version() -> int:
-  """The `assets_version` of assets that never change."""
+  """Return version 0: the `assets_version` of assets that never change."""
   return 0
 
 
 def unprepared(
   table: Table, canvas: tuple[int, int], edition: spec.Edition
 ) -> Table:
-  """The `prepare` of a plugin that adds nothing to its table."""
+  """Return the table: the `prepare` of a plugin that adds nothing to it."""
   return table
 
 
@@ -65,7 +66,7 @@ class Corruption:
   """A corruption of pictures.
 
   Attributes:
-    severities: edition name -> five rows (one tuple of numbers a severity).
+    severities: edition name -> five rows (one tuple of numbers per severity).
     tables: `(edition) -> {name: numpy array with a leading axis of 5}`, computed
       once on the host, in float64 where that matters: all that depends on the
       severity alone (kernels, lookup tables, coordinates). The frame picks the
@@ -77,11 +78,11 @@ class Corruption:
       as `[H, W * 3]`.
     draw: `(scene) -> draws`: all randomness, so that a test can inject the
       reference's draws into `apply`.
-    prepare: `(table, canvas, edition) -> table`: what depends on the severity
-      and the canvas `(H, W)` only, once a batch.
-    assets: `(edition) -> {name: array}`: large data that no severity changes
-      (the frost pictures); they reach `draw` and `apply` in `table`.
-    assets_version: changes when the assets did.
+    prepare: `(table, canvas, edition) -> table`: computations that depend only
+      on the severity and the canvas `(H, W)`, once per batch.
+    assets: `(edition) -> {name: array}`: large data that does not depend on the
+      severity (the frost pictures); `draw` and `apply` find it in `table`.
+    assets_version: a number that changes with the assets.
   """
 
   severities: Mapping[str, tuple]
@@ -94,7 +95,7 @@ class Corruption:
 
   @property
   def random(self) -> bool:
-    """Whether anything is drawn."""
+    """Whether the corruption draws anything."""
     return self.draw is not no_draws
 
 
@@ -107,8 +108,8 @@ class Perturbation(abc.ABC):
 
   Attributes:
     tables: `(edition, difficulty) -> {name: numpy array}`.
-    rows: the tables that have one row a frame; their length is the number of
-      frames.
+    rows: names of the tables with one row per frame; their length is the number
+      of frames.
     draw: `(scene) -> draws`: all randomness.
     on_source: editions whose frames are made from the source image and cropped
       afterwards, rather than from the edition's crop.
@@ -121,12 +122,12 @@ class Perturbation(abc.ABC):
 
   @abc.abstractmethod
   def frames(self, scene: Scene, draws: Any) -> jax.Array:
-    """All frames, uint8 `[T, S, S * 3]`, S the edition's size."""
+    """Return all frames, uint8 `[T, S, S * 3]`, S the edition's size."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class FrameByFrame(Perturbation):
-  """Frames that do not depend on one another.
+  """A perturbation whose frames do not depend on one another.
 
   Attributes:
     frame: `(scene, draws) -> levels`: one frame, uint8 or float32 levels
@@ -137,20 +138,20 @@ class FrameByFrame(Perturbation):
   frame: Apply
 
   def frames(self, scene: Scene, draws: Any) -> jax.Array:
-    """See the base class."""
+    """Return all frames, see the base class."""
     fixed = {k: v for k, v in scene.table.items() if k not in self.rows}
 
-    def of_row(*values: jax.Array) -> jax.Array:
+    def process(*values: jax.Array) -> jax.Array:
       row = {**fixed, **dict(zip(self.rows, values, strict=True))}
       levels = self.frame(dataclasses.replace(scene, table=row), draws)
       return layout.to_uint8(layout.flat(levels))
 
-    return batching.over_batch(of_row, *(scene.table[k] for k in self.rows))
+    return batching.over_batch(process, *(scene.table[k] for k in self.rows))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Successive(Perturbation):
-  """Frames that depend on the one before.
+  """A perturbation whose frames depend on the previous one.
 
   Attributes:
     all_frames: `(scene, draws)` -> uint8 `[T, S, S * 3]`.
@@ -159,20 +160,20 @@ class Successive(Perturbation):
   all_frames: Apply
 
   def frames(self, scene: Scene, draws: Any) -> jax.Array:
-    """See the base class."""
+    """Return all frames, see the base class."""
     return self.all_frames(scene, draws)
 
 
 @dataclasses.dataclass(frozen=True)
 class Frames:
-  """Frames of any clips under a perturbation that works frame by frame.
+  """The frames of any clips, under a perturbation that works frame by frame.
 
   Attributes:
-    sizes: int `[N, 2]`, (height, width) of each.
+    sizes: int `[N, 2]`, (height, width) of each frame.
     severity: 1-5.
     edition: `paper` or `code`.
-    clip_keys: uint32 `[N, 2]`, of every frame's clip.
-    keys: uint32 `[N, 2]`, of every frame.
+    clip_keys: uint32 `[N, 2]`, keys of the frames' clips.
+    keys: uint32 `[N, 2]`, keys of the frames.
   """
 
   sizes: np.ndarray
@@ -200,7 +201,7 @@ class Clip:
 
 
 def same_size(edition: str, sizes: np.ndarray) -> np.ndarray:
-  """The `sizes` of a perturbation that changes none."""
+  """Return the sizes unchanged: the `sizes` of a perturbation that keeps them."""
   return sizes
 
 
@@ -209,11 +210,11 @@ class OfFrames:
   """A perturbation that works frame by frame.
 
   Attributes:
-    draws: `(frames) -> {name: array [N, ...]}`, on the host: all that depends on a
-      frame's key, its clip's key and its size.
+    draws: `(frames) -> {name: array [N, ...]}`, on the host: everything that
+      depends on a frame's key, its clip's key and its size.
     apply: `(frame, size, draws) -> uint8`: one frame of a canvas `[H, W, 3]` with
       its row of the draws; `[H', W' * 3]`, undefined outside its new size.
-    sizes: `(edition, sizes) -> sizes` of the frames after it.
+    sizes: `(edition, sizes) -> sizes`: sizes of the perturbed frames.
   """
 
   draws: Callable[[Frames], Arrays]
@@ -223,10 +224,10 @@ class OfFrames:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class OfIndices:
-  """A temporal perturbation: it only chooses frames.
+  """A temporal perturbation, which only chooses frames.
 
   Attributes:
-    indices: `(clip)` -> which frames, in order.
+    indices: `(clip)` -> indices of the frames, in order.
   """
 
   indices: Callable[[Clip], np.ndarray]
@@ -236,7 +237,7 @@ VideoPlugin = conditions.OfImage | conditions.OfCodec | OfFrames | OfIndices
 
 
 def picture(name: str) -> Corruption:
-  """The plugin of a corruption of pictures; UserError with a suggestion."""
+  """Return the plugin of a corruption of pictures; UserError with a suggestion."""
   conditions.PICTURES.row(name)
   own = own_corruptions.get(name)
   if own is None:
@@ -250,21 +251,22 @@ def picture(name: str) -> Corruption:
 
 
 def is_code_alone(name: str) -> bool:
-  """Whether nothing but this package decides what a corruption does."""
+  """Return whether only this package's code decides what a corruption does."""
   own = own_corruptions.sha256(name)
   return not own and picture(name).assets_version is no_version
 
 
 def check_edition(name: str, edition: str, needs: str) -> None:
-  """Refuses a corruption of one's own that lacks an edition's severities.
+  """Refuse a user's corruption without severities for an edition.
 
   Args:
-    name: of a corruption of pictures; the published ones have all.
-    edition: whose are needed.
-    needs: what needs them, for the message.
+    name: name of a corruption of pictures; published ones have all editions.
+    edition: the needed edition.
+    needs: what needs it, for the message.
 
   Raises:
-    UserError: names the corruption, the editions that it has and the one needed.
+    UserError: the severities are missing; the message names the corruption, its
+      editions and the needed one.
   """
   if not own_corruptions.sha256(name):
     return
@@ -288,18 +290,22 @@ def check_edition(name: str, edition: str, needs: str) -> None:
 
 
 def sequence(name: str) -> Perturbation:
-  """The plugin of a sequence's perturbation; UserError with a suggestion."""
+  """Return the plugin of a perturbation of sequences; UserError with a
+  suggestion.
+  """
   return _load("sequences", name, Perturbation)
 
 
 def video(name: str) -> VideoPlugin:
-  """The plugin of a video's perturbation; UserError with a suggestion."""
+  """Return the plugin of a perturbation of videos; UserError with a suggestion."""
   shared = conditions.VIDEOS.row(name).plugin
   return shared or _load("videos", name, OfFrames | OfIndices)
 
 
 def _load(kind: conditions.Kind, name: str, contract: Any) -> Any:
-  """The file's PLUGIN, which is of the class (or one of the classes) `contract`."""
+  """Load the file's PLUGIN, which must be of the class (or one of the classes)
+  `contract`.
+  """
   conditions.family(kind).row(name)
   path = f"robust_tfds.corruptions.{FOLDERS[kind]}.{name}"
   plugin = vars(importlib.import_module(path)).get("PLUGIN")

@@ -1,13 +1,14 @@
-"""What is returned where a traced value is out of range: no picture at all.
+"""The result for a traced value out of range: a checker pattern, no picture.
 
-Inside somebody's `jit` a severity or a valid size is not known when it is checked,
-and pixels have no NaN. So a picture whose traced severity is outside 1-5, or whose
-traced size is outside its canvas, comes back as a checker of single pixels,
-magenta (255, 0, 255) and green (0, 255, 0), over its whole canvas, margins too.
-No corruption gives that, and nobody takes it for one. `marks` finds it.
+Inside a caller's `jit` a severity or a valid size is unknown when it is
+checked, and pixels have no NaN. So a picture whose traced severity is outside
+1-5, or whose traced size is outside its canvas, comes back as a checker of
+single pixels, magenta (255, 0, 255) and green (0, 255, 0), over its whole
+canvas, margins too. No corruption produces that, and nobody will take it for a
+picture. `marks` finds it.
 
-Values that are known are refused with words and compile no such test; in a traced
-call it is one selection of each finished pixel, in the loop that writes it.
+Known values are refused in words and compile no such test; in a traced call the
+test is one selection per finished pixel, in the loop that writes it.
 """
 
 import jax
@@ -19,7 +20,7 @@ from robust_tfds.corruptions.ops import layout
 
 
 def checker(height: int, width: int) -> np.ndarray:
-  """The checker of a canvas: uint8 `[height, width, 3]`.
+  """Return the checker of a canvas: uint8 `[height, width, 3]`.
 
   >>> checker(1, 2).tolist()
   [[[255, 0, 255], [0, 255, 0]]]
@@ -28,7 +29,7 @@ def checker(height: int, width: int) -> np.ndarray:
 
 
 def marks(images: jax.typing.ArrayLike) -> np.ndarray:
-  """Which pictures of a batch are refusals: bool `[B]`.
+  """Return which pictures of a batch are refusals: bool `[B]`.
 
   Args:
     images: uint8 `[B, H, W, 3]`.
@@ -38,7 +39,7 @@ def marks(images: jax.typing.ArrayLike) -> np.ndarray:
 
 
 def unless(valid: jax.Array, levels: jax.Array) -> jax.Array:
-  """The picture where it is valid, else the checker.
+  """Return the picture if it is valid, else the checker.
 
   Args:
     valid: bool scalar, traced.
@@ -48,7 +49,7 @@ def unless(valid: jax.Array, levels: jax.Array) -> jax.Array:
 
 
 def severity_holds(severity: jax.Array) -> jax.Array:
-  """Whether a traced severity is 1-5."""
+  """Return whether a traced severity is 1-5."""
   first, *_, last = conditions.SEVERITIES
   return (severity >= first) & (severity <= last)
 
@@ -56,20 +57,20 @@ def severity_holds(severity: jax.Array) -> jax.Array:
 def size_holds(
   size: layout.Size, canvas: tuple[int, int], least: int = 1
 ) -> jax.Array:
-  """Whether a traced size lies within its canvas.
+  """Return whether a traced size lies within its canvas.
 
   Args:
     size: the valid height and width.
-    canvas: its height and width.
-    least: of either.
+    canvas: height and width of the canvas.
+    least: least height and width.
   """
   sides, most = jnp.asarray(size), jnp.asarray(canvas)
   return ((sides >= least) & (sides <= most)).all()
 
 
 def _flat(rows: int, columns: int) -> np.ndarray:
-  """The checker as uint8 `[rows, columns]`, channels beside each other."""
+  """Return the checker as uint8 `[rows, columns]`, channels interleaved."""
   y, column = np.ogrid[:rows, :columns]
   green = column % 3 == 1
-  # Of numpy, a constant of the compiled program.
+  # A numpy array: a constant of the compiled program.
   return np.where((y + column // 3 + green) % 2 == 0, 255, 0).astype(np.uint8)

@@ -23,7 +23,7 @@ from robust_tfds import conditions, errors
 from robust_tfds.corruptions import forks, spec
 
 Keys = jax.typing.ArrayLike | Sequence[jax.Array]
-# Words of jax on the device, of numpy on the host: the same arithmetic.
+# JAX words on the device, numpy words on the host: the same arithmetic.
 _WordsT = TypeVar("_WordsT", jax.Array, np.ndarray)
 _ROTATIONS = (13, 15, 26, 6, 17, 29, 16, 24)  # Salmon et al. 2011, table 4
 _PARITY = 0x1BD11BDA  # the Threefish key-schedule constant, 32-bit
@@ -39,9 +39,10 @@ def example_key(
   example_id: str,
   frame: int = 0,
 ) -> jax.Array:
-  """The key of one example: a function of its arguments and nothing else.
+  """Return the key of one example: a function of its arguments and nothing
+  else.
 
-  Its bytes are those of `robust_tfds.conditions.raw_keys`.
+  It has the bytes of `robust_tfds.conditions.raw_keys`.
 
   Args:
     seed: the run's seed.
@@ -55,8 +56,8 @@ def example_key(
     A typed JAX key (threefry2x32), for `corrupt` and friends.
 
   Raises:
-    UserError: a seed or frame that is no whole number from 0, a severity outside
-      1-5, or a dataset, name or id that is no text or empty.
+    UserError: the seed or frame is no whole number from 0, the severity is
+      outside 1-5, or the dataset, name or id is no text or empty.
   """
   forks.check()
   severity = spec.check_severity(severity)
@@ -72,17 +73,17 @@ def example_key(
   return jax.random.wrap_key_data(raw, impl="threefry2x32")
 
 
-def of_picture(
+def picture_key(
   key: jax.Array | None,
   seed: int | None,
   name: str,
   severity: int | jax.Array,
 ) -> jax.Array:
-  """The key that `corrupt` was given, or its seed's: uint32 `[2]`.
+  """Return the key that `corrupt` was given, or its seed's: uint32 `[2]`.
 
   Raises:
-    UserError: both or neither, or as `single`; with a seed an unknown name, then as
-      `example_key`.
+    UserError: both or neither are given, or as for `single`; with a seed, the
+      name is unknown, or as for `example_key`.
   """
   if (key is None) == (seed is None):
     got = "both" if seed is not None else "neither"
@@ -120,7 +121,9 @@ def raw(key: Keys) -> jax.Array:
 
 
 def single(key: jax.typing.ArrayLike) -> jax.Array:
-  """One key as uint32 `[2]`; UserError for several, or what is no key."""
+  """Return one key as uint32 `[2]`; UserError for several, or for anything that
+  is no key.
+  """
   words = raw(key)
   if words.shape != (2,):
     raise errors.UserError(
@@ -130,8 +133,10 @@ def single(key: jax.typing.ArrayLike) -> jax.Array:
   return words
 
 
-def on_host(key: jax.typing.ArrayLike) -> np.ndarray:
-  """`single` as numpy; words that lie on the host go to no device and back."""
+def host_key(key: jax.typing.ArrayLike) -> np.ndarray:
+  """Return `single` as numpy; words on the host are not sent to a device and
+  back.
+  """
   if isinstance(key, np.ndarray) and (key.dtype, key.shape) == (
     np.uint32,
     (2,),
@@ -172,12 +177,12 @@ def _threefry(
 def bits(
   key: jax.Array, shape: Sequence[int], stream: jax.typing.ArrayLike = 0
 ) -> jax.Array:
-  """Uniform 32-bit words that depend on (key, stream, coordinates) alone.
+  """Draw uniform 32-bit words that depend on (key, stream, coordinates) alone.
 
   Args:
     key: uint32 `[2]` (see `raw`).
     shape: up to three axes; the first two below 2**16, the third below 2**8.
-    stream: which of 2**24 independent fields to draw; a corruption that needs
+    stream: number of one of 2**24 independent fields; a corruption that needs
       several gives each its own number.
 
   Returns:
@@ -203,7 +208,7 @@ def bits(
 def uniform(
   key: jax.Array, shape: Sequence[int], stream: jax.typing.ArrayLike = 0
 ) -> jax.Array:
-  """float32 uniforms in the open interval (0, 1): odd multiples of 2**-24."""
+  """Draw float32 uniforms in the open interval (0, 1): odd multiples of 2**-24."""
   words = bits(key, shape, stream)
   mantissa = (words >> 9).astype(jnp.float32)
   return mantissa * np.float32(2.0**-23) + np.float32(2.0**-24)
@@ -212,7 +217,7 @@ def uniform(
 def normal(
   key: jax.Array, shape: Sequence[int], stream: jax.typing.ArrayLike = 0
 ) -> jax.Array:
-  """float32 standard normals, |x| <= 5.3, by the inverse error function."""
+  """Draw float32 standard normals, |x| <= 5.3, by the inverse error function."""
   u = uniform(key, shape, stream)
   return np.float32(np.sqrt(2.0)) * jax.lax.erf_inv(2.0 * u - 1.0)
 
@@ -223,7 +228,7 @@ def integers(
   bound: jax.typing.ArrayLike,
   stream: jax.typing.ArrayLike = 0,
 ) -> jax.Array:
-  """int32 draws from 0..bound-1 (bound <= 2**16, bias below 2**-16)."""
+  """Draw int32 from 0..bound-1 (bound <= 2**16, bias below 2**-16)."""
   high = bits(key, shape, stream) >> 16
   return ((high * jnp.asarray(bound).astype(jnp.uint32)) >> 16).astype(
     jnp.int32
@@ -231,27 +236,27 @@ def integers(
 
 
 def frame_keys(key: jax.typing.ArrayLike, frames: np.ndarray) -> np.ndarray:
-  """A key for every frame of a clip: uint32 `[T, 2]`, on the host.
+  """Return a key for every frame of a clip: uint32 `[T, 2]`, on the host.
 
-  A frame's key depends on the clip's key and the frame's number alone, so a clip
-  may be worked on in parts.
+  A frame's key depends on the clip's key and the frame's number alone, so a
+  clip may be processed in parts.
 
   Args:
-    key: of the clip; or uint32 `[2, T]`, of every frame's clip.
-    frames: their numbers, `[T]`.
+    key: key of the clip; or uint32 `[2, T]`, keys of the frames' clips.
+    frames: numbers of the frames, `[T]`.
   """
   number = np.asarray(frames, np.uint32)
   with np.errstate(over="ignore"):
-    x0, x1 = _threefry(_on_host(key), number, np.full_like(number, _FRAMES))
+    x0, x1 = _threefry(_host_raw(key), number, np.full_like(number, _FRAMES))
   return np.stack([np.asarray(x0), np.asarray(x1)], axis=-1)
 
 
 def keys_of_frames(keys: jax.Array, count: int) -> jax.Array:
-  """`frame_keys` of the first frames of every clip, on the device.
+  """Return `frame_keys` of the first frames of every clip, on the device.
 
   Args:
-    keys: uint32 `[B, 2]`, the clips'.
-    count: T.
+    keys: uint32 `[B, 2]`, keys of the clips.
+    count: number of frames, T.
 
   Returns:
     uint32 `[B, T, 2]`.
@@ -263,27 +268,29 @@ def keys_of_frames(keys: jax.Array, count: int) -> jax.Array:
 
 
 def words(key: jax.typing.ArrayLike, count: int) -> np.ndarray:
-  """`bits(key, (count,))` on the host, of any length: uint32 `[count]`."""
+  """Compute `bits(key, (count,))` on the host, for any length: uint32
+  `[count]`.
+  """
   number = np.arange(count, dtype=np.uint32)
   with np.errstate(over="ignore"):
-    x0, _ = _threefry(_on_host(key), number, np.zeros_like(number))
+    x0, _ = _threefry(_host_raw(key), number, np.zeros_like(number))
   return np.asarray(x0)
 
 
-def _on_host(key: jax.typing.ArrayLike) -> np.ndarray:
-  """`raw`; words that lie on the host do not go to a device and back."""
+def _host_raw(key: jax.typing.ArrayLike) -> np.ndarray:
+  """Return `raw`; words on the host are not sent to a device and back."""
   if isinstance(key, np.ndarray) and key.dtype == np.uint32:
     return key
   return np.asarray(raw(key))
 
 
 def first_integers(keys: np.ndarray, bound: int, stream: int = 0) -> np.ndarray:
-  """One draw from 0..bound-1 for each key, on the host: int64 `[N]`.
+  """Draw one number from 0..bound-1 for each key, on the host: int64 `[N]`.
 
   Args:
     keys: uint32 `[N, 2]`.
     bound: at most 2**16.
-    stream: which of several draws.
+    stream: number of the draw among several.
   """
   keys = np.asarray(keys)
   with np.errstate(over="ignore"):

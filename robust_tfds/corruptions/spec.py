@@ -1,10 +1,10 @@
-"""What an edition is, and which severities there are.
+"""Editions of the benchmark, and severities.
 
 An edition is a published variant of the whole benchmark: a table of severities
-(in each corruption's file) plus the algorithm switches below. Which corruptions
-there are is said in `robust_tfds/conditions.py`, what their files say in
-`robust_tfds/corruptions/plugins.py`. docs/specs/corruptions.md sections
-1-4 hold the facts.
+(in each corruption's file) plus the algorithm switches below. The corruptions
+are listed in `robust_tfds/conditions.py`, and
+`robust_tfds/corruptions/plugins.py` describes their files. The facts are in
+docs/specs/corruptions.md sections 1-4.
 """
 
 import dataclasses
@@ -24,16 +24,16 @@ class Edition:
 
   Attributes:
     name: the edition's name.
-    size_px: side of its square images; None where any size is allowed.
-    parents: editions whose severities are used where a corruption's file has no
+    size_px: side of its square images; None if any size is allowed.
+    parents: editions whose severities are used if a corruption's file has no
       row for this one, nearest first.
-    michaelis: the detection paper's any-size rules (imagecorruptions 1.1.2) in
-      place of Hendrycks' (docs/specs/corruptions.md section 4).
+    michaelis: whether the detection paper's any-size rules (imagecorruptions
+      1.1.2) replace Hendrycks' (docs/specs/corruptions.md section 4).
     plasma_px: side of the fog map; None: the next power of two that covers the
       image (exact powers stay).
     frost_scale: factor on the frost pictures before the crop; None: as large as
       the image needs, times 1.1, cubic.
-    elastic_px: the length that elastic_transform's constants multiply.
+    elastic_px: the length that elastic_transform's constants are multiples of.
   """
 
   name: str
@@ -42,11 +42,13 @@ class Edition:
   michaelis: bool = False
   plasma_px: int | None = None
   frost_scale: float | None = 1.0
-  elastic_px: int = 244  # not 224: make_imagenet_c.py's typo, kept for ever
+  elastic_px: int = (
+    244  # not 224: make_imagenet_c.py's typo, which became the benchmark
+  )
 
   @property
   def side_px(self) -> int:
-    """Side of its square images; UserError where any size is allowed."""
+    """The side of its square images; UserError if any size is allowed."""
     if self.size_px is None:
       raise errors.UserError(
         f"Edition {self.name!r} has no size of its own; use another edition."
@@ -54,7 +56,7 @@ class Edition:
     return self.size_px
 
   def row(self, severities: Mapping[str, Iterable]) -> tuple:
-    """The five severities of a corruption's table in this edition."""
+    """Return the five severities of a corruption's table in this edition."""
     for name in (self.name, *self.parents):
       if name in severities:
         return tuple(severities[name])
@@ -89,20 +91,23 @@ EDITIONS: Mapping[str, Edition] = types.MappingProxyType(
 
 
 def edition(name: str) -> Edition:
-  """The edition of that name; ValueError with a suggestion if there is none."""
+  """Return the edition with this name; ValueError with a suggestion if there is
+  none.
+  """
   if not isinstance(name, str) or name not in EDITIONS:
     raise errors.unknown("edition", name, EDITIONS)
   return EDITIONS[name]
 
 
 def edition_for(side_px: int) -> str:
-  """The edition whose severities fit square pictures of a size.
+  """Return the edition whose severities fit square pictures of a size.
 
-  The one of that size; where there is none (227 px of Caffe, 331 px of NASNet) the
-  nearest in proportion whose fog map covers them, which a run's table notes.
+  It is the edition of that size; if there is none (227 px for Caffe, 331 px for
+  NASNet), the nearest in proportion whose fog map covers them, which a run's
+  table notes.
 
   Raises:
-    UserError: larger than any fog map.
+    UserError: the size is larger than any fog map.
 
   >>> [edition_for(px) for px in (299, 224, 64, 32, 227, 331)]
   ['inception', 'imagenet', 'imagenet64', 'cifar10', 'imagenet', 'inception']
@@ -130,14 +135,15 @@ def edition_of(height: int, width: int) -> str:
 
 
 def severity(value: object) -> int | jax.Array:
-  """A concrete severity as int, a traced one as it is.
+  """Return a concrete severity as int, a traced one unchanged.
 
   Args:
     value: 1-5: an integer of Python, numpy or jax, or a traced one, whose value
-      nobody can know here: see `refusal.py`.
+      is unknown here: see `refusal.py`.
 
   Raises:
-    UserError: a concrete one outside 1-5, an array with axes, or no integer.
+    UserError: a concrete value is outside 1-5, an array with axes, or no
+      integer.
   """
   if isinstance(value, jax.core.Tracer):
     if value.shape or not jnp.issubdtype(value.dtype, jnp.integer):
@@ -157,10 +163,10 @@ def severity(value: object) -> int | jax.Array:
 
 
 def check_severity(value: object) -> int:
-  """A severity as int, for what works on the host.
+  """Return a severity as int, for code that runs on the host.
 
   Raises:
-    UserError: as `severity`, or a traced one.
+    UserError: as for `severity`, or the value is traced.
   """
   number = severity(value)
   if not isinstance(number, int):

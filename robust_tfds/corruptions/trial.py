@@ -1,4 +1,6 @@
-"""Tries a corruption of somebody's own on a made picture, before data are prepared."""
+"""Trials of a user's corruption on a synthetic picture, before data is
+prepared.
+"""
 
 import functools
 from typing import Any
@@ -11,26 +13,28 @@ from robust_tfds import conditions, errors, own_corruptions
 from robust_tfds.corruptions import batching, image, plugins, spec
 from robust_tfds.corruptions.ops import layout
 
-_SIDE_PX = 64  # of an edition for pictures of any size
+_SIDE_PX = 64  # side for an edition for pictures of any size
 
 
 def check(name: str, edition: str, needs: str) -> None:
-  """Refuses a corruption of one's own that does not serve an edition.
+  """Refuse a user's corruption that does not work for an edition.
 
   Args:
-    name: of a corruption of pictures; the published ones serve all.
-    edition: of which it is tried, at every severity.
+    name: name of a corruption of pictures; published ones work for all
+      editions.
+    edition: the edition to try, at every severity.
     needs: what needs the edition, for the message.
 
   Raises:
-    UserError: no severities, or no picture; names the corruption and its file.
+    UserError: it has no severities, or returns no picture; the message names
+      the corruption and its file.
   """
   if not own_corruptions.sha256(name):
     return
   plugins.check_edition(name, edition, needs)
   try:
     _run(name, edition)
-  except Exception as e:  # of somebody's code
+  except Exception as e:  # from the user's code
     own = own_corruptions.get(name)
     raise errors.UserError(
       f"{own.source if own else name}: {name} fails on a picture that was made to"
@@ -40,27 +44,27 @@ def check(name: str, edition: str, needs: str) -> None:
 
 @functools.cache
 def _run(name: str, edition: str) -> None:
-  """All severities of noise beside black; raises what is wrong."""
+  """Run all severities on noise beside black, and raise what is wrong."""
   plugin, variant = plugins.picture(name), spec.edition(edition)
   side = variant.size_px or _SIDE_PX
   picture = np.random.default_rng(0).integers(0, 256, (side, side, 3), np.uint8)
   picture[: side // 2] = 0
   rows, fixed = image.tables(name, edition)
 
-  def shown(severity: jax.Array, pixels: jax.Array, key: jax.Array) -> Any:
+  def applied(severity: jax.Array, pixels: jax.Array, key: jax.Array) -> Any:
     row = {**image.select(rows, severity), **fixed}
     table = plugin.prepare(row, (side, side), variant)
     size = layout.valid_size(pixels.shape, None)
     scene = batching.Scene(pixels, size, table, variant, key)
     return plugin.apply(scene, plugin.draw(scene))
 
-  program, key = jax.jit(shown), np.array([1, 2], np.uint32)
+  program, key = jax.jit(applied), np.array([1, 2], np.uint32)
   for severity in conditions.SEVERITIES:
     _check_levels(program(severity, picture, key), side)
 
 
 def _check_levels(levels: Any, side: int) -> None:
-  """Raises TypeError for what no picture is made of."""
+  """Raise TypeError for levels that are no picture."""
   shapes = (side, side, 3), (side, 3 * side)
   got = type(levels).__name__
   if isinstance(levels, jax.Array):

@@ -8,18 +8,18 @@ from robust_tfds.coco import rows as coco_rows
 
 
 def _rows(*values, key="id") -> coco_rows.Rows:
-  return coco_rows.Rows.of([{key: v} for v in values], "Row")
+  return coco_rows.Rows.from_list([{key: v} for v in values], "Row")
 
 
 class RowsTest(parameterized.TestCase):
   @parameterized.parameters((None,), ("abc",), (5,), ({"a": 1},))
   def test_no_list(self, rows):
     with self.assertRaisesRegex(ValueError, "Row: a list of objects expected"):
-      coco_rows.Rows.of(rows, "Row")
+      coco_rows.Rows.from_list(rows, "Row")
 
   def test_no_objects(self):
     with self.assertRaisesRegex(ValueError, "Row 1 is no object: 3"):
-      coco_rows.Rows.of([{}, 3], "Row")
+      coco_rows.Rows.from_list([{}, 3], "Row")
 
   def test_ids(self):
     self.assertEqual(_rows(5, 0, 2**40).ids("id"), [5, 0, 2**40])
@@ -34,7 +34,7 @@ class RowsTest(parameterized.TestCase):
     with self.assertRaisesRegex(ValueError, "Two row entries have the id 3"):
       _rows(3, 3.0).unique("id")
     with self.assertRaisesRegex(ValueError, "Row 1 is of image 9, .*ids: 3"):
-      _rows(3, 9).known("id", "image", [3])
+      _rows(3, 9).known_ids("id", "image", [3])
 
   def test_flags(self):
     rows = _rows(0, 1, True, False, 1.0, np.int8(1), np.bool_(False))
@@ -70,7 +70,7 @@ class RowsTest(parameterized.TestCase):
       _rows([5, 0, 4, 1]).corners("id")
 
   def test_sizes_and_names(self):
-    images = coco_rows.Rows.of([{"height": 3, "width": 4}, {}], "Image")
+    images = coco_rows.Rows.from_list([{"height": 3, "width": 4}, {}], "Image")
     self.assertEqual(images.sizes(), [(3, 4), None])
     with self.assertRaisesRegex(ValueError, "Image 1: height and width"):
       images.sizes(needed=True)

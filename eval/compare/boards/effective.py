@@ -173,7 +173,7 @@ class Reference:
       return (
         f"; interval: the line is held fixed, of {self.line.n} models alone"
       )
-    at = self.line.at(x)
+    at = self.line.predict(x)
     lo, hi = (100 * float(end - at) for end in self.line.band(x))
     return (
       "; interval: the line is held fixed; over models, as if independent, its"
@@ -385,7 +385,7 @@ def _number(
     return Number(
       None, note=f"undefined: {axes.x} is {x:g}, its logit infinite"
     )
-  value = float(y - line.line.at(x))
+  value = float(y - line.line.predict(x))
   note = f"above the line: {line.described}{line.beyond(x)}"
   own, others = _drawn(axes, line, key, draws or {})
   if not own:
@@ -479,7 +479,7 @@ def doubtful(task: str, dataset: str) -> frozenset[str]:
 
 
 def _videos(dataset: str) -> dict[str, tuple[float, float]]:
-  clean = {k: c.value for k, c in derived.of_dataset(dataset).items()}
+  clean = {k: c.value for k, c in derived.dataset_accuracies(dataset).items()}
   out = {}
   for network in papers.printed_networks(dataset):
     groups = [

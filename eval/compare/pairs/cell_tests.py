@@ -80,7 +80,7 @@ class _Cell:
   @property
   def number(self) -> Number:
     """The difference with its interval."""
-    bounds = definitions.of_any_task(self.metric).bounds
+    bounds = definitions.any_task_metric(self.metric).bounds
     ends = spread.difference_bounds(bounds)
     return spread.number(self.difference, ends)
 

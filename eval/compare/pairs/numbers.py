@@ -71,7 +71,7 @@ def read(sides: Sequence[Side], common: Sequence[Condition]) -> Numbers:
     groups += _groups(sides[0], first, totals[0][condition])
     n[condition] = len(np.unique(first["example_id"]))
   if any(len(g) for g in groups):
-    draws = Draws.of(np.concatenate(groups))
+    draws = Draws.from_groups(np.concatenate(groups))
     if all(of for side in totals for of in side.values()):
       return Numbers(
         [spread.of_cells(of, draws) for of in totals],

@@ -66,7 +66,7 @@ def line(key: Key, first: Replicates, second: Replicates) -> Line:
   metric, corruption, level = key
   difference = replicates.combine(np.subtract, first, second)
   decrease = replicates.combine(significance.relative_decrease, first, second)
-  known = definitions.of_any_task(metric).bounds
+  known = definitions.any_task_metric(metric).bounds
   # Of a number that can be below 0, as relative CE can, any decrease is possible.
   of_decrease = _AT_MOST_1 if known[0] >= 0 else (-math.inf, math.inf)
   ends = [

@@ -1,16 +1,17 @@
-"""What every number of the tables is: heading, words, formula, unit, sense, source.
+"""Definitions of every number of the tables: heading, words, formula, unit,
+sense, source.
 
-The only home of it: the tasks, reports, boards, comparisons and pages ask here. A
-metric `a/b=3` is of the family `a`: the text behind the slash says which part (a
+Tasks, reports, boards, comparisons and pages all take them from here. A metric
+`a/b=3` belongs to the family `a`: the text behind the slash names the part (a
 class, a distance k, a group). A leading `bbox/`, `segm/` or `localization/` is
-no part: it says what is overlapped. What nobody defined stands under its own name,
-its sense unknown.
+no part: it names the kind of overlap. An undefined metric has its own name and
+an unknown sense.
 
-  <topic>.json   the metrics of a task, or of what all tasks have, as data
-  base.py        what a metric and a topic are, and how a file is read
+  <topic>.json   the metrics of a task, or those that all tasks have, as data
+  base.py        the classes of metrics and topics, and how a file is read
 
-The look-ups stand here: `metric`, `metrics`, `find`, `printed_heading`,
-`of_any_task`, `topic_of`, `title_of`, `anchor`, `words`.
+The look-ups are here: `metric`, `metrics`, `find`, `printed_heading`,
+`any_task_metric`, `topic_of`, `title_of`, `anchor`, `words`.
 """
 
 import dataclasses
@@ -38,7 +39,7 @@ TOPICS = tuple(
   )
 )
 _CLASSIFICATION = TOPICS[0]
-# Of a number that is a mean of another over conditions.
+# Prefix of a number that is a mean of another over conditions.
 _MEAN = "mean_"
 _OVERLAPS: Mapping[str, str] = {
   "bbox": "",
@@ -48,15 +49,15 @@ _OVERLAPS: Mapping[str, str] = {
 
 
 def metrics(task: str, *names: str) -> tuple[Metric, ...]:
-  """Several metrics of a task, see `metric`."""
+  """Return several metrics of a task, see `metric`."""
   return tuple(metric(task, name) for name in names)
 
 
 @functools.cache
 def metric(task: str, name: str) -> Metric:
-  """A task's metric under its full name, also of a family's member.
+  """Return a task's metric by its full name, also a family's member.
 
-  One that nobody defined is called what its name says, and its sense is unknown.
+  An undefined metric is called by its name, and its sense is unknown.
 
   >>> metric("frames", "acc_pmk/k=3").heading
   'pm-10, k=3'
@@ -77,10 +78,13 @@ def metric(task: str, name: str) -> Metric:
 
 @functools.cache
 def find(task: str, name: str) -> tuple[Topic, Metric] | None:
-  """The definition of a task's metric, or of its family; None: nobody wrote one.
+  """Find the definition of a task's metric, or of its family.
 
-  A mean over conditions that has no definition of its own has that of the number
-  that is averaged, a mean over those not trained on that of the whole mean.
+  The result is None if there is none.
+
+
+  A mean over conditions without its own definition takes that of the averaged
+  number; a mean over conditions not trained on takes that of the whole mean.
 
   >>> find("frames", "acc_pmk/k=3")[1].heading
   'pm-10'
@@ -90,7 +94,7 @@ def find(task: str, name: str) -> tuple[Topic, Metric] | None:
     whole = find(task, name.replace(HELD_OUT, "", 1))
     return whole and (whole[0], whole[1].held_out)
   own = [topic for topic in TOPICS if topic.task in (task, "")]
-  # Clean cells of other tasks are scored as those of classification are.
+  # Clean cells of other tasks are scored like those of classification.
   for topic in (*own, _CLASSIFICATION):
     for defined in topic.metrics:
       if defined.name == family:
@@ -101,10 +105,10 @@ def find(task: str, name: str) -> tuple[Topic, Metric] | None:
 
 
 @functools.cache
-def of_any_task(name: str) -> Metric:
-  """A metric under its full name, whosever it is: for what all tasks agree on.
+def any_task_metric(name: str) -> Metric:
+  """Return a metric by its full name in any task, for what all tasks agree on.
 
-  >>> of_any_task("segm/mpc").bounds, of_any_task("mean_brier").bounds
+  >>> any_task_metric("segm/mpc").bounds, any_task_metric("mean_brier").bounds
   ((0, 1), (0, 2))
   """
   tasks = (topic.task for topic in TOPICS)
@@ -113,13 +117,13 @@ def of_any_task(name: str) -> Metric:
 
 
 def printed_heading(name: str) -> str:
-  """Over a column of a printed table, of the metric of any task.
+  """Return the heading of a printed table's column for a metric of any task.
 
   >>> printed_heading("segm/mce"), printed_heading("clean_error")
   ('mask mCE', 'clean error')
   """
   part, _, last = name.rpartition("/")
-  heading = _in_a_sentence(last)
+  heading = _sentence_heading(last)
   if part in _OVERLAPS:
     return f"{_OVERLAPS[part].lower()}{heading}"
   known = _heading_of(part)
@@ -129,12 +133,12 @@ def printed_heading(name: str) -> str:
 
 
 def topic_of(task: str) -> Topic | None:
-  """A task's own topic."""
+  """Return a task's own topic."""
   return next((topic for topic in TOPICS if topic.task == task), None)
 
 
 def title_of(task: str) -> str:
-  """What a task is, in words.
+  """Return the title of a task.
 
   >>> title_of("frames")
   'Natural perturbations in videos'
@@ -144,12 +148,12 @@ def title_of(task: str) -> str:
 
 
 def anchor(topic: Topic, defined: Metric) -> str:
-  """The id of a definition on its page: one metric has several meanings."""
+  """Return the id of a definition on its page: one metric has several meanings."""
   return f"{topic.task}-{defined.name}" if topic.task else defined.name
 
 
 def words(name: str) -> str:
-  """A name of tables as words.
+  """Return a name of the tables as words.
 
   >>> words("gaussian_noise")
   'gaussian noise'
@@ -158,13 +162,17 @@ def words(name: str) -> str:
 
 
 def _family(name: str) -> str:
-  """`acc_pmk` of `acc_pmk/k=3`, `AP` of `bbox/AP`."""
+  """Return the family of a name: `acc_pmk` for `acc_pmk/k=3`, `AP` for
+  `bbox/AP`.
+  """
   parts = [part for part in name.split("/") if part not in _OVERLAPS]
   return parts[0] if parts else ""
 
 
 def _heading(defined: Metric, name: str) -> str:
-  """Of a mean or a family's member, with its part: `pm-10, k=3`."""
+  """Return the heading of a mean or a family's member, with its part: `pm-10,
+  k=3`.
+  """
   first, *rest = name.split("/")
   if first in _OVERLAPS:
     return _OVERLAPS[first] + defined.heading
@@ -174,13 +182,16 @@ def _heading(defined: Metric, name: str) -> str:
 
 
 def _heading_of(name: str) -> str:
-  """Of the first topic that has a metric of the name; empty where none has."""
+  """Return the heading in the first topic that has a metric of this name.
+
+  It is '' if no topic has one.
+  """
   every = (metric for topic in TOPICS for metric in topic.metrics)
   return next((m.full_heading for m in every if m.name == name), "")
 
 
-def _in_a_sentence(name: str) -> str:
-  """A heading that begins with a small letter, unless it is a symbol."""
+def _sentence_heading(name: str) -> str:
+  """Return a heading with a small first letter, unless it is a symbol."""
   heading = _heading_of(name) or words(name)
   return (
     heading[:1].lower() + heading[1:] if heading[1:2].islower() else heading

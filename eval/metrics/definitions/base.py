@@ -1,4 +1,6 @@
-"""`Metric` and `Topic`: what a number of the tables is, and a file of them."""
+"""`Metric` and `Topic`: the definition of a number of the tables, and a file of
+them.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,8 @@ from typing import Any, Literal
 from robust_tfds import errors, reading
 
 PART = "part_"  # begins the name of a mean over a part of its conditions
-HELD_OUT = "held_out_"  # the same over those that the model was not trained on
-_COUNT = re.compile(r" \(\d+\)$")  # of conditions, behind a heading
+HELD_OUT = "held_out_"  # the same over conditions that were not trained on
+_COUNT = re.compile(r" \(\d+\)$")  # number of conditions, behind a heading
 Sense = Literal["lower", "higher", "neither", "unknown"]
 
 
@@ -23,22 +25,22 @@ class Metric:
   """One metric, or one family of metrics.
 
   Attributes:
-    name: in the tables' column `metric`; of a family without what follows the
-      slash.
-    heading: over a column.
-    sense: which direction is better; unknown where nobody has said it.
+    name: name in the tables' column `metric`; for a family without the slash
+      and what follows it.
+    heading: heading of a column.
+    sense: which direction is better; unknown if it is not stated.
     words: what is measured.
-    population: what the interval holds at 95 %: the number of which population;
-      or why there is none.
-    bounds: the least and the most that it can be, infinite where nothing limits
-      it: intervals end there.
-    formula: as plain text.
-    percent: a fraction, shown in percent.
-    unit: of what is no fraction.
+    population: the population whose number the 95 % interval covers; or why
+      there is no interval.
+    bounds: the lowest and highest possible values, infinite if there is no
+      limit: intervals end there.
+    formula: formula as plain text.
+    percent: whether it is a fraction that is shown in percent.
+    unit: unit of a number that is no fraction.
     source: paper and section.
-    normalises: of a number that a baseline normalises, the plain one's name.
-    title: over its words, more in full; the heading where empty.
-    axis: beside the axis of a figure, more in full; the heading where empty.
+    normalises: name of the plain number that a baseline normalises here.
+    title: longer heading of its words; the heading if empty.
+    axis: longer label of a figure's axis; the heading if empty.
   """
 
   name: str
@@ -57,10 +59,12 @@ class Metric:
 
   @property
   def part_of(self) -> str:
-    """Of a mean over a part of the conditions, the whole mean's name.
+    """The name of the whole mean, if this is a mean over a part of the
+    conditions.
 
-    Those that a run has, or that the model was not trained on. Empty of all other
-    numbers. It is shown and never ranked, and has no best.
+    The part is those that a run has, or that the model was not trained on. It
+    is empty for all other numbers. A mean over a part is shown, but never
+    ranked.
 
     >>> Metric("segm/part_mpc", "Mask mPC (part)").part_of
     'segm/mpc'
@@ -89,7 +93,7 @@ class Metric:
 
   @property
   def full_heading(self) -> str:
-    """Over its words."""
+    """The heading over its words."""
     return self.title or self.heading
 
   @property
@@ -99,17 +103,19 @@ class Metric:
 
   @property
   def sign(self) -> int:
-    """1 where more is better, -1 where less is; 0 of neither and of unknown."""
+    """The sign of the sense: 1 if more is better, -1 if less is, 0 for neither
+    and unknown.
+    """
     return {"higher": 1, "lower": -1}.get(self.sense, 0)
 
   @property
   def has_interval(self) -> bool:
-    """Whether it can have one."""
+    """Whether it can have an interval."""
     return not self.population.startswith("No interval")
 
   @property
   def sense_words(self) -> str:
-    """The direction: `lower is better`, or `unknown sense`."""
+    """The direction in words: `lower is better`, or `unknown sense`."""
     if self.sense == "unknown":
       return "unknown sense"
     return f"{self.sense} is better"
@@ -122,14 +128,14 @@ class Metric:
 
 @dataclasses.dataclass(frozen=True)
 class Topic:
-  """Metrics that belong together: a file of this folder.
+  """A file of this folder: metrics that belong together.
 
   Attributes:
-    title: over them.
-    words: what is common to them.
-    metrics: in order.
-    task: whose numbers they are; empty for every task's.
-    headings: of members of families, where less than the rule's is enough.
+    title: common title.
+    words: what they have in common.
+    metrics: the metrics in order.
+    task: the task that they belong to; empty for all tasks.
+    headings: shorter headings of members of families than the rule gives.
   """
 
   title: str
@@ -140,11 +146,10 @@ class Topic:
 
   @classmethod
   def read(cls, path: pathlib.Path) -> Topic:
-    """The topic of a JSON file: its fields; `metrics` are by name.
+    """Read the topic of a JSON file: its fields; `metrics` are by name.
 
     Raises:
-      UserError: a field that a metric or a topic does not have, or a sense that
-        is none.
+      UserError: a field or a sense is unknown.
     """
     fields = reading.json_file(path)
     _check_fields(f"{path.name}: field", fields, cls)
@@ -158,7 +163,7 @@ class Topic:
 
 
 def _metric(name: str, row: Mapping[str, Any]) -> Metric:
-  """Of a file's row, whose bounds are null where there are none."""
+  """Return the metric of a file's row, in which a missing bound is null."""
   least, most = row["bounds"]
   bounds = (
     -math.inf if least is None else least,

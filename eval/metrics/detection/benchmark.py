@@ -23,19 +23,19 @@ _SETS: Mapping[str, tuple[str, ...]] = {
 
 
 def scopes() -> tuple[str, ...]:
-  """Names of all scopes: the paper's sets, then the groups."""
+  """Return the names of all scopes: the paper's sets, then the groups."""
   return (*_SETS, *conditions.PICTURES.groups)
 
 
 def names(scope: str) -> tuple[str, ...]:
-  """The corruptions that a scope's mean is over, in paper order.
+  """Return the corruptions that a scope's mean is over, in paper order.
 
   Args:
     scope: `benchmark` (the 15), `all` (19), `validation` (the 4 others), or a
       group: `noise`, `blur`, `weather`, `digital`.
 
   Raises:
-    UserError: an unknown scope, with a suggestion.
+    UserError: the scope is unknown; the message suggests the nearest.
 
   >>> names("weather")
   ('snow', 'frost', 'fog', 'brightness')
@@ -49,7 +49,7 @@ def names(scope: str) -> tuple[str, ...]:
 
 
 def mpc(performance: np.typing.ArrayLike) -> np.ndarray:
-  """mPC: the mean over corruptions of the means over severities.
+  """Compute mPC: the mean over corruptions of the means over severities.
 
   Args:
     performance: P `[corruptions, severities, ...]`.
@@ -66,7 +66,7 @@ def mpc(performance: np.typing.ArrayLike) -> np.ndarray:
 def rpc(
   performance: np.typing.ArrayLike, clean: np.typing.ArrayLike
 ) -> np.ndarray:
-  """rPC: mPC divided by P of the clean images.
+  """Compute rPC: mPC divided by P of the clean images.
 
   Args:
     performance: P `[corruptions, severities, ...]`.
@@ -84,7 +84,7 @@ def rpc(
 def summarize(
   cells: Mapping[str, Sequence[float]], clean: float, scope: str = "benchmark"
 ) -> dict[str, Any]:
-  """P, mPC and rPC of one model.
+  """Compute P, mPC and rPC of one model.
 
   Args:
     cells: corruption -> performance at severities 1-5, fractions in [0, 1]
@@ -97,8 +97,9 @@ def summarize(
     means over severities of the scope's corruptions. Fractions.
 
   Raises:
-    UserError: a missing corruption or severity of the scope (named), an unknown
-      corruption or scope (with a suggestion), or numbers outside [0, 1].
+    UserError: a corruption or severity of the scope is missing (and named), a
+      corruption or scope is unknown (with a suggestion), or a number is outside
+      [0, 1].
 
   >>> flat = {name: [0.25] * 5 for name in names("benchmark")}
   >>> result = summarize(flat, 0.5)
@@ -132,17 +133,17 @@ def summarize(
 def _row(name: str, values: Any) -> list[float]:
   listed: Any = values
   if not isinstance(values, Sequence) or isinstance(values, str):
-    listed = np.asarray(values)  # of an array, also JAX's
+    listed = np.asarray(values)  # an array, also JAX's
     if not listed.ndim:
-      raise _no_row(name, repr(values)[:60])
+      raise _row_error(name, repr(values)[:60])
   if len(listed) != _SEVERITIES:
-    raise _no_row(name, f"{len(listed)} numbers")
+    raise _row_error(name, f"{len(listed)} numbers")
   return [
     _fraction(f"{name}, severity {s}", v) for s, v in enumerate(listed, 1)
   ]
 
 
-def _no_row(name: str, got: str) -> errors.UserError:
+def _row_error(name: str, got: str) -> errors.UserError:
   return errors.UserError(
     f"{name}: performance at severities 1-5 expected, got {got}."
   )

@@ -1,4 +1,7 @@
-"""Refuses rows that COCO's tools would accept silently; numbers ids from 1."""
+"""Checks of rows that COCO's tools would accept silently.
+
+Ids are numbered from 1.
+"""
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,10 +21,10 @@ class Truth(dict):
   """A COCO instances dict that was checked; it is not checked again.
 
   Attributes:
-    sizes: image id -> (height, width), None where the image does not say it.
-    category_ids: in the order of the categories.
-    has_masks: the annotations' masks were checked too.
-    columns: what `objects.of_truth` made of its annotations.
+    sizes: (height, width) by image id, None if the image does not state it.
+    category_ids: ids in the order of the categories.
+    has_masks: whether the annotations' masks were checked too.
+    columns: the columns that `objects.truth_objects` made from its annotations.
   """
 
   sizes: dict[int, tuple[int, int] | None]
@@ -35,11 +38,11 @@ class Detections:
   """A COCO results list that was checked, as columns.
 
   Attributes:
-    image_id: of each detection.
-    category_id: of each detection.
+    image_id: image of each detection.
+    category_id: category of each detection.
     score: float64 `[N]`.
-    bbox: x, y, width, height, float64 `[N, 4]`; None of masks.
-    masks: {size, counts} of each, COCO's compressed string; None of boxes.
+    bbox: x, y, width, height, float64 `[N, 4]`; None for masks.
+    masks: {size, counts} of each, COCO's compressed string; None for boxes.
   """
 
   image_id: list[int]
@@ -49,13 +52,13 @@ class Detections:
   masks: list[Any] | None = None
 
   def check_masks(self) -> None:
-    """UserError for a mask that C code must not be given."""
+    """Refuse masks that C code must not be given."""
     rows = [{"segmentation": mask} for mask in self.masks or []]
     sizes = [rle.check_size(mask["size"]) for mask in self.masks or []]
     coco_rows.Rows(rows, "Detection").masks(sizes, polygons=drawn)
 
   def check_boxes(self, truth: Mapping[str, Any]) -> None:
-    """UserError for a box, score or id that `coco.coco_ap` refuses."""
+    """Refuse boxes, scores and ids that `coco.coco_ap` refuses."""
     rows = self.rows()
     if isinstance(rows, np.ndarray):
       detection_array(truth, rows)
@@ -63,7 +66,7 @@ class Detections:
       detections(truth, rows, "bbox")
 
   def rows(self) -> Any:
-    """What COCO's tools load: an array of boxes, or a list of masks."""
+    """Return the input of COCO's tools: an array of boxes, or a list of masks."""
     most = max((*self.image_id, *self.category_id), default=0)
     if self.bbox is not None and most < _MOST_EXACT:
       ids = np.array([self.image_id, self.category_id], np.float64)
@@ -80,14 +83,15 @@ class Detections:
 
 
 def ground_truth(gt: Mapping[str, Any], iou_type: str = "bbox") -> Truth:
-  """A checked copy of a COCO instances dict, annotations numbered from 1.
+  """Return a checked copy of a COCO instances dict, annotations numbered from
+  1.
 
   Boxes of zero area stay, as in COCO's own files: they are objects that hardly
   any detection can match.
 
   Args:
-    gt: the dict; one that was checked is not copied.
-    iou_type: `segm` looks at the masks too.
+    gt: the dict; a checked one is not copied.
+    iou_type: `segm` checks the masks too.
 
   Raises:
     UserError: see `coco.coco_ap`.
@@ -99,7 +103,7 @@ def ground_truth(gt: Mapping[str, Any], iou_type: str = "bbox") -> Truth:
 
 
 def check_masks(truth: Truth) -> None:
-  """Refuses broken masks of those annotations that have one.
+  """Refuse broken masks of the annotations that have one.
 
   Boxes are scored without them; yet a file with broken ones is a broken file.
 
@@ -118,15 +122,15 @@ def check_masks(truth: Truth) -> None:
 def detections(
   truth: Mapping[str, Any], dt: Sequence[Mapping[str, Any]], iou_type: str
 ) -> Detections:
-  """A COCO results list, checked: its boxes, or its masks.
+  """Return a checked COCO results list: its boxes, or its masks.
 
   Raises:
     UserError: see `coco.coco_ap`.
   """
   truth = ground_truth(truth)
-  rows = coco_rows.Rows.of(dt, "Detection")
-  image_id = rows.known("image_id", "image", truth.sizes)
-  category_id = rows.known("category_id", "category", truth.category_ids)
+  rows = coco_rows.Rows.from_list(dt, "Detection")
+  image_id = rows.known_ids("image_id", "image", truth.sizes)
+  category_id = rows.known_ids("category_id", "category", truth.category_ids)
   score = rows.numbers("score", "scores must be finite numbers")
   if iou_type == "bbox":
     return Detections(image_id, category_id, score, bbox=rows.boxes())
@@ -136,7 +140,9 @@ def detections(
 
 
 def detection_array(truth: Mapping[str, Any], dt: np.ndarray) -> np.ndarray:
-  """A checked `[N, 7]` array of image_id, x, y, w, h, score, category_id."""
+  """Return a checked `[N, 7]` array of image_id, x, y, w, h, score,
+  category_id.
+  """
   if dt.ndim != 2 or dt.shape[1] != 7 or dt.dtype.kind not in "iuf":
     raise errors.UserError(
       "Detections as an array are numbers [N, 7] (image_id, x, y, w, h, score,"
@@ -159,10 +165,10 @@ def detection_array(truth: Mapping[str, Any], dt: np.ndarray) -> np.ndarray:
 
 
 def known_images(truth: Mapping[str, Any], image_ids: Any) -> list[int]:
-  """Sorted ids; UserError for one that the ground truth does not have."""
+  """Return sorted ids; UserError for one that the ground truth does not have."""
   if isinstance(image_ids, (str, bytes)) or not isinstance(image_ids, Iterable):
     raise errors.UserError(
-      f"image_ids: a list of ids expected, got {coco_rows.shown(image_ids)}."
+      f"image_ids: a list of ids expected, got {coco_rows.quoted(image_ids)}."
     )
   rows = coco_rows.Rows([{"id": i} for i in image_ids], "image_ids")
   known = {i["id"] for i in truth["images"]}
@@ -174,11 +180,11 @@ def known_images(truth: Mapping[str, Any], image_ids: Any) -> list[int]:
 
 
 def thresholds(iou_thresholds: Any) -> np.ndarray:
-  """IoU thresholds as float64 `[N]`.
+  """Return IoU thresholds as float64 `[N]`.
 
   Raises:
-    UserError: none, or not all of them are numbers above 0 and up to 1, in
-      increasing order.
+    UserError: there are none, or they are not increasing numbers above 0 and up
+      to 1.
   """
   try:
     values = np.asarray(iou_thresholds)
@@ -193,7 +199,7 @@ def thresholds(iou_thresholds: Any) -> np.ndarray:
   ):
     raise errors.UserError(
       "iou_thresholds: increasing numbers above 0 and up to 1 expected, got"
-      f" {coco_rows.shown(iou_thresholds)}."
+      f" {coco_rows.quoted(iou_thresholds)}."
     )
   return values.astype(np.float64)
 
@@ -205,8 +211,8 @@ def _truth(gt: Any) -> Truth:
         f"The ground truth has no {part!r}; it is no COCO dict of images,"
         " annotations and categories."
       )
-  images = coco_rows.Rows.of(gt["images"], "Image", field="images")
-  categories = coco_rows.Rows.of(
+  images = coco_rows.Rows.from_list(gt["images"], "Image", field="images")
+  categories = coco_rows.Rows.from_list(
     gt["categories"], "Category", field="categories"
   )
   sizes = dict(zip(images.unique("id"), images.sizes(), strict=True))
@@ -214,26 +220,28 @@ def _truth(gt: Any) -> Truth:
   truth = Truth(
     info={},
     licenses=[],
-    images=_with_ids(images, sizes),
+    images=_numbered(images, sizes),
     annotations=_annotations(gt["annotations"], sizes, category_ids),
-    categories=_with_ids(categories, category_ids),
+    categories=_numbered(categories, category_ids),
   )
   truth.sizes, truth.category_ids = sizes, category_ids
   truth.columns = {}
   return truth
 
 
-def _with_ids(rows: coco_rows.Rows, ids: Any) -> list[dict[str, Any]]:
+def _numbered(rows: coco_rows.Rows, ids: Any) -> list[dict[str, Any]]:
   return [{**row, "id": i} for row, i in zip(rows.rows, ids, strict=True)]
 
 
 def _annotations(
-  given: Any, sizes: Mapping[int, Any], category_ids: Sequence[int]
+  listed_rows: Any, sizes: Mapping[int, Any], category_ids: Sequence[int]
 ) -> list[dict[str, Any]]:
-  rows = coco_rows.Rows.of(given, "Annotation", "id", "annotations")
+  rows = coco_rows.Rows.from_list(
+    listed_rows, "Annotation", "id", "annotations"
+  )
   rows.unique("id")
-  image_id = rows.known("image_id", "image", sizes)
-  category_id = rows.known("category_id", "category", category_ids)
+  image_id = rows.known_ids("image_id", "image", sizes)
+  category_id = rows.known_ids("category_id", "category", category_ids)
   boxes = rows.boxes()
   _check_inside(rows, boxes, [sizes[i] for i in image_id])
   crowd = rows.flags("iscrowd")
@@ -264,7 +272,7 @@ def _check_inside(
   boxes: np.ndarray,
   sizes: Sequence[tuple[int, int] | None],
 ) -> None:
-  """Objects may reach out of their picture, but not lie beside it."""
+  """Refuse objects beside their picture; they may reach out of it."""
   if not len(boxes):
     return
   far = (np.inf, np.inf)
@@ -281,7 +289,7 @@ def _check_inside(
 
 
 def _need_masks(truth: Truth) -> None:
-  rows = coco_rows.Rows.of(truth["annotations"], "Annotation", "id")
+  rows = coco_rows.Rows.from_list(truth["annotations"], "Annotation", "id")
   sizes = [truth.sizes[a["image_id"]] for a in truth["annotations"]]
   masks = rows.masks(sizes, polygons=_sound)
   for annotation, mask in zip(truth["annotations"], masks, strict=True):
@@ -290,12 +298,14 @@ def _need_masks(truth: Truth) -> None:
 
 
 def _sound(polygons: Any, size: tuple[int, int]) -> Any:
-  """The polygons, which COCO's tools draw themselves."""
+  """Return the polygons, which COCO's tools draw themselves, after checks."""
   rle.check_polygons(polygons, size)
   return polygons
 
 
 def drawn(polygons: Any, size: tuple[int, int]) -> dict[str, Any]:
-  """Polygons as run lengths, which is all that COCO's tools take of detections."""
+  """Draw polygons as run lengths, the only form of detections that COCO's tools
+  take.
+  """
   mask = rle.from_polygons(polygons, size)
   return {"size": list(mask.size), "counts": mask.counts}

@@ -2,10 +2,10 @@
 
 Both give the same numbers to 1e-9; hotcoco is some forty times faster. Ids of
 annotations are renumbered from 1 first: pycocotools takes a match with id 0 for
-none (docs/specs/detection.md section 3.2). Definitions: 10 IoU thresholds from
-.50 to .95, 101 recall points, at most 100 detections an image and category;
-crowds absorb detections. -1 stands for what is not defined (no object in the
-range).
+no match (docs/specs/detection.md section 3.2). Definitions: 10 IoU thresholds
+from .50 to .95, 101 recall points, at most 100 detections an image and
+category; crowds absorb detections. -1 stands for what is not defined (no object
+in the range).
 """
 
 import contextlib
@@ -47,7 +47,7 @@ def coco_ap(
   iou_thresholds: Sequence[float] | None = None,
   backend: str = "pycocotools",
 ) -> dict[str, Any]:
-  """COCO's 12 numbers, and AP of every category.
+  """Compute COCO's 12 numbers, and AP of every category.
 
   Args:
     gt: COCO instances: `images` (id, width, height), `annotations` (id, image_id,
@@ -58,10 +58,10 @@ def coco_ap(
       category_id; or what `checks.detections` made of them. May be empty. A score
       is any finite number.
     iou_type: `bbox` or `segm`.
-    use_categories: False takes all categories for one (localisation).
-    image_ids: only these images; all if None.
-    iou_thresholds: instead of .50:.05:.95; AP50 and AP75 are -1 where their
-      threshold is not among them.
+    use_categories: False merges all categories into one (localisation).
+    image_ids: the images to score; None: all.
+    iou_thresholds: thresholds instead of .50:.05:.95; AP50 and AP75 are -1 if
+      their threshold is not among them.
     backend: `pycocotools` or `hotcoco`.
 
   Returns:
@@ -70,13 +70,13 @@ def coco_ap(
 
   Raises:
     MissingPackageError: the backend is not installed.
-    UserError: an annotation or detection of an image or category that `gt` does
-      not have; an id that is no whole number or there twice; `iscrowd` other than
-      0 and 1; a box of negative or unfinite sides, beyond a million px, or of an
-      object beside its image; an area or score that is not finite; a mask of
-      another size than its image, whose runs do not fill it or whose polygons
-      leave it far behind; or another iou_type, backend or threshold. Names the
-      first.
+    UserError: the message names the first of these. An annotation or detection
+      belongs to an image or category that `gt` does not have; an id is no whole
+      number, or a duplicate; `iscrowd` is not 0 or 1; a box has negative or
+      infinite sides, is beyond a million px, or lies outside its image; an area
+      or score is not finite; a mask has another size than its image, its runs
+      do not fill it, or its polygons lie far outside; or the iou_type, backend
+      or a threshold is unknown.
   """
   if iou_type not in ("bbox", "segm"):
     raise errors.UserError(f"iou_type is 'bbox' or 'segm', got {iou_type!r}.")
@@ -88,7 +88,7 @@ def coco_ap(
       raise errors.UserError("Arrays hold boxes; masks need a list of results.")
     detections: Any = checks.detection_array(truth, dt)
   elif isinstance(dt, checks.Detections):
-    if backend == "pycocotools":  # hotcoco is no C: broken masks do no harm
+    if backend == "pycocotools":  # hotcoco is not C: broken masks do no harm
       dt.check_masks()
     detections = dt.rows()
   else:
@@ -112,23 +112,28 @@ def coco_ap(
   out: dict[str, Any] = _numbers(precision, recall, thresholds)
   ids = sorted(c["id"] for c in truth["categories"]) if use_categories else []
   out["per_class"] = {
-    i: _of_class(precision[:, :, k], recall[:, k], thresholds)
+    i: _class_numbers(precision[:, :, k], recall[:, k], thresholds)
     for k, i in enumerate(ids)
   }
   return out
 
 
 def fastest() -> str:
-  """The fast backend where it is installed, else the default one."""
+  """Return the fast backend if it is installed, else the default one."""
   return "hotcoco" if importlib.util.find_spec("hotcoco") else "pycocotools"
 
 
 def _numbers(
   precision: np.ndarray, recall: np.ndarray, thresholds: np.ndarray
 ) -> dict[str, float]:
-  """COCOeval's summary; axes threshold, recall, category, area, detections."""
+  """Compute COCOeval's summary.
+
+  The axes are threshold, recall, category, area and detections.
+  """
   ap = {
-    name: _mean(_at(precision, thresholds, iou)[..., area, _MOST_DETECTIONS])
+    name: _mean(
+      _select(precision, thresholds, iou)[..., area, _MOST_DETECTIONS]
+    )
     for name, iou, area in (
       ("AP", None, 0),
       ("AP50", 0.5, 0),
@@ -152,18 +157,18 @@ def _numbers(
   return {**ap, **ar}
 
 
-def _of_class(
+def _class_numbers(
   precision: np.ndarray, recall: np.ndarray, thresholds: np.ndarray
 ) -> dict[str, float]:
   whole = precision[..., _ALL_AREAS, _MOST_DETECTIONS]
   return {
     "AP": _mean(whole),
-    "AP50": _mean(_at(whole, thresholds, 0.5)),
+    "AP50": _mean(_select(whole, thresholds, 0.5)),
     "AR100": _mean(recall[..., _ALL_AREAS, _MOST_DETECTIONS]),
   }
 
 
-def _at(
+def _select(
   values: np.ndarray, thresholds: np.ndarray, iou: float | None
 ) -> np.ndarray:
   return values if iou is None else values[np.isclose(thresholds, iou)]
@@ -175,7 +180,7 @@ def _mean(values: np.ndarray) -> float:
 
 
 def _backend(name: str) -> tuple[Callable[[dict], Any], Any]:
-  """(what loads a COCO dict, the class that evaluates)."""
+  """Return the function that loads a COCO dict, and the class that evaluates."""
   try:
     if name == "hotcoco":
       import hotcoco

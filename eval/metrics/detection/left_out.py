@@ -1,14 +1,15 @@
-"""AP with each block of pictures left out, and of halves, from matches made once.
+"""AP with each block of pictures left out, and of halves, from one matching
+pass.
 
-Leaving out pictures leaves out their detections and objects; what remains keeps
-its order and its matches. Precision has its maxima at hits, so that only hits are
-looked at, all blocks at once: with a hit come the false alarms before it, counted
-per block, and what is left out is subtracted. A class of which no object remains
-is left out of the mean, as the metric does with a class that has none.
+Leaving out pictures leaves out their detections and objects; the rest keeps its
+order and its matches. Precision has its maxima at hits, so only hits are used,
+for all blocks at once: the false alarms before each hit are counted per block,
+and those of the left-out block are subtracted. A class without remaining
+objects is left out of the mean, as the metric does for a class without objects.
 
-The blocks are parted in two as well, several times: AP of few pictures lies above
-that of many, and halves say by how much (`Replicates.bias`). A class whose objects
-all lie in one half counts in the other with the same number.
+The blocks are also split in two, several times: AP of few pictures lies above
+that of many, and halves estimate by how much (`Replicates.bias`). A class whose
+objects are all in one half counts in the other half with the same number.
 """
 
 import dataclasses
@@ -21,11 +22,11 @@ from robust_tfds.eval.metrics.detection import voc
 
 @dataclasses.dataclass(frozen=True)
 class Rule:
-  """How precision at some recalls is averaged.
+  """A rule for averaging precision over recalls.
 
   Attributes:
     recalls: float64 `[R]`, increasing from 0.
-    epsilon: that precision's denominator is increased by.
+    epsilon: increase of precision's denominator.
   """
 
   recalls: np.ndarray
@@ -35,33 +36,34 @@ class Rule:
 # pycocotools: 101 recalls; its precision is tp / (fp + tp + eps).
 COCO = Rule(np.linspace(0.0, 1.0, 101), float(np.spacing(1)))
 VOC = Rule(voc.RECALLS, 0.0)  # the devkit of 2007
-_SPLITS = 5  # of the blocks, in two; 20 tell the bias little better
+_SPLITS = 5  # number of splits in halves; 20 estimate the bias little better
 
 
 @dataclasses.dataclass(frozen=True)
 class Numbers:
-  """Average precision and highest recall of every class.
+  """The average precision and highest recall of every class.
 
   Attributes:
-    precision: float64 `[K, T, 1 + J + H]` of K classes and T thresholds: of all
-      pictures, then without each of J blocks, then of H halves, two after two;
-      nan where no object is. A single block has no halves.
-    recall: the same of the highest recall.
+    precision: float64 `[K, T, 1 + J + H]` for K classes and T thresholds: for
+      all pictures, then without each of J blocks, then for H halves, pair by
+      pair; nan without objects. A single block has no halves.
+    recall: the same for the highest recall.
   """
 
   precision: np.ndarray
   recall: np.ndarray
 
   def mean_precision(self, threshold: int | None = None) -> np.ndarray:
-    """AP, the mean over classes that have objects: float64 `[1 + J + H]`.
+    """Compute AP, the mean over classes that have objects: float64 `[1 + J +
+    H]`.
 
     Args:
-      threshold: place of the only threshold; all if None.
+      threshold: index of the only threshold; None: all.
     """
     return _mean(self.precision, threshold)
 
   def mean_recall(self) -> np.ndarray:
-    """AR: float64 `[1 + J + H]`."""
+    """Compute AR: float64 `[1 + J + H]`."""
     return _mean(self.recall, None)
 
 
@@ -71,14 +73,14 @@ def numbers(
   classes: int,
   rule: Rule = COCO,
 ) -> Numbers:
-  """AP of all pictures, without each block, and of halves.
+  """Compute AP for all pictures, without each block, and for halves.
 
   Args:
     blocks: int `[I]`, the block of every picture, 0 to J - 1.
     classes: K; labels are below.
   """
   most = int(blocks.max(initial=-1)) + 1
-  halves = in_halves(most)
+  halves = half_membership(most)
   thresholds = matches.right.shape[1]
   shape = (classes, thresholds, 1 + most + halves.shape[1])
   precision, recall = np.full(shape, np.nan), np.full(shape, np.nan)
@@ -94,10 +96,12 @@ def numbers(
     need = _needed(number, rule)
     for t in range(thresholds):
       right, wrong = matches.right[rows, t], matches.wrong[rows, t]
-      precision[k, t], recall[k, t] = _of_class(
+      precision[k, t], recall[k, t] = _class_numbers(
         right, wrong, block[rows], halves, number, need, rule
       )
-  return Numbers(*(_with_other_half(x, 1 + most) for x in (precision, recall)))
+  return Numbers(
+    *(_fill_empty_halves(x, 1 + most) for x in (precision, recall))
+  )
 
 
 def coco_numbers(
@@ -106,16 +110,17 @@ def coco_numbers(
   blocks: np.ndarray,
   classes: int,
 ) -> dict[str, np.ndarray]:
-  """COCO's 12 numbers of all pictures, without each block, and of halves.
+  """Compute COCO's 12 numbers for all pictures, without each block, and for
+  halves.
 
   Args:
-    objects: of the pictures that the detector was shown.
+    objects: objects of the pictures that the detector was shown.
     blocks: int `[I]`, the block of every picture, 0 to J - 1.
     classes: K; labels are below.
 
   Returns:
-    AP AP50 AP75 APs APm APl AR1 AR10 AR100 ARs ARm ARl -> float64
-    `[1 + J + H]`, nan where no object is.
+    AP AP50 AP75 APs APm APl AR1 AR10 AR100 ARs ARm ARl -> float64 `[1 + J +
+    H]`, nan without objects.
   """
   matcher, out = matches_lib.Matcher(objects, detected), {}
   for size, area in matches_lib.AREAS.items():
@@ -127,7 +132,7 @@ def coco_numbers(
       continue
     out["AP50"], out["AP75"] = got.mean_precision(0), got.mean_precision(5)
     for most in (1, 10):
-      few = matches.at(matcher.rank < most)
+      few = matches.select(matcher.rank < most)
       out[f"AR{most}"] = numbers(few, blocks, classes).mean_recall()
   return out
 
@@ -135,20 +140,21 @@ def coco_numbers(
 def voc_ap50(
   matches: matches_lib.Matches, blocks: np.ndarray, classes: int
 ) -> np.ndarray:
-  """VOC2007's AP50, as `numbers` has it: float64 `[1 + J + H]`.
+  """Compute VOC2007's AP50 in the form of `numbers`: float64 `[1 + J + H]`.
 
   Args:
-    matches: as `voc.match` gives them.
+    matches: result of `voc.match`.
     blocks: int `[I]`, the block of every picture, 0 to J - 1.
     classes: K; labels are below.
   """
   return numbers(matches, blocks, classes, VOC).mean_precision()
 
 
-def in_halves(blocks: int) -> np.ndarray:
-  """Which blocks are in each half: int64 `[J, H]`, 0 or 1.
+def half_membership(blocks: int) -> np.ndarray:
+  """Split the blocks in halves: int64 `[J, H]`, 1 if block j is in half h, else
+  0.
 
-  Blocks are drawn, so that any fixed parts of them are drawn too.
+  Blocks are random, so any fixed split of them is random too.
   """
   if blocks < 2:
     return np.zeros((blocks, 0), np.int64)
@@ -157,8 +163,8 @@ def in_halves(blocks: int) -> np.ndarray:
   return np.stack([first, 1 - first], axis=-1).reshape(blocks, -1)
 
 
-def _with_other_half(values: np.ndarray, first: int) -> np.ndarray:
-  """A half that has none of a class's objects has the other's number."""
+def _fill_empty_halves(values: np.ndarray, first: int) -> np.ndarray:
+  """Give a half without objects of a class the other half's number."""
   halves = values[..., first:]
   other = halves[..., np.arange(halves.shape[-1]) ^ 1]
   values[..., first:] = np.where(np.isnan(halves), other, halves)
@@ -175,7 +181,7 @@ def _mean(values: np.ndarray, threshold: int | None) -> np.ndarray:
   )
 
 
-def _of_class(
+def _class_numbers(
   right: np.ndarray,
   wrong: np.ndarray,
   block: np.ndarray,
@@ -184,14 +190,15 @@ def _of_class(
   need: np.ndarray,
   rule: Rule,
 ) -> tuple[np.ndarray, np.ndarray]:
-  """Average precision and highest recall of a class at a threshold, `[C]`.
+  """Compute average precision and highest recall of a class at a threshold,
+  `[C]`.
 
   Args:
     right: bool `[D]`, hits by decreasing score.
     wrong: bool `[D]`, false alarms.
     block: int `[D]`.
-    halves: int64 `[J, H]`, see `in_halves`.
-    number: int64 `[C]`, C = 1 + J + H, objects that remain.
+    halves: int64 `[J, H]`, see `half_membership`.
+    number: int64 `[C]`, C = 1 + J + H, number of remaining objects.
     need: int64 `[R, C]`, see `_needed`.
   """
   hits = np.flatnonzero(right)
@@ -212,7 +219,9 @@ def _of_class(
 def _without(
   row: np.ndarray, block: np.ndarray, rows: int, halves: np.ndarray
 ) -> np.ndarray:
-  """How many there are up to each row, of what each column has: `[rows, C]`."""
+  """Return cumulative counts up to each row, for what each column contains:
+  `[rows, C]`.
+  """
   blocks = len(halves)
   size = (rows + 1) * blocks
   each = np.bincount(row * blocks + block, minlength=size)
@@ -229,7 +238,9 @@ def _without(
 
 
 def _remaining(own: np.ndarray, halves: np.ndarray) -> np.ndarray:
-  """Places of the hits that each column has, the others behind: `[H, C]`."""
+  """Return the indices of the hits that each column contains, then the others:
+  `[H, C]`.
+  """
   left_out = own[:, None] == np.arange(-1, len(halves))
   absent = np.concatenate([left_out, halves[own] == 0], axis=1)
   return np.argsort(absent, axis=0, kind="stable")
@@ -241,7 +252,7 @@ def _average(
   total: np.ndarray,
   need: np.ndarray,
 ) -> np.ndarray:
-  """The mean of the highest precision at or beyond every recall: `[C]`."""
+  """Compute the mean of the highest precision at or beyond every recall: `[C]`."""
   hits, columns = highest.shape
   if not hits:
     return np.zeros(columns)
@@ -252,7 +263,9 @@ def _average(
 
 
 def _needed(number: np.ndarray, rule: Rule) -> np.ndarray:
-  """Hits that each recall needs of some numbers of objects: int64 `[R, N]`."""
+  """Return the number of hits that each recall needs, per number of objects:
+  int64 `[R, N]`.
+  """
   different, place = np.unique(number, return_inverse=True)
   need = [
     np.searchsorted(np.arange(n + 1) / max(n, 1), rule.recalls)

@@ -1,10 +1,11 @@
-"""Which detections hit an object, by COCO's rules, all pictures at once.
+"""Matching of detections with objects by COCO's rules, for all pictures at
+once.
 
-Per picture and class, by decreasing score: a detection takes the free object of
+Per picture and class, by decreasing score, a detection takes the free object of
 the largest overlap, at equal overlaps the later one, and an ignored object only
-where no other fits; crowds absorb any number (docs/specs/detection.md section
-3.2). Matches of a picture do not depend on other pictures: what is matched once
-gives AP with any pictures left out (`left_out`).
+if no other fits; crowds absorb any number (docs/specs/detection.md section
+3.2). Matches of a picture do not depend on other pictures: one pass gives AP
+with any pictures left out (`left_out`).
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ AREAS = {
   "m": (32.0**2, 96.0**2),
   "l": (96.0**2, 1e10),
 }
-MOST_DETECTIONS = 100  # of a picture and class
-_HIGHEST = 1 - 1e-10  # of thresholds, as in pycocotools
+MOST_DETECTIONS = 100  # limit per picture and class
+_HIGHEST = 1 - 1e-10  # upper limit of thresholds, as in pycocotools
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,13 +51,13 @@ class Objects:
 
 @dataclasses.dataclass(frozen=True)
 class Detected:
-  """Detections as columns, in their file's order.
+  """The detections as columns, in their file's order.
 
   Attributes:
     image: int64 `[D]`, places among the pictures.
     label: int64 `[D]`, places among the classes.
     score: float64 `[D]`.
-    box: x, y, width, height, float64 `[D, 4]`; None of masks.
+    box: x, y, width, height, float64 `[D, 4]`; None for masks.
     masks: {size, counts} of each; None for boxes.
   """
 
@@ -67,13 +68,13 @@ class Detected:
   masks: overlaps.Masks | None = None
 
   def area(self) -> np.ndarray:
-    """float64 `[D]`, px^2."""
+    """Return the areas: float64 `[D]`, px^2."""
     if self.box is None:
       return overlaps.mask_areas(self.masks or [])
     return self.box[:, 2] * self.box[:, 3]
 
-  def at(self, rows: np.ndarray) -> Detected:
-    """Some of them; int `[N]`."""
+  def select(self, rows: np.ndarray) -> Detected:
+    """Return the detections at these rows, int `[N]`."""
     return Detected(
       self.image[rows],
       self.label[rows],
@@ -85,7 +86,8 @@ class Detected:
 
 @dataclasses.dataclass(frozen=True)
 class Matches:
-  """What of a cell its AP depends on, class by class, by decreasing score.
+  """The part of a cell that its AP depends on, class by class, by decreasing
+  score.
 
   Attributes:
     image: int64 `[D]`, places of the detections' pictures.
@@ -101,8 +103,8 @@ class Matches:
   wrong: np.ndarray
   objects: np.ndarray
 
-  def at(self, rows: np.ndarray) -> Matches:
-    """Those of some detections; bool `[D]`."""
+  def select(self, rows: np.ndarray) -> Matches:
+    """Return the matches of some detections, bool `[D]`."""
     return dataclasses.replace(
       self,
       image=self.image[rows],
@@ -113,12 +115,12 @@ class Matches:
 
 
 class Matcher:
-  """Detections beside the objects of their pictures and classes.
+  """A matcher of detections with the objects of their pictures and classes.
 
   Attributes:
-    rank: int64 `[D]`, how many detections of its picture and class come before
-      each detection of the matches.
-    score: float64 `[D]`, of each detection of the matches.
+    rank: int64 `[D]`, rank of each matched detection among those of its picture
+      and class, from 0.
+    score: float64 `[D]`, score of each matched detection.
   """
 
   def __init__(
@@ -127,10 +129,10 @@ class Matcher:
     detected: Detected,
     thresholds: np.ndarray = IOU_THRESHOLDS,
   ):
-    """Finds the pairs that overlap enough for the lowest threshold.
+    """Find the pairs that overlap enough for the lowest threshold.
 
     Args:
-      objects: of the pictures that the detector was shown.
+      objects: objects of the pictures that the detector was shown.
       thresholds: float64 `[T]`, increasing.
     """
     self._objects = objects
@@ -145,17 +147,17 @@ class Matcher:
     self.score = self._detected.score[self._order]
 
   def within(self, area: tuple[float, float]) -> Matches:
-    """The matches where objects outside of a range of areas are ignored.
+    """Return the matches with objects outside a range of areas ignored.
 
     Args:
-      area: px^2, see `AREAS`.
+      area: the range in px^2, see `AREAS`.
     """
     objects, order = self._objects, self._order
-    ignored = objects.crowd | _outside(objects.area, area)
+    ignored = objects.crowd | _outside_range(objects.area, area)
     place = self._choose(ignored)
     hit = place >= 0
     aside = np.append(ignored, False)[place]  # -1: no object
-    aside |= ~hit & _outside(self._area, area)[:, None]
+    aside |= ~hit & _outside_range(self._area, area)[:, None]
     return Matches(
       image=self._detected.image[order],
       label=self._detected.label[order],
@@ -166,27 +168,29 @@ class Matcher:
 
   def _near(self) -> tuple[overlaps.Pairs, np.ndarray]:
     objects, detected = self._objects, self._detected
-    pairs = overlaps.Pairs.of_classes(detected, objects)
+    pairs = overlaps.Pairs.from_classes(detected, objects)
     if detected.box is not None:
-      iou = overlaps.of_boxes(pairs, detected.box, objects.box, objects.crowd)
+      iou = overlaps.box_overlaps(
+        pairs, detected.box, objects.box, objects.crowd
+      )
     else:
-      iou = overlaps.of_masks(
+      iou = overlaps.mask_overlaps(
         pairs, detected.masks or [], objects.masks or [], objects.crowd
       )
     enough = iou >= self._thresholds[0]
     return pairs.where(enough), iou[enough]
 
   def _choose(self, ignored: np.ndarray) -> np.ndarray:
-    """The object that each detection takes: int64 `[D, T]`, -1 for none.
+    """Choose the object that each detection takes: int64 `[D, T]`, -1 for none.
 
-    Detections of one rank are of different pictures or classes: they choose at
-    once. A detection's pairs lie by increasing preference, which does not depend
-    on what is free: it takes the last free one.
+    Detections of equal rank belong to different pictures or classes: they
+    choose at once. A detection's pairs are sorted by increasing preference,
+    which does not depend on what is free: it takes the last free one.
     """
     crowd, thresholds = self._objects.crowd, self._thresholds
     place = np.full((len(self._rank), len(thresholds)), -1, np.int64)
     free = np.ones((len(crowd), len(thresholds)), bool)
-    pairs, iou, ranks = self._by_preference(ignored)
+    pairs, iou, ranks = self._sorted_pairs(ignored)
     fits = iou[:, None] >= thresholds
     edges = np.searchsorted(ranks, np.arange(ranks.max(initial=-1) + 2))
     for first, last in zip(edges[:-1].tolist(), edges[1:].tolist()):
@@ -202,10 +206,10 @@ class Matcher:
       free[thing[best[row, column]], column] = False
     return place
 
-  def _by_preference(
+  def _sorted_pairs(
     self, ignored: np.ndarray
   ) -> tuple[overlaps.Pairs, np.ndarray, np.ndarray]:
-    """Pairs by rank, detection and preference; their overlaps and ranks."""
+    """Return pairs by rank, detection and preference; their overlaps and ranks."""
     pairs, iou = self._pairs, self._iou
     ranks = self._rank[pairs.detection]
     real = ~ignored[pairs.thing]
@@ -213,12 +217,14 @@ class Matcher:
     return pairs.where(order), iou[order], ranks[order]
 
 
-def _outside(area: np.ndarray, limits: tuple[float, float]) -> np.ndarray:
+def _outside_range(area: np.ndarray, limits: tuple[float, float]) -> np.ndarray:
   return (area < limits[0]) | (area > limits[1])
 
 
 def _most_certain(detected: Detected) -> tuple[Detected, np.ndarray]:
-  """At most 100 of a picture and class, and each one's rank among them."""
+  """Return at most 100 detections per picture and class, and their ranks among
+  them.
+  """
   order = np.lexsort((-detected.score, detected.label, detected.image))
   keys = np.stack([detected.image, detected.label])[:, order]
   new = np.ones(len(order), bool)
@@ -226,4 +232,4 @@ def _most_certain(detected: Detected) -> tuple[Detected, np.ndarray]:
   first = np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))
   rank = np.arange(len(order)) - first
   few = rank < MOST_DETECTIONS
-  return detected.at(order[few]), rank[few]
+  return detected.select(order[few]), rank[few]

@@ -11,11 +11,11 @@ from robust_tfds.eval.metrics.detection import checks, matches
 def detected(
   detections: checks.Detections, truth: checks.Truth, ids: np.ndarray
 ) -> matches.Detected:
-  """A cell's detections by places of their pictures and classes.
+  """Return a cell's detections with indices of their pictures and classes.
 
   Args:
-    truth: whose classes they are of.
-    ids: int64 `[I]`, image ids of the pictures, sorted.
+    truth: the ground truth that defines the classes.
+    ids: int64 `[I]`, sorted image ids of the pictures.
   """
   label = {c: i for i, c in enumerate(truth.category_ids)}
   return matches.Detected(
@@ -27,20 +27,20 @@ def detected(
   )
 
 
-def of_truth(
+def truth_objects(
   truth: checks.Truth, image_ids: np.ndarray, iou_type: str = "bbox"
 ) -> matches.Objects:
-  """The objects of some pictures.
+  """Return the objects of some pictures.
 
   Args:
-    truth: checked; keeps what is made of its annotations.
-    image_ids: int64 `[I]`, sorted, each once; objects have places in it. Labels
-      are places among the truth's categories.
+    truth: the checked ground truth; it keeps the columns of its annotations.
+    image_ids: int64 `[I]`, sorted, each once; objects have indices into it.
+      Labels are indices of the truth's categories.
     iou_type: `segm` for run lengths as well; polygons are drawn as COCO draws
       them.
 
   Raises:
-    UserError: annotations without masks.
+    UserError: an annotation has no mask.
   """
   checks.ground_truth(truth, iou_type)
   if iou_type not in truth.columns:
@@ -61,7 +61,7 @@ def of_truth(
 def _columns(
   truth: checks.Truth, iou_type: str
 ) -> tuple[np.ndarray, matches.Objects]:
-  """The ids of the objects' pictures, and the objects of all pictures."""
+  """Return the ids of the objects' pictures, and the objects of all pictures."""
   annotations = truth["annotations"]
   label = {c: i for i, c in enumerate(truth.category_ids)}
   ids = np.array([a["image_id"] for a in annotations], np.int64)

@@ -1,7 +1,8 @@
-"""The score from which up a detector's detections are worth showing.
+"""The operating point: the score above which detections are worth showing.
 
-AP needs no threshold; pictures do. The one of the highest F1 over all classes, at
-IoU 0.5, weighs false alarms and misses alike and depends on the detector alone.
+AP needs no threshold; pictures do. The threshold of the highest F1 over all
+classes, at IoU 0.5, weighs false alarms and misses equally and depends on the
+detector alone.
 """
 
 import numpy as np
@@ -10,17 +11,17 @@ import numpy as np
 def best_f1(
   scores: np.ndarray, right: np.ndarray, wrong: np.ndarray, objects: int
 ) -> tuple[float, float]:
-  """The threshold of the highest F1, and that F1.
+  """Return the threshold of the highest F1, and that F1.
 
   Args:
     scores: float `[D]`, in any order.
     right: bool `[D]`, hits.
     wrong: bool `[D]`, false alarms; the others do not count.
-    objects: how many count.
+    objects: number of objects that count.
 
   Returns:
-    The lowest score that is shown, and 2 hits / (detections + objects); of equal
-    ones the highest threshold. Without a hit infinity and 0.
+    The lowest score that is shown, and 2 hits / (detections + objects); the
+    highest threshold among equals. Without a hit: infinity and 0.
 
   >>> best_f1(np.array([0.9, 0.8, 0.7]), np.array([1, 0, 1], bool),
   ...         np.array([0, 1, 0], bool), 2)

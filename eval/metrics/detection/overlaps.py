@@ -1,7 +1,7 @@
 """Overlap of detections with objects of the same picture and class.
 
-COCO's intersection over union, of boxes or of run lengths; of a crowd the
-intersection over the detection's own area (pycocotools, `maskApi.c`).
+It is COCO's intersection over union of boxes or run lengths; for a crowd it is
+the intersection over the detection's own area (pycocotools, `maskApi.c`).
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ Masks = Sequence[Any]
 
 
 class Placed(Protocol):
-  """Objects or detections by picture and class."""
+  """The protocol of objects or detections by picture and class."""
 
   @property
   def image(self) -> np.ndarray:
-    """int64 `[N]`, places among the pictures."""
+    """The indices of the pictures, int64 `[N]`."""
 
   @property
   def label(self) -> np.ndarray:
-    """int64 `[N]`, places among the classes."""
+    """The indices of the classes, int64 `[N]`."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Pairs:
-  """Detections and objects that may belong together.
+  """The pairs of detections and objects that may belong together.
 
   Attributes:
     detection: int64 `[P]`, places of the detections, not decreasing.
@@ -44,14 +44,16 @@ class Pairs:
   thing: np.ndarray
 
   @classmethod
-  def of(cls, detection_keys: np.ndarray, thing_keys: np.ndarray) -> Pairs:
-    """All pairs of equal keys, of a picture and a class.
+  def from_keys(
+    cls, detection_keys: np.ndarray, thing_keys: np.ndarray
+  ) -> Pairs:
+    """Return all pairs of equal keys, which stand for a picture and a class.
 
     Args:
       detection_keys: int64 `[D]`.
       thing_keys: int64 `[G]`.
 
-    >>> pairs = Pairs.of(np.array([4, 7, 4]), np.array([7, 4, 4]))
+    >>> pairs = Pairs.from_keys(np.array([4, 7, 4]), np.array([7, 4, 4]))
     >>> pairs.detection.tolist(), pairs.thing.tolist()
     ([0, 0, 1, 2, 2], [1, 2, 0, 1, 2])
     """
@@ -65,35 +67,36 @@ class Pairs:
     return cls(detection, order[place])
 
   @classmethod
-  def of_classes(cls, detected: Placed, objects: Placed) -> Pairs:
-    """All pairs of one picture and class."""
+  def from_classes(cls, detected: Placed, objects: Placed) -> Pairs:
+    """Return all pairs of the same picture and class."""
     labels = (objects.label.max(initial=0), detected.label.max(initial=0))
     classes = 1 + int(max(labels))
-    return cls.of(
+    return cls.from_keys(
       detected.image * classes + detected.label,
       objects.image * classes + objects.label,
     )
 
   def where(self, chosen: np.ndarray) -> Pairs:
-    """Some of them; bool or int `[P]`."""
+    """Return the chosen pairs; bool or int `[P]`."""
     return Pairs(self.detection[chosen], self.thing[chosen])
 
 
-def of_boxes(
+def box_overlaps(
   pairs: Pairs, detected: np.ndarray, objects: np.ndarray, crowd: np.ndarray
 ) -> np.ndarray:
-  """The overlap of every pair: float64 `[P]`, 0 where they do not touch.
+  """Compute the overlap of every pair of boxes: float64 `[P]`, 0 where they do
+  not touch.
 
   Args:
-    pairs: of D detections and G objects.
+    pairs: pairs of D detections and G objects.
     detected: x, y, width, height, float64 `[D, 4]`.
-    objects: the same, `[G, 4]`.
+    objects: the same for objects, `[G, 4]`.
     crowd: bool `[G]`.
 
-  >>> pairs = Pairs.of(np.zeros(1, int), np.zeros(2, int))
+  >>> pairs = Pairs.from_keys(np.zeros(1, int), np.zeros(2, int))
   >>> box = np.array([[0.0, 0.0, 2.0, 2.0]])
   >>> two = np.array([[1.0, 0.0, 2.0, 2.0], [1.0, 0.0, 9.0, 9.0]])
-  >>> of_boxes(pairs, box, two, np.array([False, True])).tolist()
+  >>> box_overlaps(pairs, box, two, np.array([False, True])).tolist()
   [0.3333333333333333, 0.5]
   """
   one, two = detected[pairs.detection].T, objects[pairs.thing].T
@@ -110,15 +113,15 @@ def of_boxes(
   return np.divide(both, whole, out=np.zeros_like(both), where=touch)
 
 
-def of_masks(
+def mask_overlaps(
   pairs: Pairs, detected: Masks, objects: Masks, crowd: np.ndarray
 ) -> np.ndarray:
-  """The overlap of every pair of run lengths: float64 `[P]`.
+  """Compute the overlap of every pair of run lengths: float64 `[P]`.
 
   Args:
-    pairs: of D detections and G objects.
+    pairs: pairs of D detections and G objects.
     detected: COCO's {size, counts} of every detection, checked.
-    objects: of every object, checked.
+    objects: the same for every object, checked.
     crowd: bool `[G]`.
   """
   iou, out = _coco_mask().iou, np.zeros(len(pairs.thing))
@@ -133,14 +136,14 @@ def of_masks(
 
 
 def mask_areas(masks: Masks) -> np.ndarray:
-  """Pixels of checked run lengths: float64 `[N]`."""
+  """Count the pixels of checked run lengths: float64 `[N]`."""
   if not len(masks):
     return np.zeros(0)
   return np.asarray(_coco_mask().area(list(masks)), np.float64)
 
 
 def _coco_mask() -> Any:
-  """COCO's tools for run lengths, of the package that is installed."""
+  """Return COCO's tools for run lengths, from the installed package."""
   for package in ("hotcoco", "pycocotools"):
     if importlib.util.find_spec(package):
       return importlib.import_module(f"{package}.mask")

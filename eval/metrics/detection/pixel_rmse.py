@@ -1,4 +1,5 @@
-"""How far corrupted images are from clean ones: the RMSE of Figure 6, mended.
+"""The pixel distance of corrupted from clean images: a corrected RMSE of Figure
+6.
 
 The authors' script subtracts and squares in uint8, which wraps at 256 and cannot
 exceed 16 (docs/specs/detection.md section 5); their figure follows from their
@@ -13,14 +14,14 @@ from robust_tfds import errors
 
 
 def rmse(clean: np.ndarray, corrupted: np.ndarray) -> float:
-  """Root of the mean squared difference of two images, in levels 0..255.
+  """Compute the root mean squared difference of two images, in levels 0..255.
 
   Args:
     clean: uint8 `[H, W, 3]`.
     corrupted: the same shape.
 
   Raises:
-    UserError: images of different shapes, without pixels, or of no numbers.
+    UserError: the images differ in shape, have no pixels, or hold no numbers.
 
   >>> rmse(np.zeros((2, 2, 3), np.uint8), np.full((2, 2, 3), 200, np.uint8))
   200.0
@@ -42,10 +43,10 @@ def rmse(clean: np.ndarray, corrupted: np.ndarray) -> float:
 def rmse_table(
   pairs: Iterable[tuple[str, int, np.ndarray, np.ndarray]],
 ) -> Mapping[tuple[str, int], float]:
-  """(corruption, severity) -> the mean over images of `rmse`.
+  """Compute the mean over images of `rmse`, by (corruption, severity).
 
   Args:
-    pairs: corruption, severity, clean and corrupted image of each.
+    pairs: tuples of corruption, severity, clean and corrupted image.
   """
   by_cell: dict[tuple[str, int], list[float]] = {}
   for corruption, severity, clean, corrupted in pairs:

@@ -19,12 +19,12 @@ from robust_tfds.eval.metrics.detection import matches as matches_lib
 from robust_tfds.eval.metrics.detection import overlaps
 
 _IOU = 0.5
-RECALLS = np.arange(0.0, 1.1, 0.1)  # as the devkit's: 0.30000000000000004
+RECALLS = np.arange(0.0, 1.1, 0.1)  # the devkit's values: 0.30000000000000004
 
 
 @dataclasses.dataclass(frozen=True)
 class Boxes:
-  """Objects or detections, as columns.
+  """The objects or detections, as columns.
 
   Attributes:
     image: int64 `[N]`, places among the pictures.
@@ -45,7 +45,7 @@ def voc_ap50(
   interpolation: str = "11point",
   plus_one: bool = True,
 ) -> dict[str, Any]:
-  """AP at IoU 0.5 of every class, and their mean.
+  """Compute AP at IoU 0.5 of every class, and their mean.
 
   Args:
     gt: rows of image, label, bbox `[x1, y1, x2, y2]` (inclusive pixels) and
@@ -53,16 +53,17 @@ def voc_ap50(
     dt: rows of image, label, bbox and score. May be empty.
     classes: the class names; labels are positions in it, or names themselves.
     interpolation: `11point` (VOC2007) or `area` (2010 and later).
-    plus_one: whether widths are x2 - x1 + 1, as the devkit has them.
+    plus_one: whether widths are x2 - x1 + 1, as in the devkit.
 
   Returns:
-    `mean` over the classes that have objects which are not difficult, nan if
-    none has; `per_class`, class name -> AP in [0, 1], nan for the others.
+    `mean` over the classes with objects that are not difficult, nan if there
+    are none; `per_class`, class name -> AP in [0, 1], nan for the other
+    classes.
 
   Raises:
-    UserError: no or equal class names, an unknown label or interpolation, a row
-      without one of the fields, a score that is not finite, a box that is no box,
-      `difficult` other than 0 and 1; names the first.
+    UserError: class names are missing or equal, a label or the interpolation is
+      unknown, a row lacks a field, a score is not finite, a box is malformed,
+      or `difficult` is not 0 or 1; the message names the first.
   """
   if interpolation not in ("11point", "area"):
     raise errors.UserError(
@@ -70,10 +71,10 @@ def voc_ap50(
     )
   names = _names(classes)
   images: dict[Any, int] = {}
-  truth = coco_rows.Rows.of(gt, "Object", "image")
-  results = coco_rows.Rows.of(dt, "Detection", "image")
+  truth = coco_rows.Rows.from_list(gt, "Object", "image")
+  results = coco_rows.Rows.from_list(dt, "Detection", "image")
   objects = _columns(truth, names, images, ordered=True)
-  # Detectors do give empty and turned boxes: these are just wrong.
+  # Detectors do return empty and inverted boxes: these are just wrong.
   detected = _columns(results, names, images, ordered=False)
   difficult = np.array(truth.flags("difficult"), bool)
   scores = results.numbers("score", "scores must be finite numbers")
@@ -98,11 +99,11 @@ def match(
   *,
   plus_one: bool = True,
 ) -> matches_lib.Matches:
-  """Which detections are right, which wrong, which do not count; one threshold.
+  """Match detections at one threshold: right, wrong, or not counted.
 
   Args:
-    difficult: bool `[G]`, of each object.
-    detected: of all pictures, in their file's order.
+    difficult: bool `[G]`, for each object.
+    detected: detections of all pictures, in their file's order.
     scores: float64 `[D]`.
     plus_one: see `voc_ap50`.
   """
@@ -113,7 +114,7 @@ def match(
   aside = near & np.append(difficult, False)[best]
   right = near & ~aside
   hits = np.flatnonzero(right)
-  # The most certain of an object's hits is right, the others are wrong.
+  # An object's hit of the highest score is right, the others are wrong.
   right[np.delete(hits, np.unique(best[hits], return_index=True)[1])] = False
   counted = np.stack([objects.image, objects.label])[:, ~difficult]
   return matches_lib.Matches(
@@ -128,10 +129,12 @@ def match(
 def _best(
   objects: Boxes, detected: Boxes, border: float
 ) -> tuple[np.ndarray, np.ndarray]:
-  """Each detection's object of the largest IoU, -1 for none, and the IoU."""
-  pairs = overlaps.Pairs.of_classes(detected, objects)
+  """Return each detection's object of the largest IoU, -1 for none, and the
+  IoU.
+  """
+  pairs = overlaps.Pairs.from_classes(detected, objects)
   iou = _iou(detected.box[pairs.detection], objects.box[pairs.thing], border)
-  # Of equal ones the first.
+  # The first among equals.
   order = np.lexsort((-pairs.thing, iou, pairs.detection))
   last = np.flatnonzero(np.diff(pairs.detection[order], append=-1))
   best = np.full(len(detected.label), -1, np.int64)
@@ -142,14 +145,14 @@ def _best(
   return best, overlap
 
 
-def _iou(one: np.ndarray, two: np.ndarray, border: float) -> np.ndarray:
-  """Of rows of corners: float64 `[P]`."""
-  sides = np.minimum(one[:, 2:], two[:, 2:]) - np.maximum(
-    one[:, :2], two[:, :2]
+def _iou(first: np.ndarray, second: np.ndarray, border: float) -> np.ndarray:
+  """Compute the IoU of rows of corners: float64 `[P]`."""
+  sides = np.minimum(first[:, 2:], second[:, 2:]) - np.maximum(
+    first[:, :2], second[:, :2]
   )
   both = np.clip(sides + border, 0, None).prod(axis=1)
   areas = [
-    (box[:, 2:] - box[:, :2] + border).prod(axis=1) for box in (one, two)
+    (box[:, 2:] - box[:, :2] + border).prod(axis=1) for box in (first, second)
   ]
   whole = areas[0] + areas[1] - both
   return np.divide(both, whole, out=np.zeros_like(both), where=both > 0)
@@ -176,7 +179,7 @@ def _names(classes: Any) -> list[Any]:
   if not names or len({repr(name) for name in names}) < len(names):
     raise errors.UserError(
       "classes: a list of different class names expected, got"
-      f" {coco_rows.shown(classes)}."
+      f" {coco_rows.quoted(classes)}."
     )
   return names
 
@@ -188,14 +191,17 @@ def _columns(
   *,
   ordered: bool,
 ) -> Boxes:
-  """Checked rows as columns; pictures are numbered as they come."""
+  """Return checked rows as columns.
+
+  Pictures are numbered in order of appearance.
+  """
   positions = {name: i for i, name in enumerate(names)}
   places = []
   for i, image in enumerate(rows.values("image")):
     if not isinstance(image, Hashable) or image is None:
       raise errors.UserError(
         f"{rows.noun} {i}: image is a name or a number, got"
-        f" {coco_rows.shown(image)}."
+        f" {coco_rows.quoted(image)}."
       )
     places.append(images.setdefault(image, len(images)))
   labels = [
@@ -219,6 +225,6 @@ def _label(
   if whole and 0 <= label < len(positions):
     return int(label)
   raise errors.UserError(
-    f"{rows.name(place)} has the label {coco_rows.shown(label)}; expected a class"
+    f"{rows.name(place)} has the label {coco_rows.quoted(label)}; expected a class"
     f" name or its position 0..{len(positions) - 1}."
   )

@@ -1,7 +1,8 @@
 """Accuracy on anchors and on their worst frames, at every k at once.
 
 One pass over the frames finds, for each anchor, the distance at which a model
-first fails; every other number is a count of that array. No loop over frames.
+first fails; every other number is a count over that array, without a loop over
+frames.
 """
 
 import dataclasses
@@ -19,7 +20,7 @@ K = 10  # Shankar et al. 2019, section 2: half a second at 20 fps and more
 
 @dataclasses.dataclass(frozen=True)
 class Curve:
-  """pm-k for k = 0 ... K.
+  """The curve of pm-k for k = 0 ... K.
 
   Attributes:
     k: int `[K + 1]`.
@@ -45,7 +46,8 @@ def accuracy(
   level: float = 0.95,
   video: np.typing.ArrayLike | None = None,
 ) -> dict:
-  """Accuracy on the anchors, on their worst frames within k, and the drop.
+  """Compute accuracy on the anchors, on their worst frames within k, and the
+  drop.
 
   Args:
     correct: `[F]`, bool or 0/1: whether each frame's prediction is right.
@@ -53,10 +55,10 @@ def accuracy(
     frame: int `[F]`, signed offset in frames, 0 the anchor. Frames farther than
       k are left out; an anchor without neighbours counts by itself.
     k: largest distance in frames, k >= 0.
-    level: coverage of the intervals: Clopper and Pearson's, or of draws of whole
-      videos (`rates.shares`).
-    video: `[F]`, texts: which video a frame is of, where one gives several
-      anchors (YTBB-Robust); None: each set has its own.
+    level: coverage of the intervals: Clopper and Pearson's, or those from draws
+      of whole videos (`rates.shares`).
+    video: `[F]`, texts: the video of each frame, if a video has several anchors
+      (YTBB-Robust); None: each set has its own.
 
   Returns:
     `acc_orig` (pm-0), `acc_pmk` and `drop` (anchors right on themselves and not
@@ -83,18 +85,20 @@ def accuracy(
   failure = first_failure(right, sets)
   near, far = failure > 0, failure > largest
   hits = np.stack([near, far, near & ~far], axis=1)
-  shares = rates.shares([resampling.Totals.of(hits, sets.video)], level)
+  shares = rates.shares(
+    [resampling.Totals.from_values(hits, sets.video)], level
+  )
   return {**dict(zip(("acc_orig", "acc_pmk", "drop"), shares)), "n": len(sets)}
 
 
 def curve(
   correct: np.typing.ArrayLike, sets: Sets, *, k: int = K, level: float = 0.95
 ) -> Curve:
-  """pm-0 ... pm-k with intervals, of any number of models (Figure 11).
+  """Compute pm-0 ... pm-k with intervals, for any number of models (Figure 11).
 
   Args:
     correct: bool or 0/1 `[..., F]`, leading axes over models.
-    sets: of the frames (`group`).
+    sets: the sets of the frames (`group`).
     level: coverage of the intervals.
   """
   largest = _distance(k)
@@ -102,7 +106,9 @@ def curve(
   distances = np.arange(largest + 1)
   right = np.stack([failure > d for d in distances], axis=-1)
   by_set = np.moveaxis(right, -2, 0)
-  totals = resampling.Totals.of(by_set.reshape(len(sets), -1), sets.video)
+  totals = resampling.Totals.from_values(
+    by_set.reshape(len(sets), -1), sets.video
+  )
   value, lo, hi = np.transpose(rates.shares([totals], level))
   shape = by_set.shape[1:]
   ends = lo.reshape(shape), hi.reshape(shape)
@@ -110,7 +116,7 @@ def curve(
 
 
 def first_failure(correct: np.ndarray, sets: Sets) -> np.ndarray:
-  """Distance of the nearest wrong frame of each set.
+  """Return the distance of the nearest wrong frame of each set.
 
   Args:
     correct: bool `[..., F]`.
@@ -128,15 +134,15 @@ def first_failure(correct: np.ndarray, sets: Sets) -> np.ndarray:
 def without_anchor(
   correct: np.typing.ArrayLike, sets: Sets, *, k: int = K, level: float = 0.95
 ) -> intervals.Rate:
-  """pm-k by the letter of Eq. 1: neighbours alone, not the anchor.
+  """Compute pm-k by the letter of Eq. 1: neighbours alone, without the anchor.
 
   A set without neighbours cannot fail, whatever its anchor.
   """
   right = sets_lib.checked(correct, sets)
   failure = first_failure(right | (sets.frame == 0), sets)
-  hits = resampling.Totals.of(failure > _distance(k), sets.video)
+  hits = resampling.Totals.from_values(failure > _distance(k), sets.video)
   return rates.shares([hits], level)[0]
 
 
 def _distance(k: int) -> int:
-  return arguments.whole("k", k)
+  return arguments.whole_number("k", k)

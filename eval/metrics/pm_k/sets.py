@@ -12,7 +12,7 @@ _FARTHEST = 2**31  # frames: longer than any video
 
 @dataclasses.dataclass(frozen=True)
 class Sets:
-  """F frames in A anchor sets.
+  """The F frames in A anchor sets.
 
   Attributes:
     name: str `[A]`, the sets' ids, sorted.
@@ -33,15 +33,15 @@ class Sets:
   video: np.ndarray
 
   def __len__(self) -> int:
-    """Number of anchors."""
+    """Return the number of anchors."""
     return len(self.name)
 
   def videos(self, rows: np.ndarray) -> np.ndarray:
-    """The video of each of some frames."""
+    """Return the video of each of some frames."""
     return self.video[self.set_index[rows]]
 
   def row(self, index: int) -> str:
-    """A frame in words, for errors."""
+    """Return a frame in words, for errors."""
     name = self.name.tolist()[self.set_index[index]]
     return f"set {name!r}, offset {self.frame[index]:+d}"
 
@@ -51,19 +51,19 @@ def group(
   frame: np.typing.ArrayLike,
   video: np.typing.ArrayLike | None = None,
 ) -> Sets:
-  """Sorts frames into anchor sets.
+  """Sort frames into anchor sets.
 
   Args:
     group_id: `[F]`, str or int: the anchor set of each frame.
     frame: int `[F]`, the offset in frames; 0 is the anchor itself. A set may be
       the anchor alone (one of the 1,109 is).
-    video: `[F]`, texts: which video a frame is of; None: each set has its own.
+    video: `[F]`, texts: the video of each frame; None: each set has its own.
 
   Raises:
-    UserError: no frames, other shapes, offsets that are not whole, a set
-      without its anchor or with the same offset twice; names the set.
+    UserError: there are no frames, the shapes differ, an offset is not whole,
+      or a set has no anchor or an offset twice; the message names the set.
   """
-  ids, offset = _ids("group_id", group_id), _whole(frame)
+  ids, offset = _ids("group_id", group_id), _whole_offsets(frame)
   if ids.ndim != 1 or ids.shape != offset.shape:
     raise errors.UserError(
       "group_id and frame must be [frames] each, got"
@@ -92,17 +92,17 @@ def group(
     )
   if video is None:
     return sets
-  return dataclasses.replace(sets, video=_of_sets(video, sets))
+  return dataclasses.replace(sets, video=_set_videos(video, sets))
 
 
 def checked(correct: np.typing.ArrayLike, sets: Sets) -> np.ndarray:
-  """`correct` as bool `[..., F]`.
+  """Return `correct` as bool `[..., F]`, after checks.
 
   Args:
     correct: bool, or numbers 0 and 1, the last axis over the frames.
 
   Raises:
-    UserError: another length, or a value that is neither 0 nor 1. NaN stands
+    UserError: the length is wrong, or a value is neither 0 nor 1. NaN stands
       for a missing prediction and is refused with the frame's name: it is never
       counted as right or wrong.
   """
@@ -131,8 +131,8 @@ def checked(correct: np.typing.ArrayLike, sets: Sets) -> np.ndarray:
   return values.astype(bool)
 
 
-def _of_sets(video: np.typing.ArrayLike, sets: Sets) -> np.ndarray:
-  """The video of each set, which all of its frames name."""
+def _set_videos(video: np.typing.ArrayLike, sets: Sets) -> np.ndarray:
+  """Return the video of each set, which all of its frames must name."""
   of_frames = _ids("video", video)
   if of_frames.shape != sets.frame.shape:
     raise errors.UserError(
@@ -151,7 +151,7 @@ def _of_sets(video: np.typing.ArrayLike, sets: Sets) -> np.ndarray:
 
 
 def _ids(what: str, group_id: np.typing.ArrayLike) -> np.ndarray:
-  """Texts or whole numbers, all of one kind."""
+  """Return ids as texts or whole numbers, all of one kind."""
   if isinstance(group_id, (list, tuple)):
     mixed = {isinstance(g, (str, bytes)) for g in group_id}
     if len(mixed) > 1:
@@ -167,13 +167,13 @@ def _ids(what: str, group_id: np.typing.ArrayLike) -> np.ndarray:
   return ids
 
 
-def _whole(frame: np.typing.ArrayLike) -> np.ndarray:
+def _whole_offsets(frame: np.typing.ArrayLike) -> np.ndarray:
   values = arguments.array("frame", frame)
   if values.dtype.kind not in "iuf" and values.size:
     raise errors.UserError(
       f"frame must hold whole numbers, offsets in frames; got {values.dtype}."
     )
-  fits = np.abs(values) < _FARTHEST  # False of NaN
+  fits = np.abs(values) < _FARTHEST  # False for NaN
   if values.dtype.kind == "f":
     fits &= values == np.floor(values)
   if not fits.all():

@@ -1,6 +1,6 @@
 """pm-k for detection and localisation: mAP on each anchor's worst frame.
 
-For every anchor the frame with the lowest AP of its own is chosen among it and
+For every anchor, the frame with the lowest own AP is chosen from the anchor and
 its similar frames; mAP is computed once on the anchors and once on the chosen
 frames (Shankar et al. 2019, section 2.2). What the paper leaves open is settled
 as in docs/specs/detection.md section 6:
@@ -8,9 +8,9 @@ as in docs/specs/detection.md section 6:
 * AP is COCO's (101 recalls) at one IoU, 100 detections an image and category;
 * a frame's AP is the mean over the categories in its own ground truth (crowds do
   not count), so detections of absent categories do not influence the choice;
-* a frame with objects and no detections has AP 0; one without objects is no
-  candidate, and where none is left the anchor stays;
-* equal APs (to 1e-12): the nearest frame, then the earlier one.
+* a frame with objects and no detections has AP 0; a frame without objects is no
+  candidate, and if no candidate is left the anchor stays;
+* among equal APs (to 1e-12), the nearest frame is taken, then the earlier one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ from robust_tfds.eval.metrics import arguments
 from robust_tfds.eval.metrics.detection import left_out, matches
 
 IOU = 0.5  # the paper states none: docs/specs/detection.md section 6
-_DIGITS = 12  # APs closer than this are one: docs/specs/detection.md section 6
+_DIGITS = (
+  12  # digits to which APs are compared: docs/specs/detection.md section 6
+)
 _IDS = ("image_id", "category_id")
 _OF_GT = frozenset({*_IDS, "bbox"})
 _OF_DT = _OF_GT | {"score"}
@@ -43,28 +45,27 @@ def detection(
   iou: float = IOU,
   class_agnostic: bool = False,
 ) -> dict:
-  """mAP on the anchors and on their worst frames.
+  """Compute mAP on the anchors and on their worst frames.
 
   Args:
     gt: COCO annotation rows: `image_id`, `category_id`, `bbox` [x, y, w, h] in
       pixels, optionally `iscrowd`.
     dt: COCO result rows: `image_id`, `category_id`, `bbox`, `score`.
     anchors: `{"anchor": image id, "candidates": [image ids]}` each; the anchor
-      itself always is a candidate. Images of no set are left out.
-    frame_index: image id -> number of the frame in its video; ties are broken
-      by it.
-    iou: a detection fits an object from this overlap on.
-    class_agnostic: merge all categories into one: localisation.
+      itself is always a candidate. Images outside all sets are left out.
+    frame_index: image id -> number of the frame in its video; it breaks ties.
+    iou: the smallest overlap at which a detection fits an object.
+    class_agnostic: whether to merge all categories into one: localisation.
 
   Returns:
     `map_orig` and `map_pmk`, fractions (nan where no frame has objects), and
-    `selected`, anchor id -> chosen image id. `map_pmk <= map_orig` is usual, not
-    guaranteed: frames are chosen by their own AP, not by the pooled one.
+    `selected`, anchor id -> chosen image id. `map_pmk <= map_orig` is usual,
+    not guaranteed: frames are chosen by their own AP, not by the pooled AP.
 
   Raises:
-    UserError: no anchors, an anchor twice, a frame without a frame index, an
-      IoU outside (0, 1], a row that lacks a field or whose box, score, ids or
-      `iscrowd` are none, a row of an unknown image.
+    UserError: there are no anchors, an anchor is given twice, a frame has no
+      frame index, the IoU is outside (0, 1], a row lacks a field, its box,
+      score, ids or `iscrowd` are malformed, or its image is unknown.
   """
   arguments.flag("class_agnostic", class_agnostic)
   if not 0 < arguments.number("iou", iou) <= 1:
@@ -75,7 +76,7 @@ def detection(
   _check_known(gt, frame_index, "ground truth")
   _check_known(dt, frame_index, "list of detections")
   gt, dt = ([r for r in rows if r["image_id"] in index] for rows in (gt, dt))
-  frames = Frames.of_rows(gt, dt, iou, class_agnostic)
+  frames = Frames.from_rows(gt, dt, iou, class_agnostic)
   selected = frames.worst(sets, index)
   return {
     "map_orig": frames.mean_ap(selected.keys()),
@@ -91,7 +92,7 @@ def frame_ap(
   iou: float = IOU,
   class_agnostic: bool = False,
 ) -> dict:
-  """AP of each frame alone: image id -> fraction; frames with objects only.
+  """Compute the AP of each frame alone, by image id; frames with objects only.
 
   Args:
     gt: as in `detection`.
@@ -99,7 +100,7 @@ def frame_ap(
     iou: as in `detection`.
     class_agnostic: as in `detection`.
   """
-  return Frames.of_rows(*_rows(gt, dt), iou, class_agnostic).aps()
+  return Frames.from_rows(*_rows(gt, dt), iou, class_agnostic).aps()
 
 
 def _worst(
@@ -108,7 +109,7 @@ def _worst(
   index: Mapping[Any, int],
   aps: Mapping[Any, float],
 ) -> Any:
-  """The candidate with the lowest AP of its own."""
+  """Return the candidate with the lowest own AP."""
   ranked = [
     (
       round(aps[image], _DIGITS),
@@ -124,12 +125,12 @@ def _worst(
 
 @dataclasses.dataclass(frozen=True)
 class Frames:
-  """Frames whose detections were matched once.
+  """The frames whose detections were matched once.
 
   Attributes:
-    images: ids, sorted; the matches have places in it.
-    categories: how many there are.
-    matched: detections and objects, at one IoU.
+    images: sorted ids; the matches hold indices into it.
+    categories: number of categories.
+    matched: matches of detections with objects, at one IoU.
   """
 
   images: Sequence[Any]
@@ -137,7 +138,7 @@ class Frames:
   matched: matches.Matches
 
   @classmethod
-  def of(
+  def from_objects(
     cls,
     images: Sequence[Any],
     categories: int,
@@ -147,13 +148,13 @@ class Frames:
     iou: float = IOU,
     class_agnostic: bool = False,
   ) -> Frames:
-    """Matches detections with the objects of their frame and category.
+    """Match detections with the objects of their frame and category.
 
     Args:
-      images: ids, sorted.
-      categories: how many there are; labels are below.
-      objects: by places of their images.
-      detected: by places of their images.
+      images: sorted ids.
+      categories: number of categories; labels are below.
+      objects: objects, with indices of their images.
+      detected: detections, with indices of their images.
       iou: as in `detection`.
       class_agnostic: as in `detection`.
     """
@@ -165,17 +166,17 @@ class Frames:
     return cls(images, categories, matcher.within(_ANY_AREA))
 
   @classmethod
-  def of_rows(
+  def from_rows(
     cls,
     gt: Sequence[Mapping],
     dt: Sequence[Mapping],
     iou: float,
     class_agnostic: bool,
   ) -> Frames:
-    """As `of`, of COCO's rows.
+    """Match the detections and objects of COCO's rows, see `from_objects`.
 
     Raises:
-      UserError: a box or a score that is none.
+      UserError: a box or a score is malformed.
     """
     images = sorted({row["image_id"] for row in (*gt, *dt)})
     names = sorted({row["category_id"] for row in (*gt, *dt)})
@@ -190,7 +191,7 @@ class Frames:
 
     boxes = _boxes(gt)
     crowd = np.array([bool(r.get("iscrowd", 0)) for r in gt], bool)
-    return cls.of(
+    return cls.from_objects(
       images,
       len(names),
       matches.Objects(*ids(gt), boxes, boxes[:, 2:].prod(1), crowd),
@@ -202,10 +203,10 @@ class Frames:
   def worst(
     self, sets: Mapping[Any, Sequence], index: Mapping[Any, int]
   ) -> dict[Any, Any]:
-    """Anchor -> the candidate with the lowest AP of its own.
+    """Return the candidate with the lowest own AP, by anchor.
 
     Args:
-      sets: anchor -> its candidates, itself among them.
+      sets: the candidates of each anchor, itself among them.
       index: image id -> number of the frame in its video.
     """
     aps = self.aps()
@@ -215,13 +216,16 @@ class Frames:
     }
 
   def aps(self) -> dict[Any, float]:
-    """AP of each frame alone, the mean over its categories; without empty ones."""
+    """Compute the AP of each frame alone, the mean over its categories.
+
+    Frames without objects are left out.
+    """
     matched, number = self.matched, self.categories
     pair = matched.image * number + matched.label
     order = np.argsort(pair, kind="stable")
     image, label = matched.objects
     pairs = np.stack([image, image * number + label])
-    alone = dataclasses.replace(matched.at(order), label=pair[order])
+    alone = dataclasses.replace(matched.select(order), label=pair[order])
     got = left_out.numbers(
       dataclasses.replace(alone, objects=pairs),
       np.zeros(len(self.images), np.int64),
@@ -234,7 +238,10 @@ class Frames:
     }
 
   def mean_ap(self, images: Iterable[Any]) -> float:
-    """Mean over categories; an image that stands for two anchors counts once."""
+    """Compute the mean over categories.
+
+    An image that stands for two anchors counts once.
+    """
     one_block = np.zeros(len(self.images), np.int64)
     precision = self.precision(images, one_block).precision[:, 0, 0]
     defined = precision[~np.isnan(precision)]
@@ -243,17 +250,17 @@ class Frames:
   def precision(
     self, images: Iterable[Any], blocks: np.ndarray
   ) -> left_out.Numbers:
-    """AP over some of the images, and without each block of them.
+    """Compute AP over some of the images, and without each block of them.
 
     Args:
-      images: ids; one that stands for two anchors counts once.
+      images: ids; an image that stands for two anchors counts once.
       blocks: int `[I]`, the block of every image of `self.images`.
     """
     matched = self.matched
     shown = set(images)
     chosen = np.array([image in shown for image in self.images], bool)
     some = dataclasses.replace(
-      matched.at(chosen[matched.image]),
+      matched.select(chosen[matched.image]),
       objects=matched.objects[:, chosen[matched.objects[0]]],
     )
     return left_out.numbers(some, blocks, self.categories)
@@ -262,12 +269,14 @@ class Frames:
 def _rows(
   gt: Iterable[Mapping], dt: Iterable[Mapping]
 ) -> tuple[list[Mapping], list[Mapping]]:
-  """Both lists, whose rows have their fields and ids of one kind."""
+  """Return both lists after checks of the rows' fields and the kinds of their
+  ids.
+  """
   out = []
   for what, rows, fields in (("gt", gt, _OF_GT), ("dt", dt, _OF_DT)):
     if isinstance(rows, (Mapping, str)) or not isinstance(rows, Iterable):
       raise errors.UserError(
-        f"{what} must be a list of rows, got {type(rows).__name__}; of a COCO"
+        f"{what} must be a list of rows, got {type(rows).__name__}; from a COCO"
         " file take its 'annotations'."
       )
     out.append(list(rows))
@@ -281,16 +290,18 @@ def _rows(
   return out[0], out[1]
 
 
-def _kind(of: type) -> str:
-  """What ids of a type are; empty where they are none."""
-  if issubclass(of, str):
+def _kind(id_type: type) -> str:
+  """Return the kind of ids of a type; '' if it is no type of ids."""
+  if issubclass(id_type, str):
     return "text"
-  whole = issubclass(of, (int, np.integer)) and not issubclass(of, bool)
+  whole = issubclass(id_type, (int, np.integer)) and not issubclass(
+    id_type, bool
+  )
   return "number" if whole else ""
 
 
 def _check_row(where: str, row: Any, fields: frozenset[str]) -> None:
-  """Refuses a row without its fields, or whose ids or `iscrowd` are none."""
+  """Refuse a row without its fields, or with malformed ids or `iscrowd`."""
   if not isinstance(row, Mapping):
     raise errors.UserError(f"{where}: a dict expected, got {row!r}.")
   for field in sorted(fields - row.keys()):
@@ -318,7 +329,7 @@ def _check_known(
 
 
 def _scores(rows: Sequence[Mapping]) -> np.ndarray:
-  """float64 `[N]`."""
+  """Return the scores: float64 `[N]`."""
   scores = _column(rows, "score", ())
   if scores is not None and np.isfinite(scores).all():
     return scores
@@ -328,7 +339,7 @@ def _scores(rows: Sequence[Mapping]) -> np.ndarray:
 
 
 def _boxes(rows: Sequence[Mapping]) -> np.ndarray:
-  """x, y, width, height: float64 `[N, 4]`."""
+  """Return the boxes x, y, width, height: float64 `[N, 4]`."""
   boxes = _column(rows, "bbox", (4,))
   if boxes is None:
     row = next(r for r in rows if _column([r], "bbox", (4,)) is None)
@@ -349,7 +360,7 @@ def _boxes(rows: Sequence[Mapping]) -> np.ndarray:
 def _column(
   rows: Sequence[Mapping], field: str, shape: tuple[int, ...]
 ) -> np.ndarray | None:
-  """A field of all rows: float64 `[N, ...]`; None where it is of another shape."""
+  """Return a field of all rows: float64 `[N, ...]`; None if a shape is wrong."""
   try:
     values = np.array([row[field] for row in rows], np.float64)
   except (TypeError, ValueError):
@@ -386,7 +397,7 @@ def _checked_anchors(anchors: Sequence[Mapping]) -> dict[Any, list]:
 def _indices(
   sets: Mapping[Any, Sequence], frame_index: Mapping
 ) -> dict[Any, int]:
-  """Frame numbers; keys may be strings, as JSON has them."""
+  """Return the frame numbers; keys may be strings, as JSON has them."""
   out = {}
   for anchor, candidates in sets.items():
     for image in candidates:

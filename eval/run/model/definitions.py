@@ -227,7 +227,7 @@ def without_weights(
   label: str, entry: config_lib.Model, fault: str
 ) -> missing.MissingError:
   """That a model's weights are not here, with the checkpoints that are known."""
-  rows = known.of(entry.name)[:_LISTED]
+  rows = known.for_model(entry.name)[:_LISTED]
   name = rows[0].name if rows else "FILE"
   kinds = "one of these, which is fetched, or a file" if rows else "a file"
   return missing.MissingError(

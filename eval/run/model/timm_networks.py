@@ -14,7 +14,7 @@ import numpy as np
 from robust_tfds import errors
 from robust_tfds.models import adapters
 from robust_tfds.models.convert import formats, sources
-from robust_tfds.models.convert.beside import timm_config
+from robust_tfds.models.convert.sidecar import timm_config
 from robust_tfds.models.model import Model
 from robust_tfds.models.spec import Spec
 

@@ -46,7 +46,9 @@ def _of_network(entry: Model) -> str | None:
     return entry.trained_on
   if entry.train:
     return f"{entry.train.dataset} {entry.train.split}"
-  return disclosure.of_name(os.fspath(entry.checkpoint or entry.name)) or None
+  return (
+    disclosure.named_data(os.fspath(entry.checkpoint or entry.name)) or None
+  )
 
 
 def of_training(entry: Model) -> Disclosure | None:
@@ -60,7 +62,7 @@ def of_training(entry: Model) -> Disclosure | None:
   text = os.fspath(entry.checkpoint or "")
   if not text or sources.is_fetched(text):
     return None
-  return disclosure.of_checkpoint(text)
+  return disclosure.read_checkpoint(text)
 
 
 def as_trained(entry: Model) -> Model:

@@ -77,7 +77,7 @@ def coco(
   if detections.masks and backend.fastest() == "pycocotools":
     detections.check_masks()  # before C code sees them
   numbers = left_out.coco_numbers(
-    objects.of_truth(truth, pictures.ids, iou_type),
+    objects.truth_objects(truth, pictures.ids, iou_type),
     objects.detected(detections, truth, pictures.ids),
     pictures.blocks,
     len(truth.category_ids),

@@ -28,7 +28,7 @@ def best_score(columns: _Columns, truth: checks.Truth) -> tuple[float, float]:
   detections = detected_columns.detections("bbox", columns, truth)
   ids = np.sort(columns["image_id"])
   detected = objects.detected(detections, truth, ids)
-  every = objects.of_truth(truth, ids)
+  every = objects.truth_objects(truth, ids)
   matcher = matches.Matcher(every, detected, np.array([_IOU]))
   got = matcher.within(matches.AREAS[""])
   number = got.objects.shape[1]

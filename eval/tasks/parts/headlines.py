@@ -383,7 +383,7 @@ class ModelCells:
     if math.isnan(value) or not self._is_defined(headline):
       why = headline.undefined
       return summary.row(name, metric, None, level=level, note=why)
-    known = definitions.of_any_task(metric)
+    known = definitions.any_task_metric(metric)
     keeps = headline.normalised and self.is_baseline
     of = spread.number(number, known.bounds, keeps_points=keeps)
     if headline.difference:

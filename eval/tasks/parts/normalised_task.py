@@ -51,4 +51,4 @@ class NormalisedTask(base.Task):
   def published_networks(self) -> Mapping[str, Sequence[float]]:
     """Printed name -> (clean error, the normalised mean)."""
     mean = self.facts.ranked[0]
-    return papers.marked(self.setting.dataset, "clean_error", mean)
+    return papers.marked_networks(self.setting.dataset, "clean_error", mean)

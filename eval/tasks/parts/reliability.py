@@ -73,7 +73,7 @@ class Answers:
     if not columns:
       return None
     if "reviewed" in columns:
-      accepted = frame_scores.Frames.of(columns).accepted()
+      accepted = frame_scores.Frames.from_columns(columns).accepted()
       columns, correct = accepted.predicted, accepted.correct
     else:
       labels = columns.get("labels", columns["label"])
@@ -107,7 +107,7 @@ def bins(columns: Columns) -> calibration.Bins | None:
   if answers is None:
     return None
   diagram = calibration.reliability(answers.score, answers.correct)
-  if resampling.Groups.of(answers.groups).single:
+  if resampling.Groups.from_ids(answers.groups).single:
     return diagram
   return dataclasses.replace(diagram, lo=(), hi=())
 
@@ -145,7 +145,7 @@ def mean_row(
   if count:
     why = _NO_CHANCE.format(count=f"{count:,}")
     return cell.row(metric, np.nan, note=why)
-  mean = resampling.Draws.of(groups).left_out(values, groups)
+  mean = resampling.Draws.from_groups(groups).left_out(values, groups)
   of = spread_lib.number(mean, definitions.metric("", metric).bounds)
   ends, n = (of.lo, of.hi), len(values)
   return cell.row(metric, float(mean.value), ends, n, note=of.note)
@@ -171,7 +171,7 @@ def numbers(
   answers = Answers.of(columns)
   if answers is None:
     return out, np.zeros(0, np.str_)
-  draws = resampling.Draws.of(answers.groups)
+  draws = resampling.Draws.from_groups(answers.groups)
   for name, values in answers.scores.items():
     if np.isfinite(values).all():
       out[name] = draws.left_out(values, answers.groups)

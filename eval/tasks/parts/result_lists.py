@@ -43,7 +43,7 @@ def columns(results: Any, truth: Mapping[str, Any]) -> dict[str, np.ndarray]:
   """
   if not isinstance(results, list):
     raise errors.UserError(
-      f"A COCO results list expected, got {coco_rows.shown(results)}."
+      f"A COCO results list expected, got {coco_rows.quoted(results)}."
     )
   truth = checks.ground_truth(truth)
   of_kinds = {
@@ -87,7 +87,7 @@ def kinds(columns_of_cell: Columns, truth: checks.Truth) -> list[str]:
 
 def _rows_kinds(results: Sequence[Any]) -> list[str]:
   """What all detections have: `bbox`, `segm`; an empty list has boxes."""
-  rows = coco_rows.Rows.of(results, "Detection").rows
+  rows = coco_rows.Rows.from_list(results, "Detection").rows
   out = []
   for kind, key in _KEYS.items():
     with_key = [key in d for d in rows]

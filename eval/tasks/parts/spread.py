@@ -39,7 +39,7 @@ def draws_of(
   groups = {id(t.groups): t.groups.ids for of in totals for t in of.values()}
   if not groups:
     return None
-  return resampling.Draws.of(np.concatenate(list(groups.values())))
+  return resampling.Draws.from_groups(np.concatenate(list(groups.values())))
 
 
 def of_cells(totals: Totals, draws: resampling.Draws) -> Replicates:
@@ -50,7 +50,7 @@ def of_cells(totals: Totals, draws: resampling.Draws) -> Replicates:
     draws: of the groups of all cells.
   """
   keys = [(c, metric) for c, of in totals.items() for metric in of]
-  every = draws.of_totals([totals[c][metric] for c, metric in keys])
+  every = draws.total_means([totals[c][metric] for c, metric in keys])
   out: Replicates = {c: {} for c in totals}
   for (condition, metric), number in zip(keys, every):
     out[condition][metric] = number

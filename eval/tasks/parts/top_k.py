@@ -128,7 +128,7 @@ def rate_rows(
     groups: `[N]`, what is drawn together.
   """
   listed = rates_lib.shares(
-    [resampling.Totals.of(of, groups) for of in rates.values()]
+    [resampling.Totals.from_values(of, groups) for of in rates.values()]
   )
   return [
     spread.rate_row(cell, metric, rate, len(groups))

@@ -130,15 +130,15 @@ def scored(
   ids, number = pictures.ids, len(truth.category_ids)
   detections = source.detections("bbox", columns, truth)
   shown = np.flatnonzero(np.isin(detections.image_id, ids))
-  detected = objects.detected(detections, truth, ids).at(shown)
-  every = objects.of_truth(truth, ids)
+  detected = objects.detected(detections, truth, ids).select(shown)
+  every = objects.truth_objects(truth, ids)
   of_anchors = np.isin(ids[every.image], list(sets.candidates))
   shows = np.stack([every.label, every.image])[:, of_anchors & ~every.crowd]
   labels = np.unique(shows, axis=1)[0].tolist()
   classes = dict(sorted(collections.Counter(labels).items()))
   out = []
   for kind, agnostic in KINDS.items():
-    frames = pm_k.Frames.of(
+    frames = pm_k.Frames.from_objects(
       ids.tolist(), number, every, detected, class_agnostic=agnostic
     )
     selected = frames.worst(sets.candidates, sets.frame)

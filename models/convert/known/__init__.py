@@ -1,12 +1,12 @@
-"""Published checkpoints that are known here: facts, no weights.
+"""Published checkpoints that are known here, as facts without weights.
 
-A row of the tables beside this file is a checkpoint: what `models.convert.load`
-is to be given, whose network it is of, and how its pictures are prepared.
-`torchvision.csv` and `timm.csv` are what torchvision 0.28 and timm 1.0.31 say
-of themselves (`tools/known_checkpoints.py` writes them), `packages.csv` is
-written by hand, from files that were read whole. What is not known here is
-empty: torchvision's file names carry 8 digits of the sha256, and
-of timm's files on the hub none is known.
+A row of the tables beside this file is a checkpoint: its name for
+`models.convert.load`, its network, and its preprocessing. `torchvision.csv` and
+`timm.csv` hold the statements of torchvision 0.28 and timm 1.0.31
+(`tools/known_checkpoints.py` writes them); `packages.csv` is written by hand,
+from files that were read whole. Unknown values are empty: torchvision's file
+names carry 8 digits of the sha256, and for timm's files on the hub none is
+known.
 """
 
 import dataclasses
@@ -57,23 +57,25 @@ class Known:
   """A published checkpoint.
 
   Attributes:
-    name: what `models.convert.load` takes, e.g.
+    name: name for `models.convert.load`, e.g.
       `torchvision:ResNet50_Weights.IMAGENET1K_V2`.
     models: models of the catalogue whose variables it can be.
-    where: address of the file, or of the page that holds it; of a package its
+    where: address of the file, or of the page that holds it; for a package its
       version and the file in it.
-    sha256: of the file: 64 digits, or those in its name (8 or 10), or empty where
-      none is known.
-    licence: as its source says; empty where it says nothing.
-    trained_on: data sets in order, e.g. `imagenet21k, imagenet1k`; empty where
-      its source does not say.
-    top1: printed share of right answers on ImageNet's validation pictures, in
-      [0, 1]; None where none is printed.
-    top5: the same of the best five.
-    num_classes: outputs; None where it is not known.
+    sha256: sha256 of the file: 64 digits, or those in its name (8 or 10), or
+    empty if
+      unknown.
+    licence: licence that its source states; empty if none.
+    trained_on: data sets in order, e.g. `imagenet21k, imagenet1k`; empty if its
+      source does not state them.
+    top1: printed top-1 accuracy on ImageNet's validation pictures, in [0, 1];
+    None if
+      none is printed.
+    top5: the same for the best five.
+    num_classes: number of outputs; None if unknown.
     weights: family of preprocessing and names, as `ModelSpec.weights`.
-    spec_fields: fields of `models.spec.Spec` that say how its pictures are
-      prepared; empty for other kinds than classifiers of pictures.
+    spec_fields: fields of `models.spec.Spec` for its preprocessing; empty for
+      models that are no classifiers of pictures.
     source: where these values are written down.
   """
 
@@ -92,13 +94,13 @@ class Known:
 
   @property
   def file(self) -> str:
-    """Name of the file at its source; empty where `where` is a page."""
+    """The name of the file at its source; '' if `where` is a page."""
     last = self.where.rpartition("/")[2]
     return last if _DIGITS.search(last) else ""
 
   @property
   def says_sha256(self) -> str:
-    """How much of the sha256 is known, in words."""
+    """The known part of the sha256, in words."""
     if len(self.sha256) == 64:
       return self.sha256
     if self.sha256:
@@ -106,41 +108,41 @@ class Known:
     return "not known here"
 
 
-def of(model: str) -> tuple[Known, ...]:
-  """The checkpoints that are variables of a model; packages first.
+def for_model(model: str) -> tuple[Known, ...]:
+  """Return the checkpoints that are variables of a model; packages first.
 
   Args:
     model: one of `models.names()`.
 
   Returns:
-    As the tables list them; none where none is known.
+    The checkpoints in the order of the tables; () if none is known.
   """
   return tuple(known for known in every() if model in known.models)
 
 
 def named(name: str) -> Known | None:
-  """The checkpoint of a name, e.g. `timm:resnet50.a1_in1k`."""
-  return _by_name().get(name)
+  """Return the checkpoint with this name, e.g. `timm:resnet50.a1_in1k`."""
+  return _names_table().get(name)
 
 
-def of_file(path: epath.Path) -> Known | None:
-  """The known checkpoint that a file is, by the digits in its name.
+def find_file(path: epath.Path) -> Known | None:
+  """Return the known checkpoint that a file is, by the digits in its name.
 
-  Only where the file's own sha256 begins with these digits: a name alone says
+  The file's own sha256 must begin with these digits: a name alone proves
   nothing.
 
   Raises:
     OSError: it cannot be read.
   """
   match = _DIGITS.search(path.name)
-  row = _by_digits().get(match[1][:8]) if match else None
+  row = _digits_table().get(match[1][:8]) if match else None
   if row is None or not paths.is_file(path):
     return None
   return row if is_of(row, path) else None
 
 
 def is_of(row: Known, path: epath.Path) -> bool:
-  """Whether a file's sha256 begins with the digits that are known.
+  """Return whether a file's sha256 begins with the known digits.
 
   Raises:
     OSError: it cannot be read.
@@ -150,27 +152,27 @@ def is_of(row: Known, path: epath.Path) -> bool:
 
 @functools.cache
 def every() -> tuple[Known, ...]:
-  """All checkpoints of the tables."""
+  """Return all checkpoints of the tables."""
   folder = pathlib.Path(__file__).parent
   return tuple(
-    _of_row(row)
+    _parse_row(row)
     for table in TABLES
     for _, row in reading.csv_file(folder / f"{table}.csv", COLUMNS)
   )
 
 
 @functools.cache
-def _by_name() -> Mapping[str, Known]:
+def _names_table() -> Mapping[str, Known]:
   return {known.name: known for known in every()}
 
 
 @functools.cache
-def _by_digits() -> Mapping[str, Known]:
-  """The first 8 digits of a sha256 -> checkpoint."""
+def _digits_table() -> Mapping[str, Known]:
+  """Return the checkpoints by the first 8 digits of their sha256."""
   return {known.sha256[:8]: known for known in every() if known.sha256}
 
 
-def _of_row(row: Mapping[str, str]) -> Known:
+def _parse_row(row: Mapping[str, str]) -> Known:
   fields: dict[str, Any] = {n: row[n] for n in _WORDS if row[n]}
   fields |= {n: int(row[n]) for n in _WHOLE if row[n]}
   fields |= {n: float(row[n]) for n in _REAL if row[n]}

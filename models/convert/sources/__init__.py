@@ -1,4 +1,4 @@
-"""Where a checkpoint comes from: a path, or a name of the public world.
+"""The sources of checkpoints: a path, or a public name.
 
 | text | is |
 |---|---|
@@ -9,8 +9,8 @@
 | `torchvision:ResNet50_Weights.IMAGENET1K_V2` | torchvision's file |
 | `package:MODULE[:FILE]` | the weights in an installed package |
 
-What is fetched is kept in a cache (`cache`) and compared with its sha256 each
-time it is read.
+Fetched files are kept in a cache (`cache`) and compared with their sha256 each
+time they are read.
 """
 
 import dataclasses
@@ -19,8 +19,8 @@ from collections.abc import Callable
 
 from etils import epath
 
-from robust_tfds.models.convert import beside, formats, known
-from robust_tfds.models.convert.beside import Declared, network
+from robust_tfds.models.convert import formats, known, sidecar
+from robust_tfds.models.convert.sidecar import Declared, network
 from robust_tfds.models.convert.sources import (
   download,
   hub,
@@ -29,8 +29,8 @@ from robust_tfds.models.convert.sources import (
   web,
 )
 
-# Start of the text -> what gives the file on this machine.
-_PACKAGE = "package"  # an installed one
+# Start of the text -> function that returns the file on this machine.
+_PACKAGE = "package"  # an installed package
 _SOURCES: dict[str, Callable[[str], str]] = {
   "https": web.fetch,
   "http": web.fetch,  # of tests on this machine alone: `download`
@@ -41,7 +41,7 @@ _SOURCES: dict[str, Callable[[str], str]] = {
 }
 _WEB = ("https", "http")
 _HUBS = ("hf", "timm")
-_VERIFIED = "torchvision"  # by the digits of the table, as it is read
+_VERIFIED = "torchvision"  # by the digits of the table, whenever it is read
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,11 +49,12 @@ class Located:
   """A checkpoint that can be opened.
 
   Attributes:
-    path: of the file or folder; on this machine unless it was named as a path.
-    name: what to call it in errors and reports, without passwords.
-    alone: whether files beside it can be of no other checkpoint; else that is
-      told by their names.
-    verified: whether its sha256 was compared with what is known of the name.
+    path: path of the file or folder; on this machine unless it was named as a
+      path.
+    name: its name in errors and reports, without passwords.
+    alone: whether files beside it can belong to no other checkpoint; else their
+      names decide.
+    verified: whether its sha256 was compared with the known one of the name.
   """
 
   path: epath.Path
@@ -62,35 +63,36 @@ class Located:
   verified: bool = False
 
   def declared(self) -> Declared:
-    """What its source, or files beside it, say of its preprocessing.
+    """Return what its source, or files beside it, state about its
+    preprocessing.
 
     Raises:
       UserError: a file beside it is no JSON object.
     """
-    told = beside.declared(self.path, alone=self.alone)
+    told = sidecar.declared(self.path, alone=self.alone)
     if told.fields or told.doubt:
       return told
     row = known.named(self.name)
     if row is None:
-      row = known.of_file(self.path)
+      row = known.find_file(self.path)
     elif not self.verified and not known.is_of(row, self.path):
       return told  # of another version of the package
     if row is not None:
       facts = {network.MODELS: row.models}
       return Declared(row.spec_fields, row.name, network=facts)
-    named = network.of_timm(self.name)
+    named = network.timm_facts(self.name)
     if named and not told.network:
       return Declared(origin=self.name, network=named)
     return told
 
 
 def locate(checkpoint: str | os.PathLike[str] | Located) -> Located:
-  """The checkpoint of a text; fetches it where it is not here.
+  """Locate the checkpoint of a text, fetching it if necessary.
 
   Raises:
-    FileNotFoundError: no such path.
-    UserError: a malformed name, another sha256, no connection, a package that
-      is not installed; says what to do.
+    FileNotFoundError: the path does not exist.
+    UserError: the name is malformed, the sha256 differs, there is no
+      connection, or a package is not installed; the message says what to do.
   """
   if isinstance(checkpoint, Located):
     return checkpoint
@@ -98,18 +100,20 @@ def locate(checkpoint: str | os.PathLike[str] | Located) -> Located:
   if not scheme:
     return Located(formats.existing(checkpoint), str(checkpoint))
   text = str(checkpoint)
-  name = download.shown(text) if scheme in _WEB else text
+  name = download.redacted(text) if scheme in _WEB else text
   path = epath.Path(_SOURCES[scheme](text))
   return Located(path, name, scheme in _HUBS, scheme == _VERIFIED)
 
 
 def is_fetched(checkpoint: str | os.PathLike[str]) -> bool:
-  """Whether a text names a checkpoint of the network, kept here or not."""
+  """Return whether a text names a checkpoint of the network, cached here or
+  not.
+  """
   return _scheme(checkpoint) not in ("", _PACKAGE)
 
 
 def _scheme(checkpoint: str | os.PathLike[str]) -> str:
-  """The source's name; empty where the text is a path."""
+  """Return the name of the source; '' if the text is a path."""
   text = checkpoint if isinstance(checkpoint, str) else ""
   scheme, colon, rest = text.partition(":")
   if not colon or scheme not in _SOURCES:

@@ -1,9 +1,9 @@
-"""Fetched checkpoints on this machine.
+"""The cache of fetched checkpoints on this machine.
 
-It lies in the folder of `robust_tfds.storage.cache`. A file is
-written under a lock and appears whole: of two processes one fetches. Beside it
-lies `NAME.sha256`, and each time the file is read it is compared with that, and
-with what its name or source says. A file may also be laid there by hand.
+It lies in the folder of `robust_tfds.storage.cache`. A file is written under a
+lock and appears whole: only one of two processes fetches it. Beside it is
+`NAME.sha256`; each time the file is read it is compared with that, and with the
+digits of its name or source. A file may also be put there by hand.
 """
 
 import pathlib
@@ -23,10 +23,10 @@ Fetch = Callable[[pathlib.Path], None]
 
 
 def place(*parts: str) -> pathlib.Path:
-  """The path of a file or folder in the cache.
+  """Return the path of a file or folder in the cache.
 
   Raises:
-    UserError: a part that is no plain name, and could leave the folder.
+    UserError: a part is no plain name, and could leave the folder.
   """
   for part in parts:
     if not _NAME.fullmatch(part):
@@ -40,18 +40,18 @@ def place(*parts: str) -> pathlib.Path:
 def get(
   path: pathlib.Path, source: str, sha256: str, fetch: Fetch
 ) -> pathlib.Path:
-  """A file of the cache; fetched where it is not there.
+  """Return a file of the cache, fetching it if necessary.
 
   Args:
-    path: from `place`.
-    source: where it comes from, for errors.
-    sha256: its digits as far as they are known: 64, fewer, or none.
-    fetch: writes it to the path that it is given, and may continue what lies
-      there; called with the lock held.
+    path: result of `place`.
+    source: its origin, for errors.
+    sha256: its known digits: 64, fewer, or none.
+    fetch: writes the file to the path that it is given, and may continue a
+      partial file; called with the lock held.
 
   Raises:
-    UserError: it cannot be had; what lies there or came is another file. Says
-      which file, which sha256, and where to put it.
+    UserError: the file cannot be fetched, or its sha256 differs. The message
+      names the file, its sha256, and where to put it.
   """
   try:
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -82,7 +82,7 @@ def _fetch(path: pathlib.Path, source: str, sha256: str, fetch: Fetch) -> None:
       fetch(part)
       digest = paths.sha256(part)
   except errors.UserError as e:
-    raise errors.UserError(f"{e} {_by_hand(path, sha256)}") from e
+    raise errors.UserError(f"{e} {_manual_advice(path, sha256)}") from e
   if not digest.startswith(sha256):
     part.unlink()
     raise errors.UserError(
@@ -95,9 +95,11 @@ def _fetch(path: pathlib.Path, source: str, sha256: str, fetch: Fetch) -> None:
 
 
 def _check(path: pathlib.Path, source: str, sha256: str) -> None:
-  """Compares a kept file with its digits; a file laid there gets its note."""
+  """Compare a cached file with its digits; a file put there by hand gets its
+  note.
+  """
   digest, note = paths.sha256(path), _note(path)
-  if not note.exists():  # laid there by hand
+  if not note.exists():  # put there by hand
     paths.write_bytes(note, f"{digest}  {path.name}\n".encode())
   noted = reading.text_file(note).split()[:1]
   if digest.startswith(sha256) and [digest] == noted:
@@ -110,7 +112,7 @@ def _check(path: pathlib.Path, source: str, sha256: str) -> None:
   )
 
 
-def _by_hand(path: pathlib.Path, sha256: str) -> str:
+def _manual_advice(path: pathlib.Path, sha256: str) -> str:
   return (
     f"Without a connection: fetch the file elsewhere (sha256 {_words(sha256)})"
     f" and put it at {path}."

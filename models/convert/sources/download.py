@@ -1,12 +1,11 @@
-"""Fetches a file over https with the standard library.
+"""A download of a file over https with the standard library.
 
-One request and its continuation is all that a checkpoint needs: urllib does it;
-`huggingface_hub` would bring a dozen packages for the same two addresses. A
-connection that breaks is tried again, and continues where it broke if the
-server says that the file is still the same (`If-Range`), else begins anew.
-Redirects lead to https alone; a token or password goes to the host that it is
-for and no further. `http` is for servers of tests on this machine
-(`ROBUST_TFDS_LOCAL_HTTP=1`).
+One request and its continuation is all that a checkpoint needs; urllib does it,
+while `huggingface_hub` would bring a dozen packages for the same two addresses.
+A broken connection is tried again, and continues where it broke if the server
+says that the file is still the same (`If-Range`), else it starts anew.
+Redirects must lead to https; a token or password is sent only to its own host.
+`http` is for servers of tests on this machine (`ROBUST_TFDS_LOCAL_HTTP=1`).
 """
 
 import base64
@@ -32,19 +31,19 @@ _TIMEOUT_S = 30.0  # without a byte
 _TRIES = 4
 _PAUSE_S = 1.0  # before the second try, then twice as long each time
 _BLOCK = 1 << 20  # bytes
-_QUIET_S = 3.0  # downloads as short as this print nothing
+_QUIET_S = 3.0  # shorter downloads print nothing
 _EVERY_S = 5.0
-_STATE = ".state"  # what the server said of a file that is not whole yet
+_STATE = ".state"  # the server's tag of an incomplete file
 _AGENT = "robust_tfds"
-# Answers that may be others in a moment.
+# Temporary answers, worth another try.
 _PASSING = (408, 425, 429, 500, 502, 503, 504)
 _STRIPPED = ("authorization", "cookie")
 
 
-def shown(address: str) -> str:
-  """An address without user, password, query and fragment.
+def redacted(address: str) -> str:
+  """Return an address without user, password, query and fragment.
 
-  Of one that cannot be parted nothing is shown: a password may stand anywhere.
+  Nothing is shown of an address that cannot be parsed: it may hold a password.
 
   >>> shown("https://me:secret@host.org/a/b.npz?token=1#sha256=2")
   'https://host.org/a/b.npz'
@@ -61,10 +60,10 @@ def shown(address: str) -> str:
 
 
 def check(address: str) -> None:
-  """Refuses an address that is not fetched from.
+  """Refuse an address that must not be fetched.
 
   Raises:
-    UserError: no https, or no host.
+    UserError: it has no https or no host.
   """
   parts = urllib.parse.urlsplit(address)
   if parts.scheme == "https" and parts.hostname:
@@ -73,28 +72,28 @@ def check(address: str) -> None:
   if local and os.environ.get(LOCAL_HTTP) == "1":
     return
   raise errors.UserError(
-    f"{shown(address)}: expected an address that begins with https://: nothing"
+    f"{redacted(address)}: expected an address that begins with https://: nothing"
     " is fetched over other ways."
   )
 
 
 def text(address: str, headers: Mapping[str, str], most_bytes: int) -> bytes:
-  """The whole answer to a request, e.g. JSON of a hub.
+  """Return the whole answer to a request, e.g. JSON of a hub.
 
   Args:
     address: an https address.
-    headers: of the request, e.g. a token; never printed.
-    most_bytes: a longer answer is refused.
+    headers: headers of the request, e.g. a token; never printed.
+    most_bytes: limit of the answer's length.
 
   Raises:
-    UserError: as `file`.
+    UserError: as for `file`.
   """
 
   def read(response: Any) -> bytes:
     data = response.read(most_bytes + 1)
     if len(data) > most_bytes:
       raise errors.UserError(
-        f"{shown(address)}: the answer has more than {most_bytes:,} bytes."
+        f"{redacted(address)}: the answer has more than {most_bytes:,} bytes."
       )
     return data
 
@@ -104,17 +103,17 @@ def text(address: str, headers: Mapping[str, str], most_bytes: int) -> bytes:
 def file(
   address: str, part: pathlib.Path, headers: Mapping[str, str] | None = None
 ) -> None:
-  """Fetches a file, or what is missing of it.
+  """Fetch a file, or what is missing of it.
 
   Args:
     address: an https address.
-    part: where it is written; what lies there from an earlier start is
-      continued if the server still has that file.
-    headers: of the request, e.g. a token; never printed.
+    part: path of the partial file; an earlier start is continued if the server
+      still has that file.
+    headers: headers of the request, e.g. a token; never printed.
 
   Raises:
-    UserError: no connection, the server refuses, the file is too large, or is
-      shorter than the server said; says what to do.
+    UserError: there is no connection, the server refuses, or the file is too
+      large or shorter than the server announced; the message says what to do.
   """
 
   def opened() -> Any:
@@ -125,23 +124,23 @@ def file(
 
 
 def _tried(address: str, opened: Any, read: Any) -> Any:
-  """What a request gives, tried again where the connection breaks."""
+  """Return the result of a request, tried again if the connection breaks."""
   for again in range(_TRIES):
     try:
       with opened() as response:
         return read(response)
     except urllib.error.HTTPError as e:
       if e.code not in _PASSING or again == _TRIES - 1:
-        raise _refused(address, e) from e
+        raise _refused_error(address, e) from e
     except (OSError, http.client.HTTPException) as e:
       if isinstance(e, _DiskError) or again == _TRIES - 1:
-        raise _unreachable(address, e) from e
+        raise _unreachable_error(address, e) from e
     time.sleep(_PAUSE_S * 2**again)
   raise AssertionError("the last try raises or returns")
 
 
 class _DiskError(OSError):
-  """The disk refuses, not the network."""
+  """The error of a disk, as opposed to the network."""
 
 
 def _opened(address: str, headers: Mapping[str, str]) -> Any:
@@ -163,12 +162,14 @@ def _opened(address: str, headers: Mapping[str, str]) -> Any:
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
-  """To https alone, and secrets to the host that they are for alone."""
+  """A redirect handler that follows only https, and drops secrets for other
+  hosts.
+  """
 
   def redirect_request(
     self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str
   ) -> Any:
-    """The request that follows one, as urllib asks for it."""
+    """Return the request that follows a redirect."""
     check(newurl)
     following = super().redirect_request(req, fp, code, msg, headers, newurl)
     if following is not None and following.host != req.host:
@@ -179,7 +180,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
 
 
 def _continuation(part: pathlib.Path) -> dict[str, str]:
-  """Headers that ask for the rest of a file, if it is the same."""
+  """Return headers that ask for the rest of a file, if it is the same."""
   state = part.with_name(part.name + _STATE)
   if not part.exists() or not part.stat().st_size or not state.exists():
     part.unlink(missing_ok=True)
@@ -213,7 +214,9 @@ def _write(response: Any, address: str, part: pathlib.Path) -> None:
 
 
 def _starts_at(response: Any) -> int:
-  """The first byte of a part of a file; -1 where the server does not say."""
+  """Return the first byte of a part of a file; -1 if the server does not state
+  it.
+  """
   words = response.headers.get("Content-Range", "").removeprefix("bytes ")
   start = words.partition("-")[0]
   return int(start) if start.isdigit() else -1
@@ -222,16 +225,16 @@ def _starts_at(response: Any) -> int:
 def _copy(
   response: Any, out: IO[bytes], address: str, before: int, total: int | None
 ) -> None:
-  progress = _Progress(shown(address), before, total)
+  progress = _Progress(redacted(address), before, total)
   done = before
   while block := response.read(_BLOCK):
     done += len(block)
-    limits.check(done, limits.CHECKPOINT_BYTES, shown(address), "bytes")
+    limits.check(done, limits.CHECKPOINT_BYTES, redacted(address), "bytes")
     try:
       out.write(block)
     except OSError as e:
       raise _DiskError(e.errno, e.strerror) from e
-    progress.at(done)
+    progress.update(done)
 
 
 def _check_size(
@@ -239,11 +242,11 @@ def _check_size(
 ) -> None:
   if total is None:
     return
-  limits.check(total, limits.CHECKPOINT_BYTES, shown(address), "bytes")
+  limits.check(total, limits.CHECKPOINT_BYTES, redacted(address), "bytes")
   free = shutil.disk_usage(part.parent).free
   if total - before > free:
     raise errors.UserError(
-      f"{shown(address)}: has {total - before:,} bytes to fetch,"
+      f"{redacted(address)}: has {total - before:,} bytes to fetch,"
       f" {part.parent} has room for {free:,}. Make room, or choose another"
       " folder: ROBUST_TFDS_CACHE in the environment."
     )
@@ -257,8 +260,8 @@ class _Progress:
     self._start = time.monotonic()
     self._next = self._start + _QUIET_S
 
-  def at(self, done: int) -> None:
-    """Says how much is there."""
+  def update(self, done: int) -> None:
+    """Print the progress of the download, if a line is due."""
     now = time.monotonic()
     if now < self._next:
       return
@@ -271,24 +274,26 @@ class _Progress:
     print(line, file=sys.stderr, flush=True)
 
 
-def _refused(address: str, error: urllib.error.HTTPError) -> errors.UserError:
+def _refused_error(
+  address: str, error: urllib.error.HTTPError
+) -> errors.UserError:
   what = {
     401: " It asks for a user: see how its publisher gives access.",
     403: " It asks for rights that you were not given.",
     404: " There is no such file: compare the address.",
   }.get(error.code, "")
   return errors.UserError(
-    f"{shown(address)}: the server answers {error.code} ({error.reason}).{what}"
+    f"{redacted(address)}: the server answers {error.code} ({error.reason}).{what}"
   )
 
 
-def _unreachable(address: str, error: Exception) -> errors.UserError:
+def _unreachable_error(address: str, error: Exception) -> errors.UserError:
   if isinstance(error, _DiskError):
     return errors.UserError(
-      f"{shown(address)}: cannot be written: {error.strerror}. Make room, or"
+      f"{redacted(address)}: cannot be written: {error.strerror}. Make room, or"
       " choose another folder: ROBUST_TFDS_CACHE in the environment."
     )
   reason = getattr(error, "reason", None) or error
   return errors.UserError(
-    f"{shown(address)}: cannot be fetched after {_TRIES} tries: {reason}."
+    f"{redacted(address)}: cannot be fetched after {_TRIES} tries: {reason}."
   )

@@ -1,12 +1,12 @@
 """`hf:OWNER/REPO[@REVISION][:FILE]` and `timm:NAME.TAG`: the Hugging Face hub.
 
-A repository is asked for its commit and files; of these the checkpoint and the
-small files that say its preprocessing are fetched. The checkpoint is FILE, else
-the first there is of `formats.hub_order` (safetensors before torch's pickles,
-which are read as arrays alone), else the one file with the ending of a
-checkpoint. A revision that is no commit can move: which commit it was is said,
-and `@COMMIT` holds it. `HF_ENDPOINT` is another address of the hub, `HF_TOKEN`
-is sent with each request to it and never printed.
+The hub is asked for a repository's commit and files; the checkpoint and the
+small files that state its preprocessing are fetched. The checkpoint is FILE,
+else the first file in `formats.hub_order` (safetensors before torch's pickles,
+of which only arrays are read), else the only file with the ending of a
+checkpoint. A revision that is no commit can move: its commit is reported, and
+`@COMMIT` pins it. `HF_ENDPOINT` is another address of the hub, `HF_TOKEN` is
+sent with each request to it and never printed.
 """
 
 import dataclasses
@@ -21,7 +21,7 @@ from typing import Any
 from absl import logging
 
 from robust_tfds import errors, reading
-from robust_tfds.models.convert import beside, formats, known
+from robust_tfds.models.convert import formats, known, sidecar
 from robust_tfds.models.convert.sources import cache, download
 from robust_tfds.reading import limits
 from robust_tfds.storage import paths
@@ -35,20 +35,20 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 _MAIN = "main"
 _LISTING = "files.json"
 _MOST_BYTES = 64 * limits.MIB  # of a listing: some hundred bytes a file
-_SMALL = (beside.CONFIG, beside.PROCESSOR)
+_SMALL = (sidecar.CONFIG, sidecar.PROCESSOR)
 _LISTED = 8  # files that a refusal names
 
 
 @dataclasses.dataclass(frozen=True)
 class Repository:
-  """What is asked of the hub.
+  """A repository, revision and file on the hub.
 
   Attributes:
-    owner: of the repository.
-    name: of the repository.
+    owner: owner of the repository.
+    name: name of the repository.
     revision: a branch, a tag or a commit.
-    file: of the repository; empty: its checkpoint.
-    text: as the user wrote it.
+    file: file of the repository; '' for its checkpoint.
+    text: the text that the user wrote.
   """
 
   owner: str
@@ -59,10 +59,11 @@ class Repository:
 
 
 def parse(text: str) -> Repository:
-  """The parts of `hf:OWNER/REPO[@REVISION][:FILE]`.
+  """Parse `hf:OWNER/REPO[@REVISION][:FILE]`.
 
   Raises:
-    UserError: it is not of that form.
+    UserError: it does not have that form.
+
   """
   match = _NAME.fullmatch(text)
   file = match[4] or "" if match else ""
@@ -76,10 +77,10 @@ def parse(text: str) -> Repository:
 
 
 def parse_timm(text: str) -> Repository:
-  """The repository of `timm:NAME.TAG`.
+  """Return the repository of `timm:NAME.TAG`.
 
   Raises:
-    UserError: it is not of that form; names near ones.
+    UserError: it does not have that form; the message suggests similar names.
   """
   match = _TIMM.fullmatch(text)
   if match is None or "." not in match[1]:
@@ -93,17 +94,17 @@ def parse_timm(text: str) -> Repository:
 
 
 def fetch(text: str) -> str:
-  """The checkpoint of an `hf:` name, on this machine.
+  """Fetch the checkpoint of an `hf:` name to this machine.
 
   Raises:
-    UserError: as `parse`; it cannot be had, or the repository holds no
-      checkpoint, or several and none is named.
+    UserError: as for `parse`; or it cannot be fetched, or the repository holds
+      no checkpoint, or several and none is named.
   """
   return str(_fetch(parse(text)))
 
 
 def fetch_timm(text: str) -> str:
-  """The checkpoint of a `timm:` name, on this machine; as `fetch`."""
+  """Fetch the checkpoint of a `timm:` name to this machine; as `fetch`."""
   return str(_fetch(parse_timm(text)))
 
 
@@ -122,7 +123,7 @@ def _fetch(repository: Repository) -> pathlib.Path:
 
 
 def _choose(repository: Repository, digests: Mapping[str, str]) -> str:
-  """The file of a repository to read."""
+  """Choose the file of a repository to read."""
   if repository.file:
     if repository.file not in digests:
       raise errors.unknown(
@@ -145,7 +146,7 @@ def _choose(repository: Repository, digests: Mapping[str, str]) -> str:
 def _fetch_file(
   repository: Repository, commit: str, file: str, digests: Mapping[str, str]
 ) -> pathlib.Path:
-  """A file of a repository, in the cache."""
+  """Fetch a file of a repository to the cache."""
   address = "/".join(
     (
       _endpoint(),
@@ -164,22 +165,23 @@ def _fetch_file(
 
 
 def _plain_parts(file: str) -> tuple[str, ...]:
-  """The parts of a file's path, each a plain name."""
+  """Return the parts of a file's path, each a plain name."""
   parts = pathlib.PurePosixPath(file).parts
   cache.place(*parts)  # refuses what could leave the folder
   return parts
 
 
 def _listing(repository: Repository) -> tuple[str, dict[str, str]]:
-  """The commit of a revision, and file -> sha256 as far as the hub says it.
+  """Return the commit of a revision, and the files' sha256 as far as the hub
+  states them.
 
-  A commit's listing is kept; of a branch the hub is asked each time, and what
-  it said last is taken where it cannot be reached.
+  A commit's listing is cached; for a branch the hub is asked each time, and its
+  last answer is taken if it cannot be reached.
   """
   if _COMMIT.fullmatch(repository.revision):
     note = _folder(repository, repository.revision) / _LISTING
     if note.exists():
-      return repository.revision, _of_note(note)[1]
+      return repository.revision, _read_note(note)[1]
     return _ask(repository)
   note = _folder(repository, *repository.revision.split("/")) / _LISTING
   try:
@@ -187,7 +189,7 @@ def _listing(repository: Repository) -> tuple[str, dict[str, str]]:
   except errors.UserError:
     if not note.exists():
       raise
-    commit, digests = _of_note(note)
+    commit, digests = _read_note(note)
     logging.warning(
       "%s: the hub cannot be reached; takes commit %s, as %s was when it was"
       " last asked.",
@@ -199,7 +201,7 @@ def _listing(repository: Repository) -> tuple[str, dict[str, str]]:
 
 
 def _ask(repository: Repository) -> tuple[str, dict[str, str]]:
-  """What the hub says of a revision; leaves notes of it in the cache."""
+  """Ask the hub for a revision, and cache notes of its answer."""
   revision = urllib.parse.quote(repository.revision, safe="")
   address = f"{_endpoint()}/api/models/{_path(repository)}/revision/{revision}?blobs=true"
   try:
@@ -208,7 +210,7 @@ def _ask(repository: Repository) -> tuple[str, dict[str, str]]:
     raise errors.UserError(
       f"{repository.text}: {e} {_remedy(repository)}"
     ) from e
-  commit, digests = _of_answer(
+  commit, digests = _parse_answer(
     reading.json_text(data, repository.text), repository
   )
   note = json.dumps({"sha": commit, "files": digests}, indent=1).encode()
@@ -226,10 +228,10 @@ def _ask(repository: Repository) -> tuple[str, dict[str, str]]:
   return commit, digests
 
 
-def _of_answer(
+def _parse_answer(
   answer: Any, repository: Repository
 ) -> tuple[str, dict[str, str]]:
-  """Commit and files of the hub's answer to `/api/models/…/revision/…`."""
+  """Parse commit and files from the hub's answer to `/api/models/…/revision/…`."""
   answer = answer if isinstance(answer, dict) else {}
   commit, files = answer.get("sha"), answer.get("siblings")
   if not _COMMIT.fullmatch(str(commit)) or not isinstance(files, list):
@@ -246,7 +248,7 @@ def _of_answer(
   return str(commit), digests
 
 
-def _of_note(note: pathlib.Path) -> tuple[str, dict[str, str]]:
+def _read_note(note: pathlib.Path) -> tuple[str, dict[str, str]]:
   facts = reading.json_file(note)
   return str(facts["sha"]), dict(facts["files"])
 
@@ -264,7 +266,7 @@ def _endpoint() -> str:
 
 
 def _shown_endpoint() -> str:
-  return download.shown(_endpoint())
+  return download.redacted(_endpoint())
 
 
 def _headers() -> dict[str, str]:

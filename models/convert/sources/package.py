@@ -1,7 +1,7 @@
 """`package:MODULE[:FILE]`: the weights that an installed package carries.
 
-The package is looked for and never imported, nor is the package above it: what
-lies in its folder is data. Links and files outside the folder are refused.
+The package is located and never imported, nor is its parent package: its folder
+is data. Links and files outside the folder are refused.
 """
 
 import importlib.machinery
@@ -19,11 +19,13 @@ _MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
 
 def find(text: str) -> str:
-  """The file of `package:MODULE[:FILE]`.
+  """Find the file of `package:MODULE[:FILE]`.
 
   Raises:
-    MissingPackageError: no such package here; has the pip command.
-    UserError: no weights in it, or several and none named; a link.
+    MissingPackageError: the package is not installed; the message has the pip
+      command.
+    UserError: it has no weights, or several and none is named, or they are a
+      link.
   """
   _, module, file = f"{text}:".split(":", 2)
   if not _MODULE.fullmatch(module):
@@ -37,7 +39,7 @@ def find(text: str) -> str:
 
 
 def _folder(module: str, text: str) -> pathlib.Path:
-  """A package's folder, without importing anything."""
+  """Return a package's folder, without importing anything."""
   top, *below = module.split(".")
   spec = importlib.util.find_spec(top)
   for part in below:
@@ -57,7 +59,7 @@ def _folder(module: str, text: str) -> pathlib.Path:
 
 
 def _only(folder: pathlib.Path, text: str) -> pathlib.Path:
-  """The one file below a folder that has the ending of a checkpoint."""
+  """Return the only file below a folder that has the ending of a checkpoint."""
   files = sorted(
     below
     for below, _ in paths.files_below(folder)
@@ -73,7 +75,7 @@ def _only(folder: pathlib.Path, text: str) -> pathlib.Path:
 
 
 def _named(folder: pathlib.Path, file: str, text: str) -> pathlib.Path:
-  """A file below a folder, which no part of its path leaves."""
+  """Return a file below a folder, which no part of its path leaves."""
   parts = pathlib.PurePosixPath(file).parts
   inside = not pathlib.PurePath(file).is_absolute() and ".." not in parts
   place = folder

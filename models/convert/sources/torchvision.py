@@ -1,7 +1,7 @@
 """`torchvision:ResNet50_Weights.IMAGENET1K_V2`: torchvision's own file.
 
-Its address and the first 8 digits of its sha256 stand in the table of known
-checkpoints; torchvision itself is not asked and need not be installed.
+Its address and the first 8 digits of its sha256 are in the table of known
+checkpoints; torchvision itself need not be installed.
 """
 
 from robust_tfds import errors
@@ -12,10 +12,10 @@ _START = "torchvision:"
 
 
 def parse(text: str) -> known.Known:
-  """The table's row.
+  """Return the row of the table for a name.
 
   Raises:
-    UserError: no such weights, with the nearest ones.
+    UserError: the weights are unknown; the message suggests the nearest ones.
   """
   row = known.named(text)
   if row is None:
@@ -27,10 +27,10 @@ def parse(text: str) -> known.Known:
 
 
 def fetch(text: str) -> str:
-  """The file, on this machine.
+  """Fetch the file to this machine.
 
   Raises:
-    UserError: as `parse`; or it cannot be had, or is another one.
+    UserError: as for `parse`; or it cannot be fetched, or its sha256 differs.
   """
   row = parse(text)
   return str(

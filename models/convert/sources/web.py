@@ -1,7 +1,7 @@
 """`https://HOST/…/FILE#sha256=DIGITS`: a file of the web.
 
-An address alone says nothing of what lies there tomorrow, so the sha256 has to
-be said with it.
+An address alone does not say which file is there tomorrow, so the sha256 has to
+be stated with it.
 """
 
 import dataclasses
@@ -23,9 +23,10 @@ class Address:
   """A file of the web.
 
   Attributes:
-    address: with user and password, without the fragment; never printed.
-    file: its name.
-    sha256: its 64 digits.
+    address: address with user and password, without the fragment; never
+      printed.
+    file: name of the file.
+    sha256: the 64 digits of its sha256.
   """
 
   address: str
@@ -34,10 +35,10 @@ class Address:
 
 
 def parse(text: str) -> Address:
-  """The parts of an address.
+  """Parse the address of a checkpoint.
 
   Raises:
-    UserError: no https, no sha256, or no ending of a checkpoint.
+    UserError: https, the sha256 or the ending of a checkpoint is missing.
   """
   try:
     address, fragment = urllib.parse.urldefrag(text)
@@ -56,15 +57,15 @@ def parse(text: str) -> Address:
   match = _FRAGMENT.fullmatch(fragment)
   if match is None or len(match[1]) != _DIGITS:
     raise errors.UserError(
-      f"{download.shown(address)}: expected #sha256= and 64 digits at its end, which say"
-      " which file it is. Its publisher may print them; else fetch the file once"
+      f"{download.redacted(address)}: expected #sha256= and 64 digits at its end, which"
+      " say which file it is. Its publisher may print them; else fetch the file once"
       " by hand, see that it is the right one, and take what `sha256sum FILE`"
       " prints."
     )
   name = pathlib.PurePosixPath(path).name
   if not name.lower().endswith(formats.ENDINGS):
     raise errors.UserError(
-      f"{download.shown(address)}: the name {name!r} is of no checkpoint, expected an"
+      f"{download.redacted(address)}: the name {name!r} is of no checkpoint, expected an"
       f" ending of {', '.join(formats.ENDINGS)}. Fetch it by hand and give it"
       " that ending."
     )
@@ -72,17 +73,17 @@ def parse(text: str) -> Address:
 
 
 def fetch(text: str) -> str:
-  """The file of an address, on this machine.
+  """Fetch the file of an address to this machine.
 
   Raises:
-    UserError: as `parse`; or it cannot be had, or is another one.
+    UserError: as for `parse`; or it cannot be fetched, or its sha256 differs.
   """
   wanted = parse(text)
   place = cache.place("web", wanted.sha256, wanted.file)
   return str(
     cache.get(
       place,
-      download.shown(wanted.address),
+      download.redacted(wanted.address),
       wanted.sha256,
       lambda part: download.file(wanted.address, part),
     )

@@ -1,11 +1,12 @@
-"""The data that networks are trained on: `open` a source, then read its batches.
+"""The data that networks are trained on: `open` a source, then read its
+batches.
 
   source = data.open(data.Config(source="digits", validation=0.1))
   for batch in source.batches(batch_size=64, seed=0, epoch=0):
     batch["image"], batch["label"], batch["key"], batch["id"]
 
-Examples come one by one and in any order from where they lie; grain reads them
-ahead. What is random is drawn from an example's key: `source`.
+Examples are read one by one and in any order from where they are stored; grain
+reads them ahead. All randomness is drawn from an example's key: `source`.
 """
 
 from collections.abc import Callable
@@ -14,37 +15,37 @@ from robust_tfds import errors
 from robust_tfds.models.training.data import config as config_lib
 from robust_tfds.models.training.data import examples, leaks
 from robust_tfds.models.training.data.config import Config as Config
-from robust_tfds.models.training.data.source import Beside
+from robust_tfds.models.training.data.source import Additions
 from robust_tfds.models.training.data.source import Source as Source
 
 
 def open(
   config: Config,
   say: Callable[[str], None] | None = None,
-  beside: Beside | None = None,
+  additions: Additions | None = None,
 ) -> Source:
-  """The examples that a config names; a set of TFDS is prepared where it is not.
+  """Open the examples that a config names, preparing a TFDS set if necessary.
 
   Args:
-    beside: what a recipe adds to the examples that are trained on.
-    say: what is done with lines of progress; None: TFDS shows its own.
+    additions: what a recipe adds to the training examples.
+    say: receives lines of progress; None: TFDS shows its own.
 
   Raises:
     MissingError: a benchmark of `judged_on` is not here.
-    UserError: there are none, or some are in a test set, as are pictures that a
-      recipe adds; names them.
+    UserError: there are no examples, or some of them, or of the pictures that a
+      recipe adds, are in a test set; the message names them.
   """
   config.check()
-  line, folders = say or _silent, beside.folders if beside else {}
+  line, folders = say or _silent, additions.folders if additions else {}
   for key, place in folders.items():
     config_lib.check_folder(key, place)
-  read, against = examples.of(config, say), leaks.held(config, line)
+  read, against = examples.find(config, say), leaks.held(config, line)
   digest, groups = leaks.check(read, against, line)
   for key, place in folders.items():
-    if pictures := examples.of_pictures(place):
+    if pictures := examples.picture_examples(place):
       with errors.begun(key):
         leaks.check_pictures(pictures, against, line)
-  return Source(read, config, against, beside, digest, groups)
+  return Source(read, config, against, additions, digest, groups)
 
 
 def _silent(line: str) -> None:

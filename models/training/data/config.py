@@ -1,4 +1,4 @@
-"""What is said of the data that a network is trained on: `config.data`."""
+"""The part of the config that describes the training data: `config.data`."""
 
 import os
 import pathlib
@@ -13,7 +13,7 @@ from robust_tfds.models.training.data import crops
 from robust_tfds.own import folder
 from robust_tfds.storage import paths
 
-# TFDS's sets of whose split `validation`, not `test`, benchmarks are made.
+# TFDS's sets whose benchmarks are made from the split `validation`, not `test`.
 JUDGED = dict.fromkeys(
   ("cityscapes", "coco", "imagenet2012", "imagenet_resized"), "validation"
 )
@@ -29,7 +29,7 @@ _Fraction = Annotated[
 ]
 
 
-def _listed(value: str | Sequence[str]) -> tuple[str, ...]:
+def _split_names(value: str | Sequence[str]) -> tuple[str, ...]:
   words = value.split(",") if isinstance(value, str) else value
   return tuple(word.strip() for word in words if word.strip())
 
@@ -47,7 +47,7 @@ _Path = Annotated[
 ]
 _Names = Annotated[
   str | list[str] | tuple[str, ...],
-  pydantic.AfterValidator(_listed),
+  pydantic.AfterValidator(_split_names),
   pydantic.Field(description="names of benchmarks"),
 ]
 _Canvas: Any = Annotated[
@@ -61,29 +61,30 @@ _Canvas: Any = Annotated[
 
 
 class Config(settings.Group):
-  """Which examples, and how each is cut to one size.
+  """The choice of examples, and how each is cut to one size.
 
   Attributes:
     source: `digits` or another embedded set, `tfds:NAME`, `folder:PATH`.
-    split: that is trained on; `train[:10%]` is a part of one.
-    judged_on: benchmarks that the network will be judged on; beside the set's own
-      test split.
-    validation: the fraction of it that is kept apart by id to choose on; 0: none.
-      A video's clips stay together, as do copies of a file; pictures of a folder
-      that show one scene, as frames do (`v0_000.png`, `v0_001.png`), do not.
+    split: the training split; `train[:10%]` is a part of one.
+    judged_on: benchmarks that the network will be judged on, besides the set's
+      own test split.
+    validation: the fraction of the split that is held out by id for validation;
+      0: none. A video's clips stay together, as do copies of a file; a folder's
+      pictures that show one scene, as frames do (`v0_000.png`, `v0_001.png`),
+      do not.
     data_dir: TFDS data folder.
-    manual_dir: where files were put that nobody downloads.
-    crop: of training pictures, a rule of `crops`; empty: `geometry`.
-    geometry: of validation pictures, a rule that draws nothing; empty: as they
-      are, all of one size.
-    frames: of a clip; 0: the network's, and its rate.
+    manual_dir: folder of files that must be downloaded by hand.
+    crop: rule of `crops` for training pictures; empty: `geometry`.
+    geometry: rule without random draws for validation pictures; empty: pictures
+      stay as they are, all of one size.
+    frames: frames of a clip; 0: the network's number, and its rate.
     rate: stride between a clip's frames, at 30 fps.
-    canvas: height and width in px that pictures with boxes lie in; empty: the
-      smallest that holds every picture.
-    boxes: most objects of a picture; 0: as many as any picture has.
+    canvas: height and width in px of the canvas for pictures with boxes; empty:
+      the smallest that holds every picture.
+    boxes: most objects of a picture; 0: the most that any picture has.
     masks: whether objects come with their masks, as a network that finds masks
       needs them.
-    workers: processes that read; 0 for threads.
+    workers: number of processes that read; 0 for threads.
   """
 
   source: settings.Name
@@ -102,10 +103,11 @@ class Config(settings.Group):
   workers: settings.From0 = 0
 
   def check(self) -> None:
-    """Refuses what would let a run choose on data that it is judged on.
+    """Refuse values that would let a run choose on data that it is judged on.
 
     Raises:
-      UserError: begins with the key. Also of rules of crops that are not there.
+      UserError: a value is refused, or a rule of crops is unknown; the message
+       begins with the key.
     """
     for part in self.split.split("+"):
       name = part.partition("[")[0].strip()
@@ -120,8 +122,8 @@ class Config(settings.Group):
     if crops.is_random(self.geometry or ""):
       raise errors.UserError(
         f"config.data.geometry: got {self.geometry!r}: validation pictures are"
-        " cropped the same way each time, e.g. short256_crop224; a crop that is"
-        " drawn is of `crop`."
+        " cropped the same way each time, e.g. short256_crop224; a random"
+        " crop belongs in `crop`."
       )
     for key, rule in {"crop": self.crop, "geometry": self.geometry}.items():
       if rule:
@@ -130,10 +132,10 @@ class Config(settings.Group):
 
 
 def check_folder(key: str, place: str) -> None:
-  """Refuses a folder of pictures that are held out, also behind a link.
+  """Refuse a folder of held-out pictures, also behind a link.
 
   Raises:
-    UserError: begins with the key.
+    UserError: the folder is refused; the message begins with the key.
   """
   for path in (place, os.fspath(paths.resolved(place))):
     name = path.rstrip("/").rpartition("/")[2]

@@ -1,4 +1,4 @@
-"""How a training picture becomes the square that a network is shown, by its key.
+"""Crops by key: how a training picture becomes the square that a network sees.
 
 A rule is a name, recorded in a run's facts:
 
@@ -7,9 +7,9 @@ A rule is a name, recorded in a run's facts:
   short256_random224    the shorter side to 256, then a crop anywhere
 
 with any numbers, and `_bicubic` at the end for bicubic resampling; or a rule of
-`robust_tfds.building.geometry`, which draws nothing. What is drawn depends on the
-key alone: neither on batches nor on workers. Crops after padding, flips and all
-that needs no original size are the recipes', on the device.
+`robust_tfds.building.geometry`, which draws nothing. Draws depend on the key
+alone: neither on batches nor on workers. Crops after padding, flips and all
+that needs no original size belong to the recipes, on the device.
 """
 
 import math
@@ -28,13 +28,13 @@ _RULE = re.compile(
 _STREAM = 0x43524F50  # marks these draws apart from those on the device
 # torchvision.transforms.RandomResizedCrop: Szegedy et al. 2015, section 6.
 _SCALE, _RATIO, _TRIES = (0.08, 1.0), (3 / 4, 4 / 3), 10
-_FRAMES = 8  # of a clip that are cropped at a time
+_FRAMES = 8  # frames of a clip that are cropped at a time
 
 Box = tuple[int, int, int, int]  # left, top, right, bottom, px
 
 
 def is_random(rule: str) -> bool:
-  """Whether a rule draws.
+  """Return whether a rule draws at random.
 
   >>> is_random("random_resized224"), is_random("short256_crop224")
   (True, False)
@@ -43,15 +43,16 @@ def is_random(rule: str) -> bool:
 
 
 def shape(rule: str) -> tuple[int | None, int | None, int]:
-  """Shape of the pictures a rule makes; None where it varies.
+  """Return the shape of the pictures that a rule makes; None where it varies.
 
   Raises:
-    UserError: no such rule, or a crop that is larger than the resized picture.
+    UserError: the rule is unknown, or its crop is larger than the resized
+      picture.
   """
   parts = _RULE.fullmatch(rule)
   if not parts:
     return geometry.shape(rule)
-  if parts["short"]:  # of the same limits
+  if parts["short"]:  # with the same limits
     return geometry.shape(f"short{parts['short']}_crop{parts['crop']}")
   return geometry.shape(f"squash{parts['side']}")
 
@@ -59,23 +60,25 @@ def shape(rule: str) -> tuple[int | None, int | None, int]:
 def apply(
   pixels: np.ndarray, rule: str, key: np.ndarray, *, at: str = ""
 ) -> np.ndarray:
-  """A picture, or the frames of a clip, after a rule: one draw for all frames.
+  """Apply a rule to a picture, or by one draw to all frames of a clip.
 
   Args:
     pixels: uint8 `[..., H, W, 3]`.
     rule: see the header.
-    key: uint32 `[2]`, of the example in its epoch.
-    at: whose pixels they are, for refusals.
+    key: uint32 `[2]`, the example's key in its epoch.
+    at: the example's name, for refusals.
 
   Returns:
     uint8 `[..., h, w, 3]`.
 
   Raises:
-    UserError: no such rule, or a picture that is too small or long for it.
+    UserError: the rule is unknown, or the picture is too small or long for it.
   """
   if pixels.ndim == 4:
     runs = [pixels[i : i + _FRAMES] for i in range(0, len(pixels), _FRAMES)]
-    return np.concatenate([_of_frames(run, rule, key, at) for run in runs])
+    return np.concatenate(
+      [_apply_to_frames(run, rule, key, at) for run in runs]
+    )
   parts = _RULE.fullmatch(rule)
   if not parts:
     with errors.begun(at):
@@ -95,10 +98,10 @@ def apply(
   return resizing.resized(pixels, *way.taps)
 
 
-def _of_frames(
+def _apply_to_frames(
   frames: np.ndarray, rule: str, key: np.ndarray, at: str
 ) -> np.ndarray:
-  """As one picture of many channels: `apply` of `[T, H, W, 3]`."""
+  """Apply a rule to frames `[T, H, W, 3]` as to one picture of many channels."""
   count, height, width, channels = frames.shape
   beside = np.moveaxis(frames, 0, 2).reshape(height, width, -1)
   out = apply(beside, rule, key, at=at)
@@ -106,10 +109,10 @@ def _of_frames(
 
 
 def resized_box(width: int, height: int, key: np.ndarray) -> Box:
-  """The part that `random_resized` shows: torchvision's, by the key's draws.
+  """Draw the box that `random_resized` shows, as torchvision does, by the key.
 
-  Ten tries of an area and a shape; else the centre, as near to the shapes that are
-  allowed as the picture is.
+  It tries an area and a shape ten times; if none fits, it takes the centre, in
+  the allowed shape that is nearest to the picture's.
   """
   draws = iter(_draws(key, 4 * _TRIES))
   low, high = (math.log(ratio) for ratio in _RATIO)
@@ -128,13 +131,13 @@ def resized_box(width: int, height: int, key: np.ndarray) -> Box:
 
 
 def placed_box(width: int, height: int, side: int, key: np.ndarray) -> Box:
-  """A square anywhere in a picture of some size."""
+  """Draw a square box anywhere in a picture of this size."""
   down, across = _draws(key, 2)
   top, left = int(down * (height - side + 1)), int(across * (width - side + 1))
   return left, top, left + side, top + side
 
 
 def _draws(key: np.ndarray, count: int) -> list[float]:
-  """Uniforms in [0, 1), of the host's stream of a key."""
+  """Draw uniforms in [0, 1), from the host's stream of a key."""
   (own,) = seeding.frame_keys(key, np.array([_STREAM]))
   return (seeding.words(own, count) * 2.0**-32).tolist()

@@ -1,10 +1,10 @@
-"""What training reads its examples from, one at a time and in any order.
+"""The examples of a training set, read one at a time and in any order.
 
 A set is either prepared by TFDS in ArrayRecord files (`Records`), or a list of
-files that say where an example lies (`Listed`): folders, the benchmarks' sources,
-and what is copied out of a set in TFRecord files. Held are ids, classes and places,
-and what was decoded first, as far as it fits `HELD_BYTES`: small sets are decoded
-once, large ones stream.
+sources that say where an example is stored (`Listed`): folders, the benchmarks'
+sources, and copies out of a set in TFRecord files. Ids, classes and places are
+held in memory, and the first decoded examples, as far as they fit `HELD_BYTES`:
+small sets are decoded once, large ones stream.
 """
 
 import abc
@@ -42,14 +42,14 @@ class Examples(abc.ABC):
   """A split's examples, sorted by their ids.
 
   Attributes:
-    name: of the set; in every key, and no path.
+    name: name of the set, part of every key; not a path.
     classes: names in label order.
     kind: `pictures`, `videos` or `objects`.
-    ids: unique and stable.
-    groups: what each is of (a video, a film): a group is never parted.
-    words: what is read, for the screen.
-    largest: height and width in px, and number of objects, that no picture passes;
-      None where it is not known.
+    ids: unique and stable ids.
+    groups: origin of each example (a video, a film); a group is never split.
+    words: description of the source, for the screen.
+    largest: maximum height and width in px, and number of objects; None if
+      unknown.
   """
 
   name: str
@@ -61,36 +61,40 @@ class Examples(abc.ABC):
   largest: tuple[int, int, int] | None = None
 
   def __init__(self, name: str, classes: Sequence[str], words: str):
-    """Names the set; nothing is decoded yet."""
+    """Name the set; nothing is decoded yet."""
     self.name, self.classes, self.words = name, classes, words
     self._held: dict[int, dict[str, Any]] = {}
     self._left = HELD_BYTES
 
   @abc.abstractmethod
   def stored(self, number: int) -> bytes:
-    """An example's picture or video as its file has it; empty where it has none."""
+    """Return an example's picture or video as stored in its file.
+
+    The result is empty if it has none.
+    """
 
   @abc.abstractmethod
   def files(self) -> Sequence[str]:
-    """The files that it lies in."""
+    """Return the files in which the examples are stored."""
 
   def size(self, number: int) -> tuple[int, int]:
-    """Height and width of an example's picture; its header alone is read.
+    """Return height and width of an example's picture, reading only its header.
 
     Raises:
-      UserError: it is no picture; names it.
+      UserError: it is not a picture; the message names it.
     """
     return picture_files.size(
       self.stored(number), self.ids[number], ignore_orientation=True
     )
 
   def read(self, number: int) -> dict[str, Any]:
-    """An example: `image` with `label` or `objects`; or `video`, `fps` and `label`.
+    """Return an example: `image` with `label` or `objects`, or a video.
 
-    A video is uint8 `[T, H, W, 3]`; its file's bytes where it is long.
+    A video example has `video`, `fps` and `label`. A video is uint8 `[T, H, W,
+    3]`; a long one is the bytes of its file.
 
     Raises:
-      UserError: it cannot be decoded; names it.
+      UserError: it cannot be decoded; the message names it.
     """
     if number in self._held:
       return self._held[number]
@@ -101,16 +105,18 @@ class Examples(abc.ABC):
     return row
 
   def __getstate__(self) -> dict[str, Any]:
-    """To other processes goes what says where examples lie."""
+    """Return the state for other processes: where examples are stored, no
+    decoded pixels.
+    """
     return {**self.__dict__, "_held": {}, "_left": HELD_BYTES}
 
   @abc.abstractmethod
   def _decoded(self, number: int) -> dict[str, Any]:
-    """See `read`."""
+    """Decode an example, see `read`."""
 
 
 class Listed(Examples):
-  """Of sources, as the builders have them."""
+  """Examples that are listed as sources, as the builders have them."""
 
   def __init__(
     self,
@@ -121,11 +127,12 @@ class Listed(Examples):
     owner: Any = None,
     files: Sequence[str] = (),
   ):
-    """Sorts the sources; reads none.
+    """Sort the sources; none is read.
 
     Args:
-      owner: whose files are gone when it is.
-      files: that the sources' bytes were copied from; else they say it.
+      owner: object that owns the files: they are removed with it.
+      files: the files that the sources' bytes were copied from; else the
+        sources' own.
     """
     super().__init__(name, classes, words)
     self._owner, self._files = owner, files
@@ -137,13 +144,13 @@ class Listed(Examples):
     ]
 
   def stored(self, number: int) -> bytes:
-    """Of its first file, which is the picture's or the video's."""
+    """Return the bytes of an example's first file, its picture or video."""
     each = self._sources[number]
     file = each.file if self.kind == VIDEOS else next(each.files(), None)
     return file.data() if file else b""
 
   def size(self, number: int) -> tuple[int, int]:
-    """See the base."""
+    """Return height and width of an example's picture."""
     picture, data = self._sources[number].picture, self.stored(number)
     if not data or not isinstance(picture, source.Picture) or picture.rule:
       height, width, _ = self.read(number)["image"].shape
@@ -154,7 +161,7 @@ class Listed(Examples):
     )
 
   def files(self) -> Sequence[str]:
-    """See the base."""
+    """Return the files in which the examples are stored."""
     if self._files:
       return self._files
     return sorted({f.path for each in self._sources for f in each.files()})
@@ -177,11 +184,11 @@ class Listed(Examples):
 
 
 class Records(Examples):
-  """Of a set that TFDS prepared.
+  """Examples of a set that TFDS prepared.
 
-  Ids lie in the records, which are looked through once when a set is opened;
-  pictures and videos are left as they are stored. Those of TFRecord files, which
-  nobody reads by number (sets of ours in buckets), are held so.
+  Ids are stored in the records, which are scanned once when a set is opened;
+  pictures and videos are left encoded. Encoded examples of TFRecord files,
+  which cannot be read by number (sets of ours in buckets), are held in memory.
   """
 
   def __init__(
@@ -194,14 +201,14 @@ class Records(Examples):
     label: str = "label",
     unlabelled: bool = False,
   ):
-    """Looks the split through for its ids.
+    """Scan the split for its ids.
 
     Args:
-      builder: prepared.
-      split: or a part of it.
+      builder: builder of the prepared set.
+      split: the split, or a part of it.
       image: the feature of the picture or video.
       label: the feature of the class.
-      unlabelled: whether labels that are of no class, -1, are read too.
+      unlabelled: whether examples of no class, labelled -1, are read too.
     """
     features = builder.info.features
     words = f"{builder.data_path} ({split})"
@@ -218,7 +225,7 @@ class Records(Examples):
     else:
       held = [*file_formats.rows(builder, split, stored)]
       self._read, count = held.__getitem__, len(held)
-    rows = [self._known(self._read(number)) for number in range(count)]
+    rows = [self._held_fields(self._read(number)) for number in range(count)]
     ids = tfds_set.ids_of(rows, split.partition("[")[0])
     self._numbers = sorted(range(count), key=ids.__getitem__)
     self.ids = [ids[i] for i in self._numbers]
@@ -228,16 +235,19 @@ class Records(Examples):
       self.largest = int(height), int(width), int(most)
 
   def size(self, number: int) -> tuple[int, int]:
-    """See the base; of sets of one size nothing is read."""
+    """Return height and width of a picture.
+
+    For sets of one size nothing is read.
+    """
     height, width, _ = self._shape
     return (height, width) if height and width else super().size(number)
 
   def stored(self, number: int) -> bytes:
-    """See the base."""
+    """Return an example's picture or video as stored."""
     return self._read(self._numbers[number])[self._image]
 
   def files(self) -> Sequence[str]:
-    """See the base."""
+    """Return the files in which the examples are stored."""
     return self._files
 
   def _decoded(self, number: int) -> dict[str, Any]:
@@ -262,8 +272,8 @@ class Records(Examples):
       )
     return label
 
-  def _known(self, row: dict[str, Any]) -> dict[str, Any]:
-    """What is held of an example."""
+  def _held_fields(self, row: dict[str, Any]) -> dict[str, Any]:
+    """Return what is held of an example: its ids, its group and its size."""
     names = (*tfds_set.IDS, "group_id")
     out: dict[str, Any] = {n: strings.text(row[n]) for n in names if n in row}
     if self.kind == OBJECTS:
@@ -281,7 +291,7 @@ def _kind(each: Any) -> str:
 
 
 def _record_files(builder: Any, split: str) -> Sequence[str]:
-  """The files of a prepared set's split, or of a part of it."""
+  """Return the files of a prepared set's split, or of a part of it."""
   names = dict.fromkeys(tfds_set.split_names(split))
   files = (f for n in names for f in builder.info.splits[n].filepaths)
   return sorted(map(os.fspath, files))
@@ -293,7 +303,7 @@ def _classes(features: Any, label: str) -> Sequence[str]:
 
 
 def _frames(data: bytes) -> Any:
-  """See `Examples.read`."""
+  """Decode a video to its frames, or return the bytes of a long one."""
   held, size = [], 0
   for frame in video_files.iterate(data):
     held.append(frame)
@@ -304,7 +314,7 @@ def _frames(data: bytes) -> Any:
 
 
 def _objects(rows: dict[str, Any]) -> Iterator[objects.Object]:
-  """The objects of an example as it is stored."""
+  """Yield the objects of a stored example."""
   boxes = np.reshape(rows["bbox_px"], (-1, 4)).tolist()
   masks = rows.get("mask")
   for i, box in enumerate(boxes):
@@ -326,32 +336,32 @@ def _mask(counts: Any, size: Any) -> rle.Mask:
   return rle.Mask(strings.text(counts), (height, width))
 
 
-def of(
+def find(
   config: Config,
   say: Callable[[str], None] | None = None,
   split: str = "",
 ) -> Examples:
-  """The examples that a config names.
+  """Return the examples that a config names.
 
   Args:
-    config: whose source is prepared where it is not, by TFDS.
-    say: what is done with lines of progress; None: TFDS shows its own.
-    split: another one than the config's, to compare: it may lack labels.
+    config: the config of the data; TFDS prepares its source if necessary.
+    say: receives lines of progress; None: TFDS shows its own.
+    split: another split than the config's, to compare: it may have no labels.
 
   Raises:
-    UserError: no such source or split.
+    UserError: the source or split is unknown.
   """
   unlabelled, split = bool(split), split or config.split
   kind, _, place = config.source.partition(":")
   if kind == "folder" and place:
-    return _of_folder(place)
+    return _folder_examples(place)
   if kind == "tfds" and place:
-    return _of_tfds(place, config, split, unlabelled)
-  return _of_builder(config, split, say)
+    return _tfds_examples(place, config, split, unlabelled)
+  return _builder_examples(config, split, say)
 
 
-def _of_list(config: Config, split: str) -> Examples:
-  """Of official training data, from the files where they lie."""
+def _official_examples(config: Config, split: str) -> Examples:
+  """Return the examples of official training data, from the original files."""
   builder = datasets.builder(config.source, data_dir=config.data_dir or None)
   by_split = builder.clean_sources(config.manual_dir or None)
   if split not in by_split:
@@ -361,19 +371,20 @@ def _of_list(config: Config, split: str) -> Examples:
   return Listed(config.source, classes, where, by_split[split])
 
 
-def of_test(config: Config) -> Iterator[Examples]:
-  """The test split of the set that a config names, if it has one.
+def test_examples(config: Config) -> Iterator[Examples]:
+  """Yield the test examples of the set that a config names, if it has any.
 
-  Else its `validation`; both of sets whose benchmarks are made of that. Of a folder
-  the pictures in `test`, `val` and the like beside it; of official training data the
-  benchmark's examples, where they are in the same manual dir.
+  A set's `test` split is taken, else its `validation`; both if its benchmarks
+  are made from the latter. A folder's are the pictures in sibling folders
+  `test`, `val` and the like; for official training data they are the
+  benchmark's examples, if they are in the same manual dir.
   """
   kind, _, place = config.source.partition(":")
   if kind == "folder":
-    yield from _beside(place)
+    yield from _sibling_examples(place)
     return
   if kind in training.ROWS:
-    yield from _of_its_benchmark(config)
+    yield from _benchmark_tests(config)
     return
   if kind == "tfds":
     builder = tfds_set.builder_of(place, config.data_dir)
@@ -382,11 +393,11 @@ def of_test(config: Config) -> Iterator[Examples]:
   there = builder.info.splits
   usual = [split for split in ("test", "validation") if split in there]
   for split in usual if builder.name in JUDGED else usual[:1]:
-    yield of(config, split=split)
+    yield find(config, split=split)
 
 
-def _beside(place: str) -> Iterator[Examples]:
-  """Of a folder those beside it to judge or choose on: `X/test` of `X/mine`."""
+def _sibling_examples(place: str) -> Iterator[Examples]:
+  """Yield the examples of a folder's held-out siblings: `X/test` for `X/mine`."""
   parents = [paths.resolved(place).parent]
   if paths.is_local(place):  # a link lies elsewhere than where it leads
     written = os.path.dirname(os.path.abspath(paths.of(place)))
@@ -398,13 +409,13 @@ def _beside(place: str) -> Iterator[Examples]:
           f"{entry.name} beside it is by its name what models are judged on"
         )
         with errors.begun(f"config.data.source: {words}"):
-          read = of_pictures(entry.path)
+          read = picture_examples(entry.path)
         if read:
           yield read
 
 
-def of_pictures(place: str) -> Examples | None:
-  """The pictures of a folder and of those below it; None where there are none."""
+def picture_examples(place: str) -> Examples | None:
+  """Return the pictures of a folder and its subfolders; None if there are none."""
   files = folder.files(paths.resolved(paths.of(place)), place)[0]
   listed = [source.File(i, path, label=0) for i, path in files.items()]
   sources = pictures.of_files(listed, **folder.Folder.reading)
@@ -412,27 +423,29 @@ def of_pictures(place: str) -> Examples | None:
   return Listed(name, (), place, sources) if listed else None
 
 
-def _of_its_benchmark(config: Config) -> Iterator[Examples]:
+def _benchmark_tests(config: Config) -> Iterator[Examples]:
   name = training.ROWS[config.source].of
   if name in config.judged_on:
     return
   try:
-    read = of_benchmark(name, config)
+    read = benchmark_examples(name, config)
   except missing.MissingError:
     return
   if all(paths.exist(read.files())):
     yield read
 
 
-def of_benchmark(name: str, config: Config) -> Examples:
-  """The clean examples that a benchmark's conditions are made of, uncropped.
+def benchmark_examples(name: str, config: Config) -> Examples:
+  """Return the clean, uncropped examples that a benchmark's conditions are made
+  from.
 
-  Of the benchmark of official training data those of the split that is tested where
-  the config's is trained on: what `train` names `test_2` may name too.
+  For the benchmark of official training data these are the examples of the test
+  split that belongs to the config's training split: an example of `train` may
+  be in `test_2`.
 
   Raises:
     MissingError: they are not there.
-    UserError: no such benchmark.
+    UserError: the benchmark is unknown.
   """
   options = own.Options(data_dir=config.data_dir, manual_dir=config.manual_dir)
   kind = datasets.builder_class(name, options)
@@ -444,7 +457,7 @@ def of_benchmark(name: str, config: Config) -> Examples:
     by_split = {split: by_split.get(split, ())}
   tested = {k: v for k, v in by_split.items() if k != training.TRAIN}
   by_split = tested or by_split
-  sources = [_whole(s) for part in by_split.values() for s in part]
+  sources = [_uncropped(s) for part in by_split.values() for s in part]
   if not sources:
     fault = f"Looked for its split {split} in {config.manual_dir}."
     get = "put the list of that split there, as the set's README says."
@@ -453,7 +466,7 @@ def of_benchmark(name: str, config: Config) -> Examples:
   return Listed(name, (), where, sources)
 
 
-def _whole(each: Any) -> Any:
+def _uncropped(each: Any) -> Any:
   if isinstance(each, frames.Frame):
     file: Any = each.picture
     return pictures.Source(each.example_id, 0, source.Picture(file))
@@ -464,13 +477,13 @@ def _whole(each: Any) -> Any:
   return each
 
 
-def _of_folder(place: str) -> Examples:
+def _folder_examples(place: str) -> Examples:
   set_ = folder.Folder.at(place, own.NO_OPTIONS)
   sources = pictures.of_files(set_.files(), **set_.reading)
   return Listed(set_.name, set_.classes, set_.where, sources)
 
 
-def _of_tfds(
+def _tfds_examples(
   place: str, config: Config, split: str, unlabelled: bool
 ) -> Examples:
   builder = tfds_set.builder_of(place, config.data_dir)
@@ -493,10 +506,10 @@ def _of_tfds(
 
 
 def check_name(name: str) -> None:
-  """Refuses a set of this package that nothing is trained on, or none.
+  """Refuse an unknown set, or one of this package that nothing is trained on.
 
   Raises:
-    UserError: says which there are.
+    UserError: the set is refused; the message lists the sets to train on.
   """
   trainable = [
     each
@@ -508,11 +521,11 @@ def check_name(name: str) -> None:
     raise errors.unknown("set to train on", name, known)
 
 
-def _of_builder(config: Config, split: str, say: Any) -> Examples:
-  """Of a set of this package that has a split to train on."""
+def _builder_examples(config: Config, split: str, say: Any) -> Examples:
+  """Return the examples of a set of this package that has a split to train on."""
   name = config.source
   if name in training.ROWS:
-    return _of_list(config, split)
+    return _official_examples(config, split)
   check_name(name)
   builder = datasets.prepare(
     name,

@@ -1,4 +1,6 @@
-"""An example as it enters a batch: pixels of one size, boxes to one number."""
+"""An example as it enters a batch: pixels of one size, boxes padded to one
+number.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -17,7 +19,7 @@ Item = Mapping[str, Any]
 _STREAM = 0x434C4950  # where a clip starts, apart from other draws
 
 
-def of(
+def make(
   row: Mapping[str, Any],
   kind: str,
   config: Config,
@@ -26,26 +28,26 @@ def of(
   key: np.ndarray,
   name: str,
 ) -> Item:
-  """An example's arrays.
+  """Return an example's arrays.
 
   Args:
-    row: see `examples.Examples.read`.
-    kind: of the example.
-    rule: of the crop; empty for none.
-    key: uint32 `[2]`; without draws of its own a rule reads it for nothing.
+    row: the example, see `examples.Examples.read`.
+    kind: kind of the example.
+    rule: rule of the crop; empty for none.
+    key: uint32 `[2]`; not used by a rule that draws nothing.
     name: the example's id.
 
   Returns:
-    `image` uint8 `[H, W, 3]` or `video` uint8 `[T, H, W, 3]`, and `label`; of
-    pictures with objects `size` int32 `[2]`, `boxes` float32 `[G, 4]` (x0, y0, x1,
-    y1 in px) and `labels` int32 `[G]`, -1 where there is none, and `masks` bool
-    `[G, H, W]` where `config.masks` asks for them.
+    `image` uint8 `[H, W, 3]` or `video` uint8 `[T, H, W, 3]`, and `label`; for
+    pictures with objects `size` int32 `[2]`, `boxes` float32 `[G, 4]` (x0, y0,
+    x1, y1 in px) and `labels` int32 `[G]`, -1 for padding, and `masks` bool
+    `[G, H, W]` if `config.masks` is set.
 
   Raises:
-    UserError: no clip, crop or canvas that it fits.
+    UserError: the example does not fit the clip, crop or canvas.
   """
   if kind == examples.OBJECTS:
-    return _of_objects(row, config, name)
+    return _make_objects(row, config, name)
   label = np.int32(row["label"])
   if kind == examples.PICTURES:
     image = crops.apply(row["image"], rule or "whole", key, at=name)
@@ -57,10 +59,10 @@ def of(
 
 
 def stacked(rows: Sequence[Item]) -> dict[str, np.ndarray]:
-  """A batch.
+  """Stack examples into a batch.
 
   Raises:
-    UserError: pictures of several sizes.
+    UserError: the pictures have several sizes.
   """
   for name in {"image", "video"} & rows[0].keys():
     shapes = sorted({row[name].shape for row in rows})
@@ -76,7 +78,9 @@ def stacked(rows: Sequence[Item]) -> dict[str, np.ndarray]:
 def _clip(
   row: Mapping[str, Any], config: Config, rule: str, key: np.ndarray
 ) -> np.ndarray:
-  """A clip of a video: anywhere in it where the crop draws too, else its middle."""
+  """Cut a clip from a video: anywhere if the crop is random, else from its
+  middle.
+  """
   if not config.frames:
     raise errors.UserError(
       "a video, of which data.frames=0 are asked for. Expected the frames of the"
@@ -100,7 +104,10 @@ def _clip(
 def _decoded(
   video: bytes, numbers_of: Callable[[int], np.ndarray]
 ) -> np.ndarray:
-  """The frames of a clip, alone brought to RGB; the file is decoded once."""
+  """Decode the frames of a clip.
+
+  Only these frames are converted to RGB, in one pass over the file.
+  """
   shown: list[int] = []
 
   def chosen(count: int) -> set[int]:
@@ -111,8 +118,11 @@ def _decoded(
   return np.stack([frames[number] for number in shown])
 
 
-def _of_objects(row: Mapping[str, Any], config: Config, name: str) -> Item:
-  """Whole, in the corner of its canvas; crowds and what is difficult are left out."""
+def _make_objects(row: Mapping[str, Any], config: Config, name: str) -> Item:
+  """Place a picture with its objects in the corner of a canvas.
+
+  Crowds and difficult objects are left out.
+  """
   image = row["image"]
   known = [o for o in row["objects"] if not (o.is_crowd or o.is_difficult)]
   rows, columns = config.canvas
@@ -139,11 +149,11 @@ def _of_objects(row: Mapping[str, Any], config: Config, name: str) -> Item:
 
 
 def _masks(
-  known: Sequence[objects.Object], config: Config, name: str
+  listed_objects: Sequence[objects.Object], config: Config, name: str
 ) -> np.ndarray:
-  """bool `[G, H, W]` of the canvas."""
+  """Return the objects' masks, bool `[G, H, W]` on the canvas."""
   masks = np.zeros((config.boxes, *config.canvas), bool)
-  for i, each in enumerate(known):
+  for i, each in enumerate(listed_objects):
     if each.mask is None:
       raise errors.UserError(
         f"{name}: object {each.id} has no mask, which the network learns from."

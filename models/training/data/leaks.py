@@ -1,10 +1,10 @@
-"""Examples to train on that are in a test set: they are refused.
+"""Refusal of training examples that are in a test set.
 
-Two examples are one where their stored bytes are, or their decoded pixels: a picture
-that was saved anew without loss is the same. Stored bytes are compared when a source
-is opened, so that all such examples are named; pixels when an example is decoded.
-Videos are compared by their bytes alone. Digests are kept between commands, as long
-as no file that they are of changes.
+Two examples are the same if their stored bytes or their decoded pixels are: so
+is a picture that was saved anew without loss. Stored bytes are compared when a
+source is opened, so that all such examples are named; pixels when an example is
+decoded. Videos are compared by their bytes alone. Digests are cached between
+commands, as long as none of their files changes.
 """
 
 import concurrent.futures
@@ -29,10 +29,10 @@ _NAMED = 5  # ids in a refusal
 
 @dataclasses.dataclass(frozen=True)
 class Held:
-  """What a network will be judged on.
+  """The test examples that a network will be judged on.
 
   Attributes:
-    names: of the sets.
+    names: names of the sets.
     digests: sha256 of every example's stored bytes, and of its pixels.
   """
 
@@ -40,25 +40,25 @@ class Held:
   digests: frozenset[bytes] = frozenset()
 
   def check(self, image: np.ndarray, name: str) -> None:
-    """Refuses a picture, uint8 `[H, W, 3]`, that is in a test set."""
-    if self.digests and _of_pixels(image) in self.digests:
-      raise _leaked([name], self.names)
+    """Refuse a picture, uint8 `[H, W, 3]`, that is in a test set."""
+    if self.digests and _pixel_digest(image) in self.digests:
+      raise _leak_error([name], self.names)
 
 
 NOTHING = Held()
 
 
 def held(config: Config, say: Callable[[str], None]) -> Held:
-  """The test sets of a config's `judged_on`, and its source's own.
+  """Return the test sets of a config's `judged_on`, and its source's own.
 
   Raises:
     MissingError: a benchmark's sources are not in the manual dir.
-    UserError: no such benchmark.
+    UserError: the benchmark is unknown.
   """
   benchmarks = [
-    examples.of_benchmark(name, config) for name in config.judged_on
+    examples.benchmark_examples(name, config) for name in config.judged_on
   ]
-  sets = [*examples.of_test(config), *benchmarks]
+  sets = [*examples.test_examples(config), *benchmarks]
   digests = (_digests(each, _of_test, say) for each in sets)
   return Held(
     [f"{each.name} ({each.words})" for each in sets],
@@ -69,11 +69,11 @@ def held(config: Config, say: Callable[[str], None]) -> Held:
 def check(
   read: examples.Examples, against: Held, say: Callable[[str], None]
 ) -> tuple[str, Sequence[str]]:
-  """Refuses examples whose stored bytes are in a test set; names them.
+  """Refuse examples whose stored bytes are in a test set.
 
   Returns:
-    sha256 over the ids of all examples and the sha256 of their stored bytes; their
-    groups, of which those with examples of the same bytes are one.
+    sha256 over the ids of all examples and the sha256 of their stored bytes;
+    and their groups, merged where they share an example of the same bytes.
   """
   digests = _digests(read, _of_training, say)
   _refuse(read, digests, against)
@@ -86,7 +86,9 @@ def check(
 def _joined(
   groups: Sequence[str], digests: Sequence[tuple[bytes, ...]]
 ) -> Sequence[str]:
-  """Each example's group, by the name of the first that it is one with."""
+  """Return each example's group, merged with all groups that share a digest
+  with it.
+  """
   first: dict[tuple[bytes, ...], str] = {}
   above: dict[str, str] = {}
 
@@ -105,7 +107,7 @@ def _joined(
 def check_pictures(
   read: examples.Examples, against: Held, say: Callable[[str], None]
 ) -> None:
-  """Refuses pictures of a test set that are mixed in, by bytes or pixels."""
+  """Refuse pictures to mix in that are in a test set, by bytes or pixels."""
   if against.digests:
     _refuse(read, _digests(read, _of_test, say), against)
 
@@ -116,10 +118,10 @@ def _refuse(
   pairs = zip(read.ids, digests, strict=True)
   ids = [name for name, each in pairs if against.digests & {*each}]
   if ids:
-    raise _leaked(ids, against.names)
+    raise _leak_error(ids, against.names)
 
 
-def _leaked(ids: Sequence[str], names: Sequence[str]) -> errors.UserError:
+def _leak_error(ids: Sequence[str], names: Sequence[str]) -> errors.UserError:
   more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
   return errors.UserError(
     f"{', '.join(ids[:_NAMED])}{more}: what is trained on here is in the test set:"
@@ -133,7 +135,7 @@ def _digests(
   digest: Callable[[examples.Examples, int], tuple[bytes, ...]],
   say: Callable[[str], None],
 ) -> list[tuple[bytes, ...]]:
-  """Of every example, by number; from the cache where no file has changed."""
+  """Return the digests of every example, from the cache if no file has changed."""
   count, place = len(read.ids), _place(read, digest.__name__)
   if place and place.exists():
     data = paths.read_bytes(place)
@@ -156,9 +158,10 @@ def _digests(
 
 
 def _place(read: examples.Examples, kind: str) -> pathlib.Path | None:
-  """Where digests are kept: another file with any file, id or way of taking them.
+  """Return the cache file of the digests: another for any other file, id or
+  kind of digest.
 
-  None where nobody could tell that a file has changed.
+  The result is None if changes of a file could not be detected.
   """
   files = {*read.files()}
   states = paths.states(files)
@@ -179,11 +182,11 @@ def _of_test(read: examples.Examples, number: int) -> tuple[bytes, ...]:
   if read.kind == examples.VIDEOS:
     return (stored,)
   try:
-    return stored, _of_pixels(read.read(number)["image"])
+    return stored, _pixel_digest(read.read(number)["image"])
   except errors.UserError:  # it is broken: nor could it be trained on
     return stored, stored
 
 
-def _of_pixels(image: np.ndarray) -> bytes:
+def _pixel_digest(image: np.ndarray) -> bytes:
   shape = str(image.shape).encode()
   return hashlib.sha256(shape + np.ascontiguousarray(image).data).digest()

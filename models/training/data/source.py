@@ -1,9 +1,10 @@
 """Batches of a split's examples, in an order that follows from seed and epoch.
 
-An example's key is `example_key(seed, source, "train", 1, id)` with the epoch folded
-in, and an epoch's order is that of its keys. So which examples a step sees, and
-their pixels, hang on (seed, epoch) and ids alone: not on batches, hosts, workers, or
-where a run was stopped. Reading ahead, threads and processes are grain's.
+An example's key is `example_key(seed, source, "train", 1, id)` with the epoch
+folded in, and an epoch's order is that of its keys. So the examples of a step,
+and their pixels, depend on (seed, epoch) and ids alone: not on batches, hosts,
+workers, or where a run was stopped. Reading ahead, threads and processes are
+grain's.
 """
 
 from __future__ import annotations
@@ -31,37 +32,38 @@ _WHOLE = 2**64
 _COPIES = 0x434F5059  # marks the keys of an example's second copy, third, ...
 
 
-class Beside(Protocol):
-  """What is added to examples, as a recipe says: `recipes/base.py`."""
+class Additions(Protocol):
+  """The additions to examples that a recipe makes: `recipes/base.py`."""
 
   @property
   def extras(self) -> Sequence[str]:
-    """Names of what `beside` adds."""
+    """The names of the arrays that `extra_arrays` adds."""
 
   @property
   def folders(self) -> Mapping[str, str]:
-    """Key of the config -> a folder whose pictures they are of."""
+    """The folders of the pictures that `extra_arrays` adds, by the key of the config."""
 
   @property
   def copies(self) -> int:
-    """How often an epoch shows an example."""
+    """The number of times that an epoch shows an example."""
 
-  def beside(
+  def extra_arrays(
     self, item: Mapping[str, Any], key: np.ndarray, own: np.ndarray, copy: int
   ) -> Mapping[str, Any]:
-    """Arrays that join an example's."""
+    """Return arrays that join an example's."""
 
 
 class Source:
-  """The examples that a network is trained on, and those it is chosen on.
+  """The examples that a network is trained on, and those it is validated on.
 
   Attributes:
-    name: of the set, in every key.
+    name: name of the set, part of every key.
     kind: `pictures`, `videos` or `objects`.
     classes: names in label order.
-    words: what is read.
-    config: what was asked for.
-    digest: sha256 over ids and stored bytes of all examples; empty: not taken.
+    words: description of the source.
+    config: the config of the data.
+    digest: sha256 over ids and stored bytes of all examples; empty if not
+      computed.
   """
 
   def __init__(
@@ -69,26 +71,26 @@ class Source:
     read: examples.Examples,
     config: Config,
     against: leaks.Held = leaks.NOTHING,
-    beside: Beside | None = None,
+    additions: Additions | None = None,
     digest: str = "",
     groups: Sequence[str] = (),
   ):
-    """Parts the examples; reads none.
+    """Split the examples; none is read.
 
     Args:
-      against: what no picture may be of.
-      beside: what is added to those that are trained on.
-      digest: of all examples, see `leaks.check`; likewise `groups`.
+      against: test examples that no picture may equal.
+      additions: additions to the training examples.
+      digest: digest of all examples, see `leaks.check`; likewise `groups`.
 
     Raises:
-      UserError: a fraction that leaves a part without examples, or pictures with
-        boxes whose canvas nobody knows.
+      UserError: the fraction leaves a part without examples, or the canvas of
+        pictures with boxes is unknown.
     """
-    self._examples, self._against, self._beside = read, against, beside
+    self._examples, self._against, self._additions = read, against, additions
     self.digest = digest
     self.name, self.kind, self.classes = read.name, read.kind, read.classes
     self.words = read.words
-    self.config = _with_canvas(read, config)
+    self.config = _add_canvas(read, config)
     self._keys = functools.lru_cache(1)(
       functools.partial(_keys, self.name, read.ids)
     )
@@ -107,25 +109,29 @@ class Source:
 
   @property
   def num_examples(self) -> int:
-    """That are trained on."""
+    """The number of training examples."""
     return len(self._parts[TRAIN])
 
   def ids(self, split: str = TRAIN) -> list[str]:
-    """Ids of `train`, or of `validation` where a fraction was named; sorted."""
+    """Return the sorted ids of `train`, or of `validation` if a fraction was
+    named.
+    """
     return [self._examples.ids[i] for i in self._part(split)]
 
   def steps(
     self, batch_size: int, split: str = TRAIN, remainder: str = DROP
   ) -> int:
-    """How many batches an epoch has."""
+    """Return the number of batches of an epoch."""
     count = len(self._part(split)) * self._copies(split)
     return count // batch_size if remainder == DROP else -(-count // batch_size)
 
   def shape(self, split: str = TRAIN) -> tuple[int, int] | None:
-    """Height and width of a part's pictures in a batch; None of other kinds.
+    """Return height and width of a part's pictures in a batch.
+
+    The result is None for other kinds.
 
     Raises:
-      UserError: pictures of several sizes, which make no batch; names two.
+      UserError: the pictures have several sizes; the message names two.
     """
     if self.kind != examples.PICTURES:
       return None
@@ -141,7 +147,7 @@ class Source:
         size = way.size[::-1]
       sizes.setdefault(size, self._examples.ids[number])
       if len(sizes) > 1:
-        raise _of_sizes(sizes, split)
+        raise _sizes_error(sizes, split)
     return next(iter(sizes))
 
   def batches(
@@ -155,29 +161,29 @@ class Source:
     split: str = TRAIN,
     remainder: str = DROP,
   ) -> Iterator[dict[str, Any]]:
-    """A host's parts of an epoch's batches.
+    """Yield a host's parts of an epoch's batches.
 
     Args:
-      batch_size: of all hosts together.
-      seed: of keys and order.
-      epoch: from 0.
-      start: how many of the epoch's examples are done; a stopped run goes on at
-        any. Batches are cut from there.
-      host: which host, of how many: it reads its part alone, the `index`-th of
-        `count` of each batch.
+      batch_size: batch size of all hosts together.
+      seed: seed of keys and order.
+      epoch: number of the epoch, from 0.
+      start: number of the epoch's examples that are done; a stopped run goes on
+        at any. Batches are cut from there.
+      host: index and number of hosts: it reads its part alone, the `index`-th
+        of `count` of each batch.
       split: `train`, in the epoch's order, or `validation`, in that of the ids.
       remainder: `drop` leaves out a last batch that is short, `keep` gives it;
-        of `validation` it is always given.
+        for `validation` it is always given.
 
     Yields:
       `image` uint8 `[b, H, W, 3]` and `label` int32 `[b]`; or `video` uint8
-      `[b, T, H, W, 3]` and `label`; or `image`, `size`, `boxes`, `labels` and, if
-      they are asked for, `masks` of `items.of`. Beside them `key` uint32 `[b, 2]`
-      and `id`, a list.
+      `[b, T, H, W, 3]` and `label`; or `image`, `size`, `boxes`, `labels` and,
+      if they are asked for, `masks` of `items.make`. All have `key` uint32 `[b,
+      2]` and `id`, a list.
 
     Raises:
-      UserError: a batch that the hosts cannot share evenly; an example that cannot
-        be read.
+      UserError: the hosts cannot share a batch evenly, or an example cannot be
+        read.
     """
     index, count = host
     if batch_size < 1 or batch_size % count or not 0 <= index < count:
@@ -195,7 +201,7 @@ class Source:
     )
     if not len(places):
       return
-    order, size = order.at(places), batch_size // count
+    order, size = order.select(places), batch_size // count
     arrays = self._arrays(split)
     if not arrays:
       yield from self._read_ahead(self._rows(split, order), size)
@@ -208,18 +214,21 @@ class Source:
 
   def _rows(self, split: str, order: _Order) -> _Epoch:
     config, rule = self.config, self._rule(split)
-    beside = None if split == VALIDATION else self._beside
-    return _Epoch(self._examples, config, rule, order, self._against, beside)
+    additions = None if split == VALIDATION else self._additions
+    return _Epoch(self._examples, config, rule, order, self._against, additions)
 
   def _rule(self, split: str) -> str:
-    """How a part's pictures are cut."""
+    """Return the rule by which a part's pictures are cut."""
     rule = "" if split == VALIDATION else self.config.crop
     return rule or self.config.geometry or ""
 
   def _all_of(self, split: str) -> dict[str, np.ndarray]:
-    """A part's arrays, a row an example; {} where no memory holds them.
+    """Return a part's arrays, one row per example.
 
-    Also where they are drawn: of crops, and of what a recipe adds.
+    The result is {} if memory cannot hold them.
+
+    It is also {} if they are random: with random crops, or additions of a
+    recipe.
     """
     numbers = self._part(split)
     blank = np.zeros((len(numbers), 2), np.uint32)
@@ -235,7 +244,7 @@ class Source:
     return items.stacked([*each])
 
   def _read_ahead(self, rows: _Epoch, size: int) -> Iterator[dict[str, Any]]:
-    """Batches of rows, by grain."""
+    """Yield batches of rows, read ahead by grain."""
     import grain
 
     config = self.config
@@ -258,11 +267,13 @@ class Source:
     return self._parts[split]
 
   def _copies(self, split: str) -> int:
-    """How often an epoch of a part shows an example."""
-    return self._beside.copies if self._beside and split == TRAIN else 1
+    """Return the number of times that an epoch shows an example of a part."""
+    return self._additions.copies if self._additions and split == TRAIN else 1
 
   def _ordered(self, split: str, seed: int, epoch: int) -> _Order:
-    """A part's examples, each as often as it is shown, in the epoch's order."""
+    """Return a part's examples, each as often as it is shown, in the epoch's
+    order.
+    """
     numbers = self._part(split)
     own = self._keys(seed)[numbers]
     copies = range(self._copies(split))
@@ -275,18 +286,18 @@ class Source:
     )
     if split == VALIDATION:
       return order
-    return order.at(np.lexsort((order.keys[:, 1], order.keys[:, 0])))
+    return order.select(np.lexsort((order.keys[:, 1], order.keys[:, 0])))
 
 
 @dataclasses.dataclass(frozen=True)
 class _Order:
-  """Examples of an epoch, in their order: arrays of one length.
+  """The examples of an epoch in their order, as arrays of one length.
 
   Attributes:
-    numbers: of the examples.
-    keys: theirs in this epoch, uint32 `[n, 2]`.
-    own: theirs in every epoch, of each copy.
-    copies: which of an example's copies each is.
+    numbers: numbers of the examples.
+    keys: their keys in this epoch, uint32 `[n, 2]`.
+    own: their keys in every epoch, of each copy.
+    copies: index of each among its example's copies.
   """
 
   numbers: np.ndarray
@@ -294,14 +305,16 @@ class _Order:
   own: np.ndarray
   copies: np.ndarray
 
-  def at(self, places: np.ndarray) -> _Order:
-    """Some of them."""
+  def select(self, places: np.ndarray) -> _Order:
+    """Return the examples at these places."""
     parts = (self.numbers, self.keys, self.own, self.copies)
     return _Order(*(part[places] for part in parts))
 
 
 class _Epoch:
-  """What grain reads: a host's examples of an epoch, in their order."""
+  """The sequence that grain reads: a host's examples of an epoch, in their
+  order.
+  """
 
   def __init__(
     self,
@@ -310,9 +323,9 @@ class _Epoch:
     rule: str,
     order: _Order,
     against: leaks.Held,
-    beside: Beside | None,
+    additions: Additions | None,
   ):
-    self._against, self._beside = against, beside
+    self._against, self._additions = against, additions
     self._examples, self._config, self._rule = read, config, rule
     self._order = order
 
@@ -321,8 +334,8 @@ class _Epoch:
 
   @property
   def draws(self) -> bool:
-    """Whether an example is another one in every epoch."""
-    extras = self._beside.extras if self._beside else ()
+    """Whether an example differs between epochs."""
+    extras = self._additions.extras if self._additions else ()
     return bool(extras) or crops.is_random(self._rule)
 
   def __getitem__(self, place: int) -> dict[str, Any]:
@@ -333,7 +346,7 @@ class _Epoch:
     row = read.read(number)
     if "image" in row:
       self._against.check(row["image"], name)
-    item = items.of(
+    item = items.make(
       row,
       read.kind,
       self._config,
@@ -342,16 +355,16 @@ class _Epoch:
       name=name,
     )
     more: Mapping[str, Any] = {}
-    if self._beside:
+    if self._additions:
       copy = int(order.copies[place])
-      more = self._beside.beside(item, key, order.own[place], copy)
+      more = self._additions.extra_arrays(item, key, order.own[place], copy)
     return {**item, **more, "key": key, "id": name}
 
 
 def _places(
   places: np.ndarray, batch_size: int, host: tuple[int, int], remainder: str
 ) -> np.ndarray:
-  """The places of one host's examples, batch after batch."""
+  """Return the places of one host's examples, batch after batch."""
   index, count = host
   whole = len(places) // batch_size * batch_size
   parts = places[:whole].reshape(-1, count, batch_size // count)[:, index]
@@ -359,10 +372,10 @@ def _places(
   return np.concatenate([parts.ravel(), np.array_split(last, count)[index]])
 
 
-def _of_sizes(
+def _sizes_error(
   sizes: Mapping[tuple[int, int], str], split: str
 ) -> errors.UserError:
-  """What is said of pictures of several sizes."""
+  """Return the error for pictures of several sizes."""
   named = ", ".join(f"{name} of {w} x {h} px" for (h, w), name in sizes.items())
   key = "data.geometry=short256_crop224"
   key = key if split == VALIDATION else f"data.crop=random_resized224 or {key}"
@@ -373,12 +386,12 @@ def _of_sizes(
 
 
 def _folded(keys: np.ndarray, number: int) -> np.ndarray:
-  """Keys `[n, 2]` with a number folded into each."""
+  """Fold a number into each of the keys `[n, 2]`."""
   return seeding.frame_keys(keys.T, np.full(len(keys), number))
 
 
 def _share(group: str) -> float:
-  """Where a group lies between 0 and 1: its own, whichever others there are."""
+  """Return a group's position between 0 and 1, independent of the other groups."""
   digest = hashlib.sha256(f"{VALIDATION}\x1f{group}".encode()).digest()
   return int.from_bytes(digest[:8]) / _WHOLE
 
@@ -388,7 +401,7 @@ def _keys(name: str, ids: Sequence[str], seed: int) -> np.ndarray:
 
 
 def _arrays_of(row: Mapping[str, Any]) -> dict[str, Any]:
-  """Without what is of an epoch."""
+  """Return a row without its epoch's entries."""
   return {name: x for name, x in row.items() if name not in ("key", "id")}
 
 
@@ -397,8 +410,10 @@ def _batch(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
   return {**items.stacked(rows), "id": ids}
 
 
-def _with_canvas(read: examples.Examples, config: Config) -> Config:
-  """With a canvas and a number of boxes, where pictures have objects."""
+def _add_canvas(read: examples.Examples, config: Config) -> Config:
+  """Return the config with a canvas and a number of boxes if pictures have
+  objects.
+  """
   if read.kind != examples.OBJECTS or (config.canvas and config.boxes):
     return config
   if not read.largest:

@@ -19,29 +19,29 @@ _BASE = "base"
 
 
 def names() -> tuple[str, ...]:
-  """Names of all recipes."""
+  """Return the names of all recipes."""
   return tuple(
     m.name for m in pkgutil.iter_modules(__path__) if m.name != _BASE
   )
 
 
 def kind_of(name: str) -> Any:
-  """The class of a recipe by its name, of `base.Recipe`.
+  """Return the class of a recipe by its name, a subclass of `base.Recipe`.
 
   Raises:
-    UserError: no such recipe.
+    UserError: the recipe is unknown.
   """
   if name not in names():
     raise errors.unknown("recipe", name, names())
   return registry.only_class(f"{__name__}.{name}", base.Recipe)
 
 
-def of(config: Mapping[str, Any]) -> base.Recipe:
-  """The recipe that a config names.
+def make_recipe(config: Mapping[str, Any]) -> base.Recipe:
+  """Return the recipe that a config names.
 
   Raises:
-    UserError: no such recipe, a field that it does not have, with the nearest, or a
-      value out of its range.
+    UserError: the recipe or a field is unknown (the message suggests the
+      nearest), or a value is out of its range.
   """
   fields = dict(config)
   name = fields.pop("name", "")
@@ -55,7 +55,7 @@ def of(config: Mapping[str, Any]) -> base.Recipe:
 
 
 def defaults(name: str) -> dict[str, Any]:
-  """Fields of a recipe -> their values where a config names none; {} of no recipe."""
+  """Return the default values of a recipe's fields; {} for an unknown recipe."""
   if name not in names():
     return {}
   fields = dataclasses.fields(kind_of(name))
@@ -63,7 +63,9 @@ def defaults(name: str) -> dict[str, Any]:
 
 
 def _config(kind: type[base.Recipe]) -> type[settings.Group]:
-  """What a config may say of a recipe: the types of its fields, with their limits."""
+  """Return the schema of a recipe's config: the types of its fields, with their
+  limits.
+  """
   hints = typing.get_type_hints(kind, include_extras=True)
   fields: dict[str, Any] = {
     field.name: (hints[field.name], field.default)

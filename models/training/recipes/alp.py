@@ -2,10 +2,10 @@
 
 Kannan et al. 2018, arXiv:1803.06373, as tensorflow/models has it
 (docs/specs/training.md section 2): the cross-entropy, its mean over clean and
-adversarial pictures together, + w mean((z_clean - z_adversarial)^2), on pixels that
-targeted PGD finds with the network as in evaluation. One forward of both halves,
-whose norms share their statistics. Pixels that are attacked stay floats. An attack is
-no condition of a benchmark.
+adversarial pictures together, + w mean((z_clean - z_adversarial)^2), on pixels
+that targeted PGD finds with the network in evaluation mode. Both halves share
+one forward pass and the statistics of its norms. Attacked pixels stay floats.
+An attack is no condition of a benchmark.
 """
 
 import dataclasses
@@ -28,18 +28,18 @@ _Steps: Any = settings.between(1, 1000, int)
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Alp(base.Recipe):
-  """See the header; the defaults are the attack `pgdll_16_2_10`.
+  """The recipe of this file; the defaults are the attack `pgdll_16_2_10`.
 
   Attributes:
-    weight: of the logits' mean squared difference.
-    clean: weight of clean pictures in the cross-entropy's mean, beside 1 of
-      attacked ones; with 0 here and in `weight` the network is shown none, as in
-      adversarial training.
-    target: what an attack makes the network see: the `least_likely` class, or a
-      `random` one of those that are wrong.
-    bound: of the attack, in levels of 255.
-    step: of the attack, in levels of 255.
-    steps: of the attack.
+    weight: weight of the logits' mean squared difference.
+    clean: weight of clean pictures in the cross-entropy's mean, beside 1 for
+      attacked ones; with 0 here and in `weight` the network is shown no clean
+      pictures, as in adversarial training.
+    target: the class that an attack aims at: `least_likely`, or a `random`
+      wrong one.
+    bound: bound of the attack, in levels of 255.
+    step: step of the attack, in levels of 255.
+    steps: number of steps of the attack.
   """
 
   weight: base.Weight = 0.5
@@ -50,7 +50,7 @@ class Alp(base.Recipe):
   steps: _Steps = 10
 
   def __post_init__(self) -> None:
-    """Refuses a target that there is not."""
+    """Refuse an unknown target."""
     if self.target not in _TARGETS:
       raise errors.unknown(
         "target of config.recipe (alp)", self.target, _TARGETS
@@ -58,12 +58,12 @@ class Alp(base.Recipe):
 
   @property
   def passes(self) -> int:
-    """See the base: the attack's steps, and what is shown then."""
+    """The gradients of a step: the attack's, and those of what is then shown."""
     return self.attack + (2 if self.paired else 1)
 
   @property
   def attack(self) -> int:
-    """See the base."""
+    """The number of the attack's steps."""
     return self.steps
 
   @property
@@ -71,15 +71,15 @@ class Alp(base.Recipe):
     """Whether the network is shown clean pictures too."""
     return bool(self.weight or self.clean)
 
-  def shown(
+  def network_inputs(
     self,
     apply_train: base.ApplyTrain,
     variables: base.Variables,
     batch: base.Batch,
   ) -> jax.Array:
-    """The pictures, if any of the loss is of them, then the attacked ones.
+    """Return the clean pictures, if the loss uses them, then the attacked ones.
 
-    float32 `[2 * B, H, W, 3]` in [0, 1], or `[B, H, W, 3]`.
+    The result is float32 `[2 * B, H, W, 3]` in [0, 1], or `[B, H, W, 3]`.
     """
     still = jax.lax.stop_gradient(variables)
     answers = lambda pixels: apply_train(still, pixels, None)[0]
@@ -102,16 +102,16 @@ class Alp(base.Recipe):
     )
     return jnp.concatenate([clean, attacked]) if self.paired else attacked
 
-  def of_logits(
+  def logits_loss(
     self, logits: jax.Array, label: jax.Array
   ) -> tuple[jax.Array, base.Numbers]:
-    """See the base; `error` is of clean pictures where there are any."""
+    """Compute the loss, and `error` on clean pictures or `adversarial_error`."""
     if not self.paired:
-      loss, numbers = super().of_logits(logits, label)
+      loss, numbers = super().logits_loss(logits, label)
       return loss, {"adversarial_error": numbers["error"]}
     clean, attacked = jnp.split(logits, 2)
-    of_clean, numbers = super().of_logits(clean, label)
-    of_attacked, others = super().of_logits(attacked, label)
+    of_clean, numbers = super().logits_loss(clean, label)
+    of_attacked, others = super().logits_loss(attacked, label)
     pairing = jnp.mean(jnp.square(clean - attacked))
     numbers |= {"adversarial_error": others["error"], "pairing": pairing}
     entropy = (self.clean * of_clean + of_attacked) / (self.clean + 1)
@@ -120,7 +120,7 @@ class Alp(base.Recipe):
   def _targets(
     self, logits: jax.Array, label: jax.Array, keys: jax.Array
   ) -> jax.Array:
-    """Classes int32 `[B]` that are to be seen."""
+    """Return the classes int32 `[B]` that the attack aims at."""
     if self.target == "least_likely":
       return jnp.argmin(logits, axis=-1)
     classes = logits.shape[-1]

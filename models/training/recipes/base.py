@@ -1,4 +1,4 @@
-"""What a recipe is: what a batch's pictures become, and the loss of their logits."""
+"""The base class of recipes: the transform of a batch's pictures, and the loss."""
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
@@ -22,27 +22,28 @@ ApplyTrain = Callable[[Variables, Any, jax.Array | None], tuple[Any, Variables]]
 Numbers = dict[str, jax.Array]
 # Limits of the transforms' arguments: `models/training/transforms/checks.py`.
 Strength: Any = settings.between(0.101, operations.LARGEST)  # above .1
-Weight: Any = settings.between(0, 1000)  # of a part of the loss
-Shape: Any = settings.between(0.01, 100)  # of Dirichlet and beta draws
+Weight: Any = settings.between(0, 1000)  # weight of a part of the loss
+Shape: Any = settings.between(0.01, 100)  # shape of Dirichlet and beta draws
 Count: Any = settings.between(1, checks.MOST, int)
 _CROP, _FLIP, _OWN = 0, 1, 2  # streams of an example's key
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Recipe:
-  """Cross-entropy, with the crop and the flip that most recipes begin with.
+  """A recipe: cross-entropy, with the crop and the flip that most recipes begin
+  with.
 
   Class attributes:
-    KINDS: of the networks that it trains, as `models.spec.Kind`.
-    ENHANCEMENTS: of `models.enhancements`, behind which its networks are to be
-      tested: what `at_test` does.
+    KINDS: kinds of networks that it trains, as `models.spec.Kind`.
+    ENHANCEMENTS: names of `models.enhancements` behind which its networks are
+      to be tested; they do what `test_inputs` does.
 
   Attributes:
-    flip: mirror pictures left and right with probability 1/2; not of digits or
-      signs, whose mirror images are of other classes or none.
+    flip: whether to mirror pictures left to right with probability 1/2; not for
+      digits or signs, whose mirror images belong to other classes or none.
     crop_px: zeros around each picture before a crop to the old size: CIFAR's 4 px
       (He et al. 2016, section 4.2); black, before preprocessing.
-    label_smoothing: share of the label that all classes have alike.
+    label_smoothing: share of the label that is spread evenly over all classes.
   """
 
   KINDS: ClassVar[Sequence[str]] = ("classification", "video")
@@ -53,14 +54,14 @@ class Recipe:
   label_smoothing: settings.Share = 0.0
 
   def check(self, kind: str, side: int) -> None:
-    """Refuses values that do not fit networks of a kind, or examples of a size.
+    """Refuse values that do not fit networks of a kind, or examples of a size.
 
-    Args:
-      kind: one of `KINDS`.
-      side: of the examples in px; 0: not known before they are read.
+     Args:
+       kind: one of `KINDS`.
+       side: side of the examples in px; 0 if unknown before they are read.
 
     Raises:
-      UserError: begins with the key.
+      UserError: a value does not fit; the message begins with the key.
     """
     if side and self.crop_px >= side:
       raise errors.UserError(
@@ -70,39 +71,46 @@ class Recipe:
 
   @property
   def extras(self) -> tuple[str, ...]:
-    """What `beside` adds to an example: more arguments of `transform`."""
+    """The names of what `extra_arrays` adds to an example: further arguments of
+    `transform`.
+    """
     return ()
 
   @property
   def folders(self) -> Mapping[str, str]:
-    """Key of the config -> a user's folder that `beside` takes pictures of."""
+    """The user's folders that `extra_arrays` takes pictures from, by the key of the
+    config.
+    """
     return {}
 
   @property
   def passes(self) -> int:
-    """Gradients of the network that a step takes of an example: what it costs."""
+    """The gradients of the network that a step takes for an example: its cost."""
     return 1
 
   @property
   def attack(self) -> int:
-    """How many of `passes` look for pixels, before the network is shown them."""
+    """The number of `passes` that search for pixels before the network is shown
+    them.
+    """
     return 0
 
   @property
   def copies(self) -> int:
-    """How often an epoch shows an example."""
+    """The number of times that an epoch shows an example."""
     return 1
 
-  def beside(
+  def extra_arrays(
     self, item: Mapping[str, Any], key: np.ndarray, own: np.ndarray, copy: int
   ) -> Mapping[str, Any]:
-    """What the host adds to an example: a picture to mix it with, a style.
+    """Return what the host adds to an example: a picture to mix it with, a
+    style.
 
     Args:
       item: the example, as it enters a batch.
-      key: uint32 `[2]`, of the example in its epoch.
-      own: uint32 `[2]`, of the example in every epoch.
-      copy: which of `copies`, from 0.
+      key: uint32 `[2]`, the example's key in its epoch.
+      own: uint32 `[2]`, the example's key in every epoch.
+      copy: index among the `copies`, from 0.
 
     Returns:
       Arrays by the names of `extras`.
@@ -111,34 +119,37 @@ class Recipe:
     return {}
 
   def transform(self, images: jax.Array, keys: jax.Array) -> jax.Array:
-    """Training pictures of a batch.
+    """Return the training pictures of a batch.
 
     Args:
       images: uint8 `[B, H, W, 3]`, or clips `[B, T, H, W, 3]` whose frames move
         together.
-      keys: uint32 `[B, 2]`, of the examples in their epoch; behind them, by name,
-        a recipe's `extras`, a row an example.
+      keys: uint32 `[B, 2]`, the examples' keys in their epoch. A recipe's
+        `extras` follow as keyword arguments, one row per example.
 
     Returns:
-      uint8, of the same shape; of recipes with several views `[views * B, ...]`.
+      uint8, of the same shape; `[views * B, ...]` for recipes with several
+      views.
     """
     return self.moved(images, keys)
 
   def views(self, batch: Batch) -> Any:
-    """What the network is shown of a batch; every device works on its own rows.
+    """Return the network's input for a batch.
 
-    Args:
-      batch: of a step: rows of all devices.
+     Every device works on its own rows.
+
+     Args:
+       batch: batch of a step, with the rows of all devices.
 
     Returns:
-      What `transform` makes; of detectors a batch.
+      The result of `transform`; for detectors a batch.
     """
-    beside = {name: batch[name] for name in self.extras}
-    rows = {"images": pictures(batch), "keys": batch["key"], **beside}
-    return by_rows(lambda rows: self.transform(**rows), rows)
+    extras = {name: batch[name] for name in self.extras}
+    rows = {"images": pictures(batch), "keys": batch["key"], **extras}
+    return map_rows(lambda rows: self.transform(**rows), rows)
 
   def moved(self, images: jax.Array, keys: jax.Array) -> jax.Array:
-    """The pictures, cropped and mirrored; arguments and result as `transform`."""
+    """Crop and mirror the pictures; arguments and result as for `transform`."""
     change = lambda image, key: _moved(image, key, self.flip, self.crop_px)
     return jax.vmap(change)(images, keys)
 
@@ -149,41 +160,46 @@ class Recipe:
     batch: Batch,
     key: jax.Array,
   ) -> tuple[jax.Array, tuple[Variables, Numbers]]:
-    """The loss of a batch.
+    """Compute the loss of a batch.
 
     Args:
-      apply_train: the network, as `applied` has it.
-      variables: of the network.
+      apply_train: the network, as from `applied`.
+      variables: variables of the network.
       batch: `image` or `video`, `label`, `key`.
-      key: of the step.
+      key: JAX key of the step.
 
     Returns:
-      A scalar; the variables with moved statistics, and what is logged beside it.
+      The loss; the variables with updated statistics, and further numbers to
+      log.
     """
-    images = self.shown(apply_train, variables, batch)
+    images = self.network_inputs(apply_train, variables, batch)
     logits, variables = apply_train(variables, images, key)
-    loss, numbers = self.of_logits(logits, batch["label"])
+    loss, numbers = self.logits_loss(logits, batch["label"])
     return loss, (variables, numbers)
 
-  def shown(
+  def network_inputs(
     self, apply_train: ApplyTrain, variables: Variables, batch: Batch
   ) -> Any:
-    """What the network is shown in a step: `views`, or what an attack makes of it."""
+    """Return the network's input in a step: `views`, or an attack's result on
+    them.
+    """
     del apply_train, variables
     return self.views(batch)
 
-  def of_logits(
+  def logits_loss(
     self, logits: jax.Array, label: jax.Array
   ) -> tuple[jax.Array, Numbers]:
-    """The loss and what is logged beside it, of float32 `[views * B, classes]`."""
+    """Compute the loss and further numbers to log, from float32 `[views * B,
+    classes]`.
+    """
     return self.cross_entropy(logits, label), {"error": error(logits, label)}
 
-  def at_test(self, images: jax.Array) -> jax.Array:
-    """What the network is shown of pictures that it is tested on: `images`."""
+  def test_inputs(self, images: jax.Array) -> jax.Array:
+    """Return the network's input for test pictures: `images`."""
     return images
 
   def cross_entropy(self, logits: jax.Array, label: jax.Array) -> jax.Array:
-    """Its mean over a batch, of smoothed labels."""
+    """Compute the mean cross-entropy of a batch, with smoothed labels."""
     classes = logits.shape[-1]
     target = optax.smooth_labels(
       jax.nn.one_hot(label, classes), self.label_smoothing
@@ -191,7 +207,8 @@ class Recipe:
     return optax.softmax_cross_entropy(logits, target).mean()
 
   def disclosure(self) -> dict[str, Any]:
-    """What it shows the network of a benchmark, see `models/training/disclosure.py`.
+    """Return what it shows the network of a benchmark, see
+    `models/training/disclosure.py`.
 
     Returns:
       `conditions` and `severities`, lists; `pictures`, what is mixed in, in words.
@@ -200,14 +217,15 @@ class Recipe:
 
 
 def applied(model: Model, **frozen: Any) -> ApplyTrain:
-  """A network as recipes call it.
+  """Return a network as recipes call it.
 
-  It takes what `model.apply_train` takes, and two things more: float pixels in [0,
-  1], which it preprocesses; None for a key, and answers as in evaluation then.
+  It takes the arguments of `model.apply_train`, and two more forms of them:
+  float pixels in [0, 1], which it preprocesses; and None for a key, which runs
+  the network in evaluation mode.
 
   Args:
-    model: with a train mode.
-    **frozen: norms and stages, as of `apply_train`.
+    model: a network with a train mode.
+    **frozen: norms and stages, as for `apply_train`.
   """
 
   def apply(
@@ -223,19 +241,20 @@ def applied(model: Model, **frozen: Any) -> ApplyTrain:
 
 
 def pictures(batch: Batch) -> jax.Array:
-  """The pictures or clips of a batch."""
+  """Return the pictures or clips of a batch."""
   return batch["video"] if "video" in batch else batch["image"]
 
 
-def by_rows(function: Callable[[Any], Any], rows: Any) -> Any:
-  """A function of rows, by every device of those that lie on it.
+def map_rows(function: Callable[[Any], Any], rows: Any) -> Any:
+  """Apply a function of rows on every device, to the device's own rows.
 
-  What XLA parts by itself it may also gather first; this never leaves a device. On
-  one device, and of rows that do not lie evenly on all, it is the function.
+  XLA, if left to partition by itself, may gather rows first; this never leaves
+  a device. On a single device, or if rows do not divide evenly, it calls the
+  function.
 
   Args:
-    function: pure, of a row by itself; makes a view of each, or several, view after
-      view.
+    function: a pure function of each row by itself; it makes one view of each
+      row, or several, view after view.
     rows: a tree of arrays `[B, ...]`.
 
   Returns:
@@ -257,27 +276,28 @@ def by_rows(function: Callable[[Any], Any], rows: Any) -> Any:
 
 
 def stream(keys: jax.Array, number: int) -> jax.Array:
-  """Keys uint32 `[B, 2]` of a recipe's own draws, from those of the examples.
+  """Derive the keys uint32 `[B, 2]` of a recipe's own draws from the examples'
+  keys.
 
   Args:
-    number: of the draw, from 0.
+    number: number of the draw, from 0.
   """
 
-  def of_one(words: jax.Array) -> jax.Array:
+  def fold(words: jax.Array) -> jax.Array:
     key = jax.random.wrap_key_data(words, impl="threefry2x32")
     return jax.random.key_data(jax.random.fold_in(key, _OWN + number))
 
-  return jax.vmap(of_one)(keys)
+  return jax.vmap(fold)(keys)
 
 
 def mirrors(words: jax.Array) -> jax.Array:
-  """Whether an example is mirrored: a coin of its key, uint32 `[2]`."""
+  """Draw whether an example is mirrored, from its key, uint32 `[2]`."""
   key = jax.random.wrap_key_data(words, impl="threefry2x32")
   return jax.random.bernoulli(jax.random.fold_in(key, _FLIP))
 
 
 def error(logits: jax.Array, label: jax.Array) -> jax.Array:
-  """Share of a batch whose class is not the most likely one."""
+  """Compute the share of a batch whose most likely class is wrong."""
   return jnp.mean(jnp.argmax(logits, -1) != label)
 
 

@@ -1,8 +1,8 @@
-"""Cross-entropy on equalized pictures, in training and at test.
+"""Cross-entropy on equalised pictures, in training and at test.
 
-Hendrycks & Dietterich 2019, section 5.2. The function is the enhancement's that
-`NAME+clahe` stands for in the evaluator (`models/enhancements/clahe.py`): clip limit
-2 and 8 x 8 tiles on the luma, all [U].
+Hendrycks & Dietterich 2019, section 5.2. The function is that of the
+enhancement `NAME+clahe` of the evaluator (`models/enhancements/clahe.py`): clip
+limit 2 and 8 x 8 tiles on the luma, all [U].
 """
 
 import dataclasses
@@ -17,19 +17,19 @@ from robust_tfds.models.training.recipes import base
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Clahe(base.Recipe):
-  """See the header."""
+  """The recipe of this file."""
 
   ENHANCEMENTS: ClassVar[Sequence[str]] = ("clahe",)
 
   def transform(self, images: jax.Array, keys: jax.Array) -> jax.Array:
-    """Cropped and mirrored, then equalized."""
-    return self.at_test(self.moved(images, keys))
+    """Return the pictures cropped and mirrored, then equalised."""
+    return self.test_inputs(self.moved(images, keys))
 
-  def at_test(self, images: jax.Array) -> jax.Array:
-    """Equalized."""
+  def test_inputs(self, images: jax.Array) -> jax.Array:
+    """Return the test pictures equalised."""
     return clahe.equalize(images)
 
   def disclosure(self) -> dict[str, Any]:
-    """See the base."""
+    """Return what the recipe discloses: that pictures are equalised."""
     words = "equalized by CLAHE, in training and at test"
     return {**super().disclosure(), "pictures": words}

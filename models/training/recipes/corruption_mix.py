@@ -1,9 +1,11 @@
-"""Cross-entropy on corrupted pictures: Shankar's one noise, or a mix of several.
+"""Cross-entropy on corrupted pictures: Shankar's single noise, or a mix of
+several.
 
-docs/specs/training.md sections 3 and 4. All frames of a clip are cropped alike, before
-they are perturbed; time is perturbed within the clip, where the authors perturb whole
-videos before they sample clips of them. Its conditions are benchmarks' own, so it
-needs `allow_benchmark_conditions=True`, and the network says so wherever it goes.
+docs/specs/training.md sections 3 and 4. All frames of a clip get the same crop,
+before they are perturbed; time is perturbed within the clip, whereas the
+authors perturb whole videos before they sample clips from them. Its conditions
+are those of benchmarks, so it needs `allow_benchmark_conditions=True`, and
+every result of the network says so.
 """
 
 import dataclasses
@@ -31,17 +33,18 @@ _TESTED = conditions.VIDEOS.mixes["mixed_eval"].levels
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CorruptionMix(base.Recipe):
-  """See the header.
+  """The recipe of this file.
 
   Attributes:
-    names: of corruptions, or of perturbations of videos, with commas between; sets
-      too (`common`, `temporal_eval`).
-    severities: 1-5; of videos 1-3, they are tested at 4 and 5 (Schiappa et al.,
-      6.4).
-    tested_severities: allow those of videos too, which the network then says.
-    edition: of the corruptions.
-    probability: with which an example is changed at all; Schiappa et al.'s code
-      has .75.
+    names: names of corruptions, or of perturbations of videos, with commas
+      between; sets too (`common`, `temporal_eval`).
+    severities: 1-5; for videos 1-3, since they are tested at 4 and 5 (Schiappa
+      et al., 6.4).
+    tested_severities: whether to allow the tested severities of videos, which
+      is then disclosed.
+    edition: edition of the corruptions.
+    probability: probability that an example is changed at all; Schiappa et
+      al.'s code has .75.
   """
 
   names: _Names = "gaussian_noise"
@@ -51,7 +54,9 @@ class CorruptionMix(base.Recipe):
   probability: _Probability = 1.0
 
   def __post_init__(self) -> None:
-    """Refuses names that are neither of pictures nor of videos, and none."""
+    """Refuse names that belong to neither pictures nor videos, and an empty
+    list.
+    """
     with errors.begun("config.recipe.names"):
       if not self._resolved():
         raise errors.UserError(
@@ -59,7 +64,7 @@ class CorruptionMix(base.Recipe):
         )
 
   def check(self, kind: str, side: int) -> None:
-    """Refuses severities that videos are tested at."""
+    """Refuse severities that videos are tested at."""
     super().check(kind, side)
     tested = kind == "video" and {*self.severities} & {*_TESTED}
     if tested and not self.tested_severities:
@@ -71,7 +76,9 @@ class CorruptionMix(base.Recipe):
       )
 
   def transform(self, images: jax.Array, keys: jax.Array) -> jax.Array:
-    """Each picture or clip under one of the names at one of the severities."""
+    """Return each picture or clip under one of the names at one of the
+    severities.
+    """
     clean = self.moved(images, keys)
     changed = corruption_mix.corruption_mix(
       clean,
@@ -87,7 +94,7 @@ class CorruptionMix(base.Recipe):
     return jnp.where(coins, changed, clean)
 
   def disclosure(self) -> dict[str, Any]:
-    """See the base."""
+    """Return what the recipe discloses: its conditions and severities."""
     shown = {"conditions": self._resolved(), "severities": [*self.severities]}
     return {**super().disclosure(), **shown}
 
@@ -96,7 +103,7 @@ class CorruptionMix(base.Recipe):
     return jax.random.bernoulli(key, self.probability)
 
   def _resolved(self) -> list[str]:
-    """The names one by one, in the papers' order."""
+    """Return the single names, in the papers' order."""
     try:
       return list(conditions.PICTURES.resolve(self.names))
     except errors.UserError as of_pictures:

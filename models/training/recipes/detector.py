@@ -1,4 +1,4 @@
-"""The losses of a detector, summed, on pictures mirrored with their objects.
+"""The summed losses of a detector, on pictures mirrored with their objects.
 
 Shankar et al. 2021, Table 11; Michaelis et al. 2019 on stylized pictures
 (docs/specs/training.md sections 1 and 3): modes and styles are those of `stylized`.
@@ -17,27 +17,32 @@ from robust_tfds.models.training.recipes import base, stylized
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Detector(stylized.Styling, base.Recipe):
-  """The network brings its losses, already weighted: `apply_train`."""
+  """The recipe of detectors.
+
+  The network computes its weighted losses in `apply_train`.
+  """
 
   KINDS: ClassVar[Sequence[str]] = ("detection",)
 
   mode: str = stylized.STANDARD
 
   def __post_init__(self) -> None:
-    """Refuses what is of classifiers alone."""
+    """Refuse settings that apply to classifiers alone."""
     super().__post_init__()
     for name in ("crop_px", "label_smoothing"):
       if getattr(self, name):
         raise errors.UserError(
-          f"config.recipe.{name}: got {getattr(self, name)}, expected 0: it is of"
+          f"config.recipe.{name}: got {getattr(self, name)}, expected 0: it is for"
           " classifiers, a detector's pictures are whole."
         )
 
   def views(self, batch: base.Batch) -> Any:
-    """The batch with its pictures in their styles and mirrored, as objects are."""
-    return base.by_rows(self._shown, dict(batch))
+    """Return the batch with its pictures stylized and mirrored, and its objects
+    mirrored.
+    """
+    return base.map_rows(self._transformed, dict(batch))
 
-  def _shown(self, batch: dict[str, jax.Array]) -> dict[str, jax.Array]:
+  def _transformed(self, batch: dict[str, jax.Array]) -> dict[str, jax.Array]:
     style, styled = (batch.pop(name, None) for name in ("style", "styled"))
     image = self.restyled(
       batch["image"], batch["key"], style, styled, batch["size"]
@@ -52,17 +57,17 @@ class Detector(stylized.Styling, base.Recipe):
     batch: base.Batch,
     key: jax.Array,
   ) -> tuple[jax.Array, tuple[base.Variables, base.Numbers]]:
-    """See the base; logged are the losses that are summed."""
+    """Compute the sum of the network's losses; each is logged."""
     losses, variables = apply_train(variables, self.views(batch), key)
     return sum(losses.values()), (variables, dict(losses))
 
   def disclosure(self) -> dict[str, Any]:
-    """See the base."""
+    """Return what the recipe discloses: how pictures are stylized."""
     return {**super().disclosure(), "pictures": self.styled_by()}
 
 
 def mirrored(row: Mapping[str, jax.Array]) -> dict[str, jax.Array]:
-  """An example with probability 1/2 left side right, within its size.
+  """Mirror an example left to right with probability 1/2, within its size.
 
   Args:
     row: `image` uint8 `[H, W, 3]`, `size` int32 `[2]`, `boxes` float32 `[G, 4]`

@@ -1,10 +1,10 @@
 """PixMix: pictures mixed with others, and cross-entropy on the mixtures.
 
 Hendrycks et al. 2022, arXiv:2112.05135 (docs/specs/training.md section 5). The
-authors' pictures, fractals and feature visualisations, are the user's to bring; of a
-folder each example, and each frame of a clip, has one, drawn by its key, resized and
-cropped as the authors do. Without a folder they are `training.fractals`, which are
-drawn from a seed and are not the paper's.
+authors' pictures, fractals and feature visualisations, must be provided by the
+user. From a folder each example, and each frame of a clip, gets one, drawn by
+its key, resized and cropped as the authors do. Without a folder they are
+`training.fractals`, which are generated from a seed and are not the paper's.
 """
 
 import dataclasses
@@ -16,7 +16,7 @@ import numpy as np
 
 from robust_tfds import errors, settings
 from robust_tfds.corruptions import seeding
-from robust_tfds.models.training.data import beside
+from robust_tfds.models.training.data import user_pictures
 from robust_tfds.models.training.recipes import base
 from robust_tfds.models.training.transforms import checks, operations, pixmix
 from robust_tfds.models.training.transforms import fractals as fractals_lib
@@ -27,13 +27,15 @@ _Side: Any = settings.between(1, checks.LARGEST_PX, int)
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Pixmix(base.Recipe):
-  """See the header; fields that are not here are `training.pixmix`'s.
+  """The recipe of this file.
+
+  Fields without a description are `training.pixmix`'s.
 
   Attributes:
     pictures: a folder; empty: fractals.
-    short_px: a folder's pictures are resized to it before the crop: 36 of 32 px
-      pictures, 256 of 224.
-    fractals: how many there are to mix with where there is no folder.
+    short_px: shorter side to which a folder's pictures are resized before the
+      crop: 36 for 32 px pictures, 256 for 224.
+    fractals: number of fractals to mix with if there is no folder.
   """
 
   pictures: str = ""
@@ -45,7 +47,7 @@ class Pixmix(base.Recipe):
   overlap: settings.Flag = False
 
   def check(self, kind: str, side: int) -> None:
-    """Refuses pictures that are smaller than the examples."""
+    """Refuse mixing pictures that are smaller than the examples."""
     super().check(kind, side)
     if self.pictures and self.short_px < side:
       raise errors.UserError(
@@ -55,18 +57,18 @@ class Pixmix(base.Recipe):
 
   @property
   def folders(self) -> Mapping[str, str]:
-    """See the base."""
+    """The folder of mixing pictures, if there is one."""
     return {"config.recipe.pictures": self.pictures} if self.pictures else {}
 
   @property
   def extras(self) -> tuple[str, ...]:
-    """See the base."""
+    """The names of what `extra_arrays` adds: `picture`."""
     return ("picture",)
 
-  def beside(
+  def extra_arrays(
     self, item: Mapping[str, Any], key: np.ndarray, own: np.ndarray, copy: int
   ) -> Mapping[str, Any]:
-    """A picture for the example, or for each frame."""
+    """Return a picture for the example, or one for each frame."""
     shape = item["video" if "video" in item else "image"].shape
     *frames, height, width, _ = shape
     if height != width or self.pictures and self.short_px < height:
@@ -84,8 +86,8 @@ class Pixmix(base.Recipe):
     keys: jax.Array,
     picture: jax.Array | None = None,
   ) -> jax.Array:
-    """Each picture mixed with its own; frames of clips each with theirs."""
-    assert picture is not None  # of `beside`
+    """Mix each picture, or each frame of a clip, with its own mixing picture."""
+    assert picture is not None  # from `extra_arrays`
     return pixmix.pixmix(
       self.moved(images, keys),
       keys=base.stream(keys, 0),
@@ -98,10 +100,10 @@ class Pixmix(base.Recipe):
     )
 
   def disclosure(self) -> dict[str, Any]:
-    """See the base."""
+    """Return what the recipe discloses: the mixing pictures and the operations."""
     words = f"{self.fractals} fractals of seed 0 (training.fractals)"
     if self.pictures:
-      words = beside.of_folder(self.pictures, self.short_px).words
+      words = user_pictures.folder_pictures(self.pictures, self.short_px).words
     shown = operations.OVERLAPPED if self.overlap else ()
     words += f" and {operations.words(self.overlap)}"
     more = {"conditions": [*shown], "pictures": words}
@@ -109,5 +111,7 @@ class Pixmix(base.Recipe):
 
   def _drawn(self, key: np.ndarray, side: int) -> np.ndarray:
     if not self.pictures:
-      return beside.made(fractals_lib.fractals, self.fractals, side, key)
-    return beside.of_folder(self.pictures, self.short_px).drawn(key, side)
+      return user_pictures.made(fractals_lib.fractals, self.fractals, side, key)
+    return user_pictures.folder_pictures(self.pictures, self.short_px).drawn(
+      key, side
+    )

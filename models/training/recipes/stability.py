@@ -1,9 +1,10 @@
-"""Stability training: answers that stay under uniform noise.
+"""Stability training: predictions that stay the same under uniform noise.
 
-Hendrycks & Dietterich 2019, section 5.2, fine-tune 5 epochs with bound and weight
-each of .01, .05 and .1. The loss is docs/specs/training.md's, section 2: CE(clean) + w
-CE(p_noisy, p_clean), on noise of [0, 1] pixels [U]; noisy pixels are rounded to bytes
-[U]; one forward of both halves, whose norms share their statistics [U].
+Hendrycks & Dietterich 2019, section 5.2, fine-tune 5 epochs with bound and
+weight each of .01, .05 and .1. The loss is docs/specs/training.md's, section 2:
+CE(clean) + w CE(p_noisy, p_clean), with noise on [0, 1] pixels [U]; noisy
+pixels are rounded to bytes [U]; both halves share one forward pass and the
+statistics of its norms [U].
 """
 
 import dataclasses
@@ -23,11 +24,11 @@ _Bound = Annotated[
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Stability(base.Recipe):
-  """See the header.
+  """The recipe of this file.
 
   Attributes:
-    bound: of the noise, on pixels in [0, 1].
-    weight: of the noisy answers' part.
+    bound: bound of the noise, on pixels in [0, 1].
+    weight: weight of the noisy predictions' part of the loss.
   """
 
   bound: _Bound = 0.05
@@ -35,11 +36,11 @@ class Stability(base.Recipe):
 
   @property
   def passes(self) -> int:
-    """See the base."""
+    """The number of forward passes: clean and noisy."""
     return 2
 
   def transform(self, images: jax.Array, keys: jax.Array) -> jax.Array:
-    """The pictures, then each with noise: uint8 `[2 * B, H, W, 3]`."""
+    """Return the pictures, then each with noise: uint8 `[2 * B, H, W, 3]`."""
     clean = self.moved(images, keys)
     most = 255 * self.bound
 
@@ -52,14 +53,14 @@ class Stability(base.Recipe):
       [clean, jax.vmap(noisy)(clean, base.stream(keys, 0))]
     )
 
-  def of_logits(
+  def logits_loss(
     self, logits: jax.Array, label: jax.Array
   ) -> tuple[jax.Array, base.Numbers]:
-    """See the base; the gradient goes through both answers."""
+    """Compute the loss; its gradient goes through both predictions."""
     clean, noisy = jnp.split(logits, 2)
     instability = -jnp.sum(
       jax.nn.softmax(clean) * jax.nn.log_softmax(noisy), axis=-1
     ).mean()
-    loss, numbers = super().of_logits(clean, label)
+    loss, numbers = super().logits_loss(clean, label)
     numbers["instability"] = instability
     return loss + self.weight * instability, numbers

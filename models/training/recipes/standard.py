@@ -1,4 +1,4 @@
-"""Cross-entropy on pictures as they are, cropped and mirrored where that is asked."""
+"""Cross-entropy on pictures as they are, cropped and mirrored if configured."""
 
 import dataclasses
 
@@ -7,4 +7,4 @@ from robust_tfds.models.training.recipes import base
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Standard(base.Recipe):
-  """What every other recipe is held against."""
+  """The baseline that every other recipe is compared with."""

@@ -1,15 +1,17 @@
-"""Stylized pictures: shapes in the colours and strokes of others.
+"""Stylized pictures: shapes in the colours and strokes of other pictures.
 
-Michaelis et al. 2019, sections 2.2 and 3.3; Geirhos et al. 2019 (docs/specs/training.md
-section 1). `standard` shows the pictures, `stylized` one stylized copy of each,
-`combined` both, as two folders one behind the other: twice the steps an epoch. As in
-a folder that was made once, a picture's style is the same in every epoch.
+Michaelis et al. 2019, sections 2.2 and 3.3; Geirhos et al. 2019
+(docs/specs/training.md section 1). `standard` shows the pictures, `stylized`
+one stylized copy of each, and `combined` both, like two concatenated folders:
+twice the steps per epoch. As with a folder that is made once, a picture's style
+is the same in every epoch.
 
-DEVIATION: what is stylized is what the network is shown, behind the crop; a folder's
-copies were stylized whole.
+DEVIATION: pictures are stylized after the crop; the copies of a folder were
+  stylized
+whole.
 
-Paintings and AdaIN's weights are the user's. Without weights it is `texture`, by a
-seeded random encoder: that is not AdaIN and is named so wherever it is shown.
+Paintings and AdaIN's weights are the user's. Without weights the stylizer is
+`texture`, a seeded random encoder: it is not AdaIN and is always named so.
 """
 
 import dataclasses
@@ -23,7 +25,7 @@ import numpy as np
 
 from robust_tfds import errors, settings
 from robust_tfds.models.convert import sources
-from robust_tfds.models.training.data import beside
+from robust_tfds.models.training.data import user_pictures
 from robust_tfds.models.training.recipes import base
 from robust_tfds.models.training.transforms import (
   adain,
@@ -42,18 +44,18 @@ _Side: Any = settings.between(8, checks.LARGEST_PX, int)
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Styling:
-  """What of the pictures is stylized, and by what.
+  """The settings of stylization: which pictures are stylized, and how.
 
   Attributes:
     mode: `standard`, `stylized` or `combined`.
-    styles: a folder of paintings; empty: `textures` procedural ones.
+    styles: a folder of paintings; empty: procedural textures, `textures` many.
     stylizer: AdaIN's encoder and decoder, two files with a comma between, see
       `training.load_stylizer`; or `texture`.
-    alpha: how much of the style, 0 to 1.
+    alpha: strength of the style, 0 to 1.
     style_px: side of a style, the middle square of a painting whose shorter side
       is resized to it; the papers' short side is 512 px.
-    textures: how many there are where there is no folder.
-    style_again: draw another style in every epoch.
+    textures: number of procedural textures if there is no folder.
+    style_again: whether to draw another style in every epoch.
   """
 
   mode: str = STYLIZED
@@ -65,7 +67,7 @@ class Styling:
   style_again: settings.Flag = False
 
   def __post_init__(self) -> None:
-    """Refuses modes and stylizers that there are not."""
+    """Refuse unknown modes and stylizers."""
     if self.mode not in MODES:
       raise errors.unknown("config.recipe.mode", self.mode, MODES)
     if self.stylizer != _TEXTURE and len(self._files()) != 2:
@@ -76,32 +78,36 @@ class Styling:
 
   @property
   def copies(self) -> int:
-    """Twice each where both are shown."""
+    """The number of times that an epoch shows an example: 2 if both versions
+    are shown.
+    """
     return 2 if self.mode == COMBINED else 1
 
   @property
   def folders(self) -> Mapping[str, str]:
-    """See the base."""
+    """The folder of styles, if there is one."""
     return {"config.recipe.styles": self.styles} if self.styles else {}
 
   @property
   def extras(self) -> tuple[str, ...]:
-    """A style, and whether it is used."""
+    """The names of what `extra_arrays` adds: a style, and whether it is used."""
     return () if self.mode == STANDARD else ("style", "styled")
 
-  def beside(
+  def extra_arrays(
     self, item: Mapping[str, Any], key: np.ndarray, own: np.ndarray, copy: int
   ) -> Mapping[str, Any]:
-    """The example's style."""
+    """Return the example's style, and whether it is used."""
     if self.mode == STANDARD:
       return {}
     drawn = key if self.style_again else own
     style = (
-      beside.of_folder(self.styles, self.style_px).drawn(
+      user_pictures.folder_pictures(self.styles, self.style_px).drawn(
         drawn, self.style_px, centred=True
       )
       if self.styles
-      else beside.made(texture.textures, self.textures, self.style_px, drawn)
+      else user_pictures.made(
+        texture.textures, self.textures, self.style_px, drawn
+      )
     )
     return {"style": style, "styled": np.bool_(copy or self.mode == STYLIZED)}
 
@@ -113,14 +119,14 @@ class Styling:
     styled: jax.Array | None,
     sizes: jax.Array | None = None,
   ) -> jax.Array:
-    """The pictures, those in their styles that are to be.
+    """Return the pictures, stylized where `styled` says so.
 
     Args:
       images: uint8 `[B, H, W, 3]`.
       keys: uint32 `[B, 2]`.
-      style: uint8 `[B, H', W', 3]`; None of `standard`.
+      style: uint8 `[B, H', W', 3]`; None for `standard`.
       styled: bool `[B]`.
-      sizes: int32 `[B, 2]` of pictures in canvases.
+      sizes: int32 `[B, 2]`, sizes of pictures in canvases.
     """
     if style is None or styled is None:
       return images
@@ -136,12 +142,14 @@ class Styling:
     return jnp.where(styled[:, None, None, None], changed, images)
 
   def styled_by(self) -> str:
-    """What is mixed in, in words: `64 procedural textures by texture, not AdaIN`."""
+    """Return what is mixed in, in words: `64 procedural textures by texture,
+    not AdaIN`.
+    """
     if self.mode == STANDARD:
       return ""
     words = f"{self.textures} procedural textures of seed 0"
     if self.styles:
-      words = beside.of_folder(self.styles, self.style_px).words
+      words = user_pictures.folder_pictures(self.styles, self.style_px).words
     if self.stylizer == _TEXTURE:
       return f"{words} by texture, which is not AdaIN"
     files = (sources.locate(file).path for file in self._files())
@@ -163,7 +171,7 @@ def _stylizer(encoder: str, decoder: str) -> adain.Stylizer:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Stylized(Styling, base.Recipe):
-  """See the header."""
+  """The recipe of this file."""
 
   def transform(
     self,
@@ -172,9 +180,9 @@ class Stylized(Styling, base.Recipe):
     style: jax.Array | None = None,
     styled: jax.Array | None = None,
   ) -> jax.Array:
-    """The pictures in their styles, then moved."""
+    """Return the pictures stylized, then cropped and mirrored."""
     return self.moved(self.restyled(images, keys, style, styled), keys)
 
   def disclosure(self) -> dict[str, Any]:
-    """See the base."""
+    """Return what the recipe discloses: how pictures are stylized."""
     return {**super().disclosure(), "pictures": self.styled_by()}

@@ -1,5 +1,5 @@
-"""One file a transform of a batch; what they share is `operations`, `draws`.
+"""Transforms of batches, one file each; they share `operations` and `draws`.
 
-Pixels are computed in whole numbers from what each example's key draws, so they
-are the same whatever batch, order, device or host an example is worked on in.
+Pixels are computed in whole numbers from the draws of each example's key, so
+they do not depend on the batch, order, device or host.
 """

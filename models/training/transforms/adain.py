@@ -1,4 +1,4 @@
-"""AdaIN style transfer's networks and arithmetic, for the user's weights.
+"""AdaIN style transfer: its networks and arithmetic, for the user's weights.
 
 Huang & Belongie 2017, arXiv:1703.06868; as naoto0804/pytorch-AdaIN, by
 docs/specs/training.md section 1: a 1 x 1 convolution, then VGG-19 to relu4_1 with
@@ -25,11 +25,13 @@ from robust_tfds.models.model import Classifier
 from robust_tfds.models.spec import Spec, Variant
 
 _EPSILON = 1e-5
-# Convolutions of VGG-19 to conv4_1 by stage; the rest of a file is not used.
+# Widths of VGG-19's convolutions to conv4_1, by stage; the rest of a file is
+# not used.
 _STAGES = ((64, 64), (128, 128), (256, 256, 256, 256), (512,))
 # Widths between which the decoder's convolutions lie, before each doubling.
 _DECODER = ((512, 256), (256, 256, 256, 256, 128), (128, 128, 64))
-# Two of relu4_1's px, of 8 each: a mirror needs a neighbour, a variance two values.
+# Two px of relu4_1, 8 px each: a mirror needs a neighbour, a variance two
+# values.
 LEAST_PX = 9
 _UNUSED = r"^encoder\.(?:3[1-9]|[4-9]\d)\."
 
@@ -40,7 +42,7 @@ class Stylizer:
 
   Attributes:
     name: `adain`.
-    variables: of `Network`.
+    variables: variables of `Network`.
   """
 
   name: str
@@ -53,16 +55,17 @@ jax.tree_util.register_dataclass(Stylizer, ["variables"], ["name"])
 def load_stylizer(
   encoder: str | os.PathLike[str], decoder: str | os.PathLike[str]
 ) -> Stylizer:
-  """AdaIN with the user's weights, for `stylize`.
+  """Load AdaIN with the user's weights, for `stylize`.
 
   Args:
-    encoder: a checkpoint of `models.convert`, as `vgg_normalised.pth`.
-    decoder: the other one, as `decoder.pth`; names of both are positions in
-      torch's `Sequential`: `2.weight`.
+    encoder: checkpoint of the encoder for `models.convert`, e.g.
+      `vgg_normalised.pth`.
+    decoder: checkpoint of the decoder, e.g. `decoder.pth`; the names in both
+      are positions in torch's `Sequential`: `2.weight`.
 
   Raises:
-    MissingError: no such file.
-    UserError: a damaged file, or arrays of another network.
+    MissingError: a file is missing.
+    UserError: a file is damaged, or holds arrays of another network.
   """
   arrays: dict[str, np.ndarray] = {}
   files = {"encoder": encoder, "decoder": decoder}
@@ -89,18 +92,18 @@ def render(
   alpha: float,
   size: jax.Array | None = None,
 ) -> jax.Array:
-  """A picture in another's style.
+  """Render a picture in another's style.
 
-  A picture in a canvas is what it would be alone: what lies outside it enters no
-  convolution, pool or mean.
+  A picture in a canvas has the result that it would have alone: the rest of the
+  canvas enters no convolution, pool or mean.
 
   Args:
-    variables: of a `Stylizer`.
+    variables: variables of a `Stylizer`.
     content: float32 `[B, H, W, 3]` in [0, 1].
     style: float32 `[B, H', W', 3]` in [0, 1].
     alpha: 1 takes all of the style, 0 none.
     size: int32 `[2]`, height and width of the pictures in their canvases, from
-      `LEAST_PX`; None: the whole.
+      `LEAST_PX`; None: they fill the canvases.
 
   Returns:
     float32 `[B, H, W, 3]`, not clipped.
@@ -111,7 +114,7 @@ def render(
     features, valid = _walked(network.encoder, content, size)
     wanted = restyled(features, network.encoder(style), valid)
     mixed = alpha * wanted + (1 - alpha) * features
-    # Of 8 ceil(n / 8) px a side.
+    # The side is 8 ceil(n / 8) px.
     decoded, _ = _walked(network.decoder, mixed, valid)
     return decoded[:, :height, :width]
 
@@ -119,11 +122,12 @@ def render(
 def restyled(
   content: jax.Array, style: jax.Array, valid: jax.Array | None = None
 ) -> jax.Array:
-  """Features with the means and deviations of others; `[B, H, W, C]`.
+  """Give features `[B, H, W, C]` the means and deviations of a style's
+  features.
 
   Args:
-    content: of the pictures.
-    style: of others, of any height and width.
+    content: features of the pictures.
+    style: features of the styles, of any height and width.
     valid: int32 `[2]`, the rows and columns of `content` that count; None: all.
   """
   mean, deviation = _moments(content, valid)
@@ -134,7 +138,7 @@ def restyled(
 def _moments(
   features: jax.Array, valid: jax.Array | None = None
 ) -> tuple[jax.Array, jax.Array]:
-  """Mean and deviation of each picture's channels, `[B, 1, 1, C]`."""
+  """Compute mean and deviation of each picture's channels, `[B, 1, 1, C]`."""
   inside = None
   if valid is not None:
     rows, columns = (
@@ -150,7 +154,10 @@ def _moments(
 def _walked(
   steps: layers.Stack, x: jax.Array, size: jax.Array | None
 ) -> tuple[jax.Array, jax.Array | None]:
-  """Steps one after the other, of pictures in canvases, and the size behind them."""
+  """Run the steps on pictures in canvases.
+
+  The result and its valid size are returned.
+  """
   if size is None:
     return steps(x), None
   for step in steps:
@@ -165,7 +172,9 @@ def _walked(
 
 
 def _continued(x: jax.Array, size: jax.Array, back: int) -> jax.Array:
-  """The row and the column behind a picture are those so many before them."""
+  """Fill the row and the column behind a picture with those `back` before its
+  end.
+  """
   for axis, length in zip((1, 2), size):
     line = jax.lax.dynamic_index_in_dim(x, length - back, axis)
     place = jax.lax.broadcasted_iota(jnp.int32, x.shape, axis)
@@ -174,10 +183,13 @@ def _continued(x: jax.Array, size: jax.Array, back: int) -> jax.Array:
 
 
 class Network(nnx.Module):
-  """The encoder and the decoder; positions are those of the port's files."""
+  """The encoder and the decoder, whose positions are those of the port's files."""
 
   def __init__(self, *, num_classes: int, rngs: nnx.Rngs):
-    """Has no classes: `num_classes` is every network's argument."""
+    """Create the network.
+
+    It has no classes, `num_classes` is every network's argument.
+    """
     del num_classes
     steps: list[layers.Step] = [layers.conv(3, 3, 1, rngs=rngs)]
     width = 3
@@ -196,7 +208,7 @@ class Network(nnx.Module):
     self.decoder = layers.Stack(steps)
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """`[B, H, W, 3]` in [0, 1], encoded and decoded."""
+    """Encode and decode pictures `[B, H, W, 3]` in [0, 1]."""
     return self.decoder(self.encoder(x))
 
 
@@ -205,12 +217,12 @@ def _conv(inputs: int, outputs: int, rngs: nnx.Rngs) -> list[layers.Step]:
 
 
 def _reflect(x: jax.Array) -> jax.Array:
-  """torch.nn.ReflectionPad2d(1)."""
+  """Apply `torch.nn.ReflectionPad2d(1)`."""
   return jnp.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)), mode="reflect")
 
 
 def _twice(x: jax.Array) -> jax.Array:
-  """torch.nn.Upsample(scale_factor=2), by the nearest."""
+  """Apply `torch.nn.Upsample(scale_factor=2)`, nearest neighbour."""
   return x.repeat(2, axis=1).repeat(2, axis=2)
 
 

@@ -1,6 +1,6 @@
 """AugMix: a picture mixed with chains of operations on it.
 
-Hendrycks et al. 2020, arXiv:1912.02781; as google-research/augmix, by
+Hendrycks et al. 2020, arXiv:1912.02781, as in google-research/augmix, by
 docs/specs/training.md section 5: w ~ Dirichlet(alpha), m ~ Beta(alpha, alpha),
 `width` chains of 1-3 operations with replacement, (1 - m) x + m sum_i w_i x_i.
 
@@ -27,12 +27,13 @@ _ONE = 1 << 16
 
 
 class Drawn(NamedTuple):
-  """What one picture's mixture draws.
+  """The draws of one picture's mixture.
 
   Attributes:
     operations: arrays `[width, depth]`.
-    depths: int32 `[width]`: how many of a chain's operations are applied.
-    weights: int32 `[width + 1]` in 2**-16, of the picture and of each chain.
+    depths: int32 `[width]`: number of each chain's operations that are applied.
+    weights: int32 `[width + 1]` in 2**-16, weights of the picture and of each
+      chain.
   """
 
   operations: operations.Drawn
@@ -50,32 +51,33 @@ def augmix(
   alpha: float = 1.0,
   overlap: bool = False,
 ) -> jax.Array:
-  """One mixture of every picture; call it with other keys for another.
+  """Return one mixture of every picture; other keys give another.
 
   Args:
     images: uint8 `[B, H, W, 3]`, RGB, 0..255.
     keys: uint32 `[B, 2]`, see `corruptions.example_key`; the epoch folded in.
     severity: the largest strength of operations, above 0.1 and up to 10; the
       paper's is 3 for CIFAR, the released ImageNet code's 1.
-    width: chains.
+    width: number of chains.
     depth: operations of a chain; -1: 1, 2 or 3, drawn for each.
-    alpha: of both distributions, above 0.001 and up to 1e6.
-    overlap: adds color, contrast, brightness and sharpness, which overlap
-      corruptions of the benchmarks; disclose it.
+    alpha: parameter of both distributions, above 0.001 and up to 1e6.
+    overlap: whether to add color, contrast, brightness and sharpness, which
+      overlap corruptions of the benchmarks; disclose it.
 
   Returns:
     uint8 `[B, H, W, 3]`.
 
   Raises:
-    UserError: another dtype or shape of pixels or keys, or a number out of range.
+    UserError: pixels or keys have a wrong dtype or shape, or a number is out of
+      range.
   """
   batch, raw = checks.pictures(images, keys)
   levels = _compiled(
     batch,
     raw,
     severity=checks.number("severity", severity, 0.1, operations.LARGEST),
-    width=checks.whole("width", width, range(1, 17)),
-    depth=checks.whole("depth", depth, (-1, *range(1, 17))),
+    width=checks.whole_number("width", width, range(1, 17)),
+    depth=checks.whole_number("depth", depth, (-1, *range(1, 17))),
     alpha=checks.number("alpha", alpha, *_ALPHAS),
     overlap=checks.switch("overlap", overlap),
   )
@@ -89,15 +91,13 @@ def augmix(
 def _compiled(
   batch: jax.Array, keys: jax.Array, *, overlap: bool, **options: float
 ) -> jax.Array:
-  """uint8 `[B, H, W * 3]`."""
+  """Mix every picture; return uint8 `[B, H, W * 3]`."""
 
-  def of_picture(
-    image: jax.Array, size: layout.Size, key: jax.Array
-  ) -> jax.Array:
+  def mix(image: jax.Array, size: layout.Size, key: jax.Array) -> jax.Array:
     drawn = draw(key, overlap=overlap, **options)  # type: ignore[arg-type]
     return mixture(image, drawn, overlap=overlap)
 
-  return batching.over_pictures(of_picture, batch, None, keys)
+  return batching.over_pictures(mix, batch, None, keys)
 
 
 def draw(
@@ -109,7 +109,7 @@ def draw(
   alpha: float,
   overlap: bool,
 ) -> Drawn:
-  """All that a picture's key decides; the arguments are those of `augmix`."""
+  """Draw all that a picture's key decides; the arguments are those of `augmix`."""
   most = _DEEPEST if depth == -1 else depth
   chains = operations.draw(
     key, (width, most), severity=severity, overlap=overlap, stream=_CHAINS
@@ -125,12 +125,12 @@ def draw(
 
 
 def mixture(image: jax.Array, drawn: Drawn, *, overlap: bool) -> jax.Array:
-  """One picture's mixture.
+  """Compute one picture's mixture.
 
   Args:
     image: uint8 `[H, W, 3]`.
-    drawn: as from `draw`.
-    overlap: as of `augmix`.
+    drawn: result of `draw`.
+    overlap: as for `augmix`.
 
   Returns:
     uint8 `[H, W * 3]`.

@@ -1,4 +1,4 @@
-"""What transforms refuse: pixels, keys and numbers that make no sense."""
+"""Checks of the transforms' pixels, keys and numbers."""
 
 import numbers
 from collections.abc import Callable, Iterable
@@ -13,13 +13,13 @@ from robust_tfds.corruptions import batching, seeding
 
 # Sums over a picture stay below 2**32, coordinates below 2**15 px.
 LARGEST_PX = 2048
-MOST = 1 << 16  # pictures that one is drawn from
+MOST = 1 << 16  # most pictures to draw from
 
 
 def pictures(
   images: jax.typing.ArrayLike, keys: seeding.Keys
 ) -> tuple[batching.Image, jax.Array]:
-  """A batch and its keys.
+  """Return a batch and its keys, after checks.
 
   Args:
     images: uint8 `[B, H, W, 3]`; grey ones, of one channel, become RGB.
@@ -29,8 +29,8 @@ def pictures(
     uint8 `[B, H, W, 3]` and uint32 `[B, 2]`.
 
   Raises:
-    UserError: another dtype or shape, no pixels, a side above `LARGEST_PX`, or
-      another number of keys.
+    UserError: a dtype or shape is wrong, there are no pixels, a side is above
+      `LARGEST_PX`, or the number of keys is wrong.
   """
   batch = batching.three_channels(images, batch=True)
   height, width = batch.shape[1:3]
@@ -45,7 +45,10 @@ def pictures(
 def pictures_or_clips(
   images: batching.Image, keys: seeding.Keys
 ) -> tuple[batching.Image, jax.Array]:
-  """`pictures`; of clips `[B, T, H, W, 3]` all frames, each with its own key."""
+  """Return pictures, or all frames of clips with a key each, after checks.
+
+  Clips are `[B, T, H, W, 3]`; see `pictures`.
+  """
   if images.ndim != 5:
     return pictures(images, keys)
   videos = clips(images)
@@ -56,17 +59,19 @@ def pictures_or_clips(
 
 
 def array(images: jax.typing.ArrayLike) -> batching.Image:
-  """What is no array yet as one; UserError of what cannot be."""
+  """Return images as an array; UserError if they cannot be one."""
   if isinstance(images, (jax.Array, np.ndarray)):
     return images
   return batching.as_array(images)
 
 
 def clips(images: batching.Image) -> batching.Image:
-  """Clips `[B, T, H, W, 3]`, of at least a frame; grey ones become RGB.
+  """Return clips `[B, T, H, W, 3]` with at least one frame.
+
+  Grey ones become RGB.
 
   Raises:
-    UserError: an axis without anything.
+    UserError: an axis is empty.
   """
   if 0 in images.shape:
     raise errors.UserError(
@@ -77,24 +82,24 @@ def clips(images: batching.Image) -> batching.Image:
   return images
 
 
-def beside(
+def user_pictures(
   name: str,
-  given: jax.typing.ArrayLike,
+  value: jax.typing.ArrayLike,
   side: tuple[int, ...] | None = None,
   rows: int = 0,
 ) -> jax.Array:
-  """Pictures that a user brings, on the devices.
+  """Return the user's further pictures, on the devices.
 
   Args:
-    name: of the argument.
-    given: uint8 `[N, H, W, 3]`, N from 1 to 65536.
-    side: height and width that they must have; None: any.
-    rows: how many there must be; 0: any.
+    name: name of the argument.
+    value: uint8 `[N, H, W, 3]`, N from 1 to 65536.
+    side: required height and width; None: any.
+    rows: required number of pictures; 0: any.
 
   Raises:
-    UserError: none, another dtype, shape, size or number.
+    UserError: there are none, or dtype, shape, size or number is wrong.
   """
-  array = batching.as_array(given, name) if isinstance(given, list) else given
+  array = batching.as_array(value, name) if isinstance(value, list) else value
   shape, kind = np.shape(array), getattr(array, "dtype", type(array).__name__)
   if kind != np.uint8 or len(shape) != 4 or shape[-1] != 3 or 0 in shape:
     raise errors.UserError(
@@ -119,41 +124,42 @@ def beside(
 
 
 def drawn(
-  of: str,
+  kind: str,
   count: int,
   side: int,
   seed: int,
   draw: Callable[[np.random.Generator, int], np.ndarray],
 ) -> np.ndarray:
-  """Procedural pictures, which depend on (seed, side, their number) alone.
+  """Return procedural pictures, which depend on (seed, side, their number)
+  alone.
 
   Args:
-    of: what they are, in every key.
-    count: how many, from 1.
-    side: in px, from 8 to 2048.
+    kind: kind of the pictures, part of every key.
+    count: number of pictures, from 1.
+    side: side in px, from 8 to 2048.
     seed: a whole number from 0.
-    draw: one of them, uint8 `[side, side, 3]`.
+    draw: draws one picture, uint8 `[side, side, 3]`.
 
   Returns:
     uint8 `[count, side, side, 3]`; the first n are those of `count=n`.
 
   Raises:
-    UserError: a number out of range.
+    UserError: a number is out of range.
   """
-  whole("count", count, range(1, MOST + 1))
-  whole("side", side, range(8, LARGEST_PX + 1))
+  whole_number("count", count, range(1, MOST + 1))
+  whole_number("side", side, range(8, LARGEST_PX + 1))
   ids = [str(i) for i in range(count)]
-  keys = conditions.raw_keys(seed, of, "drawn", 1, ids)
+  keys = conditions.raw_keys(seed, kind, "drawn", 1, ids)
   return np.stack([draw(np.random.default_rng(key), side) for key in keys])
 
 
 def number(
   name: str, value: object, least: float, most: float = float("inf")
 ) -> float:
-  """A finite number above `least` and up to `most`, of Python or numpy.
+  """Return a finite number above `least` and up to `most`, Python's or numpy's.
 
   Raises:
-    UserError: names the argument.
+    UserError: it is out of range; the message names the argument.
   """
   if (
     not _is_number(value) or not least < value <= most or value == float("inf")
@@ -166,10 +172,10 @@ def number(
 
 
 def share(name: str, value: object) -> float:
-  """A number from 0 to 1.
+  """Return a number from 0 to 1.
 
   Raises:
-    UserError: names the argument.
+    UserError: it is out of range; the message names the argument.
   """
   if not _is_number(value) or not 0 <= value <= 1:
     raise errors.UserError(
@@ -183,25 +189,25 @@ def _is_number(value: object) -> TypeGuard[float]:
 
 
 def switch(name: str, value: object) -> bool:
-  """True or False.
+  """Return True or False.
 
   Raises:
-    UserError: anything else, such as the text "False", which counts as true.
+    UserError: `value` is anything else, such as the text "False", which is truthy.
   """
   if not isinstance(value, (bool, np.bool_)):
     raise errors.UserError(f"{name} must be True or False, got {value!r}.")
   return bool(value)
 
 
-def whole(name: str, value: object, allowed: Iterable[int]) -> int:
-  """A whole number of a range.
+def whole_number(name: str, value: object, allowed: Iterable[int]) -> int:
+  """Return a whole number within a range.
 
   Raises:
-    UserError: names the argument.
+    UserError: it is out of range; the message names the argument.
   """
   got, known = conditions.whole(value), list(allowed)
   if got not in known:
-    # -1 stands for what is drawn, 0 for nothing.
+    # -1 means a drawn number, 0 means none.
     first = "-1 or 1" if known[:2] == [-1, 1] else str(known[0])
     raise errors.UserError(
       f"{name} must be a whole number, {first} to {known[-1]}, got {value!r}."

@@ -1,13 +1,16 @@
-"""Training on corruptions: every example under one of some names and severities.
+"""Training on corruptions: every example under one of some names and
+severities.
 
-Shankar et al.'s one-noise networks (one name), the mixes of Schiappa et al. (clips):
-docs/specs/training.md sections 3 and 4. Pixels are those of
-`robust_tfds.corruptions`, by the same compiled functions (elastic_transform of edition
-`imagenet` was seen to differ by a level in 1 of 30,000 values). What overlaps a
-benchmark must be disclosed: train on severities 1-3, test on 4 and 5.
+Shankar et al.'s one-noise networks (one name), the mixes of Schiappa et al.
+(clips): docs/specs/training.md sections 3 and 4. Pixels are those of
+`robust_tfds.corruptions`, by the same compiled functions (elastic_transform of
+edition `imagenet` was seen to differ by one level in 1 of 30,000 values).
+Overlap with a benchmark must be disclosed: train on severities 1-3, test on 4
+and 5.
 
-Under `jit` too, temporal and camera perturbations of clips are drawn on the host, by
-the benchmark's own code, from a few words a clip; no pixel leaves the devices.
+Even under `jit`, temporal and camera perturbations of clips are drawn on the
+host, by the benchmark's own code, from a few words per clip; no pixel leaves
+the devices.
 """
 
 import functools
@@ -30,7 +33,7 @@ from robust_tfds.corruptions import (
 from robust_tfds.models.training.transforms import checks
 
 _STREAM = 0x3000
-_ANY = "any"  # of clips: the edition of the paper
+_ANY = "any"  # for clips: the edition of the paper
 
 
 def corruption_mix(
@@ -41,28 +44,31 @@ def corruption_mix(
   severities: Sequence[int] = (1, 2, 3),
   edition: str = _ANY,
 ) -> jax.Array:
-  """Every picture, or clip, under one corruption at one severity, drawn evenly.
+  """Return every picture, or clip, under one corruption at one severity, drawn
+  uniformly.
 
-  On CPUs an example costs the one that it draws; accelerators compute all names for
-  all examples, so a long list is dear there.
+  On CPUs only the drawn corruption of an example is computed; accelerators
+  compute all names for all examples, so a long list is expensive there.
 
   Args:
     images: uint8 `[B, H, W, 3]`, RGB, 0..255; or clips `[B, T, H, W, 3]`.
     keys: uint32 `[B, 2]`, see `corruptions.example_key`; the epoch folded in.
-    names: of pictures as in `corruptions.names("all")`; of clips as in
-      `corruptions.video_names()` but for MPEG, whose codec runs on no device. A
-      temporal perturbation that leaves T' < T frames shows frame T' i // T at i.
-    severities: 1-5, from which one is drawn.
-    edition: of pictures as of `corruptions.corrupt`; of clips `paper` (`any` is
-      the same) or `code`.
+    names: for pictures as in `corruptions.names("all")`; for clips as in
+      `corruptions.video_names()` except MPEG, whose codec runs on no device. A
+      temporal perturbation that leaves T' < T frames shows frame T' i // T at
+      i.
+    severities: severities in 1-5, from which one is drawn.
+    edition: for pictures as for `corruptions.corrupt`; for clips `paper` (`any`
+      is the same) or `code`.
 
   Returns:
     uint8 of the images' shape.
 
   Raises:
-    UserError: another dtype or shape of pixels or keys; an unknown name or edition,
-      with the nearest; no names; a severity outside 1-5; a perturbation of
-      sequences, a codec, or one that gives another size.
+    UserError: pixels or keys have a wrong dtype or shape; a name or edition is
+      unknown (the message suggests the nearest); there are no names; a severity
+      is outside 1-5; a name is a perturbation of sequences, a codec, or changes
+      the size.
   """
   images = checks.array(images)
   if images.ndim != 5:
@@ -71,21 +77,21 @@ def corruption_mix(
     spec.edition(edition)
     for name in chosen:
       plugins.check_edition(name, edition, "corruption_mix")
-    flat = _of_pictures(batch, raw, chosen, levels, edition)
+    flat = _mix_pictures(batch, raw, chosen, levels, edition)
     return flat.reshape(batch.shape)
   clips = checks.clips(images)
-  checks.pictures(clips[:, 0], keys)  # refuses what is none
+  checks.pictures(clips[:, 0], keys)  # refuses other shapes
   chosen, levels = _names(names, "videos"), _severities(severities)
   edition = "paper" if edition == _ANY else edition
   _check_clips(chosen, edition, clips.shape)
   raw = batching.checked_keys(keys, len(clips))
-  return _of_clips(clips, raw, chosen, levels, edition).reshape(clips.shape)
+  return _mix_clips(clips, raw, chosen, levels, edition).reshape(clips.shape)
 
 
 def draw(
   key: jax.Array, names: int, severities: int
 ) -> tuple[jax.Array, jax.Array]:
-  """Which of the names and of the severities, int32 scalars."""
+  """Draw one of the names and one of the severities, int32 scalars."""
   return (
     seeding.integers(key, (), names, _STREAM),
     seeding.integers(key, (), severities, _STREAM + 1),
@@ -93,38 +99,38 @@ def draw(
 
 
 @functools.partial(jax.jit, static_argnums=(2, 3, 4))
-def _of_pictures(
+def _mix_pictures(
   batch: jax.Array,
   keys: jax.Array,
   names: tuple[str, ...],
   severities: tuple[int, ...],
   edition: str,
 ) -> jax.Array:
-  """uint8 `[B, H, W * 3]`."""
+  """Corrupt pictures; return uint8 `[B, H, W * 3]`."""
 
   def under(name: str) -> Any:
     return lambda picture, level, key: image.corrupt_flat(
       picture[None], name, level, edition=edition, keys=key[None]
     )[0]
 
-  def of_picture(picture: jax.Array, key: jax.Array) -> jax.Array:
+  def corrupt(picture: jax.Array, key: jax.Array) -> jax.Array:
     which, level = draw(key, len(names), len(severities))
     severity = jnp.asarray(severities, jnp.int32)[level]
     branches = [under(name) for name in names]
     return jax.lax.switch(which, branches, picture, severity, key)
 
-  return batching.over_batch(of_picture, batch, keys)
+  return batching.over_batch(corrupt, batch, keys)
 
 
 @functools.partial(jax.jit, static_argnums=(2, 3, 4))
-def _of_clips(
+def _mix_clips(
   clips: jax.Array,
   keys: jax.Array,
   names: tuple[str, ...],
   severities: tuple[int, ...],
   edition: str,
 ) -> jax.Array:
-  """uint8 `[B, T, H, W * 3]`."""
+  """Perturb clips; return uint8 `[B, T, H, W * 3]`."""
   size = clips.shape[1:4]
   one = functools.partial(draw, names=len(names), severities=len(severities))
   which, level = jax.vmap(one)(keys)
@@ -147,11 +153,11 @@ def _of_clips(
 
   rows: Any = {"host": drawn, "key": of_frames}  # a tree of arrays
 
-  def of_clip(clip: Any, which: Any, severity: Any, drawn: Any) -> jax.Array:
+  def perturb(clip: Any, which: Any, severity: Any, drawn: Any) -> jax.Array:
     branches = [under(name) for name in names]
     return jax.lax.switch(which, branches, clip, severity, drawn)
 
-  return batching.over_batch(of_clip, clips, which, severity, rows)
+  return batching.over_batch(perturb, clips, which, severity, rows)
 
 
 def _host_draws(
@@ -162,8 +168,10 @@ def _host_draws(
   edition: str,
   size: tuple[int, ...],
 ) -> dict[str, dict[str, jax.Array]]:
-  """Name -> what the host draws of every clip, arrays `[B, T, ...]`; 0 of others."""
-  of_host = [n for n in names if not _of_image(n)]
+  """Return the host's draws for every clip by name, arrays `[B, T, ...]`, 0 for
+  others.
+  """
+  of_host = [n for n in names if not _is_picture_corruption(n)]
   if not of_host:
     return {}
   like = {
@@ -176,7 +184,7 @@ def _host_draws(
       lambda x: np.zeros((len(keys), *x.shape), x.dtype), like
     )
 
-  def of_batch(keys: Any, which: Any, severity: Any) -> Any:
+  def draw_batch(keys: Any, which: Any, severity: Any) -> Any:
     out = zeros()
     for row, (key, name) in enumerate(zip(np.asarray(keys), np.asarray(which))):
       if names[name] in out:
@@ -190,7 +198,7 @@ def _host_draws(
     lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), zeros()
   )
   drawn: dict[str, dict[str, jax.Array]] = jax.pure_callback(
-    of_batch, shapes, keys, which, severity
+    draw_batch, shapes, keys, which, severity
   )
   return drawn
 
@@ -202,17 +210,17 @@ def drawn_on_host(
   key: np.ndarray,
   size: tuple[int, ...],
 ) -> Mapping[str, np.ndarray]:
-  """What a temporal or camera perturbation draws of a clip.
+  """Return the draws of a temporal or camera perturbation of a clip.
 
   Args:
-    name: of the perturbation.
+    name: name of the perturbation.
     severity: 1-5.
     edition: `paper` or `code`.
     key: uint32 `[2]`.
     size: `(T, H, W)`.
 
   Returns:
-    `index`, int32 `[T]`; or what `video.draws` gives, `[T, ...]`.
+    `index`, int32 `[T]`; or the result of `video.draws`, `[T, ...]`.
   """
   frames = size[0]
   if isinstance(plugins.video(name), plugins.OfIndices):
@@ -231,23 +239,23 @@ def drawn_on_host(
   )
 
 
-def _of_image(name: str) -> bool:
-  """Whether a perturbation of clips is a corruption of pictures."""
+def _is_picture_corruption(name: str) -> bool:
+  """Return whether a perturbation of clips is a corruption of pictures."""
   return isinstance(plugins.video(name), conditions.OfImage)
 
 
 def _names(
-  given: str | Iterable[str], kind: conditions.Kind
+  value: str | Iterable[str], kind: conditions.Kind
 ) -> tuple[str, ...]:
-  """Names in the papers' order.
+  """Return the names in the papers' order.
 
   Raises:
-    UserError: none, an unknown one, or one of sequences.
+    UserError: there are no names, or one is unknown or belongs to sequences.
   """
   family = conditions.family(kind)
-  if not isinstance(given, Iterable):
-    raise errors.UserError(f"names must be names of {kind}, got {given!r}.")
-  listed = given if isinstance(given, str) else tuple(given)
+  if not isinstance(value, Iterable):
+    raise errors.UserError(f"names must be names of {kind}, got {value!r}.")
+  listed = value if isinstance(value, str) else tuple(value)
   for name in [listed] if isinstance(listed, str) else listed:
     known = name in family.names() if isinstance(name, str) else False
     if not known and name in conditions.SEQUENCES.names():
@@ -259,14 +267,14 @@ def _names(
   names = family.resolve(listed)
   if not names:
     raise errors.UserError(
-      f"names must be at least one {family.noun} of {kind}, got {given!r}."
+      f"names must be at least one {family.noun} of {kind}, got {value!r}."
     )
   return names
 
 
-def _severities(given: Sequence[int]) -> tuple[int, ...]:
-  """Severities 1-5, at least one."""
-  listed = list(given) if isinstance(given, Iterable) else [given]
+def _severities(value: Sequence[int]) -> tuple[int, ...]:
+  """Return the severities 1-5, at least one."""
+  listed = list(value) if isinstance(value, Iterable) else [value]
   if not listed:
     raise errors.UserError("severities must be at least one of 1-5, got none.")
   return tuple(spec.check_severity(level) for level in listed)
@@ -275,7 +283,7 @@ def _severities(given: Sequence[int]) -> tuple[int, ...]:
 def _check_clips(
   names: tuple[str, ...], edition: str, shape: tuple[int, ...]
 ) -> None:
-  """Refuses what no device does, or what changes a clip's size."""
+  """Refuse perturbations that run on no device, or change a clip's size."""
   if edition not in video.EDITIONS:
     raise errors.unknown(
       "edition of the video perturbations", edition, video.EDITIONS

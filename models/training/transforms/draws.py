@@ -1,8 +1,8 @@
 """Random numbers of the mixing transforms, from an example's key alone.
 
-Streams of `robust_tfds.corruptions.seeding`: every transform has its own range of
-them, far from those of corruptions (below 2**8), so that a chain of transforms
-may use one key.
+They use streams of `robust_tfds.corruptions.seeding`: every transform has its
+own range, far from those of corruptions (below 2**8), so that a chain of
+transforms may use one key.
 """
 
 from collections.abc import Sequence
@@ -17,22 +17,25 @@ _TRIES = 12  # at least 95 % of the tries are accepted: all fail once in 10**15
 
 
 def coin(key: jax.Array, shape: Sequence[int], stream: int) -> jax.Array:
-  """bool of `shape`, True with probability 1/2."""
+  """Draw bool of `shape`, True with probability 1/2."""
   return seeding.bits(key, shape, stream) >> 31 == 1
 
 
 def beta(key: jax.Array, alpha: float, stream: int) -> jax.Array:
-  """Beta(alpha, alpha), float32 scalar; uses three streams."""
+  """Draw from Beta(alpha, alpha), a float32 scalar; uses three streams."""
   return dirichlet(key, alpha, 2, stream)[0]
 
 
 def dirichlet(
   key: jax.Array, alpha: float, count: int, stream: int
 ) -> jax.Array:
-  """Dirichlet of `count` equal `alpha`, float32 `[count]`; uses three streams.
+  """Draw from a Dirichlet of `count` equal `alpha`, float32 `[count]`.
 
-  Gammas of a small alpha may all be too small for float32, their ratios are not:
-  there the largest counts as 1.
+  It uses three streams.
+
+
+  With a small alpha, gammas may all be too small for float32, but their ratios
+  are not: there the largest is set to 1.
   """
   if alpha >= 1:
     parts = gamma(key, alpha, count, stream)
@@ -43,17 +46,18 @@ def dirichlet(
 
 
 def gamma(key: jax.Array, alpha: float, count: int, stream: int) -> jax.Array:
-  """Gamma(alpha, 1), float32 `[count]`, in any number of equal draws.
+  """Draw from Gamma(alpha, 1), float32 `[count]`, for any number of equal
+  draws.
 
-  Marsaglia & Tsang 2000, "A simple method for generating gamma variables",
-  ACM TOMS 26(3). Tries are drawn side by side, and the first that is accepted
-  counts, so no loop depends on other examples.
+  Marsaglia & Tsang 2000, "A simple method for generating gamma variables", ACM
+  TOMS 26(3). All tries are drawn at once, and the first accepted one counts, so
+  no loop depends on other examples.
 
   Args:
     key: uint32 `[2]`.
     alpha: from 1.
-    count: how many.
-    stream: of this and the next.
+    count: number of draws.
+    stream: the first of two streams.
   """
   shape = (count, _TRIES)
   d = np.float32(alpha - 1 / 3)
@@ -70,6 +74,8 @@ def gamma(key: jax.Array, alpha: float, count: int, stream: int) -> jax.Array:
 def _log_gamma(
   key: jax.Array, alpha: float, count: int, stream: int
 ) -> jax.Array:
-  """Logarithms of `gamma` below 1: Marsaglia & Tsang 2000, section 6."""
+  """Draw logarithms of gammas with alpha below 1: Marsaglia & Tsang 2000,
+  section 6.
+  """
   power = jnp.log(seeding.uniform(key, (count,), stream + 2))
   return jnp.log(gamma(key, alpha + 1, count, stream)) + power / alpha

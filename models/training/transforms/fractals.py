@@ -1,32 +1,33 @@
 """Seeded procedural fractals, pictures for PixMix that need no download.
 
-Not the paper's, which are collected fractal art and feature visualisations. Each is
-a Julia set of z^2 + c, with c just outside the main cardioid of the Mandelbrot set,
-coloured by how fast z escapes, through a palette of three cosines.
+They are not the paper's pictures, which are collected fractal art and feature
+visualisations. Each is a Julia set of z^2 + c, with c just outside the main
+cardioid of the Mandelbrot set, coloured by how fast z escapes, through a
+palette of three cosines.
 """
 
 import numpy as np
 
 from robust_tfds.models.training.transforms import checks
 
-_TURNS = 96  # of the iteration
+_TURNS = 96  # most iterations
 _FAR = 4.0  # |z| beyond which it never returns; 2 would do, bands are smoother
 
 
 def fractals(count: int, side: int, seed: int = 0) -> np.ndarray:
-  """Pictures of a seed; see `checks.drawn`.
+  """Return the fractals of a seed; see `checks.drawn`.
 
   Returns:
     uint8 `[count, side, side, 3]`.
 
   Raises:
-    UserError: a number out of range.
+    UserError: a number is out of range.
   """
   return checks.drawn("fractals", count, side, seed, _picture)
 
 
 def _picture(rng: np.random.Generator, side: int) -> np.ndarray:
-  """One fractal, uint8 `[side, side, 3]`."""
+  """Draw one fractal, uint8 `[side, side, 3]`."""
   turn = rng.uniform(0, 2 * np.pi)
   point = np.exp(1j * turn)
   c = (point / 2 - point**2 / 4) * rng.uniform(1.01, 1.08)
@@ -41,7 +42,7 @@ def _picture(rng: np.random.Generator, side: int) -> np.ndarray:
 
 
 def _escape(z: np.ndarray, c: complex) -> np.ndarray:
-  """How soon points leave, 0 at once to 1 never: float64 of z's shape."""
+  """Compute how soon points escape, 0 at once to 1 never: float64 of z's shape."""
   steps = np.full(z.shape, float(_TURNS))
   inside = np.ones(z.shape, bool)
   for turn in range(_TURNS):

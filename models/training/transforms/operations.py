@@ -1,17 +1,17 @@
-"""The operations of AugMix and PixMix, on one picture, as Pillow computes them.
+"""The operations of AugMix and PixMix on one picture, as Pillow computes them.
 
 docs/specs/training.md section 5: strength u ~ U(.1, s); autocontrast, equalize;
 posterize to 4 - int(.4 u) bits; rotate by int(3 u) degrees; solarize at 256 -
-int(25.6 u); shear by .03 u; translate by int(u side / 30) px, x by the width and y
-by the height [U, pictures of the papers are square]; black fill. Four more overlap
-corruptions of the benchmark: color, contrast, brightness and sharpness, factor .18 u
-+ .1. Levels are bytes after each.
+int(25.6 u); shear by .03 u; translate by int(u side / 30) px, x by the width
+and y by the height [U, pictures of the papers are square]; black fill. Four
+more overlap corruptions of the benchmark: color, contrast, brightness and
+sharpness, factor .18 u + .1. Levels are bytes after each.
 
-A picture is packed words (`corruptions/ops/packed.py`), strengths and weights are
-whole numbers, places of a warp Pillow's own float64: no order of sums, no fused
-multiplication and no backend can change a level. An operation is a table of levels
-or a warp, so that an accelerator, which computes all kinds for all examples,
-computes few.
+A picture is packed words (`corruptions/ops/packed.py`), strengths and weights
+are whole numbers, places of a warp Pillow's own float64: no order of sums, no
+fused multiplication and no backend can change a level. An operation is a table
+of levels or a warp, so that an accelerator, which computes all kinds for all
+examples, computes only a few.
 """
 
 import functools
@@ -29,21 +29,22 @@ from robust_tfds.models.training.transforms import draws
 TABLES = ("autocontrast", "equalize", "posterize", "solarize")
 WARPS = ("rotate", "shear_x", "shear_y", "translate_x", "translate_y")
 OVERLAPPING = ("contrast", "brightness", "color", "sharpness")
-# Conditions of ImageNet-C that they are, weaker; a sharpness below 1 smooths [U].
+# The conditions of ImageNet-C that they resemble, weaker; a sharpness below 1
+# smooths [U].
 OVERLAPPED = ("brightness", "contrast", "gaussian_blur", "saturate")
 NAMES = (*TABLES, *WARPS, *OVERLAPPING)
-UNIT = 4096  # strengths are whole numbers of its parts
+UNIT = 4096  # strengths are multiples of 1 / UNIT
 LARGEST = 10  # strength at which levels reach their greatest value
 _ONE = 1 << 16
-_FINE = 1 << 20  # of weights: 255 levels and a factor of 1.9 fit an int32
+_FINE = 1 << 20  # unit of weights: 255 levels and a factor of 1.9 fit an int32
 _SLACK = 128  # 1e-4 level: Pillow's float32 rounds whole sums to themselves
-_DEGREES = 30  # of strength 10
+_DEGREES = 30  # at strength 10
 # Pillow's grey: ITU-R BT.601 in 2**-16.
 _LUMA = (19595, 38470, 7471)
 
 
 class Drawn(NamedTuple):
-  """Operations to apply; arrays of one shape.
+  """The operations to apply, in arrays of one shape.
 
   Attributes:
     operation: int32, index of `NAMES`.
@@ -57,12 +58,12 @@ class Drawn(NamedTuple):
 
 
 def names(overlap: bool) -> tuple[str, ...]:
-  """Those that are drawn from."""
+  """Return the names of the operations that are drawn from."""
   return NAMES if overlap else (*TABLES, *WARPS)
 
 
 def words(overlap: bool) -> str:
-  """Which they are, as a disclosure says it.
+  """Return the operations in words, for a disclosure.
 
   >>> words(False)
   '9 operations (without contrast, brightness, color, sharpness)'
@@ -79,14 +80,14 @@ def draw(
   overlap: bool,
   stream: int,
 ) -> Drawn:
-  """Operations with replacement, with their strengths and signs.
+  """Draw operations with replacement, with their strengths and signs.
 
   Args:
     key: uint32 `[2]`.
-    shape: of the arrays.
+    shape: shape of the arrays.
     severity: s, the largest strength.
-    overlap: whether the four that overlap corruptions are among them.
-    stream: of this and the two after it.
+    overlap: whether to include the four that overlap corruptions.
+    stream: the first of three streams.
   """
   least = round(UNIT / 10)
   return Drawn(
@@ -98,28 +99,28 @@ def draw(
 
 
 def apply(words: jax.Array, drawn: Drawn, *, overlap: bool) -> jax.Array:
-  """A picture after one operation.
+  """Apply one operation to a picture.
 
   Args:
     words: packed picture, uint32 `[H, W]`.
-    drawn: of scalars.
-    overlap: as of `draw`.
+    drawn: the operation, in scalars.
+    overlap: as for `draw`.
 
   Returns:
     uint32 `[H, W]`.
   """
   kinds: list[Callable[..., jax.Array]] = [
-    functools.partial(_by_table, overlap=overlap),
-    _by_warp,
+    functools.partial(_apply_table, overlap=overlap),
+    _apply_warp,
   ]
   kinds += [_color, _sharpness] if overlap else []
-  # Which of `kinds` each of `NAMES` is.
+  # Index in `kinds` of each of `NAMES`.
   kind = [0] * len(TABLES) + [1] * len(WARPS) + [0, 0, 2, 3]
   which = jnp.asarray(kind)[drawn.operation]
   return jax.lax.switch(which, kinds, words, drawn)
 
 
-def _by_table(words: jax.Array, drawn: Drawn, *, overlap: bool) -> jax.Array:
+def _apply_table(words: jax.Array, drawn: Drawn, *, overlap: bool) -> jax.Array:
   tables = [_autocontrast, _equalize, _posterize, _solarize]
   tables += [_contrast, _brightness] if overlap else []
   after = drawn.operation >= len(TABLES)
@@ -133,7 +134,9 @@ def _by_table(words: jax.Array, drawn: Drawn, *, overlap: bool) -> jax.Array:
 
 
 def _autocontrast(words: jax.Array, strength: jax.Array) -> jax.Array:
-  """`ImageOps.autocontrast` as int32 `[3, 256]`, with its float64 rounding."""
+  """Return the table of `ImageOps.autocontrast`, int32 `[3, 256]`, with its
+  float64 rounding.
+  """
   scales = double.bits(np.append(0, 255 / np.arange(1, 256)))
   index = np.arange(256)
   tables = []
@@ -151,7 +154,7 @@ def _autocontrast(words: jax.Array, strength: jax.Array) -> jax.Array:
 
 
 def _equalize(words: jax.Array, strength: jax.Array) -> jax.Array:
-  """`ImageOps.equalize` as int32 `[3, 256]`."""
+  """Return the table of `ImageOps.equalize`, int32 `[3, 256]`."""
   index = jnp.arange(256, dtype=jnp.int32)
   tables = []
   for level in packed.channels(words):
@@ -177,7 +180,7 @@ def _solarize(words: jax.Array, strength: jax.Array) -> jax.Array:
 
 
 def _contrast(words: jax.Array, strength: jax.Array) -> jax.Array:
-  """Towards the mean of the grey picture, rounded half up."""
+  """Return the table that blends with the grey picture's mean, rounded half up."""
   total = _grey(words).astype(jnp.uint32).sum()
   mean = (2 * total + words.size) // (2 * words.size)
   return _towards(mean.astype(jnp.int32), strength)
@@ -188,7 +191,7 @@ def _brightness(words: jax.Array, strength: jax.Array) -> jax.Array:
 
 
 def _towards(level: jax.Array, strength: jax.Array) -> jax.Array:
-  """All levels mixed with one, int32 `[3, 256]`."""
+  """Blend all levels with one level, int32 `[3, 256]`."""
   index = jnp.arange(256, dtype=jnp.int32)
   return jnp.tile(_blend(level, index, strength), (3, 1))
 
@@ -196,7 +199,9 @@ def _towards(level: jax.Array, strength: jax.Array) -> jax.Array:
 def _blend(
   degenerate: jax.Array, level: jax.Array, strength: jax.Array
 ) -> jax.Array:
-  """`Image.blend` of levels at an enhancement's factor: truncated and clipped."""
+  """Compute `Image.blend` of levels at an enhancement's factor, truncated and
+  clipped.
+  """
   # .18 u + .1 in parts of `_FINE`; strengths are below 2**16.
   factor = (4608 * strength + 10 * _FINE + 50) // 100
   mixed = degenerate * _FINE + factor * (level - degenerate)
@@ -204,7 +209,7 @@ def _blend(
 
 
 def _grey(words: jax.Array) -> jax.Array:
-  """Pillow's conversion to `L`, int32 `[H, W]`."""
+  """Convert to grey as Pillow's `L` does, int32 `[H, W]`."""
   red, green, blue = (
     c * share for c, share in zip(packed.channels(words), _LUMA, strict=True)
   )
@@ -218,7 +223,7 @@ def _color(words: jax.Array, drawn: Drawn) -> jax.Array:
 
 
 def _sharpness(words: jax.Array, drawn: Drawn) -> jax.Array:
-  """From Pillow's SMOOTH, a 3 x 3 mean whose centre counts 5; edges stay."""
+  """Blend with Pillow's SMOOTH, a 3 x 3 mean whose centre counts 5; edges stay."""
   height, width = words.shape
   inside = jnp.zeros((height, width), bool).at[1:-1, 1:-1].set(True)
   out = []
@@ -231,14 +236,14 @@ def _sharpness(words: jax.Array, drawn: Drawn) -> jax.Array:
   return packed.join(*out)
 
 
-def _by_warp(words: jax.Array, drawn: Drawn) -> jax.Array:
+def _apply_warp(words: jax.Array, drawn: Drawn) -> jax.Array:
   height, width = words.shape
   matrix = _matrix((height, width), drawn)
   return warp.pillow_bilinear(words, matrix, layout.Size(height, width))
 
 
 def _matrix(size: tuple[int, int], drawn: Drawn) -> jax.Array:
-  """What Pillow is given, as bits: see `warp.pillow_bilinear`."""
+  """Return Pillow's matrix as bits, see `warp.pillow_bilinear`."""
   u = drawn.strength
   sign = jnp.where(drawn.negative, -1, 1)
   turns = rotation.matrices(np.arange(-_DEGREES, _DEGREES + 1), size)

@@ -1,8 +1,9 @@
-"""Stylized pictures, as training of Michaelis et al. 2019, section 2.2, uses them.
+"""Stylized pictures, as the training of Michaelis et al. 2019, section 2.2,
+uses them.
 
-One style a picture, drawn from the user's, and alpha 1; the style's weights are the
-user's too (`adain.load_stylizer`). Without weights it is `texture`, never AdaIN
-(`texture.py`). docs/specs/training.md section 1.
+Each picture gets one style, drawn from the user's, with alpha 1; the stylizer's
+weights are the user's too (`adain.load_stylizer`). Without weights it is
+`texture`, never AdaIN (`texture.py`). docs/specs/training.md section 1.
 """
 
 import functools
@@ -29,40 +30,43 @@ def stylize(
   paired: bool = False,
   sizes: jax.typing.ArrayLike | None = None,
 ) -> jax.Array:
-  """Every picture in one of the styles.
+  """Render every picture in one of the styles.
 
-  On CPUs the bytes are the same in any batch; accelerators sum convolutions of
-  other batches in another order, which may move a level by one.
+  On CPUs the bytes are the same in any batch; accelerators sum convolutions in
+  an order that depends on the batch, which may change a level by one.
 
   Args:
     images: uint8 `[B, H, W, 3]`, RGB, 0..255.
     keys: uint32 `[B, 2]`, see `corruptions.example_key`; the epoch folded in.
     styles: uint8 `[N, H', W', 3]` of any size; the papers' have a short side of
       512 px. Embedded: `training.textures`.
-    stylizer: of `training.load_stylizer`; None: `texture`, which is not AdaIN and
-      must be disclosed by that name (`stylizer_name`).
-    alpha: how much of the style, 0 to 1.
-    paired: `styles` are one for each image, as somebody drew them; here none is
-      drawn.
-    sizes: int32 `[B, 2]`, height and width of the pictures, which lie in the
-      upper left corners of `images`; None: they fill them. AdaIN's pictures and
-      styles have 9 px a side or more.
+    stylizer: from `training.load_stylizer`; None: `texture`, which is not AdaIN
+      and must be disclosed by that name (`stylizer_name`).
+    alpha: strength of the style, 0 to 1.
+    paired: whether `styles` are one for each image, already drawn by the
+      caller.
+    sizes: int32 `[B, 2]`, height and width of the pictures in the upper left
+      corners of `images`; None: they fill them. For AdaIN, pictures and styles
+      need 9 px a side or more.
 
   Returns:
     uint8 `[B, H, W, 3]`, 0 outside of the pictures.
 
   Raises:
-    UserError: another dtype or shape of pixels, keys or styles, no styles, sides
-      that are too small, alpha outside 0-1, or a stylizer that is none.
+    UserError: pixels, keys or styles have a wrong dtype or shape, there are no
+      styles, sides are too small, alpha is outside 0-1, or `stylizer` is no
+      stylizer.
   """
   batch, raw = checks.pictures(images, keys)
   paired = checks.switch("paired", paired)
   if not isinstance(stylizer, adain.Stylizer | None):
     raise errors.UserError(
-      f"stylizer must be of training.load_stylizer(encoder, decoder), or None for"
+      f"stylizer must come from training.load_stylizer(encoder, decoder), or None for"
       f" textures; got {type(stylizer).__name__}."
     )
-  drawn = checks.beside("styles", styles, rows=len(batch) if paired else 0)
+  drawn = checks.user_pictures(
+    "styles", styles, rows=len(batch) if paired else 0
+  )
   least = 1 if stylizer is None else adain.LEAST_PX
   for name, shape in {"images": batch.shape, "styles": drawn.shape}.items():
     if min(shape[1:3]) < least:
@@ -83,7 +87,9 @@ def stylize(
 
 
 def stylizer_name(stylizer: adain.Stylizer | None) -> str:
-  """What a disclosure calls it: `texture` where no weights were given."""
+  """Return the stylizer's name for a disclosure: `texture` if no weights were
+  given.
+  """
   return "texture" if stylizer is None else stylizer.name
 
 
@@ -98,9 +104,9 @@ def _compiled(
   alpha: float,
   paired: bool,
 ) -> jax.Array:
-  """uint8 `[B, H, W * 3]`."""
+  """Render every picture; return uint8 `[B, H, W * 3]`."""
 
-  def of_picture(
+  def render(
     image: jax.Array,
     key: jax.Array,
     size: jax.Array | None,
@@ -121,11 +127,11 @@ def _compiled(
     return layout.mask(levels, layout.valid_size(image.shape, size))
 
   own = styles if paired else None
-  return batching.over_batch(of_picture, batch, keys, sizes, own)
+  return batching.over_batch(render, batch, keys, sizes, own)
 
 
 def _continued(image: jax.Array, size: jax.Array) -> jax.Array:
-  """A canvas whose picture goes on to its ends as its edges."""
+  """Fill a canvas beyond its picture with the picture's edges."""
   for axis, length in enumerate(image.shape[:2]):
     place = jnp.minimum(jnp.arange(length), size[axis] - 1)
     image = jnp.take(image, place, axis)

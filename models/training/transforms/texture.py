@@ -1,11 +1,11 @@
-"""`texture`: what stylizes where nobody has brought weights. It is not AdaIN.
+"""`texture`: the stylizer without weights from the user; it is not AdaIN.
 
-The encoder is a tight frame of random filters: the columns of a seeded orthogonal
-matrix, as filters of 4 x 4 px at every place. Its transpose decodes, exactly. Between
-the two the features take the means and deviations of a style's, as AdaIN's do, so
-local contrast and colour follow the style; shapes stay. `textures` are seeded
-procedural styles for it. Both are for runs without downloads; they test the plumbing
-and promise no robustness.
+The encoder is a tight frame of random filters: the columns of a seeded
+orthogonal matrix, as filters of 4 x 4 px at every place. Its transpose decodes
+exactly. Between the two, features get the means and deviations of a style's
+features, as in AdaIN, so local contrast and colour follow the style; shapes
+stay. `textures` are seeded procedural styles for it. Both are for runs without
+downloads; they test the plumbing and promise no robustness.
 """
 
 import functools
@@ -17,7 +17,7 @@ import numpy as np
 
 from robust_tfds.models.training.transforms import adain, checks
 
-_SIDE = 4  # of a filter, px
+_SIDE = 4  # side of a filter, px
 _FILTERS = 3 * _SIDE**2
 _PLACES = tuple(itertools.product(range(_SIDE), repeat=2))
 
@@ -28,10 +28,10 @@ def render(
   alpha: float,
   size: jax.Array | None = None,
 ) -> jax.Array:
-  """As `adain.render`, without weights.
+  """Render a picture in another's style like `adain.render`, without weights.
 
-  Of a canvas the picture is what it would be alone: no feature of its pixels
-  sees more than the edge that goes on outside.
+  A picture in a canvas has the result that it would have alone: its features
+  see only the continued edge outside it.
   """
   features = _encoded(content)
   valid = None if size is None else size + (_SIDE - 1)
@@ -40,19 +40,22 @@ def render(
 
 
 def textures(count: int, side: int, seed: int = 0) -> np.ndarray:
-  """Styles of a seed, warped waves; see `checks.drawn`.
+  """Return the styles of a seed, warped waves; see `checks.drawn`.
 
   Returns:
     uint8 `[count, side, side, 3]`.
 
   Raises:
-    UserError: a number out of range.
+    UserError: a number is out of range.
   """
   return checks.drawn("textures", count, side, seed, _texture)
 
 
 def _texture(rng: np.random.Generator, side: int) -> np.ndarray:
-  """Plane waves, each bent by the sum of those before; uint8 `[side, side, 3]`."""
+  """Draw plane waves, each bent by the sum of those before.
+
+  The result is uint8 `[side, side, 3]`.
+  """
   along = np.linspace(0, 1, side)
   total = np.zeros((side, side))
   for _ in range(5):
@@ -66,7 +69,7 @@ def _texture(rng: np.random.Generator, side: int) -> np.ndarray:
 
 
 def _encoded(pictures: jax.Array) -> jax.Array:
-  """`[B, H, W, 3]` -> `[B, H + 3, W + 3, 48]`."""
+  """Map `[B, H, W, 3]` to `[B, H + 3, W + 3, 48]`."""
   margin = (_SIDE - 1, _SIDE - 1)
   padded = jnp.pad(pictures, ((0, 0), margin, margin, (0, 0)), mode="edge")
   # Columns of places: some ten times as fast on CPUs as XLA's convolution.
@@ -76,7 +79,9 @@ def _encoded(pictures: jax.Array) -> jax.Array:
 
 
 def _decoded(features: jax.Array) -> jax.Array:
-  """Undoes `_encoded`: every pixel is the mean of what its 16 filters say."""
+  """Invert `_encoded`: every pixel is the mean of the values from its 16
+  filters.
+  """
   parts = jnp.split(_product(features, _filters().T), len(_PLACES), axis=-1)
   high, wide = (n - _SIDE + 1 for n in features.shape[1:3])
   total = jnp.zeros((len(features), high, wide, 3))
@@ -92,7 +97,9 @@ def _product(x: jax.Array, matrix: np.ndarray) -> jax.Array:
 
 @functools.cache
 def _filters() -> np.ndarray:
-  """An orthogonal matrix, float32 `[48, 48]`: a column a filter."""
+  """Return an orthogonal matrix, float32 `[48, 48]`, with one filter per
+  column.
+  """
   rng = np.random.default_rng(0)
   matrix = np.linalg.qr(rng.standard_normal((_FILTERS, _FILTERS)))[0]
   return matrix.astype(np.float32)

@@ -142,7 +142,7 @@ def category_rows(content: Any) -> coco_rows.Rows:
       "not a COCO instances file. Expected images, annotations and categories,"
       " as in instances_val2017.json."
     )
-  return coco_rows.Rows.of(
+  return coco_rows.Rows.from_list(
     content["categories"], "Category", field="categories"
   )
 
@@ -153,19 +153,19 @@ def images_of(content: Mapping[str, Any]) -> list[Image]:
   Raises:
     UserError: as `parse`, but for the categories.
   """
-  images = coco_rows.Rows.of(content["images"], "Image", "id", "images")
+  images = coco_rows.Rows.from_list(content["images"], "Image", "id", "images")
   if not images.rows:
     raise errors.UserError("images: the list is empty, expected images.")
   ids = images.unique("id")
   names = images.names("file_name")
   sizes = images.sizes(needed=True)
-  rows = coco_rows.Rows.of(
+  rows = coco_rows.Rows.from_list(
     content["annotations"], "Annotation", "id", "annotations"
   )
   rows.unique("id")
   of_image: dict[int, list] = {number: [] for number in ids}
   for row, image_id in zip(
-    rows.rows, rows.known("image_id", "image", of_image)
+    rows.rows, rows.known_ids("image_id", "image", of_image)
   ):
     of_image[image_id].append(row)
   return sorted(
@@ -210,7 +210,7 @@ def objects_of(
   Raises:
     UserError: an unknown category, or a field that is none.
   """
-  rows = coco_rows.Rows.of(annotations, "annotation", "id")
+  rows = coco_rows.Rows.from_list(annotations, "annotation", "id")
   ids = rows.ids("id")
   category_ids = rows.ids("category_id")
   for i, number in enumerate(category_ids):
@@ -248,7 +248,7 @@ def with_masks(
   Raises:
     UserError: see `Rows.masks`.
   """
-  rows = coco_rows.Rows.of(annotations, "annotation", "id")
+  rows = coco_rows.Rows.from_list(annotations, "annotation", "id")
   masks = rows.masks([size] * len(annotations), polygons=rle.from_polygons)
   return [
     dataclasses.replace(each, mask=_mask(mask))

@@ -1,22 +1,24 @@
-"""`corrupt` and `corrupt_batch`: the frame around the corruption plugins.
+"""`corrupt` and `corrupt_batch`: the corruptions of pictures, around the
+plugins.
 
 Every file of this folder holds one corruption, a `plugins.Corruption`:
 
   PLUGIN = plugins.Corruption(
     severities=SEVERITIES,  # edition name -> five rows
     tables=tables,          # edition -> arrays, one row a severity, on the host
-    draw=draw,              # scene -> all its randomness; left out without any
+    draw=draw,              # scene -> all its randomness; omitted without any
     apply=apply,            # scene, draws -> levels
   )
 
-A `plugins.Scene` is a picture with its size, the plugin's table, the edition and
-the example's key. `plugins.Corruption` says what the functions give, and what else
-a plugin may have. Functions on pixels that plugins share are in `ops/`.
+A `plugins.Scene` is a picture with its size, the plugin's table, the edition
+and the example's key. `plugins.Corruption` describes the functions' results,
+and the optional parts of a plugin. Functions on pixels that plugins share are
+in `ops/`.
 
-The compiled function returns `[B, H, W * 3]` (`ops/layout.py` says why), and the
-reshape happens outside it (`_reshaped`). Inside somebody else's `jit` use
-`corrupt_flat` and hand its result to the next compiled function. Floats become
-uint8 through int32: XLA converts float to uint8 one element at a time.
+The compiled function returns `[B, H, W * 3]` (`ops/layout.py` says why), and
+the reshape happens outside it (`_reshaped`). Inside another function's `jit`
+use `corrupt_flat` and pass its result to the next compiled function. Floats
+become uint8 through int32: XLA converts float to uint8 one element at a time.
 """
 
 from __future__ import annotations
@@ -49,7 +51,7 @@ def corrupt(
   key: jax.Array | None = None,
   seed: int | None = None,
 ) -> batching.Image:
-  """Corrupts one image.
+  """Corrupt one image.
 
   Args:
     image: uint8 `[H, W, 3]`, `[H, W, 1]` or `[H, W]`, RGB or grey, 0..255.
@@ -60,7 +62,7 @@ def corrupt(
       picture of exactly an edition's size (224, 299, 64, 32 px) that, of all
       others `any`.
     key: JAX key, from `corruptions.example_key`; or
-    seed: in its place, for a single picture: the key is
+    seed: a seed instead of the key, for a single picture: the key is
       `example_key(seed, "image", name, severity, "image")`, the same for all.
 
   Returns:
@@ -68,17 +70,19 @@ def corrupt(
     comes back with three channels.
 
   Raises:
-    ValueError: unknown name or edition, severity outside 1-5, or an image of
-      another dtype or shape; key and seed, or neither; with a seed a traced
-      severity.
+    ValueError: the name or edition is unknown, the severity is outside 1-5, or
+      the image has a wrong dtype or shape; both or neither of key and seed are
+      given; or a seed with a traced severity.
   """
   given, image = image, batching.three_channels(image)
   edition = edition or spec.edition_of(*image.shape[:2])
-  keys = seeding.of_picture(key, seed, name, severity)[None]
+  keys = seeding.picture_key(key, seed, name, severity)[None]
   if edition == "any" and not isinstance(image, jax.core.Tracer):
     # Any size without recompiling: the size travels as data.
     pixels, own = np.asarray(image), canvas.shape(*image.shape[:2])
-    done = in_canvas(pixels, own, name, severity, edition=edition, key=keys[0])
+    done = corrupt_in_canvas(
+      pixels, own, name, severity, edition=edition, key=keys[0]
+    )
     if not isinstance(given, jax.Array):
       return np.require(done, requirements="W")
     # Put as it is: `asarray` would compile a copy for every size.
@@ -87,7 +91,7 @@ def corrupt(
   return batching.as_given(_reshaped(levels, (1, *image.shape))[0], given)
 
 
-def in_canvas(
+def corrupt_in_canvas(
   image: np.ndarray,
   shape: canvas.Shape,
   name: str,
@@ -96,15 +100,15 @@ def in_canvas(
   edition: str,
   key: jax.typing.ArrayLike,
 ) -> np.ndarray:
-  """`corrupt` of a picture in a canvas, which changes no byte of it.
+  """Corrupt a picture inside a canvas, which changes no byte of the result.
 
   Args:
     image: uint8 `[H, W, 3]`.
-    shape: of the canvas; whatever is shown in one shares its programs.
-    name: as of `corrupt`.
-    severity: as of `corrupt`.
-    edition: as of `corrupt`.
-    key: as of `corrupt`.
+    shape: shape of the canvas; pictures in the same canvas share programs.
+    name: as for `corrupt`.
+    severity: as for `corrupt`.
+    edition: as for `corrupt`.
+    key: as for `corrupt`.
 
   Returns:
     uint8 `[H, W, 3]`.
@@ -115,7 +119,7 @@ def in_canvas(
   done = corrupt_flat(
     padded[None], name, severity, edition=edition, keys=keys, sizes=size[None]
   )
-  # Cut on the host: a device slice would compile once a size.
+  # Cut on the host: a device slice would compile once per size.
   cut = np.asarray(done)[0, :height, : 3 * width]
   return cut.reshape(height, width, 3)
 
@@ -130,7 +134,7 @@ def corrupt_batch(
   keys: jax.Array,
   sizes: jax.typing.ArrayLike | None = None,
 ) -> batching.Image:
-  """Corrupts a batch, each image with its own key; equal to `corrupt` of each.
+  """Corrupt a batch, each image with its own key; equal to `corrupt` on each.
 
   Args:
     images: uint8 `[B, H, W, 3]` (or 1 channel), 0..255.
@@ -141,16 +145,16 @@ def corrupt_batch(
       by the sizes where they are given (of traced ones `any`).
     keys: JAX keys `[B]` or raw uint32 `[B, 2]`.
     sizes: int `[B, 2]`, the valid (height, width) of each image in the top-left
-      corner of its canvas; None where the images fill their canvases. A traced
-      one outside the canvas gives the checker in place of its picture.
+      corner of its canvas; None if the images fill their canvases. A traced one
+      outside the canvas gives the checker in place of its picture.
 
   Returns:
     uint8 `[B, H, W, 3]`, a JAX array where `images` are one, else NumPy; pixels
     outside the valid size are 0. On one CPU it is finished when this returns.
 
   Raises:
-    ValueError: as `corrupt`, a batch whose lengths differ, or sizes outside the
-      canvas.
+    ValueError: as for `corrupt`, or lengths in the batch differ, or a size is
+      outside the canvas.
   """
   given, images = images, batching.three_channels(images, batch=True)
   levels = corrupt_flat(
@@ -160,7 +164,7 @@ def corrupt_batch(
 
 
 def _reshaped(levels: jax.Array, shape: tuple[int, ...]) -> jax.Array:
-  """`levels.reshape(shape)`; on one CPU without XLA's copy of the batch.
+  """Reshape levels; on one CPU without XLA's copy of the batch.
 
   That copy, into fresh memory, is 0.4 of 1.7 ms of saturate at 640x480 px.
   """
@@ -181,7 +185,8 @@ def corrupt_flat(
   keys: jax.Array,
   sizes: jax.typing.ArrayLike | None = None,
 ) -> jax.Array:
-  """`corrupt_batch` as uint8 `[B, H, W * 3]`: the layout that stays fast.
+  """Corrupt a batch like `corrupt_batch`, as uint8 `[B, H, W * 3]`, the layout
+  that stays fast.
 
   Reshape it to `[B, H, W, 3]` in another compiled function, not in this one's.
   """
@@ -241,7 +246,7 @@ def _of_each_size(
 
 
 def select(rows: Mapping[str, jax.Array], severity: jax.Array) -> plugins.Table:
-  """The row of one (traced) severity of every table."""
+  """Select the row of one (traced) severity from every table."""
   table = {
     k: jax.lax.dynamic_index_in_dim(v, severity - 1, keepdims=False)
     for k, v in rows.items()
@@ -250,7 +255,7 @@ def select(rows: Mapping[str, jax.Array], severity: jax.Array) -> plugins.Table:
 
 
 def run(plugin: plugins.Corruption, scene: plugins.Scene) -> jax.Array:
-  """One picture through one plugin: uint8 `[H, W * 3]`, 0 outside the size."""
+  """Run one picture through one plugin: uint8 `[H, W * 3]`, 0 outside the size."""
   levels = plugin.apply(scene, plugin.draw(scene))
   return layout.mask(layout.to_uint8(layout.flat(levels)), scene.size)
 
@@ -258,7 +263,9 @@ def run(plugin: plugins.Corruption, scene: plugins.Scene) -> jax.Array:
 def tables(
   name: str, edition: str
 ) -> tuple[dict[str, jax.Array], dict[str, jax.Array]]:
-  """A corruption's tables, of every severity, and assets: on the devices."""
+  """Return a corruption's tables, for every severity, and assets, on the
+  devices.
+  """
   return _arrays(name, edition, plugins.picture(name).assets_version())
 
 
@@ -266,7 +273,7 @@ def tables(
 def _arrays(
   name: str, edition: str, version: int
 ) -> tuple[dict[str, jax.Array], dict[str, jax.Array]]:
-  """Device copies of a corruption's tables and assets."""
+  """Return device copies of a corruption's tables and assets."""
   del version  # part of the cache's key: which frost pictures are in use
   plugin, variant = plugins.picture(name), spec.edition(edition)
   rows = plugin.tables(variant)
@@ -275,14 +282,14 @@ def _arrays(
       raise errors.UserError(
         f"{name}: table {key!r} needs a leading axis of 5."
       )
-  return batching.on_device((rows, plugin.assets(variant)))
+  return batching.to_device((rows, plugin.assets(variant)))
 
 
 @functools.cache
 def _compiled(
   name: str, variant: spec.Edition, traced: bool
 ) -> Callable[..., jax.Array]:
-  """The compiled function; with `traced` it marks values out of range."""
+  """Return the compiled function; with `traced` it marks values out of range."""
   plugin = plugins.picture(name)
 
   def batch(

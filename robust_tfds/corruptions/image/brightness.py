@@ -23,19 +23,19 @@ _PARTS = 40  # 0.05 * 255 and 0.015 * 255 are multiples of 1/40 level
 
 
 def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
-  """`shift` of V in 1/40 levels, float32 `[5]`, integers."""
+  """Return `shift` of V in 1/40 levels, float32 `[5]`, integers."""
   return {"shift": units(np.array(edition.row(SEVERITIES), np.float64))}
 
 
 def units(shift: np.ndarray) -> np.ndarray:
-  """Shifts of V in [0, 1] as integers of 1/40 level, float32."""
+  """Convert shifts of V in [0, 1] to integers of 1/40 level, float32."""
   return np.round(shift * 255 * _PARTS).astype(np.float32)
 
 
 def apply(scene: plugins.Scene, draws: None) -> jax.Array:
-  """Levels, uint8 `[H, W * 3]`."""
+  """Compute levels, uint8 `[H, W * 3]`."""
   natural = scene.table["shift"] + 255.0 * _PARTS
-  pixel = packed.of_image(scene.image, natural)
+  pixel = packed.image_channels(scene.image, natural)
   value = functools.reduce(jnp.maximum, pixel)
   shift = scene.table["shift"].astype(jnp.int32)
   raised = jnp.clip(value * _PARTS + shift, 0, 255 * _PARTS)
@@ -44,7 +44,7 @@ def apply(scene: plugins.Scene, draws: None) -> jax.Array:
   # All terms are integers below 2**24; half a unit keeps the quotient clear of
   # rounding, so that truncation is that of the exact fraction.
   levels = [
-    layout.whole(
+    layout.truncate(
       ((jnp.where(black, 1, c) * raised).astype(jnp.float32) + 0.5) / parts
     )
     for c in pixel

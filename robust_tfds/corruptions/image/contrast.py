@@ -22,7 +22,7 @@ _SLACK = 512  # 1e-4 level: a flat picture must not lose a level to rounding
 
 
 def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
-  """`factor`, int32 `[5]` in units of 2**-22; `rest` = 1 - c, float32."""
+  """Return `factor`, int32 `[5]` in units of 2**-22; `rest` = 1 - c, float32."""
   factor = np.array(edition.row(SEVERITIES), np.float64)
   return {
     "factor": np.round(factor * _ONE).astype(np.int32),
@@ -31,7 +31,7 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
 
 
 def apply(scene: plugins.Scene, draws: None) -> jax.Array:
-  """Levels, int32 `[H, W * 3]`."""
+  """Compute levels, int32 `[H, W * 3]`."""
   image = scene.image
   levels = layout.flat(image).astype(jnp.int32)
   base = _fixed(mean(image, scene.size) * scene.table["rest"])
@@ -40,7 +40,7 @@ def apply(scene: plugins.Scene, draws: None) -> jax.Array:
 
 
 def mean(image: jax.Array, size: layout.Size) -> jax.Array:
-  """Mean of every channel over the picture, float32 `[3]`.
+  """Compute the mean of every channel over the picture, float32 `[3]`.
 
   The sum is exact: per column in int32, over columns in two halves.
   """
@@ -56,7 +56,7 @@ def mean(image: jax.Array, size: layout.Size) -> jax.Array:
 
 
 def _fixed(level: jax.Array) -> jax.Array:
-  """A level in 0..255 as int32 in units of 2**-22."""
+  """Convert a level in 0..255 to int32 in units of 2**-22."""
   return jnp.round(level * np.float32(_ONE)).astype(jnp.int32)
 
 

@@ -25,11 +25,13 @@ SEVERITIES = {  # (radius in px, sigma of the anti-aliasing blur in px)
   "cifar10": ((0.3, 0.4), (0.4, 0.5), (0.5, 0.6), (1, 0.2), (1.5, 0.1)),
 }
 _UNITS = 2560  # sum of the integer weights; bounds the transform's error to 1/4
-_GREY = 128.0  # taken off before the transform: half the range, half the error
+_GREY = 128.0  # subtracted before the transform: half the range, half the error
 
 
 def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
-  """`weights`: integers `[5, D, D]`; `total`: their sums; `scale` to levels."""
+  """Return `weights`: integers `[5, D, D]`; `total`: their sums; `scale` to
+  levels.
+  """
   disks = [_disk(*row) for row in edition.row(SEVERITIES)]
   reach = max(_reach(d) for d in disks)
   kernels, scales = [], []
@@ -49,7 +51,9 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
 def prepare(
   table: plugins.Table, canvas: tuple[int, int], edition: spec.Edition
 ) -> plugins.Table:
-  """The weights' transform, once a batch: complex64 `[fft_h, fft_w // 2 + 1]`."""
+  """Add the weights' transform, once per batch: complex64 `[fft_h, fft_w // 2 +
+  1]`.
+  """
   weights = table["weights"]
   reach = weights.shape[0] // 2
   shape = [_fast_length(n + 2 * reach) for n in canvas]
@@ -60,7 +64,7 @@ def prepare(
 
 
 def apply(scene: plugins.Scene, draws: None) -> jax.Array:
-  """Levels, uint8 `[H, W * 3]`."""
+  """Compute levels, uint8 `[H, W * 3]`."""
   table = scene.table
   height, width = scene.image.shape[:2]
   reach = table["weights"].shape[0] // 2
@@ -80,7 +84,7 @@ def apply(scene: plugins.Scene, draws: None) -> jax.Array:
 
 
 def _disk(radius: float, alias_sigma: float) -> np.ndarray:
-  """The authors' kernel, float64, on their grid."""
+  """Build the authors' kernel, float64, on their grid."""
   grid = np.arange(-8, 9) if radius <= 8 else np.arange(-radius, radius + 1)
   taps = 3 if radius <= 8 else 5
   x, y = np.meshgrid(grid, grid)
@@ -103,13 +107,13 @@ def _disk(radius: float, alias_sigma: float) -> np.ndarray:
 
 
 def _reach(disk: np.ndarray) -> int:
-  """Radius of the square that holds every tap worth 1e-7 or more."""
+  """Return the radius of the square that holds every tap worth 1e-7 or more."""
   middle = disk.shape[0] // 2
   return int(np.abs(np.argwhere(disk > 1e-7) - middle).max())
 
 
 def _recentre(disk: np.ndarray, reach: int) -> np.ndarray:
-  """The kernel's middle, grown or cut to `2 * reach + 1`."""
+  """Grow or cut the kernel around its middle to `2 * reach + 1`."""
   middle = disk.shape[0] // 2
   if middle < reach:
     return np.pad(disk, reach - middle)
@@ -118,7 +122,7 @@ def _recentre(disk: np.ndarray, reach: int) -> np.ndarray:
 
 
 def _integers(disk: np.ndarray) -> tuple[np.ndarray, np.float32]:
-  """Integer weights and the levels a unit is worth.
+  """Return integer weights, and the levels that a unit is worth.
 
   The flat weight of the disk becomes an integer, and the scale restores the sum
   of the true kernel.
@@ -137,7 +141,7 @@ def _integers(disk: np.ndarray) -> tuple[np.ndarray, np.float32]:
 
 
 def _fast_length(n: int) -> int:
-  """The least even length >= n whose prime factors are 2, 3 and 5."""
+  """Return the least even length >= n whose prime factors are 2, 3 and 5."""
   length = n + n % 2
   while True:
     rest = length

@@ -1,9 +1,8 @@
 """Elastic transform: an affine jitter, then smooth local displacements.
 
 docs/specs/corruptions.md sections 1, 3 and 4. Constants are in units of a
-length that `Edition.elastic_px` keeps (244 for 224 px images, a typo kept for
-ever). The `any` edition has no affine part and displacements relative to the
-image's size.
+length in `Edition.elastic_px` (244 for 224 px images, a published typo). The
+`any` edition has no affine part and displacements relative to the image's size.
 """
 
 import jax
@@ -53,9 +52,10 @@ _FEW = 24  # taps a side; wider kernels are matrix products
 
 
 def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
-  """`reach` and `jitter` in px (`reach` for `any`: in heights), float32 `[5]`.
+  """Return `reach` and `jitter` in px (`reach` for `any`: in heights), float32
+  `[5]`.
 
-  And the kernels: `half` and `turns` of narrow ones (see `taps`), `wide`
+  The kernels follow: `half` and `turns` of narrow ones (see `taps`), `wide`
   float32 `[5, 2 * R + 1]` of the others, `is_wide` int32 `[5]`.
   """
   row = np.array(edition.row(SEVERITIES), np.float64)
@@ -75,7 +75,7 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
 
 
 def draw(scene: plugins.Scene) -> tuple[jax.Array, ...]:
-  """U(-1, 1): affine jitter `[3, 2]`, then x and y displacements `[H, W]`."""
+  """Draw U(-1, 1): affine jitter `[3, 2]`, then x and y displacements `[H, W]`."""
   shapes = ((3, 2), scene.image.shape[:2], scene.image.shape[:2])
   return tuple(
     2.0 * seeding.uniform(scene.key, shape, stream) - 1.0
@@ -84,7 +84,7 @@ def draw(scene: plugins.Scene) -> tuple[jax.Array, ...]:
 
 
 def apply(scene: plugins.Scene, draws: tuple[jax.Array, ...]) -> jax.Array:
-  """Levels, uint8 `[H, W * 3]`; `draws` as from `draw`."""
+  """Compute levels, uint8 `[H, W * 3]`; `draws` as from `draw`."""
   image, size, table = scene.image, scene.size, scene.table
   jitter, dx, dy = draws
   words = packed.pack(image)
@@ -109,18 +109,19 @@ def apply(scene: plugins.Scene, draws: tuple[jax.Array, ...]) -> jax.Array:
 
 
 def _affine(jitter: jax.Array, size: layout.Size) -> jax.Array:
-  """From output to input (x, y, 1), float32 `[2, 3]`.
+  """Compute the matrix from output to input (x, y, 1), float32 `[2, 3]`.
 
   Three points around the centre, at a third of the shorter side, move by the
-  jitter; what they were is sampled where they are now. The reference takes
-  (height, width) for (x, y), which differs for pictures that are not square.
+  jitter; the output at their new places shows the input at their old ones. The
+  reference takes (height, width) for (x, y), which matters if pictures are not
+  square.
   """
   height, width = (jnp.asarray(n, jnp.int32) for n in size)
   reach = jnp.minimum(height, width) // 3
   centre = jnp.stack([height // 2, width // 2])
   corner = (centre - reach).astype(jnp.float32)
   side = (2 * reach).astype(jnp.float32)
-  # Where the unit steps in x and in y of the triangle have gone.
+  # Images of the triangle's unit steps in x and in y.
   along = jitter[1] - jitter[2] + jnp.array([1.0, 0.0]) * side
   down = jitter[0] - jitter[1] + jnp.array([0.0, 1.0]) * side
   scale = side / (along[0] * down[1] - down[0] * along[1])
@@ -133,7 +134,7 @@ def _affine(jitter: jax.Array, size: layout.Size) -> jax.Array:
 def _smooth(
   field: jax.Array, size: layout.Size, table: plugins.Table
 ) -> jax.Array:
-  """Gaussian blur, borders mirrored, by whichever way suits the kernel."""
+  """Blur by a Gaussian with mirrored borders, in the way that suits the kernel."""
 
   def narrow() -> jax.Array:
     return _few_taps(field, [table["half"]] * 2, [table["turns"]] * 2, size)
@@ -145,9 +146,9 @@ def _smooth(
 
 
 def _smooth_by_size(field: jax.Array, size: layout.Size) -> jax.Array:
-  """The same with a sigma of 0.01 of each side.
+  """Blur by a Gaussian whose sigma is 0.01 of each side.
 
-  Kernels of all sides that the canvas can hold are made on the host.
+  Kernels for all sides up to the canvas's are made on the host.
   """
   halves, turns = [], []
   for side, valid in zip(field.shape, size, strict=True):

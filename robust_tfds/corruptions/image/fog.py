@@ -23,7 +23,7 @@ _FINE = 4096.0  # levels are summed in units of 1 / 4096
 
 
 def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
-  """`strength` float32 `[5]` and `amplitude` float32 `[5, levels]`."""
+  """Return `strength` float32 `[5]` and `amplitude` float32 `[5, levels]`."""
   strengths, decays = zip(*edition.row(SEVERITIES))
   return {
     "strength": np.array(strengths, np.float32),
@@ -32,12 +32,12 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
 
 
 def draw(scene: plugins.Scene) -> jax.Array:
-  """U(-1, 1) for the whole map, see `plasma.draw`."""
+  """Draw U(-1, 1) for the whole map, see `plasma.draw`."""
   return plasma.draw(scene.key, levels(scene.image.shape, scene.edition))
 
 
 def apply(scene: plugins.Scene, draws: jax.Array) -> jax.Array:
-  """Levels, uint8 `[H, W * 3]`; `draws` as from `plasma.draw`."""
+  """Compute levels, uint8 `[H, W * 3]`; `draws` as from `plasma.draw`."""
   image, size, edition = scene.image, scene.size, scene.edition
   height, width = image.shape[:2]
   static = isinstance(size.h, int)
@@ -56,14 +56,14 @@ def apply(scene: plugins.Scene, draws: jax.Array) -> jax.Array:
   return packed.interleave(
     (
       (channel * int(_FINE) + added).astype(jnp.float32) * (scale / _FINE)
-      for channel in packed.of_image(image, strength)
+      for channel in packed.image_channels(image, strength)
     ),
     strength,
   )
 
 
 def levels(shape: tuple[int, ...], edition: spec.Edition) -> int:
-  """log2 of the map's side: the edition's, or the next power of two.
+  """Return log2 of the map's side: the edition's, or the next power of two.
 
   imagecorruptions takes the longest axis of the array, so the 3 channels count.
   """
@@ -78,11 +78,11 @@ def _map(
   edition: spec.Edition,
   shape: tuple[int, int],
 ) -> jax.Array:
-  """The normalised map over the canvas, float32 `[H, W]`."""
+  """Return the normalised map over the canvas, float32 `[H, W]`."""
   grids = plasma.heights(draws, table["amplitude"])
   if edition.plasma_px or isinstance(size.h, int):
     return _corner(grids[-1], shape)
-  # Which of the states is this picture's own map is known only at run time.
+  # The state that is this picture's own map is known only at run time.
   longest = jnp.maximum(jnp.maximum(size.h, size.w), 3)
   larger = [longest > 1 << level for level in range(2, len(grids) - 1)]
   branches = [

@@ -29,13 +29,13 @@ _MORE = 1.1  # imagecorruptions enlarges by this on top
 
 
 def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
-  """`weights` of picture and frost in hundredths, int32 `[5, 2]`."""
+  """Return `weights` of picture and frost in hundredths, int32 `[5, 2]`."""
   row = np.array(edition.row(SEVERITIES), np.float64)
   return {"weights": np.round(row * 100).astype(np.int32)}
 
 
 def assets(edition: spec.Edition) -> dict[str, np.ndarray]:
-  """The five pictures in the corner of one array, and their shapes.
+  """Return the five pictures in the corner of one array, and their shapes.
 
   `pictures` is uint8 `[5, H, W * 3]`, `shapes` int32 `[5, 2]`; the `any`
   edition adds `cubic`, see `frost_resize.cubic_weights`.
@@ -57,7 +57,7 @@ def assets(edition: spec.Edition) -> dict[str, np.ndarray]:
 
 
 def draw(scene: plugins.Scene) -> tuple[jax.Array, ...]:
-  """(which picture, first row, first column) of the crop, int32."""
+  """Draw (index of the picture, first row, first column) of the crop, int32."""
   which = seeding.integers(scene.key, (), len(frost_pictures.USED))
   shape = scene.table["shapes"][which]
   if scene.edition.michaelis:
@@ -70,7 +70,7 @@ def draw(scene: plugins.Scene) -> tuple[jax.Array, ...]:
 
 
 def apply(scene: plugins.Scene, draws: tuple[jax.Array, ...]) -> jax.Array:
-  """Levels, integers `[H, W * 3]`; `draws` as from `draw`."""
+  """Compute levels, integers `[H, W * 3]`; `draws` as from `draw`."""
   image, table = scene.image, scene.table
   which, *corner = draws
   if scene.edition.michaelis:
@@ -84,27 +84,28 @@ def apply(scene: plugins.Scene, draws: tuple[jax.Array, ...]) -> jax.Array:
 
 
 def resized(
-  which: jax.Array,
+  picture: jax.Array,
   size: layout.Size,
   canvas: tuple[int, ...],
   shapes: jax.Array,
 ) -> jax.Array:
-  """Height and width the picture is enlarged to in the `any` edition.
+  """Return height and width to which the picture is enlarged in the `any`
+  edition.
 
   The reference's float64 arithmetic decides by ceil(), so its results are
-  tabulated on the host: for every height and every width that the canvas can
-  hold, according to which of the two needs the larger factor.
+  tabulated on the host: for every height and every width up to the canvas's, by
+  which of the two needs the larger factor.
   """
   height, width = (jnp.asarray(n, jnp.int32) for n in size)
-  by_height = jnp.asarray(_enlargements(canvas[0], 0))[which, height]
-  by_width = jnp.asarray(_enlargements(canvas[1], 1))[which, width]
-  rows, columns = shapes[which, 0], shapes[which, 1]
+  by_height = jnp.asarray(_enlargements(canvas[0], 0))[picture, height]
+  by_width = jnp.asarray(_enlargements(canvas[1], 1))[picture, width]
+  rows, columns = shapes[picture, 0], shapes[picture, 1]
   taller = height * columns > width * rows
   return jnp.where(taller, by_height, by_width)
 
 
 def _enlargements(canvas: int, axis: int) -> np.ndarray:
-  """int32 `[5, canvas + 1, 2]`: new shapes if that axis decides."""
+  """Return int32 `[5, canvas + 1, 2]`: the new shapes if this axis decides."""
   side = np.arange(canvas + 1)[:, None]
   tables = []
   for shape in np.array(frost_pictures.SHAPES):
@@ -114,16 +115,16 @@ def _enlargements(canvas: int, axis: int) -> np.ndarray:
 
 
 def _enlarged(
-  which: jax.Array,
+  picture: jax.Array,
   corner: list[jax.Array],
   canvas: tuple[int, ...],
   size: layout.Size,
   table: plugins.Table,
 ) -> jax.Array:
   return frost_resize.cubic_crop(
-    table["pictures"][which],
-    table["shapes"][which],
-    resized(which, size, canvas, table["shapes"]),
+    table["pictures"][picture],
+    table["shapes"][picture],
+    resized(picture, size, canvas, table["shapes"]),
     corner,
     (canvas[0], canvas[1]),
     table["cubic"],
@@ -131,7 +132,7 @@ def _enlarged(
 
 
 def _crop(
-  which: jax.Array,
+  picture: jax.Array,
   corner: list[jax.Array],
   canvas: tuple[int, ...],
   size: layout.Size,
@@ -145,7 +146,7 @@ def _crop(
   want = tuple(min(n, m) for n, m in zip(canvas[:2], have, strict=True))
   crop = jax.lax.dynamic_slice(
     pictures,
-    (which, corner[0], corner[1] * 3),
+    (picture, corner[0], corner[1] * 3),
     (1, want[0], want[1] * 3),
   )[0]
   missing = (canvas[0] - want[0], (canvas[1] - want[1]) * 3)
@@ -153,7 +154,7 @@ def _crop(
 
 
 def _check(height: int, width: int, edition: spec.Edition) -> None:
-  """UserError where a picture is as large as the smallest frost picture."""
+  """Refuse a picture that is as large as the smallest frost picture."""
   scale = edition.frost_scale or 1.0
   smallest = [
     min(int(np.rint(s[i] * scale)) for s in frost_pictures.SHAPES)

@@ -32,8 +32,9 @@ _PARTS = 16  # 255 * _PARTS * _COARSE < 2**24
 
 
 def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
-  """`fine` and `coarse`: integer kernels `[5, 2 * R + 1]`, float32; `turns` of
-  `taps`, int32 `[5]`."""
+  """Return integer kernels `fine` and `coarse`, float32 `[5, 2 * R + 1]`, and
+  `turns`, int32 `[5]`.
+  """
   sigmas = edition.row(SEVERITIES)
   return {
     "fine": gaussian.integer_kernels(sigmas, _FINE),
@@ -43,19 +44,19 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
 
 
 def apply(scene: plugins.Scene, draws: None) -> jax.Array:
-  """Levels, uint8 `[H, W * 3]`."""
+  """Compute levels, uint8 `[H, W * 3]`."""
   image = scene.image
   return platforms.dependent(
     image,
-    cpu=lambda image: _by_taps(image, scene.size, scene.table),
-    default=lambda image: _by_products(image, scene.size, scene.table),
+    cpu=lambda image: _sum_copies(image, scene.size, scene.table),
+    default=lambda image: _multiply_matrices(image, scene.size, scene.table),
   )
 
 
-def _by_taps(
+def _sum_copies(
   image: jax.Array, size: layout.Size, table: plugins.Table
 ) -> jax.Array:
-  """Sums of shifted copies: a third of the additions that a matrix makes."""
+  """Blur by sums of shifted copies: a third of the additions of a matrix."""
   turns = table["turns"]
   down, across = (_half(table[name]) for name in ("fine", "coarse"))
   edge = taps.margin(down)
@@ -65,10 +66,10 @@ def _by_taps(
   return _levels(taps.exact(padded, across, turns, 1, stride=3))
 
 
-def _by_products(
+def _multiply_matrices(
   image: jax.Array, size: layout.Size, table: plugins.Table
 ) -> jax.Array:
-  """Products with banded matrices: what accelerators are made for."""
+  """Blur by products with banded matrices, which suit accelerators."""
   height, width = image.shape[:2]
   down = gaussian.matrix(table["fine"], size.h, height, "nearest")
   across = gaussian.matrix(table["coarse"], size.w, width, "nearest")
@@ -80,13 +81,13 @@ def _by_products(
 
 
 def _half(kernel: jax.Array) -> jax.Array:
-  """The right half of a kernel, centre first, its radius made even."""
+  """Return the right half of a kernel, centre first, its radius made even."""
   radius = kernel.shape[0] // 2
   return jnp.pad(kernel[radius:], (0, radius % 2))
 
 
 def _parts(fine: jax.Array) -> jax.Array:
-  """The vertical sums in whole 1 / 16 levels."""
+  """Round the vertical sums to whole 1 / 16 levels."""
   return jnp.floor(fine * np.float32(_PARTS / _FINE) + 0.5)
 
 

@@ -19,13 +19,13 @@ SEVERITIES = {  # standard deviation, of v in [0, 1]
 
 
 def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
-  """`sigma` in levels, float32 `[5]`."""
+  """Return `sigma` in levels, float32 `[5]`."""
   sigma = np.array(edition.row(SEVERITIES), np.float64) * 255
   return {"sigma": sigma.astype(np.float32)}
 
 
 def apply(scene: plugins.Scene, draws: jax.Array) -> jax.Array:
-  """Levels `[H, W * 3]`; `draws` are standard normals, one a value."""
+  """Compute levels `[H, W * 3]`; `draws` are standard normals, one a value."""
   levels = layout.flat(scene.image).astype(jnp.float32)
   return levels + scene.table["sigma"] * layout.flat(draws)
 

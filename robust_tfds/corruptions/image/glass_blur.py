@@ -47,8 +47,9 @@ _WEYL = 0x9E3779B9  # odd: a different key for every pass
 
 
 def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
-  """`delta`, `passes` int32 `[5]`; `dip` int32 `[5, 256]`; `half`, `turns`
-  see `taps`."""
+  """Return `delta`, `passes` int32 `[5]`; `dip` int32 `[5, 256]`; `half`,
+  `turns` of `taps`.
+  """
   sigmas, deltas, passes = zip(*edition.row(SEVERITIES), strict=True)
   return {
     "delta": np.array(deltas, np.int32),
@@ -59,7 +60,7 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
 
 
 def draw(scene: plugins.Scene) -> jax.Array:
-  """Displacements of every pass, int32 `[passes, H, W]`.
+  """Draw displacements of every pass, int32 `[passes, H, W]`.
 
   Each is down * 65536 + right, both -d..d - 1; passes beyond the severity's are
   not drawn.
@@ -82,7 +83,7 @@ def draw(scene: plugins.Scene) -> jax.Array:
 
 
 def apply(scene: plugins.Scene, draws: jax.Array) -> jax.Array:
-  """Levels, int32 `[H, W * 3]`; `draws` as from `draw`."""
+  """Compute levels, int32 `[H, W * 3]`; `draws` as from `draw`."""
   size, table = scene.size, scene.table
   height, width = scene.image.shape[:2]
   blurred = _blur(layout.flat(scene.image), size, table).astype(jnp.uint8)
@@ -102,7 +103,7 @@ def apply(scene: plugins.Scene, draws: jax.Array) -> jax.Array:
 def _blur(
   levels: jax.Array, size: layout.Size, table: plugins.Table
 ) -> jax.Array:
-  """Gaussian blur of uint8 `[H, W * 3]`, truncated: int32, 0..255.
+  """Blur uint8 `[H, W * 3]` by a Gaussian, truncated: int32, 0..255.
 
   A white pixel diagonal to a darker one loses as little as 1e-7 levels and is
   truncated to 254 for it. So the changes, not the levels, are summed in
@@ -127,11 +128,12 @@ def _blur(
 
 
 def _dips(sigma: float) -> np.ndarray:
-  """1 for levels whose flat areas the reference's blur makes one darker.
+  """Return 1 for each level whose flat areas the reference's blur darkens by
+  one.
 
   Its weights sum to 1 - 1e-16 or so, and the result is truncated: a white
-  background becomes 254, a grey one may keep its level. Repeats scipy's order
-  of additions in float64.
+  background becomes 254, a grey one may keep its level. This repeats scipy's
+  order of additions in float64.
   """
   kernel = gaussian.kernel(sigma)
   value = np.arange(256) / 255.0

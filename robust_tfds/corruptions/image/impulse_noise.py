@@ -21,13 +21,13 @@ SEVERITIES = {  # probability that a value is replaced
 
 
 def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
-  """`amount` as a threshold on 31-bit words, uint32 `[5]`."""
+  """Return `amount` as a threshold on 31-bit words, uint32 `[5]`."""
   amount = np.array(edition.row(SEVERITIES), np.float64)
   return {"amount": np.round(amount * 2**31).astype(np.uint32)}
 
 
 def draw(scene: plugins.Scene) -> tuple[jax.Array, jax.Array]:
-  """(flip, salt), bool `[H, W * 3]`: one random word decides both."""
+  """Draw (flip, salt), bool `[H, W * 3]`: one random word decides both."""
   words = seeding.bits(scene.key, layout.flat(scene.image).shape)
   return (words >> 1) < scene.table["amount"], (words & 1) == 1
 
@@ -35,7 +35,9 @@ def draw(scene: plugins.Scene) -> tuple[jax.Array, jax.Array]:
 def apply(
   scene: plugins.Scene, draws: tuple[jax.Array, jax.Array]
 ) -> jax.Array:
-  """Levels, uint8 `[H, W * 3]`; `draws` are (flip, salt) as from `draw`."""
+  """Compute levels, uint8 `[H, W * 3]`; `draws` are (flip, salt) as from
+  `draw`.
+  """
   flip, salt = (layout.flat(d) for d in draws)
   extreme = jnp.where(salt, jnp.uint8(255), jnp.uint8(0))
   return jnp.where(flip, extreme, layout.flat(scene.image))

@@ -18,12 +18,12 @@ SEVERITIES = {  # quality
 
 
 def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
-  """`quantisation` of luma and chroma, int32 `[5, 2, 8, 8]`."""
+  """Return `quantisation` of luma and chroma, int32 `[5, 2, 8, 8]`."""
   return {"quantisation": jpeg.tables(edition.row(SEVERITIES))}
 
 
 def apply(scene: plugins.Scene, draws: None) -> jax.Array:
-  """Levels, uint8 `[H, W * 3]`."""
+  """Compute levels, uint8 `[H, W * 3]`."""
   return jpeg.roundtrip(scene.image, scene.size, scene.table["quantisation"])
 
 

@@ -23,25 +23,29 @@ _BIAS = (1 << BITS) // 514  # q // 257 with q = floor(257 * sum + 1/2)
 
 
 def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
-  """`weights` int32 `[5, T]` and `turns` int32 `[5]`, see `motion.kernels`."""
+  """Return `weights` int32 `[5, T]` and `turns` int32 `[5]`, see
+  `motion.kernels`.
+  """
   radii, sigmas = zip(*edition.row(SEVERITIES))
   return motion.kernels(radii, sigmas, BITS)
 
 
 def assets(edition: spec.Edition) -> dict[str, np.ndarray]:
-  """`directions` int32 `[STEPS, 2]` for U(-45, 45) degrees."""
+  """Return `directions` int32 `[STEPS, 2]` for U(-45, 45) degrees."""
   return {"directions": motion.directions(-45, 45)}
 
 
 def draw(scene: plugins.Scene) -> jax.Array:
-  """A direction: sine and cosine, int32 `[2]` in units of 1 / `motion.ONE`."""
+  """Draw a direction: sine and cosine, int32 `[2]` in units of 1 /
+  `motion.ONE`.
+  """
   return scene.table["directions"][
     seeding.integers(scene.key, (), motion.STEPS)
   ]
 
 
 def apply(scene: plugins.Scene, draws: jax.Array) -> jax.Array:
-  """Levels, int32 `[H, W * 3]`; `draws` is a direction."""
+  """Compute levels, int32 `[H, W * 3]`; `draws` is a direction."""
   table = scene.table
   weights, bias = table["weights"], _BIAS
   if scene.edition.michaelis:

@@ -8,8 +8,8 @@ bytes between the horizontal and the vertical pass. Which pixels fall in a
 window is decided in float64 as Pillow decides it, rounding errors included:
 they matter wherever a centre lies on a window's edge.
 
-Every severity has a branch of its own: what it gathers grows with its fraction and
-with the pixels of its windows.
+Every severity has its own branch: its gathers grow with its fraction and with
+the pixels of its windows.
 """
 
 import functools
@@ -34,9 +34,11 @@ _BITS = 22  # Resample.c: PRECISION_BITS of 8-bit images
 
 
 def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
-  """`share`: (percent of the side, 100), int32 `[5, 2]`: exact until divided.
+  """Return `share`: (percent of the side, 100), int32 `[5, 2]`: exact until
+  divided.
 
-  A constant 100 XLA would turn into a product with 0.01, which rounds otherwise.
+  XLA would turn a constant 100 into a product with 0.01, which rounds
+  differently.
   """
   percent = np.round(np.array(edition.row(SEVERITIES)) * 100)
   return {"share": np.stack([percent, 0 * percent + 100], 1).astype(np.int32)}
@@ -45,12 +47,12 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
 def prepare(
   table: plugins.Table, shape: tuple[int, int], edition: spec.Edition
 ) -> plugins.Table:
-  """Adds the maps of pictures that fill their canvas, once a batch."""
+  """Add the maps of pictures that fill their canvas, once per batch."""
   return {**table, "maps": [_axis(n, n, table, edition) for n in shape]}
 
 
 def apply(scene: plugins.Scene, draws: None) -> jax.Array:
-  """Levels, uint8 `[H, W * 3]`."""
+  """Compute levels, uint8 `[H, W * 3]`."""
   size, table = scene.size, scene.table
   maps = table["maps"]
   if not isinstance(size.h, int):
@@ -72,7 +74,7 @@ def _pixelated(
   size: layout.Size,
   fraction: float,
 ) -> jax.Array:
-  """Levels, uint8 `[H, W * 3]`; `severity` is the one of `fraction`."""
+  """Compute levels, uint8 `[H, W * 3]`; `severity` is that of `fraction`."""
 
   def shrunk(words: jax.Array, axis: int) -> jax.Array:
     small = _small(image.shape[axis], fraction)
@@ -89,12 +91,13 @@ def _pixelated(
 
 
 def _small(canvas: int, fraction: float) -> int:
-  """The small side of a canvas."""
+  """Return the small side of a canvas."""
   return max(1, int(canvas * fraction))
 
 
 def _most(valid: int | jax.Array, canvas: int, fraction: float) -> int:
-  """A bound on the pixels of a window, for all sizes that `valid` may be.
+  """Return a bound on the pixels of a window, for all sizes that `valid` may
+  have.
 
   A window is as long as the ratio of the sides. A centre on either edge counts
   once, rounding aside.
@@ -106,7 +109,7 @@ def _most(valid: int | jax.Array, canvas: int, fraction: float) -> int:
 def _shrink(
   words: jax.Array, first: jax.Array, count: jax.Array, most: int, axis: int
 ) -> jax.Array:
-  """Means of `count` pixels from `first` on, rounded as Pillow rounds them.
+  """Compute means of `count` pixels from `first` on, rounded as in Pillow.
 
   One gather of packed words serves three channels; red and blue are summed
   together.
@@ -135,7 +138,7 @@ def _axis(
   table: plugins.Table,
   edition: spec.Edition,
 ) -> Maps:
-  """`_maps` of one axis in an edition."""
+  """Return `_maps` of one axis in an edition."""
   fractions = edition.row(SEVERITIES)
   return _maps(valid, canvas, table["share"], fractions, edition.michaelis)
 
@@ -147,11 +150,11 @@ def _maps(
   fractions: tuple[float, ...],
   accumulate: bool,
 ) -> Maps:
-  """How one axis shrinks and grows again.
+  """Return how one axis shrinks and grows again.
 
   Returns:
     ((first, count), up): the window of every small position, and the small
-    position that each large one shows.
+    position for each large one.
   """
   small = _small(canvas, max(fractions))
   most = max(_most(valid, canvas, fraction) for fraction in fractions)
@@ -171,7 +174,9 @@ def _maps(
 def _windows(
   source: jax.Array, target: jax.Array, canvas: int, most: int
 ) -> tuple[jax.Array, jax.Array]:
-  """Resample.c, precompute_coeffs with the BOX filter: first pixel and count."""
+  """Compute first pixel and count as Resample.c, precompute_coeffs with the BOX
+  filter.
+  """
   scale = source / target
   widened = jnp.maximum(scale, 1.0)
   support = 0.5 * widened
@@ -188,12 +193,14 @@ def _windows(
 
 
 def _rounded(product: jax.Array) -> jax.Array:
-  """Keeps a product from being fused into a multiply-add: C rounds it first."""
+  """Keep a product from being fused into a multiply-add: C rounds it first."""
   return jnp.maximum(product, 0.0)
 
 
 def _accumulated(step: jax.Array, canvas: int) -> jax.Array:
-  """Geometry.c, ImagingScaleAffine: step / 2 plus step for every pixel."""
+  """Accumulate step / 2 plus step for every pixel, as Geometry.c,
+  ImagingScaleAffine.
+  """
 
   def add(coordinate: jax.Array, _: None) -> tuple[jax.Array, jax.Array]:
     return coordinate + step, coordinate.astype(jnp.int32)

@@ -5,10 +5,11 @@ exact arithmetic most results of severity 3 are integers, and the authors'
 float64 code lands on either side of them (one level down for 11 % of the
 values, up to 16 % of a picture), so this file rounds where they round.
 
-Not in their order, though: of a pixel's channels the largest, V, stays; the
-smallest becomes V (1 - S); the middle one is V - (V - its share of the way up)
-whatever the hue's sector, which only decides how that share was rounded. A grey
-pixel has hue 0 (red), so added saturation turns it reddish, as in their code.
+The order of operations differs, though: the largest of a pixel's channels, V,
+stays; the smallest becomes V (1 - S); the middle one is V - (V - its share of
+the way up) whatever the hue's sector, which only decides how that share was
+rounded. A grey pixel has hue 0 (red), so added saturation turns it reddish, as
+in their code.
 """
 
 import fractions
@@ -34,16 +35,18 @@ _NEXT_TO_0 = 2.0**-100  # changes no other divisor
 
 
 def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
-  """(factor, constant, 1) in `tenths`, int32 `[5, 3]`: exact until divided."""
+  """Return (factor, constant, 1) in `tenths`, int32 `[5, 3]`: exact until
+  divided.
+  """
   pairs = np.array(edition.row(SEVERITIES), np.float64) * 10
   tenths = np.round(np.pad(pairs, ((0, 0), (0, 1)), constant_values=10))
   return {"tenths": tenths.astype(np.int32)}
 
 
 def apply(scene: plugins.Scene, draws: None) -> jax.Array:
-  """Levels, uint8 `[H, W * 3]`."""
+  """Compute levels, uint8 `[H, W * 3]`."""
   natural = scene.table["tenths"][0]
-  pixel = packed.of_image(scene.image, natural)
+  pixel = packed.image_channels(scene.image, natural)
   largest = functools.reduce(jnp.maximum, pixel)
   smallest = functools.reduce(jnp.minimum, pixel)
   with jax.enable_x64(True):
@@ -52,7 +55,7 @@ def apply(scene: plugins.Scene, draws: None) -> jax.Array:
 
   def level(channel: jax.Array, first: bool) -> jax.Array:
     lower = jnp.where(channel == smallest, low, middle)
-    if first:  # red is the one of a grey pixel that keeps its level
+    if first:  # red keeps its level in a grey pixel
       return jnp.where(channel == largest, largest, lower)
     upper = jnp.where(channel == largest, largest, middle)
     return jnp.where(channel == smallest, low, upper)
@@ -68,7 +71,7 @@ def _moved(
   factor: jax.Array,
   added: jax.Array,
 ) -> tuple[jax.Array, jax.Array]:
-  """The new levels of the smallest and of the middle channel, int32."""
+  """Return the new levels of the smallest and of the middle channel, int32."""
   value = _unit(largest)
   spread = value - _unit(smallest)
   saturation = _rounded(spread / (value + _NEXT_TO_0) * factor) + added
@@ -78,18 +81,19 @@ def _moved(
   middle = value * (1.0 - _rounded((1.0 - share) * saturation)) * 255.0
   # Both in one number: converting a float64 to an integer costs three tests.
   both = jnp.floor(low) + 256.0 * jnp.floor(middle)
-  both = layout.whole(both.astype(jnp.float32))
+  both = layout.truncate(both.astype(jnp.float32))
   return both & 0xFF, (both >> 8) & 0xFF
 
 
 def _share(
   pixel: Sequence[jax.Array], largest: jax.Array, spread: jax.Array
 ) -> jax.Array:
-  """How far up from the smallest channel the middle one is, 0..1.
+  """Return how far the middle channel is above the smallest, relative to the
+  largest, 0..1.
 
-  It is what is left of the hue, counted in sixths, beyond the corner (red 0 or
-  6, green 2, blue 4) of the largest channel. Where channels tie for that the
-  later assignment of the reference wins: blue last.
+  It is the rest of the hue, counted in sixths, beyond the corner (red 0 or 6,
+  green 2, blue 4) of the largest channel. If channels tie, the later assignment
+  of the reference wins: blue last.
   """
   red, green, blue = pixel
   is_blue, is_green = blue == largest, green == largest
@@ -106,13 +110,13 @@ def _share(
 
 
 def _unit(level: jax.Array) -> jax.Array:
-  """level / 255, correctly rounded: the first product is exact."""
+  """Compute level / 255, correctly rounded: the first product is exact."""
   wide = level.astype(jnp.float64)
   return wide * _PART + wide * _REST
 
 
 def _rounded(product: jax.Array) -> jax.Array:
-  """Keeps a product (0 or more) out of a fused multiply-add, which rounds once."""
+  """Keep a product (0 or more) out of a fused multiply-add, which rounds once."""
   return jnp.abs(product)
 
 

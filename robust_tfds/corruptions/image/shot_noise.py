@@ -26,7 +26,8 @@ _WORD = 32
 
 
 def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
-  """`alias` uint32 `[5, 256, columns]` and `step`, levels a photon `[5]`.
+  """Return `alias` uint32 `[5, 256, columns]` and `step`, levels per photon
+  `[5]`.
 
   Column j of a level's table is drawn with the word's top bits; an entry holds
   the share of the column that stays with count j (high bits, in units of the
@@ -36,7 +37,7 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
 
 
 def alias_tables(rates: Sequence[int]) -> dict[str, np.ndarray]:
-  """`tables` of any rates."""
+  """Return `tables` for any rates."""
   bits = int(max(rates)).bit_length()  # counts 0..rate
   pmf = np.concatenate([_clipped_poisson(r, 1 << bits) for r in rates])
   return {
@@ -46,7 +47,9 @@ def alias_tables(rates: Sequence[int]) -> dict[str, np.ndarray]:
 
 
 def draw(scene: plugins.Scene, stream: jax.typing.ArrayLike = 0) -> jax.Array:
-  """Photon counts, int32 `[H, W * 3]`, those beyond the rate all alike."""
+  """Draw photon counts, int32 `[H, W * 3]`; those beyond the rate are all
+  equal.
+  """
   columns = scene.table["alias"].shape[-1]
   shift = _WORD - (columns.bit_length() - 1)
   levels = layout.flat(scene.image).astype(jnp.uint32)
@@ -60,12 +63,14 @@ def draw(scene: plugins.Scene, stream: jax.typing.ArrayLike = 0) -> jax.Array:
 
 
 def apply(scene: plugins.Scene, draws: jax.Array) -> jax.Array:
-  """Levels `[H, W * 3]`; `draws` are Poisson counts, one a value."""
+  """Compute levels `[H, W * 3]`; `draws` are Poisson counts, one a value."""
   return layout.flat(draws).astype(jnp.float32) * scene.table["step"]
 
 
 def _step(rate: int) -> np.float32:
-  """Levels a photon, rounded so that truncation equals the float64 code's."""
+  """Return the levels per photon, rounded so that truncation equals the float64
+  code's.
+  """
   counts = np.arange(rate + 1)
   want = (np.clip(counts / float(rate), 0, 1) * 255).astype(np.uint8)
   step = np.float32(255 / rate)
@@ -78,7 +83,9 @@ def _step(rate: int) -> np.float32:
 
 
 def _clipped_poisson(rate: int, columns: int) -> np.ndarray:
-  """Probabilities `[256, columns]` of min(Poisson(level / 255 * rate), rate)."""
+  """Compute probabilities `[256, columns]` of min(Poisson(level / 255 * rate),
+  rate).
+  """
   counts = np.arange(rate)
   mean = (np.arange(256) / 255 * rate)[:, None]
   log_factorial = np.concatenate([[0], np.cumsum(np.log(counts[1:]))])
@@ -91,24 +98,24 @@ def _clipped_poisson(rate: int, columns: int) -> np.ndarray:
 
 
 def _alias(pmf: np.ndarray) -> np.ndarray:
-  """Alias tables of every row of `pmf [n, columns]`, packed in uint32.
+  """Build alias tables of every row of `pmf [n, columns]`, packed in uint32.
 
   Probabilities are rounded to multiples of 2**-32, the mode absorbs the rest;
   from there all is exact.
   """
   n, columns = pmf.shape
   bits = columns.bit_length() - 1
-  unit = 1 << (_WORD - bits)  # what a column holds
+  unit = 1 << (_WORD - bits)  # contents of a column
   mass = np.round(pmf * 2.0**_WORD).astype(np.int64)
   rows = np.arange(n)
   mass[rows, mass.argmax(axis=1)] += (1 << _WORD) - mass.sum(axis=1)
-  # Columns that have room first, then those that have too much.
+  # Columns with room first, then those with too much.
   order = np.argsort(mass >= unit, axis=1, kind="stable")
   roomy = (mass < unit).sum(axis=1)
   stays = np.zeros((n, columns), np.int64)
   other = np.tile(np.arange(columns), (n, 1))
   taken, giver = np.zeros(n, int), roomy.copy()
-  # The column being filled: the next roomy one, or a giver that became one.
+  # The column being filled: the next with room, or a giver that now has room.
   current, held = order[:, 0], mass[rows, order[:, 0]]
   active = roomy > 0
   while active.any():

@@ -48,7 +48,7 @@ _GREY = (19595, 38470, 7471)  # .299 .587 .114 of 65536, OpenCV's RGB2GRAY
 
 
 def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
-  """The layer's numbers, float32 `[5]`, and `motion.kernels`."""
+  """Return the layer's numbers, float32 `[5]`, and `motion.kernels`."""
   row = np.array(edition.row(SEVERITIES), np.float64)
   mean, deviation, _, threshold, radius, sigma, mix = row.T
   floats = {
@@ -64,15 +64,16 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
 
 
 def assets(edition: spec.Edition) -> dict[str, np.ndarray]:
-  """`directions` int32 `[STEPS, 2]` for U(-135, -45) degrees: upwards."""
+  """Return `directions` int32 `[STEPS, 2]` for U(-135, -45) degrees: upwards."""
   return {"directions": motion.directions(-135, -45)}
 
 
 def draw(scene: plugins.Scene) -> tuple[jax.Array, jax.Array]:
-  """(standard normals of the layer's central part, direction of the blur).
+  """Draw standard normals of the layer's central part, and the direction of the
+  blur.
 
-  The zoom uses the middle 1 / zoom of the layer only: that is all we draw,
-  float32 `[h, w]`, from its first used row and column on.
+  The zoom uses only the middle 1 / zoom of the layer, so only this part is
+  drawn, float32 `[h, w]`, from its first used row and column on.
   """
   zooms = _zooms(scene.edition)
   shape = [clipped_zoom.longest(n, zooms)[0] for n in scene.image.shape[:2]]
@@ -83,7 +84,7 @@ def draw(scene: plugins.Scene) -> tuple[jax.Array, jax.Array]:
 def apply(
   scene: plugins.Scene, draws: tuple[jax.Array, jax.Array]
 ) -> jax.Array:
-  """Levels, uint8 `[H, W * 3]`; `draws` as from `draw`."""
+  """Compute levels, uint8 `[H, W * 3]`; `draws` as from `draw`."""
   size, table = scene.size, scene.table
   normals, direction = draws
   layer = table["mean"] + table["deviation"] * normals
@@ -92,7 +93,7 @@ def apply(
   at = table["severity"] - 1
   zooms = _zooms(scene.edition)
   lengths = [
-    clipped_zoom.lengths(n, m, zooms).at(at)
+    clipped_zoom.lengths(n, m, zooms).select(at)
     for n, m in zip(size, shape, strict=True)
   ]
   if scene.edition.michaelis:
@@ -103,7 +104,7 @@ def apply(
 
 
 def byte_layer(stretched: jax.Array, threshold: jax.Array) -> jax.Array:
-  """The thresholded layer as Hendrycks' 8-bit one, int32 0..255."""
+  """Convert the thresholded layer to Hendrycks' 8-bit one, int32 0..255."""
   flakes = jnp.where(stretched < threshold, 0.0, jnp.clip(stretched, 0.0, 1.0))
   return (flakes * 255.0).astype(jnp.int32)
 
@@ -114,7 +115,7 @@ def blow(
   size: layout.Size,
   table: plugins.Table,
 ) -> jax.Array:
-  """ImageMagick's motion blur of an 8-bit layer `[H, W]`: int32 0..255."""
+  """Apply ImageMagick's motion blur to an 8-bit layer `[H, W]`: int32 0..255."""
   edge = motion.margin(table["weights"])
   padded = border.pad(layer, size, (edge, edge))
   total = motion.blur(padded, table["weights"], table["turns"], direction)
@@ -124,7 +125,8 @@ def blow(
 def cover(
   image: jax.Array, flakes: jax.Array, size: layout.Size, pale: jax.Array
 ) -> jax.Array:
-  """The paler picture under the flakes and under them turned by 180 degrees.
+  """Cover the paler picture with the flakes and with the flakes turned by 180
+  degrees.
 
   Args:
     image: uint8 `[H, W, 3]`.
@@ -136,7 +138,7 @@ def cover(
     uint8 `[H, W * 3]`.
   """
   both = (flakes + border.rotate180(flakes, size)).astype(jnp.float32)
-  pixel = packed.of_image(image, pale)
+  pixel = packed.image_channels(image, pale)
   parts = (c * w for c, w in zip(pixel, _GREY, strict=True))
   grey = sum(parts, start=jnp.int32(0))
   glow = grey.astype(jnp.float32) * np.float32(1.5 / 65536) + 127.5
@@ -174,7 +176,7 @@ def _float_flakes(
   table: plugins.Table,
   zooms: list[float],
 ) -> jax.Array:
-  """imagecorruptions: blur before the crop, in 14 bits, then round to 8."""
+  """Blur like imagecorruptions: before the crop, in 14 bits, then round to 8."""
   counts = [clipped_zoom.longest(side, zooms)[1] for side in shape]
   rows, columns = [
     clipped_zoom.positions(n.from_first(), count)

@@ -56,7 +56,7 @@ SEVERITIES = {
 }
 _WATER = (175.0, 238.0, 238.0)  # pale turquoise
 _MUD = (63.0, 42.0, 20.0)
-_CAP = 20  # px; distances beyond it are all alike
+_CAP = 20  # px; distances beyond it are all equal
 _EMBOSS = {  # the reference's 3x3 kernel, by (row, column)
   (-1, -1): -2,
   (-1, 0): -1,
@@ -69,7 +69,7 @@ _EMBOSS = {  # the reference's 3x3 kernel, by (row, column)
 
 
 def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
-  """The layer's numbers `[5]`, and `taps.half_kernels` of layer and mud."""
+  """Return the layer's numbers `[5]`, and `taps.half_kernels` of layer and mud."""
   row = np.array(edition.row(SEVERITIES), np.float64)
   mean, deviation, sigma, threshold, intensity, mud = row.T
   floats = {
@@ -89,32 +89,32 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
 
 
 def draw(scene: plugins.Scene) -> jax.Array:
-  """Standard normals, float32 `[H, W]`."""
+  """Draw standard normals, float32 `[H, W]`."""
   return seeding.normal(scene.key, scene.image.shape[:2])
 
 
 def apply(scene: plugins.Scene, draws: jax.Array) -> jax.Array:
-  """Levels, uint8 `[H, W * 3]`; `draws` are standard normals `[H, W]`."""
+  """Compute levels, uint8 `[H, W * 3]`; `draws` are standard normals `[H, W]`."""
   image, size, table = scene.image, scene.size, scene.table
   layer = table["mean"] + table["deviation"] * draws
   layer = keep.keep(layer, table["mud"])
   layer = _blur(layer, table["half"], table["turns"], size)
 
-  def with_mud() -> jax.Array:
+  def add_mud() -> jax.Array:
     splash = (layer > table["threshold"]).astype(jnp.int32)
     cover = _blur(splash, table["splash_half"], table["splash_turns"], size)
     cover = jnp.where(cover < 0.8, 0.0, cover)
     levels = (
-      c.astype(jnp.float32) for c in packed.of_image(image, table["mud"])
+      c.astype(jnp.float32) for c in packed.image_channels(image, table["mud"])
     )
     mixed = (v + cover * (c - v) for v, c in zip(levels, _MUD, strict=True))
     return packed.interleave(mixed, table["mud"])
 
-  def with_water() -> jax.Array:
+  def add_water() -> jax.Array:
     drops = jnp.where(layer < table["threshold"], 0.0, layer)
     return water(image, drops, size, table["intensity"])
 
-  return jax.lax.cond(table["mud"] == 1, with_mud, with_water)
+  return jax.lax.cond(table["mud"] == 1, add_mud, add_water)
 
 
 def water(
@@ -123,13 +123,13 @@ def water(
   size: layout.Size,
   intensity: jax.Array,
 ) -> jax.Array:
-  """The picture under drops.
+  """Compute the picture under drops.
 
   Args:
     image: uint8 `[H, W, 3]`.
-    layer: float32 `[H, W]`, thickness of the water, 0 where there is none.
+    layer: float32 `[H, W]`, thickness of the water, 0 without water.
     size: valid (height, width).
-    intensity: how bright the brightest rim is.
+    intensity: brightness of the brightest rim.
 
   Returns:
     uint8 `[H, W * 3]`.
@@ -143,7 +143,9 @@ def water(
   brightest = jnp.maximum(jnp.where(inside, shine, 0).max(), 1)
   scale = intensity / brightest.astype(jnp.float32)
   shine = shine.astype(jnp.float32) * scale
-  levels = (c.astype(jnp.float32) for c in packed.of_image(image, intensity))
+  levels = (
+    c.astype(jnp.float32) for c in packed.image_channels(image, intensity)
+  )
   lit = (v + c * shine for v, c in zip(levels, _WATER, strict=True))
   return packed.interleave(lit, intensity)
 
@@ -154,7 +156,7 @@ def _rim(
   inside: jax.Array,
   natural: jax.Array,
 ) -> jax.Array:
-  """Distances to edges, made into a relief: int32 0..255."""
+  """Turn distances to edges into a relief: int32 0..255."""
   near = stencil.neighbours(distance, size, natural)
   mean = sum(near.values()) * np.float32(1 / (9 * chamfer.ONE))
   # Sums of 9 are whole numbers below 2**24; a whisker on top keeps multiples

@@ -19,12 +19,12 @@ SEVERITIES = {  # standard deviation, relative to v
 
 
 def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
-  """`sigma`, float32 `[5]`."""
+  """Return `sigma`, float32 `[5]`."""
   return {"sigma": np.array(edition.row(SEVERITIES), np.float32)}
 
 
 def apply(scene: plugins.Scene, draws: jax.Array) -> jax.Array:
-  """Levels `[H, W * 3]`; `draws` are standard normals, one a value."""
+  """Compute levels `[H, W * 3]`; `draws` are standard normals, one a value."""
   levels = layout.flat(scene.image).astype(jnp.float32)
   return levels + levels * scene.table["sigma"] * layout.flat(draws)
 

@@ -31,27 +31,27 @@ _STEPS = 4096.0
 
 
 def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
-  """`count`: zooms beyond factor 1, int32 `[5]`."""
+  """Return `count`: zooms beyond factor 1, int32 `[5]`."""
   zooms = [_zooms(row) for row in edition.row(SEVERITIES)]
   return {"count": np.array([len(z) - 1 for z in zooms], np.int32)}
 
 
 def apply(scene: plugins.Scene, draws: None) -> jax.Array:
-  """Levels, float32 `[H, W * 3]`."""
+  """Compute levels, float32 `[H, W * 3]`."""
   table = scene.table
   height, width = scene.image.shape[:2]
   zooms = _padded([_zooms(row) for row in scene.edition.row(SEVERITIES)])
   at = table["severity"] - 1
   down, across = (
-    clipped_zoom.lengths(valid, side, zooms).at(at)
+    clipped_zoom.lengths(valid, side, zooms).select(at)
     for valid, side in ((scene.size.h, height), (scene.size.w, width))
   )
   levels = layout.flat(scene.image)
 
   def add(i: jax.Array, total: jax.Array) -> jax.Array:
     i = i + 1  # zoom 0 has factor 1 and is the picture itself
-    rows = clipped_zoom.positions(down.at(i), height)
-    left, right, weight = clipped_zoom.positions(across.at(i), width)
+    rows = clipped_zoom.positions(down.select(i), height)
+    left, right, weight = clipped_zoom.positions(across.select(i), width)
     columns = left, right, jnp.round(weight * _STEPS) * (1 / _STEPS)
     return clipped_zoom.resample(levels, rows, columns, 3, total)
 
@@ -66,7 +66,7 @@ def _zooms(row: tuple[float, float]) -> np.ndarray:
 
 
 def _padded(zooms: list[np.ndarray]) -> np.ndarray:
-  """Factors of every severity, float64 `[5, n]`, filled up with 1."""
+  """Return factors of every severity, float64 `[5, n]`, padded with 1."""
   longest = max(len(z) for z in zooms)
   pads = [(0, longest - len(z)) for z in zooms]
   rows = zip(zooms, pads, strict=True)

@@ -1,8 +1,8 @@
-"""Borders of the picture, which lies in the top-left corner of a canvas.
+"""Borders of a picture that lies in the top-left corner of a canvas.
 
-Index maps (`reflect101`, `reflect`, `nearest`) and what they pad. Plugins pad by
-gathering rows and columns, which is a copy of whole rows on every backend and
-works for a traced valid size.
+There are index maps (`reflect101`, `reflect`, `nearest`) and paddings with
+them. Plugins pad by gathering rows and columns, which copies whole rows on
+every backend and works for a traced valid size.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ Rule = Callable[[jax.Array, int | jax.Array], jax.Array]
 
 
 def reflect101(index: jax.Array, valid: int | jax.Array) -> jax.Array:
-  """Maps any integer positions into 0..valid-1 by mirroring at pixel centres.
+  """Map any integer positions into 0..valid-1 by mirroring at pixel centres.
 
   OpenCV's BORDER_REFLECT_101: `c b | a b c d | c b`. Far positions mirror as
   often as it takes; a single pixel repeats.
@@ -28,14 +28,16 @@ def reflect101(index: jax.Array, valid: int | jax.Array) -> jax.Array:
 
 
 def reflect(index: jax.Array, valid: int | jax.Array) -> jax.Array:
-  """As `reflect101`, mirrored at the pixels' outer edges: `b a | a b c d | d`."""
+  """Map positions like `reflect101`, mirrored at the pixels' outer edges: `b a
+  | a b c d | d`.
+  """
   valid = jnp.asarray(valid, index.dtype)
   folded = index % (2 * valid)
   return jnp.minimum(folded, 2 * valid - 1 - folded)
 
 
 def nearest(index: jax.Array, valid: int | jax.Array) -> jax.Array:
-  """Maps positions outside to the nearest valid one: `a a | a b c d | d d`."""
+  """Map positions outside to the nearest valid one: `a a | a b c d | d d`."""
   return jnp.clip(index, 0, jnp.asarray(valid - 1, index.dtype))
 
 
@@ -46,7 +48,7 @@ def pad(
   channels: int = 1,
   natural: jax.Array | None = None,
 ) -> jax.Array:
-  """The picture with its edge pixels repeated around it.
+  """Pad the picture with its edge pixels.
 
   Args:
     canvas: `[H, W * channels]`, channels interleaved.
@@ -77,7 +79,7 @@ def pad(
 
 
 def rotate180(canvas: jax.Array, size: layout.Size) -> jax.Array:
-  """The picture turned by 180 degrees within its own size; `[H, W]`."""
+  """Turn the picture by 180 degrees within its own size; `[H, W]`."""
   height, width = canvas.shape
   turned = canvas[::-1, ::-1]
   if isinstance(size[0], int) and tuple(size) == (height, width):
@@ -91,9 +93,10 @@ def rotate180(canvas: jax.Array, size: layout.Size) -> jax.Array:
 def pad_reflect(
   canvas: jax.Array, size: layout.Size, margin: Sequence[int]
 ) -> jax.Array:
-  """The picture `[H, W]` with `margin` (rows, columns) mirrored around it.
+  """Pad the picture `[H, W]` with `margin` (rows, columns) of mirrored pixels.
 
-  Mirrors at the pixels' outer edges (scipy's 'reflect'), as often as it takes.
+  It mirrors at the pixels' outer edges (scipy's 'reflect'), as often as
+  necessary.
   """
   rows, columns = (
     reflect(jnp.arange(-m, n + m, dtype=jnp.int32), valid)

@@ -1,8 +1,8 @@
 """Canny edges as OpenCV computes them: aperture 3, L1 norm, integers.
 
-Sobel with replicated edges; magnitude |dx| + |dy|, 0 outside the picture;
-non-maximum suppression in four directions told apart by tan(22.5 degrees) in
-15-bit fixed point; hysteresis over 8-connected pixels.
+The steps are Sobel with replicated edges; magnitude |dx| + |dy|, 0 outside the
+picture; non-maximum suppression in four directions, separated by tan(22.5
+degrees) in 15-bit fixed point; hysteresis over 8-connected pixels.
 """
 
 import jax
@@ -20,7 +20,7 @@ def edges(
   low: int,
   high: int,
 ) -> jax.Array:
-  """Edge pixels.
+  """Find edge pixels.
 
   Args:
     levels: int32 `[H, W]`, 0..255.
@@ -63,7 +63,7 @@ _SMOOTH = ((-1, 1), (0, 2), (1, 1))  # Sobel's weights across the derivative
 
 
 def connected(seeds: jax.Array, allowed: jax.Array) -> jax.Array:
-  """Pixels of `allowed` that touch the seeds through it, 8-connected."""
+  """Return pixels of `allowed` that touch the seeds through it, 8-connected."""
   allowed = allowed.astype(jnp.uint8)
 
   def grow(state: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:

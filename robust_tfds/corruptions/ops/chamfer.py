@@ -1,4 +1,4 @@
-"""Distance to the nearest set pixel: OpenCV's 5x5 chamfer, capped.
+"""Distance to the nearest set pixel: OpenCV's 5x5 chamfer distance, capped.
 
 cv2.distanceTransform(DIST_L2, 5) adds steps of 1, 1.4 and 2.1969 in 16-bit
 fixed point. Such a distance between two pixels depends on their offset (u, v)
@@ -22,29 +22,29 @@ _FORMS = (
 )
 
 
-def distance(marked: jax.Array, cap: int) -> jax.Array:
-  """Chamfer distance to the nearest marked pixel of the canvas.
+def distance(pixels: jax.Array, cap: int) -> jax.Array:
+  """Compute the chamfer distance to the nearest marked pixel of the canvas.
 
   Args:
-    marked: bool `[H, W]`.
-    cap: distances beyond it come back as it, in px, below 31.
+    pixels: bool `[H, W]`.
+    cap: limit of the distances in px, below 31.
 
   Returns:
     float32 `[H, W]`, whole numbers of 1 / `ONE` px.
   """
-  height = marked.shape[0]
-  rows = _along_rows(marked)
+  height = pixels.shape[0]
+  rows = _along_rows(pixels)
   reach = cap + _UNROLL
   padded = jnp.pad(rows, ((reach, reach), (0, 0)), constant_values=_FAR)
 
   def nearer(turn: jax.Array, least: jax.Array) -> jax.Array:
     for k in range(_UNROLL):
-      way = in_rows(turn * _UNROLL + k)
+      way = shortest(turn * _UNROLL + k)
       least = jnp.where(way < least, way, least)
     return least
 
-  def in_rows(v: jax.Array) -> jax.Array:
-    """The shortest way to a marked pixel v rows away."""
+  def shortest(v: jax.Array) -> jax.Array:
+    """Compute the shortest way to a marked pixel v rows away."""
     above = jax.lax.dynamic_slice_in_dim(padded, reach - v, height)
     below = jax.lax.dynamic_slice_in_dim(padded, reach + v, height)
     u = jnp.minimum(above, below).astype(jnp.float32)
@@ -53,7 +53,7 @@ def distance(marked: jax.Array, cap: int) -> jax.Array:
     forms = [across * u + down * v for across, down in _FORMS]
     return functools.reduce(_larger, forms)
 
-  start = jnp.full(marked.shape, float(cap * ONE), jnp.float32)
+  start = jnp.full(pixels.shape, float(cap * ONE), jnp.float32)
   return jax.lax.fori_loop(0, -(-(cap + 1) // _UNROLL), nearer, start)
 
 
@@ -62,13 +62,13 @@ _UNROLL = 7
 
 
 def _larger(a: jax.Array, b: jax.Array) -> jax.Array:
-  """The maximum of numbers: XLA's own also looks for NaN."""
+  """Compute the maximum of numbers: XLA's own also checks for NaN."""
   return jnp.where(a > b, a, b)
 
 
-def _along_rows(marked: jax.Array) -> jax.Array:
-  """Columns to the nearest marked pixel of the row, up to `_FAR`: uint8."""
-  width = marked.shape[1]
+def _along_rows(pixels: jax.Array) -> jax.Array:
+  """Count columns to the nearest marked pixel of the row, up to `_FAR`: uint8."""
+  width = pixels.shape[1]
   most = _FAR // 2
 
   def double(i: jax.Array, length: jax.Array) -> jax.Array:
@@ -80,5 +80,5 @@ def _along_rows(marked: jax.Array) -> jax.Array:
       length, jnp.minimum(left, right) + step.astype(jnp.uint8)
     )
 
-  start = jnp.where(marked, 0, _FAR).astype(jnp.uint8)
+  start = jnp.where(pixels, 0, _FAR).astype(jnp.uint8)
   return jax.lax.fori_loop(0, 5, double, start)

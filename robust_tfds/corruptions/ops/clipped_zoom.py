@@ -23,23 +23,25 @@ Axis = tuple[jax.Array, jax.Array, jax.Array]
 
 
 class Lengths(NamedTuple):
-  """Of one axis: pixels zoomed, pixels they become, and the first zoomed one."""
+  """The lengths of one axis: source pixels, target pixels, and the first source
+  pixel.
+  """
 
   source: jax.Array
   target: jax.Array
   start: jax.Array
 
-  def at(self, index: int | jax.Array) -> Lengths:
-    """Those of one zoom of several."""
+  def select(self, index: int | jax.Array) -> Lengths:
+    """Return the lengths of one of several zooms."""
     return Lengths(self.source[index], self.target[index], self.start[index])
 
   def from_first(self) -> Lengths:
-    """The same of an axis that begins with its first zoomed pixel."""
+    """Return the same for an axis that begins with its first zoomed pixel."""
     return self._replace(start=jnp.int32(0))
 
 
 def longest(canvas: int, zooms: Sequence[float]) -> tuple[int, int]:
-  """The most pixels that any zoom takes from and makes of <= canvas pixels."""
+  """Return the most source and target pixels of any zoom of <= canvas pixels."""
   table = _table(canvas, tuple(np.ravel(zooms)))
   return int(table[0].max()), int(table[1].max())
 
@@ -47,7 +49,7 @@ def longest(canvas: int, zooms: Sequence[float]) -> tuple[int, int]:
 def lengths(
   valid: int | jax.Array, canvas: int, zooms: np.ndarray | Sequence[float]
 ) -> Lengths:
-  """Lengths for a (possibly traced) side and every zoom.
+  """Return the lengths for a (possibly traced) side and every zoom.
 
   Args:
     valid: the picture's side, at most `canvas`.
@@ -65,15 +67,15 @@ def lengths(
 
 
 def positions(lengths: Lengths, count: int, trim: int | jax.Array = 0) -> Axis:
-  """Where output pixels lie in the picture.
+  """Return the positions of output pixels in the picture.
 
   Args:
     lengths: scalars.
-    count: how many output pixels, from `trim` on.
+    count: number of output pixels, from `trim` on.
     trim: output pixels left out at the start.
 
   Returns:
-    lower and upper neighbour, int32 `[count]`, and the upper one's weight,
+    Lower and upper neighbour, int32 `[count]`, and the upper one's weight,
     float32 `[count]`.
   """
   i = jnp.arange(count, dtype=jnp.int32) + trim
@@ -93,7 +95,7 @@ def resample(
   channels: int = 1,
   total: jax.Array | None = None,
 ) -> jax.Array:
-  """Linear interpolation on a grid of rows and columns.
+  """Interpolate linearly on a grid of rows and columns.
 
   Args:
     canvas: `[H, W * channels]`, channels interleaved.
@@ -128,7 +130,9 @@ def _interleaved(index: jax.Array, channels: int) -> jax.Array:
 
 
 def _table(canvas: int, zooms: tuple[float, ...]) -> np.ndarray:
-  """(source, target) for all sides up to the canvas: int32 `[2, n + 1, zooms]`."""
+  """Return (source, target) for all sides up to the canvas: int32 `[2, n + 1,
+  zooms]`.
+  """
   sides = np.arange(canvas + 1)[:, None]
   source = np.ceil(sides / np.array(zooms, np.float64))
   target = np.round(source * np.array(zooms, np.float64))

@@ -41,7 +41,9 @@ _Z1, _Z2, _Z3, _Z4, _Z5 = (
 
 
 def _odd_sums() -> np.ndarray:
-  """What the odd part makes of its four values: int64 `[4, 4]`, symmetric."""
+  """Return the odd part's weights of its four values: int64 `[4, 4]`,
+  symmetric.
+  """
   a, b, c, d = np.eye(4, dtype=np.int64)
   z5 = (a + b + c + d) * _Z5
   z1, z2 = (a + d) * _Z1, (b + c) * _Z2
@@ -56,15 +58,15 @@ _ODD = _odd_sums().tolist()
 
 
 def forward(samples: jax.Array, axis: int) -> jax.Array:
-  """One pass of the forward transform.
+  """Compute one pass of the forward transform.
 
   Args:
     samples: int16; the axis has 8 places.
     axis: 0, the first pass, which runs along a row, or 1, the second.
 
   Returns:
-    int16 of the same shape but for the axis, which comes first. After both
-    passes 8 times the coefficients.
+    int16 of the same shape except for the axis, which comes first. After both
+    passes it holds 8 times the coefficients.
   """
   x = _places(samples, axis)
   sums = [x[i] + x[7 - i] for i in range(4)]
@@ -88,15 +90,15 @@ def forward(samples: jax.Array, axis: int) -> jax.Array:
 
 
 def inverse(coefficients: jax.Array, axis: int) -> jax.Array:
-  """One pass of the inverse transform.
+  """Compute one pass of the inverse transform.
 
   Args:
     coefficients: int16; the axis has 8 places.
     axis: 0, the first pass, which runs down a column, or 1, the second.
 
   Returns:
-    int16 of the same shape but for the axis, which comes first. After both
-    passes samples around 0.
+    int16 of the same shape except for the axis, which comes first. After both
+    passes it holds samples around 0.
   """
   x = [v.astype(jnp.int32) for v in _places(coefficients, axis)]
   low = x[2] * _C541 + x[6] * (_C541 - _C1847)
@@ -121,5 +123,5 @@ def _dot(values: Sequence[jax.Array], weights: Sequence[int]) -> jax.Array:
 
 
 def _rounded(value: jax.Array, bits: int) -> jax.Array:
-  """int32 without its last bits, halves upwards: int16."""
+  """Drop the last bits of int32, rounding halves upwards: int16."""
   return ((value + (1 << (bits - 1))) >> bits).astype(jnp.int16)

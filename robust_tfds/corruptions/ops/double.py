@@ -1,4 +1,4 @@
-"""Float64 where the last bit of the authors' float64 decides a level.
+"""Float64 for the levels that the last bit of the authors' float64 decides.
 
 Truncation turns k - 1e-14 into k - 1, and resampling often gives whole levels in
 exact arithmetic; float32 is then off by one in up to 9 % of a frame. The few
@@ -13,39 +13,39 @@ import numpy as np
 
 
 def bits(values: np.ndarray) -> np.ndarray:
-  """float64 `[...]` as int32 `[..., 2]`, on the host."""
+  """Return float64 `[...]` as int32 `[..., 2]`, on the host."""
   return np.ascontiguousarray(values, np.float64)[..., None].view(np.int32)
 
 
 def value(stored: jax.Array) -> jax.Array:
-  """`bits` back to float64; call it inside `jax.enable_x64(True)`."""
+  """Convert `bits` back to float64, inside `jax.enable_x64(True)`."""
   return jax.lax.bitcast_convert_type(stored, jnp.float64)
 
 
 def run_time_zero(stored: jax.Array) -> jax.Array:
-  """int64 0 that the compiler cannot know, from any traced integers."""
+  """Return an int64 0 that the compiler cannot know, from any traced integers."""
   with jax.enable_x64(True):
     return (stored.reshape(-1)[0] & 0).astype(jnp.int64)
 
 
 def rounded(product: jax.Array, zero: jax.Array) -> jax.Array:
-  """A product rounded on its own, never fused into a multiply-add."""
+  """Round a product on its own, never fused into a multiply-add."""
   stored = jax.lax.bitcast_convert_type(product, jnp.int64)
   return jax.lax.bitcast_convert_type(stored ^ zero, jnp.float64)
 
 
-def whole(x: jax.Array, places: int) -> jax.Array:
-  """x times 2**places, rounded: int32; of x below 2**(31 - places) in size.
+def scaled_int(x: jax.Array, places: int) -> jax.Array:
+  """Round x times 2**places to int32, for |x| below 2**(31 - places).
 
   XLA's own conversion tests every value for NaN and both ends of int32.
   """
-  shifted = x + 1.5 * 2.0 ** (52 - places)  # whose last bit is 2**-places
+  shifted = x + 1.5 * 2.0 ** (52 - places)  # its last bit is 2**-places
   stored = jax.lax.bitcast_convert_type(shifted, jnp.int64)
   return stored.astype(jnp.int32)
 
 
 def quotient(a: jax.Array, b: jax.typing.ArrayLike) -> jax.Array:
-  """a / b as float32, correctly rounded.
+  """Compute a / b as float32, correctly rounded.
 
   XLA turns a float32 division by a constant or a scalar into a product with the
   reciprocal, which may be off in the last bit.

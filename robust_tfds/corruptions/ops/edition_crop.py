@@ -1,4 +1,4 @@
-"""The part of a source image that an edition of ImageNet-P looks at.
+"""The part of a source image that an edition of ImageNet-P uses.
 
 Sources: docs/specs/imagenet_p.md section 4.
 """
@@ -15,7 +15,9 @@ _CENTRAL = 0.875  # of each side: inception_preprocessing.py's central fraction
 def crop(
   image: jax.Array, size: layout.Size, edition: spec.Edition
 ) -> jax.Array:
-  """What an edition's photometric perturbations start from: uint8 `[S, S, 3]`."""
+  """Crop to the input of an edition's photometric perturbations: uint8 `[S, S,
+  3]`.
+  """
   side = edition.side_px
   if image.shape[:2] == (side, side) and isinstance(size.h, int):
     return image
@@ -30,7 +32,9 @@ def crop(
 
 
 def window(size: layout.Size, side: int) -> tuple[jax.Array, jax.Array]:
-  """Top and left of the centre crop: int(round((n - side) / 2)), half to even."""
+  """Return top and left of the centre crop: int(round((n - side) / 2)), half to
+  even.
+  """
   top, left = (jnp.asarray(n, jnp.int32) - side for n in size)
   return _half_to_even(top), _half_to_even(left)
 
@@ -42,7 +46,7 @@ def _half_to_even(twice: jax.Array) -> jax.Array:
 
 
 def _central(size: layout.Size) -> resize.Box:
-  """Box of the central fraction, floor of each side."""
+  """Return the box of the central fraction, floor of each side."""
   height = jnp.floor(jnp.asarray(size.h) * _CENTRAL).astype(jnp.int32)
   width = jnp.floor(jnp.asarray(size.w) * _CENTRAL).astype(jnp.int32)
   top, left = _half_to_even(size.h - height), _half_to_even(size.w - width)
@@ -50,6 +54,6 @@ def _central(size: layout.Size) -> resize.Box:
 
 
 def _square(size: layout.Size) -> resize.Box:
-  """Box of the central square of the shorter side."""
+  """Return the box of the central square of the shorter side."""
   side = jnp.minimum(jnp.asarray(size.h), jnp.asarray(size.w))
   return (size.h - side) // 2, (size.w - side) // 2, side, side

@@ -1,19 +1,19 @@
-"""Histogram equalisation of few levels, as cv2.equalizeHist."""
+"""Histogram equalisation of few levels, as in cv2.equalizeHist."""
 
 import jax
 import jax.numpy as jnp
 
 
 def equalize(levels: jax.Array, inside: jax.Array, count: int) -> jax.Array:
-  """Spreads the levels that occur over 0..255.
+  """Spread the occurring levels over 0..255.
 
   Args:
     levels: int32 `[H, W]`, 0..count - 1.
     inside: bool `[H, W]`, the picture.
-    count: how many levels there are; small.
+    count: number of levels, small.
 
   Returns:
-    int32 `[H, W]`; levels of a picture with a single one stay as they are.
+    int32 `[H, W]`; a picture with a single level stays unchanged.
   """
   ones = inside.astype(jnp.int32).reshape(-1)
   histogram = jnp.zeros(count, jnp.int32).at[levels.reshape(-1)].add(ones)

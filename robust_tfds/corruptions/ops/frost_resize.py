@@ -1,10 +1,11 @@
-"""OpenCV's resize of the frost pictures: linear ahead of time, cubic on device.
+"""OpenCV's resize of the frost pictures: linear in advance, cubic on the
+device.
 
-Both as OpenCV computes 8-bit images: sample (i + 1/2) * n_in / n_out - 1/2,
-edges replicated, no antialiasing. Hendrycks' small editions
-shrink the pictures by a constant, once, on the host (`linear`);
-imagecorruptions enlarges them by a factor that depends on the image, so only
-the crop that is needed is computed (`cubic_crop`), in integers.
+Both follow OpenCV's 8-bit arithmetic: sample (i + 1/2) * n_in / n_out - 1/2,
+edges replicated, no antialiasing. Hendrycks' small editions shrink the pictures
+by a constant, once, on the host (`linear`); imagecorruptions enlarges them by a
+factor that depends on the image, so only the crop that is needed is computed
+(`cubic_crop`), in integers.
 """
 
 from collections.abc import Sequence
@@ -23,7 +24,7 @@ _A = -0.75  # OpenCV's cubic
 
 
 def linear(picture: np.ndarray, scale: float) -> np.ndarray:
-  """cv2.resize(picture, (0, 0), fx=scale, fy=scale), on the host."""
+  """Resize like cv2.resize(picture, (0, 0), fx=scale, fy=scale), on the host."""
   height, width = (int(np.rint(n * scale)) for n in picture.shape[:2])
   top, bottom, down = _linear_taps(picture.shape[0], height, scale)
   left, right, across = _linear_taps(picture.shape[1], width, scale)
@@ -41,7 +42,9 @@ def linear(picture: np.ndarray, scale: float) -> np.ndarray:
 def _linear_taps(
   n_in: int, n_out: int, scale: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-  """Lower and upper neighbour, and the upper one's weight, of every output."""
+  """Return lower and upper neighbour, and the upper one's weight, of every
+  output.
+  """
   at = ((np.arange(n_out) + 0.5) / scale - 0.5).astype(np.float32)
   lower = np.floor(at).astype(np.int64)
   weight = np.rint((at - lower.astype(np.float32)) * (1 << _BITS))
@@ -52,7 +55,7 @@ def _linear_taps(
 
 
 def cubic_weights() -> np.ndarray:
-  """OpenCV's four cubic taps of every phase: int32 `[phases, 4]`."""
+  """Return OpenCV's four cubic taps of every phase: int32 `[phases, 4]`."""
   x = np.arange(_PHASES, dtype=np.float64) / _PHASES
   outer = ((_A * (x + 1) - 5 * _A) * (x + 1) + 8 * _A) * (x + 1) - 4 * _A
   inner = ((_A + 2) * x - (_A + 3)) * x * x + 1
@@ -70,12 +73,12 @@ def cubic_crop(
   count: tuple[int, int],
   weights: jax.Array,
 ) -> jax.Array:
-  """A crop of an enlarged picture.
+  """Compute a crop of an enlarged picture.
 
   Args:
     picture: uint8 `[H, W * 3]`, the picture in its top-left corner.
     shape: the picture's height and width, int32.
-    resized: height and width it is enlarged to, at least 1.1 times.
+    resized: height and width after enlarging, at least 1.1 times.
     corner: the crop's first row and column within the enlarged picture.
     count: rows and columns of the crop, static.
     weights: `cubic_weights()`.
@@ -87,7 +90,7 @@ def cubic_crop(
   axes = [
     _cubic_taps(*axis, weights) for axis in zip(shape, resized, corner, count)
   ]
-  # What the crop can touch: at most count / 1.1 pixels of the picture, and 4.
+  # The crop reads at most count / 1.1 pixels of the picture, and 4.
   band = [min(int(n / 1.1) + 5, m) for n, m in zip(count, have)]
   first = [
     jnp.clip(near[0, 0], 0, m - n) for (near, _), m, n in zip(axes, have, band)
@@ -126,7 +129,9 @@ def _cubic_taps(
   count: int,
   weights: jax.Array,
 ) -> tuple[jax.Array, jax.Array]:
-  """Neighbours and weights of resized positions, int32 `[count, 4]` each."""
+  """Return neighbours and weights of resized positions, int32 `[count, 4]`
+  each.
+  """
   i = start + jnp.arange(count, dtype=jnp.int32)
   above = (2 * i + 1) * n_in - n_out  # over 2 * n_out: ratios of integers
   below = 2 * n_out

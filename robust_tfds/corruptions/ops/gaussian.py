@@ -1,8 +1,8 @@
 """Separable Gaussian blur of planes, with the picture's own borders.
 
 Planes are float32 `[..., H, W]` canvases whose top-left `size.h` x `size.w` is
-the picture; borders are those of the picture, not of the canvas, and what lies
-outside it must be finite, is never read, and is undefined in the result.
+the picture; borders are those of the picture, not of the canvas. Values outside
+it must be finite, are never read, and are undefined in the result.
 
 A blur along an axis is one product with a banded `[n, n]` matrix into which the
 border rule is folded, so that any radius costs the same, including a radius of
@@ -26,7 +26,7 @@ BORDERS = ("nearest", "reflect", "reflect101")
 
 
 def kernel(sigma: float, truncate: float = 4.0) -> np.ndarray:
-  """scipy's 1-D Gaussian on the host, float64 `[2 * radius + 1]`, sum 1.
+  """Return scipy's 1-D Gaussian on the host, float64 `[2 * radius + 1]`, sum 1.
 
   Args:
     sigma: standard deviation in px; 0 gives the identity.
@@ -41,7 +41,9 @@ def kernel(sigma: float, truncate: float = 4.0) -> np.ndarray:
 def kernels(
   sigmas: Sequence[float] | np.ndarray, truncate: float = 4.0
 ) -> np.ndarray:
-  """One kernel a severity, centred in the longest: float32 `[5, 2 * R + 1]`."""
+  """Return one kernel per severity, centred in the longest: float32 `[5, 2 * R
+  + 1]`.
+  """
   rows = [kernel(s, truncate) for s in sigmas]
   longest = max(len(r) for r in rows)
   padded = [np.pad(r, (longest - len(r)) // 2) for r in rows]
@@ -51,11 +53,12 @@ def kernels(
 def integer_kernels(
   sigmas: Sequence[float], total: int, truncate: float = 4.0
 ) -> np.ndarray:
-  """`kernels` in integers that sum to `total`, as float32 `[5, 2 * R + 1]`.
+  """Return `kernels` in integers that sum to `total`, as float32 `[5, 2 * R +
+  1]`.
 
-  The running sum is what gets rounded, so that an edge of any height keeps its
-  shape to half a unit; symmetric, as the blur requires. Sums of products with
-  integers stay exact in float32 below 2**24, in any order.
+  The running sum is rounded, so that an edge of any height keeps its shape to
+  half a unit; the kernels are symmetric, as the blur requires. Sums of products
+  with integers stay exact in float32 below 2**24, in any order.
   """
   rows = kernels(sigmas, truncate).astype(np.float64) * total
   middle = rows.shape[1] // 2
@@ -71,7 +74,7 @@ def blur(
   size: tuple[int | jax.Array, int | jax.Array],
   border: str = "nearest",
 ) -> jax.Array:
-  """Blurs the last two axes, rows (axis 0) first as scipy does.
+  """Blur the last two axes, rows (axis 0) first like scipy.
 
   Args:
     planes: `[..., H, W]`, float32 (others are cast).
@@ -100,7 +103,7 @@ def matrix(
   canvas: int,
   border: str,
 ) -> jax.Array:
-  """The blur of one axis as a matrix: float32 `[canvas, canvas]`.
+  """Return the blur of one axis as a matrix: float32 `[canvas, canvas]`.
 
   Row i holds the weight of every input position in output i; weights that
   reach beyond `valid` are folded back by the border rule.
@@ -119,12 +122,12 @@ def _nearest(
   weights: jax.Array, i: jax.Array, j: jax.Array, valid: int | jax.Array
 ) -> jax.Array:
   radius = weights.shape[0] // 2
-  inner = _at(weights, j - i + radius)
+  inner = _lookup(weights, j - i + radius)
   # Everything at or left of the first pixel reads it; the kernel is symmetric,
   # so the right end is the same sum from the other side.
   tail = jnp.cumsum(weights)
-  left = _at(tail, jnp.minimum(radius - i, 2 * radius))
-  right = _at(tail, jnp.minimum(radius - (valid - 1 - i), 2 * radius))
+  left = _lookup(tail, jnp.minimum(radius - i, 2 * radius))
+  right = _lookup(tail, jnp.minimum(radius - (valid - 1 - i), 2 * radius))
   folded = jnp.where(j == 0, left, jnp.where(j == valid - 1, right, inner))
   return jnp.where(jnp.asarray(valid) == 1, tail[-1], folded)
 
@@ -146,7 +149,7 @@ def _reflected(
   distance = jnp.arange(2 * canvas)
 
   def wrap(m: jax.Array, total: jax.Array) -> jax.Array:
-    return total + _at(weights, distance + m * period)
+    return total + _lookup(weights, distance + m * period)
 
   turns = (length + period - 1) // period
   wrapped = jax.lax.fori_loop(
@@ -160,7 +163,7 @@ def _reflected(
   return jnp.where(ends, direct, direct + mirrored)
 
 
-def _at(table: jax.Array, index: jax.Array) -> jax.Array:
-  """table[index], 0 outside the table."""
+def _lookup(table: jax.Array, index: jax.Array) -> jax.Array:
+  """Return table[index], 0 outside the table."""
   inside = (index >= 0) & (index < table.shape[0])
   return jnp.where(inside, table[jnp.clip(index, 0, table.shape[0] - 1)], 0.0)

@@ -1,4 +1,5 @@
-"""Geometric frames: a coordinate map, evaluated where the edition needs it.
+"""Geometric frames: a coordinate map, evaluated only where the edition needs
+it.
 
 Most editions warp the source and take a centre crop, so only the crop's pixels
 are evaluated. The Inception edition warps the whole source, crops 0.875 of each
@@ -25,7 +26,7 @@ def render(
   edition: spec.Edition,
   sample: Sample,
 ) -> jax.Array:
-  """One warped frame of the edition's size, uint8 flat `[S, S * 3]`.
+  """Render one warped frame of the edition's size, uint8 flat `[S, S * 3]`.
 
   Args:
     image: uint8 `[H, W, 3]`, the source.
@@ -53,7 +54,7 @@ def affine(
   edition: spec.Edition,
   matrix: jax.Array,
 ) -> jax.Array:
-  """One frame of torchvision 0.2's affine transform; see `render`.
+  """Render one frame of torchvision 0.2's affine transform; see `render`.
 
   `matrix` is the float64 bits of `affine_matrix`.
   """
@@ -68,11 +69,12 @@ def affine_plugin(
   tables: Callable[[spec.Edition, int], plugins.Arrays],
   on_source: tuple[str, ...],
 ) -> plugins.FrameByFrame:
-  """The plugin of a perturbation whose frames differ by an affine matrix alone.
+  """Return the plugin of a perturbation whose frames differ only by an affine
+  matrix.
 
   Args:
-    tables: gives a `matrix_table`.
-    on_source: as `plugins.Perturbation`.
+    tables: returns a `matrix_table`.
+    on_source: as in `plugins.Perturbation`.
   """
   return plugins.FrameByFrame(
     tables=tables, rows=("matrix",), frame=_affine_frame, on_source=on_source
@@ -80,19 +82,19 @@ def affine_plugin(
 
 
 def matrix_table(matrices: Iterable[np.ndarray]) -> plugins.Arrays:
-  """`matrix`, output to source: float64 bits, int32 `[T, 2, 2, 2]`."""
+  """Return `matrix`, output to source: float64 bits, int32 `[T, 2, 2, 2]`."""
   return {"matrix": double.bits(np.stack(list(matrices)))}
 
 
 def _affine_frame(scene: plugins.Scene, draws: None) -> jax.Array:
-  """One frame, uint8 `[S, S * 3]`."""
+  """Render one frame, uint8 `[S, S * 3]`."""
   return affine(scene.image, scene.size, scene.edition, scene.table["matrix"])
 
 
 def affine_matrix(
   angle_deg: float = 0.0, scale: float = 1.0, shear_deg: float = 0.0
 ) -> np.ndarray:
-  """torchvision 0.2's inverse matrix, float64 `[2, 2]`, on the host."""
+  """Return torchvision 0.2's inverse matrix, float64 `[2, 2]`, on the host."""
   a, s = math.radians(angle_deg), math.radians(shear_deg)
   d = math.cos(a + s) * math.cos(a) + math.sin(a + s) * math.sin(a)
   q = 1.0 / scale / d

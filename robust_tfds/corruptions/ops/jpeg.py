@@ -1,4 +1,4 @@
-"""A JPEG save and load as integer array code, bit for bit that of libjpeg.
+"""A JPEG save and load as integer array code, bit for bit like libjpeg.
 
 Colour conversion, 4:2:0 chroma, libjpeg's `islow` transforms (`dct.py`), Annex-K
 quantisation and "fancy" (triangle) chroma upsampling; entropy coding is lossless
@@ -47,23 +47,23 @@ _SIDE = 16  # px of a 4:2:0 unit
 _LUMA_BLOCKS, _BLOCKS = (
   4,
   6,
-)  # of a unit: luma left, left, right, right; blue, red
+)  # blocks of a unit: luma left, left, right, right; blue, red
 Side = int | jax.Array
 Stored = Callable[..., jax.Array]
 
 
 class _Units(NamedTuple):
-  """How many units of 16x16 px a canvas has."""
+  """The number of 16x16 px units of a canvas."""
 
   down: int
   across: int
 
 
 def tables(qualities: Sequence[int]) -> np.ndarray:
-  """Quantisation tables, luma and chroma: int32 `[N, 2, 8, 8]`.
+  """Return quantisation tables, luma and chroma: int32 `[N, 2, 8, 8]`.
 
   Raises:
-    ValueError: a quality outside 1..100.
+    ValueError: a quality is outside 1..100.
   """
   rows = []
   for quality in qualities:
@@ -78,7 +78,7 @@ def tables(qualities: Sequence[int]) -> np.ndarray:
 def roundtrip(
   image: jax.Array, size: layout.Size, table: jax.Array
 ) -> jax.Array:
-  """The picture after a JPEG save and load.
+  """Return the picture after a JPEG save and load.
 
   Args:
     image: uint8 `[H, W, 3]`, the picture in the top-left corner.
@@ -126,7 +126,9 @@ def roundtrip(
 
 @functools.partial(jax.jit, static_argnums=1)
 def roundtrip_batch(images: jax.Array, quality: int) -> jax.Array:
-  """`roundtrip` of whole pictures: uint8 `[..., H, W, 3]` -> the same shape."""
+  """Apply `roundtrip` to whole pictures: uint8 `[..., H, W, 3]` to the same
+  shape.
+  """
   pictures = images.reshape(-1, *images.shape[-3:])
   size = layout.valid_size(pictures.shape[1:], None)
   table = keep.hidden(tables([quality])[0], pictures)
@@ -135,14 +137,16 @@ def roundtrip_batch(images: jax.Array, quality: int) -> jax.Array:
 
 
 def _is_whole(valid: Side, units: int) -> bool:
-  """Whether a side is known to fill its units."""
+  """Return whether a side is known to fill its units."""
   return isinstance(valid, int) and valid == _SIDE * units
 
 
 def _unit_pixels(
   image: jax.Array, size: layout.Size, units: _Units, stored: Stored
 ) -> jax.Array:
-  """uint8 `[16 columns * 3, 16 rows * N]`; edges repeated to whole units."""
+  """Return uint8 `[16 columns * 3, 16 rows * N]`; edges are repeated to whole
+  units.
+  """
   height, width = image.shape[:2]
 
   def by_row(image: jax.Array) -> jax.Array:
@@ -167,13 +171,14 @@ def _unit_pixels(
 def _repeated(
   values: jax.Array, valid: Side, axis: int, units: _Units, stored: Stored
 ) -> jax.Array:
-  """Repeats the last valid row or column to the end of the canvas.
+  """Repeat the last valid row or column to the end of the canvas.
 
   Args:
     values: `[places, ..., N]`, or with the places of the axis second.
-    valid: how many are valid.
-    axis: 0: columns, 1: rows.
-    units: how many there are.
+    valid: number of valid places.
+    axis: 0 for columns, 1 for rows.
+    units: numbers of units.
+
     stored: see `keep.stored`.
   """
   places = values.shape[axis]
@@ -215,18 +220,18 @@ def _with_chroma(blocks: jax.Array, chroma: jax.Array) -> jax.Array:
 
 
 def _high(x: jax.Array, weight: int) -> jax.Array:
-  """x * weight / 2**16, rounded down: int16, one instruction."""
+  """Compute x * weight / 2**16, rounded down: int16, one instruction."""
   return ((x.astype(jnp.int32) * weight) >> 16).astype(jnp.int16)
 
 
 def _to_blocks(pixels: jax.Array) -> jax.Array:
-  """Luma and halved chroma around 0: int16 `[8 columns, 8 rows, 6, N]`.
+  """Compute luma and halved chroma around 0: int16 `[8 columns, 8 rows, 6, N]`.
 
-  libjpeg's weights in 16 bits, written for differences of channels: those of a
-  row sum to 0 (chroma) or to 2**16 (luma). Chroma's have a 2**15 among them, which
+  libjpeg's 16-bit weights are written for differences of channels: those of a
+  row sum to 0 (chroma) or to 2**16 (luma). Chroma's contain a 2**15, which
   leaves half of a sum whose other term fits `_high`; rounding goes upwards.
   """
-  # Reshaped here: so the transposition before is one of two dimensions.
+  # Reshaped here, so that the transposition before has two dimensions.
   pixels = pixels.reshape(_SIDE, 3, _SIDE, -1)
   red, green, blue = (pixels[:, i].astype(jnp.int16) for i in range(3))
   luma = []
@@ -247,7 +252,7 @@ def _to_blocks(pixels: jax.Array) -> jax.Array:
 
 
 def _steps(table: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-  """What `_quantised` takes, each `[8, 8, 6, 1]`."""
+  """Return the arguments of `_quantised`, each `[8, 8, 6, 1]`."""
   chroma = _BLOCKS - _LUMA_BLOCKS
   step = jnp.stack([table[0]] * _LUMA_BLOCKS + [table[1]] * chroma, axis=-1)
   inverse = 1 / (8 * step[..., None].astype(jnp.float32))
@@ -257,7 +262,7 @@ def _steps(table: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
 def _quantised(
   blocks: jax.Array, step: jax.Array, inverse: jax.Array, half: jax.Array
 ) -> jax.Array:
-  """Rounds to multiples of the step, halves away from zero: int16.
+  """Round to multiples of the step, halves away from zero: int16.
 
   The forward transform's results carry a factor of 8. A product in float32 is
   exact here: half a unit of the numerator, below 2**14, keeps the quotient
@@ -269,21 +274,22 @@ def _quantised(
 
 
 def _samples(blocks: jax.Array) -> jax.Array:
-  """The inverse transform's last pass, in levels: uint8."""
+  """Compute the inverse transform's last pass, in levels: uint8."""
   return jnp.clip(dct.inverse(blocks, axis=1) + 128, 0, 255).astype(jnp.uint8)
 
 
 def _upsampled(
   chroma: jax.Array, fancy: bool | jax.Array, units: _Units, stored: Stored
 ) -> jax.Array:
-  """Twice as high; the width is left to `_to_rgb`, which adds the columns.
+  """Upsample chroma to twice the height; `_to_rgb` adds the columns.
 
-  By triangles: 9/16, 3/16, 3/16, 1/16 of the neighbours.
+  It uses triangles: 9/16, 3/16, 3/16, 1/16 of the neighbours.
 
   Args:
     chroma: uint8 `[8, 8, 2, N]`.
     fancy: see `_near`.
-    units: how many there are.
+    units: numbers of units.
+
     stored: see `keep.stored`.
 
   Returns:
@@ -309,7 +315,8 @@ def _upsampled(
 def _near(
   fancy: bool | jax.Array, own: jax.Array, *sides: jax.Array
 ) -> tuple[jax.Array, ...]:
-  """The neighbours on both sides; the sample itself where `fancy` is false.
+  """Return the neighbours on both sides; the sample itself where `fancy` is
+  false.
 
   libjpeg takes triangles only beyond two columns, and repeats samples otherwise.
   """
@@ -319,12 +326,13 @@ def _near(
 
 
 def _with_neighbours(grid: jax.Array, axis: int) -> jax.Array:
-  """One place more on either side, from the units beside; edges repeated.
+  """Add one place on either side, from the neighbouring units; edges are
+  repeated.
 
   Args:
     grid: `[places, ..., units down, units across]`, or with the places of the
       axis second.
-    axis: 0: columns, 1: rows.
+    axis: 0 for columns, 1 for rows.
   """
   among_units = grid.ndim - 1 - axis
   cut = functools.partial(jax.lax.slice_in_dim, axis=among_units)
@@ -340,10 +348,10 @@ def _with_neighbours(grid: jax.Array, axis: int) -> jax.Array:
 def _to_rgb(
   wide: jax.Array, samples: jax.Array, fancy: bool | jax.Array
 ) -> jax.Array:
-  """Levels of all pixels.
+  """Compute the levels of all pixels.
 
   Args:
-    wide: from `_upsampled`.
+    wide: result of `_upsampled`.
     samples: uint8 `[8 columns, 8 rows, 6, N]`.
     fancy: see `_near`.
 
@@ -367,11 +375,11 @@ def _to_rgb(
 def _colours(
   luma: jax.Array, blue: jax.Array, red: jax.Array
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
-  """Red, green and blue before clipping; all int16.
+  """Compute red, green and blue before clipping; all int16.
 
-  libjpeg's weights, 91881, -22554, -46802 and 116130 in 16 bits, less the multiple
-  of 2**16 that leaves the smallest rest; a rest alone is doubled for `_high`, and
-  rounded when halved.
+  libjpeg's weights are 91881, -22554, -46802 and 116130 in 16 bits, minus the
+  multiple of 2**16 that leaves the smallest rest; a rest alone is doubled for
+  `_high`, and rounded when halved.
   """
   shares = 18734 * red.astype(jnp.int32) - 22554 * blue.astype(jnp.int32)
   middle = ((shares + (1 << 15)) >> 16).astype(jnp.int16)

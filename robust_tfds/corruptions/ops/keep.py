@@ -1,4 +1,4 @@
-"""Makes XLA's CPU compiler compute an intermediate result once.
+"""Barriers that make XLA's CPU compiler compute an intermediate result once.
 
 Fusion recomputes an expression in each of its readers: two 3x3 stencils in a
 row cost 81 evaluations an element instead of 18. `optimization_barrier` is gone
@@ -17,7 +17,8 @@ from robust_tfds.corruptions.ops import platforms
 
 
 def keep(value: jax.Array, natural: jax.Array) -> jax.Array:
-  """A value that its readers do not compute again: it is stored for them.
+  """Return a value that its readers do not recompute, since it is stored for
+  them.
 
   Args:
     value: any array.
@@ -38,14 +39,14 @@ def keep(value: jax.Array, natural: jax.Array) -> jax.Array:
 def stored(
   function: Callable[..., jax.Array], natural: jax.Array, *arrays: jax.Array
 ) -> jax.Array:
-  """As `keep` of `function(*arrays)`, without the copy.
+  """Store the result of `function(*arrays)` like `keep`, without the copy.
 
-  On accelerators the result has a barrier behind it.
+  On accelerators the result is followed by a barrier.
 
   Args:
-    function: of arrays to an array.
-    natural: as of `keep`.
-    *arrays: its arguments.
+    function: a function from arrays to an array.
+    natural: as for `keep`.
+    *arrays: arguments of the function.
   """
   result = jax.eval_shape(function, *arrays)
 
@@ -64,7 +65,7 @@ def stored(
 
 
 def hidden(constant: jax.typing.ArrayLike, data: jax.Array) -> jax.Array:
-  """A constant that the compiler must take for data.
+  """Return a constant that the compiler must treat as data.
 
   `natural` of the functions above must not be known when compiling.
 

@@ -1,4 +1,4 @@
-"""How a picture lies in memory: canvases, flat rows, planes, levels.
+"""Memory layouts of a picture: canvases, flat rows, planes, levels.
 
 A canvas is uint8 `[H, W, 3]` whose top-left `size.h` x `size.w` pixels are the
 picture. XLA's CPU loops are vectorised along the minor axis, and an axis of 3
@@ -16,44 +16,46 @@ import numpy as np
 
 
 class Size(NamedTuple):
-  """Valid height and width in pixels: Python ints, or traced int32 scalars."""
+  """A valid height and width in pixels: Python ints, or traced int32 scalars."""
 
   h: int | jax.Array
   w: int | jax.Array
 
 
 def valid_size(shape: tuple[int, ...], size: jax.Array | None) -> Size:
-  """The size of a picture in a canvas of that shape; None: it fills it."""
+  """Return the size of a picture in a canvas of that shape; None means that it
+  fills it.
+  """
   if size is None:
     return Size(shape[0], shape[1])
   return Size(size[0], size[1])
 
 
 def flat(image: jax.Array) -> jax.Array:
-  """`[H, W, 3]` as `[H, W * 3]`; the latter comes back as it is."""
+  """Return `[H, W, 3]` as `[H, W * 3]`; the latter is returned unchanged."""
   return image.reshape(image.shape[0], -1)
 
 
 def planes(image: jax.Array) -> jax.Array:
-  """`[H, W, 3]` as `[3, H, W]`."""
+  """Return `[H, W, 3]` as `[3, H, W]`."""
   return image.transpose(2, 0, 1)
 
 
 def interleave(channels: jax.Array) -> jax.Array:
-  """Planes `[3, H, W]` of levels as uint8 `[H, W * 3]`."""
+  """Interleave planes `[3, H, W]` of levels to uint8 `[H, W * 3]`."""
   return flat(to_uint8(channels).transpose(1, 2, 0))
 
 
 def to_uint8(levels: jax.Array) -> jax.Array:
-  """Truncates levels toward zero, as the authors' `np.uint8(...)` does."""
+  """Truncate levels toward zero, as the authors' `np.uint8(...)` does."""
   if levels.dtype == jnp.uint8:
     return levels
   # int32 between: XLA converts float to uint8 one element at a time.
   return jnp.clip(levels, 0, 255).astype(jnp.int32).astype(jnp.uint8)
 
 
-def whole(levels: jax.Array) -> jax.Array:
-  """Truncates float32 that lie in 0..2**22: int32.
+def truncate(levels: jax.Array) -> jax.Array:
+  """Truncate float32 numbers in 0..2**22 to int32.
 
   XLA's own conversion tests every value for NaN and both ends of int32, which
   costs more than what comes before it.
@@ -63,7 +65,7 @@ def whole(levels: jax.Array) -> jax.Array:
 
 
 def mask(image: jax.Array, size: Size) -> jax.Array:
-  """Clears what lies outside the valid size of a `[H, W * 3]` canvas."""
+  """Clear everything outside the valid size of a `[H, W * 3]` canvas."""
   height, width = image.shape
   if isinstance(size.h, int) and (size.h, 3 * size.w) == (height, width):
     return image

@@ -23,11 +23,11 @@ _UNROLL = 4
 def kernels(
   radii: Sequence[float], sigmas: Sequence[float], bits: int
 ) -> dict[str, np.ndarray]:
-  """Weights of every severity.
+  """Return the weights of every severity.
 
   Args:
-    radii: in px, as given to ImageMagick.
-    sigmas: in px.
+    radii: radii in px, as given to ImageMagick.
+    sigmas: sigmas in px.
     bits: the weights of a severity sum to 2**bits.
 
   Returns:
@@ -51,26 +51,28 @@ def _kernel(width: int, sigma: float, bits: int, length: int) -> np.ndarray:
 
 
 def directions(low: float, high: float) -> np.ndarray:
-  """(sine, cosine) of angles in (low, high) degrees: int32 `[STEPS, 2]`.
+  """Return (sine, cosine) of angles in (low, high) degrees: int32 `[STEPS, 2]`.
 
-  A table in place of device sines: the same integers wherever it runs.
+  The table replaces sines on the device: it has the same integers everywhere.
   """
   middle = (np.arange(STEPS) + 0.5) / STEPS
   return direction(low + (high - low) * middle)
 
 
 def direction(degrees: float | np.ndarray) -> np.ndarray:
-  """(sine, cosine) in units of 1 / `ONE`: int32 `[..., 2]`, on the host."""
+  """Return (sine, cosine) in units of 1 / `ONE`: int32 `[..., 2]`, on the host."""
   radians = np.deg2rad(degrees)
   pair = np.stack([np.sin(radians), np.cos(radians)], axis=-1)
   return np.round(pair * ONE).astype(np.int32)
 
 
 def exact_offsets(degrees: np.ndarray, taps: int) -> np.ndarray:
-  """Offsets (rows, columns) as float64 rounds them: int32 `[..., 2, taps]`.
+  """Return offsets (rows, columns) as float64 rounds them: int32 `[..., 2,
+  taps]`.
 
-  On the host, for given angles: at multiples of 30 degrees taps lie at half
-  pixels, and the last bit of a float64 decides. Stands for a direction.
+  They are computed on the host for given angles: at multiples of 30 degrees
+  taps lie at half pixels, and the last bit of a float64 decides. They can
+  replace a direction.
   """
   radians = np.deg2rad(degrees)[..., None]
   pair = np.stack([np.sin(radians), np.cos(radians)], axis=-2)
@@ -78,7 +80,9 @@ def exact_offsets(degrees: np.ndarray, taps: int) -> np.ndarray:
 
 
 def offsets(direction: jax.Array, taps: int) -> tuple[jax.Array, jax.Array]:
-  """Whole-pixel offsets (rows, columns) of the taps, int32 `[taps]` each."""
+  """Return whole-pixel offsets (rows, columns) of the taps, int32 `[taps]`
+  each.
+  """
   if direction.ndim == 2:  # they are the offsets, from `exact_offsets`
     return direction[0], direction[1]
   i = jnp.arange(taps, dtype=jnp.int32)
@@ -90,7 +94,7 @@ def offsets(direction: jax.Array, taps: int) -> tuple[jax.Array, jax.Array]:
 def within(
   weights: jax.Array, direction: jax.Array, size: layout.Size
 ) -> jax.Array:
-  """imagecorruptions' rule: no taps beyond an offset of one image side."""
+  """Clear taps beyond an offset of one image side, as imagecorruptions does."""
   rows, columns = offsets(direction, weights.shape[0])
   inside = (jnp.abs(rows) < size[0]) & (jnp.abs(columns) < size[1])
   return jnp.where(inside, weights, 0)
@@ -103,13 +107,13 @@ def blur(
   direction: jax.Array,
   channels: int = 1,
 ) -> jax.Array:
-  """Weighted sum along the direction.
+  """Compute the weighted sum along the direction.
 
   Args:
     padded: integers `[H + 2 * M, (W + 2 * M) * channels]`, from `border.pad`
       with margin M = `margin(weights)` for both axes.
     weights: int32 `[T]`, from `kernels`.
-    turns: how many times `_UNROLL` taps to add.
+    turns: number of times that `_UNROLL` taps are added.
     direction: int32 `[2]`, see `direction`; or `exact_offsets`.
     channels: interleaved values a pixel.
 
@@ -132,5 +136,5 @@ def blur(
 
 
 def margin(weights: jax.Array) -> int:
-  """Pixels that the taps can reach beyond the picture."""
+  """Return the number of pixels that the taps can reach beyond the picture."""
   return weights.shape[-1]

@@ -19,23 +19,23 @@ _MPEG2_FPS = (24000 / 1001, 24, 25, 30000 / 1001, 30, 50, 60000 / 1001, 60)
 def roundtrip(
   video: np.ndarray, codec: str, container: str, quantiser: int, fps: float
 ) -> np.ndarray:
-  """The clip as it comes back.
+  """Encode and decode a clip.
 
   Args:
     video: uint8 `[T, H, W, 3]`; odd sides are padded by their last row or column
       for the codec and cut again.
     codec: FFmpeg's name of the encoder.
     container: FFmpeg's name of the format.
-    quantiser: what `-q:v` takes.
-    fps: frames per second, positive; mpeg2video is told the nearest rate that
-      it can write.
+    quantiser: value of `-q:v`.
+    fps: frames per second, positive; mpeg2video gets the nearest rate that it
+      can write.
 
   Returns:
     uint8 `[T, H, W, 3]`.
 
   Raises:
     ImportError: PyAV is not installed.
-    ValueError: the codec gave back another number of frames.
+    ValueError: the codec returned another number of frames.
   """
   back = list(stream(video, codec, container, quantiser, fps))
   if len(back) != len(video):
@@ -53,13 +53,14 @@ def stream(
   quantiser: int,
   fps: float,
 ) -> Iterator[np.ndarray]:
-  """`roundtrip` of frames one by one: holds the encoded video, not the frames.
+  """Apply `roundtrip` to frames one by one: it holds the encoded video, not the
+  frames.
 
   Args:
     frames: each uint8 `[H, W, 3]`.
-    codec: as in `roundtrip`, and so the others.
+    codec: as in `roundtrip`, like the other arguments.
     container: FFmpeg's name of the format.
-    quantiser: what `-q:v` takes.
+    quantiser: value of `-q:v`.
     fps: frames per second.
   """
   from robust_tfds.reading import videos as video_files
@@ -75,10 +76,10 @@ def stream(
 
 
 class Encoder:
-  """A clip into an encoder, frame by frame."""
+  """An encoder of a clip, frame by frame."""
 
   def __init__(self, codec: str, container: str, quantiser: int, fps: float):
-    """See `roundtrip`."""
+    """Create the encoder, see `roundtrip`."""
     from robust_tfds import movies
 
     weight = str(_LAMBDA * quantiser)
@@ -99,37 +100,37 @@ class Encoder:
     )
 
   def __enter__(self) -> Encoder:
-    """Itself."""
+    """Return itself."""
     return self
 
   def __exit__(self, *error: Any) -> None:
-    """Lets go of the encoder."""
+    """Release the encoder."""
     self._encoder.__exit__(*error)
 
   def add(self, frame: np.ndarray) -> None:
-    """The next frame: uint8 `[H, W, 3]`."""
+    """Add the next frame: uint8 `[H, W, 3]`."""
     height, width = frame.shape[:2]
     margin = ((0, height % 2), (0, width % 2), (0, 0))
     self._encoder.add(np.pad(frame, margin, mode="edge"))
 
   def finish(self) -> bytes:
-    """The coded clip, see `frames_at`."""
+    """Return the encoded clip, see `frames_at`."""
     return self._encoder.finish()
 
 
 def frames_at(
   data: bytes, count: int, shape: tuple[int, int], numbers: Sequence[int]
 ) -> np.ndarray:
-  """Some frames of a coded clip: uint8 `[len(numbers), H, W, 3]`.
+  """Decode some frames of an encoded clip: uint8 `[len(numbers), H, W, 3]`.
 
   Args:
-    data: what `Encoder.finish` gave.
-    count: how many frames it was given.
-    shape: (height, width) of these.
-    numbers: of the frames, ascending.
+    data: result of `Encoder.finish`.
+    count: number of encoded frames.
+    shape: (height, width) of the frames.
+    numbers: numbers of the frames, ascending.
 
   Raises:
-    UserError: the codec gave back another number of frames.
+    UserError: the codec returned another number of frames.
   """
   from robust_tfds.reading import videos as video_files
 

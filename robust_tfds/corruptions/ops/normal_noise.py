@@ -1,4 +1,4 @@
-"""Standard normals, one a value: what Gaussian and speckle noise draw."""
+"""Standard normals, one per value, for Gaussian and speckle noise."""
 
 import jax
 
@@ -7,5 +7,5 @@ from robust_tfds.corruptions.ops import layout
 
 
 def draw(scene: plugins.Scene) -> jax.Array:
-  """Standard normals, float32 `[H, W * 3]`."""
+  """Draw standard normals, float32 `[H, W * 3]`."""
   return seeding.normal(scene.key, layout.flat(scene.image).shape)

@@ -6,9 +6,9 @@ the squares, then midpoints of the top and of the left edges, each the mean of
 its four neighbours plus amplitude * U(-1, 1). The amplitude starts at 100**2
 and is divided by decay**2 a level.
 
-All noise of a map is one square field, arranged as wavelets are: what refines
-`n x n` points is in the three `n x n` blocks beside the corner block. So a
-level draws the same numbers for every map size, the first `2**l` rows and
+All noise of a map is one square field, arranged like wavelets: the noise that
+refines `n x n` points is in the three `n x n` blocks beside the corner block.
+So a level draws the same numbers for every map size, the first `2**l` rows and
 columns make the map of side 2**l, and images of any size share one program.
 """
 
@@ -26,20 +26,22 @@ _FIXED = 12  # fractional bits of heights: |height| < 2**17
 
 
 def amplitudes(decays: Sequence[float], levels: int) -> np.ndarray:
-  """Amplitude of every level in fixed point, float32 `[5, levels]`."""
+  """Return the amplitude of every level in fixed point, float32 `[5, levels]`."""
   level = np.arange(levels)
   rows = [START / float(d) ** (2 * level) for d in decays]
   return (np.stack(rows) * (1 << _FIXED)).astype(np.float32)
 
 
 def draw(key: jax.Array, levels: int) -> jax.Array:
-  """U(-1, 1), float32 `[2**levels, 2**levels]`; the first element is unused."""
+  """Draw U(-1, 1), float32 `[2**levels, 2**levels]`; the first element is
+  unused.
+  """
   side = 1 << levels
   return 2.0 * seeding.uniform(key, (side, side)) - 1.0
 
 
 def heights(field: jax.Array, amplitude: jax.Array) -> list[jax.Array]:
-  """The state after every level: int32 `[2**l, 2**l]` for l = 0..levels."""
+  """Return the state after every level: int32 `[2**l, 2**l]` for l = 0..levels."""
   grids = [jnp.zeros((1, 1), jnp.int32)]
   for level in range((field.shape[0] - 1).bit_length()):
     n = 1 << level
@@ -52,7 +54,7 @@ def heights(field: jax.Array, amplitude: jax.Array) -> list[jax.Array]:
 
 
 def normalise(grid: jax.Array) -> tuple[jax.Array, jax.Array]:
-  """Heights above the lowest, int32, and the highest of them, float32."""
+  """Return heights above the lowest, int32, and the highest of them, float32."""
   above = grid - grid.min()
   return above, above.max().astype(jnp.float32)
 
@@ -60,7 +62,7 @@ def normalise(grid: jax.Array) -> tuple[jax.Array, jax.Array]:
 def _refine(
   corners: jax.Array, squares: jax.Array, tops: jax.Array, lefts: jax.Array
 ) -> jax.Array:
-  """One level: from `[n, n]` to `[2 n, 2 n]`."""
+  """Refine by one level: from `[n, n]` to `[2 n, 2 n]`."""
   below = jnp.roll(corners, -1, axis=0)
   right = jnp.roll(corners, -1, axis=1)
   columns = corners + below

@@ -1,4 +1,6 @@
-"""What CPUs compute otherwise than accelerators: one program has one of both."""
+"""Operations with different code on CPU and accelerator, of which a program has
+one.
+"""
 
 import contextlib
 import contextvars
@@ -13,11 +15,12 @@ _known: contextvars.ContextVar[str] = contextvars.ContextVar(
 
 
 @contextlib.contextmanager
-def known(platform: str) -> Iterator[None]:
-  """What is traced inside runs on these devices alone (`jax.Device.platform`).
+def assume(platform: str) -> Iterator[None]:
+  """Trace the enclosed code for devices of this platform only
+  (`jax.Device.platform`).
 
-  Trace under a `shard_map` there: JAX remembers what it traced of an inner `jit`,
-  and tells what was traced under a mesh from what was not.
+  Trace it under a `shard_map`: JAX caches traces of an inner `jit`, and
+  distinguishes those made under a mesh from others.
   """
   token = _known.set(platform)
   try:
@@ -31,15 +34,16 @@ def dependent(
   cpu: Callable[..., jax.Array],
   default: Callable[..., jax.Array],
 ) -> jax.Array:
-  """`jax.lax.platform_dependent`; where devices are `known`, their branch alone.
+  """Apply `jax.lax.platform_dependent`, or only one branch if the platform is
+  `known`.
 
-  Nested ones double what is traced each time: all corruptions take 2.9 CPU s in
-  place of 8.2.
+  Nested ones double the traced code each time: with `assume` all corruptions
+  take 2.9 CPU s instead of 8.2.
 
   Args:
-    *arrays: what either function takes, arrays or trees of them.
-    cpu: of CPUs.
-    default: of all others.
+    *arrays: arguments of both functions, arrays or trees of them.
+    cpu: function for CPUs.
+    default: function for all other devices.
   """
   platform = _known.get()
   if not platform:

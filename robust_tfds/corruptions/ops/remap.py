@@ -18,21 +18,23 @@ _LANES = 0x00FF00FF
 
 
 class Fine(NamedTuple):
-  """Levels with 8 fractional bits: uint32 `[H, W]` words."""
+  """The levels with 8 fractional bits: uint32 `[H, W]` words."""
 
   red_green: jax.Array
   blue: jax.Array
 
 
 def reflect101(index: jax.Array, valid: int | jax.Array) -> jax.Array:
-  """As `border.reflect101`, by float division: integer division is scalar."""
+  """Map positions like `border.reflect101`, by float division: integer division
+  is scalar.
+  """
   last = jnp.asarray(valid - 1, jnp.int32)
   folded = _modulo(index, jnp.maximum(2 * last, 1))
   return jnp.where(last == 0, 0, last - jnp.abs(folded - last))
 
 
 def reflect(index: jax.Array, valid: int | jax.Array) -> jax.Array:
-  """As `border.reflect`, for |index| below 2**20."""
+  """Map positions like `border.reflect`, for |index| below 2**20."""
   valid = jnp.asarray(valid, jnp.int32)
   folded = _modulo(index, 2 * valid)
   return jnp.minimum(folded, 2 * valid - 1 - folded)
@@ -41,7 +43,8 @@ def reflect(index: jax.Array, valid: int | jax.Array) -> jax.Array:
 def affine(
   words: jax.Array, matrix: jax.Array, size: layout.Size, natural: jax.Array
 ) -> Fine:
-  """cv2.warpAffine(linear, BORDER_REFLECT_101) on its grid of 1 / 32 px.
+  """Warp like cv2.warpAffine(linear, BORDER_REFLECT_101), on its grid of 1 / 32
+  px.
 
   Args:
     words: packed RGB, uint32 `[H, W]`.
@@ -85,7 +88,7 @@ def affine(
 
 
 def fine(words: jax.Array) -> Fine:
-  """Packed 8-bit pixels as `Fine`."""
+  """Convert packed 8-bit pixels to `Fine`."""
   red_green = ((words & 0xFF) << 8) | ((words & 0xFF00) << 16)
   return Fine(red_green, (words >> 8) & 0xFF00)
 
@@ -93,16 +96,17 @@ def fine(words: jax.Array) -> Fine:
 def displaced(
   source: Fine, rows: jax.Array, columns: jax.Array, size: layout.Size
 ) -> jax.Array:
-  """scipy's map_coordinates(order=1, mode="reflect"), truncated to bytes.
+  """Sample like scipy's map_coordinates(order=1, mode="reflect"), truncated to
+  bytes.
 
   Args:
-    source: what to sample.
-    rows: float32 `[H, W]`, where to.
-    columns: the same.
+    source: the pixels to sample.
+    rows: float32 `[H, W]`, row positions.
+    columns: float32 `[H, W]`, column positions.
     size: valid (height, width).
 
   Returns:
-    packed RGB, uint32 `[H, W]`.
+    Packed RGB, uint32 `[H, W]`.
   """
   top, left = jnp.floor(rows), jnp.floor(columns)
   down, across = rows - top, columns - left
@@ -136,7 +140,7 @@ def _corners(
   width: int,
   rule: border.Rule,
 ) -> list[list[jax.Array]]:
-  """Flat indices of the four neighbours: ((tl, tr), (bl, br))."""
+  """Return flat indices of the four neighbours: ((tl, tr), (bl, br))."""
   rows = [rule(top + k, size[0]) * width for k in (0, 1)]
   columns = [rule(left + k, size[1]) for k in (0, 1)]
   return [[r + c for c in columns] for r in rows]
@@ -147,10 +151,10 @@ def _take(flat: jax.Array, index: jax.Array) -> jax.Array:
 
 
 def _modulo(index: jax.Array, period: jax.Array) -> jax.Array:
-  """index mod period, exact for |index| < 2**20.
+  """Compute index mod period, exact for |index| < 2**20.
 
-  Half a step before the division: XLA may multiply by the reciprocal, whose
-  rounding would put a whole quotient below itself.
+  Half a step is added before the division: XLA may multiply by the reciprocal,
+  whose rounding could make a whole quotient too small.
   """
   middle = index.astype(jnp.float32) + 0.5
   turns = jnp.floor(middle / period.astype(jnp.float32))

@@ -1,4 +1,5 @@
-"""Pillow's antialiased resize on devices: the sums of `robust_tfds/resizing.py`.
+"""Pillow's antialiased resize on devices: the sums of
+`robust_tfds/resizing.py`.
 
 The taps are data: one compilation serves pictures of all sizes in one canvas, and
 a crop is a part of the taps.
@@ -12,7 +13,7 @@ from robust_tfds.resizing import BITS, Taps
 
 
 def resample(image: jax.Array, down: Taps, across: Taps) -> jax.Array:
-  """One picture through both passes, first across.
+  """Resample one picture in both passes, first across.
 
   Args:
     image: uint8 `[H, W, 3]`, a canvas; taps reach no further than the picture.
@@ -26,12 +27,12 @@ def resample(image: jax.Array, down: Taps, across: Taps) -> jax.Array:
 
 
 def _across(image: jax.Array, across: Taps) -> jax.Array:
-  """`[H, W, 3]` to `[H, w * 3]`."""
+  """Resample `[H, W, 3]` to `[H, w * 3]`."""
   words = packed.pack(image)
   first, weights = jnp.asarray(across.first), jnp.asarray(across.weights)
   sums = [_half((image.shape[0], len(first)))] * 3
   for k in range(weights.shape[1]):
-    # Behind the last neighbour the weight is 0, whatever stands there.
+    # Behind the last neighbour the weight is 0, whatever the value there.
     index = jnp.minimum(first + k, image.shape[1] - 1)
     levels = packed.channels(packed.columns(words, index))
     sums = [s + weights[:, k] * c for s, c in zip(sums, levels, strict=True)]
@@ -40,7 +41,7 @@ def _across(image: jax.Array, across: Taps) -> jax.Array:
 
 
 def _down(rows: jax.Array, taps: Taps) -> jax.Array:
-  """`[H, W * 3]` to `[h, W * 3]`."""
+  """Resample `[H, W * 3]` to `[h, W * 3]`."""
   first, weights = jnp.asarray(taps.first), jnp.asarray(taps.weights)
   total = _half((len(first), rows.shape[1]))
   for k in range(weights.shape[1]):

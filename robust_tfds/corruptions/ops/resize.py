@@ -14,14 +14,14 @@ from robust_tfds.corruptions.ops import double
 # Top, left, height and width: ints, or traced int32.
 Side = int | jax.Array
 Box = tuple[Side, Side, Side, Side]
-_BITS = 22  # of a weight: Resample.c, PRECISION_BITS
+_BITS = 22  # bits of a weight: Resample.c, PRECISION_BITS
 # Weights are multiplied in two parts. A sum of high parts is below 2**22; one of
 # low parts below 2**24 as long as no more than 256 pixels meet in one.
 _LOW_BITS = 8
 
 
 def bilinear(image: jax.Array, box: Box, out: tuple[int, int]) -> jax.Array:
-  """Resizes a box of an image.
+  """Resize a box of an image.
 
   Args:
     image: uint8 `[H, W, 3]`.
@@ -43,7 +43,7 @@ def bilinear(image: jax.Array, box: Box, out: tuple[int, int]) -> jax.Array:
 
 
 def _weighted(axes: str, levels: jax.Array, weights: jax.Array) -> jax.Array:
-  """Levels 0..255 after one pass: int32.
+  """Compute levels 0..255 after one pass: int32.
 
   Args:
     axes: of levels, weights and result, as einsum writes them.
@@ -66,17 +66,18 @@ def _weighted(axes: str, levels: jax.Array, weights: jax.Array) -> jax.Array:
 def _weights(
   start: Side, length: Side, canvas: int, out: int, zero: jax.Array
 ) -> jax.Array:
-  """int32 `[out, canvas]`, as `resizing.taps`; rows sum to about 2**22.
+  """Return weights int32 `[out, canvas]`, as in `resizing.taps`; rows sum to
+  about 2**22.
 
   Args:
-    start: of the box, in px.
-    length: of the box.
+    start: start of the box, in px.
+    length: length of the box.
     canvas: length of the image.
-    out: of the result.
+    out: length of the result.
     zero: `double.run_time_zero`.
   """
   with jax.enable_x64(True):
-    # As values of the run time, or XLA multiplies with a reciprocal.
+    # Run-time values, or XLA would multiply with a reciprocal.
     length, count = (jnp.asarray(n, jnp.int64) + zero for n in (length, out))
     scale = length.astype(jnp.float64) / count.astype(jnp.float64)
     stretch = jnp.maximum(scale, 1.0)

@@ -1,7 +1,8 @@
-"""Rotation of frames about their centres by nearest neighbours, as Pillow's.
+"""Rotation of frames about their centres by nearest neighbours, like Pillow's.
 
 Pillow walks the output in 16.16 fixed point, so whole numbers reproduce it
-exactly on any backend. Black where the source ends; counter-clockwise.
+exactly on any backend. Rotation is counter-clockwise; outside the source it is
+black.
 """
 
 from collections.abc import Mapping
@@ -20,11 +21,11 @@ def steps(
   degrees: np.ndarray,
   shape: tuple[int | np.ndarray, int | np.ndarray],
 ) -> np.ndarray:
-  """The walk of each angle, on the host in float64.
+  """Return the walk of each angle, on the host in float64.
 
   Args:
     degrees: counter-clockwise, `[N]`.
-    shape: (height, width) of the frames, of all or `[N]` each.
+    shape: (height, width) of all frames, or `[N]` each.
 
   Returns:
     int32 `[N, 6]`: source column = (a0 x + a1 y + a2) >> 16, source row = (a3 x
@@ -42,7 +43,8 @@ def matrices(
   degrees: np.ndarray,
   shape: tuple[int | np.ndarray, int | np.ndarray],
 ) -> np.ndarray:
-  """What `Image.rotate` gives to `Image.transform`; arguments as of `steps`.
+  """Return the matrices that `Image.rotate` passes to `Image.transform`;
+  arguments as for `steps`.
 
   Returns:
     float64 `[N, 6]`.
@@ -58,7 +60,7 @@ def matrices(
 
 
 def rotate(video: jax.typing.ArrayLike, walks: np.ndarray) -> jax.Array:
-  """Turns every frame.
+  """Rotate every frame.
 
   Args:
     video: uint8 `[T, H, W, 3]`.
@@ -77,15 +79,15 @@ def _rotate(video: jax.Array, walks: jax.Array) -> jax.Array:
 
 
 def turned(frame: jax.Array, size: layout.Size, walk: jax.Array) -> jax.Array:
-  """One frame after its walk.
+  """Return one frame after its walk.
 
   Args:
     frame: uint8 `[H, W, 3]`, the picture in the top-left corner.
-    size: valid (height, width), which the walk is of.
+    size: valid (height, width), for which the walk was made.
     walk: int32 `[6]`, from `steps`.
 
   Returns:
-    uint8 `[H, W * 3]`; outside the size undefined.
+    uint8 `[H, W * 3]`, undefined outside the size.
   """
   y, x = (
     jax.lax.broadcasted_iota(jnp.int32, frame.shape[:2], i) for i in (0, 1)
@@ -102,5 +104,5 @@ def turned(frame: jax.Array, size: layout.Size, walk: jax.Array) -> jax.Array:
 def apply(
   frame: jax.Array, size: layout.Size, draws: Mapping[str, jax.Array]
 ) -> jax.Array:
-  """`turned` by the draws' `walk`, as plugins of videos have it."""
+  """Apply `turned` with the draws' `walk`, as plugins of videos need it."""
   return turned(frame, size, draws["walk"])

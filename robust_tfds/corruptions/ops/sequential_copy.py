@@ -2,11 +2,11 @@
 
 docs/specs/corruptions.md section 3, glass_blur, quirks A to C. The reference
 visits the pixels from the last to the first and copies a random neighbour into
-each; the swap it means to do is none. So a pixel gets the value that its
-neighbour has at that moment: if the neighbour was visited before (it comes
-later in raster order, and is not in the frame that is never written) a copied
-one, otherwise its old one. Following the copies leads strictly forward to an
-old value: each pixel's source is the end of a chain, and chains are resolved
+each; its intended swap does not swap. So a pixel gets the value that its
+neighbour has at that moment: a copied one if the neighbour was visited before
+(it comes later in raster order, and is not in the border that is never
+written), otherwise its old one. Following the copies leads strictly forward to
+an old value: each pixel's source is the end of a chain, and chains are resolved
 for all pixels at once by pointer doubling in log2(longest chain) rounds of one
 gather: 4 or 5 of them.
 """
@@ -16,15 +16,15 @@ import jax.numpy as jnp
 
 from robust_tfds.corruptions.ops import layout, platforms
 
-# Rounds between two looks whether chains are left, on accelerators: there a look
-# is a wait for the device, and a round too many changes nothing.
+# Rounds between two checks for remaining chains, on accelerators: there a check
+# waits for the device, and an extra round changes nothing.
 _ROUNDS = 5
 
 
 def sources(
   down: jax.Array, right: jax.Array, delta: jax.Array | int, size: layout.Size
 ) -> jax.Array:
-  """Where each pixel's value comes from after one pass over the picture.
+  """Return the source of each pixel's value after one pass over the picture.
 
   Args:
     down: vertical displacement of each visited pixel, int32 `[H, W]`, within

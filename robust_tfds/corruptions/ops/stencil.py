@@ -16,13 +16,14 @@ def neighbours(
   natural: jax.Array,
   rule: border.Rule = border.reflect101,
 ) -> Mapping[Offset, jax.Array]:
-  """The nine shifted copies of `[H, W]`, by (row, column) offset in -1..1.
+  """Return the nine shifted copies of `[H, W]`, by (row, column) offset in
+  -1..1.
 
   Args:
     canvas: any dtype.
     size: valid (height, width); pixels beyond it are never read.
     natural: see `keep`: the canvas is padded once, not for each of the copies.
-    rule: where positions outside lie, one of `ops/border.py`.
+    rule: rule for positions outside, one of `ops/border.py`.
   """
   return shifts(keep.keep(_padded(canvas, size, rule), natural))
 
@@ -30,7 +31,7 @@ def neighbours(
 def _padded(
   canvas: jax.Array, size: layout.Size, rule: border.Rule
 ) -> jax.Array:
-  """`[H + 2, W + 2]`: a margin of one around the picture."""
+  """Pad to `[H + 2, W + 2]`: a margin of one around the picture."""
   height, width = canvas.shape
   if isinstance(size[0], int) and tuple(size) == canvas.shape:
     for axis, side in enumerate(size):
@@ -44,7 +45,9 @@ def _padded(
 
 
 def shifts(padded: jax.Array) -> Mapping[Offset, jax.Array]:
-  """The same for `[H + 2, W + 2]`, a canvas with a margin of one."""
+  """Return the shifted copies of `[H + 2, W + 2]`, a canvas with a margin of
+  one.
+  """
   height, width = padded.shape[0] - 2, padded.shape[1] - 2
   return {
     (y, x): padded[1 + y : 1 + y + height, 1 + x : 1 + x + width]
@@ -54,6 +57,6 @@ def shifts(padded: jax.Array) -> Mapping[Offset, jax.Array]:
 
 
 def inside(shape: tuple[int, ...], size: layout.Size) -> jax.Array:
-  """Which pixels of a canvas belong to the picture, bool `[H, W]`."""
+  """Return which pixels of a canvas belong to the picture, bool `[H, W]`."""
   rows = jnp.arange(shape[0])[:, None] < size[0]
   return rows & (jnp.arange(shape[1]) < size[1])

@@ -1,10 +1,10 @@
-"""Separable symmetric blur of few taps: sums of shifted copies.
+"""Separable symmetric blur with few taps: sums of shifted copies.
 
 For small radii this is several times faster than a product with a banded matrix
 (`ops/gaussian.py`), and each element is summed in the same order whatever the
 canvas, so floats give the same bits in any of them. The kernel sums to 1 and is
 applied as x + sum w_k (x_-k + x_k - 2 x), which leaves flat areas exactly flat:
-a level that must not be truncated to the one below.
+their level must not be truncated to the one below.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ _UNROLL = 2
 def half_kernels(
   sigmas: Sequence[float] | np.ndarray, truncate: float = 4.0
 ) -> dict[str, np.ndarray]:
-  """Half Gaussians of every severity, centre first.
+  """Return half Gaussians of every severity, centre first.
 
   Returns:
     `half` float32 `[5, R + 1]`, zeros beyond a severity's radius (R even), and
@@ -41,7 +41,7 @@ def half_kernels(
 
 
 def margin(half: jax.Array) -> int:
-  """Elements that must be padded on either side."""
+  """Return the number of elements to pad on either side."""
   return half.shape[-1] - 1
 
 
@@ -52,7 +52,7 @@ def blur(
   axis: int,
   stride: int = 1,
 ) -> jax.Array:
-  """Weighted sum along one axis.
+  """Compute the weighted sum along one axis.
 
   Args:
     padded: 2-D, with `margin(half) * stride` more elements on either side of
@@ -76,7 +76,9 @@ def change(
   axis: int,
   stride: int = 1,
 ) -> jax.Array:
-  """What `blur` would change: exactly 0 in flat areas, and precise near 0."""
+  """Compute the change that `blur` makes: exactly 0 in flat areas, and precise
+  near 0.
+  """
   centre = inner(padded, half, axis, stride)
   nothing = jnp.zeros(centre.shape, jnp.float32)
   return _add(nothing, padded, half, turns, axis, stride)
@@ -89,7 +91,7 @@ def exact(
   axis: int,
   stride: int = 1,
 ) -> jax.Array:
-  """`blur` with whole weights of whole numbers, whatever they sum to.
+  """Compute `blur` with whole weights of whole numbers, whatever their sum.
 
   Args:
     padded: as in `blur`, whole numbers of any kind.
@@ -102,7 +104,7 @@ def exact(
   edge = margin(half) * stride
   shape = inner(padded, half, axis, stride).shape
 
-  def at(distance: int | jax.Array) -> jax.Array:
+  def shifted(distance: int | jax.Array) -> jax.Array:
     start: list[int | jax.Array] = [0, 0]
     start[axis] = edge + distance * stride
     return jax.lax.dynamic_slice(padded, start, shape).astype(jnp.float32)
@@ -110,16 +112,16 @@ def exact(
   def add(turn: jax.Array, total: jax.Array) -> jax.Array:
     for k in range(_UNROLL):
       distance = turn * _UNROLL + 1 + k
-      total = total + half[distance] * (at(-distance) + at(distance))
+      total = total + half[distance] * (shifted(-distance) + shifted(distance))
     return total
 
-  return jax.lax.fori_loop(0, turns, add, half[0] * at(0))
+  return jax.lax.fori_loop(0, turns, add, half[0] * shifted(0))
 
 
 def inner(
   padded: jax.Array, half: jax.Array, axis: int, stride: int = 1
 ) -> jax.Array:
-  """`padded` without the margins of one axis."""
+  """Return `padded` without the margins of one axis."""
   edge = margin(half) * stride
   length = padded.shape[axis] - 2 * edge
   return jax.lax.dynamic_slice_in_dim(padded, edge, length, axis)
@@ -138,17 +140,17 @@ def _add(
   exact = jnp.issubdtype(padded.dtype, jnp.integer)
   wide = jnp.int32 if exact else jnp.float32
 
-  def at(distance: int | jax.Array) -> jax.Array:
+  def shifted(distance: int | jax.Array) -> jax.Array:
     start: list[int | jax.Array] = [0, 0]
     start[axis] = edge + distance * stride
     return jax.lax.dynamic_slice(padded, start, total.shape).astype(wide)
 
-  centre = at(0)
+  centre = shifted(0)
 
   def add(turn: jax.Array, total: jax.Array) -> jax.Array:
     for k in range(_UNROLL):
       distance = turn * _UNROLL + 1 + k
-      bend = (at(-distance) - centre) + (at(distance) - centre)
+      bend = (shifted(-distance) - centre) + (shifted(distance) - centre)
       total = total + half[distance] * bend.astype(jnp.float32)
     return total
 

@@ -1,4 +1,5 @@
-"""Sampling an image at computed coordinates, black outside: Pillow and OpenCV.
+"""Sampling of an image at computed coordinates, black outside: Pillow and
+OpenCV.
 
 RGB is packed into one int32 a pixel, so that one gather serves three channels.
 """
@@ -10,17 +11,17 @@ from robust_tfds.corruptions.ops import double, layout
 from robust_tfds.corruptions.ops import packed as packed_lib
 
 _STEPS = 32  # OpenCV's INTER_TAB_SIZE: coordinates in 1/32 px
-_BITS = 11  # of a weight: two and a level fill an int32
+_BITS = 11  # bits of a weight: two and a level fill an int32
 
 
 def pack(image: jax.Array) -> jax.Array:
-  """uint8 `[H, W, 3]` as int32 `[H, W]`, one byte a channel."""
+  """Pack uint8 `[H, W, 3]` to int32 `[H, W]`, one byte a channel."""
   c = image.astype(jnp.int32)
   return c[..., 0] | (c[..., 1] << 8) | (c[..., 2] << 16)
 
 
 def _channels(packed: jax.Array) -> jax.Array:
-  """int32 `[...]` to `[3, ...]`."""
+  """Unpack int32 `[...]` to `[3, ...]`."""
   return jnp.stack([(packed >> s) & 255 for s in (0, 8, 16)])
 
 
@@ -33,10 +34,10 @@ def _read(packed: jax.Array, y: jax.Array, x: jax.Array) -> jax.Array:
 def pillow_nearest(
   packed: jax.Array, u: jax.Array, v: jax.Array, size: layout.Size
 ) -> jax.Array:
-  """Pillow's NEAREST transform at pixel-centre coordinates (u, v).
+  """Sample by Pillow's NEAREST transform at pixel-centre coordinates (u, v).
 
   Args:
-    packed: int32 `[H, W]` of `pack`.
+    packed: int32 `[H, W]` from `pack`.
     u: column coordinates, float32; a pixel's centre lies at +0.5.
     v: row coordinates, of the shape of `u`.
     size: valid (height, width).
@@ -57,16 +58,17 @@ def pillow_affine(
   matrix: jax.Array,
   size: layout.Size,
 ) -> jax.Array:
-  """Pillow's BILINEAR affine transform: docs/specs/imagenet_p.md section 1.
+  """Apply Pillow's BILINEAR affine transform: docs/specs/imagenet_p.md section
+  1.
 
-  Neighbours are clamped to the edge, what lies outside the image is black. Many
+  Neighbours are clamped to the edge, and outside the image it is black. Many
   exact results are whole levels (a scale of 0.6 samples at thirds of pixels),
-  and whether Pillow truncates them to k or to k - 1 hangs on the last bit of a
-  float64; so this one function computes in float64, without fused
-  multiply-adds. Float32 is off by one in up to 9 % of a frame.
+  and the last bit of a float64 decides whether Pillow truncates them to k or to
+  k - 1; so this one function computes in float64, without fused multiply-adds.
+  Float32 is off by one in up to 9 % of a frame.
 
   Args:
-    packed: int32 `[H, W]` of `pack`.
+    packed: int32 `[H, W]` from `pack`.
     x: output columns, float32 whole numbers; any shape.
     y: output rows, of the shape of `x`.
     matrix: int32 `[2, 2, 2]`: the bits of four float64 (`double.bits`), from
@@ -110,12 +112,12 @@ def pillow_affine(
 def pillow_bilinear(
   words: jax.Array, matrix: jax.Array, size: layout.Size
 ) -> jax.Array:
-  """Pillow's BILINEAR affine transform, within a level, for speed.
+  """Apply Pillow's BILINEAR affine transform to within one level, for speed.
 
-  `pillow_affine` is Pillow's to the level; this one rounds coordinates to 2**-11
-  px, which moves a level by one where the sum is next to a whole number, and costs
-  a fraction of it. What is inside is Pillow's own answer, in float64: a pixel that
-  is black at an edge is black there.
+  `pillow_affine` is exact; this function rounds coordinates to 2**-11 px, which
+  changes a level by one if the sum is next to a whole number, and costs a
+  fraction. Which pixels are inside is decided in float64 as in Pillow: an edge
+  pixel that is black here is black there.
 
   Args:
     words: packed picture, uint32 `[H, W]`.
@@ -139,7 +141,7 @@ def pillow_bilinear(
 
     u, v = along(m[:3]), along(m[3:])
     inside = (u >= 0) & (u < size.w) & (v >= 0) & (v < size.h)
-    u, v = (double.whole(at - 0.5, _BITS) for at in (u, v))
+    u, v = (double.scaled_int(at - 0.5, _BITS) for at in (u, v))
   left, top = (
     [jnp.clip((at >> _BITS) + k, 0, side - 1) for k in (0, 1)]
     for at, side in ((u, size.w), (v, size.h))
@@ -166,11 +168,10 @@ def pillow_bilinear(
 def opencv_bilinear(
   packed: jax.Array, u: jax.Array, v: jax.Array, size: layout.Size
 ) -> jax.Array:
-  """OpenCV's bilinear warp with a black constant border.
+  """Sample by OpenCV's bilinear warp with a black constant border.
 
-  Coordinates name pixels by their index, are rounded to 1/32 px (half to even)
-  and the weighted sum is rounded half up: docs/specs/imagenet_p.md section 2,
-  tilt.
+  Coordinates are pixel indices, rounded to 1/32 px (half to even); the weighted
+  sum is rounded half up: docs/specs/imagenet_p.md section 2, tilt.
 
   Returns:
     int32 levels `[3, *u.shape]`.

@@ -1,17 +1,17 @@
-"""`sequence`: ImageNet-P's perturbation sequences, and the frame around them.
+"""`sequence`: ImageNet-P's perturbation sequences, around the plugins.
 
 Every file of this folder holds one perturbation, a `plugins.FrameByFrame`:
 
   PLUGIN = plugins.FrameByFrame(
     tables=tables,          # edition, difficulty -> arrays, on the host
-    rows=("index",),        # those of them with one row a frame
-    draw=draw,              # scene -> all its randomness; left out without any
+    rows=("index",),        # the tables with one row per frame
+    draw=draw,              # scene -> all its randomness; omitted without any
     frame=frame,            # scene of one frame, draws -> the frame
   )
 
-or a `plugins.Successive`, where a frame depends on the one before. These classes
-say what the functions take and give. A frame of the same key is the same whatever
-the batch. What goes around a plugin is shared with pictures: `batching.py`.
+or a `plugins.Successive`, if a frame depends on the previous one. These classes
+describe the arguments and results. A frame with the same key is the same in any
+batch. The code around a plugin is shared with pictures: `batching.py`.
 
 Sources: docs/specs/imagenet_p.md sections 1, 2 and 4 (create_p/*.py). An
 edition's input is what its script starts from:
@@ -40,7 +40,8 @@ _CROPPED = ("imagenet", "tiny_imagenet", "cifar10")
 
 
 def sequence_names(benchmark: str = "common") -> tuple[str, ...]:
-  """Names of the perturbations (`common`, `extra` or `all`), in paper order.
+  """Return names of the perturbations (`common`, `extra` or `all`), in paper
+  order.
 
   `common` are the 10 of mFR and mT5D, `extra` the 4 of the validation set. Noise
   has harder variants beside these: `gaussian_noise_2`, `gaussian_noise_3`, ...
@@ -56,22 +57,23 @@ def sequence(
   edition: str = "imagenet",
   key: jax.Array,
 ) -> batching.Image:
-  """All frames of one perturbation of one image.
+  """Return all frames of one perturbation of one image.
 
   Args:
-    image: uint8 `[H, W, 3]` (or grey), 0..255; which image an edition starts
-      from is in the module's header.
-    name: see `sequence_names("all")`, or a harder noise as `shot_noise_3`.
+    image: uint8 `[H, W, 3]` (or grey), 0..255; the module's header describes
+      each edition's input.
+    name: see `sequence_names("all")`, or a harder noise such as `shot_noise_3`.
     edition: one of `EDITIONS`.
-    key: JAX key, from `corruptions.example_key`; unused by deterministic ones.
+    key: JAX key, from `corruptions.example_key`; unused by deterministic
+      perturbations.
 
   Returns:
     uint8 `[T, S, S, 3]`, frame 0 first, S the edition's size; a JAX array where
     `image` is one, else NumPy.
 
   Raises:
-    ValueError: unknown name or edition, or an image of another dtype, shape or
-      too small.
+    ValueError: the name or edition is unknown, or the image has a wrong dtype
+      or shape or is too small.
   """
   given, image = image, batching.three_channels(image)
   keys = seeding.single(key)[None]
@@ -88,7 +90,7 @@ def sequence_batch(
   keys: jax.Array,
   sizes: jax.typing.ArrayLike | None = None,
 ) -> batching.Image:
-  """`sequence` of every image of a batch: uint8 `[B, T, S, S, 3]`.
+  """Return `sequence` of every image of a batch: uint8 `[B, T, S, S, 3]`.
 
   Args:
     batch: uint8 `[B, H, W, 3]`.
@@ -96,11 +98,11 @@ def sequence_batch(
     edition: as in `sequence`.
     keys: JAX keys `[B]` or raw uint32 `[B, 2]`.
     sizes: int `[B, 2]`, the valid (height, width) of each image in the top-left
-      corner of its canvas; None where the images fill their canvases. A traced
-      one that does not fit gives frames of the checker of `refusal.py`.
+      corner of its canvas; None if the images fill their canvases. A traced one
+      that does not fit gives frames of the checker of `refusal.py`.
 
   Raises:
-    ValueError: as `sequence`, or sizes that do not fit.
+    ValueError: as for `sequence`, or a size does not fit.
   """
   flat = sequence_flat(batch, name, edition=edition, keys=keys, sizes=sizes)
   return batching.as_given(_reshaped(flat), batch)
@@ -120,7 +122,9 @@ def sequence_flat(
   keys: jax.Array,
   sizes: jax.typing.ArrayLike | None = None,
 ) -> jax.Array:
-  """`sequence_batch` as uint8 `[B, T, S, S * 3]`: see `image.corrupt_flat`."""
+  """Return `sequence_batch` as uint8 `[B, T, S, S * 3]`: see
+  `image.corrupt_flat`.
+  """
   condition = _condition(name)
   batch = _checked(batch, edition)
   count = batch.shape[0]
@@ -138,10 +142,10 @@ def crop_batch(
   edition: str = "imagenet",
   sizes: jax.typing.ArrayLike | None = None,
 ) -> jax.Array:
-  """The clean images that an edition's frames are compared with.
+  """Return the clean images that an edition's frames are compared with.
 
   Args:
-    batch: uint8 `[B, H, W, 3]`, what the edition starts from (header).
+    batch: uint8 `[B, H, W, 3]`, inputs of the edition (see the header).
     edition: one of `EDITIONS`.
     sizes: int `[B, 2]`, as in `sequence_batch`.
 
@@ -149,7 +153,8 @@ def crop_batch(
     uint8 `[B, S, S, 3]`, S the edition's size.
 
   Raises:
-    ValueError: unknown edition, or images of another dtype, shape or too small.
+    ValueError: the edition is unknown, or the images have a wrong dtype or
+      shape or are too small.
   """
   batch = _checked(batch, edition)
   sizes = batching.checked_sizes(sizes, batch.shape, _least(edition))
@@ -160,7 +165,7 @@ def crop_batch(
 
 
 def frame_count(name: str, edition: str = "imagenet") -> int:
-  """How many frames a perturbation's sequences have in an edition."""
+  """Return the number of frames of a perturbation's sequences in an edition."""
   condition = _condition(name)
   plugin = plugins.sequence(condition.name)
   table = plugin.tables(spec.edition(edition), condition.level)
@@ -168,7 +173,7 @@ def frame_count(name: str, edition: str = "imagenet") -> int:
 
 
 def _condition(name: str) -> conditions.Condition:
-  """Perturbation and difficulty of a name such as `shot_noise_2`."""
+  """Return perturbation and difficulty of a name such as `shot_noise_2`."""
   condition = conditions.SEQUENCES.parse(name)
   if condition.clean:
     known = conditions.SEQUENCES.names()
@@ -177,7 +182,7 @@ def _condition(name: str) -> conditions.Condition:
 
 
 def _least(edition: str) -> int:
-  """The least side of an edition's sources, px."""
+  """Return the least side of an edition's sources, px."""
   return spec.edition(edition).side_px if edition in _CROPPED else 1
 
 
@@ -211,7 +216,7 @@ def _crop(variant: spec.Edition, traced: bool) -> Callable[..., jax.Array]:
 @functools.cache
 def _arrays(name: str, edition: str, difficulty: int) -> dict[str, jax.Array]:
   tables = plugins.sequence(name).tables(spec.edition(edition), difficulty)
-  return batching.on_device(tables)
+  return batching.to_device(tables)
 
 
 def _over_scenes(
@@ -223,7 +228,9 @@ def _over_scenes(
   variant: spec.Edition,
   traced: bool,
 ) -> jax.Array:
-  """`batching.over_scenes` of sources, which an edition may find too small."""
+  """Apply `batching.over_scenes` to sources, which may be too small for an
+  edition.
+  """
   return batching.over_scenes(
     function,
     images,
@@ -257,9 +264,9 @@ def _compiled(
 def run(
   plugin: plugins.Perturbation, scene: plugins.Scene, draws: Any = None
 ) -> jax.Array:
-  """One picture through one plugin: uint8 `[T, S, S * 3]`.
+  """Run one picture through one plugin: uint8 `[T, S, S * 3]`.
 
-  `draws` replaces what the plugin would draw, for tests.
+  `draws` replaces the plugin's own draws, for tests.
   """
   if scene.edition.name not in plugin.on_source:
     crop = edition_crop.crop(scene.image, scene.size, scene.edition)

@@ -11,7 +11,7 @@ from robust_tfds.corruptions.image import brightness
 
 
 def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
-  """`shift` of V in the image corruption's own units, float32 `[31]`."""
+  """Return `shift` of V in the image corruption's own units, float32 `[31]`."""
   step = 0.015 if edition.name == "cifar10" else 0.02
   return {"shift": brightness.units(step * (np.arange(31) - 15))}
 

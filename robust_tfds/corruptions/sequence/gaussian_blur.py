@@ -22,7 +22,9 @@ _SIGMAS = {  # first sigma in px, step, truncate
 
 
 def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
-  """`kernel`: right half with the centre, float64 bits, int32 `[31, R + 1, 2]`."""
+  """Return `kernel`: right half with the centre, float64 bits, int32 `[31, R +
+  1, 2]`.
+  """
   first, step, truncate = _SIGMAS[edition.name]
   rows = [gaussian.kernel(first + step * i, truncate) for i in range(31)]
   halves = [r[len(r) // 2 :] for r in rows]
@@ -32,10 +34,11 @@ def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
 
 
 def frame(scene: plugins.Scene, draws: None) -> jax.Array:
-  """One frame, uint8 `[S, S * 3]`."""
+  """Compute one frame, uint8 `[S, S * 3]`."""
   row = scene.table
   with jax.enable_x64(True):
-    # A run-time 255: XLA would multiply by the reciprocal of a constant.
+    # 255 as a run-time value: XLA would multiply by the reciprocal of a
+    # constant.
     white = 255.0 + double.run_time_zero(row["kernel"])
     levels = layout.planes(scene.image).astype(jnp.float64) / white
     levels = _along(levels, row["kernel"], 1)

@@ -20,7 +20,7 @@ _SIGMA = {  # standard deviation of v in [0, 1], by difficulty
 
 
 def tables(edition: spec.Edition, difficulty: int) -> plugins.Arrays:
-  """`index` `[31]` and `sigma` in levels."""
+  """Return `index` `[31]` and `sigma` in levels."""
   sigma = _SIGMA[edition.name][difficulty - 1] * 255
   return {**fresh_noise.index_table(), "sigma": np.array(sigma, np.float32)}
 

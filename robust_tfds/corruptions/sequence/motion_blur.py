@@ -23,7 +23,9 @@ _BLURS = {  # frames, degrees a frame, radius and sigma in px
 
 
 def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
-  """`direction` int32 `[T, 2, taps]`; `weights` and `turns`, see `motion.kernels`."""
+  """Return `direction` int32 `[T, 2, taps]`; `weights` and `turns`, see
+  `motion.kernels`.
+  """
   frames, step, radius, sigma = _BLURS[edition.name]
   kernels = motion.kernels([radius], [sigma], motion_blur.BITS)
   degrees = step * (np.arange(frames) - (frames - 1))
@@ -35,7 +37,7 @@ def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
 
 
 def frame(scene: plugins.Scene, draws: None) -> jax.Array:
-  """One frame, `[S, S * 3]`."""
+  """Compute one frame, `[S, S * 3]`."""
   image, edition = scene.image, scene.edition
   blurred = motion_blur.apply(scene, scene.table["direction"])
   if image.shape[0] == image.shape[1] == edition.side_px:

@@ -8,7 +8,7 @@ from robust_tfds.corruptions.ops import geometry
 
 
 def tables(edition: spec.Edition, difficulty: int) -> plugins.Arrays:
-  """`matrix` of every frame, see `geometry.matrix_table`."""
+  """Return `matrix` of every frame, see `geometry.matrix_table`."""
   return geometry.matrix_table(
     geometry.affine_matrix(angle_deg=i - 15) for i in range(31)
   )

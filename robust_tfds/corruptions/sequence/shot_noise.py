@@ -22,13 +22,13 @@ _RATE = {  # expected photons of a white value, by difficulty
 
 
 def tables(edition: spec.Edition, difficulty: int) -> plugins.Arrays:
-  """`index` `[31]` and the alias table of the rate."""
+  """Return `index` `[31]` and the alias table of the rate."""
   rate = _RATE[edition.name][difficulty - 1]
   return {**fresh_noise.index_table(), **shot_noise.alias_tables([rate])}
 
 
 def frame(scene: plugins.Scene, draws: None) -> jax.Array:
-  """Frame 0 is clean; frame i is the clean one with noise of its own."""
+  """Compute a frame: frame 0 is clean, frame i has its own noise."""
   index = scene.table["index"]
   table = {k: v[0] for k, v in scene.table.items() if k != "index"}
   scene = dataclasses.replace(scene, table=table)

@@ -23,7 +23,9 @@ _LAYERS = {  # deviation, zoom, radius and sigma of the blur in px
 
 
 def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
-  """`direction` of each frame, int32 `[31, 2, taps]`; the blur's kernel; `deviation`."""
+  """Return `direction` of each frame, int32 `[31, 2, taps]`; the blur's kernel;
+  `deviation`.
+  """
   deviation, _, radius, sigma = _LAYERS[edition.name]
   kernel = motion.kernels([radius], [sigma], snow.BITS)
   degrees = 4 * np.arange(31) - 150
@@ -36,7 +38,7 @@ def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
 
 
 def draw(scene: plugins.Scene) -> jax.Array:
-  """The 8-bit layer before the blur, int32 `[S, S]`, 0..255."""
+  """Draw the 8-bit layer before the blur, int32 `[S, S]`, 0..255."""
   side, zoom = scene.edition.side_px, _LAYERS[scene.edition.name][1]
   source, target = clipped_zoom.longest(side, [zoom])
   normals = seeding.normal(scene.key, (source, source))
@@ -52,7 +54,7 @@ def draw(scene: plugins.Scene) -> jax.Array:
 
 
 def frame(scene: plugins.Scene, draws: jax.Array) -> jax.Array:
-  """One frame, uint8 `[S, S * 3]`; `draws` is the 8-bit layer."""
+  """Compute one frame, uint8 `[S, S * 3]`; `draws` is the 8-bit layer."""
   layer = draws.astype(jnp.int32)
   flakes = snow.blow(layer, scene.table["direction"], scene.size, scene.table)
   return snow.cover(scene.image, flakes, scene.size, jnp.float32(_PALE))

@@ -27,7 +27,7 @@ _LAYERS = {  # mean, deviation, blur sigma in px, threshold, kernel
 
 
 def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
-  """`index` of each frame, and the layer's numbers."""
+  """Return `index` of each frame, and the layer's numbers."""
   mean, deviation, sigma, threshold, kernel = _LAYERS[edition.name]
   return {
     "index": np.arange(_FRAMES),
@@ -40,7 +40,9 @@ def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
 
 
 def draw(scene: plugins.Scene) -> jax.Array:
-  """The layer as it fell, float32 `[S, S]`: blurred, and 0 below the threshold."""
+  """Draw the layer as it fell, float32 `[S, S]`: blurred, and 0 below the
+  threshold.
+  """
   table = scene.table
   normals = seeding.normal(scene.key, scene.image.shape[:2])
   layer = table["mean"] + table["deviation"] * normals
@@ -49,7 +51,9 @@ def draw(scene: plugins.Scene) -> jax.Array:
 
 
 def frames(scene: plugins.Scene, draws: jax.Array) -> jax.Array:
-  """All frames, uint8 `[31, S, S * 3]`; `draws` is the layer as it fell."""
+  """Compute all frames, uint8 `[31, S, S * 3]`; `draws` is the layer as it
+  fell.
+  """
   image, size, table = scene.image, scene.size, scene.table
 
   def step(layer: jax.Array, _: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -60,7 +64,7 @@ def frames(scene: plugins.Scene, draws: jax.Array) -> jax.Array:
 
 
 def _run_down(layer: jax.Array, kernel: jax.Array) -> jax.Array:
-  """numpy's 'same' convolution of every column, zeros beyond the ends."""
+  """Convolve every column like numpy's 'same', with zeros beyond the ends."""
   taps = kernel.shape[0]
   above = taps // 2  # 'same' keeps the middle of the full convolution
   padded = jnp.pad(layer, ((above, taps - 1 - above), (0, 0)))

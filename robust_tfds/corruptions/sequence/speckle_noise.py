@@ -20,7 +20,7 @@ _SIGMA = {  # standard deviation relative to v, by difficulty
 
 
 def tables(edition: spec.Edition, difficulty: int) -> plugins.Arrays:
-  """`index` `[31]` and `sigma`."""
+  """Return `index` `[31]` and `sigma`."""
   sigma = _SIGMA[edition.name][difficulty - 1]
   return {**fresh_noise.index_table(), "sigma": np.array(sigma, np.float32)}
 

@@ -20,7 +20,7 @@ Coordinates = Callable[[jax.Array, jax.Array], tuple[jax.Array, jax.Array]]
 
 
 def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
-  """`rotation` RX @ RY: float64 bits, int32 `[31, 3, 3, 2]`."""
+  """Return `rotation` RX @ RY: float64 bits, int32 `[31, 3, 3, 2]`."""
   step = 0.75 if edition.name == "cifar10" else 1.0
   rows = [_rotation(np.deg2rad(step * (i - 15))) for i in range(31)]
   return {"rotation": double.bits(np.stack(rows))}
@@ -34,7 +34,7 @@ def _rotation(t: float) -> np.ndarray:
 
 
 def frame(scene: plugins.Scene, draws: None) -> jax.Array:
-  """One frame, uint8 `[S, S * 3]`."""
+  """Compute one frame, uint8 `[S, S * 3]`."""
   size = scene.size
   coordinates = _inverse(scene.table["rotation"], size)
 
@@ -46,7 +46,8 @@ def frame(scene: plugins.Scene, draws: None) -> jax.Array:
 
 
 def _inverse(rotation: jax.Array, size: layout.Size) -> Coordinates:
-  """Output pixel -> source pixel of M = P2 T RX RY P1, in closed form.
+  """Return the map from output to source pixels of M = P2 T RX RY P1, in closed
+  form.
 
   With q = (x - w/2, y - h/2, 1) and r = R q, M sends the source pixel to
   f r_xy / (r_z + f) around the centre. So R' (D z, E z, z - f) = q for the

@@ -19,13 +19,13 @@ _FRAMES_AND_CLEAN = {  # number of frames, index of the clean one
 
 
 def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
-  """`shift` in px, float32 `[T]`."""
+  """Return `shift` in px, float32 `[T]`."""
   frames, clean = _FRAMES_AND_CLEAN[edition.name]
   return {"shift": np.arange(frames, dtype=np.float32) - clean}
 
 
 def frame(scene: plugins.Scene, draws: None) -> jax.Array:
-  """One frame, uint8 `[S, S * 3]`."""
+  """Compute one frame, uint8 `[S, S * 3]`."""
   size, row = scene.size, scene.table
 
   def sample(packed: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:

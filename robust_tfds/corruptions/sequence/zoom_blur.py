@@ -1,7 +1,7 @@
 """Zoom blur sequences: frame i is the mean of zooms 1 to 1 + 0.004 i.
 
 docs/specs/imagenet_p.md sections 2 and 4. Frame 0 is clean. The running sum is
-of levels / 255 in float32, as the authors': its rounding decides whether a
+of levels / 255 in float32, like the authors': its rounding decides whether a
 whole level is truncated to itself or to the one below.
 """
 
@@ -14,14 +14,14 @@ from robust_tfds.corruptions.ops import double, geometry, layout
 
 
 def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
-  """`matrix`, output to source: float64 bits; `count` of zooms."""
+  """Return `matrix`, output to source: float64 bits; `count` of zooms."""
   rows = [geometry.affine_matrix(scale=1 + 0.004 * i) for i in range(31)]
   count = np.arange(1, 32, dtype=np.float32)
   return {"matrix": double.bits(np.stack(rows)), "count": count}
 
 
 def frames(scene: plugins.Scene, draws: None) -> jax.Array:
-  """All frames, uint8 `[31, S, S * 3]`."""
+  """Compute all frames, uint8 `[31, S, S * 3]`."""
   image, size, edition = scene.image, scene.size, scene.edition
 
   def step(total: jax.Array, row: plugins.Table) -> tuple[jax.Array, jax.Array]:

@@ -1,17 +1,17 @@
 """`perturb_video` and `frame_indices`: the 18 perturbations of videos.
 
-Noise, blur and JPEG are corruptions of pictures in every frame, MPEG is a codec of
-the whole clip: their rows in `conditions.VIDEOS` say which. Every file of this
-folder holds one of the others, as one of
+Noise, blur and JPEG are corruptions of pictures in every frame, MPEG is a codec
+of the whole clip: their rows in `conditions.VIDEOS` tell which. Every file of
+this folder holds one of the others, as one of
 
   PLUGIN = plugins.OfFrames(draws, apply)          frame by frame
-  PLUGIN = plugins.OfIndices(indices)              which frames, in order
+  PLUGIN = plugins.OfIndices(indices)              indices of frames, in order
 
 Clips are uint8 `[T, H, W, 3]`, RGB, 0..255. Noise and angles are drawn anew for
 every frame from the clip's key and the frame's number alone, so that a clip
-worked on in parts gives the same pixels. Facts: docs/specs/video.md section 1,
-whose recommendation is edition `paper`; `code` is the released code where it
-differs (jumbling, box_jumbling, translation).
+processed in parts gives the same pixels. The facts are in docs/specs/video.md
+section 1, which recommends edition `paper`; `code` follows the released code
+where it differs (jumbling, box_jumbling, translation).
 """
 
 import functools
@@ -33,17 +33,18 @@ from robust_tfds.corruptions import (
 from robust_tfds.corruptions.ops import layout, mpeg
 
 EDITIONS = ("paper", "code")
-FPS = 25.0  # of a clip that does not say
+FPS = 25.0  # default rate of a clip
 _LEAST_FPS, _MOST_FPS = 1e-3, 1e6  # FFmpeg keeps rates as ratios of C ints
 _MOST_FRAMES = 10**8  # six weeks at 25 fps: an index map of 800 MB
-_CHUNK = 16  # frames a compiled call: clips of any length compile once
+_CHUNK = 16  # frames per compiled call: clips of any length compile once
 
 
 def video_names(group: str | None = None) -> tuple[str, ...]:
-  """Names of the perturbations in the benchmark's order, or those of a group.
+  """Return names of the perturbations in the benchmark's order, or those of a
+  group.
 
   Raises:
-    ValueError: an unknown group, with a suggestion.
+    ValueError: the group is unknown; the message suggests the nearest.
   """
   if group is None:
     return conditions.VIDEOS.names()
@@ -51,12 +52,12 @@ def video_names(group: str | None = None) -> tuple[str, ...]:
 
 
 def is_temporal(name: str) -> bool:
-  """Whether a perturbation only chooses frames; see `frame_indices`."""
+  """Return whether a perturbation only chooses frames; see `frame_indices`."""
   return isinstance(plugins.video(name), plugins.OfIndices)
 
 
 def is_codec(name: str) -> bool:
-  """Whether a perturbation is a codec of the whole clip; see `stream`."""
+  """Return whether a perturbation is a codec of the whole clip; see `stream`."""
   return isinstance(plugins.video(name), conditions.OfCodec)
 
 
@@ -70,7 +71,7 @@ def perturb_video(
   key: jax.Array,
   fps: float | None = None,
 ) -> batching.Image:
-  """A clip under one perturbation.
+  """Return a clip under one perturbation.
 
   Args:
     video: uint8 `[T, H, W, 3]`, T >= 1.
@@ -78,8 +79,8 @@ def perturb_video(
     severity: 1-5.
     edition: `paper` or `code`.
     key: JAX key, from `corruptions.example_key`.
-    fps: frames per second, which the MPEG encoders are told (it changes no
-      pixel); 25 if None.
+    fps: frames per second for the MPEG encoders (it changes no pixel); None:
+      25.
 
   Returns:
     uint8 `[T', H, W, 3]`, a JAX array where `video` is one, else NumPy. T' is T,
@@ -88,8 +89,8 @@ def perturb_video(
     `code` of clips 288 px wide).
 
   Raises:
-    ValueError: an unknown name, edition or severity, a clip of another dtype or
-      shape, or an fps that is not positive.
+    ValueError: the name, edition or severity is unknown, the clip has a wrong
+      dtype or shape, or fps is not positive.
     ImportError: mpeg1 and mpeg2 need PyAV.
   """
   clip = _clip(video)
@@ -119,25 +120,27 @@ def perturb_frames(
   key: jax.Array,
   first: int | np.ndarray = 0,
 ) -> jax.Array:
-  """Some of a clip's frames under a perturbation that works frame by frame.
+  """Return some of a clip's frames under a perturbation that works frame by
+  frame.
 
-  For videos too long to hold: the parts of a clip, one after the other, are what
-  `perturb_video` gives of the whole.
+  It serves videos too long to hold: the parts of a clip, one after the other,
+  equal the result of `perturb_video` on the whole.
 
   Args:
     video: uint8 `[T, H, W, 3]`.
     name: noise, blur, jpeg or a camera perturbation.
     severity: 1-5.
     edition: `paper` or `code`.
-    key: of the whole clip.
-    first: the number of the first of these frames within the clip, or the numbers
-      of all of them, int `[T]`.
+    key: key of the whole clip.
+    first: the number of the first of these frames within the clip, or the
+      numbers of all of them, int `[T]`.
 
   Returns:
     uint8 `[T, H', W', 3]`.
 
   Raises:
-    ValueError: as `perturb_video`, or a perturbation of the whole clip.
+    ValueError: as for `perturb_video`, or the perturbation is one of the whole
+      clip.
   """
   clip = _clip(video)
   severity = spec.check_severity(severity)
@@ -175,7 +178,7 @@ def draws(
   keys: np.ndarray,
   numbers: np.ndarray,
 ) -> plugins.Arrays:
-  """What `perturb_canvases` needs to know of frames; made on the host.
+  """Return the host's draws for frames that `perturb_canvases` needs.
 
   Args:
     name: a perturbation that works frame by frame.
@@ -204,22 +207,23 @@ def perturb_canvases(
   *,
   sizes: batching.Image | None,
 ) -> jax.Array:
-  """Frames of any clips under one perturbation; nothing leaves the devices.
+  """Return frames of any clips under one perturbation; nothing leaves the
+  devices.
 
-  Inside somebody else's `jit` hand the result to the next compiled function, see
-  `image.corrupt_flat`.
+  Inside another function's `jit` pass the result to the next compiled function,
+  see `image.corrupt_flat`.
 
   Args:
     canvases: uint8 `[N, H, W, 3]`, every frame in its top-left corner.
     name: a perturbation that works frame by frame.
     severity: 1-5, may be traced.
-    drawn: what `draws` gave of these frames.
-    sizes: int32 `[N, 2]`, what `draws` was told; None where the frames fill their
-      canvases.
+    drawn: result of `draws` for these frames.
+    sizes: int32 `[N, 2]`, the sizes given to `draws`; None if the frames fill
+      their canvases.
 
   Returns:
-    uint8 `[N, H', W' * 3]`; frames have the size that `sizes_after` says, what
-    lies outside is 0 or undefined.
+    uint8 `[N, H', W' * 3]`; frames have the sizes of `sizes_after`, outside
+    them it is 0 or undefined.
   """
   plugin = plugins.video(name)
   if isinstance(plugin, plugins.OfFrames):
@@ -237,12 +241,12 @@ def perturb_canvases(
 
 
 def sizes_after(name: str, edition: str, sizes: np.ndarray) -> np.ndarray:
-  """(height, width) of frames after a perturbation: int `[N, 2]`.
+  """Return (height, width) of frames after a perturbation: int `[N, 2]`.
 
   Args:
     name: a perturbation that works frame by frame.
     edition: `paper` or `code`.
-    sizes: before it.
+    sizes: sizes before it.
   """
   plugin = _plugin(name, edition)
   if isinstance(plugin, plugins.OfFrames):
@@ -258,26 +262,26 @@ def frame_indices(
   edition: str = "paper",
   key: jax.typing.ArrayLike,
 ) -> np.ndarray:
-  """A temporal perturbation as an index map: apply it before decoding.
+  """Return a temporal perturbation as an index map, to apply before decoding.
 
   Args:
-    num_frames: of the whole clip, at least 1.
+    num_frames: number of frames of the whole clip, at least 1.
     name: see `video_names("temporal")`.
     severity: 1-5.
     edition: `paper` or `code`.
     key: JAX key; sampling and reverse_sampling draw nothing from it.
 
   Returns:
-    int64 `[T']`: which frame of the clip is shown at each moment. How T' follows
-    from T: `perturb_video`.
+    int64 `[T']`: index of the clip's frame that is shown at each moment. For T'
+    see `perturb_video`.
 
   Raises:
-    ValueError: an unknown name, edition or severity, one that is not temporal,
-      or no frames.
+    ValueError: the name, edition or severity is unknown, the perturbation is
+      not temporal, or there are no frames.
   """
   severity = spec.check_severity(severity)
   plugin = _plugin(name, edition)
-  clip_key = seeding.on_host(key)
+  clip_key = seeding.host_key(key)
   if not isinstance(plugin, plugins.OfIndices):
     raise errors.UserError(
       f"{name} is not temporal; temporal are {', '.join(video_names('temporal'))}."
@@ -295,40 +299,41 @@ def frame_indices(
 def stream(
   frames: Iterable[np.ndarray], name: str, severity: int, fps: float = FPS
 ) -> Iterator[np.ndarray]:
-  """A video through a codec, frame by frame: holds the encoded video alone.
+  """Yield a video through a codec, frame by frame; only the encoded video is
+  held.
 
   Args:
     frames: each uint8 `[H, W, 3]`.
-    name: a perturbation of which `is_codec`.
+    name: a perturbation with `is_codec`.
     severity: 1-5.
-    fps: frames per second, which the encoder is told.
+    fps: frames per second for the encoder.
 
   Yields:
     uint8 `[H, W, 3]`, as many as there were.
 
   Raises:
-    UserError: an unknown name or severity, or no codec.
+    UserError: the name or severity is unknown, or the perturbation is no codec.
     ImportError: PyAV is not installed.
   """
   yield from mpeg.stream(frames, *_codec(name, severity), fps)
 
 
 def encoder(name: str, severity: int, fps: float = FPS) -> mpeg.Encoder:
-  """A codec that takes frames one by one; back: `mpeg.frames_at`.
+  """Return an encoder that takes frames one by one; `mpeg.frames_at` decodes.
 
   Args:
-    name: a perturbation of which `is_codec`.
+    name: a perturbation with `is_codec`.
     severity: 1-5.
-    fps: frames per second, which the encoder is told.
+    fps: frames per second for the encoder.
 
   Raises:
-    UserError: as `stream`.
+    UserError: as for `stream`.
   """
   return mpeg.Encoder(*_codec(name, severity), fps)
 
 
 def _codec(name: str, severity: int) -> tuple[str, str, int]:
-  """FFmpeg's encoder, its container and the quantiser."""
+  """Return FFmpeg's encoder, its container and the quantiser."""
   plugin = plugins.video(name)
   severity = spec.check_severity(severity)
   if not isinstance(plugin, conditions.OfCodec):
@@ -345,7 +350,7 @@ def _not_frame_by_frame(name: str) -> errors.UserError:
 
 
 def _numbers(first: int | np.ndarray, count: int) -> np.ndarray:
-  """The numbers of `count` frames: int `[count]`."""
+  """Return the numbers of `count` frames: int `[count]`."""
   numbers = np.asarray(first)
   if numbers.ndim == 0:
     numbers = numbers + np.arange(count)
@@ -366,17 +371,19 @@ def _compiled(name: str) -> Callable[..., jax.Array]:
   plugin = plugins.video(name)
   assert isinstance(plugin, plugins.OfFrames)
 
-  def of_canvases(
+  def perturb(
     canvases: jax.Array, sizes: jax.Array | None, drawn: dict[str, jax.Array]
   ) -> jax.Array:
-    def of_frame(
+    def perturb_frame(
       frame: jax.Array, size: layout.Size, *values: jax.Array
     ) -> jax.Array:
       return plugin.apply(frame, size, dict(zip(drawn, values, strict=True)))
 
-    return batching.over_pictures(of_frame, canvases, sizes, *drawn.values())
+    return batching.over_pictures(
+      perturb_frame, canvases, sizes, *drawn.values()
+    )
 
-  return jax.jit(of_canvases)
+  return jax.jit(perturb)
 
 
 def _whole_frames(
@@ -386,7 +393,7 @@ def _whole_frames(
   edition: str,
   drawn: plugins.Arrays,
 ) -> jax.Array:
-  """Frames of one clip: uint8 `[T, H', W', 3]`."""
+  """Return frames of one clip: uint8 `[T, H', W', 3]`."""
   height, width = clip.shape[1:3]
   padded, sizes = canvas.stack(clip)
   same = padded.shape == clip.shape
@@ -394,13 +401,13 @@ def _whole_frames(
     padded, name, severity, drawn, sizes=None if same else sizes
   )
   after = sizes_after(name, edition, np.array([[height, width]]))[0]
-  # Cut on the host: a device slice would compile once a size.
+  # Cut on the host: a device slice would compile once per size.
   cut = np.asarray(levels)[:, : after[0], : 3 * after[1]]
   return jnp.asarray(cut.reshape(len(clip), *after, 3))
 
 
 def _rate(fps: object) -> float:
-  """Frames per second as a float."""
+  """Return frames per second as a float."""
   number = np.asarray(fps)
   plain = number.ndim == 0 and number.dtype.kind in "iuf"
   if not plain or not _LEAST_FPS <= float(number) <= _MOST_FPS:

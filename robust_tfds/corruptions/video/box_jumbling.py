@@ -1,9 +1,9 @@
-"""Segments shuffled, the frames inside them kept in order.
+"""Segments shuffled, with the order of frames inside them kept.
 
 docs/specs/video.md section 1: segments of 64, 32, 16, 8, 4 frames (edition
 `paper`); of 4, 9, 16, 25, 36 in the released code, where a higher severity
 disturbs less and a clip of one segment not at all. The last segment may be
-shorter, wherever it lands. As many frames as before.
+shorter, wherever it lands. The number of frames stays.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ SEGMENTS = {"paper": (64, 32, 16, 8, 4), "code": (4, 9, 16, 25, 36)}
 
 
 def indices(clip: plugins.Clip) -> np.ndarray:
-  """A permutation of whole segments."""
+  """Return a permutation of whole segments."""
   segment = SEGMENTS[clip.edition][clip.severity - 1]
   home = np.arange(clip.num_frames) // segment
   rank = np.argsort(seeding.words(clip.key, home[-1] + 1), kind="stable")

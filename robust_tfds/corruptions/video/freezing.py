@@ -11,7 +11,7 @@ from robust_tfds.corruptions import plugins, seeding
 
 
 def indices(clip: plugins.Clip) -> np.ndarray:
-  """The drawn frame that is held at every moment."""
+  """Return the drawn frame that is held at every moment."""
   num_frames = clip.num_frames
   counts = (
     0.4 * num_frames,

@@ -11,13 +11,13 @@ from robust_tfds.corruptions.ops import rotation
 
 
 def degrees(severity: int, keys: np.ndarray) -> np.ndarray:
-  """The angle of every frame: int64 `[T]`."""
+  """Draw the angle of every frame: int64 `[T]`."""
   most = 6 * severity + 1
   return seeding.first_integers(keys, 2 * most + 1) - most
 
 
 def draws(frames: plugins.Frames) -> plugins.Arrays:
-  """The walk of every frame."""
+  """Draw the walk of every frame."""
   angles = degrees(frames.severity, frames.keys)
   return {"walk": rotation.steps(angles, tuple(frames.sizes.T))}
 

@@ -1,7 +1,7 @@
 """A lower frame rate, played backwards.
 
-docs/specs/video.md section 1: what `sampling` keeps, in reverse. The result is
-shorter: ceil(T / rate) frames.
+docs/specs/video.md section 1: the frames of `sampling`, in reverse. The result
+is shorter: ceil(T / rate) frames.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from robust_tfds.corruptions.video import sampling
 
 
 def indices(clip: plugins.Clip) -> np.ndarray:
-  """The frames of `sampling` in reverse."""
+  """Return the frames of `sampling` in reverse."""
   return sampling.indices(clip)[::-1]
 
 

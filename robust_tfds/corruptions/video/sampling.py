@@ -11,7 +11,7 @@ RATES = (2, 4, 8, 16, 32)
 
 
 def indices(clip: plugins.Clip) -> np.ndarray:
-  """Frames 0, rate, 2 rate, ..."""
+  """Return frames 0, rate, 2 rate, ..."""
   return np.arange(0, clip.num_frames, RATES[clip.severity - 1])
 
 

@@ -13,7 +13,7 @@ DEGREES = (7.5, 15.0, 30.0, 45.0, 90.0)
 
 
 def draws(frames: plugins.Frames) -> plugins.Arrays:
-  """The walk of every frame, all of one angle."""
+  """Return the walk of every frame, all by one angle."""
   degrees = np.full(len(frames.sizes), DEGREES[frames.severity - 1])
   return {"walk": rotation.steps(degrees, tuple(frames.sizes.T))}
 

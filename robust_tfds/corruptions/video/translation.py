@@ -1,10 +1,10 @@
 """A shaking camera: a crop at random offsets.
 
 docs/specs/video.md section 1: rows and columns uniform in 0 .. 8 s - 1 from the
-top-left corner. Edition `paper`: the shorter side is resized to 256 px and every
-frame has its own crop of 224 px. Edition `code`: one crop for the whole clip, of
-256 px where the clip is 288 wide and else of 224 px, without resizing. What lies
-beyond the picture is black.
+top-left corner. Edition `paper`: the shorter side is resized to 256 px and
+every frame has its own crop of 224 px. Edition `code`: one crop for the whole
+clip, of 256 px if the clip is 288 px wide and else of 224 px, without resizing.
+Beyond the picture it is black.
 """
 
 import functools
@@ -25,7 +25,7 @@ _HALF = np.float32(0.5)
 
 
 def offsets(frames: plugins.Frames) -> np.ndarray:
-  """Rows and columns of every frame's crop: int64 `[N, 2]`."""
+  """Draw rows and columns of every frame's crop: int64 `[N, 2]`."""
   keys = frames.clip_keys if frames.edition == "code" else frames.keys
   reach = 8 * frames.severity
   columns = [seeding.first_integers(keys, reach, s) for s in (0, 1)]
@@ -33,7 +33,9 @@ def offsets(frames: plugins.Frames) -> np.ndarray:
 
 
 def sizes_after(edition: str, sizes: np.ndarray) -> np.ndarray:
-  """int `[N, 2]`: 224 px; 256 in edition `code` of a wide clip."""
+  """Return the sizes of the crops, int `[N, 2]`: 224 px; 256 in edition `code`
+  for a wide clip.
+  """
   side = np.full(len(sizes), _CROP_PX)
   if edition == "code":
     side[sizes[:, 1] == _WIDE_PX] = _WIDE_CROP_PX
@@ -41,7 +43,7 @@ def sizes_after(edition: str, sizes: np.ndarray) -> np.ndarray:
 
 
 def draws(frames: plugins.Frames) -> plugins.Arrays:
-  """The taps of every frame's crop, see `resizing.py`."""
+  """Return the taps of every frame's crop, see `resizing.py`."""
   sizes, edition = frames.sizes, frames.edition
   sides = sizes_after(edition, sizes)[:, 0]
   return crops(sizes, offsets(frames), edition, sides)
@@ -50,13 +52,13 @@ def draws(frames: plugins.Frames) -> plugins.Arrays:
 def crops(
   sizes: np.ndarray, corners: np.ndarray, edition: str, sides: np.ndarray
 ) -> plugins.Arrays:
-  """The taps of squares from given corners.
+  """Return the taps of squares from given corners.
 
   Args:
     sizes: int `[N, 2]`, (height, width) of every frame.
     corners: int `[N, 2]`, (row, column).
     edition: `paper` resizes first.
-    sides: int `[N]`, of the squares.
+    sides: int `[N]`, sides of the squares.
   """
   out = _WIDE_CROP_PX if edition == "code" else _CROP_PX
   arrays: plugins.Arrays = {}
@@ -79,7 +81,9 @@ def crops(
 def apply(
   frame: jax.Array, size: layout.Size, draws: Mapping[str, jax.Array]
 ) -> jax.Array:
-  """uint8 `[S, S * 3]`, black beyond the picture; the taps know its size."""
+  """Resample the crop, uint8 `[S, S * 3]`, black beyond the picture; the taps
+  know its size.
+  """
   down, across = (
     resizing.Taps(draws[f"{n}_first"], draws[f"{n}_weights"])
     for n in ("down", "across")
@@ -89,18 +93,19 @@ def apply(
 
 @functools.lru_cache(maxsize=256)
 def _taps(length: int, short: int) -> resizing.Taps:
-  """The taps that bring a frame's shorter side to 256 px, for one of its sides.
+  """Return the taps that resize one side of a frame whose shorter side becomes
+  256 px.
 
-  A triangle in float32. The products with reciprocals and the fused product and
-  sum are those of the first versions' compiled code, whose bytes these are:
-  another order of operations changes a weight's last bit.
+  They are a triangle in float32. The products with reciprocals and the fused
+  product and sum are those of the first versions' compiled code, whose bytes
+  are reproduced: another order of operations changes a weight's last bit.
 
   Args:
-    length: of the side, in px.
+    length: length of the side, in px.
     short: length of the frame's shorter side.
 
   Returns:
-    Those of the whole side, then as many without weights as a crop may reach
+    The taps of the whole side, then as many without weights as a crop may reach
     beyond it.
   """
   if short == _SHORT_PX:
@@ -125,7 +130,7 @@ def _taps(length: int, short: int) -> resizing.Taps:
 
 
 def _fused(a: np.ndarray, b: np.float32, c: np.float32) -> np.ndarray:
-  """`a * b + c`, rounded to float32 once."""
+  """Compute `a * b + c`, rounded to float32 once."""
   return (a.astype(np.float64) * float(b) + float(c)).astype(np.float32)
 
 

@@ -202,7 +202,7 @@ class ContractTest(parameterized.TestCase):
         image[None], name, severity, edition=edition, keys=key[None]
       )
       for shape in shapes:
-        padded = image_frame.in_canvas(
+        padded = image_frame.corrupt_in_canvas(
           image, shape, name, severity, edition=edition, key=key
         )
         np.testing.assert_array_equal(padded, np.asarray(plain[0]))

@@ -41,7 +41,7 @@ class LayoutTest(parameterized.TestCase):
 
   def test_whole_numbers_of_a_known_range(self):
     levels = np.array([0, 0.99, 1, 254.999, 255, 65535.5, 2**22], np.float32)
-    got = jax.jit(layout.whole)(levels)
+    got = jax.jit(layout.truncate)(levels)
     np.testing.assert_array_equal(got, levels.astype(np.int32))
 
   def test_outside_the_picture_is_cleared(self):

@@ -23,7 +23,7 @@ class PackedTest(absltest.TestCase):
 
     @jax.jit
     def there_and_back(picture, natural):
-      channels = packed.of_image(picture, natural)
+      channels = packed.image_channels(picture, natural)
       return packed.bytes_of(packed.join(*channels), natural)
 
     got = there_and_back(picture, np.int32(0))

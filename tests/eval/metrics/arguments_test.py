@@ -37,10 +37,10 @@ class ArgumentsTest(parameterized.TestCase):
       arguments.fraction("x", 16, 15)
 
   def test_whole_numbers(self):
-    self.assertEqual(arguments.whole("k", np.int64(3)), 3)
+    self.assertEqual(arguments.whole_number("k", np.int64(3)), 3)
     for value in (-1, 2.0, 2**40, "3", *_NO_NUMBERS):
       with self.assertRaisesRegex(errors.UserError, "k must be a whole number"):
-        arguments.whole("k", value)
+        arguments.whole_number("k", value)
 
   def test_results(self):
     for value in ([1, 0], [1.0, 0.0], [True, False]):
@@ -235,7 +235,7 @@ _REFUSED = (
     ({"successes": 0, "n": -3}, "must not be negative"),
     ({"successes": 6}, "More successes than trials: 6"),
     ({"successes": [[1], [1, 2]]}, "unequal length"),
-    ({"successes": [1, 2], "n": [5, 6, 7]}, "do not go together"),
+    ({"successes": [1, 2], "n": [5, 6, 7]}, "do not match"),
     ({"successes": 1e20, "n": 1e21}, "at most 1e"),
     ({"level": 1.0}, "level must lie"),
   ),

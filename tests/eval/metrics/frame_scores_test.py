@@ -21,7 +21,7 @@ def _columns(**changes):
 
 
 def _metrics(**changes):
-  return dict(frame_scores.Frames.of(_columns(**changes)).metrics())
+  return dict(frame_scores.Frames.from_columns(_columns(**changes)).metrics())
 
 
 class FrameScoresTest(absltest.TestCase):

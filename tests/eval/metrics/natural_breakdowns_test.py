@@ -17,14 +17,14 @@ class BreakdownsTest(absltest.TestCase):
 
   def test_by_value(self):
     kinds = {"a": "P", "b": "P", "c": "I"}
-    got = breakdowns.by_value(self.correct, self.sets, kinds)
+    got = breakdowns.per_value(self.correct, self.sets, kinds)
     self.assertEqual(got["P"]["acc_orig"][0], 0.5)
-    left = breakdowns.by_value(self.correct, self.sets, kinds, without=True)
+    left = breakdowns.per_value(self.correct, self.sets, kinds, without=True)
     self.assertEqual(left["P"]["n"], 1)
     with self.assertRaisesRegex(ValueError, "No value for 1 set.*'c'"):
-      breakdowns.by_value(self.correct, self.sets, {"a": 30, "b": 30})
+      breakdowns.per_value(self.correct, self.sets, {"a": 30, "b": 30})
     with self.assertRaisesRegex(ValueError, "1 values for 3 sets"):
-      breakdowns.by_value(self.correct, self.sets, [30])
+      breakdowns.per_value(self.correct, self.sets, [30])
 
   def test_conditional(self):
     got = breakdowns.conditional(self.correct, self.sets)

@@ -29,8 +29,8 @@ class IntervalTest(parameterized.TestCase):
   def test_several_shares_of_one_draw(self):
     ids = np.repeat([f"{i:02d}" for i in range(20)], 2)
     hits = np.arange(40) % 3 == 0
-    both = resampling.Totals.of(np.stack([hits, ~hits], axis=1), ids)
-    few = resampling.Totals.of(hits[:4], ids[:4])
+    both = resampling.Totals.from_values(np.stack([hits, ~hits], axis=1), ids)
+    few = resampling.Totals.from_values(hits[:4], ids[:4])
     (value, lo, hi), other, (_, *none) = rates.shares([both, few])
     self.assertEqual((lo, hi), rates.interval(hits, ids))
     np.testing.assert_allclose(other, (1 - value, 1 - hi, 1 - lo), atol=0.02)

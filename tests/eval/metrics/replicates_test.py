@@ -12,7 +12,7 @@ from robust_tfds.eval.metrics import replicates, resampling
 def _of_normal(n=60, seed=0):
   values = np.random.default_rng(seed).normal(3, 2, n)
   ids = np.array([f"{i:03d}" for i in range(n)])
-  return values, resampling.Draws.of(ids).means(values, ids)
+  return values, resampling.Draws.from_groups(ids).means(values, ids)
 
 
 class ReplicatesTest(absltest.TestCase):
@@ -36,7 +36,7 @@ class ReplicatesTest(absltest.TestCase):
     values = np.random.default_rng(2).exponential(size=(25, 3)) * [1, -1, 1]
     values[0, 2] = 30.0
     ids = np.array([f"{i:02d}" for i in range(25)])
-    mean = resampling.Draws.of(ids).means(values, ids)
+    mean = resampling.Draws.from_groups(ids).means(values, ids)
     lo, hi = mean.interval(0.9)
     low, high = mean.jackknife_interval(0.9)
     t = stats.t.isf(0.05, 24)
@@ -66,7 +66,7 @@ class ReplicatesTest(absltest.TestCase):
   def test_of_many_groups_it_is_the_bca_of_scipy(self):
     values = np.random.default_rng(6).exponential(size=2000)
     ids = np.array([f"{i:04d}" for i in range(2000)])
-    mean = resampling.Draws.of(ids, blocks=2000).means(values, ids)
+    mean = resampling.Draws.from_groups(ids, blocks=2000).means(values, ids)
     bca = stats.bootstrap((values,), np.mean, rng=0, method="BCa")
     lo, hi = mean.interval()
     np.testing.assert_allclose(
@@ -84,10 +84,12 @@ class ReplicatesTest(absltest.TestCase):
   def test_arrays_have_an_interval_each(self):
     values = np.random.default_rng(1).normal(size=(30, 2, 1))
     ids = np.array([f"{i:02d}" for i in range(30)])
-    many = resampling.Draws.of(ids).means(values[..., 0], ids)
+    many = resampling.Draws.from_groups(ids).means(values[..., 0], ids)
     lo, hi = many.interval()
     self.assertEqual((lo.shape, hi.shape), ((2,), (2,)))
-    one = resampling.Draws.of(ids).means(values[:, 1, 0], ids).interval()
+    one = (
+      resampling.Draws.from_groups(ids).means(values[:, 1, 0], ids).interval()
+    )
     np.testing.assert_allclose((lo[1], hi[1]), one)
 
   def test_functions_of_numbers(self):
@@ -102,7 +104,7 @@ class ReplicatesTest(absltest.TestCase):
   def test_degrees_of_freedom_of_different_groups_are_welchs(self):
     ids = np.array([f"{i:03d}" for i in range(60)])
     values = np.random.default_rng(0).random(60)
-    draws = resampling.Draws.of(ids)
+    draws = resampling.Draws.from_groups(ids)
     few, most = (
       draws.means(values[:4], ids[:4]),
       draws.means(values[4:], ids[4:]),
@@ -162,7 +164,7 @@ class ReplicatesTest(absltest.TestCase):
       mean.map(lambda x: np.where(np.arange(x.shape[-1]) % 10, x, np.nan)),
     ):
       self.assertTrue(np.isnan(bad.interval()).all())
-    one = resampling.Draws.of(["a"])
+    one = resampling.Draws.from_groups(["a"])
     self.assertEqual(one.means([1.0], ["a"]).interval(), (1, 1))
     for ends in (
       one.means([1.0], ["a"]).jackknife_interval(),

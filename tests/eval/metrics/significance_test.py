@@ -165,7 +165,7 @@ class JackknifeTest(parameterized.TestCase):
   def test_decides_where_the_interval_of_skewed_groups_does(self, more):
     x = more - np.random.default_rng(5).exponential(size=12)
     ids = np.array([f"{i:02d}" for i in range(12)])
-    one = Draws.of(ids).means(x, ids)
+    one = Draws.from_groups(ids).means(x, ids)
     p = significance.interval_p(one)
     self.assertGreater(p, 1.05 * stats.ttest_1samp(x, 0).pvalue)
     for level in (1 - 1.001 * p, 1 - 0.999 * p):

@@ -136,9 +136,9 @@ class LogitAxesTest(parameterized.TestCase):
 
   def test_it_is_another_number_than_on_plain_axes(self):
     x, y = [0.5, 0.7, 0.95], [0.3, 0.5, 0.9]
-    plain = trend.fit(x, y).at(0.99)
+    plain = trend.fit(x, y).predict(0.99)
     self.assertGreater(plain, 0.93)
-    self.assertLess(_fit(x, y).at(0.999), 1)
+    self.assertLess(_fit(x, y).predict(0.999), 1)
 
   @parameterized.parameters(
     ([0.1, 0.2], [0.1, 0.2], "three models or more"),

@@ -11,7 +11,7 @@ from robust_tfds.eval.papers.doubt import Doubt
 
 class DoubtTest(absltest.TestCase):
   def test_what_its_rows_have_in_common(self):
-    rows = printed_rows.of_paper("shankar2021")
+    rows = printed_rows.paper_rows("shankar2021")
     first, second = [r for r in rows if r.table == "table9"][:2]
     self.assertEqual(first.label, second.label)
     one = Doubt((first,), "too large", "mean")

@@ -112,7 +112,7 @@ class NetworksTest(parameterized.TestCase):
   def test_names_of_networks_are_the_catalogues(self):
     names = set(models.names())
     for paper in ("hendrycks2019", "shankar2021", "schiappa2023"):
-      of_paper = {row.model for row in printed_rows.of_paper(paper)} - {""}
+      of_paper = {row.model for row in printed_rows.paper_rows(paper)} - {""}
       self.assertNotEmpty(of_paper, paper)
       self.assertEmpty(of_paper - names, paper)
 

@@ -63,7 +63,7 @@ def _facts(rows: Iterable[PrintedRow]) -> Iterator[Fact]:
 
 
 def _stored(paper: str, *but: str) -> collections.Counter[Fact]:
-  rows = printed_rows.of_paper(paper)
+  rows = printed_rows.paper_rows(paper)
   but += _BESIDES.get(paper, ())
   return collections.Counter(_facts(r for r in rows if r.table not in but))
 
@@ -230,7 +230,7 @@ class CompleteTest(parameterized.TestCase):
     }
     stored = {
       (r.network, r.metric): r.value
-      for r in printed_rows.of_paper("shankar2021")
+      for r in printed_rows.paper_rows("shankar2021")
       if r.table == table
     }
     self.assertEqual(stored.keys(), printed.keys())
@@ -251,7 +251,7 @@ class CompleteTest(parameterized.TestCase):
       self.assertEqual(ends, (levels[0], levels[-1]))
 
   def test_data_sets_of_tables_with_several(self):
-    rows = printed_rows.of_paper("shankar2021")
+    rows = printed_rows.paper_rows("shankar2021")
     for table, file in (
       ("table2", "table2_model_types.csv"),
       ("table4", "table4_review.csv"),
@@ -267,7 +267,7 @@ class CompleteTest(parameterized.TestCase):
       self.assertEqual(stored, printed)
     detectors = collections.Counter(
       (r.table, r.datasets[0], r.text)
-      for r in printed_rows.of_paper("michaelis2019")
+      for r in printed_rows.paper_rows("michaelis2019")
       if r.metric.endswith("mpc") and r.table != "table_md"
     )
     printed = collections.Counter(
@@ -280,7 +280,7 @@ class CompleteTest(parameterized.TestCase):
     read = json.loads(shared_data.published("alexnet.json").read_text())
     printed = {
       r.name: float(r.text)
-      for r in printed_rows.of_paper("hendrycks2019")
+      for r in printed_rows.paper_rows("hendrycks2019")
       if r.table == "appendix_d"
     }
     self.assertEqual(printed, read["paper_mean_percent"])
@@ -309,7 +309,7 @@ class CompleteTest(parameterized.TestCase):
     }
     stored = {
       (r.model, r.metric): r.text
-      for r in printed_rows.of_paper("michaelis2019")
+      for r in printed_rows.paper_rows("michaelis2019")
       if r.table == "table_md"
     }
     self.assertEqual(stored, printed)
@@ -318,7 +318,7 @@ class CompleteTest(parameterized.TestCase):
 class RowsTest(parameterized.TestCase):
   @parameterized.parameters(*printed_rows.names())
   def test_every_row_is_whole(self, paper):
-    for row in printed_rows.of_paper(paper):
+    for row in printed_rows.paper_rows(paper):
       self.assertIn(row.where, row.source)
       self.assertIn("20", row.source)
       self.assertGreaterEqual(row.value, 0)
@@ -331,7 +331,7 @@ class RowsTest(parameterized.TestCase):
     ("schiappa2023", ("gamma_a", "gamma_r"), conditions.VIDEOS),
   )
   def test_conditions_have_our_names(self, paper, metrics, family):
-    rows = [r for r in printed_rows.of_paper(paper) if r.metric in metrics]
+    rows = [r for r in printed_rows.paper_rows(paper) if r.metric in metrics]
     found = {r.name for r in rows if r.name}
     self.assertEqual(found, set(family.names("common")))
 
@@ -361,5 +361,5 @@ class RowsTest(parameterized.TestCase):
       printed_rows.facts("mine")
 
   def test_labels(self):
-    labels = {r.label for r in printed_rows.of_paper("schiappa2023")}
+    labels = {r.label for r in printed_rows.paper_rows("schiappa2023")}
     self.assertContainsSubset({"R3D", "R3D, scratch", "MViT, pixmix"}, labels)

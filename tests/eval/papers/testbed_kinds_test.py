@@ -83,6 +83,6 @@ class TestbedKindsTest(parameterized.TestCase):
   def test_the_line_depends_on_whom_it_is_fitted_to(self, kind, at, above):
     of = papers.testbed("imagenet_vid_robust", kind)
     line = trend.fit(*zip(*of.values()), logits=True)
-    self.assertAlmostEqual(100 * float(line.at(0.88)), at, delta=0.01)
+    self.assertAlmostEqual(100 * float(line.predict(0.88)), at, delta=0.01)
     x, y = papers.testbed("imagenet_vid_robust")["efficientnet-l2-noisystudent"]
-    self.assertAlmostEqual(100 * float(y - line.at(x)), above, delta=0.01)
+    self.assertAlmostEqual(100 * float(y - line.predict(x)), above, delta=0.01)

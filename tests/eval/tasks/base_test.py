@@ -76,7 +76,7 @@ class TaskTest(absltest.TestCase):
     ids = np.array(["a", "b"])
     self.assertIs(task.group_ids({"group_id": ids}), ids)
     self.assertEqual(task.totals({}), {})
-    self.assertEqual(task.replicates({}, resampling.Draws.of(ids)), {})
+    self.assertEqual(task.replicates({}, resampling.Draws.from_groups(ids)), {})
     self.assertEqual(task.headlines({}, {}), [])
     self.assertEqual(task.over_cells({}), {})
     self.assertEqual(task.common, conditions.PICTURES.names("common"))

@@ -175,7 +175,9 @@ class SummaryTest(parameterized.TestCase):
     """The same picture fails everywhere: 75 cells say no more than one."""
     rows = _score(_task(corruptions="common"), lambda *_: 6)
     ids = _columns(6)["group_id"]
-    lo, hi = resampling.Draws.of(ids).means(np.arange(_N) < 6, ids).interval()
+    lo, hi = (
+      resampling.Draws.from_groups(ids).means(np.arange(_N) < 6, ids).interval()
+    )
     (mean,) = table.select(rows, metric="mean_corruption_error")
     self.assertEqual(mean.n, _N)
     np.testing.assert_allclose((mean.lo, mean.hi), (lo, hi), rtol=1e-12)
@@ -220,7 +222,7 @@ class SummaryTest(parameterized.TestCase):
     by = sum(corruption_error.load_baseline("alexnet")["errors"]["fog"])
     names = sorted(set(groups.tolist()))
     identity = (np.array(names)[:, None] == names).astype(float)
-    draws = resampling.Draws.of(np.array(names))
+    draws = resampling.Draws.from_groups(np.array(names))
     times = draws.means(identity, np.array(names)).draws.T * len(names)
     drawn = []
     left_out = 1 - np.eye(len(names), dtype=int)

@@ -203,7 +203,7 @@ class IntervalTest(absltest.TestCase):
     self.assertEqual((p.value, p.lo, p.hi), (clean.value, clean.lo, clean.hi))
 
   def test_one_block_is_left_out_of_all_conditions(self):
-    draws = resampling.Draws.of(
+    draws = resampling.Draws.from_groups(
       _TASK.group_ids(self.cells[0][1], self.truth), blocks=100
     )
     groups = np.array([str(i["id"]) for i in self.truth["images"]])

@@ -82,9 +82,9 @@ class SubtypesTest(parameterized.TestCase):
     row = rows["clean", "seen_subtype_accuracy"]
     seen = np.isin(columns["group_id"], list("0681257"))
     hits = (columns["top5"][:, 0] == columns["label"])[seen]
-    draws = resampling.Draws.of(columns["group_id"])
-    totals = resampling.Totals.of(hits, columns["group_id"][seen])
-    (number,) = draws.of_totals([totals])
+    draws = resampling.Draws.from_groups(columns["group_id"])
+    totals = resampling.Totals.from_values(hits, columns["group_id"][seen])
+    (number,) = draws.total_means([totals])
     lo, hi = number.interval()
     self.assertAlmostEqual(row.lo, lo)
     self.assertAlmostEqual(row.hi, hi)

@@ -66,6 +66,6 @@ class CompareTest(absltest.TestCase):
     batch = np.random.default_rng(0).standard_normal((2, 5, 6, 3), np.float32)
     with mock.patch.dict(sys.modules, {"torch": torch}):
       got = oracle.logits(module, batch)
-      self.assertIsNone(oracle.logits(module, batch, whole=False))
+      self.assertIsNone(oracle.logits(module, batch, as_array=False))
     self.assertEqual(seen, [(2, 3, 5, 6)] * 2)
     np.testing.assert_allclose(got, batch.sum((1, 2)), rtol=1e-5)

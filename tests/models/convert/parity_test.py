@@ -129,7 +129,7 @@ def _randomise(torch, module, seed: int, batch: np.ndarray) -> None:
   if norms:
     for norm in norms:
       norm.momentum = 1.0
-    oracle.logits(module.train(), batch, whole=False)
+    oracle.logits(module.train(), batch, as_array=False)
     module.eval()
   for norm in norms:
     # Quiet channels must not be blown up: rounding would grow with depth.

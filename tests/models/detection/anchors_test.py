@@ -25,7 +25,7 @@ class AnchorsTest(absltest.TestCase):
     want = [[True, False, False], [False, False, False]]
     np.testing.assert_array_equal(got, want)
     # Of places every 16 px in 10 x 40 px, padded to 32 x 64; two anchors each.
-    got = anchors.in_padded([(3, 5)], [16], 2, np.array([[10, 40]]))
+    got = anchors.inside_padded([(3, 5)], [16], 2, np.array([[10, 40]]))
     rows = np.arange(3)[:, None, None] < 2
     columns = np.arange(5)[:, None] < 4
     want = np.broadcast_to(rows & columns, (3, 5, 2)).reshape(1, -1)

@@ -160,7 +160,7 @@ def _losses(heads, levels, semantic, proposals, truth):
     if semantic is not None:  # interleaved
       pairs = _matched(regions, objects, overlap)
     own = [(box, which) for box, which in pairs if which is not None]
-    targets = mask_targets.of_boxes(
+    targets = mask_targets.box_targets(
       truth,
       np.array([[box for box, _ in own]], np.float32),
       np.array([[which for _, which in own]]),

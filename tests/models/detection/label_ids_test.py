@@ -40,9 +40,9 @@ class LabelIdsTest(parameterized.TestCase):
 
   def test_ids(self):
     known = {1: 0, 2: -1}
-    got = label_ids.of_ids("mine", np.array([1, 2, 1]), known)
+    got = label_ids.to_classes("mine", np.array([1, 2, 1]), known)
     self.assertEqual(got.tolist(), [0, -1, 0])
     with self.assertRaisesRegex(
       errors.UserError, r"^mine gave the label ids 0, 91, expected 1..2"
     ):
-      label_ids.of_ids("mine", np.array([91, 1, 0]), known)
+      label_ids.to_classes("mine", np.array([91, 1, 0]), known)

@@ -51,7 +51,7 @@ class ProposalsTest(absltest.TestCase):
     offsets[0, 0] = [0.05, 0, 0, 1.0]  # quadratic to 1 / 9, then linear
     is_object = np.array([[True, False, False], [True, False, False]])
     chosen = np.array([[True, True, False], [True, True, True]])
-    got = losses.of_proposals(
+    got = losses.proposal_losses(
       *map(jnp.asarray, (logits, offsets, np.zeros((2, 3, 4)))),
       jnp.asarray(is_object),
       jnp.asarray(chosen),
@@ -67,7 +67,7 @@ class ProposalsTest(absltest.TestCase):
 class RegionsTest(absltest.TestCase):
   def test_by_hand(self):
     logits = np.array([[1.0, 0, -1], [0.0, 2, 1]])
-    cross, far = losses.of_regions(
+    cross, far = losses.region_losses(
       jnp.asarray(logits),
       jnp.array([[0.0, 0, 0, 2], [1.0, 1, 1, 1]]),
       jnp.zeros((2, 4)),
@@ -102,7 +102,7 @@ class AnchorsTest(absltest.TestCase):
     self.offsets[0, 0] = [0.5, 0, -2, 0]
 
   def _got(self, **options):
-    return losses.of_anchors(
+    return losses.anchor_losses(
       jnp.asarray(self.logits),
       jnp.asarray(self.offsets),
       self.laid,
@@ -137,7 +137,7 @@ class AnchorsTest(absltest.TestCase):
     def loss(sharpness):
       logits = jnp.full((1, 50, 3), -sharpness)
       logits = logits.at[0, 0, 1].set(sharpness).at[0, 1, 0].set(sharpness)
-      got = losses.of_anchors(
+      got = losses.anchor_losses(
         logits,
         jnp.zeros((1, 50, 4)),
         laid,

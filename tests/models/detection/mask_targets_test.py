@@ -34,7 +34,7 @@ class MaskTargetsTest(absltest.TestCase):
       jnp.array([self.size]),
     )
     got = jax.jit(
-      lambda boxes, index: mask_targets.of_boxes(
+      lambda boxes, index: mask_targets.box_targets(
         truth, boxes, index, bins=_BINS, style=style, canvas=(64, 64)
       )
     )(self.boxes, self.index)

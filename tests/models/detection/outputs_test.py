@@ -18,21 +18,21 @@ class OutputsTest(absltest.TestCase):
       "labels": np.array([2, 1]),
       "masks": np.arange(2.0)[:, None, None, None] + np.zeros((2, 1, 8, 8)),
     }
-    got = outputs.of_boxes("mine", answer, {1: 0, 2: -1})
+    got = outputs.from_boxes("mine", answer, {1: 0, 2: -1})
     self.assertEqual(got["boxes"].tolist(), [[3, 4, 5, 6]])
     self.assertEqual(got["scores"].tolist(), [0.75])
     self.assertEqual(got["classes"].tolist(), [0])
     np.testing.assert_array_equal(got["masks"], np.ones((1, 8, 8)))
     with self.assertRaisesRegex(errors.UserError, "^mine gave the label ids 2"):
-      outputs.of_boxes("mine", answer, {1: 0})
+      outputs.from_boxes("mine", answer, {1: 0})
     del answer["labels"]
     with self.assertRaisesRegex(errors.UserError, "without labels"):
-      outputs.of_boxes("mine", answer, {1: 0})
+      outputs.from_boxes("mine", answer, {1: 0})
 
   def test_no_object_is_the_last_logit(self):
     logits = np.log([[0.2, 0.3, 0.5], [0.1, 0.1, 0.8]])
     answer = {"logits": logits + 7, "pred_boxes": _BOXES}
-    got = outputs.of_queries("mine", answer, {0: 1, 1: 0}, 2, (50, 100))
+    got = outputs.from_queries("mine", answer, {0: 1, 1: 0}, 2, (50, 100))
     np.testing.assert_allclose(got["scores"], [0.3, 0.1])
     self.assertEqual(got["classes"].tolist(), [0, 1])
     np.testing.assert_allclose(got["boxes"], _CORNERS, atol=1e-4)
@@ -40,7 +40,7 @@ class OutputsTest(absltest.TestCase):
   def test_without_a_no_object_every_label_is_a_detection(self):
     logits = np.array([[0.0, np.log(3)], [-np.log(3), 0.0]])
     answer = {"logits": logits, "pred_boxes": _BOXES}
-    got = outputs.of_queries("mine", answer, {0: 0, 1: 1}, 2, (50, 100))
+    got = outputs.from_queries("mine", answer, {0: 0, 1: 1}, 2, (50, 100))
     np.testing.assert_allclose(got["scores"], [0.5, 0.75, 0.25, 0.5])
     self.assertEqual(got["classes"].tolist(), [0, 1, 0, 1])
     np.testing.assert_allclose(
@@ -50,6 +50,6 @@ class OutputsTest(absltest.TestCase):
   def test_logits_and_ids_that_do_not_fit(self):
     answer = {"logits": np.zeros((2, 5)), "pred_boxes": _BOXES}
     with self.assertRaisesRegex(errors.UserError, "gave 5 logits a box, exp"):
-      outputs.of_queries("mine", answer, {0: 0, 1: 1}, 2, (50, 100))
+      outputs.from_queries("mine", answer, {0: 0, 1: 1}, 2, (50, 100))
     with self.assertRaisesRegex(errors.UserError, "has 2 labels, ids 0..1"):
-      outputs.of_queries("mine", answer, {0: -1, 1: 0, 2: 1}, 2, (50, 100))
+      outputs.from_queries("mine", answer, {0: -1, 1: 0, 2: 1}, 2, (50, 100))

@@ -245,7 +245,7 @@ class LossTest(parameterized.TestCase):
     logits = rng.standard_normal((2, 2000, 91), np.float32)
     offsets = rng.standard_normal((2, 2000, 4), np.float32)
     outputs = labels.outputs(labels.table("torchvision", 80), truth.labels)
-    got = losses.of_anchors(
+    got = losses.anchor_losses(
       jnp.asarray(logits),
       jnp.asarray(offsets),
       jnp.asarray(anchors),

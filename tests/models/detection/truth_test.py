@@ -19,7 +19,7 @@ def _batch():
 
 
 def _of(batch, masks=False, edge=0.0):
-  return truth.of_batch(
+  return truth.from_batch(
     "mine",
     batch,
     factor=np.full((2, 4), 0.5, np.float32),

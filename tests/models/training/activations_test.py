@@ -20,11 +20,13 @@ def _of(model, **changes) -> float:
     lambda: state.first(
       model,
       model.init(jax.random.key(0)),
-      optimizers.of(config.optimizer, model.decayed_paths()),
+      optimizers.make_optimizer(config.optimizer, model.decayed_paths()),
       config,
     )
   )
-  return activations.of(config, model, recipes.of(config.recipe), like)
+  return activations.estimate(
+    config, model, recipes.make_recipe(config.recipe), like
+  )
 
 
 class ActivationsTest(absltest.TestCase):

@@ -61,14 +61,14 @@ class DisclosureTest(in_folder.TestCase):
   )
   def test_the_same_operation_under_another_name(self, recipe, names):
     with self.assertRaisesRegex(errors.UserError, f"trains on {names}"):
-      disclosure.check(tiny_trainings.config(), recipes.of(recipe))
+      disclosure.check(tiny_trainings.config(), recipes.make_recipe(recipe))
 
   @parameterized.parameters(
     ({"name": "augmix"},),
     ({"name": "pixmix"},),
   )
   def test_what_is_no_condition(self, recipe):
-    disclosure.check(tiny_trainings.config(), recipes.of(recipe))
+    disclosure.check(tiny_trainings.config(), recipes.make_recipe(recipe))
 
   @parameterized.parameters(
     ("tfds:cifar10_corrupted/fog_3", "fog"),
@@ -92,12 +92,12 @@ class DisclosureTest(in_folder.TestCase):
     with self.assertRaisesRegex(
       errors.UserError, f"recipe.{key}: .*'Fog_3', it trains on fog.* rename it"
     ):
-      disclosure.check(config, recipes.of(config.recipe))
+      disclosure.check(config, recipes.make_recipe(config.recipe))
 
   def test_severities_that_a_path_says(self):
     """They are disclosed beside the recipe's."""
     config = tiny_trainings.config(data__source="folder:/data/snow/5")
-    shown = disclosure.shown(config, _Foggy())
+    shown = disclosure.seen_conditions(config, _Foggy())
     self.assertEqual(shown.names, ["fog", "snow"])
     self.assertEqual(shown.levels, [1, 3, 5])
 

@@ -26,7 +26,7 @@ class InitialTest(in_folder.TestCase):
       model={"name": model.name, "checkpoint": str(checkpoint)}
     )
     lines: list[str] = []
-    return initial.of(config, model, classes, lines.append), lines
+    return initial.load_initial(config, model, classes, lines.append), lines
 
   def _kept(self, name: str, classes: int):
     """A checkpoint of so many classes."""
@@ -77,7 +77,7 @@ class InitialTest(in_folder.TestCase):
     config = tiny_trainings.config(
       model={"name": "digits_cnn", "frozen_stages": 1}
     )
-    initial.of(config, model, _TEN, lines.append)
+    initial.load_initial(config, model, _TEN, lines.append)
     self.assertEqual(
       lines,
       [

@@ -36,7 +36,7 @@ class NamedConditionsTest(in_folder.TestCase):
     ("cifar10_corrupted/fog_3:1.0.0", "fog", 3),
   )
   def test_a_condition_and_its_level(self, place, name, level):
-    named = named_conditions.of_place(place)
+    named = named_conditions.place_conditions(place)
     self.assertEqual((named.names, named.levels), ([name], [level]))
 
   @parameterized.parameters(
@@ -47,7 +47,7 @@ class NamedConditionsTest(in_folder.TestCase):
     ("imagenet-c/weather/snow", "snow"),
   )
   def test_a_condition_of_any_level(self, place, name):
-    named = named_conditions.of_place(place)
+    named = named_conditions.place_conditions(place)
     self.assertContainsSubset([name], named.names)
     self.assertEqual(named.levels, [1, 2, 3, 4, 5])
 
@@ -56,7 +56,7 @@ class NamedConditionsTest(in_folder.TestCase):
     *("Tiny-ImageNet-C", "imagenet_c_64", "mnist_c", "cifar10_corrupted"),
   )
   def test_a_corrupted_set(self, place):
-    named = named_conditions.of_place(f"X/{place}")
+    named = named_conditions.place_conditions(f"X/{place}")
     self.assertContainsSubset(_COMMON, named.names)
 
   @parameterized.parameters(
@@ -67,7 +67,7 @@ class NamedConditionsTest(in_folder.TestCase):
     ("X/temporal_2", "jumbling", "fog"),
   )
   def test_which_conditions_a_set_or_group_has(self, place, inside, outside):
-    names = named_conditions.of_place(place).names
+    names = named_conditions.place_conditions(place).names
     self.assertIn(inside, names)
     self.assertNotIn(outside, names)
 
@@ -86,7 +86,7 @@ class NamedConditionsTest(in_folder.TestCase):
     *("voc2012/JPEGImages", "vitamin-c", "coco/p", "uncorrupted", "rain_fog"),
   )
   def test_what_is_something_else(self, place):
-    self.assertEmpty(named_conditions.of_place(f"/data/{place}").names)
+    self.assertEmpty(named_conditions.place_conditions(f"/data/{place}").names)
 
   @parameterized.parameters(
     (["fog/1", "fog/2"], ["fog"]),
@@ -106,7 +106,7 @@ class NamedConditionsTest(in_folder.TestCase):
   def test_folders_in_it(self, folders, names):
     self._made(*folders)
     first = folders[0].partition("/")[0]
-    named = named_conditions.of_place(f"{self.root}/{first}")
+    named = named_conditions.place_conditions(f"{self.root}/{first}")
     self.assertEqual(list(named.names), names)
 
   @parameterized.parameters(
@@ -126,7 +126,7 @@ class NamedConditionsTest(in_folder.TestCase):
   )
   def test_a_folder_with_the_name_of_a_condition(self, place, name):
     """Of any level, and of pictures: those of sequences and videos need one."""
-    named = named_conditions.of_place(f"/data/{place}")
+    named = named_conditions.place_conditions(f"/data/{place}")
     self.assertEqual((named.names, named.levels), ([name], [1, 2, 3, 4, 5]))
 
   def test_classes_that_lie_in_a_folder_of_a_condition(self):
@@ -135,7 +135,7 @@ class NamedConditionsTest(in_folder.TestCase):
     (root / "clean/cat").symlink_to(root / "fog/cat")
     (root / "plain").symlink_to(root / "fog")
     for place in ("clean", "plain"):
-      names = named_conditions.of_place(f"{root}/{place}").names
+      names = named_conditions.place_conditions(f"{root}/{place}").names
       self.assertEqual(names, ["fog"])
 
   def test_where_links_lead(self):
@@ -144,7 +144,7 @@ class NamedConditionsTest(in_folder.TestCase):
     (root / "harmless").symlink_to(root / "fog/3")
     (root / "clean/cat").symlink_to(root / "fog/3/cat")
     for place in ("harmless", "clean"):
-      named = named_conditions.of_place(f"{root}/{place}")
+      named = named_conditions.place_conditions(f"{root}/{place}")
       self.assertEqual((named.names, named.levels), (["fog"], [3]))
       self.assertEqual(named.said, "fog/3")
 

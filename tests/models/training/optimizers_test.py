@@ -28,7 +28,9 @@ def _gradients() -> list[dict[str, np.ndarray]]:
 
 def _got(**fields) -> dict[str, np.ndarray]:
   """Weights after a few steps."""
-  optimizer = optimizers.of(Optimizer(learning_rate=0.1, **fields), _DECAYED)
+  optimizer = optimizers.make_optimizer(
+    Optimizer(learning_rate=0.1, **fields), _DECAYED
+  )
   weights = jax.tree.map(np.ones_like, _gradients()[0])
   state = optimizer.init(weights)
   for gradient, rate in zip(_gradients(), _RATES):
@@ -110,7 +112,7 @@ class OptimizersTest(parameterized.TestCase):
   def test_clipping(self):
     """A gradient longer than the norm is brought to it."""
     fields = Optimizer(learning_rate=1.0, clip_norm=0.5)
-    optimizer = optimizers.of(fields, _DECAYED)
+    optimizer = optimizers.make_optimizer(fields, _DECAYED)
     gradient = {"a": np.array([3.0, 4.0])}
     updates, _ = optimizer.update(
       gradient, optimizer.init(gradient), gradient, learning_rate=1.0

@@ -41,7 +41,7 @@ class WorkdirTest(absltest.TestCase):
     before = self._places()
     try:
       config = tiny_trainings.config(**changes)
-      return plan.of_workdir(config, epath.Path(self.workdir))
+      return plan.describe_workdir(config, epath.Path(self.workdir))
     finally:
       self.assertEqual(self._places(), before)
 

@@ -153,7 +153,7 @@ class RunTest(in_folder.TestCase):
     ({"model.name": "digits_linear+clahe"}, "no train mode"),
     (
       {"model.name": "tiny_retinanet"},
-      "config.recipe.name: got 'standard', of .* classification or video;"
+      "config.recipe.name: got 'standard', for .* classification or video;"
       " tiny_retinanet is of the kind detection",
     ),
   )

@@ -11,7 +11,7 @@ from robust_tfds.models.training.config import Schedule
 
 
 def _rates(steps: int, per_epoch: int = 10, **fields) -> np.ndarray:
-  rate = schedules.of(Schedule(**fields), 0.1, steps, per_epoch)
+  rate = schedules.make_schedule(Schedule(**fields), 0.1, steps, per_epoch)
   return np.array([float(rate(step)) for step in range(steps)])
 
 
@@ -83,4 +83,4 @@ class SchedulesTest(parameterized.TestCase):
   )
   def test_refusals(self, fields, message):
     with self.assertRaisesRegex(errors.UserError, message):
-      schedules.of(Schedule(**fields), 0.1, 5, 1)
+      schedules.make_schedule(Schedule(**fields), 0.1, 5, 1)

@@ -13,7 +13,9 @@ class StateTest(absltest.TestCase):
     model = tiny_trainings.network()
     variables = model.init(jax.random.key(0))
     config = tiny_trainings.config(optimizer__ema=0.9)
-    optimizer = optimizers.of(config.optimizer, model.decayed_paths())
+    optimizer = optimizers.make_optimizer(
+      config.optimizer, model.decayed_paths()
+    )
     first = state.first(model, variables, optimizer, config)
     self.assertCountEqual(first.statistics, ["norm/mean", "norm/var"])
     self.assertIn("norm/scale", first.parameters)

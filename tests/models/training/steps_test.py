@@ -16,7 +16,7 @@ def _after(count: int = 1, model=None, variables=None, **changes):
   """States before and after some steps on one batch, and the last numbers."""
   prepared = tiny_trainings.prepared(recipe={"name": "standard"}, **changes)
   config, model = prepared.config, model or prepared.model
-  optimizer = optimizers.of(config.optimizer, model.decayed_paths())
+  optimizer = optimizers.make_optimizer(config.optimizer, model.decayed_paths())
   step = jax.jit(
     steps.Steps(model, prepared.recipe, optimizer, lambda i: 0.5, config)
   )
@@ -83,7 +83,9 @@ class StepsTest(absltest.TestCase):
     before = state.first(
       model,
       state.nested({**state.parted(prepared.variables, ())[0], **drawn}),
-      optimizers.of(prepared.config.optimizer, model.decayed_paths()),
+      optimizers.make_optimizer(
+        prepared.config.optimizer, model.decayed_paths()
+      ),
       prepared.config,
     )
     make = steps.Steps(

@@ -90,7 +90,7 @@ def joined(recipe: Any, batch: dict[str, Any]) -> dict[str, Any]:
   more = []
   for i, key in enumerate(batch["key"]):
     item = {name: array[i] for name, array in batch.items()}
-    more.append(recipe.beside(item, key, key ^ 1, int(copies[i])))
+    more.append(recipe.extra_arrays(item, key, key ^ 1, int(copies[i])))
   extras = {name: np.stack([row[name] for row in more]) for name in more[0]}
   return {**batch, **extras}
 
@@ -127,7 +127,7 @@ def prepared(source: Source | None = None, **changes: Any) -> run.Prepared:
   return run.Prepared(
     made,
     model,
-    recipes.of(made.recipe),
+    recipes.make_recipe(made.recipe),
     source or Source(),
     model.init(jax.random.key(made.seed)),
   )

@@ -84,7 +84,7 @@ def _printed(dataset: str) -> list[_Point]:
     for row in printed.table(derived.PAPER, "table1")
     if row.metric == "gflops"
   }
-  accuracy = derived.of_dataset(dataset)
+  accuracy = derived.dataset_accuracies(dataset)
   out = []
   for network in gammas.printed_networks(dataset):
     clean = accuracy[", ".join(filter(None, (network.name, network.training)))]

@@ -85,7 +85,7 @@ def _conditions(side: Side) -> list[Condition]:
 def _totals(side: Side, condition: Condition) -> resampling.Totals:
   columns = side.columns(condition)
   hits = columns["top5"][:, 0] == columns["label"]
-  return resampling.Totals.of(hits, side.task.group_ids(columns))
+  return resampling.Totals.from_values(hits, side.task.group_ids(columns))
 
 
 def _mean(videos: np.ndarray, others: list[resampling.Totals]) -> np.ndarray:

@@ -133,7 +133,7 @@ def _of_print() -> _Bars:
   out: _Bars = {}
   for dataset in _SETS:
     rows = [r for r in gammas.printed_rows(dataset) if r.marked and r.name]
-    marked = {(r.label, derived.in_group(r.name), r.metric) for r in rows}
+    marked = {(r.label, derived.figure_group(r.name), r.metric) for r in rows}
     for label, measures in derived.groups(derived.TABLES[dataset]).items():
       network, _, training = label.partition(", ")
       out[dataset, network, training] = {
@@ -234,7 +234,7 @@ def _mean(
   if all(key in drawn for key in keys):
     of = [drawn[key] for key in keys]
     mean = replicates.combine(lambda *each: np.mean(each, axis=0), *of)
-    return spread.number(mean, definitions.of_any_task(measure).bounds)
+    return spread.number(mean, definitions.any_task_metric(measure).bounds)
   values = [model.value(*key) for key in keys]
   there = [v for v in values if v is not None]
   return Number(math.fsum(there) / len(there)) if None not in values else None

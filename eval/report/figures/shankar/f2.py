@@ -76,7 +76,8 @@ def _by_offset(
 ) -> dict[int, tuple[intervals.Rate, int]]:
   at = {o: frame == o for o in _OFFSETS if (frame == o).any()}
   totals = [
-    resampling.Totals.of(left_out[here], videos[here]) for here in at.values()
+    resampling.Totals.from_values(left_out[here], videos[here])
+    for here in at.values()
   ]
   shares = rates.shares(totals)
   return {

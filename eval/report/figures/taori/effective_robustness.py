@@ -154,7 +154,7 @@ def _drawn(panel: _Panel) -> scatter.Panel:
   at = inverse_logit(ends)
   lines = [
     scatter.Line(
-      *(ends, logit(line.line.at(at)), "", {"color": "#444444"}),
+      *(ends, logit(line.line.predict(at)), "", {"color": "#444444"}),
       band=[logit(e) for e in line.line.band(at)] if line.banded else (),
     ),
     scatter.Line(
@@ -166,7 +166,7 @@ def _drawn(panel: _Panel) -> scatter.Panel:
     *(_dots(line.points.values(), _WORDS[line.name]) if printed else ()),
   ]
   for i, (label, (a, b)) in enumerate(known.items()):
-    above = round(100 * float(b - line.line.at(a)), 1) + 0.0
+    above = round(100 * float(b - line.line.predict(a)), 1) + 0.0
     words = f"{label}: {above:+.1f} points"
     points.append(scatter.Point(_logit(a), _logit(b), i, words, area=36))
   heights = min(y.min(), ends[0]) - 0.2, max(y.max(), x.max()) + 0.3
@@ -226,7 +226,7 @@ def _lines(panel: _Panel) -> list[list[sheet.Cell]]:
     printed = {}
   rows: list[list[sheet.Cell]] = []
   for label, (x, y) in [*printed.items(), *panel.models.items()]:
-    at = float(line.line.at(x))
+    at = float(line.line.predict(x))
     ends = [float(e) for e in line.line.band(x)] if line.banded else [None] * 2
     fitted = "yes" if label in line.points else "no"
     of_run = label not in printed

@@ -67,7 +67,9 @@ class EffectiveTest(parameterized.TestCase):
     dataset = "imagenet_vid_robust"
     line = effective.reference(_board("frames", [(0.7, 0.6)], dataset))
     self.assertEqual((line.name, len(line.points)), ("standard", 78))
-    board = _board("frames", [(0.7, float(line.line.at(0.7)) + 0.03)], dataset)
+    board = _board(
+      "frames", [(0.7, float(line.line.predict(0.7)) + 0.03)], dataset
+    )
     (number,) = effective.numbers(board, line).values()
     self.assertAlmostEqual(number.value, 0.03, places=12)
 
@@ -219,7 +221,7 @@ class EffectiveTest(parameterized.TestCase):
     board = _board("video", [tuple(whole)], "ucf101_p")
     line = effective.reference(board)
     (number,) = effective.numbers(board, line, {"k0": draws}).values()
-    lo, hi = of(lambda clean, mean: mean - line.line.at(clean)).interval()
+    lo, hi = of(lambda clean, mean: mean - line.line.predict(clean)).interval()
     self.assertAlmostEqual(number.lo, lo, places=9)
     self.assertAlmostEqual(number.hi, hi, places=9)
 

@@ -9,7 +9,7 @@ from robust_tfds.eval.metrics import resampling
 
 def _numbers(columns):
   ids = np.array([f"i{i:05d}" for i in range(len(columns[0]))])
-  draws = resampling.Draws.of(ids, resamples=50)
+  draws = resampling.Draws.from_groups(ids, resamples=50)
   return [draws.means(np.asarray(c, float), ids) for c in columns]
 
 

@@ -21,13 +21,13 @@ def _numbers(first, second, groups=None, metric="error") -> Numbers:
   n = len(next(iter(first.values())))
   ids = np.array([f"g{i:04d}" for i in range(n)]) if groups is None else groups
   totals = [
-    {c: {metric: Totals.of(v, ids)} for c, v in side.items()}
+    {c: {metric: Totals.from_values(v, ids)} for c, v in side.items()}
     for side in (first, second)
   ]
-  draws = Draws.of(ids)
+  draws = Draws.from_groups(ids)
   cells = [
     {
-      c: {m: draws.of_totals([t])[0] for m, t in of.items()}
+      c: {m: draws.total_means([t])[0] for m, t in of.items()}
       for c, of in s.items()
     }
     for s in totals
@@ -164,12 +164,12 @@ class GroupsTest(parameterized.TestCase):
   def test_cells_that_lack_groups_of_others(self):
     fog, snow = Condition("fog", 1), Condition("snow", 1)
     ids = np.repeat([f"g{i:02d}" for i in range(12)], 2)
-    draws, cells, totals = Draws.of(ids), [{}, {}], [{}, {}]
+    draws, cells, totals = Draws.from_groups(ids), [{}, {}], [{}, {}]
     for side, more in enumerate((0.0, 0.5)):
       for condition, first in ((fog, 0), (snow, 4)):
-        of = Totals.of(np.arange(24.0)[first:] + more, ids[first:])
+        of = Totals.from_values(np.arange(24.0)[first:] + more, ids[first:])
         totals[side][condition] = {"error": of}
-        cells[side][condition] = {"error": draws.of_totals([of])[0]}
+        cells[side][condition] = {"error": draws.total_means([of])[0]}
     numbers = Numbers(cells, totals, {fog: 24, snow: 20}, drawn=True)
     got = cell_tests.of_cells(numbers, _FACTS)
     np.testing.assert_allclose(

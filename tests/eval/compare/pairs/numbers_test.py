@@ -61,7 +61,7 @@ class CalibrationTest(absltest.TestCase):
     names = np.array([f"g{i % groups:03d}" for i in range(_N)])
     right = rng.random(_N) < score
     answers = Answers(score, right, scores, names, np.zeros(_N, np.int32))
-    self.draws = Draws.of(names, blocks=12, resamples=1)
+    self.draws = Draws.from_groups(names, blocks=12, resamples=1)
     return answers, numbers._calibration(answers, self.draws)
 
   def test_equals_the_metrics_of_what_is_left(self):

@@ -106,7 +106,7 @@ class OverCellsTest(sides_case.TestCase):
 
   def test_a_giant_group_that_wins_what_it_loses_is_no_certain_0(self):
     ids = np.array(["giant"] * 900 + [f"s{i:02d}" for i in range(99)])
-    draws, place = Draws.of(ids), np.arange(999)
+    draws, place = Draws.from_groups(ids), np.arange(999)
     one, other = (draws.means(place // 5 == i, ids) for i in (0, 1))
     line = over_cells.line(("mean_error", "fog", None), one, other)
     self.assertEqual(

@@ -72,7 +72,7 @@ def _case(
       }
       for side in np.split(wrong.T, 2)
     ]
-    draws = Draws.of(groups)
+    draws = Draws.from_groups(groups)
     cells = [spread.of_cells(of, draws) for of in totals]
     n = dict.fromkeys(listed, len(wrong))
     numbers = Numbers(cells, totals, n, drawn=True)

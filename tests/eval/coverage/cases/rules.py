@@ -68,7 +68,7 @@ def _case(
 ) -> Case:
   def intervals(rng: np.random.Generator) -> Mapping[str, Interval]:
     values, groups = draw(rng)
-    return _ends(Draws.of(groups).means(values, groups))
+    return _ends(Draws.from_groups(groups).means(values, groups))
 
   names = ("printed", "t", "BC", "BCa")
   return Case(data, lambda: dict.fromkeys(names, truth()), intervals, 0.55)

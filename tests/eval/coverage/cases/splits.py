@@ -34,9 +34,11 @@ def _case(design: latent.Design, shared: bool) -> case_lib.Case:
         (wrong[:, s], np.char.add(f"{s} ", films))
         for s, (wrong, films) in enumerate(drawn)
       ]
-    totals = [resampling.Totals.of(~wrong, films) for wrong, films in parts]
+    totals = [
+      resampling.Totals.from_values(~wrong, films) for wrong, films in parts
+    ]
     draws = spread.draws_of([{"accuracy": of} for of in totals])
-    numbers = [draws.of_totals([of])[0] for of in totals]
+    numbers = [draws.total_means([of])[0] for of in totals]
     mean = splits.line(_KEY, numbers)[2]
     return {_MEAN: case_lib.Interval(mean.value, mean.lo, mean.hi)}
 

@@ -21,7 +21,7 @@ def _numbers(gt, dt, iou_type, blocks):
   truth = checks.ground_truth(gt, iou_type)
   ids = np.array(sorted(truth.sizes), np.int64)
   return left_out.coco_numbers(
-    objects.of_truth(truth, ids, iou_type),
+    objects.truth_objects(truth, ids, iou_type),
     objects.detected(checks.detections(truth, dt, iou_type), truth, ids),
     blocks,
     len(truth.category_ids),
@@ -115,19 +115,19 @@ class VocTest(parameterized.TestCase):
 class HalvesTest(parameterized.TestCase):
   def test_pairs_of_halves_share_the_blocks(self):
     for blocks in (2, 7, 100):
-      halves = left_out.in_halves(blocks)
+      halves = left_out.half_membership(blocks)
       np.testing.assert_array_equal(halves[:, ::2] + halves[:, 1::2], 1)
       sizes = halves.sum(axis=0)
       self.assertLessEqual(sizes.max() - sizes.min(), 1)
     self.assertGreater(len({tuple(c) for c in halves.T}), 2)
-    self.assertEqual(left_out.in_halves(1).shape, (1, 0))
+    self.assertEqual(left_out.half_membership(1).shape, (1, 0))
 
   @parameterized.parameters(*range(4))
   def test_each_is_what_the_tools_say_of_its_pictures(self, seed):
     gt, dt = _made_up(seed)
     blocks = np.arange(len(gt["images"])) % 6
     got = _numbers(gt, dt, "bbox", blocks)
-    for place, half in enumerate(left_out.in_halves(6).T, 7):
+    for place, half in enumerate(left_out.half_membership(6).T, 7):
       pairs = zip(gt["images"], blocks)
       shown = [i["id"] for i, block in pairs if half[block]]
       expected = _backend(gt, dt, "bbox", shown)

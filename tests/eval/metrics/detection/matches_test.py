@@ -99,4 +99,4 @@ class MatchesTest(parameterized.TestCase):
     got = matcher.within(matches.AREAS[""])
     self.assertTrue(got.wrong.all())
     self.assertEqual(got.objects.shape, (2, 0))
-    self.assertLen(got.at(matcher.rank < 10).label, 10)
+    self.assertLen(got.select(matcher.rank < 10).label, 10)

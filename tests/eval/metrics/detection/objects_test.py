@@ -31,7 +31,7 @@ def _truth():
 
 class ObjectsTest(absltest.TestCase):
   def test_of_some_pictures(self):
-    got = objects.of_truth(_truth(), np.array([7, 9]))
+    got = objects.truth_objects(_truth(), np.array([7, 9]))
     self.assertEqual(got.image.tolist(), [0, 1])
     self.assertEqual(got.label.tolist(), [1, 1])
     self.assertEqual(got.crowd.tolist(), [False, True])
@@ -39,14 +39,14 @@ class ObjectsTest(absltest.TestCase):
     self.assertIsNone(got.masks)
 
   def test_of_no_picture(self):
-    got = objects.of_truth(_truth(), np.zeros(0, np.int64))
+    got = objects.truth_objects(_truth(), np.zeros(0, np.int64))
     self.assertEqual((got.image.shape, got.box.shape), ((0,), (0, 4)))
 
   def test_masks_are_drawn_once(self):
     truth = _truth()
-    got = objects.of_truth(truth, np.array([4, 7, 9]), "segm")
+    got = objects.truth_objects(truth, np.array([4, 7, 9]), "segm")
     self.assertEqual(got.image.tolist(), [1, 2, 0])
     mask = rle.Mask(got.masks[0]["counts"], (10, 20))
     self.assertEqual(rle.area(mask), 36)
-    again = objects.of_truth(truth, np.array([4]), "segm")
+    again = objects.truth_objects(truth, np.array([4]), "segm")
     self.assertIs(again.masks[0], got.masks[2])

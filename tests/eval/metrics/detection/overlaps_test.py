@@ -9,7 +9,7 @@ from robust_tfds.eval.metrics.detection import overlaps
 
 
 def _every_pair(first, second):
-  return overlaps.Pairs.of(np.zeros(first, int), np.zeros(second, int))
+  return overlaps.Pairs.from_keys(np.zeros(first, int), np.zeros(second, int))
 
 
 class OverlapsTest(absltest.TestCase):
@@ -18,7 +18,7 @@ class OverlapsTest(absltest.TestCase):
     one, two = rng.random((30, 4)) * 50, rng.random((20, 4)) * 50
     two[0, 2] = 0  # of no area
     crowd = rng.random(20) < 0.3
-    got = overlaps.of_boxes(_every_pair(30, 20), one, two, crowd)
+    got = overlaps.box_overlaps(_every_pair(30, 20), one, two, crowd)
     expected = coco.iou(one, two, crowd.astype(int).tolist())
     np.testing.assert_array_equal(got.reshape(30, 20), expected)
 
@@ -27,7 +27,7 @@ class OverlapsTest(absltest.TestCase):
     pixels = rng.random((8, 20, 30)) < 0.6
     runs = [{"size": [20, 30], "counts": rle.encode(p).counts} for p in pixels]
     crowd = np.array([False, True, False])
-    got = overlaps.of_masks(_every_pair(5, 3), runs[:5], runs[5:], crowd)
+    got = overlaps.mask_overlaps(_every_pair(5, 3), runs[:5], runs[5:], crowd)
     for d in range(5):
       for g in range(3):
         both = np.sum(pixels[d] & pixels[5 + g])
@@ -38,7 +38,7 @@ class OverlapsTest(absltest.TestCase):
     self.assertEqual(overlaps.mask_areas([]).shape, (0,))
 
   def test_pairs_are_of_equal_keys(self):
-    pairs = overlaps.Pairs.of(np.array([5, 1, 9]), np.array([1, 5, 5]))
+    pairs = overlaps.Pairs.from_keys(np.array([5, 1, 9]), np.array([1, 5, 5]))
     self.assertEqual(pairs.detection.tolist(), [0, 0, 1])
     self.assertEqual(pairs.thing.tolist(), [1, 2, 0])
     few = pairs.where(np.array([True, False, True]))

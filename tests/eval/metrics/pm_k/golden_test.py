@@ -104,11 +104,11 @@ class VidTest(parameterized.TestCase):
       )
       self._of_class(right, sets, case.labels[rows], want["per_class"])
       self._conditional(right, sets, want)
-      by_fps = breakdowns.by_value(right, sets, case.data["anchor_fps"])
+      by_fps = breakdowns.per_value(right, sets, case.data["anchor_fps"])
       self.assertEqual([str(f) for f in by_fps], sorted(want["fps"]))
       for fps, got in by_fps.items():
         self._same_pair(got, want["fps"][str(fps)])
-      kinds = breakdowns.by_value(
+      kinds = breakdowns.per_value(
         right, sets, case.data["anchor_frame_type"], without=True
       )
       self.assertEqual(sorted(kinds), sorted(want["without_frame_type"]))

@@ -32,7 +32,7 @@ class AveragePrecisionTest(absltest.TestCase):
     cls.detected = checks.detections(cls.truth, cls.results, "bbox")
     cls.ids = np.array([i["id"] for i in cls.truth["images"]])[::-1]
     cls.groups = np.array([f"city{i % 40}" for i in cls.ids])
-    cls.draws = resampling.Draws.of(cls.groups, blocks=7)
+    cls.draws = resampling.Draws.from_groups(cls.groups, blocks=7)
     cls.pictures = average_precision.Pictures.of(cls.ids, cls.groups, cls.draws)
 
   def test_a_group_is_left_out_whole(self):

@@ -54,7 +54,7 @@ def _columns(labels=(0, 1), **changes):
 
 def _numbers(columns, dataset="coco_c"):
   task = detection.Detection(base.Setting(dataset))
-  draws = resampling.Draws.of(np.array(["7", "9"]))
+  draws = resampling.Draws.from_groups(np.array(["7", "9"]))
   return {
     metric: float(number.value)
     for metric, number in task.replicates(columns, draws, _truth()).items()

@@ -43,7 +43,7 @@ _RATIO = Headline(
 def _drawn(seed=0):
   rng = np.random.default_rng(seed)
   totals = {
-    c: {"error": resampling.Totals.of(rng.random(30) < 0.4, _IDS)}
+    c: {"error": resampling.Totals.from_values(rng.random(30) < 0.4, _IDS)}
     for c in _CELLS
   }
   return spread.of_cells(totals, spread.draws_of(totals.values()))

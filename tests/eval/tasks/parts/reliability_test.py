@@ -64,7 +64,7 @@ def _frames() -> dict[str, np.ndarray]:
 
 def _mean(values, groups) -> tuple[float, float, float]:
   """A mean, and its interval's ends."""
-  mean = resampling.Draws.of(groups).left_out(values, groups)
+  mean = resampling.Draws.from_groups(groups).left_out(values, groups)
   return float(mean.value), *mean.interval()
 
 

@@ -18,7 +18,7 @@ _CLEAN, _FOG = Condition(), Condition("fog", 1)
 def _totals(n=30):
   rng = np.random.default_rng(0)
   return {
-    c: {"error": resampling.Totals.of(rng.random(n) < 0.4, _IDS[:n])}
+    c: {"error": resampling.Totals.from_values(rng.random(n) < 0.4, _IDS[:n])}
     for c in (_CLEAN, _FOG)
   }
 
@@ -34,7 +34,7 @@ class RowsTest(parameterized.TestCase):
     rows = table.read(tiny_runs.folder(name) / "table.csv")
     for row in (r for r in rows if r.has_value):
       what = f"{row.metric} of {row.config or row.corruption}"
-      metric = definitions.of_any_task(row.metric)
+      metric = definitions.any_task_metric(row.metric)
       (least, most), interval = metric.bounds, row.number.interval
       if interval:
         lo, hi = interval
@@ -56,7 +56,7 @@ class SpreadTest(absltest.TestCase):
     totals = _totals()
     draws = spread.draws_of(totals.values())
     cells = spread.of_cells(totals, draws)
-    (alone,) = draws.of_totals([totals[_FOG]["error"]])
+    (alone,) = draws.total_means([totals[_FOG]["error"]])
     np.testing.assert_allclose(cells[_FOG]["error"].draws, alone.draws)
 
   def test_intervals(self):
@@ -96,7 +96,7 @@ class SpreadTest(absltest.TestCase):
   def test_two_unequal_groups_are_not_one(self):
     groups = np.repeat(["a", "b"], [60, 40])
     wrong = np.arange(100) % 7 < np.repeat([1, 3], [60, 40])
-    mean = resampling.Draws.of(groups).means(wrong, groups)
+    mean = resampling.Draws.from_groups(groups).means(wrong, groups)
     self.assertLess(mean.effective_groups, 2)
     got = spread.number(mean, (0, 1))
     self.assertEmpty(got.note)

@@ -52,7 +52,7 @@ class WorstFramesTest(absltest.TestCase):
     columns = worst_frames.numbered(_columns(found), truth)
     groups = np.array([i["group_id"] for i in truth["images"]])
     pictures = average_precision.Pictures.of(
-      np.arange(1, 5), groups, resampling.Draws.of(groups)
+      np.arange(1, 5), groups, resampling.Draws.from_groups(groups)
     )
     sets = frame_boxes.Sets.of(truth["images"])
     return worst_frames.scored(columns, truth, sets, pictures)

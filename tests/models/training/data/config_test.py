@@ -11,7 +11,7 @@ class ConfigTest(parameterized.TestCase):
     ({"validation": 1.5}, "a fraction from 0 to below 1"),
     ({"validation": "test"}, "what the model is judged on"),
     ({"validation": float("nan")}, "what the model is judged on"),
-    ({"geometry": "random_resized8"}, "is of `crop`"),
+    ({"geometry": "random_resized8"}, "belongs in `crop`"),
     ({"crop": "random8"}, "Unknown geometry"),
     ({"split": "test[:10%]"}, "Train on another split"),
     (

@@ -27,7 +27,7 @@ def _of_scene(known=None, **options):
   ]
   row = {"image": tiny_files.noise(20, 30), "objects": known}
   config = _config(**{"canvas": (32, 48), "boxes": 3, **options})
-  return items.of(
+  return items.make(
     row, examples.OBJECTS, config, rule="", key=_KEY, name="a.png"
   )
 
@@ -35,7 +35,7 @@ def _of_scene(known=None, **options):
 def _of_video(rule="", key=_KEY, video=_FRAMES, **options):
   row = {"video": video, "fps": 30.0, "label": 3}
   config = _config(**{"frames": 4, "rate": 5, **options})
-  item = items.of(row, examples.VIDEOS, config, rule=rule, key=key, name="a")
+  item = items.make(row, examples.VIDEOS, config, rule=rule, key=key, name="a")
   return item["video"][:, 0, 0, 0].tolist()
 
 

@@ -78,10 +78,10 @@ class LeaksTest(parameterized.TestCase):
     self.enter_context(mock.patch.dict(os.environ, kept))
     self.root = made.folder(pathlib.Path(self.folder) / "pets")
 
-  def _open(self, source=None, beside=None, **options):
+  def _open(self, source=None, additions=None, **options):
     options = {"data_dir": f"{self.folder}/data", **options}
     config = data.Config(source=source or f"folder:{self.root}", **options)
-    return data.open(config, beside=beside)
+    return data.open(config, additions=additions)
 
   def _put(self, name, pixels, form="PNG"):
     tiny_files.put(self.root, {name: tiny_files.encoded(pixels, form)})
@@ -157,7 +157,7 @@ class LeaksTest(parameterized.TestCase):
       with mock.patch.object(digits_video, "sources", lambda split: leaky):
         datasets.prepare("digits_video", data_dir=f"{self.folder}/data")
       refusal = f"^test_0005.mp4: what.*{name}"
-      with mock.patch.object(examples, "of_test", lambda config: ()):
+      with mock.patch.object(examples, "test_examples", lambda config: ()):
         with self.assertRaisesRegex(errors.UserError, refusal):
           self._open("digits_video", judged_on=[name])
 
@@ -277,22 +277,22 @@ class LeaksTest(parameterized.TestCase):
       self.root.parent / "test", {"a.png": tiny_files.encoded(test)}
     )
     options = {"crop": "random_resized8"}
-    more = recipes.of({"name": name, key: str(mixed)})
+    more = recipes.make_recipe({"name": name, key: str(mixed)})
     flat = tiny_files.encoded(tiny_files.noise(20, 20, 6), "PNG")
     tiny_files.put(mixed, {"deep/b.png": flat})
     if kept:
-      self._open(source, **options, beside=more)
+      self._open(source, **options, additions=more)
     leaked = f"deep/a.{form.lower()}"
     tiny_files.put(mixed, {leaked: tiny_files.encoded(test, form)})
     refusal = f"^config.recipe.{key}: {leaked}: what .*test"
     with self.assertRaisesRegex(errors.UserError, refusal):
-      self._open(source, **options, beside=more)
+      self._open(source, **options, additions=more)
     place = str(self.root.parent / "test")
     with self.assertRaisesRegex(
       errors.UserError, f"^config.recipe.{key}: got '{place}': test is what"
     ):
-      more = recipes.of({"name": name, key: place})
-      self._open(source, **options, beside=more)
+      more = recipes.make_recipe({"name": name, key: place})
+      self._open(source, **options, additions=more)
 
   def test_an_embedded_set(self):
     """A picture of the test split that is planted in the training split."""

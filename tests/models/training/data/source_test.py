@@ -43,7 +43,7 @@ class _Twice:
   extras = ("own", "copy")
   folders: dict[str, str] = {}
 
-  def beside(self, item, key, own, copy):
+  def extra_arrays(self, item, key, own, copy):
     assert item["image"].ndim == 3
     return {"own": own, "copy": np.int32(copy)}
 
@@ -106,7 +106,7 @@ class SourceTest(parameterized.TestCase):
 
   def test_copies_of_an_example_have_keys_of_their_own(self):
     """Twice the steps; what is added hangs on the copy, its own key on no epoch."""
-    source = data.open(_open().config, beside=_Twice())
+    source = data.open(_open().config, additions=_Twice())
     self.assertEqual(source.steps(32), 2 * source.num_examples // 32)
     epochs = [_epoch(source, 32, epoch=e) for e in (0, 1)]
     alone = {  # as without copies
@@ -134,7 +134,7 @@ class SourceTest(parameterized.TestCase):
       self.assertEqual(own[0][which], own[1][which])
 
   def test_nothing_is_added_to_validation(self):
-    source = data.open(_open(validation=0.1).config, beside=_Twice())
+    source = data.open(_open(validation=0.1).config, additions=_Twice())
     (batch, *_) = _epoch(source, 8, split="validation")
     self.assertNotIn("copy", batch)
     self.assertEqual(
@@ -145,7 +145,7 @@ class SourceTest(parameterized.TestCase):
     (batch, *_) = _epoch(_open(), 4, seed=7, epoch=3)
     for name, key in zip(batch["id"], batch["key"], strict=True):
       own = corruptions.example_key(7, "digits", "train", 1, name)
-      (folded,) = seeding.frame_keys(seeding.on_host(own), np.array([3]))
+      (folded,) = seeding.frame_keys(seeding.host_key(own), np.array([3]))
       np.testing.assert_array_equal(key, folded)
 
   def test_dtypes(self):

@@ -33,7 +33,7 @@ class DetectorTest(absltest.TestCase):
   def test_mirrored(self):
     """Written out: pixels, boxes and masks within the size, some and not all."""
     batch = _batch()
-    shown = recipes.of({"name": "detector", "flip": True}).views(batch)
+    shown = recipes.make_recipe({"name": "detector", "flip": True}).views(batch)
     shown = {k: np.asarray(v) for k, v in shown.items()}
     turned = []
     for i, (_, wide) in enumerate(batch["size"]):
@@ -55,10 +55,10 @@ class DetectorTest(absltest.TestCase):
 
   def test_stylized_within_their_size(self):
     """As each picture alone; nothing is drawn outside."""
-    recipe = recipes.of({"name": "detector", "mode": "stylized"})
+    recipe = recipes.make_recipe({"name": "detector", "mode": "stylized"})
     batch = tiny_trainings.joined(recipe, _batch(3))
     got = np.asarray(recipe.views(batch)["image"]).astype(int)
-    alone = recipes.of({"name": "stylized"})
+    alone = recipes.make_recipe({"name": "stylized"})
     for i, (high, wide) in enumerate(batch["size"]):
       one = {name: array[i : i + 1] for name, array in batch.items()}
       one["image"] = one["image"][:, :high, :wide]
@@ -68,7 +68,7 @@ class DetectorTest(absltest.TestCase):
 
   def test_refuses_what_is_of_classifiers(self):
     with self.assertRaisesRegex(errors.UserError, "recipe.crop_px: got 4"):
-      recipes.of({"name": "detector", "crop_px": 4})
+      recipes.make_recipe({"name": "detector", "crop_px": 4})
 
 
 if __name__ == "__main__":

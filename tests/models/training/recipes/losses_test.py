@@ -72,13 +72,13 @@ class AlpTest(parameterized.TestCase):
   def _shown(self, **fields):
     recipe = alp.Alp(**fields)
     variables = {"matrix": _MATRIX, "calls": 0}
-    return np.asarray(recipe.shown(_apply, variables, _BATCH))
+    return np.asarray(recipe.network_inputs(_apply, variables, _BATCH))
 
   def test_pictures_then_attacked_ones(self):
     """pgdll_16_2_10: towards the least likely class of clean pictures."""
     clean = _BATCH["image"] / np.float32(255)
-    start = self._shown(step=0.0)[5:]
-    shown = self._shown()
+    start = self._test_inputs(step=0.0)[5:]
+    shown = self._test_inputs()
     np.testing.assert_allclose(shown[:5], clean, atol=1e-7)
     target = _logits(clean).argmin(-1)
     want = _attacked(clean, target, start, 16 / 255, 2 / 255, 10)
@@ -92,7 +92,7 @@ class AlpTest(parameterized.TestCase):
   def test_loss(self, weight):
     """CE of all 2B, one mean, smoothing .1, and w times the mean square."""
     recipe = alp.Alp(weight=weight, label_smoothing=0.1)
-    shown = self._shown()
+    shown = self._test_inputs()
     clean, attacked = np.split(_logits(shown), 2)
     pairing = np.mean((clean - attacked) ** 2)
     twice = np.concatenate([_LABEL, _LABEL])
@@ -109,7 +109,7 @@ class AlpTest(parameterized.TestCase):
     """Of attacked pictures alone; random targets are wrong classes, by key."""
     fields = {"weight": 0.0, "clean": 0.0, "target": "random"}
     recipe = alp.Alp(**fields, step=1.0, steps=30, label_smoothing=0.1)
-    shown = self._shown(**fields, step=1.0, steps=30)
+    shown = self._test_inputs(**fields, step=1.0, steps=30)
     self.assertEqual(shown.shape, (5, 6, 6, 3))
     loss, (_, numbers) = _loss(recipe)
     np.testing.assert_allclose(loss, _smoothed(_logits(shown), 0.1), rtol=1e-5)
@@ -125,9 +125,9 @@ class AlpTest(parameterized.TestCase):
 
   def test_no_gradient_goes_through_the_attack(self):
     """It is that of fixed pixels."""
-    shown = self._shown()
+    shown = self._test_inputs()
     recipe = alp.Alp()
-    fixed = lambda matrix: recipe.of_logits(
+    fixed = lambda matrix: recipe.logits_loss(
       shown.reshape(10, -1) @ matrix, _LABEL
     )[0]
     whole = lambda matrix: _loss(recipe, matrix)[0]
@@ -143,7 +143,7 @@ class AlpTest(parameterized.TestCase):
   )
   def test_refusals(self, fields, message):
     with self.assertRaisesRegex(errors.UserError, message):
-      recipes.of({"name": "alp", **fields})
+      recipes.make_recipe({"name": "alp", **fields})
 
 
 class StabilityTest(parameterized.TestCase):
@@ -164,7 +164,7 @@ class StabilityTest(parameterized.TestCase):
     """Of -sum p log q: p (cross - log q ...) for p's logits, q - p for q's."""
     recipe = stability.Stability(weight=1.0)
     logits = _RNG.normal(size=(10, _CLASSES)).astype(np.float32)
-    got = jax.grad(lambda x: recipe.of_logits(x, _LABEL)[0])(logits)
+    got = jax.grad(lambda x: recipe.logits_loss(x, _LABEL)[0])(logits)
     p, q = np.split(np.exp(_log_p(logits)), 2)
     cross = -np.sum(p * np.log(q), axis=-1, keepdims=True)
     of_clean = p - np.eye(_CLASSES)[_LABEL] + p * (-np.log(q) - cross)
@@ -207,7 +207,9 @@ class CorruptionMixTest(parameterized.TestCase):
     keys = rng.integers(0, 2**32, (300, 2), np.uint32)
     some, always, never = (
       np.asarray(
-        recipes.of({**fields, "probability": p}).transform(images, keys)
+        recipes.make_recipe({**fields, "probability": p}).transform(
+          images, keys
+        )
       )
       for p in (0.75, 1.0, 0.0)
     )
@@ -225,14 +227,14 @@ class ClaheTest(parameterized.TestCase):
   def test_the_same_pictures_in_training_and_at_test(self):
     """Those of the enhancement, after crops and flips."""
     images = tiny_trainings.Source().image[:5]
-    recipe = recipes.of({"name": "clahe", "flip": True, "crop_px": 2})
+    recipe = recipes.make_recipe({"name": "clahe", "flip": True, "crop_px": 2})
     want = clahe.equalize(
       base.Recipe(flip=True, crop_px=2).transform(images, _BATCH["key"])
     )
     got = recipe.transform(images, _BATCH["key"])
     np.testing.assert_array_equal(got, want)
     np.testing.assert_array_equal(
-      recipe.at_test(images), clahe.equalize(images)
+      recipe.test_inputs(images), clahe.equalize(images)
     )
     self.assertIn("CLAHE", recipe.disclosure()["pictures"])
 
@@ -240,9 +242,9 @@ class ClaheTest(parameterized.TestCase):
 class OverlapTest(parameterized.TestCase):
   @parameterized.parameters("augmix", "pixmix")
   def test_operations_of_benchmarks_are_named_and_refused(self, name):
-    off = recipes.of({"name": name})
+    off = recipes.make_recipe({"name": name})
     self.assertEqual(off.disclosure()["conditions"], [])
-    overlapping = recipes.of({"name": name, "overlap": True})
+    overlapping = recipes.make_recipe({"name": name, "overlap": True})
     disclosure.check(tiny_trainings.config(), off)
     with self.assertRaisesRegex(
       errors.UserError, "brightness, contrast, gaussian_blur, saturate, which"

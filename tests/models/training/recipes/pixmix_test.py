@@ -26,7 +26,7 @@ class PixmixTest(absltest.TestCase):
 
   def test_pictures_of_a_folder(self):
     """Each mixture is that of the public function with the picture of its key."""
-    recipe = recipes.of({"name": "pixmix", "pictures": self._folder()})
+    recipe = recipes.make_recipe({"name": "pixmix", "pictures": self._folder()})
     images = np.stack([tiny_files.noise(32, 32, i) for i in range(4)])
     batch = tiny_trainings.joined(recipe, {"image": images, "key": _keys(4)})
     self.assertEqual(batch["picture"].shape, images.shape)
@@ -41,7 +41,7 @@ class PixmixTest(absltest.TestCase):
       np.testing.assert_array_equal(got[i], one[0])
 
   def test_frames_have_pictures_of_their_own(self):
-    recipe = recipes.of({"name": "pixmix", "fractals": 5})
+    recipe = recipes.make_recipe({"name": "pixmix", "fractals": 5})
     video = np.stack([[tiny_files.noise(24, 24, i)] * 6 for i in range(2)])
     batch = tiny_trainings.joined(recipe, {"video": video, "key": _keys(2)})
     self.assertEqual(batch["picture"].shape, video.shape)
@@ -53,7 +53,9 @@ class PixmixTest(absltest.TestCase):
 
   def test_discloses_the_pictures(self):
     folder = self._folder()
-    words = recipes.of({"name": "pixmix", "pictures": folder}).disclosure()
+    words = recipes.make_recipe(
+      {"name": "pixmix", "pictures": folder}
+    ).disclosure()
     self.assertRegex(
       words["pictures"],
       r"^3 pictures of \S+ \(sha256 \w{12}\) and 9 operations",
@@ -61,25 +63,29 @@ class PixmixTest(absltest.TestCase):
     pathlib.Path(folder, "0.png").write_bytes(
       tiny_files.encoded(tiny_files.noise(40, 40))
     )
-    again = recipes.of({"name": "pixmix", "pictures": folder, "short_px": 37})
+    again = recipes.make_recipe(
+      {"name": "pixmix", "pictures": folder, "short_px": 37}
+    )
     self.assertNotEqual(again.disclosure()["pictures"], words["pictures"])
-    seeded = recipes.of({"name": "pixmix"}).disclosure()
+    seeded = recipes.make_recipe({"name": "pixmix"}).disclosure()
     self.assertIn("fractals of seed 0", seeded["pictures"])
 
   def test_overlap_is_of_benchmarks(self):
-    shown = recipes.of({"name": "pixmix", "overlap": True}).disclosure()
-    names = named_conditions.of_benchmarks(shown["conditions"])
+    shown = recipes.make_recipe(
+      {"name": "pixmix", "overlap": True}
+    ).disclosure()
+    names = named_conditions.benchmark_conditions(shown["conditions"])
     self.assertContainsSubset(["brightness", "contrast", "saturate"], names)
     self.assertLessEqual({*names}, {*conditions.PICTURES.names()})
 
   def test_refuses(self):
-    recipe = recipes.of({"name": "pixmix", "pictures": "/nowhere"})
+    recipe = recipes.make_recipe({"name": "pixmix", "pictures": "/nowhere"})
     with self.assertRaisesRegex(errors.UserError, "there is no such folder"):
       recipe.disclosure()
-    small = recipes.of({"name": "pixmix", "pictures": self._folder()})
+    small = recipes.make_recipe({"name": "pixmix", "pictures": self._folder()})
     item = {"image": np.zeros((64, 64, 3), np.uint8)}
     with self.assertRaisesRegex(errors.UserError, "recipe.short_px: got 36"):
-      small.beside(item, _keys(1)[0], _keys(1)[0], 0)
+      small.extra_arrays(item, _keys(1)[0], _keys(1)[0], 0)
 
 
 if __name__ == "__main__":

@@ -39,9 +39,11 @@ def batches() -> dict:
   """Name -> a recipe, and a batch of eight for it."""
   batch = next(tiny_trainings.Source().batches(batch_size=8, seed=0, epoch=0))
   del batch["id"]
-  made = {n: recipes.of({"name": n}) for n in recipes.names()}
-  made["stylized"] = recipes.of({"name": "stylized", "mode": "combined"})
-  made["detector"] = recipes.of(
+  made = {n: recipes.make_recipe({"name": n}) for n in recipes.names()}
+  made["stylized"] = recipes.make_recipe(
+    {"name": "stylized", "mode": "combined"}
+  )
+  made["detector"] = recipes.make_recipe(
     {"name": "detector", "mode": "stylized", "flip": True}
   )
   objects = {
@@ -65,15 +67,15 @@ class RecipesTest(parameterized.TestCase):
     with self.assertRaisesRegex(
       errors.UserError, "recipe 'standart'.*standard"
     ):
-      recipes.of({"name": "standart"})
+      recipes.make_recipe({"name": "standart"})
     with self.assertRaisesRegex(
       errors.UserError, "config.recipe.flop: .*Did you mean 'flip'"
     ):
-      recipes.of({"name": "standard", "flop": True})
+      recipes.make_recipe({"name": "standard", "flop": True})
     with self.assertRaisesRegex(
       errors.UserError, "config.recipe.depth must be .* -1 or 1 to 16, got 0"
     ):
-      recipes.of({"name": "augmix", "depth": 0})
+      recipes.make_recipe({"name": "augmix", "depth": 0})
 
   @parameterized.parameters(
     ("standard", "flip", "yes", "True or False"),
@@ -108,12 +110,15 @@ class RecipesTest(parameterized.TestCase):
     with self.assertRaisesRegex(
       errors.UserError, f"^config.recipe.{key}: got .*, expected {expected}"
     ):
-      recipes.of({"name": name, key: value})
+      recipes.make_recipe({"name": name, key: value})
 
   @parameterized.parameters(*[(n,) for n in recipes.names() if n != "detector"])
   def test_classifiers(self, name):
     """The loss is finite, the same again, and moves the statistics."""
-    recipe, model = recipes.of({"name": name}), tiny_trainings.network()
+    recipe, model = (
+      recipes.make_recipe({"name": name}),
+      tiny_trainings.network(),
+    )
     batch = next(tiny_trainings.Source().batches(batch_size=4, seed=0, epoch=0))
     del batch["id"]
     batch = tiny_trainings.joined(recipe, batch)
@@ -164,7 +169,7 @@ class RecipesTest(parameterized.TestCase):
     del batch["id"]
     images = batch["image"]
     for name, views in (("augmix", 3), ("stability", 2), ("pixmix", 1)):
-      recipe = recipes.of({"name": name})
+      recipe = recipes.make_recipe({"name": name})
       got = np.asarray(recipe.views(tiny_trainings.joined(recipe, batch)))
       self.assertEqual(
         (got.dtype, got.shape), (np.uint8, (4 * views, 32, 32, 3))
@@ -179,7 +184,9 @@ class RecipesTest(parameterized.TestCase):
         self.assertBetween(far, 10, 13)  # of 12.75
 
   def test_one_noise_is_disclosed(self):
-    recipe = recipes.of({"name": "corruption_mix", "severities": (1, 2)})
+    recipe = recipes.make_recipe(
+      {"name": "corruption_mix", "severities": (1, 2)}
+    )
     self.assertEqual(
       recipe.disclosure(),
       {"conditions": ["gaussian_noise"], "severities": [1, 2], "pictures": ""},
@@ -191,16 +198,16 @@ class RecipesTest(parameterized.TestCase):
     ("freezing,jumbling", ["jumbling", "freezing"]),
   )
   def test_names_of_a_mix(self, names, shown):
-    recipe = recipes.of({"name": "corruption_mix", "names": names})
+    recipe = recipes.make_recipe({"name": "corruption_mix", "names": names})
     self.assertCountEqual(recipe.disclosure()["conditions"], shown)
 
   def test_unknown_names_of_a_mix_are_refused(self):
     with self.assertRaisesRegex(errors.UserError, "Unknown corruption 'jpeg'"):
-      recipes.of({"name": "corruption_mix", "names": "fog,jpeg"})
+      recipes.make_recipe({"name": "corruption_mix", "names": "fog,jpeg"})
 
   @pytest.mark.slow
   def test_two_devices_show_the_same_bytes(self):
-    """Each its own rows (`by_rows`), views in their order."""
+    """Each its own rows (`map_rows`), views in their order."""
     run = in_process.python("-c", _TWO_DEVICES)
     self.assertEqual(run.returncode, 0, run.stderr)
     lines = [x for x in run.stdout.splitlines() if x.startswith("RESULT")]

@@ -26,7 +26,7 @@ class StylizedTest(parameterized.TestCase):
       ("stylized", [True] * 6),
       ("combined", [False, True] * 3),
     ):
-      recipe = recipes.of({"name": "stylized", "mode": mode})
+      recipe = recipes.make_recipe({"name": "stylized", "mode": mode})
       self.assertEqual(recipe.copies, 2 if mode == "combined" else 1)
       batch = _batch(recipe)
       got = np.asarray(recipe.views(batch))
@@ -43,9 +43,10 @@ class StylizedTest(parameterized.TestCase):
     item = {"image": np.zeros((8, 8, 3), np.uint8)}
     keys = np.random.default_rng(1).integers(0, 2**32, (9, 2), np.uint32)
     for again in (False, True):
-      recipe = recipes.of({"name": "stylized", "style_again": again})
+      recipe = recipes.make_recipe({"name": "stylized", "style_again": again})
       drawn = {
-        recipe.beside(item, key, keys[0], 0)["style"].tobytes() for key in keys
+        recipe.extra_arrays(item, key, keys[0], 0)["style"].tobytes()
+        for key in keys
       }
       self.assertEqual(len(drawn) > 1, again)
 
@@ -54,7 +55,7 @@ class StylizedTest(parameterized.TestCase):
     for i in range(3):
       painting = tiny_files.encoded(tiny_files.smooth(50, 40, i))
       (root / f"{i}.png").write_bytes(painting)
-    recipe = recipes.of({"name": "stylized", "styles": str(root)})
+    recipe = recipes.make_recipe({"name": "stylized", "styles": str(root)})
     batch = _batch(recipe)
     self.assertEqual(batch["style"].shape, (6, 32, 32, 3))
     self.assertGreater(len({s.tobytes() for s in batch["style"]}), 1)
@@ -63,9 +64,9 @@ class StylizedTest(parameterized.TestCase):
     self.assertIn("by texture, which is not AdaIN", words)
 
   def test_without_weights_it_is_no_adain(self):
-    words = recipes.of({"name": "stylized"}).disclosure()["pictures"]
+    words = recipes.make_recipe({"name": "stylized"}).disclosure()["pictures"]
     self.assertIn("64 procedural textures of seed 0 by texture", words)
-    standard = recipes.of({"name": "stylized", "mode": "standard"})
+    standard = recipes.make_recipe({"name": "stylized", "mode": "standard"})
     self.assertEqual(standard.disclosure()["pictures"], "")
 
   @parameterized.parameters(
@@ -74,7 +75,7 @@ class StylizedTest(parameterized.TestCase):
   )
   def test_refuses(self, change, words):
     with self.assertRaisesRegex(errors.UserError, words):
-      recipes.of({"name": "stylized", **change})
+      recipes.make_recipe({"name": "stylized", **change})
 
 
 if __name__ == "__main__":

@@ -29,10 +29,10 @@ class ChecksTest(absltest.TestCase):
         checks.switch("overlap", value)
 
   def test_whole_numbers(self):
-    self.assertEqual(checks.whole("width", np.int64(3), range(1, 4)), 3)
+    self.assertEqual(checks.whole_number("width", np.int64(3), range(1, 4)), 3)
     for value in (0, 4, 1.0, True, "1"):
       with self.assertRaisesRegex(errors.UserError, "width must be a whole"):
-        checks.whole("width", value, range(1, 4))
+        checks.whole_number("width", value, range(1, 4))
 
 
 if __name__ == "__main__":

@@ -8,8 +8,8 @@ from etils import epath
 from safetensors import numpy as safetensors
 
 from robust_tfds import errors
-from robust_tfds.models.convert import beside
-from robust_tfds.models.convert.beside import Declared
+from robust_tfds.models.convert import sidecar
+from robust_tfds.models.convert.sidecar import Declared
 from tests.models.convert import checkpoints
 
 _TIMM = {"architecture": "x", "pretrained_cfg": {"crop_pct": 0.95}}
@@ -25,34 +25,34 @@ class BesideTest(checkpoints.Case):
     (self.folder / name).write_text(json.dumps(facts))
 
   def test_nothing(self):
-    self.assertEqual(beside.declared(self.path), Declared())
+    self.assertEqual(sidecar.declared(self.path), Declared())
     self._write("config.json", {"architectures": ["other"]})
-    self.assertEqual(beside.declared(self.path), Declared())
-    self.assertEqual(beside.declared(epath.Path(self.folder)), Declared())
+    self.assertEqual(sidecar.declared(self.path), Declared())
+    self.assertEqual(sidecar.declared(epath.Path(self.folder)), Declared())
 
   def test_timm(self):
     self._write("config.json", _TIMM)
-    said = beside.declared(self.path)
+    said = sidecar.declared(self.path)
     self.assertEqual(said.fields["resize_px"], 235)
     self.assertEndsWith(said.origin, "config.json: pretrained_cfg")
 
   def test_hf(self):
     self._write("preprocessor_config.json", _HF)
     self._write("config.json", {"id2label": {"0": "cat", "1": "dog"}})
-    said = beside.declared(self.path)
+    said = sidecar.declared(self.path)
     self.assertEqual(said.fields["mean"], (0.5, 0.5, 0.5))
     self.assertEqual(said.fields["num_classes"], 2)
 
   def test_of_several_files_only_a_hubs_own_name_counts(self):
     self._write("config.json", _TIMM)
     other = epath.Path(self.npz({"a": np.ones(3)}, "other.npz"))
-    self.assertEqual(beside.declared(self.path), Declared())
-    self.assertEqual(beside.declared(other), Declared())
-    self.assertNotEqual(beside.declared(other, alone=True), Declared())
+    self.assertEqual(sidecar.declared(self.path), Declared())
+    self.assertEqual(sidecar.declared(other), Declared())
+    self.assertNotEqual(sidecar.declared(other, alone=True), Declared())
     hub = self.folder / "model.safetensors"
     safetensors.save_file({"a": np.ones(3)}, hub)
-    self.assertEqual(beside.declared(epath.Path(hub)).fields["resize_px"], 235)
-    folder = beside.declared(epath.Path(self.folder))
+    self.assertEqual(sidecar.declared(epath.Path(hub)).fields["resize_px"], 235)
+    folder = sidecar.declared(epath.Path(self.folder))
     self.assertEqual(folder.fields["resize_px"], 235)
 
   def test_metadata(self):
@@ -64,12 +64,12 @@ class BesideTest(checkpoints.Case):
       metadata = {"format": "pt", key: json.dumps(facts)}
       safetensors.save_file({"a": np.ones(3)}, path, metadata)
       self.assertEqual(
-        beside.declared(epath.Path(path)).fields["resize_px"], side
+        sidecar.declared(epath.Path(path)).fields["resize_px"], side
       )
 
   def test_what_no_spec_can_express_is_trouble(self):
     self._write("config.json", {"pretrained_cfg": {"crop_mode": "border"}})
-    said = beside.declared(self.path)
+    said = sidecar.declared(self.path)
     self.assertEqual(said.fields, {})
     self.assertRegex(said.doubt, "config.json: pretrained_cfg: crop_mode")
 
@@ -77,18 +77,18 @@ class BesideTest(checkpoints.Case):
     digest = hashlib.sha256(self.path.read_bytes()).hexdigest()
     facts = {"npz_sha256": digest, "spec_fields": {"mean": [0.5, 0.5, 0.5]}}
     self._write("net.npz.report.json", facts)
-    self.assertEqual(beside.declared(self.path).fields, {"mean": (0.5,) * 3})
+    self.assertEqual(sidecar.declared(self.path).fields, {"mean": (0.5,) * 3})
     self._write("net.npz.report.json", {**facts, "npz_sha256": "0"})
     with self.assertRaisesRegex(errors.UserError, "is of another file"):
-      beside.declared(self.path)
+      sidecar.declared(self.path)
 
   def test_files_that_are_broken(self):
     for name in ("config.json", "preprocessor_config.json"):
       path = self.folder / name
       path.write_text("{")
       with self.assertRaisesRegex(errors.UserError, f"{name}: line 1"):
-        beside.declared(self.path)
+        sidecar.declared(self.path)
       path.write_text("[1]")
       with self.assertRaisesRegex(errors.UserError, f"{name}: got a list"):
-        beside.declared(self.path)
+        sidecar.declared(self.path)
       path.unlink()

@@ -1,8 +1,9 @@
-"""Pictures that a user brings beside the data: to mix with, or to take styles from.
+"""The user's pictures besides the data: to mix with, or to take styles from.
 
-They may be many: one is read when it is drawn, and held at the size that it is drawn
-from, as far as that fits `examples.HELD_BYTES`. Which one, and which part of it,
-hangs on a key alone. Their sha256, which is disclosed, is over all files.
+There may be many: a picture is read when it is drawn, and held at the size that
+it is cropped from, as far as that fits `examples.HELD_BYTES`. The choice of a
+picture, and of a part of it, depends on a key alone. The sha256 that is
+disclosed is over all files.
 """
 
 from __future__ import annotations
@@ -23,27 +24,28 @@ from robust_tfds.own import folder
 from robust_tfds.reading import pictures
 from robust_tfds.storage import paths
 
-_STREAM = 0x42534944  # which picture, apart from other draws of a key
+_STREAM = 0x42534944  # the choice of a picture, apart from other draws of a key
 _DIGITS = 12  # of a sha256, in words
 _MAKING = threading.Lock()  # batches are read by several threads
 
 
 class Pictures:
-  """The pictures of a folder and of those below it.
+  """The pictures of a folder and its subfolders.
 
   Attributes:
-    words: which these are, how many and their sha256; read when it is asked for.
+    words: their number, folder and sha256 in words; files are read on first
+      use.
   """
 
   def __init__(self, place: str, short_px: int):
-    """Lists the folder; reads no picture.
+    """List the folder; no picture is read.
 
     Args:
       place: the folder.
       short_px: the shorter side is resized to this before a square is cut.
 
     Raises:
-      UserError: no such folder, or no pictures in it.
+      UserError: the folder does not exist, or holds no pictures.
     """
     root = paths.of(place, "the folder of pictures")
     if not root.is_dir():
@@ -59,16 +61,18 @@ class Pictures:
     self._left = examples.HELD_BYTES
 
   def __len__(self) -> int:
-    """How many there are."""
+    """Return the number of pictures."""
     return len(self._files)
 
   def __getstate__(self) -> dict[str, Any]:
-    """To other processes goes where they lie."""
+    """Return the state for other processes: where the pictures are, not the
+    held pixels.
+    """
     return {**self.__dict__, "_held": {}, "_left": examples.HELD_BYTES}
 
   @functools.cached_property
   def words(self) -> str:
-    """See the class."""
+    """The pictures in words, see the class."""
     whole = hashlib.sha256()
     for name, path in self._files:
       whole.update(f"{name}\0{paths.sha256(path)}\n".encode())
@@ -80,20 +84,20 @@ class Pictures:
   def drawn(
     self, key: np.ndarray, side: int, centred: bool = False
   ) -> np.ndarray:
-    """A square of one of them.
+    """Return a square of one of the pictures.
 
     Args:
       key: uint32 `[2]`.
-      side: in px, at most `short_px`.
-      centred: the middle of it; else anywhere.
+      side: side in px, at most `short_px`.
+      centred: whether to take the middle of the picture; else anywhere.
 
     Returns:
       uint8 `[side, side, 3]`.
 
     Raises:
-      UserError: a picture that cannot be read; names it.
+      UserError: the picture cannot be read; the message names it.
     """
-    whole = self._read(_which(key, len(self)))
+    whole = self._read(_index(key, len(self)))
     height, width = whole.shape[:2]
     left, top = (width - side) // 2, (height - side) // 2
     if not centred:
@@ -101,7 +105,7 @@ class Pictures:
     return whole[top : top + side, left : left + side]
 
   def _read(self, number: int) -> np.ndarray:
-    """A whole picture, resized."""
+    """Return a whole picture, resized."""
     if number in self._held:
       return self._held[number]
     name, path = self._files[number]
@@ -114,25 +118,27 @@ class Pictures:
 
 
 @functools.lru_cache(4)
-def of_folder(place: str, short_px: int) -> Pictures:
-  """The pictures of a folder, listed once; arguments as of `Pictures`."""
+def folder_pictures(place: str, short_px: int) -> Pictures:
+  """Return the pictures of a folder, listed once; arguments as for `Pictures`."""
   return Pictures(place, short_px)
 
 
 def made(
   draw: Callable[[int, int], np.ndarray], count: int, side: int, key: np.ndarray
 ) -> np.ndarray:
-  """One of procedural pictures, by the same draw; they are made once.
+  """Return one of `count` procedural pictures by the same draw.
+
+  They are made once.
 
   Args:
-    draw: (count, side) -> uint8 `[count, side, side, 3]`.
-    count: how many there are.
-    side: in px.
+    draw: maps (count, side) to uint8 `[count, side, side, 3]`.
+    count: number of pictures.
+    side: side in px.
     key: uint32 `[2]`.
   """
   with _MAKING:
     array = _made(draw, count, side)
-  return array[_which(key, count)]
+  return array[_index(key, count)]
 
 
 @functools.lru_cache(4)
@@ -143,10 +149,10 @@ def _made(
 
 
 def _own(key: np.ndarray) -> np.ndarray:
-  """A key of these draws alone."""
+  """Derive the key of these draws from an example's key."""
   own: np.ndarray = seeding.frame_keys(key, np.array([_STREAM]))[0]
   return own
 
 
-def _which(key: np.ndarray, count: int) -> int:
+def _index(key: np.ndarray, count: int) -> int:
   return int(seeding.words(_own(key), 1)[0] * 2.0**-32 * count)

@@ -1,17 +1,17 @@
-"""HF's `preprocessor_config.json` (and `config.json` for the labels) as a spec.
+"""HF's `preprocessor_config.json`, and `config.json` for the labels, as a spec.
 
-What a file leaves out is its class's default, so the class has to be known:
-the table below is of transformers 5.23,
-`transformers/models/<name>/image_processing_*.py`.
-A picture is resized (`size`), cropped (`crop_size`), scaled (`rescale_factor`)
-and normalised, each where its `do_...` says so.
+A key that a file leaves out has its class's default, so the class has to be
+known: the table below follows transformers 5.23,
+`transformers/models/<name>/image_processing_*.py`. A picture is resized
+(`size`), cropped (`crop_size`), scaled (`rescale_factor`) and normalised, each
+where its `do_...` says so.
 """
 
 import re
 from collections.abc import Mapping
 from typing import Any
 
-from robust_tfds.models.convert.beside import values
+from robust_tfds.models.convert.sidecar import values
 
 _STANDARD = (0.5, 0.5, 0.5)  # IMAGENET_STANDARD_MEAN and _STD
 # OPENAI_CLIP_MEAN and OPENAI_CLIP_STD.
@@ -59,33 +59,39 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
   "MobileNetV1": _MOBILE,
   "MobileNetV2": _MOBILE,
 }
-# Of these one number as `size` is the shorter side; of the others both.
+# For these classes a number as `size` is the shorter side; for the others both
+# sides.
 _SHORT_SIDE = ("CLIP", "Bit", "ConvNext", "MobileNetV1", "MobileNetV2")
 _CLASS = re.compile(r"(\w+?)(?:FeatureExtractor|ImageProcessor)(?:Fast|Pil)?")
 # convnext/image_processing_convnext.py: from here on both sides are squashed.
 _CONVNEXT_SQUASHES_PX = 384
-_FIRST, _LAST = "tench", "toilet tissue"  # of ImageNet's 1000, by WordNet id
+_FIRST, _LAST = (
+  "tench",
+  "toilet tissue",
+)  # first and last of ImageNet's 1000, by WordNet id
 
 
 def fields(facts: Mapping[str, Any], origin: str) -> dict[str, Any]:
-  """Fields of `models.spec.Spec`.
+  """Return the fields of `models.spec.Spec`.
 
   Args:
-    facts: what the file holds.
-    origin: what a refusal begins with: the file.
+    facts: contents of the file.
+    origin: the file, which a refusal begins with.
 
   Raises:
-    UserError: a class whose defaults are not known here, or a rule that no spec
-      of ours can express; names the field.
+    UserError: the defaults of the class are unknown, or a rule cannot be
+      expressed by our specs; the message names the field.
   """
   kind = _kind(facts, origin)
   said = {**_COMMON, **_DEFAULTS[kind]}
   said |= {name: value for name, value in facts.items() if value is not None}
   if not said["do_resize"]:
-    raise values.refusal(origin, "do_resize", False, "pictures to be resized")
+    raise values.expression_error(
+      origin, "do_resize", False, "pictures to be resized"
+    )
   resample = said["resample"]
   if not isinstance(resample, int) or resample not in _RESAMPLES:
-    raise values.refusal(
+    raise values.expression_error(
       origin, "resample", resample, "2 (bilinear) or 3 (bicubic)"
     )
   flips = bool(said.get("do_flip_channel_order"))
@@ -98,12 +104,14 @@ def fields(facts: Mapping[str, Any], origin: str) -> dict[str, Any]:
 
 
 def labels(config: Mapping[str, Any], origin: str) -> dict[str, Any]:
-  """`num_classes` and `label_space`, where a model's `config.json` says them."""
+  """Return `num_classes` and `label_space`, if a model's `config.json` states
+  them.
+  """
   names = config.get("id2label")
   if not isinstance(names, Mapping) or not names:
     return {}
   out: dict[str, Any] = {
-    "num_classes": values.whole(len(names), "id2label", origin)
+    "num_classes": values.whole_number(len(names), "id2label", origin)
   }
   first, last = str(names.get("0", "")), str(names.get("999", ""))
   if len(names) == 1000 and first.startswith(_FIRST) and _LAST in last:
@@ -117,7 +125,7 @@ def _kind(facts: Mapping[str, Any], origin: str) -> str:
   )
   match = _CLASS.fullmatch(str(named))
   if match is None or match[1] not in _DEFAULTS:
-    raise values.refusal(
+    raise values.expression_error(
       origin,
       "image_processor_type",
       named,
@@ -127,15 +135,15 @@ def _kind(facts: Mapping[str, Any], origin: str) -> str:
 
 
 def _geometry(
-  said: Mapping[str, Any], kind: str, origin: str
+  settings: Mapping[str, Any], kind: str, origin: str
 ) -> dict[str, Any]:
-  rule, side = _size(said["size"], kind, origin)
+  rule, side = _size(settings["size"], kind, origin)
   if kind == "ConvNext":
-    return _convnext(said, rule, side, origin)
-  if said["do_center_crop"]:
-    crop = _square(said["crop_size"], "crop_size", origin)
+    return _convnext(settings, rule, side, origin)
+  if settings["do_center_crop"]:
+    crop = _square(settings["crop_size"], "crop_size", origin)
   elif rule == "short_side":
-    raise values.refusal(
+    raise values.expression_error(
       origin,
       "do_center_crop",
       False,
@@ -144,30 +152,36 @@ def _geometry(
   else:
     crop = side
   if crop > side:
-    raise values.refusal(
+    raise values.expression_error(
       origin, "crop_size", crop, f"at most size, {side}: no rule adds borders"
     )
   return {"input_px": crop, "resize": rule, "resize_px": side}
 
 
 def _convnext(
-  said: Mapping[str, Any], rule: str, side: int, origin: str
+  settings: Mapping[str, Any], rule: str, side: int, origin: str
 ) -> dict[str, Any]:
-  """ConvNeXt crops by `crop_pct`, and squashes large pictures."""
+  """Return ConvNeXt's geometry: it crops by `crop_pct`, and squashes large
+  pictures.
+  """
   if rule != "short_side":
-    raise values.refusal(origin, "size", said["size"], "a shortest_edge")
+    raise values.expression_error(
+      origin, "size", settings["size"], "a shortest_edge"
+    )
   if side >= _CONVNEXT_SQUASHES_PX:
     return {"input_px": side, "resize": "squash", "resize_px": side}
   share = values.number(
-    said["crop_pct"], "crop_pct", origin, least=0.01, most=1
+    settings["crop_pct"], "crop_pct", origin, least=0.01, most=1
   )
   return {"input_px": side, "resize": rule, "resize_px": int(side / share)}
 
 
 def _size(size: Any, kind: str, origin: str) -> tuple[str, int]:
-  """The rule of a spec, and its side in px."""
+  """Return the rule of a spec, and its side in px."""
   if isinstance(size, Mapping) and set(size) == {"shortest_edge"}:
-    return "short_side", values.whole(size["shortest_edge"], "size", origin)
+    return "short_side", values.whole_number(
+      size["shortest_edge"], "size", origin
+    )
   rule = "squash"
   if not isinstance(size, Mapping) and kind in _SHORT_SIDE:
     rule = "short_side"
@@ -175,22 +189,24 @@ def _size(size: Any, kind: str, origin: str) -> tuple[str, int]:
 
 
 def _square(size: Any, field: str, origin: str) -> int:
-  """Of one number, or of a height and a width that are equal."""
+  """Return the side of a square, from one number or from equal height and
+  width.
+  """
   if isinstance(size, Mapping) and set(size) == {"height", "width"}:
     size = [size["height"], size["width"]]
   if isinstance(size, list) and len(size) == 2 and size[0] == size[1]:
     size = size[0]
-  return values.whole(size, field, origin)
+  return values.whole_number(size, field, origin)
 
 
-def _numbers(said: Mapping[str, Any], origin: str) -> dict[str, Any]:
-  """Scale, mean and std of 0..255 pixels."""
+def _numbers(settings: Mapping[str, Any], origin: str) -> dict[str, Any]:
+  """Return scale, mean and std for 0..255 pixels."""
   scale, mean, std = 1.0, (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
-  if said["do_rescale"]:
+  if settings["do_rescale"]:
     scale = values.number(
-      said["rescale_factor"], "rescale_factor", origin, least=1e-9, most=1e9
+      settings["rescale_factor"], "rescale_factor", origin, least=1e-9, most=1e9
     )
-  if said["do_normalize"]:
-    mean = values.triple(said["image_mean"], "image_mean", origin)  # type: ignore
-    std = values.triple(said["image_std"], "image_std", origin)  # type: ignore
+  if settings["do_normalize"]:
+    mean = values.triple(settings["image_mean"], "image_mean", origin)  # type: ignore
+    std = values.triple(settings["image_std"], "image_std", origin)  # type: ignore
   return {"scale": scale, "mean": mean, "std": std}

@@ -1,7 +1,7 @@
 """timm's `pretrained_cfg`, in `config.json` or a file's metadata, as a spec.
 
 The rules are those of timm 1.0.31: `timm/data/config.py:resolve_data_config`
-for what is left out, for the resize and crop
+for missing keys, and for resize and crop
 `timm/data/transforms_factory.py:transforms_imagenet_eval`. `input_size` and
 `crop_pct` are taken, as timm's own snippets do (`resolve_model_data_config`);
 `test_input_size` and `test_crop_pct`, with which some of its printed numbers
@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from robust_tfds.models.convert.beside import values
+from robust_tfds.models.convert.sidecar import values
 
 _CROP_PCT = 0.875  # timm.data.constants.DEFAULT_CROP_PCT
 _MEAN = (0.485, 0.456, 0.406)  # IMAGENET_DEFAULT_MEAN
@@ -22,15 +22,16 @@ _SQUASH, _CENTRE = "squash", "center"
 
 
 def fields(facts: Mapping[str, Any], origin: str) -> dict[str, Any]:
-  """Fields of `models.spec.Spec`.
+  """Return the fields of `models.spec.Spec`.
 
   Args:
-    facts: the `pretrained_cfg`; what is left out or null has timm's defaults.
-    origin: what a refusal begins with, e.g. `config.json: pretrained_cfg`.
+    facts: the `pretrained_cfg`; missing or null keys have timm's defaults.
+    origin: the text that a refusal begins with, e.g. `config.json:
+      pretrained_cfg`.
 
   Raises:
-    UserError: a value of another kind than timm writes, or a rule that no spec
-      of ours can express; names the field.
+    UserError: a value is not of the kind that timm writes, or a rule cannot be
+      expressed by our specs; the message names the field.
   """
   said = {name: value for name, value in facts.items() if value is not None}
   side = _side(said.get("input_size", _SIZE), origin)
@@ -39,7 +40,7 @@ def fields(facts: Mapping[str, Any], origin: str) -> dict[str, Any]:
   )
   mode = said.get("crop_mode") or _CENTRE
   if mode not in (_SQUASH, _CENTRE):
-    raise values.refusal(
+    raise values.expression_error(
       origin, "crop_mode", mode, "center or squash: no rule here adds borders"
     )
   out = {
@@ -56,17 +57,17 @@ def fields(facts: Mapping[str, Any], origin: str) -> dict[str, Any]:
   }
   classes = said.get("num_classes")
   if classes:
-    out["num_classes"] = values.whole(classes, "num_classes", origin)
+    out["num_classes"] = values.whole_number(classes, "num_classes", origin)
     if classes == 1000 and str(said.get("tag", "")).endswith("in1k"):
       out["label_space"] = "imagenet1k"
   return out
 
 
 def _side(size: Any, origin: str) -> int:
-  """Of a square picture of three channels."""
+  """Return the side of a square picture of three channels."""
   triple = list(size) if isinstance(size, (list, tuple)) else []
   if len(triple) != 3 or triple[0] != 3 or triple[1] != triple[2]:
-    raise values.refusal(
+    raise values.expression_error(
       origin, "input_size", size, "[3, side, side]: a square of three channels"
     )
-  return values.whole(triple[1], "input_size", origin)
+  return values.whole_number(triple[1], "input_size", origin)

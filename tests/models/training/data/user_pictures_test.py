@@ -8,7 +8,7 @@ from absl.testing import absltest
 
 from robust_tfds import errors
 from robust_tfds.models import training
-from robust_tfds.models.training.data import beside
+from robust_tfds.models.training.data import user_pictures
 from tests import tiny_files
 
 _KEYS = np.random.default_rng(0).integers(0, 2**32, (40, 2), np.uint32)
@@ -23,7 +23,7 @@ class BesideTest(absltest.TestCase):
       (self.root / f"{i}.png").write_bytes(tiny_files.encoded(picture))
 
   def test_each_is_drawn_and_by_its_key_alone(self):
-    given = beside.Pictures(str(self.root), 16)
+    given = user_pictures.Pictures(str(self.root), 16)
     drawn = [given.drawn(key, 12) for key in _KEYS]
     self.assertEqual(
       {(d.shape, d.dtype.name) for d in drawn}, {((12, 12, 3), "uint8")}
@@ -37,7 +37,7 @@ class BesideTest(absltest.TestCase):
     across = np.tile(np.arange(64, dtype=np.uint8)[:, None], (32, 1, 3))
     root = pathlib.Path(self.create_tempdir().full_path)
     (root / "a.png").write_bytes(tiny_files.encoded(across))
-    given = beside.Pictures(str(root), 32)
+    given = user_pictures.Pictures(str(root), 32)
     middle = given.drawn(_KEYS[0], 32, centred=True)
     np.testing.assert_array_equal(middle, across[:, 16:48])
     places = {int(given.drawn(key, 32)[0, 0, 0]) for key in _KEYS}
@@ -46,18 +46,19 @@ class BesideTest(absltest.TestCase):
   def test_procedural_ones(self):
     five = training.fractals(5, 16)
     drawn = {
-      beside.made(training.fractals, 5, 16, key).tobytes() for key in _KEYS
+      user_pictures.made(training.fractals, 5, 16, key).tobytes()
+      for key in _KEYS
     }
     self.assertEqual(drawn, {picture.tobytes() for picture in five})
 
   def test_refuses(self):
     (self.root / "0.png").write_bytes(b"no picture")
-    given = beside.Pictures(str(self.root), 16)
+    given = user_pictures.Pictures(str(self.root), 16)
     with self.assertRaisesRegex(errors.UserError, "0.png"):
       for key in _KEYS:
         given.drawn(key, 12)
     with self.assertRaisesRegex(errors.UserError, "expected pictures in it"):
-      beside.Pictures(self.create_tempdir().full_path, 16)
+      user_pictures.Pictures(self.create_tempdir().full_path, 16)
 
 
 if __name__ == "__main__":

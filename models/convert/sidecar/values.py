@@ -1,4 +1,4 @@
-"""Values of other libraries' configs, held against what a spec can say."""
+"""Values of other libraries' configs, checked against what a spec can express."""
 
 import math
 import numbers
@@ -10,16 +10,16 @@ _SHOWN = 80  # characters of a value that a message repeats
 _INTERPOLATIONS = ("bilinear", "bicubic")
 
 
-def refusal(
+def expression_error(
   origin: str, field: str, got: Any, expected: str
 ) -> errors.UserError:
-  """The error for a value that no spec of ours can express.
+  """Return the error for a value that no spec of ours can express.
 
   Args:
     origin: the file.
-    field: of the file.
-    got: its value.
-    expected: what could be expressed.
+    field: field of the file.
+    got: value of the field.
+    expected: the values that could be expressed.
   """
   return errors.UserError(
     f"{origin}: {field}: got {repr(got)[:_SHOWN]}, expected {expected}. Say how"
@@ -30,47 +30,53 @@ def refusal(
 def number(
   value: Any, field: str, origin: str, *, least: float, most: float
 ) -> float:
-  """A real number between two others.
+  """Return a real number within limits.
 
   Raises:
-    UserError: it is not.
+    UserError: `value` is something else.
   """
   real = isinstance(value, numbers.Real) and not isinstance(value, bool)
   if not real or not least <= value <= most:
-    raise refusal(origin, field, value, f"a number from {least} to {most}")
+    raise expression_error(
+      origin, field, value, f"a number from {least} to {most}"
+    )
   return float(value)
 
 
-def whole(value: Any, field: str, origin: str) -> int:
-  """A whole number of one or more.
+def whole_number(value: Any, field: str, origin: str) -> int:
+  """Return a whole number of one or more.
 
   Raises:
-    UserError: it is not.
+    UserError: `value` is something else.
   """
   if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-    raise refusal(origin, field, value, "a whole number of 1 or more")
+    raise expression_error(origin, field, value, "a whole number of 1 or more")
   return value
 
 
 def triple(value: Any, field: str, origin: str) -> tuple[float, ...]:
-  """A finite number per channel.
+  """Return a finite number per channel.
 
   Raises:
-    UserError: it is not.
+    UserError: `value` is something else.
   """
   listed = list(value) if isinstance(value, (list, tuple)) else []
   real = all(isinstance(v, numbers.Real) and math.isfinite(v) for v in listed)
   if len(listed) != 3 or not real:
-    raise refusal(origin, field, value, "one finite number per channel")
+    raise expression_error(
+      origin, field, value, "one finite number per channel"
+    )
   return tuple(float(v) for v in listed)
 
 
 def interpolation(value: Any, origin: str) -> str:
-  """A rule of resizing that the pipeline has.
+  """Return a rule of resizing that the pipeline has.
 
   Raises:
-    UserError: another one.
+    UserError: the rule is another one.
   """
   if value not in _INTERPOLATIONS:
-    raise refusal(origin, "interpolation", value, " or ".join(_INTERPOLATIONS))
+    raise expression_error(
+      origin, "interpolation", value, " or ".join(_INTERPOLATIONS)
+    )
   return str(value)

@@ -1,11 +1,11 @@
-"""What files beside a checkpoint say of its preprocessing.
+"""Files beside a checkpoint, and what they state about its preprocessing.
 
-Read are, in the checkpoint's folder, `config.json` (timm's `pretrained_cfg`;
-HF's labels) and `preprocessor_config.json` (HF's) where they can be of no other
-file: the checkpoint has the name under which hubs keep one (`model.safetensors`,
-`pytorch_model.bin`), or it is the folder's only one. Also the metadata of a
-`.safetensors` file (`pretrained_cfg` and `preprocessor_config` as JSON texts),
-and `NAME.npz.report.json`, which `robust-tfds convert` writes.
+In the checkpoint's folder, `config.json` (timm's `pretrained_cfg`; HF's labels)
+and `preprocessor_config.json` (HF's) are read if they can belong to no other
+file: the checkpoint has the name that hubs use (`model.safetensors`,
+`pytorch_model.bin`), or it is the folder's only one. The metadata of a
+`.safetensors` file (`pretrained_cfg` and `preprocessor_config` as JSON texts)
+and `NAME.npz.report.json`, which `robust-tfds convert` writes, are read too.
 """
 
 import dataclasses
@@ -17,7 +17,11 @@ from etils import epath
 
 from robust_tfds import errors, reading
 from robust_tfds.models.convert import formats
-from robust_tfds.models.convert.beside import hf_processor, network, timm_config
+from robust_tfds.models.convert.sidecar import (
+  hf_processor,
+  network,
+  timm_config,
+)
 from robust_tfds.storage import paths
 
 CONFIG, PROCESSOR = "config.json", "preprocessor_config.json"
@@ -29,16 +33,16 @@ _HUB_STEMS = ("model", "pytorch_model", "open_clip_model")
 
 @dataclasses.dataclass(frozen=True)
 class Declared:
-  """What a source, a file, a table or the user says of a checkpoint.
+  """The statements of a source, a file, a table or the user about a checkpoint.
 
   Attributes:
-    fields: of `models.spec.Spec`; empty where nothing says more than the
+    fields: fields of `models.spec.Spec`; empty if nothing is stated beyond the
       model's own spec.
-    origin: who says it.
-    doubt: a sentence where nothing says which preprocessing it is, or what is
-      said cannot be expressed, or is of another model; else empty.
-    network: what is said of the network beyond its arrays, as
-      `network.differs` takes it.
+    origin: source of the statements.
+    doubt: a sentence if the preprocessing is not stated, cannot be expressed,
+      or belongs to another model; else empty.
+    network: facts about the network beyond its arrays, as `network.differs`
+      takes them.
   """
 
   fields: Mapping[str, Any] = dataclasses.field(default_factory=dict)
@@ -48,15 +52,15 @@ class Declared:
 
 
 def declared(checkpoint: epath.Path, *, alone: bool = False) -> Declared:
-  """What the files beside a checkpoint, or its own metadata, say.
+  """Return what the files beside a checkpoint, or its own metadata, state.
 
   Args:
     checkpoint: a file, or a folder as orbax or a hub writes it.
-    alone: whether files beside it can be of no other checkpoint; else that is
-      told by their names.
+    alone: whether files beside it can belong to no other checkpoint; else their
+      names decide.
 
   Raises:
-    UserError: one of them is no JSON object.
+    UserError: a file is no JSON object.
   """
   file = formats.file_of(checkpoint)
   if file is None:
@@ -68,7 +72,7 @@ def declared(checkpoint: epath.Path, *, alone: bool = False) -> Declared:
 
 
 class _Trouble(Exception):
-  """What a file says cannot be expressed."""
+  """The error of a statement that cannot be expressed."""
 
   def __init__(self, origin: str, reason: errors.UserError):
     super().__init__(str(reason))
@@ -78,7 +82,7 @@ class _Trouble(Exception):
 def _declared(checkpoint: epath.Path, alone: bool) -> Declared:
   report = checkpoint.with_name(checkpoint.name + REPORT)
   if paths.is_file(report):
-    return _of_report(checkpoint, report)
+    return _read_report(checkpoint, report)
   metadata = formats.metadata(checkpoint)
   for key, read in (
     (_TIMM_KEY, timm_config.fields),
@@ -88,15 +92,15 @@ def _declared(checkpoint: epath.Path, alone: bool) -> Declared:
       origin = f"{checkpoint}: its metadata: {key}"
       facts = _object(reading.json_text(metadata[key], origin), origin)
       fields = _expressed(read, facts, origin)
-      return Declared(fields, origin, network=network.of_config(facts))
+      return Declared(fields, origin, network=network.config_facts(facts))
   if alone or _is_alone(checkpoint):
-    return _of_folder(checkpoint)
+    return _read_folder(checkpoint)
   return Declared()
 
 
-def _of_folder(checkpoint: epath.Path) -> Declared:
+def _read_folder(checkpoint: epath.Path) -> Declared:
   config = _json(checkpoint.with_name(CONFIG))
-  facts = network.of_config(config)
+  facts = network.config_facts(config)
   processor = _json(checkpoint.with_name(PROCESSOR))
   if processor:
     origin = str(checkpoint.with_name(PROCESSOR))
@@ -116,8 +120,8 @@ def _of_folder(checkpoint: epath.Path) -> Declared:
   return Declared(origin=origin, network=facts)
 
 
-def _of_report(checkpoint: epath.Path, report: epath.Path) -> Declared:
-  """What `robust-tfds convert` knew, if the file is still that one."""
+def _read_report(checkpoint: epath.Path, report: epath.Path) -> Declared:
+  """Return what `robust-tfds convert` knew, if the file is still the same."""
   facts = _json(report)
   fields = facts.get("spec_fields")
   if not isinstance(fields, Mapping):
@@ -134,13 +138,15 @@ def _of_report(checkpoint: epath.Path, report: epath.Path) -> Declared:
 
 
 def model_of_report(checkpoint: epath.Path) -> str:
-  """The model that `robust-tfds convert` wrote a file for; empty: not known."""
+  """Return the model that `robust-tfds convert` wrote a file for; '' if
+  unknown.
+  """
   report = _json(checkpoint.with_name(checkpoint.name + REPORT))
   return str(report.get("model") or "")
 
 
 def _is_alone(checkpoint: epath.Path) -> bool:
-  """Whether files beside a checkpoint can be of no other one."""
+  """Return whether files beside a checkpoint can belong to no other one."""
   stem = checkpoint.name.split(".")[0].split("-0")[0]
   if stem in _HUB_STEMS:
     return True
@@ -162,7 +168,7 @@ def _expressed(
 
 
 def _json(path: epath.Path) -> Mapping[str, Any]:
-  """What a file holds; nothing where there is none."""
+  """Return the object in a file; {} if there is no file."""
   if not paths.is_file(path):
     return {}
   return _object(reading.json_file(path), str(path))

@@ -1,10 +1,10 @@
-"""Which network a checkpoint is of, where its arrays do not show it.
+"""The network that a checkpoint belongs to, if its arrays do not show it.
 
-Networks with equal names and shapes may differ in what has no arrays: timm's
-`resnetaa50` blurs where `resnet50` strides, `tf_efficientnet_b0` pads otherwise
-than `efficientnet_b0`, CLIP's files have GELU or QuickGELU. timm's `config.json`
-says the architecture, HF's the constants; the tables of known checkpoints say
-whose network a published file is.
+Networks with equal names and shapes may differ in parts without arrays: timm's
+`resnetaa50` blurs where `resnet50` strides, `tf_efficientnet_b0` pads
+differently from `efficientnet_b0`, CLIP's files have GELU or QuickGELU. timm's
+`config.json` states the architecture, HF's the constants; the tables of known
+checkpoints state the network of a published file.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,8 @@ from robust_tfds.models.model import NetworkModel
 ARCHITECTURE, MODELS = "architecture", "models"
 _TIMM = "timm:"
 _SIDE = "side"  # positions of another grid are interpolated
-# transformers 5.23, models/<model_type>/modeling_*.py: what ours compute too.
+# transformers 5.23, models/<model_type>/modeling_*.py: our networks compute the
+# same.
 _ACTIVATIONS = {
   "vit": "gelu",
   "deit": "gelu",
@@ -36,15 +37,15 @@ _CLIP = ("clip", "clip_vision_model")
 _CLIPS_DEFAULT = {"hidden_act": "quick_gelu"}  # CLIPVisionConfig's
 
 
-def of_timm(name: str) -> dict[str, Any]:
-  """What `timm:NAME.TAG` says; nothing of other names."""
+def timm_facts(name: str) -> dict[str, Any]:
+  """Return what `timm:NAME.TAG` states; {} for other names."""
   if not name.startswith(_TIMM):
     return {}
   return {ARCHITECTURE: name.removeprefix(_TIMM).partition(".")[0]}
 
 
-def of_config(config: Mapping[str, Any]) -> dict[str, Any]:
-  """What a `config.json` of timm or HF says, as `differs` takes it."""
+def config_facts(config: Mapping[str, Any]) -> dict[str, Any]:
+  """Return what a `config.json` of timm or HF states, as `differs` takes it."""
   architecture, kind = config.get(ARCHITECTURE), config.get("model_type")
   if isinstance(architecture, str):
     return {ARCHITECTURE: architecture}
@@ -57,11 +58,11 @@ def of_config(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def differs(model: NetworkModel, facts: Mapping[str, Any]) -> str:
-  """What is said that is not so of a model's network; empty: nothing.
+  """Return the facts that do not hold for a model's network; '' if all do.
 
   Args:
-    model: whose arrays have the file's names and shapes.
-    facts: from `of_timm`, `of_config`, or a known checkpoint's `models`.
+    model: the model; its arrays have the file's names and shapes.
+    facts: from `timm_facts`, `config_facts`, or a known checkpoint's `models`.
   """
   same = set(_same_network(model))
   architecture, listed = facts.get(ARCHITECTURE), facts.get(MODELS)
@@ -81,7 +82,7 @@ def differs(model: NetworkModel, facts: Mapping[str, Any]) -> str:
 
 
 def _expected(model: NetworkModel, kind: Any) -> dict[str, Any]:
-  """HF's name of a constant -> its value in a model's network."""
+  """Return the values of HF's constants in a model's network, by name."""
   if not isinstance(kind, str):
     return {}
   options = model.variant.options
@@ -98,7 +99,9 @@ def _expected(model: NetworkModel, kind: Any) -> dict[str, Any]:
 
 
 def _same_network(model: NetworkModel) -> Iterator[str]:
-  """Models of the family that differ in the side of their pictures at most."""
+  """Yield models of the family that differ at most in the side of their
+  pictures.
+  """
   own = _without_side(model.variant.options)
   for name, variant in model.family.variants.items():
     if _without_side(variant.options) == own:
@@ -110,8 +113,8 @@ def _without_side(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _architectures(model: NetworkModel, same: set[str]) -> set[str]:
-  """timm's names of a model's network, as far as they are known here."""
+  """Return timm's names of a model's network, as far as they are known here."""
   oracles = model.family.oracles
   rows = {r.name for r in known.every() if same & set(r.models)}
   names = {*rows, *(oracles[name] for name in same if name in oracles)}
-  return same | {of_timm(name).get(ARCHITECTURE, "") for name in names}
+  return same | {timm_facts(name).get(ARCHITECTURE, "") for name in names}

@@ -5,12 +5,12 @@ from absl.testing import absltest, parameterized
 
 from robust_tfds.models import catalogue
 from robust_tfds.models.convert import known
-from robust_tfds.models.convert.beside import network
+from robust_tfds.models.convert.sidecar import network
 
 
 def _clip(**vision):
   config = {"model_type": "clip", "vision_config": vision}
-  return network.of_config(config)
+  return network.config_facts(config)
 
 
 class DiffersTest(parameterized.TestCase):
@@ -57,13 +57,15 @@ class DiffersTest(parameterized.TestCase):
     for row in rows:
       for name in row.models:
         model = catalogue.network(name)
-        self.assertEqual(network.differs(model, network.of_timm(row.name)), "")
+        self.assertEqual(
+          network.differs(model, network.timm_facts(row.name)), ""
+        )
 
 
 class ReadTest(absltest.TestCase):
   def test_names_and_configs(self):
     said = {"architecture": "resnet50"}
-    self.assertEqual(network.of_timm("timm:resnet50.a1_in1k"), said)
-    self.assertEqual(network.of_timm("hf:timm/resnet50.a1_in1k"), {})
-    self.assertEqual(network.of_config({**said, "pretrained_cfg": {}}), said)
-    self.assertEqual(network.of_config({"architectures": ["x"]}), {})
+    self.assertEqual(network.timm_facts("timm:resnet50.a1_in1k"), said)
+    self.assertEqual(network.timm_facts("hf:timm/resnet50.a1_in1k"), {})
+    self.assertEqual(network.config_facts({**said, "pretrained_cfg": {}}), said)
+    self.assertEqual(network.config_facts({"architectures": ["x"]}), {})

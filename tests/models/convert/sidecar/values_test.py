@@ -3,13 +3,13 @@
 from absl.testing import parameterized
 
 from robust_tfds import errors
-from robust_tfds.models.convert.beside import values
+from robust_tfds.models.convert.sidecar import values
 
 
 class ValuesTest(parameterized.TestCase):
   def test_taken(self):
     self.assertEqual(values.number(1, "a", "f", least=0, most=1), 1.0)
-    self.assertEqual(values.whole(3, "a", "f"), 3)
+    self.assertEqual(values.whole_number(3, "a", "f"), 3)
     self.assertEqual(values.triple([1, 2.5, 3], "a", "f"), (1.0, 2.5, 3.0))
     self.assertEqual(values.interpolation("bicubic", "f"), "bicubic")
 
@@ -21,7 +21,7 @@ class ValuesTest(parameterized.TestCase):
   @parameterized.parameters(True, 0, 1.0, "1", None)
   def test_no_whole_number(self, value):
     with self.assertRaisesRegex(errors.UserError, "^f: a: got .* whole number"):
-      values.whole(value, "a", "f")
+      values.whole_number(value, "a", "f")
 
   @parameterized.parameters(
     1, "abc", ([1, 2],), ([1, 2, "3"],), ([1, 2, None],)
