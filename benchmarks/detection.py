@@ -19,13 +19,13 @@ import ml_collections
 import numpy as np
 from absl import app, flags
 
+from eval import tasks
+from eval.cells import predictions
+from eval.cells.cell import Cell
+from eval.metrics.detection import coco
+from eval.tasks import base
+from eval.tasks.parts import masks
 from robust_tfds import conditions
-from robust_tfds.eval import tasks
-from robust_tfds.eval.cells import predictions
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.metrics.detection import coco
-from robust_tfds.eval.tasks import base
-from robust_tfds.eval.tasks.parts import masks
 
 _SLOW = flags.DEFINE_bool("pycocotools", False, "Time the default backend too.")
 _IMAGES, _CLASSES, _OBJECTS, _EACH = 5000, 80, 36_000, 100

@@ -21,12 +21,12 @@ import numpy as np
 from absl import app, flags
 
 from benchmarks import detection as cells_lib
+from eval.cells import table
+from eval.cells.cell import Cell
+from eval.metrics import resampling
+from eval.metrics.detection import checks
+from eval.tasks import base, detection
 from robust_tfds import conditions
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.metrics import resampling
-from robust_tfds.eval.metrics.detection import checks
-from robust_tfds.eval.tasks import base, detection
 
 _CELLS = flags.DEFINE_integer("cells", 76, "How many cells; 76 are all.")
 _OUT = flags.DEFINE_string("out", "", "Also write the numbers as JSON.")

@@ -39,12 +39,12 @@ import numpy as np
 from absl import flags
 
 from benchmarks import pictures
+from eval import tasks
+from eval.pipeline import blocks, inputs, packing, predict
+from eval.tasks import base
 from robust_tfds import command, conditions, devices, models
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import frost_pictures
-from robust_tfds.eval import tasks
-from robust_tfds.eval.pipeline import blocks, inputs, packing, predict
-from robust_tfds.eval.tasks import base
 
 _SIDE_PX = 224
 _BLOCK_BYTES = 512 << 20

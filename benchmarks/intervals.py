@@ -16,9 +16,9 @@ from typing import Any
 import ml_collections
 import numpy as np
 
-from robust_tfds.eval.metrics import resampling
-from robust_tfds.eval.tasks import base, classification
-from robust_tfds.eval.tasks.parts import spread
+from eval.metrics import resampling
+from eval.tasks import base, classification
+from eval.tasks.parts import spread
 
 _PICTURES = 50_000
 

@@ -24,8 +24,8 @@ import jax
 import numpy as np
 from absl import flags
 
+from models.convert import match, oracle
 from robust_tfds import command, errors, models
-from robust_tfds.models.convert import match, oracle
 
 Call = Callable[[], Any]
 

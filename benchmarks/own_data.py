@@ -64,7 +64,7 @@ def predict(images: np.ndarray) -> np.ndarray:
 
 def ours(root: pathlib.Path, names: str, limit: int) -> float:
   """Seconds of CPU of a run of `evaluate` over so many pictures."""
-  from robust_tfds.eval import evaluate
+  from robust_tfds import evaluate
 
   start = time.process_time()
   with contextlib.redirect_stdout(io.StringIO()):

@@ -28,14 +28,14 @@ import jax.numpy as jnp
 from absl import flags
 
 from benchmarks import pictures
+from configs import imagenet_c
+from eval.pipeline import inputs, predict
+from eval.run import plan as plan_lib
+from eval.run import runner
+from models import adapters
+from models.spec import Spec
 from robust_tfds import command, devices, models
 from robust_tfds.conditions import Condition
-from robust_tfds.configs import imagenet_c
-from robust_tfds.eval.pipeline import inputs, predict
-from robust_tfds.eval.run import plan as plan_lib
-from robust_tfds.eval.run import runner
-from robust_tfds.models import adapters
-from robust_tfds.models.spec import Spec
 
 _REPEATS = 3
 

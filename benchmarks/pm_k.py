@@ -15,8 +15,8 @@ import time
 
 import numpy as np
 
-from robust_tfds.eval.metrics import natural_breakdowns as breakdowns
-from robust_tfds.eval.metrics import pm_k
+from eval.metrics import natural_breakdowns as breakdowns
+from eval.metrics import pm_k
 
 _MODELS, _FRAMES, _ANCHORS = 45, 57_897, 3_139
 _VID_FRAMES = 22_179

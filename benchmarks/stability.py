@@ -14,7 +14,7 @@ import numpy as np
 from absl import app, flags
 from scipy import stats
 
-from robust_tfds.eval.metrics import stability
+from eval.metrics import stability
 
 _SEQUENCES = flags.DEFINE_integer("sequences", 1000, "How many.")
 _FRAMES, _CLASSES = 31, 1000

@@ -24,7 +24,7 @@ from PIL import Image, ImageEnhance, ImageOps
 from robust_tfds import command, conditions
 
 if TYPE_CHECKING:
-  from robust_tfds.models.training.transforms import augmix
+  from models.training.transforms import augmix
 
 # ImageNet's, of normalised floats.
 _MEAN, _STD = (
@@ -71,7 +71,7 @@ def _augmix_beside_pillow(
 ) -> tuple[float, float]:
   import jax
 
-  from robust_tfds.models import training
+  from models import training
 
   on_device = jax.numpy.asarray(images)
   options: dict[str, Any] = {"severity": flags.FLAGS.severity, "overlap": False}
@@ -96,7 +96,7 @@ def drawn_of(keys: np.ndarray, **options: Any) -> list[augmix.Drawn]:
   """
   import jax
 
-  from robust_tfds.models.training.transforms import augmix
+  from models.training.transforms import augmix
 
   draw = functools.partial(augmix.draw, **options)
   drawn = jax.tree.map(np.asarray, jax.jit(jax.vmap(draw))(keys))
@@ -113,7 +113,7 @@ def pillow_mixture(image: np.ndarray, drawn: augmix.Drawn) -> np.ndarray:
   Returns:
     Normalised float32 `[H, W, 3]`.
   """
-  from robust_tfds.models.training.transforms import operations
+  from models.training.transforms import operations
 
   own, *weights = np.float32(drawn.weights / 2**16)
   total = own * normalised(image)
@@ -182,7 +182,7 @@ def _others(images: np.ndarray, keys: np.ndarray) -> dict[str, float]:
   """Ms a picture of the other transforms."""
   import jax
 
-  from robust_tfds.models import training
+  from models import training
 
   on_device = jax.numpy.asarray(images)
   pictures = jax.numpy.asarray(training.fractals(8, images.shape[1]))

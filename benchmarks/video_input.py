@@ -17,9 +17,9 @@ from typing import Any
 import jax
 import numpy as np
 
+from eval.pipeline import clips
 from robust_tfds import devices, hosts, models, movies
 from robust_tfds.conditions import VIDEOS, Condition
-from robust_tfds.eval.pipeline import clips
 
 
 def _best(call: Callable[[], object], rounds: int = 3) -> float:

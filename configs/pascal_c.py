@@ -14,7 +14,7 @@ programs a corruption. Needs the extra `detection`.
 
 import ml_collections
 
-from robust_tfds.configs import coco_c
+from configs import coco_c
 
 
 def get_config(model: str = "faster_rcnn_r50") -> ml_collections.ConfigDict:

@@ -20,7 +20,7 @@ and 95, .1 for 256 pictures.
 
 import ml_collections
 
-from robust_tfds.configs import train_standard
+from configs import train_standard
 
 SETTINGS = ("digits", "imagenet64", "tiny", "linf")
 

@@ -13,7 +13,7 @@ disclosed.
 
 import ml_collections
 
-from robust_tfds.configs import train_standard
+from configs import train_standard
 
 SETTINGS = train_standard.SETTINGS
 

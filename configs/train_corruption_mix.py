@@ -22,8 +22,8 @@ says which conditions it saw. Videos: train on severities 1 to 3, test on 4 and 
 
 import ml_collections
 
+from configs import train_standard
 from robust_tfds import conditions
-from robust_tfds.configs import train_standard
 
 _PAPER = "schiappa2023"
 _MIXES = ("temporal", "spatial", "mixed", "pixmix")

@@ -20,7 +20,7 @@ drew from 800 to 1024.
 
 import ml_collections
 
-from robust_tfds.configs import train_standard
+from configs import train_standard
 
 SETTINGS = ("digits", "voc", "coco", "cityscapes", "vid", "vid,resnet101")
 _FASTER = "fasterrcnn_resnet50_fpn_mmdet1"

@@ -28,7 +28,7 @@ random weights, or from --config.model.checkpoint=/tmp/standard.
 
 import ml_collections
 
-from robust_tfds.configs import train_standard
+from configs import train_standard
 
 _FRAMES = {"vid": ("imagenet_vid_train", 30), "ytbb": ("ytbb_train", 24)}
 # Networks of Table 10, and the weights that they begin with.
@@ -71,7 +71,7 @@ def get_config(setting: str = "digits") -> ml_collections.ConfigDict:
 
 def _as_printed(config: ml_collections.ConfigDict, network: str) -> None:
   """Table 10's line of a network."""
-  from robust_tfds.eval.papers import printed_rows
+  from eval.papers import printed_rows
 
   printed = {
     row.metric: row.value

@@ -17,7 +17,7 @@ brightness, sharpness) are off: --config.recipe.overlap=True needs
 
 import ml_collections
 
-from robust_tfds.configs import train_standard
+from configs import train_standard
 
 SETTINGS = ("digits", "cifar", "imagenet")
 

@@ -13,7 +13,7 @@ neighbours are.
 
 import ml_collections
 
-from robust_tfds.configs import train_standard
+from configs import train_standard
 
 _GRID = (0.01, 0.05, 0.1)
 _CELLS = {

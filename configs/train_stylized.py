@@ -15,7 +15,7 @@ network was trained; paintings (their short side 512 px) and weights are yours.
 
 import ml_collections
 
-from robust_tfds.configs import train_standard
+from configs import train_standard
 
 SETTINGS = ("digits", "cifar", "imagenet")
 

@@ -1,6 +1,6 @@
 """The evaluator: commands, runs, tasks, metrics, reports.
 
->>> from eval import evaluate
+>>> from robust_tfds import evaluate
 >>> result = evaluate(predict, "imagenet_c", manual_dir="/data/imagenet")
 ... # doctest: +SKIP
 >>> result.summary["mce"]  # doctest: +SKIP
@@ -15,13 +15,8 @@ from typing import TYPE_CHECKING, Any
 from robust_tfds import errors
 
 if TYPE_CHECKING:
-  from robust_tfds.eval.run.evaluation import Result
-  from robust_tfds.models.model import Model
-
-if __name__ == "eval":  # in a clone: a second name of the same modules
-  from robust_tfds import short_names
-
-  short_names.alias(__name__)
+  from eval.run.evaluation import Result
+  from models.model import Model
 
 
 @errors.at_the_door
@@ -146,7 +141,7 @@ def evaluate(
   from robust_tfds import tensorflow_lines
 
   tensorflow_lines.leave_out()
-  from robust_tfds.eval.run import evaluation
+  from eval.run import evaluation
 
   for keyword in given.pop("unknown"):
     raise errors.unknown("keyword of evaluate", keyword, [*given][2:])

@@ -21,8 +21,8 @@ from collections.abc import Sequence
 from absl import flags
 from etils import epath
 
+from eval.compare import boards
 from robust_tfds import command, errors
-from robust_tfds.eval.compare import boards
 from robust_tfds.storage import paths
 
 
@@ -72,8 +72,8 @@ def define_flags() -> None:
 
 def main(argv: Sequence[str]) -> None:
   """Draws what the arguments name."""
-  from robust_tfds.eval.report import figures
-  from robust_tfds.eval.report.figures import base, drawing
+  from eval.report import figures
+  from eval.report.figures import base, drawing
 
   settings = flags.FLAGS
   _, *names = argv

@@ -20,8 +20,8 @@ from collections.abc import Sequence
 
 from absl import flags
 
+from eval.compare import boards
 from robust_tfds import command, errors
-from robust_tfds.eval.compare import boards
 from robust_tfds.storage import paths
 
 
@@ -80,7 +80,7 @@ def main(argv: Sequence[str]) -> None:
   settings, runs = flags.FLAGS, list(argv[1:])
   _check(settings, runs)
   if settings.check:
-    from robust_tfds.eval.cells.submissions import checker
+    from eval.cells.submissions import checker
 
     folder = paths.of(settings.check, "--check")
     print(
@@ -90,7 +90,7 @@ def main(argv: Sequence[str]) -> None:
     )
     return
   if settings.export:
-    from robust_tfds.eval.cells.submissions import writer
+    from eval.cells.submissions import writer
 
     print(
       writer.export(
@@ -155,11 +155,11 @@ def _check(settings: flags.FlagValues, runs: Sequence[str]) -> None:
 
 
 def _boards(settings: flags.FlagValues, runs: Sequence[str]) -> None:
-  from robust_tfds.eval.compare import runs as runs_lib
-  from robust_tfds.eval.compare import scores
-  from robust_tfds.eval.compare.boards import aside as aside_lib
-  from robust_tfds.eval.compare.boards import build, tables
-  from robust_tfds.eval.report.pages import site as site_lib
+  from eval.compare import runs as runs_lib
+  from eval.compare import scores
+  from eval.compare.boards import aside as aside_lib
+  from eval.compare.boards import build, tables
+  from eval.report.pages import site as site_lib
 
   out = paths.of(settings.out, "--out") if settings.out else None
   site = paths.of(settings.site, "--site") if settings.site else None

@@ -29,9 +29,9 @@ from robust_tfds.storage import paths
 if TYPE_CHECKING:
   from etils import epath
 
-  from robust_tfds.eval.cells.table import Row
-  from robust_tfds.eval.cells.workdir import Workdir
-  from robust_tfds.eval.run.plan import Plan
+  from eval.cells.table import Row
+  from eval.cells.workdir import Workdir
+  from eval.run.plan import Plan
   from robust_tfds.shards import Shard
 
 _MEASURE = "measure"
@@ -98,10 +98,10 @@ def main(argv: Sequence[str]) -> None:
     print(config_flag.listing())
     return
   _check_flags(flags.FLAGS)
-  from robust_tfds.eval.cells.workdir import Workdir
-  from robust_tfds.eval.run import data as data_lib
-  from robust_tfds.eval.run import plan as plan_lib
-  from robust_tfds.eval.run.model import load
+  from eval.cells.workdir import Workdir
+  from eval.run import data as data_lib
+  from eval.run import plan as plan_lib
+  from eval.run.model import load
   from robust_tfds.shards import Shard
 
   settings = flags.FLAGS
@@ -127,7 +127,7 @@ def main(argv: Sequence[str]) -> None:
   if workdir is None:
     raise errors.UserError("Say where the run lives: --workdir=FOLDER.")
   browser = _browser(plan, workdir) if settings.open else None
-  from robust_tfds.eval.run import runner
+  from eval.run import runner
 
   rows = runner.Runner(
     plan,
@@ -164,8 +164,8 @@ def _browser(plan: Plan, workdir: epath.Path) -> webbrowser.BaseBrowser:
 
 def _say_result(plan: Plan, workdir: Workdir, rows: Sequence[Row]) -> None:
   """Prints the summary, of which the verdict is last, and where the files are."""
-  from robust_tfds.eval.report.tables import verdict
-  from robust_tfds.eval.run import photographs
+  from eval.report.tables import verdict
+  from eval.run import photographs
 
   task, summary = plan.task, workdir.reports / "summary.txt"
   said = workdir.reports / "photographs.md"  # of a real network
@@ -198,8 +198,8 @@ def _print_plan(
   plan: Plan, place: Workdir | None, shard: Shard, measure: bool
 ) -> None:
   """What lacks first; SystemExit where something does."""
-  from robust_tfds.eval.run import data as data_lib
-  from robust_tfds.eval.run import estimate
+  from eval.run import data as data_lib
+  from eval.run import estimate
 
   lacks = [*plan.lacks, *data_lib.lacks(plan, place)]
   if lacks:

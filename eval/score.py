@@ -27,8 +27,8 @@ from collections.abc import Sequence
 
 from absl import flags
 
+from eval import readers
 from robust_tfds import command
-from robust_tfds.eval import readers
 from robust_tfds.reading import column_files
 from robust_tfds.storage import paths
 
@@ -103,9 +103,9 @@ def define_flags() -> None:
 def main(argv: Sequence[str]) -> None:
   """Scores, writes, prints the summary."""
   command.no_arguments(argv)
-  from robust_tfds.eval.cells.workdir import Workdir
-  from robust_tfds.eval.readers import base
-  from robust_tfds.eval.run import rescore
+  from eval.cells.workdir import Workdir
+  from eval.readers import base
+  from eval.run import rescore
 
   settings = flags.FLAGS
   options = base.Options(

@@ -18,13 +18,8 @@ enhancement, is `models.model.Model`: `.name`, `.spec`, `.init(key)`,
   ('i3d_r50', 'mc3_18')
 """
 
-if __name__ == "models":  # in a clone: a second name of the same modules
-  from robust_tfds import short_names
-
-  short_names.alias(__name__)
-
-from robust_tfds.models import adapters as adapters
-from robust_tfds.models import convert as convert
-from robust_tfds.models import spec as spec
-from robust_tfds.models.catalogue import get as get
-from robust_tfds.models.catalogue import names as names
+from models import adapters as adapters
+from models import convert as convert
+from models import spec as spec
+from models.catalogue import get as get
+from models.catalogue import names as names

@@ -22,8 +22,8 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
+from models.variables import Path
 from robust_tfds import errors
-from robust_tfds.models.variables import Path
 
 FEATURES = "features"
 Keep = Callable[[Any, Any], None]  # of what a layer reads and what it gives

@@ -21,7 +21,7 @@ def define_flags() -> None:
 
 def main(argv: Sequence[str]) -> None:
   """Prints the card of a model, or the names that fit a pattern."""
-  from robust_tfds.models import cards, catalogue
+  from models import cards, catalogue
 
   if len(argv) != 2:
     raise app.UsageError("Name one model, e.g. resnet50.")

@@ -11,11 +11,11 @@ import math
 import pathlib
 from collections.abc import Iterator
 
-from robust_tfds.models import catalogue
-from robust_tfds.models.convert import known
-from robust_tfds.models.detection.spec import DetectorSpec
-from robust_tfds.models.spec import ModelSpec, Spec
-from robust_tfds.models.video.spec import VideoSpec
+from models import catalogue
+from models.convert import known
+from models.detection.spec import DetectorSpec
+from models.spec import ModelSpec, Spec
+from models.video.spec import VideoSpec
 
 _FILE = "FILE"  # in place of a checkpoint where none is known
 

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 from robust_tfds import errors
 
 if TYPE_CHECKING:
-  from robust_tfds.models.family import Family
-  from robust_tfds.models.model import Model, NetworkModel
-  from robust_tfds.models.spec import Kind
+  from models.family import Family
+  from models.model import Model, NetworkModel
+  from models.spec import Kind
 
 
 def names(
@@ -40,7 +40,7 @@ def names(
   Raises:
     UserError: no such kind or weights.
   """
-  from robust_tfds.models.spec import KINDS
+  from models.spec import KINDS
 
   if not isinstance(pattern, str):
     raise errors.UserError(
@@ -90,8 +90,8 @@ def get(
       class count; an enhancement that does not suit the model; a model of
       another kind.
   """
-  from robust_tfds.models import enhancements, own
-  from robust_tfds.models.spec import KINDS
+  from models import enhancements, own
+  from models.spec import KINDS
 
   if kind is not None and kind not in KINDS:
     raise errors.unknown("kind of models", kind, KINDS)
@@ -131,10 +131,10 @@ def network(
   name: str, num_classes: int | None = None, *, dtype: str = "float32"
 ) -> NetworkModel:
   """A model of `names()` without enhancements; as `get`."""
-  from robust_tfds.models.detection.detector import Detector
-  from robust_tfds.models.detection.spec import DetectorSpec
-  from robust_tfds.models.model import Classifier
-  from robust_tfds.models.spec import Spec
+  from models.detection.detector import Detector
+  from models.detection.spec import DetectorSpec
+  from models.model import Classifier
+  from models.spec import Spec
 
   part_of = family_of(name)
   variant = part_of.variants[name]
@@ -204,8 +204,8 @@ def _other_kind(name: str, got: Kind, expected: Kind) -> str:
 @functools.cache
 def _families() -> dict[str, Family]:
   """Model -> its family, over all folders of families."""
-  from robust_tfds.models.family import Family
-  from robust_tfds.models.spec import KINDS
+  from models.family import Family
+  from models.spec import KINDS
 
   families: dict[str, Family] = {}
   root = __name__.rpartition(".")[0]

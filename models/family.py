@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from flax import nnx
 
-from robust_tfds.models.spec import Variant
+from models.spec import Variant
 
 if TYPE_CHECKING:
   import numpy as np
 
-  from robust_tfds.models.variables import Path
+  from models.variables import Path
 
 # (pattern, replacement) on the names of a checkpoint's arrays, in this order.
 Rules = Sequence[tuple[str, str]]

@@ -8,9 +8,9 @@ import jax
 import jax.numpy as jnp
 from jax.typing import ArrayLike
 
-from robust_tfds.models import capture as capture_lib
-from robust_tfds.models.model import Model
-from robust_tfds.models.spec import Spec
+from models import capture as capture_lib
+from models.model import Model
+from models.spec import Spec
 
 NETWORK, HEAD = "network", "last_layer"
 

@@ -15,15 +15,15 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
+from models import capture as capture_lib
+from models import stages as stages_lib
+from models import variables as variables_lib
+from models.checks import arguments
+from models.family import Family
+from models.layers import train_mode
+from models.spec import Kind, ModelSpec, Spec, Variant
+from models.variables import Path, Variables
 from robust_tfds import errors
-from robust_tfds.models import capture as capture_lib
-from robust_tfds.models import stages as stages_lib
-from robust_tfds.models import variables as variables_lib
-from robust_tfds.models.checks import arguments
-from robust_tfds.models.family import Family
-from robust_tfds.models.layers import train_mode
-from robust_tfds.models.spec import Kind, ModelSpec, Spec, Variant
-from robust_tfds.models.variables import Path, Variables
 
 _DTYPES = ("float32", "bfloat16")
 

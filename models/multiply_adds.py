@@ -15,8 +15,8 @@ import jax
 import numpy as np
 from jax.extend import core
 
-from robust_tfds.models import variables
-from robust_tfds.models.model import NetworkModel
+from models import variables
+from models.model import NetworkModel
 
 _CANVAS_PX = (800, 800)  # of detectors: what torchvision's counts are of
 

@@ -28,8 +28,8 @@ import jax.numpy as jnp
 import numpy as np
 import pydantic
 
+from models.checks import arguments
 from robust_tfds import errors
-from robust_tfds.models.checks import arguments
 
 Kind = Literal["classification", "detection", "video"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -441,7 +441,7 @@ def __getattr__(name: str) -> Any:
   rooms = {"DetectorSpec": "detection", "VideoSpec": "video"}
   if name not in rooms:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-  room = importlib.import_module(f"robust_tfds.models.{rooms[name]}.spec")
+  room = importlib.import_module(f"models.{rooms[name]}.spec")
   return getattr(room, name)
 
 

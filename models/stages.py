@@ -6,8 +6,8 @@ A family says what its stages are (`Family.stages`), in words of its paths.
 import re
 from collections.abc import Iterable, Sequence
 
+from models.variables import Path
 from robust_tfds import errors
-from robust_tfds.models.variables import Path
 
 
 def of(patterns: Sequence[str], paths: Iterable[Path]) -> list[set[Path]]:

@@ -12,8 +12,8 @@ import jax
 import numpy as np
 from etils import epath
 
+from models import variables as variables_lib
 from robust_tfds import errors, reading
-from robust_tfds.models import variables as variables_lib
 from robust_tfds.reading import limits
 from robust_tfds.storage import disk, npz, paths
 

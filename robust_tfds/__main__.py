@@ -5,7 +5,7 @@
   robust-tfds NAME --help         # of one command
   robust-tfds --version
 
-Each is also a module: `python -m robust_tfds.eval.main` is `robust-tfds run`. The
+Each is also a module: `python -m eval.main` is `robust-tfds run`. The
 current folder is the last one that is searched for modules, for `my_module:build`.
 """
 

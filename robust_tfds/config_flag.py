@@ -28,10 +28,11 @@ import ml_collections
 from absl import flags
 from ml_collections import config_dict, config_flags
 
-from robust_tfds import command, configs, errors
+import configs
+from robust_tfds import command, errors
 
 if TYPE_CHECKING:
-  from robust_tfds.models.spec import ModelSpec
+  from models.spec import ModelSpec
 
 _FLAG = "config"
 _SPEC = "spec"
@@ -344,8 +345,8 @@ def _take_default(
 def spec_kinds() -> dict[str, "type[ModelSpec]"]:
   """Field of a classifier's, a clip's or a detector's spec -> whose it is."""
   # They load JAX.
-  from robust_tfds.models.detection.spec import DetectorSpec
-  from robust_tfds.models.video.spec import VideoSpec
+  from models.detection.spec import DetectorSpec
+  from models.video.spec import VideoSpec
 
   # A VideoSpec is a Spec too.
   return {n: kind for kind in (VideoSpec, DetectorSpec) for n in kind.fields()}

@@ -9,9 +9,7 @@ import inspect
 
 from absl.testing import parameterized
 
-from robust_tfds import corruptions, models
-from robust_tfds import eval as eval_lib
-from robust_tfds.eval.metrics import (
+from eval.metrics import (
   action,
   corruption_error,
   detection,
@@ -19,7 +17,8 @@ from robust_tfds.eval.metrics import (
   pm_k,
   stability,
 )
-from robust_tfds.models import convert, training
+from models import convert, training
+from robust_tfds import corruptions, evaluate, models
 
 # Exactly what outside code may call (DESIGN, "Public surface").
 SURFACE = (
@@ -67,7 +66,7 @@ SURFACE = (
   (action.robustness, "(accuracy, clean_accuracy)"),
   (intervals.clopper_pearson, "(successes, n, level)"),
   (
-    eval_lib.evaluate,
+    evaluate,
     "(predict, dataset, *, conditions, severities, limit, workdir, batch_size,"
     " variables, checkpoint, seed, baseline, name, size, classes, outputs,"
     " allow_random, geometry,"

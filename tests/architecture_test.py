@@ -34,7 +34,7 @@ _ANYBODY = (
   "robust_tfds.version",
   "robust_tfds.short_names",  # in the __init__.py of top-level folders
 )
-_CELLS = "robust_tfds.eval.cells"
+_CELLS = "eval.cells"
 _ALLOWED = {
   "robust_tfds": ("robust_tfds.datasets",),
   "robust_tfds.errors": (),
@@ -47,8 +47,8 @@ _ALLOWED = {
   "robust_tfds.kept_programs": (),
   "robust_tfds.config_flag": (
     "robust_tfds.command",
-    "robust_tfds.configs",
-    "robust_tfds.models",
+    "configs",
+    "models",
   ),
   "robust_tfds.devices": ("robust_tfds.errors",),
   "robust_tfds.hosts": (),
@@ -102,93 +102,93 @@ _ALLOWED = {
   "robust_tfds.folder_overview": ("robust_tfds.folder_work",),
   "robust_tfds.folder_manifest": ("robust_tfds.folder_work",),
   "robust_tfds.folder_work": ("robust_tfds.corruptions",),
-  "robust_tfds.configs": ("robust_tfds.eval.papers",),
-  "robust_tfds.models": (),
-  "robust_tfds.models.training": (
+  "configs": ("eval.papers",),
+  "models": (),
+  "models.training": (
     "robust_tfds.building",
     "robust_tfds.command",
     "robust_tfds.config_flag",
     "robust_tfds.corruptions",
     "robust_tfds.datasets",
     "robust_tfds.devices",
-    "robust_tfds.models",
+    "models",
     "robust_tfds.multihost",
     "robust_tfds.own",
     "robust_tfds.settings",
   ),
-  "robust_tfds.models.card": ("robust_tfds.command", "robust_tfds.models"),
-  "robust_tfds.models.convert.__main__": (
+  "models.card": ("robust_tfds.command", "models"),
+  "models.convert.__main__": (
     "robust_tfds.command",
-    "robust_tfds.models",
+    "models",
   ),
-  "robust_tfds.eval.metrics": (),
-  "robust_tfds.eval.cells": ("robust_tfds.eval.metrics",),
-  "robust_tfds.eval.papers": ("robust_tfds.eval.metrics",),
-  "robust_tfds.eval.pipeline": (
+  "eval.metrics": (),
+  "eval.cells": ("eval.metrics",),
+  "eval.papers": ("eval.metrics",),
+  "eval.pipeline": (
     "robust_tfds.devices",
     "robust_tfds.corruptions",
     "robust_tfds.building",
     "robust_tfds.datasets",
     "robust_tfds.movies",
   ),
-  "robust_tfds.eval.tasks": (
-    "robust_tfds.eval.metrics",
+  "eval.tasks": (
+    "eval.metrics",
     _CELLS,
-    "robust_tfds.eval.papers",
-    "robust_tfds.eval.pipeline",
+    "eval.papers",
+    "eval.pipeline",
     "robust_tfds.corruptions",
     "robust_tfds.building",
     "robust_tfds.datasets",
   ),
-  "robust_tfds.eval.readers": (
+  "eval.readers": (
     _CELLS,
-    "robust_tfds.eval.tasks",
-    "robust_tfds.eval.metrics",
-    "robust_tfds.eval.papers",
+    "eval.tasks",
+    "eval.metrics",
+    "eval.papers",
     "robust_tfds.building",
     "robust_tfds.datasets",
   ),
-  "robust_tfds.eval.report": (
-    "robust_tfds.eval.compare.boards.board",
+  "eval.report": (
+    "eval.compare.boards.board",
     _CELLS,
-    "robust_tfds.eval.papers",
-    "robust_tfds.eval.metrics",
+    "eval.papers",
+    "eval.metrics",
   ),
-  "robust_tfds.eval.report.figures": (
+  "eval.report.figures": (
     _CELLS,
     "robust_tfds.corruptions",
-    "robust_tfds.eval.compare",
-    "robust_tfds.eval.metrics",
-    "robust_tfds.eval.papers",
-    "robust_tfds.eval.readers",
-    "robust_tfds.eval.report",
-    "robust_tfds.eval.tasks",
+    "eval.compare",
+    "eval.metrics",
+    "eval.papers",
+    "eval.readers",
+    "eval.report",
+    "eval.tasks",
   ),
-  "robust_tfds.eval.compare": (
+  "eval.compare": (
     _CELLS,
-    "robust_tfds.eval.metrics",
-    "robust_tfds.eval.papers",
-    "robust_tfds.eval.readers",
-    "robust_tfds.eval.report.charts",
-    "robust_tfds.eval.report.tables",
-    "robust_tfds.eval.tasks",
+    "eval.metrics",
+    "eval.papers",
+    "eval.readers",
+    "eval.report.charts",
+    "eval.report.tables",
+    "eval.tasks",
   ),
-  "robust_tfds.eval.compare.__main__": (
+  "eval.compare.__main__": (
     "robust_tfds.command",
-    "robust_tfds.eval.compare",
+    "eval.compare",
   ),
-  "robust_tfds.eval.cells.submissions": (
+  "eval.cells.submissions": (
     "robust_tfds.corruptions",
     _CELLS,
     "robust_tfds.datasets",
-    "robust_tfds.eval.compare",
-    "robust_tfds.eval.metrics",
-    "robust_tfds.eval.readers",
-    "robust_tfds.eval.run",  # of --rerun alone
-    "robust_tfds.eval.tasks",
-    "robust_tfds.models.weights_file",
+    "eval.compare",
+    "eval.metrics",
+    "eval.readers",
+    "eval.run",  # of --rerun alone
+    "eval.tasks",
+    "models.weights_file",
   ),
-  "robust_tfds.eval": ("robust_tfds",),  # the commands and eval.run
+  "eval": ("robust_tfds",),  # the commands and eval.run
 }
 # Packages that a module may import when it is imported; others inside functions.
 _THIRD_PARTY = {
@@ -209,9 +209,9 @@ _THIRD_PARTY = {
   "robust_tfds.conditions": {"numpy"},
   "robust_tfds.reading": {"numpy", "etils"},
   "robust_tfds.corruptions": {"jax", "numpy", "etils"},
-  "robust_tfds.configs": {"ml_collections"},
-  "robust_tfds.models": {"jax", "flax", "numpy", "absl", "etils", "pydantic"},
-  "robust_tfds.models.training": {
+  "configs": {"ml_collections"},
+  "models": {"jax", "flax", "numpy", "absl", "etils", "pydantic"},
+  "models.training": {
     "flax",
     "absl",
     "dm_pix",
@@ -222,14 +222,14 @@ _THIRD_PARTY = {
     "optax",
     "pydantic",
   },
-  "robust_tfds.eval.metrics": {"numpy", "scipy"},
-  "robust_tfds.eval.papers": {"numpy"},
-  "robust_tfds.eval.report": {"numpy", "matplotlib", "etils"},
-  "robust_tfds.eval.report.pages": {"etils"},
+  "eval.metrics": {"numpy", "scipy"},
+  "eval.papers": {"numpy"},
+  "eval.report": {"numpy", "matplotlib", "etils"},
+  "eval.report.pages": {"etils"},
   "robust_tfds.html_pages": {"jinja2", "markupsafe"},
-  "robust_tfds.eval.compare": {"numpy", "matplotlib", "etils"},
-  "robust_tfds.eval.compare.__main__": {"absl"},
-  "robust_tfds.eval": {
+  "eval.compare": {"numpy", "matplotlib", "etils"},
+  "eval.compare.__main__": {"absl"},
+  "eval": {
     "jax",
     "numpy",
     "absl",
@@ -257,12 +257,12 @@ _RESIZES = {"resize", "thumbnail", "draft"}
 _NOT_PILLOW = ("np.", "jnp.", "jax.", "tf.")
 _MAY_RESIZE = {
   "robust_tfds.building.geometry",  # by the nearest neighbour alone
-  "robust_tfds.eval.report.figures.parts.picture_pairs",  # of a figure
+  "eval.report.figures.parts.picture_pairs",  # of a figure
 }
 _OPENING_PACKAGES = {"defusedxml", "gzip", "tarfile", "xml", "zipfile"}
 # Zip files are written here; what is read goes through the door.
 _WRITERS = {
-  "robust_tfds.eval.cells.parts": "zipfile",
+  "eval.cells.parts": "zipfile",
   "robust_tfds.storage.npz": "zipfile",
 }
 _VAGUE = {"utils", "util", "helpers", "misc", "common"}
@@ -392,8 +392,6 @@ class ArchitectureTest(absltest.TestCase):
     self.assertEqual(import_graph.cycles(edges), [["a", "b", "c"]])
 
   def test_imports_inside_functions_are_seen(self):
-    source = "def f():\n  from robust_tfds.eval.cells import table\n"
-    self.assertEqual(
-      import_graph.imports(source), {"robust_tfds.eval.cells.table"}
-    )
+    source = "def f():\n  from eval.cells import table\n"
+    self.assertEqual(import_graph.imports(source), {"eval.cells.table"})
     self.assertEmpty(import_graph.imports(source, top_level=True))

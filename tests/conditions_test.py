@@ -5,8 +5,8 @@ import pathlib
 import numpy as np
 from absl.testing import absltest, parameterized
 
+from eval.papers import printed_rows
 from robust_tfds import conditions, corruptions
-from robust_tfds.eval.papers import printed_rows
 
 _PLUGINS = pathlib.Path(corruptions.__file__).parent
 _FOLDERS = {"pictures": "image", "sequences": "sequence", "videos": "video"}

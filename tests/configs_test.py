@@ -18,17 +18,18 @@ import pytest
 from absl import flags
 from absl.testing import parameterized
 
-from robust_tfds import config_flag, configs, errors
+import configs
+from eval import main
+from eval.run import costs as costs_lib
+from eval.run import plan as plan_lib
+from eval.run import runner
+from models.convert import match
+from models.training import config as training_config
+from models.training import data as training_data
+from models.training import plan as training_plan
+from models.training import recipes
+from robust_tfds import config_flag, errors
 from robust_tfds.corruptions import frost_pictures
-from robust_tfds.eval import main
-from robust_tfds.eval.run import costs as costs_lib
-from robust_tfds.eval.run import plan as plan_lib
-from robust_tfds.eval.run import runner
-from robust_tfds.models.convert import match
-from robust_tfds.models.training import config as training_config
-from robust_tfds.models.training import data as training_data
-from robust_tfds.models.training import plan as training_plan
-from robust_tfds.models.training import recipes
 from robust_tfds.own import tfds_set
 from tests import frost_folder, quick
 

@@ -10,9 +10,9 @@ import numpy as np
 from absl.testing import parameterized
 from PIL import Image
 
-from robust_tfds.eval import papers
-from robust_tfds.eval.papers import printed_rows
-from robust_tfds.eval.report import figures
+from eval import papers
+from eval.papers import printed_rows
+from eval.report import figures
 from tests import in_folder, in_process, pages, quick
 from tools import claims, coverage_page
 

@@ -155,6 +155,6 @@ class DependenciesTest(absltest.TestCase):
       "  if f:\n"
       "    from PIL import Image\n"
       "  return importlib.import_module('timm.models')\n"
-      "from robust_tfds.eval import table\n"
+      "from eval import table\n"
     )
     self.assertEqual(imported(source), {"numpy", "PIL", "timm"})

@@ -16,8 +16,8 @@ import tempfile
 import pytest
 from absl.testing import absltest, parameterized
 
+from eval import main as main_lib
 from robust_tfds import __main__, datasets, models
-from robust_tfds.eval import main as main_lib
 from tests import api_test, in_folder, in_process, pages, quick
 from tests.eval.report.pages import browser
 from tools import docs_site
@@ -142,7 +142,7 @@ class StartPagesTest(in_folder.TestCase):
     self.assertIn("not measured: ", printed.getvalue())
 
   def test_only_a_csv(self):
-    from robust_tfds.eval import score
+    from eval import score
 
     (self.root / "mine.csv").write_text(self._blocks("csv", "text")[0])
     with contextlib.chdir(self.root):

@@ -37,7 +37,7 @@ deleted), `delete`. A fault waits at a step for keys of a pattern:
 
   env = fake_bucket.kill_at("write", "*/note.json", after=1)
   subprocess.run([sys.executable, "-m", "tests.fake_bucket",
-                  "robust_tfds.eval.main", "--config=..."], env=env)
+                  "eval.main", "--config=..."], env=env)
 
 ends that process by SIGKILL at its second such step. `python -m
 tests.fake_bucket MODULE FLAGS` runs a command where the scheme is known; so are

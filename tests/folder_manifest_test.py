@@ -9,12 +9,12 @@ import pytest
 from absl.testing import parameterized
 from PIL import Image
 
+from eval.cells import table
+from eval.compare import runs, scores
+from eval.compare.boards import build
+from eval.readers import base
+from eval.run import rescore
 from robust_tfds import corrupt_folder, errors
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.compare import runs, scores
-from robust_tfds.eval.compare.boards import build
-from robust_tfds.eval.readers import base
-from robust_tfds.eval.run import rescore
 from tests import in_folder, pages, tiny_files
 from tests.eval.report.reports import without_pictures
 from tests.own import made

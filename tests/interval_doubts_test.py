@@ -6,7 +6,7 @@ import numpy as np
 from absl.testing import absltest
 from scipy import special
 
-from robust_tfds.eval.papers import printed_rows
+from eval.papers import printed_rows
 from tools import interval_doubts
 
 

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 
 from absl.testing import absltest
 
-from robust_tfds.models import family
+from models import family
 from tools import import_graph
 
 _TESTS = "tests"
@@ -146,7 +146,7 @@ def _models_of(path: pathlib.Path) -> Mapping[str, object]:
 
 def _task_of(path: pathlib.Path) -> str:
   """A task that has the report; empty where the registry does not know it."""
-  from robust_tfds.eval.report import reports
+  from eval.report import reports
 
   folder = path.parent.name
   task = "classification" if folder == "every_task" else folder

@@ -14,7 +14,7 @@ import tempfile
 import pytest
 from absl.testing import absltest
 
-from robust_tfds.eval import score
+from eval import score
 from tests import in_process, pages
 
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -71,8 +71,8 @@ import sys
 import numpy as np
 import tensorflow_datasets as tfds
 from robust_tfds import corruptions, datasets, own_corruptions
-from robust_tfds.eval import evaluate
-from robust_tfds.models.training import named_conditions
+from robust_tfds import evaluate
+from models.training import named_conditions
 from tests import in_process, pages
 
 folder = pathlib.Path(sys.argv[1])
@@ -304,7 +304,7 @@ class RegisterTest(absltest.TestCase):
     self.assertRegex(done.stderr, words)
     self.assertIn("none is here", done.stderr)
     self.assertIn("--own_corruptions=", done.stderr)
-    flags = "-m", "robust_tfds.eval.score", run, f"--out={out}"
+    flags = "-m", "eval.score", run, f"--out={out}"
     own = [f"--own_corruptions={self.folder}/posterize.py"]
     with self.assertRaisesRegex(AssertionError, "another one is registered"):
       run_in(_ROOT, *flags, f"{own[0]},{self.folder}/changed/invert.py")

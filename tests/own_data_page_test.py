@@ -8,13 +8,13 @@ from unittest import mock
 
 from absl.testing import parameterized
 
-from robust_tfds import eval as eval_lib
+import robust_tfds
 from tests import in_folder, in_process, pages
 from tests.eval.report.reports import without_pictures
 from tests.own import made, natural_test
 
 _SECTIONS = pages.sections("OWN_DATA.md")
-_REAL = eval_lib.evaluate
+_REAL = robust_tfds.evaluate
 _CLASSES = {"Videos": 2, "Natural sets": 1000}  # else three
 _PLACES = re.compile(r"/?\b(data/|runs/)")
 _WRITTEN = {
@@ -44,7 +44,7 @@ def run(section: str, root: pathlib.Path) -> dict:
   names["evaluate"] = _evaluate
   with (
     mock.patch.object(sys, "path", [str(root), *sys.path]),
-    mock.patch.object(eval_lib, "evaluate", _evaluate),
+    mock.patch.object(robust_tfds, "evaluate", _evaluate),
     without_pictures.written(),
   ):
     for language, block in _files_first(_SECTIONS[section]):
@@ -67,7 +67,7 @@ def _files_first(
 
 def _evaluate(model, data, **options):
   size = None if data.startswith("coco:") else 32
-  with mock.patch.object(eval_lib, "evaluate", _REAL):
+  with mock.patch.object(robust_tfds, "evaluate", _REAL):
     return made.evaluate(model, data, **{"size": size, **options})[0]
 
 

@@ -6,10 +6,10 @@ import statistics
 
 from absl.testing import absltest, parameterized
 
-from robust_tfds.eval import papers
-from robust_tfds.eval.papers import doubt as doubt_lib
-from robust_tfds.eval.papers import printed_rows
-from robust_tfds.eval.papers.doubt import Doubt
+from eval import papers
+from eval.papers import doubt as doubt_lib
+from eval.papers import printed_rows
+from eval.papers.doubt import Doubt
 from tests import shared_data
 from tools import printed_doubts
 

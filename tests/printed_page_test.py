@@ -2,8 +2,8 @@
 
 from absl.testing import parameterized
 
-from robust_tfds.eval import papers
-from robust_tfds.eval.metrics import trend
+from eval import papers
+from eval.metrics import trend
 from tools import printed_page
 
 

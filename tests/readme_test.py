@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import robust_tfds
+from eval import main as main_lib
+from models import adapters
+from models.training import main as training_main
 from robust_tfds import corrupt_folder
-from robust_tfds import eval as eval_lib
-from robust_tfds.eval import main as main_lib
-from robust_tfds.models import adapters
-from robust_tfds.models.training import main as training_main
 from tests import in_folder, in_process, pages
 from tests.own import made
 from tools import fidelity_page
@@ -88,12 +88,12 @@ class ReadmeTest(in_folder.TestCase):
 
   def test_torch_and_a_name(self):
     """Names and arguments are real; weights and photographs are not here."""
-    evaluate = mock.create_autospec(eval_lib.evaluate)
+    evaluate = mock.create_autospec(robust_tfds.evaluate)
     adapt = mock.create_autospec(adapters.get("torch"))
     torchvision = types.SimpleNamespace(models=mock.MagicMock())
     with (
       mock.patch.dict(sys.modules, torchvision=torchvision),
-      mock.patch.object(eval_lib, "evaluate", evaluate),
+      mock.patch.object(robust_tfds, "evaluate", evaluate),
       mock.patch.object(adapters, "get", lambda kind: {"torch": adapt}[kind]),
       contextlib.redirect_stdout(io.StringIO()),
     ):
@@ -109,7 +109,7 @@ class ReadmeTest(in_folder.TestCase):
 
     def few(model, data, **options):
       few = {"conditions": "fog", "severities": (3,), "size": 32}
-      results.append(eval_lib.evaluate(model, data, **few, **options))
+      results.append(robust_tfds.evaluate(model, data, **few, **options))
 
     names = dict.fromkeys(("predict", "net1", "net2"), made.Seen(3))
     text = _block("folder:").replace("/data/pets", str(self.root / "pets"))

@@ -2,8 +2,8 @@
 
 from absl.testing import absltest
 
+from eval.tasks import base, video
 from robust_tfds import registry
-from robust_tfds.eval.tasks import base, video
 
 
 class RegistryTest(absltest.TestCase):

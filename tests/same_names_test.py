@@ -4,7 +4,7 @@ import dataclasses
 
 from absl.testing import parameterized
 
-from robust_tfds.eval.papers import printed_rows
+from eval.papers import printed_rows
 from tools import same_names
 
 

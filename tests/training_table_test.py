@@ -16,10 +16,10 @@ from absl.testing import absltest
 from etils import epath
 from PIL import Image
 
+from eval import papers
+from models import variables, weights_file
+from models.training import main
 from robust_tfds import conditions, models
-from robust_tfds.eval import papers
-from robust_tfds.models import variables, weights_file
-from robust_tfds.models.training import main
 from tests import in_process, tiny_files
 from tools import (
   training_differences,

@@ -7,8 +7,8 @@ import tomllib
 from absl.testing import absltest
 
 import robust_tfds
+from eval.cells import provenance
 from robust_tfds import version
-from robust_tfds.eval.cells import provenance
 
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
 

@@ -18,10 +18,10 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
+from eval import papers
+from eval.metrics import stability
+from eval.papers import raw_results
 from robust_tfds import conditions, errors
-from robust_tfds.eval import papers
-from robust_tfds.eval.metrics import stability
-from robust_tfds.eval.papers import raw_results
 
 _METADATA = pathlib.Path(__file__).parents[1] / "tests/golden/vid_robust"
 # The later frame's ranks of the earlier frame's classes 1, 2, ... : the eight

@@ -9,8 +9,8 @@ The rule: `models/multiply_adds.py`. A network takes from two seconds to a minut
 import pathlib
 import sys
 
+from models import catalogue, multiply_adds
 from robust_tfds import models
-from robust_tfds.models import catalogue, multiply_adds
 
 FILE = pathlib.Path(catalogue.__file__).with_name("gflops.tsv")
 

@@ -16,8 +16,8 @@ import dataclasses
 import pathlib
 from collections.abc import Iterator, Sequence
 
-from robust_tfds.eval import papers
-from robust_tfds.eval.papers import printed_rows
+from eval import papers
+from eval.papers import printed_rows
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 FILE = ROOT / "docs" / "COVERAGE.md"

@@ -14,10 +14,10 @@ import sys
 import unittest
 from collections.abc import Iterable, Iterator, Sequence
 
+from eval import papers
+from models import cards
+from models.spec import KINDS
 from robust_tfds import conditions, models
-from robust_tfds.eval import papers
-from robust_tfds.models import cards
-from robust_tfds.models.spec import KINDS
 from tools import fidelity
 from tools.fidelity import Row
 

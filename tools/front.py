@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib import figure
 
+from eval import papers
 from robust_tfds import corruptions
-from robust_tfds.eval import papers
 from tools import gallery
 
 FILE = pathlib.Path(__file__).resolve().parents[1] / "docs" / "front.jpg"

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from robust_tfds.eval.metrics import intervals
-from robust_tfds.eval.papers.doubt import Doubt
-from robust_tfds.eval.papers.printed_rows import PrintedRow
+from eval.metrics import intervals
+from eval.papers.doubt import Doubt
+from eval.papers.printed_rows import PrintedRow
 
 PAPER = "shankar2021"
 _OTHER = "imagenet_vid_robust"  # whose anchors a table of another set has

@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from models import catalogue
+from models.convert import known, match
+from models.convert.sidecar import timm_config
 from robust_tfds import errors, models
-from robust_tfds.models import catalogue
-from robust_tfds.models.convert import known, match
-from robust_tfds.models.convert.sidecar import timm_config
 
 _FOLDER = pathlib.Path(known.__file__).parent
 _DIGITS = re.compile(r"-([0-9a-f]{8,64})\.\w+$")

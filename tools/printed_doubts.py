@@ -14,11 +14,11 @@ import itertools
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from eval.papers import derived, printed_rows, raw_results
+from eval.papers import doubt as doubt_lib
+from eval.papers.doubt import Doubt
+from eval.papers.printed_rows import PrintedRow
 from robust_tfds import conditions
-from robust_tfds.eval.papers import derived, printed_rows, raw_results
-from robust_tfds.eval.papers import doubt as doubt_lib
-from robust_tfds.eval.papers.doubt import Doubt
-from robust_tfds.eval.papers.printed_rows import PrintedRow
 from tools import interval_doubts, same_names
 
 _EPSILON = 1e-9

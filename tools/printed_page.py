@@ -8,9 +8,9 @@ All of it follows from `eval/papers`.
 import pathlib
 from collections.abc import Iterator
 
-from robust_tfds.eval import papers
-from robust_tfds.eval.papers import doubt as doubt_lib
-from robust_tfds.eval.papers.protocols import PROTOCOLS
+from eval import papers
+from eval.papers import doubt as doubt_lib
+from eval.papers.protocols import PROTOCOLS
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 FILE = ROOT / "docs" / "PRINTED_NUMBERS.md"

@@ -1,7 +1,7 @@
 """One name of what the tables of a paper call by several."""
 
-from robust_tfds.eval.papers import raw_results
-from robust_tfds.eval.papers.printed_rows import PrintedRow
+from eval.papers import raw_results
+from eval.papers.printed_rows import PrintedRow
 from tools import interval_doubts
 
 # Another table's name of a network -> its name where the network is listed.

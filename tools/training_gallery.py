@@ -16,12 +16,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from models import training
+from models.training import config as config_lib
+from models.training import run, sheet
+from models.training.transforms import operations
 from robust_tfds import conditions
 from robust_tfds.corruptions.ops import packed
-from robust_tfds.models import training
-from robust_tfds.models.training import config as config_lib
-from robust_tfds.models.training import run, sheet
-from robust_tfds.models.training.transforms import operations
 from tools import gallery, training_runs
 
 _OUT = pathlib.Path("training_gallery.jpg")

@@ -6,8 +6,8 @@ from typing import Any
 
 import ml_collections
 
+from models.training import recipes
 from robust_tfds import command, config_flag
-from robust_tfds.models.training import recipes
 from tools import training_runs
 
 _HEAD = """\
@@ -309,7 +309,7 @@ def limits(rows: Sequence[training_runs.Row]) -> str:
 def shipped(name: str) -> ml_collections.ConfigDict:
   """A config, `train_augmix:imagenet`."""
   file, colon, setting = name.partition(":")
-  module: Any = importlib.import_module(f"robust_tfds.configs.{file}")
+  module: Any = importlib.import_module(f"configs.{file}")
   made: ml_collections.ConfigDict = module.get_config(*[setting][: len(colon)])
   return made
 

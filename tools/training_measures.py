@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from eval.metrics import action
 from robust_tfds import conditions
-from robust_tfds.eval.metrics import action
 from tools.training_runs import Line
 
 # Kind -> how many examples its test has.

@@ -21,11 +21,11 @@ from typing import Any
 import ml_collections
 from etils import epath
 
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.run import plan as plan_lib
-from robust_tfds.eval.run import runner
-from robust_tfds.models.training import config as config_lib
-from robust_tfds.models.training import disclosure, recipes, run
+from eval.cells import table
+from eval.run import plan as plan_lib
+from eval.run import runner
+from models.training import config as config_lib
+from models.training import disclosure, recipes, run
 from robust_tfds.storage import disk
 
 FOLDER = pathlib.Path(__file__).resolve().parents[1] / "docs" / "training"
@@ -353,7 +353,7 @@ def changed(
 ) -> ml_collections.ConfigDict:
   """A shipped config, with some of its keys set."""
   name, colon, what = config.partition(":")
-  module = importlib.import_module(f"robust_tfds.configs.{name}")
+  module = importlib.import_module(f"configs.{name}")
   made = module.get_config(*([what] if colon else []))
   with made.unlocked(), made.ignore_type():
     for key, value in changes.items():

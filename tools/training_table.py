@@ -17,9 +17,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from etils import epath
 
-from robust_tfds.eval import papers
-from robust_tfds.models.training import config as config_lib
-from robust_tfds.models.training import plan, recipes, run
+from eval import papers
+from models.training import config as config_lib
+from models.training import plan, recipes, run
 from tools import (
   training_differences,
   training_guide,

@@ -7,11 +7,11 @@ import math
 import re
 from collections.abc import Sequence
 
+from eval.cells import cell_facts, provenance, table
+from eval.cells import note as note_lib
+from eval.cells.cell_facts import DataFacts, ModelFacts
+from eval.cells.number import Number
 from robust_tfds import conditions
-from robust_tfds.eval.cells import cell_facts, provenance, table
-from robust_tfds.eval.cells import note as note_lib
-from robust_tfds.eval.cells.cell_facts import DataFacts, ModelFacts
-from robust_tfds.eval.cells.number import Number
 
 Interval = tuple[float | None, float | None]
 _NONE: Interval = (None, None)

@@ -12,8 +12,8 @@ from typing import Annotated, Any
 
 import pydantic
 
+from eval.cells import provenance
 from robust_tfds import conditions, errors
-from robust_tfds.eval.cells import provenance
 from robust_tfds.records import Record
 
 NONE = "none"

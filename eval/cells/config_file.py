@@ -9,8 +9,8 @@ import ml_collections
 import pydantic
 from etils import epath
 
+from eval.cells import damage, provenance
 from robust_tfds import errors, reading, records
-from robust_tfds.eval.cells import damage, provenance
 from robust_tfds.storage import disk
 
 # Of the layout and of what a cell's columns mean. 1: before the tables of

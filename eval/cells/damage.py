@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Mapping
 
 from etils import epath
 
+from eval.cells import examples as examples_lib
+from eval.cells import note as note_lib
 from robust_tfds import errors
-from robust_tfds.eval.cells import examples as examples_lib
-from robust_tfds.eval.cells import note as note_lib
 from robust_tfds.storage import disk, paths
 
 FOLDER = "damaged"

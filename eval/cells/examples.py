@@ -14,10 +14,10 @@ import threading
 import numpy as np
 from etils import epath
 
+from eval.cells import note as note_lib
+from eval.cells import packed
+from eval.cells.columns import Columns
 from robust_tfds import errors
-from robust_tfds.eval.cells import note as note_lib
-from robust_tfds.eval.cells import packed
-from robust_tfds.eval.cells.columns import Columns
 from robust_tfds.storage import disk, paths
 
 FOLDER = "examples"

@@ -7,9 +7,9 @@ import functools
 import pathlib
 from typing import Any
 
+from eval.metrics import definitions
+from eval.metrics.definitions import Metric
 from robust_tfds import reading
-from robust_tfds.eval.metrics import definitions
-from robust_tfds.eval.metrics.definitions import Metric
 
 _ROWS = pathlib.Path(__file__).with_name("facts.json")
 

@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from etils import epath
 
+from eval.cells import names
 from robust_tfds import errors, reading
-from robust_tfds.eval.cells import names
 from robust_tfds.storage import disk
 
 _LAYER = "layer."

@@ -16,8 +16,8 @@ from collections.abc import Iterator
 
 from etils import epath
 
+from eval.cells import examples
 from robust_tfds import errors, reading
-from robust_tfds.eval.cells import examples
 from robust_tfds.records import Record
 from robust_tfds.storage import disk, locks, paths
 

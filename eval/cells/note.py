@@ -16,8 +16,8 @@ import numpy as np
 import pydantic
 from etils import epath
 
+from eval.cells.cell_facts import DataFacts, ModelFacts
 from robust_tfds import errors, reading
-from robust_tfds.eval.cells.cell_facts import DataFacts, ModelFacts
 from robust_tfds.reading import limits
 from robust_tfds.records import Record, Signed
 from robust_tfds.storage import paths

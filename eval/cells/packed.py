@@ -21,8 +21,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from eval.cells.columns import Columns
 from robust_tfds import errors, reading
-from robust_tfds.eval.cells.columns import Columns
 from robust_tfds.reading import limits
 from robust_tfds.storage import npz
 

@@ -25,10 +25,10 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from etils import epath
 
+from eval.cells import packed, predictions
+from eval.cells.cell import Cell
+from eval.cells.workdir import Workdir
 from robust_tfds import errors, reading
-from robust_tfds.eval.cells import packed, predictions
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.records import Record
 from robust_tfds.storage import disk, npz, paths
 

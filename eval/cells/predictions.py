@@ -30,12 +30,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 from etils import epath
 
+from eval.cells import columns as columns_lib
+from eval.cells import examples as examples_lib
+from eval.cells import names, packed
+from eval.cells import note as note_lib
+from eval.cells.columns import Columns
 from robust_tfds import errors
-from robust_tfds.eval.cells import columns as columns_lib
-from robust_tfds.eval.cells import examples as examples_lib
-from robust_tfds.eval.cells import names, packed
-from robust_tfds.eval.cells import note as note_lib
-from robust_tfds.eval.cells.columns import Columns
 from robust_tfds.storage import disk
 
 FILE = "predictions.npz"

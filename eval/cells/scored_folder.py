@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 
 from etils import epath
 
+from eval.cells import lock
+from eval.cells.workdir import Workdir
 from robust_tfds import errors, reading
-from robust_tfds.eval.cells import lock
-from robust_tfds.eval.cells.workdir import Workdir
 from robust_tfds.records import Record
 from robust_tfds.storage import disk, paths
 

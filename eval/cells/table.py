@@ -29,10 +29,10 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from etils import epath
 
+from eval.cells import formulas
+from eval.cells.number import Number
 from robust_tfds import conditions, errors, reading
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells import formulas
-from robust_tfds.eval.cells.number import Number
 from robust_tfds.storage import disk, paths
 
 

@@ -31,8 +31,7 @@ import ml_collections
 import numpy as np
 from etils import epath
 
-from robust_tfds import conditions, errors, own_corruptions, reading
-from robust_tfds.eval.cells import (
+from eval.cells import (
   cell_facts,
   config_file,
   damage,
@@ -40,10 +39,11 @@ from robust_tfds.eval.cells import (
   names,
   predictions,
 )
-from robust_tfds.eval.cells import columns as columns_lib
-from robust_tfds.eval.cells import examples as examples_lib
-from robust_tfds.eval.cells import note as note_lib
-from robust_tfds.eval.cells.cell import Cell
+from eval.cells import columns as columns_lib
+from eval.cells import examples as examples_lib
+from eval.cells import note as note_lib
+from eval.cells.cell import Cell
+from robust_tfds import conditions, errors, own_corruptions, reading
 from robust_tfds.storage import disk, paths
 
 _FOLDERS = (

@@ -64,8 +64,8 @@ def define_flags() -> None:
 
 def main(argv: Sequence[str]) -> None:
   """Compares the two runs that are named."""
-  from robust_tfds.eval.compare import natural, runs, splits
-  from robust_tfds.eval.compare.pairs import compare, tables
+  from eval.compare import natural, runs, splits
+  from eval.compare.pairs import compare, tables
 
   settings = flags.FLAGS
   if settings.reference:

@@ -19,13 +19,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from etils import epath
 
+from eval.cells.number import Number
+from eval.compare import scores
+from eval.compare.boards import effective
+from eval.compare.scores import Scored
+from eval.readers.base import Run
+from eval.report.tables import csv_text, markdown, numbers
 from robust_tfds import conditions, errors, natural_sets
-from robust_tfds.eval.cells.number import Number
-from robust_tfds.eval.compare import scores
-from robust_tfds.eval.compare.boards import effective
-from robust_tfds.eval.compare.scores import Scored
-from robust_tfds.eval.readers.base import Run
-from robust_tfds.eval.report.tables import csv_text, markdown, numbers
 from robust_tfds.storage import disk
 
 # Errors that are held against each other: of clean pictures, of corrupted ones.

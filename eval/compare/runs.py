@@ -13,14 +13,14 @@ from typing import Any
 
 from etils import epath
 
+from eval.cells import config_file, scored_folder
+from eval.cells.workdir import ReadWorkdir
+from eval.compare.boards import aside as aside_lib
+from eval.compare.boards.aside import Aside
+from eval.readers import base
+from eval.readers.base import Run
+from eval.readers.workdir import WorkdirReader
 from robust_tfds import errors
-from robust_tfds.eval.cells import config_file, scored_folder
-from robust_tfds.eval.cells.workdir import ReadWorkdir
-from robust_tfds.eval.compare.boards import aside as aside_lib
-from robust_tfds.eval.compare.boards.aside import Aside
-from robust_tfds.eval.readers import base
-from robust_tfds.eval.readers.base import Run
-from robust_tfds.eval.readers.workdir import WorkdirReader
 from robust_tfds.storage import disk
 from robust_tfds.storage import paths as paths_lib
 

@@ -8,19 +8,19 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from eval.cells import groups
+from eval.cells.facts import TaskFacts
+from eval.cells.number import Key, Number
+from eval.compare.boards import aside as aside_lib
+from eval.compare.boards import board as board_lib
+from eval.compare.boards.aside import Aside
+from eval.compare.boards.board import Entry
+from eval.compare.sides import Side
+from eval.metrics.replicates import Replicates
+from eval.readers.base import Run
+from eval.tasks import base
+from eval.tasks.parts import baselines, spread
 from robust_tfds import errors
-from robust_tfds.eval.cells import groups
-from robust_tfds.eval.cells.facts import TaskFacts
-from robust_tfds.eval.cells.number import Key, Number
-from robust_tfds.eval.compare.boards import aside as aside_lib
-from robust_tfds.eval.compare.boards import board as board_lib
-from robust_tfds.eval.compare.boards.aside import Aside
-from robust_tfds.eval.compare.boards.board import Entry
-from robust_tfds.eval.compare.sides import Side
-from robust_tfds.eval.metrics.replicates import Replicates
-from robust_tfds.eval.readers.base import Run
-from robust_tfds.eval.tasks import base
-from robust_tfds.eval.tasks.parts import baselines, spread
 from robust_tfds.step_lines import Progress
 
 

@@ -11,14 +11,14 @@ import functools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from eval.cells import cell_facts, groups, provenance
+from eval.cells import workdir as workdir_lib
+from eval.cells.cell import Cell
+from eval.cells.cell_facts import DataFacts, ModelFacts
+from eval.readers.base import Run
+from eval.tasks import base
 from robust_tfds import conditions as conditions_lib
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells import cell_facts, groups, provenance
-from robust_tfds.eval.cells import workdir as workdir_lib
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.cells.cell_facts import DataFacts, ModelFacts
-from robust_tfds.eval.readers.base import Run
-from robust_tfds.eval.tasks import base
 
 
 @dataclasses.dataclass(frozen=True)

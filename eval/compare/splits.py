@@ -14,17 +14,17 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from etils import epath
 
+from eval.cells import cell_facts, groups
+from eval.cells.number import Key, Number
+from eval.compare.boards import board
+from eval.compare.sides import Side
+from eval.metrics import definitions, replicates
+from eval.metrics.replicates import Replicates
+from eval.readers.base import Run
+from eval.report.tables import csv_text, markdown, numbers
+from eval.tasks.parts import spread
 from robust_tfds import errors
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells import cell_facts, groups
-from robust_tfds.eval.cells.number import Key, Number
-from robust_tfds.eval.compare.boards import board
-from robust_tfds.eval.compare.sides import Side
-from robust_tfds.eval.metrics import definitions, replicates
-from robust_tfds.eval.metrics.replicates import Replicates
-from robust_tfds.eval.readers.base import Run
-from robust_tfds.eval.report.tables import csv_text, markdown, numbers
-from robust_tfds.eval.tasks.parts import spread
 from robust_tfds.storage import disk
 
 # Facts of the data in which splits of one set differ.

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from eval.metrics import arguments, rates
 from robust_tfds import conditions, errors
-from robust_tfds.eval.metrics import arguments, rates
 
 Cell = tuple[str, int]
 

@@ -36,8 +36,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from eval.metrics import arguments, intervals
 from robust_tfds import errors
-from robust_tfds.eval.metrics import arguments, intervals
 
 BINS = 15
 BIN_SIZE = 100  # examples of a bin of the RMS calibration error

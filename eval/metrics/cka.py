@@ -24,8 +24,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from eval.metrics import arguments
 from robust_tfds import errors
-from robust_tfds.eval.metrics import arguments
 
 _LEAST = 4  # n (n - 3) divides
 _EQUAL = (

@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from eval.metrics import arguments, rates
 from robust_tfds import conditions, reading
 from robust_tfds import errors as errors_lib
-from robust_tfds.eval.metrics import arguments, rates
 
 SAME_RUN = "evaluated in the same run"  # source of a baseline, in words
 _SEVERITIES = len(conditions.SEVERITIES)

@@ -12,15 +12,15 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from robust_tfds import errors
-from robust_tfds.eval.metrics import (
+from eval.metrics import (
   intervals,
   natural_labels,
   pm_k,
   rates,
   resampling,
 )
-from robust_tfds.eval.metrics import natural_breakdowns as breakdowns
+from eval.metrics import natural_breakdowns as breakdowns
+from robust_tfds import errors
 
 K = 10
 Columns = Mapping[str, np.ndarray]

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from eval.metrics import arguments
 from robust_tfds import errors
-from robust_tfds.eval.metrics import arguments
 
 Rate = tuple[float, float, float]  # value, lo, hi
 _LARGEST_COUNT = 1e15  # beyond it the Beta quantiles lose their digits

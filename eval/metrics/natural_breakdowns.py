@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from eval.metrics import intervals, pm_k, rates
+from eval.metrics.resampling import Totals
 from robust_tfds import errors
-from robust_tfds.eval.metrics import intervals, pm_k, rates
-from robust_tfds.eval.metrics.resampling import Totals
 
 _K = 10  # largest distance of pm-k
 _NO_PAIRS: intervals.Rate = (np.nan, 0.0, 1.0)

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from eval.metrics import arguments
 from robust_tfds import errors
-from robust_tfds.eval.metrics import arguments
 
 _ROWS = 512  # rows whose distances are in memory at once
 

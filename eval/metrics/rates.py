@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from eval.metrics import arguments, intervals, resampling
 from robust_tfds import errors
-from robust_tfds.eval.metrics import arguments, intervals, resampling
 
 
 def ratio(

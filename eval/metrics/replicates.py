@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from eval.metrics import arguments
 from robust_tfds import errors
-from robust_tfds.eval.metrics import arguments
 
 _DIGITS = 1e-12  # relative change of a number by the order of a sum
 _FLAT = 1e-6  # a bend that changes no printed digit

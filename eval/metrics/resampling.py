@@ -21,9 +21,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from eval.metrics import arguments
+from eval.metrics.replicates import Replicates as Replicates
 from robust_tfds import errors
-from robust_tfds.eval.metrics import arguments
-from robust_tfds.eval.metrics.replicates import Replicates as Replicates
 
 RESAMPLES = 2000
 BLOCKS = 100

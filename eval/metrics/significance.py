@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from eval.metrics import arguments, rates
+from eval.metrics.replicates import Replicates
 from robust_tfds import errors
-from robust_tfds.eval.metrics import arguments, rates
-from robust_tfds.eval.metrics.replicates import Replicates
 
 _DIGITS = 1e-12  # relative change of a sum by its order
 _SIGNS_AT_ONCE = 2**22  # 32 MiB of float64

@@ -23,8 +23,8 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from eval.metrics import arguments, corruption_error, rates
 from robust_tfds import conditions, errors
-from robust_tfds.eval.metrics import arguments, corruption_error, rates
 
 _TOP = 5  # ranks that the top-5 distance compares
 _CHUNK = 1 << 18  # elements: what stays in a core's second-level cache

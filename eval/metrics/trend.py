@@ -17,8 +17,8 @@ import dataclasses
 import numpy as np
 from scipy import special
 
+from eval.metrics import arguments
 from robust_tfds import errors
-from robust_tfds.eval.metrics import arguments
 
 
 @dataclasses.dataclass(frozen=True)

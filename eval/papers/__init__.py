@@ -12,12 +12,12 @@ import functools
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from robust_tfds.eval.papers import doubt as doubt_lib
-from robust_tfds.eval.papers import printed_rows, raw_results
-from robust_tfds.eval.papers.doubt import Doubt
-from robust_tfds.eval.papers.printed_rows import PrintedRow, names
-from robust_tfds.eval.papers.protocols import PROTOCOLS, Protocol
-from robust_tfds.eval.papers.testbed_kinds import testbed
+from eval.papers import doubt as doubt_lib
+from eval.papers import printed_rows, raw_results
+from eval.papers.doubt import Doubt
+from eval.papers.printed_rows import PrintedRow, names
+from eval.papers.protocols import PROTOCOLS, Protocol
+from eval.papers.testbed_kinds import testbed
 
 __all__ = [
   "DETECTION",

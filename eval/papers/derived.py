@@ -8,9 +8,9 @@ import dataclasses
 import statistics
 from collections.abc import Mapping, Sequence
 
+from eval.papers import printed_rows
+from eval.papers.printed_rows import PrintedRow
 from robust_tfds import conditions
-from robust_tfds.eval.papers import printed_rows
-from robust_tfds.eval.papers.printed_rows import PrintedRow
 
 PAPER = "schiappa2023"
 # Data set -> the table that has a line for each perturbation.

@@ -13,8 +13,8 @@ import functools
 import pathlib
 from collections.abc import Iterable, Mapping, Sequence
 
-from robust_tfds.eval.papers import printed_rows
-from robust_tfds.eval.papers.printed_rows import PrintedRow
+from eval.papers import printed_rows
+from eval.papers.printed_rows import PrintedRow
 
 COLUMNS = (
   *("doubt", "table", "line", "metric", "name", "subject", "words", "kind"),

@@ -12,7 +12,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from robust_tfds.eval.papers import printed_rows
+from eval.papers import printed_rows
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,9 +10,9 @@ import functools
 import statistics
 from collections.abc import Mapping
 
+from eval.papers import printed_rows
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.papers import printed_rows
 
 PAPER = "michaelis2019"
 _LEVELS = ("0", "1", "2", "3", "4", "5")

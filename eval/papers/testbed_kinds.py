@@ -13,7 +13,7 @@ import fnmatch
 import functools
 from collections.abc import Mapping
 
-from robust_tfds.eval.papers import printed_rows
+from eval.papers import printed_rows
 
 STANDARD = "standard"
 # Kind -> its models in words.

@@ -20,9 +20,9 @@ from typing import Any, Protocol
 
 import jax
 
+from eval.pipeline import inputs
 from robust_tfds import errors, strings
 from robust_tfds.corruptions import canvas
-from robust_tfds.eval.pipeline import inputs
 
 Range = tuple[int, int]
 # Of pictures of any size, where a plan needs one: COCO's most frequent canvas.

@@ -13,12 +13,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, PartitionSpec
 
+from eval.pipeline import programs
 from robust_tfds import errors, resizing
 from robust_tfds.building import geometry
 from robust_tfds.corruptions import batching
 from robust_tfds.corruptions import video as perturbations
 from robust_tfds.corruptions.ops import resampling
-from robust_tfds.eval.pipeline import programs
 
 _ROWS, _ALL = PartitionSpec("data"), PartitionSpec()
 

@@ -26,13 +26,13 @@ import jax
 import numpy as np
 from jax.sharding import Mesh
 
+from eval.pipeline import clip_steps, inputs
+from eval.pipeline import views as views_lib
 from robust_tfds import devices, errors, strings
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import canvas
 from robust_tfds.corruptions import video as perturbations
 from robust_tfds.corruptions.ops import mpeg
-from robust_tfds.eval.pipeline import clip_steps, inputs
-from robust_tfds.eval.pipeline import views as views_lib
 from robust_tfds.reading import videos as video_files
 
 _WORKERS = os.cpu_count() or 1

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from eval.pipeline import subset as subset_lib
 from robust_tfds import errors, strings
 from robust_tfds.building import file_formats
 from robust_tfds.corruptions import canvas
-from robust_tfds.eval.pipeline import subset as subset_lib
 from robust_tfds.hosts import Host
 
 _ALONE = Host()

@@ -16,8 +16,8 @@ import jax
 import numpy as np
 from jax.sharding import Mesh
 
+from eval.pipeline import packing, predict, programs
 from robust_tfds import devices
-from robust_tfds.eval.pipeline import packing, predict, programs
 
 _LOGITS = ("logits",)
 # Reduced numbers on the devices, and texts by name.

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, PartitionSpec
 
+from eval.pipeline import programs
 from robust_tfds import devices
-from robust_tfds.eval.pipeline import programs
 
 # Name -> shape of a row, dtype.
 Layout = dict[str, tuple[tuple[int, ...], np.dtype]]

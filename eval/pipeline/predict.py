@@ -19,11 +19,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, PartitionSpec
 
+from eval.pipeline import packing, programs
 from robust_tfds import corruptions, devices, errors
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import plugins
 from robust_tfds.corruptions.ops import jpeg
-from robust_tfds.eval.pipeline import packing, programs
 
 # Of logits, or of a detector's outputs by name, and of the true classes.
 Reduce = Callable[[Any, jax.Array], Mapping[str, jax.Array]]

@@ -12,8 +12,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from eval.pipeline import predict
 from robust_tfds import errors
-from robust_tfds.eval.pipeline import predict
 
 LOGITS, PROBABILITIES, SCORES = "logits", "probabilities", "scores"
 _IS_OF_KIND = "is_of_kind"  # bool `[B]` of what is reduced

@@ -18,8 +18,8 @@ from typing import Any, ParamSpec, TypeVar
 import jax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from eval.pipeline import kept_traces
 from robust_tfds.corruptions.ops import platforms
-from robust_tfds.eval.pipeline import kept_traces
 
 Key = tuple[tuple[tuple[int, ...], str], ...]
 P = ParamSpec("P")

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.eval.pipeline import on_host, predict, programs
+from eval.pipeline import on_host, predict, programs
 
 NONE = -1  # the class of an output that is none
 _LISTED = 5  # classes without an output that are named

@@ -10,9 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
+from eval.pipeline import clip_steps, inputs, predict, programs
 from robust_tfds import devices
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.pipeline import clip_steps, inputs, predict, programs
 
 Seen = tuple[jax.Array, jax.Array | None]
 

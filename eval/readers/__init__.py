@@ -14,7 +14,7 @@ from etils import epath
 from robust_tfds import errors, registry
 
 if TYPE_CHECKING:  # names are known without loading JAX
-  from robust_tfds.eval.readers import base
+  from eval.readers import base
 
 AUTO = "auto"
 _BASE = "base"
@@ -29,7 +29,7 @@ def names() -> tuple[str, ...]:
 
 def get(name: str) -> base.Reader:
   """A format's reader; UserError with a suggestion for an unknown name."""
-  from robust_tfds.eval.readers import base
+  from eval.readers import base
 
   if name not in names():
     raise errors.unknown("format", name, (AUTO, *names()))
@@ -68,7 +68,7 @@ def choose(
 
 
 def _format(path: epath.Path, options: base.Options) -> str:
-  from robust_tfds.eval.cells import scored_folder
+  from eval.cells import scored_folder
 
   if scored_folder.is_table_alone(path):
     raise errors.UserError(

@@ -9,12 +9,12 @@ import ml_collections
 import numpy as np
 from etils import epath
 
+from eval import tasks
+from eval.cells import names, table, workdir
+from eval.cells.cell import Cell
+from eval.cells.workdir import Workdir
+from eval.tasks import base
 from robust_tfds import errors
-from robust_tfds.eval import tasks
-from robust_tfds.eval.cells import names, table, workdir
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.tasks import base
 
 Columns = Mapping[str, np.ndarray]
 # In the place of a data set's name where nobody named one.

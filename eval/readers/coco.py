@@ -28,13 +28,13 @@ from typing import Any
 import numpy as np
 from etils import epath
 
+from eval import tasks
+from eval.cells.cell import Cell
+from eval.metrics.detection import checks
+from eval.readers import base
+from eval.tasks.parts import known, result_lists
 from robust_tfds import conditions, errors, reading
 from robust_tfds.coco import rows as coco_rows
-from robust_tfds.eval import tasks
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.metrics.detection import checks
-from robust_tfds.eval.readers import base
-from robust_tfds.eval.tasks.parts import known, result_lists
 from robust_tfds.storage import paths as paths_lib
 
 RULES = ("coco", "voc")

@@ -27,13 +27,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from etils import epath
 
+from eval import tasks
+from eval.cells import provenance
+from eval.cells.cell import Cell
+from eval.readers import base
+from eval.tasks.parts import baselines, class_names, known
 from robust_tfds import conditions, errors
 from robust_tfds.conditions import Condition
-from robust_tfds.eval import tasks
-from robust_tfds.eval.cells import provenance
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.readers import base
-from robust_tfds.eval.tasks.parts import baselines, class_names, known
 from robust_tfds.reading import column_files
 from robust_tfds.reading.column_files import ColumnFile
 

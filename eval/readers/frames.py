@@ -21,15 +21,15 @@ from collections.abc import Sequence
 import numpy as np
 from etils import epath
 
+from eval.cells import provenance
+from eval.cells.cell import Cell
+from eval.metrics import natural_labels
+from eval.readers import base
+from eval.readers import csv as csv_reader
+from eval.tasks.parts import class_names
 from robust_tfds import conditions, errors
 from robust_tfds.building import frames as frame_sets
 from robust_tfds.building.sources import folders
-from robust_tfds.eval.cells import provenance
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.metrics import natural_labels
-from robust_tfds.eval.readers import base
-from robust_tfds.eval.readers import csv as csv_reader
-from robust_tfds.eval.tasks.parts import class_names
 from robust_tfds.reading import column_files
 from robust_tfds.reading.column_files import ColumnFile
 

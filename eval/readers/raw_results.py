@@ -17,12 +17,12 @@ import numpy as np
 import pydantic
 from etils import epath
 
+from eval import tasks
+from eval.cells import provenance
+from eval.cells.cell import Cell
+from eval.readers import base
+from eval.tasks.parts import known, stored_numbers
 from robust_tfds import conditions, errors, reading
-from robust_tfds.eval import tasks
-from robust_tfds.eval.cells import provenance
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.readers import base
-from robust_tfds.eval.tasks.parts import known, stored_numbers
 
 Numbers = dict[conditions.Condition, dict[str, float]]
 

@@ -11,14 +11,14 @@ import ml_collections
 import numpy as np
 from etils import epath
 
+from eval import tasks
+from eval.cells import config_file
+from eval.cells import workdir as workdir_lib
+from eval.cells.cell import Cell
+from eval.cells.workdir import ReadWorkdir, Workdir
+from eval.readers import base
+from eval.tasks.parts import known
 from robust_tfds import errors
-from robust_tfds.eval import tasks
-from robust_tfds.eval.cells import config_file
-from robust_tfds.eval.cells import workdir as workdir_lib
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.cells.workdir import ReadWorkdir, Workdir
-from robust_tfds.eval.readers import base
-from robust_tfds.eval.tasks.parts import known
 
 # Settings that may differ between runs whose tables are set side by side: which
 # conditions were run, and whether their equal pixels were stored before.

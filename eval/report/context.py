@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from eval.cells import table
+from eval.cells.facts import TaskFacts
+from eval.cells.overlay import Overlay
+from eval.metrics.calibration import Bins
+from eval.report.tables import verdict
 from robust_tfds import conditions
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.cells.facts import TaskFacts
-from robust_tfds.eval.cells.overlay import Overlay
-from robust_tfds.eval.metrics.calibration import Bins
-from robust_tfds.eval.report.tables import verdict
 
 # Of a cell of the data set: model, corruption, severity.
 CellKey = tuple[str, str, int]

@@ -11,14 +11,14 @@ import dataclasses
 
 import ml_collections
 
+from eval.cells import cell_facts, config_file
+from eval.cells.cell import Cell
+from eval.cells.cell_facts import ModelFacts
+from eval.compare.pairs import pairing
+from eval.readers import base
+from eval.readers.workdir import WorkdirReader
+from eval.tasks.parts import baselines
 from robust_tfds import conditions, errors
-from robust_tfds.eval.cells import cell_facts, config_file
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.cells.cell_facts import ModelFacts
-from robust_tfds.eval.compare.pairs import pairing
-from robust_tfds.eval.readers import base
-from robust_tfds.eval.readers.workdir import WorkdirReader
-from robust_tfds.eval.tasks.parts import baselines
 
 _OF_THE_RUN = ("seed", "subset")  # what the run says, and nobody else can
 _KIND = "classification"

@@ -13,13 +13,13 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from eval.cells import parts as parts_lib
+from eval.cells import predictions
+from eval.cells.cell import Cell
+from eval.cells.workdir import Workdir
+from eval.pipeline import inputs, worker
+from eval.run import one_pass
 from robust_tfds import conditions, datasets, errors, hosts
-from robust_tfds.eval.cells import parts as parts_lib
-from robust_tfds.eval.cells import predictions
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.pipeline import inputs, worker
-from robust_tfds.eval.run import one_pass
 
 # What is said of a finished cell, for the line that is printed.
 Finish = Callable[[Cell, predictions.Columns], str]

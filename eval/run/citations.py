@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable
 from importlib import resources
 
+from models import cards
 from robust_tfds import natural_sets, version
-from robust_tfds.models import cards
 
 # A paper as tables name it: authors, year, title where there is one, number.
 _PAPER = re.compile(

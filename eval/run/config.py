@@ -15,11 +15,11 @@ from typing import Annotated, Any, Literal
 import ml_collections
 import pydantic
 
+from eval.cells import workdir
+from eval.run import dataset_config
+from eval.tasks import base
 from robust_tfds import config_flag, datasets, errors, settings
 from robust_tfds.building.base import Builder
-from robust_tfds.eval.cells import workdir
-from robust_tfds.eval.run import dataset_config
-from robust_tfds.eval.tasks import base
 
 
 def _listed(value: Any) -> Any:

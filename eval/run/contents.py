@@ -12,8 +12,8 @@ from typing import Any
 
 from etils import epath
 
+from eval.pipeline import inputs
 from robust_tfds import errors, reading, records
-from robust_tfds.eval.pipeline import inputs
 from robust_tfds.records import Record
 from robust_tfds.storage import disk, paths
 

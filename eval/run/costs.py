@@ -15,14 +15,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
+from eval.cells import packed, predictions
+from eval.cells.workdir import Workdir
+from eval.pipeline import inputs
+from eval.run import data as data_lib
+from eval.run import plan as plan_lib
 from robust_tfds import datasets, devices, hosts
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import frost_pictures
-from robust_tfds.eval.cells import packed, predictions
-from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.run import data as data_lib
-from robust_tfds.eval.run import plan as plan_lib
 
 NETWORK = "network"  # stage, where others are names of corruptions
 _READ_BATCHES = 2

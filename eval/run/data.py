@@ -9,15 +9,15 @@ from typing import Any
 
 import ml_collections
 
+from eval.cells.workdir import Workdir
+from eval.pipeline import inputs
+from eval.run import plan as plan_lib
+from eval.run import progress, timing
+from eval.run.model import definitions
+from eval.run.plan import Plan
+from models.convert import sources
 from robust_tfds import conditions, datasets, errors, hosts, missing
 from robust_tfds.building import base
-from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.run import plan as plan_lib
-from robust_tfds.eval.run import progress, timing
-from robust_tfds.eval.run.model import definitions
-from robust_tfds.eval.run.plan import Plan
-from robust_tfds.models.convert import sources
 
 _COCO = ["hotcoco", "pycocotools"]  # either computes AP
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import ml_collections
 
+from eval import tasks
 from robust_tfds import datasets, errors, natural_sets, own
 from robust_tfds.building import base
-from robust_tfds.eval import tasks
 
 _OWN = "own_data:model"  # the config of all sets that are no benchmarks
 # Keys of `data` that are options of a source, and no facts of the run.
@@ -73,7 +73,7 @@ def _run_by(dataset: Any) -> str:
 
 def _config(text: str) -> ml_collections.ConfigDict:
   file, _, argument = text.partition(":")
-  module = importlib.import_module(f"robust_tfds.configs.{file}")
+  module = importlib.import_module(f"configs.{file}")
   config: ml_collections.ConfigDict = module.get_config(
     *[argument] if argument else []
   )

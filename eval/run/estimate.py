@@ -5,12 +5,12 @@ from collections.abc import Sequence
 
 import jax
 
+from eval.cells.workdir import Workdir
+from eval.run import costs as costs_lib
+from eval.run import one_pass, publish
+from eval.run import plan as plan_lib
 from robust_tfds import durations
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.run import costs as costs_lib
-from robust_tfds.eval.run import one_pass, publish
-from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.shards import WHOLE, Shard
 
 _PER = 1000  # examples that are told of where their number is not known

@@ -12,22 +12,22 @@ import jax
 import ml_collections
 import numpy as np
 
+from eval import tasks
+from eval.cells import table
+from eval.cells.workdir import Workdir
+from eval.metrics import definitions
+from eval.report.tables import numbers, verdict
+from eval.run import config as config_lib
+from eval.run import data as data_lib
+from eval.run import dataset_config, runner
+from eval.run import plan as plan_lib
+from eval.run.model.definitions import ModelObject
+from eval.tasks import base
+from eval.tasks.parts import baselines
+from models.model import Model
 from robust_tfds import errors, missing, own
 from robust_tfds.building import own_set
 from robust_tfds.building.base import Builder
-from robust_tfds.eval import tasks
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.metrics import definitions
-from robust_tfds.eval.report.tables import numbers, verdict
-from robust_tfds.eval.run import config as config_lib
-from robust_tfds.eval.run import data as data_lib
-from robust_tfds.eval.run import dataset_config, runner
-from robust_tfds.eval.run import plan as plan_lib
-from robust_tfds.eval.run.model.definitions import ModelObject
-from robust_tfds.eval.tasks import base
-from robust_tfds.eval.tasks.parts import baselines
-from robust_tfds.models.model import Model
 from robust_tfds.storage import paths
 
 _SEVERITIES = (1, 2, 3, 4, 5)
@@ -396,7 +396,7 @@ def _given(
   if isinstance(predict, str):
     if options.variables is None:
       return None
-    from robust_tfds import models
+    import models
 
     return ModelObject(models.get(predict), options.variables)
   if isinstance(predict, Model):

@@ -15,16 +15,16 @@ import jax.numpy as jnp
 import numpy as np
 from etils import epath
 
+from eval.cells.features import Features
+from eval.cells.workdir import Workdir
+from eval.pipeline import blocks, inputs, predict
+from eval.run import data as data_lib
+from eval.run import plan as plan_lib
+from eval.run import timing
+from eval.run.model import load
+from models.model import Model
 from robust_tfds import devices, errors, hosts, missing
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells.features import Features
-from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.pipeline import blocks, inputs, predict
-from robust_tfds.eval.run import data as data_lib
-from robust_tfds.eval.run import plan as plan_lib
-from robust_tfds.eval.run import timing
-from robust_tfds.eval.run.model import load
-from robust_tfds.models.model import Model
 
 _Columns = dict[str, np.ndarray]
 

@@ -5,18 +5,18 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from eval.cells import cell_facts, provenance
+from eval.cells.cell import Cell
+from eval.cells.cell_facts import DataFacts, ModelFacts
+from eval.cells.workdir import Workdir
+from eval.pipeline import inputs
+from eval.run.contents import Contents
+from eval.run.data import Data
+from eval.run.model import training_data
+from eval.run.model.load import LoadedModel
+from eval.run.plan import Plan
 from robust_tfds import errors, own_corruptions, reading
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells import cell_facts, provenance
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.cells.cell_facts import DataFacts, ModelFacts
-from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.run.contents import Contents
-from robust_tfds.eval.run.data import Data
-from robust_tfds.eval.run.model import training_data
-from robust_tfds.eval.run.model.load import LoadedModel
-from robust_tfds.eval.run.plan import Plan
 
 
 def cells(

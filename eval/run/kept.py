@@ -10,10 +10,11 @@ from typing import Any
 
 import jax
 
+import models
 import robust_tfds
-from robust_tfds import kept_programs, models
-from robust_tfds.eval import pipeline, run
-from robust_tfds.eval.pipeline import kept_traces
+from eval import pipeline, run
+from eval.pipeline import kept_traces
+from robust_tfds import kept_programs
 
 # Packages that draw pictures, trace steps or compute weights.
 _PACKAGES = (

@@ -35,16 +35,16 @@ import jax
 import numpy as np
 from jax.sharding import Mesh
 
+from eval.cells import packed, predictions
+from eval.cells import parts as parts_lib
+from eval.cells.cell import Cell
+from eval.pipeline import blocks, inputs, on_host, packing, worker
+from eval.run import timing
+from eval.run.model.load import LoadedModel
+from eval.run.progress import Progress
+from eval.tasks.base import Task
 from robust_tfds import devices, errors, hosts, stopping
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells import packed, predictions
-from robust_tfds.eval.cells import parts as parts_lib
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.pipeline import blocks, inputs, on_host, packing, worker
-from robust_tfds.eval.run import timing
-from robust_tfds.eval.run.model.load import LoadedModel
-from robust_tfds.eval.run.progress import Progress
-from robust_tfds.eval.tasks.base import Task
 from robust_tfds.storage import disk
 
 IN_FLIGHT = 3  # batches of a model given to the devices and not yet fetched

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from eval.cells.cell_facts import DataFacts
+from eval.readers import base
+from eval.run import subsets
+from eval.tasks.parts import baselines, known, stored_numbers
 from robust_tfds import datasets, errors
-from robust_tfds.eval.cells.cell_facts import DataFacts
-from robust_tfds.eval.readers import base
-from robust_tfds.eval.run import subsets
-from robust_tfds.eval.tasks.parts import baselines, known, stored_numbers
 
 # The codec of the pixels that another program's models saw, for the notes.
 _UNKNOWN = "unknown"

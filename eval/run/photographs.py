@@ -9,11 +9,11 @@ from collections.abc import Iterator
 import jax
 import numpy as np
 
+from models.convert import match
 from robust_tfds import conditions, errors
 from robust_tfds.building import geometry
 from robust_tfds.building.sources import imagenet
 from robust_tfds.corruptions import image as corruptions
-from robust_tfds.models.convert import match
 
 HINT = (
   "What a real ImageNet network says of photographs under corruption:"

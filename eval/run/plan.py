@@ -8,24 +8,24 @@ from typing import Any
 
 import ml_collections
 
+from eval import tasks
+from eval.pipeline import subset as subset_lib
+from eval.run import config as config_lib
+from eval.run import subsets
+from eval.run.model import definitions as definitions_lib
+from eval.run.model import functions, output_classes, training_data
+from eval.tasks import base
+from eval.tasks.parts import baselines
+from models import adapters
+from models.last_layer import LastLayer
+from models.model import Model
+from models.spec import Spec
 from robust_tfds import errors, missing, natural_sets
 from robust_tfds.building import geometry
 from robust_tfds.building.base import Builder
 from robust_tfds.building.own_set import OwnSet
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import frost_pictures, trial
-from robust_tfds.eval import tasks
-from robust_tfds.eval.pipeline import subset as subset_lib
-from robust_tfds.eval.run import config as config_lib
-from robust_tfds.eval.run import subsets
-from robust_tfds.eval.run.model import definitions as definitions_lib
-from robust_tfds.eval.run.model import functions, output_classes, training_data
-from robust_tfds.eval.tasks import base
-from robust_tfds.eval.tasks.parts import baselines
-from robust_tfds.models import adapters
-from robust_tfds.models.last_layer import LastLayer
-from robust_tfds.models.model import Model
-from robust_tfds.models.spec import Spec
 from robust_tfds.storage import paths
 
 _SOURCES = ("fly", "prepared")

@@ -11,21 +11,21 @@ import numpy as np
 from etils import epath
 from jax.sharding import Mesh
 
+from eval import papers
+from eval.cells import provenance, table
+from eval.cells.cell import Cell
+from eval.cells.overlay import Overlay
+from eval.cells.workdir import Workdir
+from eval.pipeline import blocks, inputs
+from eval.report import reports
+from eval.report.context import CellKey
+from eval.run import citations, photographs, timing
+from eval.run.data import Data
+from eval.run.model import training_data
+from eval.run.plan import Plan
+from eval.tasks import base
 from robust_tfds import devices, strings
 from robust_tfds.conditions import Condition
-from robust_tfds.eval import papers
-from robust_tfds.eval.cells import provenance, table
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.cells.overlay import Overlay
-from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.pipeline import blocks, inputs
-from robust_tfds.eval.report import reports
-from robust_tfds.eval.report.context import CellKey
-from robust_tfds.eval.run import citations, photographs, timing
-from robust_tfds.eval.run.data import Data
-from robust_tfds.eval.run.model import training_data
-from robust_tfds.eval.run.plan import Plan
-from robust_tfds.eval.tasks import base
 from robust_tfds.storage import disk
 
 _OVERLAID = 2  # pictures with boxes

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 
 from etils import epath
 
-from robust_tfds.eval.cells import config_file, damage
-from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.run.config import Model
-from robust_tfds.eval.run.model import trained
+from eval.cells import config_file, damage
+from eval.cells.workdir import Workdir
+from eval.run.config import Model
+from eval.run.model import trained
 
 
 def repair(workdir: Workdir, models: Mapping[str, Model]) -> None:

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 
 from etils import epath
 
-from robust_tfds.eval import readers
-from robust_tfds.eval.cells import names, provenance, scored_folder, table
-from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.readers import base as readers_base
-from robust_tfds.eval.report import reports
-from robust_tfds.eval.report.tables import detection_tables
-from robust_tfds.eval.run import beside, outside, publish
+from eval import readers
+from eval.cells import names, provenance, scored_folder, table
+from eval.cells.workdir import Workdir
+from eval.readers import base as readers_base
+from eval.report import reports
+from eval.report.tables import detection_tables
+from eval.run import beside, outside, publish
 from robust_tfds.storage import disk
 
 

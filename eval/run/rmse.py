@@ -18,12 +18,12 @@ import numpy as np
 from absl import flags
 from etils import epath
 
+from eval.cells import table
+from eval.metrics import definitions, detection
+from eval.pipeline import inputs
+from eval.report.charts import scatter, style
+from eval.report.charts.frame import INSIDE, Frame
 from robust_tfds import command, conditions, corruptions, datasets, strings
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.metrics import definitions, detection
-from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.report.charts import scatter, style
-from robust_tfds.eval.report.charts.frame import INSIDE, Frame
 from robust_tfds.storage import paths
 
 

@@ -11,16 +11,13 @@ from typing import Any
 import numpy as np
 from etils import epath
 
-from robust_tfds import devices, errors, hosts, missing, stopping
-from robust_tfds.conditions import Condition
-from robust_tfds.corruptions import frost_pictures
-from robust_tfds.eval.cells import lock, table
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.run import cells as cells_lib
-from robust_tfds.eval.run import data as data_lib
-from robust_tfds.eval.run import (
+from eval.cells import lock, table
+from eval.cells.cell import Cell
+from eval.cells.workdir import Workdir
+from eval.pipeline import inputs
+from eval.run import cells as cells_lib
+from eval.run import data as data_lib
+from eval.run import (
   fingerprints,
   kept,
   one_pass,
@@ -28,11 +25,14 @@ from robust_tfds.eval.run import (
   repair,
   timing,
 )
-from robust_tfds.eval.run.contents import Contents
-from robust_tfds.eval.run.model import load as load_lib
-from robust_tfds.eval.run.model import own_models
-from robust_tfds.eval.run.plan import Plan
-from robust_tfds.eval.run.progress import Progress, say
+from eval.run.contents import Contents
+from eval.run.model import load as load_lib
+from eval.run.model import own_models
+from eval.run.plan import Plan
+from eval.run.progress import Progress, say
+from robust_tfds import devices, errors, hosts, missing, stopping
+from robust_tfds.conditions import Condition
+from robust_tfds.corruptions import frost_pictures
 from robust_tfds.shards import WHOLE, Shard
 from robust_tfds.storage import disk
 

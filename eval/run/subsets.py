@@ -18,8 +18,8 @@ import os
 import pathlib
 import re
 
+from eval.pipeline import subset
 from robust_tfds import errors, reading
-from robust_tfds.eval.pipeline import subset
 from robust_tfds.reading import limits
 from robust_tfds.storage import paths
 

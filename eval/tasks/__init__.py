@@ -8,8 +8,8 @@ import pkgutil
 
 import ml_collections
 
+from eval.tasks import base
 from robust_tfds import errors, registry
-from robust_tfds.eval.tasks import base
 
 _BASE = "base"
 

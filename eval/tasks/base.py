@@ -15,26 +15,26 @@ import ml_collections
 import numpy as np
 from jax.sharding import Mesh
 
-from robust_tfds import conditions, errors
-from robust_tfds.building import geometry
-from robust_tfds.corruptions import spec as corruption_spec
-from robust_tfds.eval.cells import provenance, table
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.cells.cell_facts import Scalar
-from robust_tfds.eval.cells.facts import TaskFacts
-from robust_tfds.eval.cells.number import Key
-from robust_tfds.eval.cells.overlay import Overlay
-from robust_tfds.eval.metrics import calibration, corruption_error, resampling
-from robust_tfds.eval.pipeline import blocks, inputs, predict
-from robust_tfds.eval.pipeline import show as show_lib
-from robust_tfds.eval.tasks.parts import (
+from eval.cells import provenance, table
+from eval.cells.cell import Cell
+from eval.cells.cell_facts import Scalar
+from eval.cells.facts import TaskFacts
+from eval.cells.number import Key
+from eval.cells.overlay import Overlay
+from eval.metrics import calibration, corruption_error, resampling
+from eval.pipeline import blocks, inputs, predict
+from eval.pipeline import show as show_lib
+from eval.tasks.parts import (
   baselines,
   known,
   reliability,
   spread,
   top_k,
 )
-from robust_tfds.eval.tasks.parts import headlines as headlines_lib
+from eval.tasks.parts import headlines as headlines_lib
+from robust_tfds import conditions, errors
+from robust_tfds.building import geometry
+from robust_tfds.corruptions import spec as corruption_spec
 
 Condition = conditions.Condition
 # What a config calls several levels.

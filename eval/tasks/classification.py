@@ -22,23 +22,23 @@ import jax
 import numpy as np
 from jax.sharding import Mesh
 
-from robust_tfds import corruptions, datasets, errors, natural_sets
-from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells import cell as cells_lib
-from robust_tfds.eval.cells import facts as facts_lib
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.cells.cell_facts import Scalar
-from robust_tfds.eval.metrics import natural_labels, resampling
-from robust_tfds.eval.pipeline import blocks, inputs, predict
-from robust_tfds.eval.pipeline import show as show_lib
-from robust_tfds.eval.tasks import base
-from robust_tfds.eval.tasks.parts import (
+from eval.cells import cell as cells_lib
+from eval.cells import facts as facts_lib
+from eval.cells import table
+from eval.cells.cell_facts import Scalar
+from eval.metrics import natural_labels, resampling
+from eval.pipeline import blocks, inputs, predict
+from eval.pipeline import show as show_lib
+from eval.tasks import base
+from eval.tasks.parts import (
   error_headlines,
   normalised_task,
   reliability,
   top_k,
 )
-from robust_tfds.eval.tasks.parts import headlines as headlines_lib
+from eval.tasks.parts import headlines as headlines_lib
+from robust_tfds import corruptions, datasets, errors, natural_sets
+from robust_tfds.conditions import Condition
 
 # Geometry of pictures that are corrupted in their own sizes, then cropped.
 _WHOLE = "none"

@@ -23,19 +23,17 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
-from robust_tfds import errors
-from robust_tfds.conditions import Condition
-from robust_tfds.eval import papers
-from robust_tfds.eval.cells import cell as cells_lib
-from robust_tfds.eval.cells import facts as facts_lib
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.cells.cell_facts import Scalar
-from robust_tfds.eval.cells.overlay import Overlay
-from robust_tfds.eval.metrics import resampling
-from robust_tfds.eval.metrics.detection import checks
-from robust_tfds.eval.pipeline import inputs, predict
-from robust_tfds.eval.tasks import base
-from robust_tfds.eval.tasks.parts import (
+from eval import papers
+from eval.cells import cell as cells_lib
+from eval.cells import facts as facts_lib
+from eval.cells import table
+from eval.cells.cell_facts import Scalar
+from eval.cells.overlay import Overlay
+from eval.metrics import resampling
+from eval.metrics.detection import checks
+from eval.pipeline import inputs, predict
+from eval.tasks import base
+from eval.tasks.parts import (
   average_precision,
   detected_columns,
   detected_values,
@@ -46,7 +44,9 @@ from robust_tfds.eval.tasks.parts import (
   spread,
   stored_numbers,
 )
-from robust_tfds.eval.tasks.parts import headlines as headlines_lib
+from eval.tasks.parts import headlines as headlines_lib
+from robust_tfds import errors
+from robust_tfds.conditions import Condition
 
 Replicates = resampling.Replicates
 _VOC = ("pascal_c",)

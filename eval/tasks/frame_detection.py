@@ -24,20 +24,17 @@ from typing import Any
 import numpy as np
 from jax.sharding import Mesh
 
-from robust_tfds import errors
-from robust_tfds.building import frame_boxes
-from robust_tfds.conditions import Condition
-from robust_tfds.eval import papers
-from robust_tfds.eval.cells import cell as cells_lib
-from robust_tfds.eval.cells import facts as facts_lib
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.cells.cell_facts import Scalar
-from robust_tfds.eval.cells.overlay import Overlay
-from robust_tfds.eval.metrics import rates, resampling
-from robust_tfds.eval.metrics.detection import checks
-from robust_tfds.eval.pipeline import inputs, predict
-from robust_tfds.eval.tasks import base, detection
-from robust_tfds.eval.tasks.parts import (
+from eval import papers
+from eval.cells import cell as cells_lib
+from eval.cells import facts as facts_lib
+from eval.cells import table
+from eval.cells.cell_facts import Scalar
+from eval.cells.overlay import Overlay
+from eval.metrics import rates, resampling
+from eval.metrics.detection import checks
+from eval.pipeline import inputs, predict
+from eval.tasks import base, detection
+from eval.tasks.parts import (
   anchor_sets,
   average_precision,
   result_lists,
@@ -45,7 +42,10 @@ from robust_tfds.eval.tasks.parts import (
   spread,
   worst_frames,
 )
-from robust_tfds.eval.tasks.parts import headlines as headlines_lib
+from eval.tasks.parts import headlines as headlines_lib
+from robust_tfds import errors
+from robust_tfds.building import frame_boxes
+from robust_tfds.conditions import Condition
 
 _METRICS = ("map_orig", "map_pmk", "drop")
 # In the note of printed rows that are of the sets of 2015 alone.

@@ -41,25 +41,23 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 import jax
 import numpy as np
 
-from robust_tfds import errors, strings
-from robust_tfds.conditions import Condition
-from robust_tfds.eval import papers
-from robust_tfds.eval.cells import cell as cells_lib
-from robust_tfds.eval.cells import facts as facts_lib
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.cells.cell_facts import Scalar
-from robust_tfds.eval.metrics import (
+from eval import papers
+from eval.cells import cell as cells_lib
+from eval.cells import facts as facts_lib
+from eval.cells import table
+from eval.cells.cell_facts import Scalar
+from eval.metrics import (
   frame_scores,
   natural_labels,
   pm_k,
   resampling,
   trend,
 )
-from robust_tfds.eval.metrics import natural_breakdowns as breakdowns
-from robust_tfds.eval.papers import testbed_kinds
-from robust_tfds.eval.pipeline import inputs, predict, programs
-from robust_tfds.eval.tasks import base
-from robust_tfds.eval.tasks.parts import (
+from eval.metrics import natural_breakdowns as breakdowns
+from eval.papers import testbed_kinds
+from eval.pipeline import inputs, predict, programs
+from eval.tasks import base
+from eval.tasks.parts import (
   anchor_sets,
   label_space,
   reliability,
@@ -67,7 +65,9 @@ from robust_tfds.eval.tasks.parts import (
   spread,
   top_k,
 )
-from robust_tfds.eval.tasks.parts import headlines as headlines_lib
+from eval.tasks.parts import headlines as headlines_lib
+from robust_tfds import errors, strings
+from robust_tfds.conditions import Condition
 
 K = frame_scores.K
 _LABELS = 8  # no frame of the published sets shows more than three classes

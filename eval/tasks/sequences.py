@@ -25,17 +25,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
-from robust_tfds import conditions
-from robust_tfds.conditions import Condition
-from robust_tfds.corruptions import batching
-from robust_tfds.corruptions.sequence import frame_count
-from robust_tfds.eval.cells import cell as cells_lib
-from robust_tfds.eval.cells import facts as facts_lib
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.metrics import resampling, stability
-from robust_tfds.eval.pipeline import inputs, predict, programs
-from robust_tfds.eval.tasks import base
-from robust_tfds.eval.tasks.parts import (
+from eval.cells import cell as cells_lib
+from eval.cells import facts as facts_lib
+from eval.cells import table
+from eval.metrics import resampling, stability
+from eval.pipeline import inputs, predict, programs
+from eval.tasks import base
+from eval.tasks.parts import (
   baselines,
   flip_headlines,
   normalised_task,
@@ -44,7 +40,11 @@ from robust_tfds.eval.tasks.parts import (
   spread,
   top_k,
 )
-from robust_tfds.eval.tasks.parts import headlines as headlines_lib
+from eval.tasks.parts import headlines as headlines_lib
+from robust_tfds import conditions
+from robust_tfds.conditions import Condition
+from robust_tfds.corruptions import batching
+from robust_tfds.corruptions.sequence import frame_count
 
 _FAMILY = conditions.SEQUENCES
 # Scores (frames x classes) that an accelerator ranks together; two sorts of pairs

@@ -19,16 +19,16 @@ from typing import Any
 
 import numpy as np
 
+from eval.cells import cell as cells_lib
+from eval.cells import facts as facts_lib
+from eval.cells import table
+from eval.metrics import rates, resampling
+from eval.tasks import base
+from eval.tasks.parts import headlines as headlines_lib
+from eval.tasks.parts import spread, top_k
 from robust_tfds import datasets, errors
 from robust_tfds.building import subtypes
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells import cell as cells_lib
-from robust_tfds.eval.cells import facts as facts_lib
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.metrics import rates, resampling
-from robust_tfds.eval.tasks import base
-from robust_tfds.eval.tasks.parts import headlines as headlines_lib
-from robust_tfds.eval.tasks.parts import spread, top_k
 
 _METRICS = {
   subtypes.SEEN: "seen_subtype_accuracy",

@@ -22,23 +22,23 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
-from robust_tfds import conditions, corruptions, datasets, errors, strings
-from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells import cell as cells_lib
-from robust_tfds.eval.cells import facts as facts_lib
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.cells.cell_facts import Scalar
-from robust_tfds.eval.metrics import action, resampling
-from robust_tfds.eval.pipeline import clips, inputs, predict
-from robust_tfds.eval.tasks import base
-from robust_tfds.eval.tasks.parts import (
+from eval.cells import cell as cells_lib
+from eval.cells import facts as facts_lib
+from eval.cells import table
+from eval.cells.cell_facts import Scalar
+from eval.metrics import action, resampling
+from eval.pipeline import clips, inputs, predict
+from eval.tasks import base
+from eval.tasks.parts import (
   gamma_headlines,
   proper_scores,
   reliability,
   spread,
   top_k,
 )
-from robust_tfds.eval.tasks.parts import headlines as headlines_lib
+from eval.tasks.parts import headlines as headlines_lib
+from robust_tfds import conditions, corruptions, datasets, errors, strings
+from robust_tfds.conditions import Condition
 
 _NATURAL = ("shift", "category")  # features of naturally shifted videos
 _CATEGORY = "accuracy/category/"

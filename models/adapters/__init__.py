@@ -1,6 +1,6 @@
 """Bring your own model: one file per kind, each importing its package lazily.
 
-  from robust_tfds.models import adapters
+  from models import adapters
   model = adapters.get("onnx")("net.onnx", spec, name="mine")
 
 An adapter returns a `Model`, which the evaluator takes as it takes a model of
@@ -23,12 +23,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from models.checks import answers, arguments
+from models.detection import by_picture
+from models.detection.spec import DetectorSpec
+from models.model import Model
+from models.spec import ModelSpec
 from robust_tfds import errors
-from robust_tfds.models.checks import answers, arguments
-from robust_tfds.models.detection import by_picture
-from robust_tfds.models.detection.spec import DetectorSpec
-from robust_tfds.models.model import Model
-from robust_tfds.models.spec import ModelSpec
 from robust_tfds.storage import paths
 
 # What JAX raises where a function needs the numbers that it has not yet.

@@ -6,9 +6,9 @@ model = adapt(lambda x: my_net(x), spec, name="mine")
 from collections.abc import Callable
 from typing import Any
 
+from models.adapters import Adapted
+from models.spec import ModelSpec
 from robust_tfds import errors
-from robust_tfds.models.adapters import Adapted
-from robust_tfds.models.spec import ModelSpec
 
 
 def adapt(

@@ -6,9 +6,9 @@ import jax
 from flax import errors as flax_errors
 from flax import linen, nnx
 
+from models.adapters import Adapted
+from models.spec import Spec
 from robust_tfds import errors
-from robust_tfds.models.adapters import Adapted
-from robust_tfds.models.spec import Spec
 
 # What a linen module raises that moves statistics, or asks for keys of dropout.
 _TRAINING = (

@@ -7,10 +7,10 @@ is imported anywhere.
 import os
 from typing import Any
 
+from models import adapters
+from models.adapters import Adapted
+from models.spec import ModelSpec
 from robust_tfds import errors
-from robust_tfds.models import adapters
-from robust_tfds.models.adapters import Adapted
-from robust_tfds.models.spec import ModelSpec
 from robust_tfds.storage import paths
 
 

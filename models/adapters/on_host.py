@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from robust_tfds.models.adapters import OnHost
-from robust_tfds.models.spec import ModelSpec
+from models.adapters import OnHost
+from models.spec import ModelSpec
 
 
 def adapt(

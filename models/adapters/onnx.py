@@ -17,18 +17,18 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
+from models import adapters
+from models.adapters import Adapted, FromElsewhere, OnHost
+from models.adapters.onnx_graph import graph as graph_lib
+from models.checks import agreement, answers
+from models.spec import ModelSpec
 from robust_tfds import errors
-from robust_tfds.models import adapters
-from robust_tfds.models.adapters import Adapted, FromElsewhere, OnHost
-from robust_tfds.models.adapters.onnx_graph import graph as graph_lib
-from robust_tfds.models.checks import agreement, answers
-from robust_tfds.models.spec import ModelSpec
 from robust_tfds.storage import paths
 
 if TYPE_CHECKING:
   import onnxruntime
 
-  from robust_tfds.models.adapters.onnx_graph import file
+  from models.adapters.onnx_graph import file
 
 
 def adapt(
@@ -61,7 +61,7 @@ def adapt(
   agreement.check_route(route)
   if importlib.util.find_spec("onnx") is None:
     raise errors.missing_package("onnx", "onnx", "An ONNX model")
-  from robust_tfds.models.adapters.onnx_graph import file
+  from models.adapters.onnx_graph import file
 
   with adapters.reading_model(path, "an ONNX model") as place:
     with _beginning(f"{path}: cannot be read as an ONNX model"):

@@ -8,12 +8,12 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
+from models import adapters
+from models.adapters import FromElsewhere
+from models.adapters.tensorflow_graph import routes
+from models.checks import agreement, answers
+from models.spec import ModelSpec
 from robust_tfds import errors
-from robust_tfds.models import adapters
-from robust_tfds.models.adapters import FromElsewhere
-from robust_tfds.models.adapters.tensorflow_graph import routes
-from robust_tfds.models.checks import agreement, answers
-from robust_tfds.models.spec import ModelSpec
 from robust_tfds.storage import paths
 
 

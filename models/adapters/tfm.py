@@ -8,13 +8,13 @@ brings tf-models-official itself.
 from collections.abc import Callable
 from typing import Any
 
+from models.adapters import FromElsewhere, OnHost
+from models.adapters.tensorflow_graph import routes
+from models.checks import agreement
+from models.detection import label_ids, tensorflow_module
+from models.detection.spec import DetectorSpec
+from models.spec import ModelSpec
 from robust_tfds import errors
-from robust_tfds.models.adapters import FromElsewhere, OnHost
-from robust_tfds.models.adapters.tensorflow_graph import routes
-from robust_tfds.models.checks import agreement
-from robust_tfds.models.detection import label_ids, tensorflow_module
-from robust_tfds.models.detection.spec import DetectorSpec
-from robust_tfds.models.spec import ModelSpec
 
 
 def adapt(

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
+from models.adapters import Adapted, OnHost
+from models.adapters.onnx_graph import graph
+from models.adapters.torch_graph import export, modules
+from models.checks import agreement, answers
+from models.detection import label_ids, torch_module
+from models.detection.spec import DetectorSpec
+from models.model import Model
+from models.spec import Spec
 from robust_tfds import errors
-from robust_tfds.models.adapters import Adapted, OnHost
-from robust_tfds.models.adapters.onnx_graph import graph
-from robust_tfds.models.adapters.torch_graph import export, modules
-from robust_tfds.models.checks import agreement, answers
-from robust_tfds.models.detection import label_ids, torch_module
-from robust_tfds.models.detection.spec import DetectorSpec
-from robust_tfds.models.model import Model
-from robust_tfds.models.spec import Spec
 
 if TYPE_CHECKING:
   import torch

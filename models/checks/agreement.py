@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 import jax
 import numpy as np
 
+from models.adapters import Adapted, OnHost
+from models.spec import Spec
 from robust_tfds import errors
-from robust_tfds.models.adapters import Adapted, OnHost
-from robust_tfds.models.spec import Spec
 
 _ROUTES = ("auto", "traced", "host")
 TOLERANCE = 1e-5  # of the logits' scale

@@ -12,8 +12,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from models.spec import ModelSpec
 from robust_tfds import errors
-from robust_tfds.models.spec import ModelSpec
 
 # Name -> axes of one detection, and the kind of its dtype.
 _DETECTION: dict[str, tuple[tuple[int, ...], Any]] = {

@@ -5,9 +5,9 @@ import functools
 import jax
 from flax import nnx
 
-from robust_tfds.models import layers
-from robust_tfds.models.family import Family, Rules
-from robust_tfds.models.spec import Spec, Variant
+from models import layers
+from models.family import Family, Rules
+from models.spec import Spec, Variant
 
 SPEC = Spec(
   parameters=61_100_840, source="torchvision 0.28 AlexNet_Weights.IMAGENET1K_V1"

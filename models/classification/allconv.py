@@ -12,10 +12,10 @@ import dataclasses
 import jax
 from flax import nnx
 
-from robust_tfds.models import layers
-from robust_tfds.models.classification import wrn
-from robust_tfds.models.family import Family, Rules
-from robust_tfds.models.spec import Variant
+from models import layers
+from models.classification import wrn
+from models.family import Family, Rules
+from models.spec import Variant
 
 VARIANTS = {
   "allconv": Variant(

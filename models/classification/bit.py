@@ -12,9 +12,9 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from robust_tfds.models import layers
-from robust_tfds.models.family import Family, Rules
-from robust_tfds.models.spec import Spec, Variant
+from models import layers
+from models.family import Family, Rules
+from models.spec import Spec, Variant
 
 # timm 1.0.31 resnetv2.py: goog_in21k_ft_in1k, crop_pct 1.
 _SPEC = Spec(

@@ -11,10 +11,10 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from robust_tfds.models import layers
-from robust_tfds.models.family import Family, Rules
-from robust_tfds.models.layers import train_mode
-from robust_tfds.models.spec import Spec, Variant
+from models import layers
+from models.family import Family, Rules
+from models.layers import train_mode
+from models.spec import Spec, Variant
 
 
 def _variant(

@@ -7,10 +7,10 @@ import dataclasses
 import jax
 from flax import nnx
 
-from robust_tfds.models import layers
-from robust_tfds.models.classification import digits_cnn
-from robust_tfds.models.family import Family
-from robust_tfds.models.spec import Variant
+from models import layers
+from models.classification import digits_cnn
+from models.family import Family
+from models.spec import Variant
 
 SPEC = dataclasses.replace(digits_cnn.SPEC, parameters=30_730)
 VARIANTS = {

@@ -21,11 +21,11 @@ import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 
-from robust_tfds.models import layers
-from robust_tfds.models.classification import vit
-from robust_tfds.models.family import Family, Rules
-from robust_tfds.models.layers import positions, qkv
-from robust_tfds.models.spec import Spec, Variant
+from models import layers
+from models.classification import vit
+from models.family import Family, Rules
+from models.layers import positions, qkv
+from models.spec import Spec, Variant
 
 _PATCH_PX, _TRAINED_PX = 14, 518
 _REGISTERS = 4

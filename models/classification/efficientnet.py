@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import jax
 from flax import nnx
 
-from robust_tfds.models import layers
-from robust_tfds.models.classification import inverted
-from robust_tfds.models.family import Family
-from robust_tfds.models.layers import train_mode
-from robust_tfds.models.spec import Spec, Variant
+from models import layers
+from models.classification import inverted
+from models.family import Family
+from models.layers import train_mode
+from models.spec import Spec, Variant
 
 
 class Row(NamedTuple):

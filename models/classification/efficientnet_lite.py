@@ -14,11 +14,11 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from robust_tfds.models import layers
-from robust_tfds.models.classification import inverted
-from robust_tfds.models.family import Family, Rules
-from robust_tfds.models.layers import train_mode
-from robust_tfds.models.spec import Spec, Variant
+from models import layers
+from models.classification import inverted
+from models.family import Family, Rules
+from models.layers import train_mode
+from models.spec import Spec, Variant
 
 # lite/efficientnet_lite_builder.py: repeats, kernel, stride of the first block,
 # expansion, channels of Lite 0. The first and last stage are repeated once.

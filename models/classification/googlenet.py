@@ -11,9 +11,9 @@ import functools
 import jax
 from flax import nnx
 
-from robust_tfds.models import layers
-from robust_tfds.models.family import Family
-from robust_tfds.models.spec import Spec, Variant
+from models import layers
+from models.family import Family
+from models.spec import Spec, Variant
 
 SPEC = Spec(
   mean=(0.5, 0.5, 0.5),

@@ -10,10 +10,10 @@ import functools
 import jax
 from flax import nnx
 
-from robust_tfds.models import layers
-from robust_tfds.models.classification.inceptionv3 import conv_norm
-from robust_tfds.models.family import Family, Rules
-from robust_tfds.models.spec import Spec, Variant
+from models import layers
+from models.classification.inceptionv3 import conv_norm
+from models.family import Family, Rules
+from models.spec import Spec, Variant
 
 _SPEC = Spec(
   input_px=299,

@@ -10,8 +10,8 @@ from typing import Any
 import jax
 from flax import nnx
 
-from robust_tfds.models import layers
-from robust_tfds.models.layers import Step
+from models import layers
+from models.layers import Step
 
 
 def plain(

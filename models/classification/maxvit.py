@@ -10,11 +10,11 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from robust_tfds.models import layers
-from robust_tfds.models.classification import inverted, windows
-from robust_tfds.models.family import Family
-from robust_tfds.models.layers import train_mode
-from robust_tfds.models.spec import Spec, Variant
+from models import layers
+from models.classification import inverted, windows
+from models.family import Family
+from models.layers import train_mode
+from models.spec import Spec, Variant
 
 _SPEC = Spec(
   resize_px=224,

@@ -8,11 +8,11 @@ import dataclasses
 import jax
 from flax import nnx
 
-from robust_tfds.models import layers
-from robust_tfds.models.classification.vit import Embed
-from robust_tfds.models.family import Family, Rules
-from robust_tfds.models.layers import positions, qkv
-from robust_tfds.models.spec import Spec, Variant
+from models import layers
+from models.classification.vit import Embed
+from models.family import Family, Rules
+from models.layers import positions, qkv
+from models.spec import Spec, Variant
 
 # timm 1.0.31 mlp_mixer.py, goog_in21k_ft_in1k: crop_pct 0.875, statistics 0.5.
 _SPEC = Spec(

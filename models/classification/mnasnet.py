@@ -9,11 +9,11 @@ import functools
 import jax
 from flax import nnx
 
-from robust_tfds.models import layers
-from robust_tfds.models.classification import inverted
-from robust_tfds.models.family import Family, Rules
-from robust_tfds.models.layers import Step
-from robust_tfds.models.spec import Spec, Variant
+from models import layers
+from models.classification import inverted
+from models.family import Family, Rules
+from models.layers import Step
+from models.spec import Spec, Variant
 
 
 def _variant(width: float, parameters: int, resize_px: int) -> Variant:

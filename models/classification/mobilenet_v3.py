@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import jax
 from flax import nnx
 
-from robust_tfds.models import layers
-from robust_tfds.models.classification import inverted
-from robust_tfds.models.family import Family
-from robust_tfds.models.spec import Spec, Variant
+from models import layers
+from models.classification import inverted
+from models.family import Family
+from models.spec import Spec, Variant
 
 
 class Row(NamedTuple):

@@ -13,9 +13,9 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from robust_tfds.models import layers
-from robust_tfds.models.family import Family
-from robust_tfds.models.spec import Spec, Variant
+from models import layers
+from models.family import Family
+from models.spec import Spec, Variant
 
 VARIANTS = {
   "multigrid_r34": Variant(

@@ -18,11 +18,11 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from robust_tfds.models import layers
-from robust_tfds.models.classification import inverted, wrn
-from robust_tfds.models.classification.se_resnet import REDUCTION
-from robust_tfds.models.family import Family, Rules
-from robust_tfds.models.spec import Spec, Variant
+from models import layers
+from models.classification import inverted, wrn
+from models.classification.se_resnet import REDUCTION
+from models.family import Family, Rules
+from models.spec import Spec, Variant
 
 _SPEC = Spec(source="torchvision 0.28 models/resnet.py, IMAGENET1K_V1")
 _CADENE = dataclasses.replace(

@@ -10,10 +10,10 @@ import functools
 import jax
 from flax import nnx
 
-from robust_tfds.models import layers
-from robust_tfds.models.classification import inverted
-from robust_tfds.models.family import Family, Rules
-from robust_tfds.models.spec import Spec, Variant
+from models import layers
+from models.classification import inverted
+from models.family import Family, Rules
+from models.spec import Spec, Variant
 
 _SPEC = Spec(weights="cadene", source="pretrainedmodels 0.7.4 senet.py")
 _DEPTHS = {

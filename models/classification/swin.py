@@ -17,11 +17,11 @@ import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 
-from robust_tfds.models import layers
-from robust_tfds.models.classification import windows
-from robust_tfds.models.family import Family, Rules
-from robust_tfds.models.layers import train_mode
-from robust_tfds.models.spec import Spec, Variant
+from models import layers
+from models.classification import windows
+from models.family import Family, Rules
+from models.layers import train_mode
+from models.spec import Spec, Variant
 
 _TORCHVISION = Spec(
   interpolation="bicubic",

@@ -7,9 +7,9 @@ import jax
 import numpy as np
 from flax import nnx
 
-from robust_tfds.models import layers
-from robust_tfds.models.family import Family, Rules
-from robust_tfds.models.spec import Spec, Variant
+from models import layers
+from models.family import Family, Rules
+from models.spec import Spec, Variant
 
 # Table 1: convolutions of each of the five stages.
 _STAGES = {

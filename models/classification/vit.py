@@ -18,10 +18,10 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from robust_tfds.models import layers
-from robust_tfds.models.family import Family, Rules
-from robust_tfds.models.layers import positions, qkv, train_mode
-from robust_tfds.models.spec import Spec, Variant
+from models import layers
+from models.family import Family, Rules
+from models.layers import positions, qkv, train_mode
+from models.spec import Spec, Variant
 
 _TORCHVISION = Spec(
   flexible=False, source="torchvision 0.28 vision_transformer.py"

@@ -12,10 +12,10 @@ import dataclasses
 import jax
 from flax import nnx
 
-from robust_tfds.models import layers
-from robust_tfds.models.classification import digits_cnn
-from robust_tfds.models.family import Family, Rules
-from robust_tfds.models.spec import Spec, Variant
+from models import layers
+from models.classification import digits_cnn
+from models.family import Family, Rules
+from models.spec import Spec, Variant
 
 # google-research/augmix cifar.py; of all its networks.
 AUGMIX = Spec(

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from robust_tfds import errors
 
 if TYPE_CHECKING:
-  from robust_tfds.models.variables import Variables
+  from models.variables import Variables
 
 
 @errors.at_the_door
@@ -65,7 +65,7 @@ def load(
       over, or have NaN or infinite values.
     ImportError: the format needs a package that is not installed.
   """
-  from robust_tfds.models.convert import match
+  from models.convert import match
 
   loaded = match.load(
     name, checkpoint, num_classes=num_classes, input_px=input_px, head=head

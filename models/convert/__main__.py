@@ -34,7 +34,7 @@ def define_flags() -> None:
 
 def main(argv: Sequence[str]) -> None:
   """Convert one checkpoint."""
-  from robust_tfds.models.convert import match, report, sources
+  from models.convert import match, report, sources
 
   if len(argv) != 4:
     raise app.UsageError("Name a model and two files: NAME FILE OUT.")

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from etils import epath
 
+from models import weights_file
 from robust_tfds import errors, reading
-from robust_tfds.models import weights_file
 from robust_tfds.reading import limits
 from robust_tfds.storage import paths
 
@@ -412,7 +412,7 @@ def _unwrap(path: pathlib.Path, loaded: Any) -> Mapping[str, Any]:
 
 
 def _caffemodel(path: pathlib.Path) -> Mapping[str, Any]:
-  from robust_tfds.models.convert import caffemodel
+  from models.convert import caffemodel
 
   try:
     return caffemodel.read(path.read_bytes())
@@ -423,7 +423,7 @@ def _caffemodel(path: pathlib.Path) -> Mapping[str, Any]:
 def _orbax(path: pathlib.Path) -> Mapping[str, Any]:
   import orbax.checkpoint as ocp
 
-  from robust_tfds.models import variables
+  from models import variables
 
   try:
     with _without_echo(), ocp.PyTreeCheckpointer() as checkpointer:

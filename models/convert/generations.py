@@ -9,10 +9,10 @@ RetinaNet's numbers.
 
 from collections.abc import Iterable
 
+from models import catalogue
+from models.convert import formats, sidecar, sources
+from models.model import NetworkModel
 from robust_tfds import errors
-from robust_tfds.models import catalogue
-from robust_tfds.models.convert import formats, sidecar, sources
-from robust_tfds.models.model import NetworkModel
 
 _VERSION = "mmdet_version"
 _FIRST = ("0", "1")  # major versions with the numerics of 1.x

@@ -17,21 +17,21 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from robust_tfds import errors
-from robust_tfds.models import catalogue, enhancements
-from robust_tfds.models import variables as variables_lib
-from robust_tfds.models.convert import (
+from models import catalogue, enhancements
+from models import variables as variables_lib
+from models.convert import (
   formats,
   generations,
   preprocessing,
   sources,
 )
-from robust_tfds.models.convert.formats import Arrays
-from robust_tfds.models.convert.sidecar import Declared
-from robust_tfds.models.family import Rules
-from robust_tfds.models.model import NetworkModel
-from robust_tfds.models.spec import Spec
-from robust_tfds.models.variables import Path, Variables
+from models.convert.formats import Arrays
+from models.convert.sidecar import Declared
+from models.family import Rules
+from models.model import NetworkModel
+from models.spec import Spec
+from models.variables import Path, Variables
+from robust_tfds import errors
 
 _LEAVES = {
   "kernel": "weight",

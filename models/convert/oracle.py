@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from robust_tfds.models.convert import formats
-from robust_tfds.models.convert.match import Loaded
-from robust_tfds.models.model import Classifier, NetworkModel
+from models.convert import formats
+from models.convert.match import Loaded
+from models.model import Classifier, NetworkModel
 
 
 def build(model: NetworkModel, **options: Any) -> Any:

@@ -18,12 +18,12 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from models import catalogue
+from models.convert import known
+from models.convert.sidecar import Declared, network
+from models.model import NetworkModel
+from models.spec import ModelSpec, Spec
 from robust_tfds import errors
-from robust_tfds.models import catalogue
-from robust_tfds.models.convert import known
-from robust_tfds.models.convert.sidecar import Declared, network
-from robust_tfds.models.model import NetworkModel
-from robust_tfds.models.spec import ModelSpec, Spec
 
 # The fields of a spec about pixels; `resize` decides between `resize_px` and
 # `crop_fraction`.

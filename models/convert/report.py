@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from etils import epath
 
+from models import variables as variables_lib
+from models.convert import match, sources
+from models.model import Classifier
+from models.variables import Variables
 from robust_tfds import errors
-from robust_tfds.models import variables as variables_lib
-from robust_tfds.models.convert import match, sources
-from robust_tfds.models.model import Classifier
-from robust_tfds.models.variables import Variables
 from robust_tfds.storage import npz, paths
 
 
@@ -82,7 +82,7 @@ def _parity(
   """Return max |d| of our logits to the reference's, or why it was not
   measured.
   """
-  from robust_tfds.models.convert import oracle
+  from models.convert import oracle
 
   model = loaded.model
   if loaded.style == match.OWN:

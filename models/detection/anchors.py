@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.models.detection.rules import RULES, Rules
+from models.detection.rules import RULES, Rules
 
 _MULTIPLE = 32  # px: mmdetection pads pictures to multiples of it
 

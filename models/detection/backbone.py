@@ -13,9 +13,9 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from robust_tfds.models import layers
-from robust_tfds.models.classification import resnet
-from robust_tfds.models.layers import deformable
+from models import layers
+from models.classification import resnet
+from models.layers import deformable
 
 WIDTH = 256  # channels of every level
 # Files older than torchvision 0.13 have no container around a convolution.

@@ -11,7 +11,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from robust_tfds.models.detection.rules import RULES, Rules
+from models.detection.rules import RULES, Rules
 
 # An edge in px, or (width, height) if the axes have other units.
 Edge = float | jax.Array

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from models.detection.spec import DetectorSpec
 from robust_tfds import errors
-from robust_tfds.models.detection.spec import DetectorSpec
 
 # Name -> axes of one detection.
 _EACH: dict[str, tuple[int, ...]] = {"boxes": (4,), "scores": (), "classes": ()}

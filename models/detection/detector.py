@@ -14,17 +14,17 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from robust_tfds.models import variables as variables_lib
-from robust_tfds.models.checks import arguments
-from robust_tfds.models.detection import resize
-from robust_tfds.models.detection import truth as truth_lib
-from robust_tfds.models.detection.losses import Losses
-from robust_tfds.models.detection.rules import RULES, Rules
-from robust_tfds.models.detection.spec import DetectorSpec as DetectorSpec
-from robust_tfds.models.detection.train_rules import TRAIN_RULES, TrainRules
-from robust_tfds.models.detection.truth import Truth
-from robust_tfds.models.model import NetworkModel
-from robust_tfds.models.variables import Path, Variables
+from models import variables as variables_lib
+from models.checks import arguments
+from models.detection import resize
+from models.detection import truth as truth_lib
+from models.detection.losses import Losses
+from models.detection.rules import RULES, Rules
+from models.detection.spec import DetectorSpec as DetectorSpec
+from models.detection.train_rules import TRAIN_RULES, TrainRules
+from models.detection.truth import Truth
+from models.model import NetworkModel
+from models.variables import Path, Variables
 
 
 class DetectorNetwork(nnx.Module):

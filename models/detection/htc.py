@@ -16,8 +16,8 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from robust_tfds.models import layers
-from robust_tfds.models.detection import (
+from models import layers
+from models.detection import (
   backbone,
   losses,
   matching,
@@ -25,12 +25,12 @@ from robust_tfds.models.detection import (
   roi_align,
   roi_heads,
 )
-from robust_tfds.models.detection.backbone import WIDTH
-from robust_tfds.models.detection.losses import Losses
-from robust_tfds.models.detection.train_rules import TrainRules
-from robust_tfds.models.detection.truth import Truth
-from robust_tfds.models.family import Family, Rules
-from robust_tfds.models.spec import Variant
+from models.detection.backbone import WIDTH
+from models.detection.losses import Losses
+from models.detection.train_rules import TrainRules
+from models.detection.truth import Truth
+from models.family import Family, Rules
+from models.spec import Variant
 
 _STUFF = 183  # COCO-stuff's classes, whose logits train the semantic branch
 _FUSED = 1  # the level to which the others are resampled

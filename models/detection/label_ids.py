@@ -9,9 +9,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from models.detection import labels as heads
+from models.detection.spec import DetectorSpec
 from robust_tfds import errors
-from robust_tfds.models.detection import labels as heads
-from robust_tfds.models.detection.spec import DetectorSpec
 
 NAMES = ("from_zero", "from_one", "coco91")
 _COCO = 80

@@ -8,9 +8,9 @@ mmdetection do; a loss without samples is 0.
 import jax
 import jax.numpy as jnp
 
-from robust_tfds.models.detection import boxes as boxes_lib
-from robust_tfds.models.detection import matching
-from robust_tfds.models.detection.truth import Truth
+from models.detection import boxes as boxes_lib
+from models.detection import matching
+from models.detection.truth import Truth
 
 Losses = dict[str, jax.Array]
 # Lin et al. 2017: an anchor from IoU 0.5 up is an object, below 0.4 background.

@@ -14,8 +14,8 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from robust_tfds.models.detection import roi_align
-from robust_tfds.models.detection.truth import Truth
+from models.detection import roi_align
+from models.detection.truth import Truth
 
 # Places along an axis and their weights, for both neighbours of a sample.
 Taps = tuple[tuple[jax.Array, jax.Array], tuple[jax.Array, jax.Array]]

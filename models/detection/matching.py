@@ -13,7 +13,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from robust_tfds.models.detection import boxes as boxes_lib
+from models.detection import boxes as boxes_lib
 
 BACKGROUND, IGNORED = -1, -2  # labels of boxes without an object
 

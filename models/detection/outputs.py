@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from models.detection import label_ids
 from robust_tfds import errors
-from robust_tfds.models.detection import label_ids
 
 Detections = dict[str, Any]
 

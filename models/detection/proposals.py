@@ -9,15 +9,15 @@ import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 
-from robust_tfds.models import layers
-from robust_tfds.models.detection import anchors as anchors_lib
-from robust_tfds.models.detection import boxes as boxes_lib
-from robust_tfds.models.detection import losses, matching, train_rules
-from robust_tfds.models.detection.backbone import WIDTH, redraw
-from robust_tfds.models.detection.losses import Losses
-from robust_tfds.models.detection.rules import Rules
-from robust_tfds.models.detection.train_rules import TrainRules
-from robust_tfds.models.detection.truth import Truth
+from models import layers
+from models.detection import anchors as anchors_lib
+from models.detection import boxes as boxes_lib
+from models.detection import losses, matching, train_rules
+from models.detection.backbone import WIDTH, redraw
+from models.detection.losses import Losses
+from models.detection.rules import Rules
+from models.detection.train_rules import TrainRules
+from models.detection.truth import Truth
 
 _SIZES = ((32.0,), (64.0,), (128.0,), (256.0,), (512.0,))  # px, P2..P6
 _STRIDES = (4, 8, 16, 32, 64)

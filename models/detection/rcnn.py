@@ -17,16 +17,16 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from robust_tfds.models.detection import backbone, roi_heads
-from robust_tfds.models.detection import labels as labels_lib
-from robust_tfds.models.detection.detector import DetectorNetwork
-from robust_tfds.models.detection.losses import Losses
-from robust_tfds.models.detection.proposals import Proposals
-from robust_tfds.models.detection.rules import RULES
-from robust_tfds.models.detection.spec import DetectorSpec
-from robust_tfds.models.detection.truth import Truth
-from robust_tfds.models.family import Family, Rules
-from robust_tfds.models.spec import Variant
+from models.detection import backbone, roi_heads
+from models.detection import labels as labels_lib
+from models.detection.detector import DetectorNetwork
+from models.detection.losses import Losses
+from models.detection.proposals import Proposals
+from models.detection.rules import RULES
+from models.detection.spec import DetectorSpec
+from models.detection.truth import Truth
+from models.family import Family, Rules
+from models.spec import Variant
 
 _SPEC = DetectorSpec(source="torchvision 0.28 models/detection/faster_rcnn.py")
 # Generation in a name -> its spec.

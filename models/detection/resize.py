@@ -13,7 +13,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from robust_tfds.models.detection.spec import DetectorSpec
+from models.detection.spec import DetectorSpec
 
 _MULTIPLE = 32
 

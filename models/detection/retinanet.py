@@ -17,18 +17,18 @@ import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 
-from robust_tfds.models import layers
-from robust_tfds.models.detection import anchors as anchors_lib
-from robust_tfds.models.detection import backbone, losses, single_stage
-from robust_tfds.models.detection import labels as labels_lib
-from robust_tfds.models.detection.backbone import WIDTH
-from robust_tfds.models.detection.detector import DetectorNetwork
-from robust_tfds.models.detection.losses import Losses
-from robust_tfds.models.detection.rules import RULES
-from robust_tfds.models.detection.spec import DetectorSpec
-from robust_tfds.models.detection.truth import Truth
-from robust_tfds.models.family import Family, Rules
-from robust_tfds.models.spec import Variant
+from models import layers
+from models.detection import anchors as anchors_lib
+from models.detection import backbone, losses, single_stage
+from models.detection import labels as labels_lib
+from models.detection.backbone import WIDTH
+from models.detection.detector import DetectorNetwork
+from models.detection.losses import Losses
+from models.detection.rules import RULES
+from models.detection.spec import DetectorSpec
+from models.detection.truth import Truth
+from models.family import Family, Rules
+from models.spec import Variant
 
 _SPEC = DetectorSpec(
   detections=300, source="torchvision 0.28 models/detection/retinanet.py"

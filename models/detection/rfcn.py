@@ -11,9 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 
-from robust_tfds.models import layers
-from robust_tfds.models.detection import anchors as anchors_lib
-from robust_tfds.models.detection import (
+from models import layers
+from models.detection import anchors as anchors_lib
+from models.detection import (
   backbone,
   losses,
   matching,
@@ -21,17 +21,17 @@ from robust_tfds.models.detection import (
   roi_heads,
   train_rules,
 )
-from robust_tfds.models.detection import boxes as boxes_lib
-from robust_tfds.models.detection import labels as labels_lib
-from robust_tfds.models.detection import proposals as proposals_lib
-from robust_tfds.models.detection.detector import DetectorNetwork
-from robust_tfds.models.detection.losses import Losses
-from robust_tfds.models.detection.rules import RULES
-from robust_tfds.models.detection.spec import DetectorSpec
-from robust_tfds.models.detection.truth import Truth
-from robust_tfds.models.family import Family
-from robust_tfds.models.family import Rules as NameRules
-from robust_tfds.models.spec import Variant
+from models.detection import boxes as boxes_lib
+from models.detection import labels as labels_lib
+from models.detection import proposals as proposals_lib
+from models.detection.detector import DetectorNetwork
+from models.detection.losses import Losses
+from models.detection.rules import RULES
+from models.detection.spec import DetectorSpec
+from models.detection.truth import Truth
+from models.family import Family
+from models.family import Rules as NameRules
+from models.spec import Variant
 
 _SPEC = DetectorSpec(
   short_px=600,

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import jax
 import jax.numpy as jnp
 
-from robust_tfds.models.detection import boxes as boxes_lib
+from models.detection import boxes as boxes_lib
 
 _CANONICAL_PX, _CANONICAL_LEVEL = 224.0, 4
 _EPSILON = 1e-6  # torchvision's and mmdetection's guard of the logarithm

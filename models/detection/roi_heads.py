@@ -12,21 +12,21 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from robust_tfds.models import layers
-from robust_tfds.models.detection import boxes as boxes_lib
-from robust_tfds.models.detection import labels as labels_lib
-from robust_tfds.models.detection import (
+from models import layers
+from models.detection import boxes as boxes_lib
+from models.detection import labels as labels_lib
+from models.detection import (
   losses,
   mask_targets,
   matching,
   roi_align,
   train_rules,
 )
-from robust_tfds.models.detection.backbone import WIDTH, redraw
-from robust_tfds.models.detection.losses import Losses
-from robust_tfds.models.detection.rules import Rules
-from robust_tfds.models.detection.train_rules import TrainRules
-from robust_tfds.models.detection.truth import Truth
+from models.detection.backbone import WIDTH, redraw
+from models.detection.losses import Losses
+from models.detection.rules import Rules
+from models.detection.train_rules import TrainRules
+from models.detection.truth import Truth
 
 _BINS, MASK_BINS = 7, 14
 _HIDDEN = 1024

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import jax
 import jax.numpy as jnp
 
-from robust_tfds.models.detection import boxes as boxes_lib
-from robust_tfds.models.detection.rules import RULES, Rules
+from models.detection import boxes as boxes_lib
+from models.detection.rules import RULES, Rules
 
 
 def detections(

@@ -5,8 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import ClassVar
 
-from robust_tfds import errors
-from robust_tfds.models.spec import (
+from models.spec import (
   Flag,
   From0,
   From1,
@@ -15,6 +14,7 @@ from robust_tfds.models.spec import (
   Text,
   Whole,
 )
+from robust_tfds import errors
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from models.detection import label_ids, outputs
+from models.detection.spec import DetectorSpec
 from robust_tfds import errors
-from robust_tfds.models.detection import label_ids, outputs
-from robust_tfds.models.detection.spec import DetectorSpec
 
 _KEYS = (
   "detection_boxes",

@@ -12,15 +12,15 @@ import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 
-from robust_tfds.models import layers
-from robust_tfds.models.detection import anchors as anchors_lib
-from robust_tfds.models.detection import losses, single_stage
-from robust_tfds.models.detection.detector import DetectorNetwork
-from robust_tfds.models.detection.losses import Losses
-from robust_tfds.models.detection.spec import DetectorSpec
-from robust_tfds.models.detection.truth import Truth
-from robust_tfds.models.family import Family
-from robust_tfds.models.spec import Variant
+from models import layers
+from models.detection import anchors as anchors_lib
+from models.detection import losses, single_stage
+from models.detection.detector import DetectorNetwork
+from models.detection.losses import Losses
+from models.detection.spec import DetectorSpec
+from models.detection.truth import Truth
+from models.family import Family
+from models.spec import Variant
 
 SPEC = DetectorSpec(
   short_px=0,

@@ -6,13 +6,13 @@ import dataclasses
 
 from flax import nnx
 
-from robust_tfds.models.detection import labels as labels_lib
-from robust_tfds.models.detection import rcnn, tiny
-from robust_tfds.models.detection.proposals import Proposals
-from robust_tfds.models.detection.roi_heads import RoIHeads
-from robust_tfds.models.detection.rules import RULES
-from robust_tfds.models.family import Family
-from robust_tfds.models.spec import Variant
+from models.detection import labels as labels_lib
+from models.detection import rcnn, tiny
+from models.detection.proposals import Proposals
+from models.detection.roi_heads import RoIHeads
+from models.detection.rules import RULES
+from models.family import Family
+from models.spec import Variant
 
 _SPEC = dataclasses.replace(tiny.SPEC, parameters=616_483)
 VARIANTS = {"tiny_fasterrcnn": Variant(_SPEC)}

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from models.checks import arguments
 from robust_tfds import errors
-from robust_tfds.models.checks import arguments
 
 _ROWS = ("boxes", "labels", "masks")  # a row an object
 

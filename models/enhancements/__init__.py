@@ -17,10 +17,10 @@ from typing import Any, Self
 import jax
 import jax.numpy as jnp
 
+from models.checks import arguments
+from models.model import Model
+from models.spec import Kind, ModelSpec
 from robust_tfds import errors
-from robust_tfds.models.checks import arguments
-from robust_tfds.models.model import Model
-from robust_tfds.models.spec import Kind, ModelSpec
 
 Apply = Callable[[Any, jax.Array], jax.Array]
 

@@ -12,8 +12,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.models.enhancements import Apply, Enhancement
-from robust_tfds.models.spec import ModelSpec
+from models.enhancements import Apply, Enhancement
+from models.spec import ModelSpec
 
 TILES = 8  # OpenCV's default grid
 CLIP = 2.0  # OpenCV's documentation and samples; its bare default is 40

@@ -10,9 +10,9 @@ from typing import Any
 import jax
 import numpy as np
 
+from models.enhancements import Apply, Enhancement
+from models.spec import ModelSpec
 from robust_tfds import errors
-from robust_tfds.models.enhancements import Apply, Enhancement
-from robust_tfds.models.spec import ModelSpec
 
 # scikit-image's own example of the fast algorithm: patches of 5 within 13 x 13
 # pixels, h = 0.8 of the noise, which is estimated per picture.

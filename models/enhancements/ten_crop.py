@@ -11,8 +11,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from robust_tfds.models.enhancements import Apply, Enhancement
-from robust_tfds.models.spec import ModelSpec
+from models.enhancements import Apply, Enhancement
+from models.spec import ModelSpec
 
 FRACTION = 0.875  # 224 of 256 pixels
 _ROUNDING = 1e-2  # of the sum of a softmax, in half precision

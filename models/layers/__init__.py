@@ -16,9 +16,9 @@ import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 
-from robust_tfds.models.layers import grouped
-from robust_tfds.models.layers.train_mode import Dropout as Dropout
-from robust_tfds.models.layers.train_mode import (
+from models.layers import grouped
+from models.layers.train_mode import Dropout as Dropout
+from models.layers.train_mode import (
   StochasticDepth as StochasticDepth,
 )
 

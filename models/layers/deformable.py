@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 
-from robust_tfds.models import layers
+from models import layers
 
 
 class Conv(nnx.Module):

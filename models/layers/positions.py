@@ -13,8 +13,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from models.variables import Path
 from robust_tfds import errors
-from robust_tfds.models.variables import Path
 
 _PLAIN, _ANTIALIAS = -0.75, -0.5  # torch: UpSampleKernel.cpp, get_cubic_...
 

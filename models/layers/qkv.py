@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from robust_tfds.models.family import Rules
+from models.family import Rules
 
 # HF's names of transformers 4 and 5, and CLIP's.
 _HF = re.compile(

@@ -8,10 +8,10 @@ from typing import Any
 
 import jax
 
+from models.checks import answers, arguments
+from models.model import Model
+from models.spec import ModelSpec
 from robust_tfds import errors
-from robust_tfds.models.checks import answers, arguments
-from robust_tfds.models.model import Model
-from robust_tfds.models.spec import ModelSpec
 
 _PARTS = ("name", "spec", "init", "apply")
 

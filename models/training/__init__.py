@@ -1,7 +1,7 @@
 """Training for robustness: transforms of batches on the device.
 
   >>> import numpy as np
-  >>> from robust_tfds.models import training
+  >>> from robust_tfds import training
   >>> images = np.zeros((2, 32, 32, 3), np.uint8)
   >>> keys = np.arange(4, dtype=np.uint32).reshape(2, 2)
   >>> training.augmix(images, keys=keys).shape
@@ -15,14 +15,14 @@ batches that are sharded on their first axis; they are fastest inside
 none of this.
 """
 
-from robust_tfds.models.training.transforms.adain import (
+from models.training.transforms.adain import (
   load_stylizer as load_stylizer,
 )
-from robust_tfds.models.training.transforms.augmix import augmix as augmix
-from robust_tfds.models.training.transforms.corruption_mix import (
+from models.training.transforms.augmix import augmix as augmix
+from models.training.transforms.corruption_mix import (
   corruption_mix as corruption_mix,
 )
-from robust_tfds.models.training.transforms.fractals import fractals as fractals
-from robust_tfds.models.training.transforms.pixmix import pixmix as pixmix
-from robust_tfds.models.training.transforms.stylize import stylize as stylize
-from robust_tfds.models.training.transforms.texture import textures as textures
+from models.training.transforms.fractals import fractals as fractals
+from models.training.transforms.pixmix import pixmix as pixmix
+from models.training.transforms.stylize import stylize as stylize
+from models.training.transforms.texture import textures as textures

@@ -13,11 +13,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from robust_tfds.models.detection.detector import Detector
-from robust_tfds.models.model import NetworkModel
-from robust_tfds.models.training import optimizers, state, steps
-from robust_tfds.models.training.config import Config
-from robust_tfds.models.training.recipes import base
+from models.detection.detector import Detector
+from models.model import NetworkModel
+from models.training import optimizers, state, steps
+from models.training.config import Config
+from models.training.recipes import base
 
 _SIDE_PX = (
   128  # of embedded scenes, where nothing else says a detector's canvas

@@ -21,12 +21,12 @@ from absl import logging
 from etils import epath
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from models.training import schedules
+from models.training import workdir as workdir_lib
+from models.training.config import Keep
+from models.training.metrics import Pending
+from models.training.state import State
 from robust_tfds import errors, reading
-from robust_tfds.models.training import schedules
-from robust_tfds.models.training import workdir as workdir_lib
-from robust_tfds.models.training.config import Keep
-from robust_tfds.models.training.metrics import Pending
-from robust_tfds.models.training.state import State
 from robust_tfds.records import Record
 from robust_tfds.storage import disk
 

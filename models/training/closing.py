@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from etils import epath
 
+from models import weights_file
+from models.training import disclosure, tensorboard, validation
+from models.training.data import source as source_lib
+from models.training.report import FILE as REPORT
 from robust_tfds import datasets
 from robust_tfds.datasets import training
-from robust_tfds.models import weights_file
-from robust_tfds.models.training import disclosure, tensorboard, validation
-from robust_tfds.models.training.data import source as source_lib
-from robust_tfds.models.training.report import FILE as REPORT
 from robust_tfds.storage import disk
 
 if TYPE_CHECKING:
-  from robust_tfds.models.training.run import Prepared
+  from models.training.run import Prepared
 
 _FILES = {
   "weights": weights_file.FILE,

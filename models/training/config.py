@@ -12,9 +12,9 @@ import ml_collections
 import pydantic
 from ml_collections import config_dict
 
+from models.training import recipes, tensorboard
+from models.training.data import config as data_config
 from robust_tfds import errors, settings
-from robust_tfds.models.training import recipes, tensorboard
-from robust_tfds.models.training.data import config as data_config
 
 _Dtype = Annotated[
   Literal["float32", "bfloat16"],

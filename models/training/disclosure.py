@@ -21,17 +21,17 @@ from typing import TYPE_CHECKING, Any
 
 from etils import epath
 
+from models import weights_file
+from models.convert import sources
+from models.training import named_conditions
+from models.training.named_conditions import Named
 from robust_tfds import errors, reading
-from robust_tfds.models import weights_file
-from robust_tfds.models.convert import sources
-from robust_tfds.models.training import named_conditions
-from robust_tfds.models.training.named_conditions import Named
 from robust_tfds.records import Signed
 from robust_tfds.storage import disk, paths
 
 if TYPE_CHECKING:
-  from robust_tfds.models.training.config import Config
-  from robust_tfds.models.training.recipes import base
+  from models.training.config import Config
+  from models.training.recipes import base
 
 FILE = weights_file.DISCLOSURE
 _STATES, _CONFIG = "checkpoints", "config.json"  # of a workdir
@@ -226,7 +226,7 @@ def _check_weights(file: epath.Path, digest: str) -> None:
 
 def _check_recipe(disclosed: Disclosure, folder: epath.Path) -> None:
   """Refuse a file that hides conditions that its recipe shows."""
-  from robust_tfds.models.training import recipes
+  from models.training import recipes
 
   try:
     shown = recipes.make_recipe(disclosed.recipe).disclosure()

@@ -16,13 +16,13 @@ import jax
 import numpy as np
 from etils import epath
 
+from models import variables as variables_lib
+from models import weights_file
+from models.convert import preprocessing
+from models.model import NetworkModel
+from models.spec import Spec
+from models.training.state import State
 from robust_tfds import errors
-from robust_tfds.models import variables as variables_lib
-from robust_tfds.models import weights_file
-from robust_tfds.models.convert import preprocessing
-from robust_tfds.models.model import NetworkModel
-from robust_tfds.models.spec import Spec
-from robust_tfds.models.training.state import State
 from robust_tfds.storage import disk, paths
 
 _REPORT = ".report.json"  # as `models/convert/sidecar` reads them

@@ -15,12 +15,12 @@ from typing import Any
 
 import jax
 
+from models import variables as variables_lib
+from models.convert import match
+from models.model import NetworkModel
+from models.training import disclosure
+from models.training.config import Config
 from robust_tfds import missing
-from robust_tfds.models import variables as variables_lib
-from robust_tfds.models.convert import match
-from robust_tfds.models.model import NetworkModel
-from robust_tfds.models.training import disclosure
-from robust_tfds.models.training.config import Config
 
 
 @dataclasses.dataclass(frozen=True)

@@ -20,21 +20,21 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from robust_tfds import devices, durations, errors, hosts
-from robust_tfds.models.model import NetworkModel
-from robust_tfds.models.training import (
+from models.model import NetworkModel
+from models.training import (
   optimizers,
   schedules,
   state,
   steps,
   validation,
 )
-from robust_tfds.models.training.checkpoints import Checkpoints, Run
-from robust_tfds.models.training.config import Config
-from robust_tfds.models.training.data import source as source_lib
-from robust_tfds.models.training.metrics import Metrics
-from robust_tfds.models.training.recipes import base
-from robust_tfds.models.training.state import State
+from models.training.checkpoints import Checkpoints, Run
+from models.training.config import Config
+from models.training.data import source as source_lib
+from models.training.metrics import Metrics
+from models.training.recipes import base
+from models.training.state import State
+from robust_tfds import devices, durations, errors, hosts
 
 _LATE = 4  # steps in flight before a loss is looked at
 _LINES = 200  # of metrics.csv, about

@@ -55,7 +55,7 @@ def _defaults(
   """Return the keys of trainings that may be set though their file does not
   name them.
   """
-  from robust_tfds.models.training import config as config_lib
+  from models.training import config as config_lib
 
   return config_lib.defaults(config, groups)
 
@@ -72,10 +72,10 @@ def main(argv: Sequence[str]) -> None:
   if settings.config is None:
     raise errors.UserError("Say what is trained: --config=train_standard.")
   multihost.check(settings)
+  from models.training import config as config_lib
+  from models.training import plan, run
+  from models.training import workdir as workdir_lib
   from robust_tfds import hosts
-  from robust_tfds.models.training import config as config_lib
-  from robust_tfds.models.training import plan, run
-  from robust_tfds.models.training import workdir as workdir_lib
 
   config = config_lib.parse(settings.config)
   workdir = paths.optional(settings.workdir, "--workdir")

@@ -12,9 +12,9 @@ import jax
 import jax.numpy as jnp
 import optax
 
+from models.training.config import Optimizer
+from models.variables import Path
 from robust_tfds import errors
-from robust_tfds.models.training.config import Optimizer
-from robust_tfds.models.variables import Path
 
 _NAMES = ("sgd", "adam", "adamw", "rmsprop")
 # Defaults of torch.optim.Adam and of tf.train.RMSPropOptimizer.

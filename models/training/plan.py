@@ -19,13 +19,11 @@ import jax
 import numpy as np
 from etils import epath
 
-from robust_tfds import datasets, devices, durations, errors
-from robust_tfds.datasets import training
-from robust_tfds.models import multiply_adds
-from robust_tfds.models.convert import sources
-from robust_tfds.models.detection.detector import Detector
-from robust_tfds.models.model import NetworkModel
-from robust_tfds.models.training import (
+from models import multiply_adds
+from models.convert import sources
+from models.detection.detector import Detector
+from models.model import NetworkModel
+from models.training import (
   activations,
   checkpoints,
   disclosure,
@@ -37,11 +35,13 @@ from robust_tfds.models.training import (
   schedules,
   state,
 )
-from robust_tfds.models.training import workdir as workdir_lib
-from robust_tfds.models.training.config import Config
-from robust_tfds.models.training.data import examples
-from robust_tfds.models.training.data.config import check_folder
-from robust_tfds.models.training.recipes import base
+from models.training import workdir as workdir_lib
+from models.training.config import Config
+from models.training.data import examples
+from models.training.data.config import check_folder
+from models.training.recipes import base
+from robust_tfds import datasets, devices, durations, errors
+from robust_tfds.datasets import training
 from robust_tfds.own import tfds_set
 from robust_tfds.storage import disk, paths
 

@@ -13,18 +13,18 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from models.training import sheet
 from robust_tfds import durations
 from robust_tfds.html_pages import axes as axes_lib
 from robust_tfds.html_pages import paths, template
-from robust_tfds.models.training import sheet
 from robust_tfds.storage import disk
 
 if TYPE_CHECKING:
   from etils import epath
 
+  from models.training.disclosure import Disclosure
+  from models.training.run import Prepared
   from robust_tfds.html_pages.pictures import Line
-  from robust_tfds.models.training.disclosure import Disclosure
-  from robust_tfds.models.training.run import Prepared
 
 FILE = "report.html"
 _EVERY_S = 10.0  # least time between two pages

@@ -13,19 +13,11 @@ import jax
 import numpy as np
 from etils import epath
 
-from robust_tfds import (
-  datasets,
-  errors,
-  hosts,
-  models,
-  reading,
-  step_lines,
-  version,
-)
-from robust_tfds.models import catalogue, weights_file
-from robust_tfds.models.detection.detector import Detector
-from robust_tfds.models.model import NetworkModel
-from robust_tfds.models.training import (
+import models
+from models import catalogue, weights_file
+from models.detection.detector import Detector
+from models.model import NetworkModel
+from models.training import (
   closing,
   data,
   disclosure,
@@ -35,19 +27,27 @@ from robust_tfds.models.training import (
   sheet,
   tensorboard,
 )
-from robust_tfds.models.training import workdir as workdir_lib
-from robust_tfds.models.training.checkpoints import Checkpoints
-from robust_tfds.models.training.config import Config
-from robust_tfds.models.training.data import crops, examples
-from robust_tfds.models.training.data.source import TRAIN, VALIDATION
-from robust_tfds.models.training.disclosure import Disclosure
-from robust_tfds.models.training.loop import Loop, Say
-from robust_tfds.models.training.metrics import FILE as METRICS
-from robust_tfds.models.training.metrics import Metrics
-from robust_tfds.models.training.recipes import base
+from models.training import workdir as workdir_lib
+from models.training.checkpoints import Checkpoints
+from models.training.config import Config
+from models.training.data import crops, examples
+from models.training.data.source import TRAIN, VALIDATION
+from models.training.disclosure import Disclosure
+from models.training.loop import Loop, Say
+from models.training.metrics import FILE as METRICS
+from models.training.metrics import Metrics
+from models.training.recipes import base
+from robust_tfds import (
+  datasets,
+  errors,
+  hosts,
+  reading,
+  step_lines,
+  version,
+)
 
 if TYPE_CHECKING:
-  from robust_tfds.models.training.report import Report
+  from models.training.report import Report
 
 _MEET_S = 6 * 3600  # time for all hosts to read their data for the checksums
 _LEARNS_FROM: Mapping[str, str] = {
@@ -311,7 +311,7 @@ def _page(
   """
   if hosts.this_host().index or not prepared.config.keep.last:
     return None
-  from robust_tfds.models.training.report import Report
+  from models.training.report import Report
 
   return Report(prepared, workdir, loop.lengths.steps, say)
 

@@ -16,8 +16,8 @@ import jax
 import jax.numpy as jnp
 import optax
 
+from models.training.config import Schedule
 from robust_tfds import errors
-from robust_tfds.models.training.config import Schedule
 from robust_tfds.records import Record
 
 _NAMES = ("constant", "cosine", "step", "plateau")

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
+from models.training.recipes import base
 from robust_tfds.html_pages import pictures
-from robust_tfds.models.training.recipes import base
 
 if TYPE_CHECKING:
-  from robust_tfds.models.training.run import Prepared
+  from models.training.run import Prepared
 
 _MOST = 8  # examples, or frames of a clip
 _CLIPS = 3

@@ -12,10 +12,10 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from robust_tfds.models import variables as variables_lib
-from robust_tfds.models.model import NetworkModel
-from robust_tfds.models.training.config import Config
-from robust_tfds.models.variables import Path, Variables
+from models import variables as variables_lib
+from models.model import NetworkModel
+from models.training.config import Config
+from models.variables import Path, Variables
 
 
 @jax.tree_util.register_dataclass

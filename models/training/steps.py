@@ -7,11 +7,11 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from robust_tfds.models.model import NetworkModel
-from robust_tfds.models.training import schedules, state
-from robust_tfds.models.training.config import Config
-from robust_tfds.models.training.recipes import base
-from robust_tfds.models.training.state import State
+from models.model import NetworkModel
+from models.training import schedules, state
+from models.training.config import Config
+from models.training.recipes import base
+from models.training.state import State
 
 Batch = Mapping[str, jax.Array]
 Numbers = dict[str, jax.Array]

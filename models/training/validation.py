@@ -18,11 +18,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from models.model import NetworkModel
+from models.training.config import Config
+from models.training.data import source as source_lib
+from models.training.recipes import base
 from robust_tfds import devices, errors, hosts
-from robust_tfds.models.model import NetworkModel
-from robust_tfds.models.training.config import Config
-from robust_tfds.models.training.data import source as source_lib
-from robust_tfds.models.training.recipes import base
 
 LOSS, ERROR = "validation_loss", "validation_error"
 _KEY, _MASK = "key", "mask"

@@ -9,9 +9,9 @@ from typing import Any
 
 from etils import epath
 
+from models import weights_file
+from models.training.config import Config
 from robust_tfds import errors, hosts, reading
-from robust_tfds.models import weights_file
-from robust_tfds.models.training.config import Config
 from robust_tfds.storage import disk, locks, paths
 
 _CONFIG, _OF_CONFIG = "config.json", "config."

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import jax
 from flax import nnx
 
-from robust_tfds.models import layers
-from robust_tfds.models.video import volumes
+from models import layers
+from models.video import volumes
 
 # PySlowFast's names of a stage's parts, in pytorchvideo's words.
 PYSLOWFAST = (

@@ -10,11 +10,11 @@ import functools
 import jax
 from flax import nnx
 
-from robust_tfds.models import layers
-from robust_tfds.models.family import Family, Rules
-from robust_tfds.models.spec import Variant
-from robust_tfds.models.video import volumes
-from robust_tfds.models.video.spec import VideoSpec
+from models import layers
+from models.family import Family, Rules
+from models.spec import Variant
+from models.video import volumes
+from models.video.spec import VideoSpec
 
 VARIANTS = {
   "s3d": Variant(

@@ -9,12 +9,12 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
+from models import layers
+from models.family import Family, Rules
+from models.spec import Variant
+from models.video import bottleneck, volumes
+from models.video.spec import VideoSpec
 from robust_tfds import errors
-from robust_tfds.models import layers
-from robust_tfds.models.family import Family, Rules
-from robust_tfds.models.spec import Variant
-from robust_tfds.models.video import bottleneck, volumes
-from robust_tfds.models.video.spec import VideoSpec
 
 _SPEC = VideoSpec(
   frames=32,

@@ -4,8 +4,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from robust_tfds import errors
-from robust_tfds.models.spec import (
+from models.spec import (
   Flag,
   From1,
   Kind,
@@ -15,6 +14,7 @@ from robust_tfds.models.spec import (
   Whole,
   listed,
 )
+from robust_tfds import errors
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -12,13 +12,13 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from robust_tfds.models import layers
-from robust_tfds.models.classification import swin
-from robust_tfds.models.family import Family, Rules
-from robust_tfds.models.layers import train_mode
-from robust_tfds.models.spec import Variant
-from robust_tfds.models.video import volumes
-from robust_tfds.models.video.spec import VideoSpec
+from models import layers
+from models.classification import swin
+from models.family import Family, Rules
+from models.layers import train_mode
+from models.spec import Variant
+from models.video import volumes
+from models.video.spec import VideoSpec
 
 _SPEC = VideoSpec(
   mean=(0.485, 0.456, 0.406),

@@ -8,12 +8,12 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from robust_tfds.models import layers
-from robust_tfds.models.classification import vit
-from robust_tfds.models.family import Family, Rules
-from robust_tfds.models.layers import train_mode
-from robust_tfds.models.spec import Variant
-from robust_tfds.models.video.spec import VideoSpec
+from models import layers
+from models.classification import vit
+from models.family import Family, Rules
+from models.layers import train_mode
+from models.spec import Variant
+from models.video.spec import VideoSpec
 
 _SPEC = VideoSpec(
   resize_px=224,

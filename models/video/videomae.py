@@ -18,13 +18,13 @@ import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 
-from robust_tfds.models import layers
-from robust_tfds.models.classification import vit
-from robust_tfds.models.family import Family, Rules
-from robust_tfds.models.layers import qkv, train_mode
-from robust_tfds.models.spec import Variant
-from robust_tfds.models.video import volumes
-from robust_tfds.models.video.spec import VideoSpec
+from models import layers
+from models.classification import vit
+from models.family import Family, Rules
+from models.layers import qkv, train_mode
+from models.spec import Variant
+from models.video import volumes
+from models.video.spec import VideoSpec
 
 _SPEC = VideoSpec(
   resize_px=224,

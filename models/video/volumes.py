@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from robust_tfds.models import layers
+from models import layers
 
 Triple = int | tuple[int, int, int]
 _CLIPS = ("NDHWC", "DHWIO", "NDHWC")

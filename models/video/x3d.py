@@ -11,11 +11,11 @@ import dataclasses
 import jax
 from flax import nnx
 
-from robust_tfds.models import layers
-from robust_tfds.models.family import Family, Rules
-from robust_tfds.models.spec import Variant
-from robust_tfds.models.video import bottleneck, volumes
-from robust_tfds.models.video.spec import VideoSpec
+from models import layers
+from models.family import Family, Rules
+from models.spec import Variant
+from models.video import bottleneck, volumes
+from models.video.spec import VideoSpec
 
 _SPEC = VideoSpec(
   parameters=3_794_274, source="pytorchvideo 0.1.5 model zoo, Kinetics-400"

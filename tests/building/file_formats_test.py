@@ -24,7 +24,7 @@ PathFinder.find_spec = lambda name, *places: (
 _WITHOUT = """
 from robust_tfds import datasets, errors
 from robust_tfds.building import file_formats
-from robust_tfds.eval.pipeline import inputs
+from eval.pipeline import inputs
 built = datasets.prepare("digits_c", "clean", data_dir={root!r}, limit=5)
 try:
   (batch,) = inputs.Source(built, "test", batch_size=5).batches()

@@ -14,16 +14,16 @@ import tensorflow_datasets as tfds
 from absl.testing import absltest, parameterized
 
 import robust_tfds
+from configs import cifar10_c as cifar10_c_config
+from eval.cells import table
+from eval.readers import base as readers_base
+from eval.run import plan as plan_lib
+from eval.run import rescore, runner
+from models import adapters
+from models.spec import Spec
 from robust_tfds import conditions, corruptions, datasets
 from robust_tfds.building.sources import cifar, published_arrays
-from robust_tfds.configs import cifar10_c as cifar10_c_config
 from robust_tfds.datasets.digits import digits_dataset_builder
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.readers import base as readers_base
-from robust_tfds.eval.run import plan as plan_lib
-from robust_tfds.eval.run import rescore, runner
-from robust_tfds.models import adapters
-from robust_tfds.models.spec import Spec
 from tests.building.sources import cifar_layouts
 from tests.datasets import golden_pictures
 

@@ -7,12 +7,12 @@ import numpy as np
 import tensorflow_datasets as tfds
 from absl.testing import absltest
 
+from eval.metrics import pm_k
 from robust_tfds.building import frame_boxes
 from robust_tfds.datasets.digits import digits_dataset_builder as digits
 from robust_tfds.datasets.digits_vid_robust import (
   digits_vid_robust_dataset_builder as digits_vid,
 )
-from robust_tfds.eval.metrics import pm_k
 from tests.datasets import natural_videos
 
 ANCHORS = 12  # of 120, so that a test takes seconds

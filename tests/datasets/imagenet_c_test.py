@@ -9,10 +9,10 @@ import tensorflow_datasets as tfds
 from absl.testing import parameterized
 from PIL import features
 
+from eval.pipeline import inputs
 from robust_tfds import corruptions, datasets, errors
 from robust_tfds.building import geometry
 from robust_tfds.building.sources import imagenet
-from robust_tfds.eval.pipeline import inputs
 from robust_tfds.reading import decoders
 from tests import quick, tiny_files
 from tests.own import made

@@ -6,11 +6,11 @@ from unittest import mock
 
 from absl.testing import absltest, parameterized
 
+from models.training import data
 from robust_tfds import datasets, errors, movies
 from robust_tfds.building.sources import imagenet
 from robust_tfds.datasets import training
 from robust_tfds.datasets.imagenet_vid_robust import metadata
-from robust_tfds.models.training import data
 from tests import tiny_files
 from tests.building.sources import action_layouts
 

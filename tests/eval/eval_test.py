@@ -1,19 +1,18 @@
-"""`from eval import evaluate`: a function at the top, which loads what it needs."""
+"""`from robust_tfds import evaluate`: a function at the top, which loads what it needs."""
 
 import inspect
 
 from absl.testing import absltest
 
-from robust_tfds import errors
-from robust_tfds import eval as eval_lib
-from robust_tfds.eval.run import config, dataset_config, evaluation
+from eval.run import config, dataset_config, evaluation
+from robust_tfds import errors, evaluate
 from tests import in_process
 
 
 class EvalTest(absltest.TestCase):
   def test_arguments_are_the_options(self):
     """Each of its own line in the docstring; keys of the data are the config's."""
-    names = list(inspect.signature(eval_lib.evaluate).parameters)
+    names = list(inspect.signature(evaluate).parameters)
     names = set(names) - {"predict", "dataset", "unknown"}
     options = set(evaluation.Options.__dataclass_fields__) - {"data"}
     keys = set(config.Data.model_fields) | {*dataset_config.OF_SOURCES}
@@ -21,17 +20,17 @@ class EvalTest(absltest.TestCase):
     self.assertContainsSubset(names - options, keys)
     self.assertEqual(keys - names, {"set_name", "own", "corruptions"})
     for name in names - {"seed"}:
-      self.assertRegex(eval_lib.evaluate.__doc__, rf"\n    {name}: ")
+      self.assertRegex(evaluate.__doc__, rf"\n    {name}: ")
 
   def test_another_keyword_is_refused(self):
     with self.assertRaisesRegex(
       errors.UserError, "keyword of evaluate 'geometri'.*mean 'geometry'"
     ):
-      eval_lib.evaluate(len, "digits_c", geometri="none")
+      evaluate(len, "digits_c", geometri="none")
 
   def test_importing_it_loads_no_framework(self):
     code = (
-      "import sys; from robust_tfds.eval import evaluate;"
+      "import sys; from robust_tfds import evaluate;"
       "print(*{'jax', 'tensorflow', 'grain', 'orbax'} & set(sys.modules))"
     )
     out = in_process.python("-c", code, check=True)
@@ -43,8 +42,8 @@ class EvalTest(absltest.TestCase):
       "import runpy, sys; sys.argv = ['', '--config=configs/own_data.py:digits_cnn',"
       " '--config.data.name=tfds:digits', '--plan']\n"
       "try: runpy.run_module('eval.main', run_name='__main__')\n"
-      "finally: print('\\f', *{'grain', 'orbax', 'robust_tfds.models.training.loop',"
-      " 'robust_tfds.models.training.steps'} & set(sys.modules))"
+      "finally: print('\\f', *{'grain', 'orbax', 'models.training.loop',"
+      " 'models.training.steps'} & set(sys.modules))"
     )
     out = in_process.python("-c", code)
     self.assertIn("work: ", out.stdout)

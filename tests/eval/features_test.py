@@ -6,7 +6,7 @@ import pytest
 from absl.testing import parameterized
 from etils import epath
 
-from robust_tfds.eval import features, figures
+from eval import features, figures
 from tests import in_folder, in_process
 from tests.eval import tiny_runs
 from tests.eval.cells import features_test

@@ -2,7 +2,7 @@
 
 from absl.testing import parameterized
 
-from robust_tfds.eval import figures
+from eval import figures
 from tests import in_folder, in_process
 from tests.eval.compare import small_runs
 

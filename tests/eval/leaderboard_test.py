@@ -6,8 +6,8 @@ import shutil
 from absl import flags
 from absl.testing import parameterized
 
+from eval import leaderboard
 from robust_tfds import errors
-from robust_tfds.eval import leaderboard
 from tests import in_folder, in_process, shared_data
 from tests.eval.compare import small_runs, task_runs
 

@@ -10,11 +10,11 @@ from absl import app, flags
 from absl.testing import absltest
 from etils import epath
 
+from eval import main
+from eval.run import estimate, runner
+from models.training import run as training
+from models.training import workdir as workdir_lib
 from robust_tfds import errors, shards
-from robust_tfds.eval import main
-from robust_tfds.eval.run import estimate, runner
-from robust_tfds.models.training import run as training
-from robust_tfds.models.training import workdir as workdir_lib
 from tests.eval import tiny_config
 from tests.models.training import tiny_trainings
 

@@ -4,8 +4,8 @@ import pathlib
 
 from absl.testing import absltest
 
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.tasks.parts import reliability
+from eval.cells import table
+from eval.tasks.parts import reliability
 
 # Made of probabilities: float32 sums, in an order that the device chooses.
 _OF_SCORES = {

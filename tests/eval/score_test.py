@@ -16,12 +16,12 @@ from absl import flags
 from absl.testing import parameterized
 from etils import epath
 
+from eval import score
+from eval.cells import table
+from eval.cells import workdir as workdir_lib
+from eval.readers import base
+from eval.report import reports
 from robust_tfds import conditions, errors
-from robust_tfds.eval import score
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.cells import workdir as workdir_lib
-from robust_tfds.eval.readers import base
-from robust_tfds.eval.report import reports
 from tests import in_folder, in_process, shared_data
 from tests.eval.readers import csv_test
 from tests.eval.report.reports import without_pictures

@@ -5,7 +5,7 @@ import ml_collections
 
 def get_config() -> ml_collections.ConfigDict:
   """The quickstart, much smaller."""
-  from robust_tfds.configs import quickstart
+  from configs import quickstart
 
   config = quickstart.get_config("digits_c").unlock()
   config.batch_size = 32

@@ -15,10 +15,10 @@ from unittest import mock
 
 import ml_collections
 
+from eval.cells import predictions, table
+from eval.run import plan as plan_lib
+from eval.run import runner
 from robust_tfds import shards
-from robust_tfds.eval.cells import predictions, table
-from robust_tfds.eval.run import plan as plan_lib
-from robust_tfds.eval.run import runner
 from robust_tfds.storage import locks
 from tests import conftest
 from tests.eval import tiny_config
@@ -117,7 +117,7 @@ def _whole() -> ml_collections.ConfigDict:
 
 
 def _sequences() -> ml_collections.ConfigDict:
-  from robust_tfds.configs import quickstart
+  from configs import quickstart
 
   made = quickstart.get_config("digits_p").unlock()
   made.batch_size, made.baseline, made.reports = 16, "", False
@@ -128,7 +128,7 @@ def _sequences() -> ml_collections.ConfigDict:
 
 
 def _frames() -> ml_collections.ConfigDict:
-  from robust_tfds.configs import vid_robust
+  from configs import vid_robust
 
   made = vid_robust.get_config().unlock()
   for entry in made.models.values():
@@ -137,7 +137,7 @@ def _frames() -> ml_collections.ConfigDict:
 
 
 def _frame_detection() -> ml_collections.ConfigDict:
-  from robust_tfds.configs import vid_robust_detection
+  from configs import vid_robust_detection
 
   return _brightest(vid_robust_detection.get_config().unlock())
 
@@ -151,7 +151,7 @@ def _brightest(made: ml_collections.ConfigDict) -> ml_collections.ConfigDict:
 
 
 def _detection() -> ml_collections.ConfigDict:
-  from robust_tfds.configs import quickstart_detection
+  from configs import quickstart_detection
 
   made = quickstart_detection.get_config().unlock()
   made.batch_size = 8
@@ -161,7 +161,7 @@ def _detection() -> ml_collections.ConfigDict:
 
 
 def _video() -> ml_collections.ConfigDict:
-  from robust_tfds.configs import quickstart_video
+  from configs import quickstart_video
 
   made = quickstart_video.get_config().unlock()
   made.batch_size = 8

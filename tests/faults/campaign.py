@@ -34,11 +34,11 @@ _WARM = (
   "tensorflow_datasets",
   "robust_tfds.corruptions",
   "robust_tfds.datasets",
-  "robust_tfds.eval.readers",
-  "robust_tfds.eval.report.reports",
-  "robust_tfds.eval.run.rescore",
-  "robust_tfds.eval.run.runner",
-  "robust_tfds.models",
+  "eval.readers",
+  "eval.report.reports",
+  "eval.run.rescore",
+  "eval.run.runner",
+  "models",
 )
 
 

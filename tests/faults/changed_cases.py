@@ -14,8 +14,8 @@ from tests.faults.case import Case
 
 _MODULE = """
 import numpy as np
-from robust_tfds.models import adapters
-from robust_tfds.models import spec as spec_lib
+from models import adapters
+from models import spec as spec_lib
 
 SCALE = 1.0
 {more}

@@ -37,7 +37,7 @@ def cases() -> Iterator[Case]:
 
 
 def _load(path: pathlib.Path) -> Any:
-  from robust_tfds.models import convert
+  from models import convert
 
   return convert.load(_NAME, path)
 

@@ -39,7 +39,7 @@ def _says(words: Sequence[str], plan: str) -> bool:
 
 def _plan(config: str, overrides: Sequence[str], folder: pathlib.Path) -> str:
   return commands.run(
-    "robust_tfds.eval.main",
+    "eval.main",
     f"--config={_ROOT / 'configs' / config}",
     "--plan",
     f"--workdir={folder / 'run'}",
@@ -62,6 +62,4 @@ def _own_files() -> Iterator[Case]:
 
 def _own(text: str, folder: pathlib.Path) -> str:
   (folder / "mine.py").write_text(text)
-  return commands.run(
-    "robust_tfds.eval.main", f"--config={folder / 'mine.py'}", "--plan"
-  )
+  return commands.run("eval.main", f"--config={folder / 'mine.py'}", "--plan")

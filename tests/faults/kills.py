@@ -33,11 +33,11 @@ _WARM = (
   "robust_tfds.build",
   "robust_tfds.corrupt_folder",
   "robust_tfds.datasets",
-  "robust_tfds.eval.compare.pairs.compare",
-  "robust_tfds.eval.report.reports",
-  "robust_tfds.eval.run.rescore",
-  "robust_tfds.eval.run.runner",
-  "robust_tfds.models.convert",
+  "eval.compare.pairs.compare",
+  "eval.report.reports",
+  "eval.run.rescore",
+  "eval.run.runner",
+  "models.convert",
   "tests.faults.kills",
 )
 

@@ -20,10 +20,10 @@ import pytest
 from absl.testing import parameterized
 from PIL import Image
 
-from robust_tfds.configs import video_p
-from robust_tfds.eval import tasks
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.cells.workdir import Workdir
+from configs import video_p
+from eval import tasks
+from eval.cells.cell import Cell
+from eval.cells.workdir import Workdir
 from tests.eval.readers import csv_test
 from tests.faults import filesystem, kills
 

@@ -3,8 +3,8 @@
 import functools
 from typing import Any
 
-from robust_tfds.models import adapters
-from robust_tfds.models import spec as spec_lib
+from models import adapters
+from models import spec as spec_lib
 
 
 def _logits(classes: int, images: Any) -> Any:

@@ -36,7 +36,7 @@ def run(
 ) -> str:
   """Starts or continues a run."""
   return commands.run(
-    "robust_tfds.eval.main",
+    "eval.main",
     f"--config={config}",
     f"--workdir={workdir}",
     *flags,

@@ -34,7 +34,7 @@ def score(folder: pathlib.Path, *predictions: pathlib.Path, **flags: Any):
   """Scores by the command; the table's rows as dicts."""
   out = folder / "out"
   commands.run(
-    "robust_tfds.eval.score",
+    "eval.score",
     *(f"--predictions={p}" for p in predictions),
     f"--out={out}",
     *(f"--{name}={value}" for name, value in flags.items()),

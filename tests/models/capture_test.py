@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from absl.testing import absltest, parameterized
 
+from models import adapters, capture, classification, layers, video
 from robust_tfds import errors, models
-from robust_tfds.models import adapters, capture, classification, layers, video
 from tests import quick
 from tests.models import drawn
 

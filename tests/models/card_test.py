@@ -2,8 +2,8 @@
 
 from absl.testing import absltest
 
+from models import card
 from robust_tfds import models
-from robust_tfds.models import card
 from tests import in_process
 
 

@@ -2,8 +2,8 @@
 
 from absl.testing import parameterized
 
+from models import cards as card_lib
 from robust_tfds import errors, models
-from robust_tfds.models import cards as card_lib
 
 
 class CardTest(parameterized.TestCase):

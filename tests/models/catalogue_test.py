@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from absl.testing import absltest, parameterized
 
+from models import catalogue
+from models.spec import KINDS
 from robust_tfds import models
-from robust_tfds.models import catalogue
-from robust_tfds.models.spec import KINDS
 
 
 def _smallest() -> dict:

@@ -9,9 +9,9 @@ from typing import Any
 import jax
 import numpy as np
 
-from robust_tfds.models import model as model_lib
-from robust_tfds.models import variables as variables_lib
-from robust_tfds.models.variables import Variables
+from models import model as model_lib
+from models import variables as variables_lib
+from models.variables import Variables
 
 
 def variables(model: model_lib.NetworkModel) -> Variables:

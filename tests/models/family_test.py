@@ -5,8 +5,8 @@ import re
 
 from absl.testing import absltest, parameterized
 
+from models import catalogue, family
 from robust_tfds import models
-from robust_tfds.models import catalogue, family
 
 _FAMILIES = {catalogue.family_of(name): name for name in models.names()}
 

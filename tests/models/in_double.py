@@ -15,9 +15,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.models import model as model_lib
-from robust_tfds.models import variables as variables_lib
-from robust_tfds.models.convert import match
+from models import model as model_lib
+from models import variables as variables_lib
+from models.convert import match
 
 _MOVE = 1e-5  # of an array's largest move; tables of theirs are in float32
 _STILL = 1e-12  # of an array's largest number: moves by rounding alone

@@ -4,8 +4,8 @@ import jax
 import numpy as np
 from absl.testing import absltest
 
+from models import adapters, last_layer
 from robust_tfds import errors, models
-from robust_tfds.models import adapters, last_layer
 from tests.models import drawn
 
 

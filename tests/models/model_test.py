@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from absl.testing import absltest, parameterized
 
+from models import adapters
+from models import model as model_lib
+from models import variables as variables_lib
 from robust_tfds import models
-from robust_tfds.models import adapters
-from robust_tfds.models import model as model_lib
-from robust_tfds.models import variables as variables_lib
 from tests.models import drawn, with_norms
 
 

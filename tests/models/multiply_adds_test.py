@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import pytest
 from absl.testing import parameterized
 
+from models import catalogue, multiply_adds
 from robust_tfds import models
-from robust_tfds.models import catalogue, multiply_adds
 from tools import count_models
 
 # As torchvision 0.28 prints them (`_ops` of its weights; Mask R-CNN's leaves out

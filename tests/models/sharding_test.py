@@ -28,8 +28,8 @@ def mesh_of(count):
 """
 _ANSWERS = """
 from robust_tfds import models
-from robust_tfds.models.detection import ps_roi_pool
-from robust_tfds.models.layers import deformable
+from models.detection import ps_roi_pool
+from models.layers import deformable
 
 clips = rng.integers(0, 256, (4, 8, 32, 32, 3), np.uint8)
 pictures = rng.integers(0, 256, (4, 64, 64, 3), np.uint8)

@@ -3,11 +3,11 @@
 import numpy as np
 from absl.testing import parameterized
 
+from models.detection.spec import DetectorSpec
+from models.spec import Spec
+from models.video.spec import VideoSpec
 from robust_tfds import errors, models
 from robust_tfds.building import geometry
-from robust_tfds.models.detection.spec import DetectorSpec
-from robust_tfds.models.spec import Spec
-from robust_tfds.models.video.spec import VideoSpec
 
 
 class SpecTest(parameterized.TestCase):

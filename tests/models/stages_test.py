@@ -4,8 +4,8 @@ import itertools
 
 from absl.testing import parameterized
 
+from models import stages
 from robust_tfds import models
-from robust_tfds.models import stages
 
 _PATHS = [
   ("conv1", "kernel"),

@@ -19,10 +19,10 @@ import numpy as np
 import pytest
 from absl.testing import parameterized
 
+from models import variables as variables_lib
+from models.convert import match
+from models.layers import train_mode
 from robust_tfds import models
-from robust_tfds.models import variables as variables_lib
-from robust_tfds.models.convert import match
-from robust_tfds.models.layers import train_mode
 from tests.models import drawn, in_double, stages_test
 from tests.models.convert import parity_test, torchvision_cpu
 from tests.models.video import oracles

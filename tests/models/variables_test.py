@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 from absl.testing import parameterized
 
-from robust_tfds.models import variables
+from models import variables
 
 _NESTED = {"a": {"0": {"kernel": np.ones((2, 3))}, "1": np.zeros(1)}, "b": 4.0}
 _EXPECTED = {("a", "kernel"): (2, 3), ("a", "bias"): (3,)}

@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 from absl.testing import parameterized
 
+from models import weights_file
 from robust_tfds import errors, models
-from robust_tfds.models import weights_file
 from robust_tfds.storage import npz
 from tests import in_folder
 

@@ -5,11 +5,11 @@ from typing import Any
 import jax
 from flax import nnx
 
+from models import layers
+from models import model as model_lib
+from models.family import Family
+from models.spec import Variant
 from robust_tfds import models
-from robust_tfds.models import layers
-from robust_tfds.models import model as model_lib
-from robust_tfds.models.family import Family
-from robust_tfds.models.spec import Variant
 
 
 class _Network(nnx.Module):

@@ -11,11 +11,19 @@ from absl.testing import parameterized
 from etils import epath
 from PIL import Image
 
-from robust_tfds import build, datasets, errors, models, own
-from robust_tfds.eval import evaluate, leaderboard, main
-from robust_tfds.eval.cells.submissions import writer
-from robust_tfds.eval.metrics import detection
-from robust_tfds.models.convert import report
+from eval.cells.submissions import writer
+from eval.metrics import detection
+from models.convert import report
+from robust_tfds import (
+  build,
+  datasets,
+  errors,
+  evaluate,
+  leaderboard,
+  main,
+  models,
+  own,
+)
 from robust_tfds.reading import pictures
 from tests import in_process, tiny_files
 from tests.own import made

@@ -9,9 +9,9 @@ from unittest import mock
 import pytest
 from absl.testing import parameterized
 
+from models import adapters
+from models.spec import Spec
 from robust_tfds import datasets, errors
-from robust_tfds.models import adapters
-from robust_tfds.models.spec import Spec
 from tests import tiny_files
 from tests.own import made
 

@@ -15,12 +15,12 @@ import tensorflow_datasets as tfds
 from absl.testing import parameterized
 from PIL import Image
 
+from eval import main
+from eval.pipeline import blocks
+from models import adapters
+from models import spec as spec_lib
 from robust_tfds import conditions, corrupt_folder, corruptions, errors, models
 from robust_tfds.building import geometry
-from robust_tfds.eval import main
-from robust_tfds.eval.pipeline import blocks
-from robust_tfds.models import adapters
-from robust_tfds.models import spec as spec_lib
 from tests import in_process, quick, tiny_files
 from tests.own import made
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from robust_tfds import eval as eval_lib
-from robust_tfds.models import adapters
-from robust_tfds.models.detection import spec as spec_lib
+import robust_tfds
+from models import adapters
+from models.detection import spec as spec_lib
 from tests import tiny_files
 
 CLASSES = ("Füchse", "cat", "dog")
@@ -121,7 +121,7 @@ def evaluate(model: Any, data: Any, **options: Any) -> tuple[Any, str]:
   few = {"conditions": "gaussian_noise", "severities": 3, "size": 32}
   out = io.StringIO()
   with contextlib.redirect_stdout(out):
-    result = eval_lib.evaluate(model, data, **{**few, **options})
+    result = robust_tfds.evaluate(model, data, **{**few, **options})
   return result, out.getvalue()
 
 

@@ -4,8 +4,7 @@ import pathlib
 
 from absl.testing import parameterized
 
-from robust_tfds import datasets, errors, own
-from robust_tfds import eval as eval_lib
+from robust_tfds import datasets, errors, evaluate, own
 
 
 class OwnTest(parameterized.TestCase):
@@ -21,7 +20,7 @@ class OwnTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, words):
       datasets.builder_class(text)
     with self.assertRaisesRegex(errors.UserError, words):
-      eval_lib.evaluate(len, text)
+      evaluate(len, text)
 
   def test_a_folder_has_no_splits(self):
     with self.assertRaisesRegex(
@@ -31,13 +30,13 @@ class OwnTest(parameterized.TestCase):
 
   def test_a_folder_without_its_kind(self):
     with self.assertRaisesRegex(errors.UserError, "own: folder:/data/pets"):
-      eval_lib.evaluate(len, "pets")
+      evaluate(len, "pets")
 
   @parameterized.parameters(pathlib.Path("/data/pets"), 3, None)
   def test_what_is_no_text(self, data):
     words = f"Got a {type(data).__name__} as data, .*folder:/data/pets"
     with self.assertRaisesRegex(errors.UserError, words):
-      eval_lib.evaluate(len, data)
+      evaluate(len, data)
 
   def test_benchmarks_are_none(self):
     self.assertFalse(any(map(own.is_source, datasets.names())))

@@ -9,11 +9,11 @@ import pytest
 import tensorflow_datasets as tfds
 from absl.testing import parameterized
 
+from eval import main
+from eval.run import evaluation
+from eval.run import plan as plan_lib
 from robust_tfds import build, datasets, errors, own
 from robust_tfds.building import videos as building
-from robust_tfds.eval import main
-from robust_tfds.eval.run import evaluation
-from robust_tfds.eval.run import plan as plan_lib
 from tests import in_process, tiny_files
 from tests.own import made
 
@@ -28,8 +28,8 @@ _IDS = [
 
 def clips(side_px=32):
   """A model for `eval.main`: a plain function, as `my_module:build` makes it."""
-  from robust_tfds.models import adapters
-  from robust_tfds.models.video import spec
+  from models import adapters
+  from models.video import spec
 
   of_two = spec.VideoSpec(num_classes=2, input_px=side_px, resize_px=side_px)
   return adapters.get("on_host")(made.Seen(2), of_two, name="clips")

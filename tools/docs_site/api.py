@@ -10,10 +10,10 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from robust_tfds.eval.run import evaluation
-from robust_tfds.models import model, spec
-from robust_tfds.models.detection import spec as detection_spec
-from robust_tfds.models.video import spec as video_spec
+from eval.run import evaluation
+from models import model, spec
+from models.detection import spec as detection_spec
+from models.video import spec as video_spec
 
 # What the functions take and give.
 _TYPES = (

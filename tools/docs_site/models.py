@@ -9,10 +9,10 @@ from __future__ import annotations
 import html
 import itertools
 
+from models import cards
+from models.cards import Card
+from models.spec import KINDS
 from robust_tfds import models
-from robust_tfds.models import cards
-from robust_tfds.models.cards import Card
-from robust_tfds.models.spec import KINDS
 
 _FIELD = """
 <label class="filter">Only models whose card has these words

@@ -80,7 +80,7 @@ def run_line(cls: type[base.Builder]) -> str:
   if not cls.RUN_BY:
     return ""
   file, _, argument = cls.RUN_BY.partition(":")
-  module = importlib.import_module(f"robust_tfds.configs.{file}")
+  module = importlib.import_module(f"configs.{file}")
   config = module.get_config(*[argument] if argument else [])
   flags = []
   if config.data.name != cls.name:

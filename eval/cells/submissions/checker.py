@@ -17,23 +17,23 @@ from collections.abc import Sequence
 
 from etils import epath
 
-from robust_tfds import errors
-from robust_tfds.eval.cells import (
+from eval.cells import (
   cell_facts,
   damage,
   names,
   provenance,
   table,
 )
-from robust_tfds.eval.cells.submissions import contents, layout
-from robust_tfds.eval.cells.submissions import manifest as manifest_lib
-from robust_tfds.eval.cells.submissions.manifest import Manifest
-from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.readers.base import Run
+from eval.cells.submissions import contents, layout
+from eval.cells.submissions import manifest as manifest_lib
+from eval.cells.submissions.manifest import Manifest
+from eval.cells.workdir import Workdir
+from eval.readers.base import Run
+from robust_tfds import errors
 from robust_tfds.storage import paths
 
 if typing.TYPE_CHECKING:
-  from robust_tfds.eval.cells.submissions.rerun import Again
+  from eval.cells.submissions.rerun import Again
 
 _SEED_BITS = 63  # what no submitter guesses
 
@@ -75,7 +75,7 @@ def check(
     raise errors.UserError(f"{e.reason.rstrip('.')}.") from e
   again, word = None, "consistent"
   if rerun:
-    from robust_tfds.eval.cells.submissions import rerun as rerun_lib
+    from eval.cells.submissions import rerun as rerun_lib
 
     seed = secrets.randbits(_SEED_BITS) if rerun_seed is None else rerun_seed
     again = rerun_lib.rerun(folder, run, account.trained, rerun, seed, own_data)

@@ -14,24 +14,24 @@ from typing import Any
 
 from etils import epath
 
+from eval import tasks
+from eval.cells import cell_facts, config_file
+from eval.cells import examples as examples_lib
+from eval.cells import note as note_lib
+from eval.cells import predictions as predictions_lib
+from eval.cells import workdir as workdir_lib
+from eval.cells.cell import Cell
+from eval.cells.cell_facts import ModelFacts
+from eval.cells.columns import Columns
+from eval.cells.submissions import layout, values
+from eval.cells.submissions import manifest as manifest_lib
+from eval.cells.submissions.manifest import Manifest
+from eval.cells.workdir import Workdir
+from eval.compare import runs as runs_lib
+from eval.metrics.detection import checks
+from eval.readers.base import Run
+from eval.tasks.parts import known, result_lists, stored_numbers
 from robust_tfds import conditions, datasets, errors
-from robust_tfds.eval import tasks
-from robust_tfds.eval.cells import cell_facts, config_file
-from robust_tfds.eval.cells import examples as examples_lib
-from robust_tfds.eval.cells import note as note_lib
-from robust_tfds.eval.cells import predictions as predictions_lib
-from robust_tfds.eval.cells import workdir as workdir_lib
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.cells.cell_facts import ModelFacts
-from robust_tfds.eval.cells.columns import Columns
-from robust_tfds.eval.cells.submissions import layout, values
-from robust_tfds.eval.cells.submissions import manifest as manifest_lib
-from robust_tfds.eval.cells.submissions.manifest import Manifest
-from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.compare import runs as runs_lib
-from robust_tfds.eval.metrics.detection import checks
-from robust_tfds.eval.readers.base import Run
-from robust_tfds.eval.tasks.parts import known, result_lists, stored_numbers
 
 # What the config and the facts of another program's predictions both may say.
 _SHARED = ("split", "subset", "codec", "geometry", "settings", "metric")
@@ -171,7 +171,7 @@ def _check_files(folder: epath.Path, manifest: Manifest, run: Run) -> None:
 
 def _weights(folder: epath.Path, manifest: Manifest) -> dict[str, epath.Path]:
   """Label -> where the model's weights lie, of those that the manifest names."""
-  from robust_tfds.eval.run.model import weights
+  from eval.run.model import weights
 
   places = {m: weights.path(Workdir(folder), m) for m in manifest.models}
   return {
@@ -185,7 +185,7 @@ def _check_weights(
   folder: epath.Path, manifest: Manifest, run: Run
 ) -> list[str]:
   """Refuses weights that are not those of the facts; gives whose there are."""
-  from robust_tfds.models import weights_file
+  from models import weights_file
 
   there = _weights(folder, manifest)
   for label, path in there.items():

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from etils import epath
 
+from eval.cells import examples, note, predictions
+from eval.cells.submissions import manifest as manifest_lib
+from eval.cells.submissions.manifest import Manifest
 from robust_tfds import errors
-from robust_tfds.eval.cells import examples, note, predictions
-from robust_tfds.eval.cells.submissions import manifest as manifest_lib
-from robust_tfds.eval.cells.submissions.manifest import Manifest
 from robust_tfds.reading import limits
 from robust_tfds.storage import paths
 

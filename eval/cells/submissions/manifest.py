@@ -11,10 +11,10 @@ from typing import Annotated, Literal
 import pydantic
 from etils import epath
 
+from eval.cells import names, provenance
+from eval.cells.cell_facts import DataFacts, ModelFacts
+from eval.cells.note import File
 from robust_tfds import errors, reading
-from robust_tfds.eval.cells import names, provenance
-from robust_tfds.eval.cells.cell_facts import DataFacts, ModelFacts
-from robust_tfds.eval.cells.note import File
 from robust_tfds.reading import limits
 from robust_tfds.records import Signed
 from robust_tfds.storage import disk

@@ -26,16 +26,16 @@ import ml_collections
 import numpy as np
 from etils import epath
 
+from eval.cells import cell_facts
+from eval.cells import workdir as workdir_lib
+from eval.cells.cell import Cell
+from eval.cells.cell_facts import DataFacts, ModelFacts
+from eval.cells.columns import Columns
+from eval.cells.submissions import layout
+from eval.cells.workdir import Workdir
+from eval.readers.base import Run
+from eval.tasks.parts import known
 from robust_tfds import datasets, errors, natural_sets
-from robust_tfds.eval.cells import cell_facts
-from robust_tfds.eval.cells import workdir as workdir_lib
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.cells.cell_facts import DataFacts, ModelFacts
-from robust_tfds.eval.cells.columns import Columns
-from robust_tfds.eval.cells.submissions import layout
-from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.readers.base import Run
-from robust_tfds.eval.tasks.parts import known
 from robust_tfds.shards import Shard
 from robust_tfds.storage import paths
 
@@ -208,9 +208,9 @@ def _run(
   own_data: str,
 ) -> dict[Cell, tuple[Cell, Workdir]]:
   """Makes the cells below `target`; gives each with what was made and where."""
-  from robust_tfds.eval.run import plan as plan_lib
-  from robust_tfds.eval.run import runner
-  from robust_tfds.eval.run.model import weights
+  from eval.run import plan as plan_lib
+  from eval.run import runner
+  from eval.run.model import weights
 
   _check_models(run.config)
   out: dict[Cell, tuple[Cell, Workdir]] = {}

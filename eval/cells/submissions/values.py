@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from eval.cells import columns as columns_lib
+from eval.cells.columns import Columns
+from eval.metrics import stability
 from robust_tfds import conditions, errors
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells import columns as columns_lib
-from robust_tfds.eval.cells.columns import Columns
-from robust_tfds.eval.metrics import stability
 
 # Columns of classes -> the least value that each may hold; -1 is a place without one.
 _CLASSES = {"label": 0, "labels": -1, "top5": -1, "classes": -1}

@@ -10,17 +10,17 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from etils import epath
 
+from eval.cells import cell_facts, config_file, table
+from eval.cells import note as note_lib
+from eval.cells.cell import Cell
+from eval.cells.cell_facts import ModelFacts
+from eval.cells.submissions import layout
+from eval.cells.submissions import manifest as manifest_lib
+from eval.cells.workdir import Workdir
+from eval.compare import runs as runs_lib
+from eval.compare.sides import Side
+from eval.readers.base import Run
 from robust_tfds import errors
-from robust_tfds.eval.cells import cell_facts, config_file, table
-from robust_tfds.eval.cells import note as note_lib
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.cells.cell_facts import ModelFacts
-from robust_tfds.eval.cells.submissions import layout
-from robust_tfds.eval.cells.submissions import manifest as manifest_lib
-from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.compare import runs as runs_lib
-from robust_tfds.eval.compare.sides import Side
-from robust_tfds.eval.readers.base import Run
 from robust_tfds.storage import disk, paths
 
 
@@ -173,8 +173,8 @@ def _write_weights(
   run: Run, out: epath.Path, models: Mapping[str, ModelFacts]
 ) -> list[str]:
   """Writes the weights that the run trained; gives whose are not there."""
-  from robust_tfds.eval.run.model import weights
-  from robust_tfds.models import weights_file
+  from eval.run.model import weights
+  from models import weights_file
 
   first = {cell.model: cell for cell in reversed(run.cells)}
   home = run.home

@@ -9,14 +9,14 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from eval.cells import cell_facts, table
+from eval.cells.facts import TaskFacts
+from eval.cells.number import Key, Number
+from eval.cells.table import Row
+from eval.metrics.calibration import Bins as Bins
+from eval.metrics.definitions import Metric
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition, Kind
-from robust_tfds.eval.cells import cell_facts, table
-from robust_tfds.eval.cells.facts import TaskFacts
-from robust_tfds.eval.cells.number import Key, Number
-from robust_tfds.eval.cells.table import Row
-from robust_tfds.eval.metrics.calibration import Bins as Bins
-from robust_tfds.eval.metrics.definitions import Metric
 
 T = TypeVar("T")
 

@@ -17,17 +17,17 @@ from typing import Any
 
 import numpy as np
 
+from eval.cells import cell_facts, workdir
+from eval.cells.facts import TaskFacts
+from eval.cells.number import Key
+from eval.compare import sides, slugs
+from eval.compare.boards import board as board_lib
+from eval.compare.boards import effective, printed, ranks
+from eval.compare.boards.board import Board, Entry
+from eval.compare.scores import Scored
+from eval.metrics.definitions import Metric
+from eval.metrics.replicates import Replicates
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells import cell_facts, workdir
-from robust_tfds.eval.cells.facts import TaskFacts
-from robust_tfds.eval.cells.number import Key
-from robust_tfds.eval.compare import sides, slugs
-from robust_tfds.eval.compare.boards import board as board_lib
-from robust_tfds.eval.compare.boards import effective, printed, ranks
-from robust_tfds.eval.compare.boards.board import Board, Entry
-from robust_tfds.eval.compare.scores import Scored
-from robust_tfds.eval.metrics.definitions import Metric
-from robust_tfds.eval.metrics.replicates import Replicates
 
 _HASHES = ("ids", "labels", "groups")  # facts that name no board
 # Facts of a model that say who it is or what it learned from.

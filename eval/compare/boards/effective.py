@@ -18,21 +18,21 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from robust_tfds import conditions, errors
-from robust_tfds.eval import papers
-from robust_tfds.eval.cells.number import Key, Number
-from robust_tfds.eval.compare import boards
-from robust_tfds.eval.compare.boards import board as board_lib
-from robust_tfds.eval.compare.boards.board import Board, Entry
-from robust_tfds.eval.metrics import (
+from eval import papers
+from eval.cells.number import Key, Number
+from eval.compare import boards
+from eval.compare.boards import board as board_lib
+from eval.compare.boards.board import Board, Entry
+from eval.metrics import (
   corruption_error,
   definitions,
   replicates,
   trend,
 )
-from robust_tfds.eval.papers import derived, testbed_kinds
-from robust_tfds.eval.report.tables import numbers as numbers_lib
-from robust_tfds.eval.tasks.parts import spread
+from eval.papers import derived, testbed_kinds
+from eval.report.tables import numbers as numbers_lib
+from eval.tasks.parts import spread
+from robust_tfds import conditions, errors
 
 METRIC = definitions.metric("", "effective_robustness_logit")
 REFERENCES = boards.REFERENCES

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from robust_tfds.eval import papers
-from robust_tfds.eval.cells.number import Key, Number
-from robust_tfds.eval.compare.boards import board as board_lib
-from robust_tfds.eval.compare.boards.board import Entry
-from robust_tfds.eval.compare.slugs import Slugs
-from robust_tfds.eval.papers import doubt as doubt_lib
+from eval import papers
+from eval.cells.number import Key, Number
+from eval.compare.boards import board as board_lib
+from eval.compare.boards.board import Entry
+from eval.compare.slugs import Slugs
+from eval.papers import doubt as doubt_lib
 
 
 def entries(

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robust_tfds.eval.metrics import replicates, significance
-from robust_tfds.eval.metrics.replicates import Replicates
+from eval.metrics import replicates, significance
+from eval.metrics.replicates import Replicates
 
 LEVEL = 0.05
 

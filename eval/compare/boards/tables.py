@@ -9,12 +9,12 @@ from typing import Any
 
 from etils import epath
 
-from robust_tfds.eval.cells.number import Number
-from robust_tfds.eval.compare.boards.aside import Aside
-from robust_tfds.eval.compare.boards.board import Board, Entry
-from robust_tfds.eval.metrics.definitions import Metric
-from robust_tfds.eval.report.tables import csv_text
-from robust_tfds.eval.report.tables import numbers as numbers_lib
+from eval.cells.number import Number
+from eval.compare.boards.aside import Aside
+from eval.compare.boards.board import Board, Entry
+from eval.metrics.definitions import Metric
+from eval.report.tables import csv_text
+from eval.report.tables import numbers as numbers_lib
 from robust_tfds.storage import disk
 
 _SHOWN = 4  # headline numbers on the screen, beside each its parts

@@ -2,9 +2,9 @@
 
 import dataclasses
 
-from robust_tfds.eval.compare.sides import Side
-from robust_tfds.eval.tasks import base
-from robust_tfds.eval.tasks.parts import baselines
+from eval.compare.sides import Side
+from eval.tasks import base
+from eval.tasks.parts import baselines
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,12 +8,12 @@ biased upwards by how many examples a bin has, of two models unequally.
 
 from collections.abc import Iterator, Mapping
 
+from eval.compare.pairs import over_cells
+from eval.compare.pairs.lines import Line
+from eval.metrics.resampling import Replicates
+from eval.tasks.parts import headlines, reliability
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.compare.pairs import over_cells
-from robust_tfds.eval.compare.pairs.lines import Line
-from robust_tfds.eval.metrics.resampling import Replicates
-from robust_tfds.eval.tasks.parts import headlines, reliability
 
 Cells = Mapping[Condition, Mapping[str, Replicates]]
 METRICS = ("ece", "nll", "brier")

@@ -14,15 +14,15 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from eval.cells.facts import TaskFacts
+from eval.cells.number import Number
+from eval.compare.pairs import lines
+from eval.compare.pairs.lines import Line, Test
+from eval.compare.pairs.numbers import Numbers
+from eval.metrics import definitions, replicates, significance
+from eval.metrics.resampling import Replicates, Totals
+from eval.tasks.parts import spread
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells.facts import TaskFacts
-from robust_tfds.eval.cells.number import Number
-from robust_tfds.eval.compare.pairs import lines
-from robust_tfds.eval.compare.pairs.lines import Line, Test
-from robust_tfds.eval.compare.pairs.numbers import Numbers
-from robust_tfds.eval.metrics import definitions, replicates, significance
-from robust_tfds.eval.metrics.resampling import Replicates, Totals
-from robust_tfds.eval.tasks.parts import spread
 
 MCNEMAR = "exact McNemar"
 EXCHANGE = "exchange of groups"

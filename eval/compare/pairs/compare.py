@@ -2,22 +2,22 @@
 
 from collections.abc import Sequence
 
-from robust_tfds import errors
-from robust_tfds.eval.cells import groups
-from robust_tfds.eval.cells.cell import RANDOM
-from robust_tfds.eval.compare import sides
-from robust_tfds.eval.compare.pairs import baseline as baseline_lib
-from robust_tfds.eval.compare.pairs import (
+from eval.cells import groups
+from eval.cells.cell import RANDOM
+from eval.compare import sides
+from eval.compare.pairs import baseline as baseline_lib
+from eval.compare.pairs import (
   calibration,
   cell_tests,
   over_cells,
   pairing,
 )
-from robust_tfds.eval.compare.pairs import lines as lines_lib
-from robust_tfds.eval.compare.pairs import numbers as numbers_lib
-from robust_tfds.eval.compare.pairs.lines import Comparison, Line
-from robust_tfds.eval.compare.sides import Side
-from robust_tfds.eval.readers.base import Run
+from eval.compare.pairs import lines as lines_lib
+from eval.compare.pairs import numbers as numbers_lib
+from eval.compare.pairs.lines import Comparison, Line
+from eval.compare.sides import Side
+from eval.readers.base import Run
+from robust_tfds import errors
 
 _OF_EXACT = (
   "Where few examples or groups tell two models apart an interval may leave 0 out"

@@ -4,9 +4,9 @@ import dataclasses
 import math
 from collections.abc import Sequence
 
+from eval.cells.facts import TaskFacts
+from eval.cells.number import Number
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells.facts import TaskFacts
-from robust_tfds.eval.cells.number import Number
 
 LEVEL = 0.05  # of all tests of a family together
 BETTER = "better"

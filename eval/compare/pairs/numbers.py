@@ -10,15 +10,15 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from eval.compare.pairs import pairing
+from eval.compare.sides import Side
+from eval.metrics import calibration
+from eval.metrics.resampling import Draws, Replicates, Totals
+from eval.tasks import base
+from eval.tasks.parts import headlines, spread
+from eval.tasks.parts.reliability import Answers
 from robust_tfds import errors
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.compare.pairs import pairing
-from robust_tfds.eval.compare.sides import Side
-from robust_tfds.eval.metrics import calibration
-from robust_tfds.eval.metrics.resampling import Draws, Replicates, Totals
-from robust_tfds.eval.tasks import base
-from robust_tfds.eval.tasks.parts import headlines, spread
-from robust_tfds.eval.tasks.parts.reliability import Answers
 
 Cells = Mapping[Condition, Mapping[str, Replicates]]
 

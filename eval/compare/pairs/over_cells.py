@@ -10,20 +10,20 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from robust_tfds.eval.cells.facts import TaskFacts
-from robust_tfds.eval.cells.number import Key, Number
-from robust_tfds.eval.compare.pairs.baseline import Baseline
-from robust_tfds.eval.compare.pairs.lines import Line
-from robust_tfds.eval.compare.pairs.numbers import Numbers
-from robust_tfds.eval.compare.sides import Side
-from robust_tfds.eval.metrics import (
+from eval.cells.facts import TaskFacts
+from eval.cells.number import Key, Number
+from eval.compare.pairs.baseline import Baseline
+from eval.compare.pairs.lines import Line
+from eval.compare.pairs.numbers import Numbers
+from eval.compare.sides import Side
+from eval.metrics import (
   definitions,
   rates,
   replicates,
   significance,
 )
-from robust_tfds.eval.metrics.replicates import Replicates
-from robust_tfds.eval.tasks.parts import spread
+from eval.metrics.replicates import Replicates
+from eval.tasks.parts import spread
 
 _CATEGORY = "accuracy/category/"
 _AT_MOST_1 = (-math.inf, 1.0)  # of 1 less a ratio

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from eval.cells import cell_facts
+from eval.compare.boards import board
+from eval.compare.sides import Side
+from eval.tasks import base
 from robust_tfds import errors
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells import cell_facts
-from robust_tfds.eval.compare.boards import board
-from robust_tfds.eval.compare.sides import Side
-from robust_tfds.eval.tasks import base
 
 _LISTED = 5  # names of a list that a sentence shows
 # Said more helpfully from the examples themselves.

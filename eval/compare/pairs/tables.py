@@ -6,11 +6,11 @@ from typing import Any
 
 from etils import epath
 
-from robust_tfds.eval.cells.number import Number
-from robust_tfds.eval.compare.pairs import figure
-from robust_tfds.eval.compare.pairs import lines as lines_lib
-from robust_tfds.eval.compare.pairs.lines import Comparison, Line
-from robust_tfds.eval.report.tables import csv_text, markdown, numbers
+from eval.cells.number import Number
+from eval.compare.pairs import figure
+from eval.compare.pairs import lines as lines_lib
+from eval.compare.pairs.lines import Comparison, Line
+from eval.report.tables import csv_text, markdown, numbers
 from robust_tfds.storage import disk
 
 HEADER = (

@@ -19,9 +19,9 @@ import functools
 import pathlib
 from collections.abc import Mapping
 
-from robust_tfds.eval.metrics.definitions.base import HELD_OUT as HELD_OUT
-from robust_tfds.eval.metrics.definitions.base import PART as PART
-from robust_tfds.eval.metrics.definitions.base import Metric, Topic
+from eval.metrics.definitions.base import HELD_OUT as HELD_OUT
+from eval.metrics.definitions.base import PART as PART
+from eval.metrics.definitions.base import Metric, Topic
 
 FOLDER = pathlib.Path(__file__).parent
 TOPICS = tuple(

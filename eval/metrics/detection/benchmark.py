@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from eval.metrics import rates
 from robust_tfds import conditions, errors
-from robust_tfds.eval.metrics import rates
 
 _SEVERITIES = len(conditions.SEVERITIES)
 # The paper's names of the sets that a mean may be over. Corruptions of your own

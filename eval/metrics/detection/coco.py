@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from eval.metrics.detection import checks
 from robust_tfds import errors
-from robust_tfds.eval.metrics.detection import checks
 
 STATS = (
   "AP",

@@ -16,8 +16,8 @@ import dataclasses
 
 import numpy as np
 
-from robust_tfds.eval.metrics.detection import matches as matches_lib
-from robust_tfds.eval.metrics.detection import voc
+from eval.metrics.detection import matches as matches_lib
+from eval.metrics.detection import voc
 
 
 @dataclasses.dataclass(frozen=True)

@@ -14,7 +14,7 @@ import dataclasses
 
 import numpy as np
 
-from robust_tfds.eval.metrics.detection import overlaps
+from eval.metrics.detection import overlaps
 
 IOU_THRESHOLDS = np.linspace(0.5, 0.95, 10)
 # px^2, both ends inclusive.

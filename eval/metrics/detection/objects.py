@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from robust_tfds.eval.metrics.detection import checks, matches
+from eval.metrics.detection import checks, matches
 
 
 def detected(

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from eval.metrics.detection import matches as matches_lib
+from eval.metrics.detection import overlaps
 from robust_tfds import errors
 from robust_tfds.coco import rows as coco_rows
-from robust_tfds.eval.metrics.detection import matches as matches_lib
-from robust_tfds.eval.metrics.detection import overlaps
 
 _IOU = 0.5
 RECALLS = np.arange(0.0, 1.1, 0.1)  # the devkit's values: 0.30000000000000004

@@ -8,16 +8,16 @@ anchor: docs/specs/video.md section 4). For detection the frame with the lowest
 AP stands for the anchor (`worst_frames.py`).
 """
 
-from robust_tfds.eval.metrics.pm_k.scores import Curve as Curve
-from robust_tfds.eval.metrics.pm_k.scores import accuracy as accuracy
-from robust_tfds.eval.metrics.pm_k.scores import curve as curve
-from robust_tfds.eval.metrics.pm_k.scores import first_failure as first_failure
-from robust_tfds.eval.metrics.pm_k.scores import (
+from eval.metrics.pm_k.scores import Curve as Curve
+from eval.metrics.pm_k.scores import accuracy as accuracy
+from eval.metrics.pm_k.scores import curve as curve
+from eval.metrics.pm_k.scores import first_failure as first_failure
+from eval.metrics.pm_k.scores import (
   without_anchor as without_anchor,
 )
-from robust_tfds.eval.metrics.pm_k.sets import Sets as Sets
-from robust_tfds.eval.metrics.pm_k.sets import checked as checked
-from robust_tfds.eval.metrics.pm_k.sets import group as group
-from robust_tfds.eval.metrics.pm_k.worst_frames import Frames as Frames
-from robust_tfds.eval.metrics.pm_k.worst_frames import detection as detection
-from robust_tfds.eval.metrics.pm_k.worst_frames import frame_ap as frame_ap
+from eval.metrics.pm_k.sets import Sets as Sets
+from eval.metrics.pm_k.sets import checked as checked
+from eval.metrics.pm_k.sets import group as group
+from eval.metrics.pm_k.worst_frames import Frames as Frames
+from eval.metrics.pm_k.worst_frames import detection as detection
+from eval.metrics.pm_k.worst_frames import frame_ap as frame_ap

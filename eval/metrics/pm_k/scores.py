@@ -9,10 +9,10 @@ import dataclasses
 
 import numpy as np
 
+from eval.metrics import arguments, intervals, rates, resampling
+from eval.metrics.pm_k import sets as sets_lib
+from eval.metrics.pm_k.sets import Sets
 from robust_tfds import errors
-from robust_tfds.eval.metrics import arguments, intervals, rates, resampling
-from robust_tfds.eval.metrics.pm_k import sets as sets_lib
-from robust_tfds.eval.metrics.pm_k.sets import Sets
 
 NEVER = np.iinfo(np.int32).max
 K = 10  # Shankar et al. 2019, section 2: half a second at 20 fps and more

@@ -4,8 +4,8 @@ import dataclasses
 
 import numpy as np
 
+from eval.metrics import arguments
 from robust_tfds import errors
-from robust_tfds.eval.metrics import arguments
 
 _FARTHEST = 2**31  # frames: longer than any video
 

@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 
+from eval.metrics import arguments
+from eval.metrics.detection import left_out, matches
 from robust_tfds import conditions, errors
-from robust_tfds.eval.metrics import arguments
-from robust_tfds.eval.metrics.detection import left_out, matches
 
 IOU = 0.5  # the paper states none: docs/specs/detection.md section 6
 _DIGITS = (

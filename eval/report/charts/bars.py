@@ -7,8 +7,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from robust_tfds.eval.report.charts import frame as frame_lib
-from robust_tfds.eval.report.charts import style
+from eval.report.charts import frame as frame_lib
+from eval.report.charts import style
 
 _LONG: Any = {
   "rotation": 40,

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Iterator, Sequence
 
-from robust_tfds.eval.cells.overlay import Overlay
+from eval.cells.overlay import Overlay
 
 Box = tuple[float, float, float, float]  # x1, y1, x2, y2
 LETTERS = {"hit": "H", "missed": "M", "wrong": "F"}

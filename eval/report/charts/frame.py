@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from eval.report.charts import style
 from robust_tfds import errors
-from robust_tfds.eval.report.charts import style
 
 ABOVE, OVER, INSIDE = "above", "over", "inside"
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from robust_tfds.eval.report.charts import style
+from eval.report.charts import style
 
 _DARK = 0.55  # of the scale: below it numbers are white
 _LETTERS_AN_INCH = 13  # of a title

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robust_tfds.eval.report.charts import style
+from eval.report.charts import style
 
 if TYPE_CHECKING:
   from matplotlib.text import Annotation

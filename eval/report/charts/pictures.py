@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from robust_tfds.eval.cells.overlay import Overlay
-from robust_tfds.eval.report.charts import style
+from eval.cells.overlay import Overlay
+from eval.report.charts import style
 
 
 @dataclasses.dataclass(frozen=True)

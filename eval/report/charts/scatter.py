@@ -10,8 +10,8 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from robust_tfds.eval.report.charts import frame as frame_lib
-from robust_tfds.eval.report.charts import names, style
+from eval.report.charts import frame as frame_lib
+from eval.report.charts import names, style
 
 _STEPS = 24  # along a line, that names keep off
 _SMALL_PT2 = 26.0  # of a marker

@@ -17,8 +17,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from eval.report.figures import base
 from robust_tfds import errors, reading, registry
-from robust_tfds.eval.report.figures import base
 
 ALL = "all"
 

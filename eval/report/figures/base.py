@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 from etils import epath
 
+from eval.report.charts import style
+from eval.report.figures.parts import own, sheet
 from robust_tfds import errors
-from robust_tfds.eval.report.charts import style
-from robust_tfds.eval.report.figures.parts import own, sheet
 from robust_tfds.storage import disk
 
 if TYPE_CHECKING:
-  from robust_tfds.eval.compare.boards.board import Board
-  from robust_tfds.eval.compare.scores import Scored
+  from eval.compare.boards.board import Board
+  from eval.compare.scores import Scored
 
 T = TypeVar("T")
 # Heads runs of other data than the printed numbers.

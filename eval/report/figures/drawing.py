@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 
 from etils import epath
 
+from eval.report.figures import base
 from robust_tfds import errors
-from robust_tfds.eval.report.figures import base
 from robust_tfds.storage import disk
 
 
@@ -24,10 +24,10 @@ def with_runs(
   """
   if not runs:
     return asked
-  from robust_tfds.eval.compare import runs as runs_lib
-  from robust_tfds.eval.compare import scores
-  from robust_tfds.eval.compare.boards import aside as aside_lib
-  from robust_tfds.eval.compare.boards import build
+  from eval.compare import runs as runs_lib
+  from eval.compare import scores
+  from eval.compare.boards import aside as aside_lib
+  from eval.compare.boards import build
 
   aside: list[aside_lib.Aside] = []
   scored = scores.of_runs(runs_lib.read(runs, aside), aside)

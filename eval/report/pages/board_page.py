@@ -4,15 +4,15 @@ import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 
+from eval.cells.number import Number
+from eval.compare.boards import board as board_lib
+from eval.compare.boards.board import Board, Entry
+from eval.metrics import definitions
+from eval.metrics.definitions import Metric
+from eval.report.pages import heat_map, layout, template
+from eval.report.pages import view as view_lib
+from eval.report.tables import numbers
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells.number import Number
-from robust_tfds.eval.compare.boards import board as board_lib
-from robust_tfds.eval.compare.boards.board import Board, Entry
-from robust_tfds.eval.metrics import definitions
-from robust_tfds.eval.metrics.definitions import Metric
-from robust_tfds.eval.report.pages import heat_map, layout, template
-from robust_tfds.eval.report.pages import view as view_lib
-from robust_tfds.eval.report.tables import numbers
 from robust_tfds.html_pages import paths
 
 _FILES = (

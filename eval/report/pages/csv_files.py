@@ -6,12 +6,12 @@ beside it. Text that a spreadsheet would run is marked (`eval/cells/formulas.py`
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from robust_tfds.eval.cells.number import Number
-from robust_tfds.eval.compare.boards.board import Entry
-from robust_tfds.eval.report.pages import view as view_lib
-from robust_tfds.eval.report.pages.view import View
-from robust_tfds.eval.report.tables import csv_text
-from robust_tfds.eval.report.tables import numbers as numbers_lib
+from eval.cells.number import Number
+from eval.compare.boards.board import Entry
+from eval.report.pages import view as view_lib
+from eval.report.pages.view import View
+from eval.report.tables import csv_text
+from eval.report.tables import numbers as numbers_lib
 
 Line = Sequence[object]
 _ENTRY = ("label", "run", "seed", "state")

@@ -7,13 +7,13 @@ median of the board's entries. The numbers stand in the page's table of cells.
 import re
 from collections.abc import Iterable, Mapping
 
+from eval.cells.number import Number
+from eval.compare.boards.board import Entry
+from eval.metrics import definitions
+from eval.metrics.definitions import Metric
+from eval.report.pages import view as view_lib
+from eval.report.tables import numbers as numbers_lib
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells.number import Number
-from robust_tfds.eval.compare.boards.board import Entry
-from robust_tfds.eval.metrics import definitions
-from robust_tfds.eval.metrics.definitions import Metric
-from robust_tfds.eval.report.pages import view as view_lib
-from robust_tfds.eval.report.tables import numbers as numbers_lib
 from robust_tfds.html_pages import axes as axes_lib
 from robust_tfds.html_pages import paths
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from robust_tfds.eval.metrics import definitions
+from eval.metrics import definitions
 
 _NAMES = {
   "adapter": "runs as",

@@ -10,10 +10,10 @@ import itertools
 import math
 from collections.abc import Sequence
 
-from robust_tfds.eval.cells.number import Number
-from robust_tfds.eval.compare.boards.board import Entry
-from robust_tfds.eval.metrics.definitions import Metric
-from robust_tfds.eval.report.tables import numbers as numbers_lib
+from eval.cells.number import Number
+from eval.compare.boards.board import Entry
+from eval.metrics.definitions import Metric
+from eval.report.tables import numbers as numbers_lib
 
 STEPS = 10
 _BEYOND = 2.0

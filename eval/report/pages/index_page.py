@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from robust_tfds.eval.compare.boards.board import Entry
-from robust_tfds.eval.metrics import definitions
-from robust_tfds.eval.report.pages import fact_text, layout, template
-from robust_tfds.eval.report.pages.view import View
-from robust_tfds.eval.report.tables import numbers
+from eval.compare.boards.board import Entry
+from eval.metrics import definitions
+from eval.report.pages import fact_text, layout, template
+from eval.report.pages.view import View
+from eval.report.tables import numbers
 
 
 def html(views: Sequence[View], aside: Sequence[Any] = ()) -> str:

@@ -9,7 +9,7 @@ import collections
 import re
 from collections.abc import Sequence
 
-from robust_tfds.eval.compare.boards.board import Board, Entry
+from eval.compare.boards.board import Board, Entry
 
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 

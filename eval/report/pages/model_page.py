@@ -4,15 +4,15 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from eval.cells.number import Number
+from eval.compare.boards import board as board_lib
+from eval.compare.boards.board import Entry
+from eval.metrics import definitions
+from eval.metrics.definitions import Metric
+from eval.report.pages import curves, layout, reliability, template
+from eval.report.pages import view as view_lib
+from eval.report.tables import numbers
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells.number import Number
-from robust_tfds.eval.compare.boards import board as board_lib
-from robust_tfds.eval.compare.boards.board import Entry
-from robust_tfds.eval.metrics import definitions
-from robust_tfds.eval.metrics.definitions import Metric
-from robust_tfds.eval.report.pages import curves, layout, reliability, template
-from robust_tfds.eval.report.pages import view as view_lib
-from robust_tfds.eval.report.tables import numbers
 
 # Facts of models whose names facts of data have as well.
 _OTHER_NAMES = {"source": "own_code"}

@@ -8,9 +8,9 @@ once.
 
 from collections.abc import Iterator, Mapping
 
+from eval.metrics import calibration
+from eval.metrics.calibration import Bins
 from robust_tfds.conditions import Condition, Family
-from robust_tfds.eval.metrics import calibration
-from robust_tfds.eval.metrics.calibration import Bins
 from robust_tfds.html_pages import paths
 
 # In px; the style sheet's class `q` is the picture's size.

@@ -13,26 +13,26 @@ from typing import TYPE_CHECKING
 
 from etils import epath
 
-from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells import missing_cells, table
-from robust_tfds.eval.compare.boards import board as board_lib
-from robust_tfds.eval.compare.boards.board import Board, Entry
-from robust_tfds.eval.metrics import definitions
-from robust_tfds.eval.report.charts import pictures, style
-from robust_tfds.eval.report.context import Context
-from robust_tfds.eval.report.pages import (
+from eval.cells import missing_cells, table
+from eval.compare.boards import board as board_lib
+from eval.compare.boards.board import Board, Entry
+from eval.metrics import definitions
+from eval.report.charts import pictures, style
+from eval.report.context import Context
+from eval.report.pages import (
   board_page,
   gallery,
   model_page,
   reliability,
   template,
 )
-from robust_tfds.eval.report.pages import view as view_lib
-from robust_tfds.eval.report.tables import pivot, verdict
+from eval.report.pages import view as view_lib
+from eval.report.tables import pivot, verdict
+from robust_tfds.conditions import Condition
 from robust_tfds.html_pages import pictures as shown
 
 if TYPE_CHECKING:
-  from robust_tfds.eval.report.reports.base import OnPage, Report
+  from eval.report.reports.base import OnPage, Report
 
 _FIRST = 6  # pictures at the head
 _CSS_DPI = 96

@@ -5,10 +5,10 @@ from typing import Any
 
 from etils import epath
 
-from robust_tfds.eval.compare.boards import board as board_lib
-from robust_tfds.eval.compare.boards.board import Board
-from robust_tfds.eval.metrics import definitions
-from robust_tfds.eval.report.pages import (
+from eval.compare.boards import board as board_lib
+from eval.compare.boards.board import Board
+from eval.metrics import definitions
+from eval.report.pages import (
   board_page,
   csv_files,
   index_page,
@@ -16,7 +16,7 @@ from robust_tfds.eval.report.pages import (
   model_page,
   template,
 )
-from robust_tfds.eval.report.pages.view import View
+from eval.report.pages.view import View
 from robust_tfds.storage import disk
 
 

@@ -2,9 +2,9 @@
 
 import pathlib
 
-from robust_tfds.eval.metrics import definitions
-from robust_tfds.eval.report.pages import fact_text
-from robust_tfds.eval.report.tables import numbers
+from eval.metrics import definitions
+from eval.report.pages import fact_text
+from eval.report.tables import numbers
 from robust_tfds.html_pages import template
 
 INDEX, DEFINITIONS = "index.html", "definitions.html"

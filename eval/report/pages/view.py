@@ -5,12 +5,12 @@ import functools
 import statistics
 from collections.abc import Iterable, Mapping
 
+from eval.cells.number import Number
+from eval.compare.boards.board import Board, Entry
+from eval.metrics import definitions
+from eval.metrics.definitions import Metric
+from eval.report.tables import numbers as numbers_lib
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells.number import Number
-from robust_tfds.eval.compare.boards.board import Board, Entry
-from robust_tfds.eval.metrics import definitions
-from robust_tfds.eval.metrics.definitions import Metric
-from robust_tfds.eval.report.tables import numbers as numbers_lib
 
 _FEWEST = 3  # entries that have a median worth drawing
 # Difficulties of numbers that boards show; the harder ones stand on models' pages.

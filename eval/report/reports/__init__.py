@@ -17,10 +17,10 @@ import pkgutil
 
 from etils import epath
 
+from eval.report.context import Context
+from eval.report.pages import run_page
+from eval.report.reports import base
 from robust_tfds import registry
-from robust_tfds.eval.report.context import Context
-from robust_tfds.eval.report.pages import run_page
-from robust_tfds.eval.report.reports import base
 
 _EVERY_TASK = "every_task"
 

@@ -9,8 +9,8 @@ from typing import ClassVar
 
 from etils import epath
 
-from robust_tfds.eval.report.charts import pictures, style
-from robust_tfds.eval.report.context import Context
+from eval.report.charts import pictures, style
+from eval.report.context import Context
 
 
 @dataclasses.dataclass(frozen=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from robust_tfds.eval.metrics import calibration
-from robust_tfds.eval.report.charts import reliability, style
-from robust_tfds.eval.report.context import Context
-from robust_tfds.eval.report.reports import base
+from eval.metrics import calibration
+from eval.report.charts import reliability, style
+from eval.report.context import Context
+from eval.report.reports import base
 
 
 class Reliability(base.Chart):

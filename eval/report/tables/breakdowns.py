@@ -3,9 +3,9 @@
 A metric `acc_pmk/class=3` is `acc_pmk` of the breakdown `class` at the value 3.
 """
 
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.metrics import definitions
-from robust_tfds.eval.report.context import Context
+from eval.cells import table
+from eval.metrics import definitions
+from eval.report.context import Context
 
 
 def series(

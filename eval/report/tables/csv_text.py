@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from robust_tfds.eval.cells import formulas
+from eval.cells import formulas
 
 
 def text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:

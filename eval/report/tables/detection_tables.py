@@ -10,12 +10,12 @@ from collections.abc import Sequence
 
 from etils import epath
 
-from robust_tfds.eval import papers
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.metrics import definitions
-from robust_tfds.eval.report.tables import markdown as markdown_lib
-from robust_tfds.eval.report.tables import numbers
-from robust_tfds.eval.report.tables.markdown import escape
+from eval import papers
+from eval.cells import table
+from eval.metrics import definitions
+from eval.report.tables import markdown as markdown_lib
+from eval.report.tables import numbers
+from eval.report.tables.markdown import escape
 
 # Half of the last printed digit, in percent; and the rounding of decimals.
 _HALF_DIGIT = 0.05 + 1e-9

@@ -10,9 +10,9 @@ import math
 from collections.abc import Callable
 from typing import TypeGuard
 
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.cells.number import Number
-from robust_tfds.eval.metrics.definitions import Metric
+from eval.cells import table
+from eval.cells.number import Number
+from eval.metrics.definitions import Metric
 
 MISSING = "–"
 # A value and the ends of its interval, as the several texts write them.

@@ -4,11 +4,11 @@ import dataclasses
 import math
 from collections.abc import Sequence
 
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.metrics import corruption_error
-from robust_tfds.eval.metrics.definitions import Metric
-from robust_tfds.eval.report.context import Context
-from robust_tfds.eval.report.tables import numbers as numbers_lib
+from eval.cells import table
+from eval.metrics import corruption_error
+from eval.metrics.definitions import Metric
+from eval.report.context import Context
+from eval.report.tables import numbers as numbers_lib
 
 
 @dataclasses.dataclass(frozen=True)

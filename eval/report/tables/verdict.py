@@ -6,12 +6,12 @@ names is the task's: `eval/cells/facts.json`.
 
 from collections.abc import Sequence
 
+from eval.cells import missing_cells, table
+from eval.cells.facts import TaskFacts
+from eval.cells.number import Number
+from eval.metrics import definitions
+from eval.report.tables import numbers
 from robust_tfds.conditions import Condition, Family
-from robust_tfds.eval.cells import missing_cells, table
-from robust_tfds.eval.cells.facts import TaskFacts
-from robust_tfds.eval.cells.number import Number
-from robust_tfds.eval.metrics import definitions
-from robust_tfds.eval.report.tables import numbers
 
 _LONGEST = 48  # letters in which conditions are listed; else they are counted
 

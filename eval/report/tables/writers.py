@@ -4,8 +4,8 @@ What tables say is the same everywhere (`pivot.Table`); here is how each format 
 it down. `csv_text.py` writes CSVs, the template `run.html` pages.
 """
 
-from robust_tfds.eval.report.tables import markdown as markdown_lib
-from robust_tfds.eval.report.tables.pivot import Table
+from eval.report.tables import markdown as markdown_lib
+from eval.report.tables.pivot import Table
 
 _LATEX = {
   "\\": r"\textbackslash{}",

@@ -12,10 +12,10 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from eval.pipeline import inputs
+from eval.run.model import probe
+from models.detection import boxes as boxes_lib
 from robust_tfds import errors
-from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.run.model import probe
-from robust_tfds.models.detection import boxes as boxes_lib
 
 _IOU = 0.5  # from here on an annotated box is found
 _SHARES_PX = 1.5  # boxes that all end here are shares of their pictures

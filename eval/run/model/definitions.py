@@ -6,12 +6,13 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from robust_tfds import errors, missing, models
-from robust_tfds.eval.run import config as config_lib
-from robust_tfds.eval.run.model import timm_networks, training_data
-from robust_tfds.eval.tasks import base
-from robust_tfds.models.convert import known, match, preprocessing, sources
-from robust_tfds.models.model import Model, NetworkModel
+import models
+from eval.run import config as config_lib
+from eval.run.model import timm_networks, training_data
+from eval.tasks import base
+from models.convert import known, match, preprocessing, sources
+from models.model import Model, NetworkModel
+from robust_tfds import errors, missing
 
 OfFunction = Callable[..., Model]
 OfTimm = Callable[[str, int | None], Model]

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from eval.run.model import output_classes, train_mode
+from models import adapters
+from models.detection.detector import DetectorSpec
+from models.model import Model
+from models.spec import Kind, ModelSpec, Spec
+from models.video.spec import VideoSpec
 from robust_tfds import errors, reading
 from robust_tfds.building import own_set
-from robust_tfds.eval.run.model import output_classes, train_mode
-from robust_tfds.models import adapters
-from robust_tfds.models.detection.detector import DetectorSpec
-from robust_tfds.models.model import Model
-from robust_tfds.models.spec import Kind, ModelSpec, Spec
-from robust_tfds.models.video.spec import VideoSpec
 from robust_tfds.storage import paths
 
 # Package of a model that is no plain function -> its adapter, and what that takes.
@@ -79,7 +79,7 @@ def _check_plain(function: Any, kind: Kind) -> None:
       f"{type(function).__name__} is a network of {package}, which is not called"
       f" with uint8 pictures [B, H, W, 3] as a plain function is.{first} Say what"
       f" it expects: from {spec.__module__} import {spec.__name__}; from"
-      f" robust_tfds.models import adapters; adapters.get('{adapter}')({given},"
+      f" models import adapters; adapters.get('{adapter}')({given},"
       f" {spec.__name__}({'num_classes=' * (kind == 'detection')}...))."
     )
   if not callable(function):

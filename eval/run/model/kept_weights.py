@@ -14,12 +14,12 @@ from typing import Any
 import jax
 from etils import epath
 
+from eval.cells import provenance
+from eval.run import kept, progress
+from eval.run.model import trained
+from models import weights_file
 from robust_tfds import datasets, errors, kept_programs
 from robust_tfds.building import embedded
-from robust_tfds.eval.cells import provenance
-from robust_tfds.eval.run import kept, progress
-from robust_tfds.eval.run.model import trained
-from robust_tfds.models import weights_file
 from robust_tfds.storage import disk
 
 _MOST = 32  # files; those of older code go first

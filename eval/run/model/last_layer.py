@@ -25,11 +25,11 @@ import jax
 import numpy as np
 from etils import epath
 
+from eval.pipeline import inputs
+from eval.run import progress
+from models import weights_file
+from models.last_layer import HEAD, NETWORK, LastLayer
 from robust_tfds import devices, errors, reading
-from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.run import progress
-from robust_tfds.models import weights_file
-from robust_tfds.models.last_layer import HEAD, NETWORK, LastLayer
 from robust_tfds.storage import disk
 
 _MOMENTUM, _DECAY = 0.9, 5e-4

@@ -8,17 +8,16 @@ from typing import Any
 import jax
 from jax.sharding import Mesh
 
-from robust_tfds import errors, hosts
-from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.pipeline import (
+from eval.cells.workdir import Workdir
+from eval.pipeline import (
   inputs,
   on_host,
   predict,
   probabilities,
   relabel,
 )
-from robust_tfds.eval.run import data as data_lib
-from robust_tfds.eval.run.model import (
+from eval.run import data as data_lib
+from eval.run.model import (
   box_forms,
   kept_weights,
   last_layer,
@@ -28,11 +27,12 @@ from robust_tfds.eval.run.model import (
   train_mode,
   trained,
 )
-from robust_tfds.eval.run.plan import Plan, check_classes
-from robust_tfds.models import weights_file
-from robust_tfds.models.last_layer import LastLayer
-from robust_tfds.models.model import Model
-from robust_tfds.models.own import source as own_source
+from eval.run.plan import Plan, check_classes
+from models import weights_file
+from models.last_layer import LastLayer
+from models.model import Model
+from models.own import source as own_source
+from robust_tfds import errors, hosts
 
 _SIDE_PX = 224  # where neither the set nor the model has one size
 

@@ -21,10 +21,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from eval.pipeline import relabel
 from robust_tfds import datasets, errors, reading
 from robust_tfds.building import own_set
 from robust_tfds.building.sources import imagenet
-from robust_tfds.eval.pipeline import relabel
 from robust_tfds.storage import paths
 
 _WNID = re.compile(r"n\d{8}\b")

@@ -21,12 +21,12 @@ import jax.numpy as jnp
 import numpy as np
 from etils import epath
 
+from eval.cells import parts
+from eval.cells.cell import Cell
+from eval.cells.workdir import Workdir
+from eval.run.model import likeness, probe
+from models.model import Model
 from robust_tfds import errors, reading
-from robust_tfds.eval.cells import parts
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.run.model import likeness, probe
-from robust_tfds.models.model import Model
 from robust_tfds.storage import disk
 
 

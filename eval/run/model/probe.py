@@ -23,11 +23,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from eval.pipeline import inputs
+from eval.run.model import likeness, repeats, train_mode
+from models.model import Model
 from robust_tfds import errors
 from robust_tfds.corruptions import canvas
-from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.run.model import likeness, repeats, train_mode
-from robust_tfds.models.model import Model
 
 ROWS = 4
 _SEED = 0

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from robust_tfds.eval.run.model import likeness
+from eval.run.model import likeness
 
 CALLS = 8
 STATE = "answers otherwise to the same inputs after it was shown others"

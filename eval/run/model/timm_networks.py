@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from models import adapters
+from models.convert import formats, sources
+from models.convert.sidecar import timm_config
+from models.model import Model
+from models.spec import Spec
 from robust_tfds import errors
-from robust_tfds.models import adapters
-from robust_tfds.models.convert import formats, sources
-from robust_tfds.models.convert.sidecar import timm_config
-from robust_tfds.models.model import Model
-from robust_tfds.models.spec import Spec
 
 START = "timm:"
 _EXTRA = "convert"  # which brings timm, torchvision and torch

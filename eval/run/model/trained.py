@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING, Any
 import jax
 from etils import epath
 
+from eval.cells import damage
+from eval.cells import note as note_lib
+from eval.run import progress
+from models import variables as variables_lib
+from models import weights_file
 from robust_tfds import errors, hosts, reading, settings
-from robust_tfds.eval.cells import damage
-from robust_tfds.eval.cells import note as note_lib
-from robust_tfds.eval.run import progress
-from robust_tfds.models import variables as variables_lib
-from robust_tfds.models import weights_file
 from robust_tfds.records import Record
 from robust_tfds.storage import disk
 
 if TYPE_CHECKING:
-  from robust_tfds.models.training.config import Config
+  from models.training.config import Config
 
 _NOTE = "recipe.json"  # written last
 _OLDER = "variables"  # where older code kept weights that its own loop trained
@@ -166,7 +166,7 @@ def _facts(model: Any, recipe: Any) -> dict[str, Any]:
 
 
 def _train(model: Any, recipe: Any, data_dir: str) -> Any:
-  from robust_tfds.models.training import run
+  from models.training import run
 
   with _named_as_here(), hosts.alone():
     prepared = run.prepare(
@@ -186,7 +186,7 @@ def _train(model: Any, recipe: Any, data_dir: str) -> Any:
 
 def _config(model: Any, recipe: Any) -> Config:
   """A training as the trainer has it: Adam on a cosine."""
-  from robust_tfds.models.training.config import Config
+  from models.training.config import Config
 
   detects = model.kind == "detection"
   options = {k: recipe[k] for k in ("flip", "crop_px") if recipe.get(k)}

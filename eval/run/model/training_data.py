@@ -11,14 +11,14 @@ from __future__ import annotations
 import os
 import typing
 
+from eval.cells import cell_facts
+from eval.run.config import Model
+from models import catalogue
+from models.convert import sources
 from robust_tfds import errors
-from robust_tfds.eval.cells import cell_facts
-from robust_tfds.eval.run.config import Model
-from robust_tfds.models import catalogue
-from robust_tfds.models.convert import sources
 
 if typing.TYPE_CHECKING:
-  from robust_tfds.models.training.disclosure import Disclosure
+  from models.training.disclosure import Disclosure
 
 
 def words(entry: Model) -> str | None:
@@ -36,7 +36,7 @@ def words(entry: Model) -> str | None:
 
 
 def _of_network(entry: Model) -> str | None:
-  from robust_tfds.models.training import disclosure
+  from models.training import disclosure
 
   disclosed = of_training(entry)
   if disclosed:
@@ -57,7 +57,7 @@ def of_training(entry: Model) -> Disclosure | None:
   Raises:
     UserError: it is damaged, or not of these weights.
   """
-  from robust_tfds.models.training import disclosure
+  from models.training import disclosure
 
   text = os.fspath(entry.checkpoint or "")
   if not text or sources.is_fetched(text):
@@ -74,7 +74,7 @@ def as_trained(entry: Model) -> Model:
   Raises:
     UserError: see `of_training`.
   """
-  from robust_tfds.models.training import recipes
+  from models.training import recipes
 
   disclosed = of_training(entry)
   if not disclosed:

@@ -8,10 +8,10 @@ from typing import Any
 
 from etils import epath
 
-from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.run.model import trained
-from robust_tfds.eval.run.plan import Plan
-from robust_tfds.models import weights_file
+from eval.cells.workdir import Workdir
+from eval.run.model import trained
+from eval.run.plan import Plan
+from models import weights_file
 from robust_tfds.storage import disk
 
 

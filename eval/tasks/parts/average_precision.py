@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from robust_tfds.eval.metrics import resampling
-from robust_tfds.eval.metrics.detection import checks, left_out, objects, voc
-from robust_tfds.eval.metrics.detection import coco as backend
-from robust_tfds.eval.tasks.parts.detected_columns import Corners
+from eval.metrics import resampling
+from eval.metrics.detection import checks, left_out, objects, voc
+from eval.metrics.detection import coco as backend
+from eval.tasks.parts.detected_columns import Corners
 
 Replicates = resampling.Replicates
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from eval.metrics import corruption_error
 from robust_tfds import errors
-from robust_tfds.eval.metrics import corruption_error
 
 _MODEL = "model:"
 PUBLISHED = "alexnet"  # of the papers

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from eval.metrics.detection import checks
 from robust_tfds import errors
-from robust_tfds.eval.metrics.detection import checks
 
 Columns = Mapping[str, np.ndarray]
 Truth = Mapping[str, Any]

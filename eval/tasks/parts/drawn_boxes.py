@@ -5,15 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from robust_tfds.coco import rle
-from robust_tfds.eval.cells.overlay import Kind, Overlay
-from robust_tfds.eval.metrics.detection import (
+from eval.cells.overlay import Kind, Overlay
+from eval.metrics.detection import (
   checks,
   matches,
   objects,
   operating_point,
 )
-from robust_tfds.eval.tasks.parts import detected_columns
+from eval.tasks.parts import detected_columns
+from robust_tfds.coco import rle
 
 _IOU = 0.5
 _Columns = Mapping[str, np.ndarray]

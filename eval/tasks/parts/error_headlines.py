@@ -5,16 +5,16 @@ from typing import Any
 
 import numpy as np
 
-from robust_tfds import conditions
-from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells import missing_cells
-from robust_tfds.eval.metrics import action, corruption_error
-from robust_tfds.eval.tasks.parts.headlines import (
+from eval.cells import missing_cells
+from eval.metrics import action, corruption_error
+from eval.tasks.parts.headlines import (
   Arrays,
   Cells,
   Headline,
   mean_over_names,
 )
+from robust_tfds import conditions
+from robust_tfds.conditions import Condition
 
 _CLEAN = Condition()
 

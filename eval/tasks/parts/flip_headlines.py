@@ -4,15 +4,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from robust_tfds import conditions
-from robust_tfds.conditions import Condition
-from robust_tfds.eval.metrics import stability
-from robust_tfds.eval.tasks.parts.headlines import (
+from eval.metrics import stability
+from eval.tasks.parts.headlines import (
   Arrays,
   Cells,
   Headline,
   mean_of,
 )
+from robust_tfds import conditions
+from robust_tfds.conditions import Condition
 
 NORMALISERS = {"fr": "flip_probability", "t5d": "unnormalised_t5d"}
 _FAMILY = conditions.SEQUENCES

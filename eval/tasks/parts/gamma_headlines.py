@@ -4,17 +4,17 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from robust_tfds import conditions
-from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells import missing_cells
-from robust_tfds.eval.metrics import action
-from robust_tfds.eval.tasks.parts.headlines import (
+from eval.cells import missing_cells
+from eval.metrics import action
+from eval.tasks.parts.headlines import (
   Arrays,
   Cells,
   Formula,
   Headline,
   mean_of,
 )
+from robust_tfds import conditions
+from robust_tfds.conditions import Condition
 
 _CLEAN = Condition()
 _FAMILY = conditions.VIDEOS

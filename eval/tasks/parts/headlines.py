@@ -16,15 +16,15 @@ from typing import Any
 
 import numpy as np
 
+from eval.cells import cell as cells_lib
+from eval.cells import missing_cells, table
+from eval.cells.number import Key
+from eval.metrics import definitions
+from eval.metrics import replicates as replicates_lib
+from eval.metrics.replicates import Replicates
+from eval.tasks.parts import spread
 from robust_tfds import errors
 from robust_tfds.conditions import Condition, Family
-from robust_tfds.eval.cells import cell as cells_lib
-from robust_tfds.eval.cells import missing_cells, table
-from robust_tfds.eval.cells.number import Key
-from robust_tfds.eval.metrics import definitions
-from robust_tfds.eval.metrics import replicates as replicates_lib
-from robust_tfds.eval.metrics.replicates import Replicates
-from robust_tfds.eval.tasks.parts import spread
 
 # Condition -> the metrics of its cell.
 Cells = Mapping[Condition, Collection[str]]

@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from eval.cells.cell_facts import DataFacts
+from eval.cells.columns import Columns
+from eval.pipeline import subset as subset_lib
+from eval.tasks.parts import stored_numbers
 from robust_tfds import datasets, errors
 from robust_tfds.building import base, frames
-from robust_tfds.eval.cells.cell_facts import DataFacts
-from robust_tfds.eval.cells.columns import Columns
-from robust_tfds.eval.pipeline import subset as subset_lib
-from robust_tfds.eval.tasks.parts import stored_numbers
 
 # `subset.sha256` of the ids or of their stems. `robustbench5k`: of the file of
 # robustbench 1.1.1 (`eval/run/subsets.py`).

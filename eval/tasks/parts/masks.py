@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from eval.tasks.parts import mask_outlines
 from robust_tfds.coco import rle
-from robust_tfds.eval.tasks.parts import mask_outlines
 
 
 def texts(

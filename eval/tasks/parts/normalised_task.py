@@ -4,10 +4,10 @@ import abc
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from robust_tfds.eval import papers
-from robust_tfds.eval.metrics import corruption_error
-from robust_tfds.eval.tasks import base
-from robust_tfds.eval.tasks.parts import baselines, departures, headlines
+from eval import papers
+from eval.metrics import corruption_error
+from eval.tasks import base
+from eval.tasks.parts import baselines, departures, headlines
 
 
 class NormalisedTask(base.Task):

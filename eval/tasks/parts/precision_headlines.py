@@ -4,17 +4,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robust_tfds import conditions
-from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells import missing_cells
-from robust_tfds.eval.metrics.detection import benchmark
-from robust_tfds.eval.tasks.parts.headlines import (
+from eval.cells import missing_cells
+from eval.metrics.detection import benchmark
+from eval.tasks.parts.headlines import (
   Arrays,
   Cells,
   Headline,
   levels,
   mean_of,
 )
+from robust_tfds import conditions
+from robust_tfds.conditions import Condition
 
 _CLEAN = Condition()
 _FAMILY = conditions.PICTURES

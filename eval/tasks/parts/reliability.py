@@ -16,20 +16,20 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from robust_tfds import conditions
-from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells import cell as cells_lib
-from robust_tfds.eval.cells import missing_cells, table
-from robust_tfds.eval.metrics import (
+from eval.cells import cell as cells_lib
+from eval.cells import missing_cells, table
+from eval.metrics import (
   calibration,
   definitions,
   frame_scores,
   resampling,
 )
-from robust_tfds.eval.metrics.replicates import Replicates
-from robust_tfds.eval.tasks.parts import headlines as headlines_lib
-from robust_tfds.eval.tasks.parts import proper_scores, top_k
-from robust_tfds.eval.tasks.parts import spread as spread_lib
+from eval.metrics.replicates import Replicates
+from eval.tasks.parts import headlines as headlines_lib
+from eval.tasks.parts import proper_scores, top_k
+from eval.tasks.parts import spread as spread_lib
+from robust_tfds import conditions
+from robust_tfds.conditions import Condition
 
 Columns = Mapping[str, np.ndarray]
 _OF_SCORES = {

@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
+from eval.metrics.detection import checks
+from eval.tasks.parts.detected_columns import Corners
 from robust_tfds import errors, reading
 from robust_tfds.coco import rows as coco_rows
-from robust_tfds.eval.metrics.detection import checks
-from robust_tfds.eval.tasks.parts.detected_columns import Corners
 
 Columns = Mapping[str, np.ndarray]
 # COCO's name of what is compared -> the key that holds it.

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from eval.cells import cell as cells_lib
+from eval.cells import table
+from eval.cells.number import Number
+from eval.metrics import intervals, resampling
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells import cell as cells_lib
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.cells.number import Number
-from robust_tfds.eval.metrics import intervals, resampling
 
 Bounds = tuple[float, float]
 ALONE = "no interval: values alone"

@@ -9,14 +9,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from eval.cells import cell as cells_lib
+from eval.cells import table
+from eval.metrics import rates as rates_lib
+from eval.metrics import resampling
+from eval.pipeline import inputs
+from eval.tasks.parts import headlines as headlines_lib
+from eval.tasks.parts import proper_scores, spread
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells import cell as cells_lib
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.metrics import rates as rates_lib
-from robust_tfds.eval.metrics import resampling
-from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.tasks.parts import headlines as headlines_lib
-from robust_tfds.eval.tasks.parts import proper_scores, spread
 
 SIZE = 5
 OF_CLASSES = "mean_class_accuracy"

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from robust_tfds import errors
-from robust_tfds.building import frame_boxes
-from robust_tfds.eval.metrics import pm_k, replicates
-from robust_tfds.eval.metrics.detection import checks, left_out, objects
-from robust_tfds.eval.tasks.parts import (
+from eval.metrics import pm_k, replicates
+from eval.metrics.detection import checks, left_out, objects
+from eval.tasks.parts import (
   average_precision,
   detected_columns,
   result_lists,
 )
+from robust_tfds import errors
+from robust_tfds.building import frame_boxes
 
 # Before a metric's name -> whether all classes are merged into one.
 KINDS = {"": False, "localization/": True}

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from models.adapters.onnx_graph.operators import dtypes
+from models.adapters.onnx_graph.operators.node import Node
 from robust_tfds import errors
-from robust_tfds.models.adapters.onnx_graph.operators import dtypes
-from robust_tfds.models.adapters.onnx_graph.operators.node import Node
 from robust_tfds.reading import protobuf
 from robust_tfds.storage import paths
 

@@ -9,14 +9,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds import errors
-from robust_tfds.models.adapters.onnx_graph import file
-from robust_tfds.models.adapters.onnx_graph.operators import TABLE
-from robust_tfds.models.adapters.onnx_graph.operators.node import (
+from models.adapters.onnx_graph import file
+from models.adapters.onnx_graph.operators import TABLE
+from models.adapters.onnx_graph.operators.node import (
   Node,
   UntraceableError,
   is_static,
 )
+from robust_tfds import errors
 
 _IF = "If"  # whose branches are graphs: not an operator of the table
 

@@ -6,10 +6,10 @@ from typing import Any
 import jax
 import numpy as np
 
+from models.adapters import Adapted, OnHost
+from models.checks import agreement
+from models.spec import ModelSpec
 from robust_tfds import errors
-from robust_tfds.models.adapters import Adapted, OnHost
-from robust_tfds.models.checks import agreement
-from robust_tfds.models.spec import ModelSpec
 
 
 def tensorflow(what: str) -> Any:

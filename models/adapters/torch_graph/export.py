@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from models.adapters.onnx_graph import file, graph
+from models.adapters.torch_graph import decompositions, modules
 from robust_tfds import errors
-from robust_tfds.models.adapters.onnx_graph import file, graph
-from robust_tfds.models.adapters.torch_graph import decompositions, modules
 
 if TYPE_CHECKING:
   import onnx_ir

@@ -15,13 +15,13 @@ from typing import Any
 
 from etils import epath
 
-from robust_tfds import errors, reading
-from robust_tfds.models.convert import formats
-from robust_tfds.models.convert.sidecar import (
+from models.convert import formats
+from models.convert.sidecar import (
   hf_processor,
   network,
   timm_config,
 )
+from robust_tfds import errors, reading
 from robust_tfds.storage import paths
 
 CONFIG, PROCESSOR = "config.json", "preprocessor_config.json"

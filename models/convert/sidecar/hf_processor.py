@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from robust_tfds.models.convert.sidecar import values
+from models.convert.sidecar import values
 
 _STANDARD = (0.5, 0.5, 0.5)  # IMAGENET_STANDARD_MEAN and _STD
 # OPENAI_CLIP_MEAN and OPENAI_CLIP_STD.

@@ -10,8 +10,8 @@ checkpoints state the network of a published file.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from robust_tfds.models.convert import known
-from robust_tfds.models.model import NetworkModel
+from models.convert import known
+from models.model import NetworkModel
 
 ARCHITECTURE, MODELS = "architecture", "models"
 _TIMM = "timm:"

@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from robust_tfds.models.convert.sidecar import values
+from models.convert.sidecar import values
 
 _CROP_PCT = 0.875  # timm.data.constants.DEFAULT_CROP_PCT
 _MEAN = (0.485, 0.456, 0.406)  # IMAGENET_DEFAULT_MEAN

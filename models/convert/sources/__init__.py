@@ -19,9 +19,9 @@ from collections.abc import Callable
 
 from etils import epath
 
-from robust_tfds.models.convert import formats, known, sidecar
-from robust_tfds.models.convert.sidecar import Declared, network
-from robust_tfds.models.convert.sources import (
+from models.convert import formats, known, sidecar
+from models.convert.sidecar import Declared, network
+from models.convert.sources import (
   download,
   hub,
   package,

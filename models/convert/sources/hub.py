@@ -20,9 +20,9 @@ from typing import Any
 
 from absl import logging
 
+from models.convert import formats, known, sidecar
+from models.convert.sources import cache, download
 from robust_tfds import errors, reading
-from robust_tfds.models.convert import formats, known, sidecar
-from robust_tfds.models.convert.sources import cache, download
 from robust_tfds.reading import limits
 from robust_tfds.storage import paths
 

@@ -10,8 +10,8 @@ import os
 import pathlib
 import re
 
+from models.convert import formats
 from robust_tfds import errors
-from robust_tfds.models.convert import formats
 from robust_tfds.storage import paths
 
 _LISTED = 5  # files that a refusal names

@@ -4,9 +4,9 @@ Its address and the first 8 digits of its sha256 are in the table of known
 checkpoints; torchvision itself need not be installed.
 """
 
+from models.convert import known
+from models.convert.sources import cache, download
 from robust_tfds import errors
-from robust_tfds.models.convert import known
-from robust_tfds.models.convert.sources import cache, download
 
 _START = "torchvision:"
 

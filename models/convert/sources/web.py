@@ -9,9 +9,9 @@ import pathlib
 import re
 import urllib.parse
 
+from models.convert import formats
+from models.convert.sources import cache, download
 from robust_tfds import errors
-from robust_tfds.models.convert import formats
-from robust_tfds.models.convert.sources import cache, download
 
 _FRAGMENT = re.compile(r"sha256=([0-9a-fA-F]+)")
 _DIGITS = 64

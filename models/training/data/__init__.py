@@ -11,12 +11,12 @@ reads them ahead. All randomness is drawn from an example's key: `source`.
 
 from collections.abc import Callable
 
+from models.training.data import config as config_lib
+from models.training.data import examples, leaks
+from models.training.data.config import Config as Config
+from models.training.data.source import Additions
+from models.training.data.source import Source as Source
 from robust_tfds import errors
-from robust_tfds.models.training.data import config as config_lib
-from robust_tfds.models.training.data import examples, leaks
-from robust_tfds.models.training.data.config import Config as Config
-from robust_tfds.models.training.data.source import Additions
-from robust_tfds.models.training.data.source import Source as Source
 
 
 def open(

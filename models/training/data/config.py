@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import pydantic
 
+from models.training.data import crops
 from robust_tfds import errors, settings
-from robust_tfds.models.training.data import crops
 from robust_tfds.own import folder
 from robust_tfds.storage import paths
 

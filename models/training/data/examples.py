@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from models.training.data.config import JUDGED, Config
 from robust_tfds import datasets, errors, missing, own, strings
 from robust_tfds.building import (
   file_formats,
@@ -27,7 +28,6 @@ from robust_tfds.building import (
 )
 from robust_tfds.coco import rle
 from robust_tfds.datasets import training
-from robust_tfds.models.training.data.config import JUDGED, Config
 from robust_tfds.own import folder, tfds_set
 from robust_tfds.reading import pictures as picture_files
 from robust_tfds.reading import videos as video_files

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from models.training.data import crops, examples
+from models.training.data.config import Config
 from robust_tfds import errors
 from robust_tfds.building import objects, videos
 from robust_tfds.coco import rle
 from robust_tfds.corruptions import canvas, seeding
-from robust_tfds.models.training.data import crops, examples
-from robust_tfds.models.training.data.config import Config
 from robust_tfds.reading import videos as video_files
 
 Item = Mapping[str, Any]

@@ -16,9 +16,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from models.training.data import examples
+from models.training.data.config import Config
 from robust_tfds import errors, step_lines
-from robust_tfds.models.training.data import examples
-from robust_tfds.models.training.data.config import Config
 from robust_tfds.storage import cache, paths
 
 _READERS = 8  # files that are read at once

@@ -18,11 +18,11 @@ from typing import Any, Protocol
 import numpy as np
 from absl import flags
 
+from models.training.data import crops, examples, items, leaks
+from models.training.data.config import Config
 from robust_tfds import conditions, errors
 from robust_tfds.building import geometry
 from robust_tfds.corruptions import canvas, seeding
-from robust_tfds.models.training.data import crops, examples, items, leaks
-from robust_tfds.models.training.data.config import Config
 
 TRAIN, VALIDATION = "train", "validation"
 DROP, KEEP = "drop", "keep"

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from models.training.data import crops, examples
 from robust_tfds import errors
 from robust_tfds.building import geometry
 from robust_tfds.corruptions import seeding
-from robust_tfds.models.training.data import crops, examples
 from robust_tfds.own import folder
 from robust_tfds.reading import pictures
 from robust_tfds.storage import paths

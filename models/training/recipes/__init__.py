@@ -12,8 +12,8 @@ from typing import Any
 
 import pydantic
 
+from models.training.recipes import base
 from robust_tfds import errors, registry, settings
-from robust_tfds.models.training.recipes import base
 
 _BASE = "base"
 

@@ -15,9 +15,9 @@ import jax
 import jax.numpy as jnp
 import optax
 
+from models.training import pgd
+from models.training.recipes import base
 from robust_tfds import errors, settings
-from robust_tfds.models.training import pgd
-from robust_tfds.models.training.recipes import base
 
 _TARGETS = ("least_likely", "random")
 _START, _TARGET = 0, 1  # streams

@@ -12,9 +12,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from models.training.recipes import base
+from models.training.transforms import augmix, checks, operations
 from robust_tfds import settings
-from robust_tfds.models.training.recipes import base
-from robust_tfds.models.training.transforms import augmix, checks, operations
 
 _VIEWS = 2  # beside the clean one
 _Count: Any = settings.between(1, 16, int)

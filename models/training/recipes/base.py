@@ -11,9 +11,9 @@ import numpy as np
 import optax
 from jax.sharding import PartitionSpec
 
+from models.model import Model
+from models.training.transforms import checks, operations
 from robust_tfds import devices, errors, settings
-from robust_tfds.models.model import Model
-from robust_tfds.models.training.transforms import checks, operations
 
 Variables = Any
 Batch = Mapping[str, jax.Array]

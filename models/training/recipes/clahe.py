@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 
 import jax
 
-from robust_tfds.models.enhancements import clahe
-from robust_tfds.models.training.recipes import base
+from models.enhancements import clahe
+from models.training.recipes import base
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -15,9 +15,9 @@ import jax
 import jax.numpy as jnp
 import pydantic
 
+from models.training.recipes import base
+from models.training.transforms import corruption_mix
 from robust_tfds import conditions, errors, settings
-from robust_tfds.models.training.recipes import base
-from robust_tfds.models.training.transforms import corruption_mix
 
 _Names = Annotated[
   str | tuple[str, ...],

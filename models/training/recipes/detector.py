@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 
+from models.training.recipes import base, stylized
 from robust_tfds import errors
-from robust_tfds.models.training.recipes import base, stylized
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

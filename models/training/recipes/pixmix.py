@@ -14,12 +14,12 @@ from typing import Any
 import jax
 import numpy as np
 
+from models.training.data import user_pictures
+from models.training.recipes import base
+from models.training.transforms import checks, operations, pixmix
+from models.training.transforms import fractals as fractals_lib
 from robust_tfds import errors, settings
 from robust_tfds.corruptions import seeding
-from robust_tfds.models.training.data import user_pictures
-from robust_tfds.models.training.recipes import base
-from robust_tfds.models.training.transforms import checks, operations, pixmix
-from robust_tfds.models.training.transforms import fractals as fractals_lib
 
 _Rounds: Any = settings.between(0, 16, int)
 _Side: Any = settings.between(1, checks.LARGEST_PX, int)

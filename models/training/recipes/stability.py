@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import pydantic
 
-from robust_tfds.models.training.recipes import base
+from models.training.recipes import base
 
 _Bound = Annotated[
   float | int,

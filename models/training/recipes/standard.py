@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from robust_tfds.models.training.recipes import base
+from models.training.recipes import base
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -23,16 +23,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds import errors, settings
-from robust_tfds.models.convert import sources
-from robust_tfds.models.training.data import user_pictures
-from robust_tfds.models.training.recipes import base
-from robust_tfds.models.training.transforms import (
+from models.convert import sources
+from models.training.data import user_pictures
+from models.training.recipes import base
+from models.training.transforms import (
   adain,
   checks,
   stylize,
   texture,
 )
+from robust_tfds import errors, settings
 from robust_tfds.storage import paths
 
 MODES = STANDARD, STYLIZED, COMBINED = "standard", "stylized", "combined"

@@ -17,12 +17,12 @@ import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 
+from models import layers
+from models.convert import formats, match, sources
+from models.family import Family
+from models.model import Classifier
+from models.spec import Spec, Variant
 from robust_tfds import missing
-from robust_tfds.models import layers
-from robust_tfds.models.convert import formats, match, sources
-from robust_tfds.models.family import Family
-from robust_tfds.models.model import Classifier
-from robust_tfds.models.spec import Spec, Variant
 
 _EPSILON = 1e-5
 # Widths of VGG-19's convolutions to conv4_1, by stage; the rest of a file is

@@ -15,9 +15,9 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
+from models.training.transforms import checks, draws, operations
 from robust_tfds.corruptions import batching, seeding
 from robust_tfds.corruptions.ops import layout, packed
-from robust_tfds.models.training.transforms import checks, draws, operations
 
 _STREAM = 0x1000
 _CHAINS, _DEPTHS, _WEIGHTS, _SHARE = (_STREAM + n for n in (0, 3, 4, 7))

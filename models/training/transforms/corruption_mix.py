@@ -21,6 +21,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from models.training.transforms import checks
 from robust_tfds import conditions, errors
 from robust_tfds.corruptions import (
   batching,
@@ -30,7 +31,6 @@ from robust_tfds.corruptions import (
   spec,
   video,
 )
-from robust_tfds.models.training.transforms import checks
 
 _STREAM = 0x3000
 _ANY = "any"  # for clips: the edition of the paper

@@ -8,7 +8,7 @@ palette of three cosines.
 
 import numpy as np
 
-from robust_tfds.models.training.transforms import checks
+from models.training.transforms import checks
 
 _TURNS = 96  # most iterations
 _FAR = 4.0  # |z| beyond which it never returns; 2 would do, bands are smoother

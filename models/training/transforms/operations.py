@@ -22,9 +22,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from models.training.transforms import draws
 from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions.ops import double, layout, packed, rotation, warp
-from robust_tfds.models.training.transforms import draws
 
 TABLES = ("autocontrast", "equalize", "posterize", "solarize")
 WARPS = ("rotate", "shear_x", "shear_y", "translate_x", "translate_y")

@@ -28,9 +28,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from models.training.transforms import checks, draws, operations
 from robust_tfds.corruptions import batching, seeding
 from robust_tfds.corruptions.ops import packed
-from robust_tfds.models.training.transforms import checks, draws, operations
 
 _STREAM = 0x2000
 _OPERATIONS, _COINS, _FACTORS, _PICTURE, _ROUNDS = (

@@ -12,10 +12,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from models.training.transforms import adain, checks, texture
 from robust_tfds import errors
 from robust_tfds.corruptions import batching, seeding
 from robust_tfds.corruptions.ops import layout
-from robust_tfds.models.training.transforms import adain, checks, texture
 
 _STREAM = 0x4000
 

@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.models.training.transforms import adain, checks
+from models.training.transforms import adain, checks
 
 _SIDE = 4  # side of a filter, px
 _FILTERS = 3 * _SIDE**2

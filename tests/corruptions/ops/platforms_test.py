@@ -6,10 +6,10 @@ import jax
 import numpy as np
 from absl.testing import parameterized
 
+from eval.pipeline import predict
 from robust_tfds import corruptions
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions.ops import platforms
-from robust_tfds.eval.pipeline import predict
 from tests.eval.pipeline import one_device
 
 

@@ -2,8 +2,8 @@
 
 from absl.testing import parameterized
 
+from eval.cells import cell_facts
 from robust_tfds import errors, reading
-from robust_tfds.eval.cells import cell_facts
 
 
 def data(**others):

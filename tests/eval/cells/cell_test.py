@@ -5,9 +5,9 @@ import dataclasses
 import numpy as np
 from absl.testing import absltest, parameterized
 
+from eval.cells import cell as cells_lib
+from eval.cells import note as note_lib
 from robust_tfds import conditions
-from robust_tfds.eval.cells import cell as cells_lib
-from robust_tfds.eval.cells import note as note_lib
 
 _FOG = cells_lib.Cell(
   "m", "digits_c", conditions.PICTURES.parse("fog_3"), 7, "0123456789ab"

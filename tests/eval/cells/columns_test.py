@@ -3,8 +3,8 @@
 import numpy as np
 from absl.testing import parameterized
 
+from eval.cells import columns as columns_lib
 from robust_tfds import conditions, errors
-from robust_tfds.eval.cells import columns as columns_lib
 
 _FOG = conditions.PICTURES.parse("fog_3")
 

@@ -6,8 +6,8 @@ import pathlib
 import ml_collections
 from absl.testing import parameterized
 
+from eval.cells import config_file, damage
 from robust_tfds import errors
-from robust_tfds.eval.cells import config_file, damage
 
 _CONFIG = {"task": "classification", "seed": 0, "data": {"name": "d"}}
 

@@ -2,7 +2,7 @@
 
 import pathlib
 
-from robust_tfds.eval.cells import damage
+from eval.cells import damage
 from tests import in_folder
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from absl.testing import parameterized
 from etils import epath
 
+from eval.cells import examples
 from robust_tfds import errors
-from robust_tfds.eval.cells import examples
 from robust_tfds.storage import paths
 from tests import fake_bucket
 

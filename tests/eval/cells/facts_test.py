@@ -2,10 +2,10 @@
 
 from absl.testing import parameterized
 
-from robust_tfds.eval import tasks
-from robust_tfds.eval.cells import facts
-from robust_tfds.eval.metrics import definitions
-from robust_tfds.eval.metrics.definitions import Metric
+from eval import tasks
+from eval.cells import facts
+from eval.metrics import definitions
+from eval.metrics.definitions import Metric
 
 
 class TaskFactsTest(parameterized.TestCase):

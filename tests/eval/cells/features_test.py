@@ -3,8 +3,8 @@
 import numpy as np
 from etils import epath
 
+from eval.cells import features
 from robust_tfds import errors
-from robust_tfds.eval.cells import features
 from tests import in_folder
 
 

@@ -2,7 +2,7 @@
 
 from absl.testing import parameterized
 
-from robust_tfds.eval.cells import formulas
+from eval.cells import formulas
 
 
 class FormulasTest(parameterized.TestCase):

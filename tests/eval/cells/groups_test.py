@@ -3,7 +3,7 @@
 import numpy as np
 from absl.testing import absltest
 
-from robust_tfds.eval.cells import groups
+from eval.cells import groups
 
 
 def _columns(names, ids="abcd"):

@@ -9,15 +9,15 @@ import time
 
 from absl.testing import absltest
 
+from eval.cells import lock
 from robust_tfds import errors
-from robust_tfds.eval.cells import lock
 from robust_tfds.storage import disk
 from tests import fake_bucket
 
 _ROOT = pathlib.Path(__file__).resolve().parents[3]
 _HOLD = """
 import sys, time
-from robust_tfds.eval.cells import lock
+from eval.cells import lock
 with lock.held(sys.argv[1]):
   print("held", flush=True)
   time.sleep(600)

@@ -2,9 +2,9 @@
 
 from absl.testing import parameterized
 
+from eval.cells import missing_cells
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells import missing_cells
 
 _FOG = missing_cells.needed(conditions.PICTURES, ["fog"])
 _ALL = missing_cells.needed(

@@ -2,8 +2,8 @@
 
 from absl.testing import parameterized
 
+from eval.cells import names
 from robust_tfds import errors
-from robust_tfds.eval.cells import names
 
 
 class NamesTest(parameterized.TestCase):

@@ -7,10 +7,10 @@ import json
 import numpy as np
 from absl.testing import parameterized
 
+from eval.cells import note as note_lib
+from eval.cells.cell import Cell
+from eval.cells.cell_facts import ModelFacts
 from robust_tfds import conditions, errors
-from robust_tfds.eval.cells import note as note_lib
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.cells.cell_facts import ModelFacts
 from tests import in_folder
 
 _CELL = Cell("m", "d", conditions.Condition("fog", 3), 7, "f")

@@ -4,7 +4,7 @@ import math
 
 from absl.testing import absltest
 
-from robust_tfds.eval.cells.number import Number
+from eval.cells.number import Number
 
 
 class NumberTest(absltest.TestCase):

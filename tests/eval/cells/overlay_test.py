@@ -2,7 +2,7 @@
 
 from absl.testing import absltest
 
-from robust_tfds.eval.cells import overlay
+from eval.cells import overlay
 
 
 class OverlayTest(absltest.TestCase):

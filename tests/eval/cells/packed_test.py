@@ -6,8 +6,8 @@ import zipfile
 import numpy as np
 from absl.testing import parameterized
 
+from eval.cells import packed
 from robust_tfds import errors
-from robust_tfds.eval.cells import packed
 
 _STRINGS = np.dtypes.StringDType()
 

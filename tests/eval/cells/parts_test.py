@@ -8,10 +8,10 @@ import numpy as np
 from absl.testing import parameterized
 from etils import epath
 
+from eval.cells import lock, parts
+from eval.cells.cell import Cell
+from eval.cells.workdir import Workdir
 from robust_tfds import conditions, errors
-from robust_tfds.eval.cells import lock, parts
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.cells.workdir import Workdir
 from tests import fake_bucket
 
 

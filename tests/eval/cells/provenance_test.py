@@ -2,7 +2,7 @@
 
 from absl.testing import absltest
 
-from robust_tfds.eval.cells import provenance
+from eval.cells import provenance
 
 
 class FingerprintTest(absltest.TestCase):

@@ -6,8 +6,8 @@ import pathlib
 
 from absl.testing import parameterized
 
+from eval.cells import table
 from robust_tfds import conditions, errors
-from robust_tfds.eval.cells import table
 
 
 def _row(**changes) -> table.Row:

@@ -12,11 +12,11 @@ import ml_collections
 import numpy as np
 from absl.testing import absltest, parameterized
 
+from eval.cells import config_file, damage, provenance
+from eval.cells import note as note_lib
+from eval.cells import workdir as workdir_lib
+from eval.cells.cell import Cell
 from robust_tfds import conditions, errors
-from robust_tfds.eval.cells import config_file, damage, provenance
-from robust_tfds.eval.cells import note as note_lib
-from robust_tfds.eval.cells import workdir as workdir_lib
-from robust_tfds.eval.cells.cell import Cell
 from robust_tfds.storage import disk, paths
 from tests import fake_bucket
 

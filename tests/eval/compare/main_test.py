@@ -10,13 +10,13 @@ import pytest
 from absl import flags
 from absl.testing import parameterized
 
+from eval.compare import __main__ as compare
+from eval.metrics import action
+from eval.readers import base as readers_base
+from eval.report import reports
+from eval.report.charts import style
+from eval.run import rescore
 from robust_tfds import errors
-from robust_tfds.eval.compare import __main__ as compare
-from robust_tfds.eval.metrics import action
-from robust_tfds.eval.readers import base as readers_base
-from robust_tfds.eval.report import reports
-from robust_tfds.eval.report.charts import style
-from robust_tfds.eval.run import rescore
 from robust_tfds.storage import paths
 from tests import fake_bucket, in_folder, in_process, shared_data
 from tests.eval.compare import small_runs, task_runs

@@ -11,11 +11,11 @@ import numpy as np
 from absl import flags
 from absl.testing import parameterized
 
+from eval.cells.number import Number
+from eval.compare import __main__ as command
+from eval.compare import natural
 from robust_tfds import errors
 from robust_tfds.building.sources import imagenet
-from robust_tfds.eval.cells.number import Number
-from robust_tfds.eval.compare import __main__ as command
-from robust_tfds.eval.compare import natural
 from tests import tiny_files
 from tests.own import made, natural_test
 
@@ -145,7 +145,7 @@ def _width(number: Number) -> float:
 
 
 def _rate(hits: int, count: int) -> Number:
-  from robust_tfds.eval.metrics import intervals
+  from eval.metrics import intervals
 
   ((value, lo, hi),) = intervals.rates([hits], count)
   return Number(value, lo, hi)

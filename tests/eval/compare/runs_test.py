@@ -2,10 +2,10 @@
 
 import pathlib
 
+from eval.compare import runs
+from eval.readers import base
+from eval.run import rescore
 from robust_tfds import errors
-from robust_tfds.eval.compare import runs
-from robust_tfds.eval.readers import base
-from robust_tfds.eval.run import rescore
 from tests import in_folder
 from tests.eval.compare import small_runs, task_runs
 

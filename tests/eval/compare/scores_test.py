@@ -5,11 +5,11 @@ import tempfile
 
 from absl.testing import absltest
 
+from eval import tasks
+from eval.cells import damage
+from eval.cells.workdir import Workdir
+from eval.compare import runs, scores
 from robust_tfds.conditions import Condition
-from robust_tfds.eval import tasks
-from robust_tfds.eval.cells import damage
-from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.compare import runs, scores
 from tests.eval.compare import small_runs
 
 

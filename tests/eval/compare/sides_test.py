@@ -2,12 +2,12 @@
 
 from etils import epath
 
+from eval.cells import cell_facts
+from eval.compare import runs
+from eval.compare.sides import Side
+from eval.readers import base
+from eval.run import rescore
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells import cell_facts
-from robust_tfds.eval.compare import runs
-from robust_tfds.eval.compare.sides import Side
-from robust_tfds.eval.readers import base
-from robust_tfds.eval.run import rescore
 from tests import in_folder
 from tests.eval.compare import small_runs
 

@@ -4,7 +4,7 @@ import re
 
 from absl.testing import absltest
 
-from robust_tfds.eval.compare import slugs
+from eval.compare import slugs
 
 
 class SlugsTest(absltest.TestCase):

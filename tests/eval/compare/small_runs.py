@@ -3,10 +3,10 @@
 import ml_collections
 import numpy as np
 
+from eval.cells import cell_facts, provenance
+from eval.cells.cell import Cell
+from eval.cells.workdir import Workdir
 from robust_tfds import conditions
-from robust_tfds.eval.cells import cell_facts, provenance
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.cells.workdir import Workdir
 
 EXAMPLES = 40
 DATASET = "digits_c"

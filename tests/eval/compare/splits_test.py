@@ -9,8 +9,8 @@ import numpy as np
 from absl import flags
 from absl.testing import parameterized
 
+from eval.compare import __main__ as command
 from robust_tfds import errors
-from robust_tfds.eval.compare import __main__ as command
 from tests import in_folder, shared_data
 from tests.eval.compare import task_runs
 

@@ -3,9 +3,9 @@
 import ml_collections
 import numpy as np
 
+from eval import tasks
+from eval.cells.workdir import Workdir
 from robust_tfds import conditions
-from robust_tfds.eval import tasks
-from robust_tfds.eval.cells.workdir import Workdir
 from tests.eval.compare import small_runs
 
 N = 60
@@ -210,7 +210,7 @@ def detection(folder, strength, **options):
 
 def numbers(folder, ap, **options):
   """A detector of which average precision alone is known."""
-  from robust_tfds.eval.tasks.parts import stored_numbers
+  from eval.tasks.parts import stored_numbers
 
   def columns(condition):
     value = ap * (1 - condition.level / 10)

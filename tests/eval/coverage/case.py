@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.tasks import base
+from eval.cells import table
+from eval.cells.cell import Cell
+from eval.tasks import base
 from tests.eval.coverage import cases
 
 

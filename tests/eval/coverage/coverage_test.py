@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from absl.testing import parameterized
 
-from robust_tfds.eval.metrics import intervals, rates
+from eval.metrics import intervals, rates
 from tests.eval.coverage import case as case_lib
 from tests.eval.coverage import latent, page
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import stats
 
-from robust_tfds.eval.metrics.detection import left_out, matches
+from eval.metrics.detection import left_out, matches
 
 # Standard deviations: of how hard pictures are; of the scores of hits and of false
 # alarms, what conditions share first.

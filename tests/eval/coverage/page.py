@@ -5,7 +5,7 @@ import importlib
 import pathlib
 from collections.abc import Iterable, Mapping
 
-from robust_tfds.eval.metrics import definitions
+from eval.metrics import definitions
 from tests.eval.coverage import cases
 from tests.eval.coverage.case import Tally
 

@@ -4,8 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 from absl.testing import parameterized
 
-from robust_tfds import errors
-from robust_tfds.eval.metrics import (
+from eval.metrics import (
   action,
   arguments,
   corruption_error,
@@ -13,6 +12,7 @@ from robust_tfds.eval.metrics import (
   pm_k,
   stability,
 )
+from robust_tfds import errors
 from tests.faults.case import QUOTES_PYTHON
 
 _NAN, _INF = float("nan"), float("inf")

@@ -5,8 +5,8 @@ import math
 import numpy as np
 from absl.testing import parameterized
 
+from eval.metrics import calibration, intervals
 from robust_tfds import errors
-from robust_tfds.eval.metrics import calibration, intervals
 
 _ALL = (
   calibration.ece,

@@ -6,8 +6,8 @@ import math
 import numpy as np
 from absl.testing import absltest, parameterized
 
+from eval.metrics import cka
 from robust_tfds import errors
-from robust_tfds.eval.metrics import cka
 
 
 def _features(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

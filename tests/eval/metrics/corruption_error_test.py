@@ -6,8 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 from absl.testing import absltest
 
+from eval.metrics import corruption_error as ce
 from robust_tfds import conditions
-from robust_tfds.eval.metrics import corruption_error as ce
 from tests import shared_data
 from tests.eval.metrics import own_row
 

@@ -3,7 +3,7 @@
 import numpy as np
 from absl.testing import absltest
 
-from robust_tfds.eval.metrics import frame_scores
+from eval.metrics import frame_scores
 
 
 def _columns(**changes):

@@ -4,7 +4,7 @@ import numpy as np
 from absl.testing import absltest
 from scipy import stats
 
-from robust_tfds.eval.metrics import intervals
+from eval.metrics import intervals
 
 
 class ClopperPearsonTest(absltest.TestCase):

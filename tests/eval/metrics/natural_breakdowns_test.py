@@ -3,8 +3,8 @@
 import numpy as np
 from absl.testing import absltest
 
-from robust_tfds.eval.metrics import natural_breakdowns as breakdowns
-from robust_tfds.eval.metrics import pm_k
+from eval.metrics import natural_breakdowns as breakdowns
+from eval.metrics import pm_k
 
 
 class BreakdownsTest(absltest.TestCase):

@@ -3,7 +3,7 @@
 import numpy as np
 from absl.testing import absltest
 
-from robust_tfds.eval.metrics import natural_distance
+from eval.metrics import natural_distance
 from tests import shared_data
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 from absl.testing import parameterized
 
-from robust_tfds.eval.metrics import natural_labels
+from eval.metrics import natural_labels
 
 
 class LabelsTest(parameterized.TestCase):

@@ -3,8 +3,8 @@
 import numpy as np
 from absl.testing import parameterized
 
+from eval.metrics import purity
 from robust_tfds import errors
-from robust_tfds.eval.metrics import purity
 
 
 class PurityTest(parameterized.TestCase):

@@ -3,7 +3,7 @@
 import numpy as np
 from absl.testing import parameterized
 
-from robust_tfds.eval.metrics import intervals, rates, resampling
+from eval.metrics import intervals, rates, resampling
 
 
 class IntervalTest(parameterized.TestCase):

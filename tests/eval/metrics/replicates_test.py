@@ -6,7 +6,7 @@ import numpy as np
 from absl.testing import absltest
 from scipy import optimize, stats
 
-from robust_tfds.eval.metrics import replicates, resampling
+from eval.metrics import replicates, resampling
 
 
 def _of_normal(n=60, seed=0):

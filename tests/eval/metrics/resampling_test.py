@@ -3,7 +3,7 @@
 import numpy as np
 from absl.testing import parameterized
 
-from robust_tfds.eval.metrics import resampling
+from eval.metrics import resampling
 
 _IDS = np.array([f"video{i}" for i in (3, 1, 1, 7, 3, 3, 9, 1)])
 _VALUES = np.array([0.0, 1, 1, 0, 0, 1, 1, 0])

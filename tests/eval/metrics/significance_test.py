@@ -7,10 +7,10 @@ import numpy as np
 from absl.testing import parameterized
 from scipy import stats
 
+from eval.metrics import significance
+from eval.metrics.replicates import Replicates
+from eval.metrics.resampling import Draws
 from robust_tfds import errors
-from robust_tfds.eval.metrics import significance
-from robust_tfds.eval.metrics.replicates import Replicates
-from robust_tfds.eval.metrics.resampling import Draws
 from tests import shared_data
 
 _LEVEL = 0.05

@@ -3,8 +3,8 @@
 import numpy as np
 from absl.testing import absltest, parameterized
 
+from eval.metrics import stability
 from robust_tfds import conditions
-from robust_tfds.eval.metrics import stability
 from tests import shared_data
 from tests.eval.metrics import own_row
 

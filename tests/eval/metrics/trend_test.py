@@ -6,8 +6,8 @@ import numpy as np
 from absl.testing import absltest, parameterized
 from scipy import stats
 
+from eval.metrics import trend
 from robust_tfds import errors
-from robust_tfds.eval.metrics import trend
 from tests import shared_data
 
 _TESTBED = "published", "shankar", "testbed_vidrobust_reference.json"

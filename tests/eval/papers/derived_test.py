@@ -4,7 +4,7 @@ import json
 
 from absl.testing import absltest
 
-from robust_tfds.eval.papers import derived
+from eval.papers import derived
 from tests import shared_data
 
 _TRAININGS = {"": "", "S": ", scratch", "P": ", kinetics400"}

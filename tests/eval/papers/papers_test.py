@@ -5,9 +5,9 @@ import statistics
 
 from absl.testing import absltest, parameterized
 
+from eval import papers
+from eval.papers import printed_rows
 from robust_tfds import conditions, models
-from robust_tfds.eval import papers
-from robust_tfds.eval.papers import printed_rows
 
 
 class RowsTest(parameterized.TestCase):

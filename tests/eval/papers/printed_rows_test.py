@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator
 
 from absl.testing import parameterized
 
+from eval.metrics import corruption_error
+from eval.papers import printed_rows
+from eval.papers.printed_rows import PrintedRow
 from robust_tfds import conditions, errors
-from robust_tfds.eval.metrics import corruption_error
-from robust_tfds.eval.papers import printed_rows
-from robust_tfds.eval.papers.printed_rows import PrintedRow
 from tests import shared_data
 
 _NO_NAME = ("mean", "clean", "x", "seen", "unseen")

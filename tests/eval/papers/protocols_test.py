@@ -2,8 +2,8 @@
 
 from absl.testing import parameterized
 
-from robust_tfds.eval import papers
-from robust_tfds.eval.papers import protocols
+from eval import papers
+from eval.papers import protocols
 
 _RUN = {
   "examples": 50_000,

@@ -5,9 +5,9 @@ import statistics
 
 from absl.testing import absltest
 
+from eval.papers import raw_results
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.papers import raw_results
 from tests import shared_data
 
 _SETS = {

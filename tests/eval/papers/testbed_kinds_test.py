@@ -4,10 +4,10 @@ import collections
 
 from absl.testing import parameterized
 
+from eval import papers
+from eval.metrics import trend
+from eval.papers import printed_rows, testbed_kinds
 from robust_tfds import models
-from robust_tfds.eval import papers
-from robust_tfds.eval.metrics import trend
-from robust_tfds.eval.papers import printed_rows, testbed_kinds
 
 
 class TestbedKindsTest(parameterized.TestCase):

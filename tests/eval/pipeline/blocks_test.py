@@ -9,8 +9,8 @@ from unittest import mock
 import numpy as np
 from absl.testing import parameterized
 
+from eval.pipeline import blocks, inputs
 from robust_tfds import errors
-from robust_tfds.eval.pipeline import blocks, inputs
 from robust_tfds.hosts import Host
 from tests.eval.pipeline import stored_examples
 

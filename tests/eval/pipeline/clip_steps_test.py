@@ -3,9 +3,9 @@
 import jax.numpy as jnp
 import numpy as np
 
+from eval.pipeline import clip_steps
 from robust_tfds import resizing
 from robust_tfds.corruptions import video as perturbations
-from robust_tfds.eval.pipeline import clip_steps
 from tests.eval.pipeline import one_device
 
 

@@ -11,12 +11,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from eval.pipeline import clips, inputs, views
+from models.video.spec import VideoSpec
 from robust_tfds import corruptions, errors, hosts, movies
 from robust_tfds.building import geometry
 from robust_tfds.conditions import VIDEOS, Condition
 from robust_tfds.corruptions.ops import mpeg
-from robust_tfds.eval.pipeline import clips, inputs, views
-from robust_tfds.models.video.spec import VideoSpec
 from robust_tfds.reading import videos as video_files
 from tests import quick
 from tests.eval.pipeline import one_device

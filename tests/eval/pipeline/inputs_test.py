@@ -3,8 +3,8 @@
 import numpy as np
 from absl.testing import absltest, parameterized
 
+from eval.pipeline import inputs
 from robust_tfds import datasets, errors, hosts, strings
-from robust_tfds.eval.pipeline import inputs
 from tests import quick
 from tests.eval.pipeline import stored_examples
 

@@ -9,10 +9,10 @@ import jax
 import numpy as np
 from absl.testing import parameterized
 
+from eval.pipeline import kept_traces, predict, programs
 from robust_tfds import corruptions
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import plugins
-from robust_tfds.eval.pipeline import kept_traces, predict, programs
 from tests.eval.pipeline import one_device
 
 _ROWS = np.arange(6, dtype=np.uint8).reshape(3, 2)

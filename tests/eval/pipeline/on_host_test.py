@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from absl.testing import parameterized
 
-from robust_tfds.eval.pipeline import on_host, programs
+from eval.pipeline import on_host, programs
 from tests.eval.pipeline import one_device
 
 

@@ -4,8 +4,8 @@ import jax.numpy as jnp
 import numpy as np
 from absl.testing import parameterized
 
+from eval.pipeline import packing
 from robust_tfds import devices
-from robust_tfds.eval.pipeline import packing
 from tests.eval.pipeline import one_device
 
 

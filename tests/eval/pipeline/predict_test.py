@@ -9,9 +9,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from eval.pipeline import predict
 from robust_tfds import conditions, corruptions
 from robust_tfds.corruptions.ops import jpeg
-from robust_tfds.eval.pipeline import predict
 from tests.eval.pipeline import one_device
 
 _CLEAN = conditions.Condition()

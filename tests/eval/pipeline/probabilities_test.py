@@ -12,11 +12,10 @@ from absl.testing import parameterized
 from flax import nnx
 from PIL import Image
 
-from robust_tfds import errors, models
-from robust_tfds import eval as eval_lib
-from robust_tfds.eval.pipeline import probabilities
-from robust_tfds.models import adapters
-from robust_tfds.models.spec import Spec
+from eval.pipeline import probabilities
+from models import adapters
+from models.spec import Spec
+from robust_tfds import errors, evaluate, models
 
 _WEIGHTS = np.random.default_rng(0).normal(size=(10, 10)).astype(np.float32)
 _SPEC = Spec(num_classes=10, input_px=32, resize_px=36, label_space="custom")
@@ -65,7 +64,7 @@ class RunTest(parameterized.TestCase):
     options = {"conditions": "none", "limit": 32, "batch_size": 16, **options}
     options["data_dir"] = self.folder.name
     with contextlib.redirect_stdout(io.StringIO()) as printed:
-      result = eval_lib.evaluate(model, "digits_c", **options)
+      result = evaluate(model, "digits_c", **options)
     return result, printed.getvalue()
 
   def _numbers(self, model, **options):
@@ -151,7 +150,7 @@ class RunTest(parameterized.TestCase):
 
     classes = {"dog": [0, 1, 2, 3], "cat": 4}
     with contextlib.redirect_stdout(io.StringIO()):
-      result = eval_lib.evaluate(
+      result = evaluate(
         predict, f"folder:{folder}", classes=classes, conditions="none", size=32
       )
     self.assertEqual(result.summary["clean_error"], 0)

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from absl.testing import absltest, parameterized
 
-from robust_tfds.eval.pipeline import programs
+from eval.pipeline import programs
 from tests.eval.pipeline import one_device
 
 

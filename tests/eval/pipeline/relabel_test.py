@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from absl.testing import absltest
 
+from eval.pipeline import on_host, relabel
+from eval.tasks import detection, video
+from eval.tasks.parts import top_k
+from models import adapters
 from robust_tfds import devices, models
-from robust_tfds.eval.pipeline import on_host, relabel
-from robust_tfds.eval.tasks import detection, video
-from robust_tfds.eval.tasks.parts import top_k
-from robust_tfds.models import adapters
 
 _NEVER = -float("inf")
 # Outputs: class 3, none, class 0, class 1; nothing is class 2 or 4.

@@ -6,8 +6,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from eval.pipeline import inputs, predict, show
 from robust_tfds import conditions
-from robust_tfds.eval.pipeline import inputs, predict, show
 from tests.eval.pipeline import one_device, stored_examples
 
 _CLEAN = conditions.Condition()

@@ -2,8 +2,8 @@
 
 from absl.testing import parameterized
 
+from eval.pipeline import subset
 from robust_tfds import errors
-from robust_tfds.eval.pipeline import subset
 
 _IMAGENET = [f"ILSVRC2012_val_{i:08d}.JPEG" for i in (3, 1, 2)]
 

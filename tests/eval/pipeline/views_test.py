@@ -3,9 +3,9 @@
 import numpy as np
 from absl.testing import parameterized
 
+from eval.pipeline import views
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import video as perturbations
-from robust_tfds.eval.pipeline import views
 
 
 class ViewsTest(parameterized.TestCase):

@@ -6,7 +6,7 @@ import weakref
 
 from absl.testing import absltest
 
-from robust_tfds.eval.pipeline import worker
+from eval.pipeline import worker
 
 _TIMEOUT_S = 60.0
 

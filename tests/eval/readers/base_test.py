@@ -5,9 +5,9 @@ import pathlib
 import ml_collections
 from absl.testing import absltest
 
+from eval.cells.cell import Cell
+from eval.readers import base
 from robust_tfds import conditions
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.readers import base
 
 
 class OptionsTest(absltest.TestCase):

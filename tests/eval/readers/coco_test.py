@@ -9,11 +9,11 @@ import pathlib
 
 import numpy as np
 
+from eval import score
+from eval.cells import table
+from eval.metrics import detection
+from eval.readers import base, coco
 from robust_tfds import conditions, errors
-from robust_tfds.eval import score
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.metrics import detection
-from robust_tfds.eval.readers import base, coco
 from tests import in_folder, in_process
 from tests.faults import scored
 

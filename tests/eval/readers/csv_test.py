@@ -9,12 +9,12 @@ from unittest import mock
 
 from etils import epath
 
+from eval.cells import table
+from eval.metrics import corruption_error
+from eval.readers import base
+from eval.readers import csv as csv_reader
+from eval.tasks import classification
 from robust_tfds import conditions, errors
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.metrics import corruption_error
-from robust_tfds.eval.readers import base
-from robust_tfds.eval.readers import csv as csv_reader
-from robust_tfds.eval.tasks import classification
 from tests import in_folder
 
 

@@ -5,9 +5,9 @@ import pathlib
 
 import numpy as np
 
+from eval.metrics import pm_k
+from eval.readers import base, frames
 from robust_tfds import errors
-from robust_tfds.eval.metrics import pm_k
-from robust_tfds.eval.readers import base, frames
 from tests import in_folder, shared_data
 from tests.datasets import natural_videos
 

@@ -9,13 +9,13 @@ import pathlib
 
 from absl.testing import parameterized
 
+from eval import tasks
+from eval.cells import table
+from eval.metrics import detection
+from eval.metrics.detection import benchmark
+from eval.readers import base, raw_results
+from eval.report.tables import detection_tables
 from robust_tfds import conditions
-from robust_tfds.eval import tasks
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.metrics import detection
-from robust_tfds.eval.metrics.detection import benchmark
-from robust_tfds.eval.readers import base, raw_results
-from robust_tfds.eval.report.tables import detection_tables
 from tests import shared_data
 
 _FOLDER = "detection_raw_results"

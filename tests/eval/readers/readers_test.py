@@ -4,8 +4,8 @@ import pathlib
 
 from absl.testing import parameterized
 
-from robust_tfds.eval import readers
-from robust_tfds.eval.readers import base
+from eval import readers
+from eval.readers import base
 from tests import in_folder
 
 

@@ -2,11 +2,11 @@
 
 from unittest import mock
 
+from eval.cells import provenance
+from eval.cells.workdir import Workdir
+from eval.readers import base
+from eval.readers import workdir as workdir_reader
 from robust_tfds import errors
-from robust_tfds.eval.cells import provenance
-from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.readers import base
-from robust_tfds.eval.readers import workdir as workdir_reader
 from tests import in_folder
 from tests.eval.compare import small_runs
 

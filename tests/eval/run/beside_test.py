@@ -4,14 +4,14 @@ import pathlib
 
 from absl.testing import parameterized
 
+from eval.cells import config_file
+from eval.cells.submissions import checker, writer
+from eval.compare import runs, scores
+from eval.compare.boards import build
+from eval.compare.pairs import compare
+from eval.readers import base
+from eval.run import rescore
 from robust_tfds import errors
-from robust_tfds.eval.cells import config_file
-from robust_tfds.eval.cells.submissions import checker, writer
-from robust_tfds.eval.compare import runs, scores
-from robust_tfds.eval.compare.boards import build
-from robust_tfds.eval.compare.pairs import compare
-from robust_tfds.eval.readers import base
-from robust_tfds.eval.run import rescore
 from tests import in_folder, quick
 from tests.eval.compare import small_runs, task_runs
 from tests.eval.report.reports import without_pictures

@@ -11,14 +11,14 @@ import pytest
 from absl import flags
 from absl.testing import parameterized
 
+from eval import main
+from eval.cells.workdir import Workdir
+from eval.readers import base as readers_base
+from eval.run import rescore
+from models import convert, weights_file
+from models.convert import report
 from robust_tfds import errors
 from robust_tfds.corruptions import frost_pictures
-from robust_tfds.eval import main
-from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.readers import base as readers_base
-from robust_tfds.eval.run import rescore
-from robust_tfds.models import convert, weights_file
-from robust_tfds.models.convert import report
 from robust_tfds.storage import paths
 from tests import fake_bucket, frost_folder, in_process
 from tests.eval import main_test, tiny_config, tiny_runs
@@ -139,7 +139,7 @@ class RunTest(parameterized.TestCase):
 class CommandTest(parameterized.TestCase):
   def _main(self, workdir, env=None) -> subprocess.CompletedProcess:
     return in_process.python(
-      *("-m", "tests.fake_bucket", "robust_tfds.eval.main"),
+      *("-m", "tests.fake_bucket", "eval.main"),
       f"--config={_CONFIG}",
       f"--workdir={workdir}",
       env=env or dict(os.environ),

@@ -13,16 +13,16 @@ import jax
 import numpy as np
 from absl.testing import parameterized
 
+from eval import tasks
+from eval.cells import parts
+from eval.cells.cell import Cell
+from eval.cells.workdir import Workdir
+from eval.pipeline import inputs
+from eval.run import cells as cells_lib
+from eval.run import one_pass, progress, timing
+from eval.run.model import load as load_lib
+from eval.tasks import base
 from robust_tfds import conditions, devices, errors, hosts
-from robust_tfds.eval import tasks
-from robust_tfds.eval.cells import parts
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.run import cells as cells_lib
-from robust_tfds.eval.run import one_pass, progress, timing
-from robust_tfds.eval.run.model import load as load_lib
-from robust_tfds.eval.tasks import base
 from robust_tfds.storage import disk
 from tests.eval.pipeline import stored_examples
 

@@ -4,8 +4,8 @@ import re
 
 from absl.testing import parameterized
 
-from robust_tfds.eval import tasks
-from robust_tfds.eval.run import citations
+from eval import tasks
+from eval.run import citations
 
 _HENDRYCKS = "hendrycks2019benchmarking"
 

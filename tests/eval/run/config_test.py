@@ -6,12 +6,12 @@ import ml_collections
 import numpy as np
 from absl.testing import absltest, parameterized
 
+from eval import tasks
+from eval.run import config as config_lib
+from models import spec
+from models.detection.spec import DetectorSpec
+from models.video.spec import VideoSpec
 from robust_tfds import config_flag, errors
-from robust_tfds.eval import tasks
-from robust_tfds.eval.run import config as config_lib
-from robust_tfds.models import spec
-from robust_tfds.models.detection.spec import DetectorSpec
-from robust_tfds.models.video.spec import VideoSpec
 from tests import configs_test
 from tests.eval import tiny_config
 
@@ -34,7 +34,7 @@ class ParseTest(parameterized.TestCase):
   @parameterized.parameters(*configs_test.CONDITIONS)
   def test_our_configs_fit(self, name):
     file, _, what = name.partition(":")
-    module = importlib.import_module(f"robust_tfds.configs.{file}")
+    module = importlib.import_module(f"configs.{file}")
     config_lib.parse(module.get_config(*([what] if what else [])))
 
   @parameterized.parameters(

@@ -4,11 +4,11 @@ import pathlib
 
 from absl.testing import absltest
 
+from eval.cells.workdir import Workdir
+from eval.run import costs as costs_lib
+from eval.run import plan as plan_lib
 from robust_tfds import datasets
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.run import costs as costs_lib
-from robust_tfds.eval.run import plan as plan_lib
 from tests.eval import tiny_config
 
 _LABEL = "digits_cnn"

@@ -7,14 +7,14 @@ from unittest import mock
 
 from absl.testing import absltest, parameterized
 
+from configs import quickstart_detection, quickstart_video
+from eval.cells.workdir import Workdir
+from eval.run import data as data_lib
+from eval.run import dataset_config, timing
+from eval.run import plan as plan_lib
+from models.convert import sources
 from robust_tfds import datasets, errors, hosts, missing
 from robust_tfds.conditions import Condition
-from robust_tfds.configs import quickstart_detection, quickstart_video
-from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.run import data as data_lib
-from robust_tfds.eval.run import dataset_config, timing
-from robust_tfds.eval.run import plan as plan_lib
-from robust_tfds.models.convert import sources
 from tests.eval import tiny_config
 from tests.eval.pipeline import stored_examples
 

@@ -10,14 +10,14 @@ import numpy as np
 from absl.testing import parameterized
 from etils import epath
 
+from configs import own_data
+from eval import tasks
+from eval.cells.submissions import checker, writer
+from eval.compare import runs, scores
+from eval.compare.boards import build
+from eval.run import dataset_config
+from models.convert import report
 from robust_tfds import datasets, errors, models
-from robust_tfds.configs import own_data
-from robust_tfds.eval import tasks
-from robust_tfds.eval.cells.submissions import checker, writer
-from robust_tfds.eval.compare import runs, scores
-from robust_tfds.eval.compare.boards import build
-from robust_tfds.eval.run import dataset_config
-from robust_tfds.models.convert import report
 from tests import tiny_files
 from tests.eval import tiny_runs
 from tests.own import made

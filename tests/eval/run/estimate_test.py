@@ -2,11 +2,11 @@
 
 from unittest import mock
 
+from eval.cells.workdir import Workdir
+from eval.run import costs as costs_lib
+from eval.run import estimate
+from eval.run import plan as plan_lib
 from robust_tfds import datasets
-from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.run import costs as costs_lib
-from robust_tfds.eval.run import estimate
-from robust_tfds.eval.run import plan as plan_lib
 from robust_tfds.shards import WHOLE, Shard
 from tests import in_folder
 from tests.eval import tiny_config

@@ -13,13 +13,12 @@ from absl.testing import parameterized
 from etils import epath
 from PIL import Image
 
-from robust_tfds import corruptions, errors, models
-from robust_tfds import eval as eval_lib
-from robust_tfds.configs import cifar10_c, imagenet_c
-from robust_tfds.eval.cells import config_file, table
-from robust_tfds.eval.run import evaluation, runner
-from robust_tfds.eval.run import plan as plan_lib
-from robust_tfds.models.convert import report
+from configs import cifar10_c, imagenet_c
+from eval.cells import config_file, table
+from eval.run import evaluation, runner
+from eval.run import plan as plan_lib
+from models.convert import report
+from robust_tfds import corruptions, errors, evaluate, models
 from tests.eval import read_counts
 
 _SMALL = {"conditions": "fog", "severities": 3, "limit": 8, "batch_size": 8}
@@ -61,7 +60,7 @@ class EvaluationTest(parameterized.TestCase):
   def _evaluate(self, model, dataset="digits_c", **options):
     data_dir = f"{self.folder.name}/data"
     with contextlib.redirect_stdout(io.StringIO()):
-      return eval_lib.evaluate(
+      return evaluate(
         model, dataset, **{**_SMALL, "data_dir": data_dir, **options}
       )
 
@@ -205,7 +204,7 @@ class EvaluationTest(parameterized.TestCase):
   def test_the_whole_line_is_offered_where_something_lacks(self):
     options = {"conditions": ["fog"], "seed": 3}
     with self.assertRaises(errors.UserError) as caught:
-      eval_lib.evaluate("resnet50", "imagenet_c", **options)
+      evaluate("resnet50", "imagenet_c", **options)
     self.assertEndsWith(
       str(caught.exception),
       '  2. evaluate("resnet50", "imagenet_c", conditions=[\'fog\'], seed=3,'
@@ -241,7 +240,7 @@ class EvaluationTest(parameterized.TestCase):
       self._evaluate(**options)
 
   @parameterized.parameters(
-    lambda: eval_lib.evaluate(levels, "digits_c", conditions="fogg"),
+    lambda: evaluate(levels, "digits_c", conditions="fogg"),
     lambda: corruptions.corrupt(np.zeros((32, 32, 3), np.uint8), "fogg", 3),
     lambda: models.get("resnet51"),
     lambda: models.convert.load("resnet51", "x.npz"),

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from etils import epath
 
+from eval.run import features
 from robust_tfds import errors
-from robust_tfds.eval.run import features
 from tests import in_folder
 from tests.eval import tiny_runs
 

@@ -8,13 +8,13 @@ from unittest import mock
 import numpy as np
 from absl.testing import absltest, parameterized
 
+from eval.cells import provenance
+from eval.cells.workdir import Workdir
+from eval.pipeline import inputs
+from eval.run import fingerprints
+from eval.run import plan as plan_lib
+from eval.run.model import load as load_lib
 from robust_tfds import errors, models
-from robust_tfds.eval.cells import provenance
-from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.run import fingerprints
-from robust_tfds.eval.run import plan as plan_lib
-from robust_tfds.eval.run.model import load as load_lib
 from tests.eval import tiny_config
 from tests.eval.pipeline import stored_examples
 

@@ -7,9 +7,9 @@ from unittest import mock
 import jax
 from absl.testing import absltest
 
+from eval.pipeline import kept_traces
+from eval.run import kept
 from robust_tfds import kept_programs
-from robust_tfds.eval.pipeline import kept_traces
-from robust_tfds.eval.run import kept
 
 
 class KeptTest(absltest.TestCase):

@@ -7,10 +7,10 @@ from unittest import mock
 
 import jax
 
-from robust_tfds.eval.cells import parts
-from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.pipeline import blocks
-from robust_tfds.eval.run import one_pass
+from eval.cells import parts
+from eval.cells.workdir import Workdir
+from eval.pipeline import blocks
+from eval.run import one_pass
 from tests.eval.run import cells_test
 
 

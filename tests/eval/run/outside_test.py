@@ -6,10 +6,10 @@ import re
 
 from absl.testing import parameterized
 
+from eval.cells import table
+from eval.readers import base
+from eval.run import rescore
 from robust_tfds import errors
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.readers import base
-from robust_tfds.eval.run import rescore
 from tests import in_folder
 from tests.eval.readers import coco_test
 from tests.eval.report.reports import without_pictures

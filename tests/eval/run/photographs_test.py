@@ -7,8 +7,8 @@ import jax
 import numpy as np
 from absl.testing import absltest
 
+from eval.run import photographs
 from robust_tfds import errors, models
-from robust_tfds.eval.run import photographs
 
 
 def _daisies(variables, pictures):

@@ -6,12 +6,12 @@ from unittest import mock
 
 from absl.testing import absltest, parameterized
 
+from configs import imagenet_c, quickstart_detection
+from eval.run import plan as plan_lib
+from eval.run.model import definitions
+from models.convert import match
 from robust_tfds import conditions, datasets, errors, missing, models
-from robust_tfds.configs import imagenet_c, quickstart_detection
 from robust_tfds.corruptions import spec
-from robust_tfds.eval.run import plan as plan_lib
-from robust_tfds.eval.run.model import definitions
-from robust_tfds.models.convert import match
 from tests.eval import tiny_config
 
 
@@ -127,7 +127,7 @@ class GeometryTest(parameterized.TestCase):
       self._plan("inceptionv3", "fly", dataset="imagenet_p")
 
   def _plan(self, model, source, dataset="imagenet_c", baseline=""):
-    module = importlib.import_module(f"robust_tfds.configs.{dataset}")
+    module = importlib.import_module(f"configs.{dataset}")
     config = module.get_config(model).unlock()
     config.baseline = baseline
     config.data.update({"geometry": "model", "source": source})
@@ -140,7 +140,7 @@ class GeometryTest(parameterized.TestCase):
 class CodecTest(absltest.TestCase):
   def test_canonical_numbers_are_of_jpeg(self):
     for name in ("imagenet_c", "tiny_imagenet_c"):
-      config = importlib.import_module(f"robust_tfds.configs.{name}")
+      config = importlib.import_module(f"configs.{name}")
       self.assertEqual(config.get_config().data.codec, "jpeg85")
 
   def test_raw_says_so(self):

@@ -16,13 +16,13 @@ import pytest
 import tensorflow_datasets as tfds
 from absl.testing import parameterized
 
+from eval import tasks
+from eval.pipeline import inputs
+from eval.tasks import base
+from models.video.spec import VideoSpec
 from robust_tfds import conditions, datasets, devices
 from robust_tfds.building import sequences, videos
 from robust_tfds.building.sources import cifar, published_arrays
-from robust_tfds.eval import tasks
-from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.tasks import base
-from robust_tfds.models.video.spec import VideoSpec
 from robust_tfds.reading import videos as video_files
 from tests import quick
 from tests.building.sources import cifar_layouts, small_sets

@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 from absl.testing import absltest, parameterized
 
+from eval import tasks
+from eval.cells import table
+from eval.cells.cell import Cell
+from eval.cells.cell_facts import DataFacts
+from eval.cells.workdir import Workdir
+from eval.pipeline import inputs
+from eval.report import reports
+from eval.run import plan as plan_lib
+from eval.run import publish, timing
+from eval.tasks import base, frames
 from robust_tfds import conditions, devices
-from robust_tfds.eval import tasks
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.cells.cell_facts import DataFacts
-from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.report import reports
-from robust_tfds.eval.run import plan as plan_lib
-from robust_tfds.eval.run import publish, timing
-from robust_tfds.eval.tasks import base, frames
 from tests.eval import tiny_config, tiny_runs
 from tests.eval.pipeline import stored_examples
 

@@ -8,11 +8,11 @@ import pathlib
 import numpy as np
 from absl.testing import absltest
 
+from eval.cells.cell import Cell
+from eval.cells.workdir import Workdir
+from eval.run import config as config_lib
+from eval.run import repair
 from robust_tfds import conditions
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.run import config as config_lib
-from robust_tfds.eval.run import repair
 from tests.eval import tiny_config
 
 

@@ -6,10 +6,10 @@ import pathlib
 import pytest
 from absl.testing import parameterized
 
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.readers import base
-from robust_tfds.eval.run import rescore
+from eval.cells import table
+from eval.cells.workdir import Workdir
+from eval.readers import base
+from eval.run import rescore
 from tests import in_folder
 from tests.datasets import natural_videos
 from tests.eval import tiny_runs
@@ -56,7 +56,7 @@ class RescoreTest(in_folder.TestCase):
 
   def test_frames(self):
     natural_videos.vid(self.root)
-    from robust_tfds.eval.readers import frames
+    from eval.readers import frames
 
     reviewed = frames.reviewed("imagenet_vid_robust", self.root)
     rows = [(f.example_id, f.labels[0], "m") for f in reviewed]

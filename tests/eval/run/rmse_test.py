@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.run import rmse
+from eval.cells import table
+from eval.run import rmse
 from tests import in_folder
 
 

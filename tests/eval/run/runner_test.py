@@ -18,16 +18,16 @@ import numpy as np
 import pytest
 from absl.testing import absltest, parameterized
 
+from configs import imagenet_c
+from eval import main
+from eval.cells import parts, table
+from eval.cells.workdir import Workdir
+from eval.pipeline import inputs
+from eval.run import one_pass, runner
+from eval.run import plan as plan_lib
+from eval.run.model import load as load_lib
 from robust_tfds import datasets, errors, missing, models
-from robust_tfds.configs import imagenet_c
 from robust_tfds.corruptions import frost_pictures
-from robust_tfds.eval import main
-from robust_tfds.eval.cells import parts, table
-from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.run import one_pass, runner
-from robust_tfds.eval.run import plan as plan_lib
-from robust_tfds.eval.run.model import load as load_lib
 from robust_tfds.storage import process
 from tests import frost_folder, in_folder, in_process, quick
 from tests.eval import read_counts, same_tables, tiny_config, tiny_runs

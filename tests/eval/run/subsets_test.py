@@ -12,14 +12,13 @@ import numpy as np
 import pytest
 from absl.testing import parameterized
 
-from robust_tfds import errors, hosts, strings
-from robust_tfds import eval as eval_lib
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.cells.cell_facts import DataFacts
-from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.run import plan as plan_lib
-from robust_tfds.eval.run import runner, subsets
-from robust_tfds.eval.tasks.parts import known
+from eval.cells import table
+from eval.cells.cell_facts import DataFacts
+from eval.cells.workdir import Workdir
+from eval.run import plan as plan_lib
+from eval.run import runner, subsets
+from eval.tasks.parts import known
+from robust_tfds import errors, evaluate, hosts, strings
 from tests import in_folder, quick, shared_data
 from tests.eval import read_counts, tiny_runs
 
@@ -256,7 +255,7 @@ class RunTest(parameterized.TestCase):
     self.assertEqual(plain, want)
 
   def test_two_hosts_share_it(self):
-    from robust_tfds.eval.pipeline import inputs
+    from eval.pipeline import inputs
 
     plan = plan_lib.make(
       tiny_runs.config("whole", subset=str(self.file), **self.data)
@@ -290,7 +289,7 @@ class RunTest(parameterized.TestCase):
     def level(images):
       return np.repeat(images.mean((1, 2, 3))[:, None], 10, 1).astype("f4")
 
-    result = eval_lib.evaluate(
+    result = evaluate(
       level,
       "digits_c",
       conditions="fog",

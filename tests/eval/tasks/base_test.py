@@ -5,12 +5,12 @@ import types
 import numpy as np
 from absl.testing import absltest
 
+from eval.cells import facts
+from eval.cells.cell import Cell, Summary
+from eval.metrics import resampling
+from eval.pipeline import blocks, inputs, predict, show
+from eval.tasks import base
 from robust_tfds import conditions, errors, hosts
-from robust_tfds.eval.cells import facts
-from robust_tfds.eval.cells.cell import Cell, Summary
-from robust_tfds.eval.metrics import resampling
-from robust_tfds.eval.pipeline import blocks, inputs, predict, show
-from robust_tfds.eval.tasks import base
 
 _CLEAN = conditions.Condition()
 _FOG = conditions.Condition("fog", 1)

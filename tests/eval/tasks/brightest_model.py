@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.models.detection.detector import DetectorSpec
+from models.detection.detector import DetectorSpec
 
 
 class Brightest:

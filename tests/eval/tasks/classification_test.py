@@ -5,12 +5,12 @@ import numpy as np
 from absl.testing import absltest, parameterized
 from scipy import stats
 
+from eval.cells import table
+from eval.cells.cell import Cell
+from eval.metrics import corruption_error, intervals, resampling
+from eval.tasks import base, classification
+from eval.tasks.parts import top_k
 from robust_tfds import conditions
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.metrics import corruption_error, intervals, resampling
-from robust_tfds.eval.tasks import base, classification
-from robust_tfds.eval.tasks.parts import top_k
 
 _N = 20
 

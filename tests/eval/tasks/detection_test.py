@@ -8,22 +8,22 @@ import jax.numpy as jnp
 import numpy as np
 from absl.testing import absltest
 
-from robust_tfds import conditions
-from robust_tfds.coco import rle
-from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.metrics import detection as metrics
-from robust_tfds.eval.metrics import resampling
-from robust_tfds.eval.metrics.detection import coco
-from robust_tfds.eval.run import plan as plan_lib
-from robust_tfds.eval.tasks import base, detection
-from robust_tfds.eval.tasks.parts import (
+from eval.cells import table
+from eval.cells.cell import Cell
+from eval.metrics import detection as metrics
+from eval.metrics import resampling
+from eval.metrics.detection import coco
+from eval.run import plan as plan_lib
+from eval.tasks import base, detection
+from eval.tasks.parts import (
   headlines,
   masks,
   result_lists,
   stored_numbers,
 )
+from robust_tfds import conditions
+from robust_tfds.coco import rle
+from robust_tfds.conditions import Condition
 from tests import shared_data
 from tests.eval import tiny_runs
 

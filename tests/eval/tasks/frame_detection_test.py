@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from absl.testing import absltest, parameterized
 
+from eval import readers, tasks
+from eval.cells import table
+from eval.cells.cell import Cell
+from eval.readers import base as readers_base
+from eval.tasks import base
+from eval.tasks.parts import result_lists
 from robust_tfds import errors
 from robust_tfds.conditions import Condition
-from robust_tfds.eval import readers, tasks
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.readers import base as readers_base
-from robust_tfds.eval.tasks import base
-from robust_tfds.eval.tasks.parts import result_lists
 from tests import shared_data
 from tests.eval import tiny_runs
 

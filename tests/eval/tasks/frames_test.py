@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from absl.testing import absltest, parameterized
 
+from configs import vid_robust
+from eval.cells import predictions, table
+from eval.cells.cell import Cell
+from eval.metrics import intervals, pm_k
+from eval.report import reports
+from eval.tasks import base, frames
+from eval.tasks.parts import label_space
 from robust_tfds.building import geometry
 from robust_tfds.conditions import Condition
-from robust_tfds.configs import vid_robust
-from robust_tfds.eval.cells import predictions, table
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.metrics import intervals, pm_k
-from robust_tfds.eval.report import reports
-from robust_tfds.eval.tasks import base, frames
-from robust_tfds.eval.tasks.parts import label_space
 from tests.datasets import natural_videos
 from tests.eval import read_counts, tiny_runs
 from tests.eval.coverage.cases import frames as frames_cases

@@ -3,8 +3,8 @@
 import jax
 import jax.numpy as jnp
 
-from robust_tfds.models import adapters
-from robust_tfds.models.spec import Spec
+from models import adapters
+from models.spec import Spec
 
 # Indices of a bird (class 4 of ImageNet-Vid) and of a dog (class 8).
 BIRD, DOG = 10, 200

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from absl.testing import absltest
 
+from configs import coco_c
+from eval.cells import predictions, table
+from eval.pipeline import blocks
+from eval.run import plan as plan_lib
+from eval.run import runner
+from models.convert import report
 from robust_tfds import models
-from robust_tfds.configs import coco_c
-from robust_tfds.eval.cells import predictions, table
-from robust_tfds.eval.pipeline import blocks
-from robust_tfds.eval.run import plan as plan_lib
-from robust_tfds.eval.run import runner
-from robust_tfds.models.convert import report
 from tests.datasets import coco_c_test
 
 

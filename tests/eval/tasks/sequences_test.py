@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from absl.testing import absltest, parameterized
 
+from eval.cells import table
+from eval.cells.cell import Cell
+from eval.metrics import stability
+from eval.pipeline import inputs
+from eval.tasks import base, sequences
 from robust_tfds import conditions
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.metrics import stability
-from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.tasks import base, sequences
 from tests import accelerators
 from tests.eval import tiny_runs
 

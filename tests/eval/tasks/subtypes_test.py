@@ -4,11 +4,11 @@ import ml_collections
 import numpy as np
 from absl.testing import absltest, parameterized
 
+from eval.cells.cell import Cell
+from eval.metrics import rates, resampling
+from eval.tasks import base, subtypes
 from robust_tfds import datasets, errors
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.metrics import rates, resampling
-from robust_tfds.eval.tasks import base, subtypes
 
 
 def _task(dataset="digits_subtypes", **data):

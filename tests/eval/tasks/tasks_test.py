@@ -7,12 +7,12 @@ import ml_collections
 import numpy as np
 from absl.testing import absltest, parameterized
 
+from eval import tasks
+from eval.metrics import definitions
+from eval.tasks import base
+from eval.tasks.parts import headlines as headlines_lib
 from robust_tfds import conditions, errors
 from robust_tfds.conditions import Condition
-from robust_tfds.eval import tasks
-from robust_tfds.eval.metrics import definitions
-from robust_tfds.eval.tasks import base
-from robust_tfds.eval.tasks.parts import headlines as headlines_lib
 
 _OF_CELLS = (
   "error",

@@ -8,12 +8,12 @@ import ml_collections
 import numpy as np
 from absl.testing import absltest, parameterized
 
+from eval.cells import cell_facts, table
+from eval.cells.cell import Cell
+from eval.report import reports
+from eval.tasks import base, video
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells import cell_facts, table
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.report import reports
-from robust_tfds.eval.tasks import base, video
 from tests import in_folder
 from tests.eval import tiny_runs
 

@@ -15,8 +15,8 @@ import pytest
 from absl.testing import parameterized
 from flax import linen, nnx
 
+from models import adapters, model
 from robust_tfds import errors
-from robust_tfds.models import adapters, model
 from tests.models.adapters import small
 
 _SPEC = small.spec(16)

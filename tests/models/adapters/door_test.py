@@ -6,11 +6,11 @@ import numpy as np
 from absl.testing import parameterized
 from flax import nnx
 
+from models import adapters
+from models.detection.detector import DetectorSpec
+from models.spec import Spec
+from models.video.spec import VideoSpec
 from robust_tfds import errors
-from robust_tfds.models import adapters
-from robust_tfds.models.detection.detector import DetectorSpec
-from robust_tfds.models.spec import Spec
-from robust_tfds.models.video.spec import VideoSpec
 from tests.models.adapters import small
 
 _SPEC = small.spec(8)

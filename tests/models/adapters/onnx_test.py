@@ -10,11 +10,11 @@ import onnxruntime
 from absl.testing import parameterized
 from onnx import helper, numpy_helper
 
+from models import adapters
+from models.adapters.onnx_graph.operators import TABLE
+from models.adapters.onnx_graph.operators.node import Operator
+from models.video.spec import VideoSpec
 from robust_tfds import errors
-from robust_tfds.models import adapters
-from robust_tfds.models.adapters.onnx_graph.operators import TABLE
-from robust_tfds.models.adapters.onnx_graph.operators.node import Operator
-from robust_tfds.models.video.spec import VideoSpec
 from tests.models.adapters import small
 
 _SPEC = small.spec(16)

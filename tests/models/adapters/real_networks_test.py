@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 from absl.testing import parameterized
 
-from robust_tfds.models import adapters
-from robust_tfds.models.checks import agreement
+from models import adapters
+from models.checks import agreement
 from tests.models.adapters import small
 
 _TOLERANCE = 1e-5  # of the logits' scale

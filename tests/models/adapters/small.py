@@ -1,6 +1,6 @@
 """Specs of small models, for tests of adapters."""
 
-from robust_tfds.models.spec import Spec
+from models.spec import Spec
 
 
 def spec(side: int, classes: int = 4) -> Spec:

@@ -16,10 +16,10 @@ import zlib
 import jax
 import numpy as np
 
-from robust_tfds.models import adapters
-from robust_tfds.models.adapters import torch as torch_adapter
-from robust_tfds.models.checks import agreement
-from robust_tfds.models.spec import Spec
+from models import adapters
+from models.adapters import torch as torch_adapter
+from models.checks import agreement
+from models.spec import Spec
 from tests.models.convert import torchvision_cpu
 
 _ROOT = pathlib.Path(__file__).resolve().parents[3]

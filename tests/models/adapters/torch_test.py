@@ -10,12 +10,12 @@ import pytest
 from absl.testing import parameterized
 from jax.sharding import PartitionSpec
 
+from models import adapters
+from models.adapters.onnx_graph import operators
+from models.adapters.onnx_graph.operators import node
+from models.spec import Spec
+from models.video.spec import VideoSpec
 from robust_tfds import errors
-from robust_tfds.models import adapters
-from robust_tfds.models.adapters.onnx_graph import operators
-from robust_tfds.models.adapters.onnx_graph.operators import node
-from robust_tfds.models.spec import Spec
-from robust_tfds.models.video.spec import VideoSpec
 from tests.models.adapters import small, torch_routes
 
 try:

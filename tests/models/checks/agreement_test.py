@@ -2,10 +2,10 @@
 
 from absl.testing import parameterized
 
+from models.adapters import Adapted, OnHost
+from models.checks import agreement
+from models.spec import Spec
 from robust_tfds import errors
-from robust_tfds.models.adapters import Adapted, OnHost
-from robust_tfds.models.checks import agreement
-from robust_tfds.models.spec import Spec
 
 _SPEC = Spec(input_px=8, resize_px=8, num_classes=3)
 

@@ -3,8 +3,8 @@
 import numpy as np
 from absl.testing import parameterized
 
+from models.checks import answers
 from robust_tfds import errors, models
-from robust_tfds.models.checks import answers
 
 
 def _detections(**changes):

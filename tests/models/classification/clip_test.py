@@ -6,9 +6,9 @@ import jax
 import numpy as np
 from absl.testing import parameterized
 
+from models.convert import match
+from models.spec import Variant
 from robust_tfds import models
-from robust_tfds.models.convert import match
-from robust_tfds.models.spec import Variant
 from tests.models.classification import transformer_files as files
 from tests.models.convert import checkpoints, names, torchvision_cpu
 

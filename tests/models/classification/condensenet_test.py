@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from absl.testing import absltest
 
+from models.convert import match
 from robust_tfds import models
-from robust_tfds.models.convert import match
 from tests.models import drawn
 from tests.models.classification import by_hand
 from tests.models.convert import checkpoints

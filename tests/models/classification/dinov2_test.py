@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from absl.testing import absltest, parameterized
 
+from models.convert import match
+from models.layers import positions
 from robust_tfds import models
-from robust_tfds.models.convert import match
-from robust_tfds.models.layers import positions
 from tests.models import drawn
 from tests.models.classification import transformer_files as files
 from tests.models.convert import checkpoints, names, torchvision_cpu

@@ -8,8 +8,8 @@ import pytest
 from absl.testing import parameterized
 from flax import nnx
 
+from models.classification import efficientnet_lite
 from robust_tfds import models
-from robust_tfds.models.classification import efficientnet_lite
 from tests.models.classification import photographs
 
 # Right top-1 and top-5 of the 242 photographs, as the packages' torch code.

@@ -6,7 +6,7 @@ import numpy as np
 from absl.testing import absltest
 from flax import nnx
 
-from robust_tfds.models.classification import inverted
+from models.classification import inverted
 
 
 class InvertedTest(absltest.TestCase):

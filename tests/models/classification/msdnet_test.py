@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from absl.testing import absltest, parameterized
 
+from models.classification import msdnet
+from models.convert import match, oracle
 from robust_tfds import models
-from robust_tfds.models.classification import msdnet
-from robust_tfds.models.convert import match, oracle
 from tests.models import drawn
 from tests.models.classification import by_hand
 from tests.models.convert import parity_test, torchvision_cpu

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from absl.testing import parameterized
 
+from models.convert import match
 from robust_tfds import models
-from robust_tfds.models.convert import match
 from tests.models.classification import transformer_files as files
 from tests.models.convert import checkpoints, names, torchvision_cpu
 

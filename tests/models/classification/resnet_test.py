@@ -5,9 +5,9 @@ import numpy as np
 from absl.testing import absltest, parameterized
 from flax import nnx
 
+from models.classification import resnet
+from models.convert import match
 from robust_tfds import models
-from robust_tfds.models.classification import resnet
-from robust_tfds.models.convert import match
 from tests.models import drawn
 from tests.models.classification import by_hand
 from tests.models.convert import checkpoints, names

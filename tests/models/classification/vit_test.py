@@ -7,9 +7,9 @@ import jax
 import numpy as np
 from absl.testing import parameterized
 
+from models import variables as variables_lib
+from models.convert import match
 from robust_tfds import models
-from robust_tfds.models import variables as variables_lib
-from robust_tfds.models.convert import match
 from tests.models.classification import transformer_files as files
 from tests.models.convert import checkpoints, names, torchvision_cpu
 

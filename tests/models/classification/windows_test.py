@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 from absl.testing import absltest
 
+from models.classification import windows
 from robust_tfds import models
-from robust_tfds.models.classification import windows
 from tests.models import drawn
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 from absl.testing import parameterized
 
-from robust_tfds.models.convert import caffemodel
+from models.convert import caffemodel
 from tests.models.convert import checkpoints
 
 

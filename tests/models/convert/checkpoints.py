@@ -6,9 +6,9 @@ import struct
 import numpy as np
 from absl.testing import parameterized
 
+from models import model as model_lib
+from models import variables as variables_lib
 from robust_tfds import models
-from robust_tfds.models import model as model_lib
-from robust_tfds.models import variables as variables_lib
 
 _LEAF = {
   "kernel": "weight",

@@ -17,9 +17,9 @@ import pytest
 from absl.testing import parameterized
 from etils import epath
 
+from models import variables as variables_lib
+from models.convert import formats, match
 from robust_tfds import errors, models
-from robust_tfds.models import variables as variables_lib
-from robust_tfds.models.convert import formats, match
 from tests import fake_bucket
 from tests.models.convert import checkpoints
 

@@ -8,8 +8,8 @@ import pytest
 from absl.testing import parameterized
 from safetensors import numpy as safetensors
 
+from models.convert import generations, match, sources
 from robust_tfds import errors, models
-from robust_tfds.models.convert import generations, match, sources
 from tests.models.convert import checkpoints, names
 
 _NEWER, _OLDER = (f"retinanet_resnet50_fpn_mmdet{n}" for n in ("", "1"))

@@ -2,10 +2,10 @@
 
 import json
 
+from models import variables as variables_lib
+from models.convert import __main__ as command
+from models.convert import match, report
 from robust_tfds import models
-from robust_tfds.models import variables as variables_lib
-from robust_tfds.models.convert import __main__ as command
-from robust_tfds.models.convert import match, report
 from tests import in_process
 from tests.models.convert import checkpoints
 

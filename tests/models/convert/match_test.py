@@ -4,8 +4,8 @@ import warnings
 
 import numpy as np
 
+from models.convert import match
 from robust_tfds import models
-from robust_tfds.models.convert import match
 from tests import quick
 from tests.models import drawn
 from tests.models.convert import checkpoints, names

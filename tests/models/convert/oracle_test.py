@@ -7,9 +7,9 @@ from unittest import mock
 import numpy as np
 from absl.testing import absltest, parameterized
 
+from models import catalogue
+from models.convert import oracle
 from robust_tfds import models
-from robust_tfds.models import catalogue
-from robust_tfds.models.convert import oracle
 
 
 class _Reference:

@@ -20,10 +20,10 @@ import numpy as np
 import pytest
 from absl.testing import absltest, parameterized
 
+from models import catalogue
+from models.convert import __main__ as command
+from models.convert import match, oracle
 from robust_tfds import models
-from robust_tfds.models import catalogue
-from robust_tfds.models.convert import __main__ as command
-from robust_tfds.models.convert import match, oracle
 from tests import in_process, shared_data
 from tests.models.convert import torchvision_cpu
 

@@ -8,9 +8,9 @@ import warnings
 import numpy as np
 from absl.testing import absltest, parameterized
 
+from models.convert import known, match, preprocessing
+from models.convert.sidecar import Declared
 from robust_tfds import errors, models
-from robust_tfds.models.convert import known, match, preprocessing
-from robust_tfds.models.convert.sidecar import Declared
 from tests.models.convert import checkpoints
 
 _A1 = {"input_size": [3, 224, 224], "crop_pct": 0.95, "num_classes": 1000}

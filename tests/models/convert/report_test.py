@@ -6,9 +6,9 @@ import pathlib
 
 import numpy as np
 
+from models import variables as variables_lib
+from models.convert import match, report, sources
 from robust_tfds import models
-from robust_tfds.models import variables as variables_lib
-from robust_tfds.models.convert import match, report, sources
 from tests.models.convert import checkpoints
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 from absl.testing import absltest
 
-from robust_tfds.models.detection import anchors
-from robust_tfds.models.detection.rules import RULES
+from models.detection import anchors
+from models.detection.rules import RULES
 
 _TORCHVISION, _MMDET = RULES["torchvision"], RULES["mmdetection"]
 

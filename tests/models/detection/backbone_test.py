@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from absl.testing import parameterized
 from flax import nnx
 
-from robust_tfds.models.detection import backbone
+from models.detection import backbone
 
 
 def _stages() -> list[jax.ShapeDtypeStruct]:

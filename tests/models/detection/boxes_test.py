@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 from absl.testing import parameterized
 
-from robust_tfds.models.detection import boxes
-from robust_tfds.models.detection.rules import RULES
+from models.detection import boxes
+from models.detection.rules import RULES
 from tests.models import drawn
 from tests.models.detection import by_hand
 

@@ -3,10 +3,10 @@
 import numpy as np
 from absl.testing import parameterized
 
+from models import adapters
+from models.detection.detector import DetectorSpec
 from robust_tfds import errors
 from robust_tfds.coco import rle
-from robust_tfds.models import adapters
-from robust_tfds.models.detection.detector import DetectorSpec
 
 IMAGES = np.zeros((4, 16, 24, 3), np.uint8)
 SIZES = np.array([[16, 24], [10, 24], [16, 9], [3, 4]], np.int32)

@@ -7,13 +7,13 @@ from absl.testing import parameterized
 from jax.sharding import AxisType
 from jax.sharding import PartitionSpec as P
 
+from models import variables as variables_lib
+from models.detection import detector
+from models.detection.rules import RULES
+from models.detection.spec import DetectorSpec
+from models.family import Family
+from models.spec import Variant
 from robust_tfds import models
-from robust_tfds.models import variables as variables_lib
-from robust_tfds.models.detection import detector
-from robust_tfds.models.detection.rules import RULES
-from robust_tfds.models.detection.spec import DetectorSpec
-from robust_tfds.models.family import Family
-from robust_tfds.models.spec import Variant
 from tests import quick
 from tests.models import drawn
 

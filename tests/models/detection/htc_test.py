@@ -9,16 +9,16 @@ import pytest
 from absl.testing import absltest, parameterized
 from flax import nnx
 
-from robust_tfds import models
-from robust_tfds.models.detection import (
+from models.detection import (
   htc,
   labels,
   mask_targets,
   roi_heads,
   train_rules,
 )
-from robust_tfds.models.detection.rules import RULES
-from robust_tfds.models.detection.truth import Truth
+from models.detection.rules import RULES
+from models.detection.truth import Truth
+from robust_tfds import models
 from tests.models.detection import by_hand
 
 _CANVAS, _SIZE, _FACTOR = (64, 96), (60, 90), 0.5  # of a picture

@@ -3,9 +3,9 @@
 import numpy as np
 from absl.testing import parameterized
 
+from models.detection import label_ids
+from models.detection.detector import DetectorSpec
 from robust_tfds import errors
-from robust_tfds.models.detection import label_ids
-from robust_tfds.models.detection.detector import DetectorSpec
 
 _TWO = DetectorSpec(num_classes=2)
 

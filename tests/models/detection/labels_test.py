@@ -2,7 +2,7 @@
 
 from absl.testing import absltest
 
-from robust_tfds.models.detection import labels
+from models.detection import labels
 
 
 class LabelsTest(absltest.TestCase):

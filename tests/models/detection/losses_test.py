@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 from absl.testing import absltest
 
-from robust_tfds.models.detection import losses
-from robust_tfds.models.detection.truth import Truth
+from models.detection import losses
+from models.detection.truth import Truth
 from tests.models import drawn
 
 

@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 from absl.testing import absltest
 
-from robust_tfds.models.detection import mask_targets
-from robust_tfds.models.detection.truth import Truth
+from models.detection import mask_targets
+from models.detection.truth import Truth
 from tests.models.detection import by_hand
 
 _BINS = 7

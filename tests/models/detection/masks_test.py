@@ -3,7 +3,7 @@
 import numpy as np
 from absl.testing import absltest
 
-from robust_tfds.models.detection import masks
+from models.detection import masks
 
 
 class MasksTest(absltest.TestCase):

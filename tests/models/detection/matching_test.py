@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from absl.testing import absltest
 
-from robust_tfds.models.detection import matching
+from models.detection import matching
 from tests.models import drawn
 
 _LIMITS = {"object_from": 0.5, "background_below": 0.4}

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from absl.testing import parameterized
 
+from models.convert import match
+from models.detection import labels
+from models.detection import masks as masks_lib
 from robust_tfds import models
-from robust_tfds.models.convert import match
-from robust_tfds.models.detection import labels
-from robust_tfds.models.detection import masks as masks_lib
 from tests.models.detection import oracles
 
 _TOLERANCE = 1e-3
@@ -48,7 +48,7 @@ def compared(name: str, body: str = "resnet50") -> dict:
   images, sizes = oracles.photographs()
 
   def both(variables, images, sizes):
-    from robust_tfds.models.detection import resize
+    from models.detection import resize
 
     pixels, _, _ = resize.to_network(images, sizes, spec)
     with jax.default_matmul_precision("highest"):

@@ -6,8 +6,8 @@ import numpy as np
 from absl.testing import absltest
 from flax import nnx
 
-from robust_tfds.models.detection import anchors, proposals
-from robust_tfds.models.detection.rules import RULES
+from models.detection import anchors, proposals
+from models.detection.rules import RULES
 from tests.models.detection import by_hand
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from absl.testing import absltest
 
-from robust_tfds.models.detection import ps_roi_pool
+from models.detection import ps_roi_pool
 from tests.models import extension_ops
 
 

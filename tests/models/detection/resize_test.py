@@ -6,8 +6,8 @@ import pytest
 from absl.testing import parameterized
 from PIL import Image
 
-from robust_tfds.models.detection import resize
-from robust_tfds.models.detection.spec import DetectorSpec
+from models.detection import resize
+from models.detection.spec import DetectorSpec
 
 
 class ResizeTest(parameterized.TestCase):

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from absl.testing import absltest
 
+from models.detection import rfcn, train_rules
+from models.detection.truth import Truth
 from robust_tfds import models
-from robust_tfds.models.detection import rfcn, train_rules
-from robust_tfds.models.detection.truth import Truth
 from tests.models import drawn
 from tests.models.detection import by_hand
 

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from absl.testing import parameterized
 
-from robust_tfds.models.detection import roi_align
+from models.detection import roi_align
 from tests.models.detection import by_hand
 
 

@@ -5,8 +5,8 @@ import numpy as np
 from absl.testing import absltest
 from flax import nnx
 
-from robust_tfds.models.detection import labels, roi_heads
-from robust_tfds.models.detection.rules import RULES
+from models.detection import labels, roi_heads
+from models.detection.rules import RULES
 from tests.models.detection import by_hand
 
 

@@ -2,8 +2,8 @@
 
 from absl.testing import absltest
 
+from models.detection import rules
 from robust_tfds import models
-from robust_tfds.models.detection import rules
 
 
 class RulesTest(absltest.TestCase):

@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 from absl.testing import absltest
 
-from robust_tfds.models.detection import single_stage
-from robust_tfds.models.detection.rules import RULES
+from models.detection import single_stage
+from models.detection.rules import RULES
 from tests.models import drawn
 
 

@@ -2,7 +2,7 @@
 
 from absl.testing import absltest
 
-from robust_tfds.models.detection.spec import DetectorSpec
+from models.detection.spec import DetectorSpec
 
 
 class DetectorSpecTest(absltest.TestCase):

@@ -3,9 +3,9 @@
 import numpy as np
 from absl.testing import absltest
 
+from models import adapters
+from models.detection.spec import DetectorSpec
 from robust_tfds import errors
-from robust_tfds.models import adapters
-from robust_tfds.models.detection.spec import DetectorSpec
 
 _SPEC = DetectorSpec(
   num_classes=2, short_px=64, long_px=64, mean=(0.5,) * 3, std=(0.5,) * 3

@@ -3,9 +3,9 @@
 import numpy as np
 from absl.testing import parameterized
 
+from models import adapters
+from models.detection.detector import DetectorSpec
 from robust_tfds import errors
-from robust_tfds.models import adapters
-from robust_tfds.models.detection.detector import DetectorSpec
 from tests.models.convert import torchvision_cpu
 from tests.models.detection import oracles
 

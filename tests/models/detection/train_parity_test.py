@@ -17,9 +17,8 @@ import pytest
 from absl.testing import absltest, parameterized
 from flax import nnx
 
-from robust_tfds import models
-from robust_tfds.models import variables as variables_lib
-from robust_tfds.models.detection import (
+from models import variables as variables_lib
+from models.detection import (
   labels,
   losses,
   matching,
@@ -27,8 +26,9 @@ from robust_tfds.models.detection import (
   roi_heads,
   train_rules,
 )
-from robust_tfds.models.detection.rules import RULES
-from robust_tfds.models.detection.truth import Truth
+from models.detection.rules import RULES
+from models.detection.truth import Truth
+from robust_tfds import models
 from tests.models import drawn, in_double
 from tests.models.detection import oracles
 

@@ -2,7 +2,7 @@
 
 from absl.testing import absltest
 
-from robust_tfds.models.detection import train_rules
+from models.detection import train_rules
 
 
 class TrainRulesTest(absltest.TestCase):

@@ -3,8 +3,8 @@
 import numpy as np
 from absl.testing import absltest, parameterized
 
+from models.detection import truth
 from robust_tfds import errors
-from robust_tfds.models.detection import truth
 
 
 def _batch():

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from absl.testing import parameterized
 
+from models import adapters, enhancements
+from models.enhancements import clahe, ten_crop
+from models.spec import Spec
 from robust_tfds import errors, models
-from robust_tfds.models import adapters, enhancements
-from robust_tfds.models.enhancements import clahe, ten_crop
-from robust_tfds.models.spec import Spec
 from tests.models import drawn
 
 _equalize = jax.jit(clahe.equalize)
@@ -133,7 +133,7 @@ class EnhancementsTest(parameterized.TestCase):
   def test_denoise_brings_the_clean_picture_nearer(self):
     pytest.importorskip("skimage", reason="the extra `denoise`")
     pytest.importorskip("pywt", reason="the extra `denoise`")
-    from robust_tfds.models.enhancements import denoise
+    from models.enhancements import denoise
 
     y, x = np.mgrid[:48, :48]
     clean = np.where((x // 12 + y // 12) % 2, 180.0, 70.0)[..., None]

@@ -9,8 +9,8 @@ import pytest
 from absl.testing import parameterized
 from flax import nnx
 
-from robust_tfds.models import layers
-from robust_tfds.models.layers import deformable
+from models import layers
+from models.layers import deformable
 from tests.models import extension_ops
 
 # Inputs, outputs, groups, stride; whether of the second version.

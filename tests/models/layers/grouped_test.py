@@ -9,8 +9,8 @@ import numpy as np
 from absl.testing import parameterized
 from flax import nnx
 
-from robust_tfds.models import layers
-from robust_tfds.models.layers import grouped
+from models import layers
+from models.layers import grouped
 
 
 def _drawn(*shape, seed=0):

@@ -6,7 +6,7 @@ import numpy as np
 from absl.testing import parameterized
 from flax import nnx
 
-from robust_tfds.models import layers
+from models import layers
 
 
 def _pool(x, window, stride, padding, ceil, reduce):

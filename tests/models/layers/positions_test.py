@@ -3,7 +3,7 @@
 import numpy as np
 from absl.testing import absltest, parameterized
 
-from robust_tfds.models.layers import positions
+from models.layers import positions
 
 
 class WeightsTest(parameterized.TestCase):

@@ -3,7 +3,7 @@
 import numpy as np
 from absl.testing import parameterized
 
-from robust_tfds.models.layers import qkv
+from models.layers import qkv
 
 _THREE = [np.full((2, 4), i, np.float32) for i in range(3)]
 

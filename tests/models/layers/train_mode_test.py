@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 from absl.testing import absltest
 
-from robust_tfds.models import layers
-from robust_tfds.models.layers import train_mode
+from models import layers
+from models.layers import train_mode
 
 
 def _entered(*steps, key=0):

@@ -4,10 +4,10 @@ import jax.numpy as jnp
 import numpy as np
 from absl.testing import absltest
 
+from models import adapters, own
+from models.detection.spec import DetectorSpec
+from models.model import Model
 from robust_tfds import errors, models
-from robust_tfds.models import adapters, own
-from robust_tfds.models.detection.spec import DetectorSpec
-from robust_tfds.models.model import Model
 
 
 def build_own():

@@ -2,7 +2,7 @@
 
 import sys
 
-from robust_tfds.models.own import source as own_source
+from models.own import source as own_source
 from tests import in_folder
 
 
@@ -15,7 +15,7 @@ class OwnSourceTest(in_folder.TestCase):
     self._write("source_net/__init__.py", "")
     self._write(
       "source_net/parts.py",
-      "from robust_tfds.models import own\n\n"
+      "from models import own\n\n"
       "def f():\n  from . import head\n  from .deep.er import thing\n",
     )
     self._write("source_net/head.py", "import source_model")
@@ -48,7 +48,7 @@ class OwnSourceTest(in_folder.TestCase):
     self.assertEqual(changed, ["source_net.head"])
 
   def test_what_is_not_local(self):
-    for name in ("json:load", "robust_tfds.models.own:x", "models.own:x"):
+    for name in ("json:load", "models.own:x", "models.own:x"):
       self.assertEqual(own_source.hashes(name), {})
     self.assertEqual(own_source.hashes("jax:x"), {})
     self.assertEqual(own_source.hashes("not_there_at_all:x"), {})

@@ -4,13 +4,13 @@ import jax
 import pytest
 from absl.testing import absltest
 
-from robust_tfds import models
-from robust_tfds.models.training import (
+from models.training import (
   activations,
   optimizers,
   recipes,
   state,
 )
+from robust_tfds import models
 from tests.models.training import tiny_trainings
 
 

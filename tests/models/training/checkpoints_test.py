@@ -8,11 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 from absl.testing import parameterized
 
+from models.training import checkpoints, schedules
+from models.training.config import Keep
+from models.training.metrics import Pending
+from models.training.state import State
 from robust_tfds import devices, errors
-from robust_tfds.models.training import checkpoints, schedules
-from robust_tfds.models.training.config import Keep
-from robust_tfds.models.training.metrics import Pending
-from robust_tfds.models.training.state import State
 from tests import in_folder
 
 

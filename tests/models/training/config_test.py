@@ -3,9 +3,9 @@
 import ml_collections
 from absl.testing import parameterized
 
+from configs import train_standard
+from models.training import config as config_lib
 from robust_tfds import errors
-from robust_tfds.configs import train_standard
-from robust_tfds.models.training import config as config_lib
 from tests.models.training import tiny_trainings
 
 

@@ -5,9 +5,9 @@ import dataclasses
 from absl.testing import parameterized
 from etils import epath
 
+from models.training import disclosure, recipes
+from models.training.recipes import base
 from robust_tfds import errors
-from robust_tfds.models.training import disclosure, recipes
-from robust_tfds.models.training.recipes import base
 from tests import in_folder, tiny_files
 from tests.models.training import tiny_trainings
 

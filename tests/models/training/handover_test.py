@@ -8,11 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 from etils import epath
 
+from eval import main as eval_main
+from models import weights_file
+from models.convert import match
+from models.training import handover, loop, main, run, state
 from robust_tfds import errors, models
-from robust_tfds.eval import main as eval_main
-from robust_tfds.models import weights_file
-from robust_tfds.models.convert import match
-from robust_tfds.models.training import handover, loop, main, run, state
 from tests import in_folder, in_process, tiny_files
 from tests.models.training import tiny_trainings
 

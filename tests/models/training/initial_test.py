@@ -6,10 +6,10 @@ import pytest
 from absl.testing import parameterized
 from etils import epath
 
+from models import variables as variables_lib
+from models import weights_file
+from models.training import initial, run
 from robust_tfds import errors, missing, models
-from robust_tfds.models import variables as variables_lib
-from robust_tfds.models import weights_file
-from robust_tfds.models.training import initial, run
 from tests import in_folder
 from tests.models.training import tiny_trainings
 

@@ -8,11 +8,11 @@ import numpy as np
 from absl.testing import parameterized
 from etils import epath
 
+from models.training import loop
+from models.training.checkpoints import Checkpoints
+from models.training.config import Schedule
+from models.training.metrics import Metrics
 from robust_tfds import errors, reading
-from robust_tfds.models.training import loop
-from robust_tfds.models.training.checkpoints import Checkpoints
-from robust_tfds.models.training.config import Schedule
-from robust_tfds.models.training.metrics import Metrics
 from tests import in_folder
 from tests.models.training import tiny_trainings
 

@@ -10,8 +10,8 @@ import jax
 import numpy as np
 from absl.testing import parameterized
 
+from models.training import main, plan, run
 from robust_tfds import config_flag, errors, models
-from robust_tfds.models.training import main, plan, run
 from robust_tfds.storage import paths
 from tests import in_folder, in_process, quick
 from tests.models.training import tiny_trainings
@@ -161,7 +161,7 @@ class MainTest(in_folder.TestCase, parameterized.TestCase):
   def test_models_load_none_of_it(self):
     code = (
       "import sys; from robust_tfds import models; rest ="
-      " ('orbax', 'grain', 'robust_tfds.models.training');"
+      " ('orbax', 'grain', 'models.training');"
       " print([name for name in rest if name in sys.modules])"
     )
     self.assertEqual(in_process.python("-c", code).stdout, "[]\n")

@@ -3,8 +3,8 @@
 from absl.testing import parameterized
 from etils import epath
 
+from models.training import metrics
 from robust_tfds import errors
-from robust_tfds.models.training import metrics
 from tests import in_folder
 
 

@@ -4,8 +4,8 @@ import pathlib
 
 from absl.testing import absltest, parameterized
 
+from models.training import named_conditions
 from robust_tfds import conditions
-from robust_tfds.models.training import named_conditions
 from tests import in_folder
 
 _COMMON = list(conditions.PICTURES.names("common"))

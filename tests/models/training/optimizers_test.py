@@ -5,9 +5,9 @@ import numpy as np
 import optax
 from absl.testing import parameterized
 
+from models.training import optimizers
+from models.training.config import Optimizer
 from robust_tfds import errors
-from robust_tfds.models.training import optimizers
-from robust_tfds.models.training.config import Optimizer
 
 _RATES = (0.1, 0.1, 0.05, 0.05, 0.2)
 _DECAY = 0.01

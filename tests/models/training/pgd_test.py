@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from absl.testing import absltest
 
-from robust_tfds.models.training import pgd
+from models.training import pgd
 
 _BOUND, _STEP = 16 / 255, 2 / 255
 _RNG = np.random.default_rng(0)

@@ -11,17 +11,17 @@ from unittest import mock
 from absl.testing import absltest
 from etils import epath
 
+from models.training import config as config_lib
+from models.training import plan, run
+from models.training import workdir as workdir_lib
 from robust_tfds import errors, models
-from robust_tfds.models.training import config as config_lib
-from robust_tfds.models.training import plan, run
-from robust_tfds.models.training import workdir as workdir_lib
 from tests import tiny_files
 from tests.models.training import tiny_trainings
 
 
 def _config(name: str):
   file, _, setting = name.partition(":")
-  module = importlib.import_module(f"robust_tfds.configs.{file}")
+  module = importlib.import_module(f"configs.{file}")
   return module.get_config(*[setting] if setting else [])
 
 

@@ -16,10 +16,10 @@ import pytest
 from absl.testing import parameterized
 from etils import epath
 
+from configs import train_standard
+from models.training import config as config_lib
+from models.training import disclosure, run
 from robust_tfds import errors, models
-from robust_tfds.configs import train_standard
-from robust_tfds.models.training import config as config_lib
-from robust_tfds.models.training import disclosure, run
 from robust_tfds.storage import paths
 from tests import in_folder, tiny_files
 from tests.models.training import tiny_trainings
@@ -42,7 +42,7 @@ def _command(workdir, data_dir, *flags, devices: int = 1) -> subprocess.Popen:
     f"--config.data.data_dir={data_dir}",
   )
   return subprocess.Popen(
-    [sys.executable, "-m", "robust_tfds.models.training.main", *words, *flags],
+    [sys.executable, "-m", "models.training.main", *words, *flags],
     cwd=_ROOT,
     env={
       **os.environ,

@@ -5,9 +5,9 @@ import math
 import numpy as np
 from absl.testing import parameterized
 
+from models.training import schedules
+from models.training.config import Schedule
 from robust_tfds import errors
-from robust_tfds.models.training import schedules
-from robust_tfds.models.training.config import Schedule
 
 
 def _rates(steps: int, per_epoch: int = 10, **fields) -> np.ndarray:

@@ -6,9 +6,9 @@ import jax.numpy as jnp
 import numpy as np
 from absl.testing import absltest
 
+from models.training import sheet
+from models.training.recipes import base
 from robust_tfds.html_pages import pictures
-from robust_tfds.models.training import sheet
-from robust_tfds.models.training.recipes import base
 
 _RNG = np.random.default_rng(0)
 

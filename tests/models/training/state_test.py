@@ -4,7 +4,7 @@ import jax
 import numpy as np
 from absl.testing import absltest
 
-from robust_tfds.models.training import optimizers, state
+from models.training import optimizers, state
 from tests.models.training import tiny_trainings
 
 

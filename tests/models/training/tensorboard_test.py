@@ -12,8 +12,8 @@ from etils import epath
 from PIL import Image
 from tensorboardX.proto import event_pb2
 
+from models.training import main, run, tensorboard
 from robust_tfds import errors
-from robust_tfds.models.training import main, run, tensorboard
 from tests import in_folder, in_process
 from tests.models.training import tiny_trainings
 

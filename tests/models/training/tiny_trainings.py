@@ -8,13 +8,13 @@ import ml_collections
 import numpy as np
 from flax import nnx
 
+from models import layers
+from models import model as model_lib
+from models.family import Family
+from models.spec import Variant
+from models.training import config as config_lib
+from models.training import recipes, run
 from robust_tfds import conditions, models
-from robust_tfds.models import layers
-from robust_tfds.models import model as model_lib
-from robust_tfds.models.family import Family
-from robust_tfds.models.spec import Variant
-from robust_tfds.models.training import config as config_lib
-from robust_tfds.models.training import recipes, run
 
 _PX = 32
 

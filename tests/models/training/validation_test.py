@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from absl.testing import absltest
 
+from models.training import validation
 from robust_tfds import conditions, devices, errors, hosts, models
-from robust_tfds.models.training import validation
 from tests import tiny_files
 from tests.models.training import tiny_trainings
 

@@ -3,8 +3,8 @@
 from absl.testing import parameterized
 from etils import epath
 
+from models.training import workdir as workdir_lib
 from robust_tfds import errors, hosts
-from robust_tfds.models.training import workdir as workdir_lib
 from tests import in_folder
 from tests.models.training import tiny_trainings
 

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from absl.testing import absltest
 from flax import nnx
 
-from robust_tfds.models.video import bottleneck
+from models.video import bottleneck
 
 
 class BottleneckTest(absltest.TestCase):

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from absl.testing import absltest
 
+from models.convert import match
 from robust_tfds import models
-from robust_tfds.models.convert import match
 from tests import quick
 from tests.models import drawn as drawn_models
 from tests.models.convert import checkpoints, names

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from absl.testing import parameterized
 
+from models.convert import match
+from models.model import Classifier
 from robust_tfds import models
-from robust_tfds.models.convert import match
-from robust_tfds.models.model import Classifier
 from tests.models.video import oracles
 
 _TOLERANCE = 1e-4  # of the logits' scale

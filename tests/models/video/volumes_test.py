@@ -9,7 +9,7 @@ import pytest
 from absl.testing import absltest, parameterized
 from flax import nnx
 
-from robust_tfds.models.video import volumes
+from models.video import volumes
 
 _KERNELS = ((1, 1, 1), (3, 1, 1), (1, 3, 3), (3, 3, 3), (5, 7, 7))
 _STRIDES = ((1, 1, 1), (1, 2, 2), (2, 2, 2), (4, 1, 1))

@@ -1,7 +1,7 @@
 """Appendix D: AlexNet's mean error under every corruption."""
 
-from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import networks, own, printed, sheet
+from eval.report.figures import base
+from eval.report.figures.parts import networks, own, printed, sheet
 
 _DATASET = "imagenet_c"
 _COLUMNS: tuple[str | sheet.Column, ...] = (

@@ -1,11 +1,11 @@
 """Figure 5: corruption errors of noise, of multiscale networks."""
 
-from robust_tfds.eval.cells.number import Number
-from robust_tfds.eval.metrics import definitions
-from robust_tfds.eval.report.charts import bars, style
-from robust_tfds.eval.report.charts.frame import ABOVE, Frame
-from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import networks, own, printed, sheet
+from eval.cells.number import Number
+from eval.metrics import definitions
+from eval.report.charts import bars, style
+from eval.report.charts.frame import ABOVE, Frame
+from eval.report.figures import base
+from eval.report.figures.parts import networks, own, printed, sheet
 
 _DATASET = "imagenet_c"
 _COLUMNS = ("network", "condition", "value", "lo", "hi", "source")

@@ -2,13 +2,13 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from robust_tfds.eval.cells.number import Number
-from robust_tfds.eval.compare.boards.board import Board
-from robust_tfds.eval.papers import PrintedRow, doubt
-from robust_tfds.eval.report.charts import scatter
-from robust_tfds.eval.report.charts.frame import OVER, Frame
-from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import (
+from eval.cells.number import Number
+from eval.compare.boards.board import Board
+from eval.papers import PrintedRow, doubt
+from eval.report.charts import scatter
+from eval.report.charts.frame import OVER, Frame
+from eval.report.figures import base
+from eval.report.figures.parts import (
   benchmark_scatter,
   own,
   printed,

@@ -1,8 +1,8 @@
 """Figure 4: training pictures and their stylized versions."""
 
-from robust_tfds.eval.report.charts import pictures
-from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import picture_pairs, sheet
+from eval.report.charts import pictures
+from eval.report.figures import base
+from eval.report.figures.parts import picture_pairs, sheet
 from robust_tfds.reading import picture_folders
 
 _MOST = 5  # pairs that are drawn

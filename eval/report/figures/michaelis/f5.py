@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from robust_tfds.eval.report.charts import lines
-from robust_tfds.eval.report.charts.frame import INSIDE, Frame
-from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import (
+from eval.report.charts import lines
+from eval.report.charts.frame import INSIDE, Frame
+from eval.report.figures import base
+from eval.report.figures.parts import (
   ap_curves,
   own,
   sheet,

@@ -4,14 +4,14 @@ import dataclasses
 
 import numpy as np
 
+from eval.metrics import definitions
+from eval.papers import raw_results
+from eval.report.charts import scatter, style
+from eval.report.charts.frame import INSIDE, Frame
+from eval.report.figures import base
+from eval.report.figures.parts import own, sheet
 from robust_tfds import conditions, errors
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.metrics import definitions
-from robust_tfds.eval.papers import raw_results
-from robust_tfds.eval.report.charts import scatter, style
-from robust_tfds.eval.report.charts.frame import INSIDE, Frame
-from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import own, sheet
 
 _DATASET = "pascal_c"
 _STANDARD = "faster_rcnn_r50_fpn_1x_voc0712"

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from eval.cells.number import Number
+from eval.papers import PrintedRow, raw_results
+from eval.report.charts import style
+from eval.report.charts.lines import Line, Panel
+from eval.report.figures.parts import own, printed, sheet
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells.number import Number
-from robust_tfds.eval.papers import PrintedRow, raw_results
-from robust_tfds.eval.report.charts import style
-from robust_tfds.eval.report.charts.lines import Line, Panel
-from robust_tfds.eval.report.figures.parts import own, printed, sheet
 
 COLUMNS = (
   *("dataset", "corruption", "severity", "curve"),

@@ -3,14 +3,14 @@
 import dataclasses
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from robust_tfds.eval import papers
-from robust_tfds.eval.cells.number import Number
-from robust_tfds.eval.metrics import definitions
-from robust_tfds.eval.papers import doubt
-from robust_tfds.eval.report.charts import scatter, style
-from robust_tfds.eval.report.charts.frame import OVER, Frame
-from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import own, printed, sheet
+from eval import papers
+from eval.cells.number import Number
+from eval.metrics import definitions
+from eval.papers import doubt
+from eval.report.charts import scatter, style
+from eval.report.charts.frame import OVER, Frame
+from eval.report.figures import base
+from eval.report.figures.parts import own, printed, sheet
 
 _TASKS = {"imagenet_c": "classification", "imagenet_p": "sequences"}
 # Data set -> label of the y axis, metrics.

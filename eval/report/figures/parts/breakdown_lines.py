@@ -2,11 +2,11 @@
 
 import dataclasses
 
-from robust_tfds.eval.report.charts import lines
-from robust_tfds.eval.report.charts.frame import INSIDE, Frame
-from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import own, redrawn
-from robust_tfds.eval.report.reports.frames import k_curve
+from eval.report.charts import lines
+from eval.report.charts.frame import INSIDE, Frame
+from eval.report.figures import base
+from eval.report.figures.parts import own, redrawn
+from eval.report.reports.frames import k_curve
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

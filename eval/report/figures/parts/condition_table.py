@@ -3,11 +3,11 @@
 import dataclasses
 from collections.abc import Sequence
 
+from eval.metrics import definitions
+from eval.papers import Key, PrintedRow, doubt
+from eval.report.figures import base
+from eval.report.figures.parts import networks, own, printed, sheet
 from robust_tfds import conditions
-from robust_tfds.eval.metrics import definitions
-from robust_tfds.eval.papers import Key, PrintedRow, doubt
-from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import networks, own, printed, sheet
 
 _TIDY = ("network", "metric", "condition", "value", "lo", "hi", "source")
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from eval.report.context import CellKey
+from eval.report.figures import base
+from eval.report.figures.parts import own, redrawn, sheet
+from eval.report.reports.video import confusion
 from robust_tfds import errors
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.report.context import CellKey
-from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import own, redrawn, sheet
-from robust_tfds.eval.report.reports.video import confusion
 
 _COLUMNS = (
   *("model", "perturbation", "severity", "true", "predicted"),

@@ -2,17 +2,17 @@
 
 import dataclasses
 
-from robust_tfds import conditions
-from robust_tfds.eval.metrics import definitions
-from robust_tfds.eval.report.charts import lines
-from robust_tfds.eval.report.charts.frame import ABOVE, Frame
-from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import (
+from eval.metrics import definitions
+from eval.report.charts import lines
+from eval.report.charts.frame import ABOVE, Frame
+from eval.report.figures import base
+from eval.report.figures.parts import (
   ap_curves,
   own,
   sheet,
   trainings,
 )
+from robust_tfds import conditions
 
 _ACROSS = 4
 

@@ -3,12 +3,12 @@
 import dataclasses
 import math
 
-from robust_tfds.eval.metrics import definitions
-from robust_tfds.eval.papers import derived, doubt
-from robust_tfds.eval.report.charts import bars, style
-from robust_tfds.eval.report.charts.frame import OVER, Frame
-from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import gammas, networks, own, sheet
+from eval.metrics import definitions
+from eval.papers import derived, doubt
+from eval.report.charts import bars, style
+from eval.report.charts.frame import OVER, Frame
+from eval.report.figures import base
+from eval.report.figures.parts import gammas, networks, own, sheet
 
 _MEASURE = "gamma_a"
 

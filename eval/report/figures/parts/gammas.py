@@ -3,9 +3,9 @@
 import dataclasses
 from collections.abc import Sequence
 
+from eval.papers import Key, PrintedRow, derived
+from eval.report.figures.parts import networks, own, printed, sheet
 from robust_tfds import conditions
-from robust_tfds.eval.papers import Key, PrintedRow, derived
-from robust_tfds.eval.report.figures.parts import networks, own, printed, sheet
 
 # Words of the data sets in titles.
 NAMES = {

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from eval.cells import features
+from eval.metrics import purity
+from eval.report.charts import scatter, style
+from eval.report.charts.frame import ABOVE, Frame
+from eval.report.figures import base
+from eval.report.figures.parts import sheet
 from robust_tfds import errors
-from robust_tfds.eval.cells import features
-from robust_tfds.eval.metrics import purity
-from robust_tfds.eval.report.charts import scatter, style
-from robust_tfds.eval.report.charts.frame import ABOVE, Frame
-from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import sheet
 
 _CLASSES, _NEIGHBOURS, _SEED = 10, 10, 0
 _PERPLEXITY, _LEAST = 30, 5  # scikit-learn's own; less where examples are few

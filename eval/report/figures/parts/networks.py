@@ -4,10 +4,10 @@ import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from robust_tfds.eval.cells.number import Number
-from robust_tfds.eval.papers import Key, PrintedRow
-from robust_tfds.eval.report.figures.parts import own, sheet
-from robust_tfds.eval.report.figures.parts import printed as printed_lib
+from eval.cells.number import Number
+from eval.papers import Key, PrintedRow
+from eval.report.figures.parts import own, sheet
+from eval.report.figures.parts import printed as printed_lib
 
 
 @dataclasses.dataclass(frozen=True)

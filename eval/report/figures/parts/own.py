@@ -5,10 +5,10 @@ import dataclasses
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from eval import papers
+from eval.cells.number import Number
+from eval.compare.boards.board import Board, Entry, words_of
 from robust_tfds.conditions import Condition
-from robust_tfds.eval import papers
-from robust_tfds.eval.cells.number import Number
-from robust_tfds.eval.compare.boards.board import Board, Entry, words_of
 
 NOT_COMPARABLE = "Not comparable with the printed numbers"
 

@@ -3,16 +3,16 @@
 import dataclasses
 from collections.abc import Sequence
 
-from robust_tfds import conditions
-from robust_tfds.eval.papers import derived, doubt
-from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import (
+from eval.papers import derived, doubt
+from eval.report.figures import base
+from eval.report.figures.parts import (
   gammas,
   networks,
   own,
   printed,
   sheet,
 )
+from robust_tfds import conditions
 
 _MEANS = (
   "A group's line is the printed mean, which need not be that of its lines."

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
-from robust_tfds.eval import papers
-from robust_tfds.eval.cells.number import Number
-from robust_tfds.eval.papers import PrintedRow
-from robust_tfds.eval.report.figures.parts import sheet
+from eval import papers
+from eval.cells.number import Number
+from eval.papers import PrintedRow
+from eval.report.figures.parts import sheet
 
 
 def table(paper: str, name: str) -> list[PrintedRow]:

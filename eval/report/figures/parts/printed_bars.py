@@ -4,12 +4,12 @@ import dataclasses
 import math
 from collections.abc import Collection, Mapping, Sequence
 
-from robust_tfds.eval.cells.number import Number
-from robust_tfds.eval.papers import PrintedRow
-from robust_tfds.eval.report.charts import bars, style
-from robust_tfds.eval.report.charts.frame import ABOVE, Frame
-from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import (
+from eval.cells.number import Number
+from eval.papers import PrintedRow
+from eval.report.charts import bars, style
+from eval.report.charts.frame import ABOVE, Frame
+from eval.report.figures import base
+from eval.report.figures.parts import (
   own,
   printed,
   sheet,

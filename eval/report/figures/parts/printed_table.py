@@ -4,11 +4,11 @@ import dataclasses
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from robust_tfds.eval.cells.number import Number
-from robust_tfds.eval.metrics import definitions
-from robust_tfds.eval.papers import PrintedRow, doubt
-from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import own, printed, sheet
+from eval.cells.number import Number
+from eval.metrics import definitions
+from eval.papers import PrintedRow, doubt
+from eval.report.figures import base
+from eval.report.figures.parts import own, printed, sheet
 
 _PRINTED = "printed"
 

@@ -8,14 +8,14 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from eval.cells import table
+from eval.cells.number import Number
+from eval.report import reports
+from eval.report.context import Context
+from eval.report.figures import base
+from eval.report.figures.parts import own, sheet
+from eval.report.reports.base import Chart
 from robust_tfds import errors
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.cells.number import Number
-from robust_tfds.eval.report import reports
-from robust_tfds.eval.report.context import Context
-from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import own, sheet
-from robust_tfds.eval.report.reports.base import Chart
 
 _COLUMNS = (
   *("model", "corruption", "severity", "metric", sheet.Column("value")),

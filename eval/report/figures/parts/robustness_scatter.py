@@ -3,11 +3,11 @@
 import dataclasses
 from collections.abc import Sequence
 
-from robust_tfds.eval.papers import derived, doubt
-from robust_tfds.eval.report.charts import scatter, style
-from robust_tfds.eval.report.charts.frame import Frame
-from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import (
+from eval.papers import derived, doubt
+from eval.report.charts import scatter, style
+from eval.report.charts.frame import Frame
+from eval.report.figures import base
+from eval.report.figures.parts import (
   gammas,
   networks,
   own,

@@ -3,9 +3,9 @@
 import dataclasses
 from collections.abc import Sequence
 
-from robust_tfds.eval.compare.boards.board import Board
-from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import own, redrawn
+from eval.compare.boards.board import Board
+from eval.report.figures import base
+from eval.report.figures.parts import own, redrawn
 
 
 def of_dataset(boards: list[Board], dataset: str) -> list[Board]:

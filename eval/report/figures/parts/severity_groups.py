@@ -5,13 +5,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from eval.compare.boards.board import Board
+from eval.report.charts import lines, style
+from eval.report.charts.frame import ABOVE, Frame
+from eval.report.figures import base
+from eval.report.figures.parts import own, severity_curves, sheet
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.compare.boards.board import Board
-from robust_tfds.eval.report.charts import lines, style
-from robust_tfds.eval.report.charts.frame import ABOVE, Frame
-from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import own, severity_curves, sheet
 
 _COLUMNS = (
   *("model", "group", "severity", sheet.Column("gamma_r")),

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 import numpy as np
 from etils import epath
 
+from eval.readers.base import Run
+from eval.report.figures import base
+from eval.report.figures.parts import sheet
 from robust_tfds import errors
-from robust_tfds.eval.readers.base import Run
-from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import sheet
 from robust_tfds.reading import pictures
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from robust_tfds.eval.report.figures.parts.ap_curves import Model
+from eval.report.figures.parts.ap_curves import Model
 
 _NETWORK = "Faster R-CNN r50"
 _FILE = "faster_rcnn_r50_fpn_1x_"

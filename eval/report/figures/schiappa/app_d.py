@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from eval.compare.sides import Side
+from eval.metrics import intervals, rates, resampling
+from eval.report.figures import base
+from eval.report.figures.parts import own, sheet
 from robust_tfds import errors
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.compare.sides import Side
-from robust_tfds.eval.metrics import intervals, rates, resampling
-from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import own, sheet
 
 _MOST = 30  # videos of a model in the Markdown: those with the most clips
 _ALONE = "one clip, no interval"

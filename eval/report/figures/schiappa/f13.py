@@ -1,9 +1,9 @@
 """Figure 13: how many clips of UCF101-DS show each kind of shift."""
 
-from robust_tfds.eval.report.charts import bars, style
-from robust_tfds.eval.report.charts.frame import Frame
-from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import printed, sheet
+from eval.report.charts import bars, style
+from eval.report.charts.frame import Frame
+from eval.report.figures import base
+from eval.report.figures.parts import printed, sheet
 
 _COLUMNS = ("category", "clips", "shifts", "source")
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from eval.metrics import definitions
+from eval.report.charts import pictures
+from eval.report.figures import base
+from eval.report.figures.parts import own_clip, sheet
 from robust_tfds import conditions, corruptions
-from robust_tfds.eval.metrics import definitions
-from robust_tfds.eval.report.charts import pictures
-from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import own_clip, sheet
 
 _NAMES = (
   *("gaussian_noise", "motion_blur", "jpeg", "jumbling", "random_rotation"),

@@ -4,17 +4,17 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from robust_tfds import errors
-from robust_tfds.eval.metrics import definitions
-from robust_tfds.eval.report.charts import spans, style
-from robust_tfds.eval.report.charts.frame import ABOVE, Frame
-from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import (
+from eval.metrics import definitions
+from eval.report.charts import spans, style
+from eval.report.charts.frame import ABOVE, Frame
+from eval.report.figures import base
+from eval.report.figures.parts import (
   confusions,
   own,
   redrawn,
   sheet,
 )
+from robust_tfds import errors
 
 _MOST = 30  # classes of a panel: those that lose the most
 _COLUMNS = (

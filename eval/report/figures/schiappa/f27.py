@@ -2,12 +2,12 @@
 
 import numpy as np
 
+from eval.metrics import definitions
+from eval.report.charts import scatter, style
+from eval.report.charts.frame import Frame
+from eval.report.figures import base
+from eval.report.figures.parts import own_clip, sheet
 from robust_tfds import conditions, corruptions
-from robust_tfds.eval.metrics import definitions
-from robust_tfds.eval.report.charts import scatter, style
-from robust_tfds.eval.report.charts.frame import Frame
-from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import own_clip, sheet
 
 _FRAMES = 64
 _SOURCE = "robust_tfds.corruptions.frame_indices (edition paper), seed 0"

@@ -8,16 +8,16 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
+from eval.cells.number import Key, Number
+from eval.metrics import definitions, replicates
+from eval.metrics.replicates import Replicates
+from eval.papers import derived, doubt
+from eval.report.charts import bars, style
+from eval.report.charts.frame import ABOVE, Frame
+from eval.report.figures import base
+from eval.report.figures.parts import gammas, own, printed, sheet
+from eval.tasks.parts import spread
 from robust_tfds import conditions, errors
-from robust_tfds.eval.cells.number import Key, Number
-from robust_tfds.eval.metrics import definitions, replicates
-from robust_tfds.eval.metrics.replicates import Replicates
-from robust_tfds.eval.papers import derived, doubt
-from robust_tfds.eval.report.charts import bars, style
-from robust_tfds.eval.report.charts.frame import ABOVE, Frame
-from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import gammas, own, printed, sheet
-from robust_tfds.eval.tasks.parts import spread
 
 _MEASURE = "gamma_r"
 _SCRATCH, _PRETRAINED = "scratch", "kinetics400"

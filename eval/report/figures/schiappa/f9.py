@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from eval.report.charts import heat_map
+from eval.report.figures import base
+from eval.report.figures.parts import own, sheet
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.report.charts import heat_map
-from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import own, sheet
 
 _COLUMNS = ("model", "tested on", sheet.Column("accuracy"), "cells", "source")
 

@@ -5,12 +5,12 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from eval.cells import features
+from eval.metrics import cka
+from eval.report.charts import heat_map
+from eval.report.figures import base
+from eval.report.figures.parts import sheet
 from robust_tfds import errors
-from robust_tfds.eval.cells import features
-from robust_tfds.eval.metrics import cka
-from robust_tfds.eval.report.charts import heat_map
-from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import sheet
 
 _BATCH, _LEAST, _SEED = 256, 4, 0  # the paper does not say its batches
 _COLUMNS = (

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from robust_tfds.eval.cells.number import Number
-from robust_tfds.eval.report.figures.parts import own, printed_table
+from eval.cells.number import Number
+from eval.report.figures.parts import own, printed_table
 
 _START = "accuracy/category/"
 

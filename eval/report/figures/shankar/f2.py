@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 
+from eval.metrics import intervals, rates, resampling
+from eval.report.charts import lines, style
+from eval.report.charts.frame import INSIDE, Frame
+from eval.report.figures import base
+from eval.report.figures.parts import sheet
 from robust_tfds import errors
-from robust_tfds.eval.metrics import intervals, rates, resampling
-from robust_tfds.eval.report.charts import lines, style
-from robust_tfds.eval.report.charts.frame import INSIDE, Frame
-from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import sheet
 
 _OFFSETS = tuple(o for o in range(-10, 11) if o)
 _WORDS = (

@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 
-from robust_tfds.eval import papers
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.metrics import trend
-from robust_tfds.eval.papers import doubt, testbed_kinds
-from robust_tfds.eval.report.context import Context
-from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import own, printed, redrawn, sheet
-from robust_tfds.eval.report.reports.frames import scatter
+from eval import papers
+from eval.cells import table
+from eval.metrics import trend
+from eval.papers import doubt, testbed_kinds
+from eval.report.context import Context
+from eval.report.figures import base
+from eval.report.figures.parts import own, printed, redrawn, sheet
+from eval.report.reports.frames import scatter
 
 _DATASET = "imagenet_vid_robust"
 _METRICS = ("acc_orig", "acc_pmk")
@@ -23,8 +23,8 @@ class Figure3(base.PaperFigure):
 
   def drawn(self, request: base.Request) -> base.Drawn:
     """The figure and its CSV."""
+    from eval.tasks import frames
     from robust_tfds import conditions
-    from robust_tfds.eval.tasks import frames
 
     models = own.of(self.boards(request))
     ours = own_points(models)
@@ -51,8 +51,8 @@ class Figure3(base.PaperFigure):
 
 def _networks() -> Mapping[str, Sequence[float]]:
   """Testbed, then the printed models with their intervals."""
-  from robust_tfds.eval.tasks import base as task_base
-  from robust_tfds.eval.tasks import frames
+  from eval.tasks import base as task_base
+  from eval.tasks import frames
 
   return frames.Frames(task_base.Setting(_DATASET)).published_networks()
 

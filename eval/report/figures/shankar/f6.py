@@ -1,11 +1,11 @@
 """Figure 6: one worst frame for all models, beside each model's own."""
 
+from eval.cells import table
+from eval.report.charts import spans, style
+from eval.report.charts.frame import ABOVE, Frame
+from eval.report.figures import base
+from eval.report.figures.parts import own, redrawn
 from robust_tfds import errors
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.report.charts import spans, style
-from robust_tfds.eval.report.charts.frame import ABOVE, Frame
-from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import own, redrawn
 
 _POINTS = {
   "acc_orig": "pm-0: the anchor",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from robust_tfds.eval.report.charts import style
-from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import sheet
+from eval.report.charts import style
+from eval.report.figures import base
+from eval.report.figures.parts import sheet
 
 # Offset -> whether a made-up model is right; offsets that are not here were not
 # accepted as similar by the review.

@@ -7,15 +7,15 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
+from eval import papers
+from eval.compare.boards import effective
+from eval.metrics.trend import inverse_logit, logit
+from eval.papers import testbed_kinds
+from eval.report.charts import scatter, style
+from eval.report.charts.frame import INSIDE, Frame
+from eval.report.figures import base
+from eval.report.figures.parts import own, sheet
 from robust_tfds import errors
-from robust_tfds.eval import papers
-from robust_tfds.eval.compare.boards import effective
-from robust_tfds.eval.metrics.trend import inverse_logit, logit
-from robust_tfds.eval.papers import testbed_kinds
-from robust_tfds.eval.report.charts import scatter, style
-from robust_tfds.eval.report.charts.frame import INSIDE, Frame
-from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import own, sheet
 
 # What is drawn without a run: data sets with printed networks.
 _SETS = (

@@ -1,7 +1,7 @@
 """Reports of the task `classification` alone."""
 
-from robust_tfds.eval.report.reports.reliability import Reliability
-from robust_tfds.eval.report.reports.severity_curves import SeverityCurves
+from eval.report.reports.reliability import Reliability
+from eval.report.reports.severity_curves import SeverityCurves
 
 REPORTS = {
   "reliability": Reliability(),

@@ -2,12 +2,12 @@
 
 from collections.abc import Collection, Sequence
 
+from eval.metrics import definitions
+from eval.report.charts import pictures
+from eval.report.context import Context
+from eval.report.reports import base
+from eval.report.tables import numbers, pivot
 from robust_tfds import conditions
-from robust_tfds.eval.metrics import definitions
-from robust_tfds.eval.report.charts import pictures
-from robust_tfds.eval.report.context import Context
-from robust_tfds.eval.report.reports import base
-from robust_tfds.eval.report.tables import numbers, pivot
 
 _AT_ONCE = (0, 1, 3, 5)  # severities that the page does not fold away
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from robust_tfds.eval.metrics import definitions
-from robust_tfds.eval.report.charts import heat_map, style
-from robust_tfds.eval.report.context import Context
-from robust_tfds.eval.report.reports import base
-from robust_tfds.eval.report.tables import pivot
+from eval.metrics import definitions
+from eval.report.charts import heat_map, style
+from eval.report.context import Context
+from eval.report.reports import base
+from eval.report.tables import pivot
 
 
 class HeatMap(base.Chart):

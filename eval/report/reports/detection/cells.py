@@ -1,9 +1,9 @@
 """AP of every cell, as Markdown."""
 
+from eval.report.context import Context
+from eval.report.reports import base
+from eval.report.tables import markdown, numbers, pivot
 from robust_tfds import conditions
-from robust_tfds.eval.report.context import Context
-from robust_tfds.eval.report.reports import base
-from robust_tfds.eval.report.tables import markdown, numbers, pivot
 
 _ENDINGS = ("/AP", "/AP50", "/AP75")
 

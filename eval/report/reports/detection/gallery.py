@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from robust_tfds.eval.cells.overlay import Overlay
-from robust_tfds.eval.metrics import definitions
-from robust_tfds.eval.report.charts import box_labels, pictures, style
-from robust_tfds.eval.report.context import Context
-from robust_tfds.eval.report.reports import base
+from eval.cells.overlay import Overlay
+from eval.metrics import definitions
+from eval.report.charts import box_labels, pictures, style
+from eval.report.context import Context
+from eval.report.reports import base
 
 # Kind of a box -> colour, line, what the legend says.
 _KINDS: Mapping[str, tuple[str, Any, str]] = {

@@ -1,7 +1,7 @@
 """What to cite of the run."""
 
-from robust_tfds.eval.report.context import Context
-from robust_tfds.eval.report.reports import base
+from eval.report.context import Context
+from eval.report.reports import base
 
 
 class Citations(base.TextReport):

@@ -2,9 +2,9 @@
 
 import dataclasses
 
-from robust_tfds.eval.report.context import Context
-from robust_tfds.eval.report.reports import base
-from robust_tfds.eval.report.tables import pivot, writers
+from eval.report.context import Context
+from eval.report.reports import base
+from eval.report.tables import pivot, writers
 
 
 class LeaderboardLatex(base.TextReport):

@@ -1,8 +1,8 @@
 """The summary on the screen and in `summary.txt`."""
 
-from robust_tfds.eval.report.context import Context
-from robust_tfds.eval.report.reports import base
-from robust_tfds.eval.report.tables import pivot, writers
+from eval.report.context import Context
+from eval.report.reports import base
+from eval.report.tables import pivot, writers
 
 
 class Summary(base.TextReport):

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from robust_tfds.eval.report.context import Context
-from robust_tfds.eval.report.reports import base
-from robust_tfds.eval.report.tables import markdown
+from eval.report.context import Context
+from eval.report.reports import base
+from eval.report.tables import markdown
 
 
 class Throughput(base.TextReport):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.report.charts import spans, style
-from robust_tfds.eval.report.charts.frame import ABOVE, Frame
-from robust_tfds.eval.report.context import Context
-from robust_tfds.eval.report.reports import base
-from robust_tfds.eval.report.tables import breakdowns
+from eval.cells import table
+from eval.report.charts import spans, style
+from eval.report.charts.frame import ABOVE, Frame
+from eval.report.context import Context
+from eval.report.reports import base
+from eval.report.tables import breakdowns
 
 _COLUMNS = 4
 

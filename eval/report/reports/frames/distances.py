@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.report.charts import lines, style
-from robust_tfds.eval.report.charts.frame import INSIDE, Frame
-from robust_tfds.eval.report.context import Context
-from robust_tfds.eval.report.reports import base
-from robust_tfds.eval.report.tables import breakdowns
+from eval.cells import table
+from eval.report.charts import lines, style
+from eval.report.charts.frame import INSIDE, Frame
+from eval.report.context import Context
+from eval.report.reports import base
+from eval.report.tables import breakdowns
 
 _METRIC = "linf_cdf"
 _ALL = {"color": "#000000", "linestyle": "--", "marker": ""}

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from robust_tfds.eval.report.charts import pictures
-from robust_tfds.eval.report.context import Context
-from robust_tfds.eval.report.reports import base
+from eval.report.charts import pictures
+from eval.report.context import Context
+from eval.report.reports import base
 
 
 class Gallery(base.Pictures):

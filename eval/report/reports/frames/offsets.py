@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from robust_tfds.eval.report.charts import lines, style
-from robust_tfds.eval.report.charts.frame import ABOVE, Frame
-from robust_tfds.eval.report.context import Context
-from robust_tfds.eval.report.reports import base
-from robust_tfds.eval.report.reports.frames import k_curve
+from eval.report.charts import lines, style
+from eval.report.charts.frame import ABOVE, Frame
+from eval.report.context import Context
+from eval.report.reports import base
+from eval.report.reports.frames import k_curve
 
 _SIDEWAYS = 0.1  # between the intervals of two models, in frames
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.papers import testbed_kinds
-from robust_tfds.eval.report.charts import scatter, style
-from robust_tfds.eval.report.charts.frame import INSIDE, Frame
-from robust_tfds.eval.report.context import Context
-from robust_tfds.eval.report.reports import base
-from robust_tfds.eval.report.tables import breakdowns, numbers
+from eval.cells import table
+from eval.papers import testbed_kinds
+from eval.report.charts import scatter, style
+from eval.report.charts.frame import INSIDE, Frame
+from eval.report.context import Context
+from eval.report.reports import base
+from eval.report.tables import breakdowns, numbers
 
 _GREY = "#999999"
 # A line's metrics without `_slope` and `_intercept`; colour, whose, dashes.

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.report.context import Context
-from robust_tfds.eval.report.reports import base
-from robust_tfds.eval.report.tables import breakdowns, markdown, numbers, pivot
+from eval.cells import table
+from eval.report.context import Context
+from eval.report.reports import base
+from eval.report.tables import breakdowns, markdown, numbers, pivot
 
 _METRICS = ("acc_orig", "acc_pmk", "drop")
 _BREAKDOWNS = (

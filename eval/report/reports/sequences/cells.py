@@ -1,10 +1,10 @@
 """Every perturbation and difficulty with its 95 % interval, as Markdown."""
 
+from eval.cells import table
+from eval.report.context import Context
+from eval.report.reports import base
+from eval.report.tables import markdown, numbers, pivot
 from robust_tfds import conditions
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.report.context import Context
-from robust_tfds.eval.report.reports import base
-from robust_tfds.eval.report.tables import markdown, numbers, pivot
 
 
 class Cells(base.TextReport):

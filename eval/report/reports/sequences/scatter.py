@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from robust_tfds.eval.report.charts import scatter, style
-from robust_tfds.eval.report.charts.frame import INSIDE, Frame
-from robust_tfds.eval.report.context import Context
-from robust_tfds.eval.report.reports import base
-from robust_tfds.eval.report.tables import pivot
+from eval.report.charts import scatter, style
+from eval.report.charts.frame import INSIDE, Frame
+from eval.report.context import Context
+from eval.report.reports import base
+from eval.report.tables import pivot
 
 _MFR, _PLAIN = "mfr", "mean_flip_probability"
 _LABELS = {_MFR: "mFR (%)", _PLAIN: "mean flip probability (%)"}

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robust_tfds.eval.metrics import definitions
-from robust_tfds.eval.report.charts import pictures, style
-from robust_tfds.eval.report.context import Context
-from robust_tfds.eval.report.reports import base
-from robust_tfds.eval.report.tables import pivot
+from eval.metrics import definitions
+from eval.report.charts import pictures, style
+from eval.report.context import Context
+from eval.report.reports import base
+from eval.report.tables import pivot
 
 _FRAMES = 9  # of a strip
 _DIFFICULTY = 1

@@ -1,6 +1,6 @@
 """Accuracy on seen and unseen subtypes of each type, one panel a model."""
 
-from robust_tfds.eval.report.reports.frames import classes
+from eval.report.reports.frames import classes
 
 
 class Types(classes.Classes):

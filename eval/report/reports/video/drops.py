@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from robust_tfds.eval.metrics import definitions
-from robust_tfds.eval.report.charts import bars, style
-from robust_tfds.eval.report.charts.frame import ABOVE, Frame
-from robust_tfds.eval.report.context import Context
-from robust_tfds.eval.report.reports import base
-from robust_tfds.eval.report.tables import pivot
+from eval.metrics import definitions
+from eval.report.charts import bars, style
+from eval.report.charts.frame import ABOVE, Frame
+from eval.report.context import Context
+from eval.report.reports import base
+from eval.report.tables import pivot
 
 _NONE = style.Value(float("nan"))
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from robust_tfds.eval.report.charts import scatter, style
-from robust_tfds.eval.report.charts.frame import Frame
-from robust_tfds.eval.report.context import Context
-from robust_tfds.eval.report.reports import base
-from robust_tfds.eval.report.tables import pivot
+from eval.report.charts import scatter, style
+from eval.report.charts.frame import Frame
+from eval.report.context import Context
+from eval.report.reports import base
+from eval.report.tables import pivot
 
 
 class Scatter(base.Chart):

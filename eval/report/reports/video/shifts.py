@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.report.charts import bars, style
-from robust_tfds.eval.report.charts.frame import INSIDE, Frame
-from robust_tfds.eval.report.context import Context
-from robust_tfds.eval.report.reports import base
-from robust_tfds.eval.report.tables import markdown, numbers
+from eval.cells import table
+from eval.report.charts import bars, style
+from eval.report.charts.frame import INSIDE, Frame
+from eval.report.context import Context
+from eval.report.reports import base
+from eval.report.tables import markdown, numbers
 
 _CATEGORY, _SHIFT = "accuracy/category/", "accuracy/shift/"
 # (model, metric) -> row.

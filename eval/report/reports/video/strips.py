@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from robust_tfds.eval.metrics import definitions
-from robust_tfds.eval.report.charts import pictures
-from robust_tfds.eval.report.context import Context
-from robust_tfds.eval.report.reports import base
+from eval.metrics import definitions
+from eval.report.charts import pictures
+from eval.report.context import Context
+from eval.report.reports import base
 
 _FRAMES = 8  # of a strip
 _SEVERITY = 3

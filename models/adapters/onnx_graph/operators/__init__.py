@@ -7,7 +7,7 @@ pixels, `NonMaxSuppression`) cannot be traced and are not here.
 
 from collections.abc import Mapping
 
-from robust_tfds.models.adapters.onnx_graph.operators import (
+from models.adapters.onnx_graph.operators import (
   activations,
   convolution,
   elementwise,
@@ -20,7 +20,7 @@ from robust_tfds.models.adapters.onnx_graph.operators import (
   resize,
   shapes,
 )
-from robust_tfds.models.adapters.onnx_graph.operators.node import Operator
+from models.adapters.onnx_graph.operators.node import Operator
 
 TABLE: Mapping[str, Operator] = {
   **activations.OPERATORS,

@@ -5,12 +5,12 @@ import math
 import jax
 import jax.numpy as jnp
 
-from robust_tfds.models.adapters.onnx_graph.operators.node import (
+from models.adapters.onnx_graph.operators.node import (
   Array,
   Node,
   Operator,
 )
-from robust_tfds.models.adapters.onnx_graph.operators.windows import (
+from models.adapters.onnx_graph.operators.windows import (
   Pads,
   Windows,
 )

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.models.adapters.onnx_graph.operators.node import (
+from models.adapters.onnx_graph.operators.node import (
   Array,
   Node,
   Operator,

@@ -8,12 +8,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.models.adapters.onnx_graph.operators.node import (
+from models.adapters.onnx_graph.operators.node import (
   Array,
   Node,
   Operator,
 )
-from robust_tfds.models.adapters.onnx_graph.operators.windows import Windows
+from models.adapters.onnx_graph.operators.windows import Windows
 
 
 def _windows(node: Node, x: Array) -> Windows:

@@ -4,8 +4,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.models.adapters.onnx_graph.operators import dtypes
-from robust_tfds.models.adapters.onnx_graph.operators.node import (
+from models.adapters.onnx_graph.operators import dtypes
+from models.adapters.onnx_graph.operators.node import (
   Array,
   Node,
   Operator,

@@ -4,7 +4,7 @@ import dataclasses
 import math
 from typing import Self
 
-from robust_tfds.models.adapters.onnx_graph.operators.node import Node
+from models.adapters.onnx_graph.operators.node import Node
 
 Pads = tuple[tuple[int, int], ...]
 

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from absl.testing import parameterized
 
+from eval.cells import packed
+from eval.cells.submissions import checker
+from eval.cells.workdir import Workdir
 from robust_tfds import errors
 from robust_tfds.building import base
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells import packed
-from robust_tfds.eval.cells.submissions import checker
-from robust_tfds.eval.cells.workdir import Workdir
 from tests.eval.cells.submissions import door, small
 from tests.eval.compare import small_runs
 

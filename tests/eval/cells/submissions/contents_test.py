@@ -5,11 +5,11 @@ from unittest import mock
 import numpy as np
 from absl.testing import parameterized
 
+from eval.cells.submissions import contents
+from eval.cells.submissions import manifest as manifest_lib
+from eval.cells.workdir import Workdir
+from eval.tasks.parts import known
 from robust_tfds import errors
-from robust_tfds.eval.cells.submissions import contents
-from robust_tfds.eval.cells.submissions import manifest as manifest_lib
-from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.tasks.parts import known
 from tests import in_folder
 from tests.eval.cells.submissions import small
 

@@ -10,10 +10,10 @@ import sys
 from multiprocessing import connection
 
 _PRELOADED = (
-  "robust_tfds.eval.leaderboard",
-  "robust_tfds.eval.cells.submissions.checker",
-  "robust_tfds.eval.cells.submissions.writer",
-  "robust_tfds.eval.tasks.classification",
+  "eval.leaderboard",
+  "eval.cells.submissions.checker",
+  "eval.cells.submissions.writer",
+  "eval.tasks.classification",
   "robust_tfds.datasets.digits_c.digits_c_dataset_builder",
 )
 
@@ -38,8 +38,8 @@ def check(folder: object) -> tuple[int, str]:
 
 
 def _run(answer: connection.Connection, arguments: tuple[str, ...]) -> None:
+  from eval import leaderboard
   from robust_tfds import command
-  from robust_tfds.eval import leaderboard
 
   sys.argv = ["eval.leaderboard", *arguments]
   printed = io.StringIO()

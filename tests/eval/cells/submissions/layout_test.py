@@ -4,8 +4,8 @@ from unittest import mock
 
 from absl.testing import parameterized
 
+from eval.cells.submissions import layout
 from robust_tfds import errors
-from robust_tfds.eval.cells.submissions import layout
 from tests import fake_bucket, in_folder
 
 

@@ -4,9 +4,9 @@ import json
 
 from absl.testing import parameterized
 
+from eval.cells import note
+from eval.cells.submissions import manifest as manifest_lib
 from robust_tfds import errors
-from robust_tfds.eval.cells import note
-from robust_tfds.eval.cells.submissions import manifest as manifest_lib
 from tests import in_folder
 from tests.eval.cells.submissions import small
 from tests.eval.compare import small_runs

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from absl.testing import parameterized
 
+from eval.cells.cell import Cell
+from eval.cells.submissions import checker, contents, rerun, writer
+from eval.cells.submissions import manifest as manifest_lib
+from eval.cells.workdir import Workdir
+from eval.run.model import trained
 from robust_tfds import conditions, errors
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.cells.submissions import checker, contents, rerun, writer
-from robust_tfds.eval.cells.submissions import manifest as manifest_lib
-from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.run.model import trained
 from tests import in_folder
 from tests.eval import tiny_runs
 from tests.eval.cells.submissions import small

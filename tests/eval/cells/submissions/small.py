@@ -10,11 +10,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from eval.cells import cell_facts, packed, table
+from eval.cells.submissions import contents, manifest, writer
 from robust_tfds import conditions, records
 from robust_tfds.building import base
 from robust_tfds.datasets.digits import digits_dataset_builder as digits
-from robust_tfds.eval.cells import cell_facts, packed, table
-from robust_tfds.eval.cells.submissions import contents, manifest, writer
 from tests.eval.compare import small_runs
 
 _place = functools.partial(base.place, "test")  # what the set is sorted by

@@ -3,9 +3,9 @@
 import numpy as np
 from absl.testing import parameterized
 
+from eval.cells.submissions import values as values_lib
+from eval.tasks import sequences
 from robust_tfds import conditions, errors
-from robust_tfds.eval.cells.submissions import values as values_lib
-from robust_tfds.eval.tasks import sequences
 
 _TRUTH = {
   "images": [

@@ -1,12 +1,12 @@
 """What is exported, and what is refused."""
 
+from eval.cells import scored_folder
+from eval.cells.submissions import checker, writer
+from eval.cells.submissions import manifest as manifest_lib
+from eval.cells.workdir import Workdir
+from eval.readers import base
+from eval.run import rescore
 from robust_tfds import conditions, errors
-from robust_tfds.eval.cells import scored_folder
-from robust_tfds.eval.cells.submissions import checker, writer
-from robust_tfds.eval.cells.submissions import manifest as manifest_lib
-from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.readers import base
-from robust_tfds.eval.run import rescore
 from tests import in_folder
 from tests.eval.cells.submissions import small
 from tests.eval.readers import csv_test

@@ -2,8 +2,8 @@
 
 from absl.testing import absltest
 
+from eval.compare.boards import aside
 from robust_tfds import errors
-from robust_tfds.eval.compare.boards import aside
 
 
 class AsideTest(absltest.TestCase):

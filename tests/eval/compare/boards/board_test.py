@@ -2,8 +2,8 @@
 
 from absl.testing import absltest
 
-from robust_tfds.eval.cells.number import Number
-from robust_tfds.eval.compare.boards import board
+from eval.cells.number import Number
+from eval.compare.boards import board
 
 
 class EntryTest(absltest.TestCase):

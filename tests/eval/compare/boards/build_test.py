@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from absl.testing import parameterized
 
+from eval.compare import runs, scores
+from eval.compare.boards import board as board_lib
+from eval.compare.boards import build
 from robust_tfds import conditions
-from robust_tfds.eval.compare import runs, scores
-from robust_tfds.eval.compare.boards import board as board_lib
-from robust_tfds.eval.compare.boards import build
 from tests import in_folder
 from tests.eval.compare import small_runs
 

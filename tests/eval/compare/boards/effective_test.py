@@ -6,13 +6,13 @@ import math
 import numpy as np
 from absl.testing import parameterized
 
+from eval import papers
+from eval.cells.number import Number
+from eval.compare.boards import board as board_lib
+from eval.compare.boards import effective
+from eval.metrics import trend
+from eval.metrics.replicates import Replicates
 from robust_tfds import errors
-from robust_tfds.eval import papers
-from robust_tfds.eval.cells.number import Number
-from robust_tfds.eval.compare.boards import board as board_lib
-from robust_tfds.eval.compare.boards import effective
-from robust_tfds.eval.metrics import trend
-from robust_tfds.eval.metrics.replicates import Replicates
 from tests.eval.report.figures import boards
 
 

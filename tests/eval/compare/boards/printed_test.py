@@ -2,9 +2,9 @@
 
 from absl.testing import absltest
 
-from robust_tfds.eval.compare import slugs
-from robust_tfds.eval.compare.boards import board as board_lib
-from robust_tfds.eval.compare.boards import printed
+from eval.compare import slugs
+from eval.compare.boards import board as board_lib
+from eval.compare.boards import printed
 
 _OURS = {
   "dataset": "imagenet_c",

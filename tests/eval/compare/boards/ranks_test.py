@@ -3,8 +3,8 @@
 import numpy as np
 from absl.testing import absltest
 
-from robust_tfds.eval.compare.boards import ranks
-from robust_tfds.eval.metrics import resampling
+from eval.compare.boards import ranks
+from eval.metrics import resampling
 
 
 def _numbers(columns):

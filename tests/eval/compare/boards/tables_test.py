@@ -7,8 +7,8 @@ import tempfile
 from absl.testing import absltest
 from etils import epath
 
-from robust_tfds.eval.compare import runs, scores
-from robust_tfds.eval.compare.boards import build, tables
+from eval.compare import runs, scores
+from eval.compare.boards import build, tables
 from tests import shared_data
 from tests.eval.compare import small_runs
 from tests.eval.report.pages import boards

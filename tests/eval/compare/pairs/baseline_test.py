@@ -2,7 +2,7 @@
 
 from absl.testing import parameterized
 
-from robust_tfds.eval.compare.pairs import baseline
+from eval.compare.pairs import baseline
 from tests.eval.compare.pairs import sides_case
 
 

@@ -3,11 +3,11 @@
 import numpy as np
 from absl.testing import absltest
 
+from eval.compare.pairs import calibration
+from eval.metrics.replicates import Replicates
+from eval.tasks.parts import headlines
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.compare.pairs import calibration
-from robust_tfds.eval.metrics.replicates import Replicates
-from robust_tfds.eval.tasks.parts import headlines
 
 _FAMILY = conditions.PICTURES
 

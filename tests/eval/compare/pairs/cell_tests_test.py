@@ -5,13 +5,13 @@ import pytest
 from absl.testing import absltest, parameterized
 from scipy import stats
 
+from eval.cells.facts import TaskFacts
+from eval.compare.pairs import cell_tests, lines
+from eval.compare.pairs.numbers import Numbers
+from eval.metrics import significance
+from eval.metrics.replicates import Replicates
+from eval.metrics.resampling import Draws, Totals
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells.facts import TaskFacts
-from robust_tfds.eval.compare.pairs import cell_tests, lines
-from robust_tfds.eval.compare.pairs.numbers import Numbers
-from robust_tfds.eval.metrics import significance
-from robust_tfds.eval.metrics.replicates import Replicates
-from robust_tfds.eval.metrics.resampling import Draws, Totals
 
 _FACTS = TaskFacts("classification", "corruption", ())
 

@@ -1,8 +1,8 @@
 """Two models compared: names, sentences, notes, refusals."""
 
+from eval.compare import runs
+from eval.compare.pairs import compare, lines
 from robust_tfds import errors
-from robust_tfds.eval.compare import runs
-from robust_tfds.eval.compare.pairs import compare, lines
 from tests import in_folder
 from tests.eval.compare import small_runs
 

@@ -7,10 +7,10 @@ from absl.testing import parameterized
 from etils import epath
 from PIL import Image
 
+from eval.cells.number import Number
+from eval.compare.pairs import figure
+from eval.compare.pairs.lines import Line
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells.number import Number
-from robust_tfds.eval.compare.pairs import figure
-from robust_tfds.eval.compare.pairs.lines import Line
 from tests.eval.compare.pairs.tables_test import comparison
 
 

@@ -2,9 +2,9 @@
 
 from absl.testing import absltest
 
+from eval.cells.number import Number
+from eval.compare.pairs.lines import Line
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells.number import Number
-from robust_tfds.eval.compare.pairs.lines import Line
 
 
 class LinesTest(absltest.TestCase):

@@ -3,12 +3,12 @@
 import numpy as np
 from absl.testing import absltest
 
+from eval.cells.workdir import Workdir
+from eval.compare.pairs import numbers
+from eval.metrics import calibration
+from eval.metrics.resampling import Draws
+from eval.tasks.parts.reliability import Answers
 from robust_tfds import errors
-from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.compare.pairs import numbers
-from robust_tfds.eval.metrics import calibration
-from robust_tfds.eval.metrics.resampling import Draws
-from robust_tfds.eval.tasks.parts.reliability import Answers
 from tests.eval.compare import small_runs, task_runs
 from tests.eval.compare.pairs import sides_case
 

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
+from eval.cells.workdir import Workdir
+from eval.compare.pairs import baseline, numbers, over_cells
+from eval.compare.sides import Side
+from eval.metrics import corruption_error
+from eval.metrics.resampling import Draws
+from eval.tasks.parts import headlines
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.compare.pairs import baseline, numbers, over_cells
-from robust_tfds.eval.compare.sides import Side
-from robust_tfds.eval.metrics import corruption_error
-from robust_tfds.eval.metrics.resampling import Draws
-from robust_tfds.eval.tasks.parts import headlines
 from tests.eval.compare import small_runs
 from tests.eval.compare.pairs import sides_case
 

@@ -3,9 +3,9 @@
 import numpy as np
 from absl.testing import parameterized
 
+from eval.compare.pairs import pairing
 from robust_tfds import errors
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.compare.pairs import pairing
 from tests.eval.compare.pairs import sides_case
 
 

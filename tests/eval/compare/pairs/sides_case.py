@@ -1,7 +1,7 @@
 """Tests of two sides: runs are written into the test's folder."""
 
-from robust_tfds.eval.compare import runs
-from robust_tfds.eval.compare.sides import Side
+from eval.compare import runs
+from eval.compare.sides import Side
 from tests import in_folder
 from tests.eval.compare import small_runs
 

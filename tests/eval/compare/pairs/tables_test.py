@@ -6,11 +6,11 @@ import math
 
 from absl.testing import absltest
 
+from eval import tasks
+from eval.cells.number import Number
+from eval.compare.pairs import lines, tables
+from eval.compare.pairs.lines import Line
 from robust_tfds.conditions import Condition
-from robust_tfds.eval import tasks
-from robust_tfds.eval.cells.number import Number
-from robust_tfds.eval.compare.pairs import lines, tables
-from robust_tfds.eval.compare.pairs.lines import Line
 from tests.eval.report.reports import contexts
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from robust_tfds.eval.cells.cell import Cell
+from eval.cells.cell import Cell
 from tests.eval.coverage import case as case_lib
 from tests.eval.coverage import latent
 from tests.eval.coverage.cases import classification

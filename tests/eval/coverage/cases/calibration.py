@@ -6,10 +6,10 @@ from collections.abc import Mapping
 import ml_collections
 import numpy as np
 
+from eval.cells.cell import Cell
+from eval.metrics import calibration
+from eval.tasks import base, classification
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.metrics import calibration
-from robust_tfds.eval.tasks import base, classification
 from tests.eval.coverage import case as case_lib
 
 WORDS = (

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import ml_collections
 import numpy as np
 
+from eval.cells.cell import Cell
+from eval.tasks import base, classification
 from robust_tfds import conditions
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.tasks import base, classification
 from tests.eval.coverage import case as case_lib
 from tests.eval.coverage import latent
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from eval.cells.cell import Cell
+from eval.compare.pairs import over_cells
+from eval.metrics.detection import benchmark, left_out
+from eval.tasks import base, detection
+from eval.tasks.parts import average_precision
 from robust_tfds.conditions import PICTURES, Condition
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.compare.pairs import over_cells
-from robust_tfds.eval.metrics.detection import benchmark, left_out
-from robust_tfds.eval.tasks import base, detection
-from robust_tfds.eval.tasks.parts import average_precision
 from tests.eval.coverage import case as case_lib
 from tests.eval.coverage.detections import Population
 

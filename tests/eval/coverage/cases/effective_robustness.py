@@ -7,13 +7,13 @@ import ml_collections
 import numpy as np
 from scipy import special
 
+from eval.cells.cell import Cell
+from eval.cells.number import Key, Number
+from eval.compare.boards import board as board_lib
+from eval.compare.boards import effective
+from eval.metrics.replicates import Replicates
+from eval.tasks import base, frames
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.cells.number import Key, Number
-from robust_tfds.eval.compare.boards import board as board_lib
-from robust_tfds.eval.compare.boards import effective
-from robust_tfds.eval.metrics.replicates import Replicates
-from robust_tfds.eval.tasks import base, frames
 from tests.eval.coverage import case as case_lib
 from tests.eval.coverage import latent
 from tests.eval.coverage.cases import classification as pictures

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from eval.cells.cell import Cell
+from eval.tasks import base, frame_detection
+from eval.tasks.parts import result_lists
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.tasks import base, frame_detection
-from robust_tfds.eval.tasks.parts import result_lists
 from tests.eval.coverage import case as case_lib
 
 WORDS = (

@@ -9,12 +9,12 @@ import ml_collections
 import numpy as np
 from scipy import stats
 
+from eval import papers
+from eval.cells.cell import Cell
+from eval.metrics import trend
+from eval.papers import testbed_kinds
+from eval.tasks import base, frames
 from robust_tfds.conditions import Condition
-from robust_tfds.eval import papers
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.metrics import trend
-from robust_tfds.eval.papers import testbed_kinds
-from robust_tfds.eval.tasks import base, frames
 from tests.eval.coverage import case as case_lib
 
 WORDS = (

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 import ml_collections
 import numpy as np
 
-from robust_tfds.eval.cells.number import Number
-from robust_tfds.eval.compare.pairs import cell_tests, over_cells
-from robust_tfds.eval.compare.pairs.numbers import Numbers
-from robust_tfds.eval.metrics.resampling import Draws
-from robust_tfds.eval.tasks import base, classification
-from robust_tfds.eval.tasks.parts import spread
+from eval.cells.number import Number
+from eval.compare.pairs import cell_tests, over_cells
+from eval.compare.pairs.numbers import Numbers
+from eval.metrics.resampling import Draws
+from eval.tasks import base, classification
+from eval.tasks.parts import spread
 from tests.eval.coverage import case as case_lib
 from tests.eval.coverage import latent
 from tests.eval.coverage.cases import classification as pictures

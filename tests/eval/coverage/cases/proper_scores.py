@@ -6,8 +6,8 @@ import ml_collections
 import numpy as np
 from scipy import stats
 
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.tasks import base, classification
+from eval.cells.cell import Cell
+from eval.tasks import base, classification
 from tests.eval.coverage import case as case_lib
 from tests.eval.coverage import latent
 from tests.eval.coverage.cases import classification as pictures

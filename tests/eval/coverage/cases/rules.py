@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from scipy import integrate, stats
 
-from robust_tfds.eval.metrics.replicates import Replicates
-from robust_tfds.eval.metrics.resampling import Draws
+from eval.metrics.replicates import Replicates
+from eval.metrics.resampling import Draws
 from tests.eval.coverage import latent
 from tests.eval.coverage.case import Case, Interval
 

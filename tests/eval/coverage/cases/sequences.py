@@ -6,9 +6,9 @@ import ml_collections
 import numpy as np
 from scipy import stats
 
+from eval.cells.cell import Cell
+from eval.tasks import base, sequences
 from robust_tfds import conditions
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.tasks import base, sequences
 from tests.eval.coverage import case as case_lib
 from tests.eval.coverage import latent
 

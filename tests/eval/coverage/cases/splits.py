@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from robust_tfds.eval.compare import splits
-from robust_tfds.eval.metrics import resampling
-from robust_tfds.eval.tasks.parts import spread
+from eval.compare import splits
+from eval.metrics import resampling
+from eval.tasks.parts import spread
 from tests.eval.coverage import case as case_lib
 from tests.eval.coverage import latent
 

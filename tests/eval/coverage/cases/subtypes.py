@@ -5,10 +5,10 @@ from collections.abc import Mapping
 import ml_collections
 import numpy as np
 
+from eval.cells.cell import Cell
+from eval.tasks import base, subtypes
 from robust_tfds import datasets
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.tasks import base, subtypes
 from tests.eval.coverage import case as case_lib
 from tests.eval.coverage import latent
 from tests.eval.coverage.cases import classification

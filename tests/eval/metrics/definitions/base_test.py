@@ -6,8 +6,8 @@ import pathlib
 
 from absl.testing import absltest, parameterized
 
+from eval.metrics.definitions.base import Metric, Topic
 from robust_tfds import errors
-from robust_tfds.eval.metrics.definitions.base import Metric, Topic
 
 
 class MetricTest(absltest.TestCase):

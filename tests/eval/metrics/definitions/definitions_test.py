@@ -3,9 +3,9 @@
 from absl.testing import absltest
 from etils import epath
 
-from robust_tfds.eval import readers, tasks
-from robust_tfds.eval.metrics import definitions
-from robust_tfds.eval.readers import base as readers_base
+from eval import readers, tasks
+from eval.metrics import definitions
+from eval.readers import base as readers_base
 from tests.eval.compare import task_runs
 
 _RUNS = (

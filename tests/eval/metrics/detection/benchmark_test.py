@@ -4,8 +4,8 @@ import jax.numpy as jnp
 import numpy as np
 from absl.testing import absltest, parameterized
 
-from robust_tfds.eval.metrics import detection
-from robust_tfds.eval.metrics.detection import benchmark
+from eval.metrics import detection
+from eval.metrics.detection import benchmark
 from tests.eval.metrics import own_row
 
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from absl.testing import absltest, parameterized
 
-from robust_tfds.eval.metrics.detection import checks
+from eval.metrics.detection import checks
 
 _ROW = [5, 0, 0, 1, 1, 0.5, 9]
 _DETECTION = {

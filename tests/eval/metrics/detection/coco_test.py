@@ -8,8 +8,8 @@ import signal
 import numpy as np
 from absl.testing import parameterized
 
-from robust_tfds.eval.metrics import detection
-from robust_tfds.eval.metrics.detection import coco
+from eval.metrics import detection
+from eval.metrics.detection import coco
 from tests import quick, shared_data
 
 CASES = (

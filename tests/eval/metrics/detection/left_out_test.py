@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 from absl.testing import parameterized
 
-from robust_tfds.eval.metrics import detection
-from robust_tfds.eval.metrics.detection import (
+from eval.metrics import detection
+from eval.metrics.detection import (
   checks,
   coco,
   left_out,

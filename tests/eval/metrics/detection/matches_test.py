@@ -3,7 +3,7 @@
 import numpy as np
 from absl.testing import parameterized
 
-from robust_tfds.eval.metrics.detection import matches
+from eval.metrics.detection import matches
 
 
 def _objects(rng, number):

@@ -3,8 +3,8 @@
 import numpy as np
 from absl.testing import absltest
 
+from eval.metrics.detection import checks, objects
 from robust_tfds.coco import rle
-from robust_tfds.eval.metrics.detection import checks, objects
 
 
 def _truth():

@@ -3,7 +3,7 @@
 import numpy as np
 from absl.testing import absltest
 
-from robust_tfds.eval.metrics.detection import operating_point
+from eval.metrics.detection import operating_point
 
 
 class OperatingPointTest(absltest.TestCase):

@@ -4,8 +4,8 @@ import numpy as np
 from absl.testing import absltest
 from pycocotools import mask as coco
 
+from eval.metrics.detection import overlaps
 from robust_tfds.coco import rle
-from robust_tfds.eval.metrics.detection import overlaps
 
 
 def _every_pair(first, second):

@@ -3,7 +3,7 @@
 import numpy as np
 from absl.testing import absltest
 
-from robust_tfds.eval.metrics import detection
+from eval.metrics import detection
 
 
 def _flat(level: int) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from absl.testing import parameterized
 
-from robust_tfds.eval.metrics import detection
+from eval.metrics import detection
 from tests import shared_data
 
 

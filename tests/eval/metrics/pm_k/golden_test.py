@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from absl.testing import absltest, parameterized
 
-from robust_tfds.eval.metrics import natural_breakdowns as breakdowns
-from robust_tfds.eval.metrics import natural_labels, pm_k
-from robust_tfds.eval.tasks.parts import label_space
+from eval.metrics import natural_breakdowns as breakdowns
+from eval.metrics import natural_labels, pm_k
+from eval.tasks.parts import label_space
 from tests import shared_data
 
 _VID = ("vid_basic", "vid_models", "vid_mean_merge", "vid_sum_merge")

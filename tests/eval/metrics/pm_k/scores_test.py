@@ -3,7 +3,7 @@
 import numpy as np
 from absl.testing import parameterized
 
-from robust_tfds.eval.metrics import intervals, pm_k
+from eval.metrics import intervals, pm_k
 
 
 def _random_sets(rng, anchors):

@@ -3,7 +3,7 @@
 import numpy as np
 from absl.testing import absltest, parameterized
 
-from robust_tfds.eval.metrics.pm_k import sets as sets_lib
+from eval.metrics.pm_k import sets as sets_lib
 
 _IDS = ["b", "a", "a", "b", "a"]
 _FRAMES = [0, 3, -2, 1, 0]

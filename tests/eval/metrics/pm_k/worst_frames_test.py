@@ -4,8 +4,8 @@ import math
 
 from absl.testing import parameterized
 
+from eval.metrics import pm_k
 from robust_tfds import errors
-from robust_tfds.eval.metrics import pm_k
 from tests import shared_data
 
 

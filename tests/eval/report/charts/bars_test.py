@@ -5,9 +5,9 @@ import math
 import numpy as np
 from absl.testing import absltest
 
-from robust_tfds.eval.report.charts import bars
-from robust_tfds.eval.report.charts.frame import Frame
-from robust_tfds.eval.report.charts.style import Value
+from eval.report.charts import bars
+from eval.report.charts.frame import Frame
+from eval.report.charts.style import Value
 
 
 def _draw(*values, names=("a", "b"), level=None, **groups):

@@ -2,9 +2,9 @@
 
 from absl.testing import absltest
 
-from robust_tfds.eval.report.charts import lines
-from robust_tfds.eval.report.charts.frame import ABOVE, INSIDE, OVER, Frame
-from robust_tfds.eval.report.charts.style import Value
+from eval.report.charts import lines
+from eval.report.charts.frame import ABOVE, INSIDE, OVER, Frame
+from eval.report.charts.style import Value
 
 
 def _draw(count, **frame):

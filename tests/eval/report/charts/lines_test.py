@@ -3,9 +3,9 @@
 import numpy as np
 from absl.testing import absltest
 
-from robust_tfds.eval.report.charts import lines, style
-from robust_tfds.eval.report.charts.frame import Frame
-from robust_tfds.eval.report.charts.style import Value
+from eval.report.charts import lines, style
+from eval.report.charts.frame import Frame
+from eval.report.charts.style import Value
 
 
 def _axes(line, **panel):

@@ -3,8 +3,8 @@
 import numpy as np
 from absl.testing import absltest
 
-from robust_tfds.eval.metrics import calibration
-from robust_tfds.eval.report.charts import reliability
+from eval.metrics import calibration
+from eval.report.charts import reliability
 
 
 class ReliabilityTest(absltest.TestCase):

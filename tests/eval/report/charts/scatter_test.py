@@ -3,9 +3,9 @@
 import numpy as np
 from absl.testing import absltest
 
-from robust_tfds.eval.report.charts import scatter
-from robust_tfds.eval.report.charts.frame import INSIDE, Frame
-from robust_tfds.eval.report.charts.style import Value
+from eval.report.charts import scatter
+from eval.report.charts.frame import INSIDE, Frame
+from eval.report.charts.style import Value
 
 
 def _axes(*points, **panel):

@@ -2,9 +2,9 @@
 
 from absl.testing import absltest
 
-from robust_tfds.eval.report.charts import spans
-from robust_tfds.eval.report.charts.frame import Frame
-from robust_tfds.eval.report.charts.style import Value
+from eval.report.charts import spans
+from eval.report.charts.frame import Frame
+from eval.report.charts.style import Value
 
 
 class SpansTest(absltest.TestCase):

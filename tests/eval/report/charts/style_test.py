@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.report.charts import style
+from eval.cells import table
+from eval.report.charts import style
 from tests import in_folder
 
 

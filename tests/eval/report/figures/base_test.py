@@ -2,8 +2,8 @@
 
 import dataclasses
 
+from eval.report.figures import base
 from robust_tfds import errors
-from robust_tfds.eval.report.figures import base
 from tests import in_folder
 from tests.eval.report.figures import boards
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from eval import papers
+from eval.cells.number import Key, Number
+from eval.compare.boards import board as board_lib
+from eval.report.context import Context
+from eval.report.figures import base
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
-from robust_tfds.eval import papers
-from robust_tfds.eval.cells.number import Key, Number
-from robust_tfds.eval.compare.boards import board as board_lib
-from robust_tfds.eval.report.context import Context
-from robust_tfds.eval.report.figures import base
 from tests.eval.report.reports import contexts
 
 RUN = "made_up"

@@ -4,9 +4,9 @@ import pathlib
 
 from absl.testing import absltest
 
+from eval.report import figures
+from eval.report.figures import base, drawing
 from robust_tfds import errors
-from robust_tfds.eval.report import figures
-from robust_tfds.eval.report.figures import base, drawing
 from tests.eval.report.figures import boards
 
 

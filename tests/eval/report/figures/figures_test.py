@@ -11,12 +11,12 @@ from absl.testing import parameterized
 from etils import epath
 from PIL import Image
 
+from eval.metrics import pm_k
+from eval.report import figures
+from eval.report.charts import style
+from eval.report.figures import base
+from eval.report.figures.parts import printed, sheet
 from robust_tfds import conditions, errors
-from robust_tfds.eval.metrics import pm_k
-from robust_tfds.eval.report import figures
-from robust_tfds.eval.report.charts import style
-from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import printed, sheet
 from tests import quick, shared_data
 from tests.eval.report.figures import boards, lines
 from tests.eval.report.reports import contexts

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from robust_tfds.eval.report import figures
-from robust_tfds.eval.report.figures import base
+from eval.report import figures
+from eval.report.figures import base
 
 
 def of(name: str, asked: base.Request | None = None) -> list[dict[str, Any]]:

@@ -5,9 +5,9 @@ import re
 
 from absl.testing import absltest
 
-from robust_tfds.eval.cells.number import Number
-from robust_tfds.eval.report.pages import board_page
-from robust_tfds.eval.report.pages import view as view_lib
+from eval.cells.number import Number
+from eval.report.pages import board_page
+from eval.report.pages import view as view_lib
 from tests.eval.report.pages import boards, html_check
 
 _ALL = boards.several()

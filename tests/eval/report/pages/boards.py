@@ -5,12 +5,12 @@ import itertools
 
 import numpy as np
 
+from eval import tasks
+from eval.cells.number import Number
+from eval.compare.boards import board as board_lib
+from eval.compare.boards.board import Board, Entry
+from eval.metrics.calibration import Bins
 from robust_tfds import conditions
-from robust_tfds.eval import tasks
-from robust_tfds.eval.cells.number import Number
-from robust_tfds.eval.compare.boards import board as board_lib
-from robust_tfds.eval.compare.boards.board import Board, Entry
-from robust_tfds.eval.metrics.calibration import Bins
 from tests.eval.report.figures import boards as made_up
 
 ODD_NAMES = (

@@ -13,9 +13,9 @@ from typing import Any
 from absl.testing import absltest, parameterized
 from etils import epath
 
-from robust_tfds.eval.report import reports
-from robust_tfds.eval.report.pages import site
-from robust_tfds.models.training import report
+from eval.report import reports
+from eval.report.pages import site
+from models.training import report
 from tests import quick
 from tests.eval.report.pages import boards, browser
 from tests.eval.report.reports import contexts

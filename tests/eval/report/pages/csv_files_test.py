@@ -5,11 +5,11 @@ import io
 
 from absl.testing import absltest
 
+from eval.cells import formulas
+from eval.cells.number import Number
+from eval.report.pages import csv_files
+from eval.report.pages import view as view_lib
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells import formulas
-from robust_tfds.eval.cells.number import Number
-from robust_tfds.eval.report.pages import csv_files
-from robust_tfds.eval.report.pages import view as view_lib
 from tests.eval.report.pages import boards
 
 

@@ -2,11 +2,11 @@
 
 from absl.testing import absltest
 
+from eval.cells.number import Number
+from eval.report.pages import curves
+from eval.report.pages import view as view_lib
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells.number import Number
-from robust_tfds.eval.report.pages import curves
-from robust_tfds.eval.report.pages import view as view_lib
 from robust_tfds.html_pages import axes as axes_lib
 from tests.eval.report.pages import boards
 

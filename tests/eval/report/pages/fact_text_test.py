@@ -2,8 +2,8 @@
 
 from absl.testing import parameterized
 
-from robust_tfds.eval.cells import cell_facts
-from robust_tfds.eval.report.pages import fact_text
+from eval.cells import cell_facts
+from eval.report.pages import fact_text
 
 
 class FactTextTest(parameterized.TestCase):

@@ -2,10 +2,10 @@
 
 from absl.testing import absltest
 
-from robust_tfds.eval.cells.number import Number
-from robust_tfds.eval.compare.boards.board import Entry
-from robust_tfds.eval.metrics.definitions import Metric
-from robust_tfds.eval.report.pages import heat_map
+from eval.cells.number import Number
+from eval.compare.boards.board import Entry
+from eval.metrics.definitions import Metric
+from eval.report.pages import heat_map
 
 _RATE = Metric("m", "M", "lower")
 _VALUES = (0.0, 0.25, 0.5, 0.999, 1.0)

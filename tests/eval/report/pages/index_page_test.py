@@ -2,8 +2,8 @@
 
 from absl.testing import absltest
 
-from robust_tfds.eval.report.pages import index_page, layout
-from robust_tfds.eval.report.pages import view as view_lib
+from eval.report.pages import index_page, layout
+from eval.report.pages import view as view_lib
 from tests.eval.report.pages import boards, html_check
 
 

@@ -4,7 +4,7 @@ import dataclasses
 
 from absl.testing import absltest
 
-from robust_tfds.eval.report.pages import layout
+from eval.report.pages import layout
 from tests.eval.report.pages import boards
 
 

@@ -4,10 +4,10 @@ import re
 
 from absl.testing import absltest
 
+from eval.cells.number import Number
+from eval.report.pages import model_page
+from eval.report.pages import view as view_lib
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells.number import Number
-from robust_tfds.eval.report.pages import model_page
-from robust_tfds.eval.report.pages import view as view_lib
 from tests.eval.report.pages import boards, html_check
 
 

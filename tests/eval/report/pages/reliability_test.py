@@ -2,10 +2,10 @@
 
 from absl.testing import absltest
 
+from eval.metrics.calibration import Bins
+from eval.report.pages import reliability
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.metrics.calibration import Bins
-from robust_tfds.eval.report.pages import reliability
 
 _ONE = Bins([10, 0, 30], [0.2, None, 0.9], [0.1, None, 0.5])
 _OTHER = Bins([30, 5, 10], [0.3, 0.5, 0.8], [0.3, 0.4, 0.9])

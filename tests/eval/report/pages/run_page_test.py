@@ -3,10 +3,10 @@
 import dataclasses
 import re
 
-from robust_tfds.eval.report import reports
-from robust_tfds.eval.report.charts import pictures
-from robust_tfds.eval.report.pages import run_page
-from robust_tfds.eval.report.reports import base
+from eval.report import reports
+from eval.report.charts import pictures
+from eval.report.pages import run_page
+from eval.report.reports import base
 from tests import in_folder
 from tests.eval.report.pages import html_check
 from tests.eval.report.reports import contexts

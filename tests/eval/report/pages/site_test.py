@@ -6,9 +6,9 @@ import posixpath
 import pytest
 from absl.testing import absltest
 
+from eval.metrics import definitions
+from eval.report.pages import site
 from robust_tfds import errors
-from robust_tfds.eval.metrics import definitions
-from robust_tfds.eval.report.pages import site
 from tests.eval.report.pages import boards, html_check
 
 _MOST_BYTES = 5_000_000

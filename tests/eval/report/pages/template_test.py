@@ -8,7 +8,7 @@ import re
 import jinja2
 from absl.testing import parameterized
 
-from robust_tfds.eval.report.pages import heat_map, template
+from eval.report.pages import heat_map, template
 from tests.eval.report.pages import boards, html_check
 
 _AA, _AA_LARGE = 4.5, 3.0

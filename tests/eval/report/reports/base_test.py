@@ -2,7 +2,7 @@
 
 from absl.testing import absltest
 
-from robust_tfds.eval.report.reports import base
+from eval.report.reports import base
 
 
 class _Nothing(base.Report):

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from eval import tasks
+from eval.cells import table
+from eval.cells.overlay import Overlay
+from eval.metrics import calibration
+from eval.report.context import Context
 from robust_tfds import conditions
-from robust_tfds.eval import tasks
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.cells.overlay import Overlay
-from robust_tfds.eval.metrics import calibration
-from robust_tfds.eval.report.context import Context
 
 # HTML, Markdown's and LaTeX's characters, and mathematics that is none.
 EVIL = 'a_b&c|<script>alert("x")</script>[y](javascript:z) $\\frac{'

@@ -2,8 +2,8 @@
 
 from absl.testing import parameterized
 
-from robust_tfds.eval.report.reports.detection import bars as of_detection
-from robust_tfds.eval.report.reports.sequences import bars as of_sequences
+from eval.report.reports.detection import bars as of_detection
+from eval.report.reports.sequences import bars as of_sequences
 from tests.eval.report.reports import contexts
 
 

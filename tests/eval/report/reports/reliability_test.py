@@ -6,9 +6,9 @@ import pathlib
 import numpy as np
 from absl.testing import parameterized
 
+from eval.metrics import calibration
+from eval.report.reports import reliability
 from robust_tfds import conditions
-from robust_tfds.eval.metrics import calibration
-from robust_tfds.eval.report.reports import reliability
 from tests import in_folder
 from tests.eval.report.reports import contexts
 

@@ -10,10 +10,10 @@ import zlib
 import pytest
 from absl.testing import absltest, parameterized
 
+from eval.report import reports
+from eval.report.charts import style
+from eval.report.reports import base
 from robust_tfds import reading
-from robust_tfds.eval.report import reports
-from robust_tfds.eval.report.charts import style
-from robust_tfds.eval.report.reports import base
 from tests.eval.report.pages import html_check
 from tests.eval.report.reports import contexts
 
@@ -87,7 +87,7 @@ class ReportsTest(parameterized.TestCase):
           folder = pathlib.Path(self.create_tempdir().full_path)
           names = {p.name for p in report.write(context, folder)}
           if type(report).__module__.startswith(
-            "robust_tfds.eval.report.reports.every_task"
+            "eval.report.reports.every_task"
           ):
             known = {*_EVERY_TASK, "published.md", "throughput.md"}
             known |= {"citations.bib"}
@@ -178,11 +178,9 @@ class ReportsTest(parameterized.TestCase):
 
   def test_a_task_without_a_folder_has_what_every_task_has(self):
     modules = {type(r).__module__ for r in reports.of_task("depth")}
-    self.assertIn("robust_tfds.eval.report.reports.every_task.summary", modules)
+    self.assertIn("eval.report.reports.every_task.summary", modules)
     for module in modules:
-      self.assertStartsWith(
-        module, "robust_tfds.eval.report.reports.every_task."
-      )
+      self.assertStartsWith(module, "eval.report.reports.every_task.")
 
   def test_the_page_comes_last(self):
     self.assertEqual(list(_files("frames"))[-1], "report.html")

@@ -5,7 +5,7 @@ from unittest import mock
 
 from absl.testing import absltest
 
-from robust_tfds.eval.report.reports import classification, video
+from eval.report.reports import classification, video
 from tests.eval.report.reports import contexts
 
 

@@ -2,8 +2,8 @@
 
 from unittest import mock
 
-from robust_tfds.eval.report import reports
-from robust_tfds.eval.report.reports import base
+from eval.report import reports
+from eval.report.reports import base
 
 _OF_TASK = reports.of_task
 

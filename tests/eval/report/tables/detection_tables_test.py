@@ -2,8 +2,8 @@
 
 from absl.testing import absltest
 
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.report.tables import detection_tables
+from eval.cells import table
+from eval.report.tables import detection_tables
 
 
 def _row(metric, value, config="", model="faster_rcnn_r50_fpn_1x_coco"):

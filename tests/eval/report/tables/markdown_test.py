@@ -2,7 +2,7 @@
 
 from absl.testing import absltest
 
-from robust_tfds.eval.report.tables import markdown
+from eval.report.tables import markdown
 
 
 class MarkdownTest(absltest.TestCase):

@@ -4,9 +4,9 @@ import math
 
 from absl.testing import parameterized
 
-from robust_tfds.eval.cells.number import Number
-from robust_tfds.eval.metrics.definitions import Metric
-from robust_tfds.eval.report.tables import numbers
+from eval.cells.number import Number
+from eval.metrics.definitions import Metric
+from eval.report.tables import numbers
 
 _RATE = Metric("error", "Error")
 _PLAIN = Metric("nll", "NLL", percent=False)

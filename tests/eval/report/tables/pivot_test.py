@@ -5,9 +5,9 @@ import math
 
 from absl.testing import parameterized
 
-from robust_tfds.eval.cells import cell as cells_lib
-from robust_tfds.eval.metrics.definitions import Metric
-from robust_tfds.eval.report.tables import pivot
+from eval.cells import cell as cells_lib
+from eval.metrics.definitions import Metric
+from eval.report.tables import pivot
 from tests.eval.report.reports import contexts
 
 _RATE = Metric("error", "error", "lower")

@@ -2,10 +2,10 @@
 
 from absl.testing import parameterized
 
+from eval import tasks
+from eval.cells import table
+from eval.report.tables import verdict
 from robust_tfds import conditions
-from robust_tfds.eval import tasks
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.report.tables import verdict
 from tests.eval.report.reports import contexts
 
 

@@ -4,9 +4,9 @@ import math
 
 from absl.testing import absltest
 
-from robust_tfds.eval.metrics.definitions import Metric
-from robust_tfds.eval.report.tables import writers
-from robust_tfds.eval.report.tables.pivot import Column, Table
+from eval.metrics.definitions import Metric
+from eval.report.tables import writers
+from eval.report.tables.pivot import Column, Table
 
 _ERROR = Metric("error", "error", "lower")
 _TABLE = Table(

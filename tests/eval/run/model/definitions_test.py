@@ -9,13 +9,13 @@ from absl.testing import absltest
 from etils import epath
 from safetensors import numpy as safetensors
 
+from eval.run import config
+from eval.run.model import definitions
+from models import variables as variables_lib
+from models.convert import match, report
+from models.enhancements import clahe
+from models.training import handover, state
 from robust_tfds import errors, models
-from robust_tfds.eval.run import config
-from robust_tfds.eval.run.model import definitions
-from robust_tfds.models import variables as variables_lib
-from robust_tfds.models.convert import match, report
-from robust_tfds.models.enhancements import clahe
-from robust_tfds.models.training import handover, state
 from tests.models.training import tiny_trainings
 
 _TIMM = {

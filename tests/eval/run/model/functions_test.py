@@ -5,8 +5,8 @@ import types
 import numpy as np
 from absl.testing import parameterized
 
+from eval.run.model import functions
 from robust_tfds import errors
-from robust_tfds.eval.run.model import functions
 
 
 def _three(images):

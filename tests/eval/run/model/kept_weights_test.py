@@ -9,9 +9,9 @@ import numpy as np
 from absl.testing import parameterized
 from etils import epath
 
+from eval.run import kept
+from eval.run.model import kept_weights, trained
 from robust_tfds import kept_programs, models
-from robust_tfds.eval.run import kept
-from robust_tfds.eval.run.model import kept_weights, trained
 from tests import in_folder
 
 

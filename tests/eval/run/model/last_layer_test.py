@@ -5,10 +5,10 @@ import numpy as np
 from absl.testing import absltest
 from etils import epath
 
+from eval.pipeline import inputs
+from eval.run.model import last_layer
+from models.last_layer import LastLayer
 from robust_tfds import datasets, errors, models
-from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.run.model import last_layer
-from robust_tfds.models.last_layer import LastLayer
 
 _RECIPE = {
   "split": "train",

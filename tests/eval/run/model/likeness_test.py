@@ -3,7 +3,7 @@
 import numpy as np
 from absl.testing import absltest
 
-from robust_tfds.eval.run.model import likeness
+from eval.run.model import likeness
 
 
 def _logits(change=0.0):

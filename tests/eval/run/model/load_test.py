@@ -6,13 +6,13 @@ from unittest import mock
 import jax
 import numpy as np
 
+from eval.cells.workdir import Workdir
+from eval.run import plan as plan_lib
+from eval.run.model import load as load_lib
+from eval.run.model import trained
+from models import adapters, weights_file
+from models.convert import report
 from robust_tfds import devices, errors, hosts, models
-from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.run import plan as plan_lib
-from robust_tfds.eval.run.model import load as load_lib
-from robust_tfds.eval.run.model import trained
-from robust_tfds.models import adapters, weights_file
-from robust_tfds.models.convert import report
 from tests import in_folder
 from tests.eval import tiny_config
 

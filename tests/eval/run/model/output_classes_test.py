@@ -6,16 +6,16 @@ import numpy as np
 from absl.testing import parameterized
 from etils import epath
 
+from configs import vid_robust
+from eval.cells.workdir import Workdir
+from eval.pipeline import relabel
+from eval.run import plan as plan_lib
+from eval.run import runner
+from eval.run.model import output_classes
+from models.convert import report
 from robust_tfds import datasets, errors, models
 from robust_tfds.building.sources import imagenet
 from robust_tfds.conditions import Condition
-from robust_tfds.configs import vid_robust
-from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.pipeline import relabel
-from robust_tfds.eval.run import plan as plan_lib
-from robust_tfds.eval.run import runner
-from robust_tfds.eval.run.model import output_classes
-from robust_tfds.models.convert import report
 from tests import in_folder
 from tests.eval import tiny_config
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from absl.testing import parameterized
 
+from eval.cells import parts, table
 from robust_tfds import errors
-from robust_tfds.eval.cells import parts, table
 from tests import in_process
 from tests.eval import tiny_config, tiny_runs
 
@@ -21,7 +21,7 @@ _MODULE = """
 import pathlib
 import numpy as np
 from robust_tfds import models
-from robust_tfds.models import adapters
+from models import adapters
 
 import their_head
 SEED = 0

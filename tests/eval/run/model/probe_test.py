@@ -9,11 +9,11 @@ import numpy as np
 from absl.testing import parameterized
 from flax import nnx
 
+from eval.run.model import probe
+from models import adapters
+from models.detection.detector import DetectorSpec
+from models.video.spec import VideoSpec
 from robust_tfds import errors, models
-from robust_tfds.eval.run.model import probe
-from robust_tfds.models import adapters
-from robust_tfds.models.detection.detector import DetectorSpec
-from robust_tfds.models.video.spec import VideoSpec
 
 SPEC = models.get("digits_cnn").spec
 _BOXES = DetectorSpec(num_classes=2, short_px=0, label_space="custom")

@@ -3,9 +3,8 @@
 import numpy as np
 from absl.testing import parameterized
 
-from robust_tfds import errors
-from robust_tfds import eval as eval_lib
-from robust_tfds.eval.run.model import repeats
+from eval.run.model import repeats
+from robust_tfds import errors, evaluate
 
 _WEIGHTS = np.random.default_rng(0).normal(size=(3, 10))
 _ROWS = [np.random.default_rng(1).integers(0, 256, (4, 8, 8, 3), np.uint8)]
@@ -124,7 +123,7 @@ class RunTest(parameterized.TestCase):
   def _run(self, function):
     data = {"conditions": "none", "limit": 16, "batch_size": 8}
     data["data_dir"] = self.create_tempdir().full_path
-    return eval_lib.evaluate(function, "digits_c", allow_random=True, **data)
+    return evaluate(function, "digits_c", allow_random=True, **data)
 
   @parameterized.parameters(_Adapts(), _Adapts(0.1, noise=0.3), _Averages())
   def test_adapting_is_not_allowed_as_random(self, function):

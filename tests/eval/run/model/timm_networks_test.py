@@ -10,10 +10,9 @@ import pytest
 from absl.testing import absltest, parameterized
 from PIL import Image
 
-from robust_tfds import errors, models
-from robust_tfds import eval as eval_lib
-from robust_tfds.eval.run import config
-from robust_tfds.eval.run.model import definitions
+from eval.run import config
+from eval.run.model import definitions
+from robust_tfds import errors, evaluate, models
 from tests.models.convert import torchvision_cpu
 
 _CONFIG = {"hf_hub_id": "timm/net.a_in1k", "num_classes": 1000}
@@ -31,7 +30,7 @@ class TimmNetworksTest(parameterized.TestCase):
       picture = rng.integers(0, 256, (40, 40, 3), np.uint8)
       Image.fromarray(picture).save(folder / each / "1.png")
     options |= {"conditions": "contrast", "severities": 3}
-    return eval_lib.evaluate(name, f"folder:{folder}", **options)
+    return evaluate(name, f"folder:{folder}", **options)
 
   @parameterized.parameters(
     (None, {}, r"needs timm, .* 'robust_tfds\[convert\]'"),

@@ -5,7 +5,7 @@ import types
 from absl.testing import parameterized
 from flax import linen, nnx
 
-from robust_tfds.eval.run.model import train_mode
+from eval.run.model import train_mode
 
 
 def _of(package):

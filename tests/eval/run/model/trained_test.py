@@ -13,9 +13,9 @@ import numpy as np
 from absl.testing import absltest, parameterized
 from etils import epath
 
+from eval.run.model import trained
+from models import adapters
 from robust_tfds import datasets, devices, errors, hosts, models
-from robust_tfds.eval.run.model import trained
-from robust_tfds.models import adapters
 from tests.models import with_norms
 
 # Reads a trained model; says which of the trainer's packages that took.
@@ -23,7 +23,7 @@ _READS = """
 import sys, ml_collections
 from etils import epath
 from robust_tfds import models
-from robust_tfds.eval.run.model import trained
+from eval.run.model import trained
 folder, recipe = epath.Path(sys.argv[1]), ml_collections.ConfigDict(eval(sys.argv[2]))
 trained.load_or_train(models.get("digits_linear"), recipe, folder, data_dir="")
 print({"grain", "orbax", "dm_pix"} & {*sys.modules})

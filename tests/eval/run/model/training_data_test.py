@@ -5,10 +5,10 @@ import os
 from absl.testing import parameterized
 from etils import epath
 
+from eval.run import config
+from eval.run.model import training_data
+from models.training import disclosure
 from robust_tfds import errors
-from robust_tfds.eval.run import config
-from robust_tfds.eval.run.model import training_data
-from robust_tfds.models.training import disclosure
 from tests.models.training import tiny_trainings
 
 _RECIPE = {

@@ -4,10 +4,10 @@ import jax
 import ml_collections
 import numpy as np
 
+from eval.cells.workdir import Workdir
+from eval.run.model import trained, weights
+from models import weights_file
 from robust_tfds import errors, models
-from robust_tfds.eval.cells.workdir import Workdir
-from robust_tfds.eval.run.model import trained, weights
-from robust_tfds.models import weights_file
 from tests import in_folder
 
 _RECIPE = ml_collections.ConfigDict({"dataset": "digits", "steps": 1})

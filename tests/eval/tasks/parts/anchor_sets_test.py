@@ -3,8 +3,8 @@
 import ml_collections
 from absl.testing import parameterized
 
+from eval.tasks.parts import anchor_sets
 from robust_tfds import errors
-from robust_tfds.eval.tasks.parts import anchor_sets
 
 
 class CheckTest(parameterized.TestCase):

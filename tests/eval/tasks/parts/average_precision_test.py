@@ -3,10 +3,10 @@
 import numpy as np
 from absl.testing import absltest
 
-from robust_tfds.eval.metrics import detection, resampling
-from robust_tfds.eval.metrics.detection import checks
-from robust_tfds.eval.tasks.parts import average_precision
-from robust_tfds.eval.tasks.parts.detected_columns import Corners
+from eval.metrics import detection, resampling
+from eval.metrics.detection import checks
+from eval.tasks.parts import average_precision
+from eval.tasks.parts.detected_columns import Corners
 from tests import shared_data
 
 

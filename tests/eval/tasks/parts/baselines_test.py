@@ -2,8 +2,8 @@
 
 from absl.testing import parameterized
 
+from eval.tasks.parts import baselines
 from robust_tfds import errors
-from robust_tfds.eval.tasks.parts import baselines
 
 
 class BaselinesTest(parameterized.TestCase):

@@ -2,8 +2,8 @@
 
 from absl.testing import parameterized
 
+from eval.tasks.parts import class_names
 from robust_tfds import errors
-from robust_tfds.eval.tasks.parts import class_names
 from robust_tfds.reading.column_files import ColumnFile, Texts
 from tests import in_folder
 

@@ -3,10 +3,10 @@
 import numpy as np
 from absl.testing import parameterized
 
+from eval import tasks
+from eval.cells.cell import Cell
+from eval.tasks.parts import departures
 from robust_tfds import conditions
-from robust_tfds.eval import tasks
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.tasks.parts import departures
 from tests.eval import tiny_config
 
 

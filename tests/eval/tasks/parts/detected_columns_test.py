@@ -3,10 +3,10 @@
 import numpy as np
 from absl.testing import absltest
 
+from eval.metrics import resampling
+from eval.tasks import base, detection
 from robust_tfds import errors
 from robust_tfds.coco import rle
-from robust_tfds.eval.metrics import resampling
-from robust_tfds.eval.tasks import base, detection
 
 
 def _truth():

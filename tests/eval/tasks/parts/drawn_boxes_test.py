@@ -3,9 +3,9 @@
 import numpy as np
 from absl.testing import absltest
 
+from eval.metrics.detection import checks
+from eval.tasks.parts import drawn_boxes
 from robust_tfds.coco import rle
-from robust_tfds.eval.metrics.detection import checks
-from robust_tfds.eval.tasks.parts import drawn_boxes
 
 _TRUTH = {
   "images": [{"id": 4, "width": 50, "height": 40}],

@@ -3,10 +3,10 @@
 import numpy as np
 from absl.testing import absltest
 
+from eval.metrics import corruption_error
+from eval.tasks.parts import error_headlines, headlines
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.metrics import corruption_error
-from robust_tfds.eval.tasks.parts import error_headlines, headlines
 
 _FAMILY = conditions.PICTURES
 _NAMES = _FAMILY.names()

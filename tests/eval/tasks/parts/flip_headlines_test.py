@@ -3,10 +3,10 @@
 import numpy as np
 from absl.testing import absltest
 
+from eval.metrics import stability
+from eval.tasks.parts import flip_headlines, headlines
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.metrics import stability
-from robust_tfds.eval.tasks.parts import flip_headlines, headlines
 
 _FAMILY = conditions.SEQUENCES
 _COMMON = _FAMILY.names("common")

@@ -3,11 +3,11 @@
 import numpy as np
 from absl.testing import absltest
 
+from eval.metrics import action
+from eval.metrics.replicates import Replicates
+from eval.tasks.parts import gamma_headlines, headlines
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.metrics import action
-from robust_tfds.eval.metrics.replicates import Replicates
-from robust_tfds.eval.tasks.parts import gamma_headlines, headlines
 
 
 def _accuracies():

@@ -5,19 +5,19 @@ import dataclasses
 import numpy as np
 from absl.testing import parameterized
 
-from robust_tfds import conditions
-from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells import cell_facts
-from robust_tfds.eval.cells.cell import Cell, Summary
-from robust_tfds.eval.metrics import resampling
-from robust_tfds.eval.metrics.replicates import Replicates
-from robust_tfds.eval.tasks.parts import (
+from eval.cells import cell_facts
+from eval.cells.cell import Cell, Summary
+from eval.metrics import resampling
+from eval.metrics.replicates import Replicates
+from eval.tasks.parts import (
   error_headlines,
   gamma_headlines,
   headlines,
   spread,
 )
-from robust_tfds.eval.tasks.parts.headlines import Headline
+from eval.tasks.parts.headlines import Headline
+from robust_tfds import conditions
+from robust_tfds.conditions import Condition
 
 _IDS = np.array([f"{i:02d}" for i in range(30)])
 _CLEAN, _FOG = Condition(), Condition("fog", 1)

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from absl.testing import parameterized
 
+from eval.cells.cell_facts import DataFacts
+from eval.pipeline import inputs
+from eval.tasks.parts import known
 from robust_tfds import datasets, errors, strings
 from robust_tfds.building import base
 from robust_tfds.building.sources import imagenet
 from robust_tfds.datasets.digits import digits_dataset_builder as digits
-from robust_tfds.eval.cells.cell_facts import DataFacts
-from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.tasks.parts import known
 from tests import quick
 
 _IDS = list(digits.labels("test"))

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from absl.testing import parameterized
 
-from robust_tfds.eval.tasks.parts import label_space
+from eval.tasks.parts import label_space
 from tests import shared_data
 
 

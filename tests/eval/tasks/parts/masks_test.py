@@ -3,8 +3,8 @@
 import numpy as np
 from absl.testing import absltest
 
+from eval.tasks.parts import masks
 from robust_tfds.coco import rle
-from robust_tfds.eval.tasks.parts import masks
 from tests.eval.tasks import painted_mask
 
 

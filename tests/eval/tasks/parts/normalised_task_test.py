@@ -2,10 +2,10 @@
 
 from absl.testing import parameterized
 
+from eval import tasks
+from eval.tasks import base
+from eval.tasks.parts import normalised_task
 from robust_tfds import errors
-from robust_tfds.eval import tasks
-from robust_tfds.eval.tasks import base
-from robust_tfds.eval.tasks.parts import normalised_task
 
 
 def _task(name: str, **setting) -> base.Task:

@@ -3,10 +3,10 @@
 import numpy as np
 from absl.testing import absltest
 
+from eval.metrics import detection
+from eval.tasks.parts import headlines, precision_headlines
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.metrics import detection
-from robust_tfds.eval.tasks.parts import headlines, precision_headlines
 
 _FAMILY = conditions.PICTURES
 _NAMES = _FAMILY.names()

@@ -4,7 +4,7 @@ import jax
 import numpy as np
 from absl.testing import parameterized
 
-from robust_tfds.eval.tasks.parts import proper_scores
+from eval.tasks.parts import proper_scores
 
 
 def _float64(logits, label):

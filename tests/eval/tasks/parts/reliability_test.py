@@ -6,17 +6,17 @@ import ml_collections
 import numpy as np
 from absl.testing import absltest, parameterized
 
-from robust_tfds import conditions
-from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.cells.cell import Cell
-from robust_tfds.eval.metrics import calibration, resampling
-from robust_tfds.eval.tasks import (
+from eval.cells import table
+from eval.cells.cell import Cell
+from eval.metrics import calibration, resampling
+from eval.tasks import (
   base,
   classification,
   frames,
 )
-from robust_tfds.eval.tasks.parts import reliability
+from eval.tasks.parts import reliability
+from robust_tfds import conditions
+from robust_tfds.conditions import Condition
 
 _N = 40
 _NAMES = ("ece", "ece_adaptive", "rms_calibration_error", "nll", "brier")

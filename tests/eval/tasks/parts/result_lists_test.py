@@ -5,10 +5,10 @@ import json
 import numpy as np
 from absl.testing import parameterized
 
-from robust_tfds.eval.cells import predictions
-from robust_tfds.eval.metrics import detection
-from robust_tfds.eval.metrics.detection import coco
-from robust_tfds.eval.tasks.parts import result_lists
+from eval.cells import predictions
+from eval.metrics import detection
+from eval.metrics.detection import coco
+from eval.tasks.parts import result_lists
 from tests import shared_data
 
 _LISTS = (

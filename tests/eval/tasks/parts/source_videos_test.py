@@ -3,7 +3,7 @@
 import numpy as np
 from absl.testing import parameterized
 
-from robust_tfds.eval.tasks.parts import source_videos
+from eval.tasks.parts import source_videos
 
 
 class SourceVideosTest(parameterized.TestCase):

@@ -5,10 +5,10 @@ import math
 import numpy as np
 from absl.testing import absltest, parameterized
 
+from eval.cells import table
+from eval.metrics import definitions, resampling
+from eval.tasks.parts import spread
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells import table
-from robust_tfds.eval.metrics import definitions, resampling
-from robust_tfds.eval.tasks.parts import spread
 from tests.eval import tiny_runs
 
 _IDS = np.array([f"{i:02d}" for i in range(30)])

@@ -2,8 +2,8 @@
 
 from absl.testing import absltest
 
-from robust_tfds.eval.cells import predictions
-from robust_tfds.eval.tasks.parts import stored_numbers
+from eval.cells import predictions
+from eval.tasks.parts import stored_numbers
 
 
 class StoredNumbersTest(absltest.TestCase):

@@ -4,8 +4,8 @@ import jax
 import numpy as np
 from absl.testing import absltest
 
-from robust_tfds.eval.pipeline import inputs
-from robust_tfds.eval.tasks.parts import proper_scores, top_k
+from eval.pipeline import inputs
+from eval.tasks.parts import proper_scores, top_k
 
 
 class BestTest(absltest.TestCase):

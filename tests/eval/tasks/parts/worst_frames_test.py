@@ -3,11 +3,11 @@
 import numpy as np
 from absl.testing import absltest
 
+from eval.metrics import resampling
+from eval.metrics.detection import checks
+from eval.tasks.parts import average_precision, worst_frames
 from robust_tfds import errors
 from robust_tfds.building import frame_boxes
-from robust_tfds.eval.metrics import resampling
-from robust_tfds.eval.metrics.detection import checks
-from robust_tfds.eval.tasks.parts import average_precision, worst_frames
 
 
 def _truth():

@@ -8,7 +8,7 @@ import onnx
 from absl.testing import absltest
 from onnx import helper, numpy_helper
 
-from robust_tfds.models.adapters.onnx_graph import file
+from models.adapters.onnx_graph import file
 
 
 def _write(folder, nodes, weights, **options):

@@ -8,8 +8,8 @@ import onnx
 from absl.testing import absltest
 from onnx import helper, numpy_helper
 
-from robust_tfds.models.adapters.onnx_graph import file
-from robust_tfds.models.adapters.onnx_graph import graph as graph_lib
+from models.adapters.onnx_graph import file
+from models.adapters.onnx_graph import graph as graph_lib
 
 _WEIGHTS = {
   "w": np.float32([[1, 2], [3, 4]]),

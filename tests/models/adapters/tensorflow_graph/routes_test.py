@@ -6,9 +6,9 @@ import pytest
 import tensorflow as tf
 from absl.testing import parameterized
 
+from models import adapters
+from models.spec import Spec
 from robust_tfds import errors
-from robust_tfds.models import adapters
-from robust_tfds.models.spec import Spec
 
 _SPEC = Spec(input_px=8, resize_px=8, num_classes=4, label_space="custom")
 _RNG = np.random.default_rng(0)

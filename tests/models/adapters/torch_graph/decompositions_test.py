@@ -12,7 +12,7 @@ try:
 except ImportError as _error:
   pytest.skip(f"torch is not installed: {_error}", allow_module_level=True)
 
-from robust_tfds.models.adapters.torch_graph import decompositions, export
+from models.adapters.torch_graph import decompositions, export
 
 
 class _Calls(nn.Module):

@@ -6,10 +6,10 @@ import pathlib
 import pytest
 from absl.testing import absltest
 
+from models import catalogue
+from models.convert import known, preprocessing
+from models.spec import Spec
 from robust_tfds import models
-from robust_tfds.models import catalogue
-from robust_tfds.models.convert import known, preprocessing
-from robust_tfds.models.spec import Spec
 from tests import in_folder
 from tests.models.convert import torchvision_cpu
 from tools import known_checkpoints

@@ -3,8 +3,8 @@
 import pytest
 from absl.testing import parameterized
 
+from models.convert.sidecar import hf_processor
 from robust_tfds import errors
-from robust_tfds.models.convert.sidecar import hf_processor
 from tests.models.convert import torchvision_cpu
 
 _HALF = (0.5, 0.5, 0.5)

@@ -3,9 +3,9 @@
 import pytest
 from absl.testing import absltest, parameterized
 
-from robust_tfds.models import catalogue
-from robust_tfds.models.convert import known
-from robust_tfds.models.convert.sidecar import network
+from models import catalogue
+from models.convert import known
+from models.convert.sidecar import network
 
 
 def _clip(**vision):

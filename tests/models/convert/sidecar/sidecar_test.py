@@ -7,9 +7,9 @@ import numpy as np
 from etils import epath
 from safetensors import numpy as safetensors
 
+from models.convert import sidecar
+from models.convert.sidecar import Declared
 from robust_tfds import errors
-from robust_tfds.models.convert import sidecar
-from robust_tfds.models.convert.sidecar import Declared
 from tests.models.convert import checkpoints
 
 _TIMM = {"architecture": "x", "pretrained_cfg": {"crop_pct": 0.95}}

@@ -2,9 +2,9 @@
 
 from absl.testing import parameterized
 
+from models.convert import known, match, preprocessing
+from models.convert.sidecar import timm_config
 from robust_tfds import errors, models
-from robust_tfds.models.convert import known, match, preprocessing
-from robust_tfds.models.convert.sidecar import timm_config
 from tests.models.convert import torchvision_cpu
 
 _A1 = {

@@ -2,8 +2,8 @@
 
 from absl.testing import parameterized
 
+from models.convert.sidecar import values
 from robust_tfds import errors
-from robust_tfds.models.convert.sidecar import values
 
 
 class ValuesTest(parameterized.TestCase):

@@ -9,8 +9,8 @@ from unittest import mock
 
 from absl.testing import parameterized
 
+from models.convert.sources import cache
 from robust_tfds import errors
-from robust_tfds.models.convert.sources import cache
 from robust_tfds.storage import cache as cache_folder
 
 _DATA = b"weights" * 1000

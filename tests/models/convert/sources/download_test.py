@@ -7,8 +7,8 @@ from unittest import mock
 
 from absl.testing import parameterized
 
+from models.convert.sources import download
 from robust_tfds import errors
-from robust_tfds.models.convert.sources import download
 from tests.models.convert.sources import local_server
 
 _DATA = bytes(range(256)) * 400

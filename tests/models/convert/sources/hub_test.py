@@ -9,9 +9,9 @@ import numpy as np
 from absl.testing import parameterized
 from safetensors import numpy as safetensors
 
+from models.convert import match
+from models.convert.sources import hub
 from robust_tfds import errors, models
-from robust_tfds.models.convert import match
-from robust_tfds.models.convert.sources import hub
 from tests.models.convert import checkpoints
 from tests.models.convert.sources import local_server
 

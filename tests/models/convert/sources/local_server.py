@@ -11,7 +11,7 @@ from unittest import mock
 import numpy as np
 from absl.testing import parameterized
 
-from robust_tfds.models.convert.sources import download, hub
+from models.convert.sources import download, hub
 from robust_tfds.storage import cache as cache_folder
 
 

@@ -7,8 +7,8 @@ from unittest import mock
 import numpy as np
 from absl.testing import absltest, parameterized
 
+from models.convert.sources import package
 from robust_tfds import errors, models
-from robust_tfds.models.convert.sources import package
 from tests.models.convert import checkpoints
 
 _NAME = "robust_tfds_weights_for_a_test"

@@ -4,8 +4,8 @@ from unittest import mock
 
 from absl.testing import parameterized
 
+from models.convert import sources
 from robust_tfds import errors
-from robust_tfds.models.convert import sources
 from tests.models.convert import checkpoints
 
 

@@ -6,9 +6,9 @@ from unittest import mock
 
 from absl.testing import parameterized
 
+from models.convert import match
+from models.convert.sources import torchvision
 from robust_tfds import errors
-from robust_tfds.models.convert import match
-from robust_tfds.models.convert.sources import torchvision
 from robust_tfds.storage import paths
 from tests.models.convert import checkpoints
 from tests.models.convert.sources import local_server

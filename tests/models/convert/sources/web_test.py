@@ -5,8 +5,8 @@ import warnings
 
 from absl.testing import parameterized
 
+from models.convert.sources import web
 from robust_tfds import errors, models
-from robust_tfds.models.convert.sources import web
 from tests.models.convert import checkpoints
 from tests.models.convert.sources import local_server
 

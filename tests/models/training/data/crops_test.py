@@ -4,8 +4,8 @@ import numpy as np
 from absl.testing import absltest, parameterized
 from PIL import Image
 
+from models.training.data import crops
 from robust_tfds import errors
-from robust_tfds.models.training.data import crops
 from tests import tiny_files
 
 

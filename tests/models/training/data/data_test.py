@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from absl.testing import absltest, parameterized
 
-from robust_tfds.models.training import data
+from models.training import data
 from tests import quick
 
 

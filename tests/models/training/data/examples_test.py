@@ -7,8 +7,8 @@ import pytest
 import tensorflow_datasets as tfds
 from absl.testing import absltest, parameterized
 
+from models.training import data
 from robust_tfds import errors
-from robust_tfds.models.training import data
 from tests import quick, tiny_files
 
 

@@ -3,11 +3,11 @@
 import numpy as np
 from absl.testing import absltest, parameterized
 
+from models.training.data import config as config_lib
+from models.training.data import examples, items
 from robust_tfds import errors
 from robust_tfds.building import objects
 from robust_tfds.coco import rle
-from robust_tfds.models.training.data import config as config_lib
-from robust_tfds.models.training.data import examples, items
 from tests import tiny_files
 
 _KEY = np.array([1, 2], np.uint32)

@@ -13,13 +13,13 @@ import tensorflow_datasets as tfds
 from absl.testing import absltest, parameterized
 from PIL import Image
 
+from models.training import data, recipes
+from models.training.data import examples, leaks
 from robust_tfds import datasets, errors, step_lines
 from robust_tfds.datasets.digits import digits_dataset_builder as digits
 from robust_tfds.datasets.digits_video import (
   digits_video_dataset_builder as digits_video,
 )
-from robust_tfds.models.training import data, recipes
-from robust_tfds.models.training.data import examples, leaks
 from robust_tfds.storage import cache
 from tests import tiny_files
 from tests.own import made

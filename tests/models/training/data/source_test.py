@@ -7,10 +7,10 @@ from unittest import mock
 import numpy as np
 from absl.testing import absltest, parameterized
 
+from models.training import data
+from models.training.data import examples
 from robust_tfds import corruptions, errors
 from robust_tfds.corruptions import seeding
-from robust_tfds.models.training import data
-from robust_tfds.models.training.data import examples
 from tests import tiny_files
 from tests.own import made
 

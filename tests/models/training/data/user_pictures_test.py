@@ -6,9 +6,9 @@ import pickle
 import numpy as np
 from absl.testing import absltest
 
+from models import training
+from models.training.data import user_pictures
 from robust_tfds import errors
-from robust_tfds.models import training
-from robust_tfds.models.training.data import user_pictures
 from tests import tiny_files
 
 _KEYS = np.random.default_rng(0).integers(0, 2**32, (40, 2), np.uint32)

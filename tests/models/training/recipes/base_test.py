@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from absl.testing import absltest
 
-from robust_tfds.models.training.recipes import base
+from models.training.recipes import base
 
 _PIXELS = np.arange(6 * 8 * 8 * 3, dtype=np.uint8).reshape(6, 8, 8, 3) | 1
 _KEYS = np.arange(12, dtype=np.uint32).reshape(6, 2)

@@ -3,8 +3,8 @@
 import numpy as np
 from absl.testing import absltest
 
+from models.training import recipes
 from robust_tfds import errors
-from robust_tfds.models.training import recipes
 from tests import tiny_files
 from tests.models.training import tiny_trainings
 

@@ -8,11 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 from absl.testing import parameterized
 
+from configs import train_corruption_mix
+from models.enhancements import clahe
+from models.training import disclosure, recipes
+from models.training.recipes import alp, augmix, base, stability
 from robust_tfds import errors
-from robust_tfds.configs import train_corruption_mix
-from robust_tfds.models.enhancements import clahe
-from robust_tfds.models.training import disclosure, recipes
-from robust_tfds.models.training.recipes import alp, augmix, base, stability
 from tests.models.training import tiny_trainings
 
 _CLASSES = 4

@@ -5,9 +5,9 @@ import pathlib
 import numpy as np
 from absl.testing import absltest
 
+from models import training
+from models.training import named_conditions, recipes
 from robust_tfds import conditions, errors
-from robust_tfds.models import training
-from robust_tfds.models.training import named_conditions, recipes
 from tests import tiny_files
 from tests.models.training import tiny_trainings
 
@@ -32,7 +32,7 @@ class PixmixTest(absltest.TestCase):
     self.assertEqual(batch["picture"].shape, images.shape)
     self.assertGreater(len({p.tobytes() for p in batch["picture"]}), 1)
     got = np.asarray(recipe.views(batch))
-    from robust_tfds.models.training.recipes import base
+    from models.training.recipes import base
 
     for i, key in enumerate(base.stream(batch["key"], 0)):
       one = training.pixmix(

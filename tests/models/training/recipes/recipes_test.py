@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from absl.testing import parameterized
 
+from models.training import recipes
+from models.training.recipes import augmix, base
 from robust_tfds import conditions, errors
-from robust_tfds.models.training import recipes
-from robust_tfds.models.training.recipes import augmix, base
 from tests import in_process
 from tests.models.training import tiny_trainings
 
@@ -20,7 +20,7 @@ os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
 import hashlib, json
 import jax
 from robust_tfds import devices
-from robust_tfds.models.training import validation
+from models.training import validation
 from tests.models.training.recipes import recipes_test as t
 
 mesh = devices.mesh()

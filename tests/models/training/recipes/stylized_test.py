@@ -5,9 +5,9 @@ import pathlib
 import numpy as np
 from absl.testing import absltest, parameterized
 
+from models import training
+from models.training import recipes
 from robust_tfds import errors
-from robust_tfds.models import training
-from robust_tfds.models.training import recipes
 from tests import tiny_files
 from tests.models.training import tiny_trainings
 

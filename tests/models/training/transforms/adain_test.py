@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from absl.testing import absltest
 
+from models import training
+from models.training.transforms import adain
 from robust_tfds import errors, missing
-from robust_tfds.models import training
-from robust_tfds.models.training.transforms import adain
 
 # Positions of convolutions in naoto0804's files, and their widths.
 _ENCODER = {0: (3, 3, 1), 2: (3, 64, 3), 5: (64, 64, 3), 9: (64, 128, 3)} | {

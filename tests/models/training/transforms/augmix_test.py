@@ -8,9 +8,9 @@ import numpy as np
 from absl.testing import absltest, parameterized
 
 from benchmarks import training as pillow
+from models import training
+from models.training.transforms import augmix
 from robust_tfds import errors
-from robust_tfds.models import training
-from robust_tfds.models.training.transforms import augmix
 from tests import tiny_files
 
 _OPTIONS = {

@@ -3,8 +3,8 @@
 import numpy as np
 from absl.testing import absltest
 
+from models.training.transforms import checks
 from robust_tfds import errors
-from robust_tfds.models.training.transforms import checks
 
 
 class ChecksTest(absltest.TestCase):

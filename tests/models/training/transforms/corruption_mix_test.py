@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from absl.testing import absltest, parameterized
 
+from models import training
+from models.training.transforms import corruption_mix
 from robust_tfds import corruptions, errors
-from robust_tfds.models import training
-from robust_tfds.models.training.transforms import corruption_mix
 from tests import tiny_files
 
 _SHORTER = ("sampling", "reverse_sampling", "freezing")

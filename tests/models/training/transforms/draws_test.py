@@ -4,7 +4,7 @@ import jax
 import numpy as np
 from absl.testing import absltest, parameterized
 
-from robust_tfds.models.training.transforms import draws
+from models.training.transforms import draws
 
 _KEYS = np.random.default_rng(1).integers(0, 2**32, (20000, 2), np.uint32)
 

@@ -3,8 +3,8 @@
 import numpy as np
 from absl.testing import absltest, parameterized
 
+from models import training
 from robust_tfds import errors
-from robust_tfds.models import training
 
 
 class FractalsTest(parameterized.TestCase):

@@ -9,8 +9,8 @@ from absl.testing import absltest, parameterized
 from PIL import Image
 
 from benchmarks import training
+from models.training.transforms import operations
 from robust_tfds.corruptions.ops import packed
-from robust_tfds.models.training.transforms import operations
 from tests import tiny_files
 
 _HEIGHT, _WIDTH = 45, 61

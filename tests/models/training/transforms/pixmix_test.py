@@ -9,9 +9,9 @@ from PIL import Image
 from scipy import stats
 
 from benchmarks import training as pillow
+from models import training
+from models.training.transforms import operations, pixmix
 from robust_tfds import errors
-from robust_tfds.models import training
-from robust_tfds.models.training.transforms import operations, pixmix
 from tests import tiny_files
 
 _OPTIONS = {"k": 4, "beta": 3.0, "severity": 3.0, "overlap": False}

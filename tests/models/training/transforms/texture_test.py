@@ -4,9 +4,9 @@ import jax
 import numpy as np
 from absl.testing import absltest, parameterized
 
+from models import training
+from models.training.transforms import texture
 from robust_tfds import errors
-from robust_tfds.models import training
-from robust_tfds.models.training.transforms import texture
 from tests import tiny_files
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from absl.testing import absltest, parameterized
 
+from models import training
 from robust_tfds import errors
-from robust_tfds.models import training
 from tests import in_process, quick
 
 _COUNT, _SIDE = 6, 24

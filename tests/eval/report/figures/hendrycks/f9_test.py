@@ -4,9 +4,9 @@ import dataclasses
 
 from absl.testing import absltest
 
-from robust_tfds.eval.cells.number import Number
-from robust_tfds.eval.report import figures
-from robust_tfds.eval.report.figures import base
+from eval.cells.number import Number
+from eval.report import figures
+from eval.report.figures import base
 from tests.eval.report.figures import boards, lines
 
 _SET = "imagenet22k_subtypes"

@@ -8,8 +8,8 @@ from absl.testing import absltest
 from etils import epath
 from PIL import Image
 
-from robust_tfds.eval.report import figures
-from robust_tfds.eval.report.figures import base
+from eval.report import figures
+from eval.report.figures import base
 
 
 def pictures(folder: pathlib.Path, names: list[str], height: int = 12) -> None:

@@ -3,10 +3,10 @@
 import numpy as np
 from absl.testing import absltest
 
+from eval.cells.number import Number
+from eval.papers import raw_results
+from eval.report.figures.parts import ap_curves, own, trainings
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.cells.number import Number
-from robust_tfds.eval.papers import raw_results
-from robust_tfds.eval.report.figures.parts import ap_curves, own, trainings
 from tests.eval.report.figures import boards
 
 

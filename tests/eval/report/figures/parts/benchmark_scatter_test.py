@@ -2,8 +2,8 @@
 
 from absl.testing import absltest
 
-from robust_tfds.eval.cells.number import Number
-from robust_tfds.eval.report.figures.parts import benchmark_scatter, own
+from eval.cells.number import Number
+from eval.report.figures.parts import benchmark_scatter, own
 from tests.eval.report.figures import boards
 
 _TITLES = {"mce": "mCE", "relative_mce": "relative mCE"}

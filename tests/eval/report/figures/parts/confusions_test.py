@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from absl.testing import parameterized
 
+from eval.report.figures.parts import confusions, own
 from robust_tfds import errors
-from robust_tfds.eval.report.figures.parts import confusions, own
 from tests.eval.report.figures import boards, lines
 
 

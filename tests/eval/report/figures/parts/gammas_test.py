@@ -2,7 +2,7 @@
 
 from absl.testing import parameterized
 
-from robust_tfds.eval.report.figures.parts import gammas, own
+from eval.report.figures.parts import gammas, own
 from tests.eval.report.figures import boards
 
 

@@ -4,7 +4,7 @@ import math
 
 from absl.testing import absltest
 
-from robust_tfds.eval.report.figures.parts import networks, own, printed
+from eval.report.figures.parts import networks, own, printed
 from tests.eval.report.figures import boards
 
 _CE = ("ce", "shot_noise")

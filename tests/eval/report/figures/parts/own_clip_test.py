@@ -3,7 +3,7 @@
 import numpy as np
 from absl.testing import absltest
 
-from robust_tfds.eval.report.figures.parts import own_clip
+from eval.report.figures.parts import own_clip
 
 
 class OwnClipTest(absltest.TestCase):

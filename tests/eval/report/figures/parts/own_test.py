@@ -4,8 +4,8 @@ import dataclasses
 
 from absl.testing import absltest, parameterized
 
+from eval.report.figures.parts import own
 from robust_tfds.conditions import Condition
-from robust_tfds.eval.report.figures.parts import own
 from tests.eval.report.figures import boards
 
 

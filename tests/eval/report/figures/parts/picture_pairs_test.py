@@ -5,8 +5,8 @@ from absl.testing import parameterized
 from etils import epath
 from PIL import Image
 
+from eval.report.figures.parts import picture_pairs
 from robust_tfds import errors
-from robust_tfds.eval.report.figures.parts import picture_pairs
 from tests import in_folder
 
 

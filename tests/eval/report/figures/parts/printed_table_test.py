@@ -5,8 +5,8 @@ from typing import Any
 
 from absl.testing import absltest
 
-from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import own, printed_table
+from eval.report.figures import base
+from eval.report.figures.parts import own, printed_table
 from tests.eval.report.figures import boards, lines
 
 

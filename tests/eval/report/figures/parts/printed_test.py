@@ -2,7 +2,7 @@
 
 from absl.testing import absltest
 
-from robust_tfds.eval.report.figures.parts import printed, sheet
+from eval.report.figures.parts import printed, sheet
 
 
 class PrintedTest(absltest.TestCase):

@@ -2,7 +2,7 @@
 
 from absl.testing import absltest
 
-from robust_tfds.eval.report.figures.parts import own, redrawn
+from eval.report.figures.parts import own, redrawn
 from tests.eval.report.figures import boards
 
 

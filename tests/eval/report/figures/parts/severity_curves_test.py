@@ -2,9 +2,9 @@
 
 from absl.testing import absltest
 
-from robust_tfds.eval.report import figures
-from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import own, severity_curves
+from eval.report import figures
+from eval.report.figures import base
+from eval.report.figures.parts import own, severity_curves
 from tests.eval.report.figures import boards
 
 _PAPER = "Schiappa et al., Figure 9"

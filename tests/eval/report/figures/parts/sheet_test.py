@@ -5,7 +5,7 @@ import pathlib
 
 from absl.testing import absltest
 
-from robust_tfds.eval.report.figures.parts import sheet
+from eval.report.figures.parts import sheet
 
 _COLUMNS = ("model", sheet.Column("error"), "source")
 

@@ -6,8 +6,8 @@ import numpy as np
 from absl.testing import absltest
 from PIL import Image
 
+from eval.report import figures
 from robust_tfds import errors
-from robust_tfds.eval.report import figures
 from tests import shared_data
 from tests.eval.report.figures import boards
 

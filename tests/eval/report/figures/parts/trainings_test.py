@@ -2,8 +2,8 @@
 
 from absl.testing import parameterized
 
-from robust_tfds.eval.papers import raw_results
-from robust_tfds.eval.report.figures.parts import ap_curves, trainings
+from eval.papers import raw_results
+from eval.report.figures.parts import ap_curves, trainings
 
 
 class TrainingsTest(parameterized.TestCase):

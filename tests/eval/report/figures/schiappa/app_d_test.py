@@ -3,10 +3,10 @@
 import numpy as np
 from absl.testing import parameterized
 
+from eval.metrics import intervals
+from eval.report import figures
+from eval.report.figures import base, drawing
 from robust_tfds import errors
-from robust_tfds.eval.metrics import intervals
-from robust_tfds.eval.report import figures
-from robust_tfds.eval.report.figures import base, drawing
 from tests import in_folder, shared_data
 from tests.eval.compare import task_runs
 

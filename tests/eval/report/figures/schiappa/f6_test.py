@@ -6,10 +6,10 @@ import numpy as np
 from absl.testing import parameterized
 from etils import epath
 
+from eval.metrics.replicates import Replicates
+from eval.report import figures
+from eval.report.figures import base, drawing
 from robust_tfds import conditions, errors
-from robust_tfds.eval.metrics.replicates import Replicates
-from robust_tfds.eval.report import figures
-from robust_tfds.eval.report.figures import base, drawing
 from tests.eval.report.figures import boards, lines
 
 _NAMES = conditions.VIDEOS.names("common")

@@ -4,9 +4,9 @@ import dataclasses
 
 from absl.testing import absltest
 
-from robust_tfds.eval.report.figures import base
-from robust_tfds.eval.report.figures.parts import own
-from robust_tfds.eval.report.figures.shankar import f3
+from eval.report.figures import base
+from eval.report.figures.parts import own
+from eval.report.figures.shankar import f3
 from tests.eval.report.figures import boards, lines
 
 _SET = "imagenet_vid_robust"

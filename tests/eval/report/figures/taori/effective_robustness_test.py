@@ -4,10 +4,10 @@ import dataclasses
 
 from absl.testing import parameterized
 
+from eval import papers
+from eval.metrics import trend
+from eval.report.figures import base
 from robust_tfds import errors
-from robust_tfds.eval import papers
-from robust_tfds.eval.metrics import trend
-from robust_tfds.eval.report.figures import base
 from tests.eval.report.figures import boards, lines
 
 _NAME = "effective_robustness"

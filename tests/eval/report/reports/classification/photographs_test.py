@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from robust_tfds.eval.report.reports.classification import photographs
+from eval.report.reports.classification import photographs
 from tests import in_folder
 from tests.eval.report.reports import contexts
 

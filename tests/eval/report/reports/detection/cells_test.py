@@ -2,9 +2,9 @@
 
 from absl.testing import absltest
 
-from robust_tfds.eval.report.reports.detection import cells
-from robust_tfds.eval.report.tables import numbers as numbers_lib
-from robust_tfds.eval.report.tables import pivot
+from eval.report.reports.detection import cells
+from eval.report.tables import numbers as numbers_lib
+from eval.report.tables import pivot
 from tests.eval.report.reports import contexts
 
 

@@ -1,13 +1,13 @@
 """The leaderboards and the summary: what is bold, escaped and printed."""
 
-from robust_tfds.eval.report.reports.every_task import (
+from eval.report.reports.every_task import (
   compare_published,
   leaderboard_latex,
   leaderboard_markdown,
   summary,
   throughput,
 )
-from robust_tfds.eval.report.tables import pivot, writers
+from eval.report.tables import pivot, writers
 from tests import in_folder
 from tests.eval.report.reports import contexts
 

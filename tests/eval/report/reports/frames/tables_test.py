@@ -2,9 +2,9 @@
 
 from absl.testing import absltest
 
-from robust_tfds.eval.report.reports.frames import tables
-from robust_tfds.eval.report.tables import breakdowns
-from robust_tfds.eval.report.tables import numbers as numbers_lib
+from eval.report.reports.frames import tables
+from eval.report.tables import breakdowns
+from eval.report.tables import numbers as numbers_lib
 from tests.eval.report.reports import contexts
 
 

@@ -2,7 +2,7 @@
 
 from absl.testing import absltest
 
-from robust_tfds.eval.report.reports.sequences import cells
+from eval.report.reports.sequences import cells
 from tests.eval.report.reports import contexts
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 from absl.testing import parameterized
 
-from robust_tfds.eval.report.reports.sequences import strips
+from eval.report.reports.sequences import strips
 from tests import in_folder
 from tests.eval.report.reports import contexts
 

@@ -3,7 +3,7 @@
 import numpy as np
 from absl.testing import absltest
 
-from robust_tfds.eval.report.reports.video import confusion
+from eval.report.reports.video import confusion
 from tests.eval.report.reports import contexts
 
 _RIGHT = np.array([[0, 0], [1, 1], [2, 2]])

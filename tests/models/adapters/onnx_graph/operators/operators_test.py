@@ -10,10 +10,10 @@ import onnxruntime
 from absl.testing import parameterized
 from onnx import helper, numpy_helper
 
-from robust_tfds.models.adapters.onnx_graph import file
-from robust_tfds.models.adapters.onnx_graph import graph as graph_lib
-from robust_tfds.models.adapters.onnx_graph.operators import TABLE
-from robust_tfds.models.adapters.onnx_graph.operators.node import (
+from models.adapters.onnx_graph import file
+from models.adapters.onnx_graph import graph as graph_lib
+from models.adapters.onnx_graph.operators import TABLE
+from models.adapters.onnx_graph.operators.node import (
   Node,
   UntraceableError,
 )

@@ -14,7 +14,7 @@ import zlib
 import jax
 import numpy as np
 
-from robust_tfds.models.adapters.torch_graph import export
+from models.adapters.torch_graph import export
 from tests.models.adapters.onnx_graph.operators import tables
 
 GOLDEN = (
