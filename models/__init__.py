@@ -23,3 +23,6 @@ from models import convert as convert
 from models import spec as spec
 from models.catalogue import get as get
 from models.catalogue import names as names
+from models.detection.spec import DetectorSpec as DetectorSpec
+from models.spec import Spec as Spec
+from models.video.spec import VideoSpec as VideoSpec

@@ -5,32 +5,63 @@
   ds = tfds.load("digits_c/gaussian_noise_3", split="test")
   ds = robust_tfds.load("digits_c/gaussian_noise/3", split="test")
 
-Loads neither TensorFlow nor JAX: builders do when they build.
+The other public names are loaded when they are first used:
+
+  from robust_tfds import corruptions, evaluate, metrics, models, training
+
+Importing this loads neither TensorFlow nor JAX.
 """
 
-import pathlib
-import re
-import signal
-import sys
+import importlib
+from typing import TYPE_CHECKING, Any
 
-# A command's imports take seconds: Ctrl-C ends them without a traceback, until
-# `robust_tfds.stopping` listens. Of `python -m models.card` the parents are imported
-# under the name -m.
-_words = sys.orig_argv[1:3] if sys.argv[:1] == ["-m"] else sys.argv[:1]
-if re.search(
-  r"(^|[/\\])robust-tfds$|^-m (eval|models|robust_tfds)\.", " ".join(_words)
-):
-  signal.signal(signal.SIGINT, signal.SIG_DFL)
-_HERE = pathlib.Path(__file__).resolve().parent
-# A wheel has `eval`, `models` and `configs` in here; a clone has them beside.
-if not (_HERE / "eval").exists() and (_HERE.parent / "eval/main.py").exists():
-  __path__.append(str(_HERE.parent))
+from robust_tfds import layout, registration, version
 
-from robust_tfds import datasets, version  # noqa: E402
+if TYPE_CHECKING:
+  import models as models
+  from eval import evaluate as evaluate
+  from eval import metrics as metrics
+  from models import training as training
+  from robust_tfds import corruptions as corruptions
+  from robust_tfds import datasets as datasets
 
 __version__ = version.VERSION
+__all__ = (
+  "corruptions",
+  "datasets",
+  "evaluate",
+  "load",
+  "metrics",
+  "models",
+  "training",
+)
+# Public name -> its module in a clone.
+_BESIDE = {
+  "evaluate": "eval",
+  "metrics": "eval.metrics",
+  "models": "models",
+  "training": "models.training",
+}
 
-load = datasets.load
-datasets.register()
+registration.register()
 
-__all__ = ("datasets", "load")
+
+def __getattr__(name: str) -> Any:
+  """Load a public name.
+
+  Raises:
+    ForeignPackageError: another `eval`, `models` or `configs` hides a clone's.
+  """
+  if name not in __all__:
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+  if name == "load":
+    return __getattr__("datasets").load
+  if name not in _BESIDE:
+    return importlib.import_module(f"{__name__}.{name}")
+  module = layout.module(_BESIDE[name])
+  return module.evaluate if name == "evaluate" else module
+
+
+def __dir__() -> list[str]:
+  """Return the names that are loaded, and the public ones."""
+  return sorted({*globals(), *__all__})

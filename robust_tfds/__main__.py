@@ -5,7 +5,7 @@
   robust-tfds NAME --help         # of one command
   robust-tfds --version
 
-Each is also a module: `python -m eval.main` is `robust-tfds run`. The
+In a clone each is also a module: `python -m eval.main` is `robust-tfds run`. The
 current folder is the last one that is searched for modules, for `my_module:build`.
 """
 
@@ -14,8 +14,7 @@ import pathlib
 import runpy
 import sys
 
-import robust_tfds
-from robust_tfds import stopping
+from robust_tfds import layout, stopping
 
 # Name -> file, in the order in which they are used.
 COMMANDS = {
@@ -57,15 +56,20 @@ def _run() -> None:
     sys.exit(f"Error: {unknown} See robust-tfds --help.")
   else:
     del sys.argv[1]
+    layout.put_on_path()
     sys.path.append(os.getcwd())
+    try:
+      layout.check()
+    except layout.ForeignPackageError as e:
+      sys.exit(f"Error: {e}")
     # By path: a module's parents are imported with it, JAX with some.
     runpy.run_path(str(_file(word)), run_name="__main__")
 
 
 def _file(name: str) -> pathlib.Path:
-  """Where a command's file lies: in a clone some are beside this package."""
-  places = (pathlib.Path(p, COMMANDS[name]) for p in robust_tfds.__path__)
-  return next(p for p in places if p.exists())
+  """Return a command's file: in a clone some lie beside this package."""
+  inside = layout.HERE / COMMANDS[name]
+  return inside if inside.exists() else layout.HERE.parent / COMMANDS[name]
 
 
 if __name__ == "__main__":

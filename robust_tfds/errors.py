@@ -3,7 +3,7 @@
 Every deliberate refusal of the package is a `UserError`: the input, the config or
 the machine is at fault and the text says what was got, what was expected and what
 to do. Any other exception is a bug of ours and shows its traceback. Imports the
-standard library and `short_names` alone; everybody may import it.
+standard library and `layout` alone; everybody may import it.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator
 from typing import ParamSpec, TypeVar
 
-from robust_tfds import short_names
+from robust_tfds import layout
 
 # Tasks that people ask for, as the end of a refusal.
 NOT_HERE = (
@@ -107,5 +107,5 @@ def of_user(error: BaseException) -> str:
 
 def _installed(filename: str) -> bool:
   """Whether a line is of Python, of a package or of ours: not the user's."""
-  folders = (*short_names.own_folders(), os.path.dirname(os.__file__))
+  folders = (*layout.folders(), os.path.dirname(os.__file__))
   return "site-packages" in filename or filename.startswith(folders)

@@ -12,6 +12,7 @@ from typing import Any
 
 import ml_collections
 
+import configs
 from eval import tasks
 from robust_tfds import datasets, errors, natural_sets, own
 from robust_tfds.building import base
@@ -73,7 +74,7 @@ def _run_by(dataset: Any) -> str:
 
 def _config(text: str) -> ml_collections.ConfigDict:
   file, _, argument = text.partition(":")
-  module = importlib.import_module(f"configs.{file}")
+  module = importlib.import_module(f"{configs.__name__}.{file}")
   config: ml_collections.ConfigDict = module.get_config(
     *[argument] if argument else []
   )

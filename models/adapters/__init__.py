@@ -1,7 +1,7 @@
 """Bring your own model: one file per kind, each importing its package lazily.
 
-  from models import adapters
-  model = adapters.get("onnx")("net.onnx", spec, name="mine")
+  from robust_tfds import models
+  model = models.adapters.get("onnx")("net.onnx", spec, name="mine")
 
 An adapter returns a `Model`, which the evaluator takes as it takes a model of
 the catalogue: an `Adapted`, which JAX traces into the run's sharded programs, or

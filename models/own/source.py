@@ -19,7 +19,7 @@ import sysconfig
 from collections.abc import Iterator
 from typing import Any
 
-from robust_tfds import short_names
+from robust_tfds import layout
 
 
 def hashes(name: str) -> dict[str, str]:
@@ -106,7 +106,7 @@ def _installed(path: pathlib.Path) -> bool:
   if {"site-packages", "dist-packages"} & set(path.parts):
     return True
   theirs = [sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")]
-  folders = [*short_names.own_folders(), *(place for place in theirs if place)]
+  folders = [*layout.folders(), *(place for place in theirs if place)]
   real = path.resolve()
   return any(real.is_relative_to(os.path.realpath(f)) for f in folders)
 

@@ -2,15 +2,13 @@
 
 import collections
 import functools
-import importlib
 import os
-import pkgutil
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import tensorflow_datasets as tfds
 
-from robust_tfds import errors, missing, own
+from robust_tfds import errors, missing, own, registration
 from robust_tfds.building import base, file_formats
 from robust_tfds.building import beam_options as beam_options_lib
 from robust_tfds.building.build_session import BuildSession
@@ -19,22 +17,13 @@ from robust_tfds.datasets import training
 from robust_tfds.storage import paths
 
 PUBLISHED = base.PUBLISHED
+names = registration.names
 _LOSSY = ("jpeg85", "h264")
 Named = str | type[base.Builder]
 
 
-@functools.cache
-def names() -> tuple[str, ...]:
-  """Names of all datasets of this package."""
-  return tuple(
-    m.name
-    for m in pkgutil.iter_modules(__path__)
-    if m.ispkg and _holds_builder(m.name)
-  )
-
-
 def register() -> None:
-  """Imports every builder, which registers it with TFDS."""
+  """Import every builder: `tfds.list_builders()` names those that are imported."""
   for name in names():
     builder_class(name)
 
@@ -60,8 +49,8 @@ def builder_class(
     return training.builder_class(name)
   if not isinstance(name, str) or name not in names():
     raise errors.unknown("dataset", name, names())
-  module = importlib.import_module(f"{__name__}.{name}.{name}_dataset_builder")
-  return module.Builder
+  made: type[base.Builder] = registration.builder_class(name)
+  return made
 
 
 class Unknown(base.Builder, skip_registration=True):
@@ -415,8 +404,3 @@ def _check_manual_dir(folder: str | os.PathLike | None) -> None:
     raise errors.UserError(
       f"{folder}: the manual dir is a file; name the folder that it lies in."
     )
-
-
-def _holds_builder(name: str) -> bool:
-  (folder,) = __path__
-  return os.path.exists(f"{folder}/{name}/{name}_dataset_builder.py")

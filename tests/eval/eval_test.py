@@ -1,4 +1,4 @@
-"""`from robust_tfds import evaluate`: a function at the top, which loads what it needs."""
+"""`evaluate`: what importing it loads, and what its arguments are."""
 
 import inspect
 

@@ -78,9 +78,9 @@ def _check_plain(function: Any, kind: Kind) -> None:
     raise errors.UserError(
       f"{type(function).__name__} is a network of {package}, which is not called"
       f" with uint8 pictures [B, H, W, 3] as a plain function is.{first} Say what"
-      f" it expects: from {spec.__module__} import {spec.__name__}; from"
-      f" models import adapters; adapters.get('{adapter}')({given},"
-      f" {spec.__name__}({'num_classes=' * (kind == 'detection')}...))."
+      f" it expects: from robust_tfds import models;"
+      f" models.adapters.get('{adapter}')({given},"
+      f" models.{spec.__name__}({'num_classes=' * (kind == 'detection')}...))."
     )
   if not callable(function):
     raise errors.UserError(
