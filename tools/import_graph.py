@@ -1,8 +1,7 @@
 """Who imports whom in this repository, at any depth of a file.
 
-`eval`, `models` and `configs` lie at the top and are also `robust_tfds.eval` and
-so on: both names are one module here, under the long one. What only type checkers
-import (`if TYPE_CHECKING:`) does not count.
+A public name of `robust_tfds` counts as the module that it is loaded from. What only
+type checkers import (`if TYPE_CHECKING:`) does not count.
 """
 
 import ast
@@ -11,22 +10,7 @@ import pathlib
 from collections.abc import Iterator, Mapping
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-BESIDE = (
-  "eval",
-  "models",
-  "configs",
-)  # top-level folders that are modules of robust_tfds
-PACKAGES = ("robust_tfds", *BESIDE)
-
-
-def canonical(name: str) -> str:
-  """The long name of a module.
-
-  >>> canonical("eval.main"), canonical("numpy")
-  ('robust_tfds.eval.main', 'numpy')
-  """
-  top = name.split(".")[0]
-  return f"robust_tfds.{name}" if top in BESIDE else name
+PACKAGES = ("robust_tfds", "eval", "models", "configs")
 
 
 @functools.cache
@@ -38,13 +22,13 @@ def files(folders: tuple[str, ...] = PACKAGES) -> Mapping[str, pathlib.Path]:
       relative = path.relative_to(ROOT)
       parts = relative.with_suffix("").parts
       name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-      out[canonical(name)] = relative
+      out[name] = relative
   return out
 
 
 @functools.cache
 def imports(source: str, *, top_level: bool = False) -> frozenset[str]:
-  """Canonical names that a file imports, `a.b` for both `import` statements.
+  """Names that a file imports, `a.b` for both `import` statements.
 
   Args:
     source: Python text.
@@ -53,10 +37,30 @@ def imports(source: str, *, top_level: bool = False) -> frozenset[str]:
   names = set()
   for node in _nodes(ast.parse(source), top_level):
     if isinstance(node, ast.Import):
-      names |= {canonical(a.name) for a in node.names}
+      names |= {a.name for a in node.names}
     elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-      names |= {canonical(f"{node.module}.{a.name}") for a in node.names}
+      names |= {_real(f"{node.module}.{a.name}") for a in node.names}
   return frozenset(names)
+
+
+def _real(name: str) -> str:
+  """Return the module behind a public name: `robust_tfds.metrics` is `eval.metrics`."""
+  package, _, public = name.partition(".")
+  return public_names().get(public, name) if package == "robust_tfds" else name
+
+
+@functools.cache
+def public_names() -> Mapping[str, str]:
+  """Return what `robust_tfds` loads when it is used: name -> module."""
+  tree = ast.parse((ROOT / "robust_tfds/__init__.py").read_text("utf-8"))
+  (table,) = (
+    node.value
+    for node in tree.body
+    if isinstance(node, ast.Assign)
+    and ast.unparse(node.targets[0]) == "_BESIDE"
+  )
+  names: Mapping[str, str] = ast.literal_eval(table)
+  return names
 
 
 def _nodes(tree: ast.AST, top_level: bool) -> Iterator[ast.AST]:

@@ -18,7 +18,7 @@ _HEAD = """\
 # Printed numbers of the four papers
 
 Made by `python -m tools.printed_page` from `eval/papers`: a folder for each paper, a
-TSV file for each table as it is printed. After `from eval import papers`,
+TSV file for each table as it is printed. With `from eval import papers` of a clone,
 `papers.rows("imagenet_c")` gives the numbers of a data set or paper as rows (network,
 training, metric, condition, value, interval, source), `papers.doubts()` what is below,
 `papers.protocol("imagenet_c")` what the numbers are of. A number that several tables
