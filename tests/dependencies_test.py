@@ -11,7 +11,7 @@ from absl.testing import absltest
 
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
 _LOCAL = ("robust_tfds", "eval", "models", "configs")
-_OURS = {*_LOCAL, "tests", "tools", "benchmarks", "gallery"}
+_OURS = {*_LOCAL, "tests", "tools", "benchmarks", "gallery", "setup"}
 
 # Distributions whose module has another name; else "-" becomes "_".
 _MODULES = {

@@ -66,7 +66,7 @@ class GeneratedTest(parameterized.TestCase):
   def test_the_public_surface(self):
     text = _generated("docs/API")
     self.assertEqual(text.count(".. autofunction::"), len(api_test.SURFACE))
-    for name in ("corruptions.corrupt", "eval.evaluate", "models.adapters.get"):
+    for name in ("corruptions.corrupt", "evaluate", "models.adapters.get"):
       self.assertIn(f".. autofunction:: robust_tfds.{name}\n", text)
 
   def test_what_sets_show(self):

@@ -61,8 +61,8 @@ class OfUserTest(absltest.TestCase):
     )
 
   def test_our_lines_are_not_the_users(self):
-    for name in ("eval.run.plan", "models.spec", "conditions"):
-      module = importlib.import_module(f"robust_tfds.{name}")
+    for name in ("eval.run.plan", "models.spec", "robust_tfds.conditions"):
+      module = importlib.import_module(name)
       self.assertTrue(errors._installed(module.__file__), name)
     self.assertFalse(errors._installed(__file__))
 

@@ -139,7 +139,7 @@ def _in_contract(path: pathlib.Path) -> bool:
 
 def _models_of(path: pathlib.Path) -> Mapping[str, object]:
   """Names of the models of a file's family; none of layers that they share."""
-  name = f"robust_tfds.{'.'.join(path.with_suffix('').parts)}"
+  name = ".".join(path.with_suffix("").parts)
   member = vars(importlib.import_module(name)).get("FAMILY")
   return member.variants if isinstance(member, family.Family) else {}
 
@@ -150,7 +150,7 @@ def _task_of(path: pathlib.Path) -> str:
 
   folder = path.parent.name
   task = "classification" if folder == "every_task" else folder
-  module = f"robust_tfds.{'.'.join(path.with_suffix('').parts)}"
+  module = ".".join(path.with_suffix("").parts)
   known = {type(report).__module__ for report in reports.of_task(task)}
   return task if module in known else ""
 

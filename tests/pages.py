@@ -7,7 +7,7 @@ import re
 import types
 from typing import Any
 
-from robust_tfds import __main__
+from robust_tfds import __main__, layout
 
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
 _BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
@@ -36,7 +36,8 @@ def file_name(block: str) -> str:
 def command(name: str) -> types.ModuleType:
   """The module of a command of `robust-tfds`."""
   path = __main__.COMMANDS[name].removesuffix(".py").replace("/", ".")
-  return importlib.import_module(f"robust_tfds.{path}")
+  place = path if path.split(".")[0] in layout.NAMES else f"robust_tfds.{path}"
+  return importlib.import_module(place)
 
 
 def run_notebook(name: str) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from eval.run import evaluation
 from models import model, spec
 from models.detection import spec as detection_spec
 from models.video import spec as video_spec
+from tools import import_graph
 
 # What the functions take and give.
 _TYPES = (
@@ -39,7 +40,7 @@ def text() -> str:
   parts.append("\n## Classes\n\n")
   for cls in _TYPES:
     members = "   :members:\n" if cls is evaluation.Result else ""
-    name = f"{cls.__module__}.{cls.__name__}"
+    name = f"{cls.__module__}.{cls.__name__}"  # where pages find it in a clone
     parts.append(_directive("class", name, members))
   return "".join(parts)
 
@@ -54,7 +55,21 @@ def _module(function: Callable[..., Any]) -> str:
   places = [
     m.__name__ for m in public if vars(m).get(function.__name__) is function
   ]
-  return min([*places, function.__module__], key=len)
+  return _public(min([*places, function.__module__], key=len))
+
+
+def _public(module: str) -> str:
+  """Return a module as users reach it: `eval.metrics.action` is of `robust_tfds`.
+
+  >>> _public("eval.metrics.action"), _public("robust_tfds.corruptions")
+  ('robust_tfds.metrics.action', 'robust_tfds.corruptions')
+  """
+  places = {place: name for name, place in import_graph.public_names().items()}
+  for place in sorted(places, key=len, reverse=True):
+    if f"{module}.".startswith(f"{place}."):
+      name = "" if place == "eval" else f".{places[place]}"
+      return f"robust_tfds{name}{module.removeprefix(place)}"
+  return module
 
 
 def _directive(kind: str, name: str, options: str = "") -> str:
