@@ -36,10 +36,10 @@ class FunctionsTest(parameterized.TestCase):
     self.assertEqual(model.name, "mine")
 
   @parameterized.parameters(
-    ("torch.nn.modules.module", "classification", r"\('torch'\)\(net, Spec\(num_c"),
-    ("keras.src.models.model", "video", r"\('keras'\)\(net, VideoSpec\("),
-    ("flax.nnx.module", "detection", r"\('flax_module'\)\(net, DetectorSpec\("),
-    ("onnxruntime.capi.x", "classification", r"\('onnx'\)\('model.onnx', Spec\("),
+    ("torch.nn.modules.module", "classification", r"\('torch'\)\(net, models.Spec\("),
+    ("keras.src.models.model", "video", r"\('keras'\)\(net, models.VideoSpec\("),
+    ("flax.nnx.module", "detection", r"\('flax_module'\)\(net, models.DetectorSpec\("),
+    ("onnxruntime.capi.x", "classification", r"\('onnx'\)\('model.onnx', models.Spec\("),
   )  # fmt: skip
   def test_networks_of_frameworks_are_told_their_adapter(self, of, kind, line):
     base = types.new_class("Module", (), {}, lambda d: d.update(__module__=of))
