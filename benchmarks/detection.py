@@ -20,11 +20,11 @@ import numpy as np
 from absl import app, flags
 
 from eval import tasks
-from eval.cells import predictions
 from eval.cells.cell import Cell
+from eval.cells.files import predictions
 from eval.metrics.detection import coco
 from eval.tasks import base
-from eval.tasks.parts import masks
+from eval.tasks.detections import masks
 from robust_tfds import conditions
 
 _SLOW = flags.DEFINE_bool("pycocotools", False, "Time the default backend too.")

@@ -18,7 +18,7 @@ import numpy as np
 
 from eval.metrics import resampling
 from eval.tasks import base, classification
-from eval.tasks.parts import spread
+from eval.tasks.headlines import spread
 
 _PICTURES = 50_000
 

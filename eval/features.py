@@ -36,7 +36,7 @@ def define_flags() -> None:
 
 def main(argv: Sequence[str]) -> None:
   """Keeps the features of every run."""
-  from eval.run import features
+  from eval.run.results import features
 
   settings = flags.FLAGS
   _, *runs = argv

@@ -80,7 +80,7 @@ def main(argv: Sequence[str]) -> None:
   settings, runs = flags.FLAGS, list(argv[1:])
   _check(settings, runs)
   if settings.check:
-    from eval.cells.submissions import checker
+    from eval.submissions import checker
 
     folder = paths.of(settings.check, "--check")
     print(
@@ -90,7 +90,7 @@ def main(argv: Sequence[str]) -> None:
     )
     return
   if settings.export:
-    from eval.cells.submissions import writer
+    from eval.submissions import writer
 
     print(
       writer.export(

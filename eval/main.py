@@ -164,8 +164,8 @@ def _browser(plan: Plan, workdir: epath.Path) -> webbrowser.BaseBrowser:
 
 def _say_result(plan: Plan, workdir: Workdir, rows: Sequence[Row]) -> None:
   """Prints the summary, of which the verdict is last, and where the files are."""
-  from eval.report.tables import verdict
   from eval.run import photographs
+  from eval.tables import verdict
 
   task, summary = plan.task, workdir.reports / "summary.txt"
   said = workdir.reports / "photographs.md"  # of a real network

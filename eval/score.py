@@ -16,7 +16,7 @@ file of `eval/readers/`:
   raw_results  JSON of the detection paper's authors; also writes tables.md
 
 Of what benchmark files are is said by --dataset, and held against what is known of
-the set (`eval/run/outside.py`); without, their numbers are plain means.
+the set (`eval/run/results/outside.py`); without, their numbers are plain means.
 
 --out gets the table and the reports of a run, and of files the cells too: it
 becomes a workdir then. An earlier score there is replaced. Models of several files
@@ -105,7 +105,7 @@ def main(argv: Sequence[str]) -> None:
   command.no_arguments(argv)
   from eval.cells.workdir import Workdir
   from eval.readers import base
-  from eval.run import rescore
+  from eval.run.results import rescore
 
   settings = flags.FLAGS
   options = base.Options(

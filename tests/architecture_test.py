@@ -171,15 +171,15 @@ _ALLOWED = {
     "eval.metrics",
     "eval.papers",
     "eval.readers",
-    "eval.report.charts",
-    "eval.report.tables",
+    "eval.charts",
+    "eval.tables",
     "eval.tasks",
   ),
   "eval.compare.__main__": (
     "robust_tfds.command",
     "eval.compare",
   ),
-  "eval.cells.submissions": (
+  "eval.submissions": (
     "robust_tfds.corruptions",
     _CELLS,
     "robust_tfds.datasets",
@@ -264,7 +264,7 @@ _MAY_RESIZE = {
 _OPENING_PACKAGES = {"defusedxml", "gzip", "tarfile", "xml", "zipfile"}
 # Zip files are written here; what is read goes through the door.
 _WRITERS = {
-  "eval.cells.parts": "zipfile",
+  "eval.cells.files.parts": "zipfile",
   "robust_tfds.storage.npz": "zipfile",
 }
 _VAGUE = {"utils", "util", "helpers", "misc", "common"}

@@ -13,7 +13,7 @@ from eval.cells import table
 from eval.compare import runs, scores
 from eval.compare.boards import build
 from eval.readers import base
-from eval.run import rescore
+from eval.run.results import rescore
 from robust_tfds import corrupt_folder, errors
 from tests import in_folder, pages, tiny_files
 from tests.eval.report.reports import without_pictures

@@ -8,8 +8,8 @@ import re
 from collections.abc import Sequence
 
 from eval.cells import cell_facts, provenance, table
-from eval.cells import note as note_lib
 from eval.cells.cell_facts import DataFacts, ModelFacts
+from eval.cells.files import note as note_lib
 from eval.cells.number import Number
 from robust_tfds import conditions
 

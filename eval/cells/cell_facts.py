@@ -1,6 +1,6 @@
 """What a cell's numbers depend on, in words: facts of its data, of its model.
 
-Both lie in the cell's note (`eval/cells/note.py`), which also says of which
+Both lie in the cell's note (`eval/cells/files/note.py`), which also says of which
 examples it is. Whoever sets two cells side by side reads here what differs; the
 hashes say at once whether anything does. A fact is None where nobody knows it: the
 cell is of a workdir from before facts were stored, or of predictions that another

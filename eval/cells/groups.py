@@ -9,7 +9,7 @@ import hashlib
 
 import numpy as np
 
-from eval.cells.columns import Columns
+from eval.cells.files.columns import Columns
 
 
 def partition(columns: Columns) -> str:

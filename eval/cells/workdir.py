@@ -31,18 +31,12 @@ import ml_collections
 import numpy as np
 from etils import epath
 
-from eval.cells import (
-  cell_facts,
-  config_file,
-  damage,
-  lock,
-  names,
-  predictions,
-)
-from eval.cells import columns as columns_lib
-from eval.cells import examples as examples_lib
-from eval.cells import note as note_lib
+from eval.cells import cell_facts, names
 from eval.cells.cell import Cell
+from eval.cells.files import columns as columns_lib
+from eval.cells.files import config_file, damage, lock, predictions
+from eval.cells.files import examples as examples_lib
+from eval.cells.files import note as note_lib
 from robust_tfds import conditions, errors, own_corruptions, reading
 from robust_tfds.storage import disk, paths
 
@@ -96,7 +90,7 @@ class Workdir:
 
   @property
   def contents_path(self) -> epath.Path:
-    """Hashes of the files that were read, see `eval/run/contents.py`."""
+    """Hashes of the files that were read, see `eval/run/execution/contents.py`."""
     return self.path / "contents.json"
 
   @property

@@ -24,7 +24,7 @@ from eval.compare import scores
 from eval.compare.boards import effective
 from eval.compare.scores import Scored
 from eval.readers.base import Run
-from eval.report.tables import csv_text, markdown, numbers
+from eval.tables import csv_text, markdown, numbers
 from robust_tfds import conditions, errors, natural_sets
 from robust_tfds.storage import disk
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from etils import epath
 
-from eval.cells import config_file, scored_folder
+from eval.cells.files import config_file, scored_folder
 from eval.cells.workdir import ReadWorkdir
 from eval.compare.boards import aside as aside_lib
 from eval.compare.boards.aside import Aside

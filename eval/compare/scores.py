@@ -19,7 +19,7 @@ from eval.compare.sides import Side
 from eval.metrics.replicates import Replicates
 from eval.readers.base import Run
 from eval.tasks import base
-from eval.tasks.parts import baselines, spread
+from eval.tasks.headlines import baselines, spread
 from robust_tfds import errors
 from robust_tfds.step_lines import Progress
 

@@ -21,8 +21,8 @@ from eval.compare.sides import Side
 from eval.metrics import definitions, replicates
 from eval.metrics.replicates import Replicates
 from eval.readers.base import Run
-from eval.report.tables import csv_text, markdown, numbers
-from eval.tasks.parts import spread
+from eval.tables import csv_text, markdown, numbers
+from eval.tasks.headlines import spread
 from robust_tfds import errors
 from robust_tfds.conditions import Condition
 from robust_tfds.storage import disk

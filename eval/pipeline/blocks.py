@@ -1,6 +1,6 @@
 """Blocks: ranges of a host's examples, decoded once, ahead of their use.
 
-A block is a range of rows that becomes one part on disk (`eval/cells/parts.py`).
+A block is a range of rows that becomes one part on disk (`eval/cells/files/parts.py`).
 A thread reads its rows in the order of the set and makes batches of them; rows
 whose pixels need another canvas go into batches of their own. Two blocks' pixels
 are in memory at most: the one that is shown to the models and the one that is

@@ -68,7 +68,7 @@ def choose(
 
 
 def _format(path: epath.Path, options: base.Options) -> str:
-  from eval.cells import scored_folder
+  from eval.cells.files import scored_folder
 
   if scored_folder.is_table_alone(path):
     raise errors.UserError(

@@ -32,7 +32,8 @@ from eval import tasks
 from eval.cells.cell import Cell
 from eval.metrics.detection import checks
 from eval.readers import base
-from eval.tasks.parts import known, result_lists
+from eval.tasks.detections import result_lists
+from eval.tasks.parts import known
 from robust_tfds import conditions, errors, reading
 from robust_tfds.coco import rows as coco_rows
 from robust_tfds.storage import paths as paths_lib
@@ -128,7 +129,7 @@ def files(folder: epath.Path) -> dict[conditions.Condition, epath.Path]:
 
 
 def columns(file: epath.Path, truth: Mapping[str, Any]) -> base.Columns:
-  """A file's detections, see `eval/tasks/parts/result_lists.py`.
+  """A file's detections, see `eval/tasks/detections/result_lists.py`.
 
   Raises:
     UserError: no results list, or one that does not fit; names the file.

@@ -31,7 +31,8 @@ from eval import tasks
 from eval.cells import provenance
 from eval.cells.cell import Cell
 from eval.readers import base
-from eval.tasks.parts import baselines, class_names, known
+from eval.tasks.headlines import baselines
+from eval.tasks.parts import class_names, known
 from robust_tfds import conditions, errors
 from robust_tfds.conditions import Condition
 from robust_tfds.reading import column_files

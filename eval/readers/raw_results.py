@@ -21,7 +21,8 @@ from eval import tasks
 from eval.cells import provenance
 from eval.cells.cell import Cell
 from eval.readers import base
-from eval.tasks.parts import known, stored_numbers
+from eval.tasks.headlines import stored_numbers
+from eval.tasks.parts import known
 from robust_tfds import conditions, errors, reading
 
 Numbers = dict[conditions.Condition, dict[str, float]]

@@ -12,9 +12,9 @@ import numpy as np
 from etils import epath
 
 from eval import tasks
-from eval.cells import config_file
 from eval.cells import workdir as workdir_lib
 from eval.cells.cell import Cell
+from eval.cells.files import config_file
 from eval.cells.workdir import ReadWorkdir, Workdir
 from eval.readers import base
 from eval.tasks.parts import known

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
-from eval.cells import packed, predictions
+from eval.cells.files import packed, predictions
 from eval.cells.workdir import Workdir
 from eval.pipeline import inputs
 from eval.run import data as data_lib

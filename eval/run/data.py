@@ -12,7 +12,7 @@ import ml_collections
 from eval.cells.workdir import Workdir
 from eval.pipeline import inputs
 from eval.run import plan as plan_lib
-from eval.run import progress, timing
+from eval.run.execution import progress, timing
 from eval.run.model import definitions
 from eval.run.plan import Plan
 from models.convert import sources

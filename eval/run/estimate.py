@@ -7,8 +7,9 @@ import jax
 
 from eval.cells.workdir import Workdir
 from eval.run import costs as costs_lib
-from eval.run import one_pass, publish
 from eval.run import plan as plan_lib
+from eval.run.execution import one_pass
+from eval.run.results import publish
 from robust_tfds import durations
 from robust_tfds.conditions import Condition
 from robust_tfds.shards import WHOLE, Shard

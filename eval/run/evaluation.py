@@ -16,14 +16,14 @@ from eval import tasks
 from eval.cells import table
 from eval.cells.workdir import Workdir
 from eval.metrics import definitions
-from eval.report.tables import numbers, verdict
 from eval.run import config as config_lib
 from eval.run import data as data_lib
 from eval.run import dataset_config, runner
 from eval.run import plan as plan_lib
 from eval.run.model.definitions import ModelObject
+from eval.tables import numbers, verdict
 from eval.tasks import base
-from eval.tasks.parts import baselines
+from eval.tasks.headlines import baselines
 from models.model import Model
 from robust_tfds import errors, missing, own
 from robust_tfds.building import own_set

@@ -15,7 +15,7 @@ from eval.run import subsets
 from eval.run.model import definitions as definitions_lib
 from eval.run.model import functions, output_classes, training_data
 from eval.tasks import base
-from eval.tasks.parts import baselines
+from eval.tasks.headlines import baselines
 from models import adapters
 from models.last_layer import LastLayer
 from models.model import Model

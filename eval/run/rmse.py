@@ -19,10 +19,10 @@ from absl import flags
 from etils import epath
 
 from eval.cells import table
+from eval.charts import scatter, style
+from eval.charts.frame import INSIDE, Frame
 from eval.metrics import definitions, detection
 from eval.pipeline import inputs
-from eval.report.charts import scatter, style
-from eval.report.charts.frame import INSIDE, Frame
 from robust_tfds import command, conditions, corruptions, datasets, strings
 from robust_tfds.storage import paths
 

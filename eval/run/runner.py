@@ -11,25 +11,20 @@ from typing import Any
 import numpy as np
 from etils import epath
 
-from eval.cells import lock, table
+from eval.cells import table
 from eval.cells.cell import Cell
+from eval.cells.files import lock
 from eval.cells.workdir import Workdir
 from eval.pipeline import inputs
-from eval.run import cells as cells_lib
 from eval.run import data as data_lib
-from eval.run import (
-  fingerprints,
-  kept,
-  one_pass,
-  publish,
-  repair,
-  timing,
-)
-from eval.run.contents import Contents
+from eval.run.execution import cells as cells_lib
+from eval.run.execution import fingerprints, kept, one_pass, repair, timing
+from eval.run.execution.contents import Contents
+from eval.run.execution.progress import Progress, say
 from eval.run.model import load as load_lib
 from eval.run.model import own_models
 from eval.run.plan import Plan
-from eval.run.progress import Progress, say
+from eval.run.results import publish
 from robust_tfds import devices, errors, hosts, missing, stopping
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import frost_pictures

@@ -19,19 +19,14 @@ from eval.cells import provenance, table
 from eval.cells.cell import Cell
 from eval.cells.cell_facts import Scalar
 from eval.cells.facts import TaskFacts
+from eval.cells.files.overlay import Overlay
 from eval.cells.number import Key
-from eval.cells.overlay import Overlay
 from eval.metrics import calibration, corruption_error, resampling
 from eval.pipeline import blocks, inputs, predict
 from eval.pipeline import show as show_lib
-from eval.tasks.parts import (
-  baselines,
-  known,
-  reliability,
-  spread,
-  top_k,
-)
-from eval.tasks.parts import headlines as headlines_lib
+from eval.tasks.headlines import baselines, spread
+from eval.tasks.headlines import headlines as headlines_lib
+from eval.tasks.parts import known, reliability, top_k
 from robust_tfds import conditions, errors
 from robust_tfds.building import geometry
 from robust_tfds.corruptions import spec as corruption_spec

@@ -30,13 +30,9 @@ from eval.metrics import natural_labels, resampling
 from eval.pipeline import blocks, inputs, predict
 from eval.pipeline import show as show_lib
 from eval.tasks import base
-from eval.tasks.parts import (
-  error_headlines,
-  normalised_task,
-  reliability,
-  top_k,
-)
-from eval.tasks.parts import headlines as headlines_lib
+from eval.tasks.headlines import error_headlines, normalised_task
+from eval.tasks.headlines import headlines as headlines_lib
+from eval.tasks.parts import reliability, top_k
 from robust_tfds import corruptions, datasets, errors, natural_sets
 from robust_tfds.conditions import Condition
 

@@ -28,23 +28,21 @@ from eval.cells import cell as cells_lib
 from eval.cells import facts as facts_lib
 from eval.cells import table
 from eval.cells.cell_facts import Scalar
-from eval.cells.overlay import Overlay
+from eval.cells.files.overlay import Overlay
 from eval.metrics import resampling
 from eval.metrics.detection import checks
 from eval.pipeline import inputs, predict
 from eval.tasks import base
-from eval.tasks.parts import (
+from eval.tasks.detections import (
   average_precision,
   detected_columns,
   detected_values,
   drawn_boxes,
   masks,
-  precision_headlines,
   result_lists,
-  spread,
-  stored_numbers,
 )
-from eval.tasks.parts import headlines as headlines_lib
+from eval.tasks.headlines import headlines as headlines_lib
+from eval.tasks.headlines import precision_headlines, spread, stored_numbers
 from robust_tfds import errors
 from robust_tfds.conditions import Condition
 

@@ -29,20 +29,20 @@ from eval.cells import cell as cells_lib
 from eval.cells import facts as facts_lib
 from eval.cells import table
 from eval.cells.cell_facts import Scalar
-from eval.cells.overlay import Overlay
+from eval.cells.files.overlay import Overlay
 from eval.metrics import rates, resampling
 from eval.metrics.detection import checks
 from eval.pipeline import inputs, predict
 from eval.tasks import base, detection
-from eval.tasks.parts import (
+from eval.tasks.detections import (
   anchor_sets,
   average_precision,
   result_lists,
-  source_videos,
-  spread,
   worst_frames,
 )
-from eval.tasks.parts import headlines as headlines_lib
+from eval.tasks.headlines import headlines as headlines_lib
+from eval.tasks.headlines import spread
+from eval.tasks.parts import source_videos
 from robust_tfds import errors
 from robust_tfds.building import frame_boxes
 from robust_tfds.conditions import Condition

@@ -57,15 +57,10 @@ from eval.metrics import natural_breakdowns as breakdowns
 from eval.papers import testbed_kinds
 from eval.pipeline import inputs, predict, programs
 from eval.tasks import base
-from eval.tasks.parts import (
-  anchor_sets,
-  label_space,
-  reliability,
-  source_videos,
-  spread,
-  top_k,
-)
-from eval.tasks.parts import headlines as headlines_lib
+from eval.tasks.detections import anchor_sets
+from eval.tasks.headlines import headlines as headlines_lib
+from eval.tasks.headlines import spread
+from eval.tasks.parts import label_space, reliability, source_videos, top_k
 from robust_tfds import errors, strings
 from robust_tfds.conditions import Condition
 

@@ -31,16 +31,14 @@ from eval.cells import table
 from eval.metrics import resampling, stability
 from eval.pipeline import inputs, predict, programs
 from eval.tasks import base
-from eval.tasks.parts import (
+from eval.tasks.headlines import (
   baselines,
   flip_headlines,
   normalised_task,
-  proper_scores,
-  reliability,
   spread,
-  top_k,
 )
-from eval.tasks.parts import headlines as headlines_lib
+from eval.tasks.headlines import headlines as headlines_lib
+from eval.tasks.parts import proper_scores, reliability, top_k
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import batching

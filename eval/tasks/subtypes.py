@@ -24,8 +24,9 @@ from eval.cells import facts as facts_lib
 from eval.cells import table
 from eval.metrics import rates, resampling
 from eval.tasks import base
-from eval.tasks.parts import headlines as headlines_lib
-from eval.tasks.parts import spread, top_k
+from eval.tasks.headlines import headlines as headlines_lib
+from eval.tasks.headlines import spread
+from eval.tasks.parts import top_k
 from robust_tfds import datasets, errors
 from robust_tfds.building import subtypes
 from robust_tfds.conditions import Condition

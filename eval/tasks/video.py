@@ -29,14 +29,9 @@ from eval.cells.cell_facts import Scalar
 from eval.metrics import action, resampling
 from eval.pipeline import clips, inputs, predict
 from eval.tasks import base
-from eval.tasks.parts import (
-  gamma_headlines,
-  proper_scores,
-  reliability,
-  spread,
-  top_k,
-)
-from eval.tasks.parts import headlines as headlines_lib
+from eval.tasks.headlines import gamma_headlines, spread
+from eval.tasks.headlines import headlines as headlines_lib
+from eval.tasks.parts import proper_scores, reliability, top_k
 from robust_tfds import conditions, corruptions, datasets, errors, strings
 from robust_tfds.conditions import Condition
 

@@ -18,7 +18,8 @@ from configs import cifar10_c as cifar10_c_config
 from eval.cells import table
 from eval.readers import base as readers_base
 from eval.run import plan as plan_lib
-from eval.run import rescore, runner
+from eval.run import runner
+from eval.run.results import rescore
 from models import adapters
 from models.spec import Spec
 from robust_tfds import conditions, corruptions, datasets

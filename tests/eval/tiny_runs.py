@@ -15,7 +15,8 @@ from unittest import mock
 
 import ml_collections
 
-from eval.cells import predictions, table
+from eval.cells import table
+from eval.cells.files import predictions
 from eval.run import plan as plan_lib
 from eval.run import runner
 from robust_tfds import shards

@@ -36,7 +36,7 @@ _WARM = (
   "robust_tfds.datasets",
   "eval.readers",
   "eval.report.reports",
-  "eval.run.rescore",
+  "eval.run.results.rescore",
   "eval.run.runner",
   "models",
 )

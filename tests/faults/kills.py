@@ -35,7 +35,7 @@ _WARM = (
   "robust_tfds.datasets",
   "eval.compare.pairs.compare",
   "eval.report.reports",
-  "eval.run.rescore",
+  "eval.run.results.rescore",
   "eval.run.runner",
   "models.convert",
   "tests.faults.kills",

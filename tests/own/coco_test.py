@@ -11,8 +11,8 @@ from absl.testing import parameterized
 from etils import epath
 from PIL import Image
 
-from eval.cells.submissions import writer
 from eval.metrics import detection
+from eval.submissions import writer
 from models.convert import report
 from robust_tfds import (
   build,

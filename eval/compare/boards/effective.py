@@ -30,8 +30,8 @@ from eval.metrics import (
   trend,
 )
 from eval.papers import derived, testbed_kinds
-from eval.report.tables import numbers as numbers_lib
-from eval.tasks.parts import spread
+from eval.tables import numbers as numbers_lib
+from eval.tasks.headlines import spread
 from robust_tfds import conditions, errors
 
 METRIC = definitions.metric("", "effective_robustness_logit")

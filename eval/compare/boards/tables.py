@@ -13,8 +13,8 @@ from eval.cells.number import Number
 from eval.compare.boards.aside import Aside
 from eval.compare.boards.board import Board, Entry
 from eval.metrics.definitions import Metric
-from eval.report.tables import csv_text
-from eval.report.tables import numbers as numbers_lib
+from eval.tables import csv_text
+from eval.tables import numbers as numbers_lib
 from robust_tfds.storage import disk
 
 _SHOWN = 4  # headline numbers on the screen, beside each its parts

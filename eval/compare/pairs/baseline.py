@@ -4,7 +4,7 @@ import dataclasses
 
 from eval.compare.sides import Side
 from eval.tasks import base
-from eval.tasks.parts import baselines
+from eval.tasks.headlines import baselines
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 from eval.compare.pairs import over_cells
 from eval.compare.pairs.lines import Line
 from eval.metrics.resampling import Replicates
-from eval.tasks.parts import headlines, reliability
+from eval.tasks.headlines import headlines
+from eval.tasks.parts import reliability
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
 

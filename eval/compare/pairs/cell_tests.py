@@ -21,7 +21,7 @@ from eval.compare.pairs.lines import Line, Test
 from eval.compare.pairs.numbers import Numbers
 from eval.metrics import definitions, replicates, significance
 from eval.metrics.resampling import Replicates, Totals
-from eval.tasks.parts import spread
+from eval.tasks.headlines import spread
 from robust_tfds.conditions import Condition
 
 MCNEMAR = "exact McNemar"

@@ -15,7 +15,7 @@ from eval.compare.sides import Side
 from eval.metrics import calibration
 from eval.metrics.resampling import Draws, Replicates, Totals
 from eval.tasks import base
-from eval.tasks.parts import headlines, spread
+from eval.tasks.headlines import headlines, spread
 from eval.tasks.parts.reliability import Answers
 from robust_tfds import errors
 from robust_tfds.conditions import Condition

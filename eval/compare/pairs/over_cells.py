@@ -23,7 +23,7 @@ from eval.metrics import (
   significance,
 )
 from eval.metrics.replicates import Replicates
-from eval.tasks.parts import spread
+from eval.tasks.headlines import spread
 
 _CATEGORY = "accuracy/category/"
 _AT_MOST_1 = (-math.inf, 1.0)  # of 1 less a ratio

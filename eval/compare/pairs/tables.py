@@ -10,7 +10,7 @@ from eval.cells.number import Number
 from eval.compare.pairs import figure
 from eval.compare.pairs import lines as lines_lib
 from eval.compare.pairs.lines import Comparison, Line
-from eval.report.tables import csv_text, markdown, numbers
+from eval.tables import csv_text, markdown, numbers
 from robust_tfds.storage import disk
 
 HEADER = (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from etils import epath
 
-from eval.report.charts import style
+from eval.charts import style
 from eval.report.figures.parts import own, sheet
 from robust_tfds import errors
 from robust_tfds.storage import disk

@@ -10,8 +10,8 @@ from eval.cells.number import Number
 from eval.compare.boards.board import Entry
 from eval.report.pages import view as view_lib
 from eval.report.pages.view import View
-from eval.report.tables import csv_text
-from eval.report.tables import numbers as numbers_lib
+from eval.tables import csv_text
+from eval.tables import numbers as numbers_lib
 
 Line = Sequence[object]
 _ENTRY = ("label", "run", "seed", "state")

@@ -12,7 +12,7 @@ from eval.compare.boards.board import Entry
 from eval.metrics import definitions
 from eval.metrics.definitions import Metric
 from eval.report.pages import view as view_lib
-from eval.report.tables import numbers as numbers_lib
+from eval.tables import numbers as numbers_lib
 from robust_tfds.conditions import Condition
 from robust_tfds.html_pages import axes as axes_lib
 from robust_tfds.html_pages import paths

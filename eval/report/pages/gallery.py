@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from eval.report.charts import box_labels, pictures
+from eval.charts import box_labels, pictures
 from robust_tfds.html_pages import pictures as shown_lib
 from robust_tfds.html_pages.pictures import Line, Shown, uri
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from eval.cells.number import Number
 from eval.compare.boards.board import Entry
 from eval.metrics.definitions import Metric
-from eval.report.tables import numbers as numbers_lib
+from eval.tables import numbers as numbers_lib
 
 STEPS = 10
 _BEYOND = 2.0

@@ -7,7 +7,7 @@ from eval.compare.boards.board import Entry
 from eval.metrics import definitions
 from eval.report.pages import fact_text, layout, template
 from eval.report.pages.view import View
-from eval.report.tables import numbers
+from eval.tables import numbers
 
 
 def html(views: Sequence[View], aside: Sequence[Any] = ()) -> str:

@@ -11,7 +11,7 @@ from eval.metrics import definitions
 from eval.metrics.definitions import Metric
 from eval.report.pages import curves, layout, reliability, template
 from eval.report.pages import view as view_lib
-from eval.report.tables import numbers
+from eval.tables import numbers
 from robust_tfds.conditions import Condition
 
 # Facts of models whose names facts of data have as well.

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING
 from etils import epath
 
 from eval.cells import missing_cells, table
+from eval.charts import pictures, style
 from eval.compare.boards import board as board_lib
 from eval.compare.boards.board import Board, Entry
 from eval.metrics import definitions
-from eval.report.charts import pictures, style
-from eval.report.context import Context
 from eval.report.pages import (
   board_page,
   gallery,
@@ -27,7 +26,8 @@ from eval.report.pages import (
   template,
 )
 from eval.report.pages import view as view_lib
-from eval.report.tables import pivot, verdict
+from eval.tables import pivot, verdict
+from eval.tables.context import Context
 from robust_tfds.conditions import Condition
 from robust_tfds.html_pages import pictures as shown
 

@@ -4,7 +4,7 @@ import pathlib
 
 from eval.metrics import definitions
 from eval.report.pages import fact_text
-from eval.report.tables import numbers
+from eval.tables import numbers
 from robust_tfds.html_pages import template
 
 INDEX, DEFINITIONS = "index.html", "definitions.html"

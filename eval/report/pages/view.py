@@ -9,7 +9,7 @@ from eval.cells.number import Number
 from eval.compare.boards.board import Board, Entry
 from eval.metrics import definitions
 from eval.metrics.definitions import Metric
-from eval.report.tables import numbers as numbers_lib
+from eval.tables import numbers as numbers_lib
 from robust_tfds.conditions import Condition
 
 _FEWEST = 3  # entries that have a median worth drawing

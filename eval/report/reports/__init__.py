@@ -17,9 +17,9 @@ import pkgutil
 
 from etils import epath
 
-from eval.report.context import Context
 from eval.report.pages import run_page
 from eval.report.reports import base
+from eval.tables.context import Context
 from robust_tfds import registry
 
 _EVERY_TASK = "every_task"

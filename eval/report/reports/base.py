@@ -9,8 +9,8 @@ from typing import ClassVar
 
 from etils import epath
 
-from eval.report.charts import pictures, style
-from eval.report.context import Context
+from eval.charts import pictures, style
+from eval.tables.context import Context
 
 
 @dataclasses.dataclass(frozen=True)

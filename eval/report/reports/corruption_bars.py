@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import abc
 
+from eval.charts import bars, style
+from eval.charts.frame import ABOVE, Frame
 from eval.metrics.definitions import Metric
-from eval.report.charts import bars, style
-from eval.report.charts.frame import ABOVE, Frame
-from eval.report.context import Context
 from eval.report.reports import base
-from eval.report.tables import pivot
+from eval.tables import pivot
+from eval.tables.context import Context
 
 
 class CorruptionBars(base.Chart):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from eval.charts import reliability, style
 from eval.metrics import calibration
-from eval.report.charts import reliability, style
-from eval.report.context import Context
 from eval.report.reports import base
+from eval.tables.context import Context
 
 
 class Reliability(base.Chart):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 
+from eval.charts import lines, style
+from eval.charts.frame import ABOVE, Frame
 from eval.metrics import definitions
-from eval.report.charts import lines, style
-from eval.report.charts.frame import ABOVE, Frame
-from eval.report.context import Context
 from eval.report.reports import base
-from eval.report.tables import pivot
+from eval.tables import pivot
+from eval.tables.context import Context
 
 
 @dataclasses.dataclass(frozen=True)

@@ -15,7 +15,7 @@ import jax
 from etils import epath
 
 from eval.cells import provenance
-from eval.run import kept, progress
+from eval.run.execution import kept, progress
 from eval.run.model import trained
 from models import weights_file
 from robust_tfds import datasets, errors, kept_programs

@@ -26,7 +26,7 @@ import numpy as np
 from etils import epath
 
 from eval.pipeline import inputs
-from eval.run import progress
+from eval.run.execution import progress
 from models import weights_file
 from models.last_layer import HEAD, NETWORK, LastLayer
 from robust_tfds import devices, errors, reading

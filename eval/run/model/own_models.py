@@ -21,8 +21,8 @@ import jax.numpy as jnp
 import numpy as np
 from etils import epath
 
-from eval.cells import parts
 from eval.cells.cell import Cell
+from eval.cells.files import parts
 from eval.cells.workdir import Workdir
 from eval.run.model import likeness, probe
 from models.model import Model

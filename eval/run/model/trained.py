@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import jax
 from etils import epath
 
-from eval.cells import damage
-from eval.cells import note as note_lib
-from eval.run import progress
+from eval.cells.files import damage
+from eval.cells.files import note as note_lib
+from eval.run.execution import progress
 from models import variables as variables_lib
 from models import weights_file
 from robust_tfds import errors, hosts, reading, settings

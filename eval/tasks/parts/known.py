@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from eval.cells.cell_facts import DataFacts
-from eval.cells.columns import Columns
+from eval.cells.files.columns import Columns
 from eval.pipeline import subset as subset_lib
-from eval.tasks.parts import stored_numbers
+from eval.tasks.headlines import stored_numbers
 from robust_tfds import datasets, errors
 from robust_tfds.building import base, frames
 

@@ -25,9 +25,9 @@ from eval.metrics import (
   resampling,
 )
 from eval.metrics.replicates import Replicates
-from eval.tasks.parts import headlines as headlines_lib
+from eval.tasks.headlines import headlines as headlines_lib
+from eval.tasks.headlines import spread as spread_lib
 from eval.tasks.parts import proper_scores, top_k
-from eval.tasks.parts import spread as spread_lib
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
 

@@ -14,8 +14,9 @@ from eval.cells import table
 from eval.metrics import rates as rates_lib
 from eval.metrics import resampling
 from eval.pipeline import inputs
-from eval.tasks.parts import headlines as headlines_lib
-from eval.tasks.parts import proper_scores, spread
+from eval.tasks.headlines import headlines as headlines_lib
+from eval.tasks.headlines import spread
+from eval.tasks.parts import proper_scores
 from robust_tfds.conditions import Condition
 
 SIZE = 5

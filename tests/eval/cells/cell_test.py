@@ -6,7 +6,7 @@ import numpy as np
 from absl.testing import absltest, parameterized
 
 from eval.cells import cell as cells_lib
-from eval.cells import note as note_lib
+from eval.cells.files import note as note_lib
 from robust_tfds import conditions
 
 _FOG = cells_lib.Cell(

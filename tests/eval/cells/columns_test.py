@@ -3,7 +3,7 @@
 import numpy as np
 from absl.testing import parameterized
 
-from eval.cells import columns as columns_lib
+from eval.cells.files import columns as columns_lib
 from robust_tfds import conditions, errors
 
 _FOG = conditions.PICTURES.parse("fog_3")

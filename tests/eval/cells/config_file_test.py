@@ -6,7 +6,7 @@ import pathlib
 import ml_collections
 from absl.testing import parameterized
 
-from eval.cells import config_file, damage
+from eval.cells.files import config_file, damage
 from robust_tfds import errors
 
 _CONFIG = {"task": "classification", "seed": 0, "data": {"name": "d"}}

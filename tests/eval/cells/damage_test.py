@@ -2,7 +2,7 @@
 
 import pathlib
 
-from eval.cells import damage
+from eval.cells.files import damage
 from tests import in_folder
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from absl.testing import parameterized
 from etils import epath
 
-from eval.cells import examples
+from eval.cells.files import examples
 from robust_tfds import errors
 from robust_tfds.storage import paths
 from tests import fake_bucket

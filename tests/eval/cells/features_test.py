@@ -3,7 +3,7 @@
 import numpy as np
 from etils import epath
 
-from eval.cells import features
+from eval.cells.files import features
 from robust_tfds import errors
 from tests import in_folder
 

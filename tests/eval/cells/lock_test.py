@@ -9,7 +9,7 @@ import time
 
 from absl.testing import absltest
 
-from eval.cells import lock
+from eval.cells.files import lock
 from robust_tfds import errors
 from robust_tfds.storage import disk
 from tests import fake_bucket

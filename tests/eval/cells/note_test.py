@@ -7,9 +7,9 @@ import json
 import numpy as np
 from absl.testing import parameterized
 
-from eval.cells import note as note_lib
 from eval.cells.cell import Cell
 from eval.cells.cell_facts import ModelFacts
+from eval.cells.files import note as note_lib
 from robust_tfds import conditions, errors
 from tests import in_folder
 

@@ -2,7 +2,7 @@
 
 from absl.testing import absltest
 
-from eval.cells import overlay
+from eval.cells.files import overlay
 
 
 class OverlayTest(absltest.TestCase):

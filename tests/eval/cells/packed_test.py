@@ -6,7 +6,7 @@ import zipfile
 import numpy as np
 from absl.testing import parameterized
 
-from eval.cells import packed
+from eval.cells.files import packed
 from robust_tfds import errors
 
 _STRINGS = np.dtypes.StringDType()

@@ -8,8 +8,8 @@ import numpy as np
 from absl.testing import parameterized
 from etils import epath
 
-from eval.cells import lock, parts
 from eval.cells.cell import Cell
+from eval.cells.files import lock, parts
 from eval.cells.workdir import Workdir
 from robust_tfds import conditions, errors
 from tests import fake_bucket

@@ -10,9 +10,9 @@ import numpy as np
 from absl.testing import absltest
 from etils import epath
 
-from eval.cells import note as note_lib
-from eval.cells import predictions
 from eval.cells.cell import Cell
+from eval.cells.files import note as note_lib
+from eval.cells.files import predictions
 from robust_tfds import conditions
 from robust_tfds.storage import disk, paths
 from robust_tfds.storage.process import Process

@@ -2,7 +2,7 @@
 
 import json
 
-from eval.cells import scored_folder
+from eval.cells.files import scored_folder
 from tests import fake_bucket, in_folder
 
 

@@ -12,10 +12,11 @@ import ml_collections
 import numpy as np
 from absl.testing import absltest, parameterized
 
-from eval.cells import config_file, damage, provenance
-from eval.cells import note as note_lib
+from eval.cells import provenance
 from eval.cells import workdir as workdir_lib
 from eval.cells.cell import Cell
+from eval.cells.files import config_file, damage
+from eval.cells.files import note as note_lib
 from robust_tfds import conditions, errors
 from robust_tfds.storage import disk, paths
 from tests import fake_bucket

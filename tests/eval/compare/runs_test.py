@@ -4,7 +4,7 @@ import pathlib
 
 from eval.compare import runs
 from eval.readers import base
-from eval.run import rescore
+from eval.run.results import rescore
 from robust_tfds import errors
 from tests import in_folder
 from tests.eval.compare import small_runs, task_runs

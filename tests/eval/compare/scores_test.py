@@ -6,7 +6,7 @@ import tempfile
 from absl.testing import absltest
 
 from eval import tasks
-from eval.cells import damage
+from eval.cells.files import damage
 from eval.cells.workdir import Workdir
 from eval.compare import runs, scores
 from robust_tfds.conditions import Condition

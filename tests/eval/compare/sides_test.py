@@ -6,7 +6,7 @@ from eval.cells import cell_facts
 from eval.compare import runs
 from eval.compare.sides import Side
 from eval.readers import base
-from eval.run import rescore
+from eval.run.results import rescore
 from robust_tfds.conditions import Condition
 from tests import in_folder
 from tests.eval.compare import small_runs

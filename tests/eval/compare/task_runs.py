@@ -210,7 +210,7 @@ def detection(folder, strength, **options):
 
 def numbers(folder, ap, **options):
   """A detector of which average precision alone is known."""
-  from eval.tasks.parts import stored_numbers
+  from eval.tasks.headlines import stored_numbers
 
   def columns(condition):
     value = ap * (1 - condition.level / 10)

@@ -14,7 +14,7 @@ from eval.cells import table
 from eval.metrics import detection
 from eval.metrics.detection import benchmark
 from eval.readers import base, raw_results
-from eval.report.tables import detection_tables
+from eval.tables import detection_tables
 from robust_tfds import conditions
 from tests import shared_data
 

@@ -4,13 +4,13 @@ import pathlib
 
 from absl.testing import parameterized
 
-from eval.cells import config_file
-from eval.cells.submissions import checker, writer
+from eval.cells.files import config_file
 from eval.compare import runs, scores
 from eval.compare.boards import build
 from eval.compare.pairs import compare
 from eval.readers import base
-from eval.run import rescore
+from eval.run.results import rescore
+from eval.submissions import checker, writer
 from robust_tfds import errors
 from tests import in_folder, quick
 from tests.eval.compare import small_runs, task_runs

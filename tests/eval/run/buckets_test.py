@@ -14,7 +14,7 @@ from absl.testing import parameterized
 from eval import main
 from eval.cells.workdir import Workdir
 from eval.readers import base as readers_base
-from eval.run import rescore
+from eval.run.results import rescore
 from models import convert, weights_file
 from models.convert import report
 from robust_tfds import errors

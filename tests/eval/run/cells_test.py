@@ -14,12 +14,12 @@ import numpy as np
 from absl.testing import parameterized
 
 from eval import tasks
-from eval.cells import parts
 from eval.cells.cell import Cell
+from eval.cells.files import parts
 from eval.cells.workdir import Workdir
 from eval.pipeline import inputs
-from eval.run import cells as cells_lib
-from eval.run import one_pass, progress, timing
+from eval.run.execution import cells as cells_lib
+from eval.run.execution import one_pass, progress, timing
 from eval.run.model import load as load_lib
 from eval.tasks import base
 from robust_tfds import conditions, devices, errors, hosts

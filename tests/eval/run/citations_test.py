@@ -5,7 +5,7 @@ import re
 from absl.testing import parameterized
 
 from eval import tasks
-from eval.run import citations
+from eval.run.results import citations
 
 _HENDRYCKS = "hendrycks2019benchmarking"
 

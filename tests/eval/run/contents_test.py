@@ -6,7 +6,7 @@ import os
 import types
 from unittest import mock
 
-from eval.run import contents
+from eval.run.execution import contents
 from robust_tfds.storage import paths as paths_lib
 from tests import in_folder
 

@@ -10,8 +10,9 @@ from absl.testing import absltest, parameterized
 from configs import quickstart_detection, quickstart_video
 from eval.cells.workdir import Workdir
 from eval.run import data as data_lib
-from eval.run import dataset_config, timing
+from eval.run import dataset_config
 from eval.run import plan as plan_lib
+from eval.run.execution import timing
 from models.convert import sources
 from robust_tfds import datasets, errors, hosts, missing
 from robust_tfds.conditions import Condition

@@ -12,10 +12,10 @@ from etils import epath
 
 from configs import own_data
 from eval import tasks
-from eval.cells.submissions import checker, writer
 from eval.compare import runs, scores
 from eval.compare.boards import build
 from eval.run import dataset_config
+from eval.submissions import checker, writer
 from models.convert import report
 from robust_tfds import datasets, errors, models
 from tests import tiny_files

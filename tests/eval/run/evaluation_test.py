@@ -14,7 +14,8 @@ from etils import epath
 from PIL import Image
 
 from configs import cifar10_c, imagenet_c
-from eval.cells import config_file, table
+from eval.cells import table
+from eval.cells.files import config_file
 from eval.run import evaluation, runner
 from eval.run import plan as plan_lib
 from models.convert import report

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from etils import epath
 
-from eval.run import features
+from eval.run.results import features
 from robust_tfds import errors
 from tests import in_folder
 from tests.eval import tiny_runs

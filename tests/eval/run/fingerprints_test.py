@@ -11,8 +11,8 @@ from absl.testing import absltest, parameterized
 from eval.cells import provenance
 from eval.cells.workdir import Workdir
 from eval.pipeline import inputs
-from eval.run import fingerprints
 from eval.run import plan as plan_lib
+from eval.run.execution import fingerprints
 from eval.run.model import load as load_lib
 from robust_tfds import errors, models
 from tests.eval import tiny_config

@@ -8,7 +8,7 @@ import jax
 from absl.testing import absltest
 
 from eval.pipeline import kept_traces
-from eval.run import kept
+from eval.run.execution import kept
 from robust_tfds import kept_programs
 
 

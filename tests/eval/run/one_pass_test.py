@@ -7,10 +7,10 @@ from unittest import mock
 
 import jax
 
-from eval.cells import parts
+from eval.cells.files import parts
 from eval.cells.workdir import Workdir
 from eval.pipeline import blocks
-from eval.run import one_pass
+from eval.run.execution import one_pass
 from tests.eval.run import cells_test
 
 

@@ -8,7 +8,7 @@ from absl.testing import parameterized
 
 from eval.cells import table
 from eval.readers import base
-from eval.run import rescore
+from eval.run.results import rescore
 from robust_tfds import errors
 from tests import in_folder
 from tests.eval.readers import coco_test

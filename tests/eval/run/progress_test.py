@@ -6,7 +6,7 @@ from unittest import mock
 
 from absl.testing import absltest
 
-from eval.run import progress
+from eval.run.execution import progress
 
 
 class ProgressTest(absltest.TestCase):

@@ -19,7 +19,8 @@ from eval.cells.workdir import Workdir
 from eval.pipeline import inputs
 from eval.report import reports
 from eval.run import plan as plan_lib
-from eval.run import publish, timing
+from eval.run.execution import timing
+from eval.run.results import publish
 from eval.tasks import base, frames
 from robust_tfds import conditions, devices
 from tests.eval import tiny_config, tiny_runs

@@ -11,7 +11,7 @@ from absl.testing import absltest
 from eval.cells.cell import Cell
 from eval.cells.workdir import Workdir
 from eval.run import config as config_lib
-from eval.run import repair
+from eval.run.execution import repair
 from robust_tfds import conditions
 from tests.eval import tiny_config
 

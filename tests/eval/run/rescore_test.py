@@ -9,7 +9,7 @@ from absl.testing import parameterized
 from eval.cells import table
 from eval.cells.workdir import Workdir
 from eval.readers import base
-from eval.run import rescore
+from eval.run.results import rescore
 from tests import in_folder
 from tests.datasets import natural_videos
 from tests.eval import tiny_runs

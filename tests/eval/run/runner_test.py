@@ -20,11 +20,13 @@ from absl.testing import absltest, parameterized
 
 from configs import imagenet_c
 from eval import main
-from eval.cells import parts, table
+from eval.cells import table
+from eval.cells.files import parts
 from eval.cells.workdir import Workdir
 from eval.pipeline import inputs
-from eval.run import one_pass, runner
 from eval.run import plan as plan_lib
+from eval.run import runner
+from eval.run.execution import one_pass
 from eval.run.model import load as load_lib
 from robust_tfds import datasets, errors, missing, models
 from robust_tfds.corruptions import frost_pictures

@@ -6,7 +6,7 @@ from unittest import mock
 
 from absl.testing import absltest
 
-from eval.run import timing
+from eval.run.execution import timing
 
 
 class StagesTest(absltest.TestCase):

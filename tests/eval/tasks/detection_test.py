@@ -15,12 +15,8 @@ from eval.metrics import resampling
 from eval.metrics.detection import coco
 from eval.run import plan as plan_lib
 from eval.tasks import base, detection
-from eval.tasks.parts import (
-  headlines,
-  masks,
-  result_lists,
-  stored_numbers,
-)
+from eval.tasks.detections import masks, result_lists
+from eval.tasks.headlines import headlines, stored_numbers
 from robust_tfds import conditions
 from robust_tfds.coco import rle
 from robust_tfds.conditions import Condition

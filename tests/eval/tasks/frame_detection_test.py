@@ -12,7 +12,7 @@ from eval.cells import table
 from eval.cells.cell import Cell
 from eval.readers import base as readers_base
 from eval.tasks import base
-from eval.tasks.parts import result_lists
+from eval.tasks.detections import result_lists
 from robust_tfds import errors
 from robust_tfds.conditions import Condition
 from tests import shared_data

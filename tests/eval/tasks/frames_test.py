@@ -10,8 +10,9 @@ import pytest
 from absl.testing import absltest, parameterized
 
 from configs import vid_robust
-from eval.cells import predictions, table
+from eval.cells import table
 from eval.cells.cell import Cell
+from eval.cells.files import predictions
 from eval.metrics import intervals, pm_k
 from eval.report import reports
 from eval.tasks import base, frames

@@ -12,7 +12,8 @@ import pytest
 from absl.testing import absltest
 
 from configs import coco_c
-from eval.cells import predictions, table
+from eval.cells import table
+from eval.cells.files import predictions
 from eval.pipeline import blocks
 from eval.run import plan as plan_lib
 from eval.run import runner

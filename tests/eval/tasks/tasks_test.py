@@ -10,7 +10,7 @@ from absl.testing import absltest, parameterized
 from eval import tasks
 from eval.metrics import definitions
 from eval.tasks import base
-from eval.tasks.parts import headlines as headlines_lib
+from eval.tasks.headlines import headlines as headlines_lib
 from robust_tfds import conditions, errors
 from robust_tfds.conditions import Condition
 

@@ -1,9 +1,9 @@
 """Figure 5: corruption errors of noise, of multiscale networks."""
 
 from eval.cells.number import Number
+from eval.charts import bars, style
+from eval.charts.frame import ABOVE, Frame
 from eval.metrics import definitions
-from eval.report.charts import bars, style
-from eval.report.charts.frame import ABOVE, Frame
 from eval.report.figures import base
 from eval.report.figures.parts import networks, own, printed, sheet
 

@@ -3,10 +3,10 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from eval.cells.number import Number
+from eval.charts import scatter
+from eval.charts.frame import OVER, Frame
 from eval.compare.boards.board import Board
 from eval.papers import PrintedRow, doubt
-from eval.report.charts import scatter
-from eval.report.charts.frame import OVER, Frame
 from eval.report.figures import base
 from eval.report.figures.parts import (
   benchmark_scatter,

@@ -1,6 +1,6 @@
 """Figure 4: training pictures and their stylized versions."""
 
-from eval.report.charts import pictures
+from eval.charts import pictures
 from eval.report.figures import base
 from eval.report.figures.parts import picture_pairs, sheet
 from robust_tfds.reading import picture_folders

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from eval.report.charts import lines
-from eval.report.charts.frame import INSIDE, Frame
+from eval.charts import lines
+from eval.charts.frame import INSIDE, Frame
 from eval.report.figures import base
 from eval.report.figures.parts import (
   ap_curves,

@@ -4,10 +4,10 @@ import dataclasses
 
 import numpy as np
 
+from eval.charts import scatter, style
+from eval.charts.frame import INSIDE, Frame
 from eval.metrics import definitions
 from eval.papers import raw_results
-from eval.report.charts import scatter, style
-from eval.report.charts.frame import INSIDE, Frame
 from eval.report.figures import base
 from eval.report.figures.parts import own, sheet
 from robust_tfds import conditions, errors

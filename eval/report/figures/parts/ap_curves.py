@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from eval.cells.number import Number
+from eval.charts import style
+from eval.charts.lines import Line, Panel
 from eval.papers import PrintedRow, raw_results
-from eval.report.charts import style
-from eval.report.charts.lines import Line, Panel
 from eval.report.figures.parts import own, printed, sheet
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition

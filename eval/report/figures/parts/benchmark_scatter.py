@@ -5,10 +5,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from eval import papers
 from eval.cells.number import Number
+from eval.charts import scatter, style
+from eval.charts.frame import OVER, Frame
 from eval.metrics import definitions
 from eval.papers import doubt
-from eval.report.charts import scatter, style
-from eval.report.charts.frame import OVER, Frame
 from eval.report.figures import base
 from eval.report.figures.parts import own, printed, sheet
 

@@ -2,8 +2,8 @@
 
 import dataclasses
 
-from eval.report.charts import lines
-from eval.report.charts.frame import INSIDE, Frame
+from eval.charts import lines
+from eval.charts.frame import INSIDE, Frame
 from eval.report.figures import base
 from eval.report.figures.parts import own, redrawn
 from eval.report.reports.frames import k_curve

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from eval.report.context import CellKey
 from eval.report.figures import base
 from eval.report.figures.parts import own, redrawn, sheet
 from eval.report.reports.video import confusion
+from eval.tables.context import CellKey
 from robust_tfds import errors
 from robust_tfds.conditions import Condition
 

@@ -2,9 +2,9 @@
 
 import dataclasses
 
+from eval.charts import lines
+from eval.charts.frame import ABOVE, Frame
 from eval.metrics import definitions
-from eval.report.charts import lines
-from eval.report.charts.frame import ABOVE, Frame
 from eval.report.figures import base
 from eval.report.figures.parts import (
   ap_curves,

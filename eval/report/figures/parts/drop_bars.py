@@ -3,10 +3,10 @@
 import dataclasses
 import math
 
+from eval.charts import bars, style
+from eval.charts.frame import OVER, Frame
 from eval.metrics import definitions
 from eval.papers import derived, doubt
-from eval.report.charts import bars, style
-from eval.report.charts.frame import OVER, Frame
 from eval.report.figures import base
 from eval.report.figures.parts import gammas, networks, own, sheet
 

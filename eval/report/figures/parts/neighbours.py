@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eval.cells import features
+from eval.cells.files import features
+from eval.charts import scatter, style
+from eval.charts.frame import ABOVE, Frame
 from eval.metrics import purity
-from eval.report.charts import scatter, style
-from eval.report.charts.frame import ABOVE, Frame
 from eval.report.figures import base
 from eval.report.figures.parts import sheet
 from robust_tfds import errors

@@ -5,9 +5,9 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 
 from eval.cells.number import Number
+from eval.charts import bars, style
+from eval.charts.frame import ABOVE, Frame
 from eval.papers import PrintedRow
-from eval.report.charts import bars, style
-from eval.report.charts.frame import ABOVE, Frame
 from eval.report.figures import base
 from eval.report.figures.parts import (
   own,

@@ -11,10 +11,10 @@ from typing import Any
 from eval.cells import table
 from eval.cells.number import Number
 from eval.report import reports
-from eval.report.context import Context
 from eval.report.figures import base
 from eval.report.figures.parts import own, sheet
 from eval.report.reports.base import Chart
+from eval.tables.context import Context
 from robust_tfds import errors
 
 _COLUMNS = (

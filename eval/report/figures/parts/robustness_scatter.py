@@ -3,9 +3,9 @@
 import dataclasses
 from collections.abc import Sequence
 
+from eval.charts import scatter, style
+from eval.charts.frame import Frame
 from eval.papers import derived, doubt
-from eval.report.charts import scatter, style
-from eval.report.charts.frame import Frame
 from eval.report.figures import base
 from eval.report.figures.parts import (
   gammas,

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from eval.charts import lines, style
+from eval.charts.frame import ABOVE, Frame
 from eval.compare.boards.board import Board
-from eval.report.charts import lines, style
-from eval.report.charts.frame import ABOVE, Frame
 from eval.report.figures import base
 from eval.report.figures.parts import own, severity_curves, sheet
 from robust_tfds import conditions

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from etils import epath
 
-from eval.report.tables import csv_text, markdown
+from eval.tables import csv_text, markdown
 from robust_tfds.storage import disk
 
 Cell = str | float | int | None

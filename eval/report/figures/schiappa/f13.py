@@ -1,7 +1,7 @@
 """Figure 13: how many clips of UCF101-DS show each kind of shift."""
 
-from eval.report.charts import bars, style
-from eval.report.charts.frame import Frame
+from eval.charts import bars, style
+from eval.charts.frame import Frame
 from eval.report.figures import base
 from eval.report.figures.parts import printed, sheet
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from eval.charts import pictures
 from eval.metrics import definitions
-from eval.report.charts import pictures
 from eval.report.figures import base
 from eval.report.figures.parts import own_clip, sheet
 from robust_tfds import conditions, corruptions

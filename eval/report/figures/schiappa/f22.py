@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from eval.charts import spans, style
+from eval.charts.frame import ABOVE, Frame
 from eval.metrics import definitions
-from eval.report.charts import spans, style
-from eval.report.charts.frame import ABOVE, Frame
 from eval.report.figures import base
 from eval.report.figures.parts import (
   confusions,

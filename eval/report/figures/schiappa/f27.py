@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from eval.charts import scatter, style
+from eval.charts.frame import Frame
 from eval.metrics import definitions
-from eval.report.charts import scatter, style
-from eval.report.charts.frame import Frame
 from eval.report.figures import base
 from eval.report.figures.parts import own_clip, sheet
 from robust_tfds import conditions, corruptions

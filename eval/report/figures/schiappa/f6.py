@@ -9,14 +9,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import numpy as np
 
 from eval.cells.number import Key, Number
+from eval.charts import bars, style
+from eval.charts.frame import ABOVE, Frame
 from eval.metrics import definitions, replicates
 from eval.metrics.replicates import Replicates
 from eval.papers import derived, doubt
-from eval.report.charts import bars, style
-from eval.report.charts.frame import ABOVE, Frame
 from eval.report.figures import base
 from eval.report.figures.parts import gammas, own, printed, sheet
-from eval.tasks.parts import spread
+from eval.tasks.headlines import spread
 from robust_tfds import conditions, errors
 
 _MEASURE = "gamma_r"

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from eval.report.charts import heat_map
+from eval.charts import heat_map
 from eval.report.figures import base
 from eval.report.figures.parts import own, sheet
 from robust_tfds import conditions

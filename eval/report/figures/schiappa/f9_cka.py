@@ -5,9 +5,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from eval.cells import features
+from eval.cells.files import features
+from eval.charts import heat_map
 from eval.metrics import cka
-from eval.report.charts import heat_map
 from eval.report.figures import base
 from eval.report.figures.parts import sheet
 from robust_tfds import errors

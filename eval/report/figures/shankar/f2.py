@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 
+from eval.charts import lines, style
+from eval.charts.frame import INSIDE, Frame
 from eval.metrics import intervals, rates, resampling
-from eval.report.charts import lines, style
-from eval.report.charts.frame import INSIDE, Frame
 from eval.report.figures import base
 from eval.report.figures.parts import sheet
 from robust_tfds import errors

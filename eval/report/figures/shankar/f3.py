@@ -6,10 +6,10 @@ from eval import papers
 from eval.cells import table
 from eval.metrics import trend
 from eval.papers import doubt, testbed_kinds
-from eval.report.context import Context
 from eval.report.figures import base
 from eval.report.figures.parts import own, printed, redrawn, sheet
 from eval.report.reports.frames import scatter
+from eval.tables.context import Context
 
 _DATASET = "imagenet_vid_robust"
 _METRICS = ("acc_orig", "acc_pmk")

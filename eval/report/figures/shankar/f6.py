@@ -1,8 +1,8 @@
 """Figure 6: one worst frame for all models, beside each model's own."""
 
 from eval.cells import table
-from eval.report.charts import spans, style
-from eval.report.charts.frame import ABOVE, Frame
+from eval.charts import spans, style
+from eval.charts.frame import ABOVE, Frame
 from eval.report.figures import base
 from eval.report.figures.parts import own, redrawn
 from robust_tfds import errors

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eval.report.charts import style
+from eval.charts import style
 from eval.report.figures import base
 from eval.report.figures.parts import sheet
 

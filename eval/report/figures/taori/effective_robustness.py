@@ -8,11 +8,11 @@ from collections.abc import Collection, Mapping
 import numpy as np
 
 from eval import papers
+from eval.charts import scatter, style
+from eval.charts.frame import INSIDE, Frame
 from eval.compare.boards import effective
 from eval.metrics.trend import inverse_logit, logit
 from eval.papers import testbed_kinds
-from eval.report.charts import scatter, style
-from eval.report.charts.frame import INSIDE, Frame
 from eval.report.figures import base
 from eval.report.figures.parts import own, sheet
 from robust_tfds import errors

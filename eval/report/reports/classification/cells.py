@@ -1,9 +1,9 @@
 """Every cell with its number of examples and its 95 % interval, as Markdown."""
 
 from eval.cells import table
-from eval.report.context import Context
 from eval.report.reports import base
-from eval.report.tables import markdown, numbers
+from eval.tables import markdown, numbers
+from eval.tables.context import Context
 from robust_tfds import conditions
 
 _METRIC = "error"

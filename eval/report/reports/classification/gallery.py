@@ -2,11 +2,11 @@
 
 from collections.abc import Collection, Sequence
 
+from eval.charts import pictures
 from eval.metrics import definitions
-from eval.report.charts import pictures
-from eval.report.context import Context
 from eval.report.reports import base
-from eval.report.tables import numbers, pivot
+from eval.tables import numbers, pivot
+from eval.tables.context import Context
 from robust_tfds import conditions
 
 _AT_ONCE = (0, 1, 3, 5)  # severities that the page does not fold away

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from eval.charts import heat_map, style
 from eval.metrics import definitions
-from eval.report.charts import heat_map, style
-from eval.report.context import Context
 from eval.report.reports import base
-from eval.report.tables import pivot
+from eval.tables import pivot
+from eval.tables.context import Context
 
 
 class HeatMap(base.Chart):

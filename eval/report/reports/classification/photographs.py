@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from eval.report.charts import pictures
-from eval.report.context import Context
+from eval.charts import pictures
 from eval.report.reports import base
-from eval.report.tables import markdown
+from eval.tables import markdown
+from eval.tables.context import Context
 
 
 class Photographs(base.Pictures):

@@ -2,11 +2,11 @@
 
 import math
 
+from eval.charts import bars, style
 from eval.metrics.definitions import Metric
-from eval.report.charts import bars, style
-from eval.report.context import Context
 from eval.report.reports import corruption_bars
-from eval.report.tables import pivot
+from eval.tables import pivot
+from eval.tables.context import Context
 
 # AP over the severities -> AP on clean images.
 _CLEAN = {"mean_ap": "p", "segm/mean_ap": "segm/p"}

@@ -1,8 +1,8 @@
 """AP of every cell, as Markdown."""
 
-from eval.report.context import Context
 from eval.report.reports import base
-from eval.report.tables import markdown, numbers, pivot
+from eval.tables import markdown, numbers, pivot
+from eval.tables.context import Context
 from robust_tfds import conditions
 
 _ENDINGS = ("/AP", "/AP50", "/AP75")

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from eval.cells.overlay import Overlay
+from eval.cells.files.overlay import Overlay
+from eval.charts import box_labels, pictures, style
 from eval.metrics import definitions
-from eval.report.charts import box_labels, pictures, style
-from eval.report.context import Context
 from eval.report.reports import base
+from eval.tables.context import Context
 
 # Kind of a box -> colour, line, what the legend says.
 _KINDS: Mapping[str, tuple[str, Any, str]] = {

@@ -1,7 +1,7 @@
 """What to cite of the run."""
 
-from eval.report.context import Context
 from eval.report.reports import base
+from eval.tables.context import Context
 
 
 class Citations(base.TextReport):

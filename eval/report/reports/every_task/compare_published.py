@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from eval.report.context import Context
 from eval.report.reports import base
-from eval.report.tables import markdown, numbers, pivot
+from eval.tables import markdown, numbers, pivot
+from eval.tables.context import Context
 
 _HEADS = ("Model", "Metric", "Published", "Ours", "Difference", "Source")
 

@@ -2,9 +2,9 @@
 
 import dataclasses
 
-from eval.report.context import Context
 from eval.report.reports import base
-from eval.report.tables import pivot, writers
+from eval.tables import pivot, writers
+from eval.tables.context import Context
 
 
 class LeaderboardLatex(base.TextReport):

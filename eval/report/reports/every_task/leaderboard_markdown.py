@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from eval.report.context import Context
 from eval.report.reports import base
-from eval.report.tables import markdown, pivot, writers
+from eval.tables import markdown, pivot, writers
+from eval.tables.context import Context
 
 
 class LeaderboardMarkdown(base.TextReport):

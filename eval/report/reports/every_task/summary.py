@@ -1,8 +1,8 @@
 """The summary on the screen and in `summary.txt`."""
 
-from eval.report.context import Context
 from eval.report.reports import base
-from eval.report.tables import pivot, writers
+from eval.tables import pivot, writers
+from eval.tables.context import Context
 
 
 class Summary(base.TextReport):

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from eval.report.context import Context
 from eval.report.reports import base
-from eval.report.tables import markdown
+from eval.tables import markdown
+from eval.tables.context import Context
 
 
 class Throughput(base.TextReport):

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from eval.report.charts import pictures
-from eval.report.context import Context
+from eval.charts import pictures
 from eval.report.reports.detection import gallery
+from eval.tables.context import Context
 
 _ANCHOR = "anchor"
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from eval.report.context import Context
 from eval.report.reports import base
-from eval.report.tables import breakdowns, markdown, numbers, pivot
+from eval.tables import breakdowns, markdown, numbers, pivot
+from eval.tables.context import Context
 
 _PAIR = ("map_orig", "map_pmk")
 

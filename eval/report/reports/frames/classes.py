@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 from eval.cells import table
-from eval.report.charts import spans, style
-from eval.report.charts.frame import ABOVE, Frame
-from eval.report.context import Context
+from eval.charts import spans, style
+from eval.charts.frame import ABOVE, Frame
 from eval.report.reports import base
-from eval.report.tables import breakdowns
+from eval.tables import breakdowns
+from eval.tables.context import Context
 
 _COLUMNS = 4
 

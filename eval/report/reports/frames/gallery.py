@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from eval.report.charts import pictures
-from eval.report.context import Context
+from eval.charts import pictures
 from eval.report.reports import base
+from eval.tables.context import Context
 
 
 class Gallery(base.Pictures):

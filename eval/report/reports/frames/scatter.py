@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from eval.cells import table
+from eval.charts import scatter, style
+from eval.charts.frame import INSIDE, Frame
 from eval.papers import testbed_kinds
-from eval.report.charts import scatter, style
-from eval.report.charts.frame import INSIDE, Frame
-from eval.report.context import Context
 from eval.report.reports import base
-from eval.report.tables import breakdowns, numbers
+from eval.tables import breakdowns, numbers
+from eval.tables.context import Context
 
 _GREY = "#999999"
 # A line's metrics without `_slope` and `_intercept`; colour, whose, dashes.

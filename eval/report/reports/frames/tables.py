@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from eval.cells import table
-from eval.report.context import Context
 from eval.report.reports import base
-from eval.report.tables import breakdowns, markdown, numbers, pivot
+from eval.tables import breakdowns, markdown, numbers, pivot
+from eval.tables.context import Context
 
 _METRICS = ("acc_orig", "acc_pmk", "drop")
 _BREAKDOWNS = (

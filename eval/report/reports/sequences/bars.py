@@ -1,10 +1,10 @@
 """Flip rate and top-5 distance of every perturbation, a bar a model."""
 
+from eval.charts import bars, style
 from eval.metrics.definitions import Metric
-from eval.report.charts import bars, style
-from eval.report.context import Context
 from eval.report.reports import corruption_bars
-from eval.report.tables import pivot
+from eval.tables import pivot
+from eval.tables.context import Context
 
 _NONE = style.Value(float("nan"))
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from eval.charts import pictures, style
 from eval.metrics import definitions
-from eval.report.charts import pictures, style
-from eval.report.context import Context
 from eval.report.reports import base
-from eval.report.tables import pivot
+from eval.tables import pivot
+from eval.tables.context import Context
 
 _FRAMES = 9  # of a strip
 _DIFFICULTY = 1

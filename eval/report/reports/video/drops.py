@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from eval.charts import bars, style
+from eval.charts.frame import ABOVE, Frame
 from eval.metrics import definitions
-from eval.report.charts import bars, style
-from eval.report.charts.frame import ABOVE, Frame
-from eval.report.context import Context
 from eval.report.reports import base
-from eval.report.tables import pivot
+from eval.tables import pivot
+from eval.tables.context import Context
 
 _NONE = style.Value(float("nan"))
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from eval.report.charts import scatter, style
-from eval.report.charts.frame import Frame
-from eval.report.context import Context
+from eval.charts import scatter, style
+from eval.charts.frame import Frame
 from eval.report.reports import base
-from eval.report.tables import pivot
+from eval.tables import pivot
+from eval.tables.context import Context
 
 
 class Scatter(base.Chart):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from eval.cells import table
-from eval.report.charts import bars, style
-from eval.report.charts.frame import INSIDE, Frame
-from eval.report.context import Context
+from eval.charts import bars, style
+from eval.charts.frame import INSIDE, Frame
 from eval.report.reports import base
-from eval.report.tables import markdown, numbers
+from eval.tables import markdown, numbers
+from eval.tables.context import Context
 
 _CATEGORY, _SHIFT = "accuracy/category/", "accuracy/shift/"
 # (model, metric) -> row.

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from eval.charts import pictures
 from eval.metrics import definitions
-from eval.report.charts import pictures
-from eval.report.context import Context
 from eval.report.reports import base
+from eval.tables.context import Context
 
 _FRAMES = 8  # of a strip
 _SEVERITY = 3

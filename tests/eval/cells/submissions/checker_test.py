@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from absl.testing import parameterized
 
-from eval.cells import packed
-from eval.cells.submissions import checker
+from eval.cells.files import packed
 from eval.cells.workdir import Workdir
+from eval.submissions import checker
 from robust_tfds import errors
 from robust_tfds.building import base
 from robust_tfds.conditions import Condition

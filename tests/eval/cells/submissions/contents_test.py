@@ -5,9 +5,9 @@ from unittest import mock
 import numpy as np
 from absl.testing import parameterized
 
-from eval.cells.submissions import contents
-from eval.cells.submissions import manifest as manifest_lib
 from eval.cells.workdir import Workdir
+from eval.submissions import contents
+from eval.submissions import manifest as manifest_lib
 from eval.tasks.parts import known
 from robust_tfds import errors
 from tests import in_folder

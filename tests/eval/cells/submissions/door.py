@@ -11,8 +11,8 @@ from multiprocessing import connection
 
 _PRELOADED = (
   "eval.leaderboard",
-  "eval.cells.submissions.checker",
-  "eval.cells.submissions.writer",
+  "eval.submissions.checker",
+  "eval.submissions.writer",
   "eval.tasks.classification",
   "robust_tfds.datasets.digits_c.digits_c_dataset_builder",
 )

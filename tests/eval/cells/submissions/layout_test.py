@@ -4,7 +4,7 @@ from unittest import mock
 
 from absl.testing import parameterized
 
-from eval.cells.submissions import layout
+from eval.submissions import layout
 from robust_tfds import errors
 from tests import fake_bucket, in_folder
 

@@ -4,8 +4,8 @@ import json
 
 from absl.testing import parameterized
 
-from eval.cells import note
-from eval.cells.submissions import manifest as manifest_lib
+from eval.cells.files import note
+from eval.submissions import manifest as manifest_lib
 from robust_tfds import errors
 from tests import in_folder
 from tests.eval.cells.submissions import small

@@ -11,10 +11,10 @@ import pytest
 from absl.testing import parameterized
 
 from eval.cells.cell import Cell
-from eval.cells.submissions import checker, contents, rerun, writer
-from eval.cells.submissions import manifest as manifest_lib
 from eval.cells.workdir import Workdir
 from eval.run.model import trained
+from eval.submissions import checker, contents, rerun, writer
+from eval.submissions import manifest as manifest_lib
 from robust_tfds import conditions, errors
 from tests import in_folder
 from tests.eval import tiny_runs

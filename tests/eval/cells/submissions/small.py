@@ -10,8 +10,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from eval.cells import cell_facts, packed, table
-from eval.cells.submissions import contents, manifest, writer
+from eval.cells import cell_facts, table
+from eval.cells.files import packed
+from eval.submissions import contents, manifest, writer
 from robust_tfds import conditions, records
 from robust_tfds.building import base
 from robust_tfds.datasets.digits import digits_dataset_builder as digits

@@ -3,7 +3,7 @@
 import numpy as np
 from absl.testing import parameterized
 
-from eval.cells.submissions import values as values_lib
+from eval.submissions import values as values_lib
 from eval.tasks import sequences
 from robust_tfds import conditions, errors
 

@@ -1,11 +1,11 @@
 """What is exported, and what is refused."""
 
-from eval.cells import scored_folder
-from eval.cells.submissions import checker, writer
-from eval.cells.submissions import manifest as manifest_lib
+from eval.cells.files import scored_folder
 from eval.cells.workdir import Workdir
 from eval.readers import base
-from eval.run import rescore
+from eval.run.results import rescore
+from eval.submissions import checker, writer
+from eval.submissions import manifest as manifest_lib
 from robust_tfds import conditions, errors
 from tests import in_folder
 from tests.eval.cells.submissions import small

@@ -5,7 +5,7 @@ from absl.testing import absltest
 
 from eval.compare.pairs import calibration
 from eval.metrics.replicates import Replicates
-from eval.tasks.parts import headlines
+from eval.tasks.headlines import headlines
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
 

@@ -8,7 +8,7 @@ from eval.compare.pairs import baseline, numbers, over_cells
 from eval.compare.sides import Side
 from eval.metrics import corruption_error
 from eval.metrics.resampling import Draws
-from eval.tasks.parts import headlines
+from eval.tasks.headlines import headlines
 from robust_tfds.conditions import Condition
 from tests.eval.compare import small_runs
 from tests.eval.compare.pairs import sides_case

@@ -10,7 +10,7 @@ from eval.cells.cell import Cell
 from eval.compare.pairs import over_cells
 from eval.metrics.detection import benchmark, left_out
 from eval.tasks import base, detection
-from eval.tasks.parts import average_precision
+from eval.tasks.detections import average_precision
 from robust_tfds.conditions import PICTURES, Condition
 from tests.eval.coverage import case as case_lib
 from tests.eval.coverage.detections import Population

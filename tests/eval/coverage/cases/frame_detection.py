@@ -9,7 +9,7 @@ import numpy as np
 
 from eval.cells.cell import Cell
 from eval.tasks import base, frame_detection
-from eval.tasks.parts import result_lists
+from eval.tasks.detections import result_lists
 from robust_tfds.conditions import Condition
 from tests.eval.coverage import case as case_lib
 

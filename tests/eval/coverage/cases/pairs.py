@@ -10,7 +10,7 @@ from eval.compare.pairs import cell_tests, over_cells
 from eval.compare.pairs.numbers import Numbers
 from eval.metrics.resampling import Draws
 from eval.tasks import base, classification
-from eval.tasks.parts import spread
+from eval.tasks.headlines import spread
 from tests.eval.coverage import case as case_lib
 from tests.eval.coverage import latent
 from tests.eval.coverage.cases import classification as pictures

@@ -6,7 +6,7 @@ import numpy as np
 
 from eval.compare import splits
 from eval.metrics import resampling
-from eval.tasks.parts import spread
+from eval.tasks.headlines import spread
 from tests.eval.coverage import case as case_lib
 from tests.eval.coverage import latent
 

@@ -5,9 +5,9 @@ import math
 import numpy as np
 from absl.testing import absltest
 
-from eval.report.charts import bars
-from eval.report.charts.frame import Frame
-from eval.report.charts.style import Value
+from eval.charts import bars
+from eval.charts.frame import Frame
+from eval.charts.style import Value
 
 
 def _draw(*values, names=("a", "b"), level=None, **groups):

@@ -4,7 +4,7 @@ import itertools
 
 from absl.testing import parameterized
 
-from eval.report.charts import box_labels
+from eval.charts import box_labels
 
 _VIEW = (10.0, 20.0, 110.0, 90.0)
 

@@ -2,9 +2,9 @@
 
 from absl.testing import absltest
 
-from eval.report.charts import lines
-from eval.report.charts.frame import ABOVE, INSIDE, OVER, Frame
-from eval.report.charts.style import Value
+from eval.charts import lines
+from eval.charts.frame import ABOVE, INSIDE, OVER, Frame
+from eval.charts.style import Value
 
 
 def _draw(count, **frame):

@@ -4,7 +4,7 @@ import numpy as np
 from absl.testing import absltest
 from matplotlib.text import Text
 
-from eval.report.charts import heat_map
+from eval.charts import heat_map
 
 
 class HeatMapTest(absltest.TestCase):

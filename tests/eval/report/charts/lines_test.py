@@ -3,9 +3,9 @@
 import numpy as np
 from absl.testing import absltest
 
-from eval.report.charts import lines, style
-from eval.report.charts.frame import Frame
-from eval.report.charts.style import Value
+from eval.charts import lines, style
+from eval.charts.frame import Frame
+from eval.charts.style import Value
 
 
 def _axes(line, **panel):

@@ -4,7 +4,7 @@ import itertools
 
 from absl.testing import absltest
 
-from eval.report.charts import names, style
+from eval.charts import names, style
 
 
 def _drawn(points, texts, others=()):

@@ -3,7 +3,7 @@
 import numpy as np
 from absl.testing import absltest
 
-from eval.report.charts import pictures
+from eval.charts import pictures
 
 _GREY = np.full((4, 6, 3), 128, np.uint8)
 

@@ -3,8 +3,8 @@
 import numpy as np
 from absl.testing import absltest
 
+from eval.charts import reliability
 from eval.metrics import calibration
-from eval.report.charts import reliability
 
 
 class ReliabilityTest(absltest.TestCase):

@@ -3,9 +3,9 @@
 import numpy as np
 from absl.testing import absltest
 
-from eval.report.charts import scatter
-from eval.report.charts.frame import INSIDE, Frame
-from eval.report.charts.style import Value
+from eval.charts import scatter
+from eval.charts.frame import INSIDE, Frame
+from eval.charts.style import Value
 
 
 def _axes(*points, **panel):

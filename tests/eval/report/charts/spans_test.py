@@ -2,9 +2,9 @@
 
 from absl.testing import absltest
 
-from eval.report.charts import spans
-from eval.report.charts.frame import Frame
-from eval.report.charts.style import Value
+from eval.charts import spans
+from eval.charts.frame import Frame
+from eval.charts.style import Value
 
 
 class SpansTest(absltest.TestCase):

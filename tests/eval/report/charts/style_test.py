@@ -3,7 +3,7 @@
 import numpy as np
 
 from eval.cells import table
-from eval.report.charts import style
+from eval.charts import style
 from tests import in_folder
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from eval import papers
 from eval.cells.number import Key, Number
 from eval.compare.boards import board as board_lib
-from eval.report.context import Context
 from eval.report.figures import base
+from eval.tables.context import Context
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
 from tests.eval.report.reports import contexts

@@ -11,9 +11,9 @@ from absl.testing import parameterized
 from etils import epath
 from PIL import Image
 
+from eval.charts import style
 from eval.metrics import pm_k
 from eval.report import figures
-from eval.report.charts import style
 from eval.report.figures import base
 from eval.report.figures.parts import printed, sheet
 from robust_tfds import conditions, errors

@@ -7,8 +7,8 @@ import numpy as np
 from absl.testing import parameterized
 from PIL import Image
 
-from eval.cells.overlay import Overlay
-from eval.report.charts import pictures
+from eval.cells.files.overlay import Overlay
+from eval.charts import pictures
 from eval.report.pages import gallery
 
 _NOISE = np.random.default_rng(0).integers(0, 256, (80, 100, 3), np.uint8)

@@ -3,8 +3,8 @@
 import dataclasses
 import re
 
+from eval.charts import pictures
 from eval.report import reports
-from eval.report.charts import pictures
 from eval.report.pages import run_page
 from eval.report.reports import base
 from tests import in_folder

@@ -8,9 +8,9 @@ import numpy as np
 
 from eval import tasks
 from eval.cells import table
-from eval.cells.overlay import Overlay
+from eval.cells.files.overlay import Overlay
 from eval.metrics import calibration
-from eval.report.context import Context
+from eval.tables.context import Context
 from robust_tfds import conditions
 
 # HTML, Markdown's and LaTeX's characters, and mathematics that is none.

@@ -10,8 +10,8 @@ import zlib
 import pytest
 from absl.testing import absltest, parameterized
 
+from eval.charts import style
 from eval.report import reports
-from eval.report.charts import style
 from eval.report.reports import base
 from robust_tfds import reading
 from tests.eval.report.pages import html_check

@@ -2,7 +2,7 @@
 
 from absl.testing import absltest
 
-from eval.report.tables import breakdowns
+from eval.tables import breakdowns
 from tests.eval.report.reports import contexts
 
 

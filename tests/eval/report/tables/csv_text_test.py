@@ -5,7 +5,7 @@ import math
 import numpy as np
 from absl.testing import absltest
 
-from eval.report.tables import csv_text
+from eval.tables import csv_text
 
 
 class CsvTextTest(absltest.TestCase):

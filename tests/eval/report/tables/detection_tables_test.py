@@ -3,7 +3,7 @@
 from absl.testing import absltest
 
 from eval.cells import table
-from eval.report.tables import detection_tables
+from eval.tables import detection_tables
 
 
 def _row(metric, value, config="", model="faster_rcnn_r50_fpn_1x_coco"):

@@ -2,7 +2,7 @@
 
 from absl.testing import absltest
 
-from eval.report.tables import markdown
+from eval.tables import markdown
 
 
 class MarkdownTest(absltest.TestCase):

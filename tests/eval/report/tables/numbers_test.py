@@ -6,7 +6,7 @@ from absl.testing import parameterized
 
 from eval.cells.number import Number
 from eval.metrics.definitions import Metric
-from eval.report.tables import numbers
+from eval.tables import numbers
 
 _RATE = Metric("error", "Error")
 _PLAIN = Metric("nll", "NLL", percent=False)

@@ -7,7 +7,7 @@ from absl.testing import parameterized
 
 from eval.cells import cell as cells_lib
 from eval.metrics.definitions import Metric
-from eval.report.tables import pivot
+from eval.tables import pivot
 from tests.eval.report.reports import contexts
 
 _RATE = Metric("error", "error", "lower")

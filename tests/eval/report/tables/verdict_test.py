@@ -4,7 +4,7 @@ from absl.testing import parameterized
 
 from eval import tasks
 from eval.cells import table
-from eval.report.tables import verdict
+from eval.tables import verdict
 from robust_tfds import conditions
 from tests.eval.report.reports import contexts
 

@@ -5,8 +5,8 @@ import math
 from absl.testing import absltest
 
 from eval.metrics.definitions import Metric
-from eval.report.tables import writers
-from eval.report.tables.pivot import Column, Table
+from eval.tables import writers
+from eval.tables.pivot import Column, Table
 
 _ERROR = Metric("error", "error", "lower")
 _TABLE = Table(

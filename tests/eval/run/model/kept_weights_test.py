@@ -9,7 +9,7 @@ import numpy as np
 from absl.testing import parameterized
 from etils import epath
 
-from eval.run import kept
+from eval.run.execution import kept
 from eval.run.model import kept_weights, trained
 from robust_tfds import kept_programs, models
 from tests import in_folder

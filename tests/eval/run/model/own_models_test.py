@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from absl.testing import parameterized
 
-from eval.cells import parts, table
+from eval.cells import table
+from eval.cells.files import parts
 from robust_tfds import errors
 from tests import in_process
 from tests.eval import tiny_config, tiny_runs

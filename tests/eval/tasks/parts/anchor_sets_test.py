@@ -3,7 +3,7 @@
 import ml_collections
 from absl.testing import parameterized
 
-from eval.tasks.parts import anchor_sets
+from eval.tasks.detections import anchor_sets
 from robust_tfds import errors
 
 

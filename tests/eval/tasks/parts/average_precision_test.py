@@ -5,8 +5,8 @@ from absl.testing import absltest
 
 from eval.metrics import detection, resampling
 from eval.metrics.detection import checks
-from eval.tasks.parts import average_precision
-from eval.tasks.parts.detected_columns import Corners
+from eval.tasks.detections import average_precision
+from eval.tasks.detections.detected_columns import Corners
 from tests import shared_data
 
 

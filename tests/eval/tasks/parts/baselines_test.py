@@ -2,7 +2,7 @@
 
 from absl.testing import parameterized
 
-from eval.tasks.parts import baselines
+from eval.tasks.headlines import baselines
 from robust_tfds import errors
 
 

@@ -5,7 +5,7 @@ from absl.testing import parameterized
 
 from eval import tasks
 from eval.cells.cell import Cell
-from eval.tasks.parts import departures
+from eval.tasks.headlines import departures
 from robust_tfds import conditions
 from tests.eval import tiny_config
 

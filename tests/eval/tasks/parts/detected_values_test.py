@@ -3,7 +3,7 @@
 import numpy as np
 from absl.testing import parameterized
 
-from eval.tasks.parts import detected_values
+from eval.tasks.detections import detected_values
 
 
 def _outputs() -> dict[str, np.ndarray]:

@@ -4,7 +4,7 @@ import numpy as np
 from absl.testing import absltest
 
 from eval.metrics.detection import checks
-from eval.tasks.parts import drawn_boxes
+from eval.tasks.detections import drawn_boxes
 from robust_tfds.coco import rle
 
 _TRUTH = {

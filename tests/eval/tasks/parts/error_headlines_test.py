@@ -4,7 +4,7 @@ import numpy as np
 from absl.testing import absltest
 
 from eval.metrics import corruption_error
-from eval.tasks.parts import error_headlines, headlines
+from eval.tasks.headlines import error_headlines, headlines
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
 

@@ -5,7 +5,7 @@ from absl.testing import absltest
 
 from eval.metrics import action
 from eval.metrics.replicates import Replicates
-from eval.tasks.parts import gamma_headlines, headlines
+from eval.tasks.headlines import gamma_headlines, headlines
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
 

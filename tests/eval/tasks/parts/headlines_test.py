@@ -9,13 +9,13 @@ from eval.cells import cell_facts
 from eval.cells.cell import Cell, Summary
 from eval.metrics import resampling
 from eval.metrics.replicates import Replicates
-from eval.tasks.parts import (
+from eval.tasks.headlines import (
   error_headlines,
   gamma_headlines,
   headlines,
   spread,
 )
-from eval.tasks.parts.headlines import Headline
+from eval.tasks.headlines.headlines import Headline
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
 

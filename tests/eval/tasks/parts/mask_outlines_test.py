@@ -5,7 +5,7 @@ from unittest import mock
 import numpy as np
 from absl.testing import parameterized
 
-from eval.tasks.parts import mask_outlines
+from eval.tasks.detections import mask_outlines
 from tests.eval.tasks import painted_mask
 
 _VALUES = {

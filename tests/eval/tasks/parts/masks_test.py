@@ -3,7 +3,7 @@
 import numpy as np
 from absl.testing import absltest
 
-from eval.tasks.parts import masks
+from eval.tasks.detections import masks
 from robust_tfds.coco import rle
 from tests.eval.tasks import painted_mask
 

@@ -4,7 +4,7 @@ from absl.testing import parameterized
 
 from eval import tasks
 from eval.tasks import base
-from eval.tasks.parts import normalised_task
+from eval.tasks.headlines import normalised_task
 from robust_tfds import errors
 
 

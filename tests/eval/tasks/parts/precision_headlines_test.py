@@ -4,7 +4,7 @@ import numpy as np
 from absl.testing import absltest
 
 from eval.metrics import detection
-from eval.tasks.parts import headlines, precision_headlines
+from eval.tasks.headlines import headlines, precision_headlines
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
 

@@ -5,10 +5,10 @@ import json
 import numpy as np
 from absl.testing import parameterized
 
-from eval.cells import predictions
+from eval.cells.files import predictions
 from eval.metrics import detection
 from eval.metrics.detection import coco
-from eval.tasks.parts import result_lists
+from eval.tasks.detections import result_lists
 from tests import shared_data
 
 _LISTS = (

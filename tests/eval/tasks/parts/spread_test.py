@@ -7,7 +7,7 @@ from absl.testing import absltest, parameterized
 
 from eval.cells import table
 from eval.metrics import definitions, resampling
-from eval.tasks.parts import spread
+from eval.tasks.headlines import spread
 from robust_tfds.conditions import Condition
 from tests.eval import tiny_runs
 

@@ -2,8 +2,8 @@
 
 from absl.testing import absltest
 
-from eval.cells import predictions
-from eval.tasks.parts import stored_numbers
+from eval.cells.files import predictions
+from eval.tasks.headlines import stored_numbers
 
 
 class StoredNumbersTest(absltest.TestCase):

@@ -5,7 +5,7 @@ from absl.testing import absltest
 
 from eval.metrics import resampling
 from eval.metrics.detection import checks
-from eval.tasks.parts import average_precision, worst_frames
+from eval.tasks.detections import average_precision, worst_frames
 from robust_tfds import errors
 from robust_tfds.building import frame_boxes
 

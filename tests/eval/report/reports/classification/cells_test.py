@@ -3,8 +3,8 @@
 from absl.testing import absltest
 
 from eval.report.reports.classification import cells
-from eval.report.tables import numbers as numbers_lib
-from eval.report.tables import pivot
+from eval.tables import numbers as numbers_lib
+from eval.tables import pivot
 from tests.eval.report.reports import contexts
 
 

@@ -7,7 +7,7 @@ from eval.report.reports.every_task import (
   summary,
   throughput,
 )
-from eval.report.tables import pivot, writers
+from eval.tables import pivot, writers
 from tests import in_folder
 from tests.eval.report.reports import contexts
 

@@ -3,8 +3,8 @@
 from absl.testing import absltest
 
 from eval.report.reports.frames import tables
-from eval.report.tables import breakdowns
-from eval.report.tables import numbers as numbers_lib
+from eval.tables import breakdowns
+from eval.tables import numbers as numbers_lib
 from tests.eval.report.reports import contexts
 
 

@@ -1,0 +1,240 @@
+"""A run's config.json: its schema, its versions, what may differ on resuming."""
+
+import contextlib
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import ml_collections
+import pydantic
+from etils import epath
+
+from eval.cells import provenance
+from eval.cells.files import damage
+from robust_tfds import errors, reading, records
+from robust_tfds.storage import disk
+
+# Of the layout and of what a cell's columns mean. 1: before the tables of
+# conditions; its Cityscapes-C on the fly is not what is prepared. 2: before the
+# checksums of cells, which cannot be made up afterwards. 3: ids in every cell.
+# No earlier version is read.
+VERSION = 4
+# Key of another program's predictions: the mark of the run that they stand beside.
+BESIDE = "beside"
+# What may differ between two launches of one workdir: nothing here can change
+# a number.
+_RESUMABLE = (
+  "batch_size",
+  "data.block_mib",
+  "data.data_dir",
+  "data.left_out",  # its cells are made later, or not shown
+  "data.manual_dir",
+  "data.own",
+  "reports",
+)
+
+
+class _OtherVersionError(errors.UserError):
+  """A whole workdir, but not for this code."""
+
+
+_Names = str | list[str]
+_Levels = int | list[int]
+
+
+class _Settings(pydantic.BaseModel):
+  """Settings as far as anything reads them; other keys are passed over.
+
+  A run's own schema (`eval/run/config.py`) knows the keys of today; a workdir may
+  be of earlier code, or a stranger's.
+  """
+
+  model_config = pydantic.ConfigDict(extra="allow", strict=True)
+
+
+class _Versions(_Settings):
+  workdir: int
+  pixels: int
+
+
+class _Data(_Settings):
+  """What was read, and what was made of it."""
+
+  name: Annotated[str, pydantic.Field(min_length=1)]
+  corruptions: _Names = ""
+  perturbations: _Names = ""
+  left_out: _Names = ""
+  severities: _Levels = 1
+  difficulties: _Levels = 1
+  limit: Annotated[int, pydantic.Field(ge=0)] | None = 0
+  subset: str | None = ""
+  split: str | None = ""
+  source: str | None = ""
+  codec: str | None = ""
+  geometry: str | None = ""
+  rules: str | None = ""
+  sampling: str | None = ""
+  label_space: str | None = ""
+  merge: str | None = ""
+  views: Annotated[int, pydantic.Field(ge=1)] = 1
+
+
+class _Model(_Settings):
+  """One model of a run; None where `models` has them."""
+
+  name: str | None
+  label: str | None = ""
+
+
+class _Config(_Settings):
+  """What every config has; a run's models are objects, else labels alone."""
+
+  task: str
+  seed: int
+  baseline: str = ""
+  data: _Data
+  model: _Model | None = None
+  models: dict[str, _Model] | list[str] = pydantic.Field(default={})
+  versions: _Versions
+  checksum: str
+
+
+def read(path: epath.Path, *, any_pixels: bool = False) -> dict[str, Any]:
+  """The settings, and `versions` and `checksum` of this file.
+
+  Args:
+    any_pixels: whether its cells may be of another version of the pixels: they
+      are read then, and none is added.
+
+  Raises:
+    UserError: no workdir, or one of another version.
+    DamagedError: the file is not what was written; names the field.
+  """
+  if not disk.exists(path):
+    raise errors.UserError(
+      f"{path.parent} is no workdir: it holds no config.json."
+    )
+  try:
+    config = reading.json_file(path)
+    if not isinstance(config, dict):
+      raise errors.UserError(
+        f"{path}: expected an object, got {type(config).__name__}."
+      )
+    _check_versions(path.parent, config.get("versions"), any_pixels)
+    reading.records(config, _Config, str(path))
+    records.check(path, config, spaces=True)
+  except _OtherVersionError:
+    raise
+  except errors.UserError as e:
+    raise damage.DamagedError(str(e), path) from e
+  return config
+
+
+def check_readable(path: epath.Path) -> None:
+  """Refuses a damaged file alone: none, or one of another version, is whole.
+
+  Raises:
+    DamagedError: see `read`.
+  """
+  if disk.exists(path):
+    with contextlib.suppress(_OtherVersionError):
+      read(path)
+
+
+def write(
+  path: epath.Path, config: ml_collections.ConfigDict, pixels: int | None = None
+) -> None:
+  """Writes the settings of a run.
+
+  Args:
+    pixels: version of the pixels of cells that are there; today's if None.
+  """
+  pixels = provenance.PIXELS_VERSION if pixels is None else pixels
+  versions = {"workdir": VERSION, "pixels": pixels}
+  settings = {**plain(config), "versions": versions}
+  settings["checksum"] = records.checksum(settings, spaces=True)
+  disk.write_text(path, json.dumps(settings, indent=1, sort_keys=True) + "\n")
+
+
+def plain(config: ml_collections.ConfigDict) -> dict[str, Any]:
+  """The settings as JSON knows them."""
+  return reading.json_text(config.to_json_best_effort(), "config")
+
+
+def mark(config: Mapping[str, Any]) -> str:
+  """12 digits over a run's settings, by which others name it."""
+  return provenance.fingerprint(config)
+
+
+def check_same(path: epath.Path, config: ml_collections.ConfigDict) -> None:
+  """Refuses a config.json that is of another run.
+
+  Raises:
+    UserError: names what differs; or see `read`.
+  """
+  differ = differences(read(path), plain(config))
+  if differ:
+    listed = "; ".join(
+      f"{k}: {then!r} there, {now!r} now" for k, (then, now) in differ.items()
+    )
+    raise errors.UserError(
+      f"{path.parent} belongs to a run with another config ({listed}). Use"
+      " another --workdir, or the old settings to continue that run."
+    )
+
+
+def differences(
+  one: Mapping[str, Any], other: Mapping[str, Any]
+) -> dict[str, tuple[Any, Any]]:
+  """What two configs say differently and can change a number.
+
+  Returns:
+    `data.name` and so on -> both values, None where there is none.
+  """
+  first, second = _flat(_called(one)), _flat(_called(other))
+  return {
+    k: (first.get(k), second.get(k))
+    for k in sorted(first.keys() | second.keys())
+    if k not in _RESUMABLE
+    and k != "checksum"
+    and not k.startswith("versions.")
+    and not k.endswith(".allow_random")  # permits, and is in the fingerprint
+    and first.get(k) != second.get(k)
+  }
+
+
+def _check_versions(
+  workdir: epath.Path, versions: Any, any_pixels: bool
+) -> None:
+  stated = versions if isinstance(versions, dict) else {"workdir": 1}
+  version = stated.get("workdir")
+  if version != VERSION:
+    raise _OtherVersionError(
+      f"{workdir} is a workdir of version {version}; this code reads and writes"
+      f" version {VERSION}. Its numbers stay in its table.csv; run again in a new"
+      " --workdir, or use the robust_tfds that wrote it."
+    )
+  pixels = stated.get("pixels")
+  if pixels != provenance.PIXELS_VERSION and not any_pixels:
+    raise _OtherVersionError(
+      f"{workdir} holds cells of pixels of version {pixels!r}; this code makes"
+      f" version {provenance.PIXELS_VERSION}, and a table must not mix them. Its"
+      " numbers stay in its table.csv; run again in a new --workdir."
+    )
+
+
+def _called(config: Mapping[str, Any]) -> dict[str, Any]:
+  """With its one model's label, which is the name where none is said."""
+  out, model = dict(config), config.get("model")
+  if isinstance(model, Mapping):
+    out["model"] = {**model, "label": model.get("label") or model.get("name")}
+  return out
+
+
+def _flat(tree: Any, prefix: str = "") -> dict[str, Any]:
+  if not isinstance(tree, Mapping):
+    return {prefix: tree}
+  out: dict[str, Any] = {}
+  for key, value in tree.items():
+    out.update(_flat(value, f"{prefix}.{key}" if prefix else key))
+  return out

@@ -1,0 +1,139 @@
+"""Cells that are not what was written: told, named, moved aside.
+
+A finished cell is checked each time it is read: its note is whole and of the cell
+whose place it is in, its files are those of the note, no part of it is a link, and
+cells of one dataset and split hold the same examples.
+"""
+
+import collections
+import os
+import pathlib
+from collections.abc import Callable, Iterator, Mapping
+
+from etils import epath
+
+from eval.cells.files import examples as examples_lib
+from eval.cells.files import note as note_lib
+from robust_tfds import errors
+from robust_tfds.storage import disk, paths
+
+FOLDER = "damaged"
+_ADVICE = (
+  "Run eval.main again with --repair, which moves it into damaged/ and makes it"
+  " anew; if eval.score wrote this folder, run eval.score again"
+)
+
+
+class DamagedError(errors.UserError):
+  """Something in a workdir is not what was written there.
+
+  Attributes:
+    folder: of what is damaged as a whole.
+    reason: what is wrong, without what to do about it.
+  """
+
+  def __init__(self, reason: str, folder: epath.Path):
+    """See the class.
+
+    Args:
+      reason: a sentence that begins with the path.
+      folder: of what is damaged as a whole.
+    """
+    super().__init__(f"{reason.rstrip('.')}. {_ADVICE}.")
+    self.folder, self.reason = folder, reason
+
+
+def check_no_links(root: epath.Path, folder: epath.Path) -> None:
+  """Refuses a cell that is a link, lies behind one or holds one.
+
+  Args:
+    root: the workdir, which may be a link itself.
+
+  Raises:
+    DamagedError: names the link.
+  """
+  if not paths.is_local(folder):  # buckets have none
+    return
+  place, inside = pathlib.Path(folder), pathlib.Path(folder).relative_to(root)
+  between = [pathlib.Path(root, p) for p in reversed(inside.parents[:-1])]
+  links = [p for p in (*between, place) if p.is_symlink()]
+  if not links and place.is_dir():
+    with os.scandir(place) as entries:
+      links = sorted(pathlib.Path(e) for e in entries if e.is_symlink())
+  if links:
+    raise DamagedError(
+      f"{links[0]}: a symbolic link; a cell lies in its workdir as it was written"
+      " (the workdir itself may be a link)",
+      folder,
+    )
+
+
+def is_folder(path: epath.Path) -> bool:
+  """Whether a folder lies there itself, and no link to one."""
+  place = pathlib.Path(path)
+  return place.is_dir() and not place.is_symlink()
+
+
+def of_other_examples(
+  notes: Mapping[epath.Path, note_lib.Note],
+) -> Iterator[tuple[epath.Path, str]]:
+  """Cells that most cells of their dataset and split differ from, and why."""
+  splits: dict[tuple[str, str], list[epath.Path]] = {}
+  for folder, note in notes.items():
+    if note.split.name:
+      key = note.dataset, note.split.name
+      splits.setdefault(key, []).append(folder)
+  for folders in splits.values():
+    count = collections.Counter(notes[f].split.ids for f in folders)
+    usual = count.most_common(1)[0][0]
+    model = next(f for f in folders if notes[f].split.ids == usual)
+    for folder in folders:
+      split = notes[folder].split
+      if split.ids != usual:
+        yield (
+          folder,
+          f"{folder}: of {split.examples:,} examples that are not the"
+          f" {notes[model].split.examples:,} of {model}, though both are of"
+          f" {split.name}",
+        )
+
+
+def of_missing_examples(
+  folder: epath.Path,
+  notes: Mapping[epath.Path, note_lib.Note],
+  check: Callable[[epath.Path, note_lib.File], object],
+) -> Iterator[tuple[epath.Path, str]]:
+  """Files of examples that are damaged, then the cells that need them, and why.
+
+  Args:
+    folder: the run's `examples`.
+    notes: of cells, by folder.
+    check: refuses a file that is not the one of the note.
+  """
+  cells_of: dict[note_lib.File, list[epath.Path]] = {}
+  for cell, note in notes.items():
+    cells_of.setdefault(note.examples, []).append(cell)
+  for file, cells in cells_of.items():
+    path = examples_lib.path(folder, file)
+    try:
+      check(path, file)
+    except errors.UserError as e:
+      if disk.exists(path):
+        yield path, str(e)
+      for cell in cells:
+        yield cell, f"{str(e).rstrip('.')}; {cell} needs it"
+
+
+def move_aside(root: epath.Path, path: epath.Path) -> epath.Path:
+  """Moves something of a workdir into its folder `damaged`; gives the new place.
+
+  Raises:
+    DiskError: it could not be moved.
+  """
+  place = root / FOLDER / path.relative_to(root)
+  target, number = place, 1
+  while disk.exists(target):
+    number += 1
+    target = place.with_name(f"{place.name}-{number}")
+  disk.move(path, target, first=note_lib.FILE)
+  return target

@@ -1,0 +1,103 @@
+"""Facts of examples, stored once a run: `examples/<sha256>.npz` beside `cells/`.
+
+Ids, groups, frames, labels and whatever else does not depend on a model's outputs
+are the same in all cells of one set. A file of them is named by the first 16 digits
+of its sha256, so cells of equal examples share one; published sets whose conditions
+hold other pictures have several. The note of a cell says which it needs, with its
+whole checksum. A file is written before the first cell that needs it, and again by
+any cell where it is gone or damaged.
+"""
+
+import collections
+import threading
+
+import numpy as np
+from etils import epath
+
+from eval.cells.files import note as note_lib
+from eval.cells.files import packed
+from eval.cells.files.columns import Columns
+from robust_tfds import errors
+from robust_tfds.storage import disk, paths
+
+FOLDER = "examples"
+_SETS = 2  # of which the columns stay in memory
+
+
+def path(folder: epath.Path, file: note_lib.File) -> epath.Path:
+  """Where a file of examples lies in the run's `examples`."""
+  return folder / f"{file.sha256[:16]}.npz"
+
+
+def labels(columns: Columns) -> np.ndarray | None:
+  """The true classes of rows; None where the ground truth lies elsewhere."""
+  return columns.get("labels", columns.get("label"))
+
+
+def write(folder: epath.Path, columns: Columns) -> note_lib.File:
+  """Writes facts of examples, unless they are there whole.
+
+  Args:
+    folder: the run's `examples`; made if it is not there.
+    columns: of all rows of a cell, in order.
+
+  Returns:
+    What the cell's note says of the file.
+
+  Raises:
+    DiskError: it could not be written.
+  """
+  data = packed.dumps(columns)
+  file = note_lib.File.of(data)
+  place = path(folder, file)
+  try:
+    if note_lib.read_file(place, file) == data:
+      return file
+  except errors.UserError:  # it is not there, or damaged
+    pass
+  with disk.writing(folder):
+    folder.mkdir(parents=True, exist_ok=True)
+  disk.remove_temporary(folder)
+  disk.write_bytes(place, data)
+  return file
+
+
+class Reader:
+  """Reads examples; those of the last sets stay in memory for the next cell."""
+
+  def __init__(self) -> None:
+    """Has read nothing yet."""
+    self._lock = threading.Lock()
+    self._sets: collections.OrderedDict[tuple, dict[str, np.ndarray]]
+    self._sets = collections.OrderedDict()
+
+  def columns(
+    self, folder: epath.Path, file: note_lib.File
+  ) -> dict[str, np.ndarray]:
+    """The facts of a file's examples, which nobody may change.
+
+    A file is read and its checksum compared once, and again when its size or its
+    time changed since.
+
+    Args:
+      folder: the run's `examples`.
+      file: what a cell's note says of it.
+
+    Raises:
+      UserError: it is not the file of the note; names it.
+    """
+    place = path(folder, file)
+    try:
+      mark = str(place), file.sha256, paths.state(place)
+    except FileNotFoundError as e:
+      raise errors.UserError(f"{place}: there is no such file.") from e
+    with self._lock:
+      if mark not in self._sets:
+        columns = packed.loads(note_lib.read_file(place, file), str(place))
+        for values in columns.values():
+          values.flags.writeable = False
+        self._sets[mark] = columns
+      self._sets.move_to_end(mark)
+      while len(self._sets) > _SETS:
+        self._sets.popitem(last=False)
+      return dict(self._sets[mark])

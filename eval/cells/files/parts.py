@@ -1,0 +1,452 @@
+"""Parts: what a run has of its cells before it has the cells.
+
+A run goes by blocks of examples, within a block by conditions, within a condition
+by batches. Every few seconds what came back since is written as a part: the rows
+of some cells, of some batches of one block. A run that was stopped makes again
+only what no part holds. Cells are assembled from the parts, which are removed when
+all of them are.
+
+  parts/<cells>/rows-<first>-<last>-<number>-host-<i>-of-<n>.npz
+
+`<cells>` is a hash of the cells that the run makes of one source, with their
+fingerprints; rows are numbers within the host's share of the set. In a part,
+`about` says what it is (`_About`), `examples/<column>` is of the examples of its
+batches, and `<number>/<column>` of the cell of that number in `about`.
+"""
+
+import dataclasses
+import hashlib
+import itertools
+import json
+import re
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+from etils import epath
+
+from eval.cells.cell import Cell
+from eval.cells.files import packed, predictions
+from eval.cells.workdir import Workdir
+from robust_tfds import errors, reading
+from robust_tfds.records import Record
+from robust_tfds.storage import disk, npz, paths
+
+FOLDER = "parts"
+_VERSION = 2
+_NAME = re.compile(r"rows-(\d+)-(\d+)-(\d+)-host-(\d+)-of-(\d+)\.npz")
+_MOST_BYTES = 128 << 20  # of cells that are assembled at once
+
+Range = tuple[int, int]
+# Rows, and the cells that lack them.
+Lacking = tuple[Range, Sequence[Cell]]
+# Number of a batch within its block -> its rows.
+Batches = Mapping[int, predictions.Columns]
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class _Name:
+  """What the name of a part says."""
+
+  first: int
+  last: int
+  number: int
+  host: int
+  hosts: int
+
+  def __str__(self) -> str:
+    return (
+      f"rows-{self.first:09d}-{self.last:09d}-{self.number:05d}"
+      f"-host-{self.host}-of-{self.hosts}.npz"
+    )
+
+  @property
+  def block(self) -> Range:
+    return self.first, self.last
+
+
+class _About(Record):
+  """What a part says of itself.
+
+  Attributes:
+    version: `_VERSION`.
+    cut: what batches of a block depend on: (rows of a batch, bytes of a block).
+    count: batches of the block; 0: they were not counted yet.
+    numbers: of the batches in this part, ascending.
+    rows: of each of them.
+    cells: key of a cell -> numbers of the batches of which it is here.
+  """
+
+  version: int
+  cut: list[int]
+  count: int
+  numbers: list[int]
+  rows: list[int]
+  cells: dict[str, list[int]]
+
+  def places(
+    self, key: str, skipped: set[int]
+  ) -> tuple[np.ndarray, np.ndarray]:
+    """Where a cell's rows are in this part, but for those of some batches.
+
+    Returns:
+      Places among the examples, and among the cell's own rows.
+    """
+    rows = dict(zip(self.numbers, self.rows))
+    ends = dict(zip(self.numbers, itertools.accumulate(self.rows)))
+    of_examples, of_cell, place = [], [], 0
+    for number in self.cells[key]:
+      count = rows[number]
+      if number not in skipped:
+        of_examples.append(np.arange(ends[number] - count, ends[number]))
+        of_cell.append(np.arange(place, place + count))
+      place += count
+    none = np.zeros(0, np.int64)
+    return np.concatenate([none, *of_examples]), np.concatenate(
+      [none, *of_cell]
+    )
+
+
+class Parts:
+  """The parts of the cells that one run makes of one source."""
+
+  def __init__(
+    self,
+    workdir: Workdir,
+    cells: Sequence[Cell],
+    host: int = 0,
+    hosts: int = 1,
+    cut: Sequence[int] = (0, 0),
+  ):
+    """Touches nothing yet.
+
+    Args:
+      workdir: where they lie.
+      cells: all cells that the run makes of the source, finished ones too: the
+        same for a run that was stopped and the one that continues it.
+      host: number of this host.
+      hosts: how many there are.
+      cut: see `_About`. Of blocks that were cut otherwise whole ones are used.
+    """
+    listed = [_facts(cell) for cell in cells]
+    text = json.dumps(sorted(listed), separators=(",", ":"))
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    self._workdir, self._host, self._hosts = workdir, host, hosts
+    self._folder = workdir.path / FOLDER / digest
+    self._places = {"/".join(cell.place) for cell in cells}
+    self._cut = list(cut)
+    self._held: dict[_Name, _About] = {}
+
+  def prepare(self, cells: Sequence[Cell]) -> None:
+    """Removes what cannot be used; one host does it before all look.
+
+    Args:
+      cells: that are not finished.
+    """
+    expected = {_key(cell) for cell in cells}
+    with disk.writing(self._folder):
+      disk.make_folder(self._folder)
+      disk.remove_temporary(self._folder)
+      for path in disk.below(self._folder, 1):
+        name = _parse(path.name)
+        held = (
+          self._cells_of(path) if name and name.hosts == self._hosts else None
+        )
+        # None at all: it tells how many batches its block has.
+        if held is None or held and expected.isdisjoint(held):
+          disk.remove(path)
+      self._remove_left()
+
+  def _remove_left(self) -> None:
+    for folder in disk.below(self._folder.parent, 1):
+      if folder != self._folder and self._is_left(folder):
+        disk.remove(folder)
+
+  def _is_left(self, folder: epath.Path) -> bool:
+    """Whether other parts are of these cells too, and so of a run that was stopped.
+
+    Such as those of a shard, where the whole run goes on.
+    """
+    return any(
+      not self._places.isdisjoint(key.rpartition("/")[0] for key in keys or ())
+      for keys in map(self._cells_of, disk.below(folder, 1))
+    )
+
+  def look(self) -> None:
+    """Reads what the parts of all hosts hold; of others nothing is known later."""
+    self._held = {}
+    for path in disk.below(self._folder, 1):
+      name = _parse(path.name)
+      if name is not None and name.hosts == self._hosts:
+        self._held[name] = _about(path)
+
+  def remaining(self, rows: int, cells: Sequence[Cell]) -> list[Lacking]:
+    """Ranges of this host's rows, and the cells that some host has not of them.
+
+    Blocks that are there in part count as lacking: see `made`.
+
+    Args:
+      rows: of the largest share, from 0.
+      cells: that are not finished.
+    """
+    lacking = {cell: self._lacking(cell, rows) for cell in cells}
+    points = {p for ranges in lacking.values() for r in ranges for p in r}
+    out: list[Lacking] = []
+    for first, last in itertools.pairwise(sorted(points)):
+      those = [
+        c
+        for c, ranges in lacking.items()
+        if any(a <= first < b for a, b in ranges)
+      ]
+      if out and out[-1][0][1] == first and out[-1][1] == those:
+        out[-1] = (out[-1][0][0], last), those
+      elif those:
+        out.append(((first, last), those))
+    return out
+
+  def is_whole(self, cell: Cell, rows: int) -> bool:
+    """Whether all rows of a cell are in parts.
+
+    Args:
+      rows: see `remaining`.
+    """
+    return not self._lacking(cell, rows)
+
+  def _lacking(self, cell: Cell, rows: int) -> list[Range]:
+    out, place = [], 0
+    for first, last in [*self._whole(_key(cell)), (rows, rows)]:
+      if first > place:
+        out.append((place, first))
+      place = last
+    return out
+
+  def made(self, block: Range, cell: Cell) -> set[int]:
+    """Numbers of the batches of a block that all hosts have of a cell."""
+    key = _key(cell)
+    of_hosts = [
+      {
+        number
+        for name, about in self._held.items()
+        if name.block == block and name.host == host and about.cut == self._cut
+        for number in about.cells.get(key, ())
+      }
+      for host in range(self._hosts)
+    ]
+    return set.intersection(*of_hosts)
+
+  def rows_of(self, cell: Cell) -> int:
+    """This host's rows of a cell that need not be made again."""
+    key, seen, total = _key(cell), set(), 0
+    whole = self._whole(key)
+    for name, about in sorted(self._held.items(), key=lambda item: item[0]):
+      usable = name in whole.get(name.block, ()) or about.cut == self._cut
+      if name.host == self._host and usable:
+        for number, rows in zip(about.numbers, about.rows):
+          unit = (name.block, number)
+          if number in about.cells.get(key, ()) and unit not in seen:
+            seen.add(unit)
+            total += rows
+    return total
+
+  def write(
+    self,
+    block: Range,
+    count: int,
+    examples: Batches,
+    outputs: Mapping[Cell, Batches],
+  ) -> None:
+    """Writes a part; it is there whole, or not at all.
+
+    Args:
+      block: whose rows.
+      count: batches of the block; 0: not known yet.
+      examples: columns that all cells have in common.
+      outputs: of cells, of some of these batches.
+
+    Raises:
+      DiskError: it could not be written.
+      UserError: another run took over the cells.
+    """
+    self._workdir.check_writer()
+    of_block = [n.number for n in tuple(self._held) if n.block == block]
+    name = _Name(*block, max(of_block, default=-1) + 1, self._host, self._hosts)
+    about = _About(
+      version=_VERSION,
+      cut=self._cut,
+      count=count,
+      numbers=sorted(examples),
+      rows=[len(examples[n]["example_id"]) for n in sorted(examples)],
+      cells={_key(cell): sorted(each) for cell, each in outputs.items()},
+    )
+    with disk.whole_file(self._folder / str(name)) as file:
+      with zipfile.ZipFile(file, "w") as archive:
+        data = np.frombuffer(about.model_dump_json().encode(), np.uint8)
+        npz.write(archive, "about", data)
+        _write_columns(archive, "examples", examples)
+        for number, batches in enumerate(outputs.values()):
+          _write_columns(archive, str(number), batches)
+      self._workdir.check_writer()
+    self._held[name] = about
+
+  def cells(
+    self, cells: Sequence[Cell]
+  ) -> Iterator[tuple[Cell, dict[str, np.ndarray]]]:
+    """Whole cells and all their rows, of all hosts; some cells at a time.
+
+    Raises:
+      UserError: a damaged part, which is removed.
+    """
+    names = {n for cell in cells for n in self._names_of(_key(cell))}
+    size = sum(paths.state(self._folder / str(n)).size for n in names)
+    each = max(size // max(len(cells), 1), 1)
+    step = max(_MOST_BYTES // each, 1)
+    for start in range(0, len(cells), step):
+      yield from self._join(cells[start : start + step])
+
+  def remove(self) -> None:
+    """Removes all parts, when the cells are finished.
+
+    Those of other runs over these cells too, such as a shard's that was killed.
+    """
+    disk.remove(self._folder)
+    self._remove_left()
+    disk.remove_empty(self._folder.parent)
+
+  def remove_empty(self) -> None:
+    """Removes the folder of a run that stops, if no part is in it."""
+    disk.remove_empty(self._folder)
+    disk.remove_empty(self._folder.parent)
+
+  def _whole(self, key: str) -> dict[Range, list[_Name]]:
+    """Blocks that all hosts have of a cell; no row is in two of them.
+
+    A run whose blocks had other sizes, or one that lost its lock while it wrote,
+    may leave parts that overlap.
+    """
+    groups: dict[tuple[Range, tuple[int, ...]], list[_Name]] = {}
+    for name, about in tuple(self._held.items()):
+      groups.setdefault((name.block, tuple(about.cut)), []).append(name)
+    out: dict[Range, list[_Name]] = {}
+    place = 0
+    for (block, _), names in sorted(groups.items()):
+      if block[0] >= place and self._have_all(key, names):
+        out[block] = sorted(n for n in names if key in self._held[n].cells)
+        place = block[1]
+    return out
+
+  def _have_all(self, key: str, names: Sequence[_Name]) -> bool:
+    """Whether every host has a cell's batches of a block in these parts."""
+    for host in range(self._hosts):
+      of_host = [self._held[n] for n in names if n.host == host]
+      count = max((about.count for about in of_host), default=0)
+      numbers = {n for about in of_host for n in about.cells.get(key, ())}
+      if not count or len(numbers) < count:
+        return False
+    return True
+
+  def _names_of(self, key: str) -> list[_Name]:
+    """Parts that a cell is assembled from."""
+    return [name for names in self._whole(key).values() for name in names]
+
+  def _join(
+    self, cells: Sequence[Cell]
+  ) -> Iterator[tuple[Cell, dict[str, np.ndarray]]]:
+    parts: dict[_Name, list[Cell]] = {}
+    for cell in cells:
+      for name in self._names_of(_key(cell)):
+        parts.setdefault(name, []).append(cell)
+    rows: dict[Cell, list[dict[str, np.ndarray]]] = {c: [] for c in cells}
+    seen: dict[tuple[Cell, Range, int], set[int]] = {}
+    for name, of_part in sorted(parts.items(), key=lambda item: item[0]):
+      about = self._held[name]
+      examples, outputs = self._read(name, of_part)
+      for cell in of_part:
+        before = seen.setdefault((cell, name.block, name.host), set())
+        places = about.places(_key(cell), before)
+        before.update(about.cells[_key(cell)])
+        columns = (examples, places[0]), (outputs[cell], places[1])
+        rows[cell].append({k: v[p] for c, p in columns for k, v in c.items()})
+    for cell in cells:
+      yield cell, predictions.concatenate(rows.pop(cell))
+
+  def _read(
+    self, name: _Name, cells: Sequence[Cell]
+  ) -> tuple[predictions.Columns, dict[Cell, predictions.Columns]]:
+    """Columns of a part's examples, and of cells."""
+    path, about = self._folder / str(name), self._held[name]
+    numbers = {key: i for i, key in enumerate(about.cells)}
+    of_cell = {cell: str(numbers[_key(cell)]) for cell in cells}
+    subjects = {"examples", *of_cell.values()}
+    try:
+      arrays = reading.npz_file(path, lambda n: n.split("/")[0] in subjects)
+      return _columns(arrays, "examples"), {
+        cell: _columns(arrays, number) for cell, number in of_cell.items()
+      }
+    except (errors.UserError, KeyError) as e:
+      disk.remove(path)
+      raise errors.UserError(
+        f"{path}: damaged since it was written ({e}), and removed. Run the same"
+        " command again: it makes these examples anew."
+      ) from e
+
+  def _cells_of(self, path: epath.Path) -> set[str] | None:
+    """Keys of the cells that a part holds; None of a damaged one."""
+    try:
+      return set(_about(path).cells)
+    except errors.UserError:
+      return None
+
+
+def _write_columns(
+  archive: zipfile.ZipFile, subject: str, batches: Batches
+) -> None:
+  """Columns of batches, one after the other."""
+  if not batches:
+    return
+  columns = predictions.concatenate([batches[n] for n in sorted(batches)])
+  for name, array in packed.pack(columns).items():
+    npz.write(archive, f"{subject}/{name}", array)
+
+
+def _about(path: epath.Path) -> _About:
+  """What a part says of itself.
+
+  Raises:
+    UserError: it is not a part.
+  """
+  about = reading.npz_file(path, lambda name: name == "about").get("about")
+  if about is None:
+    raise errors.UserError(f"{path}: lacks 'about'.")
+  source = f"{path}: about"
+  value = reading.json_text(about.tobytes(), source)
+  record = reading.records(value, _About, source)
+  if record.version != _VERSION:
+    raise errors.UserError(f"{path}: of another version.")
+  return record
+
+
+def _parse(name: str) -> _Name | None:
+  match = _NAME.fullmatch(name)
+  return _Name(*map(int, match.groups())) if match else None
+
+
+def _facts(cell: Cell) -> list[str]:
+  return [*cell.place, cell.fingerprint]
+
+
+def _key(cell: Cell) -> str:
+  return "/".join(_facts(cell))
+
+
+def _columns(
+  arrays: Mapping[str, np.ndarray], subject: str
+) -> dict[str, np.ndarray]:
+  """The columns of examples, or of a cell."""
+  prefix = f"{subject}/"
+  return packed.unpack(
+    {
+      name.removeprefix(prefix): array
+      for name, array in arrays.items()
+      if name.startswith(prefix)
+    }
+  )

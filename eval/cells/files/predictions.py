@@ -1,0 +1,192 @@
+"""Predictions on disk: a model's outputs in the cell's folder, ids elsewhere.
+
+A cell's folder holds `predictions.npz` (no pickles, see `eval/cells/files/packed.py`)
+and its note (`eval/cells/files/note.py`). What does not depend on the model lies in a
+file that all cells of the same examples share (`eval/cells/files/examples.py`). Rows are
+sorted by (example_id, frame): neither the batch size nor the number of hosts changes
+a byte. Each object is written whole, the examples first and the note last: a cell is
+finished when its note is there.
+
+Classification columns, one row per example:
+
+  example_id  str         the example's stable id
+  group_id    str         sequence, clip or anchor set; the id itself for images
+  frame       int32       0 for images
+  label       int32       the true class
+  top5        int32 [5]   class ids, best first, ties by lower id; -1 pads models
+                          of fewer than five classes
+  score       float32 [5] their softmax probabilities; 0 pads
+  nll         float32     -log of the true class's probability; infinite where the
+                          model has no output for it
+  brier       float32     sum over the classes of (probability - [true])^2
+
+The last two are in no cell of an earlier version, nor in predictions of others
+(`eval/tasks/parts/proper_scores.py`). The first four are of the examples. Other
+tasks have others (`eval/cells/files/columns.py`).
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import numpy as np
+from etils import epath
+
+from eval.cells import names
+from eval.cells.files import columns as columns_lib
+from eval.cells.files import examples as examples_lib
+from eval.cells.files import note as note_lib
+from eval.cells.files import packed
+from eval.cells.files.columns import Columns
+from robust_tfds import errors
+from robust_tfds.storage import disk
+
+FILE = "predictions.npz"
+
+
+def folder(root: epath.Path, *parts: str) -> epath.Path:
+  """A cell's folder; see `eval/cells/names.py`."""
+  return epath.Path(root).joinpath(*map(names.folder_name, parts))
+
+
+def split(
+  columns: Columns,
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+  """The facts of examples, and a model's outputs."""
+  of = columns_lib.OF_EXAMPLES
+  return (
+    {name: values for name, values in columns.items() if name in of},
+    {name: values for name, values in columns.items() if name not in of},
+  )
+
+
+def finish(
+  cell: epath.Path,
+  examples: epath.Path,
+  columns: Columns,
+  facts: Mapping[str, object],
+  split_of: str = "",
+) -> dict[str, np.ndarray]:
+  """Writes a whole cell; it is done then.
+
+  What an earlier process left of it is replaced.
+
+  Args:
+    examples: folder of the facts of the run's examples.
+    columns: of all its rows, in any order.
+    facts: what `Cell.note` says.
+    split_of: name of what was read, see `note.Split`.
+
+  Returns:
+    The columns in the order of their ids, as `read` would return them.
+
+  Raises:
+    UserError: two rows with the same (example_id, frame).
+    DiskError: the cell could not be written; it stays unfinished.
+  """
+  columns = sort(columns)
+  of_examples, of_model = split(columns)
+  data = packed.dumps(of_model)
+  with disk.writing(cell):
+    cell.mkdir(parents=True, exist_ok=True)
+    disk.remove_temporary(cell)
+    note = note_lib.make(
+      facts,
+      note_lib.split_of(
+        split_of, columns["example_id"], examples_lib.labels(columns)
+      ),
+      {FILE: note_lib.File.of(data)},
+      examples_lib.write(examples, of_examples),
+    )
+    disk.write_bytes(cell / FILE, data)
+    disk.write_text(cell / note_lib.FILE, note.dumps())
+  return columns
+
+
+def sort(columns: Columns) -> dict[str, np.ndarray]:
+  """Rows in the order of (example_id, frame); duplicates are an error."""
+  ids, frames = columns["example_id"], columns["frame"]
+  order = np.lexsort((frames, ids))
+  same = (ids[order][1:] == ids[order][:-1]) & (
+    frames[order][1:] == frames[order][:-1]
+  )
+  if same.any():
+    twice = str(ids[order][1:][same][0])
+    raise errors.UserError(
+      f"Example {twice!r} has more than one prediction in a cell; each"
+      " (example_id, frame) must occur once."
+    )
+  return {k: v[order] for k, v in columns.items()}
+
+
+def check(
+  cell: epath.Path,
+  note: note_lib.Note,
+  check_file: Callable[[epath.Path, note_lib.File], object],
+) -> None:
+  """Refuses a finished cell whose own files are not those of its note.
+
+  Args:
+    check_file: `note.check_size` or `note.read_file`.
+
+  Raises:
+    UserError: names the file.
+  """
+  if FILE not in note.files:
+    raise errors.UserError(f"{cell / note_lib.FILE}: files: lacks {FILE}.")
+  for name, file in note.files.items():
+    check_file(cell / name, file)
+
+
+def outputs(cell: epath.Path, note: note_lib.Note) -> dict[str, np.ndarray]:
+  """The outputs in a finished cell of which the note is known.
+
+  Raises:
+    UserError: the file is not that of the note; names it.
+  """
+  check(cell, note, note_lib.check_size)
+  data = note_lib.read_file(cell / FILE, note.files[FILE])
+  return packed.loads(data, str(cell / FILE))
+
+
+def read(
+  cell: epath.Path, examples: epath.Path
+) -> tuple[dict[str, np.ndarray], note_lib.Note]:
+  """Columns and note of a finished cell, the one held against the other.
+
+  Args:
+    examples: folder of the facts of the run's examples.
+
+  Raises:
+    UserError: a damaged cell; names the file, and the field of the note.
+  """
+  note = note_lib.read(cell)
+  of_examples = examples_lib.Reader().columns(examples, note.examples)
+  return together(cell, of_examples, outputs(cell, note)), note
+
+
+def together(
+  cell: epath.Path, of_examples: Columns, of_model: Columns
+) -> dict[str, np.ndarray]:
+  """All columns of a cell; the opposite of `split`.
+
+  Raises:
+    UserError: they are not of equally many rows.
+  """
+  columns = {**of_examples, **of_model}
+  rows = {len(values) for values in columns.values()}
+  if len(rows) > 1 or "example_id" not in columns:
+    raise errors.UserError(
+      f"{cell / FILE}: columns of {sorted(rows)} rows; each has one for every"
+      " example."
+    )
+  return columns
+
+
+def concatenate(parts: Iterable[Columns]) -> dict[str, np.ndarray]:
+  """Rows of several batches, one after the other.
+
+  A column that some of them lack is left out: those of a run that an earlier
+  version began, which kept fewer.
+  """
+  listed: Sequence[Columns] = list(parts)
+  shared = [k for k in listed[0] if all(k in p for p in listed)]
+  return {k: np.concatenate([p[k] for p in listed]) for k in shared}

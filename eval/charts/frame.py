@@ -1,0 +1,129 @@
+"""`Frame`: what stands around the panels of a chart, the same for all charts."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from eval.charts import style
+from robust_tfds import errors
+
+ABOVE, OVER, INSIDE = "above", "over", "inside"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Panel:
+  """The words around a panel.
+
+  Attributes:
+    title: over it.
+    x: words below it, where they are not the frame's.
+    y: words left of it, where they are not the frame's.
+  """
+
+  title: str = ""
+  x: str = ""
+  y: str = ""
+
+
+P = TypeVar("P", bound=Panel)
+
+
+@dataclasses.dataclass(frozen=True)
+class Frame:
+  """Size, words and legend of a figure of panels.
+
+  Attributes:
+    width: of the figure, in inches.
+    height: of the figure, in inches.
+    columns: panels beside each other; 0: all of them.
+    x: words below the panels, of the lowest line where they share the axis.
+    y: words left of the panels, of the first column where they share the axis.
+    x_ends: ends of the axis; None: from the data.
+    y_ends: the same; one end may be None.
+    x_ticks: positions, with their words where these are others.
+    title: over all panels.
+    legend: `above` all panels (that of the first), `over` each, `inside` each, or
+      none.
+    entries: of the legend in a line.
+    share: which axes all panels share: `x`, `y`, both or none.
+  """
+
+  width: float
+  height: float
+  columns: int = 0
+  x: str = ""
+  y: str = ""
+  x_ends: tuple[float | None, float | None] | None = None
+  y_ends: tuple[float | None, float | None] | None = None
+  x_ticks: tuple[Sequence[float], Sequence[str] | None] | None = None
+  title: str = ""
+  legend: str = ""
+  entries: int = 6
+  share: str = "xy"
+
+  def draw(
+    self, panels: Sequence[P], fill: Callable[[style.Axes, P], None]
+  ) -> style.Figure:
+    """A figure of panels, line by line.
+
+    Args:
+      fill: draws what is inside of one.
+    """
+    fig, axes = self._panels(len(panels))
+    for ax, panel in zip(axes, panels):
+      fill(ax, panel)
+      if panel.title:
+        head(ax, panel.title)
+      if panel.x:
+        ax.set_xlabel(panel.x)
+      if panel.y:
+        ax.set_ylabel(panel.y)
+    self._finish(fig, axes)
+    return fig
+
+  def _panels(self, count: int) -> tuple[style.Figure, list[style.Axes]]:
+    """An empty figure with some panels, line by line."""
+    if not count:
+      raise errors.UserError(
+        "Nothing to draw: the runs have none of its numbers."
+      )
+    columns = min(self.columns or count, count)
+    fig = style.figure(self.width, self.height)
+    grid = style.axes(
+      fig,
+      -(-count // columns),
+      columns,
+      sharex="x" in self.share,
+      sharey="y" in self.share,
+    )
+    for ax in grid.flat[count:]:
+      ax.set_visible(False)
+    for ax in grid[-1] if "x" in self.share else grid.flat:
+      ax.set_xlabel(self.x)
+    for ax in grid[:, 0] if "y" in self.share else grid.flat:
+      ax.set_ylabel(self.y)
+    return fig, list(grid.flat[:count])
+
+  def _finish(self, fig: style.Figure, axes: Sequence[style.Axes]) -> None:
+    """Ends, ticks and legend, after everything is drawn."""
+    for ax in axes:
+      if self.x_ticks:
+        ax.set_xticks(*self.x_ticks)
+      if self.x_ends:
+        ax.set_xlim(*self.x_ends)
+      if self.y_ends:
+        ax.set_ylim(*self.y_ends)
+      if self.legend == INSIDE and ax.get_legend_handles_labels()[1]:
+        ax.legend(fontsize=7)
+      if self.legend == OVER:
+        place: Any = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.05)}
+        ax.legend(ncols=self.entries, **place)
+    if self.legend == ABOVE:
+      style.legend_above(fig, axes[0], columns=self.entries, title=self.title)
+
+
+def head(ax: style.Axes, title: str, **looks: Any) -> None:
+  """A panel's title, at its left."""
+  ax.set_title(title, loc="left", **{"fontsize": 9, **looks})

@@ -1,0 +1,86 @@
+"""Lines: numbers along an axis, e.g. an error against severity."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from eval.charts import frame as frame_lib
+from eval.charts import style
+from robust_tfds import conditions
+
+# Severities as ticks, 0 the clean cell.
+SEVERITIES = (
+  (0, *conditions.SEVERITIES),
+  ("clean", *map(str, conditions.SEVERITIES)),
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+  """A line of a panel.
+
+  Attributes:
+    label: in the legend.
+    x: positions.
+    values: as many, with their intervals where they have them.
+    index: of its colour and marker.
+    whiskers: whether intervals are whiskers; else they are a band.
+    looks: of matplotlib, where they are not those of the index.
+  """
+
+  label: str
+  x: Sequence[float]
+  values: Sequence[style.Value]
+  index: int
+  whiskers: bool = False
+  looks: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class Panel(frame_lib.Panel):
+  """A panel of lines.
+
+  Attributes:
+    lines: of it.
+    levels: lines across from 1 to the last tick: (height, index).
+  """
+
+  lines: Sequence[Line]
+  levels: Sequence[tuple[float, int]] = ()
+
+
+def draw(panels: Sequence[Panel], frame: frame_lib.Frame) -> style.Figure:
+  """A figure of panels of lines."""
+  return frame.draw(panels, _panel)
+
+
+def _panel(ax: style.Axes, panel: Panel) -> None:
+  for line in panel.lines:
+    _line(ax, line)
+  for height, index in panel.levels:
+    last, colour = conditions.SEVERITIES[-1], style.colour(index)
+    ax.hlines(height, 1, last, colors=colour, linestyles=":")
+
+
+def _line(ax: style.Axes, line: Line) -> None:
+  looks = {
+    "color": style.colour(line.index),
+    "marker": style.marker(line.index),
+    "markersize": 3,
+    "linewidth": 1.2,
+    "label": line.label,
+    **line.looks,
+  }
+  y = [v.value for v in line.values]
+  ends = style.whiskers(line.values)
+  # A band between points of which some have no interval would look narrow there.
+  without = [v for v in line.values if v.lo is None and v.value == v.value]
+  if line.whiskers or (ends is not None and without):
+    ax.errorbar(line.x, y, yerr=ends, elinewidth=0.6, **looks)
+    return
+  ax.plot(line.x, y, **looks)
+  if ends is not None:
+    looks = {"color": looks["color"], "alpha": 0.15, "linewidth": 0}
+    ax.fill_between(line.x, y - ends[0], y + ends[1], **looks)

@@ -1,0 +1,562 @@
+"""One pass over a source: its batches to the devices, their outputs to parts.
+
+Four threads work at once. One reads and decodes (`pipeline/blocks.py`); this one
+puts each batch onto the devices once and gives them, for each condition, the
+corruption and the models; one fetches what comes back; one writes it as parts
+(`cells/parts.py`), every few seconds, so that little is made twice by a run that
+was stopped.
+
+What is shown of a block is a wave: the batches that are on the devices together.
+Condition by condition all of them are shown, so that the cells of a small set are
+finished one after another, while programs of later conditions are compiled.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import dataclasses
+import functools
+import itertools
+import math
+import threading
+import time
+from collections.abc import (
+  Callable,
+  Collection,
+  Iterable,
+  Iterator,
+  Mapping,
+  Sequence,
+)
+from typing import Any
+
+import jax
+import numpy as np
+from jax.sharding import Mesh
+
+from eval.cells.cell import Cell
+from eval.cells.files import packed, predictions
+from eval.cells.files import parts as parts_lib
+from eval.pipeline import blocks, inputs, on_host, packing, worker
+from eval.run.execution import timing
+from eval.run.execution.progress import Progress
+from eval.run.model.load import LoadedModel
+from eval.tasks.base import Task
+from robust_tfds import devices, errors, hosts, stopping
+from robust_tfds.conditions import Condition
+from robust_tfds.storage import disk
+
+IN_FLIGHT = 3  # batches of a model given to the devices and not yet fetched
+_PART_BYTES = 32 << 20  # of outputs that wait for the writer
+# A part is written after so many seconds: a kill takes no more, and what is on its
+# way. And where a cell may be finished by it, after so many.
+_PART_S, _CELLS_S = 10.0, 1.0
+# Batches whose stages are timed: each waits for the one before.
+_TIMED = (1, 16, 256)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Setup:
+  """What all cells of a run are made with.
+
+  Attributes:
+    task: what is kept of the outputs.
+    loaded: models by label.
+    mesh: all devices.
+    host: this one.
+    stages: where the time goes.
+    progress: what is printed.
+    block_nbytes: decoded pixels of a block; two are in memory at most.
+    wanted: ids of examples whose pixels, as models see them, `note` is told.
+    note: takes a condition, an id and uint8 `[H, W, 3]` or `[T, H, W, 3]`.
+  """
+
+  task: Task
+  loaded: Mapping[str, LoadedModel]
+  mesh: Mesh
+  host: hosts.Host
+  stages: timing.Stages
+  progress: Progress
+  block_nbytes: int
+  wanted: Collection[str] = ()
+  note: Callable[[Condition, str, np.ndarray], None] | None = None
+
+  @contextlib.contextmanager
+  def explained(self, cell: Cell, batch: inputs.Batch) -> Iterator[None]:
+    """Devices that fail, and whatever a user's own model raises, in words."""
+    own = self.loaded[cell.model].own is not None
+    try:
+      yield
+    except errors.UserError:
+      raise
+    except Exception as error:
+      if not own and not isinstance(error, jax.errors.JaxRuntimeError):
+        raise
+      ids = [repr(i) for i, ok in zip(batch.example_id, batch.mask) if ok]
+      raise errors.UserError(
+        f"{cell.model} fails on {cell.condition.config}, in the batch of the"
+        f" examples {' to '.join(ids[:: max(len(ids) - 1, 1)])}:"
+        f" {errors.of_user(error)}. Finished cells are untouched. If memory ran"
+        " out, lower --config.batch_size."
+      ) from error
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Shown:
+  """A batch on the devices; its pixels on the host are given up.
+
+  Attributes:
+    step: of the block.
+    batch: without its pixels.
+    placed: what `Show.put` gave.
+    labels: on the devices.
+    new: whether programs are compiled for its shape.
+    timed: whether the stages are timed.
+    nbytes: of its pixels, with the canvases around them.
+  """
+
+  step: blocks.Step
+  batch: inputs.Batch
+  placed: Any
+  labels: jax.Array
+  new: bool
+  timed: bool
+  nbytes: int
+
+
+class Pass:
+  """One pass over what remains of a source, for some cells."""
+
+  def __init__(
+    self,
+    setup: Setup,
+    parts: parts_lib.Parts,
+    lacking: Sequence[parts_lib.Lacking],
+    cells: Sequence[Cell],
+    source: inputs.Source,
+  ):
+    """Compiles nothing yet.
+
+    Args:
+      parts: where the outputs go.
+      lacking: ranges of rows, and which of the cells lack them.
+      cells: that are not finished, in their order.
+      source: what they are made of.
+    """
+    self._setup, self._task, self._loaded = setup, setup.task, setup.loaded
+    self._mesh, self._host = setup.mesh, setup.host
+    self._stages, self._progress = setup.stages, setup.progress
+    self._parts, self._lacking, self._source = parts, lacking, source
+    # In the order of use: a condition's models one after the other.
+    self._by_condition: dict[Condition, list[Cell]] = {}
+    for cell in cells:
+      self._by_condition.setdefault(cell.condition, []).append(cell)
+    specs = {c.model: self._loaded[c.model].spec for c in cells}
+    self._show = self._task.show(self._mesh, specs)
+    self._reader = self._task.reader(source, list(self._by_condition), specs)
+    self._free = threading.Semaphore(IN_FLIGHT * len(specs))
+    self._shapes: set[tuple[int, ...]] = set()
+    self._wanted = frozenset(setup.wanted)
+    self._over = threading.Event()
+    # Hosts do not know when a batch of another needs room.
+    self._alone = self._host.count == 1
+    self._waves = self._alone and self._show.several
+    self._made: tuple[blocks.Range, dict[Cell, set[int]]] = (0, 0), {}
+    self._finished: Callable[[Sequence[Cell]], None] | None = None
+
+  def run(self, finished: Callable[[Sequence[Cell]], None]) -> None:
+    """Writes the parts of what is lacking.
+
+    Args:
+      finished: is told by a thread of cells of which all parts are there, where
+        they come one after another: else there is nothing to tell.
+    """
+    begin, self._finished = time.perf_counter(), finished
+    if self._waves:
+      self._tell(itertools.chain(*self._by_condition.values()))
+    with (
+      worker.Worker("write", most=2) as writer,
+      worker.Worker("fetch") as fetcher,
+      worker.Worker("compile ahead") as ahead,
+      self._blocks(fetcher) as steps,
+    ):
+      fetch = _Fetch(
+        self._setup, self._free, steps, fetcher, writer, self._write
+      )
+      try:
+        with stopping.at_stop(fetch.keep):
+          self._show_all(steps, fetch, ahead)
+          fetcher.wait()
+          writer.wait()
+      except KeyboardInterrupt:
+        fetch.keep()
+        raise
+      finally:
+        self._over.set()
+        for model in self._loaded.values():
+          model.predictor.give_up()
+    self._stages.add("waited", steps.waited_s)
+    self._stages.add("read", steps.reading_s)
+    self._stages.add("wall", time.perf_counter() - begin)
+
+  def _blocks(self, fetcher: worker.Worker) -> blocks.Blocks:
+    size, nbytes = self._source.batch_size, self._setup.block_nbytes
+    rows = max(nbytes // self._reader.usual_nbytes, 1)
+    return blocks.Blocks(
+      self._reader,
+      [block for block, _ in self._lacking],
+      batch_size=size,
+      block_rows=-(-rows // size) * size,
+      block_nbytes=nbytes,
+      equal_steps=not self._alone,
+      check=fetcher.check,
+    )
+
+  def _show_all(
+    self, steps: blocks.Blocks, fetch: _Fetch, ahead: worker.Worker
+  ) -> None:
+    """All steps: the first condition as they come, then the others in waves."""
+    first, *others = self._by_condition
+    wave: list[_Shown] = []
+    for number, step in enumerate(steps):
+      if step.batch is not None:
+        wave.append(self._put(number, step, step.batch, ahead))
+        self._show_wave(wave[-1:], [first], fetch)
+      elif step.ends:
+        fetch.later(fetch.all_read, step)
+      if step.batch is None or self._is_full(wave):
+        finishes = step.ends and self._finishes(step.block)
+        self._show_wave(wave, others, fetch, finishes)
+        while wave:
+          fetch.later(fetch.end_batch, wave.pop(0).step)
+      if step.ends:
+        fetch.later(fetch.end_block)
+        self._stages.watch()
+
+  def _is_full(self, wave: Sequence[_Shown]) -> bool:
+    if not self._waves:
+      return True
+    held = sum(one.nbytes for one in wave)
+    return held >= self._setup.block_nbytes
+
+  def _finishes(self, block: blocks.Range) -> bool:
+    """Whether cells become whole in this block, one after another."""
+    return self._waves and block[1] == self._lacking[-1][0][1]
+
+  def _write(self, some: _Some, examples: parts_lib.Batches) -> None:
+    """The writing thread's: a part, and whose cells are whole by it."""
+    start = time.perf_counter()
+    self._parts.write(some.block, some.count, examples, some.outputs)
+    self._stages.add("write", time.perf_counter() - start)
+    if some.count and self._finishes(some.block):
+      of_pass = itertools.chain(*self._by_condition.values())
+      self._tell(some.outputs or of_pass)  # none: batches were counted late
+
+  def _tell(self, cells: Iterable[Cell]) -> None:
+    """Tells of those cells that are whole."""
+    share = self._source.share
+    whole = [c for c in cells if self._parts.is_whole(c, share)]
+    if whole and self._finished:
+      self._finished(whole)
+
+  def _put(
+    self,
+    number: int,
+    step: blocks.Step,
+    batch: inputs.Batch,
+    ahead: worker.Worker,
+  ) -> _Shown:
+    """One batch onto the devices; programs of a new shape are compiled ahead."""
+    batch = self._same_canvas(batch)
+    if new := batch.image.shape not in self._shapes:
+      self._shapes.add(batch.image.shape)
+      self._progress.programs(len(self._by_condition))
+      shapes = self._show.shapes(batch)
+      if shapes is not None:
+        of_labels = devices.batch_shape(batch.label, self._mesh)
+        ahead.do(functools.partial(self._compile_ahead, shapes, of_labels))
+    return _Shown(
+      dataclasses.replace(step, batch=None),
+      dataclasses.replace(batch, image=np.zeros(0, np.uint8)),
+      self._show.put(batch),
+      devices.put_batch(batch.label, self._mesh),
+      new,
+      not new and number in _TIMED,
+      batch.image.nbytes,
+    )
+
+  def _show_wave(
+    self,
+    wave: Sequence[_Shown],
+    listed: Sequence[Condition],
+    fetch: _Fetch,
+    finishes: bool = False,
+  ) -> None:
+    """Batches under some conditions.
+
+    Args:
+      fetch: what comes back.
+      finishes: whether cells may be whole after a condition.
+    """
+    if finishes:
+      fetch.later(fetch.end_condition)  # the first one
+    for condition in listed:
+      for one in wave:
+        cells = self._cells(one.step, condition)
+        begin = time.perf_counter()
+        if cells:
+          self._give(one, condition, cells, fetch)
+        if one.new:
+          self._progress.compiled(time.perf_counter() - begin)
+      if finishes:
+        fetch.later(fetch.end_condition)
+
+  def _cells(self, step: blocks.Step, condition: Condition) -> list[Cell]:
+    """Cells of a condition that lack a batch."""
+    block, made = self._made
+    if block != step.block:  # before anything of it is written
+      (those,) = (
+        cells for (a, b), cells in self._lacking if a <= step.block[0] < b
+      )
+      made = {cell: self._parts.made(step.block, cell) for cell in those}
+      self._made = step.block, made
+    return [
+      cell
+      for cell in self._by_condition[condition]
+      if cell in made and step.number not in made[cell]
+    ]
+
+  def _give(
+    self,
+    one: _Shown,
+    condition: Condition,
+    cells: Sequence[Cell],
+    fetch: _Fetch,
+  ) -> None:
+    """One batch under a condition to its models."""
+    reduce, batch = self._task.reducer(condition), one.batch
+    if one.timed:
+      fetch.fetcher.wait()
+    start, seen = time.perf_counter(), None
+    for cell in cells:
+      self._wait_for_room(fetch.fetcher)
+      begin = time.perf_counter()
+      model = self._loaded[cell.model]
+      with self._setup.explained(cell, batch):
+        if seen is None or self._task.per_model:
+          seen = self._show.see(one.placed, condition, model.spec)
+          if not self._wanted.isdisjoint(batch.example_id):
+            fetch.later(fetch.pictures, condition, batch, seen[0])
+          if one.timed:
+            start = self._time("corrupt", start, seen[0], seen[0])
+        outputs = model.predictor(
+          seen[0], one.labels, reduce, seen[1], int(batch.mask.sum())
+        )
+        if one.timed:
+          start = self._time(f"infer {cell.model}", start, outputs, seen[0])
+      self._stages.given()
+      if one.new:
+        self._stages.add("compile", time.perf_counter() - begin)
+      self._stages.images += self._count(seen[0])
+      fetch.later(fetch.outputs, cell, one, outputs)
+
+  def _wait_for_room(self, fetcher: worker.Worker) -> None:
+    """Until few enough batches are on the devices, or fetching failed."""
+    while not self._free.acquire(timeout=0.2):
+      fetcher.check()
+
+  def _compile_ahead(self, shapes: Any, labels: Any) -> None:
+    """All programs that a batch of these shapes needs, in the order of use."""
+    # What goes wrong here goes wrong again, and is said, where it is used.
+    with contextlib.suppress(Exception):
+      for condition, cells in self._by_condition.items():
+        reduce = self._task.reducer(condition)
+        for cell in cells:
+          if self._over.is_set():
+            return
+          model = self._loaded[cell.model]
+          images, sizes = self._show.see(shapes, condition, model.spec)
+          model.predictor(images, labels, reduce, sizes)
+
+  def _count(self, images: jax.Array) -> int:
+    """Images of a batch, of this host."""
+    return math.prod(images.shape[:-3]) // self._host.count
+
+  def _time(
+    self, stage: str, start: float, outputs: Any, images: jax.Array
+  ) -> float:
+    """Waits for the devices and notes the seconds an image; gives the time."""
+    jax.block_until_ready(outputs)
+    now = time.perf_counter()
+    self._stages.add(stage, (now - start) / self._count(images))
+    return now
+
+  def _same_canvas(self, batch: inputs.Batch) -> inputs.Batch:
+    """The batch on a canvas that fits the batches of all hosts."""
+    if self._host.count == 1 or not batch.any_size:
+      return batch
+    from jax.experimental import multihost_utils
+
+    shape = np.array(batch.image.shape[1:3])
+    largest = multihost_utils.process_allgather(shape).max(axis=0)
+    height, width = largest.tolist()
+    return inputs.on_larger_canvas(batch, (height, width))
+
+
+@dataclasses.dataclass
+class _Some:
+  """What came back of a block since a part was written.
+
+  Attributes:
+    block: its rows.
+    count: its batches; 0 where they are not counted yet.
+    outputs: cell -> number of a batch -> columns.
+    nbytes: of the columns.
+  """
+
+  block: blocks.Range
+  count: int = 0
+  outputs: dict[Cell, dict[int, predictions.Columns]] = dataclasses.field(
+    default_factory=dict
+  )
+  nbytes: int = 0
+
+
+class _Fetch:
+  """What the fetching thread does, in the order in which batches were given."""
+
+  def __init__(
+    self,
+    setup: Setup,
+    free: threading.Semaphore,
+    steps: blocks.Blocks,
+    fetcher: worker.Worker,
+    writer: worker.Worker,
+    write: Callable[[_Some, parts_lib.Batches], None],
+  ):
+    """Writes nothing yet.
+
+    Args:
+      free: room on the devices, given back for every batch that was fetched.
+      steps: whose pixels are given back.
+    """
+    self._setup, self._task, self._stages = setup, setup.task, setup.stages
+    self._free, self._steps = free, steps
+    self.fetcher, self._writer, self._write_part = fetcher, writer, write
+    self._examples: dict[int, predictions.Columns] = {}  # of the block
+    self._some: _Some | None = None
+    self._is_counted = False  # in a part of the block
+    self._written_at = time.monotonic()
+    # What the writer has not begun, oldest first.
+    self._waiting: collections.deque[tuple[_Some, parts_lib.Batches]]
+    self._waiting = collections.deque()
+    self._adding, self._writing = threading.Lock(), threading.Lock()
+
+  def later(self, do: Callable[..., None], *args: Any) -> None:
+    """Gives the thread a job."""
+    self.fetcher.do(functools.partial(do, *args))
+
+  def outputs(
+    self, cell: Cell, one: _Shown, outputs: packing.Outputs | on_host.Outputs
+  ) -> None:
+    """Waits for the outputs of a batch and keeps what the task says."""
+    step, batch = one.step, one.batch
+    with self._setup.explained(cell, batch):
+      fetched = outputs.fetch()
+    self._stages.fetched()
+    self._free.release()
+    _check_finite(cell, batch, fetched.pop("finite"))
+    ids = [i for i, valid in zip(batch.example_id, batch.mask) if valid]
+    kind = self._setup.loaded[cell.model].kind
+    kind.check(f"{cell.model}, {cell.condition.config}", ids, fetched)
+    columns = self._task.columns(batch, fetched, cell.condition)
+    with self._adding:
+      if step.number not in self._examples:
+        self._examples[step.number] = self._task.example_columns(batch)
+      some = self._some = self._some or _Some(step.block)
+      some.outputs.setdefault(cell, {})[step.number] = columns
+      some.nbytes += packed.nbytes(columns)
+    if some.nbytes > _PART_BYTES:
+      self._write_soon()
+    self._write_after(_PART_S)
+    images = int(batch.mask.sum()) * self._task.images_per_example(
+      cell.condition
+    )
+    self._setup.progress.images(images, cell.condition.config)
+
+  def pictures(
+    self, condition: Condition, batch: inputs.Batch, images: jax.Array
+  ) -> None:
+    """Tells what models see of the wanted examples of a batch."""
+    note, rows = self._setup.note, devices.local_rows(images)
+    whole = batch.any_size and self._task.sized
+    for name, image, (height, width) in zip(batch.example_id, rows, batch.size):
+      if note and name in self._setup.wanted:
+        note(condition, name, image[:height, :width] if whole else image)
+
+  def end_batch(self, step: blocks.Step) -> None:
+    """All outputs of a batch are there: its pixels are not needed any more."""
+    self._steps.release(step)
+
+  def all_read(self, step: blocks.Step) -> None:
+    """The block's batches are counted."""
+    with self._adding:
+      self._some = self._some or _Some(step.block)
+      self._some.count = step.number
+
+  def end_condition(self) -> None:
+    """Cells may be whole."""
+    self._write_after(_CELLS_S)
+
+  def end_block(self) -> None:
+    """The block's last rows."""
+    self._write_soon()
+    with self._adding:
+      self._examples, self._some, self._is_counted = {}, None, False
+
+  def keep(self) -> None:
+    """Writes what came back, whatever the threads do: the run is stopped."""
+    with contextlib.suppress(disk.DiskError, errors.UserError):
+      self._hand_over()
+      while self._waiting:
+        self._write()
+
+  def _write_after(self, seconds: float) -> None:
+    if time.monotonic() - self._written_at > seconds:
+      self._write_soon()
+
+  def _write_soon(self) -> None:
+    if self._hand_over():
+      self._writer.do(self._write)
+
+  def _hand_over(self) -> bool:
+    """What came back is the writer's; whether there is anything."""
+    with self._adding:
+      self._written_at = time.monotonic()
+      some = self._some
+      if some is None or not some.outputs and self._is_counted:
+        return False
+      if not some.outputs and not some.count:
+        return False
+      self._some = _Some(some.block, some.count)
+      self._is_counted = some.count > 0
+      numbers = {n for each in some.outputs.values() for n in each}
+      self._waiting.append((some, {n: self._examples[n] for n in numbers}))
+      return True
+
+  def _write(self) -> None:
+    """The writing thread's: the oldest that waits, if nobody wrote it."""
+    with self._writing:
+      if self._waiting:
+        self._write_part(*self._waiting.popleft())
+
+
+def _check_finite(cell: Cell, batch: inputs.Batch, finite: np.ndarray) -> None:
+  bad = [i for i, ok in zip(batch.example_id, finite | ~batch.mask) if not ok]
+  if bad:
+    raise errors.UserError(
+      f"{cell.model} gave NaN or infinite logits on {len(bad)} examples of"
+      f" {cell.condition.config}, the first {bad[0]!r}. Check the checkpoint"
+      " and the dtype; finished cells are untouched."
+    )

@@ -1,0 +1,60 @@
+"""`--repair`: moves aside what is damaged in a workdir, so that a run makes it."""
+
+import functools
+import sys
+from collections.abc import Callable, Iterator, Mapping
+
+from etils import epath
+
+from eval.cells.files import config_file, damage
+from eval.cells.workdir import Workdir
+from eval.run.config import Model
+from eval.run.model import trained
+
+
+def repair(workdir: Workdir, models: Mapping[str, Model]) -> None:
+  """Moves aside what is damaged: config.json, truth, trained models, cells.
+
+  What is of another config, other data or other weights is not damaged: the run
+  refuses it as ever.
+
+  Args:
+    workdir: of the run, which holds its locks.
+    models: label -> its part of the config.
+  """
+  for path, reason in _damaged(workdir, models):
+    target = workdir.move_aside(path)
+    text = f"{reason.rstrip('.')}. Moved to {target}; it is made anew."
+    print(text, file=sys.stderr, flush=True)
+
+
+def _damaged(
+  workdir: Workdir, models: Mapping[str, Model]
+) -> Iterator[tuple[epath.Path, str]]:
+  """Paths of a workdir and what is wrong with them.
+
+  Each is moved before the next is asked for: the ground truth and its checksum
+  are two files.
+  """
+  checks: list[Callable[[], object]] = [
+    workdir.truth,
+    functools.partial(config_file.check_readable, workdir.config_path),
+  ]
+  checks += [
+    functools.partial(trained.check_whole, workdir.model_folder(label))
+    for label, entry in models.items()
+    if entry.train
+  ]
+  for check in checks:
+    while (damaged := _damage(check)) is not None:
+      yield damaged.folder, damaged.reason
+  yield from workdir.damaged().items()
+
+
+def _damage(check: Callable[[], object]) -> damage.DamagedError | None:
+  """What a check refuses."""
+  try:
+    check()
+  except damage.DamagedError as e:
+    return e
+  return None

@@ -1,0 +1,51 @@
+"""Rows of natural perturbations: metrics by class, distance, offset, ...
+
+A metric `acc_pmk/class=3` is `acc_pmk` of the breakdown `class` at the value 3.
+"""
+
+from eval.cells import table
+from eval.metrics import definitions
+from eval.tables.context import Context
+
+
+def series(
+  context: Context, model: str, metric: str, breakdown: str
+) -> list[tuple[str, table.Row]]:
+  """(value, row) of the metrics `<metric>/<breakdown>=<value>` of a model.
+
+  In the order of the numbers where values are numbers, else of the table.
+  """
+  prefix = f"{metric}/{breakdown}="
+  pairs = [
+    (r.metric.removeprefix(prefix), r)
+    for r in context.rows
+    if r.model == model and r.metric.startswith(prefix)
+  ]
+  if all(_is_number(value) for value, _ in pairs):
+    pairs.sort(key=lambda pair: float(pair[0]))
+  return pairs
+
+
+def row(context: Context, model: str, metric: str) -> table.Row | None:
+  """A model's row over cells, or of its cell where there is none; else None."""
+  rows = table.select(context.rows, model=model, metric=metric)
+  return min(rows, key=lambda r: bool(r.config), default=None)
+
+
+def line(context: Context, name: str) -> tuple[table.Row, table.Row] | None:
+  """Slope and intercept of a line over models; None where it is not fitted."""
+  slope = row(context, "", f"{name}_slope")
+  intercept = row(context, "", f"{name}_intercept")
+  return (slope, intercept) if slope and intercept else None
+
+
+def class_name(context: Context, index: str) -> str:
+  """A class by its name, or by its id where names are not known."""
+  names = context.class_names
+  return definitions.words(
+    names[int(index)] if int(index) < len(names) else index
+  )
+
+
+def _is_number(text: str) -> bool:
+  return text.lstrip("+-").replace(".", "", 1).isdigit()

@@ -1,0 +1,155 @@
+"""`Context`: all that a report may read."""
+
+import dataclasses
+import functools
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from eval.cells import table
+from eval.cells.facts import TaskFacts
+from eval.cells.files.overlay import Overlay
+from eval.metrics.calibration import Bins
+from eval.tables import verdict
+from robust_tfds import conditions
+
+# Of a cell of the data set: model, corruption, severity.
+CellKey = tuple[str, str, int]
+
+
+@dataclasses.dataclass(frozen=True)
+class Context:
+  """All that a report may read, never a model or a dataset.
+
+  Attributes:
+    facts: names, order and sense of the task's numbers.
+    family: of the task's conditions: their names, groups and levels.
+    dataset: dataset name, and the subset's where there is one: a caption.
+    rows: of the table, those that have a value.
+    corruptions: names in paper order, those of the run, `common` ones first.
+    notes: of the table, those that have a note: of another kind than the name
+      says, or without a value.
+    baseline: what normalised numbers are divided by, in words, with source.
+    samples: (corruption, severity) -> uint8 `[H, W, 3]` of one example, or
+      `[T, H, W, 3]` of sequences; clean is `("", 0)`. May be empty.
+    predicted: (model, corruption, severity) -> the class ids predicted of that
+      example, best first, int `[5]`, or `[T, 5]` of sequences. May be empty.
+    class_names: names in label order; may be empty.
+    provenance: lines for the foot of each report: versions, seed, weights, data.
+    published: printed numbers to set beside ours: label -> metric -> value, or
+      metric -> corruption -> value; with a `source` key each.
+    networks: printed name -> the paper's (clean error, benchmark's mean) of
+      other networks, for figures.
+    gallery: title -> (uint8 `[H, W, 3]`, caption) pairs that a task picked.
+    overlays: condition's config -> (uint8 `[H, W, 3]`, boxes) pairs, the same
+      pictures in each.
+    overlay_note: which boxes are among them, in words.
+    confusions: (model, corruption, severity) -> int `[N, 2]`, the true and the
+      predicted class of every example; where the task gives them.
+    reliability: (model, corruption, severity) -> the reliability diagram of the
+      cell, where scores are known.
+    gflops: model -> published multiply-adds of one input in billions.
+    timing: stage -> seconds, or empty.
+    citations: what to cite of the run, as BibTeX.
+    title: over a figure that is a paper's; empty: it has none.
+  """
+
+  facts: TaskFacts
+  family: conditions.Family
+  dataset: str
+  rows: Sequence[table.Row]
+  corruptions: Sequence[str]
+  notes: Sequence[table.Row] = ()
+  baseline: str = ""
+  samples: Mapping[tuple[str, int], np.ndarray] = dataclasses.field(
+    default_factory=dict
+  )
+  predicted: Mapping[CellKey, np.ndarray] = dataclasses.field(
+    default_factory=dict
+  )
+  class_names: Sequence[str] = ()
+  provenance: Sequence[str] = ()
+  published: Mapping[str, Mapping[str, object]] = dataclasses.field(
+    default_factory=dict
+  )
+  networks: Mapping[str, Sequence[float]] = dataclasses.field(
+    default_factory=dict
+  )
+  gallery: Mapping[str, Sequence[tuple[np.ndarray, str]]] = dataclasses.field(
+    default_factory=dict
+  )
+  overlays: Mapping[str, Sequence[tuple[np.ndarray, Sequence[Overlay]]]] = (
+    dataclasses.field(default_factory=dict)
+  )
+  overlay_note: str = ""
+  confusions: Mapping[CellKey, np.ndarray] = dataclasses.field(
+    default_factory=dict
+  )
+  reliability: Mapping[CellKey, Bins] = dataclasses.field(default_factory=dict)
+  gflops: Mapping[str, float] = dataclasses.field(default_factory=dict)
+  timing: Mapping[str, float] = dataclasses.field(default_factory=dict)
+  citations: str = ""
+  title: str = ""
+
+  @property
+  def task(self) -> str:
+    """The task's name."""
+    return self.facts.task
+
+  @property
+  def models(self) -> list[str]:
+    """Labels of the models in the order of the table.
+
+    Rows over all models have an empty label, which is none of them.
+    """
+    return list(dict.fromkeys(r.model for r in self.rows if r.model))
+
+  @functools.cached_property
+  def verdict(self) -> list[str]:
+    """A sentence a model, see `tables/verdict.py`."""
+    return verdict.sentences(self.facts, self.family, self.rows)
+
+  @property
+  def metrics(self) -> set[str]:
+    """Names of the metrics that the table has, with a value or without."""
+    return {r.metric for r in (*self.rows, *self.notes)}
+
+  @functools.cached_property
+  def rows_of(self) -> Mapping[tuple[str, str], Sequence[table.Row]]:
+    """(model, metric) -> its rows, in the order of the table."""
+    out: dict[tuple[str, str], list[table.Row]] = {}
+    for row in self.rows:
+      out.setdefault((row.model, row.metric), []).append(row)
+    return out
+
+  @property
+  def common(self) -> list[str]:
+    """The run's corruptions that enter the published means, in paper order."""
+    names = self.family.names("common")
+    return [n for n in self.corruptions if n in names]
+
+  @property
+  def extra(self) -> list[str]:
+    """The run's corruptions that are published apart."""
+    names = self.family.names("extra")
+    return [n for n in self.corruptions if n in names]
+
+  @property
+  def own(self) -> list[str]:
+    """The run's corruptions that are the user's own."""
+    names = self.family.names("own")
+    return [n for n in self.corruptions if n in names]
+
+  @property
+  def missing(self) -> list[str]:
+    """Common corruptions that the run lacks: without them there is no mean."""
+    return [n for n in self.family.names("common") if n not in self.corruptions]
+
+  def class_name(self, index: int) -> str:
+    """Of a label; its number where it has none."""
+    names = self.class_names
+    return names[index] if 0 <= index < len(names) else str(index)
+
+  def group(self, corruption: str) -> str:
+    """The group of a corruption: `noise`, `blur`, `weather`, `digital`, ..."""
+    return self.family.row(corruption).group

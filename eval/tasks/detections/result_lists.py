@@ -1,0 +1,160 @@
+"""Cells of COCO results lists: columns of detections, exact to the last bit.
+
+One row per detection, `D` in all:
+
+  example_id   str          the image's id
+  group_id     str          the same
+  frame        int32        the detection's place in its image
+  position     int64        its place in the list: AP depends on it among equals
+  image_id     int64
+  category_id  int64        as in the ground truth
+  score        float64
+  bbox         float64 [4]  x, y, width, height; absent where the list has none
+  segmentation strings      COCO's mask as JSON; absent where the list has none
+"""
+
+import collections
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from eval.metrics.detection import checks
+from eval.tasks.detections.detected_columns import Corners
+from robust_tfds import errors, reading
+from robust_tfds.coco import rows as coco_rows
+
+Columns = Mapping[str, np.ndarray]
+# COCO's name of what is compared -> the key that holds it.
+_KEYS = {"bbox": "bbox", "segm": "segmentation"}
+
+
+def columns(results: Any, truth: Mapping[str, Any]) -> dict[str, np.ndarray]:
+  """A results list as columns, checked.
+
+  Args:
+    results: COCO results: image_id, category_id, score, bbox or segmentation
+      (or both).
+    truth: COCO instances dict.
+
+  Raises:
+    UserError: no results list, a detection without box or mask where others
+      have one, or one that does not fit the ground truth; names the first.
+  """
+  if not isinstance(results, list):
+    raise errors.UserError(
+      f"A COCO results list expected, got {coco_rows.quoted(results)}."
+    )
+  truth = checks.ground_truth(truth)
+  of_kinds = {
+    kind: checks.detections(truth, results, kind)
+    for kind in _rows_kinds(results)
+  }
+  one = next(iter(of_kinds.values()))
+  names = np.array([str(i) for i in one.image_id], np.str_)
+  count: collections.Counter[int] = collections.Counter()
+  places = []
+  for image in one.image_id:
+    places.append(count[image])
+    count[image] += 1
+  out = {
+    "example_id": names,
+    "group_id": names,
+    "frame": np.array(places, np.int32),
+    "position": np.arange(len(results), dtype=np.int64),
+    "image_id": np.array(one.image_id, np.int64),
+    "category_id": np.array(one.category_id, np.int64),
+    "score": one.score,
+  }
+  for detections in of_kinds.values():
+    if detections.bbox is not None:
+      out["bbox"] = detections.bbox
+    else:
+      texts = [_text(mask) for mask in detections.masks or []]
+      out["segmentation"] = np.array(texts, np.dtypes.StringDType())
+  return out
+
+
+def is_one(columns_of_cell: Columns) -> bool:
+  """Whether a cell's columns are those of a results list."""
+  return "category_id" in columns_of_cell
+
+
+def kinds(columns_of_cell: Columns, truth: checks.Truth) -> list[str]:
+  """What a cell's detections have: `bbox`, `segm`."""
+  return [kind for kind, key in _KEYS.items() if key in columns_of_cell]
+
+
+def _rows_kinds(results: Sequence[Any]) -> list[str]:
+  """What all detections have: `bbox`, `segm`; an empty list has boxes."""
+  rows = coco_rows.Rows.from_list(results, "Detection").rows
+  out = []
+  for kind, key in _KEYS.items():
+    with_key = [key in d for d in rows]
+    if any(with_key) and not all(with_key):
+      raise errors.UserError(
+        f"Detection {with_key.index(False)} has no {key!r}, detection"
+        f" {with_key.index(True)} has one; all or none expected."
+      )
+    if any(with_key):
+      out.append(kind)
+  if rows and not out:
+    raise errors.UserError("Detection 0 has neither a bbox nor a segmentation.")
+  return out or ["bbox"]
+
+
+def _text(mask: Mapping[str, Any]) -> str:
+  """A mask as JSON."""
+  height, width = mask["size"]
+  counts = mask["counts"].replace("\\", "\\\\")  # the only one JSON escapes
+  return f'{{"size": [{height}, {width}], "counts": "{counts}"}}'
+
+
+def image_ids(columns_of_cell: Columns, truth: Mapping[str, Any]) -> np.ndarray:
+  """Of the pictures that the list is of, all of the truth's: int64 `[I]`."""
+  return np.array([i["id"] for i in truth["images"]], np.int64)
+
+
+def detections(
+  kind: str, columns_of_cell: Columns, truth: Mapping[str, Any]
+) -> checks.Detections:
+  """The list again, in its order: its boxes or its masks.
+
+  Args:
+    kind: `bbox` or `segm`.
+    columns_of_cell: as `columns` makes them.
+    truth: not looked at: the list was checked when it was read.
+  """
+  order = np.argsort(columns_of_cell["position"], kind="stable")
+  image, category = (
+    columns_of_cell[name][order].tolist()
+    for name in ("image_id", "category_id")
+  )
+  score = columns_of_cell["score"][order]
+  if kind == "bbox":
+    box = columns_of_cell["bbox"][order]
+    return checks.Detections(image, category, score, bbox=box)
+  texts = columns_of_cell["segmentation"][order].tolist()
+  masks = reading.json_text(f"[{','.join(texts)}]", "segmentation")
+  return checks.Detections(image, category, score, masks=masks)
+
+
+def corners(columns_of_cell: Columns, truth: Mapping[str, Any]) -> Corners:
+  """The list's boxes for VOC's rules, in its order.
+
+  Raises:
+    UserError: the list has masks alone.
+  """
+  if "bbox" not in columns_of_cell:
+    raise errors.UserError("VOC's AP50 needs boxes; the results have masks.")
+  label = {c["id"]: i for i, c in enumerate(truth["categories"])}
+  order = np.argsort(columns_of_cell["position"], kind="stable")
+  box = columns_of_cell["bbox"][order]
+  box[:, 2:] += box[:, :2]
+  categories = columns_of_cell["category_id"][order].tolist()
+  return Corners.of(
+    columns_of_cell["image_id"][order],
+    np.array([label[c] for c in categories], np.int64),
+    box,
+    columns_of_cell["score"][order],
+  )

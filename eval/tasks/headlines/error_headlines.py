@@ -1,0 +1,134 @@
+"""Headlines over a classifier's cells: CE, mCE, plain means, accuracy retained."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from eval.cells import missing_cells
+from eval.metrics import action, corruption_error
+from eval.tasks.headlines.headlines import (
+  Arrays,
+  Cells,
+  Headline,
+  mean_over_names,
+)
+from robust_tfds import conditions
+from robust_tfds.conditions import Condition
+
+_CLEAN = Condition()
+
+_COMMON, _EXTRA = (
+  conditions.PICTURES.names("common"),
+  conditions.PICTURES.names("extra"),
+)
+_UNDEFINED = "undefined: the baseline's errors are 0"
+_NONE_RIGHT = "undefined: the clean accuracy is 0"
+# f(errors, the baseline's errors, cells of a corruption) -> `[..., K]`.
+_Rate = Callable[[Arrays, Arrays, Sequence[Condition]], np.ndarray]
+
+
+def headlines(
+  cells: Cells, reference: Cells, *, benchmark: bool = True
+) -> list[Headline]:
+  """Means of errors, CE, mCE and their relatives: Hendrycks & Dietterich 4.1.
+
+  Args:
+    cells: of one model, with the metric `error`.
+    reference: the same of the baseline; empty without one.
+    benchmark: the set is one whose papers print mCE. Of others, which have no
+      published baseline, the accuracy that is retained is there too.
+  """
+  out = []
+  for name in dict.fromkeys(c.name for c in cells if c.name):
+    out.append(_over([name], "mean_error", _plain, name))
+    # Of a user's own corruption a baseline may know nothing.
+    own = conditions.PICTURES.row(name).set == "own"
+    if reference and (not own or any(c.name == name for c in reference)):
+      out.append(_over([name], "ce", _ce, name))
+      out.append(_over([name], "relative_ce", _relative_ce, name))
+  out += [
+    Headline.restating("clean_error", "error", _CLEAN),
+    _over(_COMMON, "mean_corruption_error", _plain),
+    _over(_EXTRA, "extra_mean_corruption_error", _plain),
+  ]
+  if not benchmark:
+    out.append(_over(_COMMON, "accuracy_retained", _retained))
+  if reference:
+    out.append(_over(_COMMON, "mce", _ce))
+    out.append(_over(_COMMON, "relative_mce", _relative_ce))
+  return out
+
+
+def published_cells(
+  published: Mapping[str, Any],
+) -> dict[Condition, dict[str, float]]:
+  """The cells of a published baseline, see `corruption_error.load_baseline`."""
+  errors = {
+    Condition(name, severity): error
+    for name, of_name in published["errors"].items()
+    for severity, error in enumerate(of_name, 1)
+  }
+  errors[_CLEAN] = published["clean_error"]
+  return {condition: {"error": error} for condition, error in errors.items()}
+
+
+def _over(
+  names: Sequence[str], metric: str, rate: _Rate, name: str = ""
+) -> Headline:
+  """The mean over corruptions."""
+  cells = missing_cells.needed(conditions.PICTURES, names)
+  clean = [_CLEAN] if rate in (_relative_ce, _retained) else []
+  undefined = _NONE_RIGHT if rate is _retained else _UNDEFINED
+  if rate is _relative_ce:
+    which = (
+      "corruption does not raise" if name else "some corruptions do not raise"
+    )
+    undefined = f"undefined: {which} the baseline's error"
+  over = mean_over_names(rate)
+  return Headline(
+    metric,
+    ("error",),
+    [*clean, *cells],
+    over(cells),
+    name,
+    normalised=rate in (_ce, _relative_ce),
+    undefined=undefined,
+    over=over,
+  )
+
+
+def _plain(
+  ours: Arrays, theirs: Arrays, cells: Sequence[Condition]
+) -> np.ndarray:
+  return np.mean(_errors(ours, cells), axis=0)
+
+
+def _retained(
+  ours: Arrays, theirs: Arrays, cells: Sequence[Condition]
+) -> np.ndarray:
+  """Of the clean accuracy, what cells have: as gamma_r of videos."""
+  clean = 1 - ours[_CLEAN]["error"]
+  return np.mean(
+    [action.gamma_r(1 - error, clean) for error in _errors(ours, cells)], axis=0
+  )
+
+
+def _ce(ours: Arrays, theirs: Arrays, cells: Sequence[Condition]) -> np.ndarray:
+  return corruption_error.ce(_errors(ours, cells), _errors(theirs, cells))
+
+
+def _relative_ce(
+  ours: Arrays, theirs: Arrays, cells: Sequence[Condition]
+) -> np.ndarray:
+  return corruption_error.relative_ce(
+    _errors(ours, cells),
+    ours[_CLEAN]["error"],
+    _errors(theirs, cells),
+    theirs[_CLEAN]["error"],
+  )
+
+
+def _errors(of: Arrays, cells: Sequence[Condition]) -> np.ndarray:
+  """`[cells, ..., K]`."""
+  return np.stack([of[c]["error"] for c in cells])

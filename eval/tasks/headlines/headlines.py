@@ -1,0 +1,418 @@
+"""Headlines: numbers over one model's cells, each stated once.
+
+A headline is a formula on arrays of its cells' numbers, a place of the last axis for
+the whole, for every draw and for every block left out. Its value is the replicates'
+value; its interval, what comparisons and boards draw, which cells it lacks and its
+row of the table follow from it. What a metric is in words, its name says
+(`eval/metrics/definitions`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from eval.cells import cell as cells_lib
+from eval.cells import missing_cells, table
+from eval.cells.number import Key
+from eval.metrics import definitions
+from eval.metrics import replicates as replicates_lib
+from eval.metrics.replicates import Replicates
+from eval.tasks.headlines import spread
+from robust_tfds import errors
+from robust_tfds.conditions import Condition, Family
+
+# Condition -> the metrics of its cell.
+Cells = Mapping[Condition, Collection[str]]
+# Condition -> a cell's metric -> its replicates; of a published baseline constants.
+Numbers = Mapping[Condition, Mapping[str, Replicates]]
+Reference = Mapping[Condition, Mapping[str, Any]]
+# Condition -> a cell's metric -> `[..., K]`.
+Arrays = Mapping[Condition, Mapping[str, np.ndarray]]
+# f(cells, the baseline's cells) -> `[..., K]`.
+Formula = Callable[[Arrays, Arrays], np.ndarray]
+# f(corrupted cells) -> the formula over those alone.
+Over = Callable[[Sequence[Condition]], Formula]
+
+
+@dataclasses.dataclass(frozen=True)
+class Headline:
+  """One number over a model's cells.
+
+  Attributes:
+    metric: its name.
+    metrics: of the cells, those that it is made of; the first has the examples.
+    cells: that it is over.
+    formula: of it; a division that has no result gives nan.
+    name: the corruption's; empty for the whole benchmark.
+    level: difficulty, where the metric has one.
+    asked: cells of which one makes that the number was asked for; where empty all
+      of its corrupted cells, or all.
+    normalised: whether the same cells of the baseline enter the formula.
+    positive: the cell whose first metric must be above 0, None where none must.
+    undefined: why there is no number though all cells are there.
+    restated: the number is a cell's own, and so is its interval.
+    own_fingerprint: the row's is of its cells alone, not of all of the model's.
+    of_parts: its metrics are of parts of the data, of which draws may lack one: where
+      too many do, it has the interval of blocks alone.
+    difference: it is the first metric less the second, and its interval is held
+      against theirs: `spread.of_difference`.
+    over: the rule that `formula` is made by, for any of its corrupted cells: of all
+      of them it is `formula`. None where a part of them is no number of its own.
+    note: what its row says besides.
+  """
+
+  metric: str
+  metrics: tuple[str, ...]
+  cells: Sequence[Condition]
+  formula: Formula
+  name: str = ""
+  level: int | None = None
+  _: dataclasses.KW_ONLY
+  asked: Sequence[Condition] = ()
+  normalised: bool = False
+  positive: Condition | None = None
+  undefined: str = ""
+  restated: bool = False
+  own_fingerprint: bool = False
+  of_parts: bool = False
+  difference: bool = False
+  over: Over | None = None
+  note: str = ""
+
+  @classmethod
+  def restating(
+    cls,
+    metric: str,
+    cell_metric: str,
+    condition: Condition,
+    *,
+    own_fingerprint: bool = False,
+  ) -> Headline:
+    """A cell's own number under another name."""
+    return cls(
+      metric,
+      (cell_metric,),
+      (condition,),
+      lambda ours, _: ours[condition][cell_metric],
+      restated=True,
+      own_fingerprint=own_fingerprint,
+    )
+
+  @property
+  def key(self) -> Key:
+    """Its metric, corruption and level."""
+    return self.metric, self.name, self.level
+
+  def is_asked(self, cells: Cells) -> bool:
+    """Whether one of the cells that ask for it is there."""
+    corrupted = [c for c in self.cells if not c.clean]
+    return any(
+      self._is_in(cells, c) for c in self.asked or corrupted or self.cells
+    )
+
+  def lacks(self, cells: Cells, reference: Cells) -> str:
+    """Which cells are missing, in words; empty where none is."""
+    ours = [c for c in self.cells if self._is_in(cells, c)]
+    note = missing_cells.note(self.cells, ours)
+    if note or not self.normalised:
+      return note
+    theirs = [c for c in self.cells if self._is_in(reference, c)]
+    note = missing_cells.note(self.cells, theirs)
+    return f"of the baseline {note}" if note else ""
+
+  def part(self, cells: Cells) -> Headline | None:
+    """The same over those of its corrupted cells that are there.
+
+    Its name begins with `part_`. None where all are there, or none, or where a
+    clean one lacks.
+    """
+    there = [c for c in self.cells if self._is_in(cells, c)]
+    corrupted = [c for c in self.cells if not c.clean]
+    present = [c for c in there if not c.clean]
+    lacks_clean = len(there) - len(present) < len(self.cells) - len(corrupted)
+    if self.over is None or lacks_clean or len(present) in (0, len(corrupted)):
+      return None
+    return self._of_part(definitions.PART, self.over, present)
+
+  def held_out(
+    self, cells: Cells, seen: Collection[Condition]
+  ) -> Headline | None:
+    """The same over those of its cells that the model was not trained on.
+
+    Its name begins with `held_out_`. None of a number of one corruption, and where
+    the model was trained on none of them, or nothing else is there.
+
+    Args:
+      cells: that are there.
+      seen: the conditions that it was trained on.
+    """
+    there = [c for c in self.cells if self._is_in(cells, c)]
+    rest = [c for c in there if not c.clean and c not in seen]
+    trained = any(c in seen for c in self.cells)
+    if self.over is None or self.name or not (trained and rest):
+      return None
+    return self._of_part(definitions.HELD_OUT, self.over, rest)
+
+  def _of_part(
+    self, prefix: str, over: Over, part: Sequence[Condition]
+  ) -> Headline:
+    """Over some of its corrupted cells, and its clean one if it has one."""
+    *overlap, name = self.metric.split("/")
+    corrupted = [c for c in self.cells if not c.clean]
+    return dataclasses.replace(
+      self,
+      metric="/".join([*overlap, prefix + name]),
+      cells=[c for c in self.cells if c.clean or c in part],
+      formula=over(part),
+      asked=(),
+      over=None,
+      note=missing_cells.part_note(corrupted, part),
+    )
+
+  def _is_in(self, cells: Cells, condition: Condition) -> bool:
+    return all(m in cells.get(condition, ()) for m in self.metrics)
+
+  def number(self, cells: Numbers, reference: Reference) -> Replicates:
+    """The number of cells that are all there.
+
+    Of cells that were not drawn together it is the value alone. Where there are
+    only blocks, the fewest groups of a cell count.
+
+    Args:
+      reference: what normalises them: of a model of the run replicates that were
+        drawn together, of a published baseline constants; empty without one.
+    """
+    ours = self._chosen(cells)
+    theirs = self._chosen(reference) if self.normalised else {}
+    every = [
+      r
+      for side in (ours, theirs)
+      for metrics in side.values()
+      for r in metrics.values()
+      if isinstance(r, Replicates)
+    ]
+    try:
+      replicates_lib.check_same(every)
+    except errors.UserError:
+      return self.number(values_alone(cells), values_alone(reference))
+    blocks_alone = every[0].draws is None
+    like = (min if blocks_alone else max)(
+      every, key=lambda r: r.effective_groups
+    )
+    if self.of_parts:
+      number = self._of_parts(ours)
+      if number.enough_draws:
+        return number
+      return self._of_parts(without_draws(ours))
+    with np.errstate(divide="ignore", invalid="ignore"):
+      joined = self.formula(_joined(ours), _joined(theirs))
+    return like.like(np.asarray(joined, np.float64))
+
+  def _of_parts(self, ours: Numbers) -> Replicates:
+    """The number of parts of the data, each of groups of its own."""
+    keys = [(c, m) for c, of in ours.items() for m in of]
+
+    def formula(*arrays: np.ndarray) -> np.ndarray:
+      cells: dict[Condition, dict[str, np.ndarray]] = {c: {} for c in ours}
+      for (c, m), array in zip(keys, arrays):
+        cells[c][m] = array
+      return np.asarray(self.formula(cells, {}), np.float64)
+
+    numbers = [ours[c][m] for c, m in keys]
+    return replicates_lib.combine(formula, *numbers, disjoint=True)
+
+  def _chosen(self, cells: Reference) -> Reference:
+    return {c: {m: cells[c][m] for m in self.metrics} for c in self.cells}
+
+
+def mean_of(each: Callable[[Arrays, Arrays, Condition], np.ndarray]) -> Over:
+  """Return the mean over corruptions of the mean over their levels.
+
+  Args:
+    each: gives a cell's number; see `Headline.over`.
+  """
+
+  def formula(
+    ours: Arrays, theirs: Arrays, cells: Sequence[Condition]
+  ) -> np.ndarray:
+    return np.mean([each(ours, theirs, c) for c in cells], axis=0)
+
+  return mean_over_names(formula)
+
+
+def mean_over_names(
+  of_name: Callable[[Arrays, Arrays, Sequence[Condition]], np.ndarray],
+) -> Over:
+  """Return the mean over corruptions of what the cells of each one give.
+
+  Args:
+    of_name: gives the number of cells of one corruption; see `Headline.over`.
+  """
+
+  def over(cells: Sequence[Condition]) -> Formula:
+    names = dict.fromkeys(c.name for c in cells)
+    of_names = [[c for c in cells if c.name == name] for name in names]
+    return lambda ours, theirs: np.mean(
+      [of_name(ours, theirs, of) for of in of_names], axis=0
+    )
+
+  return over
+
+
+def with_parts(headlines: Iterable[Headline], cells: Cells) -> list[Headline]:
+  """Headlines, each with its part behind it where cells lack; see `part`."""
+  pairs = ((h, h.part(cells)) for h in headlines)
+  return [one for pair in pairs for one in pair if one is not None]
+
+
+def with_held_out(
+  headlines: Iterable[Headline], cells: Cells, seen: Collection[Condition]
+) -> list[Headline]:
+  """Headlines, each with the one of `held_out` behind it, where there is one."""
+  pairs = ((h, h.held_out(cells, seen)) for h in headlines)
+  return [one for pair in pairs for one in pair if one is not None]
+
+
+def numbers(
+  headlines: Iterable[Headline], cells: Numbers, reference: Reference
+) -> dict[Key, Replicates]:
+  """Of headlines all of whose cells are there; see `Headline.number`."""
+  return {
+    h.key: h.number(cells, reference)
+    for h in headlines
+    if not h.lacks(cells, reference)
+  }
+
+
+def values_alone(cells: Reference) -> Reference:
+  """Cells without draws and blocks."""
+  return _each(cells, lambda r: value_alone(r.value))
+
+
+def without_draws(cells: Reference) -> Reference:
+  """Cells without draws."""
+  return _each(cells, lambda r: dataclasses.replace(r, draws=None))
+
+
+def levels(cells: Arrays, family: Family, metric: str, name: str) -> np.ndarray:
+  """A metric at the levels of a corruption: `[levels, ..., K]`."""
+  needed = missing_cells.needed(family, [name])
+  return np.stack([cells[c][metric] for c in needed])
+
+
+def value_alone(value: np.typing.ArrayLike) -> Replicates:
+  """A number of which nothing but the value is known, `[...]`."""
+  known = np.asarray(value, np.float64)
+  return Replicates(known, None, np.zeros((*known.shape, 0)))
+
+
+def _joined(cells: Reference) -> Arrays:
+  return _each(cells, lambda r: r.joined)
+
+
+def _each(cells: Reference, f: Callable[[Replicates], Any]) -> dict:
+  """Cells with what a function gives of each replicates; constants stay."""
+  return {
+    c: {m: f(r) if isinstance(r, Replicates) else r for m, r in of.items()}
+    for c, of in cells.items()
+  }
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelCells:
+  """The cells of one model, as rows over them are made from.
+
+  Attributes:
+    rows: condition -> the rows of its cell.
+    numbers: condition -> metric -> replicates.
+    groups: condition -> the groups whose blocks its replicates leave out, of
+      cells whose numbers have no draws.
+    inputs: condition -> what else the task wants to know of the cell.
+    baseline: the setting's, see `base.Setting`.
+    reference: the numbers that normalise these; empty without a baseline.
+    is_baseline: whether the model is what normalises: it is 1 in every draw.
+    seen: the benchmark's conditions that the model was trained on.
+  """
+
+  rows: Mapping[Condition, Sequence[table.Row]]
+  numbers: Numbers
+  groups: Mapping[Condition, np.ndarray]
+  inputs: Mapping[Condition, Any]
+  baseline: str = ""
+  reference: Reference = dataclasses.field(default_factory=dict)
+  is_baseline: bool = False
+  seen: Collection[Condition] = ()
+
+  @property
+  def every_row(self) -> list[table.Row]:
+    """Of all cells, in their order."""
+    return [row for rows in self.rows.values() for row in rows]
+
+  def row_of(self, condition: Condition, metric: str) -> table.Row:
+    """A cell's row; of several difficulties the first."""
+    return next(r for r in self.rows[condition] if r.metric == metric)
+
+  def over(self, headlines: Iterable[Headline]) -> list[table.Row]:
+    """The rows of the headlines that its cells ask for."""
+    summary = cells_lib.Summary.of(self.every_row, self.baseline)
+    return [
+      self.row(headline, summary)
+      for headline in headlines
+      if headline.is_asked(self.numbers)
+    ]
+
+  def row(self, headline: Headline, summary: cells_lib.Summary) -> table.Row:
+    """The row of a headline: its number, or why there is none."""
+    name, metric, level = headline.name, headline.metric, headline.level
+    lacks = headline.lacks(self.numbers, self.reference)
+    if lacks:
+      return summary.row(name, metric, None, level=level, note=lacks)
+    if headline.restated:
+      row = self.row_of(headline.cells[0], headline.metrics[0])
+      if headline.own_fingerprint:
+        summary = cells_lib.Summary.of([row])
+      ends = row.lo, row.hi
+      return summary.row(name, metric, row.value, ends, row.n, note=row.note)
+    number = self.number(headline)
+    value = float(number.value)
+    if math.isnan(value) or not self._is_defined(headline):
+      why = headline.undefined
+      return summary.row(name, metric, None, level=level, note=why)
+    known = definitions.any_task_metric(metric)
+    keeps = headline.normalised and self.is_baseline
+    of = spread.number(number, known.bounds, keeps_points=keeps)
+    if headline.difference:
+      of = spread.of_difference(
+        of, *(self.row_of(headline.cells[0], m) for m in headline.metrics)
+      )
+    note = of.note if known.has_interval else ""
+    note = "; ".join(filter(None, (headline.note, note)))
+    n, ends = self._n(headline), (of.lo, of.hi)
+    return summary.row(name, metric, value, ends, n, level=level, note=note)
+
+  def number(self, headline: Headline) -> Replicates:
+    """A headline's; of cells whose blocks are of other groups its value alone."""
+    number = headline.number(self.numbers, self.reference)
+    if number.draws is not None or not number.blocks or headline.of_parts:
+      return number
+    groups = [self.groups[c] for c in headline.cells]
+    first = groups[0]
+    if all(g is first or np.array_equal(g, first) for g in groups):
+      return number
+    return headline.number(values_alone(self.numbers), self.reference)
+
+  def _is_defined(self, headline: Headline) -> bool:
+    condition = headline.positive
+    if condition is None:
+      return True
+    return float(self.numbers[condition][headline.metrics[0]].value) > 0
+
+  def _n(self, headline: Headline) -> int | None:
+    """Examples of the cell that has the fewest."""
+    rows = [self.row_of(c, headline.metrics[0]) for c in headline.cells]
+    return min((r.n for r in rows if r.n is not None), default=None)
