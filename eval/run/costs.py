@@ -131,7 +131,7 @@ def unmeasured(
 
 def _row_bytes(plan: plan_lib.Plan, label: str, condition: Condition) -> float:
   """Return about how many bytes the predictions of an example take on disk."""
-  spec = plan.model(label).spec
+  spec: Any = plan.model(label).spec
   if spec.kind == "detection":
     masks = "mask" in plan.models[label].name
     return spec.detections * (_BOX_BYTES + _MASK_BYTES * masks)

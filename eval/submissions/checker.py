@@ -165,11 +165,11 @@ def _stated(
 ) -> list[str]:
   """What the submitter says and nothing here tells, in words."""
   out = []
-  for name, facts in account.stated.items():
-    left = again.free if again and name in again.datasets else facts
+  for name, stated in account.stated.items():
+    left = again.free if again and name in again.datasets else stated
     listed = [
       f"{fact} {'unknown' if value is None else value or 'none'}"
-      for fact, value in facts.items()
+      for fact, value in stated.items()
       if fact in left
     ]
     if listed:

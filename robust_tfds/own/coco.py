@@ -71,7 +71,7 @@ class Coco(own_set.OwnSet):
     self.sources = [
       self._source(*parts) for parts in zip(listed, files, known, strict=True)
     ]
-    self._sizes = {f.name: i.size for f, i in zip(files, listed)}
+    self._stated_sizes = {f.name: i.size for f, i in zip(files, listed)}
 
   def files(self) -> Sequence[source.File]:
     """The pictures."""
@@ -101,7 +101,7 @@ class Coco(own_set.OwnSet):
     turn, stored = pictures.turn_mark(file.path, where)
     if turn == 1:
       return ()
-    upright = _is_upright(where, turn, stored, self._sizes[file.name])
+    upright = _is_upright(where, turn, stored, self._stated_sizes[file.name])
     taken = "turned upright" if upright else "as stored"
     return [
       f"pictures that EXIF data ask to turn, taken with their boxes {taken}, as"

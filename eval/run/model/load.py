@@ -2,10 +2,11 @@
 
 import dataclasses
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
+import numpy as np
 from jax.sharding import Mesh
 
 from eval.cells.workdir import Workdir
@@ -82,7 +83,8 @@ def load(
   variables = variables_of(plan, label, clean, workdir, host)
   weights = weights_file.sha256(variables)
   outputs = plan.outputs.get(label)
-  own, answers = None, {}
+  own: own_models.OwnModel | None = None
+  answers: Mapping[str, np.ndarray] = {}
   notes: list[str] = []
   if plan.own(label):
     pictures = probe.batch(model, clean, _side_px(plan, model))
@@ -99,6 +101,7 @@ def load(
       notes = box_forms.check(label, answers, clean, names)
   stated = getattr(model.spec, "outputs", "auto")  # detectors have none
   kind = probabilities.kind_of(label, stated, answers.get("logits"))
+  predictor: predict.Predictor | on_host.HostPredictor | relabel.Predictor
   predictor = on_host.predictor(model, variables, mesh)
   if kind.name != probabilities.LOGITS:
     predictor = relabel.Predictor(predictor, kind.reducing)
