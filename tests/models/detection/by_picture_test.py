@@ -89,7 +89,7 @@ class ByPictureTest(parameterized.TestCase):
       masks = {"masks": []} if picture.shape[0] == 3 else {}
       return {**_whole(picture), **masks}
 
-    with self.assertRaisesRegex(errors.UserError, "gave masks of 1 of 4 pict"):
+    with self.assertRaisesRegex(errors.UserError, "gave masks for 1 of 4 pict"):
       _model(function).apply(None, IMAGES, SIZES)
 
   @parameterized.parameters(
