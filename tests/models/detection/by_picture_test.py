@@ -75,7 +75,7 @@ class ByPictureTest(parameterized.TestCase):
 
   @parameterized.parameters(
     (np.zeros((2, 5, 5)), r"masks of float64 \[2, 5, 5\] .* \[2, 16, 24\]"),
-    ([{"size": [16, 24], "counts": "01"}] * 2, "mask 0 that is none"),
+    ([{"size": [16, 24], "counts": "01"}] * 2, "mask 0 that is broken"),
     ([{"size": [5, 5], "counts": "5"}] * 2, r"expected size \[16, 24\]"),
     ([{"size": [16, 24], "counts": [384]}] * 2, "compressed counts"),
   )
