@@ -46,7 +46,9 @@ def _of_network(entry: Model) -> str | None:
     return entry.trained_on
   if entry.train:
     return f"{entry.train.dataset} {entry.train.split}"
-  return disclosure.named_data(os.fspath(entry.checkpoint or entry.name)) or None
+  return (
+    disclosure.named_data(os.fspath(entry.checkpoint or entry.name)) or None
+  )
 
 
 def of_training(entry: Model) -> Disclosure | None:
