@@ -18,7 +18,7 @@ Detections = dict[str, Any]
 
 
 def from_boxes(
-  name: str, answer: Mapping[str, np.ndarray], known: Mapping[int, int]
+  name: str, answer: Mapping[str, np.ndarray], classes_by_id: Mapping[int, int]
 ) -> Detections:
   """Convert the detections of one picture with `boxes`, `scores` and `labels`.
 
@@ -26,7 +26,7 @@ def from_boxes(
     name: name of the model, for errors.
     answer: `boxes` `[n, 4]` (x1, y1, x2, y2 in px), `scores` `[n]`, `labels`
       `[n]`; and perhaps `masks` `[n, 1, h, w]`, probabilities.
-    known: label id -> class, see `label_ids.classes`.
+    classes_by_id: label id -> class, see `label_ids.classes`.
 
   Returns:
     `boxes`, `scores`, `classes` and perhaps `masks` `[n, h, w]`; ids of no
@@ -41,7 +41,7 @@ def from_boxes(
       f"{name} gave {', '.join(answer) or 'nothing'} for a picture, without"
       f" {', '.join(missing)}."
     )
-  classes = label_ids.to_classes(name, answer["labels"], known)
+  classes = label_ids.to_classes(name, answer["labels"], classes_by_id)
   there = classes >= 0
   detections = {
     "boxes": answer["boxes"][there],
@@ -58,7 +58,7 @@ def from_boxes(
 def from_queries(
   name: str,
   answer: Mapping[str, np.ndarray],
-  known: Mapping[int, int],
+  classes_by_id: Mapping[int, int],
   num_labels: int,
   size: tuple[int, int],
 ) -> Detections:
@@ -74,7 +74,7 @@ def from_queries(
     name: name of the model, for errors.
     answer: `logits` `[queries, labels or labels + 1]`, `pred_boxes` `[queries,
       4]` (centre x, centre y, width, height, as shares of the picture).
-    known: label id -> class, see `label_ids.classes`.
+    classes_by_id: label id -> class, see `label_ids.classes`.
     num_labels: number of labels of the model.
     size: (height, width) of the picture in px.
 
@@ -86,10 +86,10 @@ def from_queries(
     UserError: the number of logits or of label ids does not fit the labels.
   """
   logits = np.asarray(answer["logits"], np.float64)
-  if set(known) != set(range(num_labels)):
+  if set(classes_by_id) != set(range(num_labels)):
     raise errors.UserError(
       f"{name} has {num_labels} labels, ids 0..{num_labels - 1}, and labels="
-      f" names {min(known)}..{max(known)}: say what each id stands for."
+      f" names {min(classes_by_id)}..{max(classes_by_id)}: say what each id stands for."
     )
   if logits.shape[1] == num_labels + 1:
     chances = _softmax(logits)[:, :-1]
@@ -105,7 +105,7 @@ def from_queries(
   scores = chances[queries, ids]
   corners = _corners(np.asarray(answer["pred_boxes"], np.float64), size)
   labelled = {"boxes": corners[queries], "scores": scores, "labels": ids}
-  return from_boxes(name, labelled, known)
+  return from_boxes(name, labelled, classes_by_id)
 
 
 def _softmax(logits: np.ndarray) -> np.ndarray:

@@ -44,7 +44,7 @@ def function(
 
 
 def _run_torchvision(
-  net: Any, name: str, known: dict[int, int], picture: np.ndarray
+  net: Any, name: str, classes_by_id: dict[int, int], picture: np.ndarray
 ) -> outputs.Detections:
   pixels = picture.transpose(2, 0, 1).astype(np.float32) / np.float32(255)
   answer = _call(net, lambda tensor: net([tensor]), pixels)
@@ -57,14 +57,14 @@ def _run_torchvision(
       " adapters.get('on_host')(function, spec)."
     )
   arrays = {key: value.cpu().numpy() for key, value in answer[0].items()}
-  return outputs.from_boxes(name, arrays, known)
+  return outputs.from_boxes(name, arrays, classes_by_id)
 
 
 def _run_transformers(
   net: Any,
   spec: DetectorSpec,
   name: str,
-  known: dict[int, int],
+  classes_by_id: dict[int, int],
   picture: np.ndarray,
 ) -> outputs.Detections:
   resized = _resized(picture, spec)
@@ -82,7 +82,9 @@ def _run_transformers(
     for key in ("logits", "pred_boxes")
   }
   labels = net.config.num_labels
-  return outputs.from_queries(name, arrays, known, labels, picture.shape[:2])
+  return outputs.from_queries(
+    name, arrays, classes_by_id, labels, picture.shape[:2]
+  )
 
 
 def _call(net: Any, call: Callable[[Any], Any], pixels: np.ndarray) -> Any:

@@ -100,7 +100,7 @@ class Encoder:
     )
 
   def __enter__(self) -> Encoder:
-    """Return itself."""
+    """Return the encoder itself."""
     return self
 
   def __exit__(self, *error: Any) -> None:

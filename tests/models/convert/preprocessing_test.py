@@ -164,7 +164,7 @@ class LoadTest(checkpoints.Case):
       models.convert.load("resnet18", place)  # digits that no table knows
     changed = known.dataclasses.replace(row, sha256=digits)
     with absltest.mock.patch.object(
-      known, "_by_digits", lambda: {digits: changed}
+      known, "_digits_table", lambda: {digits: changed}
     ):
       self._quiet(place)
 

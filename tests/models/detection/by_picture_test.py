@@ -81,7 +81,7 @@ class ByPictureTest(parameterized.TestCase):
 
   @parameterized.parameters(
     (np.zeros((2, 5, 5)), r"masks of float64 \[2, 5, 5\] .* \[2, 16, 24\]"),
-    ([{"size": [16, 24], "counts": "01"}] * 2, "mask 0 that is none"),
+    ([{"size": [16, 24], "counts": "01"}] * 2, "mask 0 that is broken"),
     ([{"size": [5, 5], "counts": "5"}] * 2, r"expected size \[16, 24\]"),
     ([{"size": [16, 24], "counts": [384]}] * 2, "compressed counts"),
   )
@@ -95,7 +95,7 @@ class ByPictureTest(parameterized.TestCase):
       masks = {"masks": []} if picture.shape[0] == 3 else {}
       return {**_whole(picture), **masks}
 
-    with self.assertRaisesRegex(errors.UserError, "gave masks of 1 of 4 pict"):
+    with self.assertRaisesRegex(errors.UserError, "gave masks for 1 of 4 pict"):
       _model(function).apply(None, IMAGES, SIZES)
 
   @parameterized.parameters(

@@ -77,8 +77,8 @@ class AlpTest(parameterized.TestCase):
   def test_pictures_then_attacked_ones(self):
     """pgdll_16_2_10: towards the least likely class of clean pictures."""
     clean = _BATCH["image"] / np.float32(255)
-    start = self._test_inputs(step=0.0)[5:]
-    shown = self._test_inputs()
+    start = self._shown(step=0.0)[5:]
+    shown = self._shown()
     np.testing.assert_allclose(shown[:5], clean, atol=1e-7)
     target = _logits(clean).argmin(-1)
     want = _attacked(clean, target, start, 16 / 255, 2 / 255, 10)
@@ -92,7 +92,7 @@ class AlpTest(parameterized.TestCase):
   def test_loss(self, weight):
     """CE of all 2B, one mean, smoothing .1, and w times the mean square."""
     recipe = alp.Alp(weight=weight, label_smoothing=0.1)
-    shown = self._test_inputs()
+    shown = self._shown()
     clean, attacked = np.split(_logits(shown), 2)
     pairing = np.mean((clean - attacked) ** 2)
     twice = np.concatenate([_LABEL, _LABEL])
@@ -109,7 +109,7 @@ class AlpTest(parameterized.TestCase):
     """Of attacked pictures alone; random targets are wrong classes, by key."""
     fields = {"weight": 0.0, "clean": 0.0, "target": "random"}
     recipe = alp.Alp(**fields, step=1.0, steps=30, label_smoothing=0.1)
-    shown = self._test_inputs(**fields, step=1.0, steps=30)
+    shown = self._shown(**fields, step=1.0, steps=30)
     self.assertEqual(shown.shape, (5, 6, 6, 3))
     loss, (_, numbers) = _loss(recipe)
     np.testing.assert_allclose(loss, _smoothed(_logits(shown), 0.1), rtol=1e-5)
@@ -125,7 +125,7 @@ class AlpTest(parameterized.TestCase):
 
   def test_no_gradient_goes_through_the_attack(self):
     """It is that of fixed pixels."""
-    shown = self._test_inputs()
+    shown = self._shown()
     recipe = alp.Alp()
     fixed = lambda matrix: recipe.logits_loss(
       shown.reshape(10, -1) @ matrix, _LABEL
