@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from etils import epath
 
 from eval.cells import missing_cells, table
-from eval.charts import pictures, style
+from eval.charts import pictures
 from eval.compare.boards import board as board_lib
 from eval.compare.boards.board import Board, Entry
 from eval.metrics import definitions
@@ -28,6 +28,7 @@ from eval.report.pages import (
 from eval.report.pages import view as view_lib
 from eval.tables import pivot, verdict
 from eval.tables.context import Context
+from robust_tfds.charts import style
 from robust_tfds.conditions import Condition
 from robust_tfds.html_pages import pictures as shown
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from eval.charts import reliability, style
+from eval.charts import reliability
 from eval.metrics import calibration
 from eval.report.reports import base
 from eval.tables.context import Context
+from robust_tfds.charts import style
 
 
 class Reliability(base.Chart):

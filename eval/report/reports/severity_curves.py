@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 
-from eval.charts import lines, style
-from eval.charts.frame import ABOVE, Frame
 from eval.metrics import definitions
 from eval.report.reports import base
 from eval.tables import pivot
 from eval.tables.context import Context
+from robust_tfds.charts import lines, style
+from robust_tfds.charts.frame import ABOVE, Frame
 
 
 @dataclasses.dataclass(frozen=True)

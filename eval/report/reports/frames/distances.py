@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from eval.cells import table
-from eval.charts import lines, style
-from eval.charts.frame import INSIDE, Frame
 from eval.report.reports import base
 from eval.tables import breakdowns
 from eval.tables.context import Context
+from robust_tfds.charts import lines, style
+from robust_tfds.charts.frame import INSIDE, Frame
 
 _METRIC = "linf_cdf"
 _ALL = {"color": "#000000", "linestyle": "--", "marker": ""}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from eval.charts import lines, style
-from eval.charts.frame import ABOVE, Frame
 from eval.report.reports import base
 from eval.report.reports.frames import k_curve
 from eval.tables.context import Context
+from robust_tfds.charts import lines, style
+from robust_tfds.charts.frame import ABOVE, Frame
 
 _SIDEWAYS = 0.1  # between the intervals of two models, in frames
 

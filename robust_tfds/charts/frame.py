@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from eval.charts import style
 from robust_tfds import errors
+from robust_tfds.charts import style
 
 ABOVE, OVER, INSIDE = "above", "over", "inside"
 

@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from eval.charts import frame as frame_lib
-from eval.charts import style
 from robust_tfds import conditions
+from robust_tfds.charts import frame as frame_lib
+from robust_tfds.charts import style
 
 # Severities as ticks, 0 the clean cell.
 SEVERITIES = (
