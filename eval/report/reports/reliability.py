@@ -17,6 +17,12 @@ class Reliability(base.Chart):
   """
 
   stem = "reliability"
+  caption = "Reliability"
+  reading = (
+    "Bars: the accuracy of the examples in a bin of the top score. Dashed: a"
+    " calibrated model. Below: how many examples fall into the bin."
+  )
+  shows = "Reliability diagrams, top score across, accuracy up"
 
   def draw(self, context: Context) -> style.Figure | None:
     """None where no scores are known."""

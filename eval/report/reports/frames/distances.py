@@ -19,6 +19,12 @@ class Distances(base.Chart):
   """Distribution of all frames, and of those that each model gets wrong."""
 
   stem = "natural_distances"
+  caption = "Pixel distance from the anchor"
+  reading = (
+    "The share of frames that differ from their anchor by at most this much:"
+    " all frames, and those that each model gets wrong."
+  )
+  shows = "Cumulative distributions, distance across, share of frames up"
 
   def draw(self, context: Context) -> style.Figure | None:
     """None where no distances are known."""

@@ -24,6 +24,12 @@ class KCurve(base.Chart):
   """A line a model."""
 
   stem = "natural_k_curve"
+  caption = "Accuracy by distance"
+  reading = (
+    "Left: right on all frames at most k away from the anchor. Right: right at"
+    " exactly this distance. The areas are 95 % intervals."
+  )
+  shows = "Two line charts, frames across, accuracy up"
 
   def draw(self, context: Context) -> style.Figure | None:
     """Empty panels where there are no numbers."""

@@ -15,6 +15,12 @@ class Offsets(base.Chart):
   """A line a model, with intervals."""
 
   stem = "natural_offsets"
+  caption = "Error by offset"
+  reading = (
+    "The share of wrong frames at each distance from the anchor. Negative: before"
+    " it. The whiskers are 95 % intervals."
+  )
+  shows = "A line chart, offset from the anchor across, wrong frames up"
 
   def draw(self, context: Context) -> style.Figure | None:
     """An empty panel where there are no numbers."""
