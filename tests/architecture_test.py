@@ -11,6 +11,7 @@ from tools import import_graph
 # Area (the longest prefix wins) -> what of the project its modules may import,
 # at any depth. Every area may import itself.
 _ANYBODY = (
+  "robust_tfds.charts",
   "robust_tfds.coco",
   "robust_tfds.conditions",
   "robust_tfds.durations",
@@ -42,6 +43,7 @@ _ALLOWED = {
   "robust_tfds.conditions": ("robust_tfds.errors",),
   "robust_tfds.storage": ("robust_tfds.errors",),
   "robust_tfds.reading": ("robust_tfds.errors", "robust_tfds.storage"),
+  "robust_tfds.charts": ("robust_tfds.conditions", "robust_tfds.errors"),
   "robust_tfds.command": (),
   "robust_tfds.durations": (),
   "robust_tfds.kept_programs": (),
@@ -208,6 +210,7 @@ _THIRD_PARTY = {
     "pydantic",
     "typing_extensions",
   },
+  "robust_tfds.charts": {"etils", "matplotlib", "numpy"},
   "robust_tfds.coco": {"numpy"},
   "robust_tfds.config_flag": {"absl", "ml_collections"},
   "robust_tfds.devices": {"jax", "numpy"},

@@ -7,8 +7,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from eval.charts import frame as frame_lib
-from eval.charts import style
+from robust_tfds.charts import frame as frame_lib
+from robust_tfds.charts import style
 
 _LONG: Any = {
   "rotation": 40,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from eval.charts import style
+from robust_tfds.charts import style
 
 _DARK = 0.55  # of the scale: below it numbers are white
 _LETTERS_AN_INCH = 13  # of a title

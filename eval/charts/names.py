@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eval.charts import style
+from robust_tfds.charts import style
 
 if TYPE_CHECKING:
   from matplotlib.text import Annotation

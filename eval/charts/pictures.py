@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from eval.cells.files.overlay import Overlay
-from eval.charts import style
+from robust_tfds.charts import style
 
 
 @dataclasses.dataclass(frozen=True)

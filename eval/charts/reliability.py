@@ -15,8 +15,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eval.charts import style
 from eval.metrics import calibration
+from robust_tfds.charts import style
 
 _TICKS = (0, 0.25, 0.5, 0.75, 1)
 

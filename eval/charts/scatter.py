@@ -10,8 +10,9 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from eval.charts import frame as frame_lib
-from eval.charts import names, style
+from eval.charts import names
+from robust_tfds.charts import frame as frame_lib
+from robust_tfds.charts import style
 
 _STEPS = 24  # along a line, that names keep off
 _SMALL_PT2 = 26.0  # of a marker

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from eval.charts import frame as frame_lib
-from eval.charts import style
+from robust_tfds.charts import frame as frame_lib
+from robust_tfds.charts import style
 
 _MARKERS = "oDs"
 _APART = 0.22  # of numbers with intervals, across a line

@@ -19,11 +19,12 @@ from absl import flags
 from etils import epath
 
 from eval.cells import table
-from eval.charts import scatter, style
-from eval.charts.frame import INSIDE, Frame
+from eval.charts import scatter
 from eval.metrics import definitions, detection
 from eval.pipeline import inputs
 from robust_tfds import command, conditions, corruptions, datasets, strings
+from robust_tfds.charts import style
+from robust_tfds.charts.frame import INSIDE, Frame
 from robust_tfds.storage import paths
 
 

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from models.training import sheet
 from robust_tfds import durations
-from robust_tfds.html_pages import axes as axes_lib
-from robust_tfds.html_pages import paths, template
+from robust_tfds.html_pages import template
 from robust_tfds.storage import disk
 
 if TYPE_CHECKING:
@@ -24,13 +23,15 @@ if TYPE_CHECKING:
 
   from models.training.disclosure import Disclosure
   from models.training.run import Prepared
+  from robust_tfds.charts.svg import Chart
   from robust_tfds.html_pages.pictures import Line
 
 FILE = "report.html"
 _EVERY_S = 10.0  # least time between two pages
 _VALIDATION = "validation_"
 _NO_CURVES = ("step", "seconds")
-_FIRST = ("loss", "error", "learning_rate")  # curves
+_FIRST = ("loss", "error", "learning_rate")  # charts
+_MANY = 60  # points of a line that are drawn without markers
 _FILES = {
   "metrics.csv": "the numbers of the curves",
   "config.json": "the config",
@@ -91,7 +92,7 @@ class Report:
       sheets=("pictures.css", "training.css"),
       title=f"{prepared.model.name}, {said.recipe['name']} on {said.data}",
       sentences=list(sentences(lines, self._steps)),
-      curves=drawn(lines),
+      charts=drawn(lines),
       legend=" Dashed: on validation data." * validated,
       lines=self._sheet,
       disclosure=_disclosed(said),
@@ -134,27 +135,19 @@ def _pace(lines: Sequence[Mapping[str, Any]]) -> float:
   return took / max(last["step"] - before["step"], 1)
 
 
-def drawn(lines: Sequence[Mapping[str, Any]]) -> list[axes_lib.Group]:
-  """Draw a curve for each number, with that of the validation data dashed.
+def drawn(lines: Sequence[Mapping[str, Any]]) -> list[Chart]:
+  """Draw a chart for each number, with that of the validation data dashed.
 
   The result is [] without lines.
   """
   measured = dict.fromkeys(name for line in lines for name in line)
   first = [name for name in _FIRST if name in measured]
-  names = dict.fromkeys([*first, *measured])
-  drawings, pictures = [], []
-  for name in names:
-    if name in _NO_CURVES or name.startswith(_VALIDATION):
-      continue
-    own, held = _over_steps(lines, name), _over_steps(lines, _VALIDATION + name)
-    axes = _axes([*own.values(), *held.values()], [*own])
-    label = f"{_words(name)}: {_ends(own)}"
-    label += f"; on validation data: {_ends(held)}" if held else ""
-    points = {x: (v, None, None) for x, v in own.items()}
-    curve = axes_lib.Curve(_words(name), label, points, held, "w")
-    drawings.append(axes.drawing(f"over-{name}"))
-    pictures.append(curve.picture(axes, f"over-{name}"))
-  return [axes_lib.Group("", drawings, pictures)] if pictures else []
+  return [
+    _chart(name, _over_steps(lines, name), _over_steps(lines, held))
+    for name in dict.fromkeys([*first, *measured])
+    if name not in _NO_CURVES and not name.startswith(_VALIDATION)
+    for held in [_VALIDATION + name]
+  ]
 
 
 def _over_steps(
@@ -163,14 +156,36 @@ def _over_steps(
   return {line["step"]: line[name] for line in lines if name in line}
 
 
-def _axes(values: Sequence[float], steps: Sequence[float]) -> axes_lib.Axes:
-  first, last = steps[0], steps[-1]
-  places = sorted({first, (first + last) // 2, last})
-  least = min(values)
-  bottom = -paths.nice_top(-least) if least < 0 else 0.0
-  return axes_lib.Axes(
-    places, paths.nice_top(max(values)), bottom, axes_lib.WIDE
+def _chart(
+  name: str, values: Mapping[float, float], held: Mapping[float, float]
+) -> Chart:
+  """Draw a number over steps; `held` is the same on validation data."""
+  from robust_tfds.charts import lines as chart_lines
+  from robust_tfds.charts import style, svg
+  from robust_tfds.charts.frame import Frame
+
+  words = _words(name)
+  solid = {"marker": ".", "markersize": 4 if len(values) < _MANY else 0}
+  dashed = {**solid, "linestyle": "--"}
+  panel = chart_lines.Panel(
+    [
+      chart_lines.Line(
+        label, [*points], [*map(style.Value, points.values())], 0, looks=looks
+      )
+      for label, points, looks in (
+        (words, values, solid),
+        (f"validation {words}", held, dashed),
+      )
+    ]
   )
+  every = [*values.values(), *held.values()]
+  ends = min([0.0, *every]), 1.05 * max([0.0, *every]) or 1.0
+  margins = (0.6, 0.3, 0.2, 0.1)
+  frame = Frame(3.6, 2.0, y_ends=ends, margins=margins)
+  label = f"{words}: {_ends(values)}"
+  label += f"; on validation data: {_ends(held)}" if held else ""
+  figure = chart_lines.draw([panel], frame)
+  return svg.Chart(words, label, style.svg_text(figure, name))
 
 
 def _ends(values: Mapping[float, float]) -> str:

@@ -71,9 +71,5 @@ def uri(pixels: np.ndarray) -> str:
   kind = "png" if exact else "jpeg"
   options = {} if exact else {"quality": 90, "subsampling": 0}
   Image.fromarray(pixels).save(out, kind, **options)
-  return of_bytes(out.getvalue(), kind)
-
-
-def of_bytes(data: bytes, kind: str = "png") -> str:
-  """The same of a file."""
-  return f"data:image/{kind};base64,{base64.b64encode(data).decode('ascii')}"
+  data = base64.b64encode(out.getvalue()).decode("ascii")
+  return f"data:image/{kind};base64,{data}"

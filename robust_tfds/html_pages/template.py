@@ -42,7 +42,9 @@ class Templates:
       lstrip_blocks=True,
       finalize=_allowed,
     )
-    self._environment.filters.update(words=_words, csp=_source, soft=_soft)
+    self._environment.filters.update(
+      words=_words, csp=_source, soft=_soft, chart=_chart
+    )
     self._environment.globals.update(values, version=version.VERSION)
 
   def page(
@@ -108,6 +110,14 @@ def _soft(name: str) -> markupsafe.Markup:
   """A name that lines break behind its underscores, and not inside a word."""
   text = markupsafe.escape(_allowed(name))
   return text.replace("_", markupsafe.Markup("_<wbr>"))
+
+
+def _chart(svg: str, label: str) -> markupsafe.Markup:
+  """Return a chart's SVG as an element of a page, with its label."""
+  opening = markupsafe.Markup('<svg class="chart" role="img" aria-label="{}" ')
+  return markupsafe.Markup(
+    svg.replace("<svg ", opening.format(_allowed(label)), 1)
+  )
 
 
 @functools.cache

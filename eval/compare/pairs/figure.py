@@ -14,11 +14,11 @@ import numpy as np
 from etils import epath
 from matplotlib.colors import LinearSegmentedColormap
 
-from eval.charts import style
 from eval.compare.pairs import lines as lines_lib
 from eval.compare.pairs.lines import Comparison, Line
 from eval.metrics import definitions
 from eval.metrics.definitions import Metric
+from robust_tfds.charts import style
 
 if TYPE_CHECKING:
   from matplotlib.axes import Axes

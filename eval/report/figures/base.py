@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from etils import epath
 
-from eval.charts import style
 from eval.report.figures.parts import own, sheet
 from robust_tfds import errors
+from robust_tfds.charts import style
 from robust_tfds.storage import disk
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from eval.report.pages import heat_map, layout, template
 from eval.report.pages import view as view_lib
 from eval.tables import numbers
 from robust_tfds.conditions import Condition
-from robust_tfds.html_pages import paths
 
 _FILES = (
   ("", "headlines: ranks, states, intervals"),
@@ -27,8 +26,7 @@ TOKENS = {
   board_lib.SEEN: "seen",
   board_lib.PRINTED: "printed",
 }
-# Of the whiskers in px, as the style sheet says.
-_WIDTH, _HEIGHT, _EDGE = 132.0, 18.0, 5.0
+_WIDTH, _EDGE = 132, 5  # of the whiskers in px, as the style sheet says
 
 
 def html(view: view_lib.View, boards: Sequence[Board]) -> str:
@@ -93,19 +91,17 @@ class Table:
     assert main is not None
     return " to ".join(numbers.short(main, Number(end)) for end in self._range)
 
-  def whisker(self, entry: Entry) -> list[tuple[str, str]]:
-    """(class, path) of the main number and its interval; none without a number."""
+  def whisker(self, entry: Entry) -> list[int]:
+    """Return the places of the main number and its interval's ends, in px."""
     main = self.view.main
     number = entry.number(main.name) if main else None
     value = numbers.value_of(number)
     if value is None:
       return []
-    middle = _HEIGHT / 2
-    ends = numbers.ends(number) or ()
-    return [
-      ("l", paths.line((self._place(e), middle) for e in ends)),
-      ("p", paths.line([(self._place(value), middle)])),
-    ]
+    lo, hi = self._range
+    step = (_WIDTH - 2 * _EDGE) / ((hi - lo) or 1)
+    shown = (value, *(numbers.ends(number) or ()))
+    return [round(_EDGE + (number - lo) * step) for number in shown]
 
   @staticmethod
   def tokens(entry: Entry) -> str:
@@ -113,10 +109,6 @@ class Table:
     ranked = " ranked" if entry.rank is not None else ""
     ours = "" if entry.printed else " ours"
     return f"{TOKENS.get(entry.state, 'whole')}{ranked}{ours}"
-
-  def _place(self, value: float) -> float:
-    lo, hi = self._range
-    return _EDGE + (value - lo) / ((hi - lo) or 1) * (_WIDTH - 2 * _EDGE)
 
   @functools.cached_property
   def _range(self) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""The page of an entry: its numbers, curves, reliability, facts."""
+"""The page of an entry: its numbers, charts, facts."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ from eval.compare.boards import board as board_lib
 from eval.compare.boards.board import Entry
 from eval.metrics import definitions
 from eval.metrics.definitions import Metric
-from eval.report.pages import curves, layout, reliability, template
+from eval.report.pages import entry_charts, layout, template
 from eval.report.pages import view as view_lib
 from eval.tables import numbers
 from robust_tfds.conditions import Condition
@@ -36,7 +36,13 @@ def html(view: view_lib.View, entry: Entry) -> str:
     whole=entry.state == board_lib.WHOLE,
     rank=_rank(entry, view),
     shown=shown(view, entry),
-    square=reliability.SQUARE,
+    charts={
+      "severity": entry_charts.severity_chart(view, entry),
+      "parts": entry_charts.part_charts(view, entry),
+      "reliability": entry_charts.reliability_chart(
+        entry.reliability, board.family
+      ),
+    },
     model_facts={
       _OTHER_NAMES.get(k, k): v for k, v in entry.model_facts.items()
     },
@@ -44,19 +50,10 @@ def html(view: view_lib.View, entry: Entry) -> str:
   )
 
 
-def shown(view: view_lib.View, entry: Entry, mark: str = "") -> dict[str, Any]:
-  """What `entry.html` shows of an entry: numbers, curves, diagrams.
-
-  Args:
-    mark: see `curves.by_severity`.
-  """
+def shown(view: view_lib.View, entry: Entry) -> dict[str, Any]:
+  """Return the numbers of an entry that `entry.html` shows in tables."""
   return {
     "headlines": _headlines(view, entry),
-    "severity_curves": curves.by_severity(view, entry, mark),
-    "main": view.shown(view.main_cell),
-    "has_clean": bool(view_lib.cell(entry, Condition(), view.main_cell)),
-    "series": curves.series(view, entry, mark),
-    "diagrams": reliability.diagrams(entry.reliability, view.board.family),
     "corruptions": _corruptions(view, entry),
     "cells": _cells(view, entry),
     "only": _only(view, entry),

@@ -14,28 +14,20 @@ from typing import TYPE_CHECKING
 from etils import epath
 
 from eval.cells import missing_cells, table
-from eval.charts import pictures, style
+from eval.charts import pictures
 from eval.compare.boards import board as board_lib
 from eval.compare.boards.board import Board, Entry
 from eval.metrics import definitions
-from eval.report.pages import (
-  board_page,
-  gallery,
-  model_page,
-  reliability,
-  template,
-)
+from eval.report.pages import board_page, gallery, model_page, template
 from eval.report.pages import view as view_lib
 from eval.tables import pivot, verdict
 from eval.tables.context import Context
 from robust_tfds.conditions import Condition
-from robust_tfds.html_pages import pictures as shown
 
 if TYPE_CHECKING:
   from eval.report.reports.base import OnPage, Report
 
 _FIRST = 6  # pictures at the head
-_CSS_DPI = 96
 # Files that the page links, where they are beside it.
 _FILES = {
   "citations.bib": "what to cite",
@@ -53,15 +45,13 @@ class Figure:
     of: what is shown of it.
     lines: of pictures.
     folded: more of them.
-    uri: of its figure, where there are no lines.
-    width: of that on the page, in px.
+    svg: its figure, where there are no lines.
   """
 
   of: OnPage
   lines: Sequence[gallery.Line]
   folded: Sequence[gallery.Line]
-  uri: str = ""
-  width: int = 0
+  svg: str = ""
 
 
 def write(
@@ -91,8 +81,7 @@ def write(
     notes=pivot.notes(context),
     figures=figures,
     maps=maps,
-    shown=[(e, model_page.shown(view, e, f"{e.key}-")) for e in entries],
-    square=reliability.SQUARE,
+    shown=[(e, model_page.shown(view, e)) for e in entries],
     defined=board_page.defined(view),
     provenance=context.provenance,
     files=[(f, w) for f, w in _FILES.items() if (folder / f).exists()],
@@ -151,18 +140,11 @@ def _figures(
   """
   on_page = filter(None, (report.on_page(context) for report in reports))
   for of in sorted(on_page, key=lambda of: not of.lines):
-    file = folder / f"{of.stem}.png"
+    file = folder / f"{of.stem}.svg"
     if file.exists():
       lines, folded = map(gallery.lines, (of.lines, of.folded))
-      png = b"" if lines else file.read_bytes()
-      of_png = (shown.of_bytes(png), _width(png)) if png else ()
-      yield Figure(of, lines, folded, *of_png)
-
-
-def _width(png: bytes) -> int:
-  """Of a figure on the page, where it is as wide as in print."""
-  px = int.from_bytes(png[16:20], "big")  # PNG, 11.2.2: of the header
-  return round(px * _CSS_DPI / style.DPI)
+      svg = "" if lines else file.read_text("utf-8")
+      yield Figure(of, lines, folded, svg)
 
 
 def _first(context: Context, figures: Sequence[Figure]) -> gallery.Line:

@@ -9,8 +9,9 @@ from typing import ClassVar
 
 from etils import epath
 
-from eval.charts import pictures, style
+from eval.charts import pictures
 from eval.tables.context import Context
+from robust_tfds.charts import style
 
 
 @dataclasses.dataclass(frozen=True)

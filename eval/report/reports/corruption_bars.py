@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import abc
 
-from eval.charts import bars, style
-from eval.charts.frame import ABOVE, Frame
+from eval.charts import bars
 from eval.metrics.definitions import Metric
 from eval.report.reports import base
 from eval.tables import pivot
 from eval.tables.context import Context
+from robust_tfds.charts import style
+from robust_tfds.charts.frame import ABOVE, Frame
 
 
 class CorruptionBars(base.Chart):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from eval.charts import reliability, style
+from eval.charts import reliability
 from eval.metrics import calibration
 from eval.report.reports import base
 from eval.tables.context import Context
+from robust_tfds.charts import style
 
 
 class Reliability(base.Chart):
@@ -16,6 +17,12 @@ class Reliability(base.Chart):
   """
 
   stem = "reliability"
+  caption = "Reliability"
+  reading = (
+    "Bars: the accuracy of the examples in a bin of the top score. Dashed: a"
+    " calibrated model. Below: how many examples fall into the bin."
+  )
+  shows = "Reliability diagrams, top score across, accuracy up"
 
   def draw(self, context: Context) -> style.Figure | None:
     """None where no scores are known."""

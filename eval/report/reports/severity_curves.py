@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 
-from eval.charts import lines, style
-from eval.charts.frame import ABOVE, Frame
 from eval.metrics import definitions
 from eval.report.reports import base
 from eval.tables import pivot
 from eval.tables.context import Context
+from robust_tfds.charts import lines, style
+from robust_tfds.charts.frame import ABOVE, Frame
 
 
 @dataclasses.dataclass(frozen=True)
@@ -17,9 +17,9 @@ class SeverityCurves(base.Chart):
   """Of every cell, with its interval.
 
   Attributes:
-    stem: of its files.
-    metric: of the cells.
-    words: at the axis.
+    stem: name of its files.
+    metric: the metric that is drawn.
+    words: the label of the y axis.
     columns: panels beside each other.
     top: of the axis, in %; None: the highest end of an interval.
   """
@@ -29,6 +29,9 @@ class SeverityCurves(base.Chart):
   words: str
   columns: int
   top: float | None = None
+  caption = "Severity curves"
+  reading = "A panel for each corruption, clean at its left. The areas are 95 % intervals."
+  shows = "A line chart for each corruption, severity across"
 
   def draw(self, context: Context) -> style.Figure | None:
     """None without corruptions."""

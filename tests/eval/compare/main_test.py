@@ -10,13 +10,13 @@ import pytest
 from absl import flags
 from absl.testing import parameterized
 
-from eval.charts import style
 from eval.compare import __main__ as compare
 from eval.metrics import action
 from eval.readers import base as readers_base
 from eval.report import reports
 from eval.run.results import rescore
 from robust_tfds import errors
+from robust_tfds.charts import style
 from robust_tfds.storage import paths
 from tests import fake_bucket, in_folder, in_process, shared_data
 from tests.eval.compare import small_runs, task_runs

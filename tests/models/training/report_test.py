@@ -111,7 +111,8 @@ class SentencesTest(parameterized.TestCase):
 
   def test_validation_is_dashed(self):
     lines = [dict(_LINES[0], validation_loss=3.0), _LINES[1]]
-    (group,) = report.drawn(lines)
-    self.assertEqual([p.name for p in group.pictures], ["loss", "error"])
-    classes = [class_ for class_, *_ in group.pictures[0].paths]
-    self.assertIn("m", classes)
+    loss, error = report.drawn(lines)
+    self.assertEqual([loss.title, error.title], ["loss", "error"])
+    dashed = [chart.svg.count("stroke-dasharray") for chart in (loss, error)]
+    self.assertGreater(*dashed)
+    self.assertIn("<title>validation loss\n1: 3</title>", loss.svg)

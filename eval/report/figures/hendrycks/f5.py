@@ -1,11 +1,12 @@
 """Figure 5: corruption errors of noise, of multiscale networks."""
 
 from eval.cells.number import Number
-from eval.charts import bars, style
-from eval.charts.frame import ABOVE, Frame
+from eval.charts import bars
 from eval.metrics import definitions
 from eval.report.figures import base
 from eval.report.figures.parts import networks, own, printed, sheet
+from robust_tfds.charts import style
+from robust_tfds.charts.frame import ABOVE, Frame
 
 _DATASET = "imagenet_c"
 _COLUMNS = ("network", "condition", "value", "lo", "hi", "source")

@@ -4,7 +4,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from eval.cells.number import Number
 from eval.charts import scatter
-from eval.charts.frame import OVER, Frame
 from eval.compare.boards.board import Board
 from eval.papers import PrintedRow, doubt
 from eval.report.figures import base
@@ -14,6 +13,7 @@ from eval.report.figures.parts import (
   printed,
   sheet,
 )
+from robust_tfds.charts.frame import OVER, Frame
 
 _TITLES = {
   "unseen_subtype_accuracy": "unseen subtypes",

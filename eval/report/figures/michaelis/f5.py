@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-from eval.charts import lines
-from eval.charts.frame import INSIDE, Frame
 from eval.report.figures import base
 from eval.report.figures.parts import (
   ap_curves,
@@ -11,6 +9,8 @@ from eval.report.figures.parts import (
   sheet,
   trainings,
 )
+from robust_tfds.charts import lines
+from robust_tfds.charts.frame import INSIDE, Frame
 
 
 class Figure5(base.PaperFigure):

@@ -4,13 +4,14 @@ import dataclasses
 
 import numpy as np
 
-from eval.charts import scatter, style
-from eval.charts.frame import INSIDE, Frame
+from eval.charts import scatter
 from eval.metrics import definitions
 from eval.papers import raw_results
 from eval.report.figures import base
 from eval.report.figures.parts import own, sheet
 from robust_tfds import conditions, errors
+from robust_tfds.charts import style
+from robust_tfds.charts.frame import INSIDE, Frame
 from robust_tfds.conditions import Condition
 
 _DATASET = "pascal_c"

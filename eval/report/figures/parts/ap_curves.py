@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from eval.cells.number import Number
-from eval.charts import style
-from eval.charts.lines import Line, Panel
 from eval.papers import PrintedRow, raw_results
 from eval.report.figures.parts import own, printed, sheet
 from robust_tfds import conditions
+from robust_tfds.charts import style
+from robust_tfds.charts.lines import Line, Panel
 from robust_tfds.conditions import Condition
 
 COLUMNS = (

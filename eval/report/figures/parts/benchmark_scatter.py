@@ -5,12 +5,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from eval import papers
 from eval.cells.number import Number
-from eval.charts import scatter, style
-from eval.charts.frame import OVER, Frame
+from eval.charts import scatter
 from eval.metrics import definitions
 from eval.papers import doubt
 from eval.report.figures import base
 from eval.report.figures.parts import own, printed, sheet
+from robust_tfds.charts import style
+from robust_tfds.charts.frame import OVER, Frame
 
 _TASKS = {"imagenet_c": "classification", "imagenet_p": "sequences"}
 # Data set -> label of the y axis, metrics.

@@ -2,11 +2,11 @@
 
 import dataclasses
 
-from eval.charts import lines
-from eval.charts.frame import INSIDE, Frame
 from eval.report.figures import base
 from eval.report.figures.parts import own, redrawn
 from eval.report.reports.frames import k_curve
+from robust_tfds.charts import lines
+from robust_tfds.charts.frame import INSIDE, Frame
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -2,8 +2,6 @@
 
 import dataclasses
 
-from eval.charts import lines
-from eval.charts.frame import ABOVE, Frame
 from eval.metrics import definitions
 from eval.report.figures import base
 from eval.report.figures.parts import (
@@ -13,6 +11,8 @@ from eval.report.figures.parts import (
   trainings,
 )
 from robust_tfds import conditions
+from robust_tfds.charts import lines
+from robust_tfds.charts.frame import ABOVE, Frame
 
 _ACROSS = 4
 

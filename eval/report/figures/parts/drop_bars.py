@@ -3,12 +3,13 @@
 import dataclasses
 import math
 
-from eval.charts import bars, style
-from eval.charts.frame import OVER, Frame
+from eval.charts import bars
 from eval.metrics import definitions
 from eval.papers import derived, doubt
 from eval.report.figures import base
 from eval.report.figures.parts import gammas, networks, own, sheet
+from robust_tfds.charts import style
+from robust_tfds.charts.frame import OVER, Frame
 
 _MEASURE = "gamma_a"
 

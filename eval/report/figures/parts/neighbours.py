@@ -5,12 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from eval.cells.files import features
-from eval.charts import scatter, style
-from eval.charts.frame import ABOVE, Frame
+from eval.charts import scatter
 from eval.metrics import purity
 from eval.report.figures import base
 from eval.report.figures.parts import sheet
 from robust_tfds import errors
+from robust_tfds.charts import style
+from robust_tfds.charts.frame import ABOVE, Frame
 
 _CLASSES, _NEIGHBOURS, _SEED = 10, 10, 0
 _PERPLEXITY, _LEAST = 30, 5  # scikit-learn's own; less where examples are few

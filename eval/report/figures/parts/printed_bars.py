@@ -5,8 +5,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 
 from eval.cells.number import Number
-from eval.charts import bars, style
-from eval.charts.frame import ABOVE, Frame
+from eval.charts import bars
 from eval.papers import PrintedRow
 from eval.report.figures import base
 from eval.report.figures.parts import (
@@ -15,6 +14,8 @@ from eval.report.figures.parts import (
   sheet,
   stored_pictures,
 )
+from robust_tfds.charts import style
+from robust_tfds.charts.frame import ABOVE, Frame
 
 _Line = tuple[str, str, Number, str]  # network, value of `by`, number, source
 

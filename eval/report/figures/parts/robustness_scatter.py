@@ -3,8 +3,7 @@
 import dataclasses
 from collections.abc import Sequence
 
-from eval.charts import scatter, style
-from eval.charts.frame import Frame
+from eval.charts import scatter
 from eval.papers import derived, doubt
 from eval.report.figures import base
 from eval.report.figures.parts import (
@@ -14,6 +13,8 @@ from eval.report.figures.parts import (
   printed,
   sheet,
 )
+from robust_tfds.charts import style
+from robust_tfds.charts.frame import Frame
 
 _COLUMNS = (
   *("model", sheet.Column("clean accuracy"), sheet.Column("gamma_r")),

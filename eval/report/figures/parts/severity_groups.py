@@ -5,12 +5,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eval.charts import lines, style
-from eval.charts.frame import ABOVE, Frame
 from eval.compare.boards.board import Board
 from eval.report.figures import base
 from eval.report.figures.parts import own, severity_curves, sheet
 from robust_tfds import conditions
+from robust_tfds.charts import lines, style
+from robust_tfds.charts.frame import ABOVE, Frame
 from robust_tfds.conditions import Condition
 
 _COLUMNS = (

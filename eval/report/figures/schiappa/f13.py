@@ -1,9 +1,10 @@
 """Figure 13: how many clips of UCF101-DS show each kind of shift."""
 
-from eval.charts import bars, style
-from eval.charts.frame import Frame
+from eval.charts import bars
 from eval.report.figures import base
 from eval.report.figures.parts import printed, sheet
+from robust_tfds.charts import style
+from robust_tfds.charts.frame import Frame
 
 _COLUMNS = ("category", "clips", "shifts", "source")
 

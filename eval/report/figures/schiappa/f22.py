@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from eval.charts import spans, style
-from eval.charts.frame import ABOVE, Frame
+from eval.charts import spans
 from eval.metrics import definitions
 from eval.report.figures import base
 from eval.report.figures.parts import (
@@ -15,6 +14,8 @@ from eval.report.figures.parts import (
   sheet,
 )
 from robust_tfds import errors
+from robust_tfds.charts import style
+from robust_tfds.charts.frame import ABOVE, Frame
 
 _MOST = 30  # classes of a panel: those that lose the most
 _COLUMNS = (

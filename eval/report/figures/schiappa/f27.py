@@ -2,12 +2,13 @@
 
 import numpy as np
 
-from eval.charts import scatter, style
-from eval.charts.frame import Frame
+from eval.charts import scatter
 from eval.metrics import definitions
 from eval.report.figures import base
 from eval.report.figures.parts import own_clip, sheet
 from robust_tfds import conditions, corruptions
+from robust_tfds.charts import style
+from robust_tfds.charts.frame import Frame
 
 _FRAMES = 64
 _SOURCE = "robust_tfds.corruptions.frame_indices (edition paper), seed 0"

@@ -9,8 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import numpy as np
 
 from eval.cells.number import Key, Number
-from eval.charts import bars, style
-from eval.charts.frame import ABOVE, Frame
+from eval.charts import bars
 from eval.metrics import definitions, replicates
 from eval.metrics.replicates import Replicates
 from eval.papers import derived, doubt
@@ -18,6 +17,8 @@ from eval.report.figures import base
 from eval.report.figures.parts import gammas, own, printed, sheet
 from eval.tasks.headlines import spread
 from robust_tfds import conditions, errors
+from robust_tfds.charts import style
+from robust_tfds.charts.frame import ABOVE, Frame
 
 _MEASURE = "gamma_r"
 _SCRATCH, _PRETRAINED = "scratch", "kinetics400"

@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 
-from eval.charts import lines, style
-from eval.charts.frame import INSIDE, Frame
 from eval.metrics import intervals, rates, resampling
 from eval.report.figures import base
 from eval.report.figures.parts import sheet
 from robust_tfds import errors
+from robust_tfds.charts import lines, style
+from robust_tfds.charts.frame import INSIDE, Frame
 
 _OFFSETS = tuple(o for o in range(-10, 11) if o)
 _WORDS = (

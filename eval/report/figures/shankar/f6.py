@@ -1,11 +1,12 @@
 """Figure 6: one worst frame for all models, beside each model's own."""
 
 from eval.cells import table
-from eval.charts import spans, style
-from eval.charts.frame import ABOVE, Frame
+from eval.charts import spans
 from eval.report.figures import base
 from eval.report.figures.parts import own, redrawn
 from robust_tfds import errors
+from robust_tfds.charts import style
+from robust_tfds.charts.frame import ABOVE, Frame
 
 _POINTS = {
   "acc_orig": "pm-0: the anchor",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from eval.charts import style
 from eval.report.figures import base
 from eval.report.figures.parts import sheet
+from robust_tfds.charts import style
 
 # Offset -> whether a made-up model is right; offsets that are not here were not
 # accepted as similar by the review.

@@ -8,14 +8,15 @@ from collections.abc import Collection, Mapping
 import numpy as np
 
 from eval import papers
-from eval.charts import scatter, style
-from eval.charts.frame import INSIDE, Frame
+from eval.charts import scatter
 from eval.compare.boards import effective
 from eval.metrics.trend import inverse_logit, logit
 from eval.papers import testbed_kinds
 from eval.report.figures import base
 from eval.report.figures.parts import own, sheet
 from robust_tfds import errors
+from robust_tfds.charts import style
+from robust_tfds.charts.frame import INSIDE, Frame
 
 # What is drawn without a run: data sets with printed networks.
 _SETS = (

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from eval.charts import heat_map, style
+from eval.charts import heat_map
 from eval.metrics import definitions
 from eval.report.reports import base
 from eval.tables import pivot
 from eval.tables.context import Context
+from robust_tfds.charts import style
 
 
 class HeatMap(base.Chart):

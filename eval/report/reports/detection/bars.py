@@ -2,11 +2,12 @@
 
 import math
 
-from eval.charts import bars, style
+from eval.charts import bars
 from eval.metrics.definitions import Metric
 from eval.report.reports import corruption_bars
 from eval.tables import pivot
 from eval.tables.context import Context
+from robust_tfds.charts import style
 
 # AP over the severities -> AP on clean images.
 _CLEAN = {"mean_ap": "p", "segm/mean_ap": "segm/p"}

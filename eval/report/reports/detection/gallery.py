@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from eval.cells.files.overlay import Overlay
-from eval.charts import box_labels, pictures, style
+from eval.charts import box_labels, pictures
 from eval.metrics import definitions
 from eval.report.reports import base
 from eval.tables.context import Context
+from robust_tfds.charts import style
 
 # Kind of a box -> colour, line, what the legend says.
 _KINDS: Mapping[str, tuple[str, Any, str]] = {

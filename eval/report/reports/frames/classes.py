@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 
 from eval.cells import table
-from eval.charts import spans, style
-from eval.charts.frame import ABOVE, Frame
+from eval.charts import spans
 from eval.report.reports import base
 from eval.tables import breakdowns
 from eval.tables.context import Context
+from robust_tfds.charts import style
+from robust_tfds.charts.frame import ABOVE, Frame
 
 _COLUMNS = 4
 

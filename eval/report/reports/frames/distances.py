@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from eval.cells import table
-from eval.charts import lines, style
-from eval.charts.frame import INSIDE, Frame
 from eval.report.reports import base
 from eval.tables import breakdowns
 from eval.tables.context import Context
+from robust_tfds.charts import lines, style
+from robust_tfds.charts.frame import INSIDE, Frame
 
 _METRIC = "linf_cdf"
 _ALL = {"color": "#000000", "linestyle": "--", "marker": ""}
@@ -19,6 +19,12 @@ class Distances(base.Chart):
   """Distribution of all frames, and of those that each model gets wrong."""
 
   stem = "natural_distances"
+  caption = "Pixel distance from the anchor"
+  reading = (
+    "The share of frames that differ from their anchor by at most this much:"
+    " all frames, and those that each model gets wrong."
+  )
+  shows = "Cumulative distributions, distance across, share of frames up"
 
   def draw(self, context: Context) -> style.Figure | None:
     """None where no distances are known."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from eval.charts import lines, style
-from eval.charts.frame import ABOVE, Frame
 from eval.report.reports import base
 from eval.tables import breakdowns
 from eval.tables.context import Context
+from robust_tfds.charts import lines, style
+from robust_tfds.charts.frame import ABOVE, Frame
 
 # Metric, breakdown, title, words at the axis.
 _PANELS = (
@@ -24,6 +24,12 @@ class KCurve(base.Chart):
   """A line a model."""
 
   stem = "natural_k_curve"
+  caption = "Accuracy by distance"
+  reading = (
+    "Left: right on all frames at most k away from the anchor. Right: right at"
+    " exactly this distance. The areas are 95 % intervals."
+  )
+  shows = "Two line charts, frames across, accuracy up"
 
   def draw(self, context: Context) -> style.Figure | None:
     """Empty panels where there are no numbers."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from eval.charts import lines, style
-from eval.charts.frame import ABOVE, Frame
 from eval.report.reports import base
 from eval.report.reports.frames import k_curve
 from eval.tables.context import Context
+from robust_tfds.charts import lines, style
+from robust_tfds.charts.frame import ABOVE, Frame
 
 _SIDEWAYS = 0.1  # between the intervals of two models, in frames
 
@@ -15,6 +15,12 @@ class Offsets(base.Chart):
   """A line a model, with intervals."""
 
   stem = "natural_offsets"
+  caption = "Error by offset"
+  reading = (
+    "The share of wrong frames at each distance from the anchor. Negative: before"
+    " it. The whiskers are 95 % intervals."
+  )
+  shows = "A line chart, offset from the anchor across, wrong frames up"
 
   def draw(self, context: Context) -> style.Figure | None:
     """An empty panel where there are no numbers."""

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from eval.cells import table
-from eval.charts import scatter, style
-from eval.charts.frame import INSIDE, Frame
+from eval.charts import scatter
 from eval.papers import testbed_kinds
 from eval.report.reports import base
 from eval.tables import breakdowns, numbers
 from eval.tables.context import Context
+from robust_tfds.charts import style
+from robust_tfds.charts.frame import INSIDE, Frame
 
 _GREY = "#999999"
 # A line's metrics without `_slope` and `_intercept`; colour, whose, dashes.

@@ -1,10 +1,11 @@
 """Flip rate and top-5 distance of every perturbation, a bar a model."""
 
-from eval.charts import bars, style
+from eval.charts import bars
 from eval.metrics.definitions import Metric
 from eval.report.reports import corruption_bars
 from eval.tables import pivot
 from eval.tables.context import Context
+from robust_tfds.charts import style
 
 _NONE = style.Value(float("nan"))
 

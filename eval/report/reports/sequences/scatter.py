@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from eval.charts import scatter, style
-from eval.charts.frame import INSIDE, Frame
+from eval.charts import scatter
 from eval.report.reports import base
 from eval.tables import pivot
 from eval.tables.context import Context
+from robust_tfds.charts import style
+from robust_tfds.charts.frame import INSIDE, Frame
 
 _MFR, _PLAIN = "mfr", "mean_flip_probability"
 _LABELS = {_MFR: "mFR (%)", _PLAIN: "mean flip probability (%)"}

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eval.charts import pictures, style
+from eval.charts import pictures
 from eval.metrics import definitions
 from eval.report.reports import base
 from eval.tables import pivot
 from eval.tables.context import Context
+from robust_tfds.charts import style
 
 _FRAMES = 9  # of a strip
 _DIFFICULTY = 1

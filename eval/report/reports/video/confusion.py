@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from eval.charts import heat_map, style
+from eval.charts import heat_map
 from eval.metrics import definitions
 from eval.report.reports import base
 from eval.tables import markdown, numbers
 from eval.tables.context import CellKey, Context
+from robust_tfds.charts import style
 
 _MOST_NAMES = 12  # more classes than this have no names at the axes
 _MOST_PAIRS = 10  # most confused pairs of a panel in the table

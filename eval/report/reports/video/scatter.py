@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from eval.charts import scatter, style
-from eval.charts.frame import Frame
+from eval.charts import scatter
 from eval.report.reports import base
 from eval.tables import pivot
 from eval.tables.context import Context
+from robust_tfds.charts import style
+from robust_tfds.charts.frame import Frame
 
 
 class Scatter(base.Chart):

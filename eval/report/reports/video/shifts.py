@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from eval.cells import table
-from eval.charts import bars, style
-from eval.charts.frame import INSIDE, Frame
+from eval.charts import bars
 from eval.report.reports import base
 from eval.tables import markdown, numbers
 from eval.tables.context import Context
+from robust_tfds.charts import style
+from robust_tfds.charts.frame import INSIDE, Frame
 
 _CATEGORY, _SHIFT = "accuracy/category/", "accuracy/shift/"
 # (model, metric) -> row.

@@ -6,8 +6,8 @@ import numpy as np
 from absl.testing import absltest
 
 from eval.charts import bars
-from eval.charts.frame import Frame
-from eval.charts.style import Value
+from robust_tfds.charts.frame import Frame
+from robust_tfds.charts.style import Value
 
 
 def _draw(*values, names=("a", "b"), level=None, **groups):

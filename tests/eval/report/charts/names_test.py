@@ -4,7 +4,8 @@ import itertools
 
 from absl.testing import absltest
 
-from eval.charts import names, style
+from eval.charts import names
+from robust_tfds.charts import style
 
 
 def _drawn(points, texts, others=()):

@@ -4,8 +4,8 @@ import numpy as np
 from absl.testing import absltest
 
 from eval.charts import scatter
-from eval.charts.frame import INSIDE, Frame
-from eval.charts.style import Value
+from robust_tfds.charts.frame import INSIDE, Frame
+from robust_tfds.charts.style import Value
 
 
 def _axes(*points, **panel):

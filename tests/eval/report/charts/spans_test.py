@@ -3,8 +3,8 @@
 from absl.testing import absltest
 
 from eval.charts import spans
-from eval.charts.frame import Frame
-from eval.charts.style import Value
+from robust_tfds.charts.frame import Frame
+from robust_tfds.charts.style import Value
 
 
 class SpansTest(absltest.TestCase):

@@ -11,12 +11,12 @@ from absl.testing import parameterized
 from etils import epath
 from PIL import Image
 
-from eval.charts import style
 from eval.metrics import pm_k
 from eval.report import figures
 from eval.report.figures import base
 from eval.report.figures.parts import printed, sheet
 from robust_tfds import conditions, errors
+from robust_tfds.charts import style
 from tests import quick, shared_data
 from tests.eval.report.figures import boards, lines
 from tests.eval.report.reports import contexts

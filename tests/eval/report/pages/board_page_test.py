@@ -143,10 +143,10 @@ class BoardPageTest(absltest.TestCase):
       lambda _: {"numbers": {("mce", "", None): next(numbers)}},
     )
     text = _table(board)
-    # 132 px wide, 5 px at the edges, in halves: 0.1 at 10, 0.9 at 254.
-    self.assertEqual(
-      re.findall(r'class=l d="([^"]*)"', text), ["M10 18l92 0", "M193 18l61 0"]
-    )
+    # 132 px wide, 5 px at the edges: 0.1 at 5, 0.9 at 127.
+    paths = re.findall(r'<path d="([^"]*)"', text)
+    self.assertEqual(paths, ["M5 9H51", "M96 9H127"])
+    self.assertEqual(re.findall(r"<circle cx=(\d+)", text), ["20", "112"])
 
   def test_the_scale_of_the_whiskers_is_named(self):
     numbers = {("mce", "", None): Number(0.8, 0.71, 0.9)}

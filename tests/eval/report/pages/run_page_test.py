@@ -33,11 +33,12 @@ class HtmlTest(in_folder.TestCase):
     return text
 
   def test_figures_and_provenance(self):
-    (self.root / "there.png").write_bytes(bytes(18) + b"\2\x58")
+    svg = "<svg width='9pt'><g><title>a &amp; b</title></g></svg>"
+    (self.root / "there.svg").write_text(svg)
     context = contexts.of_task("classification", provenance=["seed <0>"])
     page = self._page(context, _Drawing("there"), _Drawing("absent"))
-    self.assertIn('alt="A &lt;line&gt;: ours, base."', page)
-    self.assertIn('width="384"', page)  # 600 px at 150 an inch
+    self.assertIn('aria-label="A &lt;line&gt;: ours, base."', page)
+    self.assertIn("<title>a &amp; b</title>", page)
     self.assertEqual(page.count("Read &lt;it&gt;."), 1)
     self.assertIn("seed &lt;0&gt;", page)
 
@@ -100,7 +101,7 @@ class HtmlTest(in_folder.TestCase):
           for i in range(6)
         ]
 
-    (self.root / "many.png").write_bytes(b"")
+    (self.root / "many.svg").write_text("")
     page = self._page(contexts.of_task("classification"), Many())
     section = page[page.index('id="many"') :].partition("</section>")[0]
     shown, _, folded = section.partition("<details>")

@@ -10,10 +10,10 @@ import zlib
 import pytest
 from absl.testing import absltest, parameterized
 
-from eval.charts import style
 from eval.report import reports
 from eval.report.reports import base
 from robust_tfds import reading
+from robust_tfds.charts import style
 from tests.eval.report.pages import html_check
 from tests.eval.report.reports import contexts
 

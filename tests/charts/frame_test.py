@@ -2,9 +2,9 @@
 
 from absl.testing import absltest
 
-from eval.charts import lines
-from eval.charts.frame import ABOVE, INSIDE, OVER, Frame
-from eval.charts.style import Value
+from robust_tfds.charts import lines
+from robust_tfds.charts.frame import ABOVE, INSIDE, OVER, Frame
+from robust_tfds.charts.style import Value
 
 
 def _draw(count, **frame):

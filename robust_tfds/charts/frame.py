@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from eval.charts import style
 from robust_tfds import errors
+from robust_tfds.charts import style
 
 ABOVE, OVER, INSIDE = "above", "over", "inside"
 
@@ -48,6 +48,8 @@ class Frame:
       none.
     entries: of the legend in a line.
     share: which axes all panels share: `x`, `y`, both or none.
+    margins: left, bottom, right and top of the panels, in inches; None: found by
+      drawing once more.
   """
 
   width: float
@@ -62,6 +64,7 @@ class Frame:
   legend: str = ""
   entries: int = 6
   share: str = "xy"
+  margins: tuple[float, float, float, float] | None = None
 
   def draw(
     self, panels: Sequence[P], fill: Callable[[style.Axes, P], None]
@@ -71,16 +74,18 @@ class Frame:
     Args:
       fill: draws what is inside of one.
     """
-    fig, axes = self._panels(len(panels))
-    for ax, panel in zip(axes, panels):
-      fill(ax, panel)
-      if panel.title:
-        head(ax, panel.title)
-      if panel.x:
-        ax.set_xlabel(panel.x)
-      if panel.y:
-        ax.set_ylabel(panel.y)
-    self._finish(fig, axes)
+    with style.context():
+      fig, axes = self._panels(len(panels))
+      for ax, panel in zip(axes, panels):
+        self._set_ends(ax)  # before what is inside, which is then drawn sooner
+        fill(ax, panel)
+        if panel.title:
+          head(ax, panel.title)
+        if panel.x:
+          ax.set_xlabel(panel.x)
+        if panel.y:
+          ax.set_ylabel(panel.y)
+      self._finish(fig, axes)
     return fig
 
   def _panels(self, count: int) -> tuple[style.Figure, list[style.Axes]]:
@@ -91,6 +96,15 @@ class Frame:
       )
     columns = min(self.columns or count, count)
     fig = style.figure(self.width, self.height)
+    if self.margins:
+      left, bottom, right, top = self.margins
+      fig.set_layout_engine(None)
+      fig.subplots_adjust(
+        left=left / self.width,
+        bottom=bottom / self.height,
+        right=1 - right / self.width,
+        top=1 - top / self.height,
+      )
     grid = style.axes(
       fig,
       -(-count // columns),
@@ -111,10 +125,7 @@ class Frame:
     for ax in axes:
       if self.x_ticks:
         ax.set_xticks(*self.x_ticks)
-      if self.x_ends:
-        ax.set_xlim(*self.x_ends)
-      if self.y_ends:
-        ax.set_ylim(*self.y_ends)
+      self._set_ends(ax)
       if self.legend == INSIDE and ax.get_legend_handles_labels()[1]:
         ax.legend(fontsize=7)
       if self.legend == OVER:
@@ -122,6 +133,12 @@ class Frame:
         ax.legend(ncols=self.entries, **place)
     if self.legend == ABOVE:
       style.legend_above(fig, axes[0], columns=self.entries, title=self.title)
+
+  def _set_ends(self, ax: style.Axes) -> None:
+    if self.x_ends:
+      ax.set_xlim(*self.x_ends)
+    if self.y_ends:
+      ax.set_ylim(*self.y_ends)
 
 
 def head(ax: style.Axes, title: str, **looks: Any) -> None:

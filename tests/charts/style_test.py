@@ -3,7 +3,7 @@
 import numpy as np
 
 from eval.cells import table
-from eval.charts import style
+from robust_tfds.charts import style
 from tests import in_folder
 
 

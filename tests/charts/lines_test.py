@@ -3,9 +3,9 @@
 import numpy as np
 from absl.testing import absltest
 
-from eval.charts import lines, style
-from eval.charts.frame import Frame
-from eval.charts.style import Value
+from robust_tfds.charts import lines, style
+from robust_tfds.charts.frame import Frame
+from robust_tfds.charts.style import Value
 
 
 def _axes(line, **panel):

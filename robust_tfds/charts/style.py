@@ -7,11 +7,14 @@ import io
 import math
 import textwrap
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
 import matplotlib
 import numpy as np
 from etils import epath
+
+from robust_tfds.charts import svg as svg_lib
 
 if TYPE_CHECKING:
   from matplotlib.axes import Axes
@@ -42,7 +45,6 @@ _STYLE: dict[Any, Any] = {
   "grid.color": "#dddddd",
   "grid.linewidth": 0.5,
   "legend.frameon": False,
-  "svg.hashsalt": "robust_tfds",
   "text.parse_math": False,  # a label may hold a dollar
   "image.composite_image": False,  # in an SVG each is as it was given
 }
@@ -110,12 +112,17 @@ def whiskers(values: Sequence[Value]) -> np.ndarray | None:
   return np.maximum([middle - lo, hi - middle], 0)
 
 
+def context() -> AbstractContextManager[None]:
+  """Return a context in which matplotlib draws in the style of all charts."""
+  return matplotlib.rc_context(_STYLE)
+
+
 def figure(width_in: float, height_in: float) -> Figure:
   """An empty figure on the Agg canvas; no global state."""
   from matplotlib.backends.backend_agg import FigureCanvasAgg
   from matplotlib.figure import Figure
 
-  with matplotlib.rc_context(_STYLE):
+  with context():
     fig = Figure(figsize=(width_in, height_in), layout="constrained")
   FigureCanvasAgg(fig)
   return fig
@@ -123,7 +130,7 @@ def figure(width_in: float, height_in: float) -> Figure:
 
 def axes(fig: Figure, rows: int, columns: int, **options: Any) -> np.ndarray:
   """A grid of axes: `[rows, columns]`."""
-  with matplotlib.rc_context(_STYLE):
+  with context():
     return fig.subplots(rows, columns, squeeze=False, **options)
 
 
@@ -131,23 +138,36 @@ def save(
   fig: Figure, folder: epath.Path, stem: str, provenance: Sequence[str]
 ) -> list[epath.Path]:
   """Writes PNG and SVG with the provenance under the figure."""
-  from matplotlib.text import Text
-
   foot(fig, provenance)
   png, svg = folder / f"{stem}.png", folder / f"{stem}.svg"
-  for text in fig.findobj(Text):  # labels drawn outside `_STYLE`
-    text.set_parse_math(False)
-  for legend in [*fig.legends, *(ax.get_legend() for ax in fig.axes)]:
-    if legend:  # drawn outside `_STYLE`
-      legend.set_frame_on(False)
-  with matplotlib.rc_context(_STYLE):
+  _restyle(fig)
+  with context():
     fig.set_dpi(DPI)
     if engine := fig.get_layout_engine():
       engine.execute(fig)  # once, not by drawing each file twice
       fig.set_layout_engine(None)
-    _draw(fig, png, dpi=DPI, metadata={"Software": None})
-    _draw(fig, svg, metadata={"Date": None, "Creator": None})
+    out = io.BytesIO()
+    fig.savefig(out, format="png", dpi=DPI, metadata={"Software": None})
+    png.write_bytes(out.getvalue())
+    svg.write_text(svg_lib.text(fig, stem), "utf-8")
   return [png, svg]
+
+
+def svg_text(fig: Figure, name: str) -> str:
+  """Return a figure as SVG for a page; its ids begin with a hash of `name`."""
+  with context():
+    return svg_lib.text(fig, name)
+
+
+def _restyle(fig: Figure) -> None:
+  """Give the style to texts and legends that were drawn outside of it."""
+  from matplotlib.text import Text
+
+  for text in fig.findobj(Text):
+    text.set_parse_math(False)
+  for legend in [*fig.legends, *(ax.get_legend() for ax in fig.axes)]:
+    if legend:
+      legend.set_frame_on(False)
 
 
 def head(fig: Figure, title: str) -> None:
@@ -170,12 +190,6 @@ def foot(fig: Figure, provenance: Sequence[str]) -> None:
     int(fig.get_figwidth() * _LETTERS_AN_INCH),
   )
   fig.supxlabel(words, fontsize=6, color="#666666", x=0.01, ha="left")
-
-
-def _draw(fig: Figure, path: epath.Path, **options: Any) -> None:
-  out = io.BytesIO()
-  fig.savefig(out, format=path.suffix[1:], **options)
-  path.write_bytes(out.getvalue())
 
 
 def colour(index: int) -> str:

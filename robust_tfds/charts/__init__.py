@@ -1,0 +1,8 @@
+"""Charts of runs and of trainings: values in, a matplotlib figure out.
+
+lines.py   numbers along an axis, e.g. an error against severity
+frame.py   sizes, words, ticks and legends around the panels of all charts
+style.py   colours, files, values with intervals
+
+The charts that only evaluations have are in `eval/charts`.
+"""
