@@ -103,8 +103,7 @@ class Prepared:
       weights=weights,
       weights_ema=weights_ema,
       code=version.VERSION,
-      checksum="",
-    ).signed()
+    )
 
 
 def prepare(
