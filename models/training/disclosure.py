@@ -196,9 +196,11 @@ def _check_ended(place: epath.Path) -> None:
 
 
 def _check_no_training(folder: epath.Path) -> None:
-  """Refuses a training's workdir whose disclosure is gone."""
+  """Refuse weights in a training's workdir whose disclosure is gone."""
   file = folder / _CONFIG
-  config = reading.json_file(file) if disk.exists(file) else None
+  if not (disk.exists(file) and any(folder.glob("*.npz"))):
+    return  # of a training that has not ended there are no weights to load
+  config = reading.json_file(file)
   if isinstance(config, dict) and _RECIPE in config:
     raise errors.UserError(
       f"{folder}: {_CONFIG} is of a training (recipe {config[_RECIPE]}), but"
