@@ -12,8 +12,9 @@ import ml_collections
 import pydantic
 from ml_collections import config_dict
 
-from models.training import recipes, tensorboard
+from models.training import recipes
 from models.training.data import config as data_config
+from models.training.monitoring import tensorboard
 from robust_tfds import errors, settings
 
 _Dtype = Annotated[
@@ -65,7 +66,7 @@ class Model(settings.Group):
 
 
 class Optimizer(settings.Group):
-  """The optimizer's part of the config: `models/training/optimizers.py`.
+  """The optimizer's part of the config: `models/training/optimization/optimizers.py`.
 
   Attributes:
     name: `sgd` and `adam` are torch's, `adamw` decouples the decay from the
@@ -106,7 +107,7 @@ class Optimizer(settings.Group):
 
 class Schedule(settings.Group):
   """The learning rate schedule's part of the config:
-  `models/training/schedules.py`.
+  `models/training/optimization/schedules.py`.
 
   Attributes:
     name: `constant`, `cosine`, `step` or `plateau`.
@@ -140,7 +141,7 @@ class Keep(settings.Group):
       loss for detectors.
     log: steps between the lines of metrics.csv; 0: about 200 lines.
     tensorboard: whether these lines, and the first pictures, are written for
-      TensorBoard too: `models/training/tensorboard.py`.
+      TensorBoard too: `models/training/monitoring/tensorboard.py`.
   """
 
   every: settings.From0 = 0

@@ -14,6 +14,7 @@ under them, and random crops shift as well.
 from __future__ import annotations
 
 import functools
+import json
 import operator
 import os
 import re
@@ -26,7 +27,7 @@ from models.convert import sources
 from models.training import named_conditions
 from models.training.named_conditions import Named
 from robust_tfds import errors, reading
-from robust_tfds.records import Signed
+from robust_tfds.records import Record
 from robust_tfds.storage import disk, paths
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ _OF_NAMES = (
 )
 
 
-class Disclosure(Signed):
+class Disclosure(Record):
   """The contents of disclosure.json.
 
   Attributes:
@@ -74,7 +75,6 @@ class Disclosure(Signed):
     weights: sha256 of weights.npz.
     weights_ema: sha256 of weights_ema.npz, if there is one.
     code: version of the package.
-    checksum: checksum of the other fields.
   """
 
   model: str
@@ -91,7 +91,6 @@ class Disclosure(Signed):
   checkpoint: str
   initial: str
   weights: str
-  checksum: str
   before: str = ""
   known: bool = True
   content: str = ""
@@ -123,25 +122,20 @@ class Disclosure(Signed):
 
   def write(self, workdir: epath.Path) -> None:
     """Write the file."""
-    disk.write_text(workdir / FILE, self.dumps())
+    text = json.dumps(self.model_dump(), indent=1, sort_keys=True)
+    disk.write_text(workdir / FILE, f"{text}\n")
 
 
 def read(workdir: epath.Path) -> Disclosure | None:
   """Read the disclosure of a folder; None if there is none.
 
   Raises:
-    UserError: the file is damaged or was changed.
+    UserError: the file is damaged.
   """
   path = workdir / FILE
   if not disk.exists(path):
     return None
-  value = reading.json_file(path)
-  if isinstance(value, dict) and "checksum" not in value:
-    raise errors.UserError(
-      f"{path}: got no checksum, as older releases wrote it. Train anew, or keep the"
-      " weights in a folder of their own and say config.model.trained_on."
-    )
-  return Disclosure.read(path, value)
+  return reading.records(reading.json_file(path), Disclosure, str(path))
 
 
 def named_data(checkpoint: str) -> str:
@@ -149,7 +143,7 @@ def named_data(checkpoint: str) -> str:
 
   The result is empty for other names.
 
-  >>> of_name("timm:resnet50.a1_in1k"), of_name("/somewhere/resnet50.npz")
+  >>> named_data("timm:resnet50.a1_in1k"), named_data("/somewhere/resnet50.npz")
   ('ImageNet-1k', '')
   """
   for pattern, data in _OF_NAMES:
@@ -169,8 +163,8 @@ def read_checkpoint(text: str) -> Disclosure | None:
     The disclosure; None for other checkpoints.
 
   Raises:
-    UserError: it is damaged, of other weights, or says less than its recipe does;
-      or it is gone from a training's workdir.
+    UserError: it is damaged or of other weights, or it is gone from a training's
+      workdir.
   """
   _check_ended(paths.resolved(paths.of(text, "checkpoint")))
   names = {
@@ -178,16 +172,15 @@ def read_checkpoint(text: str) -> Disclosure | None:
     weights_file.EMA_FILE: "weights_ema",
   }
   folder = weights_file.folder_of(text)
-  said = read(folder)
-  if said is None:
+  disclosed = read(folder)
+  if disclosed is None:
     _check_no_training(folder)
-  for name, field in names.items() if said else ():
-    digest = getattr(said, field)
+    return None
+  for name, field in names.items():
+    digest = getattr(disclosed, field)
     if digest and disk.exists(folder / name):
       _check_weights(folder / name, digest)
-  if said:
-    _check_recipe(said, folder)
-  return said
+  return disclosed
 
 
 def _check_ended(place: epath.Path) -> None:
@@ -203,9 +196,11 @@ def _check_ended(place: epath.Path) -> None:
 
 
 def _check_no_training(folder: epath.Path) -> None:
-  """Refuses a training's workdir whose disclosure is gone."""
+  """Refuse weights in a training's workdir whose disclosure is gone."""
   file = folder / _CONFIG
-  config = reading.json_file(file) if disk.exists(file) else None
+  if not (disk.exists(file) and any(folder.glob("*.npz"))):
+    return  # of a training that has not ended there are no weights to load
+  config = reading.json_file(file)
   if isinstance(config, dict) and _RECIPE in config:
     raise errors.UserError(
       f"{folder}: {_CONFIG} is of a training (recipe {config[_RECIPE]}), but"
@@ -222,27 +217,6 @@ def _check_weights(file: epath.Path, digest: str) -> None:
       f" {digest}). Bring back the ones that training wrote, or keep other weights"
       " in a folder of their own and say config.model.trained_on."
     )
-
-
-def _check_recipe(disclosed: Disclosure, folder: epath.Path) -> None:
-  """Refuse a file that hides conditions that its recipe shows."""
-  from models.training import recipes
-
-  try:
-    shown = recipes.make_recipe(disclosed.recipe).disclosure()
-  except errors.UserError:
-    return  # names of corruptions that are registered elsewhere
-  names = named_conditions.benchmark_conditions(shown["conditions"])
-  levels = shown["severities"] if disclosed.severities else ()
-  for key, trained, stated in (
-    ("conditions", names, disclosed.conditions),
-    ("severities", map(str, levels), map(str, disclosed.severities)),
-  ):
-    if hidden := sorted({*trained} - {*stated}):
-      raise errors.UserError(
-        f"{folder / FILE}: its recipe trains on {', '.join(hidden)}, and {key}"
-        " leaves that out: the file was changed. Bring back what training wrote."
-      )
 
 
 def data_in_words(config: Config) -> str:

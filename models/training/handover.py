@@ -21,7 +21,7 @@ from models import weights_file
 from models.convert import preprocessing
 from models.model import NetworkModel
 from models.spec import Spec
-from models.training.state import State
+from models.training.optimization.state import State
 from robust_tfds import errors
 from robust_tfds.storage import disk, paths
 

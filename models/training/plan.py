@@ -23,22 +23,19 @@ from models import multiply_adds
 from models.convert import sources
 from models.detection.detector import Detector
 from models.model import NetworkModel
-from models.training import (
-  activations,
-  checkpoints,
-  disclosure,
-  initial,
-  loop,
-  optimizers,
-  recipes,
-  run,
-  schedules,
-  state,
-)
+from models.training import disclosure, initial, recipes, run
 from models.training import workdir as workdir_lib
 from models.training.config import Config
 from models.training.data import examples
 from models.training.data.config import check_folder
+from models.training.optimization import (
+  activations,
+  checkpoints,
+  loop,
+  optimizers,
+  schedules,
+  state,
+)
 from models.training.recipes import base
 from robust_tfds import datasets, devices, durations, errors
 from robust_tfds.datasets import training

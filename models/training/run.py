@@ -17,25 +17,17 @@ import models
 from models import catalogue, weights_file
 from models.detection.detector import Detector
 from models.model import NetworkModel
-from models.training import (
-  closing,
-  data,
-  disclosure,
-  handover,
-  initial,
-  recipes,
-  sheet,
-  tensorboard,
-)
+from models.training import data, disclosure, handover, initial, recipes
 from models.training import workdir as workdir_lib
-from models.training.checkpoints import Checkpoints
 from models.training.config import Config
 from models.training.data import crops, examples
 from models.training.data.source import TRAIN, VALIDATION
 from models.training.disclosure import Disclosure
-from models.training.loop import Loop, Say
-from models.training.metrics import FILE as METRICS
-from models.training.metrics import Metrics
+from models.training.monitoring import closing, sheet, tensorboard
+from models.training.optimization.checkpoints import Checkpoints
+from models.training.optimization.loop import Loop, Say
+from models.training.optimization.metrics import FILE as METRICS
+from models.training.optimization.metrics import Metrics
 from models.training.recipes import base
 from robust_tfds import (
   datasets,
@@ -47,7 +39,7 @@ from robust_tfds import (
 )
 
 if TYPE_CHECKING:
-  from models.training.report import Report
+  from models.training.monitoring.report import Report
 
 _MEET_S = 6 * 3600  # time for all hosts to read their data for the checksums
 _LEARNS_FROM: Mapping[str, str] = {
@@ -103,8 +95,7 @@ class Prepared:
       weights=weights,
       weights_ema=weights_ema,
       code=version.VERSION,
-      checksum="",
-    ).signed()
+    )
 
 
 def prepare(
@@ -311,7 +302,7 @@ def _page(
   """
   if hosts.this_host().index or not prepared.config.keep.last:
     return None
-  from models.training.report import Report
+  from models.training.monitoring.report import Report
 
   return Report(prepared, workdir, loop.lengths.steps, say)
 

@@ -49,7 +49,6 @@ from robust_tfds.building import (
 from robust_tfds.building import geometry as geometry_lib
 from robust_tfds.building.build_session import BuildSession
 from robust_tfds.building.sources import folders, frost, known_files
-from robust_tfds.datasets import jpeg_feature, movie_feature
 from robust_tfds.reading import decoders
 from robust_tfds.storage import paths
 
@@ -404,6 +403,9 @@ class Builder(
 
   def read_with(self) -> str:
     """What decodes a set's pixels here; empty: PNG alone, which has one answer."""
+    # The sets' package imports this module.
+    from robust_tfds.datasets import jpeg_feature, movie_feature
+
     features = self.info.features.values()
     if any(isinstance(f, movie_feature.Movie) for f in features):
       return decoders.of_videos()

@@ -42,8 +42,8 @@ class EvalTest(absltest.TestCase):
       "import runpy, sys; sys.argv = ['', '--config=configs/own_data.py:digits_cnn',"
       " '--config.data.name=tfds:digits', '--plan']\n"
       "try: runpy.run_module('eval.main', run_name='__main__')\n"
-      "finally: print('\\f', *{'grain', 'orbax', 'models.training.loop',"
-      " 'models.training.steps'} & set(sys.modules))"
+      "finally: print('\\f', *{'grain', 'orbax', 'models.training.optimization.loop',"
+      " 'models.training.optimization.steps'} & set(sys.modules))"
     )
     out = in_process.python("-c", code)
     self.assertIn("work: ", out.stdout)

@@ -16,7 +16,6 @@ from models.training.data import examples, leaks
 from models.training.data.config import Config as Config
 from models.training.data.source import Additions
 from models.training.data.source import Source as Source
-from robust_tfds import errors
 
 
 def open(
@@ -32,20 +31,15 @@ def open(
 
   Raises:
     MissingError: a benchmark of `judged_on` is not here.
-    UserError: there are no examples, or some of them, or of the pictures that a
-      recipe adds, are in a test set; the message names them.
+    UserError: there are no examples, or the files of some are in a test set;
+      the message names them.
   """
-  config.check()
-  line, folders = say or _silent, additions.folders if additions else {}
-  for key, place in folders.items():
+  for key, place in (additions.folders if additions else {}).items():
     config_lib.check_folder(key, place)
-  read, against = examples.find(config, say), leaks.held(config, line)
-  digest, groups = leaks.check(read, against, line)
-  for key, place in folders.items():
-    if pictures := examples.picture_examples(place):
-      with errors.begun(key):
-        leaks.check_pictures(pictures, against, line)
-  return Source(read, config, against, additions, digest, groups)
+  line = say or _silent
+  read = examples.find(config, say)
+  digest, groups = leaks.check(read, leaks.held(config, line), line)
+  return Source(read, config, additions, digest, groups)
 
 
 def _silent(line: str) -> None:

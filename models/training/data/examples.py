@@ -8,7 +8,6 @@ small sets are decoded once, large ones stream.
 """
 
 import abc
-import dataclasses
 import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -199,7 +198,6 @@ class Records(Examples):
     *,
     image: str = "image",
     label: str = "label",
-    unlabelled: bool = False,
   ):
     """Scan the split for its ids.
 
@@ -208,13 +206,11 @@ class Records(Examples):
       split: the split, or a part of it.
       image: the feature of the picture or video.
       label: the feature of the class.
-      unlabelled: whether examples of no class, labelled -1, are read too.
     """
     features = builder.info.features
     words = f"{builder.data_path} ({split})"
     super().__init__(name, _classes(features, label), words)
     self._image, self._label = image, label
-    self._unlabelled = unlabelled
     self.kind = VIDEOS if "video" in features else PICTURES
     self.kind = OBJECTS if "objects" in features else self.kind
     self._shape = features[image].shape
@@ -265,7 +261,7 @@ class Records(Examples):
 
   def _class(self, row: dict[str, Any], where: str) -> int:
     label = int(row[self._label])
-    if not (self._unlabelled or 0 <= label < len(self.classes)):
+    if not 0 <= label < len(self.classes):
       raise errors.UserError(
         f"{where} has the label {label}, expected 0 to {len(self.classes) - 1}. A"
         " split without labels teaches nothing."
@@ -346,7 +342,7 @@ def find(
   Args:
     config: the config of the data; TFDS prepares its source if necessary.
     say: receives lines of progress; None: TFDS shows its own.
-    split: another split than the config's, to compare: it may have no labels.
+    split: another split than the config's, whose labels are not checked.
 
   Raises:
     UserError: the source or split is unknown.
@@ -409,12 +405,12 @@ def _sibling_examples(place: str) -> Iterator[Examples]:
           f"{entry.name} beside it is by its name what models are judged on"
         )
         with errors.begun(f"config.data.source: {words}"):
-          read = picture_examples(entry.path)
+          read = _picture_examples(entry.path)
         if read:
           yield read
 
 
-def picture_examples(place: str) -> Examples | None:
+def _picture_examples(place: str) -> Examples | None:
   """Return the pictures of a folder and its subfolders; None if there are none."""
   files = folder.files(paths.resolved(paths.of(place)), place)[0]
   listed = [source.File(i, path, label=0) for i, path in files.items()]
@@ -436,8 +432,7 @@ def _benchmark_tests(config: Config) -> Iterator[Examples]:
 
 
 def benchmark_examples(name: str, config: Config) -> Examples:
-  """Return the clean, uncropped examples that a benchmark's conditions are made
-  from.
+  """Return the clean examples that a benchmark's conditions are made from.
 
   For the benchmark of official training data these are the examples of the test
   split that belongs to the config's training split: an example of `train` may
@@ -457,7 +452,7 @@ def benchmark_examples(name: str, config: Config) -> Examples:
     by_split = {split: by_split.get(split, ())}
   tested = {k: v for k, v in by_split.items() if k != training.TRAIN}
   by_split = tested or by_split
-  sources = [_uncropped(s) for part in by_split.values() for s in part]
+  sources = [_picture(s) for part in by_split.values() for s in part]
   if not sources:
     fault = f"Looked for its split {split} in {config.manual_dir}."
     get = "put the list of that split there, as the set's README says."
@@ -466,15 +461,12 @@ def benchmark_examples(name: str, config: Config) -> Examples:
   return Listed(name, (), where, sources)
 
 
-def _uncropped(each: Any) -> Any:
-  if isinstance(each, frames.Frame):
-    file: Any = each.picture
-    return pictures.Source(each.example_id, 0, source.Picture(file))
-  picture = getattr(each, "picture", None)
-  if isinstance(picture, source.Picture):
-    uncropped = dataclasses.replace(picture, rule="")
-    return dataclasses.replace(each, picture=uncropped)
-  return each
+def _picture(each: Any) -> Any:
+  """Return a frame of a video as a picture; other sources as they are."""
+  if not isinstance(each, frames.Frame):
+    return each
+  file: Any = each.picture
+  return pictures.Source(each.example_id, 0, source.Picture(file))
 
 
 def _folder_examples(place: str) -> Examples:
@@ -501,7 +493,6 @@ def _tfds_examples(
     set_.part,
     image=set_.image,
     label=set_.label,
-    unlabelled=unlabelled,
   )
 
 

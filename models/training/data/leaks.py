@@ -1,20 +1,14 @@
-"""Refusal of training examples that are in a test set.
+"""Refusal of training examples whose files are in a test set.
 
-Two examples are the same if their stored bytes or their decoded pixels are: so
-is a picture that was saved anew without loss. Stored bytes are compared when a
-source is opened, so that all such examples are named; pixels when an example is
-decoded. Videos are compared by their bytes alone. Digests are cached between
-commands, as long as none of their files changes.
+Examples are the same if the sha256 of their stored bytes is. The sums are
+cached between commands, as long as none of the files changes.
 """
 
 import concurrent.futures
 import dataclasses
 import hashlib
-import itertools
 import pathlib
 from collections.abc import Callable, Sequence
-
-import numpy as np
 
 from models.training.data import examples
 from models.training.data.config import Config
@@ -24,6 +18,7 @@ from robust_tfds.storage import cache, paths
 _READERS = 8  # files that are read at once
 _AT_ONCE = 1024  # examples that wait for a reader
 _SIZE = hashlib.sha256().digest_size
+_NO_FILE = hashlib.sha256().digest()  # an example without a file equals none
 _NAMED = 5  # ids in a refusal
 
 
@@ -33,19 +28,11 @@ class Held:
 
   Attributes:
     names: names of the sets.
-    digests: sha256 of every example's stored bytes, and of its pixels.
+    digests: sha256 of every example's stored bytes.
   """
 
-  names: Sequence[str] = ()
-  digests: frozenset[bytes] = frozenset()
-
-  def check(self, image: np.ndarray, name: str) -> None:
-    """Refuse a picture, uint8 `[H, W, 3]`, that is in a test set."""
-    if self.digests and _pixel_digest(image) in self.digests:
-      raise _leak_error([name], self.names)
-
-
-NOTHING = Held()
+  names: Sequence[str]
+  digests: frozenset[bytes]
 
 
 def held(config: Config, say: Callable[[str], None]) -> Held:
@@ -59,11 +46,14 @@ def held(config: Config, say: Callable[[str], None]) -> Held:
     examples.benchmark_examples(name, config) for name in config.judged_on
   ]
   sets = [*examples.test_examples(config), *benchmarks]
-  digests = (_digests(each, _of_test, say) for each in sets)
-  return Held(
-    [f"{each.name} ({each.words})" for each in sets],
-    frozenset(itertools.chain.from_iterable(itertools.chain(*digests))),
-  )
+  digests: set[bytes] = set()
+  for each in sets:
+    known = {*_digests(each, say)} - {_NO_FILE}
+    if not known:
+      say(f"{each.name}: its examples are in no files: none is compared")
+    digests |= known
+  names = [f"{each.name} ({each.words})" for each in sets]
+  return Held(names, frozenset(digests))
 
 
 def check(
@@ -74,22 +64,30 @@ def check(
   Returns:
     sha256 over the ids of all examples and the sha256 of their stored bytes;
     and their groups, merged where they share an example of the same bytes.
+
+  Raises:
+    UserError: there are such examples; the message names some.
   """
-  digests = _digests(read, _of_training, say)
-  _refuse(read, digests, against)
+  digests = _digests(read, say)
+  pairs = [*zip(read.ids, digests, strict=True)]
+  if ids := [name for name, digest in pairs if digest in against.digests]:
+    more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
+    raise errors.UserError(
+      f"{', '.join(ids[:_NAMED])}{more}: what is trained on here is in the test"
+      f" set: {'; '.join(against.names)}. Numbers of a network that has seen it"
+      " say nothing. Remove it from the training data."
+    )
   content = hashlib.sha256()
-  for name, (digest,) in zip(read.ids, digests, strict=True):
+  for name, digest in pairs:
     content.update(name.encode() + b"\0" + digest)
   return content.hexdigest(), _joined(read.groups, digests)
 
 
-def _joined(
-  groups: Sequence[str], digests: Sequence[tuple[bytes, ...]]
-) -> Sequence[str]:
+def _joined(groups: Sequence[str], digests: Sequence[bytes]) -> Sequence[str]:
   """Return each example's group, merged with all groups that share a digest
   with it.
   """
-  first: dict[tuple[bytes, ...], str] = {}
+  first: dict[bytes, str] = {}
   above: dict[str, str] = {}
 
   def top(group: str) -> str:
@@ -104,62 +102,35 @@ def _joined(
   return [top(group) for group in groups]
 
 
-def check_pictures(
-  read: examples.Examples, against: Held, say: Callable[[str], None]
-) -> None:
-  """Refuse pictures to mix in that are in a test set, by bytes or pixels."""
-  if against.digests:
-    _refuse(read, _digests(read, _of_test, say), against)
-
-
-def _refuse(
-  read: examples.Examples, digests: Sequence[tuple[bytes, ...]], against: Held
-) -> None:
-  pairs = zip(read.ids, digests, strict=True)
-  ids = [name for name, each in pairs if against.digests & {*each}]
-  if ids:
-    raise _leak_error(ids, against.names)
-
-
-def _leak_error(ids: Sequence[str], names: Sequence[str]) -> errors.UserError:
-  more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
-  return errors.UserError(
-    f"{', '.join(ids[:_NAMED])}{more}: what is trained on here is in the test set:"
-    f" {'; '.join(names)}. Numbers of a network that has seen it say nothing."
-    " Remove it from the training data."
-  )
-
-
 def _digests(
-  read: examples.Examples,
-  digest: Callable[[examples.Examples, int], tuple[bytes, ...]],
-  say: Callable[[str], None],
-) -> list[tuple[bytes, ...]]:
-  """Return the digests of every example, from the cache if no file has changed."""
-  count, place = len(read.ids), _place(read, digest.__name__)
+  read: examples.Examples, say: Callable[[str], None]
+) -> list[bytes]:
+  """Return the digest of every example, from the cache if no file has changed."""
+  count, place = len(read.ids), _place(read)
   if place and place.exists():
     data = paths.read_bytes(place)
-    parts = [data[i : i + _SIZE] for i in range(0, len(data), _SIZE)]
-    width = len(parts) // count
-    return [tuple(parts[i * width : (i + 1) * width]) for i in range(count)]
+    return [data[i : i + _SIZE] for i in range(0, len(data), _SIZE)]
   say(f"{read.name}: {count:,} examples are read once for their sums")
-  made: list[tuple[bytes, ...]] = []
+  digests: list[bytes] = []
   lines = step_lines.Progress(count, say=say)
   with concurrent.futures.ThreadPoolExecutor(_READERS) as pool:
     for start in range(0, count, _AT_ONCE):
       numbers = range(start, min(start + _AT_ONCE, count))
-      for each in pool.map(lambda i: digest(read, i), numbers):
-        made.append(each)
-        if len(made) < count:  # what is short has no line
+      for digest in pool.map(lambda i: _digest(read.stored(i)), numbers):
+        digests.append(digest)
+        if len(digests) < count:  # what is short has no line
           lines.step(f"sums of {read.name}")
   if place:
-    paths.write_bytes(place, b"".join(itertools.chain(*made)))
-  return made
+    paths.write_bytes(place, b"".join(digests))
+  return digests
 
 
-def _place(read: examples.Examples, kind: str) -> pathlib.Path | None:
-  """Return the cache file of the digests: another for any other file, id or
-  kind of digest.
+def _digest(data: bytes) -> bytes:
+  return hashlib.sha256(data).digest()
+
+
+def _place(read: examples.Examples) -> pathlib.Path | None:
+  """Return the cache file of the digests: another for any other file or id.
 
   The result is None if changes of a file could not be detected.
   """
@@ -167,26 +138,6 @@ def _place(read: examples.Examples, kind: str) -> pathlib.Path | None:
   states = paths.states(files)
   if not files or files - {*states}:
     return None
-  lines = [kind, read.name, *read.ids, *map(str, sorted(states.items()))]
+  lines = [read.name, *read.ids, *map(str, sorted(states.items()))]
   digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()
   return cache.folder() / "digests" / f"{digest}.bin"
-
-
-def _of_training(read: examples.Examples, number: int) -> tuple[bytes, ...]:
-  return (hashlib.sha256(read.stored(number)).digest(),)
-
-
-def _of_test(read: examples.Examples, number: int) -> tuple[bytes, ...]:
-  data = read.stored(number)
-  stored = hashlib.sha256(data).digest() if data else b"\0" * _SIZE
-  if read.kind == examples.VIDEOS:
-    return (stored,)
-  try:
-    return stored, _pixel_digest(read.read(number)["image"])
-  except errors.UserError:  # it is broken: nor could it be trained on
-    return stored, stored
-
-
-def _pixel_digest(image: np.ndarray) -> bytes:
-  shape = str(image.shape).encode()
-  return hashlib.sha256(shape + np.ascontiguousarray(image).data).digest()

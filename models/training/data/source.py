@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 from absl import flags
 
-from models.training.data import crops, examples, items, leaks
+from models.training.data import crops, examples, items
 from models.training.data.config import Config
 from robust_tfds import conditions, errors
 from robust_tfds.building import geometry
@@ -70,7 +70,6 @@ class Source:
     self,
     read: examples.Examples,
     config: Config,
-    against: leaks.Held = leaks.NOTHING,
     additions: Additions | None = None,
     digest: str = "",
     groups: Sequence[str] = (),
@@ -78,7 +77,6 @@ class Source:
     """Split the examples; none is read.
 
     Args:
-      against: test examples that no picture may equal.
       additions: additions to the training examples.
       digest: digest of all examples, see `leaks.check`; likewise `groups`.
 
@@ -86,8 +84,7 @@ class Source:
       UserError: the fraction leaves a part without examples, or the canvas of
         pictures with boxes is unknown.
     """
-    self._examples, self._against, self._additions = read, against, additions
-    self.digest = digest
+    self._examples, self._additions, self.digest = read, additions, digest
     self.name, self.kind, self.classes = read.name, read.kind, read.classes
     self.words = read.words
     self.config = _add_canvas(read, config)
@@ -213,9 +210,9 @@ class Source:
       yield {**{k: v[part] for k, v in arrays.items()}, "key": keys, "id": ids}
 
   def _rows(self, split: str, order: _Order) -> _Epoch:
-    config, rule = self.config, self._rule(split)
     additions = None if split == VALIDATION else self._additions
-    return _Epoch(self._examples, config, rule, order, self._against, additions)
+    rule = self._rule(split)
+    return _Epoch(self._examples, self.config, rule, order, additions)
 
   def _rule(self, split: str) -> str:
     """Return the rule by which a part's pictures are cut."""
@@ -322,12 +319,10 @@ class _Epoch:
     config: Config,
     rule: str,
     order: _Order,
-    against: leaks.Held,
     additions: Additions | None,
   ):
-    self._against, self._additions = against, additions
     self._examples, self._config, self._rule = read, config, rule
-    self._order = order
+    self._order, self._additions = order, additions
 
   def __len__(self) -> int:
     return len(self._order.numbers)
@@ -343,11 +338,8 @@ class _Epoch:
     number, key = order.numbers[place], order.keys[place]
     read = self._examples
     name = read.ids[number]
-    row = read.read(number)
-    if "image" in row:
-      self._against.check(row["image"], name)
     item = items.make(
-      row,
+      read.read(number),
       read.kind,
       self._config,
       rule=self._rule,

@@ -11,7 +11,8 @@ from etils import epath
 from eval import main as eval_main
 from models import weights_file
 from models.convert import match
-from models.training import handover, loop, main, run, state
+from models.training import handover, main, run
+from models.training.optimization import loop, state
 from robust_tfds import errors, models
 from tests import in_folder, in_process, tiny_files
 from tests.models.training import tiny_trainings

@@ -15,7 +15,7 @@ from etils import epath
 
 from eval.report import reports
 from eval.report.pages import site
-from models.training import report
+from models.training.monitoring import report
 from tests import quick
 from tests.eval.report.pages import boards, browser
 from tests.eval.report.reports import contexts

@@ -14,7 +14,8 @@ from eval.run.model import definitions
 from models import variables as variables_lib
 from models.convert import match, report
 from models.enhancements import clahe
-from models.training import handover, state
+from models.training import handover
+from models.training.optimization import state
 from robust_tfds import errors, models
 from tests.models.training import tiny_trainings
 

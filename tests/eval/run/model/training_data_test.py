@@ -7,7 +7,6 @@ from etils import epath
 
 from eval.run import config
 from eval.run.model import training_data
-from models.training import disclosure
 from robust_tfds import errors
 from tests.models.training import tiny_trainings
 
@@ -85,27 +84,6 @@ class TrainingDataTest(parameterized.TestCase):
       training_data.words(_model({"checkpoint": str(link)}))
     other = _model({"checkpoint": str(folder / "other.npz")})
     self.assertIsNone(training_data.corruptions_seen(other))
-
-  def test_a_forged_disclosure(self):
-    folder = epath.Path(self.create_tempdir().full_path)
-    _disclosed(folder)
-    entry = _model({"checkpoint": str(folder)})
-    said = disclosure.read(folder)
-    said.model_copy(update={"conditions": []}).write(folder)
-    with self.assertRaisesRegex(errors.UserError, "checksum"):
-      training_data.corruptions_seen(entry)
-    said.model_copy(update={"conditions": []}).signed().write(folder)
-    with self.assertRaisesRegex(errors.UserError, "recipe trains on fog"):
-      training_data.corruptions_seen(entry)
-    said.model_copy(update={"severities": [1, 3]}).signed().write(folder)
-    with self.assertRaisesRegex(
-      errors.UserError, "on 2, and severities leaves"
-    ):
-      training_data.severities_seen(entry)
-    said.write(folder)
-    (folder / "weights.npz").write_bytes(b"other")
-    with self.assertRaisesRegex(errors.UserError, "not the weights that"):
-      training_data.words(entry)
 
   def test_an_unknown_corruption(self):
     with self.assertRaisesRegex(errors.UserError, "Did you mean 'fog'|fog"):

@@ -5,7 +5,8 @@ from unittest import mock
 from absl.testing import parameterized
 from etils import epath
 
-from models.training import report, run
+from models.training import run
+from models.training.monitoring import report
 from tests import in_folder
 from tests.eval.report.pages import html_check
 from tests.models.training import tiny_trainings

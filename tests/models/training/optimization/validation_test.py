@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from absl.testing import absltest
 
-from models.training import validation
+from models.training.optimization import validation
 from robust_tfds import conditions, devices, errors, hosts, models
 from tests import tiny_files
 from tests.models.training import tiny_trainings

@@ -5,7 +5,7 @@ import types
 from absl.testing import parameterized
 from etils import epath
 
-from models.training import closing
+from models.training.monitoring import closing
 from tests.models.training import tiny_trainings
 
 

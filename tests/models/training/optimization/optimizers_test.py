@@ -5,8 +5,8 @@ import numpy as np
 import optax
 from absl.testing import parameterized
 
-from models.training import optimizers
 from models.training.config import Optimizer
+from models.training.optimization import optimizers
 from robust_tfds import errors
 
 _RATES = (0.1, 0.1, 0.05, 0.05, 0.2)

@@ -4,12 +4,8 @@ import jax
 import pytest
 from absl.testing import absltest
 
-from models.training import (
-  activations,
-  optimizers,
-  recipes,
-  state,
-)
+from models.training import recipes
+from models.training.optimization import activations, optimizers, state
 from robust_tfds import models
 from tests.models.training import tiny_trainings
 

@@ -8,10 +8,10 @@ import numpy as np
 from absl.testing import parameterized
 from etils import epath
 
-from models.training import loop
-from models.training.checkpoints import Checkpoints
 from models.training.config import Schedule
-from models.training.metrics import Metrics
+from models.training.optimization import loop
+from models.training.optimization.checkpoints import Checkpoints
+from models.training.optimization.metrics import Metrics
 from robust_tfds import errors, reading
 from tests import in_folder
 from tests.models.training import tiny_trainings

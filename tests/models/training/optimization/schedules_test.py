@@ -5,8 +5,8 @@ import math
 import numpy as np
 from absl.testing import parameterized
 
-from models.training import schedules
 from models.training.config import Schedule
+from models.training.optimization import schedules
 from robust_tfds import errors
 
 

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from absl.testing import absltest
 
-from models.training import sheet
+from models.training.monitoring import sheet
 from models.training.recipes import base
 from robust_tfds.html_pages import pictures
 

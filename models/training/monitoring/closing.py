@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 from etils import epath
 
 from models import weights_file
-from models.training import disclosure, tensorboard, validation
+from models.training import disclosure
 from models.training.data import source as source_lib
-from models.training.report import FILE as REPORT
+from models.training.monitoring import tensorboard
+from models.training.monitoring.report import FILE as REPORT
+from models.training.optimization import validation
 from robust_tfds import datasets
 from robust_tfds.datasets import training
 from robust_tfds.storage import disk

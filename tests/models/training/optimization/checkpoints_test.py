@@ -8,10 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 from absl.testing import parameterized
 
-from models.training import checkpoints, schedules
 from models.training.config import Keep
-from models.training.metrics import Pending
-from models.training.state import State
+from models.training.optimization import checkpoints, schedules
+from models.training.optimization.metrics import Pending
+from models.training.optimization.state import State
 from robust_tfds import devices, errors
 from tests import in_folder
 

@@ -15,8 +15,8 @@ import jax.numpy as jnp
 
 from models.detection.detector import Detector
 from models.model import NetworkModel
-from models.training import optimizers, state, steps
 from models.training.config import Config
+from models.training.optimization import optimizers, state, steps
 from models.training.recipes import base
 
 _SIDE_PX = (

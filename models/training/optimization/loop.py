@@ -21,19 +21,19 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from models.model import NetworkModel
-from models.training import (
+from models.training.config import Config
+from models.training.data import source as source_lib
+from models.training.optimization import (
   optimizers,
   schedules,
   state,
   steps,
   validation,
 )
-from models.training.checkpoints import Checkpoints, Run
-from models.training.config import Config
-from models.training.data import source as source_lib
-from models.training.metrics import Metrics
+from models.training.optimization.checkpoints import Checkpoints, Run
+from models.training.optimization.metrics import Metrics
+from models.training.optimization.state import State
 from models.training.recipes import base
-from models.training.state import State
 from robust_tfds import devices, durations, errors, hosts
 
 _LATE = 4  # steps in flight before a loss is looked at

@@ -4,7 +4,7 @@ import jax
 import numpy as np
 from absl.testing import absltest
 
-from models.training import optimizers, state
+from models.training.optimization import optimizers, state
 from tests.models.training import tiny_trainings
 
 

@@ -14,7 +14,7 @@ from robust_tfds.records import Record
 from robust_tfds.storage import disk
 
 if TYPE_CHECKING:
-  from models.training.tensorboard import Events
+  from models.training.monitoring.tensorboard import Events
 
 FILE = "metrics.csv"
 _STEP = "step"

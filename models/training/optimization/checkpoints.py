@@ -21,11 +21,11 @@ from absl import logging
 from etils import epath
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from models.training import schedules
 from models.training import workdir as workdir_lib
 from models.training.config import Keep
-from models.training.metrics import Pending
-from models.training.state import State
+from models.training.optimization import schedules
+from models.training.optimization.metrics import Pending
+from models.training.optimization.state import State
 from robust_tfds import errors, reading
 from robust_tfds.records import Record
 from robust_tfds.storage import disk

@@ -8,10 +8,10 @@ import jax.numpy as jnp
 import optax
 
 from models.model import NetworkModel
-from models.training import schedules, state
 from models.training.config import Config
+from models.training.optimization import schedules, state
+from models.training.optimization.state import State
 from models.training.recipes import base
-from models.training.state import State
 
 Batch = Mapping[str, jax.Array]
 Numbers = dict[str, jax.Array]

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from absl.testing import absltest
 
-from models.training import optimizers, state, steps
+from models.training.optimization import optimizers, state, steps
 from tests.models import drawn
 from tests.models.training import tiny_trainings
 

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from models.training import sheet
+from models.training.monitoring import sheet
 from robust_tfds import durations
 from robust_tfds.html_pages import template
 from robust_tfds.storage import disk

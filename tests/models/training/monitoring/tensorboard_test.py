@@ -12,7 +12,8 @@ from etils import epath
 from PIL import Image
 from tensorboardX.proto import event_pb2
 
-from models.training import main, run, tensorboard
+from models.training import main, run
+from models.training.monitoring import tensorboard
 from robust_tfds import errors
 from tests import in_folder, in_process
 from tests.models.training import tiny_trainings

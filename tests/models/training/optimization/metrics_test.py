@@ -3,7 +3,7 @@
 from absl.testing import parameterized
 from etils import epath
 
-from models.training import metrics
+from models.training.optimization import metrics
 from robust_tfds import errors
 from tests import in_folder
 
