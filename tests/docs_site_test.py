@@ -44,7 +44,7 @@ class GeneratedTest(parameterized.TestCase):
     self.assertIn(f'tfds.load("{sets.load_name(cls)}"', text)
     self.assertIn(sets.run_line(cls), text)
     self.assertRegex(
-      text, r"\nLicence: .+ \[More\]\(.*/docs/DATA\.md#[\w-]+\)\.\n"
+      text, r"\nLicence: .+ \[More\]\(.*/docs/evidence/DATA\.md#[\w-]+\)\.\n"
     )
     for line in (_ROOT / folder / "checksums.tsv").read_text().splitlines():
       self.assertIn(line.split("\t")[2], text)
@@ -53,18 +53,18 @@ class GeneratedTest(parameterized.TestCase):
     self.assertIn((_ROOT / folder / "CITATIONS.bib").read_text().strip(), text)
 
   def test_the_catalogues_have_all_names(self):
-    listed = _generated("docs/DATASETS")
+    listed = _generated("docs/evidence/DATASETS")
     for name in datasets.names():
       self.assertIn(
         f"| [{name}](../robust_tfds/datasets/{name}/README.md)", listed
       )
-    cards = _generated("docs/MODELS")
+    cards = _generated("docs/evidence/MODELS")
     for name in models.names():
       self.assertEqual(cards.count(f'<details class="model" id="{name}">'), 1)
     self.assertIn("torchvision:ResNet50_Weights.IMAGENET1K_V2\n", cards)
 
   def test_the_public_surface(self):
-    text = _generated("docs/API")
+    text = _generated("docs/evidence/API")
     self.assertEqual(text.count(".. autofunction::"), len(api_test.SURFACE))
     for name in ("corruptions.corrupt", "evaluate", "models.adapters.get"):
       self.assertIn(f".. autofunction:: robust_tfds.{name}\n", text)
@@ -169,9 +169,9 @@ class QuestionsTest(absltest.TestCase):
 
 _SEEN = (
   "docs/index.html",
-  "docs/DATASETS.html",
-  "docs/MODELS.html",
-  "docs/API.html",
+  "docs/evidence/DATASETS.html",
+  "docs/evidence/MODELS.html",
+  "docs/evidence/API.html",
   "docs/start/csv.html",
   "robust_tfds/datasets/imagenet_c/README.html",
 )
@@ -217,7 +217,7 @@ class SiteTest(absltest.TestCase):
       text = (site / f"robust_tfds/datasets/{name}/README.html").read_text()
       self.assertEqual("<img" in text, name not in _NOT_SHOWN, name)
     self.assertContainsSubset(
-      models.names(), built[site / "docs/MODELS.html"].names
+      models.names(), built[site / "docs/evidence/MODELS.html"].names
     )
 
   def test_in_a_browser(self):
@@ -240,7 +240,9 @@ class SiteTest(absltest.TestCase):
           wide = "document.documentElement.scrollWidth"
           self.assertLessEqual(page.evaluate(wide), width, path)
           self.assertEmpty(page.evaluate(_AXE), f"{path} {width} {scheme}")
-      page.goto((self.site / "docs/MODELS.html").as_uri() + "#resnet50")
+      page.goto(
+        (self.site / "docs/evidence/MODELS.html").as_uri() + "#resnet50"
+      )
       self.assertTrue(page.locator("#resnet50").evaluate("e => e.open"))
       page.fill("input[data-filter]", "VGG19_bn torchvision")
       self.assertEqual(page.locator("details.model:visible").count(), 1)

@@ -1,4 +1,4 @@
-"""docs/FIDELITY.md is what its tool writes, of what was measured."""
+"""docs/evidence/FIDELITY.md is what its tool writes, of what was measured."""
 
 import contextlib
 import io
@@ -88,7 +88,6 @@ class StoredTest(absltest.TestCase):
       fidelity.store(_ROWS)
       self.assertEqual(fidelity.stored(), _ROWS)
     self.assertEqual(table.read_bytes(), fidelity.FILE.read_bytes())
-    shutil.copy(fidelity_page.FILE.with_name("DEVIATIONS.md"), folder)
     shutil.copy(fidelity_page.FILE.with_name("DETECTION_TABLES.md"), folder)
     with (
       mock.patch.object(fidelity_page, "FILE", page),

@@ -1,4 +1,4 @@
-"""Writes docs/PRINTED_NUMBERS.md: what the papers print, and what is doubtful.
+"""Writes docs/evidence/PRINTED_NUMBERS.md: what the papers print, and what is doubtful.
 
   python -m tools.printed_page
 
@@ -13,7 +13,7 @@ from eval.papers import doubt as doubt_lib
 from eval.papers.protocols import PROTOCOLS
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-FILE = ROOT / "docs" / "PRINTED_NUMBERS.md"
+FILE = ROOT / "docs" / "evidence" / "PRINTED_NUMBERS.md"
 _HEAD = """\
 # Printed numbers of the four papers
 

@@ -27,7 +27,7 @@ _SETS = {"common": "common", "extra": "extra, apart from the means"}
 
 
 def index(drawn: pictures.Drawn) -> str:
-  """What docs/DATASETS.md has below its title: every set, by kind."""
+  """What docs/evidence/DATASETS.md has below its title: every set, by kind."""
   listed = sorted(map(datasets.builder_class, datasets.names()), key=_place)
   parts = ["\n## All sets\n"]
   for kind, sets in itertools.groupby(listed, key=lambda cls: cls.KIND):
