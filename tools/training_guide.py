@@ -81,7 +81,7 @@ Whose *benchmark conditions* are named trains on what benchmarks test.
   the first pictures are written for `tensorboard --logdir=WORKDIR/tensorboard`, too.
 - **Many devices, many hosts**: all devices of a host are used; on every host of a TPU
   slice or a cluster the same command with `--multihost`, as runs do
-  ([MULTIHOST.md](MULTIHOST.md)). `config.batch_size` is the global batch; pixels and
+  ([SCALE.md](SCALE.md#many-hosts)). `config.batch_size` is the global batch; pixels and
   their order do not depend on devices or hosts.
 - **Bigger than memory**: `--config.optimizer.accumulate=4` cuts a batch in four;
   `--config.model.dtype=bfloat16` computes in bfloat16 on float32 weights.

@@ -42,11 +42,11 @@ def index(drawn: pictures.Drawn) -> str:
     ],
   )
   pages = "\n".join(
-    f"{n} <../robust_tfds/datasets/{n}/README>" for n in datasets.names()
+    f"{n} <../../robust_tfds/datasets/{n}/README>" for n in datasets.names()
   )
   return (
     "".join(parts)
-    + "\n### Natural sets, read as TFDS has them\n\n[How](OWN_DATA.md#natural-sets)."
+    + "\n### Natural sets, read as TFDS has them\n\n[How](../OWN_DATA.md#natural-sets)."
     + f"\n\n{natural}\n```{{toctree}}\n:hidden:\n\n{pages}\n```\n"
   )
 
@@ -115,7 +115,7 @@ def _place(cls: type[base.Builder]) -> tuple[int, str]:
 def _row(cls: type[base.Builder], drawn: pictures.Drawn) -> Sequence[str]:
   place, words = drawn.get(cls.name, ("", ""))
   return (
-    f"[{cls.name}](../robust_tfds/datasets/{cls.name}/README.md)",
+    f"[{cls.name}](../../robust_tfds/datasets/{cls.name}/README.md)",
     _examples(cls),
     f"{len(cls.BUILDER_CONFIGS) or 1}",
     f"![{words}]({place}){{width=240px}}" if place else "",
