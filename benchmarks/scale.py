@@ -323,7 +323,9 @@ def _duration(seconds: float) -> str:
 
 def define_flags() -> None:
   """The command's flags."""
-  flags.DEFINE_bool("write", False, "Put the tables into docs/evidence/COSTS.md.")
+  flags.DEFINE_bool(
+    "write", False, "Put the tables into docs/evidence/COSTS.md."
+  )
 
 
 def main(argv: Sequence[str]) -> None:

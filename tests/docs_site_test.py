@@ -9,6 +9,7 @@ import html.parser
 import io
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,7 @@ import pytest
 from absl.testing import absltest, parameterized
 
 from eval import main as main_lib
+from models.training import main as training_main
 from robust_tfds import __main__, datasets, models
 from tests import api_test, in_folder, in_process, pages, quick
 from tests.eval.report.pages import browser
@@ -139,12 +141,36 @@ class QuickstartTest(in_folder.TestCase):
   def test_only_a_csv(self):
     from eval import score
 
-    (self.root / "mine.csv").write_text(self._blocks("Predictions in a CSV", "text")[0])
+    (self.root / "mine.csv").write_text(
+      self._blocks("Predictions in a CSV", "text")[0]
+    )
     with contextlib.chdir(self.root):
       words = self._blocks("Predictions in a CSV", "bash")[0].split()[2:]
       done = in_process.run(score, *words)
     self.assertEqual(done.returncode, 0, done.stderr)
     self.assertTrue((self.root / "scored/reports/report.html").exists())
+
+  def test_training_is_planned(self):
+    (name, *arguments), _ = self._training()
+    done = in_process.run(training_main, *arguments, "--plan")
+    self.assertEqual((name, done.returncode), ("train", 0), done.stderr)
+    self.assertIn("digits", done.stdout)
+
+  @pytest.mark.slow
+  def test_training_and_its_evaluation(self):
+    (_, *train), (_, *run) = self._training()
+    few = ("--config.data.corruptions=fog", "--config.data.severities=(3,)")
+    done = in_process.run(training_main, *train, "--config.epochs=1")
+    self.assertEqual(done.returncode, 0, done.stderr)
+    done = in_process.run(main_lib, *run, *few)
+    self.assertEqual(done.returncode, 0, done.stderr)
+    self.assertIn("digits train: augmix", done.stdout)
+
+  def _training(self) -> list[list[str]]:
+    """The arguments of the two commands, /tmp being the test's folder."""
+    (block,) = self._blocks("Train for robustness", "bash")
+    lines = block.replace("/tmp", str(self.root)).splitlines()
+    return [shlex.split(line, comments=True)[1:] for line in lines]
 
   def _blocks(self, section, language):
     return [block for known, block in _START[section] if known == language]

@@ -1,6 +1,5 @@
 """Formats of sets: which is written, both read, with and without TensorFlow."""
 
-
 import numpy as np
 import pytest
 import tensorflow_datasets as tfds
