@@ -37,8 +37,8 @@ _HEAD = """\
 
 Made by `python -m tools.coverage_page` from `docs/evidence/coverage.tsv`. It has a line
 for each table, figure or sentence with a number. Runs go to `/runs/…`, data lie in
-`/data/manual`, weights in `/weights`. *Numbers* counts the printed ones that `eval/papers`
-holds, and how many contradict others ([PRINTED_NUMBERS.md](PRINTED_NUMBERS.md)).
+`/data/manual`, weights in `/weights`. *Numbers* counts the printed ones that
+`eval/papers` holds, and how many contradict others ([which](PRINTED_NUMBERS.md)).
 `python -m tools.claims NAME` needs a clone. `tests/coverage_page_test.py` runs every
 command, with `--plan` or on embedded data.
 

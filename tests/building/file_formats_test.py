@@ -9,7 +9,6 @@ from robust_tfds import datasets
 from robust_tfds.building import file_formats
 from tests import in_folder, in_process, pages
 
-
 # A machine without TensorFlow; programs' last lines are their own.
 _HIDDEN = """
 from importlib.machinery import PathFinder
