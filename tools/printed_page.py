@@ -21,8 +21,8 @@ Made by `python -m tools.printed_page` from `eval/papers`. It has a folder for e
 and a TSV file for each table as printed. In a clone (`from eval import papers`),
 `papers.rows("imagenet_c")` gives the numbers of a data set or paper as rows: network,
 training, metric, condition, value, interval, source. `papers.doubts()` gives the
-contradictions below, `papers.protocol("imagenet_c")` the data behind the numbers. A number
-that several tables print counts in each of them.
+contradictions below, `papers.protocol("imagenet_c")` the data behind the numbers. A
+number that several tables print counts in each of them.
 """
 _PROTOCOLS = """
 ## What the numbers are of
