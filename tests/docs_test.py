@@ -220,11 +220,18 @@ class RulesTest(parameterized.TestCase):
 
   def test_ends_of_paths(self):
     good = (
-      "`cells/parts.py`, `parts/spread.of_cells`, `parts/{masks,spread}.py`"
+      "`files/parts.py`, `headlines/spread.of_cells`,"
+      " `detections/{masks,anchor_sets}.py`"
     )
-    self.assertEmpty(lost_tails(f"{good}, `image/<name>.py`, `parts/spread`"))
+    self.assertEmpty(
+      lost_tails(f"{good}, `image/<name>.py`, `headlines/spread`")
+    )
     self.assertEmpty(lost_tails("`timm/data/config.py`, `bbox/AP`, `i/n`"))
-    for text in ("`results/parts.py`", "`parts/spreads`", "`parts/{a,masks}`"):
+    for text in (
+      "`results/parts.py`",
+      "`parts/spreads`",
+      "`detections/{a,masks}`",
+    ):
       self.assertNotEmpty(lost_tails(text), text)
 
   def test_section_numbers(self):

@@ -3,7 +3,7 @@
   every_task/                  what every task has: leaderboards, summary, ...
   classification/, video/, ... what one task has besides; the folder says which
 
-What a report may read is `report/context.py`.
+What a report may read is `tables/context.py`.
 
 The folders are the registry: a file in one of them holds one subclass of
 `base.Report`, and a new report is a new file. A report of a kind that is there is a
