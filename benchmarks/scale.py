@@ -1,7 +1,7 @@
-"""Whole benchmarks on several machines: the tables of docs/SCALE.md.
+"""Whole benchmarks on several machines: the tables of docs/evidence/COSTS.md.
 
   python -m benchmarks.scale          # prints the tables
-  python -m benchmarks.scale --write  # puts them into docs/SCALE.md
+  python -m benchmarks.scale --write  # puts them into docs/evidence/COSTS.md
 
 A calculation, no measurement: each stage's cost below was measured by the command
 that stands beside it, or is an estimate, and says by which formula. Whoever has
@@ -17,7 +17,7 @@ from absl import flags
 
 from robust_tfds import command
 
-PAGE = pathlib.Path(__file__).parents[1] / "docs" / "SCALE.md"
+PAGE = pathlib.Path(__file__).parents[1] / "docs" / "evidence" / "COSTS.md"
 _MARK = "<!-- python -m benchmarks.scale --write: {name} -->"
 
 
@@ -47,7 +47,7 @@ class Cost:
 
 _PIPELINE = "benchmarks.pipeline --model=resnet50 --pictures=FOLDER"
 
-# Of one core of the machine that docs/SCALE.md names, CPU time.
+# Of one core of the machine that docs/evidence/COSTS.md names, CPU time.
 DECODE_PNG = Cost(2.2, "ms", "read and decode a 224x224 photograph", _PIPELINE)
 DECODE_LARGE = Cost(
   13.5, "ms", "read and decode one of 640x480",
@@ -323,7 +323,9 @@ def _duration(seconds: float) -> str:
 
 def define_flags() -> None:
   """The command's flags."""
-  flags.DEFINE_bool("write", False, "Put the tables into docs/SCALE.md.")
+  flags.DEFINE_bool(
+    "write", False, "Put the tables into docs/evidence/COSTS.md."
+  )
 
 
 def main(argv: Sequence[str]) -> None:

@@ -12,7 +12,7 @@ computed from the predictions: no accelerator, data, weights or network is neede
 A run or model that cannot be read or scored is set aside, and said with its reason
 on the screen, the first page and in aside.csv; only where none is left it is an error.
 
---export writes a submission, --check verifies one (docs/SUBMITTING.md): exit status
+--export writes a submission, --check verifies one (docs/RESULTS.md): exit status
 0, else not 0 with the file and the reason.
 """
 

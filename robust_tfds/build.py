@@ -13,7 +13,7 @@ continues what was killed. `--shard=2/4` builds every fourth of the configs, fro
 the second: for machines that work side by side.
 
 Equal inputs give equal bytes for any number of workers. With `--beam` examples are
-made in an Apache Beam pipeline (extra `beam`), for clusters: docs/PREPARING.md.
+made in an Apache Beam pipeline (extra `beam`), for clusters: docs/SCALE.md.
 """
 
 from collections.abc import Sequence

@@ -10,9 +10,7 @@ from robust_tfds import errors, stopping
 
 def define_flags() -> None:
   """`--multihost`, and what `jax.distributed` may have to be told."""
-  flags.DEFINE_bool(
-    "multihost", False, "One process of many: docs/MULTIHOST.md."
-  )
+  flags.DEFINE_bool("multihost", False, "One process of many: docs/SCALE.md.")
   # jax.distributed knows these itself on TPU pods, Slurm and Kubernetes.
   flags.DEFINE_string(
     "coordinator",

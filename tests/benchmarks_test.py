@@ -1,4 +1,4 @@
-"""Benchmarks run as their pages say, on one CPU; docs/SCALE.md is calculated."""
+"""Benchmarks run as their pages say, on one CPU; docs/evidence/COSTS.md is calculated."""
 
 import dataclasses
 import json

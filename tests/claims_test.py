@@ -1,4 +1,4 @@
-"""Sentences of the papers, computed: what docs/COVERAGE.md says of them."""
+"""Sentences of the papers, computed: what docs/evidence/COVERAGE.md says of them."""
 
 from absl.testing import parameterized
 

@@ -1,4 +1,4 @@
-"""docs/COVERAGE.md: nothing printed is left out, and every command is one.
+"""docs/evidence/COVERAGE.md: nothing printed is left out, and every command is one.
 
 Commands are those of the page's own rows: runs are asked for their plan, figures drawn
 without runs, raw results scored, pictures corrupted.

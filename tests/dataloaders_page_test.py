@@ -1,4 +1,4 @@
-"""Every block of docs/DATALOADERS.md runs, where its package is installed."""
+"""Every block of docs/LIBRARY.md on data loaders runs, where its package is installed."""
 
 import importlib.util
 import sys
@@ -10,7 +10,7 @@ from absl.testing import absltest
 from robust_tfds import corruptions
 from tests import pages
 
-_SECTIONS = pages.sections("DATALOADERS.md")
+_SECTIONS = pages.sections("LIBRARY.md")
 
 
 class DataloadersPageTest(absltest.TestCase):

@@ -9,6 +9,7 @@ import html.parser
 import io
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,7 @@ import pytest
 from absl.testing import absltest, parameterized
 
 from eval import main as main_lib
+from models.training import main as training_main
 from robust_tfds import __main__, datasets, models
 from tests import api_test, in_folder, in_process, pages, quick
 from tests.eval.report.pages import browser
@@ -24,7 +26,7 @@ from tools import docs_site
 from tools.docs_site import pictures, sets
 
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
-_STARTS = sorted((_ROOT / "docs" / "start").glob("*.md"))
+_START = pages.sections("QUICKSTART.md")
 # Their clips and pictures are natural, and not to be passed on.
 _NOT_SHOWN = {"imagenet22k_subtypes", "ucf101_ds"}
 
@@ -44,7 +46,7 @@ class GeneratedTest(parameterized.TestCase):
     self.assertIn(f'tfds.load("{sets.load_name(cls)}"', text)
     self.assertIn(sets.run_line(cls), text)
     self.assertRegex(
-      text, r"\nLicence: .+ \[More\]\(.*/docs/DATA\.md#[\w-]+\)\.\n"
+      text, r"\nLicence: .+ \[More\]\(.*/docs/evidence/DATA\.md#[\w-]+\)\.\n"
     )
     for line in (_ROOT / folder / "checksums.tsv").read_text().splitlines():
       self.assertIn(line.split("\t")[2], text)
@@ -53,18 +55,18 @@ class GeneratedTest(parameterized.TestCase):
     self.assertIn((_ROOT / folder / "CITATIONS.bib").read_text().strip(), text)
 
   def test_the_catalogues_have_all_names(self):
-    listed = _generated("docs/DATASETS")
+    listed = _generated("docs/evidence/DATASETS")
     for name in datasets.names():
       self.assertIn(
-        f"| [{name}](../robust_tfds/datasets/{name}/README.md)", listed
+        f"| [{name}](../../robust_tfds/datasets/{name}/README.md)", listed
       )
-    cards = _generated("docs/MODELS")
+    cards = _generated("docs/evidence/MODELS")
     for name in models.names():
       self.assertEqual(cards.count(f'<details class="model" id="{name}">'), 1)
     self.assertIn("torchvision:ResNet50_Weights.IMAGENET1K_V2\n", cards)
 
   def test_the_public_surface(self):
-    text = _generated("docs/API")
+    text = _generated("docs/evidence/API")
     self.assertEqual(text.count(".. autofunction::"), len(api_test.SURFACE))
     for name in ("corruptions.corrupt", "evaluate", "models.adapters.get"):
       self.assertIn(f".. autofunction:: robust_tfds.{name}\n", text)
@@ -126,15 +128,10 @@ class CommandsTest(parameterized.TestCase):
           self.assertIn(config, configs, path.name)
 
 
-class StartPagesTest(in_folder.TestCase):
-  """A minute each: short, and their blocks run as they stand."""
+class QuickstartTest(in_folder.TestCase):
+  """The blocks of docs/QUICKSTART.md run as they stand."""
 
-  def test_they_are_short(self):
-    self.assertLen(_STARTS, 8)
-    for path in _STARTS:
-      self.assertLess(len(path.read_text("utf-8").split()), 260, path.name)
-
-  @quick.cases(["own_model"], ["detection", "video"])
+  @quick.cases(["A function"], ["A detector", "A video network"])
   def test_a_function(self, name):
     (block,) = self._blocks(name, "python")
     with contextlib.redirect_stdout(io.StringIO()) as printed:
@@ -144,16 +141,39 @@ class StartPagesTest(in_folder.TestCase):
   def test_only_a_csv(self):
     from eval import score
 
-    (self.root / "mine.csv").write_text(self._blocks("csv", "text")[0])
+    (self.root / "mine.csv").write_text(
+      self._blocks("Predictions in a CSV", "text")[0]
+    )
     with contextlib.chdir(self.root):
-      words = self._blocks("csv", "bash")[0].split()[2:]
+      words = self._blocks("Predictions in a CSV", "bash")[0].split()[2:]
       done = in_process.run(score, *words)
     self.assertEqual(done.returncode, 0, done.stderr)
     self.assertTrue((self.root / "scored/reports/report.html").exists())
 
-  def _blocks(self, name, language):
-    text = (_ROOT / "docs" / "start" / f"{name}.md").read_text("utf-8")
-    return [block for known, block in pages.blocks(text) if known == language]
+  def test_training_is_planned(self):
+    (name, *arguments), _ = self._training()
+    done = in_process.run(training_main, *arguments, "--plan")
+    self.assertEqual((name, done.returncode), ("train", 0), done.stderr)
+    self.assertIn("digits", done.stdout)
+
+  @pytest.mark.slow
+  def test_training_and_its_evaluation(self):
+    (_, *train), (_, *run) = self._training()
+    few = ("--config.data.corruptions=fog", "--config.data.severities=(3,)")
+    done = in_process.run(training_main, *train, "--config.epochs=1")
+    self.assertEqual(done.returncode, 0, done.stderr)
+    done = in_process.run(main_lib, *run, *few)
+    self.assertEqual(done.returncode, 0, done.stderr)
+    self.assertIn("digits train: augmix", done.stdout)
+
+  def _training(self) -> list[list[str]]:
+    """The arguments of the two commands, /tmp being the test's folder."""
+    (block,) = self._blocks("Train for robustness", "bash")
+    lines = block.replace("/tmp", str(self.root)).splitlines()
+    return [shlex.split(line, comments=True)[1:] for line in lines]
+
+  def _blocks(self, section, language):
+    return [block for known, block in _START[section] if known == language]
 
 
 class QuestionsTest(absltest.TestCase):
@@ -169,10 +189,10 @@ class QuestionsTest(absltest.TestCase):
 
 _SEEN = (
   "docs/index.html",
-  "docs/DATASETS.html",
-  "docs/MODELS.html",
-  "docs/API.html",
-  "docs/start/csv.html",
+  "docs/evidence/DATASETS.html",
+  "docs/evidence/MODELS.html",
+  "docs/evidence/API.html",
+  "docs/QUICKSTART.html",
   "robust_tfds/datasets/imagenet_c/README.html",
 )
 _AXE = "axe.run(document).then(found => found.violations.map(v => v.id))"
@@ -217,7 +237,7 @@ class SiteTest(absltest.TestCase):
       text = (site / f"robust_tfds/datasets/{name}/README.html").read_text()
       self.assertEqual("<img" in text, name not in _NOT_SHOWN, name)
     self.assertContainsSubset(
-      models.names(), built[site / "docs/MODELS.html"].names
+      models.names(), built[site / "docs/evidence/MODELS.html"].names
     )
 
   def test_in_a_browser(self):
@@ -240,7 +260,9 @@ class SiteTest(absltest.TestCase):
           wide = "document.documentElement.scrollWidth"
           self.assertLessEqual(page.evaluate(wide), width, path)
           self.assertEmpty(page.evaluate(_AXE), f"{path} {width} {scheme}")
-      page.goto((self.site / "docs/MODELS.html").as_uri() + "#resnet50")
+      page.goto(
+        (self.site / "docs/evidence/MODELS.html").as_uri() + "#resnet50"
+      )
       self.assertTrue(page.locator("#resnet50").evaluate("e => e.open"))
       page.fill("input[data-filter]", "VGG19_bn torchvision")
       self.assertEqual(page.locator("details.model:visible").count(), 1)

@@ -1,4 +1,4 @@
-"""docs/FIDELITY.md is what its tool writes, of what was measured."""
+"""docs/evidence/FIDELITY.md is what its tool writes, of what was measured."""
 
 import contextlib
 import io
@@ -42,6 +42,16 @@ class FidelityPageTest(absltest.TestCase):
     for row in _of("drawn").values():
       self.assertLess(float(row.statistic), 1, row)
     self.assertIn("| 44 of 48 printed numbers", fidelity_page.text(_ROWS))
+
+  def test_the_page_in_words_has_these_counts(self):
+    """Of docs/FIDELITY.md, which is written by hand."""
+    page = fidelity_page.FILE.parents[1] / "FIDELITY.md"
+    text = " ".join(page.read_text("utf-8").split())
+    counts = fidelity_page._counts()
+    self.assertIn(f"{fidelity_page._rate()} printed detection numbers", text)
+    self.assertIn(
+      f"{counts['others']} of {counts['models']} were not compared", text
+    )
 
   def test_without_the_photographs_it_says_what_is_missing(self):
     before = fidelity.FILE.read_bytes()
@@ -88,7 +98,6 @@ class StoredTest(absltest.TestCase):
       fidelity.store(_ROWS)
       self.assertEqual(fidelity.stored(), _ROWS)
     self.assertEqual(table.read_bytes(), fidelity.FILE.read_bytes())
-    shutil.copy(fidelity_page.FILE.with_name("DEVIATIONS.md"), folder)
     shutil.copy(fidelity_page.FILE.with_name("DETECTION_TABLES.md"), folder)
     with (
       mock.patch.object(fidelity_page, "FILE", page),

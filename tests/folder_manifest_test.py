@@ -120,9 +120,7 @@ class FolderManifestTest(in_folder.TestCase):
   def test_the_loop_of_the_docs(self):
     self._pictures("cat/x.jpg", "dog/y.jpg")
     self._run()
-    blocks = pages.sections("OTHER_FRAMEWORKS.md")[
-      "Without an adapter: a table"
-    ]
+    blocks = pages.sections("YOUR_MODEL.md")["Without an adapter: a table"]
     (block,) = (text for language, text in blocks if language == "python")
     with contextlib.chdir(self.root):
       exec(block, {"predict": lambda path: path.split("/")[-2]})

@@ -147,7 +147,8 @@ print(json.dumps({
 }))
 """
 _GROUP = 'GROUP = "weather"\n'
-_PAGE = [text for _, text in pages.sections("OWN_CORRUPTION.md")["The file"]]
+_SECTIONS = pages.sections("OWN_DATA.md")
+_PAGE = [text for _, text in _SECTIONS["A corruption of your own"]]
 _FILES = {
   "invert": _PLUGIN,
   "changed/invert": _PLUGIN.replace("(1, 2, 3, 4, 5)", "(5,) * 5"),

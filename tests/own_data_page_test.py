@@ -14,6 +14,7 @@ from tests.eval.report.reports import without_pictures
 from tests.own import made, natural_test
 
 _SECTIONS = pages.sections("OWN_DATA.md")
+_SECTIONS.pop("A corruption of your own")  # tests/own_corruptions_test.py
 _REAL = robust_tfds.evaluate
 _CLASSES = {"Videos": 2, "Natural sets": 1000}  # else three
 _PLACES = re.compile(r"/?\b(data/|runs/)")

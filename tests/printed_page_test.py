@@ -22,7 +22,7 @@ class PrintedPageTest(parameterized.TestCase):
 
   @parameterized.parameters("imagenet_vid_robust", "ytbb_robust")
   def test_lines_of_natural_videos(self, dataset):
-    page = printed_page.ROOT / "docs" / "NATURAL_VIDEO.md"
+    page = printed_page.ROOT / "docs" / "VIDEO.md"
     text = " ".join(page.read_text("utf-8").split())
     points = papers.testbed(dataset).values()
     line = trend.fit(*zip(*points))

@@ -5,7 +5,7 @@
 
 What they follow from: the papers' other printed numbers (`eval/papers`), the tables
 of conditions, the authors' metadata in tests/golden, our formulas. The lines of
-docs/coverage.tsv name them; tests/claims_test.py holds each.
+docs/evidence/coverage.tsv name them; tests/claims_test.py holds each.
 """
 
 import gzip

@@ -1,8 +1,9 @@
-"""Writes docs/COVERAGE.md: the command that computes each number of the papers.
+"""Writes docs/evidence/COVERAGE.md: the command that computes each number of the papers.
 
   python -m tools.coverage_page
 
-From docs/coverage.tsv, a line for each table, figure or sentence with a number of
+From docs/evidence/coverage.tsv, a line for each table, figure or sentence with a number
+of
 the four papers. Its columns: `paper` (a folder of `eval/papers`), `place`, `what`;
 `rows` (the files there that hold its numbers, `table1`, or some of their lines,
 `section5_2:2,7-10`), `command` (several with ` && `), `data` that it needs, `status`
@@ -20,24 +21,24 @@ from eval import papers
 from eval.papers import printed_rows
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-FILE = ROOT / "docs" / "COVERAGE.md"
+FILE = ROOT / "docs" / "evidence" / "COVERAGE.md"
 TABLE = FILE.with_name("coverage.tsv")
 STATUSES = {
-  "computed": "the command makes it here: from raw results, other printed"
+  "computed": "the command makes it here from raw results, other printed"
   " numbers, embedded data or our own code",
   "needs data": "the command makes it with data or weights that may not be"
-  " shipped; `--plan` in place of `--workdir=…` names what lacks",
-  "printed only": "the number is stored and shown as it is printed; why nobody"
-  " can make it anew",
-  "cannot": "no command; why",
+  " shipped; `--plan` in place of `--workdir=…` names what is missing",
+  "printed only": "the number is stored and shown as printed; the line says why"
+  " nobody can make it anew",
+  "cannot": "there is no command; the line says why",
 }
 _HEAD = """\
 # From every number of the papers to a command
 
-Made by `python -m tools.coverage_page` from `docs/coverage.tsv`: a line for each table,
-figure or sentence with a number. `RUN`s go to `/runs/…`, data lie in `/data/manual`,
-weights in `/weights`. *Numbers* counts the printed ones that `eval/papers` holds
-([PRINTED_NUMBERS.md](PRINTED_NUMBERS.md)), with how many of them do not fit others.
+Made by `python -m tools.coverage_page` from `docs/evidence/coverage.tsv`. It has a line
+for each table, figure or sentence with a number. Runs go to `/runs/…`, data lie in
+`/data/manual`, weights in `/weights`. *Numbers* counts the printed ones that
+`eval/papers` holds, and how many contradict others ([which](PRINTED_NUMBERS.md)).
 `python -m tools.claims NAME` needs a clone. `tests/coverage_page_test.py` runs every
 command, with `--plan` or on embedded data.
 
@@ -47,7 +48,7 @@ _COLUMNS = ("place", "what", "numbers", "command", "data", "status")
 
 @dataclasses.dataclass(frozen=True)
 class Line:
-  """A line of docs/coverage.tsv; the module's docstring says its columns."""
+  """A line of docs/evidence/coverage.tsv; the module's docstring says its columns."""
 
   paper: str
   place: str

@@ -1,6 +1,6 @@
 """Measures how far every corruption is from the authors' own pixels.
 
-`docs/fidelity.tsv` holds what `python -m tools.fidelity_page` measured last. The
+`docs/evidence/fidelity.tsv` holds what `python -m tools.fidelity_page` measured last. The
 goldens are made from photographs and stay beside the project: tests/golden/README.md.
 """
 
@@ -18,7 +18,12 @@ from tests.corruptions import reference_draws, replays, statistics_of
 from tests.corruptions.image import golden_test, statistics_test
 from tests.corruptions.sequence import golden_test as sequence_golden_test
 
-FILE = pathlib.Path(__file__).resolve().parents[1] / "docs" / "fidelity.tsv"
+FILE = (
+  pathlib.Path(__file__).resolve().parents[1]
+  / "docs"
+  / "evidence"
+  / "fidelity.tsv"
+)
 PICTURES, SEVERITIES = ("cifar32", "img0"), (1, 3, 5)  # of statistics
 _VIDEOS = {
   "static_rotation": ("static_rotate_{}", "clip_32x128x171.npz"),

@@ -1,7 +1,7 @@
-"""Writes docs/FIDELITY.md: how near everything is to the papers' own.
+"""Writes docs/evidence/FIDELITY.md: every distance from the papers' own code.
 
   python -m tools.fidelity_page            # measures the pixels anew, minutes
-  python -m tools.fidelity_page --stored   # from what docs/fidelity.tsv holds
+  python -m tools.fidelity_page --stored   # from what docs/evidence/fidelity.tsv holds
 
 Measuring needs what may not be shipped (tests/golden/README.md); the rest follows
 from `models/parity.tsv`, `eval/papers` and the pages beside it.
@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from eval import papers
 from models import cards
 from models.spec import KINDS
-from robust_tfds import conditions, models
+from robust_tfds import models
 from tools import fidelity
 from tools.fidelity import Row
 
@@ -27,9 +27,10 @@ _RATE = re.compile(r"^(\d+ of \d+) printed numbers agree", re.MULTILINE)
 _HEAD = """\
 # How faithful it is
 
-Made by `python -m tools.fidelity_page`. What the papers' own code put out is compared
-with what this code puts out; each line names the test that holds it, so a change that
-moves a number here fails. Grey levels are of 255.
+Made by `python -m tools.fidelity_page`. Outputs of the papers' own code are compared
+with ours. Each line names the test that holds it, so a change that moves a number here
+fails. Grey levels are out of 255. What differs on purpose is in
+[FIDELITY.md](../FIDELITY.md).
 
 | | |
 |---|---|
@@ -37,40 +38,42 @@ moves a number here fails. Grey levels are of 255.
 _DETERMINISTIC = """
 ## Pixels: corruptions without random numbers
 
-All {outputs} stored outputs of the authors' code (of ImageNet-C, CIFAR-10-C,
-Tiny-ImageNet-C, and of `imagecorruptions` for any size) on ten pictures from 32 px to
-640 x 480, grey and colour ([how they were made](../tests/golden/corruptions/README.md)).
+Compared are all {outputs} stored outputs of the authors' code: ImageNet-C, CIFAR-10-C,
+Tiny-ImageNet-C, and `imagecorruptions` for other sizes. The ten pictures are grey and
+colour, from 32 px to 640 x 480
+([how they were made](../../tests/golden/corruptions/README.md)). The test is
 `tests/corruptions/image/golden_test.py`.
 
 """
 _RANDOM = """
 ## Pixels: corruptions with random numbers
 
-Random numbers are ours (one key a picture, `docs/DEVIATIONS.md`), so pixels are compared
-twice. *Same draws*: the authors' code ran with a seed, what it drew is given to ours, on
-{outputs} outputs a corruption (`tests/corruptions/image/golden_test.py`). *Own draws*:
-over 32 runs each, mean, spread, quantiles, correlations and share of changed pixels of
-ours against theirs; 1 is what four standard errors of their difference and a slack of
-half a percent allow, and the worst statistic of {cells} pictures and severities is shown
-(`tests/corruptions/image/statistics_test.py`).
+Random numbers are ours, one key a picture, so pixels are compared twice.
+
+- *Same draws*: the authors' code ran with a seed, and what it drew is given to ours.
+  There are {outputs} outputs per corruption (`tests/corruptions/image/golden_test.py`).
+- *Own draws*: mean, spread, quantiles, correlations and share of changed pixels are
+  compared over 32 runs of each code. The worst statistic of {cells} pictures and
+  severities is shown. 1 is the limit: four standard errors of the difference, and a slack
+  of half a percent (`tests/corruptions/image/statistics_test.py`).
 
 """
 _OTHERS = """
 ## Pixels: sequences and videos
 
-Whole frames and crops of all frames, of two photographs (ImageNet-P), and of clips at
-five severities (the action-recognition paper).
-`tests/corruptions/sequence/golden_test.py` and `tests/corruptions/video/golden_test.py`
-hold the random ones, too: noises, snow and spatter with the authors' layers, orders of
-frames, MPEG's loss.
+Compared are whole frames, and crops of all frames: two photographs of ImageNet-P, and
+clips of the action-recognition paper at five severities. Two tests hold them,
+`tests/corruptions/sequence/golden_test.py` and `tests/corruptions/video/golden_test.py`.
+They hold the random perturbations too: noises, snow and spatter with the authors' layers,
+orders of frames, and the loss of MPEG.
 
 """
 _DEVICES = """
 ## Pixels: a GPU beside a CPU
 
-The same draws, but not always the same rounding: XLA orders sums by device.
-Six photographs under all corruptions at three severities each, on one NVIDIA H200 beside
-the CPU, measured once (no test has a GPU):
+The draws are the same, but not always the rounding: XLA orders sums by device. Six
+photographs under all corruptions at three severities each were computed on one NVIDIA
+H200 and on the CPU. This was measured once; no test has a GPU.
 
 | corruptions | largest difference, levels | values that differ |
 | --- | --- | --- |
@@ -138,13 +141,16 @@ _METRICS = (
 _NETWORKS = """
 ## Networks
 
-The same random weights in the original module (of torchvision, timm, transformers,
-pretrainedmodels, pytorchcv or pytorchvideo) and in ours, float32: how far logits are
-apart, over their scale. A model's card (`robust-tfds card NAME`) has its number and
-says where the original's own rounding is as large. `tests/models/convert/parity_test.py`,
-`tests/models/detection/parity_test.py`, `tests/models/video/parity_test.py`.
-{compared} of {models} were compared, {small_count} of them as miniatures of two blocks,
-48 wide: {small}. The other {others} were not ([listed below](#what-was-not-compared)).
+The original module and ours get the same random weights in float32. The distance is that
+of the logits, over their scale. Originals are modules of torchvision, timm, transformers,
+pretrainedmodels, pytorchcv and pytorchvideo. A model's card (`robust-tfds card NAME`) has
+its number, and says where the original's own rounding is as large. The tests are
+`tests/models/convert/parity_test.py`, `tests/models/detection/parity_test.py` and
+`tests/models/video/parity_test.py`.
+
+{compared} of {models} networks were compared, {small_count} of them as miniatures of two
+blocks, 48 wide: {small}.
+The other {others} were not ([listed below](#what-was-not-compared)).
 
 """
 _WEIGHTS = """
@@ -152,24 +158,17 @@ With public weights, [EfficientNet-Lite 0, 1 and 2](EFFICIENTNET_LITE.md) answer
 photographs as torch's code does: 216, 212 and 222 right
 (`tests/models/classification/efficientnet_lite_test.py`).
 """
-_DEVIATIONS = """
-## Different on purpose
-
-These touch pixels of ImageNet-C; the other {others} are in
-[DEVIATIONS.md](DEVIATIONS.md), each with what the reference does.
-
-"""
 _LIMITS = """
 ## What was not compared
 
-Networks that were not held beside an original module ({others}); a card says of some
+These {others} networks were not held beside an original module. The cards of some say
 what was done instead.
 
 {networks}
 No published ImageNet-C, -P or Kinetics number of a network was reproduced end to end:
 that takes the data sets and the authors' weights. The published archives differ from
-any new run by the authors' unseeded random numbers; the suffix `_published` reads
-theirs.
+any new run by the authors' unseeded random numbers. The suffix `_published` reads the
+archives themselves.
 """
 
 
@@ -185,7 +184,7 @@ def main() -> None:
     except unittest.SkipTest as missing:
       sys.exit(
         f"Error: {missing} {FILE.name} holds what was measured last, and"
-        " --stored writes it again from docs/fidelity.tsv."
+        " --stored writes it again from docs/evidence/fidelity.tsv."
       )
   FILE.write_text(text(fidelity.stored()), "utf-8")
   print(f"wrote {FILE}")
@@ -210,7 +209,6 @@ def text(rows: Sequence[Row]) -> str:
     (what.format(**told), beside, near.format(**told), _code(f"tests/{test}"))
     for what, beside, near, test in _METRICS
   ]
-  chosen, others = _deviations()
   parts = [
     _HEAD,
     *_summary(images, drawn),
@@ -226,9 +224,9 @@ def text(rows: Sequence[Row]) -> str:
     _NETWORKS.format(**_counts()),
     _table(_PARITIES, _parities()),
     _WEIGHTS,
-    _DEVIATIONS.format(others=others),
-    _table(("where", "ours", "why"), chosen),
-    _LIMITS.format(others=_counts()["others"], networks="".join(_absent())),
+    _LIMITS.format(
+      others=_counts()["others"], networks=_table(_NAMED, _absent())
+    ),
   ]
   return "".join(parts)
 
@@ -243,6 +241,7 @@ _PIXELS = (
 _HELD = ("what", "beside", "how near", "held by")
 _DRAWN = (*_PIXELS, "own draws: worst statistic")
 _PARITIES = ("kind", "compared", "of", "half are within", "all are within")
+_NAMED = ("kind", "networks", "names")
 _SMALL = "(two blocks, 48 wide)"
 
 
@@ -327,33 +326,12 @@ def _counts() -> dict[str, str]:
   }
 
 
-def _absent() -> Iterator[str]:
-  """A line a kind: the networks that were not compared."""
+def _absent() -> Iterator[tuple[str, ...]]:
+  """Kind -> how many networks of it were not compared, and their names."""
   for kind in KINDS:
     compared = _compared(kind)
     names = [n for n in models.names(kind=kind) if n not in compared]
-    yield f"- {kind} ({len(names)}): {', '.join(map(_code, names))}\n"
-
-
-def _deviations() -> tuple[list[tuple[str, ...]], int]:
-  """Those of ImageNet-C's pixels (where, ours, why), and how many others."""
-  page = FILE.with_name("DEVIATIONS.md").read_text("utf-8")
-  lines = [
-    [cell.strip() for cell in line.strip().strip("|").split(" | ")]
-    for line in page.splitlines()
-    if line.startswith("| ")
-  ][1:]
-  names = {f"`{name}`" for name in conditions.PICTURES.names("all")}
-  chosen = [
-    (where, ours, why)
-    for where, _, ours, why in lines
-    if where in _TOUCHED or names & set(re.findall(r"`\w+`", where))
-    if not where.startswith("video")
-  ]
-  return chosen, len(lines) - len(chosen)
-
-
-_TOUCHED = ("random numbers", "resized pictures")
+    yield kind, str(len(names)), ", ".join(map(_code, names))
 
 
 def _code(words: str) -> str:

@@ -1,4 +1,4 @@
-"""Writes docs/PRINTED_NUMBERS.md: what the papers print, and what is doubtful.
+"""Writes docs/evidence/PRINTED_NUMBERS.md: what the papers print, and what is doubtful.
 
   python -m tools.printed_page
 
@@ -13,16 +13,16 @@ from eval.papers import doubt as doubt_lib
 from eval.papers.protocols import PROTOCOLS
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-FILE = ROOT / "docs" / "PRINTED_NUMBERS.md"
+FILE = ROOT / "docs" / "evidence" / "PRINTED_NUMBERS.md"
 _HEAD = """\
 # Printed numbers of the four papers
 
-Made by `python -m tools.printed_page` from `eval/papers`: a folder for each paper, a
-TSV file for each table as it is printed. With `from eval import papers` of a clone,
-`papers.rows("imagenet_c")` gives the numbers of a data set or paper as rows (network,
-training, metric, condition, value, interval, source), `papers.doubts()` what is below,
-`papers.protocol("imagenet_c")` what the numbers are of. A number that several tables
-print counts in each of them.
+Made by `python -m tools.printed_page` from `eval/papers`. It has a folder for each paper,
+and a TSV file for each table as printed. In a clone (`from eval import papers`),
+`papers.rows("imagenet_c")` gives the numbers of a data set or paper as rows: network,
+training, metric, condition, value, interval, source. `papers.doubts()` gives the
+contradictions below, `papers.protocol("imagenet_c")` the data behind the numbers. A
+number that several tables print counts in each of them.
 """
 _PROTOCOLS = """
 ## What the numbers are of

@@ -87,7 +87,7 @@ class Replicates:
     enters the standard error, since its rate of decrease is unknown, and the
     ends are never on one side of the value.
 
-    Its coverage is in docs/INTERVALS.md. It cannot know what no group shows:
+    Its coverage is in docs/evidence/INTERVALS.md. It cannot know what no group shows:
     rates of 0 or 1 in every draw collapse to a point (for single cells see
     `eval/metrics/rates.py`), and with a handful of groups, or of errors, it
     covers less often than stated. It does not know the bounds of the number.

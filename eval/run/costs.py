@@ -27,7 +27,8 @@ from robust_tfds.corruptions import frost_pictures
 NETWORK = "network"  # stage, where others are names of corruptions
 _READ_BATCHES = 2
 # Bytes of a row in a cell: what `--plan=measure` says of the quickstarts; of a
-# detection its box, score and class, and the run lengths of a mask (docs/SCALE.md).
+# detection its box, score and class, and the run lengths of a mask
+# (docs/evidence/COSTS.md).
 _ROW_BYTES, _BOX_BYTES, _MASK_BYTES = 33, 24, 290
 
 

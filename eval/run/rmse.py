@@ -5,7 +5,7 @@
 
 Writes rmse.csv: corruption, severity, the mean over images of the RMSE between
 clean and corrupted pixels in levels 0..255, in floating point (the paper's own
-table wraps in uint8: docs/DEVIATIONS.md). With the table of a detection run also
+table wraps in uint8: docs/FIDELITY.md). With the table of a detection run also
 rmse.png: relative performance against RMSE, both averaged over severities.
 """
 

@@ -4,5 +4,5 @@ A submission is a workdir (`eval/cells/workdir.py`) of its cells, its config, it
 ground truth and its table alone, and `submission.json`, which says what its data
 and models are and names every other file with its size and sha256. So whatever
 reads a workdir reads a submission. `writer` makes them and `checker` checks them;
-`docs/SUBMITTING.md` is for who makes one.
+`docs/RESULTS.md` is for who makes one.
 """

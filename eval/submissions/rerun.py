@@ -2,7 +2,7 @@
 
 Which ones the checker draws, by a seed of its own that the answer names: no text
 of a submission has a say. Of each model as many, or one more; of its conditions,
-in the table's order, one from each of as many parts (docs/SUBMITTING.md has what
+in the table's order, one from each of as many parts (docs/RESULTS.md has what
 that finds). The model and the data are those that the config names, on this
 machine; weights that the run trained are the submission's. They have to have the
 sha256 of the facts. Predictions are equal, or, on another kind of device, equal in
@@ -40,7 +40,7 @@ from robust_tfds.shards import Shard
 from robust_tfds.storage import paths
 
 # Relative, and what numbers may differ by anyway. Measured on processors: 2e-6 at
-# most (docs/SUBMITTING.md). The rest is room for accelerators, not measured.
+# most (docs/RESULTS.md). The rest is room for accelerators, not measured.
 TOLERANCE = 1e-4
 _ANYWAY = 1e-5
 # Below it float32 has no exact scores, and some devices none at all.

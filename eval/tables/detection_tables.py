@@ -1,7 +1,7 @@
 """The detection paper's tables from its raw results; no report itself.
 
 Ours beside the printed numbers of Michaelis et al. 2019 and their difference, in
-percent. docs/DETECTION_TABLES.md is its output.
+percent. docs/evidence/DETECTION_TABLES.md is its output.
 """
 
 import dataclasses

@@ -130,7 +130,7 @@ def _check_runner(name: str | None) -> None:
   except ImportError as e:
     raise errors.UserError(
       f"--beam_pipeline_options: runner={name} needs a package that is not"
-      f" installed ({e}); see docs/PREPARING.md."
+      f" installed ({e}); see docs/SCALE.md."
     ) from e
   except (AttributeError, ValueError) as e:
     raise errors.UserError(

@@ -5,7 +5,7 @@ limits (`limits`), with encodings that are named, without pickles, entities or
 links, and with errors that begin with the path and the field. A test forbids
 `json.load`, `np.load`, `zipfile`, `tarfile`, `ElementTree` and `Image.open`
 elsewhere (tests/architecture_test.py). What each door of the package accepts:
-docs/ROBUST_INPUT.md. Imports nothing of ours but `errors`.
+docs/evidence/ROBUST_INPUT.md. Imports nothing of ours but `errors`.
 """
 
 from robust_tfds.reading.arrays import npy_file, npz_bytes, npz_file

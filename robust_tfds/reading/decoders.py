@@ -1,7 +1,7 @@
 """Which programs decode files here, in words: what they give are pixels too.
 
 Nobody promises that another version of a decoder gives the same levels. What was
-measured is in docs/ROBUST_INPUT.md.
+measured is in docs/evidence/ROBUST_INPUT.md.
 """
 
 from robust_tfds.reading import videos

@@ -1,7 +1,5 @@
 """Formats of sets: which is written, both read, with and without TensorFlow."""
 
-import pathlib
-
 import numpy as np
 import pytest
 import tensorflow_datasets as tfds
@@ -10,8 +8,6 @@ from absl.testing import parameterized
 from robust_tfds import datasets
 from robust_tfds.building import file_formats
 from tests import in_folder, in_process, pages
-
-_ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # A machine without TensorFlow; programs' last lines are their own.
 _HIDDEN = """
@@ -132,8 +128,8 @@ class FileFormatsTest(in_folder.TestCase):
 
   def test_the_page_of_a_data_loader_without_tensorflow(self):
     pytest.importorskip("torch")
-    text = (_ROOT / "docs" / "start" / "tfds.md").read_text("utf-8")
-    (block,) = [b for kind, b in pages.blocks(text) if "torch" in b]
+    section = pages.sections("QUICKSTART.md")["Corrupted sets with `tfds.load`"]
+    (block,) = [b for kind, b in section if "torch" in b]
     block = block.replace(
       'split="test"', 'split="test", data_dir="' + str(self.root) + '"'
     )

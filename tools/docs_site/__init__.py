@@ -37,10 +37,10 @@ def text(page: str, source: str, drawn: pictures.Drawn) -> str:
   folder, _, name = page.removesuffix("/README").rpartition("/")
   if folder == "robust_tfds/datasets":
     return sets.page(name, source, drawn)
-  if page == "docs/DATASETS":
+  if page == "docs/evidence/DATASETS":
     title, _, rest = source.partition("\n")
     return f"{title}\n{sets.index(drawn)}{rest}"
-  behind = {"docs/API": api.text, "docs/MODELS": models.text}
+  behind = {"docs/evidence/API": api.text, "docs/evidence/MODELS": models.text}
   return source + behind[page]() if page in behind else source
 
 

@@ -1,4 +1,4 @@
-"""What docs/API.md has behind its own text: the public surface, by module.
+"""What docs/evidence/API.md has behind its own text: the public surface, by module.
 
 What is public `tests/api_test.py` says; this page has its docstrings.
 """

@@ -1,4 +1,4 @@
-"""What docs/MODELS.md has behind its own text: every model, by kind and paper.
+"""What docs/evidence/MODELS.md has behind its own text: every model, by kind and paper.
 
 A model's entry is its card, as `robust-tfds card` prints it; the field above them
 leaves those whose card has all words that are typed (`docs/_static/site.js`).

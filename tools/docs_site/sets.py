@@ -27,7 +27,7 @@ _SETS = {"common": "common", "extra": "extra, apart from the means"}
 
 
 def index(drawn: pictures.Drawn) -> str:
-  """What docs/DATASETS.md has below its title: every set, by kind."""
+  """What docs/evidence/DATASETS.md has below its title: every set, by kind."""
   listed = sorted(map(datasets.builder_class, datasets.names()), key=_place)
   parts = ["\n## All sets\n"]
   for kind, sets in itertools.groupby(listed, key=lambda cls: cls.KIND):
@@ -42,11 +42,11 @@ def index(drawn: pictures.Drawn) -> str:
     ],
   )
   pages = "\n".join(
-    f"{n} <../robust_tfds/datasets/{n}/README>" for n in datasets.names()
+    f"{n} <../../robust_tfds/datasets/{n}/README>" for n in datasets.names()
   )
   return (
     "".join(parts)
-    + "\n### Natural sets, read as TFDS has them\n\n[How](OWN_DATA.md#natural-sets)."
+    + "\n### Natural sets, read as TFDS has them\n\n[How](../OWN_DATA.md#natural-sets)."
     + f"\n\n{natural}\n```{{toctree}}\n:hidden:\n\n{pages}\n```\n"
   )
 
@@ -115,7 +115,7 @@ def _place(cls: type[base.Builder]) -> tuple[int, str]:
 def _row(cls: type[base.Builder], drawn: pictures.Drawn) -> Sequence[str]:
   place, words = drawn.get(cls.name, ("", ""))
   return (
-    f"[{cls.name}](../robust_tfds/datasets/{cls.name}/README.md)",
+    f"[{cls.name}](../../robust_tfds/datasets/{cls.name}/README.md)",
     _examples(cls),
     f"{len(cls.BUILDER_CONFIGS) or 1}",
     f"![{words}]({place}){{width=240px}}" if place else "",

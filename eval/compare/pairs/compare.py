@@ -183,7 +183,8 @@ def _of_tests(cells: Sequence[Line]) -> list[str]:
         " a group are not independent or the number is no right and wrong:"
         " McNemar's test is not valid there. The exchange is exact where both"
         " models' results have one distribution; of equal accuracy alone, few"
-        " unequal groups decide too often (docs/INTERVALS.md), less often since a"
+        " unequal groups decide too often (docs/evidence/INTERVALS.md), less often"
+        " since a"
         " difference whose interval holds 0 is not decided."
       ]
       if grouped

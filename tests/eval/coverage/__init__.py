@@ -15,7 +15,8 @@ a section of the page, under its `WORDS`. `latent.py` draws right and wrong answ
 clustered examples whose errors are known in closed form; in `case.py` `of_rows` takes
 intervals from the rows of a table, and `light` leaves out what a case does not count.
 Then `python -m tests.eval.coverage --write --topic=<topic> --data=<words of the case>`
-keeps its results in `results.tsv` and writes docs/INTERVALS.md between its marks;
+keeps its results in `results.tsv` and writes docs/evidence/INTERVALS.md between
+its marks;
 where two did so at once, take one's file and write again. The matrices are small:
 `OPENBLAS_NUM_THREADS=1` halves the time.
 

@@ -1,4 +1,4 @@
-"""Results of the cases as a file, and as the tables of docs/INTERVALS.md."""
+"""Results of the cases as a file, and as the tables of docs/evidence/INTERVALS.md."""
 
 import dataclasses
 import importlib
@@ -10,7 +10,12 @@ from tests.eval.coverage import cases
 from tests.eval.coverage.case import Tally
 
 FILE = pathlib.Path(__file__).with_name("results.tsv")
-PAGE = pathlib.Path(__file__).resolve().parents[3] / "docs" / "INTERVALS.md"
+PAGE = (
+  pathlib.Path(__file__).resolve().parents[3]
+  / "docs"
+  / "evidence"
+  / "INTERVALS.md"
+)
 _COUNTS = ("sets", "absent", "below", "above")
 _HEAD = ("topic", "data", "number", *_COUNTS, "truth", "mean")
 

@@ -82,7 +82,7 @@ class RescoreTest(in_folder.TestCase):
     self.assertIn("\n44 of 48 printed numbers agree", text)
     self.assertEqual(
       (self.out / "tables.md").read_text(),
-      (_ROOT / "docs" / "DETECTION_TABLES.md").read_text(),
+      (_ROOT / "docs" / "evidence" / "DETECTION_TABLES.md").read_text(),
     )
     names = {p.name for p in (self.out / "reports").iterdir()}
     self.assertEqual(names, {"cityscapes", "coco", "pascal_voc"})

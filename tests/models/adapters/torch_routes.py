@@ -1,4 +1,4 @@
-"""Which route each torch network takes, measured: docs/TORCH.md's table.
+"""Which route each torch network takes, measured: docs/evidence/TORCH.md's table.
 
   python -m tests.models.adapters.torch_routes            # those without a row
   python -m tests.models.adapters.torch_routes resnet18 timm:beit_base_patch16_224
@@ -23,8 +23,8 @@ from models.spec import Spec
 from tests.models.convert import torchvision_cpu
 
 _ROOT = pathlib.Path(__file__).resolve().parents[3]
-ROWS = _ROOT / "docs" / "torch_routes.tsv"
-PAGE = _ROOT / "docs" / "TORCH.md"
+ROWS = _ROOT / "docs" / "evidence" / "torch_routes.tsv"
+PAGE = _ROOT / "docs" / "evidence" / "TORCH.md"
 _FIELDS = ("name", "px", "route", "difference", "rounding", "operators")
 # The table of the page lies between this line and the next heading.
 _HEAD = "## Routes"

@@ -74,7 +74,7 @@ def _beside_published(context: Context) -> str:
   if len(lines) > len(context.models):
     remark = (
       "Ours in bold; the others are the paper's (see `eval/papers`), doubtful"
-      " ones recomputed where they can be (docs/PRINTED_NUMBERS.md).\n\n"
+      " ones recomputed where they can be (docs/evidence/PRINTED_NUMBERS.md).\n\n"
     )
   heads = ["Model", *_heads(context)]
   return remark + _table(heads, [cells for _, cells in lines])

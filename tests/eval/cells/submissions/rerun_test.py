@@ -82,7 +82,7 @@ class RerunTest(in_folder.TestCase):
 
   @parameterized.product(forged=(1, 10, 40), spread=(False, True))
   def test_how_often_a_forgery_is_drawn(self, forged, spread):
-    # docs/SUBMITTING.md: of n cells of which k are drawn, wherever f lie.
+    # docs/RESULTS.md: of n cells of which k are drawn, wherever f lie.
     cells, drawn = _cells(("a",)), 8
     places = range(0, 96, 96 // forged) if spread else range(96)
     wrong = {cells[i] for i in list(places)[:forged]}

@@ -14,7 +14,7 @@ _SET = "imagenet_vid_robust"
 
 class Figure3Test(absltest.TestCase):
   def test_the_published_slopes(self):
-    """docs/NATURAL_VIDEO.md, recomputed with scipy."""
+    """docs/VIDEO.md, recomputed with scipy."""
     rows = {r.metric: r for r in f3.line_rows(_SET, {})}
     slope = rows["published_trend_slope"]
     self.assertEqual(slope.n, 78)
