@@ -150,7 +150,7 @@ says where the original's own rounding is as large. `tests/models/convert/parity
 _WEIGHTS = """
 With public weights, [EfficientNet-Lite 0, 1 and 2](EFFICIENTNET_LITE.md) answer 242
 photographs as torch's code does: 216, 212 and 222 right
-(`tests/models/classification/efficientnet_lite_test.py`).
+(`tests/models/classification/classification_test.py`).
 """
 _DEVIATIONS = """
 ## Different on purpose
