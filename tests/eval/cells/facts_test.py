@@ -267,15 +267,6 @@ class NoteTest(in_folder.TestCase):
     self.path.unlink()
     self._refuses("")
 
-  @parameterized.parameters(b"", b"column", b"Columns", None)
-  def test_changed_files(self, data):
-    path = self.root / "x.npz"
-    path.unlink()
-    if data is not None:
-      path.write_bytes(data)
-    with self.assertRaisesRegex(errors.UserError, f"^{path}: "):
-      note_lib.read_file(path, self.file)
-
 
 def _columns(names, ids="abcd"):
   return {"example_id": np.array(list(ids)), "group_id": np.array(list(names))}

@@ -640,10 +640,6 @@ class PackedTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, "^x.npz: these arrays are"):
       packed.loads(file.getvalue(), "x.npz")
 
-  def test_no_npz(self):
-    with self.assertRaisesRegex(errors.UserError, "^x.npz: not a whole"):
-      packed.loads(b"hello", "x.npz")
-
 
 _FACTS = Cell("model", "d", conditions.Condition("fog", 3)).note()
 

@@ -150,10 +150,6 @@ class ClaimTest(_WorkdirTest):
     self.workdir.config_path.write_text(text)
     self._refuses(message)
 
-  def test_no_workdir(self):
-    with self.assertRaisesRegex(errors.UserError, "run is no workdir"):
-      self.workdir.config()
-
 
 class CellsTest(_WorkdirTest):
   def test_a_written_cell_says_its_own_fingerprint(self):

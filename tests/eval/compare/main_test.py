@@ -275,11 +275,6 @@ class CompareTest(in_folder.TestCase):
     self.assertEqual(rows["accuracy", "clean"]["second"], "0.0")
     self.assertNotIn("nan", text)
 
-  def test_refusals(self):
-    first = task_runs.video(self.root / "first", 0.9)
-    with self.assertRaisesRegex(errors.UserError, "Did you mean 'net'"):
-      self._compare(first, first, "ne,net")
-
   @pytest.mark.slow
   def test_the_program(self):
     first = task_runs.video(self.root / "first", 0.9)

@@ -86,21 +86,6 @@ class LabelsTest(parameterized.TestCase):
     got = natural_labels.aligned(["b", "a"], ["a", "c", "b"], [[1, 2, 3]])
     np.testing.assert_array_equal(got, [[3, 1]])
 
-  def test_names_missing_frames(self):
-    wanted = ["val/v/000001.JPEG", "val/v/000002.JPEG"]
-    with self.assertRaisesRegex(
-      ValueError, "No prediction for 1 of 2 frames: 'val/v/000002.JPEG'"
-    ):
-      natural_labels.aligned(wanted, wanted[:1], [1])
-    with self.assertRaisesRegex(ValueError, "No prediction for 2 of 2"):
-      natural_labels.aligned(wanted, [], [])
-    with self.assertRaisesRegex(ValueError, "and 6 more"):
-      natural_labels.aligned(list("bcdefghij"), ["a"], [1])
-
-  def test_names_a_frame_predicted_twice(self):
-    with self.assertRaisesRegex(ValueError, "More than one .* frame 'a'"):
-      natural_labels.aligned(["a"], ["a", "a"], [1, 0])
-
 
 class PurityTest(parameterized.TestCase):
   """k-NN purity against neighbours by hand, and its chance level."""

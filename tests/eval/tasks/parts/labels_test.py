@@ -274,22 +274,6 @@ class ResultListsTest(parameterized.TestCase):
     empty = result_lists.columns([], _TRUTH)
     self.assertEqual(empty["bbox"].shape, (0, 4))
 
-  @parameterized.parameters(
-    ({}, "list expected, got {}"),
-    ([1], "Detection 0 is no object"),
-    (_one(bbox=None), "neither a bbox nor a segmentation"),
-    (_one() + _one(bbox=None), "Detection 1 has no 'bbox'"),
-    (_one(image_id=7), "Detection 0 is of image 7"),
-    (_one(category_id=7), "Detection 0 is of category 7"),
-    (_one(score=float("nan")), "scores must be finite"),
-    (_one(score=None), "Detection 0 has no 'score'"),
-    (_one(bbox=[1, 2, 3]), r"bbox \[x, y, w, h\] expected"),
-    (_one(image_id=True), "image_id is a whole number"),
-  )
-  def test_refusals(self, results, message):
-    with self.assertRaisesRegex(ValueError, message):
-      result_lists.columns(json.loads(json.dumps(results)), _TRUTH)
-
   def test_voc_needs_boxes(self):
     mask = {"size": [9, 9], "counts": "a2"}
     columns = result_lists.columns(_one(bbox=None, segmentation=mask), _TRUTH)
@@ -303,15 +287,6 @@ class CheckTest(parameterized.TestCase):
   def test_whole_sets(self):
     for subset in anchor_sets.WHOLE:
       anchor_sets.check(ml_collections.ConfigDict({"subset": subset}), True)
-
-  @parameterized.parameters(
-    ({"limit": 1}, True, "limit=1 would cut anchor sets apart"),
-    ({"subset": "ids.txt"}, True, "subset='ids.txt' .* or take '2015'"),
-    ({"source": "prepared"}, False, "nothing prepared to choose"),
-  )
-  def test_refusals(self, data, fly, words):
-    with self.assertRaisesRegex(errors.UserError, words):
-      anchor_sets.check(ml_collections.ConfigDict(data), fly)
 
 
 class SourceVideosTest(parameterized.TestCase):
