@@ -200,8 +200,7 @@ def _modes() -> Iterator[Case]:
   yield from case.rows(
     lambda turn, folder: _png(_save("PNG", exif=_exif(turn)), folder),
     *(
-      (turn, turn, _like(np.asarray(_turned(picture, turn))))
-      for turn in (3, 6)
+      (turn, turn, _like(np.asarray(_turned(picture, turn)))) for turn in (3, 6)
     ),
     (77, 77, _whole),
     kinds="odd: EXIF orientation {}",

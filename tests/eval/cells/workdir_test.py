@@ -646,7 +646,7 @@ _ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 _HOLD = """
 import sys, time
-from eval.cells import lock
+from eval.cells.files import lock
 with lock.held(sys.argv[1]):
   print("held", flush=True)
   time.sleep(600)

@@ -351,11 +351,6 @@ class RowsTest(parameterized.TestCase):
     self.assertEqual((number["lo"], number["hi"]), ends or (None, None))
     self.assertAlmostEqual(number["digit"], digit, delta=1e-15)
 
-  @parameterized.parameters("", "67.5 [64.7]", "n/a (x)")
-  def test_no_number(self, cell):
-    with self.assertRaisesRegex(errors.UserError, "No number"):
-      printed_rows._number("acc%", cell)
-
   def test_unknown_paper(self):
     with self.assertRaisesRegex(errors.UserError, "Unknown paper 'mine'"):
       printed_rows.facts("mine")
