@@ -3,13 +3,12 @@
 import importlib.util
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from absl.testing import absltest, parameterized
 from flax import nnx
 
-from models.classification import efficientnet_lite, inverted, resnet, windows
+from models.classification import efficientnet_lite, resnet, windows
 from models.convert import match
 from robust_tfds import models
 from tests import shared_data
@@ -113,36 +112,6 @@ class CondenseNetTest(absltest.TestCase):
     self.assertContainsSubset(numbers, self.model.statistics())
 
 
-class InvertedTest(absltest.TestCase):
-  """Parts of networks of inverted residuals."""
-
-  def test_a_convolution_its_norm_and_a_function(self):
-    doubled = inverted.conv_norm(
-      4, 6, 3, 2, activation=lambda x: 2 * x, rngs=nnx.Rngs(0)
-    )
-    plain = inverted.conv_norm(4, 6, 3, 2, rngs=nnx.Rngs(0))
-    x = jax.random.normal(jax.random.key(1), (2, 7, 7, 4))
-    want = jax.jit(plain)(x)
-    self.assertEqual(want.shape, (2, 4, 4, 6))
-    np.testing.assert_allclose(jax.jit(doubled)(x), 2 * want, rtol=1e-6)
-
-  def test_excitation_scales_channels(self):
-    excite = inverted.Excite(4, 2, rngs=nnx.Rngs(0))
-    x = jax.random.normal(jax.random.key(1), (2, 5, 5, 4))
-    factor = jax.jit(excite)(x) / x
-    self.assertEqual(factor.shape, x.shape)
-    # One factor a picture and channel, between 0 and 1.
-    np.testing.assert_allclose(
-      factor, factor[:, :1, :1] * jnp.ones_like(x), rtol=1e-5
-    )
-    self.assertTrue(bool(((factor > 0) & (factor < 1)).all()))
-
-  def test_channels_are_multiples_of_eight(self):
-    # Of arXiv:1801.04381's code: the nearest multiple, never below nine tenths.
-    for width, expected in ((32, 32), (35, 32), (36, 40), (44, 48), (9, 16)):
-      self.assertEqual(inverted.round_channels(width), expected, width)
-
-
 _GRIDS = ((16, 8, 4), (32, 16, 8), (64, 32), (128,))  # of a width of 16
 
 
@@ -216,29 +185,6 @@ class MultigridTest(absltest.TestCase):
 
 class WindowsTest(absltest.TestCase):
   """Windows of maps: which tokens lie in one, and how far apart."""
-
-  def test_part_goes_row_by_row(self):
-    x = jnp.arange(4 * 6).reshape(1, 4, 6, 1)
-    parts = windows.part(x, (2, 2))
-    self.assertEqual(parts.shape, (1, 6, 4, 1))
-    np.testing.assert_array_equal(parts[0, 1, :, 0], [2, 3, 8, 9])
-    np.testing.assert_array_equal(parts[0, 3, :, 0], [12, 13, 18, 19])
-
-  def test_join_is_the_inverse(self):
-    x = np.random.default_rng(0).standard_normal((2, 6, 9, 5))
-    np.testing.assert_array_equal(
-      windows.join(windows.part(x, (3, 3)), (3, 3), (6, 9)), x
-    )
-
-  def test_relative_positions(self):
-    size = 3
-    pairs = windows.relative_positions((size, size))
-    self.assertEqual(pairs.shape, (9, 9))
-    # From the last token (2, 2) to the first (0, 0): offsets -2 and -2.
-    self.assertEqual(pairs[0, 8], 0)
-    self.assertEqual(pairs[8, 0], (2 * size - 1) ** 2 - 1)
-    self.assertEqual(set(np.diag(pairs)), {12})  # the middle of 5 x 5
-    self.assertLen(np.unique(pairs), 25)
 
   def test_clips_as_pictures(self):
     x = np.random.default_rng(0).standard_normal((2, 4, 6, 9, 5))

@@ -11,60 +11,12 @@ from absl.testing import absltest, parameterized
 from flax import nnx
 
 from models import layers
-from models.layers import deformable, grouped, positions, qkv, train_mode
+from models.layers import deformable, grouped, positions, train_mode
 from tests.models import extension_ops
-
-
-def _pool(x, window, stride, padding, ceil, reduce):
-  """Windows as torch places them, one by one."""
-  out = []
-  for side in x.shape:
-    room = side + 2 * padding - window
-    n = (-(-room // stride) if ceil else room // stride) + 1
-    if ceil and (n - 1) * stride >= side + padding:
-      n -= 1
-    out.append(n)
-  result = np.zeros(out)
-  for i in range(out[0]):
-    for j in range(out[1]):
-      top, left = i * stride - padding, j * stride - padding
-      inside = x[
-        max(top, 0) : max(top + window, 0), max(left, 0) : left + window
-      ]
-      bottom = min(top + window, x.shape[0] + padding)
-      right = min(left + window, x.shape[1] + padding)
-      result[i, j] = reduce(inside, (bottom - top) * (right - left))
-  return result
-
-
-_CASES = tuple(
-  (side, window, stride, padding, ceil)
-  for side in (7, 8, 13)
-  for window, stride, padding in ((3, 2, 0), (3, 2, 1), (2, 2, 0), (3, 1, 1))
-  for ceil in (False, True)
-)
 
 
 class LayersTest(parameterized.TestCase):
   """Pooling and normalisation against definitions written out in numpy."""
-
-  @parameterized.parameters(*_CASES)
-  def test_pooling(self, side, window, stride, padding, ceil):
-    x = np.random.default_rng(side).standard_normal((side, side + 1)) - 2
-    batch = jnp.asarray(x[None, :, :, None], jnp.float32)
-    arguments = (window, stride, padding)
-    with self.subTest("max"):
-      want = _pool(x, *arguments, ceil, lambda w, _: w.max())
-      got = layers.max_pool(batch, *arguments, ceil=ceil)
-      np.testing.assert_allclose(got[0, :, :, 0], want, rtol=1e-6)
-    with self.subTest("average, padding counted"):
-      want = _pool(x, *arguments, ceil, lambda w, n: w.sum() / n)
-      got = layers.avg_pool(batch, *arguments, ceil=ceil)
-      np.testing.assert_allclose(got[0, :, :, 0], want, rtol=1e-5)
-    with self.subTest("average, padding left out"):
-      want = _pool(x, *arguments, ceil, lambda w, _: w.mean())
-      got = layers.avg_pool(batch, *arguments, ceil=ceil, count_padding=False)
-      np.testing.assert_allclose(got[0, :, :, 0], want, rtol=1e-5)
 
   def test_gradients_in_programs(self):
     x = jnp.asarray([[0.0, 1.0, 3.0, 2.0]]).reshape(1, 2, 2, 1)
@@ -75,23 +27,6 @@ class LayersTest(parameterized.TestCase):
     ):
       got = jax.jit(jax.grad(lambda x, layer=layer: layer(x).sum()))(x)
       np.testing.assert_array_equal(got.ravel(), want)
-
-  def test_lengths(self):
-    x = jnp.asarray([[3.0, 4.0], [0.0, 0.0]])
-    np.testing.assert_array_equal(layers.length(x, 1), [[5], [0]])
-    got = jax.grad(lambda x: layers.length(x, 1).sum())(x)
-    np.testing.assert_allclose(got, [[0.6, 0.8], [0, 0]], rtol=1e-6)
-
-  @parameterized.parameters(6, 7, 13, 3)
-  def test_adaptive_average(self, side):
-    x = np.random.default_rng(0).standard_normal((1, side, side, 2))
-    got = layers.adaptive_avg_pool(jnp.asarray(x, jnp.float32), 6)
-    for i in range(6):
-      for j in range(6):
-        rows = slice(i * side // 6, -(-(i + 1) * side // 6))
-        columns = slice(j * side // 6, -(-(j + 1) * side // 6))
-        want = x[0, rows, columns].mean((0, 1))
-        np.testing.assert_allclose(got[0, i, j], want, atol=1e-6)
 
   def test_pools_have_gradients_in_programs(self):
     x = jnp.arange(16.0).reshape(1, 4, 4, 1)
@@ -109,16 +44,6 @@ class LayersTest(parameterized.TestCase):
       x = jnp.ones((1, side, side, 1))
       padded = layers.pad_as_tensorflow(x, kernel, stride)[0, :, :, 0]
       np.testing.assert_array_equal(padded, np.pad(np.ones((side, side)), pads))
-
-  def test_batch_norm(self):
-    norm = layers.BatchNorm(3, 1e-3, rngs=nnx.Rngs(0))
-    rng = np.random.default_rng(0)
-    mean, var, scale, bias = rng.uniform(0.5, 2, (4, 3)).astype(np.float32)
-    norm.mean[...], norm.var[...] = jnp.asarray(mean), jnp.asarray(var)
-    norm.scale[...], norm.bias[...] = jnp.asarray(scale), jnp.asarray(bias)
-    x = rng.standard_normal((2, 4, 4, 3), np.float32)
-    want = (x - mean) / np.sqrt(var + 1e-3) * scale + bias
-    np.testing.assert_allclose(norm(jnp.asarray(x)), want, atol=1e-5)
 
   def test_batch_norm_in_training(self):
     norm = layers.BatchNorm(3, rngs=nnx.Rngs(0))
@@ -146,12 +71,6 @@ class LayersTest(parameterized.TestCase):
     self.assertTrue(np.isfinite(got).all())
     np.testing.assert_array_equal(got, torchs(jnp.asarray(x)))
 
-  def test_layer_norm(self):
-    norm = layers.LayerNorm(8, 1e-6, rngs=nnx.Rngs(0))
-    x = np.random.default_rng(0).standard_normal((3, 8), np.float32) + 100
-    want = (x - x.mean(-1, keepdims=True)) / x.std(-1, keepdims=True)
-    np.testing.assert_allclose(norm(jnp.asarray(x)), want, atol=1e-3)
-
   def test_stack_counts_functions_as_places(self):
     first = layers.linear(2, 3, rngs=nnx.Rngs(0))
     last = layers.linear(3, 4, rngs=nnx.Rngs(0))
@@ -173,11 +92,6 @@ class LayersTest(parameterized.TestCase):
     self.assertEqual(paths, {"block1-0", "a"})
     x = jnp.ones((1, 2))
     np.testing.assert_array_equal(stack(x), a(layers.relu(b(x))))
-
-  def test_flatten_is_channel_major(self):
-    x = np.arange(2 * 3 * 4 * 5).reshape(2, 3, 4, 5)
-    want = np.moveaxis(x, -1, 1).reshape(2, -1)
-    np.testing.assert_array_equal(layers.flatten_as_torch(jnp.asarray(x)), want)
 
   def test_everything_follows_the_input_dtype(self):
     rngs = nnx.Rngs(0)
@@ -429,15 +343,6 @@ class WeightsTest(parameterized.TestCase):
     np.testing.assert_allclose(got[6:-6], (np.arange(32) / 2 - 0.25)[6:-6])
 
 
-class GridTest(absltest.TestCase):
-  def test_counts_patches_or_refuses(self):
-    self.assertEqual(positions.grid(224, 16), 14)
-    with self.assertRaisesRegex(
-      ValueError, "100 px, expected a multiple of 16"
-    ):
-      positions.grid(100, 16)
-
-
 class FitTest(absltest.TestCase):
   def test_only_positions_of_the_same_tokens(self):
     array = np.ones((1, 5, 8), np.float32)
@@ -447,54 +352,6 @@ class FitTest(absltest.TestCase):
     got, note = positions.fit(("pos_embed",), array[0], (1, 10, 8))
     np.testing.assert_allclose(got, np.ones((1, 10, 8)), atol=1e-6)
     self.assertIn("2 x 2 patches were interpolated to 3 x 3", note)
-
-
-_THREE = [np.full((2, 4), i, np.float32) for i in range(3)]
-
-
-class JoinTest(parameterized.TestCase):
-  """Query, key and value are joined where a file parts them."""
-
-  @parameterized.parameters(
-    (
-      "vit.encoder.layer.0.attention.attention.{}.weight",
-      ("query", "key", "value"),
-    ),
-    ("vit.layers.0.attention.{}_proj.weight", ("q", "k", "v")),
-    ("vision_model.encoder.layers.0.self_attn.{}_proj.weight", ("q", "k", "v")),
-  )
-  def test_of_torch(self, pattern, which):
-    backwards = dict(
-      zip([pattern.format(w) for w in which], _THREE, strict=True)
-    )
-    backwards = dict(reversed(backwards.items()))
-    ((name, array),) = qkv.join({**backwards}).items()
-    self.assertEndsWith(name, ".0.attn.qkv.weight")
-    np.testing.assert_array_equal(array, np.concatenate(_THREE))
-
-  def test_of_flax(self):
-    stem = "Transformer/encoderblock_0/MultiHeadDotProductAttention_1"
-    kernels = {
-      f"{stem}/{which}/kernel": np.full((6, 3, 2), i, np.float32)
-      for i, which in enumerate(("query", "key", "value"))
-    }
-    kernels[f"{stem}/out/kernel"] = np.arange(36.0).reshape(3, 2, 6)
-    got = qkv.join(kernels)
-    self.assertEqual(got[f"{stem}/qkv/kernel"].shape, (6, 18))
-    np.testing.assert_array_equal(
-      got[f"{stem}/qkv/kernel"][0], np.repeat([0, 1, 2], 6)
-    )
-    np.testing.assert_array_equal(
-      got[f"{stem}/out/kernel"], np.arange(36.0).reshape(6, 6)
-    )
-
-  def test_what_lacks_one_is_left_as_it_is(self):
-    got = qkv.join({"a.attention.q_proj.weight": _THREE[0]})
-    self.assertEqual(got["a.attn.qkv.weight"].shape, (2, 4))
-
-  def test_others_pass(self):
-    arrays = {"blocks.0.attn.qkv.weight": _THREE[0], "head.bias": _THREE[1]}
-    self.assertEqual(list(qkv.join(arrays)), list(arrays))
 
 
 def _entered(*steps, key=0):

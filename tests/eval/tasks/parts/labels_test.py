@@ -5,7 +5,6 @@ import json
 
 import jax
 import jax.numpy as jnp
-import ml_collections
 import numpy as np
 import pytest
 from absl.testing import absltest, parameterized
@@ -18,12 +17,11 @@ from eval.metrics.detection import checks, coco
 from eval.pipeline import inputs
 from eval.tasks import base
 from eval.tasks.detections import (
-  anchor_sets,
   average_precision,
   result_lists,
   worst_frames,
 )
-from eval.tasks.headlines import normalised_task, stored_numbers
+from eval.tasks.headlines import normalised_task
 from eval.tasks.parts import (
   class_names,
   known,
@@ -281,14 +279,6 @@ class ResultListsTest(parameterized.TestCase):
       result_lists.corners(columns, _TRUTH)
 
 
-class CheckTest(parameterized.TestCase):
-  """Anchor sets stay whole; 2015 chooses whole videos."""
-
-  def test_whole_sets(self):
-    for subset in anchor_sets.WHOLE:
-      anchor_sets.check(ml_collections.ConfigDict({"subset": subset}), True)
-
-
 class SourceVideosTest(parameterized.TestCase):
   """Videos of anchor sets."""
 
@@ -461,17 +451,6 @@ class NormalisedTaskTest(parameterized.TestCase):
     other_set = _task(name, dataset="digits_c", baseline="alexnet")
     with self.assertRaisesRegex(errors.UserError, "not of digits_c"):
       other_set.check_baseline([])
-
-
-class StoredNumbersTest(absltest.TestCase):
-  """Numbers as a cell's columns and back."""
-
-  def test_there_and_back(self):
-    numbers = {"bbox/AP50": 1 / 3, "bbox/AP": 0.1, "segm/AP": -1.0}
-    columns = predictions.sort(stored_numbers.columns(numbers))
-    self.assertTrue(stored_numbers.is_one(columns))
-    self.assertEqual(stored_numbers.numbers(columns), numbers)
-    self.assertEqual(list(stored_numbers.numbers(columns))[0], "bbox/AP")
 
 
 _IDS = list(digits.labels("test"))
