@@ -21,7 +21,7 @@ def branches() -> Iterator[None]:
   jax.clear_caches()
   with (
     mock.patch.object(jax.lax, "platform_dependent", _default),
-    mock.patch.object(platforms, "known", contextlib.nullcontext),
+    mock.patch.object(platforms, "assume", contextlib.nullcontext),
   ):
     yield
   jax.clear_caches()

@@ -339,14 +339,6 @@ class DiceTest(absltest.TestCase):
     self.assertTrue(3 <= min(thrown) < 3.1 < 4.9 < max(thrown) < 5)
 
 
-class StretchTest(absltest.TestCase):
-  def test_corners_stay_and_lines_are_straight(self):
-    grid = np.array([[[0.0], [2.0]], [[4.0], [6.0]]])
-    got = drawing.stretch(grid, 3, 5)[..., 0]
-    np.testing.assert_allclose(got[0], [0, 0.5, 1, 1.5, 2])
-    np.testing.assert_allclose(got[:, 4], [2, 4, 6])
-
-
 class BuildTest(parameterized.TestCase):
   def test_slashes_and_the_same_pixels_as_on_the_fly(self):
     folder = self.create_tempdir().full_path

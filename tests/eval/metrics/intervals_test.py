@@ -50,11 +50,6 @@ class ReplicatesTest(absltest.TestCase):
     np.testing.assert_allclose(mean.jackknife_interval(), want)
     self.assertAlmostEqual(mean.standard_error, stats.sem(values))
 
-  def test_interval_of_a_symmetric_mean_is_near_students(self):
-    values, mean = _of_normal()
-    want = stats.t.interval(0.95, 59, values.mean(), stats.sem(values))
-    np.testing.assert_allclose(mean.interval(), want, atol=0.12)
-
   def test_levels_nest(self):
     _, mean = _of_normal()
     (lo, hi), (low, high) = mean.interval(0.5), mean.interval(0.99)
@@ -415,12 +410,6 @@ class ExchangeTest(parameterized.TestCase):
     got = significance.exchange_p(d, 100_000)
     self.assertAlmostEqual(got, significance.mcnemar(19, 7), delta=0.002)
     self.assertEqual(_exchanged([1, 1, 1, 0], [0, 0, 0, 1]), 0.625)
-
-  def test_agrees_with_the_t_test(self):
-    d = np.random.default_rng(3).normal(0.05, 1, 600)
-    got = significance.exchange_p(d, 20_000)
-    self.assertAlmostEqual(got, stats.ttest_1samp(d, 0).pvalue, delta=0.01)
-    self.assertEqual(got, significance.exchange_p(-d, 20_000))
 
   def test_few_groups_decide_nothing(self):
     for groups, want in ((1, 1.0), (2, 0.5), (5, 1 / 16)):

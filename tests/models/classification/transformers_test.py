@@ -14,6 +14,7 @@ from models.convert import match
 from models.layers import positions
 from models.spec import Variant
 from robust_tfds import models
+from tests import quick
 from tests.models import drawn
 from tests.models.classification import transformer_files as files
 from tests.models.convert import checkpoints, names, torchvision_cpu
@@ -137,6 +138,7 @@ class NamesTest(checkpoints.Case):
 class SourcesTest(parameterized.TestCase):
   """Logits of the reference whose names a file has, all arrays random."""
 
+  @pytest.mark.slow
   def test_timm_reads_big_vision_as_we_do(self):
     timm = torchvision_cpu.package("timm")
     arrays = files.as_flax(files.moderate(checkpoints.drawn(_TINY)), _HEADS)
@@ -146,9 +148,9 @@ class SourcesTest(parameterized.TestCase):
     reference.load_pretrained(path)
     self._check(_TINY, match.match_arrays(models.get(_TINY), arrays), reference)
 
-  @parameterized.parameters(
-    (_TINY, "ViTForImageClassification"),
-    (_DISTILLED, "DeiTForImageClassificationWithTeacher"),
+  @quick.cases(
+    [(_TINY, "ViTForImageClassification")],
+    [(_DISTILLED, "DeiTForImageClassificationWithTeacher")],
   )
   def test_transformers(self, name, architecture):
     reference = files.hf(
@@ -368,8 +370,8 @@ def _clip_small(name):
 class ClipParityTest(parameterized.TestCase):
   """CLIP beside transformers and OpenAI's names."""
 
-  @parameterized.parameters(
-    ("clip_vit_b_16", "quick_gelu"), ("openclip_vit_b_16", "gelu")
+  @quick.cases(
+    [("clip_vit_b_16", "quick_gelu")], [("openclip_vit_b_16", "gelu")]
   )
   def test_transformers(self, name, activation):
     vision = {"hidden_act": activation, "image_size": 64, "patch_size": 16}

@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from absl.testing import absltest, parameterized
 from flax import nnx
 
@@ -30,15 +31,6 @@ _TORCHVISION, _MMDET = RULES["torchvision"], RULES["mmdetection"]
 
 class AnchorsTest(absltest.TestCase):
   """Anchors: places, shapes, and the two libraries' rounding."""
-
-  def test_grid(self):
-    got = anchors.grid(
-      (64, 32), ((8, 4), (4, 2)), ((16.0,), (32.0, 40.0)), (1.0, 2.0)
-    )
-    self.assertEqual(got.shape, (8 * 4 * 2 + 4 * 2 * 4, 4))
-    np.testing.assert_array_equal(got[0], [-8, -8, 8, 8])
-    np.testing.assert_array_equal(got[2], [0, -8, 16, 8])  # one step right
-    self.assertGreater(got[1, 3] - got[1, 1], got[1, 2] - got[1, 0])
 
   def test_which_count(self):
     laid = np.array([[0, 0, 5, 5], [-1, 0, 5, 5], [0, 0, 5, 20.0]])
@@ -87,16 +79,6 @@ class AnchorsTest(absltest.TestCase):
 
 class BoxesTest(parameterized.TestCase):
   """Boxes and their suppression against plain loops."""
-
-  def test_overlap(self):
-    rng = np.random.default_rng(0)
-    one, two = drawn.boxes(rng, 7), drawn.boxes(rng, 9)
-    want = [[by_hand.iou(a, b) for b in two] for a in one]
-    np.testing.assert_allclose(boxes.iou(one, two), want, rtol=1e-5)
-    want = [[by_hand.iou(a, b, 1) for b in two] for a in one]
-    np.testing.assert_allclose(boxes.iou(one, two, 1.0), want, rtol=1e-5)
-    empty = jnp.zeros((1, 4))
-    self.assertEqual(float(boxes.iou(empty, empty)[0, 0]), 0.0)
 
   def test_coding_there_and_back(self):
     rng = np.random.default_rng(0)
@@ -503,36 +485,8 @@ class OutputsTest(absltest.TestCase):
       outputs.from_queries("mine", answer, {0: -1, 1: 0, 2: 1}, 2, (50, 100))
 
 
-class ThinnedTest(absltest.TestCase):
-  """Proposals: thinned within their level, clipped, none without area."""
-
-  def test_best_first_within_levels(self):
-    boxes = np.array(
-      [
-        [0, 0, 10, 10],
-        [0, 0, 10, 9],  # the first one again, worse
-        [0, 0, 10, 9],  # the same, of another level
-        [90, 0, 120, 10],  # beyond the picture in part
-        [110, 0, 120, 10],  # beyond it: no area is left
-      ],
-      np.float32,
-    )
-    logits = np.array([1, 0, -1, 3, 5], np.float32)
-    level = np.array([0, 0, 1, 0, 0], np.int32)
-    size = np.array([[50, 100]], np.int32)
-
-    def thinned(logits, boxes):
-      each = logits[None], boxes[None], jnp.asarray(level), size
-      return proposals.thinned(*each, RULES["torchvision"], 5)
-
-    got, valid = jax.jit(thinned)(logits, boxes)
-    np.testing.assert_array_equal(
-      np.asarray(got)[np.asarray(valid)],
-      [[90, 0, 100, 10], [0, 0, 10, 10], [0, 0, 10, 9]],
-    )
-
-
 class ProposalsTest(absltest.TestCase):
+  @pytest.mark.slow
   def test_mmdetection_1_as_written_out(self):
     """Of a picture on a canvas of 32 x 64 px, by `rpn_head.py` of 1.x."""
     rules, size = RULES["mmdetection1"], (30, 60)

@@ -134,6 +134,7 @@ class TrainTest(parameterized.TestCase):
     ):
       models.get("fasterrcnn_resnet50_fpn").frozen_paths(stages=6)
 
+  @pytest.mark.slow
   def test_a_batch_may_have_no_place_for_an_object(self):
     """Its losses are those of a batch with places that are empty."""
     model = models.get("tiny_retinanet")
@@ -565,6 +566,7 @@ class SingleStageTest(absltest.TestCase):
     self.assertTrue((np.diff(kept, axis=1) <= 0).all())
     self.assertLessEqual(float(got["boxes"][1, :, 2].max()), 60)
 
+  @pytest.mark.slow
   def test_whole_anchors_are_candidates_of_mmdetection_1(self):
     """The best anchors by their best class, with all their classes."""
     laid = np.array([[0, 0, 9, 9], [50, 50, 59, 59]], np.float32)
@@ -698,7 +700,7 @@ class ByPictureTest(parameterized.TestCase):
 
   @parameterized.parameters(
     (np.zeros((2, 5, 5)), r"masks of float64 \[2, 5, 5\] .* \[2, 16, 24\]"),
-    ([{"size": [16, 24], "counts": "01"}] * 2, "mask 0 that is none"),
+    ([{"size": [16, 24], "counts": "01"}] * 2, "mask 0 that is broken"),
     ([{"size": [5, 5], "counts": "5"}] * 2, r"expected size \[16, 24\]"),
     ([{"size": [16, 24], "counts": [384]}] * 2, "compressed counts"),
   )
@@ -712,7 +714,7 @@ class ByPictureTest(parameterized.TestCase):
       masks = {"masks": []} if picture.shape[0] == 3 else {}
       return {**_whole(picture), **masks}
 
-    with self.assertRaisesRegex(errors.UserError, "gave masks of 1 of 4 pict"):
+    with self.assertRaisesRegex(errors.UserError, "gave masks for 1 of 4 pic"):
       _model(function).apply(None, IMAGES, SIZES)
 
   @parameterized.parameters(

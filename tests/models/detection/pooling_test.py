@@ -131,20 +131,8 @@ class RoIAlignTest(parameterized.TestCase):
     self.assertTrue(np.isfinite(np.asarray(got)).all())
 
 
-class EnlargeTest(absltest.TestCase):
-  """Parts of the second stage against loops."""
-
-  def test_enlarging_is_a_transposed_convolution(self):
-    layer = roi_heads.Enlarge(3, 2, rngs=nnx.Rngs(0))
-    x = np.random.default_rng(0).standard_normal((1, 2, 3, 3), np.float32)
-    got, kernel = np.asarray(layer(x)), np.asarray(layer.kernel[...])
-    want = np.zeros((1, 4, 6, 2))
-    for i, j, a, b in np.ndindex(2, 3, 2, 2):
-      want[0, 2 * i + a, 2 * j + b] = kernel[a, b] @ x[0, i, j]
-    np.testing.assert_allclose(got, want, atol=1e-5)
-
-
 class OneStageTest(absltest.TestCase):
+  @pytest.mark.slow
   def test_mmdetection_1_has_a_box_for_each_output(self):
     """Also for the background, which is the first; written out in NumPy."""
     heads = roi_heads.RoIHeads(

@@ -69,6 +69,7 @@ class TinyFasterTest(absltest.TestCase):
     cls.images = rng.integers(0, 256, (2, 96, 96, 3), np.uint8)
     cls.sizes = np.array([[96, 70], [80, 96]], np.int32)
 
+  @pytest.mark.slow
   def test_detections(self):
     variables = drawn.variables(self.model)
     got = jax.jit(self.model.apply)(variables, self.images, self.sizes)
@@ -207,6 +208,7 @@ def _transformers(name):
 
 
 class TorchModuleTest(parameterized.TestCase):
+  @pytest.mark.slow
   def test_torchvision(self):
     torch = oracles.import_torch()
     from torchvision.models import detection

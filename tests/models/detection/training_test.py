@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from absl.testing import absltest
 
 from models.detection import losses, train_rules
@@ -119,6 +120,7 @@ class AnchorsTest(absltest.TestCase):
     right = chance if yes else 1 - chance
     return (0.25 if yes else 0.75) * (1 - right) ** 2 * -np.log(right)
 
+  @pytest.mark.slow
   def test_by_hand(self):
     first = self._focal(0.5, 0) + self._focal(1.0, 1)
     first += self._focal(-1.0, 0) + self._focal(0.2, 0)
