@@ -152,8 +152,6 @@ class ArgumentsTest(absltest.TestCase):
 
 
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
-
-
 _FOLDERS = ("robust_tfds", "eval", "models", "configs")
 
 
@@ -232,8 +230,6 @@ for name in script.COMMANDS:
     delattr(flags.FLAGS, flag)
 print("\\f", *({"jax", "tensorflow", "matplotlib"} & set(sys.modules)))
 """
-
-
 # Ctrl-C while a command's modules are imported.
 _STOPPED = """
 import os, signal, sys, time
@@ -406,18 +402,10 @@ except KeyboardInterrupt:
   print("cleared up", flush=True)
   stopping.end()
 """
-
-
 _SLEEP = "time.sleep(60)"
-
-
 # Outside of Python, as a compiler is.
 _STUCK = "hashlib.pbkdf2_hmac('sha1', b'', b'', 10**9)"
-
-
 _TOLD = "with stopping.telling(lambda: 'two are made'): wait()"
-
-
 _KEPT = "with stopping.at_stop(keep), stopping.at_stop(lambda: None): wait()"
 
 

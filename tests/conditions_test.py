@@ -21,8 +21,6 @@ from tests import in_process
 from tools import same_names
 
 _PLUGINS = pathlib.Path(corruptions.__file__).parent
-
-
 _FOLDERS = {"pictures": "image", "sequences": "sequence", "videos": "video"}
 
 

@@ -84,8 +84,6 @@ _DATA = missing.Lack(
   "as it is, or unpacked",
   "mv a.zip /m/",
 )
-
-
 _FROST = missing.Lack("frost", "Nowhere.", get="get it")
 
 

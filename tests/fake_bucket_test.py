@@ -212,8 +212,6 @@ class InProcessTest(absltest.TestCase):
 
 
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
-
-
 # A mark, and below it what makes the cases of the same test.
 _LOST = re.compile(
   r"@pytest\.mark\.(?:(?!\bdef |\bclass ).)*?\n *@(?:parameterized|quick)\.",

@@ -15,8 +15,6 @@ from robust_tfds import errors, records, version
 from tests import in_process, installed
 
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
-
-
 _REFUSED = """
 from robust_tfds import corruptions, datasets  # have no name of the user's
 try:
@@ -110,8 +108,6 @@ for name in ("robust_tfds.eval", "robust_tfds.robust_tfds"):
     continue
   raise AssertionError(name)
 """
-
-
 # All else is loaded when it is used: 1.3 times TFDS's own import are the limit.
 _LIGHT = """
 import sys

@@ -18,14 +18,10 @@ from tests import shared_data
 from tools import interval_doubts, printed_doubts, printed_page
 
 _NETWORKS = {"S": "scratch", "P": "kinetics400"}
-
-
 _VIDEO_TABLES = {
   2: "table2_kinetics400_p_summary",
   3: "table3_ssv2_p_summary",
 }
-
-
 _GROUPS = ("Noise", "Blur", "Temporal", "Digital", "Camera")
 
 

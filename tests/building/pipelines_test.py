@@ -35,8 +35,6 @@ from tests import fake_bucket, frost_folder, in_folder, in_process, pages, quick
 from tests.building.sources import small_sets
 
 _FILES = 3  # of each split, so that examples are dealt to files
-
-
 _KINDS = (
   ("digits_c", "brightness_2", 70),
   ("digits_p", "translate", 9),
@@ -44,8 +42,6 @@ _KINDS = (
   ("digits_detection_c", "brightness_4", 12),
   ("digits_vid_robust", "reviewed", 70),
 )
-
-
 _DIRECT = (
   "runner=DirectRunner",
   "direct_running_mode=multi_processing",
@@ -425,8 +421,6 @@ class ScratchTest(in_folder.TestCase):
 
 
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
-
-
 # A machine without TensorFlow; programs' last lines are their own.
 _HIDDEN = """
 from importlib.machinery import PathFinder
@@ -435,8 +429,6 @@ PathFinder.find_spec = lambda name, *places: (
   None if name == "tensorflow" else find(name, *places)
 )
 """
-
-
 _WITHOUT = """
 from robust_tfds import datasets, errors
 from robust_tfds.building import file_formats
@@ -449,8 +441,6 @@ try:
 except errors.UserError as refusal:
   print(refusal)
 """
-
-
 _OUR_LOAD = """
 import os, robust_tfds
 from robust_tfds import errors
@@ -461,8 +451,6 @@ for name in ("digits_c", "digits_c/fog/3"):
     print(refusal)
 print(int(os.path.exists({root!r} + "/digits_c/fog_3")))
 """
-
-
 _LOAD = """
 import robust_tfds, tensorflow_datasets as tfds
 builder = tfds.builder("digits_c/clean", data_dir={root!r} + "_array")
@@ -693,15 +681,11 @@ _BEAM = (
   "direct_running_mode=multi_processing",
   "direct_num_workers=2",
 )
-
-
 _CASES = (
   ("digits_c", "brightness_2", 40),
   ("digits_p", "translate", 12),
   ("digits_detection_c", "brightness_4", 12),
 )
-
-
 _FROM_FILES = (  # in pictures of few chunks: each starts two processes
   ("cifar100_c", "shot_noise_2"),
   ("tiny_imagenet_c", "shot_noise_2"),

@@ -21,8 +21,6 @@ from robust_tfds.datasets.coco_c import coco_c_dataset_builder
 from tests.datasets import coco_c_test
 
 _IMAGES = 30
-
-
 _SIZE = (120, 160)  # height, width
 
 

@@ -148,23 +148,17 @@ _CLASSES = {
   "sequences": (plugins.FrameByFrame, plugins.Successive),
   "videos": (plugins.OfFrames, plugins.OfIndices),
 }
-
-
 _LOADERS = {
   "pictures": plugins.picture,
   "sequences": plugins.sequence,
   "videos": plugins.video,
 }
-
-
 _PLUGINS = [
   (kind, name)
   for kind, family in conditions.FAMILIES.items()
   for name in family.names()
   if not family.row(name).plugin  # a row that says it all has no file
 ]
-
-
 _HOOKS = {
   field.name
   for classes in _CLASSES.values()
@@ -447,8 +441,6 @@ class TrialTest(parameterized.TestCase):
 
 
 _WAIT_S = 120  # before the fix it was for ever
-
-
 _HAS_FORK = "fork" in multiprocessing.get_all_start_methods()
 
 

@@ -149,8 +149,6 @@ class CorruptedTest(parameterized.TestCase):
 
 
 ANCHORS = 12  # of 120, so that a test takes seconds
-
-
 FRAMES = 21
 
 

@@ -28,14 +28,8 @@ from tests.datasets import golden_pictures
 from tests.own import made
 
 _WNID = "n01440764"
-
-
 _NAMES = tuple(f"ILSVRC2012_val_0000000{i}.JPEG" for i in (1, 2))
-
-
 _RULES = {"imagenet_c": "inception", "imagenet64_c": "squash64"}
-
-
 _CASES = (  # dataset, config, codec of what `corrupt` is held against
   ("imagenet_c", "gaussian_noise_3_raw_inception", "inception"),
   ("imagenet_c", "snow_2_raw_inception", "inception"),

@@ -80,8 +80,6 @@ _PATHS = [
   ("layer10", "0", "conv1", "kernel"),
   ("fc", "kernel"),
 ]
-
-
 _PATTERNS = ("conv1|bn1", r"layer(\d+)")
 
 

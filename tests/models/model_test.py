@@ -284,8 +284,6 @@ class TrainingTest(absltest.TestCase):
 
 
 _NESTED = {"a": {"0": {"kernel": np.ones((2, 3))}, "1": np.zeros(1)}, "b": 4.0}
-
-
 _EXPECTED = {("a", "kernel"): (2, 3), ("a", "bias"): (3,)}
 
 

@@ -57,11 +57,7 @@ class OwnTest(parameterized.TestCase):
 
 
 _THIS = f"tfds:{__name__}"
-
-
 _Image = tfds.features.Image
-
-
 _CLASSES = tfds.features.ClassLabel(names=["cat", "dog"])
 
 

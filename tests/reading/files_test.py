@@ -226,8 +226,6 @@ class ColumnFilesTest(parameterized.TestCase):
 
 
 _BOMB = b'<!DOCTYPE a [<!ENTITY b "bbbb"><!ENTITY c "&b;&b;">]><a>&c;</a>'
-
-
 _FILE = b'<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/passwd">]><a>&b;</a>'
 
 

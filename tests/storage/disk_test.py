@@ -156,8 +156,6 @@ class FolderTest(absltest.TestCase):
 
 
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
-
-
 _HOLDS = """
 import pathlib, sys
 from robust_tfds.storage import locks
@@ -165,8 +163,6 @@ with locks.{call} as folder:
   print(folder, flush=True)
   sys.stdin.read()
 """
-
-
 _WITHOUT_FCNTL = """
 import sys
 sys.modules["fcntl"] = None

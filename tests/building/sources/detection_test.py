@@ -191,8 +191,6 @@ class SourcesTest(parameterized.TestCase):
 
 
 _A = "frankfurt/frankfurt_000001_000294"
-
-
 _B = "lindau/lindau_000000_000019"
 
 
@@ -379,11 +377,7 @@ class InstanceMapsObjectsTest(absltest.TestCase):
 
 
 _WNIDS = ["n02691156", "n02419796"]
-
-
 _LISTS = "ILSVRC/ImageSets/VID"
-
-
 _TABLE = "ytbb_robustness_train_anchors_full.csv"
 
 

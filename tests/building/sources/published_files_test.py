@@ -23,8 +23,6 @@ from tests import in_folder, tiny_files
 from tests.building.sources import action_layouts, cifar_layouts, small_sets
 
 _WNIDS = ("n01", "n02")
-
-
 _FOLDERS = ("Tiny-ImageNet-C", "Tiny-ImageNet-C-extra")
 
 

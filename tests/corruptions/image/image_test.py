@@ -25,8 +25,6 @@ from tests import frost_folder, in_process, quick
 from tests.corruptions import canvas_test, replays
 
 _NAMES = conditions.PICTURES.names("all")
-
-
 # One of each kind of operation; the others are slow tests. Fog: `padding_test.py`.
 _KINDS = (
   "gaussian_noise",
@@ -35,11 +33,7 @@ _KINDS = (
   "frost",
   "brightness",
 )
-
-
 _OTHERS = tuple(n for n in _NAMES if n not in _KINDS)
-
-
 _EIGHT_DEVICES = """
 import hashlib, sys
 import jax, numpy as np

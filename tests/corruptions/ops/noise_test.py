@@ -15,8 +15,6 @@ from robust_tfds.corruptions.ops import (
 )
 
 _KEY = np.array([3, 4], np.uint32)
-
-
 _CIFAR = spec.edition("cifar10")
 
 

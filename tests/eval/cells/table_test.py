@@ -277,8 +277,6 @@ class TableTest(parameterized.TestCase):
 
 
 _MISSING_CELLS_FOG = missing_cells.needed(conditions.PICTURES, ["fog"])
-
-
 _ALL = missing_cells.needed(
   conditions.PICTURES, conditions.PICTURES.names("common")
 )

@@ -642,8 +642,6 @@ class DamageDamageTest(in_folder.TestCase):
 
 
 _ROOT = pathlib.Path(__file__).resolve().parents[3]
-
-
 _HOLD = """
 import sys, time
 from eval.cells.files import lock

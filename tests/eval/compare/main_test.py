@@ -303,12 +303,8 @@ def _summary(context, folder):
 
 
 _ALL = (1, 2, 3, 4, 5)
-
-
 # Phi(0.8) - Phi(0.5 / sqrt(1 + 0.4^2)), of the normal distribution.
 _TRUE_DROP = 0.78814 - 0.67877
-
-
 _LABELS = [41, 41, 3, 3] * 3
 
 

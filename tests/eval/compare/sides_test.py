@@ -270,14 +270,8 @@ class SlugsTest(absltest.TestCase):
 
 
 _VIDEOS, _CLIPS = 40, 3  # of a split
-
-
 _RNG = np.random.default_rng(11)
-
-
 _CHANCE = _RNG.random((3 * _VIDEOS, 1))  # of every video to be right
-
-
 _RIGHT = _RNG.random((3 * _VIDEOS, _CLIPS)) < _CHANCE
 
 

@@ -248,8 +248,6 @@ _TABLES = {
   6: "table6_ucf101_p",
   7: "table7_hmdb51_p",
 }
-
-
 # Half a printed digit of the mean and of each row: docs/specs/video.md section
 # 2.
 _TOLERANCE = 0.0101

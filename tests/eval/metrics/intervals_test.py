@@ -212,8 +212,6 @@ class ReplicatesTest(absltest.TestCase):
 
 
 _IDS = np.array([f"video{i}" for i in (3, 1, 1, 7, 3, 3, 9, 1)])
-
-
 _VALUES = np.array([0.0, 1, 1, 0, 0, 1, 1, 0])
 
 

@@ -233,8 +233,6 @@ class FrameScoresTest(absltest.TestCase):
 
 
 _FOLDER = "imagenet_p", "metrics"
-
-
 _CASES = sorted(
   p.stem for p in shared_data.golden(*_FOLDER).glob("*[0-9]x*.npz")
 )

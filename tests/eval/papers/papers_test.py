@@ -215,8 +215,6 @@ def _perturbations() -> tuple[str, ...]:
 
 
 _TRAININGS = {"": "", "S": ", scratch", "P": ", kinetics400"}
-
-
 _TABLES = {"ucf101_p": "table6", "hmdb51_p": "table7"}
 
 
@@ -397,11 +395,7 @@ _SETS = {
   "pascal_voc": "pascal_c",
   "cityscapes": "cityscapes_c",
 }
-
-
 _VOC = ("pascal_c", "faster_rcnn_r50_fpn_1x_voc0712")
-
-
 _COMBINED = ("pascal_c", "faster_rcnn_r50_fpn_1x_vocsvoc0712")
 
 

@@ -22,7 +22,6 @@ _BESIDES = {
   "shankar2021": ("abstract",),
   "michaelis2019": ("table_md",),
 }
-
 # Table, network, training, metric, condition, number: what a test counts.
 Fact = tuple[str, str, str, str, str, float]
 

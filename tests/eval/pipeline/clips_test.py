@@ -26,8 +26,6 @@ from tests.eval.pipeline import one_device
 _SPEC = VideoSpec(
   input_px=16, resize="squash", resize_px=16, frames=4, rate=2, num_classes=5
 )
-
-
 _TALL = VideoSpec(
   input_px=24,
   resize_px=28,
@@ -36,8 +34,6 @@ _TALL = VideoSpec(
   num_classes=5,
   interpolation="bicubic",
 )
-
-
 _SETTING = {"seed": 3, "dataset": "ucf101_p", "edition": "paper"}
 
 

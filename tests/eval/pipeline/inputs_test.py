@@ -501,11 +501,7 @@ class HostPredictorTest(one_device.TestCase):
 
 
 _CLEAN = conditions.Condition()
-
-
 _NOISE = conditions.Condition("gaussian_noise", 3)
-
-
 _SPEC = types.SimpleNamespace()
 
 

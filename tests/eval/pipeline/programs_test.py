@@ -188,8 +188,6 @@ class CachedTest(absltest.TestCase):
 
 
 _CLEAN = conditions.Condition()
-
-
 _KEYS = np.zeros((2, 2), np.uint32)
 
 
@@ -278,8 +276,6 @@ class TransformTest(one_device.TestCase):
 
 
 _WEIGHTS = np.random.default_rng(0).normal(size=(10, 10)).astype(np.float32)
-
-
 _SPEC = Spec(num_classes=10, input_px=32, resize_px=36, label_space="custom")
 
 
@@ -471,8 +467,6 @@ class KindTest(parameterized.TestCase):
 
 
 _NEVER = -float("inf")
-
-
 # Outputs: class 3, none, class 0, class 1; nothing is class 2 or 4.
 _PART = relabel.Relabelling((3, -1, 0, 1), 5)
 

@@ -248,8 +248,6 @@ class FramesReaderTest(in_folder.TestCase):
 
 
 _FOLDER = "detection_raw_results"
-
-
 _SUFFIXES = {"": "", "all": "_all", "validation": "_validation"}
 
 
@@ -424,8 +422,6 @@ def _is_headline(row: dict[str, str]) -> bool:
 
 
 _CONFIGS = ("clean", "fog_1", "fog_3")
-
-
 _OTHER = {"of_models": {"a": {"weights": "9" * 64}}}
 
 

@@ -622,14 +622,8 @@ class RunTest(absltest.TestCase):
 
 
 _COMMON = conditions.SEQUENCES.names("common")
-
-
 _TASK = sequences.Sequences(base.Setting("digits_p"))
-
-
 _condition = conditions.SEQUENCES.condition
-
-
 _ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 

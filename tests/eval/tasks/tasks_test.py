@@ -41,11 +41,7 @@ _OF_CELLS = (
   "seen_subtype_accuracy",
   "unseen_subtype_accuracy",
 )
-
-
 _ONE_CONDITION = ("frames", "frame_detection", "subtypes")
-
-
 # What is the mean over corruptions of means over levels.
 _PLAIN = {
   **dict.fromkeys(("mean_error", "mean_corruption_error"), "error"),
@@ -272,8 +268,6 @@ class BindTest(absltest.TestCase):
 
 
 _CLEAN = conditions.Condition()
-
-
 _FOG = conditions.Condition("fog", 1)
 
 
@@ -689,8 +683,6 @@ _BEVERAGES = {
   for name, home in datasets.known("imagenet22k_subtypes").SUBTYPES.items()
   if home[0] == 5
 }
-
-
 _RIGHT = {
   "0": [1, 1, 1, 0],
   "6": [1, 1],

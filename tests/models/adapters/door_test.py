@@ -43,17 +43,9 @@ class TorchRoutesTest(absltest.TestCase):
 
 
 _SPEC = small.spec(8)
-
-
 _RNG = np.random.default_rng(0)
-
-
 _WEIGHTS = _RNG.standard_normal((3, 4), np.float32)
-
-
 _IMAGES = _RNG.integers(0, 256, (5, 8, 8, 3), np.uint8)
-
-
 _BOTH = ("callable", "on_host")
 
 
@@ -266,11 +258,7 @@ class DoorTest(parameterized.TestCase):
 _ROUTES_SPEC = Spec(
   input_px=8, resize_px=8, num_classes=4, label_space="custom"
 )
-
-
 _ROUTES_RNG = np.random.default_rng(0)
-
-
 _ROUTES_IMAGES = _ROUTES_RNG.integers(0, 256, (3, 8, 8, 3), np.uint8)
 
 

@@ -218,8 +218,6 @@ _FILES = {
   "squeezenet1_1": ("squeezenet1_1.npz", 166, 207),
   "squeezenet1_0": ("squeezenet1_0_deepcompressed.npz", 158, 203),
 }
-
-
 # Codecs differ in the last bit between Pillow builds: a photograph or two on
 # the border may change sides.
 _SLACK = 2
@@ -344,8 +342,6 @@ class SmallTest(absltest.TestCase):
 
 # Right top-1 and top-5 of the 242 photographs, as the packages' torch code.
 _RIGHT = {0: (216, 237), 1: (212, 236), 2: (222, 238)}
-
-
 _EFFICIENTNET_LITE_SLACK = 1
 
 

@@ -20,11 +20,7 @@ from tests.models.classification import transformer_files as files
 from tests.models.convert import checkpoints, names, torchvision_cpu
 
 _TINY = "vit_tiny_patch16_224"
-
-
 _DISTILLED = "deit_tiny_distilled_patch16_224"
-
-
 _HEADS = 3
 
 
@@ -200,11 +196,7 @@ def _as_hf(flat, version):
 
 
 _CLASSES = 5
-
-
 _SMALL = {"width": 48, "depth": 2, "heads": 3}
-
-
 _TRAINED_PX = 70
 
 
@@ -350,8 +342,6 @@ _CLIP_SMALL = {
   "patch": 16,
   "side": 64,
 }
-
-
 _TOWER = {
   "hidden_size": 48,
   "num_hidden_layers": 2,

@@ -102,15 +102,11 @@ _QUICK = (
   ("densenet40_12", "augmix", "augmix densenet"),
   ("wrn_40_2", "augmix"),
 )
-
-
 # Two equal blocks say as much as twelve.
 _FEWER = {
   "timesformer_base": {"depth": 2},
   "swin3d_t": {"width": 32, "depths": (2, 2, 2, 2)},
 }
-
-
 # Of styles that are there already.
 _SLOW = (
   ("fasterrcnn_resnet50_fpn_mmdet", "mmdetection", "mmdetection"),
@@ -394,11 +390,7 @@ class CommandTest(checkpoints.Case):
 
 
 _NEWER, _OLDER = (f"retinanet_resnet50_fpn_mmdet{n}" for n in ("", "1"))
-
-
 _BOTH = ("mmdetection", "mmdetection1")
-
-
 _ASKED = "says not which of them it is.*config.model.spec.weights=mmdetection"
 
 

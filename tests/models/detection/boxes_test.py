@@ -433,8 +433,6 @@ class RegionsTest(absltest.TestCase):
 
 
 _BOXES = np.array([[0.5, 0.5, 0.2, 0.4], [0.25, 0.5, 0.5, 1.0]], np.float32)
-
-
 _CORNERS = [[40, 15, 60, 35], [0, 0, 50, 50]]  # on 50 x 100 px
 
 

@@ -230,8 +230,6 @@ class ShardedTest(parameterized.TestCase):
 
 # Of models/detection/README.md: counted here, mmdetection was never run.
 _BODIES = ("resnet50", "resnet101", "resnext101_32x4d", "resnext101_64x4d")
-
-
 _COUNTS = {
   "retinanet": (37_968_692, 56_960_820, 56_589_364, 95_866_932),
   "fasterrcnn": (41_753_056, 60_745_184, 60_373_728, 99_651_296),
@@ -624,8 +622,6 @@ class DetectorSpecTest(absltest.TestCase):
 
 
 IMAGES = np.zeros((4, 16, 24, 3), np.uint8)
-
-
 SIZES = np.array([[16, 24], [10, 24], [16, 9], [3, 4]], np.int32)
 
 

@@ -183,11 +183,7 @@ def _weights(label: str, *, trained: bool) -> _Change:
 
 
 _NOTE = "cells/a/digits_c/fog_3/seed0/provenance.json"
-
-
 _BOXES = {"boxes": np.zeros((359, 1, 4), np.float32)}
-
-
 # What is changed, and a part of the refusal.
 _UNHASHED = (
   (
@@ -207,8 +203,6 @@ _UNHASHED = (
     "submission.json: checksum: it is not that of the other",
   ),
 )
-
-
 _HASHED = (
   (
     _columns(_put("top5", (5, slice(None)), [7, 8, 9, 1, 2])),
@@ -278,8 +272,6 @@ _HASHED = (
   (_config(lambda c: c.update(task="video")), "."),
   (_config(lambda c: c.update(baseline="model:c")), "."),
 )
-
-
 _OF_MANIFEST = (
   (
     _manifest(
@@ -307,8 +299,6 @@ _OF_MANIFEST = (
   ),
   (_manifest(_letters), "are one file where file systems take large letters"),
 )
-
-
 _OF_FILES = (
   (
     lambda t: (t.folder / "more.txt").write_text("x"),
@@ -743,14 +733,8 @@ _TRUTH = {
   "categories": [{"id": 3, "name": "a"}, {"id": 7, "name": "b"}],
   "annotations": [],
 }
-
-
 _NOISE = conditions.SEQUENCES.parse("gaussian_noise")
-
-
 _TILT = conditions.SEQUENCES.parse("tilt")
-
-
 _FOG = conditions.PICTURES.parse("fog_3")
 
 

@@ -259,8 +259,6 @@ class RmseTest(absltest.TestCase):
 
 
 _ROW = [5, 0, 0, 1, 1, 0.5, 9]
-
-
 _DETECTION = {
   "image_id": 5,
   "category_id": 9,

@@ -17,8 +17,6 @@ from robust_tfds import errors
 from tests import shared_data
 
 _VID = ("vid_basic", "vid_models", "vid_mean_merge", "vid_sum_merge")
-
-
 _TRIPLES = ("acc_orig", "pm0"), ("acc_pmk", "pm10")
 
 
@@ -310,8 +308,6 @@ class AccuracyTest(parameterized.TestCase):
 
 
 _IDS = ["b", "a", "a", "b", "a"]
-
-
 _FRAMES = [0, 3, -2, 1, 0]
 
 

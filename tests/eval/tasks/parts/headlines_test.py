@@ -34,11 +34,7 @@ from robust_tfds.conditions import Condition
 from tests.eval import tiny_config, tiny_runs
 
 _IDS = np.array([f"{i:02d}" for i in range(30)])
-
-
 _CLEAN, _FOG = Condition(), Condition("fog", 1)
-
-
 _CELLS = (_CLEAN, _FOG)
 
 
@@ -48,8 +44,6 @@ def _excess(ours, theirs):
 
 
 _EXCESS = Headline("excess", ("error",), _CELLS, _excess)
-
-
 _RATIO = Headline(
   "ratio",
   ("error",),
@@ -128,35 +122,6 @@ class NumberTest(parameterized.TestCase):
     )
     del cells[_CLEAN]
     self.assertEqual(_EXCESS.lacks(cells, {}), "missing: clean (1 of 2)")
-
-
-class PartTest(parameterized.TestCase):
-  def test_it_is_the_mean_over_the_cells_that_are_there(self):
-    whole = error_headlines.headlines({}, {})[1]
-    self.assertEqual(whole.metric, "mean_corruption_error")
-    drawn = _drawn()
-    cells = {c: drawn[_FOG if c.level % 2 else _CLEAN] for c in whole.cells[:3]}
-    of = {c: n["error"] for c, n in cells.items()}
-    part = whole.part(cells)
-    got = part.number(cells, {})
-    for attribute in ("value", "draws", "jackknife"):
-      listed = [getattr(number, attribute) for number in of.values()]
-      np.testing.assert_allclose(
-        getattr(got, attribute), np.mean(listed, axis=0)
-      )
-    row = _row(part, cells)
-    self.assertEqual(row.metric, "part_mean_corruption_error")
-    self.assertIn("mean over 3 of 75 cells: gaussian_noise 1,", row.note)
-    self.assertEqual((row.lo, row.hi), got.interval())
-    self.assertEqual(row.n, 31)
-
-  def test_of_all_cells_or_none_there_is_no_part(self):
-    for index in (0, 1, 2):  # clean, common, extra
-      whole = error_headlines.headlines({}, {})[index]
-      every = {c: {"error"} for c in whole.cells}
-      self.assertIsNone(whole.part(every))
-      self.assertIsNone(whole.part({}))
-      self.assertEqual(headlines.with_parts([whole], every), [whole])
 
 
 def _under(*names):
@@ -244,13 +209,6 @@ class RowTest(parameterized.TestCase):
     asked = Headline("x", ("error",), _CELLS, _excess, asked=(_CLEAN,))
     self.assertLen(_model(clean).over([asked]), 1)
 
-  def test_one_missing_cell_empties_the_number(self):
-    fog = {_FOG: _drawn()[_FOG]}
-    row = _row(_EXCESS, fog)
-    self.assertFalse(row.has_value)
-    self.assertEqual((row.lo, row.hi, row.n), (None, None, None))
-    self.assertEqual(row.note, "missing: clean (1 of 2)")
-
   def test_undefined(self):
     row = _row(_RATIO, _drawn(), reference={_FOG: {"error": np.nan}})
     self.assertFalse(row.has_value)
@@ -288,8 +246,6 @@ class RowTest(parameterized.TestCase):
 
 
 _FAMILY = conditions.PICTURES
-
-
 _NAMES = _FAMILY.names()
 
 
@@ -349,15 +305,6 @@ class ErrorHeadlinesTest(absltest.TestCase):
       got["extra_mean_corruption_error", "", None], np.mean(extra)
     )
 
-  def test_what_lacks_cells_is_not_there(self):
-    some = _errors(0, ("fog", "snow"))
-    del some[Condition("snow", 2)], some[Condition()]
-    got = _numbers(some, _errors(1))
-    self.assertEqual(
-      set(got), {("mean_error", "fog", None), ("ce", "fog", None)}
-    )
-    self.assertNotIn(("ce", "fog", None), _numbers(some, {}))
-
   def test_what_is_retained_of_sets_that_are_no_benchmark(self):
     ours = _errors(0)
     listed = error_headlines.headlines(ours, {}, benchmark=False)
@@ -380,11 +327,7 @@ class ErrorHeadlinesTest(absltest.TestCase):
 
 
 _FLIP_HEADLINES_FAMILY = conditions.SEQUENCES
-
-
 _COMMON = _FLIP_HEADLINES_FAMILY.names("common")
-
-
 _METRICS = tuple(flip_headlines.NORMALISERS.values())
 
 
@@ -692,8 +635,6 @@ class NoteTest(parameterized.TestCase):
 
 
 _LABELS = np.zeros(3, int)
-
-
 _TOP5 = np.zeros((3, 5), int)
 
 

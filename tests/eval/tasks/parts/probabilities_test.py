@@ -122,14 +122,8 @@ class OfViewsTest(parameterized.TestCase):
 
 
 _N = 40
-
-
 _NAMES = ("ece", "ece_adaptive", "rms_calibration_error", "nll", "brier")
-
-
 _OF_SCORES = _NAMES[:3]
-
-
 _CELL = Cell("m", "imagenet_c", Condition("fog", 2))
 
 

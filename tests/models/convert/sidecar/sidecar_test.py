@@ -21,8 +21,6 @@ from robust_tfds import errors, models
 from tests.models.convert import checkpoints, torchvision_cpu
 
 _TIMM = {"architecture": "x", "pretrained_cfg": {"crop_pct": 0.95}}
-
-
 _HF = {"image_processor_type": "ViTImageProcessor"}
 
 
@@ -107,14 +105,8 @@ class BesideTest(checkpoints.Case):
 
 
 _HALF = (0.5, 0.5, 0.5)
-
-
 _VIT = {"image_processor_type": "ViTImageProcessor"}
-
-
 _CONVNEXT = {"feature_extractor_type": "ConvNextFeatureExtractor"}
-
-
 _CLASSES = ("ViT", "DeiT", "CLIP", "Bit", "ConvNext", "MobileNetV2", "Siglip")
 
 

@@ -18,8 +18,6 @@ from tests.models.convert import checkpoints
 from tests.models.convert.sources import local_server
 
 _COMMIT, _LATER = "a" * 40, "b" * 40
-
-
 _TIMM = {
   "architecture": "digits",
   "num_classes": 10,

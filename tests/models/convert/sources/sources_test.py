@@ -167,8 +167,6 @@ class ParseTest(parameterized.TestCase):
 
 
 _DATA = b"weights" * 1000
-
-
 _DIGEST = hashlib.sha256(_DATA).hexdigest()
 
 
