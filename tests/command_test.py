@@ -1,4 +1,4 @@
-"""Commands: flags, refusals, what they print, how they are stopped"""
+"""Commands: flags, refusals, what they print, how they are stopped."""
 
 import ast
 import io

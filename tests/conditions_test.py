@@ -1,4 +1,4 @@
-"""Conditions, sets by name, registries"""
+"""Conditions, sets by name, registries."""
 
 import dataclasses
 import pathlib

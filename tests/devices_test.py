@@ -1,4 +1,4 @@
-"""Devices, hosts and shards"""
+"""Devices, hosts and shards."""
 
 import importlib.util
 from unittest import mock

@@ -1,4 +1,4 @@
-"""Refusals in words, and what is missing"""
+"""Refusals in words, and what is missing."""
 
 import dataclasses
 import importlib

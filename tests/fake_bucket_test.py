@@ -1,4 +1,4 @@
-"""What tests are made with: a bucket, movies, processes, pieces"""
+"""What tests are made with: a bucket, movies, processes, pieces."""
 
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""Corrupted folders: their work, manifests, overviews"""
+"""Corrupted folders: their work, manifests, overviews."""
 
 import contextlib
 import csv

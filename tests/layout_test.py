@@ -1,4 +1,4 @@
-"""The package: imports, layout, version, records"""
+"""The package: imports, layout, version, records."""
 
 import hashlib
 import pathlib

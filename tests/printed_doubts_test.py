@@ -1,4 +1,4 @@
-"""Printed numbers that do not fit others"""
+"""Printed numbers that do not fit others."""
 
 import collections
 import dataclasses

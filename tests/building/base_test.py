@@ -1,4 +1,4 @@
-"""What every builder does"""
+"""What every builder does."""
 
 import dataclasses
 import pathlib

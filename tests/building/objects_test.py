@@ -1,4 +1,4 @@
-"""Objects, frames and videos of a builder"""
+"""Objects, frames and videos of a builder."""
 
 import dataclasses
 import io

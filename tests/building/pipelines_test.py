@@ -1,4 +1,4 @@
-"""How sets are built: options, scratch, formats, Beam"""
+"""How sets are built: options, scratch, formats, Beam."""
 
 import dataclasses
 import functools

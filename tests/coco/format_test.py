@@ -1,4 +1,4 @@
-"""COCO's format, its rows and checks"""
+"""COCO's format, its rows and checks."""
 
 import contextlib
 import io

@@ -1,4 +1,4 @@
-"""Corruptions in general: batches, plugins, seeds, specs"""
+"""Corruptions in general: batches, plugins, seeds, specs."""
 
 import dataclasses
 import importlib

@@ -1,4 +1,4 @@
-"""What every builder of the registry holds"""
+"""What every builder of the registry holds."""
 
 import dataclasses
 import subprocess

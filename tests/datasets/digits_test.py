@@ -1,4 +1,4 @@
-"""Sets of digits"""
+"""Sets of digits."""
 
 import hashlib
 import tempfile

@@ -1,4 +1,4 @@
-"""Builders of ImageNet's kin"""
+"""Builders of ImageNet's kin."""
 
 import collections
 import io

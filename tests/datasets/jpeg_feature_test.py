@@ -1,4 +1,4 @@
-"""Features of data sets"""
+"""Features of data sets."""
 
 import io
 

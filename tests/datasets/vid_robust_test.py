@@ -1,4 +1,4 @@
-"""Builders of ImageNet-Vid-Robust and YTBB-Robust"""
+"""Builders of ImageNet-Vid-Robust and YTBB-Robust."""
 
 import collections
 import csv
@@ -389,7 +389,7 @@ def _rows() -> list[list[str]]:
     return list(csv.reader(f))[1:]
 
 
-class MetadataMetadataTest(parameterized.TestCase):
+class YtbbMetadataTest(parameterized.TestCase):
   """YTBB-Robust's real metadata, and the goldens of its rules."""
 
   def test_anchors(self):

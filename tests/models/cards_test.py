@@ -1,4 +1,4 @@
-"""Cards of models"""
+"""Cards of models."""
 
 import dataclasses
 import re

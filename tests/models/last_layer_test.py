@@ -1,4 +1,4 @@
-"""Layers of a model that are read or retrained"""
+"""Layers of a model that are read or retrained."""
 
 import importlib
 import itertools

@@ -1,4 +1,4 @@
-"""Models: variables, files of weights, specifications"""
+"""Models: variables, files of weights, specifications."""
 
 import dataclasses
 

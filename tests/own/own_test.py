@@ -1,4 +1,4 @@
-"""Users' own data: TFDS sets and videos"""
+"""Users' own data: TFDS sets and videos."""
 
 import json
 import pathlib

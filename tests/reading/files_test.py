@@ -1,4 +1,4 @@
-"""Files of others: arrays, columns, text, protobuf, limits"""
+"""Files of others: arrays, columns, text, protobuf, limits."""
 
 import functools
 import io

@@ -1,4 +1,4 @@
-"""Pictures and folders of them"""
+"""Pictures and folders of them."""
 
 import io
 import os

@@ -1,4 +1,4 @@
-"""Tar files and their index"""
+"""Tar files and their index."""
 
 import gzip
 import os

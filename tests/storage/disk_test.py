@@ -1,4 +1,4 @@
-"""Disks: whole files, locks, caches"""
+"""Disks: whole files, locks, caches."""
 
 import dataclasses
 import errno

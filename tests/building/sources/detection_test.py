@@ -1,4 +1,4 @@
-"""Sources of objects: COCO, VOC, Cityscapes"""
+"""Sources of objects: COCO, VOC, Cityscapes."""
 
 import json
 import pathlib

@@ -1,4 +1,4 @@
-"""Sources that are folders"""
+"""Sources that are folders."""
 
 import gzip
 import io

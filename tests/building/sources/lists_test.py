@@ -1,4 +1,4 @@
-"""Lists of classes, splits, videos and anchors"""
+"""Lists of classes, splits, videos and anchors."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Published files and archives"""
+"""Published files and archives."""
 
 import pathlib
 import tarfile

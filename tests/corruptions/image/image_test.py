@@ -1,4 +1,4 @@
-"""Every corruption of pictures"""
+"""Every corruption of pictures."""
 
 import functools
 import hashlib

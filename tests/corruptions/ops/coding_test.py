@@ -1,4 +1,4 @@
-"""Ops that code pictures and videos"""
+"""Ops that code pictures and videos."""
 
 import io
 from unittest import mock

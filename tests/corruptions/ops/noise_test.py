@@ -1,4 +1,4 @@
-"""Ops that draw, and the layout of what they draw on"""
+"""Ops that draw, and the layout of what they draw on."""
 
 import jax
 import jax.numpy as jnp

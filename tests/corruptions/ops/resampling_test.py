@@ -1,4 +1,4 @@
-"""Ops that move pixels"""
+"""Ops that move pixels."""
 
 import jax
 import jax.numpy as jnp
@@ -104,7 +104,7 @@ class ResamplingTest(parameterized.TestCase):
     np.testing.assert_array_equal(got.reshape(2, 24, 16, 3), want)
 
 
-def _resize_resized(canvas: np.ndarray, height: int, width: int, side: int):
+def _resized_in_box(canvas: np.ndarray, height: int, width: int, side: int):
   box = (jnp.int32(0), jnp.int32(0), jnp.int32(height), jnp.int32(width))
   whole = jax.jit(lambda x, b: resize.bilinear(x, b, (side, side)))
   return np.asarray(whole(jnp.asarray(canvas), box))
@@ -121,12 +121,12 @@ class ResizeTest(parameterized.TestCase):
   def test_the_hosts_result_on_any_canvas(self, height, width, side, margins):
     picture = resizing_golden.levels(height, width)
     taps = [resizing.taps(n, side) for n in (height, width)]
-    plain = _resize_resized(picture, height, width, side)
+    plain = _resized_in_box(picture, height, width, side)
     np.testing.assert_array_equal(plain, resizing.resized(picture, *taps))
     for below, right in margins:
       canvas = np.full((height + below, width + right, 3), 255, np.uint8)
       canvas[:height, :width] = picture
-      padded = _resize_resized(canvas, height, width, side)
+      padded = _resized_in_box(canvas, height, width, side)
       np.testing.assert_array_equal(padded, plain)
 
   def test_any_box(self):
@@ -162,7 +162,7 @@ class DoubleTest(absltest.TestCase):
 _crop = jax.jit(edition_crop.crop, static_argnums=2)
 
 
-def _edition_crop_resized(picture: np.ndarray, side: int) -> np.ndarray:
+def _resized_whole(picture: np.ndarray, side: int) -> np.ndarray:
   taps = [resizing.taps(n, side) for n in picture.shape[:2]]
   return resizing.resized(picture, *taps)
 
@@ -197,26 +197,26 @@ class CropTest(absltest.TestCase):
     picture = tiny_files.noise(80, 100)
     canvas = np.pad(picture, ((0, 48), (0, 28), (0, 0)))
     got = _crop(canvas, layout.Size(80, 100), spec.edition("imagenet64"))
-    expected = _edition_crop_resized(picture, 64)
+    expected = _resized_whole(picture, 64)
     np.testing.assert_array_equal(got, expected)
 
   def test_tiny_imagenet_is_the_central_square(self):
     picture = tiny_files.noise(80, 100)
     canvas = np.pad(picture, ((0, 48), (0, 28), (0, 0)))
     got = _crop(canvas, layout.Size(80, 100), spec.edition("tiny_imagenet"))
-    expected = _edition_crop_resized(picture[:, 10:90], 64)
+    expected = _resized_whole(picture[:, 10:90], 64)
     np.testing.assert_array_equal(got, expected)
 
   def test_inception_is_the_central_seven_eighths(self):
     picture = tiny_files.noise(320, 400)
     size = layout.Size(320, 400)
     got = _crop(picture, size, spec.edition("inception"))
-    expected = _edition_crop_resized(picture[20:300, 25:375], 299)
+    expected = _resized_whole(picture[20:300, 25:375], 299)
     np.testing.assert_array_equal(got, expected)
 
   def test_margins_of_inception_go_to_the_even_number(self):
     picture = tiny_files.noise(323, 340)  # margins of 41 and 43
     size = layout.Size(323, 340)
     got = _crop(picture, size, spec.edition("inception"))
-    expected = _edition_crop_resized(picture[20:302, 22:319], 299)
+    expected = _resized_whole(picture[20:302, 22:319], 299)
     np.testing.assert_array_equal(got, expected)

@@ -1,4 +1,4 @@
-"""What a cell says of itself: facts, provenance, notes, packed columns"""
+"""What a cell says of itself: facts, provenance, notes, packed columns."""
 
 import dataclasses
 import hashlib

@@ -1,4 +1,4 @@
-"""Files of cells: examples, parts, packed arrays, predictions, scored folders"""
+"""Files of cells: examples, parts, packed arrays, predictions, scored folders."""
 
 import errno
 import io

@@ -1,4 +1,4 @@
-"""The table of a workdir: its columns, numbers, names and overlays"""
+"""The table of a workdir: its columns, numbers, names and overlays."""
 
 import csv
 import math

@@ -1,4 +1,4 @@
-"""A workdir: its config, its lock, what is damaged"""
+"""A workdir: its config, its lock, what is damaged."""
 
 import errno
 import json
@@ -624,8 +624,8 @@ class ConfigFileTest(parameterized.TestCase):
       self.assertEqual(config_file.differences(before, now), differ)
 
 
-class DamageDamageTest(in_folder.TestCase):
-  """Moving aside; what counts as damage is in workdir_test.py at its doors."""
+class MovedAsideTest(in_folder.TestCase):
+  """Moving aside; what counts as damage is in DamageTest."""
 
   def test_nothing_is_overwritten(self):
     for number in ("1", "2", "3"):

@@ -1,4 +1,4 @@
-"""The command that compares"""
+"""The command that compares."""
 
 import contextlib
 import csv

@@ -1,4 +1,4 @@
-"""What is compared: sides, runs, splits, slugs and scores"""
+"""What is compared: sides, runs, splits, slugs and scores."""
 
 import contextlib
 import io

@@ -1,4 +1,4 @@
-"""Metrics of features"""
+"""Metrics of features."""
 
 import itertools
 import math

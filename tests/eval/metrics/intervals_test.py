@@ -1,4 +1,4 @@
-"""How sure a number is: replicates, draws and tests"""
+"""How sure a number is: replicates, draws and tests."""
 
 import dataclasses
 import itertools

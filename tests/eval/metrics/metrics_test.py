@@ -1,4 +1,4 @@
-"""Metrics of accuracy: rates, errors, stability, trends, their registry"""
+"""Metrics of accuracy: rates, errors, stability, trends, their registry."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Metrics of natural shifts: breakdowns, distances, labels, purity"""
+"""Metrics of natural shifts: breakdowns, distances, labels, purity."""
 
 import numpy as np
 from absl.testing import absltest, parameterized

@@ -1,4 +1,4 @@
-"""Papers: protocols, derived numbers, kinds, raw results"""
+"""Papers: protocols, derived numbers, kinds, raw results."""
 
 import collections
 import json

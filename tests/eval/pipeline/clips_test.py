@@ -1,4 +1,4 @@
-"""Clips and their steps"""
+"""Clips and their steps."""
 
 import itertools
 import time

@@ -1,4 +1,4 @@
-"""Inputs of a pass: chunks, workers, subsets, work on the host"""
+"""Inputs of a pass: chunks, workers, subsets, work on the host."""
 
 import concurrent.futures
 import dataclasses

@@ -1,4 +1,4 @@
-"""Programs of a pass and what they predict"""
+"""Programs of a pass and what they predict."""
 
 import concurrent.futures
 import contextlib

@@ -1,4 +1,4 @@
-"""Readers in general, and of frames, raw results and workdirs"""
+"""Readers in general, and of frames, raw results and workdirs."""
 
 import copy
 import csv

@@ -1,4 +1,4 @@
-"""Tasks of detection, of pictures and frames"""
+"""Tasks of detection, of pictures and frames."""
 
 import collections
 import json

@@ -1,4 +1,4 @@
-"""Tasks of frames and videos"""
+"""Tasks of frames and videos."""
 
 import pathlib
 import shutil

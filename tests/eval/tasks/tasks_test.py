@@ -1,4 +1,4 @@
-"""Tasks in general, and those of pictures"""
+"""Tasks in general, and those of pictures."""
 
 import dataclasses
 import pathlib

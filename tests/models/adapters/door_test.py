@@ -1,4 +1,4 @@
-"""Adapters of other frameworks"""
+"""Adapters of other frameworks."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Checks of what a model answers, and of agreement"""
+"""Checks of what a model answers, and of agreement."""
 
 import jax
 import jax.numpy as jnp

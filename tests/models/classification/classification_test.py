@@ -1,4 +1,4 @@
-"""Networks of pictures against their originals"""
+"""Networks of pictures against their originals."""
 
 import importlib.util
 

@@ -1,4 +1,4 @@
-"""Transformers of pictures"""
+"""Transformers of pictures."""
 
 import dataclasses
 import re

@@ -1,4 +1,4 @@
-"""Conversion: files, names, matches, reports"""
+"""Conversion: files, names, matches, reports."""
 
 import hashlib
 import json

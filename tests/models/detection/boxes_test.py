@@ -1,4 +1,4 @@
-"""Anchors, boxes, proposals, masks and how they are matched"""
+"""Anchors, boxes, proposals, masks and how they are matched."""
 
 import jax
 import jax.numpy as jnp

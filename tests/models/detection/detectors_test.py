@@ -1,4 +1,4 @@
-"""Detectors: their networks and rules"""
+"""Detectors: their networks and rules."""
 
 import dataclasses
 from unittest import mock

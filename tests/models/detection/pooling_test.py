@@ -1,4 +1,4 @@
-"""Regions pooled, pictures resized"""
+"""Regions pooled, pictures resized."""
 
 import jax
 import jax.numpy as jnp

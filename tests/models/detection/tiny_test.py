@@ -1,4 +1,4 @@
-"""Tiny detectors, and detectors of other frameworks"""
+"""Tiny detectors, and detectors of other frameworks."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Detectors in training: losses and rules"""
+"""Detectors in training: losses and rules."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Layers of networks"""
+"""Layers of networks."""
 
 import functools
 from unittest import mock

@@ -1,4 +1,4 @@
-"""Networks of users"""
+"""Networks of users."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Networks of videos"""
+"""Networks of videos."""
 
 import re
 import warnings

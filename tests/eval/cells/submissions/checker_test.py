@@ -1,4 +1,4 @@
-"""What the checker of submissions finds, and what it takes"""
+"""What the checker of submissions finds, and what it takes."""
 
 import contextlib
 import hashlib

@@ -1,4 +1,4 @@
-"""Submissions as they are written, and cells that are run again"""
+"""Submissions as they are written, and cells that are run again."""
 
 import dataclasses
 import shutil

@@ -1,4 +1,4 @@
-"""Boards: what they are built from, ranks, tables and pages"""
+"""Boards: what they are built from, ranks, tables and pages."""
 
 import csv
 import dataclasses

@@ -1,4 +1,4 @@
-"""Two runs compared: baselines, lines, tables and figures"""
+"""Two runs compared: baselines, lines, tables and figures."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Cells paired, and the numbers of their differences"""
+"""Cells paired, and the numbers of their differences."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Objects, overlaps and matches that AP is made of"""
+"""Objects, overlaps and matches that AP is made of."""
 
 import math
 

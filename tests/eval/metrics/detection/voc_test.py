@@ -1,4 +1,4 @@
-"""AP of VOC and of the benchmark, and what both leave out"""
+"""AP of VOC and of the benchmark, and what both leave out."""
 
 import itertools
 

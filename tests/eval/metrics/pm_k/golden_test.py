@@ -1,4 +1,4 @@
-"""pm-k accuracy: the authors' numbers, scores, sets and worst frames"""
+"""pm-k accuracy: the authors' numbers, scores, sets and worst frames."""
 
 import functools
 import hashlib

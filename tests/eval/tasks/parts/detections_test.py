@@ -1,4 +1,4 @@
-"""Values that detectors are scored by"""
+"""Values that detectors are scored by."""
 
 from unittest import mock
 

@@ -1,4 +1,4 @@
-"""Headlines of every task"""
+"""Headlines of every task."""
 
 import dataclasses
 import math
@@ -326,17 +326,17 @@ class ErrorHeadlinesTest(absltest.TestCase):
     self.assertTrue(np.isnan(got["mce", "", None]))
 
 
-_FLIP_HEADLINES_FAMILY = conditions.SEQUENCES
-_COMMON = _FLIP_HEADLINES_FAMILY.names("common")
+_SEQUENCES = conditions.SEQUENCES
+_COMMON = _SEQUENCES.names("common")
 _METRICS = tuple(flip_headlines.NORMALISERS.values())
 
 
 def _cells(seed):
   rng = np.random.default_rng(seed)
   out = {Condition(): {"error": headlines.value_alone(rng.random())}}
-  for condition in _FLIP_HEADLINES_FAMILY.select(["all"], (1, 2)):
+  for condition in _SEQUENCES.select(["all"], (1, 2)):
     if not condition.clean:
-      rows = 1 if _FLIP_HEADLINES_FAMILY.is_noise(condition.name) else 3
+      rows = 1 if _SEQUENCES.is_noise(condition.name) else 3
       out[condition] = {
         metric: headlines.value_alone(rng.uniform(0.01, 0.2, rows))
         for metric in _METRICS
@@ -346,14 +346,12 @@ def _cells(seed):
 
 def _at(cells, name, metric, difficulty):
   """Noise has a cell a difficulty, the others a row."""
-  noise = _FLIP_HEADLINES_FAMILY.is_noise(name)
-  of_cell = cells[
-    _FLIP_HEADLINES_FAMILY.condition(name, difficulty if noise else 1)
-  ]
+  noise = _SEQUENCES.is_noise(name)
+  of_cell = cells[_SEQUENCES.condition(name, difficulty if noise else 1)]
   return float(of_cell[metric].value[0 if noise else difficulty - 1])
 
 
-def _flip_headlines_numbers(ours, theirs, **options):
+def _flip_numbers(ours, theirs, **options):
   listed = flip_headlines.headlines(ours, theirs, **options)
   return {
     key: float(number.value)
@@ -370,7 +368,7 @@ class FlipHeadlinesTest(absltest.TestCase):
       "flip_probability": {n: 0.1 for n in _COMMON},
       "unnormalised_t5d": {n: 2.0 for n in _COMMON},
     }
-    got = _flip_headlines_numbers(
+    got = _flip_numbers(
       cells, flip_headlines.published_cells(known), published=True
     )
     fp, t5d = (
@@ -390,14 +388,12 @@ class FlipHeadlinesTest(absltest.TestCase):
 
   def test_a_model_against_itself(self):
     cells = _cells(0)
-    got = _flip_headlines_numbers(cells, cells)
+    got = _flip_numbers(cells, cells)
     for difficulty in (1, 2):
       self.assertAlmostEqual(got["mt5d", "", difficulty], 1)
-    tilt = cells[_FLIP_HEADLINES_FAMILY.condition("tilt", 1)]
+    tilt = cells[_SEQUENCES.condition("tilt", 1)]
     tilt["flip_probability"] = headlines.value_alone(np.zeros(3))
-    self.assertTrue(
-      np.isnan(_flip_headlines_numbers(cells, cells)["fr", "tilt", 1])
-    )
+    self.assertTrue(np.isnan(_flip_numbers(cells, cells)["fr", "tilt", 1]))
 
 
 def _accuracies():
@@ -408,7 +404,7 @@ def _accuracies():
   }
 
 
-def _gamma_headlines_numbers(cells):
+def _gamma_numbers(cells):
   return headlines.numbers(gamma_headlines.headlines(cells), cells, {})
 
 
@@ -417,9 +413,7 @@ class GammaHeadlinesTest(absltest.TestCase):
 
   def test_what_the_metric_says(self):
     cells = _accuracies()
-    got = {
-      key: float(n.value) for key, n in _gamma_headlines_numbers(cells).items()
-    }
+    got = {key: float(n.value) for key, n in _gamma_numbers(cells).items()}
     self.assertLen(got, 2 * (18 + 5 + 1))
     values = {c: float(of["accuracy"].value) for c, of in cells.items()}
     want = action.robustness(
@@ -437,7 +431,7 @@ class GammaHeadlinesTest(absltest.TestCase):
   def test_what_lacks_cells_is_not_there(self):
     cells = _accuracies()
     del cells[conditions.VIDEOS.condition("jpeg", 3)]
-    got = _gamma_headlines_numbers(cells)
+    got = _gamma_numbers(cells)
     for key in (
       ("gamma_r", "jpeg", None),
       ("gamma_r/digital", "", None),
@@ -446,7 +440,7 @@ class GammaHeadlinesTest(absltest.TestCase):
       self.assertNotIn(key, got)
     self.assertIn(("gamma_a/camera", "", None), got)
     del cells[Condition()]
-    names = {metric for metric, _, _ in _gamma_headlines_numbers(cells)}
+    names = {metric for metric, _, _ in _gamma_numbers(cells)}
     self.assertEqual(names, {"part_mean_accuracy"})  # which needs no clean cell
 
   def test_a_draw_without_clean_success_has_no_gamma_r(self):
@@ -460,14 +454,14 @@ class GammaHeadlinesTest(absltest.TestCase):
     cells[Condition()]["accuracy"] = Replicates(
       np.array(0.5), clean, np.ones(1)
     )
-    got = _gamma_headlines_numbers(cells)
+    got = _gamma_numbers(cells)
     self.assertEqual(
       np.isnan(got["gamma_r", "", None].draws).tolist(), [False, True]
     )
     self.assertFalse(np.isnan(got["gamma_a", "", None].draws).any())
 
 
-def _precision_headlines_cells(metrics=("bbox/AP",), names=_NAMES):
+def _precision_cells(metrics=("bbox/AP",), names=_NAMES):
   rng = np.random.default_rng(0)
   shown = [Condition(n, s) for n in names for s in conditions.SEVERITIES]
   return {
@@ -476,7 +470,7 @@ def _precision_headlines_cells(metrics=("bbox/AP",), names=_NAMES):
   }
 
 
-def _precision_headlines_numbers(cells):
+def _precision_numbers(cells):
   listed = precision_headlines.headlines(cells)
   return {
     key: float(number.value)
@@ -488,8 +482,8 @@ class PrecisionHeadlinesTest(absltest.TestCase):
   """P, mPC and rPC of arrays of AP against the metric of numbers."""
 
   def test_what_the_metric_says(self):
-    cells = _precision_headlines_cells()
-    got = _precision_headlines_numbers(cells)
+    cells = _precision_cells()
+    got = _precision_numbers(cells)
     ap = {c: float(of["bbox/AP"].value) for c, of in cells.items()}
     rows = {
       n: [ap[Condition(n, s)] for s in conditions.SEVERITIES]
@@ -504,23 +498,17 @@ class PrecisionHeadlinesTest(absltest.TestCase):
     self.assertNotIn(("rpc_validation", "", None), got)
 
   def test_masks_beside_boxes_and_ap50_where_there_is_no_ap(self):
-    got = _precision_headlines_numbers(
-      _precision_headlines_cells(
-        ("bbox/AP50", "bbox/AR1", "segm/AP50", "segm/AP")
-      )
+    got = _precision_numbers(
+      _precision_cells(("bbox/AP50", "bbox/AR1", "segm/AP50", "segm/AP"))
     )
     self.assertIn(("segm/mpc", "", None), got)
     self.assertEqual(
       got["p", "", None],
-      float(
-        _precision_headlines_cells(("bbox/AP50",))[Condition()][
-          "bbox/AP50"
-        ].value
-      ),
+      float(_precision_cells(("bbox/AP50",))[Condition()]["bbox/AP50"].value),
     )
 
   def test_the_15_alone_do_not_ask_for_19(self):
-    cells = _precision_headlines_cells(names=_FAMILY.names("common"))
+    cells = _precision_cells(names=_FAMILY.names("common"))
     asked = [
       h.metric
       for h in precision_headlines.headlines(cells)

@@ -1,4 +1,4 @@
-"""Labels, names and lists that tasks score by"""
+"""Labels, names and lists that tasks score by."""
 
 import functools
 import json

@@ -1,4 +1,4 @@
-"""Scores of probabilities"""
+"""Scores of probabilities."""
 
 import dataclasses
 

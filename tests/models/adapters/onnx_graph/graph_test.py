@@ -1,4 +1,4 @@
-"""ONNX files and graphs"""
+"""ONNX files and graphs."""
 
 import pathlib
 import tracemalloc

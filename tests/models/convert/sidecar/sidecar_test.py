@@ -1,4 +1,4 @@
-"""Files beside weights"""
+"""Files beside weights."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Weights of the hub, downloads"""
+"""Weights of the hub, downloads."""
 
 import contextlib
 import hashlib

@@ -1,4 +1,4 @@
-"""Where weights come from"""
+"""Where weights come from."""
 
 import dataclasses
 import hashlib
