@@ -11,8 +11,12 @@ import tensorflow_datasets as tfds
 from absl.testing import parameterized
 from PIL import Image
 
+from robust_tfds import datasets as _first  # noqa: F401, imports building
 from robust_tfds import errors
 from robust_tfds.building import frames
+from robust_tfds.datasets.imagenet_vid_robust import (
+  imagenet_vid_robust_dataset_builder as vid_builder,
+)
 from robust_tfds.datasets.imagenet_vid_robust import metadata
 from robust_tfds.datasets.ytbb_robust import metadata as ytbb_robust_metadata
 from robust_tfds.datasets.ytbb_robust import (
@@ -20,6 +24,16 @@ from robust_tfds.datasets.ytbb_robust import (
 )
 from tests import shared_data
 from tests.datasets import natural_videos
+
+
+class VidReviewedTest(
+  natural_videos.MadeFolder, tfds.testing.DatasetBuilderTestCase
+):
+  """ImageNet-Vid-Robust from folders in the published layouts."""
+
+  DATASET_CLASS = vid_builder.Builder
+  SPLITS = {"test": 6}
+  BUILDER_CONFIG_NAMES_TO_TEST = ["reviewed", "reviewed_imagenet"]
 
 
 class VidTest(natural_videos.Prepared):
