@@ -16,7 +16,7 @@ from robust_tfds.building.sources import (
   voc,
 )
 from robust_tfds.coco import rle
-from tests import tiny_files
+from tests import in_folder, tiny_files
 
 
 def _mask() -> np.ndarray:
@@ -195,12 +195,11 @@ _A = "frankfurt/frankfurt_000001_000294"
 _B = "lindau/lindau_000000_000019"
 
 
-class CityscapesTest(absltest.TestCase):
+class CityscapesTest(in_folder.TestCase):
   """Cityscapes' folders as sources: names, order, maps before polygons."""
 
   def setUp(self):
     super().setUp()
-    self.root = pathlib.Path(self.create_tempdir().full_path)
     car = [[0, 0], [2, 0], [2, 2], [0, 2]]
     drawn = {
       "imgWidth": 6,
@@ -382,11 +381,7 @@ _LISTS = "ILSVRC/ImageSets/VID"
 _TABLE = "ytbb_robustness_train_anchors_full.csv"
 
 
-class TrainingFramesTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.root = pathlib.Path(self.create_tempdir().full_path)
-
+class TrainingFramesTest(in_folder.TestCase):
   @parameterized.parameters(
     ("p/a 0\n", "<annotation/>", "train_1.txt, line 1: <part>/<video> 1"),
     ("../a 1\n", "<annotation/>", "train_1.txt, line 1: <part>/<video> 1"),
