@@ -1,18 +1,32 @@
-"""The tables of conditions, their names, and the bytes of their keys."""
+"""Conditions, sets by name, registries."""
 
+import dataclasses
 import pathlib
 
 import numpy as np
+import tensorflow_datasets as tfds
 from absl.testing import absltest, parameterized
 
 from eval.papers import printed_rows
-from robust_tfds import conditions, corruptions
+from eval.tasks import base, video
+from robust_tfds import (
+  conditions,
+  corruptions,
+  datasets,
+  natural_sets,
+  registration,
+  registry,
+)
+from tests import in_process
+from tools import same_names
 
 _PLUGINS = pathlib.Path(corruptions.__file__).parent
 _FOLDERS = {"pictures": "image", "sequences": "sequence", "videos": "video"}
 
 
 class TablesTest(parameterized.TestCase):
+  """The tables of conditions, their names, and the bytes of their keys."""
+
   @parameterized.parameters(*_FOLDERS.items())
   def test_tables_equal_the_plugin_folders(self, kind, folder):
     files = {
@@ -168,3 +182,99 @@ class KeysTest(absltest.TestCase):
 
 
 _FOG_KEY = np.array([2960694509, 2826600378], np.uint32)
+
+
+class NaturalSetsTest(absltest.TestCase):
+  """The rows of natural sets: known to TFDS, their names nobody's."""
+
+  def test_tfds_knows_them(self):
+    for row in natural_sets.rows().values():
+      if row.source:
+        known = tfds.builder_cls(row.source).builder_configs
+        self.assertEqual(row.configs, ",".join(known))
+
+  def test_names(self):
+    for name in natural_sets.rows():
+      self.assertTrue(natural_sets.is_natural(name))
+      self.assertNotIn(name, datasets.names())
+    taken = ("imagenet_v2_topimages", "imagenet_v2_reference", "objectnet")
+    for name in taken:
+      self.assertTrue(natural_sets.is_taken(name))
+    self.assertFalse(natural_sets.is_taken("imagenet_v2"))
+    row = natural_sets.by_set_name("imagenet2012_real")
+    self.assertTrue(row and row.several)
+    self.assertIsNone(natural_sets.by_set_name("imagenet2012_real_reference"))
+
+
+_LAZY = """
+import sys
+import tensorflow_datasets as tfds
+import robust_tfds
+sets = "robust_tfds.datasets."
+assert not [m for m in sys.modules if m.startswith(sets)]
+assert tfds.builder("digits_c/fog_3").name == "digits_c"
+assert sets + "digits_c.digits_c_dataset_builder" in sys.modules
+assert sets + "coco_c.coco_c_dataset_builder" not in sys.modules
+assert tfds.builder_cls("coco_c").name == "coco_c"
+robust_tfds.datasets.register()
+assert set(robust_tfds.datasets.names()) <= set(tfds.list_builders())
+"""
+
+
+class RegistrationTest(absltest.TestCase):
+  """TFDS finds our sets by name, and imports those alone that are asked for."""
+
+  def test_sets_are_imported_when_they_are_asked_for(self):
+    done = in_process.python("-c", _LAZY)
+    self.assertEqual(done.returncode, 0, done.stderr)
+
+  def test_the_folder_is_the_registry(self):
+    folder = pathlib.Path(datasets.__file__).parent
+    names = [p.name for p in folder.iterdir() if (p / "README.md").exists()]
+    self.assertContainsSubset(registration.names(), names)
+    self.assertIn("imagenet_c", registration.names())
+    for name in registration.names():
+      self.assertEqual(registration.builder_class(name).name, name)
+
+
+class RegistryTest(absltest.TestCase):
+  """Modules of registries."""
+
+  def test_the_class_that_a_module_defines(self):
+    self.assertIs(registry.only_class(video.__name__, base.Task), video.Video)
+
+  def test_a_module_without_one(self):
+    with self.assertRaises(ValueError):
+      registry.only_class(absltest.__name__, base.Task)
+
+
+def row(paper: str, table: str, **fields: str) -> printed_rows.PrintedRow:
+  """A row of a table with other fields."""
+  rows = printed_rows.paper_rows(paper)
+  first = next(r for r in rows if r.table == table)
+  return dataclasses.replace(first, **fields)
+
+
+class SameNamesTest(parameterized.TestCase):
+  """Networks and conditions of two names are one."""
+
+  def test_a_board_calls_a_network_otherwise(self):
+    fields = {"network": "ResNet-50 Baseline", "training": ""}
+    of_board = row("hendrycks2019", "readme_imagenet_c", **fields)
+    name = same_names.network(of_board, "imagenet_c")
+    self.assertEqual(name, "ResNet-50")
+
+  def test_a_network_by_data_set(self):
+    one = row("shankar2021", "table2", network="ResNet-152", training="+ FT on")
+    self.assertEqual(same_names.network(one, "ytbb_robust"), one.label)
+    tuned = dataclasses.replace(one, training="+ FT on Youtube-BB")
+    self.assertEqual(
+      same_names.network(tuned, "ytbb_robust"), "resnet152_finetuned"
+    )
+
+  @parameterized.parameters(
+    ("table7", "all", ""), ("table4", "all", "all"), ("table4", "reviewed", "")
+  )
+  def test_conditions_of_the_whole_set(self, table, name, condition):
+    one = row("shankar2021", table, name=name)
+    self.assertEqual(same_names.condition(one), condition)

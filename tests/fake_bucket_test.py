@@ -1,14 +1,24 @@
+"""What tests are made with: a bucket, movies, processes, pieces."""
+
 import os
+import pathlib
 import pickle
+import re
 import signal
 import subprocess
 import sys
+import types
 
+import numpy as np
 import pytest
-from absl.testing import absltest
+from absl import flags
+from absl.testing import absltest, parameterized
 from etils import epath
+from PIL import Image
 
-from tests import fake_bucket
+from robust_tfds import errors, movies
+from robust_tfds.reading import videos as video_files
+from tests import fake_bucket, in_process, long
 
 _WRITE = (
   "from etils import epath; from tests import fake_bucket;"
@@ -98,3 +108,158 @@ class FakeBucketTest(absltest.TestCase):
       [sys.executable, *command, f"{self.bucket}/a.json"], env=env, text=True
     )
     self.assertEqual(shown, "[1]\n")
+
+
+def _moving(frames=6, height=48, width=64, seed=0):
+  rng = np.random.default_rng(seed)
+  small = Image.fromarray(rng.integers(0, 256, (6, 8, 3), np.uint8))
+  image = np.asarray(small.resize((width, height), Image.Resampling.BICUBIC))
+  return np.stack([np.roll(image, i, 1) for i in range(frames)])
+
+
+class MoviesTest(parameterized.TestCase):
+  """Encoding videos: round trips, equal bytes, refusals."""
+
+  @parameterized.parameters(
+    ({}, 8),
+    ({"options": movies.X264_NOISE}, 12),
+    ({"codec": "ffv1", "container": "matroska", "options": {}}, 3),
+    (
+      {
+        "codec": "mpeg2video",
+        "container": "vob",
+        "options": {},
+        "pixel_format": "yuv420p",
+        "fps": 25,
+        "qscale": 5,
+      },
+      20,
+    ),
+  )
+  def test_round_trip(self, settings, worst):
+    frames = _moving()
+    got = video_files.decode(movies.encode(frames, **settings))
+    self.assertEqual(got.shape, frames.shape)
+    error = np.sqrt(np.mean((got.astype(float) - frames) ** 2))
+    self.assertLess(error, worst)
+
+  def test_equal_bytes_in_every_run(self):
+    frames = _moving(31, 96, 224)
+    first = movies.encode(frames)
+    for _ in range(9):
+      self.assertEqual(movies.encode(frames), first)
+
+  def test_odd_sizes(self):
+    frames = _moving(3, 33, 47)
+    self.assertEqual(
+      video_files.decode(movies.encode(frames)).shape, frames.shape
+    )
+    with self.assertRaisesRegex(ValueError, "even sides"):
+      movies.encode(frames, pixel_format="yuv420p")
+
+  def test_frames_are_checked(self):
+    with self.assertRaisesRegex(ValueError, "at least one frame"):
+      movies.encode(np.zeros((0, 8, 8, 3), np.uint8))
+    with self.assertRaisesRegex(ValueError, "uint8"):
+      movies.encode(np.zeros((2, 8, 8, 3), np.float32))
+    with self.assertRaisesRegex(ValueError, "one size"):
+      movies.encode([_moving(1)[0], _moving(1, 32, 32)[0]])
+    with self.assertRaisesRegex(ValueError, "no encoder 'h999'"):
+      movies.encode(_moving(), codec="h999")
+
+
+def _main(argv):
+  if len(argv) > 1:
+    raise errors.UserError(
+      f"{argv[1]} is not for {flags.FLAGS.in_process_word}."
+    )
+  print(flags.FLAGS.in_process_word)
+  print("aside", file=sys.stderr)
+
+
+_COMMAND = types.SimpleNamespace(
+  __name__="own",
+  main=_main,
+  define_flags=lambda: flags.DEFINE_string("in_process_word", "a", "A word."),
+)
+
+
+class InProcessTest(absltest.TestCase):
+  """A command in this process gives what a program gives, and leaves nothing."""
+
+  def test_what_it_says(self):
+    for arguments, word in (((), "a"), (("--in_process_word=b",), "b")):
+      done = in_process.run(_COMMAND, *arguments)
+      self.assertEqual(
+        (done.returncode, done.stdout, done.stderr), (0, f"{word}\n", "aside\n")
+      )
+      self.assertNotIn("in_process_word", flags.FLAGS)
+
+  def test_a_refusal(self):
+    done = in_process.run(_COMMAND, "x")
+    self.assertEqual(
+      (done.returncode, done.stdout, done.stderr),
+      (1, "", "Error: x is not for a.\n"),
+    )
+    self.assertNotIn("in_process_word", flags.FLAGS)
+
+  def test_a_bug_is_raised(self):
+    bug = types.SimpleNamespace(
+      __name__="bug", main=lambda argv: 1 / 0, define_flags=lambda: None
+    )
+    with self.assertRaises(ZeroDivisionError):
+      in_process.run(bug)
+
+
+_ROOT = pathlib.Path(__file__).resolve().parents[1]
+# A mark, and below it what makes the cases of the same test.
+_LOST = re.compile(
+  r"@pytest\.mark\.(?:(?!\bdef |\bclass ).)*?\n *@(?:parameterized|quick)\.",
+  re.DOTALL,
+)
+
+
+class PieceTest(parameterized.TestCase):
+  """Pieces of the slow tests: every test in one, of about the same time."""
+
+  @parameterized.parameters(1, 2, 3, 7, 40)
+  def test_every_test_is_in_one_piece_in_order(self, count):
+    tests = [f"t{i}" for i in range(20)]
+    known = {f"t{i}": float(i) for i in range(0, 20, 2)}
+    pieces = [long.piece(tests, known, i, count) for i in range(1, count + 1)]
+    self.assertEqual(sum(pieces, []), tests)
+
+  def test_pieces_take_about_the_same_time(self):
+    known = {"long": 60.0, **{f"t{i}": 1.0 for i in range(60)}}
+    first = long.piece(list(known), known, 1, 2)
+    self.assertEqual(first, ["long"])
+
+  def test_without_times(self):
+    self.assertEqual(long.piece(["a", "b", "c", "d"], {}, 2, 2), ["c", "d"])
+
+  @parameterized.parameters("0/3", "4/3", "1", "a/b")
+  def test_refusals(self, text):
+    done = in_process.program("tests.long", f"--piece={text}")
+    self.assertEqual(done.returncode, 2)
+    self.assertIn("expected i/n", done.stderr)
+
+
+class MarksTest(parameterized.TestCase):
+  def test_none_stands_above_cases(self):
+    """They are made below it and do not have it: `parameterized` loses it."""
+    lost = [
+      str(path.relative_to(_ROOT))
+      for path in sorted((_ROOT / "tests").rglob("*_test.py"))
+      if _LOST.search(path.read_text("utf-8"))
+    ]
+    self.assertEmpty(lost, "put the mark below the cases")
+
+  @parameterized.parameters(
+    ("@pytest.mark.slow", "@parameterized.parameters(1)", True),
+    ("@pytest.mark.skipif(\n  x)", "@a.b\n  @quick.cases([1], [2])", True),
+    ("@parameterized.parameters(1)", "@pytest.mark.slow", False),
+    ("@pytest.mark.slow\n  def f(): pass", "@quick.cases([1], [2])", False),
+  )
+  def test_is_found(self, first, second, lost):
+    text = f"  {first}\n  {second}\n  def g(): pass"
+    self.assertEqual(bool(_LOST.search(text)), lost)

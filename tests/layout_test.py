@@ -1,10 +1,17 @@
-"""A clone beside somebody's packages of the same names: what hides, what is refused."""
+"""The package: imports, layout, version, records."""
 
+import hashlib
 import pathlib
+import re
 import subprocess
+import tomllib
 
 from absl.testing import absltest, parameterized
+from etils import epath
 
+import robust_tfds
+from eval.cells import provenance
+from robust_tfds import errors, records, version
 from tests import in_process, installed
 
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -82,5 +89,88 @@ class CloneTest(parameterized.TestCase):
     self.assertEmpty(links)
 
 
-if __name__ == "__main__":
-  absltest.main()
+_CLONE = """
+import pkgutil, sys
+import robust_tfds
+from robust_tfds import corruptions, evaluate, metrics, models, training
+from eval.metrics import action
+from models import spec
+assert models is sys.modules["models"] and models.Spec is spec.Spec
+assert evaluate is sys.modules["eval"].evaluate
+assert metrics.action is action
+assert training.augmix and corruptions.corrupt and robust_tfds.load
+assert {"evaluate", "load"} < set(dir(robust_tfds))
+assert len([*pkgutil.walk_packages(robust_tfds.__path__)]) < 1000
+for name in ("robust_tfds.eval", "robust_tfds.robust_tfds"):
+  try:
+    __import__(name)
+  except ImportError:
+    continue
+  raise AssertionError(name)
+"""
+# All else is loaded when it is used: 1.3 times TFDS's own import are the limit.
+_LIGHT = """
+import sys
+import tensorflow_datasets
+before = set(sys.modules)
+import robust_tfds
+print(*sorted(set(sys.modules) - before))
+"""
+
+
+class ImportTest(absltest.TestCase):
+  """`import robust_tfds`: what it costs, and the public names behind it."""
+
+  def test_it_loads_little_beside_tfds(self):
+    loaded = installed.python("-c", _LIGHT, cwd=_ROOT).split()
+    own = ("robust_tfds", "robust_tfds.layout", "robust_tfds.registration")
+    self.assertEqual(loaded, [*own, "robust_tfds.version"])
+
+  def test_public_names_are_the_packages(self):
+    installed.python("-c", _CLONE, cwd=_ROOT)
+
+  def test_importing_changes_no_signal(self):
+    code = (
+      "import signal, sys; sys.argv = ['robust-tfds'];"
+      "before = signal.getsignal(signal.SIGINT); import robust_tfds;"
+      "assert signal.getsignal(signal.SIGINT) is before"
+    )
+    installed.python("-c", code, cwd=_ROOT)
+
+  def test_an_unknown_name_is_none(self):
+    with self.assertRaisesRegex(ImportError, "cannot import name 'evaluation'"):
+      from robust_tfds import evaluation  # noqa: F401
+
+
+class VersionTest(absltest.TestCase):
+  """The version has one home, which everybody reads."""
+
+  def test_it_is_one(self):
+    self.assertRegex(version.VERSION, r"^\d+\.\d+\.\d+")
+    self.assertEqual(robust_tfds.__version__, version.VERSION)
+    self.assertEqual(provenance.code_version(), version.VERSION)
+
+  def test_the_package_takes_it_from_here(self):
+    text = (_ROOT / "pyproject.toml").read_text("utf-8")
+    self.assertIn("version", tomllib.loads(text)["project"]["dynamic"])
+    self.assertRegex(text, r'attr = "robust_tfds\.version\.VERSION"')
+
+  def test_the_changelog_and_the_citation_know_it(self):
+    number = re.escape(version.VERSION)
+    for file in ("CHANGELOG.md", "CITATION.cff"):
+      self.assertRegex((_ROOT / file).read_text("utf-8"), rf"\b{number}\b")
+
+
+class RecordsTest(absltest.TestCase):
+  """Records, and the checksums of those that are signed."""
+
+  def test_of_all_but_itself(self):
+    want = hashlib.sha256(b'{"a":[1,2],"b":"x"}').hexdigest()
+    fields = {"b": "x", "a": [1, 2]}
+    self.assertEqual(records.checksum(fields), want)
+    fields["checksum"] = want
+    self.assertEqual(records.checksum(fields), want)
+    records.check(epath.Path("f.json"), fields)
+    fields["b"] = "y"
+    with self.assertRaisesRegex(errors.UserError, r"^f\.json: checksum: .*"):
+      records.check(epath.Path("f.json"), fields)

@@ -51,15 +51,13 @@ _OF_ALL_ROWS = (
   "tests/conditions_test.py",
   "tests/build_test.py",
   "tests/building/base_test.py",
-  "tests/datasets/datasets_test.py",
+  "tests/datasets/builders_test.py",
   "tests/corruptions/corruptions_test.py",
-  "tests/corruptions/plugins_test.py",
   "tests/corruptions/refusal_test.py",
   "tests/eval/tasks/tasks_test.py",
-  "tests/eval/tasks/parts/error_headlines_test.py",
-  "tests/eval/tasks/parts/precision_headlines_test.py",
-  "tests/eval/metrics/corruption_error_test.py",
-  "tests/eval/metrics/detection/benchmark_test.py",
+  "tests/eval/tasks/parts/headlines_test.py",
+  "tests/eval/metrics/metrics_test.py",
+  "tests/eval/metrics/detection/voc_test.py",
 )
 _LAST_ROW = '    Row("saturate", "digital", "extra"),\n'
 _OWN_ROW = '    Row("invert", "digital", "own"),\n'

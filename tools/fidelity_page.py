@@ -156,7 +156,7 @@ The other {others} were not ([listed below](#what-was-not-compared)).
 _WEIGHTS = """
 With public weights, [EfficientNet-Lite 0, 1 and 2](EFFICIENTNET_LITE.md) answer 242
 photographs as torch's code does: 216, 212 and 222 right
-(`tests/models/classification/efficientnet_lite_test.py`).
+(`tests/models/classification/classification_test.py`).
 """
 _LIMITS = """
 ## What was not compared

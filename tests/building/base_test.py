@@ -1,19 +1,29 @@
-"""The base of all datasets: names of configs, seeds, options, keys, own rows."""
+"""What every builder does."""
 
 import dataclasses
+import pathlib
+import shutil
+import zipfile
 
 import numpy as np
+import tensorflow_datasets as tfds
 from absl.testing import absltest, parameterized
 
-from robust_tfds import conditions, corruptions, datasets, errors
+import robust_tfds
+from robust_tfds import conditions, corruptions, datasets, errors, own, strings
 from robust_tfds.building import (
   base,
+  file_formats,
   objects,
   pictures,
   sequences,
   source,
+  subtypes,
   videos,
 )
+from robust_tfds.reading import archives
+from tests import in_folder
+from tests.own import made
 
 _CORRUPTED = [n for n in datasets.names() if datasets.family(n)]
 
@@ -207,3 +217,138 @@ class OwnConditionsTest(parameterized.TestCase):
     )
     with self.assertRaisesRegex(errors.UserError, f"hold no '{config}'"):
       Builder.config_of(config, codec=base.PUBLISHED)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Example(source.Part):
+  example_id: str
+  picture: source.Picture
+  rows: tuple
+  nothing: str | None = None
+
+
+class PartTest(absltest.TestCase):
+  """Parts of sources: what they say, and which files they read."""
+
+  def test_facts_in_the_order_of_fields(self):
+    file = source.File("a.png", "/x/a.png", label=3)
+    part = _Example("a", source.Picture(file), ({"b": 1, "a": [2, "c"]},))
+    expected = ["a", "a.png", 3, file, "a", 2, "c", "b", 1]
+    self.assertEqual(list(part.facts()), expected)
+    self.assertEqual(list(part.files()), [file])
+
+  def test_what_was_asked_of_a_picture_is_a_fact(self):
+    file = source.File("", "/x/a.png")
+    self.assertEqual(list(source.Picture(file).facts()), [file])
+    cropped = source.Picture(file, "imagenet", convert_last=True)
+    expected = [file, "imagenet", "convert_last", True]
+    self.assertEqual(list(cropped.facts()), expected)
+
+  def test_pixels(self):
+    pixels = source.Pixels(np.zeros((2, 3, 3), np.uint8))
+    self.assertIs(pixels.read(), pixels.array)
+    self.assertEqual(list(pixels.facts())[0].shape, (2, 3, 3))
+
+
+class EndsTest(in_folder.TestCase):
+  def test_ends(self):
+    path = self.root / "a"
+    path.write_bytes(b"abcdef")
+    self.assertEqual(source.File("a", str(path)).ends(2), b"abef")
+    self.assertEqual(source.File("a", str(self.root / "b")).ends(2), b"")
+    with zipfile.ZipFile(self.root / "a.zip", "w") as archive:
+      archive.write(path, "a")
+    (member,) = archives.members(self.root / "a.zip")
+    packed = source.File("a", member.archive, member)
+    self.assertEqual((packed.ends(2), packed.data()), (b"", b"abcdef"))
+
+
+class OwnSetTest(parameterized.TestCase):
+  """A set's content, and its name."""
+
+  def setUp(self):
+    super().setUp()
+    self.root = made.folder(pathlib.Path(self.create_tempdir().full_path) / "p")
+
+  def _own(self, root=None, name=""):
+    return datasets.builder_class(
+      f"folder:{root or self.root}", own.Options(name)
+    ).OWN
+
+  def test_content_is_of_ids_classes_and_bytes(self):
+    first = self._own()
+    moved = shutil.copytree(self.root, self.root.with_name("elsewhere"))
+    self.assertEqual(self._own(moved).content, first.content)
+    self.assertEqual(self._own(moved, "p").name, first.name)
+    shutil.move(moved / "cat/0.png", moved / "cat/x.png")
+    renamed = self._own(moved).content
+    made.folder(moved, seed=1)
+    (moved / "cat/x.png").unlink()
+    self.assertLen({first.content, renamed, self._own(moved).content}, 3)
+
+  def test_one_picture_in_two_classes(self):
+    shutil.copy(self.root / "cat/0.png", self.root / "dog/9.png")
+    words = r"dog/9.png \(class dog\) and .*cat/0.png \(class cat\) are one"
+    with self.assertRaisesRegex(errors.UserError, words):
+      made.evaluate(made.Seen(), f"folder:{self.root}")
+
+  @parameterized.parameters("ImageNet-C", "digits", "a,b", "a/b", "a\nb", " ")
+  def test_names(self, name):
+    words = "is the name of a benchmark|cannot name a set"
+    with self.assertRaisesRegex(errors.UserError, words):
+      self._own(name=name)
+
+  def test_a_broken_picture_is_named(self):
+    (self.root / "cat/1.jpeg").write_bytes(b"no picture")
+    words = "cat/1.jpeg cannot be read as an image"
+    with self.assertRaisesRegex(errors.UserError, words):
+      made.evaluate(made.Seen(), f"folder:{self.root}")
+
+
+class SubtypesTest(absltest.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    folder = absltest.TEST_TMPDIR.value + "/subtypes"
+    cls.built = datasets.prepare("digits_subtypes", data_dir=folder)
+
+  def test_the_embedded_set(self):
+    counts = {"train": 1022, "seen": 231, "unseen": 544}
+    parts = {"train": set("0681257"), "unseen": set("934")}
+    loops = set("0689")
+    for split, count in counts.items():
+      rows = list(file_formats.rows(self.built, split))
+      self.assertLen(rows, count)
+      groups = {strings.text(row["group_id"]) for row in rows}
+      self.assertEqual(groups, parts.get(split, parts["train"]))
+      for row in rows[:50]:
+        name = strings.text(row["example_id"])
+        self.assertEqual(name[0], strings.text(row["group_id"]))
+        self.assertEqual(row["label"], name[0] not in loops)
+        self.assertEqual(type(self.built).known_label(name), row["label"])
+        self.assertEqual(type(self.built).known_group(name), name[0])
+    ids = [
+      {
+        strings.text(row["example_id"])
+        for row in file_formats.rows(self.built, s)
+      }
+      for s in counts
+    ]
+    self.assertLen(set.union(*ids), 1797)  # no digit is in two splits
+
+  def test_is_registered_and_lacks_nothing(self):
+    for name in ("digits_subtypes", "imagenet22k_subtypes"):
+      self.assertEqual(tfds.builder_cls(name).name, name)
+      self.assertIn(name, robust_tfds.datasets.names())
+    self.assertEqual(
+      self.built.absent(), {"train": [], "seen": [], "unseen": []}
+    )
+
+  def test_absent_in_words(self):
+    of = {"seen": ["a", "b"], "unseen": ["c", "d", "e"]}
+    absent = {"seen": [], "unseen": ["c", "e"]}
+    said = subtypes.absent_in_words(absent, of.__getitem__)
+    words = "2 of 3 subtypes of unseen have no picture: c"
+    self.assertEqual(said, [f"{words}, e"])
+    few = subtypes.absent_in_words(absent, of.__getitem__, named=1)
+    self.assertEqual(few, [f"{words} and others"])

@@ -1,20 +1,30 @@
-"""ImageNet-C at 299 and 64 px: the library's bytes, names, the published files."""
+"""Builders of ImageNet's kin."""
 
+import collections
+import io
 import pathlib
+import shutil
 from unittest import mock
 
 import jax
 import numpy as np
+import pytest
 import tensorflow_datasets as tfds
-from absl.testing import parameterized
-from PIL import features
+from absl import logging
+from absl.testing import absltest, parameterized
+from PIL import Image, features
 
 from eval.pipeline import inputs
-from robust_tfds import corruptions, datasets, errors
-from robust_tfds.building import geometry
+from robust_tfds import corruptions, datasets, errors, missing
+from robust_tfds.building import geometry, pictures
 from robust_tfds.building.sources import imagenet
+from robust_tfds.datasets.imagenet22k_subtypes import (
+  imagenet22k_subtypes_dataset_builder as subtypes,
+)
 from robust_tfds.reading import decoders
 from tests import quick, tiny_files
+from tests.building.sources import small_sets
+from tests.datasets import golden_pictures
 from tests.own import made
 
 _WNID = "n01440764"
@@ -240,3 +250,145 @@ class NamesTest(parameterized.TestCase):
       datasets.builder(
         "imagenet_c", "fog_3", codec="published", geometry="squash9"
       )
+
+
+_DUMMY = pathlib.Path(subtypes.__file__).with_name("dummy_data")
+
+
+class ListTest(absltest.TestCase):
+  """ImageNet-22K's subtypes: the list, TFDS's own test case, what is absent."""
+
+  def test_the_list_is_the_scripts(self):
+    # The fact sheet of training: 542 seen, 5,017 unseen; bird 850, dog 190 (118
+    # seen), bear 12.
+    rows = subtypes.rows()
+    parts = collections.Counter(row["split"] for row in rows)
+    self.assertEqual(parts, {"seen": 542, "unseen": 5_017})
+    self.assertLen({row["wnid"] for row in rows}, 5_559)
+    kinds = collections.Counter(row["type"] for row in rows)
+    self.assertLen(kinds, 25)
+    self.assertEqual(
+      (kinds["bird"], kinds["dog"], kinds["bear"]), (850, 190, 12)
+    )
+    known = set(imagenet.wnids())
+    for row in rows:
+      self.assertEqual(row["wnid"] in known, row["split"] == "seen")
+      label, part = subtypes.Builder.SUBTYPES[row["wnid"]]
+      self.assertEqual(subtypes.Builder.CLASSES[label], row["type"])
+      self.assertEqual(part, row["split"])
+    dogs = [r for r in rows if r["type"] == "dog" and r["split"] == "seen"]
+    self.assertLen(dogs, 118)
+
+
+class BuilderTest(tfds.testing.DatasetBuilderTestCase):
+  DATASET_CLASS = subtypes.Builder
+  SPLITS = {"train": 1, "seen": 1, "unseen": 1}
+  BUILDER_CONFIG_NAMES_TO_TEST = ["clean"]
+  SKIP_TF1_GRAPH_MODE = True
+
+
+class AbsentTest(absltest.TestCase):
+  def test_absent_wnids_are_listed_and_said(self):
+    folder = self.create_tempdir().full_path
+    said: list[str] = []
+    built = datasets.prepare(
+      "imagenet22k_subtypes",
+      data_dir=folder,
+      manual_dir=_DUMMY,
+      say=said.append,
+    )
+    absent = built.absent()
+    counts = {split: len(names) for split, names in absent.items()}
+    self.assertEqual(counts, {"train": 541, "seen": 541, "unseen": 5_016})
+    self.assertNotIn("n01627424", absent["unseen"])
+    (words,) = [line for line in said if "unseen" in line]
+    self.assertIn("5,016 of 5,017 subtypes of unseen have no picture", words)
+    self.assertIn(absent["unseen"][-1], words)
+    again = datasets.builder("imagenet22k_subtypes", data_dir=folder)
+    self.assertEqual(again.absent(), absent)
+    (row,) = tfds.as_numpy(built.as_dataset(split="unseen"))
+    self.assertEqual(row["example_id"], b"n01627424/n01627424_7.JPEG")
+    self.assertEqual((row["group_id"], row["label"]), (b"n01627424", 0))
+    self.assertEqual(row["image"].shape, (224, 224, 3))
+
+  def test_are_logged_where_nobody_listens(self):
+    with mock.patch.object(logging, "warning") as warned:
+      subtypes.Builder(data_dir=self.create_tempdir()).download_and_prepare(
+        download_config=tfds.download.DownloadConfig(manual_dir=str(_DUMMY))
+      )
+    said = [str(call.args[0]) for call in warned.call_args_list]
+    self.assertTrue(any("5,016 of 5,017" in line for line in said), said)
+
+  def test_a_split_without_any_is_refused(self):
+    manual = pathlib.Path(self.create_tempdir()) / "manual"
+    shutil.copytree(_DUMMY, manual)
+    shutil.rmtree(manual / "imagenet22k")
+    with self.assertRaisesRegex(
+      missing.MissingError, "no picture of a subtype of split unseen"
+    ):
+      datasets.prepare(
+        "imagenet22k_subtypes",
+        data_dir=self.create_tempdir(),
+        manual_dir=manual,
+      )
+
+
+class TinyImagenetCTest(absltest.TestCase):
+  """Tiny-ImageNet-C: the authors' pixels, its codecs, larger crops squashed."""
+
+  def setUp(self):
+    super().setUp()
+    self.manual = pathlib.Path(self.create_tempdir().full_path)
+    self.data = self.create_tempdir().full_path
+
+  def _write(self, data: bytes) -> None:
+    """One validation picture, of the first class."""
+    folder = self.manual / "tiny-imagenet-200"
+    (folder / "val" / "images").mkdir(parents=True)
+    (folder / "wnids.txt").write_text("\n".join(small_sets.tiny_wnids()))
+    annotations = folder / "val" / "val_annotations.txt"
+    annotations.write_text("val_0.JPEG\tn00000001\t0\t0\t9\t9\n")
+    (folder / "val" / "images" / "val_0.JPEG").write_bytes(data)
+
+  def _stored(self, config: str, **options):
+    built = datasets.prepare(
+      "tiny_imagenet_c",
+      config,
+      data_dir=self.data,
+      manual_dir=self.manual,
+    )
+    (row,) = tfds.as_numpy(built.as_dataset(split="validation", **options))
+    self.assertEqual((row["example_id"], row["label"]), (b"val_0.JPEG", 0))
+    return row["image"]
+
+  @pytest.mark.slow  # of CIFAR-10-C it is a quick one
+  def test_the_authors_pixels_through_the_builder(self):
+    self._check_pixels(golden_pictures.ONE_SEVERITY)
+
+  @pytest.mark.slow
+  def test_the_authors_pixels_of_every_severity(self):
+    self._check_pixels(golden_pictures.ALL_SEVERITIES)
+
+  def _check_pixels(self, severities):
+    image = golden_pictures.picture("tiny64")
+    self._write(pictures.encode(image, pictures.RAW))
+    for name in golden_pictures.DETERMINISTIC:
+      for severity, expected in golden_pictures.outputs("tiny64", name):
+        if severity not in severities[name]:
+          continue
+        stored = self._stored(f"{name}_{severity}_raw")
+        golden_pictures.check(self, name, stored, expected)
+
+  def test_codecs_and_larger_crops(self):
+    rng = np.random.default_rng(0)
+    coarse = Image.fromarray(rng.integers(0, 256, (6, 8, 3), np.uint8))
+    data = io.BytesIO()
+    coarse.resize((90, 70)).save(data, "PNG")
+    self._write(data.getvalue())
+    raw = self._stored("clean_raw")
+    squashed = geometry.decode(data.getvalue(), "squash64", "crop")
+    np.testing.assert_array_equal(raw, squashed)
+    for config in ("clean", "contrast_2"):
+      expected = pictures.encode(self._stored(f"{config}_raw"), "jpeg85")
+      undecoded = {"image": tfds.decode.SkipDecoding()}
+      self.assertEqual(self._stored(config, decoders=undecoded), expected)

@@ -1,4 +1,4 @@
-"""JPEG files through TFDS: Pillow's pixels, in tf.data and without it."""
+"""Features of data sets."""
 
 import io
 
@@ -18,6 +18,8 @@ def _jpeg(mode: str, size: tuple[int, int], **options) -> bytes:
 
 
 class JpegFeatureTest(parameterized.TestCase):
+  """JPEG files through TFDS: Pillow's pixels, in tf.data and without it."""
+
   @parameterized.parameters(
     ("RGB", (64, 64), {"quality": 85, "optimize": True}),
     ("RGB", (61, 37), {"quality": 60, "progressive": True}),

@@ -115,7 +115,6 @@ def _npz_cases() -> Iterator[Case]:
   )
   yield from case.rows(
     _load_made("mine.npz"),
-    ("HTML", lambda: b"<html>"),
     ("members that leave", _leaving),
     ("a zip bomb", _bomb),
     kinds="npz: {}",
@@ -141,8 +140,8 @@ def _bomb() -> bytes:
   return tiny_files.zipped(members, compression=zipfile.ZIP_DEFLATED)
 
 
-def _tensors(change: Callable[[dict], Any] | None = None) -> bytes:
-  """A safetensors file; its header may be changed."""
+def _tensors() -> bytes:
+  """A safetensors file."""
   header, body = {}, b""
   for name, array in checkpoints.as_torch(_flat()).items():
     data = np.ascontiguousarray(array, np.float32).tobytes()
@@ -152,28 +151,11 @@ def _tensors(change: Callable[[dict], Any] | None = None) -> bytes:
       "data_offsets": [len(body), len(body) + len(data)],
     }
     body += data
-  if change:
-    change(header)
   text = json.dumps(header).encode()
   return struct.pack("<Q", len(text)) + text + body
 
 
 def _safetensors() -> Iterator[Case]:
-  def one(header: dict) -> dict:
-    return header[sorted(header)[0]]
-
-  yield from case.rows(
-    _load_made("mine.safetensors"),
-    ("eight bytes", lambda: bytes(8)),
-    ("an unknown dtype", lambda: _tensors(lambda h: one(h).update(dtype="F33"))),
-    ("offsets beyond the end", lambda: _tensors(
-      lambda h: one(h).update(data_offsets=[0, 10**9]))),
-    ("offsets turned", lambda: _tensors(lambda h: one(h).update(data_offsets=[40, 0]))),
-    ("a negative shape", lambda: _tensors(lambda h: one(h).update(shape=[-1, 10]))),
-    ("a tensor lacks", lambda: _tensors(lambda h: h.pop(sorted(h)[0]))),
-    kinds="safetensors: {}",
-    names=("mine.safetensors",),
-  )  # fmt: skip
   yield from case.rows(
     _load_made("mine.safetensors"),
     ("odd: safetensors: whole", _tensors, _loads),
@@ -202,45 +184,16 @@ def _torch() -> Iterator[Case]:
     ("a pickle that runs code", "mine.pth", evil),
     ("a pickle that runs code, in a zip", "mine.pth",
      tiny_files.zipped([("archive/data.pkl", evil), ("archive/version", b"3")])),
-    ("empty", "mine.pth", b""),
-    ("a zip of nothing", "mine.pth", tiny_files.zipped([])),
     ("a pickle that runs code", "mine.pt", evil),
     ("a pickle that runs code", "mine.pyth", evil),
     ("a pickle that runs code", "mine.pkl", evil),
     ("a pickle that runs code", "mine.npz", evil),
     ("a pickle that runs code", "mine.safetensors", evil),
-    ("cut", "mine.pth",
-     tiny_files.zipped([("archive/data.pkl", b"\x80\x02}q\x00.")])[:60]),
   ):  # fmt: skip
     yield Case(f"{name}: {kind}", functools.partial(act, name, data), (name,))
 
 
 def _others() -> Iterator[Case]:
-  long = b"\xa2\x06" + b"\x80\x80\x80\x80\x80\x20" + b"x"
-  yield from case.rows(
-    functools.partial(_load_bytes, "mine.caffemodel"),
-    ("0xff", b"\xff" * 100),
-    ("a length of 2**40", long),
-    kinds="caffemodel: {}",
-    names=("mine.caffemodel",),
-  )
-
-  def folder_of(files: dict[str, bytes], folder: pathlib.Path) -> Any:
-    (folder / "orbax").mkdir()
-    for name, data in files.items():
-      (folder / "orbax" / name).write_bytes(data)
-    return _load(folder / "orbax")
-
-  yield from case.rows(
-    folder_of,
-    ("an empty folder", {}),
-    ("a folder of other files", {"notes.txt": b"x"}),
-    ("a broken _METADATA", {"_METADATA": b"{", "manifest.ocdbt": b"x"}),
-    ("an empty manifest", {"_METADATA": b"{}", "manifest.ocdbt": b""}),
-    ("a _METADATA nested", {"_METADATA": b"[" * 100_000, "manifest.ocdbt": b"x"}),
-    kinds="orbax: {}",
-    names=("orbax",),
-  )  # fmt: skip
   for name in ("mine.h5", "mine", "mine.zip", "mine.csv"):
     yield Case(
       f"a file called {name}",

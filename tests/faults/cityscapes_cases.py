@@ -1,6 +1,6 @@
 """Cityscapes' labels and pictures, `robust_tfds.build cityscapes_c`.
 
-What a file of labels may not hold is in tests/building/sources/instance_maps_test.py.
+What a file of labels may not hold is in tests/building/sources/detection_test.py.
 """
 
 import functools

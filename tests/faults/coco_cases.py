@@ -1,4 +1,8 @@
-"""COCO's annotations and pictures, `robust_tfds.build coco_c`."""
+"""COCO's annotations and pictures, `robust_tfds.build coco_c`.
+
+What no annotation may be is in tests/datasets/coco_c_test.py, what no JSON may be
+in tests/reading/files_test.py.
+"""
 
 import functools
 import json
@@ -19,10 +23,7 @@ _PICTURE = "000000000139"
 
 
 def cases() -> Iterator[Case]:
-  """Fields, records, the file's bytes, pictures, archives; and odd ones."""
-  yield from _fields()
-  yield from _records()
-  yield from _texts()
+  """The file's bytes, pictures, archives; and odd ones."""
   yield from _pictures()
   yield from _odd()
   data = coco_c_test.files()[_JSON]
@@ -41,113 +42,8 @@ def _content(change: Callable[[dict], Any], folder: pathlib.Path):
   return _with_json(json.dumps(content).encode(), folder)
 
 
-def _case(kind: str, change: Callable[[dict], Any], *names: str, right=None):
-  names = (f"{_NAME}|{_PICTURE}", *names)
-  return Case(kind, functools.partial(_content, change), names, right)
-
-
 def _set(part: str, i: int, **fields: Any) -> Callable[[dict], Any]:
   return lambda c: c[part][i].update(fields)
-
-
-def _again(part: str) -> Callable[[dict], Any]:
-  return lambda c: c[part].append(c[part][0])
-
-
-_NAN, _INF = float("nan"), float("inf")
-
-
-def _fields() -> Iterator[Case]:
-  for part, i, field, values in (
-    ("annotations", 0, "id", (1.5, "7", None, [1], True, -1, 2**70)),
-    ("annotations", 0, "image_id", (139.5, "139", None, 5)),
-    ("annotations", 0, "category_id", (1.5, "1", 0, 12, 91)),
-    ("annotations", 0, "iscrowd", ("yes", 2, None, 0.5, -1)),
-    ("annotations", 0, "area", ("big", _NAN, -1, _INF, None)),
-    ("annotations", 0, "bbox", (
-      [3, 3, 0, 0],
-      [1, 2, 3], [1, 2, _NAN, 4], [1, 2, _INF, 4], [1e30, 0, 5, 5],
-      [1, 2, -3, 4], "box", None, [1, 2, "3", 4], [[1, 2, 3, 4]], {},
-    )),
-    ("annotations", 0, "segmentation", (
-      [[1, 2, 3]], [[]], [[_NAN] * 6], [[1e9] * 3 + [0, 5, 1e9]], [[1e30, 0] * 4],
-      [["a"] * 6], "poly", None, 5, {"size": [48, 60]}, {"counts": "x"},
-      {"size": [5, 5], "counts": [25]}, {"size": [48, 60], "counts": [5]},
-      {"size": [48, 60], "counts": [-5, 2885]},
-      {"size": [48, 60], "counts": "\u00e9\u00e9"},
-      {"size": [10**6, 10**6], "counts": [10**12]}, [[0, 0]],
-    )),
-    ("images", 0, "id", (1.5, "139", None)),
-    ("images", 0, "width", (0, -60, 59, "60", 1e9, None)),
-    ("images", 0, "file_name", (5, "", "../139.jpg", "/etc/passwd", None, "a\0b")),
-    ("categories", 0, "id", (1.5, "1", 2)),
-    ("categories", 0, "name", (5, "", "<b>person</b>")),
-  ):  # fmt: skip
-    for value in values:
-      shown = json.dumps(value)
-      shown = shown if len(shown) < 40 else f"{shown[:40]}..."
-      named = {
-        "annotations": "annotations.0|annotation 7|annotation id 7|7",
-        "images": "images.0|image 139|139",
-        "categories": "categories.0|category|categor",
-      }[part]
-      same = (field, value) in (("id", -1), ("width", "60"))
-      yield _case(
-        f"{part}: {field} is {shown}",
-        _set(part, i, **{field: value}),
-        field + "|" + named,
-        right=_as_valid if same else None,
-      )
-
-
-def _records() -> Iterator[Case]:
-  for part in ("images", "annotations", "categories"):
-    for kind, change in (
-      ("lacks", lambda c, p: c.pop(p)),
-      ("is null", lambda c, p: c.update({p: None})),
-      ("is an object", lambda c, p: c.update({p: {"0": c[p][0]}})),
-      ("holds a number", lambda c, p: c[p].append(5)),
-    ):
-      yield _case(f"{part} {kind}", functools.partial(change, p=part), part[:6])
-  yield from case.rows(
-    _content,
-    ("an annotation twice", _again("annotations"), "7"),
-    ("an image twice", _again("images"), "139"),
-    ("a category twice", _again("categories"), "person|1", _as_valid),
-    ("no images", lambda c: c.update(images=[], annotations=[]), "image"),
-    ("a category lacks", lambda c: c["categories"].pop(), "categor|90", _as_valid),
-    ("fields swapped", _set("annotations", 0, id=139, image_id=7), "image_id|7"),
-    names=(f"{_NAME}|{_PICTURE}",),
-  )  # fmt: skip
-
-
-def _texts() -> Iterator[Case]:
-  whole = json.dumps(coco_c_test.content()).encode()
-  for kind, data in (
-    ("empty", b""),
-    ("nested 100,000 deep", b"[" * 100_000 + b"]" * 100_000),
-    ("nested inside a field",
-     whole[:-1] + b', "x": ' + b"[" * 50_000 + b"]" * 50_000 + b"}"),
-    ("a list", b"[]"),
-    ("a number", b"5"),
-    ("a string", b'"abc"'),
-    ("null", b"null"),
-    ("cut in half", whole[: len(whole) // 2]),
-    ("HTML", b"<!doctype html><h1>404</h1>"),
-    ("binary", bytes(range(256))),
-    ("Latin-1", whole.replace(b"person", b"pers\xf3n")),
-    ("UTF-16", whole.decode().encode("utf-16")),
-    ("a key twice", whole[:-1] + b', "annotations": []}'),
-    ("a number of 5,000 digits", whole.replace(b'"id": 7', b'"id": ' + b"7" * 5000)),
-    ("comments", b"// COCO\n" + whole),
-  ):  # fmt: skip
-    right = _as_valid if kind == "UTF-16" else None
-    yield Case(
-      f"the file is {kind}",
-      functools.partial(_with_json, data),
-      (_NAME,),
-      right,
-    )
 
 
 def _pictures() -> Iterator[Case]:
@@ -158,10 +54,7 @@ def _pictures() -> Iterator[Case]:
   yield from case.rows(
     lambda data, folder: change({first: data}, folder),
     ("cut", whole[:200]),
-    ("empty", b""),
     ("of another size", coco_c_test.jpeg((61, 48))),
-    ("text", b"hello"),
-    ("HTML", b"<html></html>"),
     ("absent", None),
     kinds="a picture is {}",
     names=(name,),

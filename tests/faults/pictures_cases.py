@@ -1,4 +1,7 @@
-"""Pictures, at `robust_tfds.corrupt_folder` and at a builder."""
+"""Pictures, at `robust_tfds.corrupt_folder` and at a builder.
+
+What no picture may be is in tests/reading/pictures_test.py.
+"""
 
 import functools
 import io
@@ -143,26 +146,12 @@ def _bomb(width: int, height: int) -> bytes:
 
 
 def _broken() -> Iterator[Case]:
-  png, jpeg = _save("PNG"), _save("JPEG")
+  jpeg = _save("JPEG")
   for name, kind, data in (
-    ("bad.png", "empty", b""),
     ("bad.png", "text", b"hello"),
-    ("bad.png", "HTML", b"<!doctype html>"),
-    ("bad.png", "cut at half", png[: len(png) // 2]),
-    ("bad.png", "cut in its head", png[:20]),
-    ("bad.png", "of wrong checksums", png.replace(b"IHDR", b"IHDX")),
     ("bad.png", "a bomb of 60,000 x 60,000", _bomb(60_000, 60_000)),
-    ("bad.png", "a bomb of 20,000 x 20,000", _bomb(20_000, 20_000)),
-    ("bad.png", "of no width", _bomb(0, 10)),
-    ("bad.png", "a PDF", b"%PDF-1.4 nothing"),
     ("bad.png", "an SVG", b"<svg xmlns='http://www.w3.org/2000/svg'/>"),
-    ("bad.png", "a zip", b"PK\x03\x04" + bytes(50)),
     ("bad.jpg", "cut at half", jpeg[: len(jpeg) // 2]),
-    ("bad.jpg", "cut at 90 %", jpeg[: len(jpeg) * 9 // 10]),
-    ("bad.jpg", "zeros from half on", jpeg[: len(jpeg) // 2] + bytes(len(jpeg) // 2)),
-    ("bad.bmp", "cut at half", _save("BMP")[:2000]),
-    ("bad.webp", "cut at half", _save("WEBP", lossless=True)[:100]),
-    ("bad.tif", "cut at half", _save("TIFF")[:2000]),
   ):  # fmt: skip
     yield Case(
       f"{name} is {kind}", functools.partial(_bytes, name, data), (name,)
@@ -179,35 +168,24 @@ def _deep() -> Iterator[Case]:
   """More than 8 bits a value: scaled by the file's rule, or refused."""
   ramp = np.tile(np.linspace(0, 65535, 40).astype(np.uint16), (33, 1))
   grey = np.repeat((ramp / 257).round().astype(np.uint8)[..., None], 3, -1)
-  for name, form in (("bad.png", "PNG"), ("bad.tif", "TIFF")):
-    yield Case(
-      f"odd: {name} of 16 bits",
-      functools.partial(_bytes, name, _mode("I;16", ramp, form)),
-      right=_like(grey, name, 1),
-    )
-  for kind, array, mode in (
-    ("of 32-bit integers", ramp.astype(np.int32) * 30000, "I"),
-    ("of 32-bit integers up to 65535", ramp.astype(np.int32), "I"),
-    ("of floats in 0..1", (ramp / 65535).astype(np.float32), "F"),
-    ("of floats in 0..1000", (ramp / 65).astype(np.float32), "F"),
-    ("of floats with NaN", np.full((33, 40), np.nan, np.float32), "F"),
-  ):  # fmt: skip
-    data = _mode(mode, array)
-    right = _like(grey, "bad.tif", 1) if "NaN" not in kind else None
-    yield Case(
-      f"bad.tif {kind}",
-      functools.partial(_bytes, "bad.tif", data),
-      ("bad.tif",),
-      right,
-    )
+  yield Case(
+    "odd: a PNG of 16 bits",
+    functools.partial(_png, _mode("I;16", ramp, "PNG")),
+    right=_like(grey, "bad.png", 1),
+  )
+  floats = _mode("F", (ramp / 65).astype(np.float32))
+  yield Case(
+    "bad.tif of floats",
+    functools.partial(_bytes, "bad.tif", floats),
+    ("bad.tif",),
+    _like(grey, "bad.tif", 1),
+  )
 
 
 def _modes() -> Iterator[Case]:
   levels = _levels()
   picture = Image.fromarray(levels)
   grey = np.asarray(picture.convert("L").convert("RGB"))
-  palette = picture.convert("P", palette=Image.Palette.ADAPTIVE)
-  one_bit = picture.convert("1")
   clear = picture.convert("RGBA")
   clear.putalpha(100)
   one = np.full((1, 1, 3), 90, np.uint8)
@@ -215,9 +193,6 @@ def _modes() -> Iterator[Case]:
   yield from case.rows(
     lambda image, folder: _png(tiny_files.encoded(image), folder),
     ("odd: a picture grey", picture.convert("L"), _like(grey)),
-    ("odd: a picture of one bit", one_bit, _like(np.asarray(one_bit.convert("RGB")))),
-    ("odd: a picture of a palette", palette, _like(np.asarray(palette.convert("RGB")))),
-    ("odd: a picture with full alpha", picture.convert("RGBA"), _like(levels)),
     ("half transparent", clear, "bad.png", "transparen"),
     ("odd: one pixel", one, _like(one)),
     ("odd: 4,000 x 1", wide, _like(wide)),
@@ -225,8 +200,7 @@ def _modes() -> Iterator[Case]:
   yield from case.rows(
     lambda turn, folder: _png(_save("PNG", exif=_exif(turn)), folder),
     *(
-      (turn, turn, _like(np.asarray(_turned(picture, turn))))
-      for turn in range(2, 9)
+      (turn, turn, _like(np.asarray(_turned(picture, turn)))) for turn in (3, 6)
     ),
     (77, 77, _whole),
     kinds="odd: EXIF orientation {}",
@@ -350,10 +324,7 @@ def _built() -> Iterator[Case]:
   jpeg = _save("JPEG", large)
   yield from case.rows(
     build,
-    ("empty", b""),
-    ("text", b"hello"),
     ("cut at half", jpeg[: len(jpeg) // 2]),
-    ("cut at 90 %", jpeg[: len(jpeg) * 9 // 10]),
     ("a bomb of 60,000 x 60,000", _bomb(60_000, 60_000)),
     kinds="a builder's picture is {}",
     names=(name,),

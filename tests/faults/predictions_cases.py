@@ -4,7 +4,6 @@ Wrong values, headers and bytes are in tests/eval/score_test.py and bad_csv.tsv.
 """
 
 import functools
-import io
 import pathlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -12,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from robust_tfds import conditions
-from tests import tiny_files
 from tests.faults import case, mutations, scored
 from tests.faults.case import Case
 
@@ -22,9 +20,8 @@ Change = Callable[[scored.Rows], Any]
 
 
 def cases() -> Iterator[Case]:
-  """Cells, arrays; and odd but valid files."""
+  """Cells, flags; and odd but valid files."""
   yield from _cells()
-  yield from _arrays()
   yield from _odd()
   yield from _flags()
   yield from mutations.cases(
@@ -143,41 +140,6 @@ def _no_mce(rows):
 
 def _has_mce(rows):
   return 0.5 < scored.value(rows, "mce") < 2
-
-
-def _columns() -> dict[str, np.ndarray]:
-  return {
-    name: np.array([r[i] for r in scored.rows()])
-    for i, name in enumerate(scored.HEADER)
-  }
-
-
-def _npz(data: bytes, folder: pathlib.Path):
-  return _score_bytes(data, folder, "mine.npz")
-
-
-def _arrays() -> Iterator[Case]:
-  whole = tiny_files.npz(_columns())
-  yield from case.rows(
-    _npz,
-    ("a header that promises 29 TiB", _huge()),
-    ("cut", whole[:300]),
-    ("empty", b""),
-    ("an npy", tiny_files.npy(np.arange(3))),
-    ("members that are no arrays", tiny_files.zipped({"a": b"b"})),
-    kinds="npz: {}",
-    names=("mine.npz",),
-  )
-
-
-def _huge() -> bytes:
-  """`top1` says that it has four million million values."""
-  header = io.BytesIO()
-  fields = {"descr": "<i8", "fortran_order": False, "shape": (4 * 10**12,)}
-  np.lib.format.write_array_header_1_0(header, fields)
-  arrays = {f"{k}.npy": tiny_files.npy(v) for k, v in _columns().items()}
-  arrays["top1.npy"] = header.getvalue() + bytes(8)
-  return tiny_files.zipped(arrays)
 
 
 def _odd() -> Iterator[Case]:

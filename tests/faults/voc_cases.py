@@ -1,6 +1,6 @@
 """VOC's annotations, lists and pictures, `robust_tfds.build pascal_c`.
 
-What an annotation may not hold is in tests/building/sources/voc_test.py.
+What an annotation may not hold is in tests/building/sources/detection_test.py.
 """
 
 import functools

@@ -1,12 +1,40 @@
-"""Cards of models: what is known of each, as text."""
+"""Cards of models."""
 
-from absl.testing import parameterized
+import dataclasses
+import re
 
+from absl.testing import absltest, parameterized
+
+from models import card, catalogue, family
 from models import cards as card_lib
 from robust_tfds import errors, models
+from tests import in_process
+
+
+class CommandTest(absltest.TestCase):
+  """The command: the card of a model, or why there is none."""
+
+  def test_prints_a_card(self):
+    done = in_process.run(card, "digits_cnn")
+    self.assertEqual((done.returncode, done.stderr), (0, ""))
+    self.assertStartsWith(done.stdout, "digits_cnn: classification\n")
+
+  def test_lists_the_names_of_a_pattern(self):
+    done = in_process.run(card, "digits_*")
+    self.assertEqual(done.stdout.split(), list(models.names("digits_*")))
+
+  def test_refusals(self):
+    for words, message in (
+      (["resnet5"], "Error: Unknown model 'resnet5'. Did you mean"),
+      (["nothing_*"], "Error: Unknown model 'nothing_*'."),
+      ([], "Error: Name one model, e.g. resnet50. See --help."),
+    ):
+      in_process.check_refused(self, in_process.run(card, *words), message)
 
 
 class CardTest(parameterized.TestCase):
+  """Cards of models: what is known of each, as text."""
+
   def test_resnet50(self):
     text = card_lib.text(card_lib.of("resnet50"))
     for words in (
@@ -76,3 +104,40 @@ class CardTest(parameterized.TestCase):
   def test_an_unknown_model(self):
     with self.assertRaises(errors.UserError):
       card_lib.of("my_module:build")
+
+
+_FAMILIES = {catalogue.family_of(name): name for name in models.names()}
+
+
+class DefaultsTest(absltest.TestCase):
+  """Every family says sound facts of its checkpoints and references."""
+
+  def test_a_network_and_its_variants_are_enough(self):
+    plain = family.Family(network=object, variants={})
+    for field in dataclasses.fields(plain)[2:]:
+      self.assertFalse(vars(plain)[field.name], field.name)
+    with self.assertRaises(dataclasses.FrozenInstanceError):
+      plain.ignored = ("a",)
+
+  def test_families_are_told_apart_by_identity(self):
+    one, two = (family.Family(network=object, variants={}) for _ in range(2))
+    self.assertNotEqual(one, two)
+    self.assertLen({one, two, one}, 2)
+
+
+class ContractTest(parameterized.TestCase):
+  @parameterized.parameters(*sorted(_FAMILIES.values()))
+  def test_facts_are_sound(self, name):
+    part_of = catalogue.family_of(name)
+    self.assertIn(name, part_of.variants)
+    self.assertContainsSubset(part_of.oracles, part_of.variants)
+    for style, rules in part_of.checkpoints.items():
+      self.assertNotIn(style, ("own", "torch"), "these need no rules")
+      for pattern, replacement in rules:
+        groups = re.compile(pattern).groups
+        for number in re.findall(r"\\(\d)", replacement):
+          self.assertLessEqual(int(number), groups, (style, pattern))
+    self.assertContainsSubset(part_of.exclusive, part_of.checkpoints)
+    for pattern in part_of.ignored:
+      re.compile(pattern)
+      self.assertIsNone(re.search(pattern, ""), "it would ignore everything")

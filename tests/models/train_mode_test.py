@@ -23,7 +23,7 @@ from models import variables as variables_lib
 from models.convert import match
 from models.layers import train_mode
 from robust_tfds import models
-from tests.models import drawn, in_double, stages_test
+from tests.models import drawn, in_double, last_layer_test
 from tests.models.convert import parity_test, torchvision_cpu
 from tests.models.video import oracles
 from tests.models.video import parity_test as video_parity
@@ -207,4 +207,4 @@ class CatalogueTest(parameterized.TestCase):
       lambda a, b: self.assertEqual(a.shape, b.shape), after, variables
     )
     if model.family.stages:
-      stages_test.check(self, model)
+      last_layer_test.check(self, model)

@@ -1,15 +1,18 @@
-"""The index of a tar: walked over once, and never trusted blindly."""
+"""Tar files and their index."""
 
+import gzip
 import os
 import pathlib
 import subprocess
 import sys
+import tarfile
 import warnings
 from unittest import mock
 
 import numpy as np
 from absl.testing import parameterized
 
+from robust_tfds import errors
 from robust_tfds.reading import archives, tar_files, tar_index
 from robust_tfds.storage import paths
 from tests import fake_bucket, in_folder
@@ -29,6 +32,8 @@ def _read(path, belongs=None):
 
 
 class TarIndexTest(in_folder.TestCase):
+  """The index of a tar: walked over once, and never trusted blindly."""
+
   def setUp(self):
     super().setUp()
     self.path = self.root / "a.tar"
@@ -168,3 +173,46 @@ class TarIndexTest(in_folder.TestCase):
       fake_bucket.upload(self.path, bucket / "b.tar")
       _read(bucket / "b.tar")
     self.assertLen(list(self.cache.iterdir()), 1)
+
+
+class TarFilesTest(parameterized.TestCase):
+  """Tar archives: what tarfile itself would pass over in silence."""
+
+  def setUp(self):
+    super().setUp()
+    self.path = pathlib.Path(self.create_tempdir().full_path, "a.tar")
+
+  def _listed(self, data: bytes):
+    self.path.write_bytes(data)
+    return list(tar_files.listed(str(self.path), lambda name: True))
+
+  @parameterized.parameters(1536, 1536 + 512)
+  def test_tarfile_itself_takes_a_cut_archive(self, size):
+    data = archives_test.tar_bytes()[:size]
+    self.path.write_bytes(data)
+    with tarfile.open(self.path) as tar:
+      self.assertNotEmpty(tar.getnames())
+    with self.assertRaisesRegex(errors.UserError, "no end mark"):
+      self._listed(data)
+
+  def test_offsets_are_those_of_tarfile(self):
+    members = self._listed(archives_test.tar_bytes())
+    with tarfile.open(self.path) as tar:
+      expected = [(m.name, m.offset_data, m.size) for m in tar]
+    self.assertEqual([(m.name, m.offset, m.size) for m in members], expected)
+
+  def test_folders_are_no_members(self):
+    folder = tarfile.TarInfo("set/inner/")
+    folder.type = tarfile.DIRTYPE
+    self.assertLen(self._listed(archives_test.tar_bytes(None, folder)), 3)
+
+  def test_a_compressed_one_has_no_offsets(self):
+    with self.assertRaisesRegex(errors.UserError, "a.tar: compressed"):
+      self._listed(gzip.compress(archives_test.tar_bytes()))
+
+  def test_gunzipped(self):
+    self.path.write_bytes(gzip.compress(b"text"))
+    self.assertEqual(tar_files.gunzipped(str(self.path)), b"text")
+    self.path.write_bytes(gzip.compress(b"text")[:-2])
+    with self.assertRaisesRegex(errors.UserError, "a.tar: cannot be unpacked"):
+      tar_files.gunzipped(str(self.path))

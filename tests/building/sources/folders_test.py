@@ -1,18 +1,27 @@
-"""Files in folders and archives; texts; archives that are extracted once."""
+"""Sources that are folders."""
 
 import gzip
+import io
 import pathlib
 import tarfile
 import zipfile
 from unittest import mock
 
+import numpy as np
 from absl.testing import parameterized
 
-from robust_tfds.building.sources import folders
-from tests import in_folder, tiny_files
+from robust_tfds import datasets, errors, missing
+from robust_tfds.building import geometry
+from robust_tfds.building.sources import folders, frost, imagenet
+from robust_tfds.corruptions import frost_pictures
+from robust_tfds.storage import paths
+from tests import frost_folder, in_folder, tiny_files
+from tests.building.sources import action_layouts, small_sets
 
 
 class FindTest(in_folder.TestCase):
+  """Files in folders and archives; texts; archives that are extracted once."""
+
   def _tar(self, members, *links):
     (self.root / "a.tar").write_bytes(tiny_files.tar(members, *links))
 
@@ -53,19 +62,6 @@ class FindTest(in_folder.TestCase):
     for name in ("y", "._y.png", ".DS_Store", "Thumbs.db"):
       (self.root / "top/below" / name).write_bytes(b"folder")
     self.assertEqual(self._data(), {"y": b"folder"})
-
-  def test_links_and_names_that_leave_are_refused(self):
-    link = tiny_files.entry("top/below/link", link="/etc/passwd")
-    self._tar([("top/below/x", b"in")], link)
-    with self.assertRaisesRegex(ValueError, "a.tar: top/below/link: .*symbol"):
-      self._find()
-    for name, message in (
-      ("/top/below/absolute", "an absolute path"),
-      ("top/below/../../x", "leaves the archive's folder"),
-    ):
-      self._tar([("top/below/x", b"in"), (name, b"other")])
-      with self.assertRaisesRegex(ValueError, message):
-        self._find()
 
   def test_zip(self):
     with zipfile.ZipFile(self.root / "b.zip", "w") as z:
@@ -180,3 +176,250 @@ class ExtractedTest(in_folder.TestCase):
     for name in (".DS_Store", "._a.JPEG", "Thumbs.db", "desktop.ini"):
       self.assertTrue(folders.is_hidden(pathlib.PurePath("n01", name)))
     self.assertFalse(folders.is_hidden(pathlib.PurePath(".cache", "a.JPEG")))
+
+
+class _NoManualDir:
+  """TFDS's download manager where no manual dir is there."""
+
+  def __init__(self, download):
+    self.download = download
+
+  @property
+  def manual_dir(self):
+    raise AssertionError("no manual dir")
+
+
+class FrostTest(in_folder.TestCase):
+  """Where builders find the frost pictures: where all do, else by a download."""
+
+  def _nowhere(self):
+    absent = missing.MissingError(missing.Lack("frost", "Nowhere."))
+    return mock.patch.object(frost_pictures, "folder", side_effect=absent)
+
+  def test_where_all_look(self):
+    installed = pathlib.Path("/installed/frost")
+    manager = mock.Mock(manual_dir=self.root)
+    with mock.patch.object(
+      frost_pictures, "folder", return_value=installed
+    ) as look:
+      self.assertEqual(frost.find(manager), str(installed))
+    look.assert_called_once_with(paths.of(self.root))
+    manager.download.assert_not_called()
+
+  def test_then_the_download_with_names_of_its_own(self):
+    drawn = frost_folder.drawn()
+    manager = _NoManualDir(lambda urls: {name: drawn / name for name in urls})
+    with self._nowhere():
+      folder = pathlib.Path(frost.find(manager))
+    for name in frost_pictures.SHA256:
+      self.assertEqual(
+        (folder / name).read_bytes(), (drawn / name).read_bytes()
+      )
+
+  def test_no_network_says_what_to_do(self):
+    manager = _NoManualDir(mock.Mock(side_effect=RuntimeError("offline")))
+    with self._nowhere():
+      with self.assertRaisesRegex(FileNotFoundError, "offline.*folder `frost`"):
+        frost.find(manager)
+
+
+def _jpeg(seed=0) -> bytes:
+  return tiny_files.encoded(tiny_files.noise(40, 60, seed), "JPEG")
+
+
+class SourcesTest(in_folder.TestCase):
+  def _labels(self):
+    return [(f.name, f.label) for f in imagenet.clean(self.root)]
+
+  def test_files_named_by_wnid(self):
+    (self.root / "n01443537_goldfish.JPEG").write_bytes(_jpeg())
+    self.assertEqual(self._labels(), [("n01443537_goldfish.JPEG", 1)])
+
+  def test_official_names_with_the_devkits_truth(self):
+    from scipy import io as scipy_io
+
+    folder = self.root / "val"
+    folder.mkdir()
+    for i in (1, 2):
+      (folder / f"ILSVRC2012_val_{i:08d}.JPEG").write_bytes(_jpeg())
+    (self.root / "ILSVRC2012_validation_ground_truth.txt").write_text("7\n5\n")
+    rows = np.array(
+      [(5, "n01440764"), (7, "n01443537")],
+      dtype=[("ILSVRC2012_ID", "O"), ("WNID", "O")],
+    )
+    scipy_io.savemat(self.root / "meta.mat", {"synsets": rows})
+    self.assertEqual([label for _, label in self._labels()], [1, 0])
+
+  def test_official_names_with_the_list_of_tfds(self):
+    (self.root / "ILSVRC2012_val_00000001.JPEG").write_bytes(_jpeg())
+    # The first validation image is a sea snake, n01751748.
+    self.assertEqual(self._labels(), [("ILSVRC2012_val_00000001.JPEG", 65)])
+
+  def _tar(self, name, data, kind=tarfile.REGTYPE):
+    with tarfile.open(self.root / imagenet.VALIDATION_TAR, "a") as tar:
+      member = tarfile.TarInfo(name)
+      member.size, member.type = len(data), kind
+      tar.addfile(member, io.BytesIO(data))
+
+  def test_what_systems_leave_in_a_folder(self):
+    for name in ("n01443537_goldfish.JPEG", "._n01443537_goldfish.JPEG"):
+      (self.root / name).write_bytes(_jpeg())
+    for name in (".DS_Store", "Thumbs.db"):
+      (self.root / name).write_bytes(b"x")
+    (self.root / "n01443537_ünder water.PNG").write_bytes(_jpeg())
+    self.assertLen(self._labels(), 2)
+
+  def test_devkit_in_its_archive(self):
+    from scipy import io as scipy_io
+
+    (self.root / "ILSVRC2012_val_00000001.JPEG").write_bytes(_jpeg())
+    meta = io.BytesIO()
+    kinds = [("ILSVRC2012_ID", "O"), ("WNID", "O")]
+    rows = np.array([(5, "n01440764"), (7, "n01443537")], dtype=kinds)
+    scipy_io.savemat(meta, {"synsets": rows})
+    for truth, meta_data, message in (
+      (b"7\n", meta.getvalue(), ""),
+      (b"9\n", meta.getvalue(), "ground_truth.txt, line 1: synset 9 is not in"),
+      (b"7\nx\n", meta.getvalue(), "line 2: the number of a synset expected"),
+      (b"7\n", b"no matlab", "meta.mat beside it cannot be read"),
+      (b"7\n", None, "devkit_t12.tar.gz: holds no meta.mat"),
+    ):
+      folder = "ILSVRC2012_devkit_t12/data"
+      files = {f"{folder}/ILSVRC2012_validation_ground_truth.txt": truth}
+      if meta_data is not None:
+        files[f"{folder}/meta.mat"] = meta_data
+      archive = self.root / "ILSVRC2012_devkit_t12.tar.gz"
+      archive.write_bytes(tiny_files.tar(files, mode="w:gz"))
+      if message:
+        with self.assertRaisesRegex(errors.UserError, message):
+          self._labels()
+      else:
+        self.assertEqual(self._labels()[0][1], 1)
+
+  def test_tar_is_read_in_place(self):
+    data = _jpeg(seed=3)
+    self._tar("ILSVRC2012_val_00000001.JPEG", data)
+    (found,) = imagenet.clean(self.root)
+    self.assertEqual(found.name, "ILSVRC2012_val_00000001.JPEG")
+    self.assertEqual(found.data(), data)
+    self.assertLen(list(self.root.parent.rglob("*.JPEG")), 0)
+
+  def test_missing_data_says_what_was_looked_for(self):
+    with self.assertRaisesRegex(
+      FileNotFoundError, "Looked for: ILSVRC2012_img"
+    ):
+      imagenet.clean(self.root)
+
+  def test_image_without_label_is_named(self):
+    (self.root / "cat.JPEG").write_bytes(_jpeg())
+    with self.assertRaisesRegex(ValueError, "cat.JPEG has no label"):
+      imagenet.clean(self.root)
+
+  @parameterized.parameters((_jpeg()[:300],), (b"no image at all",))
+  def test_broken_image_is_named(self, data):
+    (self.root / "n01443537_x.JPEG").write_bytes(data)
+    with self.assertRaisesRegex(ValueError, "n01443537_x.JPEG cannot be read"):
+      datasets.prepare(
+        "imagenet_c",
+        "clean",
+        data_dir=self.create_tempdir().full_path,
+        manual_dir=self.root,
+      )
+
+  def test_manual_dir_that_is_not_there(self):
+    with self.assertRaisesRegex(FileNotFoundError, "there is no such folder"):
+      datasets.prepare("imagenet_c", "clean", manual_dir="/nowhere")
+
+
+def _tiny_imagenet_jpeg(width, height, seed=0) -> bytes:
+  return tiny_files.encoded(tiny_files.smooth(width, height, seed), "JPEG")
+
+
+class TinyImagenetPTest(action_layouts.Layout):
+  """Tiny ImageNet in a folder, a zip archive, with larger crops; refusals."""
+
+  NAME = "tiny_imagenet_p"
+  SPLIT = "validation"
+
+  def setUp(self):
+    super().setUp()
+    self.manual = self.root
+    first, second = small_sets.tiny_wnids()[-1:-3:-1]
+    self.annotations = (
+      f"val_0.JPEG\t{second}\t0\t0\t9\t9\nval_1.JPEG\t{first}\t0\t0\t9\t9\n"
+    )
+    self.second = second
+
+  def _write(self, root):
+    pictures = {
+      f"val/images/val_{i}.JPEG": _tiny_imagenet_jpeg(64, 64, i)
+      for i in range(2)
+    }
+    tiny_files.put(
+      root,
+      {
+        "wnids.txt": "\n".join(small_sets.tiny_wnids()),
+        "val/val_annotations.txt": self.annotations,
+        **pictures,
+      },
+    )
+
+  def _labels(self):
+    rows = self._rows()
+    return {e["example_id"]: (e["label"], e["frames"]) for e in rows}
+
+  def test_folder_zip_and_larger_crops(self):
+    root = self.manual / "tiny-imagenet-200"
+    self._write(root)
+    folder = self._labels()
+    self.assertEqual(
+      {k: int(v[0]) for k, v in folder.items()},
+      {b"val_0.JPEG": 1, b"val_1.JPEG": 0},
+    )
+    with zipfile.ZipFile(self.manual / "tiny-imagenet-200.zip", "w") as archive:
+      for path in sorted(root.rglob("*")):
+        archive.write(path, path.relative_to(self.manual))
+    crop = root / "bbox_crop" / self.second
+    crop.mkdir(parents=True)
+    (crop / "val_0.JPEG").write_bytes(_tiny_imagenet_jpeg(90, 70, 5))
+    larger = self._labels()
+    expected = geometry.decode(
+      _tiny_imagenet_jpeg(90, 70, 5), "short64_crop64", "crop"
+    )
+    frame = larger[b"val_0.JPEG"][1][0].astype(int)
+    self.assertLess(np.abs(frame - expected).mean(), 1)
+    root.rename(self.manual / "elsewhere")
+    zipped = self._labels()
+    for name, (label, frames) in folder.items():
+      self.assertEqual(zipped[name][0], label)
+      np.testing.assert_array_equal(zipped[name][1], frames)
+
+  def test_refusals(self):
+    with self.assertRaisesRegex(FileNotFoundError, "No Tiny ImageNet in"):
+      self._labels()
+    (self.manual / "other").mkdir()
+    with self.assertRaisesRegex(FileNotFoundError, "Looked for tiny-imagenet"):
+      self._labels()
+    self.annotations = f"../../val_0.JPEG\t{self.second}\t0\n"
+    self._write(self.manual / "tiny-imagenet-200")
+    with self.assertRaisesRegex(ValueError, "leaves its folder"):
+      self._labels()
+    annotations = self.manual / "tiny-imagenet-200/val/val_annotations.txt"
+    annotations.write_text("val_0.JPEG n02\n")
+    with self.assertRaisesRegex(ValueError, "line 1"):
+      self._labels()
+
+  @parameterized.parameters(
+    (lambda names: [], "got 0 lines with 0"),
+    (lambda names: [f"x{i}" for i in range(200)], "<wnid> of wnids.txt"),
+    (lambda names: names[:199], "got 199 lines with 199"),
+    (lambda names: [*names[:199], names[0]], "got 200 lines with 199"),
+    (lambda names: [*names, "n00000999"], "got 201 lines with 201"),
+  )
+  def test_the_whole_list_of_classes(self, change, message):
+    root = self.manual / "tiny-imagenet-200"
+    self._write(root)
+    names = change(small_sets.tiny_wnids())
+    (root / "wnids.txt").write_text("\n".join(names))
+    with self.assertRaisesRegex(errors.UserError, message):
+      self._labels()

@@ -35,7 +35,7 @@ _DETERMINISTIC = tuple(
 )
 _EXACT = ("pixelate", "jpeg_compression")
 # A picture of each edition but tiny64's, which
-# tests/datasets/tiny_imagenet_c_test.py compares; less what takes seconds to
+# tests/datasets/imagenet_c_test.py compares; less what takes seconds to
 # compile and whose code `native` runs, too.
 _QUICK = {
   *itertools.product(_DETERMINISTIC, ("img0", "cifar32", "native")),

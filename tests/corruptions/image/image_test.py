@@ -1,4 +1,4 @@
-"""What every corruption in the folder must do, whoever wrote it."""
+"""Every corruption of pictures."""
 
 import functools
 import hashlib
@@ -22,7 +22,7 @@ from robust_tfds.corruptions import (
 )
 from robust_tfds.corruptions import image as image_frame
 from tests import frost_folder, in_process, quick
-from tests.corruptions import canvas_test
+from tests.corruptions import canvas_test, replays
 
 _NAMES = conditions.PICTURES.names("all")
 # One of each kind of operation; the others are slow tests. Fog: `padding_test.py`.
@@ -78,6 +78,8 @@ def _key(name, example="a.jpg"):
 
 
 class ShapeTest(absltest.TestCase):
+  """What every corruption in the folder must do, whoever wrote it."""
+
   def test_a_batch_gets_its_shape_without_a_copy(self):
     images = jax.numpy.zeros((2, 8, 8, 3), np.uint8)
     keys = np.zeros((2, 2), np.uint32)
@@ -357,3 +359,20 @@ class PropertyTest(absltest.TestCase):
     )
     self.assertEqual((one.shape, one.dtype), (image.shape, np.uint8))
     np.testing.assert_array_equal(np.asarray(one), np.asarray(two))
+
+
+class NoDropsTest(absltest.TestCase):
+  """Spatter without drops; with them: golden_test."""
+
+  def test_changes_nothing(self):
+    """Where the reference divides 0 by 0."""
+    plugin, edition = plugins.picture("spatter"), spec.edition("cifar10")
+    tables = plugin.tables(edition)
+    picture = np.random.default_rng(0).integers(0, 256, (32, 32, 3), np.uint8)
+    dry = np.full((32, 32), -9, np.float32)
+    spattered = replays.applied(plugin, edition)
+    for severity in (1, 2, 3, 4, 5):
+      levels = spattered(picture, np.int32(severity), dry, tables, {})
+      np.testing.assert_array_equal(
+        np.asarray(levels).reshape(picture.shape), picture
+      )

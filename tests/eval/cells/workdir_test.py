@@ -1,11 +1,15 @@
-"""A run's folder: whose it is, its cells, and which it refuses."""
+"""A workdir: its config, its lock, what is damaged."""
 
 import errno
 import json
+import multiprocessing
 import os
 import pathlib
 import re
 import shutil
+import subprocess
+import sys
+import time
 from unittest import mock
 
 import ml_collections
@@ -15,11 +19,11 @@ from absl.testing import absltest, parameterized
 from eval.cells import provenance
 from eval.cells import workdir as workdir_lib
 from eval.cells.cell import Cell
-from eval.cells.files import config_file, damage
+from eval.cells.files import config_file, damage, lock
 from eval.cells.files import note as note_lib
 from robust_tfds import conditions, errors
 from robust_tfds.storage import disk, paths
-from tests import fake_bucket
+from tests import fake_bucket, in_folder
 
 
 def _config(**data) -> ml_collections.ConfigDict:
@@ -50,6 +54,8 @@ def _cell(config: str, model: str = "first", fingerprint: str = "f") -> Cell:
 
 
 class _WorkdirTest(parameterized.TestCase):
+  """A run's folder: whose it is, its cells, and which it refuses."""
+
   def setUp(self):
     super().setUp()
     root = pathlib.Path(self.create_tempdir().full_path)
@@ -143,10 +149,6 @@ class ClaimTest(_WorkdirTest):
     self.workdir.path.mkdir()
     self.workdir.config_path.write_text(text)
     self._refuses(message)
-
-  def test_no_workdir(self):
-    with self.assertRaisesRegex(errors.UserError, "run is no workdir"):
-      self.workdir.config()
 
 
 class CellsTest(_WorkdirTest):
@@ -524,3 +526,224 @@ class LabelsTest(absltest.TestCase):
     self.assertEqual(workdir_lib.models_of(config), {"l": config.model})
     elsewhere = ml_collections.ConfigDict({"models": ("a", "b")})
     self.assertEqual(workdir_lib.models_of(elsewhere), {"a": {}, "b": {}})
+
+
+_CONFIG = {"task": "classification", "seed": 0, "data": {"name": "d"}}
+
+
+class ConfigFileTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.path = pathlib.Path(self.create_tempdir().full_path) / "config.json"
+    config_file.write(self.path, ml_collections.ConfigDict(_CONFIG))
+
+  def test_round_trip(self):
+    config = config_file.read(self.path)
+    self.assertEqual({k: config[k] for k in _CONFIG}, _CONFIG)
+    self.assertEqual(config["versions"]["workdir"], config_file.VERSION)
+
+  @parameterized.parameters(
+    ({"seed": "0"}, "seed: got '0'"),
+    ({"data": "d"}, "data: got 'd'"),
+    ({"data": {}}, "data.name: missing"),
+    ({"task": None}, "task: got None"),
+    ({"models": 3}, "models"),
+    ({"seed": 1}, "checksum: it is not that of the other"),
+    ({"checksum": None}, "checksum: got None"),
+    ({"seed": True}, "seed"),
+    ({"baseline": None}, "baseline"),
+    ({"models": {"a": {"name": 3}}}, "models"),
+    ({"model": {"label": "x"}}, "model.name: missing"),
+    ({"data": {"name": "d", "views": 0}}, "data.views"),
+    ({"data": {"name": "d", "severities": ["1"]}}, "data.severities"),
+    ({"data": {"name": "d", "severities": None}}, "data.severities"),
+    ({"data": {"name": "d", "corruptions": {"a": 1}}}, "data.corruptions"),
+    ({"data": {"name": "d", "split": 3}}, "data.split"),
+    ({"data": {"name": "d", "limit": "x"}}, "data.limit"),
+    ({"data": {"name": "d", "limit": -1}}, "data.limit"),
+    ({"data": {"name": ""}}, "data.name"),
+  )
+  def test_a_changed_field_is_named(self, changes, message):
+    content = json.loads(self.path.read_text())
+    self.path.write_text(json.dumps({**content, **changes}))
+    for read in (config_file.read, config_file.check_readable):
+      with self.assertRaisesRegex(
+        damage.DamagedError, f"^{self.path}: {message}.*--repair"
+      ):
+        read(self.path)
+
+  @parameterized.parameters(
+    {"models": ["a"]},
+    {"models": {"a": {"name": "x", "train": {}}}, "of_later": 1},
+    {"model": {"name": None}},
+    {"data": {"name": "d", "severities": 3, "limit": None, "of_later": 1}},
+    {"data": {"name": "d", "corruptions": ["fog"], "severities": [1, 2]}},
+  )
+  def test_settings_that_are_read_have_their_types(self, **settings):
+    config = ml_collections.ConfigDict({**_CONFIG, **settings})
+    config_file.write(self.path, config)
+    self.assertContainsSubset(settings, config_file.read(self.path))
+
+  @parameterized.parameters(None, 0, 1, 2, 3, 5, 99, "x")
+  def test_another_version_is_not_damage(self, version):
+    content = json.loads(self.path.read_text())
+    content["versions"]["workdir"] = version
+    self.path.write_text(json.dumps(content))
+    config_file.check_readable(self.path)
+    for any_pixels in (False, True):
+      with self.assertRaisesRegex(
+        errors.UserError,
+        f"a workdir of version {version}; this code reads and writes version 4",
+      ):
+        config_file.read(self.path, any_pixels=any_pixels)
+
+  def test_pixels_of_another_version_are_read_where_that_is_asked_for(self):
+    config = ml_collections.ConfigDict(_CONFIG)
+    config_file.write(self.path, config, pixels=1)
+    config_file.check_readable(self.path)
+    with self.assertRaisesRegex(errors.UserError, "pixels of version 1"):
+      config_file.read(self.path)
+    read = config_file.read(self.path, any_pixels=True)
+    self.assertEqual(read["versions"]["pixels"], 1)
+
+  def test_differences(self):
+    one = {"a": {"b": 1}, "batch_size": 1, "versions": {"workdir": 1}}
+    other = {"a": {"b": 2, "c": 3}, "batch_size": 2}
+    self.assertEqual(
+      config_file.differences(one, other), {"a.b": (1, 2), "a.c": (None, 3)}
+    )
+
+  def test_a_label_that_nobody_said_is_the_name(self):
+    # Until functions said their names, workdirs were labelled by their places.
+    before = {"model": {"name": "my_module:build", "label": ""}}
+    for label, differ in (
+      ("my_module:build", {}),
+      ("mine", {"model.label": ("my_module:build", "mine")}),
+    ):
+      now = {"model": {**before["model"], "label": label}}
+      self.assertEqual(config_file.differences(before, now), differ)
+
+
+class MovedAsideTest(in_folder.TestCase):
+  """Moving aside; what counts as damage is in DamageTest."""
+
+  def test_nothing_is_overwritten(self):
+    for number in ("1", "2", "3"):
+      (self.root / "cells").mkdir()
+      (self.root / "cells" / "x").write_text(number)
+      damage.move_aside(self.root, self.root / "cells")
+    kept = sorted((self.root / "damaged").glob("*/x"))
+    self.assertEqual([p.read_text() for p in kept], ["1", "2", "3"])
+
+  def test_says_what_to_do(self):
+    error = damage.DamagedError("a/b: empty.", pathlib.Path("a"))
+    self.assertStartsWith(str(error), "a/b: empty. Run eval.main again with")
+    self.assertEqual(error.reason, "a/b: empty.")
+
+
+_ROOT = pathlib.Path(__file__).resolve().parents[3]
+_HOLD = """
+import sys, time
+from eval.cells.files import lock
+with lock.held(sys.argv[1]):
+  print("held", flush=True)
+  time.sleep(600)
+"""
+
+
+def _race(root, barrier, results) -> None:
+  barrier.wait()
+  try:
+    with lock.held(root):
+      results.put("held")
+      time.sleep(0.5)
+  except errors.UserError:
+    results.put("refused")
+
+
+class DiskTest(absltest.TestCase):
+  """The lock of a workdir: who is refused, and what killed runs leave."""
+
+  def setUp(self):
+    super().setUp()
+    self.root = pathlib.Path(self.create_tempdir().full_path) / "run"
+
+  def _files(self) -> list[str]:
+    return sorted(os.listdir(self.root))
+
+  def test_a_second_run_is_refused_and_told_who_holds_it(self):
+    with lock.held(self.root):
+      self.assertEqual(self._files(), ["running.json", "running.lock"])
+      with self.assertRaisesRegex(
+        errors.UserError,
+        f"{self.root}: another run .* process {os.getpid()} on",
+      ):
+        with lock.held(self.root, breaking=True):
+          self.fail()
+    self.assertEqual(self._files(), [])
+    with lock.held(self.root):
+      pass
+
+  def test_a_killed_run_holds_nothing(self):
+    process = subprocess.Popen(
+      [sys.executable, "-c", _HOLD, str(self.root)],
+      cwd=_ROOT,
+      stdout=subprocess.PIPE,
+      text=True,
+    )
+    self.assertEqual(process.stdout.readline(), "held\n")
+    with self.assertRaisesRegex(errors.UserError, f"process {process.pid} on"):
+      with lock.held(self.root):
+        self.fail()
+    process.kill()
+    process.communicate()
+    self.assertIn("running.json", self._files())
+    with lock.held(self.root):
+      pass
+    self.assertEqual(self._files(), [])
+
+  def test_of_many_at_once_one_holds(self):
+    context = multiprocessing.get_context("spawn")
+    barrier, results = context.Barrier(3), context.SimpleQueue()
+    processes = [
+      context.Process(target=_race, args=(self.root, barrier, results))
+      for _ in range(3)
+    ]
+    for process in processes:
+      process.start()
+    for process in processes:
+      process.join()
+    got = sorted(results.get() for _ in processes)
+    self.assertEqual(got, ["held", "refused", "refused"])
+
+  def test_a_damaged_record_names_nobody(self):
+    with lock.held(self.root):
+      (self.root / lock.FILE).write_text("{")
+      with self.assertRaisesRegex(errors.UserError, "does not name"):
+        lock.Lock(self.root).take()
+
+  def test_a_folder_that_cannot_be_written(self):
+    self.root.write_text("a file")
+    with self.assertRaisesRegex(disk.DiskError, "could not be written"):
+      with lock.held(self.root):
+        self.fail()
+
+
+class LockBucketTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.root = fake_bucket.create(self) / "run"
+
+  def test_a_lock_that_was_left_is_broken_by_a_word(self):
+    left = lock.Lock(self.root)
+    left.take()
+    with self.assertRaisesRegex(errors.UserError, "another run .*--break_lock"):
+      with lock.held(self.root):
+        self.fail()
+    with lock.held(self.root, breaking=True) as mine:
+      lock.check(self.root, mine.nonce)
+      with self.assertRaisesRegex(errors.UserError, "this run's lock is gone"):
+        lock.check(self.root, left.nonce)
+      left.release()  # which is another's by now
+      lock.check(self.root, mine.nonce)
+    self.assertFalse((self.root / lock.FILE).exists())

@@ -22,7 +22,6 @@ _BESIDES = {
   "shankar2021": ("abstract",),
   "michaelis2019": ("table_md",),
 }
-
 # Table, network, training, metric, condition, number: what a test counts.
 Fact = tuple[str, str, str, str, str, float]
 
@@ -350,11 +349,6 @@ class RowsTest(parameterized.TestCase):
     self.assertEqual(number["value"], value)
     self.assertEqual((number["lo"], number["hi"]), ends or (None, None))
     self.assertAlmostEqual(number["digit"], digit, delta=1e-15)
-
-  @parameterized.parameters("", "67.5 [64.7]", "n/a (x)")
-  def test_no_number(self, cell):
-    with self.assertRaisesRegex(errors.UserError, "No number"):
-      printed_rows._number("acc%", cell)
 
   def test_unknown_paper(self):
     with self.assertRaisesRegex(errors.UserError, "Unknown paper 'mine'"):

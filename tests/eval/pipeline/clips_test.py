@@ -1,4 +1,4 @@
-"""Videos: decoded once, and shown as their frames say, whatever their sizes."""
+"""Clips and their steps."""
 
 import itertools
 import time
@@ -10,12 +10,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from absl.testing import parameterized
 
-from eval.pipeline import clips, inputs, views
+from eval.pipeline import clip_steps, clips, inputs, packing, views
 from models.video.spec import VideoSpec
-from robust_tfds import corruptions, errors, hosts, movies
+from robust_tfds import corruptions, devices, errors, hosts, movies, resizing
 from robust_tfds.building import geometry
 from robust_tfds.conditions import VIDEOS, Condition
+from robust_tfds.corruptions import video as perturbations
 from robust_tfds.corruptions.ops import mpeg
 from robust_tfds.reading import videos as video_files
 from tests import quick
@@ -330,3 +332,190 @@ class ReaderTest(one_device.TestCase):
       self.assertLess(row.nbytes - row.frames.nbytes, 1 << 20)
     # 140 frames more are 8 MB.
     self.assertLess(peaks[1] - peaks[0], 4 << 20)
+
+
+class ClipStepsTest(one_device.TestCase):
+  """The steps on the devices: each alone, rows by themselves, padding apart."""
+
+  def test_gather(self):
+    frames = one_device.pixels(2, 5, 4, 6, 3)
+    index = np.array([[4, 0, 0], [1, 2, 3]], np.int32)
+    got = clip_steps.gather(self.mesh)(frames, index)
+    np.testing.assert_array_equal(
+      got, np.stack([frames[0, index[0]], frames[1, index[1]]])
+    )
+
+  def test_every_frame_has_its_own_draws(self):
+    frames = one_device.pixels(2, 3, 32, 32, 3)
+    keys = np.array([[1, 2], [3, 4]], np.uint32)
+    numbers = np.array([[0, 7, 7], [5, 1, 0]])
+    drawn = perturbations.draws(
+      "gaussian_noise",
+      2,
+      edition="paper",
+      sizes=np.full((6, 2), 32),
+      keys=keys.repeat(3, axis=0),
+      numbers=numbers.ravel(),
+    )
+    step = clip_steps.perturb(self.mesh, "gaussian_noise", ("key",), False)
+    got = step(np.int32(2), frames, drawn["key"].reshape(2, 3, 2))
+    for i in range(2):
+      want = perturbations.perturb_frames(
+        frames[i], "gaussian_noise", 2, key=keys[i], first=numbers[i]
+      )
+      np.testing.assert_array_equal(got[i].reshape(want.shape), want)
+
+  def test_crop(self):
+    frames = one_device.pixels(2, 3, 40, 30, 3)
+    sizes = [(40, 30), (21, 25)]
+    taps = [[resizing.taps(n, 16) for n in size] for size in sizes]
+    down, across = (resizing.stack([t[axis] for t in taps]) for axis in (0, 1))
+    got = clip_steps.crop(self.mesh)(frames, *down, *across)
+    self.assertEqual(got.shape, (2, 3, 16, 48))
+    for i, (height, width) in enumerate(sizes):
+      for j in range(3):
+        want = resizing.resized(frames[i, j, :height, :width], *taps[i])
+        np.testing.assert_array_equal(got[i, j].reshape(16, 16, 3), want)
+
+  def test_assemble(self):
+    parts = [
+      one_device.pixels(1, 2, 4, 4, 3),
+      one_device.pixels(1, 2, 4, 4, 3)[:, ::-1],
+    ]
+    whole = np.concatenate(parts, axis=1)
+    order = np.array([[3, 1, 1, 0, 2, 2]], np.int32)
+    step = clip_steps.assemble(self.mesh, 2, 3, 4)
+    got = step(order, *(jnp.asarray(p.reshape(1, 2, 4, 12)) for p in parts))
+    self.assertEqual(got.shape, (1, 2, 3, 4, 4, 3))
+    np.testing.assert_array_equal(got.reshape(6, 4, 4, 3), whole[0, order[0]])
+
+
+class ViewsTest(parameterized.TestCase):
+  """Views of videos: where they lie, and what temporal perturbations change."""
+
+  def test_one_view_of_a_long_video_starts_at_its_first_frame(self):
+    got = views.view_indices(300, 30.0, 8, 8, 1)
+    np.testing.assert_array_equal(got[0], [0, 9, 18, 27, 36, 45, 54, 63])
+
+  def test_views_are_spread_over_what_is_left(self):
+    got = views.view_indices(300, 30.0, 8, 8, 10)
+    np.testing.assert_array_equal(got[:, 0], [23.6 * v // 1 for v in range(10)])
+    self.assertLess(got.max(), 300)
+
+  def test_other_frame_rates_span_the_same_time(self):
+    got = views.view_indices(300, 15.0, 8, 8, 1)
+    np.testing.assert_array_equal(
+      got[0], (np.linspace(0, 1, 8) * 31).astype(int)
+    )
+
+  @parameterized.parameters(1, 3, 15)
+  def test_short_videos_repeat_their_last_frame(self, frames):
+    got = views.view_indices(frames, 30.0, 8, 8, 2)
+    self.assertEqual(got.max(), frames - 1)
+    self.assertTrue((np.diff(got, axis=1) >= 0).all())
+
+  @parameterized.parameters(1, 2, 8, 100)
+  def test_uniform_over_the_whole_video(self, frames):
+    got = views.uniform_indices(frames, 8)
+    self.assertEqual(got.shape, (1, 8))
+    self.assertTrue(((got >= 0) & (got < frames)).all())
+    self.assertTrue((np.diff(got) >= 0).all())
+
+
+class NumbersTest(parameterized.TestCase):
+  def _numbers(self, condition, sampling="dense", views_=2):
+    key = condition.key(0, "ucf101_p", "v")
+    how = views.Views(views_, sampling)
+    return how.numbers(50, 30.0, condition, key, views.Clip(4, 3))
+
+  def test_most_conditions_show_what_clean_shows(self):
+    want = views.view_indices(50, 30.0, 4, 3, 2)
+    for condition in (Condition(), Condition("jpeg", 2), Condition("mpeg1", 1)):
+      np.testing.assert_array_equal(self._numbers(condition), want)
+
+  @parameterized.parameters("freezing", "sampling", "jumbling")
+  def test_temporal_ones_come_before_the_sampling(self, name):
+    condition = Condition(name, 3)
+    key = condition.key(0, "ucf101_p", "v")
+    order = perturbations.frame_indices(50, name, 3, key=key)
+    want = order[views.view_indices(len(order), 30.0, 4, 3, 2)]
+    np.testing.assert_array_equal(self._numbers(condition), want)
+    (uniform,) = self._numbers(condition, "uniform", 1)
+    want = order[views.uniform_indices(len(order), 4)[0]]
+    np.testing.assert_array_equal(uniform, want)
+
+
+def _outputs(seed: int, rows: int) -> dict[str, np.ndarray]:
+  rng = np.random.default_rng(seed)
+  return {
+    "finite": rng.integers(0, 2, rows).astype(bool),
+    "bits": rng.integers(0, 2, (rows, 3)).astype(bool),
+    "top5": rng.integers(-9, 10**6, (rows, 2, 5)).astype(np.int32),
+    "score": rng.normal(size=(rows, 2, 5)).astype(np.float32),
+    "distance": np.array([np.nan, np.inf, -0.0, 1e-45] * rows, np.float32)[
+      :rows
+    ],
+    "levels": rng.integers(0, 256, (rows, 4)).astype(np.uint8),
+    "classes": rng.integers(-5, 5, (rows, 3)).astype(np.int16),
+    "half": rng.normal(size=(rows, 2)).astype(np.float16),
+    "short": rng.normal(size=(rows, 2)).astype(jnp.bfloat16),
+    "nothing": np.zeros((rows, 0, 4), np.float32),
+  }
+
+
+class PackedTest(one_device.TestCase):
+  """Outputs come back as they were computed, in one transfer."""
+
+  def _assert_same(self, got, want):
+    self.assertEqual(list(got), list(want))
+    for name, array in want.items():
+      self.assertEqual(got[name].dtype, array.dtype, name)
+      self.assertEqual(got[name].shape, array.shape, name)
+      self.assertEqual(got[name].tobytes(), array.tobytes(), name)
+
+  @parameterized.parameters(1, 2, 7)
+  def test_every_kind_of_output_comes_back(self, rows):
+    want = _outputs(rows, rows)
+    names = list(want)
+
+    def step(variables, *arrays):
+      return dict(zip(names, arrays))
+
+    packed = packing.Packed(step, self.mesh, None, len(names))
+    arrays = [self.put(x) for x in want.values()]
+    got = packed(*arrays)
+    got.block_until_ready()
+    self._assert_same(got.fetch(), want)
+    self._assert_same(got.fetch(), want)
+
+  def test_the_first_argument_is_the_variables(self):
+    variables = devices.put_replicated({"w": np.float32(3)}, self.mesh)
+    packed = packing.Packed(
+      lambda v, x: {"y": x * v["w"]}, self.mesh, variables, 1
+    )
+    rows = self.put(np.ones((2, 1), np.float32))
+    self.assertEqual(packed(rows).fetch()["y"].tolist(), [[3], [3]])
+
+  def test_shapes_with_outputs_of_other_shapes(self):
+    # One step, two layouts: of every call its own.
+    packed = packing.Packed(
+      lambda _, x: {"sum": x.sum(1), "x": x}, self.mesh, None, 1
+    )
+    wide, narrow = (self.put(np.ones((2, width), np.int32)) for width in (5, 1))
+    both = packed(wide), packed(narrow)
+    self.assertEqual([o.fetch()["x"].shape for o in both], [(2, 5), (2, 1)])
+    self.assertEqual(both[0].fetch()["sum"].tolist(), [5, 5])
+
+  def test_of_shapes_it_is_compiled_ahead(self):
+    traces = []
+
+    def step(_, x):
+      traces.append(1)
+      return {"x": x}
+
+    packed = packing.Packed(step, self.mesh, None, 1)
+    rows = np.arange(6, dtype=np.int32).reshape(2, 3)
+    packed(self.shape(rows))
+    got = packed(self.put(rows)).fetch()["x"]
+    self.assertEqual(got.tolist(), rows.tolist())
+    self.assertLen(traces, 1)

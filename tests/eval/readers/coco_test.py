@@ -194,27 +194,6 @@ class CocoReaderTest(in_folder.TestCase):
     (validation,) = table.select(rows, metric="mpc_validation")
     self.assertFalse(math.isnan(validation.value))
 
-  def test_refusals(self):
-    (self.folder / "fog_03.json").write_text("[]")  # fog_3.json is there too
-    with self.assertRaisesRegex(ValueError, "fog_03.json is named after no"):
-      self._rows()
-    (self.folder / "fog_03.json").unlink()
-    bad = results(0)
-    bad[1]["category_id"] = 6
-    (self.folder / "fog_3.json").write_text(json.dumps(bad))
-    for rules in ("coco", "voc"):
-      with self.assertRaisesRegex(ValueError, "fog_3.json: Detection 1"):
-        self._rows(rules=rules)
-
-  def test_no_truth(self):
-    with self.assertRaisesRegex(ValueError, "by --truth"):
-      self._read(truth=None)
-    self.truth.write_text(json.dumps({**truth(), "annotations": []}))
-    with self.assertRaisesRegex(
-      ValueError, "truth.json: annotations: the list is empty"
-    ):
-      self._read()
-
   def test_two_folders(self):
     other = write(self.root / "theirs")
     cells = self._read(other, self.folder).cells

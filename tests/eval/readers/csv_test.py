@@ -1,6 +1,6 @@
 """Classifications of another program: the schema, its values, refusals.
 
-Files that are no table are refused in tests/reading/column_files_test.py.
+Files that are no table are refused in tests/reading/files_test.py.
 """
 
 import dataclasses

@@ -17,8 +17,7 @@ from tests.eval.compare import small_runs
 from tests.eval.readers import (
   coco_test,
   csv_test,
-  frames_test,
-  raw_results_test,
+  readers_test,
 )
 from tests.eval.report.reports import without_pictures
 
@@ -60,7 +59,7 @@ class RescoreTest(in_folder.TestCase):
 
     reviewed = frames.reviewed("imagenet_vid_robust", self.root)
     rows = [(f.example_id, f.labels[0], "m") for f in reviewed]
-    path = frames_test.write(self.root / "mine.csv", rows)
+    path = readers_test.write(self.root / "mine.csv", rows)
     text = self._score(path, metadata=self.root)
     self.assertIn("imagenet_vid_robust: 1 model(s)", text)
     self.assertTrue((self.out / "reports").exists())
@@ -78,7 +77,7 @@ class RescoreTest(in_folder.TestCase):
   @pytest.mark.slow
   def test_raw_results(self):
     with without_pictures.written():
-      text = self._score(*raw_results_test.files())
+      text = self._score(*readers_test.files())
     self.assertIn("\n44 of 48 printed numbers agree", text)
     self.assertEqual(
       (self.out / "tables.md").read_text(),

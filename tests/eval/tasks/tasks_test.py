@@ -1,17 +1,29 @@
-"""Every file of the folder is one task; bound to its setting."""
+"""Tasks in general, and those of pictures."""
 
 import dataclasses
 import pathlib
+import types
 
 import ml_collections
 import numpy as np
 from absl.testing import absltest, parameterized
+from scipy import stats
 
 from eval import tasks
-from eval.metrics import definitions
-from eval.tasks import base
+from eval.cells import facts, table
+from eval.cells.cell import Cell, Summary
+from eval.metrics import (
+  corruption_error,
+  definitions,
+  intervals,
+  rates,
+  resampling,
+)
+from eval.pipeline import blocks, inputs, predict, show
+from eval.tasks import base, classification, subtypes
 from eval.tasks.headlines import headlines as headlines_lib
-from robust_tfds import conditions, errors
+from eval.tasks.parts import top_k
+from robust_tfds import conditions, datasets, errors, hosts
 from robust_tfds.conditions import Condition
 
 _OF_CELLS = (
@@ -135,6 +147,8 @@ def _by_definition(key, cells, ours, theirs):
 
 
 class TasksTest(parameterized.TestCase):
+  """Every file of the folder is one task; bound to its setting."""
+
   def test_the_folder_is_the_registry(self):
     files = {p.stem for p in pathlib.Path(tasks.__file__).parent.glob("*.py")}
     self.assertCountEqual(tasks.names(), files - {"__init__", "base"})
@@ -251,3 +265,554 @@ class BindTest(absltest.TestCase):
     task = tasks.bind(config)
     self.assertEqual(task.facts.task, "classification")
     self.assertEqual(task.setting, base.Setting("digits_c"))
+
+
+_CLEAN = conditions.Condition()
+_FOG = conditions.Condition("fog", 1)
+
+
+class _Mean(base.Task):
+  """The mean of a column."""
+
+  facts = facts.TaskFacts("mean", "corruption", ())
+
+  def conditions(self):
+    return [_CLEAN]
+
+  def reducer(self, condition):
+    return dict
+
+  def columns(self, batch, outputs, condition):
+    return {}
+
+  def cell_rows(self, cell, columns, truth=None):
+    return [cell.row("mean", columns["x"].mean() + (truth or {}).get("add", 0))]
+
+  def inputs(self, columns):
+    return columns["x"].max()
+
+  def summary_rows(self, models):
+    summary = Summary.of(models[0].every_row)
+    return [summary.row("", "largest", models[0].inputs[_FOG])]
+
+
+class _Pairs(_Mean):
+  has_pairs = True
+
+  def pairs(self, columns):
+    return np.stack([columns["x"]] * 2, axis=1)
+
+
+def _cells():
+  for condition, x in ((_CLEAN, [1, 3]), (_FOG, [4, 8])):
+    yield Cell("m", "d", condition), {"x": np.array(x)}
+
+
+class TaskTest(absltest.TestCase):
+  """What a task has that overrides nothing, and how cells become a table."""
+
+  def setUp(self):
+    super().setUp()
+    self.task = _Mean(base.Setting("d"))
+
+  def test_a_task_without_its_own_protocol_cannot_be_made(self):
+    with self.assertRaises(TypeError):
+      base.Task(base.Setting("d"))
+
+  def test_defaults(self):
+    task = self.task
+    self.assertIs(task.transform(None), predict.unchanged)
+    source = types.SimpleNamespace(shape=(2, 3, 3), host=hosts.Host())
+    reader = task.reader(source, [_FOG], {})
+    self.assertIsInstance(reader, blocks.PictureReader)
+    self.assertIsInstance(task.show(None, {}), show.PictureShow)
+    self.assertEqual(task.images_per_example(_FOG), 1)
+    self.assertEqual(task.model_classes(10), (10,))
+    self.assertEqual(task.label_feature({"label": "l"}), "l")
+    self.assertIsNone(task.truth(None))
+    ids = np.array(["a", "b"])
+    self.assertIs(task.group_ids({"group_id": ids}), ids)
+    self.assertEqual(task.totals({}), {})
+    self.assertEqual(task.replicates({}, resampling.Draws.from_groups(ids)), {})
+    self.assertEqual(task.headlines({}, {}), [])
+    self.assertEqual(task.over_cells({}), {})
+    self.assertEqual(task.common, conditions.PICTURES.names("common"))
+    self.assertEqual(dict(task.published_networks()), {})
+    self.assertEqual(task.gallery([], {}, []), {})
+    self.assertIsNone(task.sample(np.zeros(1), _FOG, "a"))
+    for method in (
+      lambda: task.pairs({}),
+      lambda: task.overlays("a", {}, {}, 0),
+    ):
+      with self.assertRaisesRegex(NotImplementedError, "mean has no"):
+        method()
+
+  def test_facts_of_examples_are_those_of_valid_rows(self):
+    batch = inputs.Batch(
+      image=np.zeros((3, 1)),
+      size=np.zeros((3, 2)),
+      mask=np.array([True, True, False]),
+      example_id=["a", "long", ""],
+      group_id=["g", "g", ""],
+      frame=np.array([0, 2, 0], np.int32),
+      label=np.array([5, 6, -1], np.int32),
+    )
+    columns = self.task.example_columns(batch)
+    self.assertEqual(
+      {name: values.tolist() for name, values in columns.items()},
+      {
+        "example_id": ["a", "long"],
+        "group_id": ["g", "g"],
+        "frame": [0, 2],
+        "label": [5, 6],
+      },
+    )
+
+  def test_no_baseline(self):
+    self.task.check_baseline(["a"])
+    task = _Mean(base.Setting("d", baseline="alexnet"))
+    with self.assertRaisesRegex(errors.UserError, "mean has no baseline"):
+      task.check_baseline(["a"])
+
+  def test_settings_of_other_data_are_one(self):
+    self.assertEqual(base.Setting("d", data={"a": 1}), base.Setting("d"))
+
+
+class ScorerTest(absltest.TestCase):
+  def test_cells_in_any_order_make_the_same_table(self):
+    task, cells = _Pairs(base.Setting("d")), list(_cells())
+    scorer = base.Scorer(task, {"add": 1})
+    rows = [scorer.add(cell, columns) for cell, columns in cells[::-1]]
+    self.assertEqual([r.value for (r,) in rows], [7.0, 3.0])
+    listed = [cell for cell, _ in cells]
+    self.assertEqual(
+      scorer.scored(listed).rows, task.score(cells, {"add": 1}).rows
+    )
+    # A table of some.
+    (row, *_) = scorer.scored(listed[1:]).rows
+    self.assertEqual(row.config, "fog_1")
+
+
+class ScoreTest(absltest.TestCase):
+  def test_cells_then_summaries_each_read_once(self):
+    scored = _Pairs(base.Setting("d")).score(_cells(), {"add": 1})
+    self.assertEqual(
+      [(r.config, r.metric, r.value) for r in scored.rows],
+      [("clean", "mean", 3.0), ("fog_1", "mean", 7.0), ("", "largest", 8.0)],
+    )
+    self.assertEqual([c.name for c in scored.cells], ["", "fog"])
+    pairs = scored.pairs[scored.cells[1]]
+    self.assertEqual(pairs.tolist(), [[4, 4], [8, 8]])
+
+  def test_no_pairs_unless_the_task_has_some(self):
+    self.assertEqual(_Mean(base.Setting("d")).score(_cells()).pairs, {})
+
+  def test_nothing(self):
+    scored = _Mean(base.Setting("d")).score([])
+    self.assertEqual((scored.rows, scored.cells), ([], []))
+
+
+_N = 20
+
+
+def _task(baseline="", **data) -> classification.Classification:
+  data = {"corruptions": "all", "severities": (1, 2, 3, 4, 5), **data}
+  setting = base.Setting(
+    "imagenet_c", baseline=baseline, data=ml_collections.ConfigDict(data)
+  )
+  return classification.Classification(setting)
+
+
+def _columns(wrong: int, ranks: int = 5) -> dict[str, np.ndarray]:
+  """`wrong` of `_N` examples predicted wrong, their label second."""
+  label = np.zeros(_N, np.int64)
+  top5 = np.tile([0, 1, 2, 3, 4], (_N, 1))
+  top5[:wrong] = [1, 0, 2, 3, 4]
+  top5[:, ranks:] = -1
+  ids = np.array([f"{i:02d}" for i in range(_N)])
+  return {"label": label, "top5": top5, "group_id": ids}
+
+
+def _score(task, errors_of, *models) -> list[table.Row]:
+  """Scores every condition; errors_of(model, condition) -> wrong examples."""
+  return task.score(
+    (Cell(m, "imagenet_c", c), _columns(errors_of(m, c)))
+    for m in models or ("m",)
+    for c in task.conditions()
+  ).rows
+
+
+def _shuffled(wrong, groups, seed) -> dict[str, np.ndarray]:
+  """Columns of some mistakes, rows in another order."""
+  order = np.random.default_rng(seed).permutation(_N)
+  top5 = np.where(wrong[:, None], [1, 0, 2, 3, 4], [0, 1, 2, 3, 4])
+  label = np.zeros(_N, np.int64)
+  return {"label": label, "top5": top5[order], "group_id": groups[order]}
+
+
+def _value(rows, **which) -> float:
+  (row,) = table.select(rows, **which)
+  return row.value
+
+
+class CellTest(absltest.TestCase):
+  """Top-1 error of cells; CE, mCE and plain means over them."""
+
+  def test_errors_with_their_intervals(self):
+    cell = Cell("m", "imagenet_c", conditions.Condition("fog", 2))
+    error, top5 = _task().cell_rows(cell, _columns(5))
+    self.assertEqual((error.metric, error.value, error.n), ("error", 0.25, _N))
+    self.assertEqual((error.lo, error.hi), intervals.clopper_pearson(5, _N))
+    self.assertEqual((top5.metric, top5.value), ("top5_error", 0.0))
+
+  def test_fewer_classes_have_no_top5_error(self):
+    cell = Cell("m", "digits_c", conditions.Condition())
+    rows = _task().cell_rows(cell, _columns(5, ranks=3))
+    self.assertEqual([r.metric for r in rows], ["error"])
+
+  def test_reduced_alike_in_every_condition(self):
+    reducers = {_task().reducer(c) for c in _task().conditions()}
+    self.assertEqual(reducers, {top_k.reduce})
+
+
+class SummaryTest(parameterized.TestCase):
+  def test_a_model_of_the_run_as_the_baseline(self):
+    rows = _score(
+      _task("model:base"),
+      lambda m, c: (8 if m == "base" else 4) if c.name else 1,
+      "ours",
+      "base",
+    )
+    self.assertAlmostEqual(_value(rows, metric="mce", model="ours"), 0.5)
+    self.assertAlmostEqual(_value(rows, metric="mce", model="base"), 1.0)
+
+  def test_a_baseline_that_errs_less_under_corruption(self):
+    """Of the baseline fog takes errors away: nothing is relative to that."""
+
+    def wrong(model, condition):
+      if model == "ours":
+        return 4 if condition.name else 0
+      return 2 if condition.name == "fog" else 6 + bool(condition.name)
+
+    task = _task("model:base", corruptions="common")
+    rows = _score(task, wrong, "ours", "base")
+    for model in ("ours", "base"):
+      of = table.select(rows, model=model)
+      (fog,) = table.select(of, metric="relative_ce", corruption="fog")
+      (mean,) = table.select(of, metric="relative_mce")
+      self.assertEqual(
+        fog.note, "undefined: corruption does not raise the baseline's error"
+      )
+      self.assertEqual(
+        mean.note,
+        "undefined: some corruptions do not raise the baseline's error",
+      )
+      for row in (fog, mean):
+        self.assertFalse(row.has_value)
+        self.assertEqual((row.lo, row.hi), (None, None))
+      (snow,) = table.select(of, metric="relative_ce", corruption="snow")
+      self.assertAlmostEqual(snow.value, 4 if model == "ours" else 1)
+      self.assertTrue(table.select(of, metric="mce")[0].has_value)
+
+  def test_the_note_names_the_cells(self):
+    task = _task("alexnet", corruptions="common")
+    cells = [
+      (Cell("m", "imagenet_c", c), _columns(4))
+      for c in task.conditions()
+      if c.config not in ("clean", "fog_3", "fog_4")
+    ]
+    rows = task.score(cells).rows
+    (mce,) = table.select(rows, metric="mce")
+    self.assertEqual(mce.note, "missing: fog 3, fog 4 (2 of 75)")
+    self.assertFalse(mce.has_value)
+    (ce,) = table.select(rows, metric="ce", corruption="fog")
+    self.assertEqual(ce.note, "missing: fog 3, fog 4 (2 of 5)")
+    (relative,) = table.select(rows, metric="relative_mce")
+    self.assertStartsWith(relative.note, "missing: clean, fog 3, fog 4 (3")
+    (ce,) = table.select(rows, metric="ce", corruption="frost")
+    self.assertTrue(ce.has_value)
+
+  def test_a_baseline_that_lacks_cells(self):
+    task = _task("model:base", corruptions="fog")
+    cells = [
+      (Cell(m, "imagenet_c", c), _columns(4))
+      for m in ("ours", "base")
+      for c in task.conditions()
+      if (m, c.config) != ("base", "fog_3")
+    ]
+    rows = task.score(cells).rows
+    (ce,) = table.select(rows, metric="ce", model="ours")
+    self.assertEqual(ce.note, "of the baseline missing: fog 3 (1 of 5)")
+    (mean,) = table.select(rows, metric="mean_error", model="ours")
+    self.assertTrue(mean.has_value)
+
+  def test_nothing_corrupted_has_no_means(self):
+    rows = _score(_task("alexnet", corruptions="none"), lambda *_: 4)
+    self.assertEqual(
+      {r.metric for r in rows}, {"error", "top5_error", "clean_error"}
+    )
+
+  def test_what_had_to_be_left_out_makes_no_part(self):
+    metrics = {
+      kind: {
+        r.metric
+        for r in _score(_task("alexnet", **data), lambda *_: 4)
+        if r.has_value
+      }
+      for kind, data in (
+        ("asked", {"corruptions": "fog,snow"}),
+        ("absent", {"corruptions": "common", "left_out": "frost"}),
+      )
+    }
+    self.assertContainsSubset({"part_mce"}, metrics["asked"])
+    self.assertNoCommonElements({"part_mce", "mce"}, metrics["absent"])
+    self.assertNotIn("part_mean_corruption_error", metrics["absent"])
+
+  def test_without_a_baseline_nothing_is_normalised(self):
+    metrics = {r.metric for r in _score(_task(), lambda *_: 4)}
+    self.assertNotIn("mce", metrics)
+    self.assertIn("mean_corruption_error", metrics)
+
+  def test_conditions_share_their_draws(self):
+    """The same picture fails everywhere: 75 cells say no more than one."""
+    rows = _score(_task(corruptions="common"), lambda *_: 6)
+    ids = _columns(6)["group_id"]
+    lo, hi = (
+      resampling.Draws.from_groups(ids).means(np.arange(_N) < 6, ids).interval()
+    )
+    (mean,) = table.select(rows, metric="mean_corruption_error")
+    self.assertEqual(mean.n, _N)
+    np.testing.assert_allclose((mean.lo, mean.hi), (lo, hi), rtol=1e-12)
+    self.assertGreater(mean.hi - mean.lo, 0.3)
+    (clean,) = table.select(rows, metric="clean_error")
+    self.assertEqual((clean.lo, clean.hi), intervals.clopper_pearson(6, _N))
+
+  def test_a_baseline_of_the_run_is_drawn_together(self):
+    rows = _score(
+      _task("model:base", corruptions="common"),
+      lambda m, c: 3 + 2 * c.level + (m == "ours"),
+      "ours",
+      "base",
+    )
+    for metric in ("ce", "mce", "relative_mce"):
+      row = table.select(rows, metric=metric, model="base")[0]
+      self.assertAlmostEqual(row.lo, 1, places=12)
+      self.assertAlmostEqual(row.hi, 1, places=12)
+      ours = table.select(rows, metric=metric, model="ours")[0]
+      self.assertLess(ours.lo, ours.hi)
+
+  def test_every_number_over_cells_has_its_interval(self):
+    rows = _score(_task("alexnet"), lambda _, c: 4 + c.level)
+    over = [r for r in rows if not r.config]
+    self.assertLen(over, 19 * 3 + 5)
+    for row in over:
+      self.assertBetween(row.value, row.lo, row.hi)
+      self.assertLess(row.lo, row.hi, row.metric)
+      self.assertEqual(row.n, _N)
+
+  def test_an_interval_of_ce_by_a_loop(self):
+    """Draws, sums, blocks and ends of a toy, written out."""
+    task = _task("alexnet", corruptions="fog")
+    rng = np.random.default_rng(3)
+    groups = np.array([f"g{i // 3}" for i in range(_N)])
+    wrong = {c: rng.random(_N) < 0.2 + 0.1 * c.level for c in task.conditions()}
+    rows = task.score(
+      (Cell("m", "imagenet_c", c), _shuffled(wrong[c], groups, c.level))
+      for c in task.conditions()
+    ).rows
+    (row,) = table.select(rows, metric="ce")
+    by = sum(corruption_error.load_baseline("alexnet")["errors"]["fog"])
+    names = sorted(set(groups.tolist()))
+    identity = (np.array(names)[:, None] == names).astype(float)
+    draws = resampling.Draws.from_groups(np.array(names))
+    times = draws.means(identity, np.array(names)).draws.T * len(names)
+    drawn = []
+    left_out = 1 - np.eye(len(names), dtype=int)
+    for weights in [*times.round().astype(int), *left_out]:
+      error = 0.0
+      for condition in task.conditions()[1:]:
+        misses = count = 0
+        for name, weight in zip(names, weights):
+          for i in range(_N):
+            if groups[i] == name:
+              misses += weight * int(wrong[condition][i])
+              count += weight
+        error += misses / count
+      drawn.append(error / by)
+    drawn, without = drawn[:-7], np.array(drawn[-7:])
+    sizes = [3] * 6 + [2]
+    effective = sum(sizes) ** 2 / sum(s * s for s in sizes)
+    t = stats.t.ppf(0.975, effective - 1)
+    value = sum(wrong[c].mean() for c in task.conditions()[1:]) / by
+    below = sum(d < value - 1e-12 for d in drawn)
+    below += sum(abs(d - value) <= 1e-12 for d in drawn) / 2
+    bias = stats.norm.ppf(below / len(drawn))
+    off = without.mean() - without
+    error = (6 / 7 * sum(off**2)) ** 0.5
+    a = sum(off**3) / (6 * sum(off**2) ** 1.5) + bias
+    a += np.mean(np.array(drawn) - value) / np.std(np.array(drawn) - value)
+    far, near = (((1 + 3 * a * (y - bias)) ** (1 / 3) - 1) / a for y in (t, -t))
+    want = value - max(t, far) * error, value - min(-t, near) * error
+    np.testing.assert_allclose((row.lo, row.hi), want, rtol=1e-3)
+
+
+def _subtypes_task(dataset="digits_subtypes", **data):
+  setting = base.Setting(dataset=dataset, data=ml_collections.ConfigDict(data))
+  return subtypes.Subtypes(setting)
+
+
+def _subtypes_columns(right: dict[str, list[int]]) -> dict[str, np.ndarray]:
+  """Columns of digit -> whether each of its pictures is right."""
+  loops = "0689"
+  groups = [digit for digit, of in right.items() for _ in of]
+  hits = np.array([hit for of in right.values() for hit in of])
+  label = np.array([int(g not in loops) for g in groups])
+  answer = np.where(hits, label, 1 - label)
+  top5 = np.full((len(groups), 5), -1)
+  top5[:, 0], top5[:, 1] = answer, 1 - answer
+  return {
+    "example_id": np.array([f"{g}/{i}" for i, g in enumerate(groups)]),
+    "group_id": np.array(groups),
+    "label": label,
+    "top5": top5,
+  }
+
+
+_BEVERAGES = {
+  name: home
+  for name, home in datasets.known("imagenet22k_subtypes").SUBTYPES.items()
+  if home[0] == 5
+}
+_RIGHT = {
+  "0": [1, 1, 1, 0],
+  "6": [1, 1],
+  "1": [1, 1, 0],
+  "2": [1],
+  "9": [1, 0],
+  "3": [0, 0, 0, 1],
+  "4": [1, 1],
+}
+
+
+class SubtypesTest(parameterized.TestCase):
+  """Subtype robustness: numbers by hand, whose draws, notes, refusals."""
+
+  def setUp(self):
+    super().setUp()
+    self.cell = Cell("m", "digits_subtypes", Condition())
+    self.columns = _subtypes_columns(_RIGHT)
+
+  def _rows(self, columns=None):
+    rows = _subtypes_task().score([(self.cell, columns or self.columns)]).rows
+    return {(row.config, row.metric): row for row in rows}
+
+  def test_numbers_by_hand(self):
+    rows = self._rows()
+    for metric, value, n in (
+      ("seen_subtype_accuracy", 8 / 10, 10),
+      ("unseen_subtype_accuracy", 4 / 8, 8),
+      ("seen_subtype_accuracy/class=0", 5 / 6, 6),
+      ("unseen_subtype_accuracy/class=1", 3 / 6, 6),
+    ):
+      row = rows["clean", metric]
+      self.assertAlmostEqual(row.value, value)
+      self.assertEqual(row.n, n)
+    self.assertAlmostEqual(rows["", "subtype_gap"].value, 0.3)
+    self.assertAlmostEqual(rows["", "subtype_gap/class=1"].value, 3 / 4 - 3 / 6)
+    self.assertAlmostEqual(rows["", "seen_subtype_accuracy"].value, 0.8)
+
+  def test_intervals_are_of_draws_of_subtypes(self):
+    rng = np.random.default_rng(0)
+    right = {d: rng.integers(0, 2, 30).tolist() for d in "0681257934"}
+    columns = _subtypes_columns(right)
+    rows = self._rows(columns)
+    row = rows["clean", "seen_subtype_accuracy"]
+    seen = np.isin(columns["group_id"], list("0681257"))
+    hits = (columns["top5"][:, 0] == columns["label"])[seen]
+    draws = resampling.Draws.from_groups(columns["group_id"])
+    totals = resampling.Totals.from_values(hits, columns["group_id"][seen])
+    (number,) = draws.total_means([totals])
+    lo, hi = number.interval()
+    self.assertAlmostEqual(row.lo, lo)
+    self.assertAlmostEqual(row.hi, hi)
+    alone = rates.interval(hits, np.arange(hits.size).astype(str))
+    self.assertNotAlmostEqual(row.lo, alone[0])
+    gap = rows["", "subtype_gap"]
+    self.assertTrue(gap.lo < gap.value < gap.hi)
+
+  def test_a_gap_is_held_against_its_terms(self):
+    """7 seen digits and 3 others: no end beyond what the two accuracies allow."""
+    rng = np.random.default_rng(1)
+    few = {d: rng.random(40) < 0.97 for d in "0681257"}
+    few |= {
+      d: rng.random(40) < p for d, p in (("9", 0.3), ("3", 0.9), ("4", 0.5))
+    }
+    rows = self._rows(
+      _subtypes_columns({d: of.tolist() for d, of in few.items()})
+    )
+    for kind in ("", "/class=0", "/class=1"):
+      where = "" if not kind else "clean"
+      seen = rows[where, f"seen_subtype_accuracy{kind}"]
+      unseen = rows[where, f"unseen_subtype_accuracy{kind}"]
+      gap = rows["", f"subtype_gap{kind}"]
+      if unseen.lo is None:
+        note = f"no interval: {unseen.metric} has none"
+        self.assertEqual((gap.lo, gap.hi, gap.note), (None, None, note))
+        continue
+      for low, gap_end, ends in (
+        (True, gap.lo, (seen.value - seen.lo, unseen.hi - unseen.value)),
+        (False, gap.hi, (seen.hi - seen.value, unseen.value - unseen.lo)),
+      ):
+        reach = gap.value - gap_end if low else gap_end - gap.value
+        self.assertGreaterEqual(reach, max(ends) - 1e-12)
+        self.assertLessEqual(reach, sum(ends) + 1e-12)
+    self.assertIsNotNone(rows["", "subtype_gap"].lo)
+
+  def test_the_degrees_of_freedom_of_a_gap_are_of_the_side_that_decides(self):
+    """4 seen beverages and 327 others: t of about 3 degrees, not of 99."""
+    task = _subtypes_task("imagenet22k_subtypes")
+    kind = {d: (k, part) for d, (k, part) in _BEVERAGES.items()}
+    rng = np.random.default_rng(0)
+    right = {
+      d: rng.random(10) < (rng.uniform(0.6, 1) if part == "seen" else 0.6)
+      for d, (_, part) in kind.items()
+    }
+    groups = np.repeat(list(right), 10)
+    hits = np.concatenate(list(right.values()))
+    label = np.full(len(groups), kind[groups[0]][0])
+    top5 = np.full((len(groups), 5), -1)
+    top5[:, 0] = np.where(hits, label, label + 1)
+    ids = np.arange(len(groups)).astype(str)
+    columns = {
+      "example_id": ids,
+      "group_id": groups,
+      "label": label,
+      "top5": top5,
+    }
+    scores = task.score([(self.cell, columns)])
+    number = scores.headlines["m"]["subtype_gap", "", None]
+    self.assertBetween(number.freedom, 3, 4)
+    rows = {(r.config, r.metric): r for r in scores.rows}
+    gap, seen = (
+      rows[key] for key in (("", "subtype_gap"), ("", "seen_subtype_accuracy"))
+    )
+    self.assertGreaterEqual(gap.hi - gap.lo, seen.hi - seen.lo)
+
+  def test_absent_subtypes_are_in_the_notes(self):
+    rows = self._rows()
+    note = rows["clean", "seen_subtype_accuracy"].note
+    self.assertIn("3 of 7 subtypes of seen have no picture: 8, 5, 7", note)
+    whole = self._rows(_subtypes_columns({d: [1, 0] for d in "0681257934"}))
+    self.assertNotIn("subtypes", whole["clean", "seen_subtype_accuracy"].note)
+    rows = self._rows(_subtypes_columns({"0": [1, 1, 0], "1": [1]}))
+    self.assertNotIn(("clean", "unseen_subtype_accuracy"), rows)
+    self.assertNotIn(("", "subtype_gap"), rows)
+
+  def test_refuses(self):
+    with self.assertRaisesRegex(errors.UserError, "digits_c has no subtypes"):
+      _subtypes_task("digits_c").conditions()
+    with self.assertRaisesRegex(errors.UserError, "limit=5 would leave"):
+      _subtypes_task(limit=5)
+    setting = base.Setting("digits_subtypes", baseline="alexnet")
+    with self.assertRaisesRegex(errors.UserError, "not normalised"):
+      subtypes.Subtypes(setting).check_baseline(["m"])

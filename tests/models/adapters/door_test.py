@@ -1,9 +1,11 @@
-"""One door for every route: the same parts, the same refusals, in words."""
+"""Adapters of other frameworks."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from absl.testing import parameterized
+import pytest
+import tensorflow as tf
+from absl.testing import absltest, parameterized
 from flax import nnx
 
 from models import adapters
@@ -11,7 +13,34 @@ from models.detection.detector import DetectorSpec
 from models.spec import Spec
 from models.video.spec import VideoSpec
 from robust_tfds import errors
-from tests.models.adapters import small
+from tests.models.adapters import small, torch_routes
+
+
+class TorchRoutesTest(absltest.TestCase):
+  """The page of torch networks is what was measured, and says what is so."""
+
+  def test_page_is_of_the_rows(self):
+    rows = torch_routes.read()
+    self.assertNotEmpty(rows)
+    text = torch_routes.PAGE.read_text()
+    self.assertEqual(text, torch_routes.page(text, rows))
+
+  def test_rows(self):
+    for row in torch_routes.read():
+      if row.route == "traced":
+        # The adapter's probe is held to 1e-5; the rows are of other pictures.
+        self.assertLessEqual(row.difference, 3e-5, row.name)
+      else:
+        self.assertStartsWith(row.route, "host: ")
+
+  def test_table(self):
+    row = torch_routes.Row("net", 224, "host: why", 2e-5, 3e-5, 0)
+    text = torch_routes.page("# Top\n\n## Routes\n\nold\n\n## Next\n", [row])
+    self.assertStartsWith(text, "# Top\n\n## Routes\n\n0 of 1 networks")
+    self.assertIn("| net | 224 | host | 2.0e-05 (torch's own", text)
+    self.assertEndsWith(text, "\n## Next\n")
+    self.assertNotIn("old", text)
+
 
 _SPEC = small.spec(8)
 _RNG = np.random.default_rng(0)
@@ -29,6 +58,8 @@ def _model(function, kind, spec=_SPEC, **options):
 
 
 class DoorTest(parameterized.TestCase):
+  """One door for every route: the same parts, the same refusals, in words."""
+
   def _refused(self, words, function, kind, batch=_IMAGES, **options):
     model = _model(function, kind, **options)
     with self.assertRaisesRegex(errors.UserError, f"^mine.*{words}"):
@@ -222,3 +253,58 @@ class DoorTest(parameterized.TestCase):
     variables = model.init(jax.random.key(0))
     self.assertLen(jax.tree.leaves(variables), 2)
     self.assertEqual(jax.jit(model.apply)(variables, _IMAGES).shape, (5, 4))
+
+
+_ROUTES_SPEC = Spec(
+  input_px=8, resize_px=8, num_classes=4, label_space="custom"
+)
+_ROUTES_RNG = np.random.default_rng(0)
+_ROUTES_IMAGES = _ROUTES_RNG.integers(0, 256, (3, 8, 8, 3), np.uint8)
+
+
+class _Net(tf.Module):
+  def __init__(self):
+    super().__init__()
+    self.kernel = tf.Variable(
+      _ROUTES_RNG.standard_normal((3, 3, 3, 4), np.float32)
+    )
+
+  def __call__(self, x):
+    y = tf.reduce_mean(tf.nn.conv2d(x, self.kernel, 1, "SAME"), (1, 2))
+    return {"logits": y, "twice": 2 * y}
+
+
+class RoutesTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    pytest.importorskip("tf2jax", reason="the extra `savedmodel`")
+
+  @parameterized.parameters("auto", "traced", "host")
+  def test_agree(self, route):
+    net = _Net()
+    model = adapters.get("tfm")(net, _ROUTES_SPEC, route=route, output="twice")
+    want = net(_ROUTES_SPEC.normalize_on_host(_ROUTES_IMAGES))["twice"].numpy()
+    apply = model.apply if model.on_host else jax.jit(model.apply)
+    np.testing.assert_allclose(
+      apply(model.init(0), _ROUTES_IMAGES), want, atol=1e-5 * np.abs(want).max()
+    )
+    self.assertStartsWith(model.route, "host" if route == "host" else "traced")
+    self.assertLen(jax.tree.leaves(model.variables), 1)
+
+  def test_operators_that_jax_lacks(self):
+    def net(x):
+      pooled = tf.nn.avg_pool3d(x[:, None], 1, 1, "SAME")
+      return tf.reduce_mean(pooled, (1, 2)) @ tf.ones((3, 4))
+
+    pooled = lambda x: tf.reduce_mean(net(x), 1)
+    model = adapters.get("tfm")(pooled, _ROUTES_SPEC)
+    self.assertTrue(model.on_host)
+    self.assertRegex(model.route, "^host: .*AvgPool3D")
+    with self.assertRaisesRegex(errors.UserError, "AvgPool3D.*route='host'"):
+      adapters.get("tfm")(pooled, _ROUTES_SPEC, route="traced")
+
+  def test_refused(self):
+    with self.assertRaisesRegex(errors.UserError, "Unknown route 'both'"):
+      adapters.get("tfm")(_Net(), _ROUTES_SPEC, route="both")
+    with self.assertRaisesRegex(errors.UserError, "got a int, expected"):
+      adapters.get("tfm")(3, _ROUTES_SPEC)

@@ -9,6 +9,7 @@ from absl.testing import parameterized
 
 from models.convert import match
 from robust_tfds import models
+from tests import quick
 from tests.models.classification import transformer_files as files
 from tests.models.convert import checkpoints, names, torchvision_cpu
 
@@ -58,21 +59,25 @@ class NamesTest(checkpoints.Case):
 class SourcesTest(checkpoints.Case):
   """Logits of the reference whose names a file has, all arrays random."""
 
-  @parameterized.parameters(
-    (
-      "convnextv2_atto",
-      "ConvNextV2ForImageClassification",
-      {"depths": [2, 2, 6, 2], "hidden_sizes": [40, 80, 160, 320]},
-    ),
-    (
-      "resnet18",
-      "ResNetForImageClassification",
-      {
-        "layer_type": "basic",
-        "depths": [2, 2, 2, 2],
-        "hidden_sizes": [64, 128, 256, 512],
-      },
-    ),
+  @quick.cases(
+    [
+      (
+        "resnet18",
+        "ResNetForImageClassification",
+        {
+          "layer_type": "basic",
+          "depths": [2, 2, 2, 2],
+          "hidden_sizes": [64, 128, 256, 512],
+        },
+      ),
+    ],
+    [
+      (
+        "convnextv2_atto",
+        "ConvNextV2ForImageClassification",
+        {"depths": [2, 2, 6, 2], "hidden_sizes": [40, 80, 160, 320]},
+      ),
+    ],
   )
   def test_transformers(self, name, architecture, options):
     self._check_hf(name, architecture, options)

@@ -1,22 +1,29 @@
-"""A whole submission is consistent; tampered ones are refused, each in words."""
+"""What the checker of submissions finds, and what it takes."""
 
 import contextlib
 import hashlib
+import json
 import os
 import pathlib
 import shutil
 from collections.abc import Callable
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from absl.testing import parameterized
 
-from eval.cells.files import packed
+from eval.cells.files import note, packed
 from eval.cells.workdir import Workdir
-from eval.submissions import checker
-from robust_tfds import errors
+from eval.submissions import checker, contents, layout
+from eval.submissions import manifest as manifest_lib
+from eval.submissions import values as values_lib
+from eval.tasks import sequences
+from eval.tasks.parts import known
+from robust_tfds import conditions, errors
 from robust_tfds.building import base
 from robust_tfds.conditions import Condition
+from tests import fake_bucket, in_folder
 from tests.eval.cells.submissions import door, small
 from tests.eval.compare import small_runs
 
@@ -548,3 +555,320 @@ class CheckerTest(parameterized.TestCase):
       checker.check(self.root / "run")
     with self.assertRaisesRegex(errors.UserError, "there is no such folder"):
       checker.check(self.root / "nowhere")
+
+
+class ContentsTest(in_folder.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = small.submission(self.create_tempdir().full_path)
+    self.tampered = small.Tampered(self.folder)
+
+  def _check(self) -> contents.Account:
+    manifest = manifest_lib.read(self.folder)
+    return contents.check(self.folder, manifest, contents.read(self.folder))
+
+  def _refuses(self, message) -> None:
+    with self.assertRaisesRegex(errors.UserError, message):
+      self._check()
+
+  def test_the_account(self):
+    account = self._check()
+    self.assertEqual((account.cells, account.marked), (3, 3))
+    self.assertEqual(account.planned, 3)
+    self.assertEqual(list(account.examples), ["digits_c"])
+    verified = [e.verified for e in account.examples["digits_c"]]
+    self.assertIn("its 359 examples", "".join(verified))
+    self.assertEqual(account.labels, {"digits_c": (359, 359)})
+
+  def test_an_example_that_is_another_in_another_cell(self):
+    workdir = Workdir(self.folder)
+    cell = workdir.cells()[-1]
+    columns = dict(workdir.columns(cell))
+    columns["group_id"] = np.array([f"g{i}" for i in range(359)])
+    workdir.write_cell(cell, columns, "test")
+    self.tampered.manifest()
+    self._refuses("group_id of 'digit_0004': got 'g0', but in digits_c it is")
+    with mock.patch.object(known, "check_groups"):  # as of an unknown set
+      self._refuses(
+        "group_id, label of 'digit_0004': got .'g0', 4., but .'digit_0004', 4."
+      )
+
+  @parameterized.parameters(
+    ([], "images"),
+    ({}, "images"),
+    ({"images": 1, "annotations": [], "categories": []}, "images"),
+    ({"images": [{"id": "x"}], "annotations": [], "categories": []}, "id"),
+  )
+  def test_ground_truth_that_is_none(self, truth, message):
+    Workdir(self.folder).write_truth(truth)
+    self.tampered.manifest()
+    self._refuses(f"^{self.folder}/truth.json: .*{message}")
+
+  def test_fewer_that_the_config_says(self):
+    self.folder = small.submission(self.root, limit=50)
+    self.assertEqual(self._check().labels, {"digits_c": (50, 50)})
+
+
+class LayoutTest(in_folder.TestCase):
+  def test_files_have_their_paths_below_the_folder(self):
+    for name in ("a.txt", "b/c.txt", "b/d/e.txt"):
+      path = self.root / name
+      path.parent.mkdir(parents=True, exist_ok=True)
+      path.write_text(name)
+    expected = {"a.txt", "b/c.txt", "b/d/e.txt"}
+    self.assertEqual(layout.files_of(self.root), expected)
+
+  def test_files_of_a_bucket(self):
+    folder = fake_bucket.create(self) / "submission"
+    (folder / "a.txt").write_text("a")
+    (folder / "b" / "c.txt").write_text("c")
+    self.assertEqual(layout.files_of(folder), {"a.txt", "b/c.txt"})
+
+  @parameterized.parameters(
+    "config.json",
+    "truth.sha256",
+    "models/a/weights.npz",
+    f"examples/{'0' * 16}.npz",
+    "cells/my%20net/imagenet_c/fog_3/seed0/predictions.npz",
+    "cells/m%C3%BC/imagenet_c/clean/seed-1/provenance.json",
+  )
+  def test_names_of_a_submission(self, name):
+    self.assertTrue(layout._ALLOWED.fullmatch(name))
+
+  @parameterized.parameters(
+    "scored.json",
+    "config.json\n",
+    "examples/x.npz",
+    f"examples/{'0' * 16}.npz/x",
+    "cells/a/predictions.npz",
+    "cells/a/b/c/seed0/weights.pkl",
+    "cells/a/b/../seed0/predictions.npz",
+    "cells/a/.b/c/seed0/predictions.npz",
+    "cells/a/b/c/seedx/predictions.npz",
+    "models/a/variables/weights.npz",
+    "models/a/weights.pkl",
+  )
+  def test_names_that_no_submission_has(self, name):
+    self.assertFalse(layout._ALLOWED.fullmatch(name))
+
+  def test_too_many_files(self):
+    for i in range(3):
+      (self.root / f"{i}").write_text("x")
+    with self.assertRaisesRegex(errors.UserError, "more than 2 files"):
+      with mock.patch.object(layout, "_MOST_FILES", 2):
+        layout.files_of(self.root)
+
+
+class ManifestTest(in_folder.TestCase):
+  """submission.json: what is written is read, anything else is refused."""
+
+  def setUp(self):
+    super().setUp()
+    data = small_runs.data_facts()
+    self.manifest = manifest_lib.make(
+      "classification",
+      3,
+      {"a": small_runs.model_facts("a")},
+      {data.hash: data},
+      {"table.csv": note.File.of(b"x")},
+    )
+    manifest_lib.write(self.root, self.manifest)
+    self.path = self.root / manifest_lib.FILE
+
+  def test_round_trip(self):
+    self.assertEqual(manifest_lib.read(self.root), self.manifest)
+    self.assertEqual(
+      json.loads(self.path.read_text())["files"]["table.csv"]["size"], 1
+    )
+
+  @parameterized.parameters(
+    ({"cells": 4}, "checksum"),
+    ({"cells": "3"}, "cells: got '3'"),
+    ({"cells": 0}, "cells: got 0"),
+    ({"models": {}}, "models"),
+    ({"files": {"a": 1}}, "files.a"),
+    ({"more": 1}, "more: got 1"),
+    ({"task": ""}, "task"),
+    ({"version": 9}, "version: got 9, this code reads 1"),
+  )
+  def test_a_changed_field_is_named(self, changes, message):
+    content = json.loads(self.path.read_text())
+    self.path.write_text(json.dumps({**content, **changes}))
+    with self.assertRaisesRegex(errors.UserError, f"^{self.path}: {message}"):
+      manifest_lib.read(self.root)
+
+  def test_a_text_that_would_print_lines_of_an_answer(self):
+    self.manifest.models["a"] = small_runs.model_facts("a", trained_on="x\n- y")
+    with self.assertRaisesRegex(
+      errors.UserError, "trained_on: got .* one line"
+    ):
+      manifest_lib.write(self.root, self.manifest)
+    content = json.loads(self.path.read_text())
+    content["models"]["a"]["trained_on"] = "x\x1b[2K"
+    self.path.write_text(json.dumps(small.with_checksum(content)))
+    with self.assertRaisesRegex(
+      errors.UserError, "trained_on: got .* one line"
+    ):
+      manifest_lib.read(self.root)
+
+  def test_facts_that_earlier_code_did_not_know(self):
+    content = json.loads(self.path.read_text())
+    del content["models"]["a"]["corruptions_seen"]
+    self.path.write_text(json.dumps(small.with_checksum(content)))
+    read = manifest_lib.read(self.root)
+    self.assertIsNone(read.models["a"].corruptions_seen)
+
+  def test_one_of_a_hundred_mebibytes_is_not_opened(self):
+    with self.path.open("r+b") as file:
+      file.truncate(100 << 20)
+    with self.assertRaisesRegex(errors.UserError, "the limit is 67,108,864"):
+      manifest_lib.read(self.root)
+
+
+_TRUTH = {
+  "images": [
+    {"id": 1, "width": 100, "height": 50},
+    {"id": 2, "width": 100, "height": 50},
+  ],
+  "categories": [{"id": 3, "name": "a"}, {"id": 7, "name": "b"}],
+  "annotations": [],
+}
+_NOISE = conditions.SEQUENCES.parse("gaussian_noise")
+_TILT = conditions.SEQUENCES.parse("tilt")
+_FOG = conditions.PICTURES.parse("fog_3")
+
+
+def _ids(count=2) -> dict:
+  ids = np.array([f"x{i}" for i in range(count)])
+  return {
+    "example_id": ids,
+    "group_id": ids,
+    "frame": np.zeros(count, np.int32),
+  }
+
+
+def _classified() -> dict:
+  return {
+    **_ids(),
+    "label": np.array([1, 2], np.int32),
+    "top5": np.array([[1, 2, 3, 4, 5], [2, 3, -1, -1, -1]], np.int32),
+    "score": np.float32([[0.5, 0.2, 0.1, 0.1, 0.1], [0.9, 0.1, 0, 0, 0]]),
+    "nll": np.float32([0.6931472, 0.1053605]),
+    "brier": np.float32([0.32, 0.02]),
+  }
+
+
+def _sequences(condition) -> dict:
+  rng = np.random.default_rng(0)
+  top5 = np.stack(
+    [np.stack([rng.permutation(10)[:5] for _ in range(8)]) for _ in range(2)]
+  ).astype(np.int32)
+  noise = conditions.SEQUENCES.is_noise(condition.name)
+  return {
+    **_ids(),
+    "label": np.array([1, 2], np.int32),
+    "top5": top5,
+    "score": np.full((2, 8, 5), 0.2, np.float32),
+    **sequences._of_pairs(top5, noise),
+    "zipf": np.zeros((2, 1 if noise else 3), np.float32),
+  }
+
+
+def _detected() -> dict:
+  return {
+    **_ids(),
+    "image_id": np.array([1, 2], np.int64),
+    "boxes": np.zeros((2, 3, 4), np.float32) + [1, 2, 30, 40],
+    "scores": np.float32([[0.9, 0.8, 0.1], [0.5, 0, 0]]),
+    "classes": np.array([[0, 1, 1], [0, -1, -1]], np.int16),
+  }
+
+
+def _frames() -> dict:
+  return {
+    **_classified(),
+    "labels": np.array([[1, -1], [2, 3]], np.int32),
+    "reviewed": np.ones(2, bool),
+    "frame_type": np.array(["", ""]),
+    "fps": np.zeros(2, np.float32),
+    "linf": np.full(2, np.nan, np.float32),
+  }
+
+
+def _check(task, columns, condition=_FOG, classes=10) -> None:
+  rules = values_lib.Rules(task, classes, _TRUTH)
+  values_lib.check("x.npz", columns, rules, condition)
+
+
+class ColumnsTest(parameterized.TestCase):
+  """Columns of every task: what each may hold, and what is refused."""
+
+  @parameterized.parameters(
+    ("classification", _classified()),
+    ("frames", _frames()),
+    ("video", {**_classified(), "category": np.array(["a", "b"])}),
+    ("sequences", _sequences(_NOISE), _NOISE),
+    ("sequences", _sequences(_TILT), _TILT),
+    ("detection", _detected()),
+    ("detection", {**_ids(), "value": np.array([0.5, -1])}),
+    (
+      "detection",
+      {
+        **_ids(),
+        "position": np.arange(2),
+        "image_id": np.array([1, 1]),
+        "category_id": np.array([3, 7]),
+        "score": np.array([5.0, -1.0]),
+        "bbox": np.zeros((2, 4)),
+      },
+    ),
+  )
+  def test_what_tasks_give_is_right(self, task, columns, condition=_FOG):
+    _check(task, columns, condition)
+
+  @parameterized.parameters(
+    ("top5", (0, 0), 10, "classes 0 to 9, or -1"),
+    ("top5", (0, 0), -2, "classes 0 to 9, or -1"),
+    ("label", 0, -1, "classes 0 to 9"),
+    ("label", 1, 10, "classes 0 to 9"),
+    ("score", (0, 4), np.nan, "expected a number"),
+    ("nll", 0, np.nan, "expected a number"),
+    ("brier", 0, np.nan, "expected a number"),
+  )
+  def test_values_of_a_classifier(self, name, place, value, message):
+    columns = _classified()
+    columns[name][place] = value
+    with self.assertRaisesRegex(
+      errors.UserError, f"^x.npz: {name} of 'x[01]': got .*{message}"
+    ):
+      _check("classification", columns)
+
+  @parameterized.parameters(
+    ("boxes", (0, 0, 0), np.nan, "expected a number"),
+    ("classes", (0, 0), 2, "classes 0 to 1, or -1"),
+    ("classes", (0, 0), -2, "classes 0 to 1, or -1"),
+  )
+  def test_values_of_a_detector(self, name, place, value, message):
+    columns = _detected()
+    columns[name][place] = value
+    with self.assertRaisesRegex(
+      errors.UserError, f"^x.npz: {name} of 'x[01]': got .*{message}"
+    ):
+      _check("detection", columns)
+
+  @parameterized.parameters("flips", "t5d")
+  def test_what_follows_from_ranks_is_recomputed(self, name):
+    columns = _sequences(_TILT)
+    columns[name][1, 2] += 0.01
+    with self.assertRaisesRegex(errors.UserError, "not what follows from top5"):
+      _check("sequences", columns, _TILT)
+
+  def test_boxes_of_another_shape(self):
+    columns = {**_detected(), "boxes": np.zeros((2, 2, 4))}
+    with self.assertRaisesRegex(errors.UserError, "boxes: got the shape"):
+      _check("detection", columns)
+
+  def test_columns_of_no_rows(self):
+    empty = {k: v[:0] for k, v in _classified().items()}
+    _check("classification", empty)
+    _check("detection", {k: v[:0] for k, v in _detected().items()})

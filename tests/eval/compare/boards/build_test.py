@@ -1,20 +1,41 @@
-"""Which models stand on one board, who is ranked, and why others are not."""
+"""Boards: what they are built from, ranks, tables and pages."""
 
+import csv
 import dataclasses
+import math
+import pathlib
+import tempfile
 
 import numpy as np
 import pytest
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
+from etils import epath
 
-from eval.compare import runs, scores
+from eval import papers
+from eval.cells.number import Number
+from eval.compare import runs, scores, slugs
+from eval.compare.boards import (
+  aside,
+  board,
+  build,
+  effective,
+  printed,
+  ranks,
+  tables,
+)
 from eval.compare.boards import board as board_lib
-from eval.compare.boards import build
-from robust_tfds import conditions
-from tests import in_folder
+from eval.metrics import resampling, trend
+from eval.metrics.replicates import Replicates
+from robust_tfds import conditions, errors
+from tests import in_folder, shared_data
 from tests.eval.compare import small_runs
+from tests.eval.report.figures import boards as figures_boards
+from tests.eval.report.pages import boards
 
 
 class BuildTest(in_folder.TestCase):
+  """Which models stand on one board, who is ranked, and why others are not."""
+
   def _write(self, name, models, **others) -> str:
     return str(small_runs.write(self.root / name, models, **others))
 
@@ -236,3 +257,486 @@ class BuildTest(in_folder.TestCase):
       for s in conditions.SEVERITIES
     ]
     self.assertEqual(list(board.conditions), expected)
+
+
+class AsideTest(absltest.TestCase):
+  """What is set aside, in words."""
+
+  def test_words(self):
+    one = aside.Aside("r", "it is broken.", "digits_c", "a")
+    self.assertEqual(str(one), "a on digits_c, run r: it is broken.")
+    whole = aside.Aside("r", "it is broken.", "digits_c")
+    self.assertEqual(str(whole), "digits_c, run r: it is broken.")
+    self.assertEqual(str(aside.Aside("r", "gone.")), "r: gone.")
+
+  def test_refusals_are_taken_and_bugs_are_not(self):
+    listed = []
+    with aside.catching(listed, "r", model="a"):
+      raise errors.UserError("broken")
+    self.assertEqual(listed, [aside.Aside("r", "broken", model="a")])
+    with self.assertRaises(errors.UserError), aside.catching(None, "r"):
+      raise errors.UserError("broken")
+    with self.assertRaises(KeyError), aside.catching(listed, "r"):
+      raise KeyError("bug")
+
+  def test_nothing_is_left(self):
+    aside.check(["x"], [])
+    with self.assertRaisesRegex(errors.UserError, "^r: gone.\nq: too$"):
+      aside.check([], [aside.Aside("r", "gone."), aside.Aside("q", "too")])
+
+
+class EntryTest(absltest.TestCase):
+  """Boards as plain data: what entries and boards say of themselves."""
+
+  def test_numbers_by_name(self):
+    numbers = {
+      ("mce", "", None): Number(0.5),
+      ("mfr", "", 1): Number(0.6),
+      ("mfr", "", 2): Number(0.7),
+    }
+    entry = board.Entry("k", "l", "m", numbers=numbers)
+    self.assertEqual(entry.number("mce").value, 0.5)
+    self.assertEqual(entry.number("mfr").value, 0.6)
+    self.assertEqual(entry.number("mfr", level=2).value, 0.7)
+    self.assertIsNone(entry.number("ce", "fog"))
+
+  def test_missing_facts(self):
+    data, by = {"codec": None, "n": 1}, {"weights": None, "dtype": ""}
+    entry = board.Entry("k", "l", "m", data=data, model_facts=by)
+    self.assertEqual(entry.missing, ["codec", "weights"])
+
+
+_OURS = {
+  "dataset": "imagenet_c",
+  "examples": 50_000,
+  "codec": "jpeg85",
+  "edition": "imagenet",
+  "split": "validation",
+  "px": [224, 224],
+  "subset": "",
+}
+
+
+class PrintedTest(absltest.TestCase):
+  """Printed rows beside runs: their source, and when they are ranked."""
+
+  def _entries(self, baseline="alexnet", **others):
+    return printed.entries({**_OURS, **others}, baseline, slugs.Slugs())
+
+  def test_of_the_protocol(self):
+    entries = {e.model: e for e in self._entries()}
+    alexnet = entries["AlexNet"]
+    self.assertEqual(alexnet.number("mce").value, 1.0)
+    self.assertEqual(alexnet.number("ce", "fog").value, 1.0)
+    self.assertEqual(alexnet.remark, "")
+    self.assertEqual(alexnet.state, board_lib.PRINTED)
+    self.assertIn("Hendrycks", alexnet.source)
+    self.assertLen({e.key for e in entries.values()}, len(entries))
+
+  def test_of_another_protocol(self):
+    for others, words in (
+      ({"codec": "raw"}, "codec jpeg85, here raw"),
+      ({"examples": 242}, "examples 50000, here 242"),
+      ({"subset": "robustbench5k"}, "subset none, here robustbench5k"),
+      ({"codec": None}, "codec jpeg85, here unknown"),
+      ({"baseline": "mine, of the same run"}, "here mine, of the same run"),
+    ):
+      for entry in self._entries(**others):
+        self.assertStartsWith(entry.remark, "another protocol: ")
+        self.assertIn(words, entry.remark)
+
+  def test_a_doubtful_number_is_recomputed_and_says_so(self):
+    entries = {e.model: e for e in self._entries(dataset="hmdb51_p")}
+    number = entries["X3D, scratch"].number("gamma_r/digital")
+    self.assertAlmostEqual(number.value, 0.8733, delta=5e-5)
+    self.assertIn("0.873, printed 0.13 (shown recomputed)", number.note)
+    self.assertEmpty(entries["X3D, scratch"].number("gamma_a/digital").note)
+    (words,) = printed.doubts(entries.values())
+    self.assertIn("X3D, scratch", words)
+    self.assertEmpty(printed.doubts(self._entries(dataset="digits_c")))
+
+  def test_of_no_paper(self):
+    self.assertEmpty(self._entries(dataset="digits_c"))
+
+
+def _numbers(columns):
+  ids = np.array([f"i{i:05d}" for i in range(len(columns[0]))])
+  draws = resampling.Draws.from_groups(ids, resamples=50)
+  return [draws.means(np.asarray(c, float), ids) for c in columns]
+
+
+class RanksTest(absltest.TestCase):
+  """Ranks and rank ranges of numbers with draws."""
+
+  def test_a_clear_order_and_a_tie(self):
+    rng = np.random.default_rng(0)
+    hard = rng.random(2000)
+    # 10 % and 30 % wrong; the third differs from the second by two examples.
+    one, two = hard < 0.1, hard < 0.3
+    three = two.copy()
+    three[np.flatnonzero(two)[:2]] = False
+    three[np.flatnonzero(~two)[:2]] = True
+    ranges = ranks.ranges(_numbers([one, two, three]), -1)
+    self.assertEqual(ranges, [(1, 1), (2, 3), (2, 3)])
+    self.assertEqual(
+      ranks.ranges(_numbers([one, two, three]), 1), [(3, 3), (1, 2), (1, 2)]
+    )
+
+  def test_paired_beats_apart(self):
+    # One model is right wherever the other is, and on 3 % more: the pairs decide
+    # what two intervals of +-4 points would not.
+    hard = np.random.default_rng(1).random(500)
+    ranges = ranks.ranges(_numbers([hard < 0.40, hard < 0.43]), -1)
+    self.assertEqual(ranges, [(1, 1), (2, 2)])
+
+  def test_a_pair_that_some_block_leaves_undefined_stays_open(self):
+    hard = np.random.default_rng(0).random(2000)
+    one, two, three = _numbers([hard < 0.1, hard < 0.5, hard < 0.9])
+    two.jackknife[3] = np.nan
+    ranges = ranks.ranges([one, two, three], -1)
+    self.assertEqual(ranges, [(1, 2), (1, 3), (2, 3)])
+
+  def test_one_and_equal(self):
+    same = np.arange(100) % 3 == 0
+    self.assertEqual(ranks.ranges(_numbers([same]), -1), [(1, 1)])
+    self.assertEqual(ranks.ranges(_numbers([same, same]), -1), [(1, 2), (1, 2)])
+    self.assertEqual(ranks.ranks([0.2, 0.2, 0.1], -1), [2, 2, 1])
+
+
+class TablesTest(absltest.TestCase):
+  """Boards as CSVs: headers, every number, safe in spreadsheets."""
+
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.root = pathlib.Path(tempfile.mkdtemp())
+    small_runs.write(
+      cls.root / "run",
+      {"=HYPERLINK(1)": 0.1, "b, c": 0.3},
+      of_models={"b, c": {"trained_on": '@SUM("x")\nnext'}},
+    )
+    (run,) = runs.read([str(cls.root / "run")])
+    cls.boards = build.boards(scores.of_run(run, lambda _: None))
+    cls.files = tables.write(cls.boards, epath.Path(cls.root / "out"))
+
+  def _read(self, name):
+    return shared_data.lines(self.root / "out" / name)
+
+  def test_files(self):
+    names = [p.name for p in self.files]
+    self.assertEqual(
+      names, ["boards.csv", "aside.csv", "digits-c.csv", "digits-c_numbers.csv"]
+    )
+    (board,) = self._read("boards.csv")
+    header = (self.root / "out" / "boards.csv").read_text().split("\n")[0]
+    self.assertLen(set(header.split(",")), len(header.split(",")))
+    self.assertEqual(
+      (board["task"], board["entries"], board["ranked"], board["codec"]),
+      ("classification", "2", "2", "raw"),
+    )
+
+  def test_entries(self):
+    first, second = self._read("digits-c.csv")
+    self.assertEqual(first["rank"], "1")
+    self.assertEqual(second["model"], "b, c")
+    self.assertEqual(second["data_px"], "[32, 32]")
+    self.assertLess(
+      float(first["mean_corruption_error_lo"]),
+      float(first["mean_corruption_error"]),
+    )
+
+  def test_no_text_is_a_formula(self):
+    for path in self.files:
+      with open(path, newline="") as f:
+        for row in csv.reader(f):
+          for cell in row:
+            try:
+              float(cell)
+            except ValueError:
+              self.assertNotIn(cell[:1], ("=", "+", "-", "@", "\t", "\r"))
+
+  def test_every_number(self):
+    rows = self._read("digits-c_numbers.csv")
+    (board,) = self.boards
+    for entry in board.entries:
+      mine = [r for r in rows if r["model"].lstrip("'") == entry.label]
+      cells = sum(map(len, entry.cells.values()))
+      self.assertLen(mine, cells + len(entry.numbers))
+    (fog,) = [
+      r
+      for r in rows
+      if (r["model"], r["corruption"], r["severity"], r["metric"])
+      == ("b, c", "fog", "3", "error")
+    ]
+    self.assertEqual(float(fog["value"]), 15 / 40)  # 36 % of 40, rounded up
+    self.assertEqual(fog["n"], "40")
+    mean = next(r for r in rows if r["metric"] == "mean_corruption_error")
+    self.assertLess(float(mean["jackknife_lo"]), float(mean["value"]))
+    self.assertGreater(float(mean["jackknife_hi"]), float(mean["value"]))
+
+  def test_summary(self):
+    text = tables.summary(self.boards[0])
+    self.assertIn("digits_c (classification)", text)
+    self.assertIn("b, c", text)
+
+  def test_a_summary_has_what_was_held_out(self):
+    names = ("clean_error", "mean_corruption_error", "mce", "relative_mce")
+    every = [p + n for n in (*names, "extra") for p in ("", "held_out_")]
+    numbers = {(name, "", None): boards.number(0.5) for name in every}
+    text = tables.summary(boards.one(numbers=numbers))
+    for heading in ("mCE (not trained on)", "Relative mCE (not trained on)"):
+      self.assertIn(heading, text)
+
+
+def _logistic(v):
+  return 1 / (1 + math.exp(-v))
+
+
+def _board(task, points, dataset="digits"):
+  """A board whose models have these (x, y)."""
+  axes, board = effective.AXES[task], figures_boards.board(task)
+  entries = []
+  for i, (x, y) in enumerate(points):
+    if task in ("classification", "sequences"):
+      x, y = 1 - x, 1 - y
+    elif task == "video":
+      y = y / x
+    numbers = dict(zip([(m, "", None) for m in axes.metrics], (x, y)))
+    entries.append(
+      board_lib.Entry(
+        key=f"k{i}",
+        label=f"m{i}",
+        model=f"m{i}",
+        run="one",
+        data=figures_boards.data_of(dataset),
+        numbers={k: Number(v) for k, v in numbers.items()},
+      )
+    )
+  return dataclasses.replace(board, entries=entries, dataset=dataset)
+
+
+class EffectiveTest(parameterized.TestCase):
+  @parameterized.parameters(*effective.AXES)
+  def test_models_on_a_line_of_logits_have_none(self, task):
+    points = [(_logistic(v), _logistic(0.8 * v - 0.5)) for v in (-1, 0, 1, 2)]
+    board = _board(task, points)
+    line = effective.reference(board, effective.RUNS)
+    self.assertAlmostEqual(line.line.slope, 0.8, places=9)
+    for number in effective.numbers(board, line).values():
+      self.assertAlmostEqual(number.value, 0, places=12)
+      self.assertIn("slope of logits 0.80", number.note)
+
+  def test_who_was_trained_on_the_test_is_of_no_line(self):
+    board = _board("frames", [(0.4, 0.3), (0.5, 0.4), (0.6, 0.5), (0.7, 0.9)])
+    *others, last = board.entries
+    entries = [*others, dataclasses.replace(last, state=board_lib.SEEN)]
+    board = dataclasses.replace(board, entries=entries)
+    line = effective.reference(board, effective.RUNS)
+    self.assertEqual(list(line.points), ["m0", "m1", "m2"])
+    self.assertIn("k3", effective.numbers(board, line))
+
+  def test_a_model_above_the_testbed(self):
+    dataset = "imagenet_vid_robust"
+    line = effective.reference(_board("frames", [(0.7, 0.6)], dataset))
+    self.assertEqual((line.name, len(line.points)), ("standard", 78))
+    board = _board(
+      "frames", [(0.7, float(line.line.predict(0.7)) + 0.03)], dataset
+    )
+    (number,) = effective.numbers(board, line).values()
+    self.assertAlmostEqual(number.value, 0.03, places=12)
+
+  @parameterized.parameters(
+    ("classification", "imagenet_c", 7),
+    ("sequences", "imagenet_p", 7),
+    ("detection", "coco_c", 14),
+    ("video", "ucf101_p", 11),
+    ("video", "kinetics400_p", 6),
+    ("frames", "ytbb_robust", 60),
+  )
+  def test_printed_networks(self, task, dataset, count):
+    points = effective.printed_points(task, dataset)
+    self.assertLen(points, count)
+    for x, y in points.values():
+      self.assertTrue(0 < x < 1 and 0 < y < 1)
+    self.assertEqual(effective.fitted(task, dataset, "printed").points, points)
+
+  def test_doubtful_numbers_are_recomputed_and_said(self):
+    """Digital of X3D from scratch is printed .13, its three lines .873."""
+    x, y = effective.printed_points("video", "hmdb51_p")["X3D, scratch"]
+    self.assertAlmostEqual(y / x, 0.6867, delta=5e-5)
+    line = effective.fitted("video", "hmdb51_p")
+    self.assertGreater(line.line.above([x], [y])[0], -0.005)
+    self.assertRegex(line.words, r"doubtful: numbers of \d")
+    self.assertIn("X3D, scratch", effective.doubtful("video", "hmdb51_p"))
+    self.assertEmpty(effective.doubtful("detection", "pascal_c"))
+
+  def test_plain_means_follow_from_normalised_ones(self):
+    """AlexNet's CE are 1: its mean error is that of the baseline."""
+    points = effective.printed_points("classification", "imagenet_c")
+    self.assertAlmostEqual(points["AlexNet"][0], 0.565)
+    self.assertAlmostEqual(points["AlexNet"][1], 1 - 0.788993, places=5)
+    ce = papers.networks("imagenet_c", "mce")
+    self.assertLess(points["AlexNet"][1], points["ResNet-50"][1])
+    self.assertLess(ce["ResNet-50"], ce["AlexNet"])
+
+  def test_intervals_are_of_the_models_own_draws(self):
+    dataset = "imagenet_vid_robust"
+    board = _board("frames", [(0.7, 0.5)], dataset)
+    line = effective.reference(board)
+    rng, groups = np.random.default_rng(0), 200
+    right = rng.random((groups, 2)) < (0.7, 0.5)
+    draws = {}
+    for metric, of in zip(("acc_orig", "acc_pmk"), right.T):
+      picks = np.random.default_rng(1).integers(groups, size=(500, groups))
+      left = (of.sum() - of) / (groups - 1)
+      draws[metric, "", None] = Replicates(
+        np.array(of.mean()), of[picks].mean(1), left, groups
+      )
+    (number,) = effective.numbers(board, line, {"k0": draws}).values()
+    self.assertLess(number.lo, number.value)
+    self.assertGreater(number.hi, number.value)
+    # A binomial error of y alone, half as wide again for x at the most.
+    self.assertBetween(number.hi - number.lo, 0.08, 0.25)
+
+  def _of_three_runs(self):
+    """A board of three models on the same examples, and their draws."""
+    rng, groups = np.random.default_rng(0), 500
+    hard = rng.random((groups, 1))
+    right = hard < np.array([0.55, 0.7, 0.8, 0.4, 0.6, 0.65])
+    right ^= rng.random(right.shape) < 0.05
+    picks = rng.integers(groups, size=(400, groups))
+    drawn, left = right[picks].mean(1), (right.sum(0) - right) / (groups - 1)
+    whole = right.mean(0)
+    of = [
+      Replicates(whole[i], drawn[:, i], left[:, i], groups) for i in range(6)
+    ]
+    draws = {
+      f"k{i}": {("acc_orig", "", None): of[i], ("acc_pmk", "", None): of[i + 3]}
+      for i in range(3)
+    }
+    return _board("frames", list(zip(whole[:3], whole[3:]))), draws
+
+  def test_the_line_of_runs_is_fitted_in_every_draw(self):
+    board, draws = self._of_three_runs()
+    line = effective.reference(board, effective.RUNS)
+    pairs = [list(draws[f"k{i}"].values()) for i in range(3)]
+    joined = np.array([[r.joined for r in pair] for pair in pairs])
+
+    def above(k):
+      x, y = joined[:, 0, k], joined[:, 1, k]
+      return trend.fit(x, y, logits=True).above(x, y)
+
+    brute = np.array([above(k) for k in range(joined.shape[-1])])
+    numbers = effective.numbers(board, line, draws)
+    for i in range(3):
+      want = pairs[i][0].like(brute[:, i]).interval(percentiles=True)
+      number = numbers[f"k{i}"]
+      np.testing.assert_allclose((number.lo, number.hi), want, atol=1e-12)
+      self.assertIn("fitted to these models in every draw", number.note)
+
+  def test_a_fixed_line_says_so_and_is_much_wider_of_three_runs(self):
+    board, draws = self._of_three_runs()
+    line = effective.reference(board, effective.RUNS)
+    drawn = effective.numbers(board, line, draws)["k0"]
+    fixed = dataclasses.replace(line, keys=())
+    wide = effective.numbers(board, fixed, draws)["k0"]
+    self.assertIn("held fixed, of 3 models alone", wide.note)
+    self.assertGreater((wide.hi - wide.lo) / (drawn.hi - drawn.lo), 1.8)
+
+  @parameterized.parameters(
+    ("classification", "imagenet_c", "", "on 7 printed networks .* AlexNet's"),
+    ("video", "ucf101_p", "", "on 11 printed networks .*x implied by printed"),
+    (
+      "frames",
+      "ytbb_robust",
+      "",
+      "^the 78 standard models of Taori et al. 2020",
+    ),
+    (
+      "frames",
+      "ytbb_robust",
+      "testbed",
+      "^by the method of Taori .*all.* 110 checkpoint",
+    ),
+  )
+  def test_who_the_line_is_of(self, task, dataset, name, words):
+    line = effective.fitted(task, dataset, name)
+    self.assertRegex(line.described, words)
+    is_theirs = not line.words.startswith("by the method of")
+    self.assertEqual(is_theirs, line.name == effective.STANDARD)
+
+  def test_a_note_says_how_far_the_line_is_known_and_that_it_is_extrapolated(
+    self,
+  ):
+    line = effective.fitted("classification", "imagenet_c")
+    self.assertRegex(line.fixed(0.9), r"own 95 % here are -\d\d?\.\d to \+")
+    self.assertIn("lie between 56.5 and 76.1 %", line.beyond(0.9))
+    self.assertEmpty(line.beyond(0.7))
+
+  def test_a_videos_clean_accuracy_follows_from_its_gammas(self):
+    """The interval is that of draws of the two accuracies themselves."""
+    rng, groups = np.random.default_rng(0), 300
+    hits = rng.random((groups, 2)) < (0.8, 0.55)
+    picks = rng.integers(groups, size=(400, groups))
+    whole = hits.mean(0)
+    left = (hits.sum(0) - hits) / (groups - 1)
+
+    def of(f):
+      drawn = hits[picks].mean(1)
+      parts = [f(*part.T) for part in (whole[None], drawn, left)]
+      return Replicates(parts[0][0], parts[1], parts[2], groups)
+
+    draws = {
+      ("gamma_a", "", None): of(lambda clean, mean: 1 - clean + mean),
+      ("gamma_r", "", None): of(lambda clean, mean: mean / clean),
+    }
+    board = _board("video", [tuple(whole)], "ucf101_p")
+    line = effective.reference(board)
+    (number,) = effective.numbers(board, line, {"k0": draws}).values()
+    lo, hi = of(lambda clean, mean: mean - line.line.predict(clean)).interval()
+    self.assertAlmostEqual(number.lo, lo, places=9)
+    self.assertAlmostEqual(number.hi, hi, places=9)
+
+  def test_numbers_that_were_drawn_apart_have_no_interval(self):
+    board = _board("frames", [(0.7, 0.5)], "imagenet_vid_robust")
+    draws = {
+      (metric, "", None): Replicates(
+        np.array(0.5), np.full(draws, 0.5), np.full(9, 0.5), 9
+      )
+      for metric, draws in (("acc_orig", 20), ("acc_pmk", 30))
+    }
+    line = effective.reference(board)
+    (number,) = effective.numbers(board, line, {"k0": draws}).values()
+    self.assertIsNone(number.lo)
+    self.assertIn("not drawn together", number.note)
+
+  @parameterized.parameters(
+    ([(0.5, 0.4)] * 2, "runs: 2 of at least 3 models"),
+    ([(0.5, 0.4)] * 3, "same x"),
+    ([(1.0, 0.4), (0.5, 0.3), (0.6, 0.3)], "1 of 3 models have another x"),
+  )
+  def test_no_line(self, points, words):
+    board = _board("frames", points)
+    with self.assertRaisesRegex(errors.UserError, words):
+      effective.reference(board, effective.RUNS)
+    self.assertIs(effective.add(board), board)
+
+  def test_unknown_reference(self):
+    with self.assertRaisesRegex(errors.UserError, "Did you mean 'testbed'"):
+      effective.reference(_board("frames", []), "testbet")
+
+  def test_a_perfect_model_has_none_and_it_says_why(self):
+    board = _board("frames", [(1.0, 0.9), (0.5, 0.4)], "imagenet_vid_robust")
+    added = effective.add(board)
+    first, second = (e.number(effective.METRIC.name) for e in added.entries)
+    self.assertIsNone(first.value)
+    self.assertIn("logit infinite", first.note)
+    self.assertIsNotNone(second.value)
+    self.assertIn(effective.METRIC, added.headlines)
+
+  def test_models_without_the_numbers_are_left_out(self):
+    board = _board("frames", [(0.5, 0.4)], "imagenet_vid_robust")
+    bare = dataclasses.replace(board.entries[0], key="bare", numbers={})
+    board = dataclasses.replace(board, entries=[*board.entries, bare])
+    added = effective.add(board)
+    self.assertIsNone(added.entries[1].number(effective.METRIC.name))

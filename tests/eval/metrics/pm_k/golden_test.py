@@ -1,16 +1,19 @@
-"""pm-k and its breakdowns against the authors' testbed (golden/video)."""
+"""pm-k accuracy: the authors' numbers, scores, sets and worst frames."""
 
 import functools
 import hashlib
+import math
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from absl.testing import absltest, parameterized
 
+from eval.metrics import intervals, natural_labels, pm_k
 from eval.metrics import natural_breakdowns as breakdowns
-from eval.metrics import natural_labels, pm_k
+from eval.metrics.pm_k import sets as sets_lib
 from eval.tasks.parts import label_space
+from robust_tfds import errors
 from tests import shared_data
 
 _VID = ("vid_basic", "vid_models", "vid_mean_merge", "vid_sum_merge")
@@ -68,6 +71,8 @@ class _Case:
 
 
 class VidTest(parameterized.TestCase):
+  """pm-k and its breakdowns against the authors' testbed (golden/video)."""
+
   def _same(self, got, want):
     self.assertAlmostEqual(got[0], want["acc"], delta=1e-12)
     self.assertAlmostEqual(got[1], want["ci95"][0], delta=1e-9)
@@ -226,3 +231,281 @@ class RealMetadataTest(absltest.TestCase):
     got = pm_k.accuracy(right, ids, offsets)
     self.assertAlmostEqual(got["acc_orig"][0], want["pm0"], delta=1e-12)
     self.assertAlmostEqual(got["acc_pmk"][0], want["pm10"], delta=1e-12)
+
+
+def _random_sets(rng, anchors):
+  ids, frames = [], []
+  for a in range(anchors):
+    near = rng.choice(np.arange(1, 11), rng.integers(0, 11), replace=False)
+    offsets = [0, *(int(n) * int(rng.choice([-1, 1])) for n in near)]
+    ids += [f"set{a}"] * len(offsets)
+    frames += offsets
+  order = rng.permutation(len(ids))
+  return np.array(ids)[order], np.array(frames)[order]
+
+
+class AccuracyTest(parameterized.TestCase):
+  """pm-k by hand and by brute force."""
+
+  @parameterized.parameters(range(6))
+  def test_brute_force(self, seed):
+    rng = np.random.default_rng(seed)
+    ids, frames = _random_sets(rng, 40)
+    right = rng.random(len(ids)) < 0.9
+    for k in (0, 1, 4, 10):
+      held = [
+        all(right[(ids == i) & (np.abs(frames) <= k)]) for i in np.unique(ids)
+      ]
+      got = pm_k.accuracy(right, ids, frames, k=k)
+      lo, hi = intervals.clopper_pearson(sum(held), 40)
+      self.assertEqual(got["acc_pmk"], (np.mean(held), lo, hi))
+      self.assertEqual(got["n"], 40)
+      clean = right[frames == 0].mean()
+      self.assertAlmostEqual(got["acc_orig"][0], clean, delta=1e-12)
+      self.assertAlmostEqual(got["drop"][0], clean - np.mean(held), delta=1e-12)
+
+  def test_order_of_the_rows_does_not_matter(self):
+    rng = np.random.default_rng(0)
+    ids, frames = _random_sets(rng, 30)
+    right = rng.random(len(ids)) < 0.8
+    order = rng.permutation(len(ids))
+    self.assertEqual(
+      pm_k.accuracy(right, ids, frames),
+      pm_k.accuracy(right[order], ids[order], frames[order]),
+    )
+
+  def test_an_anchor_without_neighbours_counts_by_itself(self):
+    got = pm_k.accuracy([1, 0, 1], ["a", "b", "c"], [0, 0, 0])
+    self.assertEqual(got["acc_orig"], got["acc_pmk"])
+    self.assertEqual(got["n"], 3)
+    self.assertEqual(got["drop"][0], 0)
+
+  def test_offsets_beyond_k_are_left_out(self):
+    correct, ids, frames = [1, 1, 0], ["a"] * 3, [0, 4, -11]
+    self.assertEqual(pm_k.accuracy(correct, ids, frames)["acc_pmk"][0], 1)
+    self.assertEqual(pm_k.accuracy(correct, ids, frames, k=11)["drop"][0], 1)
+
+  def test_curve_of_many_models(self):
+    rng = np.random.default_rng(0)
+    ids, frames = _random_sets(rng, 25)
+    right = rng.random((2, 3, len(ids))) < 0.9
+    curve = pm_k.curve(right, pm_k.group(ids, frames))
+    self.assertEqual(curve.value.shape, (2, 3, 11))
+    self.assertTrue((np.diff(curve.value) <= 0).all())
+    for k in (0, 7, 10):
+      one = pm_k.accuracy(right[1, 2], ids, frames, k=k)["acc_pmk"]
+      found = curve.value[1, 2, k], curve.lo[1, 2, k], curve.hi[1, 2, k]
+      np.testing.assert_allclose(found, one, atol=1e-12)
+
+  def test_equation_1_leaves_the_anchor_out(self):
+    sets = pm_k.group(["a", "a", "b"], [0, 1, 0])
+    self.assertEqual(pm_k.without_anchor([0, 1, 1], sets)[0], 1.0)
+    self.assertEqual(pm_k.without_anchor([1, 0, 0], sets)[0], 0.5)
+
+  def test_whole_numbers_of_ids_and_floats(self):
+    got = pm_k.accuracy(np.array([1.0, 0.0]), [7, 7], [0.0, 1.0])
+    self.assertEqual(got["drop"][0], 1.0)
+
+
+_IDS = ["b", "a", "a", "b", "a"]
+_FRAMES = [0, 3, -2, 1, 0]
+
+
+class GroupTest(absltest.TestCase):
+  """Anchor sets as index arrays: order and names."""
+
+  def test_indices(self):
+    sets = sets_lib.group(_IDS, _FRAMES)
+    self.assertLen(sets, 2)
+    self.assertEqual(sets.name.tolist(), ["a", "b"])
+    self.assertEqual(sets.set_index.tolist(), [1, 0, 0, 1, 0])
+    self.assertEqual(sets.anchor.tolist(), [4, 0])
+    self.assertEqual(sets.order.tolist(), [2, 4, 1, 0, 3])
+    self.assertEqual(sets.start.tolist(), [0, 3])
+    self.assertEqual(sets.row(1), "set 'a', offset +3")
+
+  def test_videos(self):
+    videos = ["y", "x", "x", "y", "x"]
+    sets = sets_lib.group(_IDS, _FRAMES, videos)
+    self.assertEqual(sets.video.tolist(), ["x", "y"])
+    self.assertEqual(sets.videos(np.array([3, 4])).tolist(), ["y", "x"])
+    with self.assertRaisesRegex(ValueError, "'a', offset -2 is of another"):
+      sets_lib.group(_IDS, _FRAMES, ["y", "x", "y", "y", "x"])
+    with self.assertRaisesRegex(ValueError, r"video must be \[5\] like frame"):
+      sets_lib.group(_IDS, _FRAMES, ["y"])
+
+
+class CheckedTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.sets = sets_lib.group(_IDS, _FRAMES)
+
+  @parameterized.parameters(bool, np.int64, np.float32)
+  def test_numbers_become_bool(self, dtype):
+    got = sets_lib.checked(np.array([[1, 0, 1, 1, 0]], dtype), self.sets)
+    self.assertEqual(got.dtype, bool)
+    self.assertEqual(got.tolist(), [[True, False, True, True, False]])
+
+
+def _object(image, category=1, box=(0, 0, 10, 10), **more):
+  return {"image_id": image, "category_id": category, "bbox": box, **more}
+
+
+def _alone(anchor):
+  return {"anchor": anchor, "candidates": []}
+
+
+class GoldenTest(parameterized.TestCase):
+  """Detection pm-k against pycocotools' goldens, and its rules by hand."""
+
+  @parameterized.product(
+    case=("small_k3", "typical"), class_agnostic=(False, True)
+  )
+  def test_own_cases(self, case, class_agnostic):
+    folder = "detection", "pmk", case
+    data = shared_data.golden_json(*folder, "data.json.gz")
+    expected = shared_data.golden_json(*folder, "expected.json")
+    kind = "localisation_class_agnostic" if class_agnostic else "detection"
+    options = {"iou": expected["iou_threshold"]}
+    options["class_agnostic"] = class_agnostic
+    got = pm_k.detection(
+      data["gt"], data["dt"], data["anchors"], data["frame_index"], **options
+    )
+    want = expected[kind]
+    self.assertAlmostEqual(got["map_orig"], want["mAP_original"], delta=1e-9)
+    self.assertAlmostEqual(got["map_pmk"], want["mAP_pmk"], delta=1e-9)
+    self.assertEqual(
+      {str(k): v for k, v in got["selected"].items()}, want["selected"]
+    )
+    aps = pm_k.frame_ap(data["gt"], data["dt"], **options)
+    for image, ap in want["per_frame_AP"].items():
+      self.assertAlmostEqual(aps[int(image)], ap, delta=1e-9)
+
+  @parameterized.product(case=(0, 1, 2), kind=("detection", "localization"))
+  def test_pycocotools(self, case, kind):
+    stored = shared_data.golden_json("video", "detection_pmk_golden.json")
+    data = stored["cases"][case]
+    gt = [
+      _object(int(image), row[0], row[1:])
+      for image, rows in data["gt"].items()
+      for row in rows
+    ]
+    dt = [
+      _object(int(image), row[0], row[1:5], score=row[5])
+      for image, rows in data["detections"].items()
+      for row in rows
+    ]
+    anchors = [
+      {"anchor": int(a), "candidates": c} for a, c in data["sets"].items()
+    ]
+    got = pm_k.detection(
+      gt,
+      dt,
+      anchors,
+      {int(i): int(i) for i in data["gt"]},
+      iou=data["iou"],
+      class_agnostic=kind == "localization",
+    )
+    want = data["expected"][kind]
+    self.assertAlmostEqual(got["map_orig"], want["mAP_original"], delta=1e-9)
+    self.assertAlmostEqual(got["map_pmk"], want["mAP_pmk"], delta=1e-9)
+    self.assertEqual(
+      {str(k): v for k, v in got["selected"].items()}, want["worst"]
+    )
+
+
+class RulesTest(parameterized.TestCase):
+  def test_worst_frame_is_chosen(self):
+    gt = [_object(i) for i in (1, 2, 3)]
+    dt = [_object(1, score=0.9), _object(3, score=0.9)]
+    got = pm_k.detection(
+      gt, dt, [{"anchor": 1, "candidates": [2, 3]}], {1: 5, 2: 6, 3: 4}
+    )
+    self.assertEqual(got["selected"], {1: 2})
+    self.assertAlmostEqual(got["map_orig"], 1.0)
+    self.assertEqual(got["map_pmk"], 0.0)
+
+  @parameterized.parameters(
+    ({1: 5, 2: 4, 3: 6}, 2), ({1: 5, 2: 7, 3: 6}, 3), ({1: 5, 2: 6, 3: 4}, 3)
+  )
+  def test_ties_go_to_the_nearest_then_the_earlier(self, index, chosen):
+    gt = [_object(i) for i in (1, 2, 3)]
+    dt = [_object(1, score=0.9)]
+    got = pm_k.detection(gt, dt, [{"anchor": 1, "candidates": [3, 2]}], index)
+    self.assertEqual(got["selected"], {1: chosen})
+
+  def test_frames_without_objects_are_no_candidates(self):
+    crowd = _object(3, iscrowd=1)
+    got = pm_k.detection(
+      [_object(1), crowd],
+      [_object(1, score=1.0), _object(2, score=1.0)],
+      [{"anchor": 1, "candidates": [2, 3]}],
+      {1: 1, 2: 2, 3: 3},
+    )
+    self.assertEqual(got["selected"], {1: 1})
+
+  def test_no_objects_at_all(self):
+    got = pm_k.detection([], [], [_alone(1)], {1: 1})
+    self.assertEqual(got["selected"], {1: 1})
+    self.assertTrue(math.isnan(got["map_orig"]))
+
+  def test_classes_merge(self):
+    gt, dt = [_object(1, 1)], [_object(1, 2, score=1.0)]
+    anchors = [_alone(1)]
+    self.assertEqual(pm_k.detection(gt, dt, anchors, {1: 1})["map_orig"], 0)
+    merged = pm_k.detection(gt, dt, anchors, {1: 1}, class_agnostic=True)
+    self.assertAlmostEqual(merged["map_orig"], 1.0)
+
+  def test_a_crowd_absorbs(self):
+    gt = [_object(1, box=(100, 100, 50, 50), iscrowd=1), _object(1)]
+    inside = [_object(1, box=(110, 110, 5, 5), score=0.9)] * 3
+    ap = pm_k.frame_ap(gt, [*inside, _object(1, score=0.1)])
+    self.assertAlmostEqual(ap[1], 1.0)
+
+  @parameterized.parameters(
+    ({"anchors": []}, "at least one anchor"),
+    ({"anchors": [_alone(1), _alone(1)]}, "given twice"),
+    ({"anchors": [{"anchor": 1}]}, "anchors, entry 0"),
+    (
+      {"anchors": [{"anchor": 1, "candidates": "12"}]},
+      "must be a list of image",
+    ),
+    ({"frame_index": {}}, "no frame index"),
+    ({"frame_index": {1: math.nan}}, "index of image 1 must be a whole number"),
+    ({"frame_index": [1]}, "frame_index must be a dict"),
+    ({"iou": 50}, r"iou must lie in \(0, 1\], got 50"),
+    ({"iou": math.nan}, "iou must be a finite number"),
+    ({"class_agnostic": "no"}, "class_agnostic must be True or False"),
+    ({"gt": [{"image_id": 1}]}, "gt, row 0: 'bbox' is missing"),
+    ({"gt": {"annotations": []}}, "take its 'annotations'"),
+    ({"gt": [{"iscrowd": "yes"}]}, "gt, row 0"),
+    (
+      {"gt": [_object(1, box=(0, 0, math.inf, 1))]},
+      "box of image 1 is not finite",
+    ),
+    ({"dt": [{"category_id": 1.5}]}, "dt, row 0"),
+    ({"dt": [_object(7, score=1.0)]}, "image 7, which has no frame"),
+  )
+  def test_refuses_arguments(self, change, message):
+    self._refused(change, message)
+
+  @parameterized.parameters(
+    ({"bbox": [0, 0, 5]}, r"is not \[x, y, w, h\]"),
+    ({"bbox": [0, 0, -5, 5]}, "width or height is below 0"),
+    ({"bbox": [0, 0, 1e300, 1]}, "is not finite"),
+    ({"image_id": 1.0}, "image_id must be a whole number or a text, got 1.0"),
+    ({"category_id": None}, "category_id must be"),
+    ({"category_id": "1"}, "category_id: all ids must be"),
+    ({"score": math.nan}, "score of image 1 is no finite"),
+    ({"score": "high"}, "is no finite number"),
+    ({"score": None}, "is no finite number"),
+    ({"iscrowd": 2}, "iscrowd must be 0 or 1, got 2"),
+  )
+  def test_refuses_fields(self, change, message):
+    self._refused({"dt": [{**_object(1, score=0.5), **change}]}, message)
+
+  def _refused(self, change, message):
+    arguments = {"gt": [_object(1)], "dt": [], "anchors": [_alone(1)]}
+    arguments |= {"frame_index": {1: 0}, **change}
+    with self.assertRaisesRegex(errors.UserError, message):
+      pm_k.detection(**arguments)

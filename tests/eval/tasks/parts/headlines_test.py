@@ -1,23 +1,37 @@
-"""Headlines: value, interval, n and note of a number over cells."""
+"""Headlines of every task."""
 
 import dataclasses
+import math
 
 import numpy as np
-from absl.testing import parameterized
+from absl.testing import absltest, parameterized
 
-from eval.cells import cell_facts
+from eval import tasks
+from eval.cells import cell_facts, table
 from eval.cells.cell import Cell, Summary
-from eval.metrics import resampling
+from eval.metrics import (
+  action,
+  corruption_error,
+  definitions,
+  detection,
+  resampling,
+  stability,
+)
 from eval.metrics.replicates import Replicates
 from eval.tasks.headlines import (
+  baselines,
+  departures,
   error_headlines,
+  flip_headlines,
   gamma_headlines,
   headlines,
+  precision_headlines,
   spread,
 )
 from eval.tasks.headlines.headlines import Headline
-from robust_tfds import conditions
+from robust_tfds import conditions, errors
 from robust_tfds.conditions import Condition
+from tests.eval import tiny_config, tiny_runs
 
 _IDS = np.array([f"{i:02d}" for i in range(30)])
 _CLEAN, _FOG = Condition(), Condition("fog", 1)
@@ -74,6 +88,8 @@ def _row(headline, numbers, **facts):
 
 
 class NumberTest(parameterized.TestCase):
+  """Headlines: value, interval, n and note of a number over cells."""
+
   def test_every_draw_and_block_is_the_formulas(self):
     cells = _drawn()
     got = headlines.numbers([_EXCESS], cells, {})["excess", "", None]
@@ -106,35 +122,6 @@ class NumberTest(parameterized.TestCase):
     )
     del cells[_CLEAN]
     self.assertEqual(_EXCESS.lacks(cells, {}), "missing: clean (1 of 2)")
-
-
-class PartTest(parameterized.TestCase):
-  def test_it_is_the_mean_over_the_cells_that_are_there(self):
-    whole = error_headlines.headlines({}, {})[1]
-    self.assertEqual(whole.metric, "mean_corruption_error")
-    drawn = _drawn()
-    cells = {c: drawn[_FOG if c.level % 2 else _CLEAN] for c in whole.cells[:3]}
-    of = {c: n["error"] for c, n in cells.items()}
-    part = whole.part(cells)
-    got = part.number(cells, {})
-    for attribute in ("value", "draws", "jackknife"):
-      listed = [getattr(number, attribute) for number in of.values()]
-      np.testing.assert_allclose(
-        getattr(got, attribute), np.mean(listed, axis=0)
-      )
-    row = _row(part, cells)
-    self.assertEqual(row.metric, "part_mean_corruption_error")
-    self.assertIn("mean over 3 of 75 cells: gaussian_noise 1,", row.note)
-    self.assertEqual((row.lo, row.hi), got.interval())
-    self.assertEqual(row.n, 31)
-
-  def test_of_all_cells_or_none_there_is_no_part(self):
-    for index in (0, 1, 2):  # clean, common, extra
-      whole = error_headlines.headlines({}, {})[index]
-      every = {c: {"error"} for c in whole.cells}
-      self.assertIsNone(whole.part(every))
-      self.assertIsNone(whole.part({}))
-      self.assertEqual(headlines.with_parts([whole], every), [whole])
 
 
 def _under(*names):
@@ -222,13 +209,6 @@ class RowTest(parameterized.TestCase):
     asked = Headline("x", ("error",), _CELLS, _excess, asked=(_CLEAN,))
     self.assertLen(_model(clean).over([asked]), 1)
 
-  def test_one_missing_cell_empties_the_number(self):
-    fog = {_FOG: _drawn()[_FOG]}
-    row = _row(_EXCESS, fog)
-    self.assertFalse(row.has_value)
-    self.assertEqual((row.lo, row.hi, row.n), (None, None, None))
-    self.assertEqual(row.note, "missing: clean (1 of 2)")
-
   def test_undefined(self):
     row = _row(_RATIO, _drawn(), reference={_FOG: {"error": np.nan}})
     self.assertFalse(row.has_value)
@@ -263,3 +243,485 @@ class RowTest(parameterized.TestCase):
     self.assertEqual(row.note, "no interval: every draw gives this value")
     own = _row(_RATIO, cells, reference=cells, is_baseline=True)
     self.assertEqual((own.lo, own.hi, own.note), (1, 1, ""))
+
+
+_FAMILY = conditions.PICTURES
+_NAMES = _FAMILY.names()
+
+
+def _errors(seed, names=_NAMES):
+  rng = np.random.default_rng(seed)
+  cells = [Condition(n, s) for n in names for s in conditions.SEVERITIES]
+  errors = {c: rng.uniform(0.2, 0.9) for c in cells}
+  return {
+    c: {"error": headlines.value_alone(e)}
+    for c, e in {Condition(): 0.1, **errors}.items()
+  }
+
+
+def _by_name(errors):
+  names = dict.fromkeys(c.name for c in errors if c.name)
+  return {
+    n: [
+      float(errors[Condition(n, s)]["error"].value)
+      for s in conditions.SEVERITIES
+    ]
+    for n in names
+  }
+
+
+def _numbers(ours, theirs):
+  listed = error_headlines.headlines(ours, theirs)
+  return {
+    key: float(number.value)
+    for key, number in headlines.numbers(listed, ours, theirs).items()
+  }
+
+
+class ErrorHeadlinesTest(absltest.TestCase):
+  """CE, mCE and means of arrays of errors against the metric of numbers."""
+
+  def test_what_the_metric_says(self):
+    ours, theirs = _errors(0), _errors(1)
+    got = _numbers(ours, theirs)
+    want = corruption_error.summarize(
+      _by_name(ours),
+      float(ours[Condition()]["error"].value),
+      {
+        "errors": _by_name(theirs),
+        "clean_error": float(theirs[Condition()]["error"].value),
+      },
+    )
+    for metric in ("ce", "relative_ce"):
+      for name, value in want[metric].items():
+        self.assertAlmostEqual(got[metric, name, None], value)
+    for metric in ("mce", "relative_mce"):
+      self.assertAlmostEqual(got[metric, "", None], want[metric])
+    self.assertAlmostEqual(
+      got["mean_corruption_error", "", None], want["mean_error"]
+    )
+    extra = [_by_name(ours)[n] for n in _FAMILY.names("extra")]
+    self.assertAlmostEqual(
+      got["extra_mean_corruption_error", "", None], np.mean(extra)
+    )
+
+  def test_what_is_retained_of_sets_that_are_no_benchmark(self):
+    ours = _errors(0)
+    listed = error_headlines.headlines(ours, {}, benchmark=False)
+    key = "accuracy_retained", "", None
+    got = headlines.numbers(listed, ours, {})[key]
+    right = [
+      1 - float(ours[Condition(n, s)]["error"].value)
+      for n in _FAMILY.names("common")
+      for s in conditions.SEVERITIES
+    ]
+    self.assertAlmostEqual(float(got.value), np.mean(right) / 0.9)
+    self.assertNotIn(key, _numbers(ours, _errors(1)))
+    ours[Condition()] = {"error": headlines.value_alone(1.0)}
+    self.assertTrue(np.isnan(headlines.numbers(listed, ours, {})[key].value))
+
+  def test_a_baseline_without_errors_divides_nothing(self):
+    none = {c: {"error": 0.0} for c in _errors(1)}
+    got = _numbers(_errors(0), none)
+    self.assertTrue(np.isnan(got["mce", "", None]))
+
+
+_SEQUENCES = conditions.SEQUENCES
+_COMMON = _SEQUENCES.names("common")
+_METRICS = tuple(flip_headlines.NORMALISERS.values())
+
+
+def _cells(seed):
+  rng = np.random.default_rng(seed)
+  out = {Condition(): {"error": headlines.value_alone(rng.random())}}
+  for condition in _SEQUENCES.select(["all"], (1, 2)):
+    if not condition.clean:
+      rows = 1 if _SEQUENCES.is_noise(condition.name) else 3
+      out[condition] = {
+        metric: headlines.value_alone(rng.uniform(0.01, 0.2, rows))
+        for metric in _METRICS
+      }
+  return out
+
+
+def _at(cells, name, metric, difficulty):
+  """Noise has a cell a difficulty, the others a row."""
+  noise = _SEQUENCES.is_noise(name)
+  of_cell = cells[_SEQUENCES.condition(name, difficulty if noise else 1)]
+  return float(of_cell[metric].value[0 if noise else difficulty - 1])
+
+
+def _flip_numbers(ours, theirs, **options):
+  listed = flip_headlines.headlines(ours, theirs, **options)
+  return {
+    key: float(number.value)
+    for key, number in headlines.numbers(listed, ours, theirs).items()
+  }
+
+
+class FlipHeadlinesTest(absltest.TestCase):
+  """FR, T5D and means of arrays against the metric of numbers."""
+
+  def test_what_the_metric_says(self):
+    cells = _cells(0)
+    known = {
+      "flip_probability": {n: 0.1 for n in _COMMON},
+      "unnormalised_t5d": {n: 2.0 for n in _COMMON},
+    }
+    got = _flip_numbers(
+      cells, flip_headlines.published_cells(known), published=True
+    )
+    fp, t5d = (
+      {n: _at(cells, n, metric, 1) for n in _COMMON} for metric in _METRICS
+    )
+    want = stability.summarize(fp, t5d, known)
+    for metric in ("mfr", "mt5d"):
+      self.assertAlmostEqual(got[metric, "", 1], want[metric])
+    for name in _COMMON:
+      self.assertAlmostEqual(got["fr", name, 1], want["fr"][name])
+    for difficulty in (1, 2):
+      plain = [_at(cells, n, "flip_probability", difficulty) for n in _COMMON]
+      key = "mean_flip_probability", "", difficulty
+      self.assertAlmostEqual(got[key], np.mean(plain))
+    self.assertNotIn(("fr", "tilt", 2), got)  # published at 1 alone
+    self.assertNotIn(("mean_flip_probability", "", 3), got)  # noise lacks it
+
+  def test_a_model_against_itself(self):
+    cells = _cells(0)
+    got = _flip_numbers(cells, cells)
+    for difficulty in (1, 2):
+      self.assertAlmostEqual(got["mt5d", "", difficulty], 1)
+    tilt = cells[_SEQUENCES.condition("tilt", 1)]
+    tilt["flip_probability"] = headlines.value_alone(np.zeros(3))
+    self.assertTrue(np.isnan(_flip_numbers(cells, cells)["fr", "tilt", 1]))
+
+
+def _accuracies():
+  rng = np.random.default_rng(0)
+  return {
+    c: {"accuracy": headlines.value_alone(rng.uniform(0.2, 0.9))}
+    for c in conditions.VIDEOS.conditions()
+  }
+
+
+def _gamma_numbers(cells):
+  return headlines.numbers(gamma_headlines.headlines(cells), cells, {})
+
+
+class GammaHeadlinesTest(absltest.TestCase):
+  """gamma of arrays of accuracies against the metric of numbers."""
+
+  def test_what_the_metric_says(self):
+    cells = _accuracies()
+    got = {key: float(n.value) for key, n in _gamma_numbers(cells).items()}
+    self.assertLen(got, 2 * (18 + 5 + 1))
+    values = {c: float(of["accuracy"].value) for c, of in cells.items()}
+    want = action.robustness(
+      {(c.name, c.level): a for c, a in values.items() if c.name},
+      values[Condition()],
+    )
+    for measure in ("gamma_a", "gamma_r"):
+      of = want[measure]
+      self.assertAlmostEqual(got[measure, "", None], of["mean"])
+      for name, value in of["names"].items():
+        self.assertAlmostEqual(got[measure, name, None], value)
+      for group, value in of["groups"].items():
+        self.assertAlmostEqual(got[f"{measure}/{group}", "", None], value)
+
+  def test_what_lacks_cells_is_not_there(self):
+    cells = _accuracies()
+    del cells[conditions.VIDEOS.condition("jpeg", 3)]
+    got = _gamma_numbers(cells)
+    for key in (
+      ("gamma_r", "jpeg", None),
+      ("gamma_r/digital", "", None),
+      ("gamma_a", "", None),
+    ):
+      self.assertNotIn(key, got)
+    self.assertIn(("gamma_a/camera", "", None), got)
+    del cells[Condition()]
+    names = {metric for metric, _, _ in _gamma_numbers(cells)}
+    self.assertEqual(names, {"part_mean_accuracy"})  # which needs no clean cell
+
+  def test_a_draw_without_clean_success_has_no_gamma_r(self):
+    cells = {
+      c: {
+        "accuracy": Replicates(np.array(0.5), np.array([0.5, 0.2]), np.zeros(1))
+      }
+      for c in _accuracies()
+    }
+    clean = np.array([0.5, 0.0])
+    cells[Condition()]["accuracy"] = Replicates(
+      np.array(0.5), clean, np.ones(1)
+    )
+    got = _gamma_numbers(cells)
+    self.assertEqual(
+      np.isnan(got["gamma_r", "", None].draws).tolist(), [False, True]
+    )
+    self.assertFalse(np.isnan(got["gamma_a", "", None].draws).any())
+
+
+def _precision_cells(metrics=("bbox/AP",), names=_NAMES):
+  rng = np.random.default_rng(0)
+  shown = [Condition(n, s) for n in names for s in conditions.SEVERITIES]
+  return {
+    c: {m: headlines.value_alone(rng.uniform(0.1, 0.5)) for m in metrics}
+    for c in [Condition(), *shown]
+  }
+
+
+def _precision_numbers(cells):
+  listed = precision_headlines.headlines(cells)
+  return {
+    key: float(number.value)
+    for key, number in headlines.numbers(listed, cells, {}).items()
+  }
+
+
+class PrecisionHeadlinesTest(absltest.TestCase):
+  """P, mPC and rPC of arrays of AP against the metric of numbers."""
+
+  def test_what_the_metric_says(self):
+    cells = _precision_cells()
+    got = _precision_numbers(cells)
+    ap = {c: float(of["bbox/AP"].value) for c, of in cells.items()}
+    rows = {
+      n: [ap[Condition(n, s)] for s in conditions.SEVERITIES]
+      for n in _FAMILY.names()
+    }
+    for suffix, scope in (("", "benchmark"), ("_all", "all")):
+      want = detection.summarize(rows, ap[Condition()], scope)
+      self.assertAlmostEqual(got[f"mpc{suffix}", "", None], want["mpc"])
+      self.assertAlmostEqual(got[f"rpc{suffix}", "", None], want["rpc"])
+    self.assertEqual(got["p", "", None], want["p"])
+    self.assertAlmostEqual(got["mean_ap", "fog", None], np.mean(rows["fog"]))
+    self.assertNotIn(("rpc_validation", "", None), got)
+
+  def test_masks_beside_boxes_and_ap50_where_there_is_no_ap(self):
+    got = _precision_numbers(
+      _precision_cells(("bbox/AP50", "bbox/AR1", "segm/AP50", "segm/AP"))
+    )
+    self.assertIn(("segm/mpc", "", None), got)
+    self.assertEqual(
+      got["p", "", None],
+      float(_precision_cells(("bbox/AP50",))[Condition()]["bbox/AP50"].value),
+    )
+
+  def test_the_15_alone_do_not_ask_for_19(self):
+    cells = _precision_cells(names=_FAMILY.names("common"))
+    asked = [
+      h.metric
+      for h in precision_headlines.headlines(cells)
+      if h.is_asked(cells)
+    ]
+    self.assertIn("mpc", asked)
+    self.assertNotIn("mpc_all", asked)
+    self.assertNotIn("segm/p", asked)
+
+
+class BaselinesTest(parameterized.TestCase):
+  """Baselines: which data sets a published one holds for, and what is said."""
+
+  def test_model_label(self):
+    self.assertEqual(baselines.model_label("model:a:b"), "a:b")
+    self.assertEqual(baselines.model_label("alexnet"), "")
+
+  @parameterized.parameters(
+    ("imagenet_c", True),
+    ("imagenet_p", True),
+    ("somebodys_c", True),  # not known here: if it is asked for
+    ("cifar10_c", False),
+    ("tiny_imagenet_p", False),
+    ("digits_c", False),
+  )
+  def test_alexnet_holds_for_imagenet_alone(self, dataset, holds):
+    self.assertEqual(baselines.holds("alexnet", dataset), holds)
+    ours = dataset.startswith("imagenet_")
+    self.assertEqual(baselines.default(dataset), "alexnet" if ours else "")
+    if holds:
+      baselines.check("alexnet", [], dataset)
+    else:
+      with self.assertRaisesRegex(errors.UserError, f"not of {dataset}. Leave"):
+        baselines.check("alexnet", [], dataset)
+    baselines.check("", [], dataset)
+    baselines.check("model:mine", ["mine"], dataset)
+
+  @parameterized.parameters("imagenet_c", "imagenet_p")
+  def test_alexnet_is_of_one_edition(self, dataset):
+    baselines.check("alexnet", [], dataset, "imagenet")
+    with self.assertRaisesRegex(
+      errors.UserError, "of the edition imagenet, not of inception"
+    ):
+      baselines.check("alexnet", [], dataset, "inception")
+    self.assertIn(
+      "not of inception", baselines.describe("", dataset, "inception")
+    )
+
+  def test_words(self):
+    self.assertEqual(
+      baselines.describe("", "imagenet_c"), "none: plain means only"
+    )
+    self.assertStartsWith(
+      baselines.describe("", "cifar10_c"),
+      "none: plain means only; AlexNet's published numbers are of imagenet_c",
+    )
+    self.assertIn("AlexNet (", baselines.describe("alexnet", "imagenet_c"))
+    self.assertEndsWith(
+      baselines.describe("alexnet", "imagenet_c", "imagenet", "raw"),
+      "; its numbers are of codec jpeg85 or published, these of raw",
+    )
+    self.assertNotIn(
+      "codec", baselines.describe("alexnet", "imagenet_c", "", "jpeg85")
+    )
+    self.assertIn("mine,", baselines.describe("model:mine", "cifar10_c"))
+
+
+class NoteTest(parameterized.TestCase):
+  """Codecs and crops that are not the published ones, in the notes of rows."""
+
+  @parameterized.parameters(
+    ("imagenet_c", "raw", "", "codec raw (lossless; published: jpeg85)"),
+    ("imagenet_c", "jpeg85", "imagenet", ""),
+    ("imagenet_c", "published", "", ""),
+    ("imagenet_c", "", "", ""),  # predictions from elsewhere
+    ("tiny_imagenet_c", "raw", "", "codec raw (lossless; published: jpeg85)"),
+    ("imagenet_p", "png", "", "codec png (lossless; published: h264)"),
+    ("imagenet_p", "h264", "inception", ""),
+    ("cifar10_c", "raw", "", ""),  # published as arrays
+    ("digits_c", "raw", "", ""),  # never published
+    ("somebodys_c", "raw", "imagenet", ""),
+    ("imagenet_c", "jpeg85", "short342_crop299", ""),
+    (
+      "imagenet_c",
+      "jpeg85",
+      "squash256_crop227",
+      "crop squash256_crop227, corrupted by edition imagenet (224 px)",
+    ),
+    (
+      "imagenet_c",
+      "raw",
+      "short378_crop331",
+      "codec raw (lossless; published: jpeg85); crop short378_crop331, corrupted"
+      " by edition inception (299 px)",
+    ),
+  )
+  def test_note(self, dataset, codec, geometry, expected):
+    self.assertEqual(departures.note(dataset, codec, geometry), expected)
+
+  def test_every_row_of_a_task_has_it(self):
+    config = tiny_config.get_config().unlock()
+    config.data.name, config.data.codec = "imagenet_c", "raw"
+    config.data.left_out = "none"  # as a plan says it
+    task = tasks.bind(config, "imagenet")
+    cell = Cell("m", "imagenet_c", conditions.Condition())
+    ids = np.array([f"{i:02d}" for i in range(len(_LABELS))])
+    columns = {"label": _LABELS, "top5": _TOP5, "group_id": ids}
+    rows = task.score([(cell, columns)]).rows
+    self.assertIn("clean_error", [r.metric for r in rows])
+    for row in rows:
+      self.assertStartsWith(row.note, "codec raw")
+
+
+_LABELS = np.zeros(3, int)
+_TOP5 = np.zeros((3, 5), int)
+
+
+def _totals(n=30):
+  rng = np.random.default_rng(0)
+  return {
+    c: {"error": resampling.Totals.from_values(rng.random(n) < 0.4, _IDS[:n])}
+    for c in (_CLEAN, _FOG)
+  }
+
+
+def _replicates(draws, blocks=(0.2,) * 9, value=0.2):
+  drawn = None if draws is None else np.asarray(draws)
+  return resampling.Replicates(np.array(value), drawn, np.array(blocks), 30)
+
+
+class RowsTest(parameterized.TestCase):
+  """Draws of all cells at once, and intervals as rows have them."""
+
+  @parameterized.parameters(*tiny_runs.NAMES)
+  def test_every_interval_holds_its_value_or_the_row_says_why(self, name):
+    rows = table.read(tiny_runs.folder(name) / "table.csv")
+    for row in (r for r in rows if r.has_value):
+      what = f"{row.metric} of {row.config or row.corruption}"
+      metric = definitions.any_task_metric(row.metric)
+      (least, most), interval = metric.bounds, row.number.interval
+      if interval:
+        lo, hi = interval
+        self.assertTrue(metric.has_interval, what)
+        self.assertBetween(row.value, lo - 1e-9, hi + 1e-9, what)
+        self.assertTrue(least <= lo <= hi <= most, f"{what}: {interval}")
+      elif metric.has_interval:
+        self.assertIn("no interval: ", row.note, what)
+
+
+class SpreadTest(absltest.TestCase):
+  def test_draws_are_of_the_groups_of_all_cells(self):
+    few, all_of = _totals(20), _totals()
+    draws = spread.draws_of([*few.values(), *all_of.values()])
+    self.assertEqual(draws.ids.tolist(), _IDS.tolist())
+    self.assertIsNone(spread.draws_of([{}]))
+
+  def test_cells_are_those_drawn_alone(self):
+    totals = _totals()
+    draws = spread.draws_of(totals.values())
+    cells = spread.of_cells(totals, draws)
+    (alone,) = draws.total_means([totals[_FOG]["error"]])
+    np.testing.assert_allclose(cells[_FOG]["error"].draws, alone.draws)
+
+  def test_intervals(self):
+    drawn = np.linspace(0.1, 0.3, 2000)
+    number = _replicates(drawn, blocks=[0.1, 0.2, 0.3])
+    got = spread.number(number, (-math.inf, math.inf))
+    self.assertEqual((got.lo, got.hi), number.interval())
+    self.assertEqual(got.jackknife, number.jackknife_interval())
+    self.assertEmpty(got.note)
+    cut = spread.number(number, (0.19, 0.21))
+    self.assertEqual((cut.interval, cut.jackknife), ((0.19, 0.21),) * 2)
+    with self.assertRaisesRegex(
+      ValueError, r"0\.2, expected one in \[0, 0\.1\]"
+    ):
+      spread.number(number, (0, 0.1))
+
+  def test_why_a_number_has_none(self):
+    drawn, gaps = np.linspace(0.1, 0.3, 2000), np.arange(2000) % 9
+    for number, words in (
+      (_replicates(np.where(gaps, drawn, np.nan)), "1 of 20 draws"),
+      (_replicates(drawn, blocks=[0.1, np.nan]), "without some of the groups"),
+      (_replicates(drawn, blocks=[np.nan]), "all examples are one group"),
+      (_replicates(None, blocks=[np.nan]), "all examples are one group"),
+      (_replicates(None, blocks=[]), "values alone"),
+      (_replicates(np.full(9, 0.2)), "every draw gives this value"),
+    ):
+      got = spread.number(number, (0, 1))
+      self.assertEqual((got.value, got.interval), (0.2, None))
+      self.assertRegex(got.note, f"^no interval: .*{words}$")
+    point = _replicates(np.full(9, 0.2))
+    got = spread.number(point, (0, 1), keeps_points=True)
+    np.testing.assert_allclose((got.lo, got.hi), 0.2)
+    self.assertIsNone(
+      spread.number(_replicates(drawn, value=np.nan), (0, 1)).value
+    )
+
+  def test_two_unequal_groups_are_not_one(self):
+    groups = np.repeat(["a", "b"], [60, 40])
+    wrong = np.arange(100) % 7 < np.repeat([1, 3], [60, 40])
+    mean = resampling.Draws.from_groups(groups).means(wrong, groups)
+    self.assertLess(mean.effective_groups, 2)
+    got = spread.number(mean, (0, 1))
+    self.assertEmpty(got.note)
+    self.assertBetween(got.value, got.lo, got.hi)
+
+  def test_points(self):
+    def row(**facts):
+      return table.Row("m", "d", "", "", None, "excess", 0.3, **facts)
+
+    point = row(lo=0.3, hi=0.3 + 1e-16, n=4)
+    got = spread.without_point(point)
+    self.assertEqual((got.value, got.lo, got.hi, got.n), (0.3, None, None, 4))
+    self.assertEqual(got.note, "no interval: every draw gives this value")
+    for other in (row(), row(lo=0.3, hi=0.31, n=4)):
+      self.assertIs(spread.without_point(other), other)
