@@ -84,8 +84,13 @@ class Group(Record):
 T = TypeVar("T", bound=Group)
 
 
-def validated(kind: type[T], values: Mapping[str, Any]) -> T:
-  """Values of a config as its type says.
+def validated(
+  kind: type[T], values: Mapping[str, Any], place: str = "config"
+) -> T:
+  """Check values of a config by their type.
+
+  Args:
+    place: the key that the values stand in, with which refusals begin.
 
   Raises:
     UserError: begins with the key: `config.data.limit: got -1, expected a whole
@@ -95,7 +100,7 @@ def validated(kind: type[T], values: Mapping[str, Any]) -> T:
     return kind.model_validate(values)
   except pydantic.ValidationError as e:
     fault = e.errors(include_url=False, include_context=False)[0]
-    raise _refusal(kind, fault["type"], fault["loc"], values) from e
+    raise _refusal(place, kind, fault["type"], fault["loc"], values) from e
 
 
 def plain(value: Any) -> Any:
@@ -106,11 +111,15 @@ def plain(value: Any) -> Any:
 
 
 def _refusal(
-  root: type[Group], fault: str, location: tuple[int | str, ...], values: Any
+  place: str,
+  root: type[Group],
+  fault: str,
+  location: tuple[int | str, ...],
+  values: Any,
 ) -> errors.UserError:
-  """What of a value is not as it should be, in words."""
+  """Return the error that says what of a value is not as it should be."""
   group, keys, expected = _place(root, location)
-  path = ".".join(("config", *keys))
+  path = ".".join((place, *keys))
   if fault == "extra_forbidden":
     unknown = errors.unknown("key", keys[-1], group.model_fields)
     return errors.UserError(f"{path}: {unknown}")
