@@ -11,7 +11,7 @@ name) is checked by whoever owns it.
 from __future__ import annotations
 
 import pathlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import ml_collections
@@ -19,7 +19,8 @@ import pydantic
 
 from eval.run import dataset_config
 from eval.tasks import base
-from robust_tfds import config_flag, datasets, errors, settings
+from models import spec_fields
+from robust_tfds import datasets, errors, settings
 from robust_tfds.building.base import Builder
 
 
@@ -185,6 +186,18 @@ _OF_SOME_TASKS = sorted(
 )
 
 
+# Keys that `config.json` has of every run.
+_TOP = ("task", "seed", "baseline", "reports")
+_DATA = (
+  "source",
+  "limit",
+  "data_dir",
+  "manual_dir",
+  "file_format",
+  "block_mib",
+)
+
+
 class RunSpec(settings.Group):
   """A run, as it is asked for."""
 
@@ -201,8 +214,11 @@ class RunSpec(settings.Group):
 
   @property
   def written(self) -> ml_collections.ConfigDict:
-    """The keys that are asked for, as `config.json` has them."""
-    return ml_collections.ConfigDict(self.model_dump(exclude_unset=True)).lock()
+    """The keys that are asked for, and those of every run: `config.json`."""
+    out = self.model_dump(exclude_unset=True)
+    out |= {name: getattr(self, name) for name in _TOP}
+    out["data"] |= {name: getattr(self.data, name) for name in _DATA}
+    return ml_collections.ConfigDict(out).lock()
 
   @property
   def builder(self) -> type[Builder]:
@@ -258,6 +274,33 @@ class RunSpec(settings.Group):
     """Return the spec with another value of a key of `data`."""
     changed = self.data.model_copy(update={key: value})
     return self.model_copy(update={"data": changed})
+
+
+def defaults(
+  config: ml_collections.ConfigDict, groups: Sequence[str]
+) -> dict[str, Any]:
+  """Return the keys of a group that a command may set, with their defaults.
+
+  Args:
+    config: the config of a file.
+    groups: names that lead to the group: `("models", "a")`; none: the top.
+  """
+  place, path = config, list(groups)
+  if not path:
+    return settings.defaults(RunSpec)
+  if path == ["data"]:
+    return {k: v for k, v in settings.defaults(Data).items() if k != "own"}
+  depth = {"model": 1, "models": 2}.get(path[0], len(path) + 1)
+  for name in path[:depth]:
+    place = place.get(name) or {}
+  if len(path) < depth or not place:
+    return {}
+  if not path[depth:]:
+    return settings.defaults(Model)
+  if path[depth:] == ["spec"]:
+    return spec_fields.defaults()
+  inside = {"train": Train, "last_layer": LastLayer}.get(path[depth])
+  return settings.defaults(inside) if inside and path[-1] in place else {}
 
 
 def from_config(config: ml_collections.ConfigDict) -> RunSpec:
@@ -335,7 +378,7 @@ def _without_empty(value: Any) -> Any:
 
 def _check_spec(path: str, model: Model) -> None:
   """Refuses fields that no spec has, and values that they cannot have."""
-  kinds = config_flag.spec_kinds() if model.spec else {}
+  kinds = spec_fields.kinds() if model.spec else {}
   for name, value in model.spec.items():
     key = f"{path}.spec.{name}"
     if name not in kinds:

@@ -8,10 +8,10 @@ from absl.testing import absltest, parameterized
 
 from eval import tasks
 from eval.run import spec as spec_lib
-from models import spec
+from models import spec, spec_fields
 from models.detection.spec import DetectorSpec
 from models.video.spec import VideoSpec
-from robust_tfds import config_flag, errors
+from robust_tfds import errors
 from tests import configs_test
 from tests.eval import tiny_config
 
@@ -95,7 +95,7 @@ class ParseTest(parameterized.TestCase):
   def test_every_field_of_every_spec(self):
     for kind in (spec.Spec, VideoSpec, DetectorSpec):
       for name, field in kind.fields().items():
-        same = config_flag.spec_kinds()[name].fields()[name]
+        same = spec_fields.kinds()[name].fields()[name]
         self.assertEqual(same.annotation, field.annotation)
 
   def test_missing_keys(self):
@@ -145,7 +145,8 @@ class ConfigTest(absltest.TestCase):
     self.assertEqual((config.task, config.seed), ("classification", 0))
     self.assertEqual((config.data.source, config.data.limit), ("fly", 0))
     self.assertEqual(list(config.entries), ["mine"])
-    self.assertNotIn("seed", config.written)
+    self.assertEqual(config.written.seed, 0)
+    self.assertNotIn("frost_dir", config.written.data)
 
   def test_another_value_of_a_key(self):
     config = spec_lib.from_config(tiny_config.get_config())
