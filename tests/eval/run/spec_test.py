@@ -153,9 +153,17 @@ class ConfigTest(absltest.TestCase):
     changed = config.with_data("geometry", "imagenet")
     self.assertEqual(changed.data.geometry, "imagenet")
     self.assertEqual(changed.written.data.geometry, "imagenet")
-    expected = tiny_config.get_config().unlock()
-    del expected.data.subset  # it names none
-    self.assertEqual(config.written, expected.lock())
+
+  def test_config_json_has_what_is_asked_for_and_what_every_run_has(self):
+    written = spec_lib.from_config(tiny_config.get_config()).written.to_dict()
+    asked = tiny_config.get_config().to_dict()
+    data, given = written.pop("data"), asked.pop("data")
+    self.assertEqual(written, {"task": "classification", "seed": 0, **asked})
+    self.assertContainsSubset(given.items(), data.items())
+    self.assertSameElements(
+      data.keys() - given.keys(),
+      ("source", "data_dir", "manual_dir", "file_format"),
+    )
 
   def test_a_recipe_has_the_keys_that_are_named(self):
     config = tiny_config.get_config()
