@@ -31,32 +31,15 @@ import ml_collections
 def get_config(model: str = "my_module:build") -> ml_collections.ConfigDict:
   """The run of one model, named after the first colon."""
   config = ml_collections.ConfigDict()
-  config.task = "classification"
-  config.seed = 0
   config.batch_size = 256
-  config.baseline = ""  # or "model:LABEL"
-  config.reports = True
 
   config.data = ml_collections.ConfigDict()
   config.data.name = "cifar10_c"  # or "cifar100_c"
   config.data.split = "test"
-  config.data.source = "fly"  # or "prepared"
   config.data.codec = "raw"  # or, prepared, "published"
   config.data.corruptions = "all"  # common, extra, all, none or names
   config.data.severities = (1, 2, 3, 4, 5)
-  config.data.limit = 0  # 0: all examples
-  config.data.subset = ""  # a name, or a file of ids
-  config.data.data_dir = ""  # default: inside the workdir
-  config.data.manual_dir = ""
-  config.data.frost_dir = ""  # default: where its pictures are looked for
-  config.data.file_format = ""
-  config.data.block_mib = 512  # pixels decoded at once; two are in memory
 
   config.model = ml_collections.ConfigDict()
   config.model.name = model
-  config.model.label = ""  # default: the name
-  config.model.checkpoint = ""
-  config.model.allow_random = False  # of models of your own
-  config.model.num_classes = 0  # 0: the model's own
-  config.model.dtype = "float32"  # or "bfloat16", with float32 logits
   return config.lock()

@@ -25,25 +25,14 @@ def get_config(model: str = "retinanet_r50") -> ml_collections.ConfigDict:
   """The run of one detector of `models.detection`, named after the colon."""
   config = ml_collections.ConfigDict()
   config.task = "detection"
-  config.seed = 0
   config.batch_size = 8
-  config.baseline = ""  # rPC is relative to the model's own clean performance
-  config.reports = True
 
   config.data = ml_collections.ConfigDict()
   config.data.name = "coco_c"
   config.data.split = "validation"
-  config.data.source = "fly"  # or "prepared"
   config.data.codec = "raw"
   config.data.corruptions = "all"  # common, extra, all, none or names
   config.data.severities = (1, 2, 3, 4, 5)
-  config.data.limit = 0  # 0: all examples
-  config.data.subset = ""  # a name, or a file of ids
-  config.data.data_dir = ""  # default: inside the workdir
-  config.data.manual_dir = ""
-  config.data.frost_dir = ""  # default: where its pictures are looked for
-  config.data.file_format = ""
-  config.data.block_mib = 512  # pixels decoded at once; two are in memory
 
   config.model = ml_collections.ConfigDict()
   config.model.name = _SHORT.get(model, model)
@@ -51,8 +40,5 @@ def get_config(model: str = "retinanet_r50") -> ml_collections.ConfigDict:
   # The paper's resize rule: shorter side, unless the longer one exceeds.
   config.model.short_px = 800
   config.model.long_px = 1333
-  config.model.checkpoint = ""
-  config.model.allow_random = False  # of models of your own
   config.model.num_classes = 80
-  config.model.dtype = "float32"  # or "bfloat16", with float32 results
   return config.lock()

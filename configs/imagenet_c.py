@@ -26,32 +26,17 @@ import ml_collections
 def get_config(model: str = "resnet50") -> ml_collections.ConfigDict:
   """The run of one model, named after the colon."""
   config = ml_collections.ConfigDict()
-  config.task = "classification"
-  config.seed = 0
   config.batch_size = 128
   config.baseline = "alexnet"
-  config.reports = True
 
   config.data = ml_collections.ConfigDict()
   config.data.name = "imagenet_c"
   config.data.split = "validation"
-  config.data.source = "fly"  # or "prepared"
   config.data.codec = "jpeg85"  # as published; "raw"; prepared: "published"
   config.data.geometry = "imagenet"  # or "inception", or "model"
   config.data.corruptions = "all"  # common, extra, all, none or names
   config.data.severities = (1, 2, 3, 4, 5)
-  config.data.limit = 0  # 0: all examples
-  config.data.subset = ""  # a name, or a file of ids
-  config.data.data_dir = ""  # default: inside the workdir
-  config.data.manual_dir = ""
-  config.data.frost_dir = ""  # default: where its pictures are looked for
-  config.data.file_format = ""
-  config.data.block_mib = 512  # pixels decoded at once; two are in memory
 
   config.model = ml_collections.ConfigDict()
   config.model.name = model
-  config.model.label = ""  # default: the name
-  config.model.checkpoint = ""
-  config.model.allow_random = False  # of models of your own
-  config.model.dtype = "float32"  # or "bfloat16", with float32 logits
   return config.lock()

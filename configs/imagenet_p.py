@@ -27,30 +27,17 @@ def get_config(model: str = "resnet50") -> ml_collections.ConfigDict:
   """The run of one model, named after the colon."""
   config = ml_collections.ConfigDict()
   config.task = "sequences"
-  config.seed = 0
   config.batch_size = 8  # sequences; the model sees 31 times as many images
   config.baseline = "alexnet"
-  config.reports = True
 
   config.data = ml_collections.ConfigDict()
   config.data.name = "imagenet_p"
   config.data.split = "validation"
-  config.data.source = "fly"  # or "prepared"
   config.data.codec = "png"  # or "h264", as published; "published" if prepared
   config.data.geometry = ""  # or "inception": 299 px
   config.data.perturbations = "all"  # common, extra, all, none or names
   config.data.difficulties = (1,)  # of noise; the others are scored at 1-3
-  config.data.limit = 0  # 0: all examples
-  config.data.subset = ""  # a name, or a file of ids
-  config.data.data_dir = ""  # default: inside the workdir
-  config.data.manual_dir = ""
-  config.data.file_format = ""
-  config.data.block_mib = 512  # pixels decoded at once; two are in memory
 
   config.model = ml_collections.ConfigDict()
   config.model.name = model
-  config.model.label = ""  # default: the name
-  config.model.checkpoint = ""
-  config.model.allow_random = False  # of models of your own
-  config.model.dtype = "float32"  # or "bfloat16", with float32 logits
   return config.lock()

@@ -20,24 +20,14 @@ import ml_collections
 def get_config(model: str = "") -> ml_collections.ConfigDict:
   """The run of one model, named after the colon; the task is the data's."""
   config = ml_collections.ConfigDict()
-  config.task = ""  # that of the data
-  config.seed = 0
   config.batch_size = 0  # 64 pictures, 8 videos
-  config.baseline = ""  # or "model:LABEL"
-  config.reports = True
 
   config.data = ml_collections.ConfigDict()
   config.data.name = "" if model else "tfds:digits"
   config.data.set_name = ""  # default: the place's last part
   config.data.split = ""  # of a TFDS set
-  config.data.groups = ""  # of videos: '/(.+)_clip' names a clip's source
   config.data.images = ""  # of a COCO file; default: its folder
-  config.data.drop_alpha = False  # of a folder: ignore transparency
   config.data.labels = ""  # of a folder: a table of path and label
-  config.data.skip_errors = False  # leave out files that cannot be read
-  config.data.label_space = ""  # "all": a network's other classes are wrong
-  config.data.source = "fly"  # or "prepared"
-  config.data.codec = ""  # default: lossless
   config.data.geometry = "model"  # the model's own crop
   config.data.corruptions = ""  # common; of natural sets none
   config.data.severities = (1, 2, 3, 4, 5)
@@ -45,21 +35,9 @@ def get_config(model: str = "") -> ml_collections.ConfigDict:
   config.data.difficulties = (1,)
   config.data.views = 5  # clips of a video, evenly placed
   config.data.sampling = "dense"  # or "uniform": one view of the whole video
-  config.data.limit = 0  # 0: all examples
-  config.data.subset = ""  # a name, or a file of ids
-  config.data.data_dir = ""  # default: inside the workdir
-  config.data.manual_dir = ""
-  config.data.frost_dir = ""  # default: where its pictures are looked for
-  config.data.file_format = ""
-  config.data.block_mib = 512  # pixels decoded at once; two are in memory
 
   config.model = ml_collections.ConfigDict()
   config.model.name = model or "digits_linear"
-  config.model.label = ""  # default: the name
-  config.model.checkpoint = ""
-  config.model.num_classes = 0
-  config.model.allow_random = False  # of models of your own
-  config.model.dtype = "float32"  # or "bfloat16", with float32 logits
   if not model:
     config.model.train = ml_collections.ConfigDict(
       {

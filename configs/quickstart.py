@@ -35,16 +35,13 @@ def get_config(dataset: str = "signs_c") -> ml_collections.ConfigDict:
   sequences = family == "p"
   config = ml_collections.ConfigDict()
   config.task = "sequences" if sequences else "classification"
-  config.seed = 0
   config.batch_size = 128
   config.baseline = f"model:{kind}_linear"
-  config.reports = True
   config.photographs = dataset == "signs_c"  # with the extra `demo`
 
   config.data = ml_collections.ConfigDict()
   config.data.name = dataset
   config.data.split = "test"
-  config.data.source = "fly"  # or "prepared": the TFDS configs on disk
   if sequences:
     config.batch_size = 32  # sequences
     config.data.codec = "png"  # or "h264"
@@ -55,13 +52,6 @@ def get_config(dataset: str = "signs_c") -> ml_collections.ConfigDict:
     config.data.corruptions = "all"  # common, extra, all, none or names
     config.data.left_out = "absent"  # frost, where its pictures lack
     config.data.severities = (1, 2, 3, 4, 5)
-  config.data.limit = 0  # 0: all examples
-  config.data.subset = ""  # a name, or a file of ids
-  config.data.data_dir = ""  # default: inside the workdir
-  config.data.manual_dir = ""
-  config.data.frost_dir = ""  # default: where its pictures are looked for
-  config.data.file_format = ""
-  config.data.block_mib = 512  # pixels decoded at once; two are in memory
 
   config.models = ml_collections.ConfigDict()
   for name in (f"{kind}_linear", f"{kind}_cnn"):

@@ -16,31 +16,18 @@ def get_config() -> ml_collections.ConfigDict:
   """The run; override fields with --config.field=value."""
   config = ml_collections.ConfigDict()
   config.task = "detection"
-  config.seed = 0
   config.batch_size = 40
-  config.baseline = ""  # rPC is relative to the model's own clean AP
-  config.reports = True
 
   config.data = ml_collections.ConfigDict()
   config.data.name = "digits_detection_c"
   config.data.split = "test"
-  config.data.source = "fly"  # or "prepared": the TFDS configs on disk
   config.data.codec = "raw"
   config.data.corruptions = "all"  # common, extra, all, none or names
   config.data.left_out = "absent"  # frost, where its pictures lack
   config.data.severities = (1, 2, 3, 4, 5)
-  config.data.limit = 0  # 0: all examples
-  config.data.subset = ""  # a name, or a file of ids
-  config.data.data_dir = ""  # default: inside the workdir
-  config.data.manual_dir = ""
-  config.data.frost_dir = ""  # default: where its pictures are looked for
-  config.data.file_format = ""
-  config.data.block_mib = 512  # pixels decoded at once; two are in memory
 
   config.model = ml_collections.ConfigDict()
   config.model.name = "tiny_retinanet"
-  config.model.label = ""
-  config.model.checkpoint = ""
   config.model.train = ml_collections.ConfigDict(
     {
       "dataset": "digits_detection",

@@ -15,31 +15,18 @@ def get_config() -> ml_collections.ConfigDict:
   """The run; override fields with --config.field=value."""
   config = ml_collections.ConfigDict()
   config.task = "video"
-  config.seed = 0
   config.batch_size = 40
-  config.baseline = ""  # gamma is relative to the model's own clean accuracy
-  config.reports = True
 
   config.data = ml_collections.ConfigDict()
   config.data.name = "digits_video_p"
   config.data.split = "test"
-  config.data.source = "fly"  # or "prepared": the TFDS configs on disk
-  config.data.codec = ""
   config.data.perturbations = "all"  # none, groups or names
   config.data.severities = (1, 2, 3, 4, 5)
   config.data.views = 1  # clips of a video, evenly placed
-  config.data.limit = 0  # 0: all examples
-  config.data.subset = ""  # a name, or a file of ids
-  config.data.data_dir = ""  # default: inside the workdir
-  config.data.manual_dir = ""
-  config.data.file_format = ""
-  config.data.block_mib = 512  # pixels decoded at once; two are in memory
 
   config.model = ml_collections.ConfigDict()
   config.model.name = "tiny_r3d"
   config.model.num_classes = 8
-  config.model.label = ""
-  config.model.checkpoint = ""
   config.model.train = ml_collections.ConfigDict(
     {
       "dataset": "digits_video",

@@ -22,29 +22,17 @@ def get_config(model: str = "") -> ml_collections.ConfigDict:
   """The run of one model, named after the colon; without one, of digits."""
   config = ml_collections.ConfigDict()
   config.task = "subtypes"
-  config.seed = 0
   config.batch_size = 128
-  config.baseline = ""  # nothing is normalised
-  config.reports = True
 
   config.data = ml_collections.ConfigDict()
   config.data.name = "imagenet22k_subtypes" if model else "digits_subtypes"
   config.data.split = "seen+unseen"
-  config.data.source = "fly"  # nothing is corrupted
   config.data.codec = "raw"
   config.data.geometry = "imagenet" if model else ""  # or "model"
-  config.data.limit = 0
-  config.data.subset = ""  # a file of ids
-  config.data.data_dir = ""  # default: inside the workdir
-  config.data.manual_dir = ""
-  config.data.file_format = ""
-  config.data.block_mib = 512  # pixels decoded at once; two are in memory
 
   if model:
     config.model = ml_collections.ConfigDict()
     config.model.name = "resnet50" if model == "imagenet" else model
-    config.model.label = ""  # default: the name
-    config.model.checkpoint = ""
     config.model.last_layer = _last_layer(epochs=1)
     return config.lock()
   config.models = ml_collections.ConfigDict()

@@ -24,33 +24,19 @@ def get_config(model: str = "") -> ml_collections.ConfigDict:
   """The run of one model, named after the colon; without one, of digits."""
   config = ml_collections.ConfigDict()
   config.task = "frames"
-  config.seed = 0
   config.batch_size = 128
-  config.baseline = ""  # pm-k is not normalised
-  config.reports = True
 
   config.data = ml_collections.ConfigDict()
   config.data.name = "imagenet_vid_robust" if model else "digits_vid_robust"
   config.data.split = "test"
   config.data.config = "reviewed" if model else "all"
-  config.data.source = "fly"  # nothing is corrupted: frames as prepared
   config.data.codec = "raw"
   config.data.geometry = "imagenet" if model else ""  # or "model"
-  config.data.label_space = ""  # default: the data set's own
   config.data.merge = "max"  # or mean, median, sum
-  config.data.limit = 0  # sets stay whole
-  config.data.data_dir = ""  # default: inside the workdir
-  config.data.manual_dir = ""
-  config.data.file_format = ""
-  config.data.block_mib = 512  # pixels decoded at once; two are in memory
 
   if model:
     config.model = ml_collections.ConfigDict()
     config.model.name = model
-    config.model.label = ""  # default: the name
-    config.model.checkpoint = ""
-    config.model.allow_random = False  # of models of your own
-    config.model.num_classes = 0  # default: the published number
     return config.lock()
   config.models = ml_collections.ConfigDict()
   for name in ("digits_linear", "digits_cnn"):

@@ -22,30 +22,17 @@ def get_config(model: str = "") -> ml_collections.ConfigDict:
   """The run of one detector, named after the colon; without one, of digits."""
   config = ml_collections.ConfigDict()
   config.task = "frame_detection"
-  config.seed = 0
   config.batch_size = 8 if model else 40
-  config.baseline = ""  # pm-k is not normalised
-  config.reports = True
 
   config.data = ml_collections.ConfigDict()
   config.data.name = "imagenet_vid_robust" if model else "digits_vid_robust"
   config.data.split = "test"
   config.data.config = "reviewed"
-  config.data.source = "fly"  # nothing is corrupted: frames as prepared
   config.data.codec = "raw"
-  config.data.limit = 0  # sets stay whole
-  config.data.subset = ""  # or 2015: the videos of that release
-  config.data.data_dir = ""  # default: inside the workdir
-  config.data.manual_dir = ""
-  config.data.file_format = ""
-  config.data.block_mib = 512  # pixels decoded at once; two are in memory
 
   config.model = ml_collections.ConfigDict()
   config.model.name = model or "tiny_retinanet"
-  config.model.label = ""  # default: the name
-  config.model.checkpoint = ""
   if model:
-    config.model.allow_random = False  # of models of your own
     config.model.num_classes = 30
     return config.lock()
   config.model.train = ml_collections.ConfigDict(

@@ -49,35 +49,20 @@ def get_config(what: str = "kinetics400_p,x3d_m") -> ml_collections.ConfigDict:
     )
   config = ml_collections.ConfigDict()
   config.task = "video"
-  config.seed = 0
   config.batch_size = 8  # videos
-  config.baseline = ""
-  config.reports = True
 
   config.data = ml_collections.ConfigDict()
   config.data.name = dataset
   validation = dataset in ("kinetics400_p", "ssv2_p")
   config.data.split = "validation" if validation else "test"
-  config.data.source = "fly"  # or "prepared"
-  config.data.codec = ""
   # all, none, groups, names or mixes (temporal_eval, spatial_eval, mixed_eval)
   config.data.perturbations = "none" if dataset == "ucf101_ds" else "all"
   config.data.severities = (1, 2, 3, 4, 5)
   config.data.views = _VIEWS[dataset]
   # SSv2: the middles of equal parts of the whole video.
   config.data.sampling = "uniform" if dataset == "ssv2_p" else "dense"
-  config.data.limit = 0  # 0: all examples
-  config.data.subset = ""  # a name, or a file of ids
-  config.data.data_dir = ""  # default: inside the workdir
-  config.data.manual_dir = ""
-  config.data.file_format = ""
-  config.data.block_mib = 512  # pixels decoded at once; two are in memory
 
   config.model = ml_collections.ConfigDict()
   config.model.name = model
   config.model.num_classes = _CLASSES[dataset]
-  config.model.label = ""
-  config.model.checkpoint = ""
-  config.model.allow_random = False  # of models of your own
-  config.model.dtype = "float32"  # or "bfloat16", with float32 logits
   return config.lock()

@@ -146,9 +146,4 @@ def evaluate(
   for keyword in given.pop("unknown"):
     raise errors.unknown("keyword of evaluate", keyword, [*given][2:])
   del given["predict"], given["dataset"]
-  fields = set(evaluation.Options.__dataclass_fields__) - {"data"}
-  options = {key: given.pop(key) for key in fields}
-  data = {key: value for key, value in given.items() if value is not None}
-  return evaluation.evaluate(
-    predict, dataset, evaluation.Options(**options, data=data)
-  )
+  return evaluation.evaluate(predict, dataset, given)

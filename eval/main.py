@@ -18,8 +18,8 @@ from __future__ import annotations
 import pathlib
 import sys
 import webbrowser
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from absl import flags
 
@@ -27,6 +27,7 @@ from robust_tfds import command, errors, missing, multihost
 from robust_tfds.storage import paths
 
 if TYPE_CHECKING:
+  import ml_collections
   from etils import epath
 
   from eval.cells.table import Row
@@ -41,7 +42,7 @@ def define_flags() -> None:
   """The command's flags."""
   from robust_tfds import config_flag
 
-  config_flag.define()
+  config_flag.define(defaults=_defaults)
   flags.DEFINE_bool(
     "list", False, "Says which configs are shipped, a line each, and ends."
   )
@@ -86,7 +87,16 @@ def check_arguments(argv: Sequence[str]) -> None:
   """Refuses a config that is not there, or keys that it does not have."""
   from robust_tfds import config_flag
 
-  config_flag.check(argv)
+  config_flag.check(argv, defaults=_defaults)
+
+
+def _defaults(
+  config: ml_collections.ConfigDict, groups: Sequence[str]
+) -> Mapping[str, Any]:
+  """Return the keys that may be set though a config does not name them."""
+  from eval.run import spec
+
+  return spec.defaults(config, groups)
 
 
 def main(argv: Sequence[str]) -> None:

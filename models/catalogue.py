@@ -10,6 +10,7 @@ import dataclasses
 import fnmatch
 import functools
 import importlib
+import os
 import pathlib
 import pkgutil
 from collections.abc import Callable
@@ -154,8 +155,10 @@ def family_of(name: str) -> Family:
     UserError: an unknown name.
   """
   base, _ = split(name)
-  _check_name(base)
-  return _families()[base]
+  found = _find(base)
+  if found is None:
+    raise errors.unknown("model", base, names())
+  return found
 
 
 def split(name: str) -> tuple[str, tuple[str, ...]]:
@@ -188,7 +191,7 @@ def gflops() -> dict[str, float]:
 
 
 def _check_name(name: str, kind: Kind | None = None) -> None:
-  if name not in _families():
+  if _find(name) is None:
     what = f"{kind} model" if kind else "model"
     raise errors.unknown(what, name, names(kind=kind))
 
@@ -202,27 +205,62 @@ def _other_kind(name: str, got: Kind, expected: Kind) -> str:
 
 
 @functools.cache
-def _families() -> dict[str, Family]:
-  """Model -> its family, over all folders of families."""
-  from models.family import Family
+def _files() -> dict[str, Kind]:
+  """Module of a folder of families -> the folder's kind of models."""
   from models.spec import KINDS
 
+  root = pathlib.Path(__file__).parent
+  package = __name__.rpartition(".")[0]
+  return {
+    f"{package}.{kind}.{file.name}": kind
+    for kind in KINDS
+    for file in pkgutil.iter_modules([str(root / kind)])
+  }
+
+
+@functools.cache
+def _find(name: str) -> Family | None:
+  """Return the family of a model, or None; imports the likeliest file first."""
+  if not isinstance(name, str):
+    return None
+
+  def likelihood(module: str) -> tuple[bool, int]:
+    _, kind, file = module.rsplit(".", 2)
+    path = pathlib.Path(__file__).parent / kind / f"{file}.py"
+    named = f'"{name}"' in path.read_text("utf-8")
+    return named, len(os.path.commonprefix([name, file]))
+
+  for module in sorted(_files(), key=likelihood, reverse=True):
+    family = _family_in(module)
+    if family and name in family.variants:
+      return family
+  return None
+
+
+def _family_in(module: str) -> Family | None:
+  """Return the family of a file; None for layers that families share."""
+  from models.family import Family
+
+  member = vars(importlib.import_module(module)).get("FAMILY")
+  if not isinstance(member, Family):
+    return None
+  kind = _files()[module]
+  for name, variant in member.variants.items():
+    if variant.spec.kind != kind:
+      raise errors.UserError(f"{name!r} of {module} is no model of {kind}.")
+  return member
+
+
+@functools.cache
+def _families() -> dict[str, Family]:
+  """Model -> its family, over all folders of families."""
   families: dict[str, Family] = {}
-  root = __name__.rpartition(".")[0]
-  for kind in KINDS:
-    package = importlib.import_module(f"{root}.{kind}")
-    for file in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
-      member = vars(importlib.import_module(file.name)).get("FAMILY")
-      if not isinstance(member, Family):
-        continue  # layers that families share
-      for name, variant in member.variants.items():
-        if name in families:
-          raise errors.UserError(
-            f"{name!r} of {file.name} is the name of two models."
-          )
-        if variant.spec.kind != kind:
-          raise errors.UserError(
-            f"{name!r} of {file.name} is no model of {kind}."
-          )
-        families[name] = member
+  for module in _files():
+    member = _family_in(module)
+    for name in member.variants if member else ():
+      if name in families:
+        raise errors.UserError(
+          f"{name!r} of {module} is the name of two models."
+        )
+      families[name] = member
   return families

@@ -138,7 +138,7 @@ class Condition:
     else:
       object.__setattr__(self, "level", check_level(self.level))
 
-  @property
+  @functools.cached_property
   def clean(self) -> bool:
     """Whether nothing is corrupted."""
     return not self.name

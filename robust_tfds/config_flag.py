@@ -8,10 +8,8 @@ traceback. So the file is looked at before: what is at fault in the command line
 said in words; what is at fault inside somebody's file keeps its traceback, which
 points to the line.
 
-A file names the keys that its users are to see. Of a model a command may set some
-more: `config.model.spec.FIELD`, and the texts below; of several models they stand
-in each entry, `config.models.NAME.spec.mean`. A command may know more keys than its
-files name: `Defaults`.
+A file names the keys whose values are no defaults. A command says by its schema
+which others may be set: `Defaults`.
 """
 
 import ast
@@ -20,26 +18,18 @@ import importlib.util
 import inspect
 import pathlib
 import sys
-import typing
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import ml_collections
 from absl import flags
-from ml_collections import config_dict, config_flags
+from ml_collections import config_flags
 
 import configs
 from robust_tfds import command, errors
 
-if TYPE_CHECKING:
-  from models.spec import ModelSpec
-
 _FLAG = "config"
-_SPEC = "spec"
 _TRAIN = "train_"  # begins the names of configs to train by
-# A file of weights, that of `output_classes.py`, and `training_data.py`.
-_TEXTS = ("checkpoint", "classes", "trained_on", "corruptions_seen")
-
 # (config, names of the groups that lead to some keys) -> those keys: their defaults.
 Defaults = Callable[
   [ml_collections.ConfigDict, Sequence[str]], Mapping[str, Any]
@@ -96,7 +86,6 @@ class _WithRoom(flags.ArgumentParser):
     config = self._parser.parse(_located(argument))
     if isinstance(config, ml_collections.ConfigDict):
       for key in _overridden(sys.argv if self._argv is None else self._argv):
-        _make_room(config, key.split("."))
         _take_default(config, key.split("."), self._defaults)
     return config
 
@@ -278,50 +267,24 @@ def _check_key(
 ) -> None:
   """Refuses a key that is not there, once there is room for it."""
   keys = key.split(".")
-  _make_room(config, keys)
   _take_default(config, keys, defaults)
-  entry, _ = _in_model(config, keys)
   place: Any = config
   path = [_FLAG]
-  for part in keys:
+  for depth, part in enumerate(keys, 1):
     name = part.partition("[")[0]  # `severities[0]`
-    if not isinstance(place, ml_collections.ConfigDict) or name not in place:
-      known = (
-        list(place) if isinstance(place, ml_collections.ConfigDict) else []
-      )
-      more: Iterable[str] = (_SPEC, *_TEXTS) if place is entry else ()
-      more = defaults(config, path[1:]) or more
+    inside = isinstance(place, ml_collections.ConfigDict)
+    absent = inside and name not in place
+    if absent and keys[depth:] and defaults(config, keys[:depth]):
+      place = ml_collections.ConfigDict()  # a group that is made for a key
+      path.append(name)
+      continue
+    if absent or not inside:
+      known = list(place) if inside else []
+      more = defaults(config, path[1:])
       unknown = errors.unknown("key", name, dict.fromkeys((*known, *more)))
       raise errors.UserError(f"--{'.'.join([*path, name])}: {unknown}")
     place = place[name]
     path.append(name)
-
-
-def _make_room(config: ml_collections.ConfigDict, keys: Sequence[str]) -> None:
-  """Adds a key of a model that a command sets and its file does not name.
-
-  Raises:
-    UserError: no such field of a spec.
-  """
-  entry, rest = _in_model(config, keys)
-  if entry is None:
-    return
-  with config.unlocked():
-    if len(rest) == 1 and rest[0] in _TEXTS and rest[0] not in entry:
-      entry[rest[0]] = ""
-    if rest[0] != _SPEC or len(rest) > 2:
-      return
-    if _SPEC not in entry:
-      entry[_SPEC] = ml_collections.ConfigDict()
-    for field in rest[1:]:
-      kinds = spec_kinds()
-      if field not in kinds:
-        unknown = errors.unknown("key", field, kinds)
-        raise errors.UserError(f"--{'.'.join((_FLAG, *keys))}: {unknown}")
-      if field not in entry[_SPEC]:
-        entry[_SPEC][field] = config_dict.placeholder(
-          _plain_type(typing.get_type_hints(kinds[field])[field])
-        )
 
 
 def _take_default(
@@ -340,43 +303,3 @@ def _take_default(
       place = place[group]
     if name not in place:
       place[name] = known[name]
-
-
-def spec_kinds() -> dict[str, "type[ModelSpec]"]:
-  """Field of a classifier's, a clip's or a detector's spec -> whose it is."""
-  # They load JAX.
-  from models.detection.spec import DetectorSpec
-  from models.video.spec import VideoSpec
-
-  # A VideoSpec is a Spec too.
-  return {n: kind for kind in (VideoSpec, DetectorSpec) for n in kind.fields()}
-
-
-def _plain_type(kind: Any) -> type:
-  """The class of which values of a type are, as a flag reads them.
-
-  Of several the last but None: a number may be whole.
-  """
-  parts = [p for p in typing.get_args(kind) if p is not type(None)]
-  form = typing.get_origin(kind)
-  if form is tuple:
-    return tuple
-  if form is typing.Literal:
-    return str
-  return parts[-1] if parts else kind
-
-
-def _in_model(
-  config: ml_collections.ConfigDict, keys: Sequence[str]
-) -> tuple[ml_collections.ConfigDict | None, list[str]]:
-  """The model's entry that keys lead into, and the keys within it; else None."""
-  depth = {"model": 1, "models": 2}.get(keys[0], 0)
-  place: Any = config
-  for key in keys[:depth]:
-    if not isinstance(place, ml_collections.ConfigDict) or key not in place:
-      return None, []
-    place = place[key]
-  inside = depth and len(keys) > depth
-  if not inside or not isinstance(place, ml_collections.ConfigDict):
-    return None, []
-  return place, list(keys[depth:])

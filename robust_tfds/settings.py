@@ -7,6 +7,7 @@ from typing import Annotated, Any, TypeVar
 
 import numpy as np
 import pydantic
+from ml_collections import config_dict
 
 from robust_tfds import conditions, errors
 from robust_tfds.records import Record
@@ -84,8 +85,13 @@ class Group(Record):
 T = TypeVar("T", bound=Group)
 
 
-def validated(kind: type[T], values: Mapping[str, Any]) -> T:
-  """Values of a config as its type says.
+def validated(
+  kind: type[T], values: Mapping[str, Any], place: str = "config"
+) -> T:
+  """Check values of a config by their type.
+
+  Args:
+    place: the key that the values stand in, with which refusals begin.
 
   Raises:
     UserError: begins with the key: `config.data.limit: got -1, expected a whole
@@ -95,7 +101,48 @@ def validated(kind: type[T], values: Mapping[str, Any]) -> T:
     return kind.model_validate(values)
   except pydantic.ValidationError as e:
     fault = e.errors(include_url=False, include_context=False)[0]
-    raise _refusal(kind, fault["type"], fault["loc"], values) from e
+    raise _refusal(place, kind, fault["type"], fault["loc"], values) from e
+
+
+def defaults(kind: type[Group]) -> dict[str, Any]:
+  """Return the keys of a group that may be left out, with what they are then.
+
+  The type of a default says how a flag is read: names with commas are a text.
+  """
+  out = {}
+  for name, field in kind.model_fields.items():
+    parts = (field.annotation, *typing.get_args(field.annotation))
+    grouped = dict in map(typing.get_origin, parts) or any(map(is_group, parts))
+    if field.is_required() or grouped:
+      continue
+    out[name] = field.default
+    if field.default is None:
+      out[name] = placeholder(field.annotation)
+    elif field.default == () and str in parts:
+      out[name] = ""
+  return out
+
+
+def placeholder(kind: Any) -> Any:
+  """Return no value yet, of a type that says how a flag is read."""
+  return config_dict.placeholder(_plain_type(kind))
+
+
+def _plain_type(kind: Any) -> type:
+  """Return the class of which values of a type are, as a flag reads them.
+
+  Of several a text, or a tuple; else the last: a number may be whole.
+  """
+  if typing.get_origin(kind) is Annotated:
+    return _plain_type(typing.get_args(kind)[0])
+  parts = [p for p in typing.get_args(kind) if p is not type(None)]
+  origins = [typing.get_origin(p) or p for p in parts]
+  form = typing.get_origin(kind)
+  if form is typing.Literal or str in origins:
+    return str
+  if form is tuple or tuple in origins:
+    return tuple
+  return _plain_type(parts[-1]) if parts else kind
 
 
 def plain(value: Any) -> Any:
@@ -106,11 +153,15 @@ def plain(value: Any) -> Any:
 
 
 def _refusal(
-  root: type[Group], fault: str, location: tuple[int | str, ...], values: Any
+  place: str,
+  root: type[Group],
+  fault: str,
+  location: tuple[int | str, ...],
+  values: Any,
 ) -> errors.UserError:
-  """What of a value is not as it should be, in words."""
+  """Return the error that says what of a value is not as it should be."""
   group, keys, expected = _place(root, location)
-  path = ".".join(("config", *keys))
+  path = ".".join((place, *keys))
   if fault == "extra_forbidden":
     unknown = errors.unknown("key", keys[-1], group.model_fields)
     return errors.UserError(f"{path}: {unknown}")

@@ -1,13 +1,16 @@
 """`--config`: files, arguments and keys that are not there."""
 
-import ml_collections
+import functools
+
 from absl import flags
 from absl.testing import parameterized
 
+from eval.run import spec
 from robust_tfds import config_flag, errors
 from tests import in_process
 
 _QUICKSTART = "--config=configs/quickstart.py"
+_check = functools.partial(config_flag.check, defaults=spec.defaults)
 
 
 class CheckTest(parameterized.TestCase):
@@ -24,7 +27,7 @@ class CheckTest(parameterized.TestCase):
     ((_QUICKSTART, "--config.models.signs_cnn.classes=names.txt"),),
   )
   def test_accepted(self, words):
-    config_flag.check(["main", *words])
+    _check(["main", *words])
 
   @parameterized.parameters(
     ("--config=configs/nope.py", "configs/nope.py: no such file"),
@@ -38,7 +41,7 @@ class CheckTest(parameterized.TestCase):
   )
   def test_files_and_arguments(self, word, message):
     with self.assertRaisesRegex(errors.UserError, message):
-      config_flag.check(["main", word])
+      _check(["main", word])
 
   @parameterized.parameters(
     ("data.limt", "--config.data.limt: .*Did you mean 'limit'"),
@@ -50,19 +53,12 @@ class CheckTest(parameterized.TestCase):
   )
   def test_keys(self, key, message):
     with self.assertRaisesRegex(errors.UserError, message):
-      config_flag.check(["main", _QUICKSTART, f"--config.{key}=1"])
+      _check(["main", _QUICKSTART, f"--config.{key}=1"])
 
-  @parameterized.parameters("seed", "data", "model", "models.b.spec")
-  def test_makes_room_in_models_alone(self, key):
-    config = ml_collections.ConfigDict(
-      {"seed": 0, "model": {"name": "x"}, "models": {"a": {"name": "x"}}}
-    ).lock()
-    before = config.copy_and_resolve_references()
-    config_flag._make_room(config, key.split("."))
-    self.assertEqual(config, before)
-    config_flag._make_room(config, ["models", "a", "spec", "frames"])
-    self.assertEqual(config.models.a.spec.get_type("frames"), int)
-    self.assertTrue(config.is_locked)
+  @parameterized.parameters("model.label", "models.b.spec", "data.own")
+  def test_a_key_of_no_model_is_unknown(self, key):
+    with self.assertRaisesRegex(errors.UserError, "Unknown key"):
+      _check(["main", _QUICKSTART, f"--config.{key}=1"])
 
   @parameterized.parameters(
     ("x = 1", "no function get_config"),
@@ -73,7 +69,7 @@ class CheckTest(parameterized.TestCase):
   def test_files_of_users(self, text, message):
     file = self.create_tempfile("mine.py", text).full_path
     with self.assertRaisesRegex(errors.UserError, message):
-      config_flag.check(["main", f"--config={file}"])
+      _check(["main", f"--config={file}"])
 
   def test_fields_of_a_spec_that_the_file_does_not_name(self):
     words = [
@@ -86,7 +82,7 @@ class CheckTest(parameterized.TestCase):
       "--config.model.classes=names.txt",
     ]
     values = flags.FlagValues()
-    config_flag.define(values, words)
+    config_flag.define(values, words, spec.defaults)
     values(words)
     model = values.config.model
     self.assertEqual(model.classes, "names.txt")

@@ -209,7 +209,7 @@ class PrintedPlanTest(parameterized.TestCase):
     config = _config(file, what)
     config.batch_size = 1
     small = {"corruptions": "contrast", "perturbations": "brightness"}
-    if config.task == "video":
+    if config.get("task") == "video":
       small["perturbations"] = "jpeg"
     with config.ignore_type():
       for key, value in {**small, "severities": (1,)}.items():

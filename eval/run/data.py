@@ -12,6 +12,7 @@ import ml_collections
 from eval.cells.workdir import Workdir
 from eval.pipeline import inputs
 from eval.run import plan as plan_lib
+from eval.run import spec as spec_lib
 from eval.run.execution import progress, timing
 from eval.run.model import definitions
 from eval.run.plan import Plan
@@ -116,7 +117,7 @@ def source_of(plan: Plan, builder: Any, host: hosts.Host) -> inputs.Source:
 
 
 def plan_of(
-  config: ml_collections.ConfigDict,
+  request: spec_lib.RunSpec | ml_collections.ConfigDict,
   given: Mapping[str, definitions.ModelObject] | None = None,
   workdir: Workdir | None = None,
 ) -> Plan:
@@ -125,6 +126,7 @@ def plan_of(
   Prepares a TFDS set whose pictures' sizes are not known before.
 
   Args:
+    request: as of `plan.make`.
     given: label -> model, of those that are handed over as objects.
     workdir: where it will run; None: not known yet.
 
@@ -132,7 +134,10 @@ def plan_of(
     MissingError: says all that lacks beside the weights.
     UserError: see `plan.make`.
   """
-  first = plan_lib.make(config, given, fetch=False)
+  spec = request
+  if not isinstance(spec, spec_lib.RunSpec):
+    spec = spec_lib.from_config(spec)
+  first = plan_lib.make(spec, given, fetch=False)
   entries, own = first.models.values(), plan_lib.sized(first.config.builder)
   fetched = [e for e in entries if sources.is_fetched(e.checkpoint or "")]
   if not fetched and (not own or own.is_here):
@@ -141,7 +146,7 @@ def plan_of(
     raise missing.MissingError(*absent)
   if own and not own.is_here:  # its pictures' sizes say what is shown of them
     own.prepare()
-  return without_absent_clean(plan_lib.make(config, given), workdir)
+  return without_absent_clean(plan_lib.make(spec, given), workdir)
 
 
 def without_absent_clean(plan: Plan, workdir: Workdir | None) -> Plan:

@@ -8,6 +8,7 @@ may be another place when the run is continued.
 
 import importlib
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import ml_collections
@@ -37,20 +38,21 @@ _UNCROPPED = ("objects", "videos")  # models resize what was corrupted whole
 _MANY, _PICTURES = ("sequences", "videos", "objects"), 8
 
 
-def of(dataset: Any) -> ml_collections.ConfigDict:
-  """The config, unlocked; its models are examples of others.
+def of(dataset: Any) -> dict[str, Any]:
+  """Return the values of the config that runs a data set.
 
   Raises:
     UserError: no benchmark of that name, with the nearest one, and no source.
   """
-  config = _config(_OWN if own.is_source(dataset) else _run_by(dataset))
   if own.is_source(dataset):
-    with config.ignore_type():  # may be a builder
-      config.data.name = dataset
-  elif config.data.name != dataset:
-    config.data.name = dataset
-    config.data.split = datasets.builder_class(dataset).SPLIT
-  return config
+    values = _values(_OWN)
+    values["data"]["name"] = dataset  # may be a builder
+    return values
+  values = _values(_run_by(dataset))
+  if values["data"]["name"] != dataset:
+    split = datasets.builder_class(dataset).SPLIT
+    values["data"].update(name=dataset, split=split)
+  return values
 
 
 def _run_by(dataset: Any) -> str:
@@ -72,22 +74,20 @@ def _run_by(dataset: Any) -> str:
   return known[dataset]
 
 
-def _config(text: str) -> ml_collections.ConfigDict:
+def _values(text: str) -> dict[str, Any]:
   file, _, argument = text.partition(":")
   module = importlib.import_module(f"{configs.__name__}.{file}")
-  config: ml_collections.ConfigDict = module.get_config(
-    *[argument] if argument else []
-  )
-  return config.unlock()
+  config = module.get_config(*[argument] if argument else [])
+  values: dict[str, Any] = config.to_dict()
+  return values
 
 
-def builder_class(config: ml_collections.ConfigDict) -> type[base.Builder]:
-  """The class of a config's data set; of one's own made here, of its files."""
-  data = config.data
-  if not own.is_source(data.name):  # also of what was made before
-    return datasets.builder_class(data.name)
+def builder_class(data: Mapping[str, Any]) -> type[base.Builder]:
+  """Return the builder of a config's data; of one's own, which lists its files."""
+  if not own.is_source(data["name"]):  # also of what was made before
+    return datasets.builder_class(data["name"])
   return datasets.builder_class(
-    data.name,
+    data["name"],
     own.Options(
       name=data.get("set_name") or "",
       split=data.get("split") or "",
@@ -104,23 +104,24 @@ def builder_class(config: ml_collections.ConfigDict) -> type[base.Builder]:
 
 
 def resolved(
-  config: ml_collections.ConfigDict,
-) -> tuple[ml_collections.ConfigDict, type[base.Builder] | None]:
-  """The config by the set's name, with what follows from the set; its builder.
+  values: Mapping[str, Any],
+) -> tuple[dict[str, Any], type[base.Builder] | None]:
+  """Fill in what follows from a data set of somebody's own.
 
   Args:
-    config: of a run; of somebody's own set its name is the source's text, or the
+    values: of a run; the name of somebody's own set is the source's text, or the
       builder's class.
 
   Returns:
-    Of a benchmark the config as it is, and None.
+    The values by the set's name, and its builder. Of a benchmark the values as
+    they are, and None.
 
   Raises:
     UserError: see `datasets.builder_class`.
   """
-  data = config.get("data")
-  if not isinstance(data, ml_collections.ConfigDict):
-    return config, None  # the schema refuses it
+  data = values.get("data")
+  if not isinstance(data, Mapping):
+    return {**values}, None  # the schema refuses it
   name = data.get("name")
   before = isinstance(name, str) and data.get("own")  # by the set's name then
   if before or not own.is_source(name) and not isinstance(name, type):
@@ -130,27 +131,30 @@ def resolved(
           f"config.data.{key}: got {data[key]!r}; it is of data of your own, and"
           f" {name} has its rule. Leave it out."
         )
-    return config, None
-  made, builder = config.copy_and_resolve_references(), builder_class(config)
-  made.unlock()
-  data = made.data
-  with made.ignore_type():
-    data.name, data.split = builder.set_name(), builder.SPLIT
-    data.own = builder.OWN.where if builder.OWN else ""
-    made.task = made.get("task") or task_of(builder)
-    made.batch_size = made.get("batch_size") or batch_size(builder.KIND)
-    codecs = tasks.get(made.task).fly_codecs
-    data.codec = data.get("codec") or (
-      "" if "" in codecs else builder.CODECS[0]
-    )
-    if builder.KIND in _UNCROPPED and data.get("geometry") == "model":
-      data.geometry = ""
-    _leave_out(made, builder)
-  return made.lock(), builder
+    return {**values}, None
+  builder = builder_class(data)
+  task = values.get("task") or task_of(builder)
+  codecs = tasks.get(task).fly_codecs
+  out = {
+    **values,
+    "task": task,
+    "batch_size": values.get("batch_size") or batch_size(builder.KIND),
+    "data": {
+      **data,
+      "name": builder.set_name(),
+      "split": builder.SPLIT,
+      "own": builder.OWN.where if builder.OWN else "",
+      "codec": data.get("codec") or ("" if "" in codecs else builder.CODECS[0]),
+    },
+  }
+  if builder.KIND in _UNCROPPED and data.get("geometry") == "model":
+    out["data"]["geometry"] = ""
+  _leave_out(out, builder)
+  return out, builder
 
 
 def task_of(builder: type[base.Builder]) -> str:
-  """Name of the task of a kind of data."""
+  """Return the name of the task of a data set's kind of data."""
   (task,) = (t for t in tasks.names() if tasks.get(t).set_kind == builder.KIND)
   return task
 
@@ -160,21 +164,16 @@ def batch_size(kind: str, pictures: int = 64) -> int:
   return -(-pictures // _PICTURES) if kind in _MANY else pictures
 
 
-def _leave_out(
-  config: ml_collections.ConfigDict, builder: type[base.Builder]
-) -> None:
-  """Removes options of the source, and what other tasks read."""
-  data: Any = config.data
-  task = tasks.bind(config)
+def _leave_out(values: dict[str, Any], builder: type[base.Builder]) -> None:
+  """Remove options of the source, and what other tasks read."""
+  data = values["data"]
+  rest = {k: v for k, v in values.items() if k not in ("model", "models")}
+  task = tasks.bind(ml_collections.ConfigDict(rest))
   read = (*task.condition_keys, *task.own_keys)
   unread = [k for k in _OF_TASKS if k not in read]
-  for key in (
-    *OF_SOURCES,
-    *unread,
-    *(key for key in (*_SWITCHES, "label_space") if not data.get(key)),
-  ):
-    if key in data:
-      del data[key]
+  off = [k for k in (*_SWITCHES, "label_space") if not data.get(k)]
+  for key in (*OF_SOURCES, *unread, *off):
+    data.pop(key, None)
   conditions = task.condition_keys[0]
   data[conditions] = data.get(conditions) or default_conditions(builder)
 

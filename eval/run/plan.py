@@ -10,7 +10,7 @@ import ml_collections
 
 from eval import tasks
 from eval.pipeline import subset as subset_lib
-from eval.run import config as config_lib
+from eval.run import spec as spec_lib
 from eval.run import subsets
 from eval.run.model import definitions as definitions_lib
 from eval.run.model import functions, output_classes, training_data
@@ -55,10 +55,10 @@ class Plan:
 
   task: base.Task
   conditions: Sequence[Condition]
-  models: Mapping[str, config_lib.Model]
+  models: Mapping[str, spec_lib.Model]
   definitions: Mapping[str, definitions_lib.Definition]
   given: Mapping[str, definitions_lib.ModelObject]
-  config: config_lib.Config
+  config: spec_lib.RunSpec
   outputs: Mapping[str, output_classes.OutputClasses] = dataclasses.field(
     default_factory=dict
   )
@@ -193,14 +193,15 @@ class Plan:
 
 
 def make(
-  config: ml_collections.ConfigDict,
+  spec: spec_lib.RunSpec | ml_collections.ConfigDict,
   given: Mapping[str, definitions_lib.ModelObject] | None = None,
   *,
   fetch: bool = True,
 ) -> Plan:
-  """Resolves and checks a config.
+  """Make a run's plan, and refuse what cannot be run.
 
   Args:
+    spec: what is asked for, or the config of a file, which is read as one.
     given: label -> model, of those that are handed over as objects.
     fetch: download checkpoints; else go without those that a run would.
 
@@ -209,14 +210,15 @@ def make(
       corruption, severity, codec, crop, model or task (with a suggestion), or
       settings that contradict each other.
   """
-  parsed = config_lib.parse(config)
-  _check_paths(parsed.data)
-  task_of(parsed)  # refuses what it has no use for before a file is opened
+  if not isinstance(spec, spec_lib.RunSpec):
+    spec = spec_lib.from_config(spec)
+  _check_paths(spec.data)
+  task = task_of(spec)  # refuses what it has no use for before a file is opened
   lacks: list[missing.Lack] = []
-  parsed = _with_left_out(parsed)
-  parsed, subset = _with_subset(parsed)
-  task = task_of(parsed)
-  config_lib.check_keys(task)
+  parsed, subset = _with_subset(_with_left_out(spec))
+  if parsed is not spec:
+    task = task_of(parsed)
+  spec_lib.check_keys(task)
   conditions = _conditions(task)  # refused before a checkpoint is read
   given = given or {}
   entries = parsed.entries
@@ -262,7 +264,7 @@ def make(
 
 
 def _with_last_layers(
-  entries: Mapping[str, config_lib.Model],
+  entries: Mapping[str, spec_lib.Model],
   defined: Mapping[str, definitions_lib.Definition],
   builder: type[Builder],
 ) -> dict[str, definitions_lib.Definition]:
@@ -303,18 +305,18 @@ def _as_stored(
   return dataclasses.replace(of, model=of.model.with_fields(fields))
 
 
-def _check_frost(data: config_lib.Data) -> None:
+def _check_frost(data: spec_lib.Data) -> None:
   frost_pictures.check(data.frost_dir, data.manual_dir)
 
 
-def _with_left_out(config: config_lib.Config) -> config_lib.Config:
+def _with_left_out(config: spec_lib.RunSpec) -> spec_lib.RunSpec:
   """With `frost`, or nothing, in place of `left_out=absent`.
 
   What a config asks for by its name is not left out, nor where a folder is named.
   """
-  if _ABSENT not in config.data.left_out:
+  if _ABSENT not in spec_lib.words(config.data.left_out):
     return config
-  named = _FROST in (config.data.corruptions or ())
+  named = _FROST in spec_lib.words(config.data.corruptions or ())
   named = named or frost_pictures.is_named(config.data.frost_dir)
   config = config.with_data("left_out", "none")
   if config.data.source != "fly" or named:
@@ -340,7 +342,7 @@ def _check_baseline(
     )
 
 
-def _check_paths(data: config_lib.Data) -> None:
+def _check_paths(data: spec_lib.Data) -> None:
   """Refuses addresses that nothing here opens."""
   for key in ("data_dir", "manual_dir", "frost_dir"):
     if getattr(data, key):
@@ -359,7 +361,7 @@ def _conditions(task: base.Task) -> list[Condition]:
     raise errors.UserError(f"config.data: {got}: {e}") from e
 
 
-def task_of(config: config_lib.Config) -> base.Task:
+def task_of(config: spec_lib.RunSpec) -> base.Task:
   """The task of a config, bound to its setting.
 
   Of `geometry=model` with the set's own crop: the models are not known yet.
@@ -378,7 +380,7 @@ def task_of(config: config_lib.Config) -> base.Task:
   return tasks.bind(config.written, edition)
 
 
-def _check_set_kind(config: config_lib.Config) -> None:
+def _check_set_kind(config: spec_lib.RunSpec) -> None:
   """Refuses a data set of another task."""
   name, kind = config.data.name, config.builder.KIND
   if kind != tasks.get(config.task).set_kind:
@@ -401,17 +403,15 @@ def _crop(defined: Mapping[str, definitions_lib.Definition]) -> str:
 
 
 def _with_subset(
-  config: config_lib.Config,
-) -> tuple[config_lib.Config, subset_lib.Subset | None]:
+  config: spec_lib.RunSpec,
+) -> tuple[spec_lib.RunSpec, subset_lib.Subset | None]:
   """The config with the subset's name in place of its file, and the subset.
 
-  So a workdir is continued wherever the file lies, and not with another one;
-  without a subset there is no key, as in workdirs from before there were any.
+  So a workdir is continued wherever the file lies, and not with another one.
   """
   data = config.data
   if not data.subset:
-    named = "subset" in data.model_fields_set
-    return config.with_data("subset", None) if named else config, None
+    return config, None
   if data.limit:
     raise errors.UserError(
       f"config.data: subset={os.fspath(data.subset)!r} and limit={data.limit}"
@@ -458,7 +458,7 @@ def _check_sets(plan: Plan) -> None:
       builder.config_of(config, **plan.options(codec))
 
 
-def model_classes(config: config_lib.Config) -> tuple[int, ...]:
+def model_classes(config: spec_lib.RunSpec) -> tuple[int, ...]:
   """Class counts of models that a config's run takes, before any is known.
 
   Raises:
@@ -479,7 +479,7 @@ def model_classes(config: config_lib.Config) -> tuple[int, ...]:
 
 
 def of_function(
-  config: config_lib.Config,
+  config: spec_lib.RunSpec,
   function: Callable[..., Any],
   side_px: int | None = None,
   classes: Any = None,
@@ -645,7 +645,7 @@ def _check_weights(plan: Plan, label: str) -> None:
     )
 
 
-def _check_train(label: str, recipe: config_lib.Train) -> None:
+def _check_train(label: str, recipe: spec_lib.Train) -> None:
   from robust_tfds import datasets
 
   if natural_sets.is_natural(recipe.dataset):

@@ -4,6 +4,7 @@ The folder is the registry; folders inside it (`parts/`) hold what several tasks
 share and are no tasks.
 """
 
+import functools
 import pkgutil
 
 import ml_collections
@@ -14,6 +15,7 @@ from robust_tfds import errors, registry
 _BASE = "base"
 
 
+@functools.cache
 def names() -> tuple[str, ...]:
   """Names of all tasks."""
   return tuple(
@@ -46,6 +48,7 @@ def bind(config: ml_collections.ConfigDict, edition: str = "") -> base.Task:
   return get(config.get("task", "classification"))(setting)
 
 
+@functools.cache
 def get(name: str) -> type[base.Task]:
   """A task's class; UserError with a suggestion for an unknown name."""
   if name not in names():

@@ -4,14 +4,13 @@ The values of a recipe are in `configs/train_*.py`; keys that a file leaves out
 have the defaults written here, which are no paper's.
 """
 
-import typing
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import ml_collections
 import pydantic
-from ml_collections import config_dict
 
+from models import spec_fields
 from models.training import recipes
 from models.training.data import config as data_config
 from models.training.monitoring import tensorboard
@@ -176,6 +175,8 @@ def defaults(
     config: the config of a file; it names the recipe of the keys.
     groups: names that lead to the group: `("optimizer",)`; none: the top.
   """
+  if [*groups] == ["model", "spec"]:
+    return spec_fields.defaults()
   if [*groups] == ["recipe"]:
     return recipes.defaults(config.get("recipe", {}).get("name", ""))
   kind: Any = Config
@@ -184,21 +185,7 @@ def defaults(
     if not field or not settings.is_group(field.annotation):
       return {}
     kind = field.annotation
-  return {
-    name: _default(field)
-    for name, field in kind.model_fields.items()
-    if not field.is_required() and not settings.is_group(field.annotation)
-  }
-
-
-def _default(field: Any) -> Any:
-  """Return a default whose type says how a flag is read: names with commas are
-  a text.
-  """
-  kinds = typing.get_args(field.annotation)
-  if field.default is None:
-    return config_dict.placeholder(bool)  # for `frozen_norms` alone
-  return "" if field.default == () and str in kinds else field.default
+  return settings.defaults(kind)
 
 
 def parse(config: ml_collections.ConfigDict) -> Config:

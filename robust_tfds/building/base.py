@@ -203,6 +203,8 @@ class Builder(
   def __init_subclass__(cls, **kwargs: Any):
     """Gives every dataset the configs that follow from its attributes."""
     super().__init_subclass__(**kwargs)
+    if cls.VERSION is None:
+      return  # a kind of data sets, which is never built itself
     cls.BUILDER_CONFIGS = cls.configs()
     if not cls.BUILDER_CONFIGS:
       cls.DEFAULT_BUILDER_CONFIG_NAME = None
@@ -219,11 +221,16 @@ class Builder(
 
   @classmethod
   def configs(cls) -> list[Config]:
-    """All listed configs, those of the default codec and crop first."""
+    """Return the listed configs, those of the default codec and crop first.
+
+    Data of one's own list no others: `config_of` makes a config that is asked for.
+    """
     if not cls.CODECS:
       return []
-    default = Config(name="", codec=cls.CODECS[0], geometry=cls.GEOMETRY)
-    geometries = (cls.GEOMETRY, *cls.OTHER_GEOMETRIES)
+    codecs, geometries = cls.CODECS, (cls.GEOMETRY, *cls.OTHER_GEOMETRIES)
+    if cls.OWN:
+      codecs, geometries = codecs[:1], geometries[:1]
+    default = Config(name="", codec=codecs[0], geometry=cls.GEOMETRY)
     sources = [
       cls.changed(default, variant=SOURCE, geometry=geometry)
       for geometry in (geometries if cls.HAS_SOURCE else ())
@@ -238,7 +245,7 @@ class Builder(
       )
       for geometry in geometries
       for variant in cls._variants()
-      for codec in cls.CODECS
+      for codec in codecs
       for condition in cls._conditions()
       if codec != PUBLISHED or cls._is_published(condition)
     ]
@@ -291,7 +298,8 @@ class Builder(
       raise errors.unknown("codec", codec, cls.CODECS)
     cls._check_geometry(listed.condition, geometry)
     if listed.variant == SOURCE:
-      return cls.builder_configs[cls.changed(listed, geometry=geometry).name]
+      changed = cls.changed(listed, geometry=geometry)
+      return cls.builder_configs.get(changed.name, changed)
     seed = conditions.check_seed(seed)
     seed = 0 if listed.condition.clean else seed or listed.seed
     if codec == PUBLISHED:

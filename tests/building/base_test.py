@@ -206,6 +206,7 @@ class OwnConditionsTest(parameterized.TestCase):
     )
 
     class Builder(kind, skip_registration=True):
+      VERSION = "1.0.0"
       name = "mine"
       FAMILY = family
       CODECS = codecs

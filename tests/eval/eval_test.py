@@ -4,20 +4,18 @@ import inspect
 
 from absl.testing import absltest
 
-from eval.run import config, dataset_config, evaluation
+from eval.run import dataset_config, keywords, spec
 from robust_tfds import errors, evaluate
 from tests import in_process
 
 
 class EvalTest(absltest.TestCase):
-  def test_arguments_are_the_options(self):
+  def test_arguments_are_the_keys_of_a_spec(self):
     """Each of its own line in the docstring; keys of the data are the config's."""
     names = list(inspect.signature(evaluate).parameters)
     names = set(names) - {"predict", "dataset", "unknown"}
-    options = set(evaluation.Options.__dataclass_fields__) - {"data"}
-    keys = set(config.Data.model_fields) | {*dataset_config.OF_SOURCES}
-    self.assertContainsSubset(options, names)
-    self.assertContainsSubset(names - options, keys)
+    keys = set(spec.Data.model_fields) | {*dataset_config.OF_SOURCES}
+    self.assertEqual(set(keywords.defaults()), names)
     self.assertEqual(keys - names, {"set_name", "own", "corruptions"})
     for name in names - {"seed"}:
       self.assertRegex(evaluate.__doc__, rf"\n    {name}: ")

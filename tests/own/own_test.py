@@ -11,7 +11,7 @@ import tensorflow_datasets as tfds
 from absl.testing import parameterized
 
 from eval import main
-from eval.run import evaluation
+from eval.run import keywords
 from eval.run import plan as plan_lib
 from robust_tfds import build, datasets, errors, evaluate, own
 from robust_tfds.building import videos as building
@@ -367,8 +367,8 @@ class VideosTest(parameterized.TestCase):
     self.assertIn("videos_p/sampling_1/1.0.0: 5 test examples", ran.stdout)
 
   def _plan(self, models, **options):
-    options = evaluation.Options(conditions="jpeg", **options)
-    made_of = evaluation.config_of(models, f"videos:{self.root}", options)
+    given = {**keywords.defaults(), "conditions": "jpeg", **options}
+    made_of = keywords.spec_of(models, f"videos:{self.root}", given)
     return plan_lib.make(*made_of)
 
   def test_models_have_crops_and_classes_of_their_own(self):

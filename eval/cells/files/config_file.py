@@ -45,7 +45,7 @@ _Levels = int | list[int]
 class _Settings(pydantic.BaseModel):
   """Settings as far as anything reads them; other keys are passed over.
 
-  A run's own schema (`eval/run/config.py`) knows the keys of today; a workdir may
+  A run's own schema (`eval/run/spec.py`) knows the keys of today; a workdir may
   be of earlier code, or a stranger's.
   """
 

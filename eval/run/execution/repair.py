@@ -8,8 +8,8 @@ from etils import epath
 
 from eval.cells.files import config_file, damage
 from eval.cells.workdir import Workdir
-from eval.run.config import Model
 from eval.run.model import trained
+from eval.run.spec import Model
 
 
 def repair(workdir: Workdir, models: Mapping[str, Model]) -> None:

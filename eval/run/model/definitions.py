@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import models
-from eval.run import config as config_lib
+from eval.run import spec as spec_lib
 from eval.run.model import timm_networks, training_data
 from eval.tasks import base
 from models.convert import known, match, preprocessing, sources
@@ -49,7 +49,7 @@ class Definition:
 
 
 def define(
-  entries: Mapping[str, config_lib.Model],
+  entries: Mapping[str, spec_lib.Model],
   given: Mapping[str, ModelObject],
   kind: base.ModelKind,
   of_function: OfFunction | None = None,
@@ -82,7 +82,7 @@ def define(
 
 def _define(
   label: str,
-  entry: config_lib.Model,
+  entry: spec_lib.Model,
   given: ModelObject | None,
   kind: base.ModelKind,
   of_function: OfFunction | None,
@@ -117,7 +117,7 @@ def _define(
   return Definition(model, checkpoint, tuple(notes))
 
 
-def _with_fields(label: str, entry: config_lib.Model, model: Model) -> Model:
+def _with_fields(label: str, entry: spec_lib.Model, model: Model) -> Model:
   """With what the config says of its spec."""
   fields = {**_sides(entry), **entry.spec}
   try:
@@ -128,7 +128,7 @@ def _with_fields(label: str, entry: config_lib.Model, model: Model) -> Model:
 
 def _model(
   label: str,
-  entry: config_lib.Model,
+  entry: spec_lib.Model,
   given: ModelObject | None,
   kind: base.ModelKind,
   of_function: OfFunction | None,
@@ -156,7 +156,7 @@ def _model(
 
 def _of_timm(
   label: str,
-  entry: config_lib.Model,
+  entry: spec_lib.Model,
   lacks: list[missing.Lack] | None,
   fetch: bool,
   name: str,
@@ -180,7 +180,7 @@ def _of_timm(
   return timm_networks.build(name, num_classes, weights)
 
 
-def _num_classes(label: str, entry: config_lib.Model) -> int | None:
+def _num_classes(label: str, entry: spec_lib.Model) -> int | None:
   """Of a model's head; None: the published one.
 
   Raises:
@@ -200,7 +200,7 @@ def _num_classes(label: str, entry: config_lib.Model) -> int | None:
 
 
 def _checkpoint(
-  label: str, entry: config_lib.Model, model: Model
+  label: str, entry: spec_lib.Model, model: Model
 ) -> match.Loaded:
   """The weights of a model of the catalogue.
 
@@ -225,7 +225,7 @@ def _checkpoint(
 
 
 def without_weights(
-  label: str, entry: config_lib.Model, fault: str
+  label: str, entry: spec_lib.Model, fault: str
 ) -> missing.MissingError:
   """That a model's weights are not here, with the checkpoints that are known."""
   rows = known.for_model(entry.name)[:_LISTED]
@@ -271,14 +271,14 @@ def _words(checkpoint: match.Loaded) -> str:
   return f"preprocessing as {checkpoint.declared.origin} says: {fields}"
 
 
-def _sides(entry: config_lib.Model) -> dict[str, int]:
+def _sides(entry: spec_lib.Model) -> dict[str, int]:
   """The resize rule of a detector, where the config has one."""
   sides = {"short_px": entry.short_px, "long_px": entry.long_px}
   return {name: side for name, side in sides.items() if side is not None}
 
 
 def _check_sides(
-  label: str, entry: config_lib.Model, kind: base.ModelKind
+  label: str, entry: spec_lib.Model, kind: base.ModelKind
 ) -> None:
   sides = list(_sides(entry))
   if sides and (kind != "detection" or len(sides) == 1):

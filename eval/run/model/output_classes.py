@@ -109,6 +109,8 @@ def of_published(
     None where some class is not one of them, or they are the outputs as they are.
   """
   outputs = published(kind)
+  if not {_small(name[0]) for name in names} <= _small_names(outputs):
+    return None
   exact, small = _known(outputs, _key), _known(outputs, _small)
   members = [
     exact.get(_key(n[0])) or small.get(_small(n[0]), []) for n in names
@@ -349,6 +351,15 @@ def _known(
     for key in dict.fromkeys(map(compared, (*called, *english))):
       known[key].append(label)
   return known
+
+
+def _small_names(outputs: Sequence[Sequence[str]]) -> set[str]:
+  """Return what `_small` makes of all names of published outputs, at once."""
+  english = imagenet.names()
+  lines = [
+    n for called in outputs for n in (*called, *english.get(called[0], ()))
+  ]
+  return set("\n".join(lines).replace("_", " ").casefold().split("\n"))
 
 
 def _key(name: str) -> str:

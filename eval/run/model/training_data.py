@@ -12,7 +12,7 @@ import os
 import typing
 
 from eval.cells import cell_facts
-from eval.run.config import Model
+from eval.run.spec import Model
 from models import catalogue
 from models.convert import sources
 from robust_tfds import errors

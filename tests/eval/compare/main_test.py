@@ -21,8 +21,8 @@ from eval.readers import base as readers_base
 from eval.report import reports
 from eval.run.results import rescore
 from robust_tfds import errors
-from robust_tfds.charts import style
 from robust_tfds.building.sources import imagenet
+from robust_tfds.charts import style
 from robust_tfds.storage import paths
 from tests import fake_bucket, in_folder, in_process, shared_data, tiny_files
 from tests.eval.compare import small_runs, task_runs

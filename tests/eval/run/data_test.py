@@ -5,6 +5,7 @@ import pathlib
 import types
 from unittest import mock
 
+import ml_collections
 from absl.testing import absltest, parameterized
 
 from configs import quickstart_detection, quickstart_video
@@ -133,7 +134,7 @@ class OptionsTest(parameterized.TestCase):
     self.assertEqual(data_lib.num_examples(limited, None), 12)
 
   def test_data_are_looked_for_before_weights_are_fetched(self):
-    config = dataset_config.of("imagenet_c")
+    config = ml_collections.ConfigDict(dataset_config.of("imagenet_c"))
     config.data.manual_dir = "/nope"
     config.model.name = "resnet50"
     config.model.checkpoint = "torchvision:ResNet50_Weights.IMAGENET1K_V2"
@@ -144,7 +145,7 @@ class OptionsTest(parameterized.TestCase):
     self.assertIn("imagenet_c: its files", whats)
 
   def test_what_a_run_would_download_is_named(self):
-    config = dataset_config.of("cifar10_c")
+    config = ml_collections.ConfigDict(dataset_config.of("cifar10_c"))
     config.data.data_dir = self.create_tempdir().full_path
     config.model.name = "allconv"
     plan = plan_lib.make(config, fetch=False)
@@ -167,7 +168,7 @@ class OptionsTest(parameterized.TestCase):
     self.assertEqual(lack.get, f"pip install 'robust_tfds[{extra}]'")
 
   def test_a_manual_dir_that_is_not_there_of_a_set_that_needs_none(self):
-    own = dataset_config.of("tfds:digits")
+    own = ml_collections.ConfigDict(dataset_config.of("tfds:digits"))
     own.data.manual_dir = "/nope"
     own.model.name = "digits_cnn"
     for plan, called in (

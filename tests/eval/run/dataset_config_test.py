@@ -15,6 +15,7 @@ from eval import tasks
 from eval.compare import runs, scores
 from eval.compare.boards import build
 from eval.run import dataset_config
+from eval.run import spec as spec_lib
 from eval.submissions import checker, writer
 from models.convert import report
 from robust_tfds import datasets, errors, models
@@ -30,11 +31,11 @@ class DatasetConfigTest(parameterized.TestCase):
     *(n for n in datasets.names() if n not in _CLEAN_ALONE)
   )
   def test_every_benchmark(self, name):
-    config = dataset_config.of(name)
+    spec = spec_lib.from_values(dataset_config.of(name))
     builder = datasets.builder_class(name)
-    self.assertEqual(config.data.name, name)
-    self.assertEqual(tasks.get(config.task).set_kind, builder.KIND)
-    self.assertContainsSubset(config.data.split.split("+"), builder.splits())
+    self.assertEqual(spec.data.name, name)
+    self.assertEqual(tasks.get(spec.task).set_kind, builder.KIND)
+    self.assertContainsSubset(spec.data.split.split("+"), builder.splits())
 
   def test_another(self):
     with self.assertRaisesRegex(errors.UserError, "Unknown benchmark 'digits'"):

@@ -16,8 +16,9 @@ from PIL import Image
 from configs import cifar10_c, imagenet_c
 from eval.cells import table
 from eval.cells.files import config_file
-from eval.run import evaluation, runner
+from eval.run import keywords, runner
 from eval.run import plan as plan_lib
+from eval.run import spec as spec_lib
 from models.convert import report
 from robust_tfds import corruptions, errors, evaluate, models
 from tests.eval import read_counts
@@ -167,24 +168,25 @@ class EvaluationTest(parameterized.TestCase):
   def test_the_config_is_the_commands(self):
     config = imagenet_c.get_config("resnet50").unlock()
     config.data.corruptions = "common"
-    options = evaluation.Options()
-    ours = evaluation.config_of("resnet50", "imagenet_c", options)[0]
+    given = keywords.defaults()
+    ours, _ = keywords.spec_of("resnet50", "imagenet_c", given)
+    theirs = spec_lib.from_config(config)
     self.assertEqual(
       config_file.differences(
-        config_file.plain(config), config_file.plain(ours)
+        config_file.plain(theirs.written), config_file.plain(ours.written)
       ),
       {},
     )
 
   @parameterized.parameters(
     ({}, ("common", None)),
-    ({"data": {"perturbations": "tilt"}}, ("tilt", None)),
+    ({"perturbations": "tilt"}, ("tilt", None)),
     ({"conditions": "tilt"}, ("tilt", None)),
   )
   def test_conditions_have_the_name_of_their_family(self, options, expected):
-    options = evaluation.Options(**options)
-    data = evaluation.config_of("digits_linear", "digits_p", options)[0].data
-    got = data.perturbations, data.get("corruptions")
+    given = {**keywords.defaults(), **options}
+    spec, _ = keywords.spec_of("digits_linear", "digits_p", given)
+    got = spec.data.perturbations, spec.data.corruptions
     self.assertEqual(got, expected)
 
   @parameterized.parameters("others", "published")

@@ -10,7 +10,7 @@ from absl.testing import absltest
 
 from eval.cells.cell import Cell
 from eval.cells.workdir import Workdir
-from eval.run import config as config_lib
+from eval.run import spec as spec_lib
 from eval.run.execution import repair
 from robust_tfds import conditions
 from tests.eval import tiny_config
@@ -39,7 +39,7 @@ class RepairTest(absltest.TestCase):
     """What a repair moves; what it says of it begins with the path."""
     said = io.StringIO()
     with contextlib.redirect_stderr(said):
-      repair.repair(self.workdir, config_lib.parse(self.config).entries)
+      repair.repair(self.workdir, spec_lib.from_config(self.config).entries)
     lines = said.getvalue().splitlines()
     for line in lines:
       self.assertRegex(line, f"^{self.workdir.path}/.*: .* Moved to .*damaged/")

@@ -9,7 +9,7 @@ from absl.testing import absltest
 from etils import epath
 from safetensors import numpy as safetensors
 
-from eval.run import config
+from eval.run import spec as spec_lib
 from eval.run.model import definitions
 from models import variables as variables_lib
 from models.convert import match, report
@@ -33,7 +33,7 @@ _TIMM = {
 
 def _define(entry, given=None, kind="classification"):
   return definitions.define(
-    {"mine": config.Model(**entry)}, {"mine": given} if given else {}, kind
+    {"mine": spec_lib.Model(**entry)}, {"mine": given} if given else {}, kind
   )["mine"]
 
 

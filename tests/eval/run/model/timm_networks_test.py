@@ -10,7 +10,7 @@ import pytest
 from absl.testing import absltest, parameterized
 from PIL import Image
 
-from eval.run import config
+from eval.run import spec as spec_lib
 from eval.run.model import definitions
 from robust_tfds import errors, evaluate, models
 from tests.models.convert import torchvision_cpu
@@ -53,7 +53,7 @@ class TimmNetworksTest(parameterized.TestCase):
     fake = mock.patch.dict(sys.modules, timm=package if name else None)
     with fake, self.assertRaisesRegex(errors.UserError, words):
       definitions.define(
-        {"mine": config.Model(name=f"timm:{name}")}, {}, "classification"
+        {"mine": spec_lib.Model(name=f"timm:{name}")}, {}, "classification"
       )
 
   def test_without_timm(self):
@@ -78,7 +78,7 @@ class TimmNetworksTest(parameterized.TestCase):
     torch.save(net.state_dict(), file)
     summary = self._evaluate(_NAME, checkpoint=file).summary
     self.assertIn("part_mean_error/contrast", summary)
-    entry = config.Model(name=_NAME, checkpoint=file)
+    entry = spec_lib.Model(name=_NAME, checkpoint=file)
     model = definitions.define({"mine": entry}, {}, "classification")[
       "mine"
     ].model

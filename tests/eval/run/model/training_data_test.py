@@ -5,7 +5,7 @@ import os
 from absl.testing import parameterized
 from etils import epath
 
-from eval.run import config
+from eval.run import spec as spec_lib
 from eval.run.model import training_data
 from robust_tfds import errors
 from tests.models.training import tiny_trainings
@@ -20,8 +20,8 @@ _RECIPE = {
 }
 
 
-def _model(entry) -> config.Model:
-  return config.Model(name="mine", **entry)
+def _model(entry) -> spec_lib.Model:
+  return spec_lib.Model(name="mine", **entry)
 
 
 class TrainingDataTest(parameterized.TestCase):

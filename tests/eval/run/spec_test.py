@@ -7,11 +7,11 @@ import numpy as np
 from absl.testing import absltest, parameterized
 
 from eval import tasks
-from eval.run import config as config_lib
-from models import spec
+from eval.run import spec as spec_lib
+from models import spec, spec_fields
 from models.detection.spec import DetectorSpec
 from models.video.spec import VideoSpec
-from robust_tfds import config_flag, errors
+from robust_tfds import errors
 from tests import configs_test
 from tests.eval import tiny_config
 
@@ -35,7 +35,7 @@ class ParseTest(parameterized.TestCase):
   def test_our_configs_fit(self, name):
     file, _, what = name.partition(":")
     module = importlib.import_module(f"configs.{file}")
-    config_lib.parse(module.get_config(*([what] if what else [])))
+    spec_lib.from_config(module.get_config(*([what] if what else [])))
 
   @parameterized.parameters(
     ("data.limit", (-1, True, 2.0, "3", None)),
@@ -62,7 +62,7 @@ class ParseTest(parameterized.TestCase):
   def test_values(self, key, values):
     for value in values:
       with self.assertRaises(errors.UserError) as refusal:
-        config_lib.parse(_changed(key, value))
+        spec_lib.from_config(_changed(key, value))
       message = str(refusal.exception)
       self.assertStartsWith(message, f"config.{key}: got {value!r}, expected")
 
@@ -73,11 +73,11 @@ class ParseTest(parameterized.TestCase):
   )
   def test_unknown_keys(self, key, message):
     with self.assertRaisesRegex(errors.UserError, message):
-      config_lib.parse(_changed(key, 1))
+      spec_lib.from_config(_changed(key, 1))
 
   def test_fields_of_a_spec(self):
     key = "models.digits_cnn.spec"
-    config_lib.parse(_changed(key, ml_collections.ConfigDict({"scale": 1})))
+    spec_lib.from_config(_changed(key, ml_collections.ConfigDict({"scale": 1})))
     for value, message in (
       (3, f"config.{key}: got 3, expected fields of the model's spec"),
       ({"scal": 1}, f"config.{key}.scal: .*Did you mean 'scale'"),
@@ -90,27 +90,29 @@ class ParseTest(parameterized.TestCase):
       ({"input_px": 2.5}, "spec.input_px: got 2.5, expected a whole number"),
     ):
       with self.assertRaisesRegex(errors.UserError, message):
-        config_lib.parse(_changed(key, value))
+        spec_lib.from_config(_changed(key, value))
 
   def test_every_field_of_every_spec(self):
     for kind in (spec.Spec, VideoSpec, DetectorSpec):
       for name, field in kind.fields().items():
-        same = config_flag.spec_kinds()[name].fields()[name]
+        same = spec_fields.kinds()[name].fields()[name]
         self.assertEqual(same.annotation, field.annotation)
 
   def test_missing_keys(self):
     config = tiny_config.get_config().unlock()
     del config.models.digits_cnn.train.steps
     with self.assertRaisesRegex(errors.UserError, r"train.steps: missing"):
-      config_lib.parse(config)
+      spec_lib.from_config(config)
     with self.assertRaisesRegex(errors.UserError, "batch_size: missing"):
-      config_lib.parse(ml_collections.ConfigDict({"data": {}}))
+      spec_lib.from_config(ml_collections.ConfigDict({"data": {}}))
 
   def test_model_beside_models(self):
     config = _changed("model", ml_collections.ConfigDict({"name": "resnet50"}))
     with self.assertRaisesRegex(errors.UserError, "are both set"):
-      config_lib.parse(config)
-    config_lib.parse(_changed("model", ml_collections.ConfigDict({"name": ""})))
+      spec_lib.from_config(config)
+    spec_lib.from_config(
+      _changed("model", ml_collections.ConfigDict({"name": ""}))
+    )
 
   @parameterized.parameters(
     ("data.severities", 3),
@@ -122,16 +124,16 @@ class ParseTest(parameterized.TestCase):
     (f"{_TRAIN}", ml_collections.ConfigDict()),
   )
   def test_forms_that_are_accepted(self, key, value):
-    config_lib.parse(_changed(key, value))
+    spec_lib.from_config(_changed(key, value))
 
   def test_what_is_no_config(self):
     with self.assertRaisesRegex(errors.UserError, "got dict"):
-      config_lib.parse({"seed": 3})
+      spec_lib.from_config({"seed": 3})
 
 
 class ConfigTest(absltest.TestCase):
   def test_what_is_left_out_has_a_default(self):
-    config = config_lib.parse(
+    config = spec_lib.from_config(
       ml_collections.ConfigDict(
         {
           "batch_size": 8,
@@ -143,27 +145,35 @@ class ConfigTest(absltest.TestCase):
     self.assertEqual((config.task, config.seed), ("classification", 0))
     self.assertEqual((config.data.source, config.data.limit), ("fly", 0))
     self.assertEqual(list(config.entries), ["mine"])
-    self.assertNotIn("seed", config.written)
+    self.assertEqual(config.written.seed, 0)
+    self.assertNotIn("frost_dir", config.written.data)
 
   def test_another_value_of_a_key(self):
-    config = config_lib.parse(tiny_config.get_config())
+    config = spec_lib.from_config(tiny_config.get_config())
     changed = config.with_data("geometry", "imagenet")
     self.assertEqual(changed.data.geometry, "imagenet")
     self.assertEqual(changed.written.data.geometry, "imagenet")
-    without = changed.with_data("geometry", None)
-    self.assertEqual(without.data.geometry, "")
-    self.assertNotIn("geometry", without.written.data)
-    self.assertEqual(config.written, tiny_config.get_config())
+
+  def test_config_json_has_what_is_asked_for_and_what_every_run_has(self):
+    written = spec_lib.from_config(tiny_config.get_config()).written.to_dict()
+    asked = tiny_config.get_config().to_dict()
+    data, given = written.pop("data"), asked.pop("data")
+    self.assertEqual(written, {"task": "classification", "seed": 0, **asked})
+    self.assertContainsSubset(given.items(), data.items())
+    self.assertSameElements(
+      data.keys() - given.keys(),
+      ("source", "data_dir", "manual_dir", "file_format"),
+    )
 
   def test_a_recipe_has_the_keys_that_are_named(self):
     config = tiny_config.get_config()
-    recipe = config_lib.parse(config).models["digits_cnn"].train.recipe()
+    recipe = spec_lib.from_config(config).models["digits_cnn"].train.recipe()
     self.assertEqual(recipe.to_dict(), config.models.digits_cnn.train.to_dict())
 
   def test_a_config_without_models(self):
     config = tiny_config.get_config().unlock()
     del config["models"]
-    parsed = config_lib.parse(config)
+    parsed = spec_lib.from_config(config)
     with self.assertRaisesRegex(errors.UserError, "names no model"):
       list(parsed.entries)
 
@@ -175,10 +185,10 @@ class CheckKeysTest(parameterized.TestCase):
   )
   def test_keys_of_other_tasks(self, key, value, message):
     with self.assertRaisesRegex(errors.UserError, message):
-      config_lib.check_keys(tasks.bind(_changed(key, value)))
+      spec_lib.check_keys(tasks.bind(_changed(key, value)))
 
   def test_missing_conditions(self):
     config = tiny_config.get_config().unlock()
     del config.data.severities
     with self.assertRaisesRegex(errors.UserError, "severities: missing"):
-      config_lib.check_keys(tasks.bind(config))
+      spec_lib.check_keys(tasks.bind(config))

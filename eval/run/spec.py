@@ -1,32 +1,39 @@
-"""A run's config, typed: which keys there are, and what their values may be.
+"""`RunSpec`: what a run is asked to do, checked once.
 
-`parse` is called once where a run or a plan begins. Values of a benchmark stand in
-`configs/`; what a file leaves out has the default written here. What depends on
-several values (a codec of a data set, the levels of a name) is checked by whoever
-owns it.
+`evaluate`'s keywords (`keywords.py`) and the config of a file and a command
+(`from_config`) give the same values. What follows from the data set is filled in
+(`dataset_config.py`), then this schema checks all of it: it has the keys, their
+limits, their defaults and the words of their refusals. `plan.make` makes the run's
+`Plan` of it. What depends on several values (a codec of a data set, the levels of a
+name) is checked by whoever owns it.
 """
 
 from __future__ import annotations
 
 import pathlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import ml_collections
 import pydantic
 
-from eval.cells import workdir
 from eval.run import dataset_config
 from eval.tasks import base
-from robust_tfds import config_flag, datasets, errors, settings
+from models import spec_fields
+from robust_tfds import datasets, errors, settings
 from robust_tfds.building.base import Builder
 
 
-def _listed(value: Any) -> Any:
-  """Refuses what names nothing, and what stands there twice."""
+def words(value: Any) -> list[Any]:
+  """Return the items of a value that may be one, several, or a text with commas."""
   if isinstance(value, str):
-    value = [word.strip() for word in value.split(",")]
-  items = list(value) if isinstance(value, (list, tuple)) else [value]
+    return [word.strip() for word in value.split(",")]
+  return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _listed(value: Any) -> Any:
+  """Refuse a value that names nothing, or one thing twice."""
+  items = words(value)
   if not items or "" in items or len(set(items)) < len(items):
     raise ValueError
   return value
@@ -179,8 +186,20 @@ _OF_SOME_TASKS = sorted(
 )
 
 
-class Config(settings.Group):
-  """A run."""
+# Keys that `config.json` has of every run.
+_TOP = ("task", "seed", "baseline", "reports")
+_DATA = (
+  "source",
+  "limit",
+  "data_dir",
+  "manual_dir",
+  "file_format",
+  "block_mib",
+)
+
+
+class RunSpec(settings.Group):
+  """A run, as it is asked for."""
 
   task: settings.Name = "classification"
   seed: settings.Seed = 0
@@ -191,13 +210,15 @@ class Config(settings.Group):
   data: Data
   model: Model | None = None
   models: dict[str, Model] = {}
-  _written: ml_collections.ConfigDict = pydantic.PrivateAttr()
   _own: type[Builder] | None = pydantic.PrivateAttr(None)
 
   @property
   def written(self) -> ml_collections.ConfigDict:
-    """The keys that its file and command name: as `config.json` has them."""
-    return self._written
+    """The keys that are asked for, and those of every run: `config.json`."""
+    out = self.model_dump(exclude_unset=True)
+    out |= {name: getattr(self, name) for name in _TOP}
+    out["data"] |= {name: getattr(self.data, name) for name in _DATA}
+    return ml_collections.ConfigDict(out).lock()
 
   @property
   def builder(self) -> type[Builder]:
@@ -215,86 +236,149 @@ class Config(settings.Group):
     Raises:
       UserError: it names no model.
     """
-    labels = workdir.labels_of(self.written)
-    if not labels:
+    if self.model and self.model.name:
+      return {self.model.label or self.model.name: self.model}
+    if not self.models:
       raise errors.UserError(
         "The config names no model: set config.model.name."
       )
-    if self.model:
-      return {label: self.model for label in labels}
-    return {label: self.models[label] for label in labels}
+    return dict(sorted(self.models.items()))  # as `config.json` has them
 
-  def called(self, name: str) -> Config:
-    """With the name that its model of a user's gives itself, where none is said."""
+  def with_model(self, values: Mapping[str, Any]) -> RunSpec:
+    """Return the spec of a run of one model.
+
+    Args:
+      values: the model's keys.
+    """
+    model = _model("model", values)
+    return self.model_copy(update={"model": model})
+
+  def with_models(self, values: Mapping[str, Mapping[str, Any]]) -> RunSpec:
+    """Return the spec of a run of several models.
+
+    Args:
+      values: label -> the model's keys.
+    """
+    models = {k: _model(f"models.{k}", each) for k, each in values.items()}
+    return self.model_copy(update={"models": models})
+
+  def called(self, name: str) -> RunSpec:
+    """Return the spec with a label for a model of the user's that has none."""
     model = self.model
     if not model or model.label or ":" not in model.name:
       return self
-    out = self.model_copy(
-      update={"model": model.model_copy(update={"label": name})}
-    )
-    out._written = ml_collections.ConfigDict(self.written.to_dict())
-    out._written.model.label = name
-    out._written.lock()
-    return out
+    labelled = model.model_copy(update={"label": name})
+    return self.model_copy(update={"model": labelled})
 
-  def with_data(self, key: str, value: str | None) -> Config:
-    """With another value of a key of `data`; None: without the key."""
-    written = ml_collections.ConfigDict(self.written.to_dict())
-    with written.ignore_type():
-      if value is None:
-        del written.data[key]
-      else:
-        written.data[key] = value
-    changed = self.data.model_copy(update={key: value or ""})
-    out = self.model_copy(update={"data": changed})
-    out._written = written.lock()
-    return out
+  def with_data(self, key: str, value: str) -> RunSpec:
+    """Return the spec with another value of a key of `data`."""
+    changed = self.data.model_copy(update={key: value})
+    return self.model_copy(update={"data": changed})
 
 
-def parse(config: ml_collections.ConfigDict) -> Config:
-  """The config of a file and a command.
+def defaults(
+  config: ml_collections.ConfigDict, groups: Sequence[str]
+) -> dict[str, Any]:
+  """Return the keys of a group that a command may set, with their defaults.
+
+  Args:
+    config: the config of a file.
+    groups: names that lead to the group: `("models", "a")`; none: the top.
+  """
+  place, path = config, list(groups)
+  if not path:
+    return settings.defaults(RunSpec)
+  if path == ["data"]:
+    return {k: v for k, v in settings.defaults(Data).items() if k != "own"}
+  depth = {"model": 1, "models": 2}.get(path[0], len(path) + 1)
+  for name in path[:depth]:
+    place = place.get(name) or {}
+  if len(path) < depth or not place:
+    return {}
+  if not path[depth:]:
+    return settings.defaults(Model)
+  if path[depth:] == ["spec"]:
+    return spec_fields.defaults()
+  inside = {"train": Train, "last_layer": LastLayer}.get(path[depth])
+  return settings.defaults(inside) if inside and path[-1] in place else {}
+
+
+def from_config(config: ml_collections.ConfigDict) -> RunSpec:
+  """Read the config of a file and a command.
 
   Raises:
-    UserError: begins with the key: `config.data.limit: got -1, expected a whole
-      number from 0`; of unknown keys with the nearest one.
+    UserError: see `from_values`.
   """
   if not isinstance(config, ml_collections.ConfigDict):
     raise errors.UserError(
       "config: get_config() must return an ml_collections.ConfigDict, got"
       f" {type(config).__name__}."
     )
-  config, builder = dataset_config.resolved(config)
-  values = _without_empty(settings.plain(config.to_dict()))
-  out = settings.validated(Config, values)
-  out._written, out._own = config, builder
-  if out.model and out.models:
+  return from_values(config.to_dict())
+
+
+def from_values(values: Mapping[str, Any]) -> RunSpec:
+  """Check the values of a run.
+
+  Raises:
+    UserError: begins with the key: `config.data.limit: got -1, expected a whole
+      number from 0`; of unknown keys with the nearest one.
+  """
+  resolved, builder = dataset_config.resolved(_without_empty(values))
+  given = settings.plain(resolved)
+  entries = given.pop("models", None)
+  model = given.pop("model", None)
+  out = settings.validated(RunSpec, given)
+  out._own = builder
+  if model and entries:
     raise errors.UserError(
       "config.model and config.models are both set, and a run reads one of them:"
       " put all models into config.models."
     )
-  if out.model:
-    _check_spec("config.model", out.model)
-  for label, model in out.models.items():
-    model._key = f"models.{label}"
-    _check_spec(f"config.{model.key}", model)
-  return out
+  if model is not None:
+    return out.with_model(model)
+  if not isinstance(entries or {}, Mapping):
+    raise errors.UserError(
+      f"config.models: got {entries!r}, expected a group of settings."
+    )
+  return out.with_models(entries) if entries else out
+
+
+def _model(key: str, values: Mapping[str, Any]) -> Model:
+  """Check the values of a model, which stand in the config under `key`."""
+  if isinstance(values, Mapping):
+    values = settings.plain(values)
+  model = settings.validated(Model, values, f"config.{key}")
+  model._key = key
+  _check_spec(f"config.{key}", model)
+  return model
 
 
 def _without_empty(value: Any) -> Any:
-  """Without empty recipes and models without a name."""
+  """Return the values without what says nothing.
+
+  Those are empty recipes, models without a name, and a subset of no name.
+  """
   if not isinstance(value, Mapping):
     return value
   out = {k: _without_empty(v) for k, v in value.items()}
   if not out.get("train", True):
     del out["train"]
-  if "models" in out and not out.get("model", {}).get("name", True):
+  if out.get("subset", None) == "":
+    del out["subset"]
+  model = out.get("model")
+  if (
+    "models" in out
+    and isinstance(model, Mapping)
+    and not model.get("name", True)
+  ):
     del out["model"]  # `models` is read then
   return out
 
 
 def _check_spec(path: str, model: Model) -> None:
   """Refuses fields that no spec has, and values that they cannot have."""
-  kinds = config_flag.spec_kinds() if model.spec else {}
+  kinds = spec_fields.kinds() if model.spec else {}
   for name, value in model.spec.items():
     key = f"{path}.spec.{name}"
     if name not in kinds:

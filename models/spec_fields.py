@@ -1,0 +1,26 @@
+"""The fields of every kind of spec, as a config and its flags name them."""
+
+from typing import TYPE_CHECKING, Any
+
+from robust_tfds import settings
+
+if TYPE_CHECKING:
+  from models.spec import ModelSpec
+
+
+def kinds() -> dict[str, "type[ModelSpec]"]:
+  """Return a kind of spec that has it, by the name of every field."""
+  # They load JAX.
+  from models.detection.spec import DetectorSpec
+  from models.video.spec import VideoSpec
+
+  # A VideoSpec is a Spec too.
+  return {n: kind for kind in (VideoSpec, DetectorSpec) for n in kind.fields()}
+
+
+def defaults() -> dict[str, Any]:
+  """Return empty values of the fields, whose types say how flags are read."""
+  return {
+    name: settings.placeholder(kind.fields()[name].annotation)
+    for name, kind in kinds().items()
+  }
