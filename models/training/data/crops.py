@@ -58,7 +58,7 @@ def shape(rule: str) -> tuple[int | None, int | None, int]:
 
 
 def apply(
-  pixels: np.ndarray, rule: str, key: np.ndarray, *, at: str = ""
+  pixels: np.ndarray, rule: str, key: np.ndarray, *, name: str = ""
 ) -> np.ndarray:
   """Apply a rule to a picture, or by one draw to all frames of a clip.
 
@@ -66,7 +66,7 @@ def apply(
     pixels: uint8 `[..., H, W, 3]`.
     rule: see the header.
     key: uint32 `[2]`, the example's key in its epoch.
-    at: the example's name, for refusals.
+    name: the example's name, for refusals.
 
   Returns:
     uint8 `[..., h, w, 3]`.
@@ -77,11 +77,11 @@ def apply(
   if pixels.ndim == 4:
     runs = [pixels[i : i + _FRAMES] for i in range(0, len(pixels), _FRAMES)]
     return np.concatenate(
-      [_apply_to_frames(run, rule, key, at) for run in runs]
+      [_apply_to_frames(run, rule, key, name) for run in runs]
     )
   parts = _RULE.fullmatch(rule)
   if not parts:
-    with errors.begun(at):
+    with errors.begun(name):
       return geometry.apply(pixels, rule)
   bicubic = bool(parts["bicubic"])
   height, width = pixels.shape[:2]
@@ -91,7 +91,7 @@ def apply(
     part = pixels[top:bottom, left:right]
     down, across = (resizing.taps(n, side, bicubic) for n in part.shape[:2])
     return resizing.resized(part, down, across)
-  with errors.begun(at):
+  with errors.begun(name):
     way = geometry.fit(f"short{parts['short']}", width, height)
   crop = placed_box(*way.size, int(parts["crop"]), key)
   way = way._replace(crop=crop, bicubic=bicubic)
@@ -99,12 +99,12 @@ def apply(
 
 
 def _apply_to_frames(
-  frames: np.ndarray, rule: str, key: np.ndarray, at: str
+  frames: np.ndarray, rule: str, key: np.ndarray, name: str
 ) -> np.ndarray:
   """Apply a rule to frames `[T, H, W, 3]` as to one picture of many channels."""
   count, height, width, channels = frames.shape
-  beside = np.moveaxis(frames, 0, 2).reshape(height, width, -1)
-  out = apply(beside, rule, key, at=at)
+  stacked = np.moveaxis(frames, 0, 2).reshape(height, width, -1)
+  out = apply(stacked, rule, key, name=name)
   return np.moveaxis(out.reshape(*out.shape[:2], count, channels), 2, 0)
 
 

@@ -50,11 +50,11 @@ def make(
     return _make_objects(row, config, name)
   label = np.int32(row["label"])
   if kind == examples.PICTURES:
-    image = crops.apply(row["image"], rule or "whole", key, at=name)
+    image = crops.apply(row["image"], rule or "whole", key, name=name)
     return {"image": image, "label": label}
   with errors.begun(name):
     frames = _clip(row, config, rule, key)
-  video = crops.apply(frames, rule or "whole", key, at=name)
+  video = crops.apply(frames, rule or "whole", key, name=name)
   return {"video": video, "label": label}
 
 
