@@ -13,6 +13,22 @@ typed keys, as `corruptions.example_key` makes them, or their
 batches that are sharded on their first axis; they are fastest inside
 `jax.shard_map`, where every device works on its own rows. `import models` loads
 none of this.
+
+A whole training is `robust-tfds train`, from `main` to `run.train`:
+
+  main              the command; `plan` describes, `run` trains
+  config            the keys of a training's config, and their values
+  data/             examples: opened, checked against test sets, cut, batched
+  recipes/          a file each: what a recipe shows the network, and its loss
+  transforms/       the transforms above, and the draws below them
+  pgd               the attack of the recipe `alp`
+  initial           the first weights: random ones, or a checkpoint's
+  optimization/     the steps, from a batch to new weights; checkpoints
+  monitoring/       the report, TensorBoard, the last lines on the screen
+  workdir           which training a folder belongs to, and its lock
+  handover          weights.npz and their preprocessing
+  disclosure        disclosure.json, and the held-out rule for conditions
+  named_conditions  the conditions that names of folders and sets state
 """
 
 from models.training.transforms.adain import (

@@ -245,8 +245,8 @@ def check(config: Config, recipe: base.Recipe) -> None:
       continue
     names = ", ".join(brought.names)
     words, other = f"it trains on {names}", ""
-    if brought.said:
-      words = f"by its name, {brought.said!r}, {words}"
+    if brought.text:
+      words = f"by its name, {brought.text!r}, {words}"
       other = " If the folder holds something else, rename it."
     raise errors.UserError(
       f"{key}: {words}, which benchmarks test on."
@@ -264,10 +264,10 @@ def seen_conditions(config: Config, recipe: base.Recipe) -> Named:
 
 def _seen_by_key(config: Config, recipe: base.Recipe) -> dict[str, Named]:
   """Return the conditions that each key of the config brings."""
-  before, said = before_of(config), recipe.disclosure()
-  names = named_conditions.benchmark_conditions(said["conditions"])
+  before, shown = before_of(config), recipe.disclosure()
+  names = named_conditions.benchmark_conditions(shown["conditions"])
   out = {
-    "config.recipe": Named(names, said["severities"]),
+    "config.recipe": Named(names, shown["severities"]),
     "config.model.checkpoint": Named(before.conditions, before.severities)
     if before
     else Named(),

@@ -59,20 +59,20 @@ class Named:
   Attributes:
     names: names of the conditions, sorted.
     levels: their levels, sorted; empty if they are not stated.
-    said: the text that states them: `fog/3`.
+    text: the text that states them: `fog/3`.
   """
 
   names: Sequence[str] = ()
   levels: Sequence[int] = ()
-  said: str = ""
+  text: str = ""
 
-  def __or__(self, other: "Named") -> "Named":
+  def __or__(self, more: "Named") -> "Named":
     """Unite both; without levels if either does not state its own."""
-    unsaid = any(n.names and not n.levels for n in (self, other))
+    unsaid = any(n.names and not n.levels for n in (self, more))
     return Named(
-      sorted({*self.names, *other.names}),
-      [] if unsaid else sorted({*self.levels, *other.levels}),
-      self.said or other.said,
+      sorted({*self.names, *more.names}),
+      [] if unsaid else sorted({*self.levels, *more.levels}),
+      self.text or more.text,
     )
 
 
@@ -152,8 +152,8 @@ def _parts_conditions(parts: Sequence[str], root: bool = False) -> Named | None:
       map(_CORRUPTED.fullmatch, map(_words, parts[:i]))
     )
     if alone or levels or below or any(sets[:i]):
-      said = "/".join(p for p in parts if p == part or p in beside)
-      found = Named(names, levels or conditions.SEVERITIES, said)
+      text = "/".join(p for p in parts if p == part or p in beside)
+      found = Named(names, levels or conditions.SEVERITIES, text)
   for part, names in zip(parts, sets, strict=True):
     if names and not found:
       found = Named(names, conditions.SEVERITIES, part)

@@ -103,8 +103,8 @@ def _apply_to_frames(
 ) -> np.ndarray:
   """Apply a rule to frames `[T, H, W, 3]` as to one picture of many channels."""
   count, height, width, channels = frames.shape
-  beside = np.moveaxis(frames, 0, 2).reshape(height, width, -1)
-  out = apply(beside, rule, key, name=name)
+  stacked = np.moveaxis(frames, 0, 2).reshape(height, width, -1)
+  out = apply(stacked, rule, key, name=name)
   return np.moveaxis(out.reshape(*out.shape[:2], count, channels), 2, 0)
 
 

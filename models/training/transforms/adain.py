@@ -217,7 +217,7 @@ def _conv(inputs: int, outputs: int, rngs: nnx.Rngs) -> list[layers.Step]:
 
 
 def _reflect(x: jax.Array) -> jax.Array:
-  """Pad like `torch.nn.ReflectionPad2d(1)`."""
+  """Pad as `torch.nn.ReflectionPad2d(1)` does."""
   return jnp.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)), mode="reflect")
 
 

@@ -114,10 +114,10 @@ def _mix_pictures(
     )[0]
 
   def corrupt(picture: jax.Array, key: jax.Array) -> jax.Array:
-    which, level = draw(key, len(names), len(severities))
+    choice, level = draw(key, len(names), len(severities))
     severity = jnp.asarray(severities, jnp.int32)[level]
     branches = [under(name) for name in names]
-    return jax.lax.switch(which, branches, picture, severity, key)
+    return jax.lax.switch(choice, branches, picture, severity, key)
 
   return batching.over_batch(corrupt, batch, keys)
 
@@ -133,9 +133,9 @@ def _mix_clips(
   """Perturb clips; return uint8 `[B, T, H, W * 3]`."""
   size = clips.shape[1:4]
   one = functools.partial(draw, names=len(names), severities=len(severities))
-  chosen, level = jax.vmap(one)(keys)
+  choice, level = jax.vmap(one)(keys)
   severity = jnp.asarray(severities, jnp.int32)[level]
-  drawn = _host_draws(keys, chosen, severity, names, edition, size)
+  drawn = _host_draws(keys, choice, severity, names, edition, size)
   of_frames = seeding.keys_of_frames(keys, size[0])
 
   def under(name: str) -> Any:
@@ -153,16 +153,16 @@ def _mix_clips(
 
   rows: Any = {"host": drawn, "key": of_frames}  # a tree of arrays
 
-  def perturb(clip: Any, chosen: Any, severity: Any, drawn: Any) -> jax.Array:
+  def perturb(clip: Any, choice: Any, severity: Any, drawn: Any) -> jax.Array:
     branches = [under(name) for name in names]
-    return jax.lax.switch(chosen, branches, clip, severity, drawn)
+    return jax.lax.switch(choice, branches, clip, severity, drawn)
 
-  return batching.over_batch(perturb, clips, chosen, severity, rows)
+  return batching.over_batch(perturb, clips, choice, severity, rows)
 
 
 def _host_draws(
   keys: jax.Array,
-  chosen: jax.Array,
+  choice: jax.Array,
   severity: jax.Array,
   names: tuple[str, ...],
   edition: str,
@@ -184,10 +184,10 @@ def _host_draws(
       lambda x: np.zeros((len(keys), *x.shape), x.dtype), like
     )
 
-  def draw_batch(keys: Any, chosen: Any, severity: Any) -> Any:
+  def draw_batch(keys: Any, choice: Any, severity: Any) -> Any:
     out = zeros()
     for row, (key, name) in enumerate(
-      zip(np.asarray(keys), np.asarray(chosen))
+      zip(np.asarray(keys), np.asarray(choice))
     ):
       if names[name] in out:
         level = int(np.asarray(severity)[row])
@@ -200,7 +200,7 @@ def _host_draws(
     lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), zeros()
   )
   drawn: dict[str, dict[str, jax.Array]] = jax.pure_callback(
-    draw_batch, shapes, keys, chosen, severity
+    draw_batch, shapes, keys, choice, severity
   )
   return drawn
 

@@ -146,7 +146,7 @@ class NamedConditionsTest(in_folder.TestCase):
     for place in ("harmless", "clean"):
       named = named_conditions.place_conditions(f"{root}/{place}")
       self.assertEqual((named.names, named.levels), (["fog"], [3]))
-      self.assertEqual(named.said, "fog/3")
+      self.assertEqual(named.text, "fog/3")
 
 
 if __name__ == "__main__":
