@@ -7,7 +7,7 @@ import pathlib
 import numpy as np
 from absl.testing import absltest, parameterized
 
-from eval.cells import missing_cells, names, table
+from eval.cells import formulas, missing_cells, names, table
 from eval.cells.files import columns as columns_lib
 from eval.cells.files import overlay
 from eval.cells.number import Number
@@ -237,7 +237,7 @@ class TableTest(parameterized.TestCase):
       table.dumps([_row(), _row(**change)])
 
   @parameterized.parameters(
-    "=cmd|' /C calc'!A0", "+1", "-x", "@a", "\tb", "\rc", "'=x", "''=x"
+    "=cmd|' /C calc'!A0", "+1", "-x", "@a", "\tb", "'=x", "''=x"
   )
   def test_text_that_spreadsheets_run_is_marked(self, text):
     row = _row(model=text, note="-x")
@@ -246,6 +246,11 @@ class TableTest(parameterized.TestCase):
     self.assertIn(f"'{text}", cells)
     self.assertIn("'-x", cells)
     self.assertEqual(table.read(self.path), [row])
+
+  def test_a_line_that_begins_within_a_cell_is_marked(self):
+    for text in ("\rc", "\nc"):
+      self.assertEqual(formulas.neutral(text), f"'{text}")
+      self.assertEqual(formulas.plain(f"'{text}"), text)
 
   @parameterized.parameters("a=b", "'tis", "'", " =x", "0")
   def test_other_text_stays(self, text):
