@@ -3,7 +3,7 @@
 Four threads work at once. One reads and decodes (`pipeline/blocks.py`); this one
 puts each batch onto the devices once and gives them, for each condition, the
 corruption and the models; one fetches what comes back; one writes it as parts
-(`cells/parts.py`), every few seconds, so that little is made twice by a run that
+(`files/parts.py`), every few seconds, so that little is made twice by a run that
 was stopped.
 
 What is shown of a block is a wave: the batches that are on the devices together.
