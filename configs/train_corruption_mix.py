@@ -79,7 +79,7 @@ def _of_videos(mix: str, place: str) -> ml_collections.ConfigDict:
 
 
 def _of_paper(config: ml_collections.ConfigDict, source: str) -> None:
-  """The released code's defaults: docs/specs/training.md section 4."""
+  """The released code's defaults: docs/evidence/specs/training.md section 4."""
   config.model.name, config.data.source = "i3d_r50", source
   config.data.crop, config.data.geometry = (
     "short256_random224",
@@ -110,4 +110,7 @@ def _recipe(mix: str) -> dict:
   ours = ",".join(_OURS.get(name, name) for name in names)
   levels = tuple(range(low, high + 1))
   recipe = {"name": "corruption_mix", "names": ours, "severities": levels}
-  return {**recipe, "probability": 0.75}  # docs/specs/video.md: their loop's
+  return {
+    **recipe,
+    "probability": 0.75,
+  }  # docs/evidence/specs/video.md: their loop's

@@ -9,8 +9,9 @@
 
 By itself a small RetinaNet on scenes of digits, which are not mirrored. `:voc`,
 `:coco` and `:cityscapes` are Faster R-CNNs by the schedules of Michaelis et al.
-(docs/specs/training.md section 1), on pictures as they are; `config.recipe.mode` is
-`standard`, `stylized` or `combined`, which is twice the steps. `:vid` and
+(docs/evidence/specs/training.md section 1), on pictures as they are;
+`config.recipe.mode` is `standard`, `stylized` or `combined`, which is twice the
+steps. `:vid` and
 `:vid,resnet101` are Table 11's, on the boxes of ImageNet-Vid; the second network is
 mmdetection's [U]. Begin with weights: `config.model.checkpoint`. Momentum,
 decay, warmup and the frozen stem are mmdetection's and maskrcnn-benchmark's usual ones

@@ -15,8 +15,8 @@ plugin file in `robust_tfds/corruptions/{image,sequence,video}/`; of videos the 
 alone, where it is a corruption of pictures in every frame or a codec; of pictures
 also a file anywhere, without a clone: `robust_tfds/own_corruptions.py`.
 
-Sources: docs/specs/corruptions.md section 1, docs/specs/imagenet_p.md sections 1
-and 2, docs/specs/video.md section 1; the order is the papers'.
+Sources: docs/evidence/specs/corruptions.md section 1, docs/evidence/specs/imagenet_p.md
+sections 1 and 2, docs/evidence/specs/video.md section 1; the order is the papers'.
 
   >>> from robust_tfds import conditions
   >>> conditions.Condition("fog", 3).config

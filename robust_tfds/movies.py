@@ -18,7 +18,7 @@ import numpy as np
 from robust_tfds import errors
 from robust_tfds.reading import videos
 
-# x264's settings of the published ImageNet-P (docs/specs/imagenet_p.md section
+# x264's settings of the published ImageNet-P (docs/evidence/specs/imagenet_p.md section
 # 3): noise is kept by `tune grain` at x264's own CRF of 23, all else has CRF
 # 20.
 X264_NOISE = {"preset": "veryslow", "tune": "grain"}

@@ -12,7 +12,7 @@ _ROOT = pathlib.Path(__file__).resolve().parents[1]
 _SOURCES = ("robust_tfds", "eval", "models", "configs")
 _FOLDERS = (*_SOURCES, "tests", "tools", "benchmarks", "docs")
 
-# `docs/specs/NAME.md`, then perhaps `section 3.1`, `sections 1, 3 and 4` or
+# `docs/evidence/specs/NAME.md`, then perhaps `section 3.1`, `sections 1, 3 and 4` or
 # `sections 1-4`, then perhaps a heading in quotes.
 _NUMBER = r"\d+(?:\.\d+)*(?![\w.]*\d)"
 _SECTIONS = rf"{_NUMBER}(?:(?:, | and |-){_NUMBER})*"
@@ -140,9 +140,12 @@ class CitationsTest(parameterized.TestCase):
 
   def test_specs_are_cited_in_one_form(self):
     for path in _files(".py", ".md"):
-      other = re.findall(r"(?<!docs/)\bspecs/\w+\.md", path.read_text("utf-8"))
+      other = re.findall(
+        r"(?<!docs/evidence/)\bspecs/\w+\.md", path.read_text("utf-8")
+      )
       self.assertEmpty(
-        other, f"{path.relative_to(_ROOT)}: write docs/specs/NAME.md section N."
+        other,
+        f"{path.relative_to(_ROOT)}: write docs/evidence/specs/NAME.md section N.",
       )
 
   def test_sources_name_nothing_outside_the_clone(self):
@@ -151,7 +154,7 @@ class CitationsTest(parameterized.TestCase):
         self.assertNotIn("../shared", path.read_text("utf-8"), str(path))
 
   def test_specs_name_nothing_outside_the_clone(self):
-    for path in sorted((_ROOT / "docs" / "specs").glob("*.md")):
+    for path in sorted((_ROOT / "docs" / "evidence" / "specs").glob("*.md")):
       self.assertNotIn("../", path.read_text("utf-8"), str(path))
 
   def test_stored_values_are_there(self):
@@ -195,24 +198,33 @@ class RulesTest(parameterized.TestCase):
   """The rules above, on citations that are broken on purpose."""
 
   @parameterized.parameters(
-    "docs/specs/video.md",
-    "docs/specs/video.md section 4, and more",
-    'docs/specs/video.md section 4, "Secondary analyses"; figures',
-    "docs/specs/corruptions.md sections 1-4 hold",
-    "docs/specs/corruptions.md sections 1, 3 and 4.",
-    "docs/specs/detection.md section 3.2).",
-    "docs/specs/imagenet_p.md sections 2 and 4. Frame 0 is clean.",
+    "docs/evidence/specs/video.md",
+    "docs/evidence/specs/video.md section 4, and more",
+    'docs/evidence/specs/video.md section 4, "Secondary analyses"; figures',
+    "docs/evidence/specs/corruptions.md sections 1-4 hold",
+    "docs/evidence/specs/corruptions.md sections 1, 3 and 4.",
+    "docs/evidence/specs/detection.md section 3.2).",
+    "docs/evidence/specs/imagenet_p.md sections 2 and 4. Frame 0 is clean.",
   )
   def test_good(self, text):
     self.assertEmpty(lost(text))
 
   @parameterized.parameters(
-    ("docs/specs/vidoe.md", "docs/specs/vidoe.md"),
-    ("docs/specs/video.md section 9.", "docs/specs/video.md section 9"),
-    ("docs/specs/detection.md section 3.7)", "docs/specs/detection.md section"),
-    ("docs/specs/corruptions.md sections 1 and 12", "section 12"),
-    ("docs/specs/corruptions.md sections 5-7 hold", "section 7"),
-    ('docs/specs/video.md section 4, "Third analyses"', "Third analyses"),
+    ("docs/evidence/specs/vidoe.md", "docs/evidence/specs/vidoe.md"),
+    (
+      "docs/evidence/specs/video.md section 9.",
+      "docs/evidence/specs/video.md section 9",
+    ),
+    (
+      "docs/evidence/specs/detection.md section 3.7)",
+      "docs/evidence/specs/detection.md section",
+    ),
+    ("docs/evidence/specs/corruptions.md sections 1 and 12", "section 12"),
+    ("docs/evidence/specs/corruptions.md sections 5-7 hold", "section 7"),
+    (
+      'docs/evidence/specs/video.md section 4, "Third analyses"',
+      "Third analyses",
+    ),
   )
   def test_broken(self, text, expected):
     self.assertLen(lost(text), 1)
@@ -240,7 +252,7 @@ class RulesTest(parameterized.TestCase):
     )
 
   def test_headings_are_numbered_once(self):
-    for path in sorted((_ROOT / "docs" / "specs").glob("*.md")):
+    for path in sorted((_ROOT / "docs" / "evidence" / "specs").glob("*.md")):
       numbers = [
         m.group() for h in _headings(path) if (m := re.match(_NUMBER, h))
       ]

@@ -15,7 +15,7 @@ from PIL import Image
 
 from robust_tfds.corruptions import frost_pictures
 
-# Heights and widths of the published pictures (docs/specs/corruptions.md
+# Heights and widths of the published pictures (docs/evidence/specs/corruptions.md
 # section 3, frost): their least side bounds the canvas.
 SHAPES = {
   "frost1.png": (600, 900),

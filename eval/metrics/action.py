@@ -9,7 +9,7 @@ s, both fractions,
 Both may exceed 1. Averages follow the paper's order: over severities, then over
 the perturbations of a group, then over the five groups (Schiappa et al. 2023,
 section 4; Table 2 confirms that the printed mean is the mean of groups,
-docs/specs/video.md section 2). Perturbations of your own enter no group.
+docs/evidence/specs/video.md section 2). Perturbations of your own enter no group.
 """
 
 import math
@@ -162,7 +162,7 @@ def perturbed_training(
   perturbed data.
 
   The mean over categories of 1 - (A_f - A_fp) / A_fp, with f trained on clean
-  and fp on perturbed data (docs/specs/video.md section 2). Below 1 the clean
+  and fp on perturbed data (docs/evidence/specs/video.md section 2). Below 1 the clean
   training is the better.
 
   Args:

@@ -1,6 +1,6 @@
 """Corruption error: CE, mCE and their relative forms.
 
-Hendrycks & Dietterich 2019, section 4.1; docs/specs/imagenet_p.md section 5.
+Hendrycks & Dietterich 2019, section 4.1; docs/evidence/specs/imagenet_p.md section 5.
 With E_{s,c} the top-1 error at severity s of corruption c:
 
   CE_c          = sum_s E_{s,c} / sum_s B_{s,c}

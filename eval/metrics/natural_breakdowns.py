@@ -1,7 +1,7 @@
 """Breakdowns of natural perturbations: by class, offset, frame type, rate,
 review.
 
-Definitions: docs/specs/video.md section 4, "Secondary analyses"; figures and
+Definitions: docs/evidence/specs/video.md section 4, "Secondary analyses"; figures and
 appendices of Shankar et al. 2019. `correct` is bool or 0/1 `[F]` (`[models, F]`
 where stated); `sets` comes from `pm_k.group`, and knows which sets are drawn
 together. Intervals are those of `rates.shares`.

@@ -1,7 +1,7 @@
 """Correctness with several true labels, and predictions matched to frames.
 
 A frame of ImageNet-Vid-Robust may show several classes (1,514 of 22,179 do): a
-prediction is right if it is one of them (docs/specs/video.md section 4).
+prediction is right if it is one of them (docs/evidence/specs/video.md section 4).
 """
 
 from collections.abc import Sequence

@@ -14,7 +14,7 @@ rank r in the earlier one. With ranks from 1,
   Zipf distance     sum over i = 1..K of 1/i |1/i - 1/sigma(i)|
 
 Hendrycks & Dietterich 2019, section 3.2 and appendices C, D; directions and
-ties as in ImageNet-P/test.py (docs/specs/imagenet_p.md section 5). The
+ties as in ImageNet-P/test.py (docs/evidence/specs/imagenet_p.md section 5). The
 published normalisers are in `eval/papers/baselines/`.
 """
 

@@ -3,9 +3,9 @@
 A board ranks printed rows with a run's only if the run has the same data;
 `Protocol.differences` lists what differs. Protocols are in the papers'
 `paper.json`: the codecs of the published files are applied in a run, or the
-files are read. Sources: docs/specs/corruptions.md section 0,
-docs/specs/imagenet_p.md sections 1 and 3, docs/specs/detection.md section 1,
-docs/specs/video.md sections 2 to 4.
+files are read. Sources: docs/evidence/specs/corruptions.md section 0,
+docs/evidence/specs/imagenet_p.md sections 1 and 3,
+docs/evidence/specs/detection.md section 1, docs/evidence/specs/video.md sections 2 to 4.
 """
 
 import dataclasses

@@ -93,7 +93,7 @@ def view_indices(
 def uniform_indices(num_frames: int, frames: int) -> np.ndarray:
   """One view over the whole video: the middles of equal parts.
 
-  How Something-Something v2 is sampled (docs/specs/video.md section 2): parts
+  How Something-Something v2 is sampled (docs/evidence/specs/video.md section 2): parts
   of (num_frames - 1) / frames, the middle of each.
 
   Returns:

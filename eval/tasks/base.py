@@ -422,7 +422,7 @@ class Task(abc.ABC):
   ) -> dict[str, resampling.Replicates]:
     """A cell's metrics that `headlines` are made of, in every draw.
 
-    Of many cells at once `parts/spread.of_cells` is faster.
+    Of many cells at once `headlines/spread.of_cells` is faster.
 
     Args:
       draws: of the groups of all cells.

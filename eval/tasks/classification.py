@@ -179,7 +179,7 @@ class Classification(normalised_task.NormalisedTask):
   def headlines(
     self, cells: headlines_lib.Cells, reference: headlines_lib.Cells
   ) -> list[headlines_lib.Headline]:
-    """CE, mCE, means and what is retained, see `parts/error_headlines`."""
+    """CE, mCE, means and what is retained, see `headlines/error_headlines`."""
     return [
       *error_headlines.headlines(cells, reference, benchmark=self._benchmark),
       *top_k.class_headlines(cells),

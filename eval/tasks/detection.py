@@ -10,7 +10,7 @@ the severities of a corruption: `mean_ap`. Over the benchmark: `p` (clean),
 (the other 4); with `segm/` before them for masks. P is AP, of VOC AP50
 (Michaelis et al. 2019, section 2.3). AP is no mean over pictures: its interval is
 the jackknife's over 100 blocks of pictures, the same in all conditions
-(`parts/average_precision`). Numbers that were read without detections have none. A
+(`detections/average_precision`). Numbers that were read without detections have none. A
 number some of whose cells are not there is empty, with a note
 (`eval/cells/missing_cells`).
 """
@@ -144,8 +144,8 @@ class Detection(base.Task):
   ) -> list[table.Row]:
     """COCO's numbers of one cell, or VOC's AP50.
 
-    Cells of results from elsewhere hold numbers (`parts/stored_numbers`), or
-    results lists (`parts/result_lists`).
+    Cells of results from elsewhere hold numbers (`headlines/stored_numbers`), or
+    results lists (`detections/result_lists`).
 
     Raises:
       UserError: no ground truth.
@@ -226,7 +226,7 @@ class Detection(base.Task):
   def headlines(
     self, cells: headlines_lib.Cells, reference: headlines_lib.Cells
   ) -> list[headlines_lib.Headline]:
-    """P, mPC, rPC and means, see `parts/precision_headlines`."""
+    """P, mPC, rPC and means, see `headlines/precision_headlines`."""
     return precision_headlines.headlines(cells)
 
   def _needed(self, truth: base.Truth) -> checks.Truth:
@@ -264,7 +264,7 @@ class Detection(base.Task):
     truth: Mapping[str, Any],
     least_score: float,
   ) -> list[Overlay]:
-    """A picture's hits, misses and false alarms: `parts/drawn_boxes`."""
+    """A picture's hits, misses and false alarms: `detections/drawn_boxes`."""
     return drawn_boxes.of_picture(example_id, columns, truth, least_score)
 
 

@@ -139,7 +139,7 @@ class Sequences(normalised_task.NormalisedTask):
   def headlines(
     self, cells: headlines_lib.Cells, reference: headlines_lib.Cells
   ) -> list[headlines_lib.Headline]:
-    """FR, T5D and their means, see `parts/flip_headlines`."""
+    """FR, T5D and their means, see `headlines/flip_headlines`."""
     label = baselines.model_label(self.setting.baseline)
     return flip_headlines.headlines(cells, reference, published=not label)
 

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 
 from robust_tfds import errors
 
-# docs/specs/detection.md section 4: COCO's category ids are 1..90 without
+# docs/evidence/specs/detection.md section 4: COCO's category ids are 1..90 without
 # these.
 _COCO_GAPS = (12, 26, 29, 30, 45, 66, 68, 69, 71, 83)
 _COCO_IDS = tuple(i for i in range(1, 91) if i not in _COCO_GAPS)

@@ -17,7 +17,7 @@ A rule is a name, recorded in configs and fingerprints:
   none                the same, of pictures that are corrupted whole
 
 with any numbers, and `_bicubic` at the end for bicubic resampling. Antialiased
-resampling as Pillow's up to 12 is the published one (docs/specs/corruptions.md
+resampling as Pillow's up to 12 is the published one (docs/evidence/specs/corruptions.md
 section 0): `robust_tfds/resizing.py`, whatever Pillow is here.
 """
 

@@ -8,7 +8,7 @@ image alone by `corruptions.sequence`. Two more configs:
           makes the sequences from it on the fly, with equal pixels
 
 Codecs: `png` (lossless, the default), `h264` (what the published ImageNet-P
-went through: docs/specs/imagenet_p.md section 3) and `published` (the authors'
+went through: docs/evidence/specs/imagenet_p.md section 3) and `published` (the authors'
 own files).
 """
 

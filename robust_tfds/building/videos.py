@@ -273,7 +273,7 @@ def clip_numbers(
 ) -> np.ndarray:
   """Which frames some clips of a video show, placed as PySlowFast places them.
 
-  A clip spans frames * rate / 30 seconds (docs/specs/video.md section 2).
+  A clip spans frames * rate / 30 seconds (docs/evidence/specs/video.md section 2).
 
   Args:
     rate: stride between a clip's frames at 30 fps.

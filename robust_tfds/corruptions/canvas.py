@@ -4,7 +4,7 @@ A compiled program has fixed shapes. Pictures lie in the top-left corner of a
 canvas and their size travels as data, so that the about 800 sizes of COCO val
 compile ten programs a corruption, and give the same pixels as without padding.
 `shape` never crosses a power of two of the longer side, since fog's map has the
-size of the next power of two (docs/specs/corruptions.md section 3) and would be
+size of the next power of two (docs/evidence/specs/corruptions.md section 3) and would be
 drawn larger than necessary. `few` does so if another compilation would take
 longer.
 """

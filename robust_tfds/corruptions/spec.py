@@ -4,7 +4,7 @@ An edition is a published variant of the whole benchmark: a table of severities
 (in each corruption's file) plus the algorithm switches below. The corruptions
 are listed in `robust_tfds/conditions.py`, and
 `robust_tfds/corruptions/plugins.py` describes their files. The facts are in
-docs/specs/corruptions.md sections 1-4.
+docs/evidence/specs/corruptions.md sections 1-4.
 """
 
 import dataclasses
@@ -28,7 +28,7 @@ class Edition:
     parents: editions whose severities are used if a corruption's file has no
       row for this one, nearest first.
     michaelis: whether the detection paper's any-size rules (imagecorruptions
-      1.1.2) replace Hendrycks' (docs/specs/corruptions.md section 4).
+      1.1.2) replace Hendrycks' (docs/evidence/specs/corruptions.md section 4).
     plasma_px: side of the fog map; None: the next power of two that covers the
       image (exact powers stay).
     frost_scale: factor on the frost pictures before the crop; None: as large as

@@ -1,7 +1,7 @@
 """The reference's own draws, rebuilt: what `replays.check` injects.
 
 One function a corruption, `(rng, image, severity, edition)` -> what its `apply`
-takes; in the order of docs/specs/corruptions.md section 3.
+takes; in the order of docs/evidence/specs/corruptions.md section 3.
 """
 
 import numpy as np

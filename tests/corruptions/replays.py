@@ -2,7 +2,7 @@
 
 The reference code ran once per cell with `np.random.seed(1000 + severity)`
 (tests/golden/corruptions/README.md). `draws` of a test rebuilds what it drew
-from a `RandomState` of that seed, in the order of docs/specs/corruptions.md
+from a `RandomState` of that seed, in the order of docs/evidence/specs/corruptions.md
 section 3.
 """
 

@@ -2,7 +2,7 @@
 
 Both give the same numbers to 1e-9; hotcoco is some forty times faster. Ids of
 annotations are renumbered from 1 first: pycocotools takes a match with id 0 for
-no match (docs/specs/detection.md section 3.2). Definitions: 10 IoU thresholds
+no match (docs/evidence/specs/detection.md section 3.2). Definitions: 10 IoU thresholds
 from .50 to .95, 101 recall points, at most 100 detections an image and
 category; crowds absorb detections. -1 stands for what is not defined (no object
 in the range).

@@ -3,7 +3,7 @@ once.
 
 Per picture and class, by decreasing score, a detection takes the free object of
 the largest overlap, at equal overlaps the later one, and an ignored object only
-if no other fits; crowds absorb any number (docs/specs/detection.md section
+if no other fits; crowds absorb any number (docs/evidence/specs/detection.md section
 3.2). Matches of a picture do not depend on other pictures: one pass gives AP
 with any pictures left out (`left_out`).
 """

@@ -2,7 +2,7 @@
 6.
 
 The authors' script subtracts and squares in uint8, which wraps at 256 and cannot
-exceed 16 (docs/specs/detection.md section 5); their figure follows from their
+exceed 16 (docs/evidence/specs/detection.md section 5); their figure follows from their
 printed table alone. This is the RMSE in levels 0..255, in floating point.
 """
 

@@ -3,7 +3,7 @@
 Per class, all detections of the set in the order of their scores: the object of
 the class and image with the best IoU decides, difficult ones included. From IoU
 0.5 up a difficult object makes the detection ignored, an unclaimed one makes it
-right, a claimed one wrong; there is no second choice. docs/specs/detection.md
+right, a claimed one wrong; there is no second choice. docs/evidence/specs/detection.md
 section 3.1; Michaelis et al. 2019 used the 11-point form.
 """
 

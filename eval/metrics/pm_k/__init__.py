@@ -4,7 +4,7 @@ An anchor is a frame that humans labelled; its set holds the frames at most k
 before or after it that humans found similar. pm-k counts an anchor as right only
 if the model is right on it and on every frame of its set (Shankar et al. 2019,
 section 2; Eq. 1 names the neighbours alone, the authors' scorer includes the
-anchor: docs/specs/video.md section 4). For detection the frame with the lowest
+anchor: docs/evidence/specs/video.md section 4). For detection the frame with the lowest
 AP stands for the anchor (`worst_frames.py`).
 """
 

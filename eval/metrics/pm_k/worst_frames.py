@@ -3,7 +3,7 @@
 For every anchor, the frame with the lowest own AP is chosen from the anchor and
 its similar frames; mAP is computed once on the anchors and once on the chosen
 frames (Shankar et al. 2019, section 2.2). What the paper leaves open is settled
-as in docs/specs/detection.md section 6:
+as in docs/evidence/specs/detection.md section 6:
 
 * AP is COCO's (101 recalls) at one IoU, 100 detections an image and category;
 * a frame's AP is the mean over the categories in its own ground truth (crowds do
@@ -25,10 +25,8 @@ from eval.metrics import arguments
 from eval.metrics.detection import left_out, matches
 from robust_tfds import conditions, errors
 
-IOU = 0.5  # the paper states none: docs/specs/detection.md section 6
-_DIGITS = (
-  12  # digits to which APs are compared: docs/specs/detection.md section 6
-)
+IOU = 0.5  # the paper states none: docs/evidence/specs/detection.md section 6
+_DIGITS = 12  # of compared APs: docs/evidence/specs/detection.md section 6
 _IDS = ("image_id", "category_id")
 _OF_GT = frozenset({*_IDS, "bbox"})
 _OF_DT = _OF_GT | {"score"}

@@ -2,7 +2,7 @@
 
 The cells of a run hold predictions alone, and their fingerprints go without
 features; so these are made after the run, from its config, weights and data, by the
-same readers and programs, and lie in a folder of their own (`cells/features.py`).
+same readers and programs, and lie in a folder of their own (`files/features.py`).
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import numpy as np
 
 # Of YouTube-BB a set's path is <YouTube id>_<ms>/frame-<n>.jpg: 2,529 anchors lie in
 # 2,072 videos. Of ImageNet-Vid-Robust it is val/<video>/<n>.JPEG; its 1,109 anchors
-# are of as many videos (docs/specs/video.md section 4).
+# are of as many videos (docs/evidence/specs/video.md section 4).
 _FORMS = {
   "ytbb_robust": re.compile(r"(?:.*/)?(?P<video>[^/]+)_\d+/frame-\d+\.jpg"),
   "imagenet_vid_robust": re.compile(r"(?P<video>.+)/[^/]+\.JPEG"),

@@ -1,7 +1,7 @@
 """Adversarial logit pairing, and with other weights adversarial training.
 
 Kannan et al. 2018, arXiv:1803.06373, as tensorflow/models has it
-(docs/specs/training.md section 2): the cross-entropy, its mean over clean and
+(docs/evidence/specs/training.md section 2): the cross-entropy, its mean over clean and
 adversarial pictures together, + w mean((z_clean - z_adversarial)^2), on pixels
 that targeted PGD finds with the network in evaluation mode. Both halves share
 one forward pass and the statistics of its norms. Attacked pixels stay floats.

@@ -1,7 +1,7 @@
 """AugMix: mixtures of chains of operations, and predictions that agree on them.
 
 Hendrycks et al. 2020, arXiv:1912.02781, with the loss as google-research/augmix
-has it (docs/specs/training.md section 5): one forward pass of a batch and two
+has it (docs/evidence/specs/training.md section 5): one forward pass of a batch and two
 mixtures of it, CE(clean) + 12 mean_k KL(p_k || M), M = clip(mean_k p_k, 1e-7,
 1).
 """

@@ -1,7 +1,7 @@
 """Cross-entropy on corrupted pictures: Shankar's single noise, or a mix of
 several.
 
-docs/specs/training.md sections 3 and 4. All frames of a clip get the same crop,
+docs/evidence/specs/training.md sections 3 and 4. All frames of a clip get the same crop,
 before they are perturbed; time is perturbed within the clip, whereas the
 authors perturb whole videos before they sample clips from them. Its conditions
 are those of benchmarks, so it needs `allow_benchmark_conditions=True`, and

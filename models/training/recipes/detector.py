@@ -1,7 +1,8 @@
 """The summed losses of a detector, on pictures mirrored with their objects.
 
 Shankar et al. 2021, Table 11; Michaelis et al. 2019 on stylized pictures
-(docs/specs/training.md sections 1 and 3): modes and styles are those of `stylized`.
+(docs/evidence/specs/training.md sections 1 and 3): modes and styles are those of
+`stylized`.
 """
 
 import dataclasses

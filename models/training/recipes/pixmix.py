@@ -1,6 +1,6 @@
 """PixMix: pictures mixed with others, and cross-entropy on the mixtures.
 
-Hendrycks et al. 2022, arXiv:2112.05135 (docs/specs/training.md section 5). The
+Hendrycks et al. 2022, arXiv:2112.05135 (docs/evidence/specs/training.md section 5). The
 authors' pictures, fractals and feature visualisations, must be provided by the
 user. From a folder each example, and each frame of a clip, gets one, drawn by
 its key, resized and cropped as the authors do. Without a folder they are

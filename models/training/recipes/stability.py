@@ -1,7 +1,7 @@
 """Stability training: predictions that stay the same under uniform noise.
 
 Hendrycks & Dietterich 2019, section 5.2, fine-tune 5 epochs with bound and
-weight each of .01, .05 and .1. The loss is docs/specs/training.md's, section 2:
+weight each of .01, .05 and .1. The loss is docs/evidence/specs/training.md's, section 2:
 CE(clean) + w CE(p_noisy, p_clean), with noise on [0, 1] pixels [U]; noisy
 pixels are rounded to bytes [U]; both halves share one forward pass and the
 statistics of its norms [U].

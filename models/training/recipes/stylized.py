@@ -1,7 +1,7 @@
 """Stylized pictures: shapes in the colours and strokes of other pictures.
 
 Michaelis et al. 2019, sections 2.2 and 3.3; Geirhos et al. 2019
-(docs/specs/training.md section 1). `standard` shows the pictures, `stylized`
+(docs/evidence/specs/training.md section 1). `standard` shows the pictures, `stylized`
 one stylized copy of each, and `combined` both, like two concatenated folders:
 twice the steps per epoch. As with a folder that is made once, a picture's style
 is the same in every epoch.

@@ -1,8 +1,8 @@
 """AdaIN style transfer: its networks and arithmetic, for the user's weights.
 
 Huang & Belongie 2017, arXiv:1703.06868; as naoto0804/pytorch-AdaIN, by
-docs/specs/training.md section 1: a 1 x 1 convolution, then VGG-19 to relu4_1 with
-reflection padding and ceil max pools; t = std(s) (c - mean(c)) / std(c) + mean(s),
+docs/evidence/specs/training.md section 1: a 1 x 1 convolution, then VGG-19 to relu4_1
+with reflection padding and ceil max pools; t = std(s) (c - mean(c)) / std(c) + mean(s),
 unbiased variances plus 1e-5; a decoder that mirrors the encoder. The encoder's
 "normalised" weights and the decoder belong together: both are the user's.
 """

@@ -1,7 +1,7 @@
 """AugMix: a picture mixed with chains of operations on it.
 
 Hendrycks et al. 2020, arXiv:1912.02781, as in google-research/augmix, by
-docs/specs/training.md section 5: w ~ Dirichlet(alpha), m ~ Beta(alpha, alpha),
+docs/evidence/specs/training.md section 5: w ~ Dirichlet(alpha), m ~ Beta(alpha, alpha),
 `width` chains of 1-3 operations with replacement, (1 - m) x + m sum_i w_i x_i.
 
 The authors mix normalised floats. That normalisation is affine, and the weights

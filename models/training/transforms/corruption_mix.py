@@ -2,7 +2,7 @@
 severities.
 
 Shankar et al.'s one-noise networks (one name), the mixes of Schiappa et al.
-(clips): docs/specs/training.md sections 3 and 4. Pixels are those of
+(clips): docs/evidence/specs/training.md sections 3 and 4. Pixels are those of
 `robust_tfds.corruptions`, by the same compiled functions (elastic_transform of
 edition `imagenet` was seen to differ by one level in 1 of 30,000 values).
 Overlap with a benchmark must be disclosed: train on severities 1-3, test on 4

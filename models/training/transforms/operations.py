@@ -1,6 +1,6 @@
 """The operations of AugMix and PixMix on one picture, as Pillow computes them.
 
-docs/specs/training.md section 5: strength u ~ U(.1, s); autocontrast, equalize;
+docs/evidence/specs/training.md section 5: strength u ~ U(.1, s); autocontrast, equalize;
 posterize to 4 - int(.4 u) bits; rotate by int(3 u) degrees; solarize at 256 -
 int(25.6 u); shear by .03 u; translate by int(u side / 30) px, x by the width
 and y by the height [U, pictures of the papers are square]; black fill. Four

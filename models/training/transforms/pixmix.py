@@ -1,7 +1,7 @@
 """PixMix: a picture mixed with others, mainly fractals, by sums and products.
 
 Hendrycks et al. 2022, arXiv:2112.05135, as in andyzoujm/pixmix, by
-docs/specs/training.md section 5: the start is x or, with probability 1/2, one
+docs/evidence/specs/training.md section 5: the start is x or, with probability 1/2, one
 operation on x. In each of r rounds, r uniform in 0..k, it is mixed with a fresh
 operation on x or, with probability 1/2, with the mixing picture, the same in
 all rounds.

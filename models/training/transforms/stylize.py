@@ -3,7 +3,7 @@ uses them.
 
 Each picture gets one style, drawn from the user's, with alpha 1; the stylizer's
 weights are the user's too (`adain.load_stylizer`). Without weights it is
-`texture`, never AdaIN (`texture.py`). docs/specs/training.md section 1.
+`texture`, never AdaIN (`texture.py`). docs/evidence/specs/training.md section 1.
 """
 
 import functools

@@ -3,7 +3,7 @@
 A pixel of an instance map is a label's id, or 1000 times the id plus a number
 where the object stands alone. A label that has instances, without such a number,
 marks a group: a crowd. Masks are the visible parts, boxes are tight, as
-mmdetection's converter makes them (docs/specs/detection.md section 3.3). Maps
+mmdetection's converter makes them (docs/evidence/specs/detection.md section 3.3). Maps
 are read from `*_instanceIds.png`; where a set has polygons only they are drawn
 in their order as cityscapesscripts draws them, by Pillow.
 """
@@ -19,7 +19,7 @@ from robust_tfds.building import objects
 from robust_tfds.coco import rle
 from robust_tfds.reading import limits, pictures
 
-# The 8 evaluated classes with instances, by label id (docs/specs/detection.md
+# The 8 evaluated classes with instances, by label id (docs/evidence/specs/detection.md
 # section 4).
 CLASSES = {
   24: "person",

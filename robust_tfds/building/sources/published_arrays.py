@@ -1,9 +1,9 @@
 """The published CIFAR-10-C, CIFAR-100-C and their -P: npy arrays, memory mapped.
 
 `<name>-C/<corruption>.npy` holds the test set five times, once a severity, and
-`labels.npy` the labels of all of it (docs/specs/corruptions.md section 0).
+`labels.npy` the labels of all of it (docs/evidence/specs/corruptions.md section 0).
 `<name>-P/<perturbation>.npy` holds a sequence for each test image
-(docs/specs/imagenet_p.md section 4). A pickle is never loaded.
+(docs/evidence/specs/imagenet_p.md section 4). A pickle is never loaded.
 """
 
 import os

@@ -8,7 +8,7 @@ archive can leave its folder.
             the manual dir; in `<folder>.tar` beside it, or in `noise.tar`,
             `blur.tar`, `weather.tar`, `digital.tar`, `extra.tar` (Zenodo record
             2235448) in it
-  videos    `<perturbation>[_2|_3]/<wnid>/<name>.mp4` (docs/specs/imagenet_p.md
+  videos    `<perturbation>[_2|_3]/<wnid>/<name>.mp4` (docs/evidence/specs/imagenet_p.md
             section 3) in the manual dir or the set's own folder there; in any tar
             archive, found by its content, since the authors do not say how theirs
             group the folders

@@ -18,7 +18,7 @@ TEST, TRAIN = "test", "train"
 _KIND_OF = {TRAIN: "1", TEST: "2"}
 _KINDS = ("0", *_KIND_OF.values())  # 0: unused
 # v_<Class>_g<group>_c<clip>.avi: clips of a group are of one video, 25 groups a
-# class (Soomro et al. 2012, section 3; docs/specs/video.md section 3).
+# class (Soomro et al. 2012, section 3; docs/evidence/specs/video.md section 3).
 _UCF101_NAME = re.compile(r"(?P<group>v_.+_g\d+)_c\d+\.avi")
 # What a list of training videos has behind the name: the class's number.
 _NUMBER = re.compile(r"(?<=\.avi) \d+$")

@@ -55,7 +55,7 @@ SSV2_TRAIN_INSTRUCTIONS = _SSV2_LAYOUT.format(part=TRAIN)
 
 _UCF101_DS, _UCF101_DS_LIST = "UCF101-DS", "ucf101-DS_eval.csv"
 _UCF101_DS_COLUMNS = ("label", "filename", "video_id", "shift", "category")
-# Labels spelt otherwise than in UCF101's classInd.txt (docs/specs/video.md
+# Labels spelt otherwise than in UCF101's classInd.txt (docs/evidence/specs/video.md
 # section 3).
 _SPELLINGS = {
   "BilliardsShot": "Billiards",

@@ -2,7 +2,7 @@
 
 VOC counts pixels from 1 and includes the last one; boxes become 0-based
 (x, y, width, height), so that a box around one pixel has width 1
-(docs/specs/detection.md section 3.1).
+(docs/evidence/specs/detection.md section 3.1).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Brightness: V of HSV raised by a constant, clipped.
 
-docs/specs/corruptions.md sections 1 and 3. With hue and saturation kept, the
+docs/evidence/specs/corruptions.md sections 1 and 3. With hue and saturation kept, the
 new pixel is the old one scaled by V'/V; a black pixel becomes grey. Computed as
 an exact quotient of integers: the shifts are multiples of half a level.
 """

@@ -1,6 +1,6 @@
 """Contrast: (v - mu) * c + mu, mu the mean of each channel over the picture.
 
-docs/specs/corruptions.md sections 1 and 3. The mean comes from an exact sum of
+docs/evidence/specs/corruptions.md sections 1 and 3. The mean comes from an exact sum of
 integers, and pixels are mixed in fixed point, so that no order of summation or
 fused multiply can change a level.
 """

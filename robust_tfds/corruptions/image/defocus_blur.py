@@ -1,6 +1,6 @@
 """Defocus blur: correlation with an anti-aliased disk, reflect-101 borders.
 
-docs/specs/corruptions.md sections 1 and 3 (make_imagenet_c.py, disk and
+docs/evidence/specs/corruptions.md sections 1 and 3 (make_imagenet_c.py, disk and
 defocus_blur). The disk lies on a 17x17 grid (wider where the radius exceeds 8)
 and is smoothed on that grid with reflecting borders, so that at severities 4
 and 5 it sums to 1.013 and 1.011; it is not renormalised.

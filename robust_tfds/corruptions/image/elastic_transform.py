@@ -1,6 +1,6 @@
 """Elastic transform: an affine jitter, then smooth local displacements.
 
-docs/specs/corruptions.md sections 1, 3 and 4. Constants are in units of a
+docs/evidence/specs/corruptions.md sections 1, 3 and 4. Constants are in units of a
 length in `Edition.elastic_px` (244 for 224 px images, a published typo). The
 `any` edition has no affine part and displacements relative to the image's size.
 """

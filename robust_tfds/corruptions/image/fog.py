@@ -1,6 +1,6 @@
 """Fog: (v + strength * plasma) * top / (top + strength), top the largest v.
 
-docs/specs/corruptions.md section 3. The plasma map is square, its side a power
+docs/evidence/specs/corruptions.md section 3. The plasma map is square, its side a power
 of two; the picture sees its top-left corner, normalised over the whole map.
 """
 

@@ -1,6 +1,6 @@
 """Frost: a weighted sum of the picture and a random crop of a frost picture.
 
-docs/specs/corruptions.md section 3. Six pictures ship with the reference, of
+docs/evidence/specs/corruptions.md section 3. Six pictures ship with the reference, of
 which the first five are used; the crop's last offset is never drawn. The `any`
 edition enlarges the picture to cover the image, then by 1.1, with cubic
 interpolation.

@@ -1,6 +1,6 @@
 """Gaussian blur: separable, per channel, edges replicated.
 
-docs/specs/corruptions.md sections 1 and 3 (skimage.filters.gaussian, truncate
+docs/evidence/specs/corruptions.md sections 1 and 3 (skimage.filters.gaussian, truncate
 4). Both passes are sums of integers below 2**24 held in float32, so the result
 is the same in whatever order a backend adds them: levels times 16-bit weights,
 rounded to 1/16 level, times 12-bit weights.

@@ -1,6 +1,6 @@
 """Gaussian noise: clip(v + sigma * N(0, 1)), i.i.d. per value.
 
-docs/specs/corruptions.md sections 1 and 3 (make_imagenet_c.py, gaussian_noise).
+docs/evidence/specs/corruptions.md sections 1 and 3 (make_imagenet_c.py, gaussian_noise).
 """
 
 import jax

@@ -1,6 +1,6 @@
 """Glass blur: Gaussian blur, a local shuffle of pixels, the same blur again.
 
-docs/specs/corruptions.md section 3. The shuffle copies sequentially and is no
+docs/evidence/specs/corruptions.md section 3. The shuffle copies sequentially and is no
 permutation, see `ops/sequential_copy.py`; displacements are -d..d - 1.
 """
 

@@ -1,6 +1,6 @@
 """Impulse noise (salt and pepper): values set to 0 or 1, channel by channel.
 
-docs/specs/corruptions.md section 3: skimage's `random_noise(mode="s&p")` flips
+docs/evidence/specs/corruptions.md section 3: skimage's `random_noise(mode="s&p")` flips
 each value with probability `amount` and then tosses a fair coin for salt or
 pepper, both per element, so the channels of a pixel are independent.
 """

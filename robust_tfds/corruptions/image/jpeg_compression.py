@@ -1,6 +1,6 @@
 """JPEG compression: a save at low quality and a load, equal to Pillow's.
 
-docs/specs/corruptions.md sections 1 and 3.
+docs/evidence/specs/corruptions.md sections 1 and 3.
 """
 
 import jax

@@ -1,6 +1,6 @@
 """Motion blur along a random direction within 45 degrees of the horizontal.
 
-docs/specs/corruptions.md sections 1 and 3. Hendrycks' code calls ImageMagick,
+docs/evidence/specs/corruptions.md sections 1 and 3. Hendrycks' code calls ImageMagick,
 whose 16-bit result becomes 8 bits by floor(sum + 1/514); imagecorruptions
 truncates floats and drops taps beyond one image side.
 """

@@ -1,6 +1,6 @@
 """Pixelate: box-filtered down to a fraction of the size, and up again.
 
-docs/specs/corruptions.md sections 1 and 3: Pillow's BOX down to (int(W c),
+docs/evidence/specs/corruptions.md sections 1 and 3: Pillow's BOX down to (int(W c),
 int(H c)), then back up with BOX (make_imagenet_c.py) or NEAREST
 (imagecorruptions). Down, an output pixel is the mean of the whole source pixels
 whose centres fall in its window, in Pillow's 22-bit fixed point, rounded to

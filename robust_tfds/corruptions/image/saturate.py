@@ -1,6 +1,6 @@
 """Saturate: S of HSV times a factor plus a constant, clipped; H and V kept.
 
-docs/specs/corruptions.md sections 1 and 3, skimage's rgb2hsv and hsv2rgb. In
+docs/evidence/specs/corruptions.md sections 1 and 3, skimage's rgb2hsv and hsv2rgb. In
 exact arithmetic most results of severity 3 are integers, and the authors'
 float64 code lands on either side of them (one level down for 11 % of the
 values, up to 16 % of a picture), so this file rounds where they round.

@@ -1,6 +1,6 @@
 """Shot noise: clip(Poisson(v * rate) / rate), i.i.d. per value.
 
-docs/specs/corruptions.md sections 1 and 3 (make_imagenet_c.py, shot_noise). An
+docs/evidence/specs/corruptions.md sections 1 and 3 (make_imagenet_c.py, shot_noise). An
 input value has 256 levels, so a draw is one look-up in Walker's alias table of
 its level (Walker 1977, "An efficient method for generating discrete random
 variables"): one random word and one read, whatever the rate. Counts beyond the

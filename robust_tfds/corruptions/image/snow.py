@@ -1,6 +1,6 @@
 """Snow: a noise layer, stretched, thresholded and blown, over a paler picture.
 
-docs/specs/corruptions.md sections 1 and 3. Hendrycks' code trims the stretched
+docs/evidence/specs/corruptions.md sections 1 and 3. Hendrycks' code trims the stretched
 layer to the picture, makes it 8-bit and blurs that with ImageMagick;
 imagecorruptions blurs the untrimmed float layer, rounds it to 8 bits and takes
 its top-left corner.

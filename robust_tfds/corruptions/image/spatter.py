@@ -1,6 +1,6 @@
 """Spatter: drops of water that refract light, or splashes of mud.
 
-docs/specs/corruptions.md sections 1 and 3. Both start from a blurred normal
+docs/evidence/specs/corruptions.md sections 1 and 3. Both start from a blurred normal
 layer. Water lights up the drops' rims by their distance to Canny edges; mud
 covers what lies above the threshold. Layers without drops leave the picture as
 it is, where the reference divides 0 by 0.

@@ -1,6 +1,6 @@
 """Zoom blur: the mean of the picture and of clipped zooms of it.
 
-docs/specs/corruptions.md sections 1 and 3: out = (v + sum of zooms) / (n + 1),
+docs/evidence/specs/corruptions.md sections 1 and 3: out = (v + sum of zooms) / (n + 1),
 and the zooms start with factor 1, so the picture itself counts twice.
 `numpy.arange` decides which factors there are (severity 1 reaches 1.11,
 severity 2 only 1.15).

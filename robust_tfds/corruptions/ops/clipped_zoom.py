@@ -1,6 +1,6 @@
 """Clipped zoom: the central part of an axis, stretched linearly.
 
-docs/specs/corruptions.md section 3, zoom_blur and snow (`clipped_zoom`, with
+docs/evidence/specs/corruptions.md section 3, zoom_blur and snow (`clipped_zoom`, with
 scipy.ndimage.zoom of order 1): the middle ceil(n / z) pixels become
 round(ceil(n / z) * z), half to even, with sample i at i * (n_in - 1) /
 (n_out - 1). Lengths come from float64 arithmetic on the host, as in the

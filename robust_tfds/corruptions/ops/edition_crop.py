@@ -1,6 +1,6 @@
 """The part of a source image that an edition of ImageNet-P uses.
 
-Sources: docs/specs/imagenet_p.md section 4.
+Sources: docs/evidence/specs/imagenet_p.md section 4.
 """
 
 import jax

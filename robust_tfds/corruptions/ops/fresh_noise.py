@@ -1,7 +1,7 @@
 """Noise sequences: frame 0 is the clean picture, each later frame has its own
 noise.
 
-docs/specs/imagenet_p.md sections 2 and 4. A sequence draws nothing in advance:
+docs/evidence/specs/imagenet_p.md sections 2 and 4. A sequence draws nothing in advance:
 frame i is drawn as stream i of its key.
 """
 

@@ -3,7 +3,7 @@ it.
 
 Most editions warp the source and take a centre crop, so only the crop's pixels
 are evaluated. The Inception edition warps the whole source, crops 0.875 of each
-side and resizes (docs/specs/imagenet_p.md section 4).
+side and resizes (docs/evidence/specs/imagenet_p.md section 4).
 """
 
 import math

@@ -1,6 +1,6 @@
 """One-sided motion blur along a line of whole pixels, in integers.
 
-docs/specs/corruptions.md section 3, motion_blur (ImageMagick's
+docs/evidence/specs/corruptions.md section 3, motion_blur (ImageMagick's
 MotionBlurImage): taps i = 0..2 * ceil(radius), weights exp(-i^2 / (2 sigma^2))
 normalised, offset ceil(i * sin - 0.5) rows and ceil(i * cos - 0.5) columns,
 edges replicated. Weights are integers whose sum is a power of two, so that no

@@ -1,6 +1,6 @@
 """Plasma fractal: diamond-square on a torus, in integers.
 
-docs/specs/corruptions.md section 3, fog (after FLHerne's mapgen). A map of side
+docs/evidence/specs/corruptions.md section 3, fog (after FLHerne's mapgen). A map of side
 2**n starts as one point of height 0; each level doubles the grid: centres of
 the squares, then midpoints of the top and of the left edges, each the mean of
 its four neighbours plus amplitude * U(-1, 1). The amplitude starts at 100**2

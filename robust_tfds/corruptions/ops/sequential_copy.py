@@ -1,6 +1,6 @@
 """Glass blur's shuffle: a sequential in-place copy, without the sequence.
 
-docs/specs/corruptions.md section 3, glass_blur, quirks A to C. The reference
+docs/evidence/specs/corruptions.md section 3, glass_blur, quirks A to C. The reference
 visits the pixels from the last to the first and copies a random neighbour into
 each; its intended swap does not swap. So a pixel gets the value that its
 neighbour has at that moment: a copied one if the neighbour was visited before

@@ -58,7 +58,7 @@ def pillow_affine(
   matrix: jax.Array,
   size: layout.Size,
 ) -> jax.Array:
-  """Apply Pillow's BILINEAR affine transform: docs/specs/imagenet_p.md section
+  """Apply Pillow's BILINEAR affine transform: docs/evidence/specs/imagenet_p.md section
   1.
 
   Neighbours are clamped to the edge, and outside the image it is black. Many
@@ -171,7 +171,7 @@ def opencv_bilinear(
   """Sample by OpenCV's bilinear warp with a black constant border.
 
   Coordinates are pixel indices, rounded to 1/32 px (half to even); the weighted
-  sum is rounded half up: docs/specs/imagenet_p.md section 2, tilt.
+  sum is rounded half up: docs/evidence/specs/imagenet_p.md section 2, tilt.
 
   Returns:
     int32 levels `[3, *u.shape]`.

@@ -13,7 +13,7 @@ or a `plugins.Successive`, if a frame depends on the previous one. These classes
 describe the arguments and results. A frame with the same key is the same in any
 batch. The code around a plugin is shared with pictures: `batching.py`.
 
-Sources: docs/specs/imagenet_p.md sections 1, 2 and 4 (create_p/*.py). An
+Sources: docs/evidence/specs/imagenet_p.md sections 1, 2 and 4 (create_p/*.py). An
 edition's input is what its script starts from:
 
   imagenet       the image with its shorter side resized to 256 px

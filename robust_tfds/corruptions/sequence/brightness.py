@@ -1,6 +1,6 @@
 """Brightness sequences: V of HSV shifted from dark to bright; frame 15 is clean.
 
-docs/specs/imagenet_p.md sections 2 and 4; the shift itself is
+docs/evidence/specs/imagenet_p.md sections 2 and 4; the shift itself is
 `image/brightness.py`.
 """
 

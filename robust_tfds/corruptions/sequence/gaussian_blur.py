@@ -1,6 +1,6 @@
 """Gaussian blur sequences: sigma grows from frame to frame; none is clean.
 
-docs/specs/imagenet_p.md sections 2 and 4. Sigmas as small as 0.25 leave values
+docs/evidence/specs/imagenet_p.md sections 2 and 4. Sigmas as small as 0.25 leave values
 within 1e-13 of a whole level, so this is scipy's own float64 sum: centre tap
 first, then the symmetric pairs from the outermost in, rows before columns.
 """

@@ -1,6 +1,6 @@
 """Motion blur sequences: the direction turns from frame to frame; none is clean.
 
-docs/specs/imagenet_p.md sections 2 and 4; the blur itself is
+docs/evidence/specs/imagenet_p.md sections 2 and 4; the blur itself is
 `image/motion_blur.py`. The 64 px editions blur the image at its own resolution
 and resize afterwards. DEVIATION: their script keeps the aspect of non-square
 images in these frames alone; ours are square, as all other frames are.

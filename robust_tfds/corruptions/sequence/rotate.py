@@ -1,6 +1,6 @@
 """Rotation from -15 to 15 degrees, bilinear, black corners; frame 15 is clean.
 
-docs/specs/imagenet_p.md sections 2 and 4.
+docs/evidence/specs/imagenet_p.md sections 2 and 4.
 """
 
 from robust_tfds.corruptions import plugins, spec

@@ -1,6 +1,6 @@
 """Scale, bilinear without antialiasing, black around small frames.
 
-docs/specs/imagenet_p.md sections 2 and 4.
+docs/evidence/specs/imagenet_p.md sections 2 and 4.
 """
 
 import numpy as np

@@ -2,7 +2,7 @@
 
 The old torchvision matrix also rescales vertically.
 
-docs/specs/imagenet_p.md sections 2 and 4.
+docs/evidence/specs/imagenet_p.md sections 2 and 4.
 """
 
 from robust_tfds.corruptions import plugins, spec

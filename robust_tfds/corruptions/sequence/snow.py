@@ -1,6 +1,6 @@
 """Snow sequences: one layer of flakes, blown in a turning direction.
 
-docs/specs/imagenet_p.md sections 2 and 4; layer, blur and cover are those of
+docs/evidence/specs/imagenet_p.md sections 2 and 4; layer, blur and cover are those of
 `image/snow.py`. No frame is clean.
 """
 

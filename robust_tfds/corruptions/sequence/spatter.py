@@ -1,6 +1,6 @@
 """Spatter sequences: drops of water that run down the picture.
 
-docs/specs/imagenet_p.md sections 2 and 4; the water is that of
+docs/evidence/specs/imagenet_p.md sections 2 and 4; the water is that of
 `image/spatter.py`. Frame 0 has the drops as they fell; before each later frame
 every column of the layer is convolved with a kernel that moves them down. No
 frame is clean.

@@ -1,6 +1,6 @@
 """Speckle noise sequences: independent noise around the clean frame 0.
 
-docs/specs/imagenet_p.md sections 2 and 4; the noise itself is
+docs/evidence/specs/imagenet_p.md sections 2 and 4; the noise itself is
 `image/speckle_noise.py`.
 """
 

@@ -3,7 +3,7 @@
 The authors' projection puts the picture at depth f + 1 in place of f, so even the
 middle frame is shrunk by f / (f + 1).
 
-docs/specs/imagenet_p.md sections 2 and 4.
+docs/evidence/specs/imagenet_p.md sections 2 and 4.
 """
 
 from collections.abc import Callable

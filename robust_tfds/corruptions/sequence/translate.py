@@ -1,6 +1,6 @@
 """Translation by whole pixels; the content moves right as i grows.
 
-docs/specs/imagenet_p.md sections 2 and 4.
+docs/evidence/specs/imagenet_p.md sections 2 and 4.
 """
 
 import jax

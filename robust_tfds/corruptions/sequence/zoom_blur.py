@@ -1,6 +1,6 @@
 """Zoom blur sequences: frame i is the mean of zooms 1 to 1 + 0.004 i.
 
-docs/specs/imagenet_p.md sections 2 and 4. Frame 0 is clean. The running sum is
+docs/evidence/specs/imagenet_p.md sections 2 and 4. Frame 0 is clean. The running sum is
 of levels / 255 in float32, like the authors': its rounding decides whether a
 whole level is truncated to itself or to the one below.
 """

@@ -9,7 +9,7 @@ this folder holds one of the others, as one of
 
 Clips are uint8 `[T, H, W, 3]`, RGB, 0..255. Noise and angles are drawn anew for
 every frame from the clip's key and the frame's number alone, so that a clip
-processed in parts gives the same pixels. The facts are in docs/specs/video.md
+processed in parts gives the same pixels. The facts are in docs/evidence/specs/video.md
 section 1, which recommends edition `paper`; `code` follows the released code
 where it differs (jumbling, box_jumbling, translation).
 """

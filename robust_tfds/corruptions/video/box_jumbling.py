@@ -1,6 +1,6 @@
 """Segments shuffled, with the order of frames inside them kept.
 
-docs/specs/video.md section 1: segments of 64, 32, 16, 8, 4 frames (edition
+docs/evidence/specs/video.md section 1: segments of 64, 32, 16, 8, 4 frames (edition
 `paper`); of 4, 9, 16, 25, 36 in the released code, where a higher severity
 disturbs less and a clip of one segment not at all. The last segment may be
 shorter, wherever it lands. The number of frames stays.

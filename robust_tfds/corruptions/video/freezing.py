@@ -1,6 +1,6 @@
 """A live stream that hangs: a few frames, each held until the next.
 
-docs/specs/video.md section 1: k = 0.4 T, 0.2 T, 0.1 T, max(0.05 T, 2), 1 frames
+docs/evidence/specs/video.md section 1: k = 0.4 T, 0.2 T, 0.1 T, max(0.05 T, 2), 1 frames
 (truncated, at least one) are drawn without replacement. The result starts at the
 first of them, so it has T minus that frame's number of frames.
 """

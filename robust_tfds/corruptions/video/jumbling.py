@@ -1,6 +1,6 @@
 """Frames shuffled within segments.
 
-docs/specs/video.md section 1: segments of 4, 8, 16, 32, 64 frames (edition
+docs/evidence/specs/video.md section 1: segments of 4, 8, 16, 32, 64 frames (edition
 `paper`); of 32, 16, 8, 4, 2 in the released code, where a higher severity
 disturbs less. The last segment may be shorter. The number of frames stays.
 """

@@ -1,6 +1,6 @@
 """A shaking camera: every frame turned by its own whole number of degrees.
 
-docs/specs/video.md section 1: uniform in -(6 s + 1) .. 6 s + 1, nearest
+docs/evidence/specs/video.md section 1: uniform in -(6 s + 1) .. 6 s + 1, nearest
 neighbour about the centre, black corners.
 """
 

@@ -1,6 +1,6 @@
 """A lower frame rate, played backwards.
 
-docs/specs/video.md section 1: the frames of `sampling`, in reverse. The result
+docs/evidence/specs/video.md section 1: the frames of `sampling`, in reverse. The result
 is shorter: ceil(T / rate) frames.
 """
 

@@ -1,6 +1,6 @@
 """A lower frame rate: every 2nd, 4th, 8th, 16th or 32nd frame is kept.
 
-docs/specs/video.md section 1. The result is shorter: ceil(T / rate) frames.
+docs/evidence/specs/video.md section 1. The result is shorter: ceil(T / rate) frames.
 """
 
 import numpy as np

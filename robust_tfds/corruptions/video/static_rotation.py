@@ -1,6 +1,6 @@
 """A tilted camera: 7.5, 15, 30, 45 or 90 degrees counter-clockwise.
 
-docs/specs/video.md section 1: nearest neighbour about the centre, black
+docs/evidence/specs/video.md section 1: nearest neighbour about the centre, black
 corners.
 """
 

@@ -1,6 +1,6 @@
 """A shaking camera: a crop at random offsets.
 
-docs/specs/video.md section 1: rows and columns uniform in 0 .. 8 s - 1 from the
+docs/evidence/specs/video.md section 1: rows and columns uniform in 0 .. 8 s - 1 from the
 top-left corner. Edition `paper`: the shorter side is resized to 256 px and
 every frame has its own crop of 224 px. Edition `code`: one crop for the whole
 clip, of 256 px if the clip is 288 px wide and else of 224 px, without resizing.

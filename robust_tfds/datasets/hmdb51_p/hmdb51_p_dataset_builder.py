@@ -11,7 +11,7 @@ from robust_tfds.building.sources import class_lists, split_lists
 
 
 class Builder(videos.Builder):
-  """`test` is split 1, as the authors' counts imply (docs/specs/video.md section 1).
+  """`test` is split 1, as the counts imply (docs/evidence/specs/video.md section 1).
 
   They are of one video less than the split has, which they do not name.
   """

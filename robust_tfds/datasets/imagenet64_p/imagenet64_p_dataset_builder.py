@@ -18,5 +18,5 @@ class Builder(imagenet_p_dataset_builder.Builder):
   OTHER_GEOMETRIES = ()
   EDITIONS = {}
   PUBLISHED_FOLDERS = {"": "ImageNet-64-P"}
-  # Motion blur acts on the original (docs/specs/imagenet_p.md section 4).
+  # Motion blur acts on the original (docs/evidence/specs/imagenet_p.md section 4).
   SOURCE_RULES = {"": "whole"}

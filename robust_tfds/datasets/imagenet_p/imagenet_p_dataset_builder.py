@@ -37,7 +37,7 @@ to <perturbation>/<wnid>/<name>.mp4."""
   EDITIONS = {"inception": "inception"}
   PUBLISHED_FOLDERS = {"": "ImageNet-P", "inception": "ImageNet-P-299"}
   # The shorter side is resized before the conversion to RGB, the geometric
-  # perturbations at 299 px act on the original (docs/specs/imagenet_p.md
+  # perturbations at 299 px act on the original (docs/evidence/specs/imagenet_p.md
   # sections 1 and 4).
   SOURCE_RULES = {"": "short256", "inception": "whole"}
   PUBLISHED_EXAMPLES = imagenet.EXAMPLES

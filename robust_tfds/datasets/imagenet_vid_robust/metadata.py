@@ -1,6 +1,6 @@
 """Labels and anchor sets of ImageNet-Vid-Robust, and ILSVRC-VID's boxes.
 
-Facts: docs/specs/video.md section 4. `pmsets.json` maps an anchor's path to
+Facts: docs/evidence/specs/video.md section 4. `pmsets.json` maps an anchor's path to
 those of its similar frames, `labels.json` a frame's path to its class ids;
 paths are `val/<video>/<frame>.JPEG`.
 """

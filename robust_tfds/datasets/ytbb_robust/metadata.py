@@ -1,6 +1,6 @@
 """Anchors, labels and reviewed pairs of YTBB-Robust.
 
-Facts: docs/specs/video.md section 4. `anchor_labels.json` says which anchors
+Facts: docs/evidence/specs/video.md section 4. `anchor_labels.json` says which anchors
 humans found good and what they show, `pmk_labels.json` which pairs they found
 similar; the last annotation of a key counts. A frame's labels are its ANCHOR's.
 """

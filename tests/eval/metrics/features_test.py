@@ -248,7 +248,7 @@ _TABLES = {
   6: "table6_ucf101_p",
   7: "table7_hmdb51_p",
 }
-# Half a printed digit of the mean and of each row: docs/specs/video.md section
+# Half a printed digit of the mean and of each row: docs/evidence/specs/video.md section
 # 2.
 _TOLERANCE = 0.0101
 
@@ -305,7 +305,7 @@ class PrintedTablesTest(parameterized.TestCase):
       absolute, relative = float(row["I3D_gamma_a"]), float(row["I3D_gamma_r"])
       if relative > 0.8:
         continue  # two digits do not determine it there
-      accuracy = 0.721  # docs/specs/video.md section 2: I3D, implied
+      accuracy = 0.721  # docs/evidence/specs/video.md section 2: I3D, implied
       got = action.robustness({("jpeg", 1): absolute - 1 + accuracy}, accuracy)[
         "gamma_r"
       ]["mean"]

@@ -101,7 +101,7 @@ class RobustBenchTest(in_folder.TestCase):
     chosen = [ids[i] for i in got.places(ids, "imagenet_vid_robust")]
     self.assertLen(
       pmsets.keys() & set(chosen), 487
-    )  # docs/specs/video.md section 4
+    )  # docs/evidence/specs/video.md section 4
     facts = DataFacts(dataset="imagenet_vid_robust", subset="2015")
     held = known.check_examples("a.csv", facts, 0, chosen)
     self.assertIn("9,480 examples of the subset 2015", held.verified)

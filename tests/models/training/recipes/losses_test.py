@@ -1,4 +1,4 @@
-"""Losses of recipes against docs/specs/training.md, sections 2 and 5, in numpy.
+"""Losses of recipes against docs/evidence/specs/training.md, sections 2 and 5, in numpy.
 
 The network is a matrix on pixels in [0, 1], so that an attack's steps are known.
 """
