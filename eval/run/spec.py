@@ -345,7 +345,7 @@ def defaults(
   if not path[depth:]:
     return settings.defaults(Model)
   if path[depth:] == ["spec"]:
-    return spec_fields.defaults()
+    return settings.placeholders(spec_fields.kinds())
   inside = {"train": Train, "last_layer": LastLayer}.get(path[depth])
   return settings.defaults(inside) if inside and path[-1] in place else {}
 
