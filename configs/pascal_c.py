@@ -18,7 +18,7 @@ from configs import coco_c
 
 
 def get_config(model: str = "faster_rcnn_r50") -> ml_collections.ConfigDict:
-  """The run of one detector of `models.detection`; all fields: `coco_c.py`."""
+  """The run of one detector of `models.detection`; else as `coco_c.py`."""
   config = coco_c.get_config(model).unlock()
   config.data.name = "pascal_c"
   config.data.split = "test"

@@ -1,8 +1,6 @@
-"""The fields of every kind of spec, as a config and its flags name them."""
+"""The fields of every kind of spec, as configs and flags name them."""
 
-from typing import TYPE_CHECKING, Any
-
-from robust_tfds import settings
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
   from models.spec import ModelSpec
@@ -16,11 +14,3 @@ def kinds() -> dict[str, "type[ModelSpec]"]:
 
   # A VideoSpec is a Spec too.
   return {n: kind for kind in (VideoSpec, DetectorSpec) for n in kind.fields()}
-
-
-def defaults() -> dict[str, Any]:
-  """Return empty values of the fields, whose types say how flags are read."""
-  return {
-    name: settings.placeholder(kind.fields()[name].annotation)
-    for name, kind in kinds().items()
-  }

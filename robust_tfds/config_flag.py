@@ -29,6 +29,8 @@ import configs
 from robust_tfds import command, errors
 
 _FLAG = "config"
+# The flag's value -> its config from `check` to the flag: a file runs once.
+_checked: dict[str, ml_collections.ConfigDict] = {}
 _TRAIN = "train_"  # begins the names of configs to train by
 # (config, names of the groups that lead to some keys) -> those keys: their defaults.
 Defaults = Callable[
@@ -83,7 +85,9 @@ class _WithRoom(flags.ArgumentParser):
 
   def parse(self, argument: str) -> Any:
     """The config of a file."""
-    config = self._parser.parse(_located(argument))
+    config = _checked.pop(argument, None)
+    if config is None:
+      config = self._parser.parse(_located(argument))
     if isinstance(config, ml_collections.ConfigDict):
       for key in _overridden(sys.argv if self._argv is None else self._argv):
         _take_default(config, key.split("."), self._defaults)
@@ -119,6 +123,7 @@ def check(
   config = _load(path, [what] if colon else [])
   for key in _overridden(argv):
     _check_key(config, key, defaults)
+  _checked[value] = config
 
 
 def shipped(trains: bool | None = None) -> dict[str, pathlib.Path]:

@@ -123,6 +123,15 @@ def defaults(kind: type[Group]) -> dict[str, Any]:
   return out
 
 
+def placeholders(kinds: Mapping[str, Any]) -> dict[str, Any]:
+  """Return the fields of specs as `defaults` returns keys.
+
+  Args:
+    kinds: name of a field -> a kind of spec that has it.
+  """
+  return {n: placeholder(k.fields()[n].annotation) for n, k in kinds.items()}
+
+
 def placeholder(kind: Any) -> Any:
   """Return no value yet, of a type that says how a flag is read."""
   return config_dict.placeholder(_plain_type(kind))

@@ -1,6 +1,7 @@
 """`--config`: files, arguments and keys that are not there."""
 
 import functools
+import pathlib
 
 from absl import flags
 from absl.testing import parameterized
@@ -95,6 +96,23 @@ class CheckTest(parameterized.TestCase):
         "flexible": False,
       },
     )
+
+  def test_a_file_runs_once(self):
+    runs = self.create_tempfile("runs.txt").full_path
+    text = (
+      "import ml_collections\n"
+      "def get_config():\n"
+      f"  with open({runs!r}, 'a') as file: file.write('x')\n"
+      "  return ml_collections.ConfigDict({'seed': 0}).lock()\n"
+    )
+    file = self.create_tempfile("mine.py", text).full_path
+    words = ["main", f"--config={file}", "--config.seed=3"]
+    config_flag.check(words)
+    values = flags.FlagValues()
+    config_flag.define(values, words)
+    values(words)
+    self.assertEqual(values.config.seed, 3)
+    self.assertEqual(pathlib.Path(runs).read_text("utf-8"), "x")
 
   def test_the_command_prints_words(self):
     run = in_process.program("eval.main", f"{_QUICKSTART}:foo", "--plan")

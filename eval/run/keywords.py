@@ -4,8 +4,6 @@ They change the values of the config that runs the data set, and bring models th
 are objects.
 """
 
-import functools
-import inspect
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -14,7 +12,6 @@ from typing import Any
 import jax
 import numpy as np
 
-import eval as door
 from eval import tasks
 from eval.run import dataset_config
 from eval.run import plan as plan_lib
@@ -40,11 +37,24 @@ _OF_SPEC = ("dtype", "long_px", "num_classes", "short_px", "train")
 Keywords = Mapping[str, Any]
 
 
-@functools.cache
-def defaults() -> dict[str, Any]:
-  """Return the keywords of `evaluate` and their defaults."""
-  parameters = inspect.signature(door.evaluate).parameters.values()
-  return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+# The keywords of `evaluate`, with its defaults.
+DEFAULTS: Keywords = {
+  "conditions": None,
+  "severities": (1, 2, 3, 4, 5),
+  "limit": 0,
+  "workdir": None,
+  "batch_size": 64,
+  "variables": None,
+  "checkpoint": None,
+  "seed": 0,
+  "baseline": None,
+  "name": "",
+  "size": None,
+  "classes": None,
+  "outputs": "auto",
+  "allow_random": False,
+  **dict.fromkeys(sorted(_DATA - {"corruptions", "own", "set_name"})),
+}
 
 
 def spec_of(
@@ -53,7 +63,7 @@ def spec_of(
   """Return the run of a call of `evaluate`; label -> model, where it is an object.
 
   Args:
-    keywords: all of `defaults`.
+    keywords: all of `DEFAULTS`.
   """
   values = _values(dataset, keywords)
   example = values.pop("model", None) or {}
@@ -82,8 +92,8 @@ def typed(
 ) -> str:
   """Return the call with what it lacks, as one types it; objects by their kind."""
   given = {}
-  for name, default in defaults().items():
-    value = keywords[name]  # arrays are compared item by item
+  for name, value in keywords.items():
+    default = DEFAULTS[name]  # arrays are compared item by item
     if not (isinstance(value, type(default)) and value == default):
       given[name] = value
   given |= missing.arguments(lacks)
@@ -183,7 +193,7 @@ def _set_conditions(
     )
   if "severities" in data:
     data["severities"] = severities
-  elif severities != defaults()["severities"]:
+  elif severities != DEFAULTS["severities"]:
     remedy = " Use difficulties=." if "difficulties" in data else ""
     raise errors.UserError(
       f"severities={severities!r}: {dataset} has none.{remedy}"

@@ -114,7 +114,24 @@ class LastLayer(settings.Group):
 
 
 class Model(settings.Group):
-  """One model of a run."""
+  """One model of a run.
+
+  Attributes:
+    name: of the catalogue, `module:function` or `timm:NAME`.
+    label: what tables call it; empty: the name.
+    checkpoint: the file of its weights, as `models.convert.load` takes it.
+    num_classes: of a checkpoint with another head; 0: the model's own.
+    dtype: `float32`, or `bfloat16` with float32 logits; empty: `float32`.
+    allow_random: take a model of the user's that draws.
+    short_px: of detectors, the side that the shorter one is resized to.
+    long_px: of detectors, what the longer one is at most.
+    spec: fields of its spec.
+    classes: what its outputs stand for, see `model/output_classes.py`.
+    trained_on: what it was trained on, see `model/training_data.py`.
+    corruptions_seen: corruptions that it was trained on, or `none`.
+    train: the recipe by which a small model is trained in the run.
+    last_layer: the recipe by which its last layer is fitted in the run.
+  """
 
   name: settings.Name
   label: settings.Text = ""
@@ -147,18 +164,48 @@ class Model(settings.Group):
 
 
 class Data(settings.Group):
-  """What a run reads, and what is made of it."""
+  """What a run reads, and what is made of it.
+
+  Attributes:
+    name: the data set, or where one's own lies: `folder:/data/pets`.
+    split: of the data set.
+    own: where a set of one's own lay, see `dataset_config.py`.
+    config: of the data set, where it has several.
+    source: `fly`, or `prepared`: read corrupted pictures from built sets.
+    codec: of the pixels: `raw`, `jpeg85`, `published`, ...
+    geometry: the crop before corruptions; `model`: the model's own.
+    corruptions: names, groups or sets: `common`, `extra`, `all`, `none`, ...
+    perturbations: the same of sequences and videos.
+    left_out: of these; `absent`: those whose files are not here.
+    severities: of corruptions and of perturbations of videos, 1 to 5.
+    difficulties: of sequences, 1 to 3.
+    views: clips of a video.
+    sampling: of clips, `dense` or `uniform`.
+    groups: of videos of one's own, a pattern that names what was cut up.
+    drop_alpha: of a folder, leave transparency aside.
+    skip_errors: of one's own, leave out files that cannot be read.
+    label_space: classes that a model is asked among; a map of frames' classes.
+    merge: of frames, how classes are merged.
+    rules: of detection, whose rules of AP.
+    limit: the first so many examples; 0: all.
+    subset: a name, or a file of ids.
+    data_dir: where prepared sets lie; empty: inside the workdir.
+    manual_dir: where archives lie that nobody may download.
+    frost_dir: where frost's pictures lie; empty: where they are looked for.
+    file_format: of prepared sets; empty: the default.
+    block_mib: decoded pixels of a chunk; two chunks are in memory at most.
+  """
 
   name: settings.Name
   split: settings.Name
-  own: settings.Text = ""  # where a set of one's own lay, see `dataset_config`
+  own: settings.Text = ""
   config: settings.Text = ""
   source: settings.Name = "fly"
   codec: settings.Text = ""
   geometry: settings.Text = ""
   corruptions: _Names = _UNNAMED
   perturbations: _Names = _UNNAMED
-  left_out: _Names = ""  # of them; `absent`: frost, where its pictures lack
+  left_out: _Names = ""
   severities: _Levels = _UNNAMED
   difficulties: _Levels = _UNNAMED
   views: settings.Positive = _UNNAMED
@@ -175,7 +222,7 @@ class Data(settings.Group):
   manual_dir: settings.Path = ""
   frost_dir: settings.Path = ""
   file_format: _Format = ""
-  block_mib: _Mib = 512  # of decoded pixels; two blocks are in memory at most
+  block_mib: _Mib = 512
 
 
 # Keys of `data` that not every task reads: `Task.condition_keys`, `own_keys`.
@@ -298,7 +345,7 @@ def defaults(
   if not path[depth:]:
     return settings.defaults(Model)
   if path[depth:] == ["spec"]:
-    return spec_fields.defaults()
+    return settings.placeholders(spec_fields.kinds())
   inside = {"train": Train, "last_layer": LastLayer}.get(path[depth])
   return settings.defaults(inside) if inside and path[-1] in place else {}
 

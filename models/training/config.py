@@ -176,7 +176,7 @@ def defaults(
     groups: names that lead to the group: `("optimizer",)`; none: the top.
   """
   if [*groups] == ["model", "spec"]:
-    return spec_fields.defaults()
+    return settings.placeholders(spec_fields.kinds())
   if [*groups] == ["recipe"]:
     return recipes.defaults(config.get("recipe", {}).get("name", ""))
   kind: Any = Config

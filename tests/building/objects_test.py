@@ -257,7 +257,7 @@ class GeometryTest(parameterized.TestCase):
     np.testing.assert_array_equal(got, np.full((224, 224, 3), 0x80))
 
   def test_offsets_round_half_to_even(self):
-    # (341 - 224) / 2 = 58.5 -> 58: docs/specs/imagenet_p.md section 1.
+    # (341 - 224) / 2 = 58.5 -> 58: docs/evidence/specs/imagenet_p.md section 1.
     column = np.arange(341, dtype=np.uint16) % 256
     image = np.tile(column.astype(np.uint8)[None, :, None], (256, 1, 3))
     out = geometry.apply(image, "imagenet")

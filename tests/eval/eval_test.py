@@ -12,10 +12,12 @@ from tests import in_process
 class EvalTest(absltest.TestCase):
   def test_arguments_are_the_keys_of_a_spec(self):
     """Each of its own line in the docstring; keys of the data are the config's."""
-    names = list(inspect.signature(evaluate).parameters)
-    names = set(names) - {"predict", "dataset", "unknown"}
+    signature = inspect.signature(evaluate).parameters
+    names = set(signature) - {"predict", "dataset", "unknown"}
     keys = set(spec.Data.model_fields) | {*dataset_config.OF_SOURCES}
-    self.assertEqual(set(keywords.defaults()), names)
+    for name, default in keywords.DEFAULTS.items():
+      self.assertEqual(signature[name].default, default)
+    self.assertEqual(set(keywords.DEFAULTS), names)
     self.assertEqual(keys - names, {"set_name", "own", "corruptions"})
     for name in names - {"seed"}:
       self.assertRegex(evaluate.__doc__, rf"\n    {name}: ")

@@ -63,7 +63,7 @@ class CategoriesTest(absltest.TestCase):
     missing = {12, 26, 29, 30, 45, 66, 68, 69, 71, 83}
     self.assertEqual(set(range(1, 91)) - set(categories), missing)
     self.assertEqual(coco.labels()[90], 79)
-    # docs/specs/detection.md section 4: a few names with their ids.
+    # docs/evidence/specs/detection.md section 4: a few names with their ids.
     for number, name in ((13, "stop sign"), (25, "giraffe"), (44, "bottle"),
                          (67, "dining table"), (84, "book")):  # fmt: skip
       self.assertEqual(categories[number], name)

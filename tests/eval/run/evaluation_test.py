@@ -168,7 +168,7 @@ class EvaluationTest(parameterized.TestCase):
   def test_the_config_is_the_commands(self):
     config = imagenet_c.get_config("resnet50").unlock()
     config.data.corruptions = "common"
-    given = keywords.defaults()
+    given = keywords.DEFAULTS
     ours, _ = keywords.spec_of("resnet50", "imagenet_c", given)
     theirs = spec_lib.from_config(config)
     self.assertEqual(
@@ -184,7 +184,7 @@ class EvaluationTest(parameterized.TestCase):
     ({"conditions": "tilt"}, ("tilt", None)),
   )
   def test_conditions_have_the_name_of_their_family(self, options, expected):
-    given = {**keywords.defaults(), **options}
+    given = {**keywords.DEFAULTS, **options}
     spec, _ = keywords.spec_of("digits_linear", "digits_p", given)
     got = spec.data.perturbations, spec.data.corruptions
     self.assertEqual(got, expected)
