@@ -103,7 +103,7 @@ def kind_of(label: str, stated: str, rows: np.ndarray | None) -> OutputKind:
       or is a detector.
 
   Raises:
-    UserError: the probe contradicts what is stated.
+    UserError: the probe contradicts what is stated, or shows percentages.
   """
   if stated == LOGITS or (rows is None and stated != PROBABILITIES):
     return OutputKind()
@@ -116,6 +116,11 @@ def kind_of(label: str, stated: str, rows: np.ndarray | None) -> OutputKind:
     return kind
   if stated == PROBABILITIES:
     raise kind.refusal(f"{label}: pictures of the probe")
+  if kind.contains(rows / 100).all():
+    raise errors.UserError(
+      f"{label}: outputs of the probe sum to 100 in each row, as percentages do."
+      f" Divide them by 100. {_SWITCH}."
+    )
   kind = OutputKind(SCORES)
   is_scores = kind.contains(rows).all() and np.ptp(rows) > 0
   return kind if is_scores else OutputKind()

@@ -43,6 +43,7 @@ RANKS = ("top1", "top2", "top3", "top4", "top5")
 # Of the data, which tables of `corrupt_folder --manifest` say.
 _FACTS = ("codec", "edition", "geometry", "draws")
 _LISTED = 10  # names of a list that a note shows
+_LEAST = 10  # predictions, before a shift of their classes is said
 
 Columns = base.Columns
 _Rows = dict[tuple[str, Condition], np.ndarray]  # (model, condition) -> rows
@@ -96,7 +97,8 @@ class CsvReader(base.Reader):
         if name in file.columns:
           stated[name] = [*stated.get(name, ()), *file.texts(name).values]
       seen = classes.names if options.classes is None else ()
-      notes += [*_seen(file, seen), *unasked, *unread(file)]
+      notes += [*_seen(file, seen), *_counted_otherwise(file)]
+      notes += [*unasked, *unread(file)]
     baseline = options.baseline
     if baseline is None:
       baseline = baselines.default(dataset)
@@ -142,6 +144,24 @@ def _seen(file: ColumnFile, names: Sequence[str]) -> list[str]:
       f" {_listed(names)}"
     )
   return seen
+
+
+def _counted_otherwise(file: ColumnFile) -> list[str]:
+  """Return a note where most predictions are right if one is added or taken away."""
+  given = file.numbers("top1") != class_names.EMPTY
+  top1, label = (file.numbers(name)[given] for name in ("top1", "label"))
+  right = int((top1 == label).sum())
+  for by, words in ((1, "less 1"), (-1, "plus 1")):
+    count = int((top1 - label == by).sum())
+    # All classes are others then, so that some are of no label.
+    others = count and (top1.max() - label.max()) * by > 0
+    if others and 2 * count >= len(top1) and count >= max(_LEAST, 4 * right):
+      return [
+        f"predictions of {file.path.name} that are right: {right:,} of"
+        f" {len(top1):,}, and {count:,} if top1 is taken {words}. Are its classes"
+        " counted from another number than the labels'?"
+      ]
+  return []
 
 
 def _listed(names: Sequence[str]) -> str:

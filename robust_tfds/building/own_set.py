@@ -297,11 +297,16 @@ def ordered(names: Sequence[str], order: str) -> list[str]:
 
 
 def _numbers(names: Sequence[str]) -> dict[str, float] | None:
-  """Name -> its number, where all are numbers, or one text around numbers."""
+  """Name -> its number, where all are numbers, have one text around them, or begin
+  with one each (`1_cat`).
+  """
   found = [re.fullmatch(r"(\D*)(\d+)(\D*)", name) for name in names]
   parts = [match.groups() for match in found if match]
   if len(parts) == len(names) and len({(a, b) for a, _, b in parts}) == 1:
     return {n: int(p[1]) for n, p in zip(names, parts, strict=True)}
+  first = {n: int(m[0]) for n in names if (m := re.match(r"\d+", n))}
+  if len(first) == len(names) == len({*first.values()}):
+    return dict(first)
   try:
     return {name: float(name) for name in names} or None
   except ValueError:

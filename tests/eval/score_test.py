@@ -268,6 +268,15 @@ class CommandTest(in_folder.TestCase):
     ):
       self.assertIn(words, screen)
 
+  def test_classes_that_are_counted_from_another_number_are_said(self):
+    for by, words in ((1, "less 1"), (-1, "plus 1")):
+      rows = [(i, i % 4 + 1, i % 4 + 1 + by) for i in range(12)]
+      lines = [f",0,x{i},{label},{top1}" for i, label, top1 in rows]
+      header = "corruption,severity,example_id,label,top1"
+      screen = self._score(self._file("\n".join([header, *lines])))
+      self.assertIn(f"0 of 12, and 12 if top1 is taken {words}", screen)
+    self.assertNotIn("if top1 is taken", self._score(self._file()))
+
   def test_what_is_not_read_is_named(self):
     screen = self._score(self._file(_with("score", 0.5)))
     self.assertIn("columns of mine.csv not read: score", screen)

@@ -6,6 +6,7 @@ import pathlib
 import unicodedata
 from unittest import mock
 
+import numpy as np
 import pytest
 from absl.testing import parameterized
 
@@ -169,6 +170,35 @@ class FolderTest(parameterized.TestCase):
     )
     self.assertEqual(result.summary["clean_error"], 0)
 
+  def test_functions_that_write_into_their_pictures(self):
+    names = ["ant", "bee", "cat"]
+    root = made.greys(self.root / "three", names)
+    right = made.nearest(names, names)
+
+    def writes(pictures):
+      answer = right(pictures)
+      pictures[...] = 0
+      return answer
+
+    models = {"writes": writes, "reads": right}
+    result, _ = made.evaluate(models, f"folder:{root}", conditions="none")
+    for label in models:
+      self.assertEqual(result.summary[f"{label}/clean_error"], 0)
+
+  def test_the_same_outputs_for_all_pictures_are_said(self):
+    names = ["ant", "bee"]
+    root = made.greys(self.root / "two", names)
+
+    def same(pictures):
+      return np.tile(np.float32([0, 3]), (len(pictures), 1))
+
+    result, said = made.evaluate(same, f"folder:{root}", conditions="none")
+    self.assertEqual(result.summary["clean_error"], 0.5)
+    self.assertIn("same: gives the same outputs for all 4 pictures", said)
+    right = made.nearest(names, names)
+    _, said = made.evaluate(right, f"folder:{root}", conditions="none")
+    self.assertNotIn("the same outputs", said)
+
   @parameterized.parameters(
     (
       ["0", "1", "2", "10"],
@@ -176,6 +206,7 @@ class FolderTest(parameterized.TestCase):
       "textual 0, 1, 10, 2; numeric 0, 1, 2, 10. Say .*'textual'",
     ),
     (["c_9", "c_10"], None, "textual c_10, c_9; numeric c_9, c_10"),
+    (["1_cat", "2_dog", "10_owl"], None, "textual 10_owl, 1_cat, 2_dog; num"),
     (["2019", "2020"], [0, 1], "e.g. '0'; expected names .* 'index'"),
     (["1", "2", "3"], [0, 1, 2], "line 1: '0' is no class, and '3'"),
     (["cat", "dog"], "numeric", "classes are cat, dog, .*expected numbers"),

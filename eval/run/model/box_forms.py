@@ -34,7 +34,7 @@ _FORMS = {
 def check(
   label: str, answers: probe.Answers, clean: inputs.Source, names: Sequence[str]
 ) -> list[str]:
-  """Return what a run prints of a detector that gives other classes.
+  """Return what a run prints of a detector that finds nothing, or other classes.
 
   Args:
     label: of the model.
@@ -69,18 +69,26 @@ def check(
         f" found (IoU of {_IOU} or more), and {others} if its boxes are read as"
         f" {form}. Expected (x1, y1, x2, y2) in px."
       )
-  pairs = [
-    (t["label"][i], c[v][j])
+  pairs = [  # of each object that is found the best box
+    (t["label"][i], c[v][hit[i].argmax()])
     for t, c, v, hit in zip(truth, answers["classes"], valid, hits)
-    for i, j in np.argwhere(hit)
+    for i in np.flatnonzero(hit.any(1))
   ]
-  if count < _LEAST or any(one == two for one, two in pairs):
+  if total >= _LEAST and not count:
+    return [
+      f"finds none of {total} annotated boxes on the first pictures (IoU of {_IOU}"
+      f" or more), with {len(ends)} boxes. Expected (x1, y1, x2, y2) in px of the"
+      " picture as it is handed over, not as the network resizes it"
+    ]
+  wrong = [pair for pair in pairs if pair[0] != pair[1]]
+  if count < _LEAST or 2 * len(wrong) <= len(pairs):
     return []
-  shown = [names[i] if i < len(names) else str(i) for i in pairs[0]]
+  shown = [names[i] if i < len(names) else str(i) for i in wrong[0]]
+  right = len(pairs) - len(wrong)
   return [
-    f"finds {count} of {total} annotated boxes on the first pictures, and none"
-    f" as its class, e.g. {shown[0]!r} as {shown[1]!r}: if its outputs have"
-    " another order, say so by classes= (--config.model.classes)"
+    f"finds {count} of {total} annotated boxes on the first pictures, and"
+    f" {right or 'none'} as its class, e.g. {shown[0]!r} as {shown[1]!r}: if its"
+    " outputs have another order, say so by classes= (--config.model.classes)"
   ]
 
 

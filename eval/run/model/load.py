@@ -94,6 +94,7 @@ def load(
     own = own_models.OwnModel(
       entry.name, weights, _source(entry.name, model), random, answers
     )
+    notes = probe.notes(answers)
     if model.kind == "detection" and plan.task.set_kind == "objects":
       names = [name for name, *_ in plan.class_names()]
       if outputs:

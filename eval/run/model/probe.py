@@ -128,6 +128,17 @@ def answers(
   return one, random
 
 
+def notes(answers: Answers) -> list[str]:
+  """Return what a run prints of a classifier that answers all pictures alike."""
+  if "logits" not in answers or np.ptp(answers["logits"], axis=0).any():
+    return []
+  return [
+    f"gives the same outputs for all {ROWS} pictures of the probe: are its weights"
+    " loaded, and its pixels scaled as it expects (0..255, or its spec's mean and"
+    " std)?"
+  ]
+
+
 def _in_another_order(
   ask: _Traced | _Called, rows: list[np.ndarray], one: Answers
 ) -> str:
@@ -181,7 +192,8 @@ class _Called:
 
   def __call__(self, rows: Sequence[np.ndarray]) -> Answers:
     """The answers to some inputs, but texts: masks go with their boxes."""
-    answer = _by_name(self._model.apply(self._variables, *rows))
+    given = map(np.copy, rows)  # some functions write into their input
+    answer = _by_name(self._model.apply(self._variables, *given))
     return {k: v for k, v in answer.items() if v.dtype != np.object_}
 
   def try_one(self, rows: Sequence[np.ndarray]) -> Answers:

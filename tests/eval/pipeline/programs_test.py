@@ -427,6 +427,16 @@ class RunTest(parameterized.TestCase):
       self.assertIn("no calibration", numbers[metric].note)
     self.assertIn("no calibration", result.missing["mean_ece"])
 
+  def test_percentages_are_refused(self):
+    def percent(images):
+      return 100 * softmax(images)
+
+    with self.assertRaisesRegex(errors.UserError, "sum to 100 .* Divide them"):
+      self._run(percent)
+    taken, _ = self._run(percent, outputs="logits")
+    expected = self._numbers(logits)["error"]
+    self.assertEqual(taken.summary["clean_error"], expected)
+
   @parameterized.parameters(
     (softmax, "non-negative with a sum of 1"), (sigmoid, "between 0 and 1")
   )

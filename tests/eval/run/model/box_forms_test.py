@@ -2,6 +2,7 @@
 
 import pathlib
 
+import numpy as np
 from absl.testing import parameterized
 
 from robust_tfds import errors
@@ -73,3 +74,32 @@ class BoxFormsTest(parameterized.TestCase):
     self.assertIn(f"detect: {words} class, e.g. 'red' as 'blue'", said)
     _, said = self._evaluate(file, classes=["blue", "red"])
     self.assertNotIn("annotated boxes", said)
+
+  def test_most_classes_in_another_order_are_said(self):
+    def red(picture):
+      answer = made.detect(picture)
+      return {**answer, "classes": np.ones_like(answer["classes"])}
+
+    def blue(picture):
+      answer = made.detect(picture)
+      return {**answer, "classes": np.zeros_like(answer["classes"])}
+
+    file = made.scenes(self.root)
+    said = [self._evaluate(file, model)[1] for model in (red, blue)]
+    words = "finds 3 of 3 annotated boxes on the first pictures, and 1 as its"
+    self.assertEqual([words in text for text in said].count(True), 1)
+
+  def test_boxes_in_px_of_another_size_are_said(self):
+    def resized(picture):
+      answer = made.detect(picture)
+      return {**answer, "boxes": answer["boxes"] * 640.0 / len(picture)}
+
+    def nothing(picture):
+      return {"boxes": np.zeros((0, 4)), "scores": [], "classes": []}
+
+    file = made.scenes(self.root)
+    for model, count in ((resized, 6), (nothing, 0)):
+      result, said = self._evaluate(file, model)
+      self.assertEqual(result.summary["p"], 0)
+      self.assertIn("finds none of 3 annotated boxes", said)
+      self.assertIn(f"with {count} boxes. Expected (x1, y1, x2, y2)", said)
