@@ -257,7 +257,9 @@ def _families() -> dict[str, Family]:
   families: dict[str, Family] = {}
   for module in _files():
     member = _family_in(module)
-    for name in member.variants if member else ():
+    if member is None:
+      continue
+    for name in member.variants:
       if name in families:
         raise errors.UserError(
           f"{name!r} of {module} is the name of two models."

@@ -112,7 +112,9 @@ def defaults(kind: type[Group]) -> dict[str, Any]:
   out = {}
   for name, field in kind.model_fields.items():
     parts = (field.annotation, *typing.get_args(field.annotation))
-    grouped = dict in map(typing.get_origin, parts) or any(map(is_group, parts))
+    grouped = any(
+      typing.get_origin(part) is dict or is_group(part) for part in parts
+    )
     if field.is_required() or grouped:
       continue
     out[name] = field.default

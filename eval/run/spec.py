@@ -346,7 +346,11 @@ def defaults(
     return settings.defaults(Model)
   if path[depth:] == ["spec"]:
     return settings.placeholders(spec_fields.kinds())
-  inside = {"train": Train, "last_layer": LastLayer}.get(path[depth])
+  groups: dict[str, type[settings.Group]] = {
+    "train": Train,
+    "last_layer": LastLayer,
+  }
+  inside = groups.get(path[depth])
   return settings.defaults(inside) if inside and path[-1] in place else {}
 
 

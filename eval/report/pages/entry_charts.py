@@ -163,7 +163,8 @@ def reliability_chart(
       for score, accuracy in zip(pool.confidence, pool.accuracy)
       if score is not None and accuracy is not None
     ]
-    drawn.append(lines.Line(label, *map(list, zip(*points)), index))
+    scores, shares = [x for x, _ in points], [y for _, y in points]
+    drawn.append(lines.Line(label, scores, shares, index))
   frame = Frame(
     *(3.7, 4.2),
     x="top score, mean of a bin (%)",
