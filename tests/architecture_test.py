@@ -209,6 +209,7 @@ _THIRD_PARTY = {
   "robust_tfds.charts": {"etils", "matplotlib", "numpy"},
   "robust_tfds.coco": {"numpy"},
   "robust_tfds.config_flag": {"absl", "ml_collections"},
+  "robust_tfds.settings": {"ml_collections", "numpy", "pydantic"},
   "robust_tfds.devices": {"jax", "numpy"},
   "robust_tfds.errors": set(),
   "robust_tfds.hosts": {"jax", "numpy"},

@@ -346,11 +346,11 @@ def defaults(
     return settings.defaults(Model)
   if path[depth:] == ["spec"]:
     return settings.placeholders(spec_fields.kinds())
-  groups: dict[str, type[settings.Group]] = {
+  schemas: dict[str, type[settings.Group]] = {
     "train": Train,
     "last_layer": LastLayer,
   }
-  inside = groups.get(path[depth])
+  inside = schemas.get(path[depth])
   return settings.defaults(inside) if inside and path[-1] in place else {}
 
 
