@@ -24,6 +24,7 @@ _MARKERS = (
   r'<g( clip-path="[^"]*")>'
   r'((?:<use href="[^"]*" x="[^"]*" y="[^"]*"([^>/]*)/>)+)</g>'
 )
+_PATHS = r'<path d="[^"]*"( [^>]*)/>(?:<path d="[^"]*"\1/>)+'
 # What no XML document may hold, not even as a reference.
 _FORBIDDEN = re.compile(
   r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
@@ -67,6 +68,7 @@ def text(figure: Figure, salt: str) -> str:
   drawn = re.sub(r"<[^>]*>", lambda tag: _tag(tag[0]), drawn)
   drawn = re.sub(r">\s+<", "><", drawn).replace("<defs></defs>", "")
   drawn = re.sub(_MARKERS, _shared, drawn)
+  drawn = re.sub(_PATHS, _joined, drawn)
   for _ in range(3):  # a group of one element, inside of others
     drawn = re.sub(r"<g>(<(\w+)\b[^>]*(/>|>[^<]*</\2>))?</g>", r"\1", drawn)
   root = f'<svg font-family="{_FONTS}" stroke-linejoin="round" '
@@ -91,6 +93,12 @@ def _shared(group: re.Match) -> str:
   if markers.count(looks) < markers.count("<use"):
     return group[0]
   return f"<g{opening}{looks}>{markers.replace(looks, '')}</g>"
+
+
+def _joined(paths: re.Match) -> str:
+  """Return paths of equal looks, like the bars of a series, as one."""
+  data = "".join(re.findall(r' d="([^"]*)"', paths[0]))
+  return f'<path d="{data}"{paths[1]}/>'
 
 
 def _attributes(style: str) -> str:
