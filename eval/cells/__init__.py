@@ -1,1 +1,1 @@
-"""What a run leaves on disk: the workdir, its cells, the table, where from."""
+"""The results of a run on disk: workdir, cells, table and provenance."""

@@ -24,7 +24,7 @@ _WITHOUT_OUTPUT = re.compile(r"(\d+) classes? without an output")
 
 @dataclasses.dataclass(frozen=True)
 class Cell:
-  """What the rows of one cell have in common.
+  """The common facts of the rows of one cell.
 
   Attributes:
     model: label of the model within the run.
@@ -32,14 +32,14 @@ class Cell:
     condition: clean, or a corruption at a level.
     seed: the run's seed.
     fingerprint: see `eval/cells/provenance.py`.
-    random: whether the model answers otherwise when it is asked again; every
-      row of the cell says so.
-    without_output: how many of the data set's classes the model has no output
-      for, so that it never answers them; every row of the cell says so.
-    of_model: the part of the fingerprint that is of the model alone; empty where
-      nothing is known of it.
-    data: what its data are, in words; None where nobody noted it.
-    model_facts: what its model is; None where nobody noted it.
+    random: whether repeated calls of the model differ; every row of the cell
+      says so.
+    without_output: number of the data set's classes that the model has no
+      output for, so that it never answers them; every row of the cell says so.
+    of_model: the part of the fingerprint that depends only on the model; empty
+      if unknown.
+    data: facts of its data, in words; None if not recorded.
+    model_facts: facts of its model; None if not recorded.
   """
 
   model: str
@@ -58,12 +58,12 @@ class Cell:
 
   @property
   def name(self) -> str:
-    """The corruption's; empty for clean."""
+    """The corruption's name; empty for clean."""
     return self.condition.name
 
   @property
   def level(self) -> int:
-    """Severity or difficulty; 0 for clean."""
+    """The severity or difficulty; 0 for clean."""
     return self.condition.level
 
   def row(
@@ -76,13 +76,14 @@ class Cell:
     level: int | None = None,
     note: str = "",
   ) -> table.Row:
-    """A row of the table about this cell.
+    """Return a row of the table about this cell.
 
     Args:
-      interval: (lo, hi), None where there is none.
-      n: examples behind it.
+      interval: (lo, hi), None if there is none.
+      n: number of examples.
       level: in the column `severity`; the condition's if None.
-      note: what else is to be known of it.
+      note: a note on the number.
+
     """
     where = self.condition.config, self.name
     severity = self.level if level is None else level
@@ -92,17 +93,19 @@ class Cell:
 
   @property
   def seen(self) -> tuple[str, ...]:
-    """Names of its benchmark's conditions that the model was trained on."""
+    """The names of its benchmark's conditions that the model was trained on."""
     facts = self.model_facts
     names = (facts and facts.corruptions_seen) or ()
     return conditions.family(self.condition.kind).seen(names)
 
   @property
   def conditions_seen(self) -> frozenset[conditions.Condition]:
-    """The conditions of `seen`; of videos at the severities that it saw alone.
+    """The conditions of `seen`; for videos only at the severities in the
+    training data.
 
-    Videos are trained on at severities 1-3 and tested at 4 and 5 (Schiappa et al.
-    2023, 6.4); means over pictures take all severities of a corruption together.
+    Videos are used at severities 1-3 for training and at 4 and 5 for testing
+    (Schiappa et al. 2023, 6.4); means over pictures include all severities of a
+    corruption.
     """
     family, facts = conditions.family(self.condition.kind), self.model_facts
     levels: Sequence[int] = conditions.SEVERITIES
@@ -115,7 +118,7 @@ class Cell:
 
   @property
   def remarks(self) -> tuple[str, ...]:
-    """What every row has to say of the model."""
+    """The remarks on the model in every row."""
     levels = self.model_facts.severities_seen if self.model_facts else None
     words = f"{_TRAINED_ON}{cell_facts.trained_on(self.seen, levels)}"
     seen = words * bool(self.seen)
@@ -127,7 +130,7 @@ class Cell:
     return tuple(filter(None, (RANDOM * self.random, lacking, scores, seen)))
 
   def note(self) -> dict[str, object]:
-    """The cell as its note on disk says it."""
+    """Return the cell in the form of its note on disk."""
     known = {
       "random": self.random,
       "without_output": self.without_output,
@@ -149,15 +152,15 @@ class Cell:
 
   @property
   def place(self) -> tuple[str, str, str, str]:
-    """Names of the folders that it lies in, one within the other."""
+    """The names of its nested folders."""
     return self.model, self.dataset, self.condition.config, f"seed{self.seed}"
 
   @classmethod
   def of_note(cls, note: note_lib.Note) -> Cell:
-    """The cell of a note; the opposite of `note`.
+    """Create the cell of a note, the inverse of `note`.
 
     Raises:
-      UserError: its condition is none.
+      UserError: its condition is unknown.
     """
     condition = conditions.family(note.kind).parse(note.config)
     return cls(
@@ -176,7 +179,7 @@ class Cell:
 
 @dataclasses.dataclass(frozen=True)
 class Summary:
-  """What rows over several cells of one model have in common."""
+  """The common facts of rows over several cells of one model."""
 
   model: str
   dataset: str
@@ -186,7 +189,9 @@ class Summary:
 
   @classmethod
   def of(cls, rows: Sequence[table.Row], baseline: str = "") -> Summary:
-    """Of the cells' rows of one model, and what they are normalised by."""
+    """Create it from the rows of one model's cells and the name of the
+    baseline.
+    """
     first = rows[0]
     facts = {
       "cells": sorted({r.fingerprint for r in rows}),
@@ -208,15 +213,15 @@ class Summary:
     level: int | None = None,
     note: str = "",
   ) -> table.Row:
-    """A row over cells.
+    """Return a row over cells.
 
     Args:
-      name: of the corruption; empty for the whole benchmark.
-      value: its value; None where it cannot be had.
-      interval: (lo, hi), None where there is none.
-      n: examples behind it.
-      level: difficulty, where the metric has one.
-      note: what else is to be known of it, or why there is no value.
+      name: name of the corruption; empty for the whole benchmark.
+      value: its value; None if there is none.
+      interval: (lo, hi), None if there is none.
+      n: number of examples.
+      level: difficulty, if the metric has one.
+      note: a note on the number, or why there is no value.
     """
     return _row(
       self, ("", name, level), metric, Number(value, *interval, n, note)
@@ -229,12 +234,12 @@ def _row(
   metric: str,
   number: Number,
 ) -> table.Row:
-  """A row of the table.
+  """Return a row of the table.
 
   Args:
-    of: what it is about.
+    of: the cell or summary.
     where: config, corruption, severity.
-    number: of which the ends may be nan.
+    number: the number, whose ends may be nan.
   """
   config, corruption, severity = where
   value = float(number.or_nan)
@@ -266,7 +271,7 @@ def _is_remark(part: str) -> bool:
 
 
 def _reason(value: float) -> str:
-  """Of a number that came out as nan and says no more."""
+  """Return the note of a nan value without another note; else ''."""
   return "undefined" if math.isnan(value) else ""
 
 

@@ -1,10 +1,10 @@
-"""What a cell's numbers depend on, in words: facts of its data, of its model.
+"""The facts that a cell's numbers depend on, in words: facts of its data and
+model.
 
-Both lie in the cell's note (`eval/cells/files/note.py`), which also says of which
-examples it is. Whoever sets two cells side by side reads here what differs; the
-hashes say at once whether anything does. A fact is None where nobody knows it: the
-cell is of a workdir from before facts were stored, or of predictions that another
-program made. Nothing is guessed.
+Both are stored in the cell's note (`eval/cells/files/note.py`), with its
+examples. Comparisons of two cells use them to say what differs; their hashes
+say whether anything does. An unknown fact is None: the cell is from a workdir
+that is older than stored facts, or from another program. Nothing is guessed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,16 +31,16 @@ class _Facts(Record):
 
   @property
   def hash(self) -> str:
-    """12 hexadecimal digits over those that are known."""
+    """12 hexadecimal digits of a hash of the known facts."""
     return provenance.fingerprint(_known(self.model_dump()))
 
   @property
   def missing(self) -> list[str]:
-    """Names of those that nobody knows."""
+    """The names of unknown facts."""
     return [name for name, value in self.words().items() if value is None]
 
   def words(self) -> dict[str, Any]:
-    """Name -> value, those of settings under their own names."""
+    """Return name -> value, with settings under their own names."""
     out: dict[str, Any] = {}
     for name, value in self.model_dump().items():
       if isinstance(value, Mapping):
@@ -51,31 +51,32 @@ class _Facts(Record):
 
 
 class DataFacts(_Facts):
-  """The data that a cell is of, but for its condition and seed.
+  """The facts of a cell's data, except its condition and seed.
 
   Attributes:
     dataset: its name.
-    version: of the TFDS builder.
-    config: of the set that conditions are made from; of prepared sets the clean
-      one.
+    version: version of the TFDS builder.
+    config: config of the set that conditions are made from; for prepared sets
+      the clean one.
     split: TFDS's name.
-    subset: name of the examples that were chosen; empty for all.
-    examples: how many there are of a condition.
-    source: `fly` (corrupted in the run), `prepared`, or `elsewhere` (predictions
-      of another program, of which nobody named a run over the same pictures).
-    codec: of the pixels that models see.
-    edition: of the corruptions; empty where the set has none.
+    subset: name of the chosen examples; empty for all.
+    examples: number of examples of a condition.
+    source: `fly` (corrupted in the run), `prepared`, or `elsewhere`
+      (predictions of another program without a named run over the same
+      pictures).
+    codec: codec of the pixels that models see.
+    edition: edition of the corruptions; empty if the set has none.
     geometry: rule of the crop; empty for the set's own.
-    px: sides (height, width) of the corrupted pictures, px; empty where each has
-      its own.
-    settings: of the task: whose AP, views and sampling of videos, label space.
+    px: sides (height, width) of the corrupted pictures, px; empty if they vary.
+    settings: the task's settings: rules of AP, views and sampling of videos,
+      label space.
     metric: version of the definitions of metrics, `provenance.METRICS_VERSION`.
     pixels: version of the pixels, `provenance.PIXELS_VERSION`.
     content: sha256 of the prepared files that were read. Other files may hold
       the same pixels.
-    decoders: what decoded the files of others, in words; empty: nothing. In no
-      fingerprint: those that were tried give the same pixels, and a run goes on
-      after an update. Comparisons say where they differ.
+    decoders: the decoders of other programs' files, in words; empty: none. They
+      are not in the fingerprint: tested ones give the same pixels, and a run
+      goes on after an update. Comparisons report differences.
   """
 
   dataset: str
@@ -97,26 +98,26 @@ class DataFacts(_Facts):
 
 
 class ModelFacts(_Facts):
-  """The model that a cell is of.
+  """The facts of a cell's model.
 
   Attributes:
-    name: in `models`, or `module:function`; empty of a model handed over as an
+    name: name in `models`, or `module:function`; empty for a model passed as an
       object.
     weights: sha256 of its variables.
-    dtype: that it computes in.
+    dtype: the dtype it computes in.
     preprocessing: its spec.
-    adapter: what runs it: the kind of adapter, `jax` for the networks here,
-      `elsewhere` where another program did, beside a run that somebody named.
+    adapter: the kind of adapter: `jax` for the networks here, `elsewhere` if
+      another program ran it.
     code: version of robust_tfds.
     source: module -> sha256 of its file, of a user's own model.
     classes: sha256 of the file that says what its outputs stand for; else empty.
-    random: whether it answers otherwise when it is asked again.
-    without_output: how many of the set's classes it has no output for.
+    random: whether repeated calls differ.
+    without_output: number of the set's classes that it has no output for.
     trained_on: the data that its weights were trained on, in words.
     corruptions_seen: names of the conditions that it was trained on; empty: none.
-    severities_seen: of them, as its training disclosed them.
-    outputs: `probabilities`, or `scores` (each in [0, 1], sums differ) where they
-      are no logits.
+    severities_seen: their severities, if disclosed.
+    outputs: `probabilities`, or `scores` (each in [0, 1], sums differ), if they
+      are not logits.
   """
 
   name: str | None = None
@@ -136,11 +137,13 @@ class ModelFacts(_Facts):
 
   @property
   def hash(self) -> str:
-    """12 hexadecimal digits over all but the name: an object may have none."""
+    """12 hexadecimal digits of a hash of all facts but the name, which may be
+    missing.
+    """
     return provenance.fingerprint(_known(self.model_dump(exclude={"name"})))
 
   def words(self) -> dict[str, Any]:
-    """Name -> value; the spec is one of them. The last two where they are known."""
+    """Return name -> value, including the spec; the last two only if known."""
     out = self.model_dump()
     for name in ("severities_seen", "outputs"):
       if out[name] is None:
@@ -149,7 +152,8 @@ class ModelFacts(_Facts):
 
 
 def with_spec(words: Mapping[str, Any]) -> dict[str, Any]:
-  """Facts of a model in words, those of its spec each by itself.
+  """Return a model's facts in words, with those of its spec as separate
+  entries.
 
   >>> with_spec({"dtype": "float32", "preprocessing": {"input_px": 32}})
   {'dtype': 'float32', 'preprocessing.input_px': 32}
@@ -162,7 +166,7 @@ def with_spec(words: Mapping[str, Any]) -> dict[str, Any]:
 def fingerprint(
   data: DataFacts, model: ModelFacts, condition: str, seed: int
 ) -> str:
-  """The fingerprint of a cell: what its numbers depend on."""
+  """Return the fingerprint of a cell: a hash of all that its numbers depend on."""
   depends = {
     "data": data.model_copy(update={"decoders": None}).hash,
     "model": model.hash,
@@ -173,16 +177,16 @@ def fingerprint(
 
 
 def _known(facts: Mapping[str, Any]) -> dict[str, Any]:
-  """The known facts: a fact that is added later changes no older cell's hash."""
+  """Return the known facts: a fact added later changes no older cell's hash."""
   return {name: value for name, value in facts.items() if value is not None}
 
 
 def differences(
   one: Mapping[str, Any], other: Mapping[str, Any]
 ) -> dict[str, tuple[Any, Any]]:
-  """What two facts say differently: name -> both values.
+  """Return the differences of two sets of facts: name -> both values.
 
-  A fact that one of them does not know differs from any value.
+  An unknown fact differs from any value.
 
   >>> differences({"codec": "raw", "n": 5}, {"codec": "jpeg85", "n": 5})
   {'codec': ('raw', 'jpeg85')}
@@ -196,10 +200,10 @@ def differences(
 
 
 def stated(named: Iterable[tuple[str, Mapping[str, Any]]]) -> list[str]:
-  """A sentence on predictions of another program that stand beside a run.
+  """Return a sentence if another program made some of the compared predictions.
 
   Args:
-    named: (name, facts of the model in words) of what is set side by side.
+    named: (name, facts of the model in words) of the compared entries.
 
   >>> stated([("a", {"adapter": "jax"}), ("b", {"adapter": "elsewhere"})])
   ['Another program made the predictions of b: that they are of these pictures \
@@ -215,10 +219,11 @@ is a statement of whoever scored them (--facts).']
 
 
 def decoders_differ(named: Iterable[tuple[str, Any]]) -> list[str]:
-  """A sentence where entries were decoded by different programs; else nothing.
+  """Return a sentence if entries were decoded by different programs; else
+  nothing.
 
   Args:
-    named: (name, value of `DataFacts.decoders`) of what is set side by side.
+    named: (name, value of `DataFacts.decoders`) of the compared entries.
 
   >>> decoders_differ([("a", "read with X 1"), ("b", "read with X 2")])
   ['Pixels were decoded by different programs, and a level may differ here and \
@@ -238,7 +243,8 @@ there: read with X 1 (a); read with X 2 (b).']
 
 
 def trained_on(names: Iterable[str], levels: Sequence[int] | None) -> str:
-  """Of which conditions a model saw which severities, as far as they are said.
+  """Return the conditions that a model was trained on, with severities if
+  known.
 
   >>> trained_on(["fog", "snow"], [1, 2, 3]), trained_on(["fog"], None)
   ('fog, snow at severity 1, 2, 3', 'fog')
@@ -248,14 +254,15 @@ def trained_on(names: Iterable[str], levels: Sequence[int] | None) -> str:
 
 
 def conditions_seen(names: Sequence[str], what: str) -> list[str]:
-  """What somebody says that a model was trained on: `corruptions_seen`.
+  """Return the valid, sorted value of `corruptions_seen`.
 
   Args:
-    names: of corruptions and perturbations; `none` alone, or nothing: of none.
-    what: where it is said, for the error.
+    names: names of corruptions and perturbations; only `none`, or nothing:
+      none.
+    what: the origin of the names, for the error.
 
   Returns:
-    The names, sorted, each once.
+    The names, sorted and unique.
 
   Raises:
     UserError: a name that is no corruption or perturbation.

@@ -1,4 +1,4 @@
-"""Which numbers a task's reports show, in which order, under which words."""
+"""The numbers that a task's reports show, their order and wording."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ _ROWS = pathlib.Path(__file__).with_name("facts.json")
 
 @dataclasses.dataclass(frozen=True)
 class TaskFacts:
-  """The task's half of every report.
+  """The task's part of every report.
 
   Attributes:
     task: its name.
-    noun: what one condition's name is: `corruption` or `perturbation`.
+    noun: the word for a condition's name: `corruption` or `perturbation`.
     headlines: numbers of the whole benchmark, in order.
     details: numbers of each corruption, in order.
     others: further metrics of the table that reports rank or print.
-    normalised: the normalised numbers in words; empty where there are none.
+    normalised: the normalised numbers in words; empty if there are none.
     mean: the benchmark's means over the common conditions, in words.
-    explanation: what the numbers mean, where no baseline enters.
-    intervals: what these are of, where that is not what the value is of.
-    ranked: what boards rank by: the first of these metrics that models have.
-    verdict: (metric, words) of the numbers that sum a model up; `{}` is the
-      number, `{conditions}` those that it is over, `{clean}` the word where
-      there are others.
+    explanation: what the numbers mean without a baseline.
+    intervals: what the intervals refer to, if not what the value refers to.
+    ranked: metrics to rank by: the first that models have.
+    verdict: (metric, words) of the numbers that summarise a model; `{}` is the
+      number, `{conditions}` its conditions, `{clean}` the word if there are
+      others.
   """
 
   task: str
@@ -48,7 +48,7 @@ class TaskFacts:
 
   @classmethod
   def of(cls, task: str) -> TaskFacts:
-    """Those of `facts.json`, where metrics stand by name.
+    """Create a task's facts from `facts.json`, where metrics are names.
 
     >>> TaskFacts.of("video").ranked
     ('gamma_r', 'natural_accuracy')
@@ -64,12 +64,12 @@ class TaskFacts:
 
   @property
   def plain(self) -> set[str]:
-    """Names of the numbers that a baseline normalises, before it does."""
+    """The names of numbers that a baseline normalises, before normalisation."""
     every = (*self.headlines, *self.details, *self.others)
     return {m.normalises for m in every if m.normalises}
 
   def metric(self, name: str) -> Metric:
-    """The metric of a name: as the task shows it, else as it is defined.
+    """Return the metric of a name: as the task shows it, else as it is defined.
 
     >>> TaskFacts("detection", "corruption", ()).metric("bbox/AP50").heading
     'AP50'

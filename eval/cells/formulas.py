@@ -1,10 +1,10 @@
-"""Text in CSV files that no spreadsheet takes for a formula.
+"""CSV text that no spreadsheet takes for a formula.
 
 A spreadsheet runs text that begins with `=`, `+`, `-`, `@`, a tab or a line break
-(OWASP, CSV Injection). The rule: such a text gets an apostrophe before it, which
-spreadsheets do not show; so does one that has such a character behind apostrophes
-of its own. Whoever reads the file takes one apostrophe off again where these
-characters follow.
+(OWASP, CSV Injection). So such a text gets an apostrophe in front, which
+spreadsheets do not show; so does text with such a character after its own
+apostrophes. Readers of the file remove one apostrophe if such a character
+follows.
 """
 
 _BEGINNINGS = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -12,7 +12,7 @@ _MARK = "'"
 
 
 def neutral(text: str) -> str:
-  """Text as a CSV file holds it.
+  """Return text in the form for a CSV file.
 
   >>> neutral("=1+1"), neutral("resnet50"), neutral("'=x")
   ("'=1+1", 'resnet50', "''=x")
@@ -23,7 +23,7 @@ def neutral(text: str) -> str:
 
 
 def plain(text: str) -> str:
-  """The text again, the opposite of `neutral`.
+  """Return the original text, the inverse of `neutral`.
 
   >>> plain("'=1+1"), plain("resnet50"), plain("''=x"), plain("'tis")
   ('=1+1', 'resnet50', "'=x", "'tis")

@@ -1,8 +1,8 @@
-"""Which examples belong together, whatever their groups are called.
+"""Groups of examples, compared independently of their names.
 
-Groups are drawn whole (`eval/metrics/resampling.py`), and a draw depends on their
-names. So runs are compared only where their groups hold the same examples, and
-equal groups are given equal names before anything is drawn.
+Groups are drawn whole (`eval/metrics/resampling.py`), and a draw depends on
+their names. So runs are compared only if their groups have the same examples,
+and equal groups get equal names before anything is drawn.
 """
 
 import hashlib
@@ -13,10 +13,10 @@ from eval.cells.files.columns import Columns
 
 
 def partition(columns: Columns) -> str:
-  """sha256 of which rows are of one group; empty where each example is its own.
+  """Return a sha256 of the partition of rows into groups; '' without groups.
 
   Args:
-    columns: of a cell's examples, in the order of their ids.
+    columns: columns of a cell's examples, in the order of their ids.
   """
   ids, names = columns["example_id"], columns["group_id"]
   if np.array_equal(ids, names):
@@ -28,20 +28,20 @@ def partition(columns: Columns) -> str:
 
 
 def _first_rows(names: np.ndarray) -> np.ndarray:
-  """The first row of each row's group: int64 `[N]`."""
+  """Return the first row of each row's group: int64 `[N]`."""
   _, first, index = np.unique(names, return_index=True, return_inverse=True)
   return first[index]
 
 
 class Names:
-  """Names of groups that several runs share: those of the first run."""
+  """The names of groups that several runs share: those of the first run."""
 
   def __init__(self) -> None:
-    """Knows no groups yet."""
+    """Create it without groups."""
     self._of: dict[tuple[str, str, str], np.ndarray] = {}
 
   def of(self, dataset: str, columns: Columns) -> dict[str, np.ndarray]:
-    """The columns of a cell, with equal names for equal groups."""
+    """Return the columns of a cell, with equal names for equal groups."""
     ids = np.ascontiguousarray(columns["example_id"].astype(np.str_))
     digest = hashlib.sha256(ids.view(np.uint8).data).hexdigest()
     key = dataset, digest, partition(columns)

@@ -1,9 +1,9 @@
-"""Which cells a number over several of them lacks, in words.
+"""Descriptions of the missing cells of a number over several cells.
 
-A mean over some of its cells looks like the mean over all: where a cell is not
-there the number is empty, and its note names what is missing; the mean over those
-that are there stands under a name of its own (`Headline.part`). A number none of
-whose cells is there was not asked for and has no row.
+A mean over some of its cells looks like the mean over all. So if a cell is
+missing, the number is empty and its note names what is missing; the mean over
+the present cells has its own name (`Headline.part`). A number without any of
+its cells has no row.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -15,7 +15,7 @@ _FEW = 3  # that are always listed
 
 
 def needed(family: Family, names: Iterable[str]) -> list[Condition]:
-  """All conditions of some names, in their order."""
+  """Return all conditions of some names, in their order."""
   return [
     family.condition(name, level)
     for name in names
@@ -24,7 +24,7 @@ def needed(family: Family, names: Iterable[str]) -> list[Condition]:
 
 
 def note(cells: Sequence[Condition], present: Collection[Condition]) -> str:
-  """What is missing of some cells, in words; empty where nothing is.
+  """Return which cells are missing, in words; '' if none is.
 
   >>> from robust_tfds import conditions
   >>> cells = needed(conditions.PICTURES, ["fog", "frost"])
@@ -38,7 +38,7 @@ def note(cells: Sequence[Condition], present: Collection[Condition]) -> str:
 
 
 def part_note(cells: Sequence[Condition], present: Sequence[Condition]) -> str:
-  """Which of some cells a mean is over, in words.
+  """Return which cells a mean is over, in words.
 
   >>> from robust_tfds import conditions
   >>> cells = needed(conditions.PICTURES, ["fog", "frost"])
@@ -50,7 +50,8 @@ def part_note(cells: Sequence[Condition], present: Sequence[Condition]) -> str:
 
 
 def in_words(cells: Sequence[Condition], chosen: Sequence[Condition]) -> str:
-  """Some of the cells, in the fewest words: `fog 1-5`, `all but frost 1-5`.
+  """Return some of the cells in the fewest words: `fog 1-5`, `all but frost
+  1-5`.
 
   >>> from robust_tfds import conditions
   >>> cells = needed(conditions.PICTURES, ["fog", "frost", "snow"])
@@ -68,7 +69,9 @@ def in_words(cells: Sequence[Condition], chosen: Sequence[Condition]) -> str:
 
 
 def _by_level(cells: Sequence[Condition], chosen: Sequence[Condition]) -> str:
-  """Cells of the same levels of some names, or of each; empty of others."""
+  """Return cells that have the same levels of some names in words; '' for
+  others.
+  """
   corrupted = [c for c in chosen if not c.clean]
   names = dict.fromkeys(c.name for c in corrupted)
   levels = {c.level for c in corrupted}
@@ -102,7 +105,7 @@ def _of_name(
 
 
 def words(condition: Condition) -> str:
-  """A condition: `fog 3`, `tilt`, `clean`."""
+  """Return a condition in words: `fog 3`, `tilt`, `clean`."""
   if condition.config in (condition.name, "clean"):
     return condition.config  # a sequence of one level
   return f"{condition.name} {condition.level}"

@@ -1,4 +1,4 @@
-"""Names that users gave, as names of folders: one rule for all of a workdir.
+"""Folder names for names that users chose: one rule for the whole workdir.
 
 Letters, digits and `_ - +` stay, and dots inside a name; every other character
 becomes `%` and two hexadecimal digits for each byte of its UTF-8, as in URLs. So
@@ -20,11 +20,11 @@ _INVISIBLE = ("Cc", "Cf", "Cs", "Zl", "Zp")  # Unicode categories
 
 
 def folder_name(name: str) -> str:
-  """A name as that of a folder.
+  """Return a name in the form of a folder name.
 
   Raises:
-    UserError: an empty name, one with characters that nobody sees, or one that
-      is too long.
+    UserError: an empty name, one with invisible characters, or one that is too
+      long.
   """
   if not name:
     raise errors.UserError("A name is empty: it has to name a folder.")
@@ -48,14 +48,14 @@ def folder_name(name: str) -> str:
 
 
 def check_visible(value: Any, source: str) -> None:
-  """Refuses texts that would not stay on their line where they are printed.
+  """Refuse texts with line breaks or invisible characters.
 
   Args:
     value: a text, or lists and objects of JSON that hold texts.
-    source: what a refusal begins with.
+    source: the beginning of an error message.
 
   Raises:
-    UserError: a text with characters that nobody sees, e.g. a new line.
+    UserError: a text with invisible characters, e.g. a line break.
   """
   if isinstance(value, Mapping):
     for name, item in value.items():
@@ -72,7 +72,7 @@ def check_visible(value: Any, source: str) -> None:
 
 
 def scripts(text: str) -> list[str]:
-  """Return the scripts of a text's letters, of those that look alike.
+  """Return the scripts of a text's letters, among those that look alike.
 
   >>> scripts("resnet50"), scripts("resn\u0435t50")
   (['LATIN'], ['CYRILLIC', 'LATIN'])
@@ -82,14 +82,14 @@ def scripts(text: str) -> list[str]:
 
 
 def check_scripts(name: str, source: str) -> None:
-  """Refuses a name one of whose words looks like another word.
+  """Refuse a name one of whose words looks like another word.
 
   Args:
-    source: what a refusal begins with.
+    source: the beginning of an error message.
 
   Raises:
     UserError: a word with letters of two scripts, e.g. a Cyrillic i among Latin
-      letters. Names the letter.
+      letters; the message names the letter.
   """
   for word in re.findall(r"[^\W\d_]+", name):
     if len(found := scripts(word)) > 1:
@@ -101,10 +101,10 @@ def check_scripts(name: str, source: str) -> None:
 
 
 def check_distinct(names: Iterable[str], kind: str) -> None:
-  """Refuses names whose folders are one on some file systems.
+  """Refuse names whose folders are equal on some file systems.
 
   Args:
-    kind: what they name, e.g. `model`.
+    kind: the kind of thing they name, e.g. `model`.
 
   Raises:
     UserError: see `folder_name`, or two that differ only by case.
@@ -121,7 +121,7 @@ def check_distinct(names: Iterable[str], kind: str) -> None:
 
 
 def _invisible(text: str) -> str:
-  """The first character that nobody sees; empty where there is none."""
+  """Return the first invisible character; '' if there is none."""
   return next((c for c in text if unicodedata.category(c) in _INVISIBLE), "")
 
 

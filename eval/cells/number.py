@@ -1,4 +1,4 @@
-"""`Number`: a value with its 95 % interval, and what is to be known of it."""
+"""`Number`: a value with its 95 % interval, and a note."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ class Number:
   """A number with its 95 % interval.
 
   Attributes:
-    value: None where there is none; the note says why.
-    lo: lower end; None where no interval is defined.
+    value: the value; None if there is none, and the note says why.
+    lo: lower end; None if no interval is defined.
     hi: upper end.
-    n: examples behind it; None where it is a ratio.
-    note: what else is to be known of it.
-    jackknife: the interval of the jackknife over blocks of groups, beside it;
-      None where there are no draws.
+    n: number of examples; None for a ratio.
+    note: a note on the number.
+    jackknife: the additional interval of the jackknife over blocks of groups;
+      None without draws.
   """
 
   value: float | None
@@ -35,7 +35,7 @@ class Number:
   def of(
     cls, value: float, lo: float = math.nan, hi: float = math.nan
   ) -> Number:
-    """Of what was computed, nan where there is none.
+    """Create it from computed values; nan stands for a missing one.
 
     >>> Number.of(0.5, float("nan"), float("nan"))
     Number(value=0.5, lo=None, hi=None, n=None, note='', jackknife=None)
@@ -53,5 +53,5 @@ class Number:
 
   @property
   def or_nan(self) -> float:
-    """The value as a float: nan where there is none."""
+    """The value as a float; nan if there is none."""
     return math.nan if self.value is None else self.value

@@ -1,7 +1,7 @@
-"""What a number depends on, and its fingerprint.
+"""The dependencies of a number, and its fingerprint.
 
 The fingerprint covers data, seed, weights, preprocessing and the versions of
-the code that decides pixels and scores. It leaves out what must not matter:
+the code that determines pixels and scores. It leaves out what must not matter:
 batch size, devices, hosts, paths, dates.
 """
 
@@ -22,11 +22,11 @@ METRICS_VERSION = 1
 
 
 def fingerprint(facts: Mapping[str, object]) -> str:
-  """12 hexadecimal digits of the sha256 of the facts as canonical JSON."""
+  """Return 12 hexadecimal digits of the sha256 of the facts as canonical JSON."""
   text = json.dumps(facts, sort_keys=True, separators=(",", ":"), default=str)
   return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def code_version() -> str:
-  """Version of the package that made a number, for people."""
+  """Return the version of the package that made a number, for people."""
   return version.VERSION

@@ -8,12 +8,12 @@ lo, hi, n, seed, note, fingerprint. Rates are fractions in [0, 1].
 * A metric of one corruption over all its severities has an empty config and
   severity.
 * A metric of the whole benchmark has an empty corruption as well.
-* A value that cannot be had is empty, nan in a `Row`, and its note says why:
-  `missing: fog 3, fog 4 (2 of 75)` where cells are not there.
+* A value that cannot be computed is empty, nan in a `Row`, and its note says
+why, e.g. `missing: fog 3, fog 4 (2 of 75)` for missing cells.
 
 Equal runs write equal bytes: rows are sorted, floats are written with the
-shortest text that reads back as the same float64. Rows are checked where they are
-written and where they are read. Text that spreadsheets take for a formula is
+shortest text that reads back as the same float64. Rows are checked when they
+are written and when they are read. Text that spreadsheets take for a formula is
 marked by an apostrophe (`eval/cells/formulas.py`).
 """
 
@@ -38,7 +38,7 @@ from robust_tfds.storage import disk, paths
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-  """One number with its interval and where it comes from.
+  """One number with its interval and its provenance.
 
   Attributes:
     model: label of the model within the run.
@@ -47,13 +47,13 @@ class Row:
     corruption: corruption's name; empty for clean and for whole benchmarks.
     severity: 1-5, 0 for clean; None for summaries.
     metric: e.g. `error`, `ce`, `mce`; see each task for its metrics.
-    value: the number; a fraction where it is a rate; nan where there is none.
-    lo: lower end of the 95 % interval, None where none is defined.
+    value: the number; a fraction for a rate; nan if there is none.
+    lo: lower end of the 95 % interval, None if none is defined.
     hi: upper end.
-    n: examples (pictures, sequences, videos) behind the number; of a number over
-      cells those of the cell that has the fewest. None where none are behind it.
+    n: number of examples (pictures, sequences, videos); for a number over cells
+      that of the cell with the fewest. None if it has no examples.
     seed: the run's seed.
-    note: what else is to be known of the number, or why there is none.
+    note: a note on the number, or why there is none.
     fingerprint: 12 hexadecimal digits over data, seed, weights, preprocessing
       and code (see `eval/cells/provenance.py`).
   """
@@ -74,17 +74,17 @@ class Row:
 
   @property
   def has_value(self) -> bool:
-    """Whether there is a number; the note says why where there is none."""
+    """Whether there is a number; otherwise the note says why not."""
     return not math.isnan(self.value)
 
   @property
   def number(self) -> Number:
-    """It alone, without where it comes from."""
+    """The row's value without its provenance columns."""
     value = self.value if self.has_value else None
     return Number(value, self.lo, self.hi, self.n, self.note)
 
   def add_note(self, text: str) -> Row:
-    """The row with one more note; several are separated by `; `."""
+    """Return the row with one more note; several are separated by `; `."""
     note = "; ".join(t for t in (self.note, text) if t)
     return dataclasses.replace(self, note=note)
 
@@ -92,10 +92,11 @@ class Row:
 def by_cell(
   rows: Iterable[Row], kind: conditions.Kind = "pictures"
 ) -> dict[Condition | None, list[Row]]:
-  """Rows of each cell at its own level; under None those over cells.
+  """Group rows by cell, at the cell's own level; None is the key of rows over
+  cells.
 
-  With these stand the harder difficulties of a temporal perturbation, whose one
-  cell has all of them.
+  The rows over cells include the harder difficulties of a temporal
+  perturbation, whose only cell has all of them.
   """
   out: dict[Condition | None, list[Row]] = {}
   for row in rows:
@@ -116,10 +117,10 @@ _ROUNDING = 1e-9  # by which an interval's ends may lie on the wrong side
 
 
 def dumps(rows: Iterable[Row]) -> str:
-  """The table as CSV text with a header, in the order of the rows.
+  """Return the table as CSV text with a header, in the order of the rows.
 
   Raises:
-    ValueError: a row that is none; `read` would refuse it.
+    ValueError: an invalid row, which `read` would refuse.
   """
   out = io.StringIO()
   writer = csv.writer(out, lineterminator="\n")
@@ -141,7 +142,7 @@ def _text(value: object) -> str:
 
 
 def _fault(row: Row) -> str:
-  """What is wrong with a row, in words; empty where nothing is."""
+  """Return what is wrong with a row, in words; '' if nothing is."""
   for column in COLUMNS:
     wrong = _kind_fault(column, getattr(row, column))
     if wrong:
@@ -186,19 +187,19 @@ def _interval_fault(row: Row) -> str:
 
 
 def write(rows: Iterable[Row], path: str | os.PathLike) -> epath.Path:
-  """Writes the CSV whole: under a temporary name, then renamed into place."""
+  """Write the CSV atomically and return its path."""
   place = paths.of(path)
   disk.write_text(place, dumps(rows))
   return place
 
 
 def read(path: str | os.PathLike) -> list[Row]:
-  """Reads a table back.
+  """Read a table.
 
   Raises:
-    UserError: no such file or no text; a header that is not `COLUMNS`; a line of
-      another length, a cell of another type, a number that is none; names the
-      file, the line and the column.
+    UserError: no such file or no text; a header that is not `COLUMNS`; a line
+      of another length, a cell of another type, an invalid number; the message
+      names the file, the line and the column.
   """
   lines = reading.csv_text(reading.text_file(path), str(path))
   _, header = next(lines, (1, []))
@@ -250,5 +251,5 @@ def _parse(source: str, cells: Sequence[str]) -> Row:
 
 
 def select(rows: Iterable[Row], **equal: object) -> list[Row]:
-  """Rows whose named columns equal the given values."""
+  """Return the rows whose named columns equal the given values."""
   return [r for r in rows if all(getattr(r, k) == v for k, v in equal.items())]

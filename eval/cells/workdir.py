@@ -1,4 +1,4 @@
-"""A run's folder: where everything lies, and whose it is.
+"""A run's folder: the place and owner of everything in it.
 
 config.json                                    the run's config, and `versions`
 cells/<label>/<dataset>/<condition>/seed<n>/   predictions.npz, provenance.json
@@ -11,14 +11,13 @@ parts/                                         of cells that are being made
 running.json                                   the run that is writing
 damaged/                                       what --repair moved aside
 
-Whatever else lies there is left alone. A label is a folder as
-`eval/cells/names.py` says. Any of it may lie in a bucket, where a folder is no
-more than the beginning of names.
+Other files in it are left alone. `eval/cells/names.py` makes labels into folder
+names. It may be in a bucket, where a folder is only a prefix of names.
 
-What is checked when: `check_cells` and `cells` hold notes against each other and
-against the sizes of files, and read none; `columns` reads a cell's files once and
-compares checksums; `damaged` does so with everything that is there. So a run that
-reads its finished cells first knows of any damage before it computes.
+Checks: `check_cells` and `cells` compare notes with each other and with the
+sizes of files, without reading them; `columns` reads a cell's files once and
+compares checksums; `damaged` does so for all cells. So a run that first reads
+its finished cells knows of any damage before it computes.
 """
 
 import dataclasses
@@ -58,9 +57,9 @@ class Workdir:
   """The folder of a run, or of predictions that were scored.
 
   Attributes:
-    path: of the folder; a link is followed.
-    writer: nonce of the lock of the run that writes cells; empty where nobody
-      else can write to the folder.
+    path: path of the folder; a link is followed.
+    writer: nonce of the lock of the run that writes cells; empty if no other
+      process can write to the folder.
   """
 
   path: epath.Path
@@ -70,48 +69,50 @@ class Workdir:
   )
 
   def __post_init__(self) -> None:
-    """Takes any path."""
+    """Convert any path."""
     object.__setattr__(self, "path", epath.Path(self.path))
 
   @property
   def config_path(self) -> epath.Path:
-    """The run's settings."""
+    """The path of the run's settings."""
     return self.path / "config.json"
 
   @property
   def table_path(self) -> epath.Path:
-    """The tidy table."""
+    """The path of the tidy table."""
     return self.path / "table.csv"
 
   @property
   def timing_path(self) -> epath.Path:
-    """Where the run's time went."""
+    """The path of the run's timing."""
     return self.path / "timing.json"
 
   @property
   def contents_path(self) -> epath.Path:
-    """Hashes of the files that were read, see `eval/run/execution/contents.py`."""
+    """The path of the hashes of files read, see
+    `eval/run/execution/contents.py`.
+    """
     return self.path / "contents.json"
 
   @property
   def reports(self) -> epath.Path:
-    """Folder of the reports."""
+    """The folder of the reports."""
     return self.path / "reports"
 
   @property
   def data(self) -> epath.Path:
-    """Folder of TFDS sets, where the config names none."""
+    """The folder of TFDS sets, if the config names none."""
     return self.path / "data"
 
   def model_folder(self, label: str) -> epath.Path:
-    """Where weights lie that the run trained."""
+    """Return the folder of weights that the run trained."""
     return self.path / "models" / names.folder_name(label)
 
   def check_layout(self) -> None:
-    """Refuses a folder where something lies that cannot be a workdir's.
+    """Refuse a folder with files that cannot be a workdir's.
 
     Raises:
-      UserError: names the path.
+      UserError: the message names the path.
     """
     if not paths.is_local(self.path):  # no folder is in a file's way there
       return
@@ -133,7 +134,7 @@ class Workdir:
   # The config.
 
   def config(self) -> ml_collections.ConfigDict:
-    """The settings of the run.
+    """Return the settings of the run.
 
     Raises:
       UserError: no workdir, one of another version, or a damaged config.json.
@@ -141,7 +142,8 @@ class Workdir:
     return _settings(config_file.read(self.config_path))
 
   def versions(self) -> dict[str, int]:
-    """Of the layout (`workdir`) and of the pixels (`pixels`).
+    """Return the versions of the layout (`workdir`) and of the pixels
+    (`pixels`).
 
     Raises:
       UserError: no workdir, or one that cannot be read.
@@ -152,16 +154,17 @@ class Workdir:
   def claim(
     self, config: ml_collections.ConfigDict, pixels: int | None = None
   ) -> None:
-    """Writes config.json, or checks that it is this run's.
+    """Write config.json, or check that it is this run's.
 
-    A config of which no cell was made is replaced, and what was made for it goes.
+    A config without finished cells is replaced, and what was made for it is
+    removed.
 
     Args:
-      pixels: version of the pixels that cells are of; today's if None.
+      pixels: version of the pixels of cells; the current one if None.
 
     Raises:
-      UserError: the workdir belongs to another config (names what differs) or
-        to another version, or labels that cannot name folders.
+      UserError: the workdir belongs to another config (the message names what
+        differs) or to another version, or labels cannot name folders.
     """
     self.check(config)
     if disk.exists(self.config_path) and not self._has_cells():
@@ -171,7 +174,7 @@ class Workdir:
     config_file.write(self.config_path, config, pixels)
 
   def check(self, config: ml_collections.ConfigDict) -> None:
-    """Refuses to run here what `claim` would refuse; writes nothing."""
+    """Check that `claim` would accept the config; write nothing."""
     names.check_distinct(labels_of(config), "model")
     names.check_distinct(config.data.name.split(","), "dataset")
     self.check_layout()
@@ -182,11 +185,11 @@ class Workdir:
         config_file.read(self.config_path)
 
   def _has_cells(self) -> bool:
-    """Whether a cell was finished here, so that the config stays."""
+    """Return whether a cell was finished here, so that the config stays."""
     return next(self._folders(), None) is not None
 
   def _make_room(self, config: ml_collections.ConfigDict) -> None:
-    """Removes what was made for another config, of which no cell was finished."""
+    """Remove what was made for another config that has no finished cell."""
     before = config_file.read(self.config_path)
     differ = config_file.differences(before, config_file.plain(config))
     if not differ:
@@ -199,20 +202,22 @@ class Workdir:
   # Cells.
 
   def cell_folder(self, cell: Cell) -> epath.Path:
-    """Where a cell lies."""
+    """Return the folder of a cell."""
     return predictions.folder(self.path / "cells", *cell.place)
 
   @property
   def examples(self) -> epath.Path:
-    """Folder of the facts of examples, which cells share."""
+    """The folder of the facts of examples, which cells share."""
     return self.path / examples_lib.FOLDER
 
   def done(self, cell: Cell) -> bool:
-    """Whether a cell is finished: its note is there, which is written last."""
+    """Return whether a cell is finished: its note, which is written last,
+    exists.
+    """
     return disk.exists(self.cell_folder(cell) / note_lib.FILE)
 
   def note(self, cell: Cell) -> note_lib.Note:
-    """What a finished cell says of itself: with its own fingerprint.
+    """Return the note of a finished cell, with its own fingerprint.
 
     Raises:
       DamagedError: it is not a cell, or another one.
@@ -234,9 +239,9 @@ class Workdir:
     return note
 
   def split(self, cell: Cell) -> note_lib.Split:
-    """The examples of a finished cell, with the hash of their labels.
+    """Return the examples of a finished cell, with the hash of their labels.
 
-    Notes of earlier code lack it; it follows from the examples' columns.
+    Notes of earlier code do not have it; it follows from the examples' columns.
 
     Raises:
       DamagedError: see `columns`.
@@ -249,7 +254,7 @@ class Workdir:
     return note_lib.split_of(note.split.name, columns["example_id"], labels)
 
   def of_examples(self, cell: Cell) -> dict[str, np.ndarray]:
-    """The columns of a finished cell that are facts of its examples.
+    """Return the columns of a finished cell that are facts of its examples.
 
     Raises:
       DamagedError: see `columns`.
@@ -260,12 +265,12 @@ class Workdir:
       raise damage.DamagedError(str(e), self.cell_folder(cell)) from e
 
   def columns(self, cell: Cell) -> dict[str, np.ndarray]:
-    """The predictions of a finished cell, read and checked.
+    """Return the predictions of a finished cell, read and checked.
 
-    Those of its examples are read once for all cells; nobody may change them.
+    Columns of examples are read once for all cells and must not be changed.
 
     Raises:
-      DamagedError: it is not what was written, or of another cell.
+      DamagedError: it was changed, or belongs to another cell.
     """
     folder = self.cell_folder(cell)
     note = self.note(cell)
@@ -288,10 +293,11 @@ class Workdir:
   def write_cell(
     self, cell: Cell, columns: predictions.Columns, split: str = ""
   ) -> dict[str, np.ndarray]:
-    """Writes a whole cell at once; it is done then.
+    """Write a complete cell at once, which is then finished.
 
     Args:
-      columns: of all its rows.
+      columns: columns of all its rows.
+
       split: name of what was read, see `note.Split`.
 
     Returns:
@@ -303,16 +309,16 @@ class Workdir:
     )
 
   def check_writer(self) -> None:
-    """Refuses to go on where another run took over, see `lock.check`."""
+    """Refuse to continue after another run took over, see `lock.check`."""
     if self.writer:
       lock.check(self.path, self.writer)
 
   def cells(self) -> list[Cell]:
-    """All finished cells: by model, then in the order of the conditions.
+    """Return all finished cells: by model, then in the order of the conditions.
 
     Raises:
-      DamagedError: one of them is not what was written. The files beside the
-        notes are checked when `columns` reads them.
+      DamagedError: one of them was changed. Other files than the notes are
+        checked when `columns` reads them.
     """
     notes = {folder: self._note(folder) for folder in self._folders()}
     for folder, reason in damage.of_other_examples(notes):
@@ -325,17 +331,17 @@ class Workdir:
     )
 
   def damaged(self) -> dict[epath.Path, str]:
-    """What is damaged: its path -> what is wrong with it; reads all files.
+    """Return the damaged parts, path -> what is wrong; this reads all files.
 
-    With a file of examples go the cells that need it.
+    A damaged file of examples includes the cells that need it.
     """
     return self._damaged(note_lib.read_file)
 
   def check_cells(self) -> None:
-    """Checks notes, and files by their sizes alone; `columns` reads them.
+    """Check notes, and only the sizes of files; `columns` reads them.
 
     Raises:
-      DamagedError: names the first that is damaged, and how many there are.
+      DamagedError: the message names the first damaged part, and their number.
     """
     damaged = self._damaged(note_lib.check_size)
     if damaged:
@@ -347,10 +353,10 @@ class Workdir:
   def _damaged(
     self, check: Callable[[epath.Path, note_lib.File], object]
   ) -> dict[epath.Path, str]:
-    """What is damaged.
+    """Return the damaged parts.
 
     Args:
-      check: refuses a file that is not the one of the note.
+      check: refuses a file that does not match the note.
     """
     notes, out = {}, {}
     for folder in self._folders():
@@ -366,15 +372,17 @@ class Workdir:
     return {**dict(of_examples), **out, **dict(damage.of_other_examples(notes))}
 
   def move_aside(self, path: epath.Path) -> epath.Path:
-    """Moves something damaged into `damaged/`; gives its new place."""
+    """Move a damaged part into `damaged/` and return its new place."""
     return damage.move_aside(self.path, path)
 
   def has_cells(self) -> bool:
-    """Whether there is any cell."""
+    """Return whether there is any cell."""
     return (self.path / "cells").is_dir()
 
   def _folders(self) -> Iterator[epath.Path]:
-    """Finished cells, and on a disk whatever lies in a cell's place."""
+    """Yield the folders of finished cells, and on a disk anything in a cell's
+    place.
+    """
     folders = disk.below(self.path / "cells", 4)
     for folder in folders:
       if _SEED.fullmatch(folder.name) and (
@@ -385,7 +393,7 @@ class Workdir:
         yield folder
 
   def _note(self, folder: epath.Path) -> note_lib.Note:
-    """The note of what lies in a folder, which has to be the place it says."""
+    """Return the note in a folder, which must be the place of its cell."""
     damage.check_no_links(self.path, folder)
     try:
       note = note_lib.read(folder)
@@ -401,13 +409,14 @@ class Workdir:
     return note
 
   def labels(self) -> list[str]:
-    """Labels of the run's models, in the order of the config."""
+    """Return the labels of the run's models, in the order of the config."""
     return labels_of(self.config())
 
   # Everything else.
 
   def truth(self) -> dict[str, Any] | None:
-    """The ground truth that the run's cells are scored with, if it has one.
+    """Return the ground truth that the run's cells are scored with, if it has
+    one.
 
     Raises:
       DamagedError: it is not what was written.
@@ -427,20 +436,20 @@ class Workdir:
       raise damage.DamagedError(str(e), path) from e
 
   def write_truth(self, truth: Mapping[str, Any]) -> None:
-    """Keeps the ground truth beside the cells."""
+    """Store the ground truth beside the cells."""
     path, mark = self._truth_paths
     disk.write_text(path, json.dumps(truth))
     disk.write_text(mark, note_lib.file_sha256(path) + "\n")
 
   @property
   def truth_sha256(self) -> str:
-    """sha256 of the ground truth; empty where the run has none."""
+    """The sha256 of the ground truth; empty if the run has none."""
     _, mark = self._truth_paths
     return reading.text_file(mark).strip() if disk.exists(mark) else ""
 
   @property
   def _truth_paths(self) -> tuple[epath.Path, epath.Path]:
-    """Of the ground truth and of its checksum."""
+    """The paths of the ground truth and of its checksum."""
     return self.path / "truth.json", self.path / "truth.sha256"
 
 
@@ -448,22 +457,22 @@ class Workdir:
 class ReadWorkdir(Workdir):
   """A workdir in which nothing is written.
 
-  Pixels of another version are a fact of it, and no reason to refuse it.
+  Pixels of another version are accepted.
   """
 
   def config(self) -> ml_collections.ConfigDict:
-    """The settings of the run; see `Workdir.config`."""
+    """Return the settings of the run; see `Workdir.config`."""
     return _settings(config_file.read(self.config_path, any_pixels=True))
 
   def check_writer(self) -> None:
-    """Refuses to write a cell."""
+    """Refuse to write a cell."""
     raise errors.UserError(
       f"{self.path}: this workdir is read, and nothing is written in it."
     )
 
 
 def _settings(config: Mapping[str, Any]) -> ml_collections.ConfigDict:
-  """What config.json holds of the run itself."""
+  """Return the settings of the run in config.json."""
   of_file = ("versions", "checksum")
   return ml_collections.ConfigDict(
     {name: value for name, value in config.items() if name not in of_file}
@@ -471,10 +480,10 @@ def _settings(config: Mapping[str, Any]) -> ml_collections.ConfigDict:
 
 
 def _cell_of(folder: epath.Path, note: note_lib.Note) -> Cell:
-  """The cell of a note.
+  """Return the cell of a note.
 
   Raises:
-    UserError: it is of a corruption of its author's that is not registered here.
+    UserError: its corruption is a user's own that is not registered here.
   """
   settings = note.data.settings if note.data else {}
   if note.kind == "pictures" and cell_facts.OWN in settings:
@@ -488,7 +497,9 @@ def _cell_of(folder: epath.Path, note: note_lib.Note) -> Cell:
 
 
 def models_of(config: ml_collections.ConfigDict) -> dict[str, Mapping]:
-  """Label -> what a config says of the model: nothing where another program ran."""
+  """Return label -> settings of the model in a config; empty for another
+  program.
+  """
   if "model" in config and config.model.get("name"):
     return {config.model.get("label") or config.model.name: config.model}
   models = config.get("models") or {}
@@ -498,12 +509,12 @@ def models_of(config: ml_collections.ConfigDict) -> dict[str, Mapping]:
 
 
 def labels_of(config: ml_collections.ConfigDict) -> list[str]:
-  """Labels of a config's models."""
+  """Return the labels of a config's models."""
   return list(models_of(config))
 
 
 def place(condition: conditions.Condition) -> tuple[int, int]:
-  """Sorts conditions: clean first, then as in the papers."""
+  """Return a sort key of conditions: clean first, then as in the papers."""
   if condition.clean:
     return -1, 0
   names = conditions.family(condition.kind).names()

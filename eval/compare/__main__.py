@@ -1,35 +1,37 @@
-"""Compares two runs over the same examples: any task, two models or many.
+"""A command that compares two runs over the same examples: any task, two models
+or many.
 
   robust-tfds compare /runs/augmix /runs/plain --out=/tmp/compared
   robust-tfds compare RUN RUN --out=DIR --models=A,B   # A of the first run
   robust-tfds compare RUN [RUN ...] --reference=RUN --out=DIR   # natural sets
   robust-tfds compare RUN RUN [RUN ...] --splits --out=DIR      # mean over splits
 
-A RUN is a workdir of `run` or `score`, or a submission; shards of one run
-stand with commas between them. Without --models equal labels are paired, or the
-only model of one run with the only model of the other. Reads predictions, no model
-and no data.
+A RUN is a workdir of `run` or `score`, or a submission; shards of one run are
+separated by commas. Without --models equal labels are paired, or the only model
+of one run with the only model of the other. The command reads predictions, and
+needs no model and no data.
 
-Of every cell: both values, their difference with its interval, and a test: McNemar's
-exact one of right and wrong, exchanges of the models' results on whole groups
-elsewhere where its interval leaves 0 out, that interval alone of average precision;
-Holm's adjustment over all cells. Of every headline number (mCE, mFR, mPC, pm-k,
-gamma, ...): difference and relative decrease with intervals, from the same draws of
-both. Runs over UCF101-DS are compared by category, with Figure 12's gamma_r of
-Schiappa et al. 2023 (first: trained on clean, second: on perturbed data).
+For every cell it reports both values, their difference with its interval, and a
+test: McNemar's exact test for right and wrong; elsewhere exchanges of the
+models' results on whole groups, decided only if the interval excludes 0; for
+average precision only the interval. Holm's adjustment is over all cells. For
+every headline number (mCE, mFR, mPC, pm-k, gamma, ...) it reports difference
+and relative decrease with intervals, from the same draws of both. Runs over
+UCF101-DS are compared by category, with Figure 12's gamma_r of Schiappa et al.
+2023 (first: trained on clean, second: on perturbed data).
 
-Refused: other tasks, examples, labels or facts of the data (codec, views, edition,
-version, ...). Seeds may differ, which the output says. Writes comparison.csv,
-comparison.md and a figure for each pair of models.
+Runs with different tasks, examples, labels or facts of the data (codec, views,
+edition, version, ...) are refused. Seeds may differ, which the output says. The
+output is comparison.csv, comparison.md and a figure for each pair of models.
 
-With --reference runs over natural sets (docs/OWN_DATA.md) stand beside runs of the same
-models over ImageNet's validation pictures of the same classes: both accuracies, the
-drop with its interval, and from three models what each has above their line. Writes
-natural.csv and natural.md.
+With --reference, runs over natural sets (docs/OWN_DATA.md) are compared with
+runs of the same models over ImageNet's validation pictures of the same classes:
+both accuracies, the drop with its interval, and from three models on each one's
+distance above their line. The output is natural.csv and natural.md.
 
-With --splits runs over the splits of one data set (`test`, `test_2`, `test_3` of
-UCF101-P and HMDB51-P) are averaged: each split's numbers, their mean, and its interval.
-Writes splits.csv and splits.md.
+With --splits, runs over the splits of one data set (`test`, `test_2`, `test_3`
+of UCF101-P and HMDB51-P) are averaged: each split's numbers, their mean, and
+its interval. The output is splits.csv and splits.md.
 """
 
 from collections.abc import Sequence
@@ -41,7 +43,7 @@ from robust_tfds.storage import paths
 
 
 def define_flags() -> None:
-  """The command's flags."""
+  """Define the command's flags."""
   flags.DEFINE_string(
     "out", None, "Folder of the comparison. Required.", required=True
   )
@@ -63,7 +65,7 @@ def define_flags() -> None:
 
 
 def main(argv: Sequence[str]) -> None:
-  """Compares the two runs that are named."""
+  """Compare the two named runs."""
   from eval.compare import natural, runs, splits
   from eval.compare.pairs import compare, tables
 

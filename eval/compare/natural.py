@@ -1,12 +1,13 @@
-"""Models on natural sets beside ImageNet's validation pictures of the same classes.
+"""Models on natural sets compared with ImageNet's validation pictures of these
+classes.
 
-The drop is the accuracy there less that on the natural set. Its interval is of two
-rates, each with its own: Zou and Donner 2008 (Statistics in Medicine 27:1693), section
-2. They are independent where the pictures are others; those of ReaL are ImageNet's,
-and correlated: Zou 2007 (Psychological Methods 12:399), of paired rates first Newcombe
-1998 (Statistics in Medicine 17:2635), there with a corrected phi. Effective
-robustness is what a model has above the line of all models of the runs
-(`boards/effective.py`).
+The drop is the accuracy there minus that on the natural set. Its interval
+combines the intervals of the two rates: Zou and Donner 2008 (Statistics in
+Medicine 27:1693), section 2. The rates are independent if the pictures differ.
+ReaL's pictures are ImageNet's, so its rates are correlated: Zou 2007
+(Psychological Methods 12:399); for paired rates first Newcombe 1998 (Statistics
+in Medicine 17:2635), with a corrected phi. Effective robustness is a model's
+distance above the line of all models of the runs (`boards/effective.py`).
 """
 
 import collections
@@ -44,12 +45,14 @@ HEADER = (
 
 @dataclasses.dataclass(frozen=True)
 class Line:
-  """One model's numbers on a natural set.
+  """The numbers of one model on a natural set.
 
   Attributes:
-    of: the set, the model's label, and the error that accuracies are 1 less.
-    mark: what tells the model from another.
-    numbers: as `_NUMBERS`; a note says why one lacks its value or interval.
+    of: the set, the model's label, and the error metric (accuracy is 1 -
+      error).
+    mark: identity of the model.
+    numbers: in the order of `_NUMBERS`; a note says why a value or interval is
+      missing.
   """
 
   of: tuple[str, str, str]
@@ -58,17 +61,17 @@ class Line:
 
   @property
   def point(self) -> tuple[float, float]:
-    """Accuracy on the reference and on the set."""
+    """The accuracies on the reference and on the set."""
     return self.numbers[1].or_nan, self.numbers[0].or_nan
 
   @property
   def note(self) -> str:
-    """Of all numbers."""
+    """The notes of all numbers."""
     return "; ".join(number.note for number in self.numbers if number.note)
 
 
 def drop(reference: Number, natural: Number, correlation: float = 0) -> Number:
-  """The difference of two rates, see the header.
+  """Return the difference of two rates, see the module.
 
   >>> ends = drop(Number(0.8, 0.7, 0.9), Number(0.5, 0.4, 0.6)).interval
   >>> [round(end, 3) for end in ends or ()]
@@ -91,11 +94,12 @@ def drop(reference: Number, natural: Number, correlation: float = 0) -> Number:
 def correlation(
   reference: Mapping[str, float], natural: Mapping[str, float]
 ) -> float:
-  """Of the means of two samples that share examples; 0 where nothing tells.
+  """Return the correlation of the means of two samples that share examples; or
+  0.
 
   Args:
     reference: example -> its share of right answers.
-    natural: the same of the other.
+    natural: the same for the natural set.
   """
   shared = [name for name in reference if name in natural]
   a = np.array([reference[name] for name in shared])
@@ -107,7 +111,9 @@ def correlation(
 
 
 def _right(one: Scored, metric: str) -> dict[str, float]:
-  """Picture -> the share of an error's conditions under which its class is right."""
+  """Return, for each picture, the share of conditions under which its class is
+  right.
+  """
   side, common = one.side, conditions.PICTURES.names("common")
   at = [
     c for c in side.cells if (c.clean if metric == _CLEAN else c.name in common)
@@ -120,15 +126,15 @@ def _right(one: Scored, metric: str) -> dict[str, float]:
 
 
 def lines(runs: Sequence[Run], references: Sequence[Run]) -> list[Line]:
-  """Every model of the runs on every natural set.
+  """Return every model of the runs on every natural set.
 
   Args:
-    runs: over natural sets.
-    references: over `NAME/reference`, or ImageNet-C where all answers count.
+    runs: runs over natural sets.
+    references: runs over `NAME/reference`, or ImageNet-C if all answers count.
 
   Raises:
-    UserError: a run over something else, a model without a reference, or with one
-      of other facts of the data.
+    UserError: a run over another set, a model without a reference, or with a
+      reference whose facts of the data differ.
   """
   known = scores.of_runs(references)
   out = [
@@ -153,7 +159,7 @@ def _row(one: Scored) -> natural_sets.Row:
 
 
 def _reference(one: Scored, known: Sequence[Scored]) -> Scored:
-  """The same model on what a set is held against."""
+  """Return the same model on the reference of a set."""
   row = _row(one)
   held = [f"{row.name}_{natural_sets.REFERENCE}"]
   held += [_IMAGENET] * (row.classes == natural_sets.ALL)
@@ -169,7 +175,7 @@ def _reference(one: Scored, known: Sequence[Scored]) -> Scored:
 
 
 def _mark(one: Scored) -> str:
-  """What tells a model from another: functions without a name by their labels."""
+  """Return the identity of a model; functions without a name have their label."""
   facts = one.entry.model_facts
   of = (facts.get("weights"), facts.get("name") or one.side.model)
   return json.dumps([*of, facts.get("source")], sort_keys=True)
@@ -187,7 +193,7 @@ def _check_facts(one: Scored, other: Scored) -> None:
 
 
 def _of_model(one: Scored, other: Scored) -> list[Line]:
-  """The errors that both have, over the same conditions."""
+  """Return the errors that both have, over the same conditions."""
   out = []
   for metric in _METRICS:
     pair = [_accuracy(each.entry.number(metric)) for each in (one, other)]
@@ -205,7 +211,7 @@ def _of_model(one: Scored, other: Scored) -> list[Line]:
 
 
 def _accuracy(error: Number | None) -> Number | None:
-  """1 less the error; None where there is none."""
+  """Return 1 - the error; None if there is none."""
   if error is None or error.value is None:
     return None
   lo, hi = error.interval or (math.nan, math.nan)
@@ -213,7 +219,7 @@ def _accuracy(error: Number | None) -> Number | None:
 
 
 def _above(line: Line, points: Mapping[str, tuple[float, float]]) -> Line:
-  """With effective robustness, where the models have a line."""
+  """Return the line with effective robustness, if the models have a line."""
   try:
     fitted = effective.fitted(
       "classification", line.of[0], effective.RUNS, points
@@ -227,7 +233,7 @@ def _above(line: Line, points: Mapping[str, tuple[float, float]]) -> Line:
 
 
 def write(listed: Sequence[Line], folder: epath.Path) -> str:
-  """Writes natural.csv and natural.md; gives the Markdown."""
+  """Write natural.csv and natural.md; gives the Markdown."""
   rows = [
     [*line.of, *(v for n in line.numbers for v in (n.value, n.lo, n.hi))]
     for line in listed

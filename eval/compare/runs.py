@@ -1,9 +1,10 @@
-"""RUN on disk, as `eval.leaderboard`, `eval.compare` and `eval.figures` take it.
+"""Runs on disk, in the form that `eval.leaderboard`, `eval.compare` and
+`eval.figures` take.
 
-A RUN is a workdir of `eval.main` or `eval.score`, or a submission, which is laid
-out as one. Shards of one run, with one config and no cell in two of them, are one
-RUN. A folder of `eval.score` that holds the table of workdirs alone stands for
-these workdirs. Nothing is written, and no model or data is needed.
+A RUN is a workdir of `eval.main` or `eval.score`, or a submission, which is
+laid out as one. Shards of one run, with one config and no cell in two of them,
+are one RUN. A folder of `eval.score` that only holds the table of workdirs
+stands for these workdirs. Nothing is written, and no model or data is needed.
 """
 
 import dataclasses
@@ -29,15 +30,15 @@ _Group = tuple[dict[str, Any], set, list[epath.Path]]
 
 
 def read(runs: Sequence[str], aside: list[Aside] | None = None) -> list[Run]:
-  """Runs in the order of their first folders.
+  """Return runs in the order of their first folders.
 
   Args:
-    aside: takes the runs that are not there, cannot be read or have no finished
-      cell; None: they are refused.
+    aside: collects the runs that are missing, cannot be read or have no
+      finished cell; None: they are refused.
 
   Raises:
-    UserError: no run, or one that is named twice; and see `aside`; names the
-      folder.
+    UserError: no run, or one that is named twice; and see `aside`; the message
+      names the folder.
   """
   if not runs:
     raise errors.UserError(
@@ -57,10 +58,10 @@ def read(runs: Sequence[str], aside: list[Aside] | None = None) -> list[Run]:
 
 
 def read_one(folders: Sequence[str]) -> Run:
-  """The run that some folders are: a folder, or the shards of one run.
+  """Return the run of some folders: a folder, or the shards of one run.
 
   Raises:
-    UserError: as `read`, or several runs.
+    UserError: see `read`, or several runs.
   """
   runs = read(folders)
   if len(runs) > 1:
@@ -73,13 +74,13 @@ def read_one(folders: Sequence[str]) -> Run:
 
 
 def read_pair(first: str, second: str) -> tuple[Run, Run]:
-  """Two runs to be compared; they may be the same.
+  """Return two runs to compare, which may be the same.
 
   Args:
-    first: a workdir or a submission, or shards of one run with commas between.
+    first: a workdir or a submission, or shards of one run separated by commas.
 
   Raises:
-    UserError: what cannot be read, a run without a finished cell, folders that
+    UserError: unreadable folders, a run without a finished cell, folders that
       are no shards of one run, runs of different tasks.
   """
   one, other = _read_shards(first), _read_shards(second)
@@ -92,7 +93,7 @@ def read_pair(first: str, second: str) -> tuple[Run, Run]:
 
 
 def _read_shards(text: str) -> Run:
-  """The run that a text names, whose folder may hold commas itself."""
+  """Return the run that a text names; a folder's name may contain commas."""
   whole = paths_lib.of(text, "RUN").is_dir() or "," not in text
   folders = [text] if whole else [part for part in text.split(",") if part]
   return read_one(folders)
@@ -101,14 +102,14 @@ def _read_shards(text: str) -> Run:
 def check_outside(
   runs: Sequence[Run | Aside], **outs: epath.Path | None
 ) -> None:
-  """Refuses to write into a run, or where a file is.
+  """Refuse to write into a run, or over a file.
 
   Args:
-    runs: that are read.
-    **outs: flag -> folder that is written; None where it is not given.
+    runs: the runs that are read.
+    **outs: flag -> folder that is written, or None.
 
   Raises:
-    UserError: names the flag and the folder.
+    UserError: the message names the flag and the folder.
   """
   for flag, out in outs.items():
     if out is None:
@@ -127,7 +128,7 @@ def check_outside(
 def _folders(
   runs: Sequence[str], aside: list[Aside] | None
 ) -> list[epath.Path]:
-  """The workdirs that are named, each once."""
+  """Return the named workdirs without duplicates."""
   first: dict[str, str] = {}
   out = []
   for run in runs:
@@ -147,7 +148,7 @@ def _folders(
 
 
 def _workdirs(run: str) -> list[epath.Path]:
-  """The folders that a RUN stands for."""
+  """Return the folders that a RUN stands for."""
   place = paths_lib.of(run, "RUN")
   if not place.is_dir():
     raise errors.UserError(
@@ -162,9 +163,9 @@ def _workdirs(run: str) -> list[epath.Path]:
 def _joined(
   folders: Sequence[epath.Path], aside: list[Aside] | None
 ) -> list[list[epath.Path]]:
-  """Shards of one run beside each other: equal configs, no cell in two.
+  """Group the shards of one run: equal configs, no cell in two.
 
-  Behind them predictions of another program that were scored beside the run.
+  Other programs' predictions that were scored with the run follow it.
   """
   groups: list[_Group] = []
   beside: list[_Group] = []
@@ -187,9 +188,9 @@ def _joined(
 def _with_beside(
   groups: Sequence[_Group], beside: Sequence[_Group]
 ) -> Iterator[list[epath.Path]]:
-  """Every run, and behind it the models that were scored beside it.
+  """Yield every run, followed by the models that were scored with it.
 
-  These stand alone where the run is not here, or has a model of their label.
+  They are separate if the run is missing, or has a model with their label.
   """
   left = list(beside)
   for config, _, group in groups:
@@ -203,12 +204,12 @@ def _with_beside(
 
 
 def _labels(folders: Sequence[epath.Path]) -> set[str]:
-  """Of models, as folders are named without regard to case."""
+  """Return labels of models, in lower case like folder names are compared."""
   return {x.casefold() for f in folders for x in ReadWorkdir(f).labels()}
 
 
 def _names(folders: Sequence[epath.Path]) -> list[str]:
-  """The ends of the paths, as long as they have to be to differ."""
+  """Return the shortest unique ends of the paths."""
   parts = [folder.parts for folder in folders]
   length = 1
   while True:

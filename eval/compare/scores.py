@@ -1,7 +1,7 @@
-"""A run's models, scored from their cells: numbers, draws, facts.
+"""Models of runs, scored from their cells: numbers, draws, facts.
 
-Everything is computed from the predictions, nothing is read from a table: a board
-says what the cells say, whoever wrote the table beside them.
+Everything is computed from the predictions and nothing is read from a table: a
+board shows what follows from the cells, whatever the table says.
 """
 
 import dataclasses
@@ -26,14 +26,14 @@ from robust_tfds.step_lines import Progress
 
 @dataclasses.dataclass(frozen=True)
 class Scored:
-  """One model of one run over one data set.
+  """One scored model of one run over one data set.
 
   Attributes:
-    side: whose cells they are.
-    entry: all that a board shows of it; it has no key and no place yet.
-    baseline: what normalises, as a text that two runs share only where it is the
-      same; empty where nothing does.
-    draws: of the numbers over cells, where there are any.
+    side: the model's cells.
+    entry: all that a board shows of it; without key and place yet.
+    baseline: identity of the baseline as a text, equal in two runs only if it
+      is the same; empty without one.
+    draws: draws of the numbers over cells, if there are any.
   """
 
   side: Side
@@ -43,18 +43,18 @@ class Scored:
 
   @property
   def facts(self) -> TaskFacts:
-    """Of the task."""
+    """The facts of the task."""
     return self.side.task.facts
 
 
 def of_runs(
   runs: Sequence[Run], aside: list[Aside] | None = None
 ) -> list[Scored]:
-  """The models of runs, with lines of progress.
+  """Return the models of runs, printing lines of progress.
 
   Args:
-    runs: as `runs.read` gives them.
-    aside: takes the models that cannot be scored; None: they are refused.
+    runs: the result of `runs.read`.
+    aside: collects the models that cannot be scored; None: they are refused.
   """
   lines = Progress(sum(len(run.cells) for run in runs))
   names = groups.Names()
@@ -67,13 +67,13 @@ def of_run(
   names: groups.Names | None = None,
   aside: list[Aside] | None = None,
 ) -> list[Scored]:
-  """The models of a run: by data set, then in the order of the run.
+  """Return the models of a run: by data set, then in the order of the run.
 
   Args:
-    run: as `runs.read` gives it.
-    tell: is told of each cell.
-    names: of groups, shared by all runs.
-    aside: takes the models that cannot be scored; None: they are refused.
+    run: a run of `runs.read`.
+    tell: called with a text for each cell.
+    names: names of groups, shared by all runs.
+    aside: collects the models that cannot be scored; None: they are refused.
 
   Raises:
     UserError: damaged cells, or cells that a task cannot score.
@@ -93,7 +93,7 @@ def of_run(
 def _of_dataset(
   sides: Sequence[Side], tell: Callable[[str], None], aside: list[Aside] | None
 ) -> list[Scored]:
-  """Of one run over one data set."""
+  """Return the models of one run over one data set."""
   run, dataset, task = sides[0].run, sides[0].dataset, sides[0].task
   task.check_baseline([side.model for side in sides])
   scorer, whole = base.Scorer(task, run.truth), []
@@ -116,7 +116,9 @@ def _of_dataset(
 
 
 def _check_groups(sides: Sequence[Side]) -> None:
-  """Refuses other groups of the same examples: a run's models are drawn together."""
+  """Refuse different groups of the same examples: a run's models are drawn
+  together.
+  """
   first: dict[str, tuple[str, Any]] = {}
   for side in sides:
     data = side.data()
@@ -130,7 +132,7 @@ def _check_groups(sides: Sequence[Side]) -> None:
 
 
 def _drawn_together(sides: Sequence[Side], scorer: base.Scorer) -> list[Scored]:
-  """The models of one run over one data set, all of whose cells were added."""
+  """Return the models of one run over one data set, after all cells were added."""
   cells = [cell for side in sides for cell in side.cells.values()]
   scored = scorer.scored(cells)
   baseline = _baseline(sides)
@@ -143,7 +145,7 @@ def _drawn_together(sides: Sequence[Side], scorer: base.Scorer) -> list[Scored]:
 
 
 def _entry(side: Side, scored: base.RunScores) -> Entry:
-  """What a board shows of a model, without a key."""
+  """Return the entry of a model on a board, without a key."""
   rows = [row for row in scored.rows if row.model == side.model]
   draws = scored.headlines.get(side.model, {})
   diagrams, facts = scored.reliability, side.task.facts
@@ -171,7 +173,7 @@ def _entry(side: Side, scored: base.RunScores) -> Entry:
 
 
 def _baseline(sides: Sequence[Side]) -> str:
-  """A published name; of a model of the run what its numbers depend on."""
+  """Return a published baseline's name, or the identity of a model of the run."""
   name = sides[0].task.setting.baseline
   label = baselines.model_label(name)
   if not label:
@@ -184,7 +186,7 @@ def _baseline(sides: Sequence[Side]) -> str:
 def _beside(
   number: Number, drawn: Replicates | None, bounds: tuple[float, float]
 ) -> Number:
-  """The number with the jackknife's interval, where the draws have one."""
+  """Return the number with the jackknife's interval, if the draws have one."""
   if drawn is None or number.lo is None:
     return number
   beside = spread.number(drawn, bounds, keeps_points=True).jackknife

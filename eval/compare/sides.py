@@ -1,7 +1,7 @@
-"""One model of a run over one data set, and what is known of it in words.
+"""One model of a run over one data set, and its facts in words.
 
-Cells since facts are stored say it themselves. Of workdirs that lack them and of
-other programs' predictions the run's config says a part; the rest is None, unknown.
+Cells have stored facts. For workdirs without them and other programs'
+predictions the run's config has a part; the rest is None, unknown.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from robust_tfds.conditions import Condition
 
 @dataclasses.dataclass(frozen=True)
 class Side:
-  """One model's cells.
+  """The cells of one model.
 
   Attributes:
-    run: whose it is.
+    run: the model's run.
     dataset: its name.
     model: its label in the run.
-    task: bound to the run's settings.
-    cells: in the order of the conditions.
-    names: of groups, which all sides share that are compared.
+    task: the task, bound to the run's settings.
+    cells: the cells in the order of the conditions.
+    names: names of groups, shared by all compared sides.
   """
 
   run: Run
@@ -50,23 +50,25 @@ class Side:
     task: base.Task | None = None,
     names: groups.Names | None = None,
   ) -> Side:
-    """One model of a run; it has cells of the data set."""
+    """Create the side of one model of a run, which has cells of the data set."""
     cells = {c.condition: c for c in run.cells_of(dataset, model)}
     task, names = task or run.task(dataset), names or groups.Names()
     return cls(run, dataset, model, task, cells, names)
 
   def columns(self, condition: Condition) -> base.Columns:
-    """The predictions of a cell, with the groups' names of the first side."""
+    """Return the predictions of a cell, with the groups' names of the first
+    side.
+    """
     return self.names.of(self.dataset, self.run.columns(self.cells[condition]))
 
   def data(self, conditions: Sequence[Condition] = ()) -> dict[str, Any]:
-    """Facts of the data in words, and `ids`, `labels`, `groups`.
+    """Return facts of the data in words, and `ids`, `labels`, `groups`.
 
-    Without `content`, which differs between conditions and between machines whose
-    prepared files hold the same pixels.
+    `content` is left out: it differs between conditions, and between machines
+    whose prepared files hold the same pixels.
 
     Args:
-      conditions: of the cells; empty: of all.
+      conditions: those of the cells; empty: all.
     """
     words = [self._words[c] for c in conditions or self.cells]
     names = dict.fromkeys(name for of_cell in words for name in of_cell)
@@ -76,19 +78,19 @@ class Side:
 
   @functools.cached_property
   def _words(self) -> dict[Condition, dict[str, Any]]:
-    """Facts of every cell's data and examples, in words."""
+    """The facts of every cell's data and examples, in words."""
     return {
       condition: {**self.data_facts(cell).words(), **self._examples(cell)}
       for condition, cell in self.cells.items()
     }
 
   def data_facts(self, cell: Cell) -> DataFacts:
-    """What is known of the data of one of its cells."""
+    """Return the facts of the data of one of its cells."""
     return cell.data or self._of_config(cell)
 
   @property
   def model_facts(self) -> ModelFacts:
-    """What is known of the model."""
+    """The facts of the model."""
     cell = self._first
     return cell.model_facts or ModelFacts(
       name=self.run.model_names.get(cell.model),
@@ -98,12 +100,12 @@ class Side:
 
   @property
   def seed(self) -> int:
-    """The run's."""
+    """The run's seed."""
     return self._first.seed
 
   @property
   def remarks(self) -> list[str]:
-    """What every row says of the model."""
+    """The remarks in every row of the model."""
     cells = self.cells.values()
     return list(dict.fromkeys(r for cell in cells for r in cell.remarks))
 
@@ -137,11 +139,11 @@ class Side:
 
   @property
   def _is_elsewhere(self) -> bool:
-    """Whether another program made the predictions: models are labels alone."""
+    """Whether another program made the predictions: its models are only labels."""
     return not any(workdir_lib.models_of(self.run.config).values())
 
   def _examples(self, cell: Cell) -> dict[str, Any]:
-    """How many, which, with which labels, and which of them belong together."""
+    """Return number, ids, labels and groups of a cell's examples, as hashes."""
     home = self.run.home
     if home is None:
       return {}
@@ -158,7 +160,7 @@ class Side:
 def seen(
   model_facts: Mapping[str, Any], tested: Iterable[Condition]
 ) -> list[str]:
-  """Names of tested conditions that a model was trained on."""
+  """Return the names of tested conditions that a model was trained on."""
   trained = conditions_lib.alike(model_facts.get("corruptions_seen") or ())
   return sorted({c.name for c in tested} & trained)
 
@@ -166,13 +168,13 @@ def seen(
 def seen_words(
   model_facts: Mapping[str, Any], tested: Iterable[Condition]
 ) -> str:
-  """`seen` and the severities where they are disclosed; empty of none."""
+  """Return `seen` in words, with severities if disclosed; '' if there is none."""
   names, levels = seen(model_facts, tested), model_facts.get("severities_seen")
   return cell_facts.trained_on(names, levels) if names else ""
 
 
 def _common(values: Sequence[Any]) -> Any:
-  """The value of all cells; where they differ a list of the different ones."""
+  """Return the common value of all cells, or a list of the different ones."""
   different: list[Any] = []
   for value in values:
     if value not in different:

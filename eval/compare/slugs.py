@@ -1,4 +1,4 @@
-"""Short names for addresses and files: letters, digits and `-`, each once."""
+"""Unique short names for addresses and files: letters, digits and `-`."""
 
 import re
 import unicodedata
@@ -9,14 +9,14 @@ _DEVICE = re.compile(r"con|prn|aux|nul|(com|lpt)[0-9]")
 
 
 class Slugs:
-  """Gives every text a name of its own, also without regard to case."""
+  """A maker of names that are unique without regard to case."""
 
   def __init__(self) -> None:
-    """Has given none."""
+    """Create it without names."""
     self._taken: set[str] = set()
 
   def of(self, text: str) -> str:
-    """A name that was not given before.
+    """Return a name that was not returned before.
 
     >>> slugs = Slugs()
     >>> slugs.of("ResNet-50 (a/b)"), slugs.of("resnet 50: a b"), slugs.of("<>")

@@ -1,10 +1,10 @@
 """The mean over runs of the splits of one data set, as papers quote UCF101's.
 
-Every split has a run of its own, perhaps of another network, trained on that split's
-training videos. The mean is the plain one of the splits' numbers. Its interval is of
-one draw of the groups of all splits: a video whose clips are in two of them is drawn
-for both, videos of one alone are independent of the others. It holds what other
-videos would give, not what another training would.
+Every split has its own run, perhaps of another network, trained on that split's
+training videos. The mean is the plain mean of the splits' numbers. Its interval
+comes from one draw of the groups of all splits: a video with clips in two
+splits is drawn for both, other videos are independent. It covers the choice of
+videos, not of the training.
 """
 
 import dataclasses
@@ -37,14 +37,14 @@ HEADER = (
 
 @dataclasses.dataclass(frozen=True)
 class Mean:
-  """One model's numbers over splits.
+  """The numbers of one model over splits.
 
   Attributes:
     dataset: its name.
-    model: its label, of every run where they differ.
+    model: its label, or those of all runs if they differ.
     splits: names, in the order of the runs.
-    lines: (key, a value a split, the mean).
-    notes: what has to be known, in sentences.
+    lines: (key, one value per split, the mean).
+    notes: notes, in sentences.
   """
 
   dataset: str
@@ -55,12 +55,13 @@ class Mean:
 
 
 def means(runs: Sequence[Run]) -> list[Mean]:
-  """Of every data set and label that all runs have.
+  """Return the means of every data set and label that all runs have.
 
-  Where no label is in all, and every run has one model, these are one.
+  If no label is in all runs, and every run has one model, these models are
+  averaged.
 
   Raises:
-    UserError: fewer than two runs, none of another split, other data, or no
+    UserError: fewer than two runs, equal splits, different data, or no
       predictions.
   """
   if len(runs) < 2:
@@ -120,7 +121,7 @@ def _mean(sides: Sequence[Side]) -> Mean:
 
 
 def _splits(sides: Sequence[Side], common: Sequence[Condition]) -> list[str]:
-  """The splits' names; refuses one that is there twice, and other data."""
+  """Return the splits' names; refuse a duplicate split, and different data."""
   if not common:
     raise errors.UserError("--splits: the runs have no condition in common.")
   first, *others = data = [side.data(common) for side in sides]
@@ -151,7 +152,7 @@ def _splits(sides: Sequence[Side], common: Sequence[Condition]) -> list[str]:
 def _numbers(
   sides: Sequence[Side], common: Sequence[Condition]
 ) -> list[Mapping[Key, Replicates]]:
-  """The numbers over cells of every side, of the same draws."""
+  """Return the numbers over cells of every side, from the same draws."""
   totals = [{c: s.task.totals(s.columns(c)) for c in common} for s in sides]
   draws = spread.draws_of([of for cells in totals for of in cells.values()])
   if draws is None:
@@ -168,7 +169,9 @@ def _numbers(
 def line(
   key: Key, of_splits: Sequence[Replicates]
 ) -> tuple[Key, Sequence[float], Number]:
-  """A number of every split, of the same draws: key, values, their mean."""
+  """Return a number of every split, from the same draws: key, values, their
+  mean.
+  """
   mean = replicates.combine(
     lambda *of: np.mean(of, axis=0), *of_splits, disjoint=True
   )
@@ -178,7 +181,7 @@ def line(
 
 
 def write(listed: Sequence[Mean], folder: epath.Path) -> str:
-  """Writes splits.csv and splits.md; gives the Markdown."""
+  """Write splits.csv and splits.md; gives the Markdown."""
   rows = [
     [
       *(of.dataset, of.model, *key),

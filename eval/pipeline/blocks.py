@@ -1,10 +1,9 @@
-"""Blocks: ranges of a host's examples, decoded once, ahead of their use.
+"""Blocks: ranges of a host's examples, decoded once and ahead of their use.
 
 A block is a range of rows that becomes one part on disk (`eval/cells/files/parts.py`).
 A thread reads its rows in the order of the set and makes batches of them; rows
-whose pixels need another canvas go into batches of their own. Two blocks' pixels
-are in memory at most: the one that is shown to the models and the one that is
-being read.
+whose pixels need another canvas go into separate batches. At most two blocks'
+pixels are in memory: the one that models are shown and the one being read.
 """
 
 from __future__ import annotations
@@ -32,36 +31,36 @@ _CANVASES = 256 << 20  # bytes of a batch's canvases, where it may have fewer
 
 
 class Row(Protocol):
-  """One example, decoded."""
+  """One decoded example."""
 
   @property
   def nbytes(self) -> int:
-    """Of its pixels."""
+    """The bytes of its pixels."""
     ...
 
 
 class Reader(Protocol):
-  """What rows are and how they become batches; a task may have its own."""
+  """A reader that makes rows and batches; a task may have its own."""
 
   @property
   def usual_nbytes(self) -> int:
-    """Pixels' bytes of a usual row, before one is read."""
+    """The bytes of the pixels of a usual row, before one is read."""
     ...
 
   def rows(self, start: int, stop: int) -> Iterator[Any]:
-    """Rows `start` to `stop` of this host, each decoded once."""
+    """Yield rows `start` to `stop` of this host, each decoded once."""
     ...
 
   def group(self, row: Any) -> Hashable:
-    """Rows of one group may share a batch."""
+    """Return the row's group; rows of one group may share a batch."""
     ...
 
   def most(self, group: Hashable) -> int:
-    """How many rows of a group one batch holds."""
+    """Return how many rows of a group one batch holds."""
     ...
 
   def batch(self, rows: Sequence[Any]) -> inputs.Batch:
-    """Rows of one group as a padded batch; of no rows all padding."""
+    """Return rows of one group as a padded batch; without rows all is padding."""
     ...
 
 
@@ -74,17 +73,19 @@ class Picture:
 
 
 class PictureReader:
-  """Rows of a source, by canvas where pictures vary in size."""
+  """A reader of pictures, grouped by canvas if they vary in size."""
 
   def __init__(self, source: inputs.Source, few: bool = False):
-    """Reads nothing yet; `few`: batches may have few canvases, if they are large."""
+    """Create the reader; `few`: batches may have few canvases if they are
+    large.
+    """
     self._source, self._few = source, few
     # The batches of all hosts lie on one canvas, see `inputs.on_larger_canvas`.
     self._by_canvas = None in source.shape and source.host.count == 1
 
   @property
   def usual_nbytes(self) -> int:
-    """See `Reader`."""
+    """The bytes of the pixels of a usual row."""
     shape = self._source.shape
     total = 1
     for given, usual in zip(shape, (*shape[:-3], *_USUAL_PX, 3)):
@@ -92,12 +93,12 @@ class PictureReader:
     return total
 
   def rows(self, start: int, stop: int) -> Iterator[Picture]:
-    """See `Reader`."""
+    """Yield rows, see `Reader`."""
     for example in self._source.rows(start, stop):
       yield Picture(example, example[self._source.pixels].nbytes)
 
   def group(self, row: Picture) -> Hashable:
-    """The canvas that the picture needs."""
+    """Return the canvas that the picture needs."""
     if not self._by_canvas:
       return ()
     height, width = row.example[self._source.pixels].shape[-3:-1]
@@ -105,7 +106,9 @@ class PictureReader:
       return canvas.shape(height, width)
 
   def most(self, group: Hashable) -> int:
-    """A batch, or what of large canvases is not too much: one a device at least."""
+    """Return the batch size, or fewer large canvases, but at least one per
+    device.
+    """
     size, devices = self._source.batch_size, jax.device_count()
     if not self._few or not isinstance(group, tuple):
       return size
@@ -113,7 +116,7 @@ class PictureReader:
     return min(max(fit // devices, 1) * devices, size)
 
   def batch(self, rows: Sequence[Picture]) -> inputs.Batch:
-    """See `Reader`."""
+    """Return rows as a batch, see `Reader`."""
     most = self.most(self.group(rows[0])) if rows else None
     return self._source.batch([row.example for row in rows], most)
 
@@ -124,10 +127,10 @@ class Step:
 
   Attributes:
     block: the rows' range.
-    number: of the batch within the block; at its end how many there were.
-    batch: None at the end of the block, and before a row that needs all room:
-      then what is held has to be released.
-    nbytes: of the rows' pixels, given back by `Blocks.release`.
+    number: number of the batch within the block; at its end the count.
+    batch: None at the end of the block, and before a row that needs all memory:
+      then held steps must be released.
+    nbytes: bytes of the rows' pixels, freed by `Blocks.release`.
     ends: whether this is the end of the block.
   """
 
@@ -139,7 +142,7 @@ class Step:
 
 
 class Blocks:
-  """Steps of all blocks of some ranges; a thread reads ahead of them.
+  """The steps of all blocks of some ranges, read ahead by a thread.
 
   Attributes:
     waited_s: how long the steps' consumer waited for the next one.
@@ -157,18 +160,19 @@ class Blocks:
     equal_steps: bool = False,
     check: Callable[[], None] = lambda: None,
   ):
-    """Starts the thread.
+    """Start the thread.
 
     Args:
-      reader: gives rows and batches.
-      ranges: of this host's rows that are to be read, ascending.
+      reader: makes rows and batches.
+      ranges: ranges of this host's rows to read, ascending.
       batch_size: rows of a batch.
-      block_rows: most rows of a block.
-      block_nbytes: of pixels; twice as many are in memory at most, or one batch.
-      equal_steps: batches are full wherever rows are left, however much room they
-        need, so that hosts whose pictures differ in size take as many steps.
-      check: raises what went wrong where steps are used; asked while the consumer
-        waits, for a step that is never released may be the reason.
+      block_rows: largest number of rows of a block.
+      block_nbytes: bytes of pixels of a block; at most twice as many, or one
+        batch, are in memory.
+      equal_steps: whether batches are always full, whatever memory they need,
+        so that hosts with different picture sizes take equally many steps.
+      check: raises the consumer's error; called while the consumer waits, since
+        it may wait for a step that is never released.
     """
     self._reader, self._ranges = reader, ranges
     self._batch_size, self._block_rows = batch_size, block_rows
@@ -183,10 +187,10 @@ class Blocks:
     self._thread.start()
 
   def __iter__(self) -> Iterator[Step]:
-    """All steps in order.
+    """Yield all steps in order.
 
     Raises:
-      BaseException: what reading raised, or `check`.
+      BaseException: an error of reading, or of `check`.
     """
     while True:
       start = time.perf_counter()
@@ -206,11 +210,11 @@ class Blocks:
         self._check()
 
   def release(self, step: Step) -> None:
-    """Says that a step's pixels are no longer needed."""
+    """Report that a step's pixels are no longer needed."""
     self._room.give(step.nbytes)
 
   def __enter__(self) -> Blocks:
-    """Itself."""
+    """Return these blocks."""
     return self
 
   def __exit__(
@@ -219,7 +223,7 @@ class Blocks:
     error: BaseException | None,
     trace: TracebackType | None,
   ) -> None:
-    """Stops reading."""
+    """Stop reading."""
     self._room.close()
     self._thread.join()
 
@@ -270,7 +274,7 @@ class Blocks:
       yield row
 
   def _put_all(self, block: Range, groups: dict[Hashable, list[Any]]) -> int:
-    """Batches of what there is; gives their number."""
+    """Put batches of all groups and return their number."""
     listed = [rows for rows in groups.values() if rows]
     for rows in listed:
       self._put(block, rows)
@@ -278,7 +282,7 @@ class Blocks:
     return len(listed)
 
   def _put(self, block: Range, rows: Sequence[Any]) -> int:
-    """One batch; gives the bytes of its rows."""
+    """Put one batch and return the bytes of its rows."""
     start = time.perf_counter()
     batch = self._reader.batch(rows)
     self.reading_s += time.perf_counter() - start
@@ -289,11 +293,11 @@ class Blocks:
 
 
 class _Closed(Exception):
-  """Nobody needs more rows."""
+  """An error that ends the thread when no more rows are needed."""
 
 
 class _Room:
-  """So many bytes may be in use; who needs more waits."""
+  """A limit of the bytes in use, which makes threads wait."""
 
   def __init__(self, most: int):
     self._most, self._used = most, 0
@@ -301,11 +305,11 @@ class _Room:
     self._changed = threading.Condition()
 
   def take(self, count: int, own: int) -> None:
-    """Waits for room while somebody may give some back.
+    """Wait until there is room, unless only the caller could free some.
 
     Args:
       count: bytes.
-      own: of those in use, what only the one who asks can give back.
+      own: bytes in use that only the caller can free.
     """
     with self._changed:
       self._changed.wait_for(
@@ -318,13 +322,13 @@ class _Room:
       self._used += count
 
   def give(self, count: int) -> None:
-    """Gives room back."""
+    """Free bytes."""
     with self._changed:
       self._used -= count
       self._changed.notify_all()
 
   def close(self) -> None:
-    """Lets who waits give up."""
+    """Wake up waiting threads with an error."""
     with self._changed:
       self._closed = True
       self._changed.notify_all()

@@ -1,4 +1,4 @@
-"""What devices do with frames of videos: gather, perturb, crop, put together.
+"""Operations of the devices on video frames: gather, perturb, crop, assemble.
 
 Every step is compiled for each canvas, not for each size: sizes travel as data, and
 so do the taps of the resize (`robust_tfds/resizing.py`). B is the videos of a
@@ -25,7 +25,9 @@ _ROWS, _ALL = PartitionSpec("data"), PartitionSpec()
 
 @programs.cached
 def gather(where: Mesh) -> programs.Program:
-  """f(frames uint8 `[B, F, H, W, 3]`, index int32 `[B, n]`) -> `[B, n, H, W, 3]`."""
+  """Return f(frames uint8 `[B, F, H, W, 3]`, index int32 `[B, n]`) -> `[B, n,
+  H, W, 3]`.
+  """
 
   def step(frames: jax.Array, index: jax.Array) -> jax.Array:
     return jax.vmap(
@@ -39,12 +41,12 @@ def gather(where: Mesh) -> programs.Program:
 def perturb(
   where: Mesh, name: str, drawn: tuple[str, ...], sized: bool
 ) -> programs.Program:
-  """One perturbation of frames.
+  """Return the program of one perturbation of frames.
 
   Args:
     where: the mesh.
     name: a perturbation that works frame by frame.
-    drawn: names of its draws, see `corruptions.video.draws`.
+    drawn: names of its random draws, see `corruptions.video.draws`.
     sized: whether frames are smaller than their canvases.
 
   Returns:
@@ -72,7 +74,7 @@ def perturb(
 
 @programs.cached
 def crop(where: Mesh) -> programs.Program:
-  """The resize and a crop of it, see `robust_tfds/resizing.py`.
+  """Return the program that resizes and crops, see `robust_tfds/resizing.py`.
 
   Returns:
     f(frames uint8 `[B, n, H, W * 3]` or `[B, n, H, W, 3]`, the taps down and
@@ -104,11 +106,12 @@ def crop(where: Mesh) -> programs.Program:
 def assemble(
   where: Mesh, views: int, frames: int, side: int
 ) -> programs.Program:
-  """f(order int32 `[B, views * frames]`, parts uint8 `[B, n, S, S * 3]`).
+  """Return f(order int32 `[B, views * frames]`, parts uint8 `[B, n, S, S *
+  3]`).
 
   Returns:
-    That gives uint8 `[B, views, frames, S, S, 3]`; the order counts the frames of
-    all parts.
+    A function to uint8 `[B, views, frames, S, S, 3]`; the order indexes the
+    frames of all parts.
   """
 
   def step(order: jax.Array, *parts: jax.Array) -> jax.Array:
@@ -125,10 +128,11 @@ def assemble(
 def taps_of(
   rule: str, height: int, width: int
 ) -> tuple[resizing.Taps, resizing.Taps]:
-  """What a rule takes of frames of a size: down and across.
+  """Return the taps of a rule for frames of a size: down and across.
 
   Raises:
-    UserError: as `geometry.fit`.
+    UserError: see `geometry.fit`.
+
   """
   return geometry.fit(rule, width, height).taps
 
@@ -136,10 +140,10 @@ def taps_of(
 def batch_taps(
   rule: str, sizes: np.ndarray, mask: np.ndarray, names: Sequence[str]
 ) -> list[np.ndarray]:
-  """The taps of a batch, as `crop` takes them; padding is black.
+  """Return the taps of a batch, as `crop` takes them; padding is black.
 
   Raises:
-    UserError: as `geometry.fit`; begins with the example's name.
+    UserError: see `geometry.fit`; the message begins with the example's name.
   """
   rows = []
   for name, size in zip(names, sizes.tolist(), strict=True):
@@ -158,7 +162,7 @@ def batch_taps(
 def _program(
   step: Callable[..., jax.Array], where: Mesh, first: PartitionSpec = _ROWS
 ) -> programs.Program:
-  """A step over rows of any number of arrays."""
+  """Return a program over rows of any number of arrays."""
 
   def sharded(*arrays: jax.Array) -> jax.Array:
     return jax.shard_map(

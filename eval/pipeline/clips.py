@@ -1,9 +1,10 @@
-"""Clips of videos for models: decoded once, then perturbed and cropped on devices.
+"""Clips of videos for models: decoded once, then perturbed and cropped on
+devices.
 
-`Reader` decodes every video once a run and keeps of it the frames that any
-condition shows to any model. MPEG perturbations need all frames: these go through
-the encoders while the video is decoded, and the coded videos are kept, which are
-small. So a long video needs no more memory than what is shown of it.
+`Reader` decodes every video once per run and keeps the frames that any
+condition shows to any model. MPEG perturbations need all frames: these go
+through the encoders while the video is decoded, and only the small coded videos
+are kept. So a long video needs no more memory than its shown frames.
 
 `Show` puts a batch's frames onto the devices once. Under every condition the
 frames that a model sees are perturbed and cropped there, a few at a time
@@ -46,13 +47,13 @@ Shown = Mapping[tuple[Condition, views_lib.Clip], np.ndarray]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Row:
-  """A video, decoded.
+  """One decoded video.
 
   Attributes:
-    example: its features but the video.
-    frames: uint8 `[N, H, W, 3]`, those that are shown.
+    example: its features except the video.
+    frames: uint8 `[N, H, W, 3]`, the shown frames.
     numbers: int64 `[N]`, their numbers, ascending.
-    num_frames: of the video.
+    num_frames: number of frames of the video.
     fps: frames per second.
     shown: (condition, clip) -> numbers of the frames shown, int64 `[views,
       frames]`; for clean and the temporal conditions.
@@ -69,24 +70,25 @@ class Row:
 
   @property
   def size(self) -> tuple[int, int]:
-    """(height, width) in px."""
+    """The (height, width) in px."""
     return self.frames.shape[1], self.frames.shape[2]
 
   @property
   def nbytes(self) -> int:
-    """Of all that is kept."""
+    """The bytes of all that is kept."""
     return self.frames.nbytes + sum(map(len, self.coded.values()))
 
   @property
   def plain_numbers(self) -> np.ndarray:
-    """The numbers of the frames that conditions show that choose none."""
+    """The numbers of the frames under conditions that do not choose frames."""
     shown = [x.ravel() for (c, _), x in self.shown.items() if c.clean]
     return np.unique(np.concatenate(shown))
 
 
 @dataclasses.dataclass(frozen=True)
 class Batch(inputs.Batch):
-  """`image` is uint8 `[B, F, H, W, 3]`: the frames shown, on canvases.
+  """A batch whose `image` holds the shown frames on canvases: uint8 `[B, F, H,
+  W, 3]`.
 
   Attributes:
     videos: the valid rows, without their frames.
@@ -96,7 +98,7 @@ class Batch(inputs.Batch):
 
 
 class Reader:
-  """Rows of a source of videos, each decoded once for all conditions and models."""
+  """A reader of videos, each decoded once for all conditions and models."""
 
   def __init__(
     self,
@@ -110,13 +112,13 @@ class Reader:
     views: int,
     sampling: str = "dense",
   ):
-    """Reads nothing yet.
+    """Create the reader.
 
     Args:
-      conditions: that are made of them; clean alone of prepared ones.
+      conditions: the conditions to make; only clean for prepared ones.
       specs: `models.video.spec.VideoSpec` of the models, by label.
-      dataset: whose videos have the keys.
-      views: clips of a video.
+      dataset: name of the data set in the videos' keys.
+      views: number of clips of a video.
       sampling: `dense` or `uniform`, see `views.py`.
     """
     self._source, self._seed, self._dataset = source, seed, dataset
@@ -133,13 +135,13 @@ class Reader:
 
   @property
   def usual_nbytes(self) -> int:
-    """Of a usual video's frames, before one is read."""
+    """The bytes of a usual video's frames, before one is read."""
     shown = sum(clip.frames for clip in self._clips) * self._views.count
     count = min(shown * (1 + len(self._temporal)), _USUAL_FRAMES)
     return max(count, 1) * _USUAL_PX[0] * _USUAL_PX[1] * 3
 
   def rows(self, start: int, stop: int | None = None) -> Iterator[Row]:
-    """Rows `start` to `stop` of this host, decoded in threads.
+    """Yield rows `start` to `stop` of this host, decoded in threads.
 
     Raises:
       reading.videos.BrokenVideoError: a file that cannot be decoded.
@@ -161,16 +163,18 @@ class Reader:
         yield ahead.popleft().result()
 
   def group(self, row: Row) -> Hashable:
-    """The canvas; hosts take as many batches each only if all share one group."""
+    """Return the canvas; on several hosts all videos share one group."""
     return canvas.shape(*row.size) if self._source.host.count == 1 else ()
 
   def most(self, group: Hashable) -> int:
-    """See `blocks.Reader`."""
+    """Return the batch size, see `blocks.Reader`."""
     del group
     return self._source.batch_size
 
   def batch(self, rows: Sequence[Row]) -> Batch:
-    """At most `batch_size` videos, padded; their canvas holds them all."""
+    """Return at most `batch_size` videos, padded, on a canvas that holds them
+    all.
+    """
     size = self._source.batch_size
     image, sizes = _canvases([r.frames for r in rows], size)
     return Batch(
@@ -233,14 +237,14 @@ class Reader:
     )
 
   def _check_size(self, shape: tuple[int, int]) -> None:
-    """UserError unless all rules can be applied to frames of this size."""
+    """Raise UserError unless all rules can be applied to frames of this size."""
     canvas.shape(*shape)
     for spec in self._specs:
       clip_steps.taps_of(spec.geometry, *shape)
 
 
 def clip_of(spec: Any) -> views_lib.Clip:
-  """What a model's spec says of its clips."""
+  """Return the clip of a model's spec."""
   return views_lib.Clip(spec.frames, spec.rate)
 
 
@@ -249,11 +253,11 @@ class Placed:
   """A batch on the devices, or its shapes.
 
   Attributes:
-    batch: what it was.
+    batch: the batch on the host.
     frames: uint8 `[B, F, H, W, 3]` of this host's rows.
-    coded: the frames of coded videos; None where only shapes are asked for.
-    clips: what was seen last under `condition` and is seen again.
-    condition: of `clips`.
+    coded: the frames of coded videos; None for shapes.
+    clips: the last clips under `condition`, for further models.
+    condition: the condition of `clips`.
   """
 
   batch: Batch
@@ -265,11 +269,11 @@ class Placed:
 
 @dataclasses.dataclass(frozen=True)
 class _Frames:
-  """Frames on the devices, and which frame of its video each is.
+  """The frames on the devices, and their numbers in their videos.
 
   Attributes:
     array: uint8 `[B, F, H, W, 3]`.
-    numbers: of the valid rows, int64 `[at most F]` each.
+    numbers: numbers for the valid rows, int64 `[at most F]` each.
   """
 
   array: Any
@@ -277,7 +281,7 @@ class _Frames:
 
 
 class Show:
-  """What models see of videos; nothing waits for the devices."""
+  """The inputs that models get from videos; nothing waits for the devices."""
 
   several = False  # the coded videos of a batch are decoded beside it
 
@@ -291,13 +295,14 @@ class Show:
     edition: str,
     fly: bool = True,
   ):
-    """Compiles nothing yet.
+    """Create it without compiling.
 
     Args:
       mesh: all devices.
-      specs: of the models, by label.
-      dataset: whose videos have the keys.
-      fly: whether videos are perturbed here; else they are shown as they are.
+      specs: the models' specs, by label.
+
+      dataset: name of the data set in the videos' keys. fly: whether videos are
+      perturbed here; else they are shown unchanged.
     """
     self._mesh, self._here = mesh, devices.here(mesh)
     self._seed, self._dataset, self._edition = seed, dataset, edition
@@ -306,23 +311,23 @@ class Show:
     self._again = {kind for kind, count in kinds.items() if count > 1}
 
   def put(self, batch: inputs.Batch) -> Placed:
-    """The frames of a `Batch` onto the devices, once."""
+    """Put the frames of a `Batch` onto the devices, once."""
     assert isinstance(batch, Batch)
     frames = devices.put_batch(batch.image, self._here)
     return Placed(batch, frames, _Coded(batch))
 
   def shapes(self, batch: inputs.Batch) -> Placed:
-    """What `put` gives, as shapes."""
+    """Return the result of `put` as shapes."""
     assert isinstance(batch, Batch)
     return Placed(batch, self._shape(batch.image), None)
 
   def see(
     self, placed: Placed, condition: Condition, spec: Any
   ) -> tuple[jax.Array, None]:
-    """The clips of a model under a condition.
+    """Return the clips of a model under a condition.
 
     Args:
-      placed: what `put` or `shapes` gave.
+      placed: the result of `put` or `shapes`.
 
     Returns:
       uint8 `[B, views, frames, S, S, 3]`, rows of all hosts, and None.
@@ -362,7 +367,7 @@ class Show:
     return devices.of_all_hosts(clips, self._mesh)
 
   def _frames(self, placed: Placed, condition: Condition) -> _Frames:
-    """What a condition is made of."""
+    """Return the frames that a condition is made from."""
     videos = placed.batch.videos
     if not (condition.name and perturbations.is_codec(condition.name)):
       return _Frames(placed.frames, [v.numbers for v in videos])
@@ -380,7 +385,7 @@ class Show:
   def _perturbed(
     self, placed: Placed, condition: Condition, part: Any, numbers: np.ndarray
   ) -> Any:
-    """Frames `[B, n, ...]` of some numbers `[B, n]` under a condition."""
+    """Return frames `[B, n, ...]` of some numbers `[B, n]` under a condition."""
     batch, shape = placed.batch, numbers.shape
     keys = condition.keys(self._seed, self._dataset, batch.example_id)
     sizes = np.repeat(batch.size, shape[1], axis=0)
@@ -401,7 +406,7 @@ class Show:
     return step(np.int32(condition.level), part, *given)
 
   def _give(self, placed: Placed, rows: np.ndarray) -> Any:
-    """A host's array to its devices, or the shape of it."""
+    """Put a host's array onto its devices, or return its shape."""
     if placed.coded is None:
       return self._shape(rows)
     return devices.put_batch(rows, self._here)
@@ -414,7 +419,7 @@ class Show:
 
 @dataclasses.dataclass(frozen=True)
 class _Plan:
-  """Which frames are worked on, a part after the other.
+  """The order in which frames are processed, part by part.
 
   Attributes:
     index: int32 `[B, parts, n]`, places among the frames on the devices.
@@ -430,7 +435,7 @@ class _Plan:
 
   @property
   def parts(self) -> int:
-    """How many."""
+    """The number of parts."""
     return self.index.shape[1]
 
   @classmethod
@@ -442,7 +447,7 @@ class _Plan:
     spec: Any,
     num_devices: int,
   ) -> _Plan:
-    """The plan of a batch; rows beyond the videos repeat frame 0."""
+    """Create the plan of a batch; rows beyond the videos repeat frame 0."""
     temporal = condition.name and perturbations.is_temporal(condition.name)
     of = condition if temporal else Condition()
     shown = [v.shown[of, clip_of(spec)] for v in batch.videos]
@@ -468,12 +473,13 @@ class _Coded:
   """The frames of a batch's coded videos, decoded one condition ahead.
 
   Attributes:
-    condition: of `frames`.
+    condition: the condition of `frames`.
+
     frames: uint8 `[B, F, H, W, 3]` on the devices.
   """
 
   def __init__(self, batch: Batch):
-    """Starts with the first condition."""
+    """Start with the first condition."""
     self.condition: Condition | None = None
     self.frames: Any = None
     self._batch = batch
@@ -483,10 +489,10 @@ class _Coded:
     self._start_next()
 
   def load(self, condition: Condition, where: Mesh) -> None:
-    """Puts a condition's frames onto the devices, and starts with the next.
+    """Put a condition's frames onto the devices, and start with the next.
 
     Raises:
-      UserError: a codec that gave back another number of frames.
+      UserError: a codec that returned another number of frames.
     """
     if condition not in self._started:
       self._start(condition)
@@ -512,7 +518,7 @@ class _Coded:
 
 @functools.cache
 def _pool() -> concurrent.futures.ThreadPoolExecutor:
-  """Decodes coded videos; FFmpeg works outside of Python's lock."""
+  """Return the threads that decode coded videos; FFmpeg releases Python's lock."""
   return concurrent.futures.ThreadPoolExecutor(
     _WORKERS, thread_name_prefix="coded videos"
   )
@@ -521,7 +527,7 @@ def _pool() -> concurrent.futures.ThreadPoolExecutor:
 def _decoded(
   video: Row, condition: Condition, size: tuple[int, int]
 ) -> np.ndarray:
-  """The frames of a coded video that are shown."""
+  """Return the shown frames of a coded video."""
   try:
     return mpeg.frames_at(
       video.coded[condition],
@@ -535,7 +541,7 @@ def _decoded(
 
 
 def _kind(spec: Any) -> Hashable:
-  """Models of one kind see the same."""
+  """Return a key of the model's kind; models of one kind get the same clips."""
   return clip_of(spec), spec.geometry, spec.input_px
 
 
@@ -547,17 +553,19 @@ def _frame_by_frame(condition: Condition) -> bool:
 
 
 def _room(count: int) -> int:
-  """A few numbers of frames that others are padded to: 8, 12, 16, 24, 32, ..."""
+  """Return one of few frame counts that others are padded to: 8, 12, 16, 24,
+  32, ...
+  """
   power = max(1 << (max(count, 1) - 1).bit_length(), 8)
   return power * 3 // 4 if power > 8 and count <= power * 3 // 4 else power
 
 
 def _part(pixels: int, slots: int) -> int:
-  """How many frames of each video are worked on at once.
+  """Return how many frames of each video are processed at once.
 
   Args:
-    pixels: of one frame of all videos of a device.
-    slots: frames of a model's clips.
+    pixels: number of pixels of one frame of all videos of a device.
+    slots: number of frames of a model's clips.
   """
   most = _PART
   while most > 1 and most * pixels > _PART_PIXELS:
@@ -568,11 +576,11 @@ def _part(pixels: int, slots: int) -> int:
 def _canvases(
   videos: Sequence[np.ndarray], size: int, shape: tuple[int, int] | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-  """Videos on canvases, padded to a batch.
+  """Return videos on canvases, padded to a batch.
 
   Args:
     videos: uint8 `[n, h, w, 3]` each.
-    shape: (height, width) of the canvas; None: the least for all.
+    shape: (height, width) of the canvas; None: the smallest for all.
 
   Returns:
     uint8 `[size, F, H, W, 3]` and int32 `[size, 2]`, (height, width) of each; rows

@@ -1,8 +1,8 @@
 """Inputs: the examples of a prepared set, and padded batches of their pixels.
 
 TFRecord data sets are read by tf.data through TFDS, ArrayRecord ones through
-`as_data_source` without TensorFlow; both decode in parallel. Who reads ahead, and
-how much, is told in `eval/pipeline/blocks.py`.
+`as_data_source` without TensorFlow; both decode in parallel. Reading ahead is
+in `eval/pipeline/blocks.py`.
 """
 
 import concurrent.futures
@@ -24,20 +24,20 @@ _ALONE = Host()
 
 @dataclasses.dataclass(frozen=True)
 class Batch:
-  """Rows of equal shape; the last batch is padded.
+  """A batch of rows of equal shape; the last batch is padded.
 
   Attributes:
-    image: uint8 `[B, H, W, 3]`, or `[B, T, H, W, 3]` of sequences. Where the
-      data set's pictures vary in size each lies in the top-left corner of a
-      canvas; of large canvases there may be fewer rows, see `blocks`.
+    image: uint8 `[B, H, W, 3]`, or `[B, T, H, W, 3]` for sequences. If pictures
+      vary in size, each is in the top-left corner of a canvas; there may be
+      fewer rows of large canvases, see `blocks`.
     size: int32 `[B, 2]`, valid (height, width) of each row.
     any_size: whether the pictures of the set vary in size.
     mask: bool `[B]`, False for padding.
     example_id: B strings, empty for padding.
     group_id: B strings.
     frame: int32 `[B]`.
-    label: int32 `[B]`, -1 for padding and where examples have none.
-    examples: the valid rows' features, all but the pixels, for tasks that need
+    label: int32 `[B]`, -1 for padding and if examples have none.
+    examples: the valid rows' features except the pixels, for tasks that need
       more than a label.
   """
 
@@ -53,7 +53,7 @@ class Batch:
 
 
 class Source:
-  """The examples of one prepared TFDS split, this host's share of them."""
+  """This host's share of the examples of one prepared TFDS split."""
 
   def __init__(
     self,
@@ -65,7 +65,7 @@ class Source:
     limit: int = 0,
     subset: subset_lib.Subset | None = None,
   ):
-    """Opens a prepared builder.
+    """Open a prepared builder.
 
     Args:
       builder: a TFDS builder, already prepared.
@@ -76,7 +76,7 @@ class Source:
       subset: use these examples only, without a limit; None for all.
 
     Raises:
-      UserError: unknown split, or examples asked for that do not exist.
+      UserError: unknown split, or more examples requested than exist.
     """
     splits = builder.info.splits
     for part in split.split("+"):
@@ -111,7 +111,7 @@ class Source:
     self.share = -(-self.total // host.count)
 
   def batches(self, start: int = 0) -> Iterator[Batch]:
-    """This host's batches in the order of the set, decoded while one waits."""
+    """Yield this host's batches in the order of the set, decoding on demand."""
     rows = self.rows(start)
     while listed := list(itertools.islice(rows, self.batch_size)):
       yield self.batch(listed)
@@ -119,18 +119,18 @@ class Source:
   def batch(
     self, rows: Sequence[Mapping[str, Any]], canvases: int | None = None
   ) -> Batch:
-    """At most `batch_size` examples as a batch, which is padded.
+    """Return at most `batch_size` examples as a padded batch.
 
     Args:
-      canvases: how many `image` has where pictures vary in size; None: all.
+      canvases: number of rows of `image` if pictures vary in size; None: all.
     """
     return _batch(rows, self.batch_size, self.pixels, self.shape, canvases)
 
   @property
   def decoders(self) -> str | None:
-    """What decoded the pixels, where the set was made and here, in words.
+    """The decoders of the pixels, when the set was made and here, in words.
 
-    Empty where nothing did; None where nobody noted what the set was made with.
+    It is '' if nothing was decoded, and None if the set has no record of it.
     """
     made, here = self.builder.made_with(), self.builder.read_with()
     if made is None:
@@ -140,13 +140,13 @@ class Source:
 
   @property
   def category_ids(self) -> tuple[int, ...]:
-    """By label, what COCO-style result files call the classes; empty: label + 1."""
+    """The category ids of COCO-style result files, by label; empty: label + 1."""
     return self.builder.CATEGORY_IDS
 
   def rows(
     self, start: int = 0, stop: int | None = None, skipped: Sequence[str] = ()
   ) -> Iterator[dict[str, Any]]:
-    """This host's examples one by one, each decoded once.
+    """Yield this host's examples one by one, each decoded once.
 
     Args:
       start: number of the first within this host's share, from 0.
@@ -161,11 +161,11 @@ class Source:
       yield example
 
   def sample(self) -> dict[str, Any]:
-    """The first example, for galleries and shape checks."""
+    """Return the first example, for galleries and shape checks."""
     return next(self._read(0, 1))
 
   def metadata(self, skipped: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """All examples of the split that are used, on every host.
+    """Yield all used examples of the split, on every host.
 
     Args:
       skipped: features that need not be decoded.
@@ -173,7 +173,9 @@ class Source:
     return self._read(0, self.total, skipped)
 
   def find(self, example_ids: Collection[str]) -> dict[str, np.ndarray]:
-    """Id -> pixels, of those that the set has; no others are decoded."""
+    """Return the pixels of the ids that the set has, by id; no others are
+    decoded.
+    """
     missing, places = set(example_ids), {}
     for place, example in enumerate(self.metadata((self.pixels,))):
       name = strings.text(example["example_id"])
@@ -188,7 +190,9 @@ class Source:
     }
 
   def _bounds(self) -> tuple[int, int]:
-    """This host's share of the split: the first shares hold one more."""
+    """Return this host's share of the split; the first shares may have one
+    more.
+    """
     each, more = divmod(self.total, self.host.count)
     index = self.host.index
     first = index * each + min(index, more)
@@ -197,7 +201,7 @@ class Source:
   def _read(
     self, begin: int, end: int, skipped: Sequence[str] = ()
   ) -> Iterator[dict[str, Any]]:
-    """Examples by their number among those that are used."""
+    """Yield examples by their number among the used ones."""
     if begin >= end:
       return iter(())
     places: Sequence[int] = range(begin, end)
@@ -236,7 +240,7 @@ class Source:
       raise self._unreadable(reason) from e
 
   def _sliced(self, first: int, last: int) -> str:
-    """Examples by their number as TFDS reads them: of each split its own."""
+    """Return examples by number as a TFDS slice of each joined split."""
     parts, before = [], 0
     for name, count in self._counts.items():
       begin, end = max(first - before, 0), min(last - before, count)
@@ -253,7 +257,9 @@ class Source:
     )
 
   def _only(self, dataset: Any, chosen: np.ndarray, later: str) -> Any:
-    """The chosen examples of a tf.data set, with one more feature decoded."""
+    """Return the chosen examples of a tf.data set, with one more feature
+    decoded.
+    """
     import tensorflow as tf
     import tensorflow_datasets as tfds
 
@@ -320,11 +326,11 @@ def _batch(
 def described_rows(
   examples: Sequence[Mapping[str, Any]], batch_size: int
 ) -> dict[str, Any]:
-  """What a `Batch` says of its rows, whatever their pixels are.
+  """Return the fields of a `Batch` other than the pixels.
 
   Args:
-    examples: of the valid rows, without the pixels.
-    batch_size: rows in all.
+    examples: the valid rows' examples, without the pixels.
+    batch_size: total number of rows.
   """
   padding = batch_size - len(examples)
   frames = [e.get("frame", 0) for e in examples] + [0] * padding
@@ -344,13 +350,13 @@ def described_rows(
 def _on_canvas(
   images: list[np.ndarray], batch_size: int
 ) -> tuple[np.ndarray, np.ndarray]:
-  """Pictures of any sizes on one canvas; padding rows repeat the first."""
+  """Return pictures of any sizes on one canvas; padding rows repeat the first."""
   first = images[0] if images else np.zeros((1, 1, 3), np.uint8)
   return canvas.stack([*images, *[first] * (batch_size - len(images))])
 
 
 def on_larger_canvas(batch: Batch, shape: tuple[int, int]) -> Batch:
-  """The batch with its pictures on a canvas of at least this shape."""
+  """Return the batch with its pictures on a canvas of at least this shape."""
   height, width = batch.image.shape[1:3]
   margin = [(0, 0), (0, shape[0] - height), (0, shape[1] - width), (0, 0)]
   return dataclasses.replace(batch, image=np.pad(batch.image, margin))

@@ -1,11 +1,11 @@
-"""Traced steps, kept between runs: tracing one takes ten times its loading.
+"""Traced steps, stored between runs: tracing one takes ten times its loading.
 
-JAX finds a compiled program by what was traced, so that a second process traces
-everything again. Steps that this package's code alone decides are kept here as
-StableHLO (`jax.export`): data, no code of Python. A file's name says what it
-depends on and the sha256 of its bytes; one that is not what was written is
-removed, and the step is traced again. The first run compiles what it wrote, so
-that all runs have one program.
+JAX finds a compiled program by its trace, so a second process traces everything
+again. Steps that only depend on this package's code are stored as StableHLO
+(`jax.export`): data, no Python code. A file's name has a hash of its
+dependencies and the sha256 of its bytes; a changed file is removed, and the
+step is traced again. The first run compiles what it wrote, so that all runs
+have the same program.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ _MOST = 1024  # files, of about 50 KiB; those that were not used for longest go
 
 @dataclasses.dataclass(frozen=True)
 class _Place:
-  """Where they lie, and what all of them depend on, in words."""
+  """The folder of the files, and a text of what all of them depend on."""
 
   folder: pathlib.Path
   depends: str
@@ -36,11 +36,11 @@ _places: list[_Place] = []  # one, once `keep_in` was told
 
 
 def keep_in(folder: pathlib.Path, depends: str) -> None:
-  """Keeps traced steps from now on.
+  """Store traced steps from now on.
 
   Args:
-    folder: of files that are read without asking who wrote them.
-    depends: code, packages and devices.
+    folder: folder of trusted files.
+    depends: code, packages and devices, in words.
   """
   _places[:] = [_Place(folder, depends)]
 
@@ -48,14 +48,14 @@ def keep_in(folder: pathlib.Path, depends: str) -> None:
 def lower(
   step: Any, name: str, args: tuple[Any, ...], out: NamedSharding
 ) -> jax.stages.Lowered:
-  """A jitted step for some arguments, not yet compiled.
+  """Lower a jitted step for some arguments, without compiling it.
 
   Args:
     step: from `jax.jit`.
-    name: everything that the step depends on beside the code and the shapes of its
-      arguments; empty: something else, so that it is not kept.
+    name: all dependencies of the step besides the code and the shapes of its
+      arguments; empty: it has others and is not stored.
     args: arrays or shapes.
-    out: sharding of the outputs; steps over several devices are not kept.
+    out: sharding of the outputs; steps over several devices are not stored.
   """
   if not name or not _places or out.mesh.size > 1:
     return step.lower(*args)
@@ -71,7 +71,7 @@ def lower(
 
 
 def _taken(folder: pathlib.Path, stem: str) -> export.Exported | None:
-  """A kept step; None where there is none, or it is damaged: that is removed."""
+  """Return a stored step; None if there is none, or it is damaged and removed."""
   for path in folder.glob(f"{stem}-*"):
     with contextlib.suppress(OSError):
       data = path.read_bytes()
@@ -83,7 +83,7 @@ def _taken(folder: pathlib.Path, stem: str) -> export.Exported | None:
 
 
 def _keep(folder: pathlib.Path, stem: str, data: bytes) -> None:
-  """Writes a step whole, if the folder has room; the oldest go."""
+  """Write a step and remove the oldest files."""
   with contextlib.suppress(OSError):  # a DiskError is one
     disk.write_bytes(folder / _name(stem, data), data, sync=False)
     files = sorted(folder.glob("trace-*"), key=os.path.getmtime)

@@ -1,8 +1,8 @@
-"""Models that are called on the host: a loop beside the devices.
+"""Models that are called on the host, in a loop parallel to the devices.
 
-This host's rows of a corrupted batch come back once; one thread, for all such
-models, calls them in the order in which batches were given; their answers return
-to the devices for the reduction. The devices make the next batches meanwhile.
+This host's rows of a corrupted batch are fetched once; one thread for all such
+models calls them in the order of the batches; their answers return to the
+devices for the reduction. Meanwhile the devices make the next batches.
 """
 
 from __future__ import annotations
@@ -27,37 +27,39 @@ _Answer = tuple[packing.Outputs, dict[str, np.ndarray]]
 def predictor(
   model: Any, variables: Any, where: Mesh
 ) -> predict.Predictor | HostPredictor:
-  """What runs a model: on the devices, or on the host where it says so."""
+  """Return what runs a model: on the devices, or on the host if it requires
+  that.
+  """
   if model.on_host:
     return HostPredictor(model, variables, where)
   return predict.Predictor(model, variables, where)
 
 
 class Outputs:
-  """Outputs of a model that is being called; as `packing.Outputs`."""
+  """The outputs of a model call in progress, like `packing.Outputs`."""
 
   def __init__(self, future: concurrent.futures.Future[_Answer]):
-    """`future` is of what the reduction gives, and of texts."""
+    """Create them; `future` holds the reduced outputs and texts."""
     self._future = future
 
   def block_until_ready(self) -> None:
-    """Waits until the model has answered and the answer is reduced."""
+    """Wait until the model has answered and the answer is reduced."""
     self._future.result()[0].block_until_ready()
 
   def fetch(self) -> dict[str, np.ndarray]:
-    """This host's rows of every output; raises whatever the model raised."""
+    """Return this host's rows of every output, or raise the model's error."""
     outputs, texts = self._future.result()
     return {**outputs.fetch(), **texts}
 
 
 class HostPredictor:
-  """A model on the host; called as `predict.Predictor`."""
+  """A model on the host with the interface of `predict.Predictor`."""
 
   def __init__(self, model: Any, variables: Any, where: Mesh):
-    """Calls nothing yet.
+    """Create the predictor without calling the model.
 
     Args:
-      model: its `apply(variables, uint8 [B, ..., 3])` takes and gives numpy.
+      model: its `apply(variables, uint8 [B, ..., 3])` takes and returns numpy.
       where: the mesh of all hosts.
     """
     self._model, self._variables = model, variables
@@ -75,11 +77,11 @@ class HostPredictor:
     sizes: Any = None,
     count: int | None = None,
   ) -> Outputs:
-    """See `predict.Predictor`; does not wait for the model.
+    """Call the model without waiting, see `predict.Predictor`.
 
-    Detectors, which are called picture by picture, are shown `count` rows alone.
-    Of shapes: outputs that cannot be fetched; the reduction is compiled ahead
-    where its shapes are known.
+    Detectors, which are called picture by picture, only get `count` rows. For
+    shapes, the outputs cannot be fetched; the reduction is compiled ahead if
+    its shapes are known.
     """
     if isinstance(images, jax.ShapeDtypeStruct):
       if sizes is None:
@@ -96,14 +98,14 @@ class HostPredictor:
     return Outputs(future)
 
   def give_up(self) -> None:
-    """Calls no more of what was given: the run ends."""
+    """Cancel waiting calls: the run ends."""
     for future in list(self._waiting):
       future.cancel()
 
   def _call(
     self, reduce: predict.Reduce, rows: Sequence[jax.Array], count: int | None
   ) -> _Answer:
-    """Runs in the thread."""
+    """Call the model; this runs in the thread."""
     images, labels, *sizes = (devices.local_rows(array) for array in rows)
     if sizes:
       answer = self._detections(images, sizes[0], count)
@@ -119,7 +121,9 @@ class HostPredictor:
   def _detections(
     self, images: np.ndarray, sizes: np.ndarray, count: int | None
   ) -> Mapping[str, np.ndarray]:
-    """Of a batch of which the first `count` rows are shown to the model."""
+    """Return the outputs of a detector for a batch, from its first `count`
+    rows.
+    """
     rows = len(images)
     shown = max(rows if count is None else count, 1)  # none: shapes of answers
     answer = self._model.apply(self._variables, images[:shown], sizes[:shown])
@@ -140,7 +144,9 @@ class HostPredictor:
   def _shapes_here(
     self, images: jax.ShapeDtypeStruct, labels: jax.ShapeDtypeStruct
   ) -> list[jax.ShapeDtypeStruct]:
-    """Of this host's labels and logits, for a batch of all hosts."""
+    """Return the shapes of this host's labels and logits, for a batch of all
+    hosts.
+    """
     rows = images.shape[0] // jax.process_count()
     inner = images.shape[1 : -self._item]
     logits = (rows, *inner, self._model.spec.num_classes)
@@ -172,7 +178,7 @@ def _reduce(
 
 @programs.cached
 def _thread() -> concurrent.futures.ThreadPoolExecutor:
-  """One for all models: their frameworks need not stand several."""
+  """Return one thread for all models: their frameworks may not support several."""
   return concurrent.futures.ThreadPoolExecutor(
     1, thread_name_prefix="models on the host"
   )

@@ -1,4 +1,6 @@
-"""Outputs of a step in one array of bytes: one transfer to the host, not one each."""
+"""Outputs of a step packed into one array of bytes, for a single transfer to
+the host.
+"""
 
 import math
 from collections.abc import Callable, Mapping
@@ -18,10 +20,10 @@ _ROWS, _ALL = PartitionSpec("data"), PartitionSpec()
 
 
 class Outputs:
-  """Outputs that are on their way to the host."""
+  """The outputs on their way to the host."""
 
   def __init__(self, packed: jax.Array, layout: Layout):
-    """Starts the copy; does not wait.
+    """Start the copy without waiting.
 
     Args:
       packed: uint8 `[B, bytes]`, sharded.
@@ -32,11 +34,11 @@ class Outputs:
         shard.data.copy_to_host_async()
 
   def block_until_ready(self) -> None:
-    """Waits until the devices have made them."""
+    """Wait until the devices have computed them."""
     self._packed.block_until_ready()
 
   def fetch(self) -> dict[str, np.ndarray]:
-    """This host's rows of every output, once they are there."""
+    """Return this host's rows of every output, once they are there."""
     rows = devices.local_rows(self._packed)
     out, place = {}, 0
     for name, (shape, dtype) in self._layout.items():
@@ -48,7 +50,7 @@ class Outputs:
 
 
 class Packed:
-  """A sharded step whose outputs come as `Outputs`."""
+  """A sharded step whose outputs are `Outputs`."""
 
   def __init__(
     self,
@@ -57,13 +59,13 @@ class Packed:
     variables: Any,
     rows: int,
   ):
-    """Compiles nothing yet.
+    """Create it without compiling.
 
     Args:
       step: f(variables, *rows) -> {name: array `[B, ...]`}.
       where: the mesh.
-      variables: replicated on it.
-      rows: how many sharded arguments there are.
+      variables: variables that are replicated on the mesh.
+      rows: number of sharded arguments.
     """
     self._step = step
     self._layouts: dict[programs.Key, Layout] = {}
@@ -77,7 +79,7 @@ class Packed:
     self._program = programs.Program(sharded, where, (variables,))
 
   def __call__(self, *rows: Any) -> Outputs:
-    """Of arrays, or of shapes: see `programs.Program`."""
+    """Return the outputs for arrays, or for shapes: see `programs.Program`."""
     packed = self._program(*rows)
     return Outputs(packed, self._layouts[_row_shapes(rows)])
 
@@ -91,12 +93,12 @@ class Packed:
 
 
 def _row_shapes(rows: Any) -> programs.Key:
-  """Of one row of each argument, which the mesh does not cut."""
+  """Return the shapes of one row of each argument, which the mesh does not cut."""
   return tuple((tuple(x.shape[1:]), str(x.dtype)) for x in rows)
 
 
 def _bytes(x: jax.Array) -> jax.Array:
-  """`[B, ...]` -> uint8 `[B, bytes]`."""
+  """Convert `[B, ...]` to uint8 `[B, bytes]`."""
   if x.dtype == jnp.bool_:
     x = x.astype(jnp.uint8)
   raw = jax.lax.bitcast_convert_type(x, jnp.uint8)

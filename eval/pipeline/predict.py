@@ -1,4 +1,4 @@
-"""The device side: corrupt, preprocess, run the model, reduce; sharded.
+"""Programs on the devices: corrupt, preprocess, run the model, reduce; sharded.
 
 Two steps with the pixels staying on the devices between them: one per corruption
 (severity is data), one per (model, image shape). So 19 corruptions x 5 severities
@@ -40,7 +40,7 @@ class Predictor:
   """A model with its weights on the mesh."""
 
   def __init__(self, model: Any, variables: Any, where: Mesh):
-    """Puts the weights on every device.
+    """Put the weights on every device.
 
     Args:
       model: has `.apply(variables, uint8 [B, H, W, 3]) -> logits [B, classes]`.
@@ -59,29 +59,31 @@ class Predictor:
     sizes: jax.Array | None = None,
     count: int | None = None,
   ) -> packing.Outputs:
-    """Reduced outputs of a sharded uint8 batch; does not wait for them.
+    """Return reduced outputs of a sharded uint8 batch, without waiting for
+    them.
 
     Args:
-      images: uint8 `[B, H, W, 3]`, `[B, T, H, W, 3]` of sequences, or `[B,
-        views, T, H, W, 3]` of clips.
-      labels: int32 `[B]`, the true classes; below 0 where there is none.
+      images: uint8 `[B, H, W, 3]`, `[B, T, H, W, 3]` for sequences, or `[B,
+        views, T, H, W, 3]` for clips.
+      labels: int32 `[B]`, the true classes; below 0 if there is none.
       sizes: int32 `[B, 2]`, the valid (height, width) of each canvas, for
-        models that give detections: `.apply(variables, images, sizes) -> {name:
-        array [B, ...]}`, which `reduce` is called with. None for classifiers.
-      reduce: logits `[B, (T,) classes]` and labels -> what is kept of them, all
-        with a leading axis of B. The same function object compiles once.
-      count: how many of this host's rows are examples; the others, after them,
-        fill the batch and are computed with it. None: all.
+        detectors: `.apply(variables, images, sizes) -> {name: array [B, ...]}`,
+        which `reduce` gets. None for classifiers.
+      reduce: logits `[B, (T,) classes]` and labels -> arrays with a leading
+        axis of B. The same function object compiles once.
+      count: number of this host's rows that are examples; the following rows
+        are padding and computed too. None: all.
 
     Returns:
-      What `reduce` gave, and `finite`, bool `[B]`: on their way to the host. Of
-      shapes: outputs that cannot be fetched; the program is compiled ahead.
+      The result of `reduce`, and `finite`, bool `[B]`, on their way to the
+      host. For shapes, the outputs cannot be fetched; the program is compiled
+      ahead.
     """
     rows = [images, labels] if sizes is None else [images, labels, sizes]
     return self._packed(reduce, len(rows))(*rows)
 
   def give_up(self) -> None:
-    """Nothing: devices finish what they were given."""
+    """Do nothing: devices finish what they were given."""
 
   def _new_packed(self, reduce: Reduce, rows: int) -> packing.Packed:
     step = self._logits if rows == 2 else self._detections
@@ -111,7 +113,9 @@ class Predictor:
 def of_logits(
   reduce: Reduce, logits: jax.Array, labels: jax.Array
 ) -> Mapping[str, jax.Array]:
-  """What is kept of logits `[B, (T,) classes]`, and `finite` bool `[B]`."""
+  """Return the reduction of logits `[B, (T,) classes]`, and `finite` bool
+  `[B]`.
+  """
   inner = tuple(range(1, logits.ndim))
   finite = jnp.isfinite(logits).all(axis=inner)
   return {**reduce(logits, labels), "finite": finite}
@@ -120,7 +124,7 @@ def of_logits(
 def of_detections(
   reduce: Reduce, detections: Mapping[str, jax.Array], labels: jax.Array
 ) -> Mapping[str, jax.Array]:
-  """What is kept of a detector's outputs, and `finite` bool `[B]`."""
+  """Return the reduction of a detector's outputs, and `finite` bool `[B]`."""
   outputs = reduce(detections, labels)
   finite = jnp.isfinite(outputs["scores"]).all(axis=1)
   finite &= jnp.isfinite(outputs["boxes"]).all((1, 2))
@@ -133,12 +137,15 @@ def unchanged(
   condition: Condition,
   keys: np.ndarray,
 ) -> jax.Array:
-  """The images as they are: a `Transform` of data that is not corrupted here."""
+  """Return the images unchanged: the `Transform` of data that is not corrupted
+  here.
+  """
   return images
 
 
 def corruptor(where: Mesh, edition: str, codec: str) -> Transform:
-  """Corrupts sharded batches of images on their devices.
+  """Return a transform that corrupts sharded batches of images on their
+  devices.
 
   Args:
     where: the mesh.
@@ -147,7 +154,7 @@ def corruptor(where: Mesh, edition: str, codec: str) -> Transform:
 
   Returns:
     f(images uint8 `[B, H, W, 3]`, sizes, condition, keys uint32 `[B, 2]`) ->
-    uint8 `[B, H, W, 3]`; clean images pass through the codec alone.
+    uint8 `[B, H, W, 3]`; clean images only pass through the codec.
 
   Raises:
     UserError: another codec.
@@ -172,7 +179,7 @@ def corruptor(where: Mesh, edition: str, codec: str) -> Transform:
 
 
 def canvas_corruptor(where: Mesh, edition: str) -> Transform:
-  """Corrupts pictures of any size on their canvases.
+  """Return a transform that corrupts pictures of any size on their canvases.
 
   Returns:
     f(images uint8 `[B, H, W, 3]`, sizes int32 `[B, 2]`, condition, keys uint32
@@ -195,7 +202,8 @@ def canvas_corruptor(where: Mesh, edition: str) -> Transform:
 
 
 def sequencer(where: Mesh, edition: str, codec: str) -> Transform:
-  """Makes perturbation sequences of sharded batches on their devices.
+  """Return a transform that makes perturbation sequences of batches on their
+  devices.
 
   Args:
     where: the mesh.
@@ -265,7 +273,7 @@ def _sequence_step(
 def _through_h264(
   frames: jax.Array, perturbation: str, where: Mesh
 ) -> jax.Array:
-  """Every sequence through the codec, in threads: FFmpeg releases the GIL."""
+  """Send every sequence through the codec, in threads: FFmpeg releases the GIL."""
   from robust_tfds.building import sequences
 
   if isinstance(frames, jax.ShapeDtypeStruct):
@@ -307,7 +315,7 @@ def _corrupt_step(
 
 @programs.cached
 def _jpeg_step(where: Mesh) -> programs.Program:
-  """The published images' last save: quality 85, 4:2:0."""
+  """Return the last step of the published images: JPEG of quality 85, 4:2:0."""
 
   def step(images: jax.Array) -> jax.Array:
     return jpeg.roundtrip_batch(images, 85)

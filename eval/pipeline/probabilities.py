@@ -1,8 +1,9 @@
-"""Outputs of a classifier that are probabilities, or scores in [0, 1], as logits.
+"""Classifier outputs that are probabilities, or scores in [0, 1], as logits.
 
-Of probabilities (a softmax at the end, `predict_proba`) log(max(p, smallest normal
-float32)) is used: a softmax over them would give others. Scores in [0, 1] whose sums
-differ, as of sigmoids, rank the classes, and nothing of calibration is kept.
+For probabilities (a softmax at the end, `predict_proba`) log(max(p, smallest
+normal float32)) is used: a softmax over the probabilities would change them.
+Scores in [0, 1] whose sums differ, e.g. of sigmoids, rank the classes, without
+calibration.
 """
 
 import dataclasses
@@ -39,11 +40,11 @@ _EXPECTED = {
 
 @dataclasses.dataclass(frozen=True)
 class OutputKind:
-  """What a model's outputs are.
+  """The kind of a model's outputs.
 
   Attributes:
     name: `logits`, `probabilities` or `scores`.
-    tolerance: by which a row's sum may differ from 1.
+    tolerance: allowed distance of a row's sum from 1.
   """
 
   name: str = LOGITS
@@ -51,11 +52,13 @@ class OutputKind:
 
   @property
   def notes(self) -> list[str]:
-    """What a run prints of it."""
+    """The notes that a run prints about it."""
     return [_WORDS[self.name]] if self.name in _WORDS else []
 
   def contains(self, rows: jax.typing.ArrayLike) -> jax.Array:
-    """Whether each row of `[..., classes]` is of this kind: bool `[...]`."""
+    """Return whether each row of `[..., classes]` is of this kind: bool
+    `[...]`.
+    """
     rows = jnp.asarray(rows)
     if self.name == SCORES:
       return ((rows >= 0) & (rows <= 1)).all(axis=-1)
@@ -63,7 +66,7 @@ class OutputKind:
     return (rows >= 0).all(axis=-1) & (distance <= self.tolerance)
 
   def reducing(self, reduce: predict.Reduce) -> predict.Reduce:
-    """The same reduction of outputs of this kind, which marks those of others."""
+    """Return the reduction for outputs of this kind, which marks other rows."""
 
     def reduced(answer: jax.Array, labels: jax.Array) -> dict[str, jax.Array]:
       out = dict(reduce(jnp.log(jnp.maximum(answer, _LEAST)), labels))
@@ -78,7 +81,7 @@ class OutputKind:
   def check(
     self, where: str, ids: Sequence[str], outputs: dict[str, np.ndarray]
   ) -> None:
-    """Takes the marks out of what was reduced; refuses rows of another kind."""
+    """Remove the marks from reduced outputs; refuse rows of another kind."""
     bad = ~outputs.pop(_IS_OF_KIND, np.ones(len(ids), np.bool_))[: len(ids)]
     if bad.any():
       raise self.refusal(
@@ -86,7 +89,7 @@ class OutputKind:
       )
 
   def refusal(self, where: str) -> errors.UserError:
-    """That outputs are of another kind; `where` begins the sentence."""
+    """Return the error of outputs of another kind; `where` begins the sentence."""
     return errors.UserError(
       f"{where} have outputs that are not {_EXPECTED[self.name]}, though those of"
       f" the probe were, or the spec says so. {_SWITCH}."
@@ -94,13 +97,13 @@ class OutputKind:
 
 
 def kind_of(label: str, stated: str, rows: np.ndarray | None) -> OutputKind:
-  """Return what a model's outputs are: as stated, else as the probe shows.
+  """Return the kind of a model's outputs: as stated, else as the probe shows.
 
   Args:
-    label: of the model, for refusals.
+    label: the model's label, for errors.
     stated: `outputs` of its spec.
-    rows: float32 `[B, classes]`, its answers to the probe; None: it has no probe,
-      or is a detector.
+    rows: float32 `[B, classes]`, its answers to the probe; None without a
+      probe, or for a detector.
 
   Raises:
     UserError: the probe contradicts what is stated, or shows percentages.

@@ -1,11 +1,11 @@
-"""Compiled steps: ahead of their first use, in threads.
+"""Compiled steps: compiled in threads ahead of their first use.
 
-A run shows every batch under many conditions to several models, each a program of
-its own. Called with shapes in place of arrays (`jax.ShapeDtypeStruct`) a `Program`
-is compiled in a thread and gives the shapes of its outputs, so that a whole chain
-of steps is compiled by calling it with shapes, in the order of use, while devices
-are busy with what is ready. Called with arrays it runs, and waits for its own
-compilation alone.
+A run shows every batch under many conditions to several models, each with its
+own program. Called with shapes instead of arrays (`jax.ShapeDtypeStruct`), a
+`Program` is compiled in a thread and returns the shapes of its outputs. So a
+chain of steps is compiled by calling it with shapes, in the order of use, while
+devices run what is ready. Called with arrays, it runs and only waits for its
+own compilation.
 """
 
 import concurrent.futures
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 def cached(make: Callable[P, T]) -> Callable[P, T]:
-  """Like `functools.cache`, and makes nothing twice when threads ask at once."""
+  """Return a thread-safe `functools.cache` that computes each value once."""
   lock, remembered = threading.Lock(), functools.cache(make)
 
   @functools.wraps(make)
@@ -48,7 +48,7 @@ class Program:
     bound: tuple[Any, ...] = (),
     name: str = "",
   ):
-    """Compiles nothing yet.
+    """Create it without compiling.
 
     Args:
       step: f(*bound, *rows) -> arrays with a leading axis of rows.
@@ -62,7 +62,7 @@ class Program:
     self._entries: dict[Key, _Entry] = {}
 
   def __call__(self, *rows: Any) -> Any:
-    """Outputs of arrays, or the shapes of outputs where shapes are given."""
+    """Return outputs for arrays, or the shapes of outputs for shapes."""
     key = tuple((tuple(x.shape), str(x.dtype)) for x in rows)
     with self._lock:
       entry = self._entries.get(key)
@@ -88,18 +88,18 @@ class Program:
 
 
 class _Entry:
-  """One compilation: its traced form, then its program, or what went wrong."""
+  """One compilation: its traced form, then its program, or its error."""
 
   def __init__(self) -> None:
     self.lowered: concurrent.futures.Future = concurrent.futures.Future()
     self.compiled: concurrent.futures.Future = concurrent.futures.Future()
 
   def trace(self, lower: Callable[[], Any]) -> None:
-    """Traces; an error is that of whoever asks for the outcome."""
+    """Trace; an error is raised to whoever waits for the result."""
     _settle(self.lowered, lower)
 
   def compile(self) -> None:
-    """Compiles what was traced."""
+    """Compile the traced form."""
     _settle(self.compiled, lambda: self.lowered.result().compile())
 
 
@@ -111,9 +111,9 @@ def _settle(future: concurrent.futures.Future, make: Callable[[], Any]) -> None:
 
 
 def _compile_in_pool(entry: _Entry) -> None:
-  """Compiles beside this thread; waits while all of the pool have work.
+  """Compile in a thread; wait while all threads of the pool are busy.
 
-  So that a run that ends early has few compilations to wait for.
+  So a run that ends early has few compilations to wait for.
   """
   _ROOM.acquire()
   _pool().submit(entry.compile).add_done_callback(lambda _: _ROOM.release())
@@ -127,7 +127,7 @@ _ROOM = threading.Semaphore(_WORKERS)
 
 @cached
 def _pool() -> concurrent.futures.ThreadPoolExecutor:
-  """XLA compiles outside of Python's lock."""
+  """Return the compiling threads; XLA releases Python's lock."""
   return concurrent.futures.ThreadPoolExecutor(
     _WORKERS, thread_name_prefix="compile"
   )

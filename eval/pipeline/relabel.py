@@ -1,6 +1,6 @@
-"""Answers of a model whose outputs are not the data set's classes, as its answers.
+"""Mapping of a model's outputs to the data set's classes.
 
-Outputs are put in the order of the classes before anything is reduced; outputs that
+Outputs are put in the order of the classes before any reduction; outputs that
 are no class are left out, and a class without an output is never answered.
 """
 
@@ -20,15 +20,15 @@ _LISTED = 5  # classes without an output that are named
 
 @dataclasses.dataclass(frozen=True)
 class Relabelling:
-  """Which class each output is.
+  """A mapping from outputs to classes.
 
   Attributes:
-    class_of: of every output, a class of the data set or `NONE`; outputs of one
-      class share it, and it gets the sum of their probabilities.
+    class_of: for every output, a class of the data set or `NONE`; a class of
+      several outputs gets the sum of their probabilities.
     classes: number of the data set's classes.
-    best: a class of several outputs gets the best of them instead.
-    answers: number of possible answers, where outputs that are no class are
-      among them; 0: the classes.
+    best: whether a class of several outputs gets the best of them instead.
+    answers: number of possible answers, if outputs that are no class are among
+      them; 0: the classes.
   """
 
   class_of: tuple[int, ...]
@@ -37,9 +37,9 @@ class Relabelling:
   answers: int = 0
 
   def among_all(self) -> Self:
-    """Return the same, where outputs that are no class may be answers too.
+    """Return the mapping in which outputs that are no class may be answers too.
 
-    They are answers of their own behind the data set's classes, and always wrong.
+    They are additional answers after the data set's classes, and always wrong.
     """
     none = iter(range(self.classes, self.classes + len(self.class_of)))
     class_of = tuple(next(none) if c == NONE else c for c in self.class_of)
@@ -48,16 +48,16 @@ class Relabelling:
 
   @property
   def without_output(self) -> int:
-    """Number of classes that no output is."""
+    """The number of classes without an output."""
     return self.classes - len(
       {c for c in self.class_of if 0 <= c < self.classes}
     )
 
   def words(self, names: Sequence[str] = ()) -> str:
-    """How many outputs and classes belong together, for the screen.
+    """Return how many outputs and classes belong together, for the screen.
 
     Args:
-      names: of the data set's classes, where they are known.
+      names: names of the data set's classes, if known.
     """
     outputs = len(self.class_of)
     known = sum(0 <= c < self.classes for c in self.class_of)
@@ -71,7 +71,9 @@ class Relabelling:
     )
 
   def logits(self, logits: jax.Array) -> jax.Array:
-    """`[..., outputs]` -> `[..., answers]`, -inf where there is no output."""
+    """Map `[..., outputs]` to `[..., answers]`, -inf for classes without an
+    output.
+    """
     answers = self.answers or self.classes
     known = [label for label in self.class_of if label != NONE]
     if len(set(known)) < len(known):
@@ -84,7 +86,7 @@ class Relabelling:
     return jnp.where(output_of == NONE, -jnp.inf, taken)
 
   def _joined(self, logits: jax.Array) -> jax.Array:
-    """As `logits`, where several outputs are one class: log of the sum of exp."""
+    """Map logits if several outputs are one class: log of the sum of exp."""
     outputs = [o for o, label in enumerate(self.class_of) if label != NONE]
     label_of = jnp.asarray([self.class_of[o] for o in outputs])
     rows = jnp.moveaxis(jnp.asarray(logits)[..., jnp.asarray(outputs)], -1, 0)
@@ -99,7 +101,7 @@ class Relabelling:
   def detections(
     self, outputs: Mapping[str, jax.Array]
   ) -> dict[str, jax.Array]:
-    """A detector's outputs; objects of other classes are not there."""
+    """Return a detector's outputs without objects of other classes."""
     known = jnp.asarray(np.array(self.class_of, np.int32))
     given = outputs["classes"]
     inside = (given >= 0) & (given < len(self.class_of))
@@ -110,25 +112,29 @@ class Relabelling:
     return {**outputs, "classes": label, "valid": valid}
 
   def __call__(self, answer: Any) -> Any:
-    """Of logits or of a detector's outputs."""
+    """Map logits or a detector's outputs."""
     if isinstance(answer, Mapping):
       return self.detections(answer)
     return self.logits(answer)
 
   def reducing(self, reduce: predict.Reduce) -> predict.Reduce:
-    """The same of relabelled answers."""
+    """Return the reduction of relabelled answers."""
     return lambda answer, labels: reduce(self(answer), labels)
 
 
 class Predictor:
-  """A predictor whose answers are changed; called as `predict.Predictor`."""
+  """A predictor whose answers are changed, with the interface of
+  `predict.Predictor`.
+  """
 
   def __init__(
     self,
     predictor: "predict.Predictor | on_host.HostPredictor | Predictor",
     reducing: Callable[[predict.Reduce], predict.Reduce],
   ):
-    """Of a predictor of the outputs as they are, and what they are reduced by."""
+    """Create it from a predictor of the unchanged outputs, and what makes
+    reductions.
+    """
     self._predictor = predictor
     self._reduce = programs.cached(reducing)
 
@@ -140,10 +146,12 @@ class Predictor:
     sizes: Any = None,
     count: int | None = None,
   ) -> Any:
-    """See `predict.Predictor`; labels are classes of the data set."""
+    """Call the predictor, see `predict.Predictor`; labels are the data set's
+    classes.
+    """
     reduce = self._reduce(reduce)
     return self._predictor(images, labels, reduce, sizes, count)
 
   def give_up(self) -> None:
-    """See `on_host.HostPredictor.give_up`."""
+    """Cancel waiting calls, see `on_host.HostPredictor.give_up`."""
     self._predictor.give_up()

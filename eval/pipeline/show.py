@@ -1,4 +1,6 @@
-"""What models are shown of a batch: on the devices, under every condition."""
+"""The inputs of models made from a batch, on the devices, under every
+condition.
+"""
 
 import dataclasses
 import functools
@@ -18,7 +20,8 @@ Seen = tuple[jax.Array, jax.Array | None]
 
 
 class Show(Protocol):
-  """Puts a batch onto the devices once, then shows it under each condition.
+  """An object that puts a batch onto the devices, then shows it under each
+  condition.
 
   Attributes:
     several: whether the batches of a block may be on the devices together.
@@ -27,19 +30,21 @@ class Show(Protocol):
   several: bool
 
   def put(self, batch: inputs.Batch) -> Any:
-    """The batch on the devices."""
+    """Put the batch onto the devices."""
     ...
 
   def shapes(self, batch: inputs.Batch) -> Any:
-    """What `put` gives, as shapes; None: nothing can be compiled ahead."""
+    """Return the result of `put` as shapes; None if nothing can be compiled
+    ahead.
+    """
     ...
 
   def see(self, placed: Any, condition: Condition, spec: Any) -> Seen:
-    """Images, and their sizes for models that are told them; does not wait.
+    """Return images, and sizes for models that need them, without waiting.
 
     Args:
-      placed: what `put` or `shapes` gave.
-      spec: of the model, where each is shown something of its own; else None.
+      placed: the result of `put` or `shapes`.
+      spec: the model's spec, if inputs differ between models; else None.
     """
     ...
 
@@ -50,8 +55,9 @@ class Placed:
 
   Attributes:
     images: uint8 `[B, H, W, 3]` or `[B, T, H, W, 3]`.
-    sizes: int32 `[B, 2]`; None where all pictures have one size and nobody asks.
-    example_id: of every row.
+    sizes: int32 `[B, 2]`; None if all pictures have one size and no model needs
+      it.
+    example_id: the id of every row.
   """
 
   images: Any
@@ -60,7 +66,7 @@ class Placed:
 
 
 class PictureShow:
-  """Pictures, canvases or sequences, the same for every model."""
+  """A show of pictures, canvases or sequences, the same for every model."""
 
   several = True
 
@@ -73,23 +79,23 @@ class PictureShow:
     dataset: str,
     sized: bool,
   ):
-    """Compiles nothing yet.
+    """Create it without compiling.
 
     Args:
       mesh: all devices.
-      transform: makes a condition of the pictures; None: they are as they are.
-      dataset: whose examples have the keys.
-      sized: models are told the valid sizes of canvases.
+      transform: applies a condition to the pictures; None: they stay unchanged.
+      dataset: name of the data set in the examples' keys.
+      sized: whether models get the valid sizes of canvases.
     """
     self._mesh, self._transform = mesh, transform
     self._seed, self._dataset, self._sized = seed, dataset, sized
 
   def put(self, batch: inputs.Batch) -> Placed:
-    """See `Show`."""
+    """Put the batch onto the devices, see `Show`."""
     return self._placed(batch, devices.put_batch)
 
   def shapes(self, batch: inputs.Batch) -> Placed:
-    """See `Show`."""
+    """Return the shapes, see `Show`."""
     return self._placed(batch, devices.batch_shape)
 
   def _placed(
@@ -100,7 +106,7 @@ class PictureShow:
     return Placed(put(batch.image, self._mesh), sizes, batch.example_id)
 
   def see(self, placed: Placed, condition: Condition, spec: Any) -> Seen:
-    """See `Show`."""
+    """Return images and sizes, see `Show`."""
     images = placed.images
     if self._transform is not None:
       keys = condition.keys(self._seed, self._dataset, placed.example_id)
@@ -110,7 +116,7 @@ class PictureShow:
 
 @dataclasses.dataclass(eq=False)
 class _Whole:
-  """Pictures on their canvases, their sizes, and the rows of the batch."""
+  """The pictures on their canvases, their sizes, and the rows of the batch."""
 
   placed: Placed
   size: np.ndarray
@@ -119,13 +125,13 @@ class _Whole:
 
 
 class CroppedShow(PictureShow):
-  """Pictures of any sizes, changed as they are; then each model's own crop."""
+  """A show of pictures corrupted at full size, then cropped for each model."""
 
   # What was changed last, which the next model is shown too.
   _last: tuple[_Whole | None, Condition, Any] = None, Condition(), None
 
   def put(self, batch: inputs.Batch) -> Any:
-    """See `Show`."""
+    """Put the batch onto the devices, see `Show`."""
     few = len(batch.image)
     cut = dataclasses.replace(
       batch, size=batch.size[:few], example_id=batch.example_id[:few]
@@ -134,11 +140,11 @@ class CroppedShow(PictureShow):
     return _Whole(super().put(cut), cut.size, batch.mask[:few], rows)
 
   def shapes(self, batch: inputs.Batch) -> Any:
-    """None: the taps of a crop are known with the sizes alone."""
+    """Return None: the taps of a crop are only known with the sizes."""
     del batch
 
   def see(self, placed: Any, condition: Condition, spec: Any) -> Seen:
-    """See `Show`."""
+    """Return images and sizes, see `Show`."""
     if self._last[0] is not placed or self._last[1] != condition:
       seen, _ = super().see(placed.placed, condition, spec)
       self._last = placed, condition, seen
@@ -154,7 +160,7 @@ class CroppedShow(PictureShow):
 
 @programs.cached
 def _filled(mesh: Mesh, more: int) -> Callable[[jax.Array], jax.Array]:
-  """f(rows of a batch) -> the batch with so many black rows more at its end."""
+  """Return f(rows of a batch) -> the batch padded with black rows."""
   if not more:
     return lambda images: images
   margin = ((0, more), *[(0, 0)] * 3)

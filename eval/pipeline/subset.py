@@ -1,7 +1,7 @@
-"""Some of a data set's examples, chosen by name before anything is decoded.
+"""Subsets of a data set's examples, chosen by name before anything is decoded.
 
-A line of ids names an example where it is the example's id, or else where both have
-the same stem: the last part of the path without its ending. So
+A line of ids names an example if it is the example's id, or if both have the
+same stem: the last part of the path without its suffix. So
 `n01440764/ILSVRC2012_val_00000293.JPEG` names `ILSVRC2012_val_00000293.JPEG`.
 """
 
@@ -18,12 +18,12 @@ from robust_tfds import errors
 
 @dataclasses.dataclass(frozen=True)
 class Subset:
-  """Ids of examples.
+  """A subset given by ids of examples.
 
   Attributes:
-    name: in every row and caption.
-    ids: none empty or twice, at least one.
-    source: where they stand, for refusals.
+    name: its name in every row and caption.
+    ids: unique non-empty ids, at least one.
+    source: the origin of the ids, for errors.
   """
 
   name: str
@@ -31,15 +31,15 @@ class Subset:
   source: str
 
   def places(self, example_ids: Sequence[str], dataset: str) -> np.ndarray:
-    """Where the chosen examples are, ascending: int64 `[len(ids)]`.
+    """Return the places of the chosen examples, ascending: int64 `[len(ids)]`.
 
     Args:
       example_ids: all of a data set, in its order.
-      dataset: its name, for refusals.
+      dataset: its name, for errors.
 
     Raises:
-      UserError: ids that no example has, of which several have the stem, or two
-        of one example.
+      UserError: ids that no example has, ambiguous stems, or two ids of one
+        example.
     """
     at = {name: place for place, name in enumerate(example_ids)}
     of_stem = collections.defaultdict(list)
@@ -91,16 +91,16 @@ class Subset:
 
 @dataclasses.dataclass(frozen=True)
 class OfNames(Subset):
-  """All examples whose ids begin alike.
+  """A subset of all examples whose ids have a common prefix.
 
   Attributes:
-    start: of their ids; `ids` is empty.
+    start: the prefix; `ids` is empty.
   """
 
   start: str = ""
 
   def places(self, example_ids: Sequence[str], dataset: str) -> np.ndarray:
-    """Where they are, ascending: int64 `[N]`.
+    """Return the places of the examples, ascending: int64 `[N]`.
 
     Raises:
       UserError: there are none.
@@ -116,7 +116,7 @@ class OfNames(Subset):
 
 
 def stem(name: str) -> str:
-  """The last part of a path without its ending.
+  """Return the last part of a path without its suffix.
 
   >>> stem("val/n01440764/ILSVRC2012_val_00000293.JPEG")
   'ILSVRC2012_val_00000293'
@@ -125,6 +125,6 @@ def stem(name: str) -> str:
 
 
 def sha256(ids: Iterable[str]) -> str:
-  """Of ids in their order of letters, one a line."""
+  """Return the sha256 of sorted ids, one per line."""
   listed = "\n".join(sorted(ids)).encode("utf-8", "surrogatepass")
   return hashlib.sha256(listed).hexdigest()

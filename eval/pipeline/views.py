@@ -1,9 +1,8 @@
-"""Which frames of a video a model is shown.
+"""The frames of a video that a model is shown.
 
-View v of n starts at v / n of what is left of the video
-(`robust_tfds.building.videos.clip_numbers`).
-Temporal perturbations act on the whole video first, as index maps, before any
-pixel is there.
+View v of n starts at v / n of the remaining length of the video
+(`robust_tfds.building.videos.clip_numbers`). Temporal perturbations act on the
+whole video first, as index maps, before any pixel is read.
 """
 
 import dataclasses
@@ -17,10 +16,10 @@ from robust_tfds.corruptions import video as perturbations
 
 
 class Clip(NamedTuple):
-  """What a model's spec says of its clips.
+  """The clips that a model's spec asks for.
 
   Attributes:
-    frames: of one clip.
+    frames: number of frames of a clip.
     rate: stride between them, at 30 fps.
   """
 
@@ -30,12 +29,12 @@ class Clip(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Views:
-  """How a run samples its videos.
+  """The way in which a run samples its videos.
 
   Attributes:
-    count: clips of a video.
+    count: number of clips per video.
     sampling: `dense` (`view_indices`) or `uniform` (`uniform_indices`).
-    edition: of the perturbations.
+    edition: edition of the perturbations.
   """
 
   count: int
@@ -50,11 +49,11 @@ class Views:
     key: np.ndarray,
     clip: Clip,
   ) -> np.ndarray:
-    """The numbers of the frames shown: int64 `[views, frames]`.
+    """Return the numbers of the shown frames: int64 `[views, frames]`.
 
     Args:
-      condition: temporal ones choose frames, others change no number.
-      key: of the video under the condition, uint32 `[2]`.
+      condition: a temporal one chooses frames, others change no number.
+      key: key of the video under the condition, uint32 `[2]`.
     """
     order = np.arange(num_frames)
     if condition.name and perturbations.is_temporal(condition.name):
@@ -73,11 +72,11 @@ class Views:
 def view_indices(
   num_frames: int, fps: float, frames: int, rate: int, views: int
 ) -> np.ndarray:
-  """Which frames each view shows.
+  """Return the frames that each view shows.
 
   Args:
     rate: stride between a clip's frames at 30 fps.
-    views: how many clips, evenly placed.
+    views: number of clips, evenly placed.
 
   Returns:
     int64 `[views, frames]`, in 0..num_frames-1; short videos repeat their last
@@ -91,7 +90,7 @@ def view_indices(
 
 
 def uniform_indices(num_frames: int, frames: int) -> np.ndarray:
-  """One view over the whole video: the middles of equal parts.
+  """Return one view over the whole video: the middles of equal parts.
 
   How Something-Something v2 is sampled (docs/evidence/specs/video.md section 2): parts
   of (num_frames - 1) / frames, the middle of each.

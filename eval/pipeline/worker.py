@@ -1,4 +1,4 @@
-"""A thread that does jobs in the order they are given."""
+"""A thread that runs jobs in the order they are given."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ Job = Callable[[], None]
 
 
 class Worker:
-  """Does jobs one after the other, beside the thread that gives them.
+  """A worker that runs jobs one after the other, in its own thread.
 
-  The first error ends it: jobs after it are dropped, and whoever gives a job or
-  waits gets the error.
+  The first error ends it: later jobs are dropped, and giving a job or waiting
+  raises the error.
   """
 
   def __init__(self, name: str, most: int = 0):
-    """Starts the thread.
+    """Start the thread.
 
     Args:
-      most: jobs that may wait; who gives one more waits; 0 for any number.
+      most: largest number of waiting jobs, beyond which `do` blocks; 0 for no
+        limit.
     """
     self._jobs: queue.Queue[Job | None] = queue.Queue(most)
     self._error: BaseException | None = None
@@ -29,30 +30,30 @@ class Worker:
     self._thread.start()
 
   def do(self, job: Job) -> None:
-    """Gives a job.
+    """Give a job.
 
     Raises:
-      BaseException: what an earlier job raised.
+      BaseException: the error of an earlier job.
     """
     self.check()
     self._jobs.put(job)
 
   def check(self) -> None:
-    """Raises what a job raised."""
+    """Raise the error of a job, if any."""
     if self._error is not None:
       raise self._error
 
   def wait(self) -> None:
-    """Waits until all jobs are done.
+    """Wait until all jobs are done.
 
     Raises:
-      BaseException: what a job raised.
+      BaseException: the error of a job.
     """
     self._jobs.join()
     self.check()
 
   def __enter__(self) -> Worker:
-    """Itself."""
+    """Return the worker."""
     return self
 
   def __exit__(
@@ -61,7 +62,7 @@ class Worker:
     error: BaseException | None,
     trace: TracebackType | None,
   ) -> None:
-    """Ends the thread; after an error of the giver jobs that wait are dropped."""
+    """End the thread; after an error of the caller, waiting jobs are dropped."""
     if error is not None and self._error is None:
       self._error = error
     self._jobs.put(None)

@@ -39,7 +39,7 @@ def check(
   rerun_seed: int | None = None,
   own_data: str = "",
 ) -> str:
-  """Checks a submission.
+  """Check a submission.
 
   Args:
     rerun: how many cells are computed again, with the model and the data that
@@ -91,7 +91,7 @@ def _section(heading: str, lines: Sequence[str]) -> list[str]:
 
 
 def _check_table(folder: epath.Path, manifest: Manifest, run: Run) -> int:
-  """Refuses a table that is not that of the predictions; gives its rows."""
+  """Refuse a table that is not that of the predictions and return its rows."""
   path = Workdir(folder).table_path
   rows = run.rows()
   expected = table.dumps(rows)

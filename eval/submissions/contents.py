@@ -78,7 +78,7 @@ def read(folder: epath.Path) -> Run:
 
 
 def check(folder: epath.Path, manifest: Manifest, run: Run) -> Account:
-  """Refuses a submission that contradicts its manifest, its config or itself.
+  """Refuse a submission that contradicts its manifest, its config or itself.
 
   Args:
     manifest: that lies in it.
@@ -142,7 +142,7 @@ def _check_manifest(folder: epath.Path, manifest: Manifest, run: Run) -> None:
 
 
 def _check_files(folder: epath.Path, manifest: Manifest, run: Run) -> None:
-  """Refuses files that belong to no cell."""
+  """Refuse files that belong to no cell."""
   workdir = Workdir(folder)
   expected = set()
   for cell in run.cells:
@@ -187,7 +187,7 @@ def _weights(folder: epath.Path, manifest: Manifest) -> dict[str, epath.Path]:
 def _check_weights(
   folder: epath.Path, manifest: Manifest, run: Run
 ) -> list[str]:
-  """Refuses weights that are not those of the facts; gives whose there are."""
+  """Refuse weights that are not those of the facts and return whose there are."""
   from models import weights_file
 
   there = _weights(folder, manifest)
@@ -202,7 +202,7 @@ def _check_weights(
 
 
 def _check_truth(path: epath.Path, truth: Mapping | None) -> None:
-  """Refuses ground truth that nothing can be scored with."""
+  """Refuse ground truth that nothing can be scored with."""
   if truth is None:
     return
   with errors.begun(path):
@@ -372,7 +372,7 @@ class _Checker:
     self._check_same(source, cell.dataset, columns)
 
   def _check_same(self, source: str, dataset: str, columns: Columns) -> None:
-    """Refuses an example that is another one in another cell."""
+    """Refuse an example that is another one in another cell."""
     names = [n for n in _SAME if n in columns]
     ids = zip(columns["example_id"].tolist(), columns["frame"].tolist())
     rows = zip(*(columns[n].tolist() for n in names))
@@ -448,7 +448,7 @@ def _as_noted(facts: ModelFacts) -> Iterable[ModelFacts]:
 
 
 def _check_frames(source: str, cell: Cell, columns: Columns) -> None:
-  """Refuses sequences of another length than those of their edition."""
+  """Refuse sequences of another length than those of their edition."""
   if "flips" not in columns or cell.data is None or not cell.data.edition:
     return
   from robust_tfds.corruptions.sequence import frame_count
@@ -474,7 +474,7 @@ def _check_split(source: str, note: note_lib.Note, columns: Columns) -> None:
 
 
 def _check_pictures(source: str, columns: Columns, truth: Mapping) -> None:
-  """Refuses detections of other pictures than those of the ground truth."""
+  """Refuse detections of other pictures than those of the ground truth."""
   expected = {i["id"] for i in truth["images"]}
   got = columns["image_id"].tolist()
   missing = expected - set(got)

@@ -39,7 +39,7 @@ _ALLOWED = re.compile(
 
 
 def check(folder: epath.Path, manifest: Manifest) -> None:
-  """Refuses a folder that does not hold exactly the files of its manifest.
+  """Refuse a folder that does not hold exactly the files of its manifest.
 
   Raises:
     UserError: a path that no submission has; a link, pipe or device; a file that
@@ -117,7 +117,7 @@ def _wrong_kind(state: os.stat_result) -> str:
 
 
 def _check_paths(source: epath.Path, files: Mapping[str, object]) -> None:
-  """Refuses names that no submission has."""
+  """Refuse names that no submission has."""
   for name in files:
     if _leads_out(name):
       raise errors.UserError(
@@ -146,7 +146,7 @@ def _leads_out(name: str) -> bool:
 
 
 def _check_distinct(source: epath.Path, names: Iterable[str]) -> None:
-  """Refuses names that are one on some file systems."""
+  """Refuse names that are one on some file systems."""
   first: dict[str, str] = {}
   for name in names:
     same = unicodedata.normalize("NFC", name).casefold()

@@ -72,7 +72,7 @@ def make(
 
 
 def write(folder: epath.Path, manifest: Manifest) -> None:
-  """Writes it into the folder of a submission that is whole otherwise.
+  """Write it into the folder of a submission that is whole otherwise.
 
   Raises:
     UserError: a text of it has more than one line, or a label looks like another.

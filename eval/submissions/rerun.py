@@ -207,7 +207,7 @@ def _run(
   target: epath.Path,
   own_data: str,
 ) -> dict[Cell, tuple[Cell, Workdir]]:
-  """Makes the cells below `target`; gives each with what was made and where."""
+  """Make the cells below `target` and return each with what was made and where."""
   from eval.run import plan as plan_lib
   from eval.run import runner
   from eval.run.model import weights
@@ -286,7 +286,7 @@ def _of_own_data(
 
 
 def _check_models(config: ml_collections.ConfigDict) -> None:
-  """Refuses models that cannot be run, and code that a submission names."""
+  """Refuse models that cannot be run, and code that a submission names."""
   models = workdir_lib.models_of(config)
   if not any(models.values()):
     raise errors.UserError(
@@ -304,7 +304,7 @@ def _check_models(config: ml_collections.ConfigDict) -> None:
 
 
 def _check_truth(folder: epath.Path, run: Run, made: Iterable[Workdir]) -> None:
-  """Refuses ground truth that is not that of the data that are here."""
+  """Refuse ground truth that is not that of the data that are here."""
   for workdir in made:
     if workdir.truth() != run.truth:
       raise errors.UserError(
@@ -319,7 +319,7 @@ def _compare(
   made: Mapping[Cell, tuple[Cell, Workdir]],
   cell: Cell,
 ) -> tuple[bool, int]:
-  """Refuses what is not reproduced.
+  """Refuse what is not reproduced.
 
   Returns:
     Whether all is equal in every bit, and how many rows have other classes.
@@ -399,7 +399,7 @@ def _decoders(cell: Cell, again: Cell) -> str:
 def _check_facts(
   folder: epath.Path, cell: Cell, again: Cell, anew: Collection[str]
 ) -> None:
-  """Refuses other weights and other data than those of the facts."""
+  """Refuse other weights and other data than those of the facts."""
   source = str(Workdir(folder).cell_folder(cell))
   assert cell.model_facts and cell.data and again.model_facts and again.data
   if cell.model_facts.weights not in (None, again.model_facts.weights):
@@ -418,7 +418,7 @@ def _check_same(
   one: ModelFacts | DataFacts,
   other: ModelFacts | DataFacts,
 ) -> None:
-  """Refuses facts that both know and that differ."""
+  """Refuse facts that both know and that differ."""
   differ = cell_facts.differences(
     cell_facts.with_spec(one.words()), cell_facts.with_spec(other.words())
   )

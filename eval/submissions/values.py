@@ -40,7 +40,7 @@ class Rules:
 def check(
   source: str, columns: Columns, rules: Rules, condition: Condition
 ) -> None:
-  """Refuses columns from which no table can be computed.
+  """Refuse columns from which no table can be computed.
 
   Args:
     source: what a refusal begins with: the cell's file.

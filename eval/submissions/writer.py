@@ -31,7 +31,7 @@ def export(
   trained_on: Mapping[str, str],
   corruptions_seen: Mapping[str, Sequence[str]],
 ) -> str:
-  """Writes a submission into a new folder.
+  """Write a submission into a new folder.
 
   Args:
     runs: a workdir, a submission, or the shards of one run.
@@ -173,7 +173,7 @@ def _write(
 def _write_weights(
   run: Run, out: epath.Path, models: Mapping[str, ModelFacts]
 ) -> list[str]:
-  """Writes the weights that the run trained; gives whose are not there."""
+  """Write the weights that the run trained and return whose are not there."""
   from eval.run.model import weights
   from models import weights_file
 

@@ -1,4 +1,4 @@
-"""Tasks: one file each, which holds one subclass of `base.Task`.
+"""Tasks: one file each, with one subclass of `base.Task`.
 
 The folder is the registry; folders inside it (`parts/`) hold what several tasks
 share and are no tasks.
@@ -17,7 +17,7 @@ _BASE = "base"
 
 @functools.cache
 def names() -> tuple[str, ...]:
-  """Names of all tasks."""
+  """Return the names of all tasks."""
   return tuple(
     m.name
     for m in pkgutil.iter_modules(__path__)
@@ -26,11 +26,11 @@ def names() -> tuple[str, ...]:
 
 
 def bind(config: ml_collections.ConfigDict, edition: str = "") -> base.Task:
-  """The task of a config, bound to its setting.
+  """Return the task of a config, bound to its setting.
 
   Args:
-    config: of a run, or of predictions from elsewhere.
-    edition: of the corruptions; finished cells are scored without.
+    config: that of a run, or of predictions of another program.
+    edition: that of the corruptions; not needed to score finished cells.
 
   Raises:
     UserError: an unknown task, or a setting that the task refuses.
@@ -50,7 +50,9 @@ def bind(config: ml_collections.ConfigDict, edition: str = "") -> base.Task:
 
 @functools.cache
 def get(name: str) -> type[base.Task]:
-  """A task's class; UserError with a suggestion for an unknown name."""
+  """Return a task's class; raise UserError with a suggestion for an unknown
+  name.
+  """
   if name not in names():
     raise errors.unknown("task", name, names())
   return registry.only_class(f"{__name__}.{name}", base.Task)

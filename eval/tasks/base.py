@@ -1,4 +1,4 @@
-"""`Task`: what a benchmark keeps of a model's outputs, and what it measures.
+"""`Task`: what a benchmark stores of a model's outputs, and what it measures.
 
 A task is an object bound to one run's `Setting`. A file of this folder holds one
 subclass of `Task`; what is not overridden has the default written here. The runner,
@@ -43,16 +43,16 @@ Truth = Mapping[str, Any] | None
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-  """What of a run its task depends on.
+  """The run settings that a task depends on.
 
   Attributes:
-    dataset: its name.
-    edition: of the corruptions; empty where the data set has none.
-    codec: of the pixels that models see.
+    dataset: the data set's name.
+    edition: that of the corruptions; empty if the data set has none.
+    codec: the codec of the pixels that models see.
     fly: whether corrupted pixels are made on the fly.
-    seed: the run's.
+    seed: the run's seed.
     baseline: a name in `eval/papers/baselines/`, `model:<label>`, or empty.
-    data: the config's `data`.
+    data: the `data` section of the config.
   """
 
   dataset: str
@@ -67,7 +67,7 @@ class Setting:
 
   @property
   def edition_px(self) -> int:
-    """Side of the edition's pictures; 0 where they have no one size."""
+    """The side of the edition's pictures; 0 if they differ in size."""
     # Videos have editions of their own.
     edition = corruption_spec.EDITIONS.get(self.edition)
     return (edition.size_px or 0) if edition else 0
@@ -75,17 +75,17 @@ class Setting:
 
 @dataclasses.dataclass(frozen=True)
 class RunScores:
-  """What follows from a run's cells.
+  """The scores that follow from a run's cells.
 
   Attributes:
-    rows: the whole table: the cells' rows, then those over cells.
+    rows: the whole table: rows of single cells, then rows over several cells.
     cells: in the order of the rows.
     pairs: cell -> the true and the predicted classes of its examples, int `[N,
-      2]`; empty where the task gives none.
-    headlines: model -> its numbers over cells in every draw; of those that have
+      2]`; empty if the task has none.
+    headlines: model -> its numbers over cells in every draw, if they have
       draws.
-    reliability: cell -> its reliability diagram, where scores are known.
-    part: how many of the published examples there are; empty where all are.
+    reliability: cell -> its reliability diagram, if scores are known.
+    part: how many of the published examples were run; empty if all were.
   """
 
   rows: list[table.Row]
@@ -100,15 +100,16 @@ class RunScores:
 
 @dataclasses.dataclass(frozen=True)
 class Measured:
-  """What one cell says.
+  """The measurements of one cell.
 
   Attributes:
-    rows: of the table; the first is its main number.
+    rows: the table's rows; the first is the cell's main number.
     totals: see `Task.totals`.
-    numbers: metric -> replicates of what has no totals: its jackknife, or the
-      value alone.
-    groups: `[G]` sorted texts, whose blocks the jackknife leaves out.
-    inputs: what else `Task.summary_rows` wants to know of it.
+    numbers: metric -> replicates of metrics without totals: their jackknife, or
+      only the value.
+    groups: `[G]` sorted ids of the groups whose blocks the jackknife leaves
+      out.
+    inputs: other data of the cell that `Task.summary_rows` needs.
   """
 
   rows: list[table.Row]
@@ -125,26 +126,22 @@ class Measured:
 
 
 class Task(abc.ABC):
-  """One benchmark's protocol.
+  """The protocol of one benchmark.
 
-  Class attributes:
-    facts: names, order and sense of its numbers.
-    family: of its conditions.
-    model_kind: of its models, see `models.names`.
-    set_kind: the `KIND` of its data sets.
-    clean_config: the data set's config that corruptions are made from.
-    clean_codec: the codec of that config; empty for the data set's only one.
-    fly_codecs: codecs that can be made on the fly.
-    sized: models also get the valid (height, width) of every canvas.
-    per_model: every model is shown something of its own, see `show`.
-    unit: what a model is shown, in words.
-    has_pairs: `pairs` gives the true and the predicted classes.
-    has_overlays: `overlays` gives boxes to draw.
-    averages_calibration: the table has means of the cells' calibration.
-    own_keys: keys of the config's `data` that this task reads and others do not.
-    has_label_maps: a map says what outputs are, `label_space`.
-    among_all: outputs that are no class of the data set may be answers.
-    no_baseline: why none is taken, with `{task}` and `{got}`.
+  Class attributes: facts: names, order and direction of its numbers. family:
+  the family of its conditions. model_kind: the kind of its models, see
+  `models.names`. set_kind: the `KIND` of its data sets. clean_config: the data
+  set's config that corruptions are made from. clean_codec: the codec of that
+  config; empty if the data set has one codec. fly_codecs: codecs that can be
+  made on the fly. sized: models also get the valid (height, width) of every
+  canvas. per_model: each model is shown different inputs, see `show`. unit:
+  what a model is shown, in words. has_pairs: `pairs` gives the true and the
+  predicted classes. has_overlays: `overlays` gives boxes to draw.
+  averages_calibration: the table has means of the cells' calibration. own_keys:
+  keys of the config's `data` that this task reads and others do not.
+  has_label_maps: a `label_space` maps outputs to classes. among_all: outputs
+  that are no class of the data set count as answers. no_baseline: why no
+  baseline is accepted, with `{task}` and `{got}`.
   """
 
   facts: ClassVar[TaskFacts]
@@ -168,20 +165,20 @@ class Task(abc.ABC):
   )
 
   def __init__(self, setting: Setting):
-    """Checks the setting; raises UserError where the task cannot run it."""
+    """Check the setting; raise UserError if the task cannot run it."""
     self.setting = setting
 
   # What is run.
 
   def conditions(self) -> list[Condition]:
-    """The conditions that the setting's `data` names, clean first.
+    """Return the conditions that the setting's `data` names, clean first.
 
     `data` has names (`corruptions` or `perturbations`, as the family calls them:
     sets, groups, names, `none`, with commas or as a sequence) and levels
     (`severities` or `difficulties`).
 
     Raises:
-      UserError: an unknown name (with a suggestion) or level, or none named.
+      UserError: an unknown name (with a suggestion) or level, or no name.
     """
     for key in self.condition_keys:
       if key not in self.setting.data:
@@ -194,22 +191,23 @@ class Task(abc.ABC):
 
   @property
   def left_out(self) -> Sequence[str]:
-    """Names of conditions that a run leaves out, as of what is not here."""
+    """The names of conditions that a run leaves out, e.g. for missing files."""
     return self.family.resolve(self.setting.data.get("left_out") or "none")
 
   @property
   def condition_keys(self) -> tuple[str, ...]:
-    """Keys of the config's `data` that name the conditions."""
+    """The keys of the config's `data` that name the conditions."""
     return f"{self.family.noun}s", _LEVELS[self.family.level_noun]
 
   def images_per_example(self, condition: Condition) -> int:
-    """How many images (of video: clips) an example shows to the model."""
+    """Return how many images (of a video: clips) an example shows to the model."""
     return 1
 
   def transform(self, mesh: Mesh) -> predict.Transform:
-    """f(images, sizes, condition, keys) -> images, on the devices.
+    """Return f(images, sizes, condition, keys) -> images, which runs on the
+    devices.
 
-    Sizes are None where all pictures have one size. The default passes the
+    Sizes are None if all pictures have one size. The default passes the
     images on as they are.
     """
     return predict.unchanged
@@ -220,11 +218,11 @@ class Task(abc.ABC):
     conditions: Sequence[Condition],
     specs: Mapping[str, Any],
   ) -> blocks.Reader:
-    """What is read of a source: every example once, for all conditions."""
+    """Return the reader of a source: every example once, for all conditions."""
     return blocks.PictureReader(source)
 
   def show(self, mesh: Mesh, specs: Mapping[str, Any]) -> show_lib.Show:
-    """What models see of the reader's batches."""
+    """Return what makes the models' inputs from the reader's batches."""
     setting = self.setting
     return show_lib.PictureShow(
       mesh,
@@ -235,19 +233,20 @@ class Task(abc.ABC):
     )
 
   def reducer(self, condition: Condition) -> predict.Reduce:
-    """f(outputs, labels) -> {name: array `[B, ...]`}, in the jitted step.
+    """Return f(outputs, labels) -> {name: array `[B, ...]`} for the jitted
+    step.
 
-    Labels are int32 `[B]`, the true classes, below 0 where there is none.
+    Labels are int32 `[B]`, the true classes; a negative one means no class.
 
-    The same object for conditions that are reduced alike: each compiles once.
-    The default is of a classifier's logits.
+    Conditions with the same reduction get the same object, so that each
+    compiles once. The default reduces a classifier's logits.
     """
     return top_k.reduce
 
   def example_columns(self, batch: inputs.Batch) -> dict[str, np.ndarray]:
-    """What predictions say of a batch's examples, whatever a model says.
+    """Return the columns of a batch's examples that no model changes.
 
-    One row for each valid row. Names are in `columns.OF_EXAMPLES`.
+    There is one row per valid row. Names are in `columns.OF_EXAMPLES`.
     """
     valid = batch.mask
     return {
@@ -263,19 +262,23 @@ class Task(abc.ABC):
     outputs: Mapping[str, np.ndarray],
     condition: Condition,
   ) -> dict[str, np.ndarray]:
-    """A model's outputs of the batch's valid rows as predictions' columns."""
+    """Return a model's outputs for the batch's valid rows as prediction
+    columns.
+    """
     return top_k.columns(batch, outputs)
 
   def label_feature(self, features: Any) -> Any:
-    """The TFDS feature that knows the classes."""
+    """Return the TFDS feature that holds the class names."""
     return features["label"]
 
   def model_classes(self, classes: int) -> tuple[int, ...]:
-    """Class counts of models that can run on data of `classes` classes."""
+    """Return the class counts of models that can run on data of `classes`
+    classes.
+    """
     return (classes,)
 
   def data_facts(self) -> dict[str, Scalar]:
-    """Settings of the task's own that its cells depend on: name -> value."""
+    """Return the settings of this task that its cells depend on: name -> value."""
     return {}
 
   @property
@@ -301,7 +304,9 @@ class Task(abc.ABC):
     }
 
   def truth(self, source: inputs.Source) -> dict[str, Any] | None:
-    """The ground truth that `cell_rows` needs, as JSON; None: the labels do."""
+    """Return the ground truth that `cell_rows` needs, as JSON; None if labels
+    suffice.
+    """
     return None
 
   # What is measured.
@@ -310,12 +315,12 @@ class Task(abc.ABC):
   def cell_rows(
     self, cell: Cell, columns: Columns, truth: Truth = None
   ) -> list[table.Row]:
-    """The table's rows of one cell; the first is its main number."""
+    """Return the table's rows of one cell; the first is its main number."""
 
   def measure(
     self, cell: Cell, columns: Columns, truth: Truth = None
   ) -> Measured:
-    """Everything that a table needs of a cell, from one look at its columns."""
+    """Return everything that a table needs of a cell, reading its columns once."""
     rows = self.cell_rows(cell, columns, truth)
     out = Measured(rows, self.totals(columns), inputs=self.inputs(columns))
     if not self.averages_calibration:
@@ -324,7 +329,7 @@ class Task(abc.ABC):
     return dataclasses.replace(out, numbers=numbers, groups=groups)
 
   def inputs(self, columns: Columns) -> Any:
-    """What of a cell's columns `summary_rows` wants to know besides numbers."""
+    """Return the data of a cell besides numbers that `summary_rows` needs."""
     return None
 
   # What follows from all cells of a model.
@@ -332,18 +337,18 @@ class Task(abc.ABC):
   def headlines(
     self, cells: headlines_lib.Cells, reference: headlines_lib.Cells
   ) -> list[headlines_lib.Headline]:
-    """The numbers over one model's cells, in the order of the table.
+    """Return the numbers over one model's cells, in the order of the table.
 
-    Also those that lack cells: their rows say which.
+    Those with missing cells are included: their rows say which are missing.
 
     Args:
-      cells: the conditions that are there, and their metrics.
-      reference: the same of what normalises; empty without a baseline.
+      cells: the conditions that were run, and their metrics.
+      reference: the same of the baseline; empty without one.
     """
     return []
 
   def published_reference(self) -> headlines_lib.Reference:
-    """A published baseline's cells: constants; empty without one."""
+    """Return a published baseline's cells, as constants; empty without one."""
     return {}
 
   def over_cells(
@@ -352,12 +357,12 @@ class Task(abc.ABC):
     reference: headlines_lib.Numbers | None = None,
     seen: Collection[Condition] = (),
   ) -> dict[Key, resampling.Replicates]:
-    """The headlines all of whose cells are there.
+    """Return the headlines whose cells are all present.
 
     Args:
-      cells: of one model: replicates of equal draws.
-      reference: of the model that normalises, drawn together, where the setting's
-        baseline is one.
+      cells: those of one model: replicates of equal draws.
+      reference: those of the baseline, drawn together, if the setting's
+        baseline is a model.
       seen: the conditions that models were trained on.
     """
     theirs = reference or self.published_reference()
@@ -370,10 +375,11 @@ class Task(abc.ABC):
     reference: headlines_lib.Cells,
     seen: Collection[Condition] = (),
   ) -> list[headlines_lib.Headline]:
-    """The headlines, and those over the part of their cells that was asked for.
+    """Return the headlines, and those over the requested part of their cells.
 
-    A run that had to leave something out (`data.left_out`) asked for no part. Of a
-    model that was trained on some conditions also those over the others.
+    A run that had to leave something out (`data.left_out`) requested no part.
+    For a model that was trained on some conditions, headlines over the others
+    are added.
     """
     whole = self.headlines(cells, reference)
     every = headlines_lib.with_held_out(whole, cells, seen)
@@ -384,10 +390,10 @@ class Task(abc.ABC):
   def summary_rows(
     self, models: Sequence[headlines_lib.ModelCells]
   ) -> list[table.Row]:
-    """The table's rows over cells.
+    """Return the table's rows over cells.
 
     Args:
-      models: the cells of each, in the order of the table.
+      models: the cells of each model, in the order of the table.
     """
     out = []
     for model in models:
@@ -400,10 +406,10 @@ class Task(abc.ABC):
   # How sure it is.
 
   def group_ids(self, columns: Columns, truth: Truth = None) -> np.ndarray:
-    """What is drawn together, of every example: `[N]` texts.
+    """Return the group of each example, `[N]` texts: groups are drawn whole.
 
     Args:
-      truth: what `truth` gave, for tasks that have one.
+      truth: the result of `truth`, for tasks that have one.
 
     Returns:
       An empty array where the cell has no examples, only numbers.
@@ -411,22 +417,23 @@ class Task(abc.ABC):
     return columns["group_id"]
 
   def totals(self, columns: Columns) -> dict[str, resampling.Totals]:
-    """A cell's metrics that `headlines` are made of, summed over groups.
+    """Return the sums over groups of a cell's metrics that `headlines` need.
 
-    Empty where they are no means over examples; `replicates` is overridden then.
+    The result is empty if they are not means over examples; `replicates` is
+    overridden then.
     """
     return {}
 
   def replicates(
     self, columns: Columns, draws: resampling.Draws, truth: Truth = None
   ) -> dict[str, resampling.Replicates]:
-    """A cell's metrics that `headlines` are made of, in every draw.
+    """Return the replicates of a cell's metrics that `headlines` need.
 
-    Of many cells at once `headlines/spread.of_cells` is faster.
+    For many cells at once `headlines/spread.of_cells` is faster.
 
     Args:
-      draws: of the groups of all cells.
-      truth: what `truth` gave, for tasks that have one.
+      draws: draws of the groups of all cells.
+      truth: the result of `truth`, for tasks that have one.
     """
     totals = self.totals(columns)
     return dict(zip(totals, draws.total_means(list(totals.values()))))
@@ -434,11 +441,11 @@ class Task(abc.ABC):
   def score(
     self, cells: Iterable[tuple[Cell, Columns]], truth: Truth = None
   ) -> RunScores:
-    """The table of some cells, each read once.
+    """Return the scores of some cells, each read once.
 
     Args:
-      cells: and their columns, in the order of the table.
-      truth: what `truth` gave, for tasks that have one.
+      cells: cells with their columns, in the order of the table.
+      truth: the result of `truth`, for tasks that have one.
     """
     scorer, listed = Scorer(self, truth), []
     for cell, columns in cells:
@@ -447,25 +454,25 @@ class Task(abc.ABC):
     return scorer.scored(listed)
 
   def examples(self, columns: Columns, truth: Truth = None) -> int:
-    """How many examples a cell is of; 0 where it does not name them."""
+    """Return the number of examples of a cell; 0 if it does not name them."""
     return len(np.unique(columns.get("example_id", ())))
 
   @property
   def note(self) -> str:
-    """What every row has to say of the run's pixels; nothing by default."""
+    """The note about the run's pixels in every row; '' by default."""
     return ""
 
   @property
   def subset(self) -> str:
-    """Which of the data set's examples are used, in words; empty for all.
+    """The subset of the data set's examples that is used, in words; '' for all.
 
-    Every row and caption says it.
+    Every row and caption shows it.
     """
     name = self.setting.data.get("subset")
     return f"subset {name}" if name else ""
 
   def check_baseline(self, labels: Sequence[str]) -> None:
-    """UserError unless the setting's baseline fits; by default none does."""
+    """Raise UserError unless the setting's baseline fits; by default none does."""
     if self.setting.baseline:
       got = repr(self.setting.baseline)
       words = self.no_baseline.format(task=self.facts.task, got=got)
@@ -475,24 +482,26 @@ class Task(abc.ABC):
 
   @property
   def baseline(self) -> str:
-    """What normalised numbers are divided by, in words."""
+    """A description of what normalised numbers are divided by."""
     return corruption_error.describe(self.setting.baseline)
 
   @property
   def common(self) -> tuple[str, ...]:
-    """Names that enter the benchmark's published mean."""
+    """The names of conditions that enter the benchmark's published mean."""
     return self.family.names("common")
 
   def published_networks(self) -> Mapping[str, Sequence[float]]:
-    """Printed name -> the paper's numbers of other networks, for figures."""
+    """Return the paper's numbers of other networks by printed name, for
+    figures.
+    """
     return {}
 
   def sample(
     self, pixels: np.ndarray, condition: Condition, example_id: str
   ) -> np.ndarray | None:
-    """An example under a condition where `show` does not show it whole.
+    """Return an example under a condition if `show` does not show it whole.
 
-    Only asked on the fly where `per_model` is set.
+    It is only called on the fly and if `per_model` is set.
     """
     return None
 
@@ -502,36 +511,40 @@ class Task(abc.ABC):
     columns: Mapping[str, Columns],
     class_names: Sequence[str],
   ) -> dict[str, list[tuple[np.ndarray, str]]]:
-    """What reports show of the only condition: title -> (picture, caption).
+    """Return the report's examples of the only condition: title -> (picture,
+    caption).
 
     Args:
       find: example ids -> id -> picture.
       columns: model -> columns.
-      class_names: in label order.
+      class_names: class names in label order.
     """
     return {}
 
   def pairs(self, columns: Columns) -> np.ndarray:
-    """The true and the predicted class of a cell's examples: int `[N, 2]`."""
+    """Return the true and the predicted class of a cell's examples: int `[N,
+    2]`.
+    """
     raise NotImplementedError(f"{self.facts.task} has no pairs.")
 
   def overlay_limit(
     self, columns: Columns, truth: Mapping[str, Any]
   ) -> tuple[float, str]:
-    """The least score of what `overlays` shows, and why that one, in words.
+    """Return the least score that `overlays` shows, and the reason in words.
 
     Args:
-      columns: of the cell that decides, the clean one where there is one.
-      truth: what `truth` gave.
+      columns: those of the cell that decides, the clean one if there is one.
+      truth: the result of `truth`.
     """
     raise NotImplementedError(f"{self.facts.task} has no overlays.")
 
   def overlaid(
     self, columns: Columns, truth: Mapping[str, Any]
   ) -> dict[str, list[str]]:
-    """Title -> ids of the examples of the only condition that boxes are drawn in.
+    """Return the examples of the only condition that boxes are drawn in, by
+    title.
 
-    Empty: the first ones of every condition.
+    An empty result stands for the first examples of every condition.
     """
     return {}
 
@@ -542,24 +555,24 @@ class Task(abc.ABC):
     truth: Mapping[str, Any],
     least_score: float,
   ) -> list[Overlay]:
-    """The boxes to draw into a picture of a cell.
+    """Return the boxes to draw into a picture of a cell.
 
     Args:
-      truth: what `truth` gave.
+      truth: the result of `truth`.
       least_score: see `overlay_limit`.
     """
     raise NotImplementedError(f"{self.facts.task} has no overlays.")
 
 
 class Scorer:
-  """Rows of cells as they come, then the table of all."""
+  """A scorer that measures cells as they come and then makes the table of all."""
 
   def __init__(self, task: Task, truth: Truth = None):
-    """Has no cells yet.
+    """Create the scorer without cells.
 
     Args:
-      task: that measures.
-      truth: what `Task.truth` gave, for tasks that have one.
+      task: the task that measures.
+      truth: the result of `Task.truth`, for tasks that have one.
     """
     self._task, self._truth = task, truth
     self._measured: dict[Cell, Measured] = {}
@@ -568,7 +581,9 @@ class Scorer:
     self._reliability: dict[Cell, calibration.Bins] = {}
 
   def add(self, cell: Cell, columns: Columns) -> list[table.Row]:
-    """Measures a cell; its columns are not needed any more then."""
+    """Measure a cell and return its rows; its columns are not needed
+    afterwards.
+    """
     task = self._task
     if not self._measured:  # all cells are of the same examples
       count = task.examples(columns, self._truth)
@@ -584,10 +599,10 @@ class Scorer:
     return self._measured[cell].rows
 
   def scored(self, cells: Sequence[Cell]) -> RunScores:
-    """The table of cells that were added.
+    """Return the table of the added cells.
 
     Args:
-      cells: in the order of the table.
+      cells: the cells in the order of the table.
     """
     task, measured = self._task, self._measured
     rows = [row for cell in cells for row in measured[cell].rows]
@@ -608,7 +623,7 @@ class Scorer:
   def _models(
     self, cells: Sequence[Cell]
   ) -> dict[str, headlines_lib.ModelCells]:
-    """The cells of every model, drawn together."""
+    """Return the cells of every model, drawn together."""
     models: dict[str, dict[Condition, Measured]] = {}
     for cell in cells:
       models.setdefault(cell.model, {})[cell.condition] = self._measured[cell]
@@ -636,7 +651,7 @@ class Scorer:
   def _drawn(
     self, model: headlines_lib.ModelCells
   ) -> dict[Key, resampling.Replicates]:
-    """The headlines that have draws or blocks."""
+    """Return the headlines that have draws or blocks."""
     listed = self._task.listed(model.numbers, model.reference, model.seen)
     whole = (h for h in listed if not h.lacks(model.numbers, model.reference))
     every = {h.key: model.number(h) for h in whole}
@@ -646,7 +661,7 @@ class Scorer:
 def _numbers(
   models: Mapping[str, Mapping[Condition, Measured]],
 ) -> dict[str, headlines_lib.Numbers]:
-  """The numbers of all cells of every model: one draw of groups serves all."""
+  """Return the numbers of all cells of every model, from one draw of groups."""
   totals = {
     model: {c: m.totals for c, m in measured.items()}
     for model, measured in models.items()

@@ -1,18 +1,19 @@
 """Classification under corruption: ImageNet-C and its like.
 
 Cell metrics: `error` (1 - top-1 accuracy) and, from six classes up,
-`top5_error`, each with its 95 % interval (`eval/metrics/rates`: Clopper-Pearson,
-where pictures stand alone). Over the severities of a corruption: `mean_error`
-(plain), `ce` and `relative_ce` (normalised by the baseline). Over the benchmark:
-`clean_error`, `mean_corruption_error` (plain, common corruptions),
-`extra_mean_corruption_error` (plain, the others), `mce` and `relative_mce`
-(normalised), and of sets that are no benchmark `accuracy_retained` and
-`mean_class_accuracy` (of every cell, too: classes count alike); their intervals
-are of draws of the same pictures in all cells (`eval/metrics/resampling`), a
-published baseline being a constant and a model of the run drawn together.
-Calibration beside them: `parts/reliability`. A number some of whose cells are not
-there is empty, with a note (`eval/cells/missing_cells`).
-Definitions: Hendrycks & Dietterich 2019, section 4.1.
+`top5_error`, each with its 95 % interval (`eval/metrics/rates`:
+Clopper-Pearson, where pictures stand alone). Over the severities of a
+corruption: `mean_error` (plain), `ce` and `relative_ce` (normalised by the
+baseline). Over the benchmark: `clean_error`, `mean_corruption_error` (plain,
+common corruptions), `extra_mean_corruption_error` (plain, the others), `mce`
+and `relative_mce` (normalised), and for sets that are no benchmark
+`accuracy_retained` and `mean_class_accuracy` (of every cell, too: each class
+has equal weight). Their intervals come from draws of the same pictures in all
+cells (`eval/metrics/resampling`); a published baseline is a constant, a model
+of the run is drawn together with the others. Calibration is in
+`parts/reliability`. A number with missing cells is empty and has a note
+(`eval/cells/missing_cells`). Definitions: Hendrycks & Dietterich 2019, section
+4.1.
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,7 +44,7 @@ _LABELS = 64  # right classes that a picture may have
 
 
 class Classification(normalised_task.NormalisedTask):
-  """Top-1 error of every cell; CE and mCE over them."""
+  """The classification task: top-1 error of every cell; CE and mCE over them."""
 
   facts = facts_lib.TaskFacts.of("classification")
   fly_codecs: tuple[str, ...] = predict.PICTURE_CODECS
@@ -51,7 +52,9 @@ class Classification(normalised_task.NormalisedTask):
   own_keys = ("label_space",)
 
   def __init__(self, setting: base.Setting):
-    """Checks the setting: what is corrupted whole is not compressed on the fly."""
+    """Check the setting: pictures corrupted at full size cannot be compressed
+    on the fly.
+    """
     super().__init__(setting)
     space = setting.data.get("label_space") or ""
     if space not in ("", _ALL):
@@ -65,11 +68,11 @@ class Classification(normalised_task.NormalisedTask):
       self.per_model, self.fly_codecs = True, ("raw",)
 
   def data_facts(self) -> dict[str, Scalar]:
-    """Among which classes models are asked, where not among the set's."""
+    """Return the classes that models choose among, if not the set's own."""
     return {"label_space": _ALL} if self.among_all else {}
 
   def transform(self, mesh: Mesh) -> predict.Transform:
-    """Corrupts batches on their devices."""
+    """Corrupt batches on their devices."""
     if self._whole:
       return predict.canvas_corruptor(mesh, self.setting.edition)
     return predict.corruptor(mesh, self.setting.edition, self.setting.codec)
@@ -80,14 +83,16 @@ class Classification(normalised_task.NormalisedTask):
     conditions: Sequence[Condition],
     specs: Mapping[str, Any],
   ) -> blocks.Reader:
-    """As of any task; of large pictures that are corrupted whole few at once."""
+    """Return the reader; large pictures corrupted at full size are read few at
+    once.
+    """
     return blocks.PictureReader(source, few=self._whole)
 
   def show(self, mesh: Mesh, specs: Mapping[str, Any]) -> show_lib.Show:
-    """As of any task; pictures that are corrupted whole are cropped afterwards.
+    """Return the show; pictures corrupted at full size are cropped afterwards.
 
     Raises:
-      UserError: several hosts, whose pictures' sizes are not known here.
+      UserError: several hosts: the sizes of their pictures are unknown here.
     """
     if not self._whole:
       return super().show(mesh, specs)
@@ -107,7 +112,7 @@ class Classification(normalised_task.NormalisedTask):
   def sample(
     self, pixels: np.ndarray, condition: Condition, example_id: str
   ) -> np.ndarray | None:
-    """The whole picture under a condition."""
+    """Return the whole picture under a condition."""
     if condition.clean:
       return pixels
     setting = self.setting
@@ -120,7 +125,11 @@ class Classification(normalised_task.NormalisedTask):
     )
 
   def example_columns(self, batch: inputs.Batch) -> dict[str, np.ndarray]:
-    """Of sets of several right classes also `labels`, int32 `[N, L]`, -1 pads."""
+    """Return the usual columns and, for sets with several right classes,
+    `labels`.
+
+    It is int32 `[N, L]`, padded with -1.
+    """
     columns = super().example_columns(batch)
     if self._several:
       rows = [row["labels"] for row in batch.examples]
@@ -131,7 +140,7 @@ class Classification(normalised_task.NormalisedTask):
   def measure(
     self, cell: cells_lib.Cell, columns: base.Columns, truth: base.Truth = None
   ) -> base.Measured:
-    """As of any task; a column `labels` is read of natural sets alone."""
+    """Measure a cell; the column `labels` is only read for natural sets."""
     if not self._several:
       columns = {k: v for k, v in columns.items() if k != "labels"}
     return super().measure(cell, columns, truth)
@@ -142,7 +151,9 @@ class Classification(normalised_task.NormalisedTask):
 
   @property
   def _counts_classes(self) -> bool:
-    """Whether classes count alike in a number: benchmarks' are of one size."""
+    """Whether classes have equal weight in a number: benchmarks' are of equal
+    size.
+    """
     return not self._benchmark and not self._several
 
   @property
@@ -151,13 +162,13 @@ class Classification(normalised_task.NormalisedTask):
     return row is not None and row.several
 
   def _right(self, columns: base.Columns) -> np.ndarray:
-    """The right classes, `[N]` or `[N, L]`."""
+    """Return the right classes, `[N]` or `[N, L]`."""
     return columns["labels" if self._several else "label"]
 
   def cell_rows(
     self, cell: cells_lib.Cell, columns: base.Columns, truth: base.Truth = None
   ) -> list[table.Row]:
-    """`error` and `top5_error` of one cell, and its calibration."""
+    """Return `error` and `top5_error` of one cell, and its calibration."""
     groups = self.group_ids(columns)
     right = self._right(columns)
     rows = top_k.error_rows(cell, right, columns["top5"], groups)
@@ -167,7 +178,9 @@ class Classification(normalised_task.NormalisedTask):
     return [*rows, *reliability.rows(cell, columns)]
 
   def totals(self, columns: base.Columns) -> dict[str, resampling.Totals]:
-    """`error`, and the mean class accuracy of sets that are no benchmark."""
+    """Return `error`, and the mean class accuracy of sets that are no
+    benchmark.
+    """
     wrong = ~top_k.right_of(self._right(columns), columns["top5"])[""]
     groups = self.group_ids(columns)
     out = {"error": resampling.Totals.from_values(wrong, groups)}
@@ -179,7 +192,7 @@ class Classification(normalised_task.NormalisedTask):
   def headlines(
     self, cells: headlines_lib.Cells, reference: headlines_lib.Cells
   ) -> list[headlines_lib.Headline]:
-    """CE, mCE, means and what is retained, see `headlines/error_headlines`."""
+    """Return CE, mCE, means and retained accuracy: `headlines/error_headlines`."""
     return [
       *error_headlines.headlines(cells, reference, benchmark=self._benchmark),
       *top_k.class_headlines(cells),
@@ -188,5 +201,5 @@ class Classification(normalised_task.NormalisedTask):
   def published_cells(
     self, published: Mapping[str, Any]
   ) -> headlines_lib.Reference:
-    """The printed errors of a baseline."""
+    """Return the printed errors of a baseline."""
     return error_headlines.published_cells(published)

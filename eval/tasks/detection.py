@@ -1,14 +1,15 @@
 """Detection under corruption: PASCAL-C, COCO-C, Cityscapes-C.
 
-A picture keeps its size and lies on a canvas; a model is shown the canvases and
-the valid sizes and gives a fixed number of detections, of which some are valid.
+A picture keeps its size and is placed on a canvas; a model gets the canvases
+and the valid sizes and returns a fixed number of detections, some of which are
+valid.
 
 Cell metrics: COCO's 12 numbers as `bbox/AP`, `bbox/AP50`, ... (and `segm/...`
-where the model gives masks), or `bbox/AP50` by VOC's rules for `pascal_c`. Over
+if the model gives masks), or `bbox/AP50` by VOC's rules for `pascal_c`. Over
 the severities of a corruption: `mean_ap`. Over the benchmark: `p` (clean),
 `mpc` (15 corruptions), `rpc`, and `mpc_all`, `rpc_all` (19), `mpc_validation`
 (the other 4); with `segm/` before them for masks. P is AP, of VOC AP50
-(Michaelis et al. 2019, section 2.3). AP is no mean over pictures: its interval is
+(Michaelis et al. 2019, section 2.3). AP is not a mean over pictures: its interval is
 the jackknife's over 100 blocks of pictures, the same in all conditions
 (`detections/average_precision`). Numbers that were read without detections have none. A
 number some of whose cells are not there is empty, with a note
@@ -52,10 +53,11 @@ _NO_INTERVAL = "no interval: read without detections"
 
 
 class Detection(base.Task):
-  """Average precision of every cell; P, mPC and rPC over them.
+  """The detection task: average precision of every cell; P, mPC and rPC over
+  them.
 
-  `rules` is whose AP: `coco`, or `voc` (AP50) of `pascal_c`; `data.rules` of
-  results from elsewhere overrides it.
+  AP follows the rules of `coco`, or of `voc` (AP50) for `pascal_c`;
+  `data.rules` of another program's results overrides this.
   """
 
   facts = facts_lib.TaskFacts.of("detection")
@@ -70,7 +72,7 @@ class Detection(base.Task):
   )
 
   def __init__(self, setting: base.Setting):
-    """Checks the setting: on the fly nothing is compressed."""
+    """Check the setting: compression on the fly is not possible."""
     super().__init__(setting)
     voc = setting.dataset in _VOC
     self._rules = setting.data.get("rules") or ("voc" if voc else "coco")
@@ -78,23 +80,23 @@ class Detection(base.Task):
     self._truth: tuple[Any, checks.Truth | None] = (None, None)
 
   def data_facts(self) -> dict[str, Scalar]:
-    """Whose AP."""
+    """Return the rules of AP."""
     return {"rules": self._rules}
 
   def label_feature(self, features: Any) -> Any:
-    """Where the class names are."""
+    """Return the feature of the objects' classes."""
     return features["objects"]["label"]
 
   def transform(self, mesh: Mesh) -> predict.Transform:
-    """Corrupts canvases on their devices, at full resolution."""
+    """Corrupt canvases on their devices, at full resolution."""
     return predict.canvas_corruptor(mesh, self.setting.edition)
 
   def reducer(self, condition: Condition) -> predict.Reduce:
-    """The same reduction in every condition."""
+    """Return the reduction, which is the same in every condition."""
     return reduce
 
   def example_columns(self, batch: inputs.Batch) -> dict[str, np.ndarray]:
-    """The usual ones but the label, and `image_id` int64 `[N]`."""
+    """Return the usual columns except the label, and `image_id` int64 `[N]`."""
     columns = super().example_columns(batch)
     del columns["label"]
     ids = [int(e["image_id"]) for e in batch.examples]
@@ -106,12 +108,12 @@ class Detection(base.Task):
     outputs: Mapping[str, np.ndarray],
     condition: Condition,
   ) -> dict[str, np.ndarray]:
-    """A model's outputs of the batch's valid rows as predictions' columns.
+    """Return a model's outputs for the batch's valid rows as prediction
+    columns.
 
-    `boxes` float32 `[N, D, 4]` (x1, y1, x2, y2 in px),
-    `scores` float32 `[N, D]`, `classes` int16 `[N, D]`, -1 where there is none;
-    and `masks`, one text a picture, of NumPy's strings of any length: COCO's run
-    lengths, separated by spaces.
+    `boxes` float32 `[N, D, 4]` (x1, y1, x2, y2 in px), `scores` float32 `[N,
+    D]`, `classes` int16 `[N, D]`, -1 for no detection; and `masks`, one NumPy
+    variable-length string per picture: COCO's run lengths, separated by spaces.
 
     Raises:
       UserError: see `detected_values.check`.
@@ -132,7 +134,7 @@ class Detection(base.Task):
     return columns
 
   def truth(self, source: inputs.Source) -> dict[str, Any]:
-    """The ground truth as a COCO dict."""
+    """Return the ground truth as a COCO dict."""
     from robust_tfds.coco import format as coco_format
 
     names = self.label_feature(source.builder.info.features).names
@@ -142,7 +144,7 @@ class Detection(base.Task):
   def cell_rows(
     self, cell: cells_lib.Cell, columns: base.Columns, truth: base.Truth = None
   ) -> list[table.Row]:
-    """COCO's numbers of one cell, or VOC's AP50.
+    """Return COCO's numbers of one cell, or VOC's AP50.
 
     Cells of results from elsewhere hold numbers (`headlines/stored_numbers`), or
     results lists (`detections/result_lists`).
@@ -155,7 +157,7 @@ class Detection(base.Task):
   def measure(
     self, cell: cells_lib.Cell, columns: base.Columns, truth: base.Truth = None
   ) -> base.Measured:
-    """A cell's rows and the replicates that they are of: it is matched once."""
+    """Return a cell's rows and their replicates, from one matching pass."""
     if stored_numbers.is_one(columns):
       known = stored_numbers.numbers(columns)
       # -1: no object in the range.
@@ -180,7 +182,9 @@ class Detection(base.Task):
   def group_ids(
     self, columns: base.Columns, truth: base.Truth = None
   ) -> np.ndarray:
-    """Of every picture: `[I]` texts; none where there are only numbers."""
+    """Return the group of each picture, `[I]` texts; none if there are only
+    numbers.
+    """
     if stored_numbers.is_one(columns):
       return np.zeros(0, np.str_)
     if not result_lists.is_one(columns):
@@ -188,7 +192,7 @@ class Detection(base.Task):
     return np.array([str(i["id"]) for i in self._needed(truth)["images"]])
 
   def examples(self, columns: base.Columns, truth: base.Truth = None) -> int:
-    """How many pictures."""
+    """Return the number of pictures."""
     return len(self.group_ids(columns, truth))
 
   def replicates(
@@ -197,9 +201,10 @@ class Detection(base.Task):
     draws: resampling.Draws,
     truth: base.Truth = None,
   ) -> dict[str, Replicates]:
-    """COCO's numbers of a cell, or VOC's AP50, and without each block of pictures.
+    """Return a cell's COCO numbers, or VOC's AP50, and those without each
+    block.
 
-    Those that are not defined are left out: no object is in the range.
+    Undefined ones are left out: there is no object in their range.
 
     Raises:
       UserError: no ground truth, or a picture that it does not have.
@@ -226,7 +231,7 @@ class Detection(base.Task):
   def headlines(
     self, cells: headlines_lib.Cells, reference: headlines_lib.Cells
   ) -> list[headlines_lib.Headline]:
-    """P, mPC, rPC and means, see `headlines/precision_headlines`."""
+    """Return P, mPC, rPC and means, see `headlines/precision_headlines`."""
     return precision_headlines.headlines(cells)
 
   def _needed(self, truth: base.Truth) -> checks.Truth:
@@ -244,13 +249,13 @@ class Detection(base.Task):
     return checked
 
   def published_networks(self) -> Mapping[str, Sequence[float]]:
-    """Printed name -> (P, mPC) of box detectors."""
+    """Return (P, mPC) of box detectors by printed name."""
     return papers.marked_networks(self.setting.dataset, "p", "mpc")
 
   def overlay_limit(
     self, columns: base.Columns, truth: Mapping[str, Any]
   ) -> tuple[float, str]:
-    """The score of the highest F1 at IoU 0.5, over all classes."""
+    """Return the score of the highest F1 at IoU 0.5, over all classes."""
     least, f1 = drawn_boxes.best_score(columns, self._needed(truth))
     return least, (
       f"detections of a score of at least {least:.2f}, where F1 at IoU 0.5 is"
@@ -264,24 +269,24 @@ class Detection(base.Task):
     truth: Mapping[str, Any],
     least_score: float,
   ) -> list[Overlay]:
-    """A picture's hits, misses and false alarms: `detections/drawn_boxes`."""
+    """Return a picture's hits, misses and false alarms: `detections/drawn_boxes`."""
     return drawn_boxes.of_picture(example_id, columns, truth, least_score)
 
 
 def reduce(
   outputs: Mapping[str, jax.Array], labels: jax.Array
 ) -> dict[str, jax.Array]:
-  """Detections by decreasing score, invalid ones cleared.
+  """Return detections by decreasing score, with invalid ones cleared.
 
   Args:
     outputs: boxes float32 `[B, N, 4]` (x1, y1, x2, y2 in px of the canvas), scores
       float32 `[B, N]`, classes int32 `[B, N]`, valid bool `[B, N]`, and masks
-      `[B, N, M, M]` where there are any.
-    labels: not read: pictures have no class.
+      `[B, N, M, M]` if there are any.
+    labels: unused: pictures have no class.
 
   Returns:
-    The same; an invalid detection has score 0 and class -1, a valid one of a
-    negative class -2.
+    The same arrays; an invalid detection has score 0 and class -1, a valid one
+    of a negative class -2.
   """
   valid = outputs["valid"]
   score = jnp.where(valid, outputs["scores"], -jnp.inf)

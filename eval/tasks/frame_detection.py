@@ -1,8 +1,8 @@
 """Natural perturbations of detectors: mAP on anchors and on their worst frames.
 
-The sets are those of the task `frames`, shown whole, and detections are kept as
-those of `detection`: this task is that one, with another measure (Shankar et al.
-2021, section 2.2, appendix L; `eval/metrics/pm_k/worst_frames.py`). There is one
+The sets are those of the task `frames`, shown whole, and detections are stored
+as in `detection`: this is that task with another metric (Shankar et al. 2021,
+section 2.2, appendix L; `eval/metrics/pm_k/worst_frames.py`). There is one
 condition and nothing is corrupted.
 
 Cell metrics, the first three also as `localization/...`, all classes merged:
@@ -12,10 +12,11 @@ Cell metrics, the first three also as `localization/...`, all classes merged:
   map_orig/class=4, map_pmk/...   AP of one class on the same frames
   chosen/offset=-3                share of sets whose worst frame is there
 
-mAP is no mean over sets: its interval is the jackknife's over 100 blocks of whole
-videos, the same for anchors, worst frames and all models. Which frame is the worst
-depends on its set alone, so that sets are left out with the frame they have. That
-of a share of sets is Clopper-Pearson's where a video gives one set.
+mAP is not a mean over sets: its interval is from a jackknife over 100 blocks of
+whole videos, the same for anchors, worst frames and all models. Which frame is
+the worst only depends on its set, so a set is left out together with its worst
+frame. The interval of a share of sets is Clopper-Pearson's if each video has
+one set.
 """
 
 from collections.abc import Mapping, Sequence
@@ -55,7 +56,9 @@ _OFFSETS = np.arange(-10, 11)
 
 
 class FrameDetection(detection.Detection):
-  """mAP on anchors and worst frames; the data sets hold the perturbations."""
+  """The task of mAP on anchors and worst frames; the data sets hold the
+  perturbations.
+  """
 
   facts = facts_lib.TaskFacts.of("frame_detection")
   set_kind = "frames"
@@ -63,10 +66,10 @@ class FrameDetection(detection.Detection):
   no_baseline = "pm-k is not normalised: set config.baseline='', got {got}."
 
   def __init__(self, setting: base.Setting):
-    """Checks the setting.
+    """Check the setting.
 
     Raises:
-      UserError: crops, frames that nobody reviewed, or see `anchor_sets.check`.
+      UserError: crops or unreviewed frames, or see `anchor_sets.check`.
     """
     super().__init__(setting)
     data = setting.data
@@ -80,36 +83,38 @@ class FrameDetection(detection.Detection):
 
   @property
   def condition_keys(self) -> tuple[str, ...]:
-    """None: the data set holds the perturbations."""
+    """An empty tuple: the data set holds the perturbations."""
     return ()
 
   def conditions(self) -> list[Condition]:
-    """One: the frames as they are."""
+    """Return the only condition: the frames as they are."""
     return [Condition()]
 
   def data_facts(self) -> dict[str, Scalar]:
-    """None: AP is COCO's."""
+    """Return nothing: AP follows COCO's rules."""
     return {}
 
   def transform(self, mesh: Mesh) -> predict.Transform:
-    """Nothing is corrupted."""
+    """Return the identity: nothing is corrupted."""
     return predict.unchanged
 
   def example_columns(self, batch: inputs.Batch) -> dict[str, np.ndarray]:
-    """The usual ones but the label; the ground truth numbers the frames."""
+    """Return the usual columns except the label; the ground truth numbers the
+    frames.
+    """
     columns = base.Task.example_columns(self, batch)
     del columns["label"]
     return columns
 
   def truth(self, source: inputs.Source) -> dict[str, Any]:
-    """The ground truth and the sets, see `frame_boxes.truth`."""
+    """Return the ground truth and the sets, see `frame_boxes.truth`."""
     names = self.label_feature(source.builder.info.features).names
     return frame_boxes.truth(source.metadata(("image",)), names)
 
   def measure(
     self, cell: cells_lib.Cell, columns: base.Columns, truth: base.Truth = None
   ) -> base.Measured:
-    """Rows and replicates: frames are matched once for each kind of mAP."""
+    """Return rows and replicates; frames are matched once for each kind of mAP."""
     checked = self._needed(truth)
     sets, videos = self._sets(checked)
     draws = resampling.Draws.from_groups(videos)
@@ -141,7 +146,9 @@ class FrameDetection(detection.Detection):
   def group_ids(
     self, columns: base.Columns, truth: base.Truth = None
   ) -> np.ndarray:
-    """Of every frame its video: `[I]` texts; sets of one are drawn together."""
+    """Return the video of each frame, `[I]` texts: sets of one video are drawn
+    together.
+    """
     groups = [i["group_id"] for i in self._needed(truth)["images"]]
     return source_videos.of(self.setting.dataset, np.array(groups, np.str_))
 
@@ -151,7 +158,7 @@ class FrameDetection(detection.Detection):
     draws: resampling.Draws,
     truth: base.Truth = None,
   ) -> dict[str, resampling.Replicates]:
-    """The headlines' numbers, and without each block of videos."""
+    """Return the headlines' numbers, and those without each block of videos."""
     return {
       metric: number
       for of_kind in self._scored(columns, self._needed(truth), draws)
@@ -161,7 +168,9 @@ class FrameDetection(detection.Detection):
   def headlines(
     self, cells: headlines_lib.Cells, reference: headlines_lib.Cells
   ) -> list[headlines_lib.Headline]:
-    """Detection, then localization: both mAPs and their difference."""
+    """Return both mAPs and their difference, for detection, then for
+    localization.
+    """
     (condition,) = cells
     return [
       headlines_lib.Headline.restating(metric, metric, condition)
@@ -172,13 +181,14 @@ class FrameDetection(detection.Detection):
 
   @property
   def common(self) -> tuple[str, ...]:
-    """None: there are no corruptions."""
+    """An empty tuple: there are no corruptions."""
     return ()
 
   def published_networks(self) -> Mapping[str, Sequence[float]]:
-    """Printed name -> both mAPs of detection, then of localization (Table 3).
+    """Return both mAPs of detection, then of localization, by printed name
+    (Table 3).
 
-    The name of a network that was shown other sets than the run says so.
+    The name of a network that was measured on other sets than the run says so.
     """
     metrics = [
       f"{kind}{m}" for kind in worst_frames.KINDS for m in _METRICS[:2]
@@ -196,7 +206,7 @@ class FrameDetection(detection.Detection):
   def overlay_limit(
     self, columns: base.Columns, truth: Mapping[str, Any]
   ) -> tuple[float, str]:
-    """As of `detection`, over all frames."""
+    """Return the limit as in `detection`, over all frames."""
     numbered = worst_frames.numbered(columns, self._needed(truth))
     return super().overlay_limit(numbered, truth)
 
@@ -207,14 +217,16 @@ class FrameDetection(detection.Detection):
     truth: Mapping[str, Any],
     least_score: float,
   ) -> list[Overlay]:
-    """A frame's hits, misses and false alarms."""
+    """Return a frame's hits, misses and false alarms."""
     numbered = worst_frames.numbered(columns, self._needed(truth))
     return super().overlays(example_id, numbered, truth, least_score)
 
   def overlaid(
     self, columns: base.Columns, truth: Mapping[str, Any]
   ) -> dict[str, list[str]]:
-    """Anchors, and their worst frames, of the sets that lose most (Figure 4)."""
+    """Return anchors and worst frames of the sets with the largest drop (Figure
+    4).
+    """
     checked = self._needed(truth)
     draws = resampling.Draws.from_groups(self._sets(checked)[1])
     first = self._scored(columns, checked, draws)[0]
@@ -226,7 +238,7 @@ class FrameDetection(detection.Detection):
     }
 
   def _sets(self, truth: checks.Truth) -> tuple[frame_boxes.Sets, np.ndarray]:
-    """The sets, and the video of each: `[A]` texts."""
+    """Return the sets, and the video of each: `[A]` texts."""
     sets = frame_boxes.Sets.of(truth["images"])
     names = {i["id"]: i["group_id"] for i in truth["images"]}
     anchors = np.array([names[a] for a in sets.candidates], np.str_)
@@ -235,7 +247,7 @@ class FrameDetection(detection.Detection):
   def _scored(
     self, columns: base.Columns, truth: checks.Truth, draws: resampling.Draws
   ) -> list[worst_frames.Scored]:
-    """Detection, then localization."""
+    """Return the numbers of detection, then of localization."""
     sets, _ = self._sets(truth)
     if not result_lists.is_one(columns):
       columns = worst_frames.numbered(columns, truth)
@@ -252,7 +264,7 @@ class FrameDetection(detection.Detection):
 def _chosen(
   cell: cells_lib.Cell, scored: worst_frames.Scored, videos: np.ndarray
 ) -> list[table.Row]:
-  """The share of sets whose worst frame is at each offset."""
+  """Return the share of sets whose worst frame is at each offset."""
   at = scored.offsets()[:, None] == _OFFSETS
   shares = rates.shares([resampling.Totals.from_values(at, videos)])
   return [

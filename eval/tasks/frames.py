@@ -4,12 +4,12 @@ The data sets hold the perturbations; there is one condition and nothing is
 corrupted. A model of another label space (the 1,000 ImageNet classes) is
 projected by `eval/tasks/parts/label_space.py` inside the jitted step.
 
-Cell metrics, each with its 95 % interval and n: Clopper-Pearson's where a video gives
-one trial alone, else of draws of whole videos (`eval/metrics/rates`):
+Cell metrics, each with its 95 % interval and n: Clopper-Pearson's if each video
+has one trial, else from draws of whole videos (`eval/metrics/rates`):
 
   acc_orig, acc_pmk, drop         pm-0, pm-10 and their difference
   acc_pmk/k=3                     at every k from 0 to 10
-  acc_pmk/without_anchor          by the letter of Eq. 1
+  acc_pmk/without_anchor          exactly Eq. 1
   acc_orig/class=4, acc_pmk/...   anchors that show the class
   error/offset=-3                 share of wrong frames at the offset
   conditional/distance=3          right at exactly 3, given a right anchor
@@ -23,16 +23,15 @@ one trial alone, else of draws of whole videos (`eval/metrics/rates`):
                                   calibration of all frames, and of anchors alone
                                   (`parts/reliability`)
 
-The last three groups of accuracies only where the data set knows; calibration where
-scores are known: any of a frame's labels is right, NLL and Brier score are of its
-first one. Over models:
-`acc_static_worst` (Appendix C; from two models up), `effective_robustness`
-(distance above the line of the testbed's standard models; on all anchors), and
-rows without a model for the lines: `trend_slope`, `trend_intercept` (from three
-models up) and
-`published_trend_slope`, `published_trend_intercept` of these standard models, and
-`paper_trend_...` of the models in the paper's own table. Definitions:
-`eval/metrics/pm_k`, `eval/metrics/natural_*`.
+The last three groups of accuracies need a data set that has them; calibration
+needs scores: any of a frame's labels is right, NLL and Brier score use its
+first label. Over models: `acc_static_worst` (Appendix C; from two models up),
+`effective_robustness` (distance above the line of the testbed's standard
+models; on all anchors), and rows without a model for the lines: `trend_slope`,
+`trend_intercept` (from three models up) and `published_trend_slope`,
+`published_trend_intercept` of these standard models, and `paper_trend_...` of
+the models in the paper's own table. Definitions: `eval/metrics/pm_k`,
+`eval/metrics/natural_*`.
 """
 
 import dataclasses
@@ -73,7 +72,7 @@ Columns = base.Columns
 
 
 class Frames(base.Task):
-  """pm-k accuracy; the data sets hold the perturbations."""
+  """The task of pm-k accuracy; the data sets hold the perturbations."""
 
   facts = facts_lib.TaskFacts.of("frames")
   set_kind = "frames"
@@ -83,7 +82,7 @@ class Frames(base.Task):
   no_baseline = "pm-k is not normalised: set config.baseline='', got {got}."
 
   def __init__(self, setting: base.Setting):
-    """Checks the setting.
+    """Check the setting.
 
     `data` may have `config` (`reviewed` or `all`), `label_space` (a data set's
     name or a JSON file; default: the data set's own, if it has one) and `merge`.
@@ -104,20 +103,22 @@ class Frames(base.Task):
 
   @property
   def condition_keys(self) -> tuple[str, ...]:
-    """None: the data set holds the perturbations."""
+    """An empty tuple: the data set holds the perturbations."""
     return ()
 
   def conditions(self) -> list[Condition]:
-    """One: the frames as they are."""
+    """Return the only condition: the frames as they are."""
     return [Condition()]
 
   def data_facts(self) -> dict[str, Scalar]:
-    """How a model's classes become the set's."""
+    """Return how a model's classes are mapped to the set's."""
     space = label_space.get(self._space).mark if self._space else ""
     return {"label_space": space, "merge": self._merge}
 
   def model_classes(self, classes: int) -> tuple[int, ...]:
-    """Class counts of the models that can run: the set's, the space's."""
+    """Return the class counts of models that can run: the set's and the
+    space's.
+    """
     if not self._space:
       return (classes,)
     space = label_space.get(self._space)
@@ -129,14 +130,15 @@ class Frames(base.Task):
     return classes, space.source_classes
 
   def reducer(self, condition: Condition) -> predict.Reduce:
-    """Top-5, NLL and Brier score of the projected logits.
+    """Return the reduction to top-5, NLL and Brier score of the projected
+    logits.
 
-    Of a frame of several labels the true class is its `label`, the first one.
+    The true class of a frame with several labels is its `label`, the first one.
     """
     return _reducer(self._space, self._merge)
 
   def example_columns(self, batch: inputs.Batch) -> dict[str, np.ndarray]:
-    """What predictions say of a batch's examples.
+    """Return the columns of a batch's examples that no model changes.
 
     Besides the usual: `labels` int32 `[N, 8]`, -1 pads; `reviewed` bool;
     `frame_type` str, `fps` and `linf` float32: empty, 0 and nan if not known.
@@ -158,7 +160,7 @@ class Frames(base.Task):
   def cell_rows(
     self, cell: cells_lib.Cell, columns: Columns, truth: base.Truth = None
   ) -> list[table.Row]:
-    """All metrics of one model: see the header."""
+    """Return all metrics of one model, see the module."""
     scored = frame_scores.Frames.from_columns(columns, self.group_ids(columns))
     accuracies = [
       spread.rate_row(cell, metric, rate, n)
@@ -169,7 +171,7 @@ class Frames(base.Task):
   def _calibration(
     self, cell: cells_lib.Cell, columns: Columns
   ) -> list[table.Row]:
-    """Of all frames that the review accepted, and of their anchors alone."""
+    """Return calibration of all accepted frames, and of their anchors."""
     answers = reliability.Answers.of(columns)
     if answers is None:
       return reliability.rows_of(cell, None)
@@ -182,11 +184,13 @@ class Frames(base.Task):
     ]
 
   def group_ids(self, columns: Columns, truth: base.Truth = None) -> np.ndarray:
-    """Videos: sets of one video are drawn together."""
+    """Return the video of each frame: sets of one video are drawn together."""
     return source_videos.of(self.setting.dataset, columns["group_id"])
 
   def totals(self, columns: Columns) -> dict[str, resampling.Totals]:
-    """pm-0, pm-10 and their difference on what the review accepted."""
+    """Return pm-0, pm-10 and their difference on frames that the review
+    accepted.
+    """
     scored = self._accepted(columns)
     return {
       metric: resampling.Totals.from_values(hits, scored.sets.video)
@@ -196,7 +200,9 @@ class Frames(base.Task):
   def headlines(
     self, cells: headlines_lib.Cells, reference: headlines_lib.Cells
   ) -> list[headlines_lib.Headline]:
-    """pm-0, pm-10, their difference, and what is above the published line."""
+    """Return pm-0, pm-10, their difference, and the distance above the
+    published line.
+    """
     (condition,) = cells
     out = [
       headlines_lib.Headline.restating(metric, metric, condition)
@@ -221,7 +227,7 @@ class Frames(base.Task):
     return frame_scores.Frames.from_columns(columns, videos).accepted()
 
   def inputs(self, columns: Columns) -> dict[str, np.ndarray]:
-    """What the static worst frames need: who is right where."""
+    """Return which frames are right, for the static worst frames."""
     scored = self._accepted(columns)
     names = ("example_id", "group_id", "frame")
     ids = {k: scored.predicted[k] for k in names}
@@ -230,7 +236,7 @@ class Frames(base.Task):
   def summary_rows(
     self, models: Sequence[headlines_lib.ModelCells]
   ) -> list[table.Row]:
-    """Headline numbers of every model, static worst frames, lines."""
+    """Return headline numbers of every model, static worst frames and lines."""
     rows = [row for model in models for row in model.every_row]
     out = [
       dataclasses.replace(r, config="", severity=None)
@@ -251,7 +257,9 @@ class Frames(base.Task):
   def _beside_published(
     self, summary: cells_lib.Summary, models: Sequence[headlines_lib.ModelCells]
   ) -> list[table.Row]:
-    """Published lines, and how far above the standard models' each model lies."""
+    """Return the published lines and each model's distance above the standard
+    line.
+    """
     standard = _standard(summary.dataset)
     if not standard:
       return []
@@ -271,11 +279,11 @@ class Frames(base.Task):
 
   @property
   def common(self) -> tuple[str, ...]:
-    """None: there are no corruptions."""
+    """An empty tuple: there are no corruptions."""
     return ()
 
   def published_networks(self) -> Mapping[str, Sequence[float]]:
-    """Name -> (pm-0, pm-10) of the authors' testbed, for figures.
+    """Return (pm-0, pm-10) of the authors' testbed by name, for figures.
 
     The models of the paper's own table follow, with their printed intervals:
     (pm-0, pm-10, lo and hi of pm-0, lo and hi of pm-10).
@@ -300,12 +308,13 @@ class Frames(base.Task):
     columns: Mapping[str, Columns],
     class_names: Sequence[str],
   ) -> dict[str, list[tuple[np.ndarray, str]]]:
-    """Sets that each model fails (Figure 1): the anchor, then its nearest error.
+    """Return sets that each model fails (Figure 1): the anchor, then its
+    nearest error.
 
     Args:
       find: example ids -> id -> frame.
       columns: model -> columns.
-      class_names: in label order; ids are shown where empty.
+      class_names: names in label order; if empty, ids are shown.
 
     Returns:
       model -> (picture, caption) of anchor, failing frame, anchor, ... of the
@@ -347,7 +356,9 @@ def _reducer(space_name: str, merge: str) -> predict.Reduce:
 def _static(
   summary: cells_lib.Summary, models: Sequence[headlines_lib.ModelCells]
 ) -> list[table.Row]:
-  """Accuracy of each model on the frames that most of the run's models miss."""
+  """Return each model's accuracy on the frames that most of the run's models
+  miss.
+  """
   if len(models) < 2:
     return []
   inputs = [model.inputs[Condition()] for model in models]
@@ -368,14 +379,14 @@ def _static(
 
 
 def _standard(dataset: str) -> dict[str, tuple[float, float]]:
-  """The models that Taori et al. 2020 fit their line to, which is ours."""
+  """Return the models that Taori et al. 2020 fit their line to, as ours."""
   return papers.testbed(dataset, testbed_kinds.STANDARD)
 
 
 def _line_rows(
   summary: cells_lib.Summary, name: str, line: trend.Trend
 ) -> list[table.Row]:
-  """Slope and intercept; they are of no model."""
+  """Return slope and intercept, which belong to no model."""
   of_none = dataclasses.replace(summary, model="")
   return [
     of_none.row("", f"{name}_slope", line.slope, line.slope_interval, line.n),
@@ -386,7 +397,7 @@ def _line_rows(
 
 
 def _failures(columns: Columns) -> list[int]:
-  """Rows of anchors that are right and of their nearest wrong frames."""
+  """Return the rows of right anchors and of their nearest wrong frames."""
   correct, reviewed = frame_scores.right(columns), columns["reviewed"]
   sets = pm_k.group(columns["group_id"], columns["frame"])
   failure = pm_k.first_failure(correct | ~reviewed, sets)

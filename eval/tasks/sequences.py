@@ -4,16 +4,17 @@ An example is a sequence; the model sees its frames one by one. Temporal
 perturbations are scored at difficulties 1-3, the distance of the frames that
 are compared; noise has harder data instead, one condition each.
 
-Cell metrics, `severity` being the difficulty: `flip_probability`, `zipf_distance`
-and, from five classes up, `unnormalised_t5d`; `error` and calibration
-(`parts/reliability`) of the clean images. Of one perturbation, normalised by the
-baseline: `fr`, `t5d`. Over the benchmark: `clean_error`, `mean_flip_probability` and
-`mean_unnormalised_t5d` (plain means over the 10 common perturbations), `mfr` and
-`mt5d`. Intervals are of draws of the same pictures in all cells
-(`eval/metrics/resampling`), a published baseline being a constant and a model of the
-run drawn together. Definitions: `eval/metrics/stability`.
-The published baseline is known at difficulty 1 alone. A number some of whose
-cells are not there is empty, with a note (`eval/cells/missing_cells`).
+Cell metrics, `severity` being the difficulty: `flip_probability`,
+`zipf_distance` and, from five classes up, `unnormalised_t5d`; `error` and
+calibration (`parts/reliability`) of the clean images. Of one perturbation,
+normalised by the baseline: `fr`, `t5d`. Over the benchmark: `clean_error`,
+`mean_flip_probability` and `mean_unnormalised_t5d` (plain means over the 10
+common perturbations), `mfr` and `mt5d`. Intervals come from draws of the same
+pictures in all cells (`eval/metrics/resampling`); a published baseline is a
+constant, a model of the run is drawn together with the others. Definitions:
+`eval/metrics/stability`. The published baseline is only known at difficulty 1.
+A number with missing cells is empty and has a note
+(`eval/cells/missing_cells`).
 """
 
 import functools
@@ -56,7 +57,7 @@ _COLUMNS = {  # of the cells' metrics
 
 
 class Sequences(normalised_task.NormalisedTask):
-  """Flip probabilities and rank distances; FR, T5D and their means."""
+  """The task of flip probabilities and rank distances; FR, T5D and their means."""
 
   facts = facts_lib.TaskFacts.of("sequences")
   family = _FAMILY
@@ -66,19 +67,20 @@ class Sequences(normalised_task.NormalisedTask):
   fly_codecs = predict.SEQUENCE_CODECS
 
   def images_per_example(self, condition: Condition) -> int:
-    """How many frames a sequence has."""
+    """Return how many frames a sequence has."""
     if condition.clean:
       return 1
     return frame_count(condition.config, self.setting.edition)
 
   def transform(self, mesh: Mesh) -> predict.Transform:
-    """Makes the sequences on the devices."""
+    """Return what makes the sequences on the devices."""
     return predict.sequencer(mesh, self.setting.edition, self.setting.codec)
 
   def reducer(self, condition: Condition) -> predict.Reduce:
-    """Top-5 of every frame; Zipf distances of every sequence.
+    """Return the reduction to top-5 of every frame and Zipf distances of every
+    sequence.
 
-    Of the clean images what classification keeps.
+    Clean images are reduced as in classification.
     """
     if condition.clean:
       return _reduce_clean
@@ -90,7 +92,7 @@ class Sequences(normalised_task.NormalisedTask):
     outputs: Mapping[str, np.ndarray],
     condition: Condition,
   ) -> dict[str, np.ndarray]:
-    """The batch's valid rows as predictions' columns.
+    """Return the outputs for the batch's valid rows as prediction columns.
 
     Besides the usual ones: `top5` int32 `[N, T, 5]`, `score` float32 `[N, T, 5]`,
     and per sequence and difficulty `[N, D]` float64 `flips` (the part of its
@@ -107,7 +109,7 @@ class Sequences(normalised_task.NormalisedTask):
   def cell_rows(
     self, cell: cells_lib.Cell, columns: base.Columns, truth: base.Truth = None
   ) -> list[table.Row]:
-    """A row for each metric and difficulty; the errors of the clean images."""
+    """Return a row for each metric and difficulty; for clean images the errors."""
     if cell.condition.clean:
       label, top5 = columns["label"], columns["top5"][:, 0]
       clean = top_k.error_rows(cell, label, top5, self.group_ids(columns))
@@ -125,7 +127,9 @@ class Sequences(normalised_task.NormalisedTask):
     return out
 
   def totals(self, columns: base.Columns) -> dict[str, resampling.Totals]:
-    """The cell's metrics, a column a difficulty; of clean images `error`."""
+    """Return the cell's metrics, a column per difficulty; for clean images
+    `error`.
+    """
     groups = self.group_ids(columns)
     if "flips" not in columns:
       wrong = columns["top5"][:, 0, 0] != columns["label"]
@@ -139,14 +143,14 @@ class Sequences(normalised_task.NormalisedTask):
   def headlines(
     self, cells: headlines_lib.Cells, reference: headlines_lib.Cells
   ) -> list[headlines_lib.Headline]:
-    """FR, T5D and their means, see `headlines/flip_headlines`."""
+    """Return FR, T5D and their means, see `headlines/flip_headlines`."""
     label = baselines.model_label(self.setting.baseline)
     return flip_headlines.headlines(cells, reference, published=not label)
 
   def published_cells(
     self, published: Mapping[str, Any]
   ) -> headlines_lib.Reference:
-    """The printed numbers of a baseline, at difficulty 1."""
+    """Return the printed numbers of a baseline, at difficulty 1."""
     return flip_headlines.published_cells(published)
 
 
@@ -163,14 +167,16 @@ def _reducer(noise: bool) -> predict.Reduce:
 
 
 def _reduce_clean(logits: jax.Array, labels: jax.Array) -> dict[str, jax.Array]:
-  """Of the only frame: top-5 `[B, 1, 5]`, NLL and Brier score `[B]`."""
+  """Return top-5 `[B, 1, 5]`, NLL and Brier score `[B]` of the only frame."""
   of_frame = logits.reshape(len(logits), -1)
   scores = proper_scores.of_logits(of_frame, labels)
   return {**top_k.best(logits), **scores}
 
 
 def _zipf_distances(logits: jax.Array, noise: bool) -> jax.Array:
-  """Mean distance of a sequence `[T, classes]` at each difficulty: `[D]`."""
+  """Return the mean distances of a sequence `[T, classes]` at each difficulty:
+  `[D]`.
+  """
   ranked = jnp.argsort(logits, axis=-1, stable=True, descending=True)
   place = jnp.argsort(ranked, axis=-1)
   weight = 1 / jnp.arange(1, logits.shape[-1] + 1, dtype=jnp.float32)
@@ -188,11 +194,11 @@ def _zipf_distances(logits: jax.Array, noise: bool) -> jax.Array:
 
 
 def _of_pairs(top5: np.ndarray, noise: bool) -> dict[str, np.ndarray]:
-  """`flips` and, from five classes up, `t5d`: float64 `[N, D]`.
+  """Return `flips` and, from five classes up, `t5d`: float64 `[N, D]`.
 
   Args:
     top5: int `[N, T, 5]`.
-    noise: compare with the first frame; one difficulty a cell.
+    noise: whether to compare with the first frame, at one difficulty per cell.
   """
   difficulties = (1,) if noise else conditions.DIFFICULTIES
   pairs = {

@@ -1,17 +1,18 @@
-"""Subtype robustness: broad types of subtypes that training showed, and others.
+"""Subtype robustness: broad types on subtypes seen in training, and on others.
 
 Hendrycks & Dietterich 2019, Appendix G: the last layer of a frozen network is
 fitted to broad types on pictures of seen subtypes (`config.model.last_layer`,
-`eval/run/model/last_layer.py`), then shown other pictures of these and pictures of
-subtypes that no training has seen. Cell metrics, each with its 95 % interval of
-draws of whole subtypes (`eval/metrics/rates`):
+`eval/run/model/last_layer.py`), then tested on other pictures of these and on
+pictures of subtypes that were not in the training data. Cell metrics, each with
+its 95 % interval of draws of whole subtypes (`eval/metrics/rates`):
 
   seen_subtype_accuracy, unseen_subtype_accuracy
   .../class=3      of the subtypes of one type
 
-and over the cell `subtype_gap` and `subtype_gap/class=3`, seen less unseen: both are
-drawn together, and the degrees of freedom are Welch's, since a type may have 4 seen
-subtypes and 327 others. Every picture counts alike, as in the published script.
+and over the cell `subtype_gap` and `subtype_gap/class=3`, seen minus unseen:
+both are drawn together, and the degrees of freedom are Welch's, since a type
+may have 4 seen subtypes and 327 others. All pictures have equal weight, as in
+the published script.
 """
 
 from collections.abc import Mapping
@@ -40,7 +41,7 @@ _NAMED = 3  # absent subtypes that a note names
 
 
 class Subtypes(base.Task):
-  """Accuracy on seen and unseen subtypes, and the gap between them."""
+  """The task of accuracy on seen and unseen subtypes, and the gap between them."""
 
   facts = facts_lib.TaskFacts.of("subtypes")
   set_kind = "subtypes"
@@ -49,7 +50,7 @@ class Subtypes(base.Task):
   )
 
   def __init__(self, setting: base.Setting):
-    """Checks the setting.
+    """Check the setting.
 
     Raises:
       UserError: a limit.
@@ -67,11 +68,11 @@ class Subtypes(base.Task):
 
   @property
   def condition_keys(self) -> tuple[str, ...]:
-    """None: nothing is corrupted."""
+    """An empty tuple: nothing is corrupted."""
     return ()
 
   def conditions(self) -> list[Condition]:
-    """One: the pictures as they are.
+    """Return the only condition: the pictures as they are.
 
     Raises:
       UserError: a set that has no subtypes.
@@ -85,7 +86,7 @@ class Subtypes(base.Task):
 
   @property
   def common(self) -> tuple[str, ...]:
-    """None: there are no corruptions."""
+    """An empty tuple: there are no corruptions."""
     return ()
 
   def cell_rows(
@@ -94,7 +95,7 @@ class Subtypes(base.Task):
     columns: base.Columns,
     truth: Mapping[str, Any] | None = None,
   ) -> list[table.Row]:
-    """Accuracies of seen and unseen subtypes, then of each type's."""
+    """Return accuracies of seen and unseen subtypes, then of each type's."""
     totals = self.totals(columns)
     shares = rates.shares(list(totals.values()))
     note = self._absent(set(columns["group_id"].tolist()))
@@ -105,7 +106,7 @@ class Subtypes(base.Task):
     return [row if "/" in row.metric else row.add_note(note) for row in rows]
 
   def totals(self, columns: base.Columns) -> dict[str, resampling.Totals]:
-    """Of seen and unseen subtypes, of all types and of each."""
+    """Return totals of seen and unseen subtypes, of all types and of each."""
     right = top_k.right_of(columns["label"], columns["top5"])[""]
     groups, label = columns["group_id"], columns["label"]
     parts = np.array(
@@ -126,7 +127,7 @@ class Subtypes(base.Task):
   def headlines(
     self, cells: headlines_lib.Cells, reference: headlines_lib.Cells
   ) -> list[headlines_lib.Headline]:
-    """Both accuracies and the gap, then the gap of each type."""
+    """Return both accuracies and the gap, then the gap of each type."""
     (condition,) = cells
     of_types = [
       f"/class={kind}" for kind in range(len(self._set.class_names()))
@@ -145,7 +146,9 @@ class Subtypes(base.Task):
     ]
 
   def _absent(self, there: set[str]) -> str:
-    """Which subtypes have no picture here, in words; empty where all have."""
+    """Return which subtypes have no picture here, in words; '' if none is
+    missing.
+    """
     absent = {
       split: [n for n in self._set.subtypes_of(split) if n not in there]
       for split in _METRICS
@@ -155,7 +158,9 @@ class Subtypes(base.Task):
 
 
 def _gap(condition: Condition, of: str) -> headlines_lib.Headline:
-  """Seen less unseen; `of` is the end of the metrics' names."""
+  """Return the gap, seen minus unseen; `of` is the suffix of the metrics'
+  names.
+  """
   seen, unseen = (f"{metric}{of}" for metric in _METRICS.values())
   return headlines_lib.Headline(
     f"{_GAP}{of}",

@@ -1,17 +1,17 @@
 """Action recognition under 18 video perturbations (Schiappa et al. 2023).
 
 A model sees some clips of each video; their softmax scores are averaged. Cell
-metrics: `accuracy` and `top5_accuracy` with 95 % intervals (`eval/metrics/rates`).
-Over the severities of a perturbation: `gamma_a`, `gamma_r`; over a group
-`gamma_a/noise` and so on; over the benchmark `clean_accuracy`, `gamma_a`, `gamma_r`,
-the means of the groups. Their intervals are of draws of whole groups of clips, the
-same in all cells and in the clean one. Where videos show a
-natural shift (UCF101-DS) there is nothing clean: cells also have
-`accuracy/category/...` and `accuracy/shift/...`, the benchmark
+metrics: `accuracy` and `top5_accuracy` with 95 % intervals
+(`eval/metrics/rates`). Over the severities of a perturbation: `gamma_a`,
+`gamma_r`; over a group `gamma_a/noise` and so on; over the benchmark
+`clean_accuracy`, `gamma_a`, `gamma_r`, the means of the groups. Their intervals
+come from draws of whole groups of clips, the same in all cells and in the clean
+one. Videos with a natural shift (UCF101-DS) have no clean cell: their cells
+also have `accuracy/category/...` and `accuracy/shift/...`, the benchmark
 `natural_accuracy` and `natural_category_accuracy`, the mean of the categories.
-Calibration: `parts/reliability`, means over the perturbations without groups.
-A number some of whose cells are not there is empty, with a note
-(`eval/cells/missing_cells`). Definitions: `eval/metrics/action`.
+Calibration: `parts/reliability`, means over the perturbations without groups. A
+number with missing cells is empty and has a note (`eval/cells/missing_cells`).
+Definitions: `eval/metrics/action`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ _SAMPLINGS = ("dense", "uniform")
 
 
 class Video(base.Task):
-  """Accuracy of every cell; gamma_a and gamma_r over them."""
+  """The video task: accuracy of every cell; gamma_a and gamma_r over them."""
 
   facts = facts_lib.TaskFacts.of("video")
   family = conditions.VIDEOS
@@ -61,11 +61,11 @@ class Video(base.Task):
   )
 
   def __init__(self, setting: base.Setting):
-    """Checks the setting; `data` may have `views` and `sampling`.
+    """Check the setting; `data` may have `views` and `sampling`.
 
     Raises:
-      UserError: a codec on the fly, an unknown sampling, or views that do not go
-        with it.
+      UserError: a codec on the fly, an unknown sampling, or views that do not
+        fit it.
     """
     super().__init__(setting)
     if setting.fly and setting.codec:
@@ -84,11 +84,11 @@ class Video(base.Task):
       )
 
   def data_facts(self) -> dict[str, Scalar]:
-    """Which clips are shown."""
+    """Return which clips are shown."""
     return {"views": self._views, "sampling": self._sampling}
 
   def images_per_example(self, condition: Condition) -> int:
-    """Clips that a video shows: one a view."""
+    """Return the number of clips per video: one per view."""
     return self._views
 
   def reader(
@@ -97,7 +97,7 @@ class Video(base.Task):
     conditions: Sequence[Condition],
     specs: Mapping[str, Any],
   ) -> clips.Reader:
-    """Every video decoded once."""
+    """Return the reader, which decodes every video once."""
     setting = self.setting
     return clips.Reader(
       source,
@@ -112,7 +112,9 @@ class Video(base.Task):
     )
 
   def show(self, mesh: Mesh, specs: Mapping[str, Any]) -> clips.Show:
-    """Clips of each model, perturbed and cropped on the devices."""
+    """Return the show: clips of each model, perturbed and cropped on the
+    devices.
+    """
     setting = self.setting
     return clips.Show(
       mesh,
@@ -124,7 +126,7 @@ class Video(base.Task):
     )
 
   def example_columns(self, batch: inputs.Batch) -> dict[str, np.ndarray]:
-    """The usual ones, and `shift` and `category` where videos have them."""
+    """Return the usual columns, and `shift` and `category` if videos have them."""
     columns = super().example_columns(batch)
     for name in _NATURAL:
       if batch.examples and name in batch.examples[0]:
@@ -133,13 +135,13 @@ class Video(base.Task):
     return columns
 
   def reducer(self, condition: Condition) -> predict.Reduce:
-    """The same reduction in every condition."""
+    """Return the reduction, which is the same in every condition."""
     return reduce
 
   def cell_rows(
     self, cell: cells_lib.Cell, columns: base.Columns, truth: base.Truth = None
   ) -> list[table.Row]:
-    """Accuracies of one cell, those of its shifts, and its calibration."""
+    """Return accuracies of one cell, those of its shifts, and its calibration."""
     groups = self.group_ids(columns)
     right = top_k.right_of(columns["label"], columns["top5"])
     hits = {f"{name}accuracy": of for name, of in right.items()}
@@ -152,11 +154,11 @@ class Video(base.Task):
     return [*rows, *reliability.rows(cell, columns)]
 
   def pairs(self, columns: base.Columns) -> np.ndarray:
-    """The true and the predicted class of every video: int `[N, 2]`."""
+    """Return the true and the predicted class of every video: int `[N, 2]`."""
     return np.stack([columns["label"], columns["top5"][:, 0]], axis=1)
 
   def totals(self, columns: base.Columns) -> dict[str, resampling.Totals]:
-    """`accuracy`, and that of each category of natural shifts."""
+    """Return `accuracy`, and that of each category of natural shifts."""
     groups = self.group_ids(columns)
     hits = columns["top5"][:, 0] == columns["label"]
     out = {"accuracy": resampling.Totals.from_values(hits, groups)}
@@ -172,7 +174,7 @@ class Video(base.Task):
   def headlines(
     self, cells: headlines_lib.Cells, reference: headlines_lib.Cells
   ) -> list[headlines_lib.Headline]:
-    """gamma_a, gamma_r and their means; accuracies of natural shifts."""
+    """Return gamma_a, gamma_r and their means; accuracies of natural shifts."""
     clean = Condition()
     categories = [m for m in cells.get(clean, ()) if m.startswith(_CATEGORY)]
     if not categories:
@@ -195,7 +197,7 @@ class Video(base.Task):
   def sample(
     self, pixels: np.ndarray, condition: Condition, example_id: str
   ) -> np.ndarray:
-    """One whole video under a condition: uint8 `[T, H, W, 3]`."""
+    """Return one whole video under a condition: uint8 `[T, H, W, 3]`."""
     if condition.clean:
       return pixels
     key = condition.key(self.setting.seed, self.setting.dataset, example_id)
@@ -210,7 +212,8 @@ class Video(base.Task):
 
 
 def reduce(logits: jax.Array, labels: jax.Array) -> dict[str, jax.Array]:
-  """Top-5, NLL and Brier score of the softmax scores averaged over views.
+  """Return top-5, NLL and Brier score of the softmax scores averaged over
+  views.
 
   Args:
     logits: float32 `[B, views, classes]`.

@@ -71,7 +71,7 @@ class FromElsewhere(Model):
   program: str = ""
 
   def __post_init__(self) -> None:
-    """Refuses a function, spec or name that is none."""
+    """Refuse a function, spec or name that is none."""
     # `callable` is a file of this folder.
     if not builtins.callable(self.function):
       raise errors.UserError(

@@ -87,7 +87,7 @@ def adapt(
 
 
 def _check_evaluation(name: str, module: nnx.Module) -> None:
-  """Refuses layers that would use their neighbours in a batch, or chance."""
+  """Refuse layers that would use their neighbours in a batch, or chance."""
   for path, layer in nnx.iter_modules(module):
     where = ".".join(map(str, path)) or "it"
     if isinstance(layer, nnx.BatchNorm) and not layer.use_running_average:

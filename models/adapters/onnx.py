@@ -107,7 +107,7 @@ class _Model:
     return self.source.shape[0]
 
   def check(self) -> None:
-    """Refuses a graph that does not take the spec's pictures.
+    """Refuse a graph that does not take the spec's pictures.
 
     Raises:
       UserError: says what it takes.

@@ -1,1 +1,1 @@
-"""How a set is built: its kinds, sources, configs and the session of a build."""
+"""The building of sets: their kinds, sources, configs and build sessions."""

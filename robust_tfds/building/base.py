@@ -1,18 +1,19 @@
-"""The base of all datasets: configs and their names, workers, Beam, example keys.
+"""The base of all datasets: configs and their names, workers, Beam, example
+keys.
 
 A dataset's folder names its source, edition and features; the five kinds
-(pictures, sequences, videos, objects, frames) say what an example is. All else
-is here. Pixels depend on (seed, dataset, corruption, level, example id) alone:
-neither the number of workers nor the batch changes a byte.
+(pictures, sequences, videos, objects, frames) define what an example is. All
+else is here. Pixels depend only on (seed, dataset, corruption, level, example
+id): neither the number of workers nor the batch changes a byte.
 
 The name of a config is
 
   <stem>[_<codec>][_<geometry>][_<ending>][_seed<n>]
 
-with the condition's name (`clean`, `fog_3`) as the stem and nothing said that is
-the dataset's default. Clean data of a crop that is an edition of its own is called
-by the crop alone: `inception`. Corrupted data of a crop whose size is another
-edition's names that after the crop: `fog_3_short342_crop299_inception`.
+with the condition's name (`clean`, `fog_3`) as the stem; the dataset's defaults
+are omitted. Clean data of a crop that is an edition of its own is named after
+the crop: `inception`. Corrupted data of a crop whose size is another edition's
+have that edition's name after the crop: `fog_3_short342_crop299_inception`.
 """
 
 import contextlib
@@ -71,11 +72,11 @@ class Config(tfds.core.BuilderConfig):
     condition: clean, or a corruption at a level.
     codec: how pixels are stored, see the kinds; `published` for the authors' own
       files.
-    geometry: how pictures are cropped, see `geometry.py`; empty where the source
+    geometry: how pictures are cropped, see `geometry.py`; empty if the source
       is used as it is.
-    variant: what else tells examples apart: `source`, a kind's or a dataset's own
-      word; empty for the usual ones.
-    seed: of the corruption.
+    variant: another distinction of examples: `source`, or a word of a kind or a
+      dataset; empty for the usual ones.
+    seed: the corruption's seed.
   """
 
   condition: conditions.Condition = conditions.Condition()
@@ -87,13 +88,13 @@ class Config(tfds.core.BuilderConfig):
 
 @dataclasses.dataclass(frozen=True)
 class Recipe:
-  """All that a worker needs to make a config's examples; picklable.
+  """The data that a worker needs to make a config's examples; picklable.
 
   Attributes:
     dataset: its name, part of every key.
-    edition: of the corruptions.
-    config: which examples.
-    frost_dir: folder of the frost pictures; empty where they are not needed.
+    edition: that of the corruptions.
+    config: the config of the examples.
+    frost_dir: folder of the frost pictures; empty if they are not needed.
     own: source and sha256 of a registered corruption of the user's own, else
       empty.
   """
@@ -106,18 +107,18 @@ class Recipe:
 
   @property
   def condition(self) -> conditions.Condition:
-    """The config's."""
+    """The config's condition."""
     return self.config.condition
 
   def keys(self, example_ids: Sequence[str]) -> np.ndarray:
-    """The raw keys of examples: uint32 `[B, 2]`."""
+    """Return the raw keys of examples: uint32 `[B, 2]`."""
     return self.condition.keys(self.config.seed, self.dataset, example_ids)
 
   def set_up(self) -> None:
-    """Makes known to a process what the corruption needs.
+    """Register the corruption's data in this process.
 
-    Its file, where it is the user's own; where the frost pictures lie, once, they
-    are large.
+    These are its file if it is the user's own, and the frost pictures, which
+    are loaded once because they are large.
     """
     if self.own:
       own_corruptions.register(*self.own)
@@ -134,40 +135,41 @@ class Builder(
   tfds.core.GeneratorBasedBuilder,
   skip_registration=True,  # type: ignore[call-arg]
 ):
-  """Base of all builders.
+  """The base of all builders.
 
   Attributes:
-    FAMILY: the conditions that the dataset has; None for clean data alone.
-    EDITION: of the corruptions; empty where there are none.
+    FAMILY: the conditions that the dataset has; None for only clean data.
+    EDITION: that of the corruptions; empty if there are none.
     KIND: what its examples are; each base of a kind has its own.
     SPLIT: the split that is built.
-    OTHER_SPLITS: those beside it -> how many examples the published one has; 0
-      where that is not known.
+    OTHER_SPLITS: the other splits -> how many published examples they have; 0
+      if unknown.
     CODECS: how pixels may be stored, the default first; empty for a dataset
       without configs.
-    GEOMETRY: the default crop; empty where pictures are used as they are.
-    OTHER_GEOMETRIES: crops that are listed beside it; others can be asked for
-      where there is a default one.
-    EDITIONS: crop -> edition of the corruptions there, where it is another one.
+    GEOMETRY: the default crop; empty if pictures are used as they are.
+    OTHER_GEOMETRIES: other listed crops; if there is a default one, any crop
+      can be requested.
+    EDITIONS: crop -> edition of its corruptions, if it is another one.
     HAS_SOURCE: there is a config `source`.
     CHUNK: sources that a worker takes at once.
     CLASSES: number of classes, or their names in label order.
     SUPERVISED: what `as_supervised` reads.
-    HOMEPAGE: of the data.
-    USUAL_PX: side of a usual picture or frame where they have many sizes.
+    HOMEPAGE: web page of the data.
+    USUAL_PX: side of a usual picture or frame if they have many sizes.
     PUBLISHED_EXAMPLES: how many examples the published benchmark has in a
-      config's `SPLIT`; 0 where that is not known.
-    RUN_BY: the file of `configs/` that runs the set, and after a colon what its
-      `get_config` takes; empty where none does.
-    OWN: what the set says of itself where it is no benchmark but somebody's
-      own, see `robust_tfds/own`.
-    NAMES_VARY: files, and with them ids, may have other names than the official.
+      config's `SPLIT`; 0 if unknown.
+    RUN_BY: the file in `configs/` that runs the set, and after a colon the
+      argument of its `get_config`; empty if there is none.
+    OWN: the description of a user's own set, which is no benchmark; see
+      `robust_tfds/own`.
+    NAMES_VARY: files, and thus ids, may have other names than the official
+      ones.
     EMBEDDED: the data are part of this package: no file is decoded for them.
-    session: what it shares with the builders of other configs: processes,
+    session: resources shared with the builders of other configs: processes,
       sources, their pixels.
     beam: make examples in an Apache Beam pipeline instead.
-    limit: make examples of the first sources alone; TFDS limits what is written,
-      and with Beam nothing.
+    limit: make examples only of the first sources; TFDS limits what is written,
+      but not with Beam.
     found_on_disk: the set was prepared before, and is not built again.
   """
 
@@ -201,7 +203,7 @@ class Builder(
   _note: source_notes.Note | None = None  # of what it is being made from
 
   def __init_subclass__(cls, **kwargs: Any):
-    """Gives every dataset the configs that follow from its attributes."""
+    """Give every dataset the configs that follow from its attributes."""
     super().__init_subclass__(**kwargs)
     if cls.VERSION is None:
       return  # a kind of data sets, which is never built itself
@@ -212,7 +214,7 @@ class Builder(
 
   @classmethod
   def _list_added(cls) -> None:
-    """Lists the configs of a row that was added."""
+    """Add the configs of a newly registered condition."""
     known = {config.name for config in cls.BUILDER_CONFIGS}
     added = [c for c in cls.configs() if c.name not in known]
     cls.BUILDER_CONFIGS = [*cls.BUILDER_CONFIGS, *added]
@@ -252,7 +254,7 @@ class Builder(
 
   @classmethod
   def condition_names(cls) -> list[str]:
-    """Names of the configs under the default options, clean first."""
+    """Return the names of the configs under the default options, clean first."""
     plain = ("", cls.CODECS[:1], cls.GEOMETRY)
     return [
       c.name
@@ -270,14 +272,14 @@ class Builder(
     seed: int = 0,
     **options: Any,
   ) -> Config | None:
-    """The config of a condition under a codec, a crop and a seed.
+    """Return the config of a condition under a codec, a crop and a seed.
 
     Args:
-      name: a condition (`clean`, `fog_3`), `source` where there is one, or a
+      name: a condition (`clean`, `fog_3`), `source` if there is one, or a
         config's full name.
       codec: the config's own (the dataset's default) if None or empty.
-      seed: of the corruption; clean data and sources have none.
-      **options: none here; a dataset may have options of its own.
+      seed: the corruption's seed; clean data and sources have none.
+      **options: none here; a dataset may have its own options.
 
     Returns:
       None for a dataset without configs.
@@ -309,10 +311,10 @@ class Builder(
 
   @classmethod
   def changed(cls, config: Config, **changes: Any) -> Config:
-    """A config with other options, under the name that says them.
+    """Return a config with other options, under the name that encodes them.
 
     Args:
-      **changes: its fields, but for `name` and `description`.
+      **changes: new values of its fields except `name` and `description`.
     """
     config = dataclasses.replace(config, **changes)
     stem = cls._stem(config.condition, config.variant)
@@ -343,7 +345,7 @@ class Builder(
 
   @classmethod
   def edition_of(cls, geometry: str) -> str:
-    """The edition of the corruptions under a crop: the one of its size.
+    """Return the edition of the corruptions under a crop: the one of its size.
 
     Raises:
       UserError: an unknown rule, or pictures too large for any edition.
@@ -361,23 +363,25 @@ class Builder(
 
   @classmethod
   def crop(cls, rule: str) -> str:
-    """The crop in which models of a rule are shown the set: the rule."""
+    """Return the rule of the crop in which models of a rule are shown the set."""
     return rule
 
   @property
   def config(self) -> Config:
-    """The builder's config; clean by default where the dataset has none."""
+    """The builder's config; clean by default if the dataset has none."""
     return cast(Config, self.builder_config or Config(name=""))
 
   @classmethod
   def set_name(cls) -> str:
-    """What example keys and tables call the set: its own, of others the builder's."""
+    """Return the set's name in example keys and tables: the own set's, or the
+    builder's.
+    """
     return cls.OWN.name if cls.OWN else cls.name
 
   def made_of(self) -> dict[str, str]:
-    """What tells a set of somebody's own from another; nothing of benchmarks.
+    """Return the identity of a user's own set; nothing for benchmarks.
 
-    Also the file of a corruption of one's own.
+    It includes the file of a user's own corruption.
     """
     out = self._own_corruption()
     if self.OWN:
@@ -385,32 +389,35 @@ class Builder(
     return out
 
   def _own_corruption(self) -> dict[str, str]:
-    """The file of a corruption of one's own; nothing of others."""
+    """Return the file of a user's own corruption; nothing for others."""
     pictures = self.FAMILY is conditions.PICTURES
     own = pictures and own_corruptions.sha256(self.config.condition.name)
     return {_OWN: own} if own else {}
 
   def data_version(self) -> str:
-    """The builder's version; of a set of somebody's own its content too."""
+    """Return the builder's version, and the content of a user's own set."""
     content = (self.info.metadata or {}).get("content")
     return "-".join(filter(None, (str(self.info.version), content)))
 
   def made_with(self) -> str | None:
-    """What decoded and encoded a set on disk when it was made, in words.
+    """Return what decoded and encoded a set on disk when it was made, in words.
 
-    Empty where nothing did; None of sets from before that was noted.
+    The result is '' if nothing did, and None for sets made before this was
+    recorded.
     """
     return (self.info.metadata or {}).get(_MADE_WITH)
 
   def made_otherwise(self) -> str:
-    """That a set was made with other programs than are here; else empty."""
+    """Return a warning if the set was made with other decoder versions; else
+    ''.
+    """
     made, here = self.made_with() or "", self._made_here()
     if set(made.split(_AND)) <= {"", *here.split(_AND)}:
       return ""
     return f"made with {made}; here is {here}: levels may differ"
 
   def read_with(self) -> str:
-    """What decodes a set's pixels here; empty: PNG alone, which has one answer."""
+    """Return what decodes a set's pixels here; '' for PNG, which decodes uniquely."""
     # The sets' package imports this module.
     from robust_tfds.datasets import jpeg_feature, movie_feature
 
@@ -425,12 +432,12 @@ class Builder(
 
   @classmethod
   def splits(cls) -> tuple[str, ...]:
-    """All splits that the set may have, the one that is usually shown first."""
+    """Return all splits that the set may have, the default one first."""
     return (cls.SPLIT, *cls.OTHER_SPLITS)
 
   @classmethod
   def published_in(cls, split: str | None = None) -> int:
-    """How many examples a published split has; 0 where it is not known.
+    """Return how many examples a published split has; 0 if unknown.
 
     Args:
       split: None for `SPLIT`.
@@ -438,24 +445,30 @@ class Builder(
     return cls.OTHER_SPLITS.get(split or cls.SPLIT, cls.PUBLISHED_EXAMPLES)
 
   def published_examples(self, split: str) -> int:
-    """How many examples a split of the published config has; 0: not known."""
+    """Return how many examples a split of the published config has; 0 if
+    unknown.
+    """
     return self.published_in(split)
 
   def counted(self, examples: int, split: str) -> str:
-    """A number of examples beside the published one: `42 of 50,000 published`."""
+    """Return a number of examples and the published one: `42 of 50,000
+    published`.
+    """
     published = self.published_examples(split)
     return f"{examples:,}" + (
       f" of {published:,} published" if published else ""
     )
 
   def download_and_prepare(self, **options: Any) -> None:
-    """As of any builder of TFDS; one process at a time, whole or not at all.
+    """Build the set like any TFDS builder, atomically and in one process at a
+    time.
 
     Raises:
-      UserError: broken sources, or none; a data_dir that cannot be written; a
-        set there that is damaged, or made from other sources than the manual
+      UserError: broken sources, or none; a data_dir that cannot be written; an
+        existing set that is damaged, or made from other sources than the manual
         dir holds now.
-      MissingError: a source is not there; says what was looked for, where.
+      MissingError: a source is missing; the message says which, and where it is
+        expected.
       MissingPackageError: TFRecord files, and TensorFlow is not installed.
     """
     if self.session is None:  # alone
@@ -497,20 +510,20 @@ class Builder(
   def check_sources(
     self, manual_dir: str | os.PathLike | None, split: str | None = None
   ) -> list[str]:
-    """Refuses to build from what is not here; looks, and writes nothing.
+    """Check that the sources of a build are present; write nothing.
 
-    What a build downloads or unpacks itself is not looked into.
+    Files that a build downloads or unpacks itself are not checked.
 
     Args:
       manual_dir: where files were put; TFDS's own place if None.
-      split: that has to be among them; None: any.
+      split: the required split; None: any.
 
     Returns:
-      A line of what a build downloads or unpacks, and of each of its files.
+      A line about what a build downloads or unpacks, and one for each file.
 
     Raises:
-      MissingError: of a set that is not built yet, sources that are not there.
-      UserError: sources that are broken; no such folder, and none is needed.
+      MissingError: sources of a set that is not built yet are missing.
+      UserError: broken sources, or a missing folder that is not needed either.
     """
     embedded = self.MANUAL_DOWNLOAD_INSTRUCTIONS in (None, frost.INSTRUCTIONS)
     with self._lacking(manual_dir):
@@ -544,11 +557,12 @@ class Builder(
   def clean_sources(
     self, manual_dir: str | os.PathLike | None
   ) -> Mapping[str, Sequence[Any]]:
-    """Split -> the clean examples where they lie; builds and downloads nothing.
+    """Return the clean examples of each split; build and download nothing.
 
     Raises:
-      MissingError: sources that are not there.
-      UserError: sources that are broken.
+      MissingError: missing sources.
+      UserError: broken sources.
+
     """
     place = os.path.abspath(manual_dir) if manual_dir else ""
     manager = folders.Present(place, f"{self._data_dir_root}/downloads")
@@ -558,7 +572,7 @@ class Builder(
   def _lacking(
     self, manual_dir: str | os.PathLike | None
   ) -> contextlib.AbstractContextManager[None]:
-    """Says in the one form that a source is not there."""
+    """Raise the standard error saying that a source is not there."""
     name, layout = self.set_name(), self.MANUAL_DOWNLOAD_INSTRUCTIONS or ""
     if self.config.codec == PUBLISHED:
       name = known_files.published(name, self.config.condition)
@@ -567,27 +581,29 @@ class Builder(
   def _create_builder_config(
     self, builder_config: Any, *args: Any, **kwargs: Any
   ) -> Any:
-    """As TFDS has it, but that ours which it does not list need no warning."""
+    """Create a config like TFDS, without its warning about unlisted configs of
+    ours.
+    """
     name = getattr(builder_config, "name", None)
     if isinstance(builder_config, Config) and name not in self.builder_configs:
       return builder_config
     return super()._create_builder_config(builder_config, *args, **kwargs)
 
   def _log_download_bytes(self) -> None:
-    """TFDS's line before it makes a set, or the session's."""
+    """Log TFDS's line before it makes a set, or the session's line."""
     if self._shared().speaks:
       self._shared().begin(self.info.full_name, self.data_path)
     else:
       super()._log_download_bytes()
 
   def _log_download_done(self) -> None:
-    """TFDS's line after it."""
+    """Log TFDS's line after it made a set."""
     if not self._shared().speaks:
       super()._log_download_done()
 
   @contextlib.contextmanager
   def _bars(self) -> Iterator[None]:
-    """TFDS's bars, unless the session speaks."""
+    """Show TFDS's progress bars, unless the session reports progress."""
     shown = getattr(tfds.core.utils.tqdm_utils, "_active", True)
     tfds.display_progress_bar(shown and not self._shared().speaks)
     try:
@@ -596,7 +612,9 @@ class Builder(
       tfds.display_progress_bar(shown)
 
   def _check_made_of(self) -> None:
-    """Refuses somebody else's set of the same builder, or one of other files."""
+    """Refuse a set of another user with the same builder, or one of other
+    files.
+    """
     there, here = self.info.metadata or {}, self.made_of()
     differ = [f"{k} {there.get(k)}" for k in here if there.get(k) != here[k]]
     if differ:
@@ -608,50 +626,53 @@ class Builder(
 
   @classmethod
   def class_names(cls, manual_dir: str = "") -> Sequence[Sequence[str]]:
-    """What each class is called, in label order; empty where nobody knows.
+    """Return the names of each class, in label order; empty if unknown.
 
     Args:
-      manual_dir: of the sources, for data sets whose classes are listed there.
+      manual_dir: the folder of the sources, for data sets whose classes are
+        listed there.
     """
     del manual_dir
     return () if isinstance(cls.CLASSES, int) else [(n,) for n in cls.CLASSES]
 
   @classmethod
   def known_ids(cls) -> Collection[str]:
-    """Ids of all examples of `SPLIT`, known without any file; else none.
+    """Return the ids of all examples of `SPLIT` if known without any file; else
+    none.
 
-    Of the usual variant; where `NAMES_VARY`, in the official spelling.
+    They are those of the usual variant; with `NAMES_VARY`, in the official
+    spelling.
     """
     return ()
 
   @classmethod
   def known_decoders(cls, codec: str) -> str | None:
-    """What decodes the pixels; None where only the files tell."""
+    """Return what decodes the pixels; None if only the files tell."""
     return "" if cls.EMBEDDED and codec not in _ENCODERS else None
 
   @classmethod
   def known_label(cls, example_id: str) -> int | None:
-    """The true class of an example where its id alone tells it; else None."""
+    """Return the true class of an example if its id implies it; else None."""
     del example_id
     return None
 
   @classmethod
   def known_group(cls, example_id: str, frame: int = 0) -> str | None:
-    """What an example is of, its `group_id`; None where its id does not tell.
+    """Return an example's `group_id`; None if its id does not imply it.
 
     Args:
-      example_id: as `example_keys` has it.
+      example_id: the id as in `example_keys`.
       frame: its number in the group.
     """
     del frame
     return example_id
 
   def example_features(self) -> Mapping[str, Any]:
-    """What an example holds beside its keys; implemented by the kinds."""
+    """Return an example's features besides its keys; implemented by the kinds."""
     raise NotImplementedError
 
   def label_feature(self) -> tfds.features.ClassLabel:
-    """The classes, by `CLASSES`."""
+    """Return the feature of the classes, by `CLASSES`."""
     if isinstance(self.CLASSES, int):
       return tfds.features.ClassLabel(num_classes=self.CLASSES)
     return tfds.features.ClassLabel(names=list(self.CLASSES))
@@ -676,38 +697,45 @@ class Builder(
     )
 
   def _sources(self, dl_manager: Any) -> Sequence[Any]:
-    """The clean examples before decoding; implemented by each dataset."""
+    """Return the clean examples before decoding; implemented by each dataset."""
     raise NotImplementedError
 
   def _split_sources(self, dl_manager: Any) -> Mapping[str, Sequence[Any]]:
-    """Split -> clean examples; of datasets with `OTHER_SPLITS` their own."""
+    """Return the clean examples of each split; datasets with `OTHER_SPLITS`
+    override it.
+    """
     return {self.SPLIT: self._sources(dl_manager)}
 
   def _published(self, dl_manager: Any) -> Iterable[Any]:
-    """Rows of the authors' files; where `published` is among the codecs."""
+    """Return rows of the authors' files, if `published` is among the codecs."""
     raise NotImplementedError
 
   def _encoder(self) -> Callable[[Sequence[Any]], Sequence[Any]]:
-    """Sources -> rows, picklable; implemented by the kinds."""
+    """Return a picklable function: sources -> rows; implemented by the kinds."""
     raise NotImplementedError
 
   def _to_example(self) -> Callable[[Any], tuple[str, dict[str, Any]]]:
-    """Row -> (key, example), picklable; implemented by the kinds."""
+    """Return a picklable function: row -> (key, example); implemented by the
+    kinds.
+    """
     raise NotImplementedError
 
   def _decodes(self) -> bool:
-    """Whether sources are decoded, which several configs share."""
+    """Return whether sources are decoded; several configs share decoded ones."""
     return True
 
   def _decoder(self) -> Callable[[], str] | None:
-    """Names what decodes the sources' files; None where they stay as they are."""
+    """Return what names the decoder of the sources; None if files stay as they
+    are.
+    """
     return None if self.config.codec == PUBLISHED else decoders.of_pictures
 
   def _made_here(self, from_files: bool = True) -> str:
-    """What beside this project makes a config's pixels here, in words.
+    """Return the programs besides this project that make a config's pixels, in
+    words.
 
     Args:
-      from_files: whether its sources are files of others.
+      from_files: whether its sources are files of other programs.
     """
     named = [self._decoder()] if from_files else []
     named.append(_ENCODERS.get(self.config.codec))
@@ -725,7 +753,7 @@ class Builder(
     )
 
   def _check_own(self) -> None:
-    """Refuses a corruption of one's own that does not serve the set's edition."""
+    """Refuse a user's own corruption that does not support the set's edition."""
     if self._own_corruption():
       from robust_tfds.corruptions import trial
 
@@ -760,7 +788,7 @@ class Builder(
     }
 
   def group(self) -> Hashable:
-    """The same for all configs of the dataset that have the same sources."""
+    """Return a key that all configs of the dataset with the same sources share."""
     return self.config.geometry, self.config.variant
 
   def _shared(self) -> BuildSession:
@@ -768,7 +796,9 @@ class Builder(
     return self.session
 
   def _shared_sources(self, dl_manager: Any) -> Mapping[str, Sequence[Any]]:
-    """Split -> sources, listed once for all configs that have them."""
+    """Return the sources of each split, listed once for all configs that share
+    them.
+    """
     return self._shared().sources(
       self.group(), functools.partial(self._split_sources, dl_manager)
     )
@@ -776,7 +806,7 @@ class Builder(
   def _download_and_prepare(
     self, dl_manager: Any, download_config: Any
   ) -> None:
-    """Makes the set's files in a folder that TFDS gives its name afterwards."""
+    """Make the set's files in a folder that TFDS renames afterwards."""
     self.info.metadata.update({_MADE_WITH: "", **self.made_of()})
     if self._by_beam():
       self._make_by_beam(dl_manager, download_config)
@@ -805,15 +835,15 @@ class Builder(
     self.info.set_splits(tfds.core.SplitDict(splits))
 
   def _parts(self) -> epath.Path:
-    """What a pipeline's workers share while the set is made."""
+    """Return the folder that a pipeline's workers share while the set is made."""
     return epath.Path(self.data_path) / pipelines.FOLDER
 
   def _by_beam(self) -> bool:
-    """Whether a pipeline makes the examples: of sources, not of files as they are."""
+    """Return whether a Beam pipeline makes the examples."""
     return self.beam and self.config.codec not in ("", PUBLISHED)
 
   def _compare_sources(self, manual_dir: str | os.PathLike) -> None:
-    """Refuses a set that was there, if its sources are and have changed."""
+    """Refuse an existing set if its sources are present and have changed."""
     if self.config.codec == PUBLISHED:
       return
     note = source_notes.read(self.data_path)
@@ -861,22 +891,24 @@ class Builder(
 
   @classmethod
   def _variants(cls) -> tuple[str, ...]:
-    """The variants that are listed beside `source`."""
+    """Return the variants that are listed besides `source`."""
     return ("",)
 
   @classmethod
   def _stem(cls, condition: conditions.Condition, variant: str) -> str:
-    """How a config's name begins."""
+    """Return the stem of a config's name."""
     return SOURCE if variant == SOURCE else condition.config
 
   @classmethod
   def _ending(cls, variant: str) -> str:
-    """What a variant adds to a config's name."""
+    """Return what a variant adds to a config's name."""
     return ""
 
   @classmethod
   def _listed(cls, name: str) -> Config:
-    """The config of a full name, or of a condition as users may write it."""
+    """Return the config of a full name, or of a condition as users may write
+    it.
+    """
     seeded = _SEEDED.fullmatch(name)
     if seeded:
       listed = cls._listed(seeded["name"])
@@ -892,7 +924,7 @@ class Builder(
   def _no_config(
     cls, name: str, codec: str | None, geometry: str | None
   ) -> None:
-    """Refuses options of a dataset that is always the same."""
+    """Refuse options of a dataset without configs."""
     for kind, value in (
       ("config", "" if name == conditions.CLEAN else name),
       ("codec", codec),
@@ -930,7 +962,7 @@ class Builder(
 
   @classmethod
   def _is_published(cls, condition: conditions.Condition) -> bool:
-    """Whether the authors' files hold a condition."""
+    """Return whether the authors' files contain a condition."""
     if cls.FAMILY is None or condition.clean:
       return False
     return cls.FAMILY.row(condition.name).set != "own"
@@ -959,15 +991,15 @@ class Builder(
 
 
 def _manual_dir(options: Mapping[str, Any]) -> str | os.PathLike | None:
-  """Of `download_and_prepare`'s options."""
+  """Return the manual dir in the options of `download_and_prepare`."""
   download = options.get("download_config")
   return download.manual_dir if download else None
 
 
 def place(split: str, example_id: str) -> int:
-  """What TFDS sorts a split's examples by: of 128 bits, as if at random.
+  """Return the 128-bit hash by which TFDS sorts a split's examples.
 
-  So the first n of a set follow from the ids that it has (`ExampleWriter`).
+  So the first n examples of a set follow from its ids (`ExampleWriter`).
   """
   return int(tfds.core.hashing.Hasher(split).hash_key(example_id))
 
@@ -975,7 +1007,7 @@ def place(split: str, example_id: str) -> int:
 def example_keys(
   example_id: str, group_id: str = "", frame: int = 0
 ) -> dict[str, Any]:
-  """The keys that every example has.
+  """Return the keys that every example has.
 
   Args:
     example_id: unique and stable.

@@ -19,13 +19,13 @@ _NO = {"false": False, "0": False, "no": False}
 
 
 def split(text: str) -> list[str]:
-  """The options of a flag's value.
+  """Split a flag's value into options.
 
   >>> split("runner=DirectRunner,direct_num_workers=2")
   ['runner=DirectRunner', 'direct_num_workers=2']
 
   Raises:
-    UserError: a piece that is no `k=v`.
+    UserError: a piece that is not `k=v`.
   """
   pieces = [piece.strip() for piece in text.split(",")] if text.strip() else []
   for piece in pieces:
@@ -39,10 +39,10 @@ def split(text: str) -> list[str]:
 
 
 def parse(options: Sequence[str]) -> Any:
-  """Beam's `PipelineOptions`.
+  """Return Beam's `PipelineOptions`.
 
   Args:
-    options: each `k=v`; a switch is `k=true`.
+    options: options as `k=v`; a switch is `k=true`.
 
   Raises:
     UserError: Beam is not installed; an option that it does not know, with a
@@ -80,7 +80,7 @@ def parse(options: Sequence[str]) -> Any:
 
 
 def _known() -> Mapping[str, argparse.Action]:
-  """Every option of Beam and of its runners that are installed, by name."""
+  """Return every option of Beam and its installed runners by name."""
   from apache_beam.options import pipeline_options
 
   with contextlib.suppress(ImportError):
@@ -101,7 +101,7 @@ def _known() -> Mapping[str, argparse.Action]:
 
 
 def _flag(name: str, value: str, action: argparse.Action | None) -> list[str]:
-  """An option as Beam's own parser takes it."""
+  """Return an option as Beam's own parser takes it."""
   if action is None or action.nargs != 0:
     return [f"--{name}={value}"]
   switch = (_YES | _NO).get(value.lower())
@@ -114,7 +114,7 @@ def _flag(name: str, value: str, action: argparse.Action | None) -> list[str]:
 
 
 def _check_runner(name: str | None) -> None:
-  """Refuses a runner that Beam does not have, or whose package is missing."""
+  """Refuse a runner that Beam does not have, or whose package is missing."""
   from apache_beam.runners import runner
 
   try:

@@ -1,10 +1,10 @@
 """One build of several configs: what they share, and how long it takes.
 
-The configs of a dataset differ in what is done to their pictures; the pictures are
-the same. A session lists the sources once, decodes them once if several configs are
-still to be built from them (`scratch.py`), and keeps the worker processes, so that
-each of them compiles a corruption once. Work is done chunk by chunk, here or in
-the workers.
+The configs of a dataset differ in what is done to their pictures; the pictures
+are the same. A session lists the sources once, decodes them once if several
+configs are still to be built from them (`scratch.py`), and keeps the worker
+processes, so that each of them compiles a corruption once. Work is done chunk
+by chunk, here or in the workers.
 """
 
 from __future__ import annotations
@@ -44,19 +44,19 @@ Say = Callable[[str], None]
 
 
 def split(items: Sequence, size: int) -> list[Sequence]:
-  """Items in lists of `size`, the last one shorter."""
+  """Split items into lists of `size`, the last one shorter."""
   return [items[i : i + size] for i in range(0, len(items), size)]
 
 
 class Clock:
-  """How long the rest takes, from what each corruption has taken so far."""
+  """An estimate of the remaining time, from the time per corruption so far."""
 
   def __init__(self, corruptions: Iterable[str], say: Say):
-    """Starts at the first config.
+    """Start at the first config.
 
     Args:
-      corruptions: of each config that is to be built, in their order.
-      say: what is done with a line.
+      corruptions: the corruption of each config to build, in order.
+      say: prints a line.
     """
     self._left = list(corruptions)
     self._all = len(self._left)
@@ -68,7 +68,7 @@ class Clock:
   def counted(
     self, rows: Iterable[Any], corruption: str, of: int
   ) -> Iterator[Any]:
-    """Rows of one config as they come; says now and then how far it is."""
+    """Yield the rows of one config, reporting progress now and then."""
     self._now, start = corruption, time.monotonic()
     if corruption in self._left:
       self._left.remove(corruption)
@@ -81,7 +81,7 @@ class Clock:
       self._tell(f"{number:,} of {of:,} examples", of - number, of)
 
   def decoded(self, rows: Iterable[Any], of: int) -> Iterator[Any]:
-    """Sources as they are decoded; says now and then how far that is."""
+    """Yield decoded sources, reporting progress now and then."""
     begin = time.monotonic()
     for number, row in enumerate(rows, 1):
       yield row
@@ -93,11 +93,12 @@ class Clock:
         )
 
   def left_s(self, here: int, each: int) -> float | None:
-    """Seconds until all configs are built; None before the first example.
+    """Return the seconds until all configs are built; None before the first
+    example.
 
     Args:
-      here: examples that the config which is being built still lacks.
-      each: examples of a config.
+      here: examples still missing in the current config.
+      each: examples per config.
     """
     rates = {name: s / self._done[name] for name, s in self._spent.items()}
     if not rates:
@@ -107,7 +108,7 @@ class Clock:
     return here * rates.get(self._now, mean) + each * rest
 
   def built(self, each: int) -> None:
-    """Says after a config how many there are, and how long the rest takes."""
+    """Report after a config how many are built, and the remaining time."""
     left = self.left_s(0, each)
     if self._left and left is not None:
       done = self._all - len(self._left)
@@ -127,15 +128,15 @@ class Clock:
 
 
 class BuildSession:
-  """The builds of some configs of one dataset, one after another.
+  """A session that builds several configs of one dataset one after another.
 
   Worker processes start with the first chunk and then stay: what they have
   imported and compiled serves every config. They end with the session, and with
   the process that started them, however that ends.
 
   Attributes:
-    clock: of all configs.
-    speaks: whether it says how far it is, in place of TFDS.
+    clock: the clock of all configs.
+    speaks: whether it reports progress, in place of TFDS.
   """
 
   def __init__(
@@ -147,14 +148,14 @@ class BuildSession:
     scratch_dir: str | os.PathLike | None = None,
     say: Say | None = None,
   ):
-    """Nothing is started or made yet.
+    """Create the session; nothing is started yet.
 
     Args:
-      workers: processes that work; 1 for this one alone.
-      groups: configs with the same sources -> how many of them are to be built.
-      corruptions: of all configs that are to be built.
-      scratch_dir: where decoded sources may be kept.
-      say: what is done with a line of progress; None: TFDS shows its own.
+      workers: number of working processes; 1 for only this one.
+      groups: configs with the same sources -> how many of them to build.
+      corruptions: the corruption of each config to build.
+      scratch_dir: folder for decoded sources.
+      say: prints a line of progress; None: TFDS shows its own.
     """
     self.speaks, self._say = say is not None, say or (lambda text: None)
     self.clock = Clock(corruptions, self._say)
@@ -168,7 +169,7 @@ class BuildSession:
     self._scratch: scratch_lib.Scratch | None = None
 
   def __enter__(self) -> BuildSession:
-    """Itself, after what killed builds left was removed."""
+    """Return the session after removing what killed builds left."""
     scratch_lib.discard_leftovers(self._scratch_dir)
     return self
 
@@ -178,7 +179,7 @@ class BuildSession:
     error: BaseException | None,
     trace: TracebackType | None,
   ) -> None:
-    """Ends the processes and removes what was kept."""
+    """End the processes and remove temporary files."""
     if self._pool is not None:
       self._pool.shutdown(cancel_futures=True)
       self._pool = None
@@ -186,23 +187,25 @@ class BuildSession:
       self._scratch.remove()
 
   def say(self, text: str) -> None:
-    """Says a line; where nobody listens, it is logged."""
+    """Print a line, or log it without a progress output."""
     (self._say if self.speaks else logging.warning)(text)
 
   def begin(self, name: str, place: str | os.PathLike) -> None:
-    """Says that a set is made now, and where."""
+    """Report that a set is being made, and where."""
     self._say(f"preparing {name} in {os.fspath(place)}")
 
   def sources(
     self, group: Hashable, listed: Callable[[], Mapping[str, Sequence[Any]]]
   ) -> Mapping[str, Sequence[Any]]:
-    """Split -> sources of a group; listed when they are asked for first."""
+    """Return the sources of a group by split; they are listed on the first
+    call.
+    """
     if group not in self._listed:
       self._listed[group] = listed()
     return self._listed[group]
 
   def note(self, group: Hashable) -> source_notes.Note:
-    """The note of a group's sources, which were listed."""
+    """Return the note of a group's sources, which must be listed."""
     if group not in self._notes:
       by_split = self._listed[group].values()
       listed = list(itertools.chain.from_iterable(by_split))
@@ -212,11 +215,11 @@ class BuildSession:
   def decoded(
     self, group: Hashable, split: str, sources: Sequence[Any], chunk: int
   ) -> Sequence[Any]:
-    """Sources that read decoded pixels, if several configs need them.
+    """Return decoded sources if several configs need them, else the sources.
 
     Args:
-      group: of configs with the same sources.
-      sources: some of theirs, the same for each config.
+      group: key of the configs with the same sources.
+      sources: some of their sources, the same for each config.
       chunk: sources that are decoded at once.
 
     Raises:
@@ -235,21 +238,21 @@ class BuildSession:
     chunk: int,
     corruption: str,
   ) -> Iterator[Any]:
-    """What `work` makes of chunks of sources, in their order."""
+    """Yield the results of `work` on chunks of sources, in their order."""
     rows = self.worked(work, split(sources, chunk))
     return self.clock.counted(rows, corruption, len(sources))
 
   def worked(
     self, work: Callable[[Any], Sequence], chunks: Sequence[Any]
   ) -> Iterator[Any]:
-    """What `work` makes of chunks, in their order.
+    """Yield the results of `work` on chunks, in their order.
 
     Args:
       work: chunk -> rows; picklable.
       chunks: picklable.
 
     Raises:
-      UserError: a worker process ended.
+      UserError: a worker process died.
     """
     if self._workers <= 1:
       for chunk in chunks:
@@ -314,7 +317,7 @@ def _decode(folder: str, sources: Sequence[Any]) -> list[Any]:
 
 
 def _size(size: float) -> str:
-  """Bytes in words: `7.0 GiB`."""
+  """Return a number of bytes in words: `7.0 GiB`."""
   for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB")):
     if size >= unit:
       return f"{size / unit:,.1f} {name}"
@@ -322,7 +325,7 @@ def _size(size: float) -> str:
 
 
 def _begin(keeps_programs: bool) -> None:
-  """A worker whose parent was killed would wait for work for ever."""
+  """Start a worker, which ends when its parent is killed."""
   if keeps_programs:
     kept_programs.keep()
   threading.Thread(target=_watch_parent, daemon=True).start()

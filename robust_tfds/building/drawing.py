@@ -1,4 +1,4 @@
-"""What the embedded sets are drawn with: numbers from a seed, smooth fields."""
+"""Tools to draw the embedded sets: seeded numbers and smooth fields."""
 
 from __future__ import annotations
 
@@ -10,36 +10,36 @@ from robust_tfds import conditions
 
 
 class Dice:
-  """Uniform numbers of one example: Philox words, the same for ever."""
+  """A generator of uniform numbers for one example, from Philox words."""
 
   def __init__(self, dataset: str, thing: str, name: str, seed: int = 0):
-    """Seeds them by what is drawn.
+    """Seed the generator by what is drawn.
 
     Args:
-      dataset: of the example.
-      thing: what of it is drawn.
+      dataset: the example's dataset.
+      thing: the part that is drawn.
       name: the example's id.
-      seed: of the whole set.
+      seed: the seed of the whole set.
     """
     key = conditions.raw_keys(seed, dataset, thing, 0, [name])[0]
     self._bits = np.random.Philox(key=int(key[0]) << 32 | int(key[1]))
 
   def uniform(self, *shape: int) -> np.ndarray:
-    """float64 in [0, 1)."""
+    """Return float64 numbers in [0, 1)."""
     words = self._bits.random_raw(math.prod(shape))
     return ((words >> np.uint64(11)) * 2.0**-53).reshape(shape)
 
   def between(self, low: float, high: float) -> float:
-    """In [low, high)."""
+    """Return a number in [low, high)."""
     return low + (high - low) * float(self.uniform(1)[0])
 
   def integer(self, low: int, high: int) -> int:
-    """An integer of low..high, both included."""
+    """Return an integer in low..high, both included."""
     return low + int(self.uniform(1)[0] * (high - low + 1))
 
 
 def stretch(grid: np.ndarray, height: int, width: int) -> np.ndarray:
-  """A small grid enlarged bilinearly to `[H, W, C]`."""
+  """Enlarge a small grid bilinearly to `[H, W, C]`."""
   for axis, length in ((0, height), (1, width)):
     n = grid.shape[axis] - 1
     place = np.arange(length) * n / (length - 1)

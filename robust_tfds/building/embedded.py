@@ -1,6 +1,7 @@
-"""What builders of embedded pictures share: a clean set, its test split in others.
+"""Base builders of embedded pictures: a clean set, and sets from its test
+split.
 
-The module of the clean set says `sources(split)` and `labels(split)`.
+The module of the clean set has `sources(split)` and `labels(split)`.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ class Clean(
   pictures.Builder,
   skip_registration=True,  # type: ignore[call-arg]
 ):
-  """The clean pictures, to train on and to test on; lossless."""
+  """The clean pictures for training and testing; lossless."""
 
   FAMILY = None
   OTHER_SPLITS = MappingProxyType({"train": 0})
   CODECS = ()
 
   def _of_split(self, split: str) -> Sequence[pictures.Source]:
-    """The pictures of a split; implemented by each set."""
+    """Return the pictures of a split; implemented by each set."""
     raise NotImplementedError
 
   def _sources(self, dl_manager: Any) -> Sequence[pictures.Source]:
@@ -60,12 +61,12 @@ class OfTest:
 
   @classmethod
   def known_ids(cls) -> Collection[str]:
-    """Of the embedded pictures."""
+    """Return the ids of the embedded pictures."""
     return cls.CLEAN.labels(cls.SPLIT)
 
   @classmethod
   def known_label(cls, example_id: str) -> int | None:
-    """Of the embedded pictures."""
+    """Return the label of an embedded picture."""
     return cls.CLEAN.labels(cls.SPLIT).get(example_id)
 
   def _sources(self, dl_manager: Any) -> Sequence[pictures.Source]:

@@ -1,9 +1,9 @@
-"""Sets on disk: in which format we write them, and their examples read back.
+"""Formats of sets on disk, and reading their examples.
 
-What we prepare is ArrayRecord, which needs no TensorFlow; in buckets, which its
-library does not open, and where TFDS prepares a set itself, it is TFRecord. A set
-is read in the format that it has. TFDS gives `tf.data` pipelines of TFRecord alone;
-here it learns to give them of ArrayRecord.
+We write ArrayRecord, which needs no TensorFlow; in buckets, which its library
+cannot open, and if TFDS prepares a set itself, it is TFRecord. A set is read in
+the format that it has. TFDS makes `tf.data` pipelines only of TFRecord; this
+module adds them for ArrayRecord.
 """
 
 import importlib.util
@@ -25,7 +25,9 @@ _OPENCV = "OpenCV is not installed."
 
 
 def _is_of_use(record: logging.LogRecord) -> bool:
-  """TFDS decodes PNG by Pillow as by OpenCV, and warns that it is slower."""
+  """Return False for TFDS's warning that OpenCV is missing, which Pillow
+  replaces.
+  """
   return not str(record.msg).startswith(_OPENCV)
 
 
@@ -34,14 +36,15 @@ _READ = 64  # records at a time, in parallel by their library
 
 
 def default_format(data_dir: str | os.PathLike | None) -> str:
-  """The format of new sets in a data folder."""
+  """Return the format of new sets in a data folder."""
   return ARRAY_RECORD if paths.is_local(data_dir or "") else TFRECORD
 
 
 def of_others(builder: tfds.core.DatasetBuilder) -> str | None:
-  """The format that a set of another package is prepared in; None: its own.
+  """Return the format for a set of another package; None for its own.
 
-  That is TFDS's default, as its other readers expect it, where TensorFlow is there.
+  If TensorFlow is installed it is TFDS's default, which its other readers
+  expect.
   """
   if builder.is_prepared() or _has_tensorflow():
     return None
@@ -51,10 +54,10 @@ def of_others(builder: tfds.core.DatasetBuilder) -> str | None:
 def check_writable(
   builder: tfds.core.DatasetBuilder, file_format: Any = None
 ) -> None:
-  """Refuses to begin a set that cannot be written without TensorFlow.
+  """Refuse to begin a set that cannot be written without TensorFlow.
 
   Args:
-    file_format: that it is prepared in, as TFDS takes it; None: the builder's.
+    file_format: the format to prepare, as TFDS takes it; None: the builder's.
 
   Raises:
     MissingPackageError: it would be TFRecord, and TensorFlow is not installed.
@@ -69,10 +72,10 @@ def check_writable(
 
 
 def check_loadable(name: str) -> None:
-  """Refuses to load a set as `tf.data.Dataset` without TensorFlow.
+  """Refuse to load a set as `tf.data.Dataset` without TensorFlow.
 
   Args:
-    name: of the set and its config, as TFDS takes it.
+    name: name of the set and its config, as TFDS takes it.
 
   Raises:
     MissingPackageError: TensorFlow is not installed.
@@ -89,18 +92,18 @@ def check_loadable(name: str) -> None:
 
 
 def is_array_record(builder: tfds.core.DatasetBuilder) -> bool:
-  """Whether a prepared set is read without TensorFlow."""
+  """Return whether a prepared set is read without TensorFlow."""
   return builder.info.file_format.value == ARRAY_RECORD
 
 
 def rows(
   builder: tfds.core.DatasetBuilder, split: str, decoders: Any = None
 ) -> Iterator[dict[str, Any]]:
-  """A prepared set's examples as arrays, in its order.
+  """Yield a prepared set's examples as arrays, in its order.
 
   Args:
-    builder: of any TFDS set.
-    split: or a part of one, `train[:10%]`.
+    builder: the builder of any TFDS set.
+    split: a split, or a part of one: `train[:10%]`.
     decoders: see `tfds.decode`.
 
   Raises:
@@ -123,7 +126,9 @@ def rows(
 def by_number(
   builder: tfds.core.DatasetBuilder, split: str, decoders: Any = None
 ) -> tuple[Callable[[int], dict[str, Any]], int]:
-  """The function that reads an example of ArrayRecord files, and how many it has."""
+  """Return a function that reads an ArrayRecord example by number, and their
+  count.
+  """
   source = builder.as_data_source(split=split, decoders=decoders)
   features = builder.info.features.items()
   videos = [n for n, f in features if isinstance(f, tfds.features.Video)]
@@ -139,22 +144,24 @@ def by_number(
 
 
 class _Stored(tfds.decode.SkipDecoding):
-  """TFDS's, of the frames of videos in ArrayRecord files too."""
+  """A TFDS decoder that also skips decoding of video frames in ArrayRecord
+  files.
+  """
 
   def decode_batch_example_np(self, batch: Any) -> Any:
     return batch
 
 
 def skipping(names: Iterable[str]) -> dict[str, tfds.decode.SkipDecoding]:
-  """Decoders that leave features as they are stored."""
+  """Return decoders that leave features as they are stored."""
   return {name: _Stored() for name in names}
 
 
 def count(files: Sequence[os.PathLike]) -> int:
-  """How many records ArrayRecord files hold.
+  """Return how many records ArrayRecord files contain.
 
   Raises:
-    RuntimeError: one is cut or damaged, in the library's words.
+    RuntimeError: a file is truncated or damaged, in the library's words.
   """
   from array_record.python import array_record_data_source
 
@@ -164,7 +171,7 @@ def count(files: Sequence[os.PathLike]) -> int:
 
 
 def tensorflow(builder: tfds.core.DatasetBuilder) -> Any:
-  """TensorFlow, which a set of TFRecord files is read by.
+  """Return the module TensorFlow, which reads a set of TFRecord files.
 
   Raises:
     MissingPackageError: it is not installed.
@@ -195,7 +202,7 @@ class _Adapter(file_adapters.ArrayRecordFileAdapter):
 
   @classmethod
   def make_tf_data(cls, filename: Any, buffer_size: int | None = None) -> Any:
-    """The records of a file; `filename` is a tensor inside TFDS's pipeline."""
+    """Return the records of a file; `filename` is a tensor in TFDS's pipeline."""
     del buffer_size
     import tensorflow as tf
 

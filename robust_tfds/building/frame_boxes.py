@@ -1,12 +1,12 @@
 """Boxes of frame sets as COCO rows, for detection pm-k.
 
-  ds = tfds.load("imagenet_vid_robust/reviewed", split="test")
-  boxes = frame_boxes.coco(tfds.as_numpy(ds))
-  pm_k.detection(boxes.gt, dt, boxes.anchors, boxes.frame_index)
+  ds = tfds.load("imagenet_vid_robust/reviewed", split="test") boxes =
+  frame_boxes.coco(tfds.as_numpy(ds)) pm_k.detection(boxes.gt, dt,
+  boxes.anchors, boxes.frame_index)
 
-with `dt` COCO result rows whose `image_id` is `boxes.image_id[example_id]`. `truth`
-gives the same as one COCO instances dict, which runs keep as `truth.json` and
-`eval.score --truth` reads; `Sets` are the sets of its images.
+with `dt` COCO result rows whose `image_id` is `boxes.image_id[example_id]`.
+`truth` returns the same as one COCO instances dict, which runs store as
+`truth.json` and `eval.score --truth` reads; `Sets` are the sets of its images.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from robust_tfds.reading import pictures
 
 @dataclasses.dataclass(frozen=True)
 class Coco:
-  """What `pm_k.detection` takes, but for the detections.
+  """The inputs of `pm_k.detection` except the detections.
 
   Attributes:
     gt: COCO annotation rows, ids from 1, boxes [x, y, w, h] in pixels.
-    anchors: `{"anchor": image id, "candidates": [image ids]}` each; only
+    anchors: a list of `{"anchor": image id, "candidates": [image ids]}`; only
       reviewed frames, in the order of their offsets.
     frame_index: image id -> number of the frame, 1000 frames apart between sets.
     image_id: example id -> image id, from 1 in the order of the ids.
@@ -59,10 +59,11 @@ class Sets:
 
   @classmethod
   def of(cls, images: Sequence[Mapping[str, Any]]) -> Sets:
-    """The sets of `truth(...)["images"]`, in the order of their anchors' paths.
+    """Create the sets of `truth(...)["images"]`, in the order of their anchors'
+    paths.
 
     Raises:
-      UserError: images that say nothing of sets, or whose anchor is not there.
+      UserError: images without set keys, or whose anchor is missing.
     """
     for image in images:
       lacks = [key for key in _OF_SETS if key not in image]
@@ -87,10 +88,10 @@ class Sets:
 
 
 def coco(examples: Iterable[Mapping[str, Any]]) -> Coco:
-  """COCO rows of the frames of a natural-video set.
+  """Return COCO rows of the frames of a natural-video set.
 
   Args:
-    examples: of a config of whole frames, as numpy; boxes are those of
+    examples: examples of a config of whole frames, as numpy; boxes are those of
       `objects`, class ids those of the data set.
 
   Raises:
@@ -115,11 +116,11 @@ def coco(examples: Iterable[Mapping[str, Any]]) -> Coco:
 def truth(
   examples: Iterable[Mapping[str, Any]], names: Sequence[str]
 ) -> dict[str, list[dict[str, Any]]]:
-  """A COCO instances dict of the frames of a natural-video set.
+  """Return a COCO instances dict of the frames of a natural-video set.
 
   Args:
-    examples: of a config of whole frames, as numpy; pictures may be the bytes
-      that are stored, of which the header alone is read.
+    examples: examples of a config of whole frames, as numpy; pictures may be
+      the stored bytes, of which only the header is read.
     names: class names by label.
 
   Returns:
@@ -150,7 +151,7 @@ def truth(
 def _images_and_rows(
   examples: Iterable[Mapping[str, Any]],
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-  """Images, and their annotations with labels as categories."""
+  """Return images, and their annotations with labels as categories."""
   listed = sorted(examples, key=lambda e: strings.text(e["example_id"]))
   if not listed:
     raise errors.UserError("No frames were given.")
@@ -179,7 +180,7 @@ def _images_and_rows(
 
 
 def _size(picture: Any) -> tuple[int, int]:
-  """(height, width) of pixels or of a stored picture."""
+  """Return (height, width) of pixels or of a stored picture."""
   if isinstance(picture, bytes):
     return pictures.size(picture, ignore_orientation=True)
   height, width = np.shape(picture)[:2]

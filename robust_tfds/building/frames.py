@@ -1,8 +1,8 @@
-"""What the natural-video sets share: one example is one frame of an anchor set.
+"""The base of natural-video sets: one example is one frame of an anchor set.
 
 Keys of an example:
 
-  image       the frame; its own JPEG as it is under the geometry `whole`, else
+  image       the frame: the original JPEG under the geometry `whole`, else
               the cropped pixels, lossless
   label       the first of its labels
   labels      all classes that it shows
@@ -14,8 +14,8 @@ Keys of an example:
   frame_type  I, P or B: how the video's codec stored it; empty if not known
   fps         of the video, 0 if not known
   linf        largest pixel difference from the anchor, in [0, 1] (Appendix F)
-  objects     boxes and their classes, where there are annotations; under `whole`
-              alone, because crops move them
+  objects     boxes and their classes, if there are annotations; only under
+              `whole`, because crops move them
 
 Configs: `reviewed` (the default, the benchmark) and `all` (before the human
 review: every frame within ten of an anchor), each `_<geometry>` for crops.
@@ -45,10 +45,10 @@ WHOLE = "whole"
 
 
 class PictureFile(Protocol):
-  """What gives an encoded picture when it is asked for; picklable."""
+  """A picklable reference to an encoded picture, which is read on demand."""
 
   def data(self) -> bytes:
-    """The file's bytes."""
+    """Return the file's bytes."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Frame(source.Part):
     group_id: the anchor's path.
     frame: signed offset from the anchor.
     labels: class ids, at least one.
-    picture: the file; None of a frame that comes from metadata alone.
+    picture: the file; None for a frame that comes from metadata only.
     reviewed: humans kept the pair (for the anchor: kept the anchor).
     boxes: annotated objects.
     frame_type: I, P, B, or empty.
@@ -96,7 +96,7 @@ class Frame(source.Part):
     return self.frame == 0
 
   def data(self) -> bytes:
-    """The encoded picture.
+    """Return the encoded picture.
 
     Raises:
       UserError: there are no pixels.
@@ -112,11 +112,11 @@ class Builder(
   base.Builder,
   skip_registration=True,  # type: ignore[call-arg]
 ):
-  """Base of the natural-video sets.
+  """The base of the natural-video sets.
 
   Attributes:
-    SIDE_PX: of square frames that are all alike and stored lossless; None for
-      JPEG files of any size.
+    SIDE_PX: side of square frames of one size, stored lossless; None for JPEG
+      files of any size.
   """
 
   KIND = "frames"
@@ -132,7 +132,7 @@ class Builder(
 
   @classmethod
   def known_group(cls, example_id: str, frame: int = 0) -> str | None:
-    """The anchor: so many frames away in the same folder."""
+    """Return the anchor: the frame at this distance in the same folder."""
     match = _NUMBERED.fullmatch(example_id)
     if not match or int(match["number"]) < frame:
       return None
@@ -143,12 +143,14 @@ class Builder(
 
   @classmethod
   def known_frames(cls) -> Sequence[Row]:
-    """All frames, also unreviewed ones, known without any file; else none."""
+    """Return all frames, with unreviewed ones, if known without any file; else
+    none.
+    """
     return ()
 
   @classmethod
   def condition_names(cls) -> list[str]:
-    """Names of the configs of whole frames."""
+    """Return the names of the configs of whole frames."""
     return [REVIEWED, ALL]
 
   @classmethod
@@ -161,15 +163,15 @@ class Builder(
 
   @classmethod
   def _listed(cls, name: str) -> base.Config:
-    """`reviewed` (or `clean`, its other name), `all`, or a full name."""
+    """Return the config `reviewed` (alias `clean`), `all`, or of a full name."""
     return super()._listed(REVIEWED if name == conditions.CLEAN else name)
 
   def published_examples(self, split: str) -> int:
-    """Of the reviewed frames alone; the papers do not count the others."""
+    """Return the number of reviewed frames; the papers do not count the others."""
     return 0 if self.config.variant == ALL else self.published_in(split)
 
   def example_features(self) -> dict[str, Any]:
-    """A frame and its place in its set, see the header."""
+    """Return the features of a frame and its place in its set, see the module."""
     rule = self.config.geometry
     whole = rule == WHOLE
     shape = geometry.shape(rule)
@@ -193,7 +195,7 @@ class Builder(
     return features
 
   def _frames(self, dl_manager: Any, include_unreviewed: bool) -> list[Frame]:
-    """The frames of all sets; implemented by each dataset."""
+    """Return the frames of all sets; implemented by each dataset."""
     raise NotImplementedError
 
   def _sources(self, dl_manager: Any) -> list[Frame]:
@@ -222,11 +224,11 @@ class Row:
 
 
 def encode_chunk(frames: Sequence[Frame], *, rule: str) -> list[Row]:
-  """Frames, read and cropped; runs in workers too.
+  """Read and crop frames; this runs in workers too.
 
   Raises:
-    UserError: a frame that is not a whole picture, or of another size than its
-      anchor; names it.
+    UserError: a frame that is a truncated picture, or of another size than its
+      anchor; the message names it.
   """
   rows = []
   anchor: tuple[str, Any] = ("", None)
@@ -252,14 +254,16 @@ def encode_chunk(frames: Sequence[Frame], *, rule: str) -> list[Row]:
 
 
 def linf(one: np.ndarray, other: np.ndarray) -> float:
-  """Largest difference of two uint8 pictures, 1 for black against white."""
+  """Return the largest difference of two uint8 pictures, 1 for black against
+  white.
+  """
   # Unsigned differences wrap: the larger minus the smaller does not.
   difference = np.maximum(one, other) - np.minimum(one, other)
   return float(difference.max()) / 255
 
 
 def example(row: Row) -> tuple[str, dict[str, Any]]:
-  """(key, example) as TFDS takes it."""
+  """Return (key, example) as TFDS takes it."""
   frame = row.frame
   features = {
     "image": io.BytesIO(row.data),
@@ -284,11 +288,12 @@ def example(row: Row) -> tuple[str, dict[str, Any]]:
 
 
 def check(frames: Sequence[Frame]) -> None:
-  """Refuses sets that pm-k cannot be computed on.
+  """Refuse sets that pm-k cannot be computed on.
 
   Raises:
     UserError: no frames, a frame in two sets, twice at one offset, without
-      labels or farther than ten, or a set without its anchor; names it.
+      labels or farther than ten, or a set without its anchor; the message names
+      it.
   """
   if not frames:
     raise errors.UserError("The source holds no anchor sets.")

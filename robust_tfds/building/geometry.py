@@ -1,10 +1,11 @@
-"""How a photograph becomes the square that a benchmark or a model sees.
+"""Geometry rules: how a photograph becomes the square that a benchmark or model
+sees.
 
 A rule is a name, recorded in configs and fingerprints:
 
   imagenet            ImageNet-C's: `short256_crop224`
   inception           ImageNet-C's and -P's for Inception: `fraction0.875_299`,
-                      odd margins halved to the even neighbour
+                      odd margins halved, rounding to even
   short256            the shorter side to 256, no crop: where ImageNet-P starts
   short256_crop224    the shorter side to 256, then a centre crop
   squash256_crop227   both sides to 256, then a centre crop: Caffe's
@@ -14,7 +15,7 @@ A rule is a name, recorded in configs and fingerprints:
                       share is px / (px + 32); odd margins are larger at the left
                       and the top
   whole               as it is
-  none                the same, of pictures that are corrupted whole
+  none                the same, for pictures that are corrupted whole
 
 with any numbers, and `_bicubic` at the end for bicubic resampling. Antialiased
 resampling as Pillow's up to 12 is the published one (docs/evidence/specs/corruptions.md
@@ -48,11 +49,11 @@ _RULE = re.compile(
 
 
 class _SizeError(errors.UserError):
-  """A picture whose sides a rule cannot be applied to."""
+  """An error for a picture whose sides a rule cannot be applied to."""
 
 
 def shape(rule: str) -> tuple[int | None, int | None, int]:
-  """Shape of the pictures a rule makes; None where it varies.
+  """Return the shape of the pictures that a rule makes; None where it varies.
 
   Raises:
     UserError: no such rule.
@@ -65,13 +66,14 @@ def shape(rule: str) -> tuple[int | None, int | None, int]:
 
 
 class Fit(NamedTuple):
-  """What a rule does to pictures of one size, in px.
+  """The effect of a rule on pictures of one size, in px.
 
   Attributes:
     box: (left, top, right, bottom) of the part that is resized.
     size: (width, height) that it is resized to.
-    crop: (left, top, right, bottom) of what is seen of that.
-    bicubic: rather than bilinear.
+    crop: (left, top, right, bottom) of the part of the resized picture that is
+      seen.
+    bicubic: whether resampling is bicubic rather than bilinear.
   """
 
   box: tuple[int, int, int, int]
@@ -81,7 +83,9 @@ class Fit(NamedTuple):
 
   @property
   def taps(self) -> tuple[resizing.Taps, resizing.Taps]:
-    """What is seen, made of the whole picture: down and across."""
+    """The resampling taps from the whole picture to what is seen: down and
+    across.
+    """
     left, top, right, bottom = self.box
     across = resizing.taps(right - left, self.size[0], self.bicubic)
     down = resizing.taps(bottom - top, self.size[1], self.bicubic)
@@ -92,7 +96,7 @@ class Fit(NamedTuple):
 
 
 def fit(rule: str, width: int, height: int) -> Fit:
-  """What a rule does to a picture of some size.
+  """Return what a rule does to a picture of some size.
 
   Raises:
     UserError: no such rule, or a picture that is too long or too small for it.
@@ -119,17 +123,17 @@ def fit(rule: str, width: int, height: int) -> Fit:
 
 
 def apply(pixels: np.ndarray, rule: str) -> np.ndarray:
-  """A picture after a rule.
+  """Apply a rule to a picture.
 
   Args:
     pixels: uint8 `[H, W, C]`.
-    rule: see the header.
+    rule: see the module.
 
   Returns:
     uint8 `[h, w, C]`.
 
   Raises:
-    UserError: as `fit`.
+    UserError: see `fit`.
   """
   way = fit(rule, pixels.shape[1], pixels.shape[0])
   left, top, right, bottom = way.box
@@ -147,11 +151,11 @@ def as_stored(side: int) -> str:
 def in_words(
   rule: str, sizes: Collection[tuple[int, int]], before: str = ""
 ) -> str:
-  """Say what a rule shows of pictures, for the screen.
+  """Return what a rule shows of pictures, for the screen.
 
   Args:
     rule: see the header.
-    sizes: (height, width) of the pictures, px; empty where they are not known.
+    sizes: (height, width) of the pictures, px; empty if unknown.
     before: what is done to them before, in words.
 
   >>> in_words("short128_crop112", [(48, 48), (400, 400)])
@@ -186,7 +190,7 @@ def in_words(
 
 
 def _share(way: Fit, width: int, height: int) -> int | None:
-  """Return the percentage of a picture that is seen; None: no pixel changes."""
+  """Return the percentage of a picture that is seen; None if no pixel changes."""
   whole = (0, 0, width, height)
   if (way.box, way.size, way.crop) == (whole, (width, height), whole):
     return None
@@ -196,7 +200,7 @@ def _share(way: Fit, width: int, height: int) -> int | None:
 
 
 def _range(values: Iterable[int]) -> str:
-  """Write the least and the greatest of whole numbers: `48 to 400`, or `32`."""
+  """Return the least and the greatest of whole numbers: `48 to 400`, or `32`."""
   ends = sorted({*values})
   return f"{ends[0]} to {ends[-1]}" if len(ends) > 1 else f"{ends[0]}"
 
@@ -226,7 +230,7 @@ def _parse(rule: str) -> dict[str, Any]:
 
 
 def _check_share(rule: str, part: int, of: int) -> None:
-  """Refuses shares above 1 or of nothing, and a second name of the same share."""
+  """Refuse shares above 1 or of nothing, and fractions not in lowest terms."""
   if not 1 <= part <= of or math.gcd(part, of) > 1:
     raise errors.UserError(
       f"Geometry {rule!r}: expected a share of the shorter side in lowest terms,"
@@ -243,7 +247,7 @@ def decode(
   border_px: int = 0,
   upright: bool = False,
 ) -> np.ndarray:
-  """Decodes and crops an image file.
+  """Decode and crop an image file.
 
   Args:
     data: the file's bytes.
@@ -251,15 +255,16 @@ def decode(
     what: the file's name, for errors.
     convert_last: crop before the conversion to RGB, as ImageNet-P's scripts do:
       palette pictures are then resized without interpolation, CMYK ones as CMYK.
-    border_px: cut off all sides before the rule; such pictures are RGB.
-    upright: turn it first as its EXIF data ask.
+    border_px: width that is cut off all sides before the rule; such pictures
+      are RGB.
+    upright: turn it first according to its EXIF data.
 
   Returns:
     uint8 RGB `[H, W, 3]`; grey and other modes are converted.
 
   Raises:
-    UserError: as `reading.pictures.picture`, or too long or small for the rule;
-      begins with `what`.
+    UserError: see `reading.pictures.picture`, or too long or small for the
+      rule; the message begins with `what`.
   """
   shape(rule)  # an unknown rule is not the file's fault
   with pictures.opened(data, what) as picture:
@@ -278,10 +283,10 @@ def decode(
 
 
 def _of_its_mode(picture: Any, rule: str) -> Any:
-  """A PIL picture of 8 bits a value after a rule, of the same mode.
+  """Apply a rule to a PIL picture of 8 bits per value, keeping its mode.
 
-  As Pillow's `crop` and `resize`: colours are weighted by how opaque they are,
-  and the numbers of a palette, or of two levels, are not mixed.
+  It works like Pillow's `crop` and `resize`: colours are weighted by their
+  opacity, and palette indices, or bilevel values, are not mixed.
   """
   from PIL import Image
 
@@ -297,7 +302,7 @@ def _of_its_mode(picture: Any, rule: str) -> Any:
 
 
 def _shorter_side(w: int, h: int, side: int) -> tuple[int, int]:
-  """(width, height) with the shorter one at `side`."""
+  """Return (width, height) with the shorter one at `side`."""
   if min(w, h) == side:
     return w, h
   size = (side, int(side * h / w)) if w < h else (int(side * w / h), side)
@@ -313,7 +318,7 @@ def _shorter_side(w: int, h: int, side: int) -> tuple[int, int]:
 def _fraction(
   w: int, h: int, fraction: float, half: Callable[[int], int]
 ) -> tuple[int, int, int, int]:
-  """(left, top, right, bottom) of the centre."""
+  """Return (left, top, right, bottom) of the centre."""
   cw, ch = int(w * fraction), int(h * fraction)
   if not cw or not ch:
     raise _SizeError(
@@ -325,9 +330,9 @@ def _fraction(
 
 
 def _centre(w: int, h: int, part: int, of: int) -> tuple[int, int, int, int]:
-  """(left, top, right, bottom) of a centre square.
+  """Return (left, top, right, bottom) of a centre square.
 
-  As EfficientNet's crop: tensorflow/tpu, models/official/efficientnet,
+  It is EfficientNet's crop: tensorflow/tpu, models/official/efficientnet,
   preprocessing.py, `_decode_and_center_crop`.
   """
   side = min(w, h) * part // of

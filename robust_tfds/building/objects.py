@@ -1,16 +1,16 @@
-"""What the detection datasets share: objects, features, whole pictures.
+"""The base of detection datasets: objects, features, whole pictures.
 
 The protocol of the Robust Detection Benchmark (Michaelis et al. 2019, section
 2): pictures are corrupted at full resolution straight after decoding, in RGB,
 with the edition `any`; boxes and masks stay as they are. Pictures keep their own
-sizes; each is corrupted in its canvas (`corruptions/canvas.py`), so the pixels
-are those of `corruptions.corrupt` and of any batch of canvases.
+sizes; each is corrupted on its canvas (`corruptions/canvas.py`), so the pixels
+equal those of `corruptions.corrupt` and of any batch of canvases.
 
 An example is
 
   image      uint8 `[H, W, 3]`
-  size       int32 (H, W), there without decoding the image
-  image_id   int64, what COCO-style result files call it
+  size       int32 (H, W), available without decoding the image
+  image_id   int64, its id in COCO-style result files
   example_id, group_id, frame
   objects    a sequence of
     id            int64, unique in the split, never 0 (pycocotools takes a match
@@ -19,7 +19,7 @@ An example is
     bbox_px       float64 (x, y, width, height) as annotated, 0-based px
     label         class id
     is_crowd      a group: matched by many detections, neither hit nor miss
-    area          float64 px, what COCO's size ranges are made of
+    area          float64 px, used by COCO's size ranges
     is_difficult  VOC only
     mask          counts (COCO's compressed string) and size (height, width);
                   not VOC
@@ -57,10 +57,10 @@ class Object:
     id: unique in the split, not 0.
     label: class id.
     box: (x, y, width, height) in px, 0-based, as annotated.
-    area: of the object in px; the mask's where there is one.
+    area: area of the object in px; the mask's if there is one.
     is_crowd: a group of objects.
     is_difficult: VOC's flag.
-    mask: None where the dataset has none.
+    mask: its mask; None if the dataset has none.
   """
 
   id: int
@@ -73,10 +73,10 @@ class Object:
 
 
 class Annotation(Protocol):
-  """What gives a picture's objects when they are asked for; picklable."""
+  """A picklable reference to a picture's objects, which are read on demand."""
 
   def objects_in(self, size: tuple[int, int]) -> Sequence[Object]:
-    """The objects.
+    """Return the objects.
 
     Args:
       size: (height, width) of the decoded picture.
@@ -85,12 +85,12 @@ class Annotation(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class KnownObjects:
-  """Objects that are known."""
+  """Objects that are in memory."""
 
   known: Sequence[Object]
 
   def objects_in(self, size: tuple[int, int]) -> Sequence[Object]:
-    """All of them."""
+    """Return all of the objects."""
     del size
     return self.known
 
@@ -102,9 +102,9 @@ class Source(source_lib.Part):
   Attributes:
     example_id: unique and stable: the file's name.
     image_id: unique integer of the image.
-    picture: of any size.
+    picture: a picture of any size.
     annotation: its objects.
-    group_id: the sequence; the example itself where there is none.
+    group_id: the sequence; the example itself if there is none.
     frame: number in the sequence.
   """
 
@@ -116,7 +116,7 @@ class Source(source_lib.Part):
   frame: int = 0
 
   def decoded(self, folder: str) -> Source:
-    """The same: its pixels lie in a scratch folder, its objects in memory."""
+    """Return the example with pixels in a scratch folder and objects in memory."""
     image = self.picture.read()
     given = KnownObjects(tuple(self.annotation.objects_in(image.shape[:2])))
     pixels = scratch.keep_picture(folder, image)
@@ -127,11 +127,11 @@ class Builder(
   base.Builder,
   skip_registration=True,  # type: ignore[call-arg]
 ):
-  """Base of the detection datasets.
+  """The base of the detection datasets.
 
   Attributes:
-    CATEGORY_IDS: by label, what COCO-style result files call the classes; empty:
-      label + 1.
+    CATEGORY_IDS: the category ids of COCO-style result files, in label order;
+      empty: label + 1.
     MASKS: objects have masks.
     DIFFICULT: objects have `is_difficult`.
   """
@@ -147,7 +147,7 @@ class Builder(
   DIFFICULT: ClassVar[bool] = False
 
   def example_features(self) -> dict[str, Any]:
-    """A picture and its objects, see the header."""
+    """Return the features of a picture and its objects, see the module."""
     lossless = self.config.codec in ("", pictures.RAW)
     return {
       "image": jpeg_feature.picture((None, None, 3), lossless=lossless),
@@ -179,7 +179,7 @@ class Builder(
     return features
 
   def _sources(self, dl_manager: Any) -> Sequence[Source]:
-    """The clean examples; implemented by each dataset."""
+    """Return the clean examples; implemented by each dataset."""
     raise NotImplementedError
 
   def _encoder(self) -> Callable[[Sequence[Source]], list[Row]]:
@@ -198,10 +198,11 @@ Row = tuple[int, Mapping[str, Any], bytes, tuple[int, int], Sequence[Object]]
 def encode_chunk(
   sources: Sequence[Source], *, recipe: base.Recipe
 ) -> list[Row]:
-  """Rows of some sources under one condition; runs in worker processes too.
+  """Return the rows of some sources under one condition; this runs in workers
+  too.
 
   Raises:
-    UserError: a broken picture or annotation; names it.
+    UserError: a broken picture or annotation; the message names it.
   """
   recipe.set_up()
   rows: list[Row] = []
@@ -221,7 +222,7 @@ def encode_chunk(
 def example(
   row: Row, *, masks: bool, difficult: bool
 ) -> tuple[str, dict[str, Any]]:
-  """(key, example) as TFDS takes it."""
+  """Return (key, example) as TFDS takes it."""
   image_id, keys, data, size, objects = row
   return keys["example_id"], {
     "image": io.BytesIO(data),
@@ -254,7 +255,7 @@ def _object(
 def normalised(
   box: tuple[float, float, float, float], size: tuple[int, int]
 ) -> tfds.features.BBox:
-  """(x, y, width, height) in px as (ymin, xmin, ymax, xmax) in [0, 1]."""
+  """Convert (x, y, width, height) in px to (ymin, xmin, ymax, xmax) in [0, 1]."""
   x, y, width, height = box
   rows, columns = size
 
@@ -272,7 +273,7 @@ def normalised(
 def validated(
   objects: Sequence[Object], size: tuple[int, int], where: str
 ) -> Sequence[Object]:
-  """The objects, if all of them are sound.
+  """Return the objects if all of them are valid.
 
   Args:
     size: (height, width) of the decoded image.
@@ -280,7 +281,8 @@ def validated(
 
   Raises:
     UserError: a box of zero area, not finite or outside the image, a mask of
-      another size, an id of 0 or one used twice; names image and object.
+      another size, an id of 0 or a duplicate id; the message names image and
+      object.
   """
   height, width = size
   seen = set()

@@ -1,4 +1,4 @@
-"""What a set of somebody's own says of itself: its name, classes and content."""
+"""The description of a user's own set: its name, classes and content."""
 
 import abc
 import collections
@@ -26,20 +26,22 @@ _NAMED = 10  # files that cannot be read in a refusal
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-  """What is said of a set beside its place; empty where nothing is.
+  """The options of a set besides its place; empty if not set.
 
   Attributes:
-    name: of the set; else its kind's default.
-    split: of a TFDS set.
-    sequences: pictures become ImageNet-P's sequences.
-    data_dir: where a TFDS set is looked for, before TFDS's own folder.
-    manual_dir: where natural sets that TFDS does not know are looked for.
-    groups: of videos, a regular expression whose one part in brackets is, in an
-      example's id, what it was cut from: those are drawn together.
-    images: the folder of a COCO file's pictures; else its own.
-    drop_alpha: leave transparency of a folder's pictures aside.
-    labels: of a folder, a table of `path` and `label`: it holds no class folders.
-    skip_errors: leave out what cannot be read.
+    name: name of the set; default: its kind's.
+    split: split of a TFDS set.
+    sequences: whether pictures become ImageNet-P's sequences.
+    data_dir: folder that is searched for a TFDS set before TFDS's own.
+    manual_dir: folder that is searched for natural sets that TFDS does not
+      know.
+    groups: for videos, a regular expression whose only group matches, in an
+      example's id, the name of its source: clips of one source are drawn
+      together.
+    images: the folder of a COCO file's pictures; default: the file's own.
+    drop_alpha: whether transparency of a folder's pictures is ignored.
+    labels: for a folder without class folders, a table of `path` and `label`.
+    skip_errors: whether unreadable files are left out.
   """
 
   name: str = ""
@@ -55,25 +57,26 @@ class Options:
 
 
 class OwnSet(abc.ABC):
-  """One set: what does not depend on a condition.
+  """A user's own set: everything that does not depend on a condition.
 
   Attributes:
-    kind: the name before the colon; of a natural set its name.
-    annotated: the classes that have any boxes; empty where all have.
-    conditions: that a run shows where none are asked for.
+    kind: the name before the colon; for a natural set its name.
+    annotated: the classes that have any boxes; empty if all have.
+    conditions: the conditions of a run that names none.
     several: whether several classes of an example may be right.
-    reading: of every picture: `border_px`, `upright` of `source.Picture`.
-    of_data_dir: whether it is read from a data_dir, of TFDS' other sets.
-    members: which of ImageNet's 1,000 classes each is; empty where nobody knows.
-    is_ordered: whether the set itself says the order of its classes; folders do
-      not.
-    name: of tables, boards and example keys; no path.
+    reading: options of every picture: `border_px`, `upright` of
+      `source.Picture`.
+    of_data_dir: whether it is read from a data_dir, like TFDS's other sets.
+    members: which of ImageNet's 1,000 classes each class is; empty if unknown.
+    is_ordered: whether the set itself defines the order of its classes; folders
+      do not.
+    name: its name in tables, boards and example keys; not a path.
     where: the source's text.
     classes: names in label order.
-    split: of the builder.
-    notes: what a run prints of the files beside the examples, in words.
-    labels: of `several`, id -> all right classes, the first is `File.label`.
-    left_out: how many files could not be read and were left out.
+    split: the builder's split.
+    notes: what a run prints about other files, in words.
+    labels: with `several`, id -> all right classes; the first is `File.label`.
+    left_out: number of unreadable files that were left out.
   """
 
   kind: str
@@ -94,7 +97,9 @@ class OwnSet(abc.ABC):
     split: str = "test",
     notes: Sequence[str] = (),
   ):
-    """Refuses a name of a class, or of the set, that no table can hold."""
+    """Create the set; refuse a name of a class, or of the set, that no table
+    can hold.
+    """
     self.name, self.where = _checked_name(name), where
     self.split, self.notes = split, notes
     self.classes = tuple(classes)
@@ -105,7 +110,7 @@ class OwnSet(abc.ABC):
 
   @property
   def two_orders(self) -> str:
-    """Both orders of classes that are numbers, in words; empty if they agree."""
+    """The two orders of classes that are numbers, in words; '' if they agree."""
     if self.is_ordered or _numbers(self.classes) is None:
       return ""
     orders = {order: ordered(self.classes, order) for order in ORDERS}
@@ -119,10 +124,10 @@ class OwnSet(abc.ABC):
 
   @abc.abstractmethod
   def files(self) -> Sequence[source.File]:
-    """Every example's file: `name` is its id; sorted by it, listed once."""
+    """Return every example's file: `name` is its id; sorted by it, listed once."""
 
   def noted(self, file: source.File) -> Sequence[str]:
-    """What a run prints of how many files, in words."""
+    """Return what a run prints about a file, counted over files, in words."""
     del file
     return ()
 
@@ -130,20 +135,20 @@ class OwnSet(abc.ABC):
     """Decode a file as a run does.
 
     Raises:
-      UserError: it cannot be.
+      UserError: it cannot be decoded.
     """
     source.Picture(file, **self.reading).read()
 
   def check_decoded(self) -> None:
-    """Refuse the set if files cannot be decoded; name them all."""
+    """Refuse the set if files cannot be decoded, naming them all."""
     files = self.files()
     self._refuse(self._each(self._decoded, files)[1], len(files))
 
   def without_broken(self, files: Sequence[source.File]) -> list[source.File]:
-    """Return the files that can be decoded; decodes all, and counts the others.
+    """Return the files that can be decoded, counting the others.
 
     Raises:
-      UserError: none can be.
+      UserError: none can be decoded.
     """
     _, faults = self._each(self._decoded, files)
     if len(faults) == len(files):
@@ -158,7 +163,7 @@ class OwnSet(abc.ABC):
   def _each(
     self, look: Callable[[source.File], Any], files: Sequence[source.File]
   ) -> tuple[list[Any], dict[str, str]]:
-    """Return what `look` gives of every file, and id -> why it fails."""
+    """Return the results of `look` for every file, and id -> why it fails."""
     faults: dict[str, str] = {}
 
     def tried(file: source.File) -> Any:
@@ -196,7 +201,7 @@ class OwnSet(abc.ABC):
     raise errors.UserError("\n".join(lines))
 
   def described(self) -> Sequence[str]:
-    """What else the content is of, e.g. a version; a line each."""
+    """Return other descriptions of the content, e.g. a version, one per line."""
     return ()
 
   @property
@@ -205,11 +210,13 @@ class OwnSet(abc.ABC):
     return True
 
   def prepare(self) -> None:  # noqa: B027
-    """Make its files, where `is_here` is False."""
+    """Prepare its files, if `is_here` is False."""
 
   @property
   def sizes(self) -> frozenset[tuple[int, int]]:
-    """(height, width) of its upright pictures that can be read; empty: not here."""
+    """The sizes (height, width) of its upright readable pictures; empty if not
+    here.
+    """
     return self._sizes if self.is_here else frozenset()
 
   @functools.cached_property
@@ -225,14 +232,15 @@ class OwnSet(abc.ABC):
       return None
 
   def size_of(self, file: source.File) -> tuple[int, int]:
-    """Return (height, width) of a picture; reads its header alone."""
+    """Return (height, width) of a picture; only its header is read."""
     of = file.path if file.member is None else file.data()
     turned = not self.reading.get("upright", False)
     return pictures.size(of, file.where, ignore_orientation=turned)
 
   @functools.cached_property
   def content(self) -> str:
-    """sha256 over the ids, classes and bytes of all files, in 12 digits.
+    """Return 12 hexadecimal digits of a sha256 over ids, classes and bytes of
+    all files.
 
     Raises:
       UserError: one file in two classes, or a file that cannot be read.
@@ -264,7 +272,9 @@ class OwnSet(abc.ABC):
 
   @property
   def words(self) -> str:
-    """Name, size, classes and content, for the screen; reads all files."""
+    """Return name, size, classes and content, for the screen; this reads all
+    files.
+    """
     listed = ", ".join(self.classes[:_LISTED])
     more = ", ..." if len(self.classes) > _LISTED else ""
     examples = f"{len(self.files()):,} examples"
@@ -297,8 +307,8 @@ def ordered(names: Sequence[str], order: str) -> list[str]:
 
 
 def _numbers(names: Sequence[str]) -> dict[str, float] | None:
-  """Name -> its number, where all are numbers, have one text around them, or begin
-  with one each (`1_cat`).
+  """Return the number of each name, if all are numbers, have one text around
+  numbers, or begin with a number (`1_cat`).
   """
   found = [re.fullmatch(r"(\D*)(\d+)(\D*)", name) for name in names]
   parts = [match.groups() for match in found if match]
@@ -314,12 +324,14 @@ def _numbers(names: Sequence[str]) -> dict[str, float] | None:
 
 
 def counted(counts: Mapping[str, int]) -> list[str]:
-  """`words: number` of what there is any of."""
+  """Return `words: number` for the non-zero counts."""
   return [f"{words}: {n:,}" for words, n in counts.items() if n]
 
 
 def _checked_name(name: str) -> str:
-  """A set's name; it stands in tables, file names and lists with commas."""
+  """Check a set's name, which appears in tables, file names and comma-separated
+  lists.
+  """
   if not name.strip() or not name.isprintable() or set(name) & set(",:;/\\"):
     raise errors.UserError(
       f"{name!r} cannot name a set of data: expected letters, digits, spaces, - _"
@@ -330,11 +342,11 @@ def _checked_name(name: str) -> str:
 
 
 def check_distinct(names: Sequence[str], what: str) -> None:
-  """Refuses names that are one on systems that take large letters for small.
+  """Refuse names that are equal on case-insensitive systems.
 
   Args:
-    names: normalized by Unicode's NFC.
-    what: they name, for the refusal.
+    names: names normalized by Unicode's NFC.
+    what: the word for what they name, for the message.
   """
   first: dict[str, str] = {}
   counts = collections.Counter(name.casefold() for name in names)

@@ -1,4 +1,4 @@
-"""What every `*_c` dataset of single pictures shares: pixels, codecs, features.
+"""The base of all `*_c` datasets of single pictures: pixels, codecs, features.
 
 An example is one picture: `image` uint8 `[H, W, 3]`, `label` and the keys. Codecs:
 `raw` (lossless PNG), `jpeg85` (quality 85, 4:2:0, optimised: what the published
@@ -27,10 +27,10 @@ Row = tuple[str, int, bytes]  # (example id, label, encoded picture)
 
 
 class Picture(Protocol):
-  """What gives a picture when it is asked for; picklable."""
+  """A picklable reference to a picture, which is read on demand."""
 
   def read(self) -> np.ndarray:
-    """uint8 `[H, W, 3]`."""
+    """Return the picture: uint8 `[H, W, 3]`."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,8 +40,8 @@ class Source(source.Part):
   Attributes:
     example_id: unique and stable: the file's name.
     label: class id.
-    picture: cropped.
-    group_id: the video that it is a frame of; None of a picture.
+    picture: the cropped picture.
+    group_id: the video that it is a frame of; None for a single picture.
   """
 
   example_id: str
@@ -50,7 +50,7 @@ class Source(source.Part):
   group_id: str | None = None
 
   def decoded(self, folder: str) -> Source:
-    """The same, whose pixels lie in a scratch folder."""
+    """Return the source with pixels in a scratch folder."""
     pixels = scratch.keep_picture(folder, self.picture.read())
     return dataclasses.replace(self, picture=pixels)
 
@@ -59,10 +59,10 @@ class Builder(
   base.Builder,
   skip_registration=True,  # type: ignore[call-arg]
 ):
-  """Base of the corrupted classification datasets.
+  """The base of the corrupted classification datasets.
 
   Attributes:
-    SIDE_PX: of square pictures that are not cropped.
+    SIDE_PX: side of square pictures that are not cropped.
     PUBLISHED_LOSSLESS: the rows of the authors' files are PNG, not JPEG.
   """
 
@@ -76,7 +76,7 @@ class Builder(
   PUBLISHED_LOSSLESS: ClassVar[bool] = False
 
   def example_features(self) -> dict[str, Any]:
-    """A picture and its label."""
+    """Return the features of a picture and its label."""
     codec = self.config.codec
     lossless = codec in ("", RAW) or (
       codec == base.PUBLISHED and self.PUBLISHED_LOSSLESS
@@ -88,16 +88,16 @@ class Builder(
     }
 
   def side_px(self) -> int | None:
-    """Of the config's square pictures; None where sizes vary."""
+    """Return the side of the config's square pictures; None where sizes vary."""
     rule = self.config.geometry
     return geometry.shape(rule)[0] if rule else self.SIDE_PX
 
   def _sources(self, dl_manager: Any) -> Sequence[Source]:
-    """The clean examples; implemented by each dataset."""
+    """Return the clean examples; implemented by each dataset."""
     raise NotImplementedError
 
   def _published(self, dl_manager: Any) -> Iterable[Row]:
-    """Rows of the authors' files; where there are any."""
+    """Return rows of the authors' files, if there are any."""
     raise NotImplementedError
 
   def _encoder(self) -> Callable[[Sequence[Source]], list[Row]]:
@@ -110,7 +110,9 @@ class Builder(
 def of_files(
   files: Iterable[source.File], rule: str = "", **options: Any
 ) -> list[Source]:
-  """The sources of labelled files; the other arguments as of `source.Picture`."""
+  """Return the sources of labelled files; other arguments as for
+  `source.Picture`.
+  """
   return [
     Source(f.name, cast(int, f.label), source.Picture(f, rule, **options))
     for f in files
@@ -118,7 +120,7 @@ def of_files(
 
 
 def example(row: Row) -> tuple[str, dict[str, Any]]:
-  """(key, example) as TFDS takes it."""
+  """Return (key, example) as TFDS takes it."""
   example_id, label, data = row
   keys = base.example_keys(example_id)
   return example_id, {"image": io.BytesIO(data), "label": label, **keys}
@@ -127,7 +129,9 @@ def example(row: Row) -> tuple[str, dict[str, Any]]:
 def encode_chunk(
   sources: Sequence[Source], *, recipe: base.Recipe
 ) -> list[Row]:
-  """Rows of some sources under one condition; runs in worker processes too."""
+  """Return the rows of some sources under one condition; this runs in workers
+  too.
+  """
   recipe.set_up()
   images: Any = [s.picture.read() for s in sources]
   if not recipe.condition.clean and recipe.edition == "any":
@@ -146,7 +150,7 @@ def encode_chunk(
 def corrupt(
   images: Sequence[np.ndarray], example_ids: Sequence[str], recipe: base.Recipe
 ) -> np.ndarray:
-  """Corrupts images of one shape; padded to a fixed batch, one compilation."""
+  """Corrupt images of one shape, padded to a fixed batch for one compilation."""
   import jax.numpy as jnp
 
   from robust_tfds import corruptions
@@ -168,7 +172,9 @@ def corrupt(
 def corrupt_one(
   image: np.ndarray, example_id: str, recipe: base.Recipe
 ) -> np.ndarray:
-  """One picture of any size under a recipe's condition: uint8 `[H, W, 3]`."""
+  """Corrupt one picture of any size under a recipe's condition: uint8 `[H, W,
+  3]`.
+  """
   import jax.numpy as jnp
 
   from robust_tfds import corruptions
@@ -183,7 +189,8 @@ def corrupt_one(
 
 
 def encode(image: np.ndarray, codec: str) -> bytes:
-  """uint8 `[H, W, 3]` as PNG (`raw`) or as the published JPEG (`jpeg85`).
+  """Encode uint8 `[H, W, 3]` as PNG (`raw`) or as the published JPEG
+  (`jpeg85`).
 
   Raises:
     UserError: another codec.

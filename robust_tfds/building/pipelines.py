@@ -1,12 +1,13 @@
-"""A split made by an Apache Beam pipeline, byte for byte as one made here.
+"""A split made by an Apache Beam pipeline, byte for byte as one made without
+Beam.
 
-TFDS's writer for Beam deals examples to files by the hash of their key, its other
-one by their place in the order of the hashes: two builds of a set of several files
-would differ. The sources' ids are their keys, so the order is known before the
-first example is made:
+TFDS's Beam writer assigns examples to files by the hash of their key, its other
+writer by their place in the order of the hashes: two builds of a set of several
+files would differ. The sources' ids are their keys, so the order is known
+before the first example is made:
 
   sources in that order, in one index file
-    -> (part, place in the index)   all that the graph holds: a few numbers a part
+    -> (part, place in the index)   the graph only holds a few numbers per part
     -> a part's records, in a file beside the index
     -> when all parts are there, the number of files follows from their size
     -> a file of the set, from the parts that it spans
@@ -45,7 +46,7 @@ _SAID = re.compile(r"UserError: (.*?)(?: \[while running|\n\n|$)", re.DOTALL)
 
 @dataclasses.dataclass(frozen=True)
 class Split:
-  """What a pipeline makes a split from.
+  """The inputs from which a pipeline makes a split.
 
   Attributes:
     sources: each becomes one example, whose key is its `example_id`.
@@ -62,19 +63,19 @@ class Split:
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-  """What every worker knows; picklable, and of one size for any split.
+  """The data that every worker gets; picklable, and of constant size.
 
   Attributes:
-    folder: of the index and the parts.
-    count: examples of the split.
-    per_part: examples of a part; the last has fewer.
+    folder: folder of the index and the parts.
+    count: number of examples of the split.
+    per_part: examples per part; the last has fewer.
     chunk: sources that are worked on at once.
     work: chunk of sources -> rows.
     example: row -> (key, example).
-    features: of the set.
+    features: the set's features.
     example_writer: writes the set's files.
     template: names them.
-    shard_config: says how many there are.
+    shard_config: determines the number of files.
   """
 
   folder: str
@@ -90,19 +91,19 @@ class Job:
 
   @property
   def parts(self) -> int:
-    """How many there are."""
+    """The number of parts."""
     return math.ceil(self.count / self.per_part)
 
   def make_part(
     self, place: tuple[int, int, int]
   ) -> tuple[int, tuple[int, int]]:
-    """Makes the records of one part and lays them beside the index.
+    """Make the records of one part and write them beside the index.
 
-    A refusal is written down, not raised: runners would try again and again.
+    An error is written to a file, not raised: runners would retry forever.
 
     Args:
-      place: number of the part, and where its sources stand in the index: the
-        offset and the size in bytes.
+      place: number of the part, and offset and size in bytes of its sources in
+        the index.
 
     Returns:
       (0, (number of the part, bytes of its records)): one key for all parts.
@@ -125,10 +126,10 @@ class Job:
   def plan(
     self, parts: tuple[int, Iterable[tuple[int, int]]]
   ) -> Iterator[tuple[int, int]]:
-    """The files of the split: (number, how many there are).
+    """Yield the files of the split: (number, how many there are).
 
     Args:
-      parts: what `make_part` gave, of all parts in any order.
+      parts: the results of `make_part` for all parts, in any order.
     """
     sizes = dict(parts[1])  # a part that was made twice counts once
     folder = epath.Path(self.folder)
@@ -140,7 +141,7 @@ class Job:
     yield from ((number, files) for number in range(files))
 
   def write_file(self, place: tuple[int, int]) -> int:
-    """Writes one file of the split; gives its number.
+    """Write one file of the split and return its number.
 
     Args:
       place: number of the file, and how many there are.
@@ -158,7 +159,7 @@ class Job:
     return number
 
   def _records(self, first: int, end: int) -> Iterator[bytes]:
-    """Those from one place in the order of the set to another."""
+    """Yield the records between two places in the order of the set."""
     for number in range(first // self.per_part, self.parts):
       start = number * self.per_part
       if start >= end:
@@ -172,7 +173,7 @@ class Job:
         at += length
 
   def _serialize(self, sources: Sequence[Any]) -> Iterator[bytes]:
-    """The records of sources, in their order."""
+    """Yield the records of sources, in their order."""
     serialize = example_serializer.ExampleSerializer(
       self.features.get_serialized_info()
     ).serialize_example
@@ -205,10 +206,10 @@ def make(
   template: tfds.core.ShardedFileTemplate,
   download_config: Any,
 ) -> tfds.core.SplitInfo:
-  """Makes the files of one split.
+  """Make the files of one split.
 
   Args:
-    split: what it is made from.
+    split: the inputs of the split.
     example_writer: writes its files.
     template: names them; its folder is the set's.
     download_config: TFDS's options: of Beam's pipeline, and of files' sizes.
@@ -240,7 +241,9 @@ def prepared(
   template: tfds.core.ShardedFileTemplate,
   shard_config: shard_utils.ShardConfig,
 ) -> tuple[Job, list[tuple[int, int, int]]]:
-  """The job of a split, and its parts' places in the index that is written."""
+  """Return the job of a split and its parts' places in the index, which is
+  written.
+  """
   folder = epath.Path(template.data_dir) / FOLDER / template.split
   folder.mkdir(parents=True, exist_ok=True)
   count = len(split.sources)
@@ -263,14 +266,14 @@ def prepared(
 
 
 def in_order(sources: Sequence[Any], salt: str) -> list[Any]:
-  """Sources in the order in which TFDS writes their examples.
+  """Return sources in the order in which TFDS writes their examples.
 
   Args:
-    sources: in any order.
-    salt: of the hashes: the split's name.
+    sources: sources in any order.
+    salt: salt of the hashes: the split's name.
 
   Raises:
-    UserError: two have one id.
+    UserError: two sources have the same id.
   """
   hasher = hashing.Hasher(salt)
   hashes = [hasher.hash_key(s.example_id) for s in sources]
@@ -285,7 +288,9 @@ def in_order(sources: Sequence[Any], salt: str) -> list[Any]:
 
 
 def graph(job: Job, places: Sequence[tuple[int, int, int]]) -> Any:
-  """The transform from nothing to the numbers of the files that it wrote."""
+  """Return the transform from nothing to the numbers of the files that it
+  wrote.
+  """
   import apache_beam as beam
 
   pairs = tuple[int, tuple[int, int]]
@@ -322,7 +327,7 @@ def _run(
 def _write_index(
   folder: str, parts: Sequence[Sequence[Any]]
 ) -> list[tuple[int, int, int]]:
-  """Writes the sources of all parts; (number, offset, size) of each."""
+  """Write the sources of all parts; return (number, offset, size) of each."""
   places = []
   offset = 0
   with _index_path(folder).open("wb") as file:
@@ -339,14 +344,14 @@ def _index_path(folder: str) -> epath.Path:
 
 
 def _write_whole(path: epath.Path, data: bytes) -> None:
-  """Writes a file that others see whole or not at all."""
+  """Write a file atomically."""
   unfinished = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
   unfinished.write_bytes(data)
   unfinished.replace(path)
 
 
 def _refusal_text(error: Exception) -> str:
-  """A refusal of a worker for the user who started the pipeline."""
+  """Return a worker's error as text for the user who started the pipeline."""
   if isinstance(error, errors.UserError):
     return str(error)
   return (

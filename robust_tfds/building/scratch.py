@@ -1,9 +1,9 @@
 """Decoded sources on local disk, for builds of several configs.
 
-TFDS writes one config after another. So that the sources are decoded once and not
-once for each config, their pixels are kept in a folder, raw, until the last config
-is built. The folder is locked while its build lives; what a killed build left is
-removed by the next one.
+TFDS writes one config after another. So that sources are decoded only once,
+their raw pixels are stored in a folder until the last config is built. The
+folder is locked during its build; the next build removes what a killed one
+left.
 """
 
 import contextlib
@@ -27,11 +27,11 @@ GIB = 1 << 30
 
 @dataclasses.dataclass(frozen=True)
 class Pixels:
-  """Where a picture or a video is kept.
+  """A reference to a stored picture or video.
 
   Attributes:
-    path: of a file of raw bytes.
-    offset: of the first one.
+    path: path of a file of raw bytes.
+    offset: offset of the first byte.
     shape: `[H, W, 3]`, or `[T, H, W, 3]`.
   """
 
@@ -40,16 +40,16 @@ class Pixels:
   shape: tuple[int, ...]
 
   def read(self) -> np.ndarray:
-    """All of it: uint8 of the shape."""
+    """Read all of it: uint8 of the shape."""
     return self._read(self.offset, self.shape)
 
   def frame(self, number: int) -> np.ndarray:
-    """One frame of a video: uint8 `[H, W, 3]`."""
+    """Read one frame of a video: uint8 `[H, W, 3]`."""
     shape = self.shape[1:]
     return self._read(self.offset + number * math.prod(shape), shape)
 
   def frames(self) -> Iterator[np.ndarray]:
-    """One frame of a video after another."""
+    """Yield the frames of a video one by one."""
     return map(self.frame, range(self.shape[0]))
 
   def _read(self, offset: int, shape: tuple[int, ...]) -> np.ndarray:
@@ -66,10 +66,10 @@ class Pixels:
 
 
 def keep(folder: str | os.PathLike, frames: Iterable[np.ndarray]) -> Pixels:
-  """Adds a video to this process's file; it is never held whole.
+  """Add a video to this process's file, holding only one frame in memory.
 
   Args:
-    folder: of a `Scratch`.
+    folder: the folder of a `Scratch`.
     frames: uint8 `[H, W, 3]`, all of one shape.
 
   Raises:
@@ -97,23 +97,24 @@ def keep(folder: str | os.PathLike, frames: Iterable[np.ndarray]) -> Pixels:
 
 
 def keep_picture(folder: str | os.PathLike, image: np.ndarray) -> Pixels:
-  """As `keep`, of one picture: uint8 `[H, W, 3]`."""
+  """Add one picture to this process's file: uint8 `[H, W, 3]`."""
   video = keep(folder, [image])
   return dataclasses.replace(video, shape=video.shape[1:])
 
 
 class Scratch:
-  """A folder for decoded sources that is gone when its build ends.
+  """A folder for decoded sources that is removed when its build ends.
 
   Attributes:
     folder: its path.
   """
 
   def __init__(self, parent: str | os.PathLike | None = None):
-    """Makes a folder.
+    """Create the folder.
 
     Args:
-      parent: where; the system's folder for temporary files by default.
+      parent: where to make it; the system's folder for temporary files by
+        default.
 
     Raises:
       UserError: the parent cannot be written.
@@ -131,11 +132,11 @@ class Scratch:
       ) from e
 
   def used(self) -> int:
-    """Bytes that are kept."""
+    """Return the number of stored bytes."""
     return sum(p.stat().st_size for p in self.folder.glob("*.pixels"))
 
   def check_room(self, size: float) -> None:
-    """Refuses to begin what the disk cannot hold.
+    """Refuse to begin what does not fit on the disk.
 
     Raises:
       UserError: there is less room.
@@ -148,15 +149,15 @@ class Scratch:
       )
 
   def remove(self) -> None:
-    """Removes the folder; again is no fault."""
+    """Remove the folder; may be called again."""
     self._end.close()
 
 
 def discard_leftovers(parent: str | os.PathLike | None = None) -> None:
-  """Removes the folders of builds that were killed.
+  """Remove the folders of killed builds.
 
   Args:
-    parent: as of a `Scratch`; it need not be there.
+    parent: the parent of a `Scratch`; it need not exist.
   """
   locks.remove_leftovers(_above(parent), _PREFIX)
 

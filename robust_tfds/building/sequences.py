@@ -1,7 +1,7 @@
-"""What every `*_p` dataset of pictures shares: perturbation sequences, codecs.
+"""The base of all `*_p` datasets of pictures: perturbation sequences, codecs.
 
 An example is one sequence: `frames` uint8 `[T, S, S, 3]`, made from the clean
-image alone by `corruptions.sequence`. Two more configs:
+image by `corruptions.sequence`. Two more configs:
 
   clean   the crop that the frames are compared with, as a sequence of one
   source  `image`: what the edition starts from, of any size; the evaluator
@@ -36,11 +36,11 @@ class Builder(
   base.Builder,
   skip_registration=True,  # type: ignore[call-arg]
 ):
-  """Base of the datasets of perturbation sequences.
+  """The base of the datasets of perturbation sequences.
 
   Attributes:
     SIDE_PX: side of the frames.
-    SOURCE_SHAPE: of the pictures that sequences are made from.
+    SOURCE_SHAPE: shape of the pictures that sequences are made from.
     PUBLISHED_PIXELS: the authors' files are arrays, not videos.
   """
 
@@ -54,7 +54,9 @@ class Builder(
   PUBLISHED_PIXELS: ClassVar[bool] = False
 
   def example_features(self) -> dict[str, Any]:
-    """The frames, or in `source` the picture, and the label."""
+    """Return the features: the frames, or in `source` the picture, and the
+    label.
+    """
     config = self.config
     label = {"label": self.label_feature()}
     shape = self.frames_shape()
@@ -72,7 +74,7 @@ class Builder(
     }
 
   def frames_shape(self) -> tuple[int, int, int, int]:
-    """Of the config's sequences: (frames, height, width, 3)."""
+    """Return the shape of the config's sequences: (frames, height, width, 3)."""
     condition, rule = self.config.condition, self.config.geometry
     side = (geometry.shape(rule)[0] if rule else None) or self.SIDE_PX
     if condition.clean:
@@ -83,11 +85,11 @@ class Builder(
     return frames, side, side, 3
 
   def _sources(self, dl_manager: Any) -> Sequence[pictures.Source]:
-    """The clean examples; implemented by each dataset."""
+    """Return the clean examples; implemented by each dataset."""
     raise NotImplementedError
 
   def _published(self, dl_manager: Any) -> Iterable[Row]:
-    """(id, label, video bytes or frames) of the authors' files."""
+    """Return (id, label, video bytes or frames) of the authors' files."""
     raise NotImplementedError
 
   def _encoder(self) -> Callable[[Sequence[pictures.Source]], list[Row]]:
@@ -99,7 +101,7 @@ class Builder(
 
 
 def example(row: Row, *, feature: str) -> tuple[str, dict[str, Any]]:
-  """(key, example) as TFDS takes it; the pixels are called `feature`."""
+  """Return (key, example) as TFDS takes it, with the pixels under `feature`."""
   example_id, label, data = row
   keys = base.example_keys(example_id)
   return example_id, {feature: data, "label": label, **keys}
@@ -108,7 +110,9 @@ def example(row: Row, *, feature: str) -> tuple[str, dict[str, Any]]:
 def encode_chunk(
   sources: Sequence[pictures.Source], *, recipe: base.Recipe
 ) -> list[Row]:
-  """Rows of some sources under one condition; runs in worker processes too."""
+  """Return the rows of some sources under one condition; this runs in workers
+  too.
+  """
   images = [s.picture.read() for s in sources]
   data: list[Any]
   if recipe.config.variant == base.SOURCE:
@@ -127,7 +131,7 @@ def encode_chunk(
 def perturb(
   images: Sequence[np.ndarray], example_ids: Sequence[str], recipe: base.Recipe
 ) -> np.ndarray:
-  """Sequences of images of any size: uint8 `[B, T, S, S, 3]`."""
+  """Return the sequences of images of any size: uint8 `[B, T, S, S, 3]`."""
   import jax.numpy as jnp
 
   from robust_tfds.corruptions import canvas
@@ -152,18 +156,20 @@ def perturb(
 
 
 def encode(frames: np.ndarray, codec: str, perturbation: str) -> Any:
-  """uint8 `[T, H, W, 3]` as PNG files (`png`) or one MP4 file (`h264`)."""
+  """Encode uint8 `[T, H, W, 3]` as PNG files (`png`) or one MP4 file (`h264`)."""
   if codec == PNG:
     return [io.BytesIO(pictures.encode(f, pictures.RAW)) for f in frames]
   return movies.encode(frames, options=x264(perturbation))
 
 
 def x264(perturbation: str) -> dict[str, str]:
-  """x264's settings of the published videos; without a name, of clean ones."""
+  """Return x264's settings of the published videos; without a name, for clean
+  ones.
+  """
   noise = bool(perturbation) and conditions.SEQUENCES.is_noise(perturbation)
   return movies.X264_NOISE if noise else movies.X264_SMOOTH
 
 
 def through_h264(frames: np.ndarray, perturbation: str) -> np.ndarray:
-  """Frames as they come back from the published videos' codec."""
+  """Encode and decode frames with the published videos' codec."""
   return video_files.decode(movies.encode(frames, options=x264(perturbation)))

@@ -1,8 +1,8 @@
-"""A set on disk: built by one process at a time, whole or not at all.
+"""A set on disk: built by one process at a time, and atomically.
 
-TFDS writes into a folder of its own and renames it when the set is complete. Here
-is what it leaves open: two builds at once, what killed builds left, disks that
-are full, and sets that were damaged since.
+TFDS writes into a temporary folder and renames it when the set is complete.
+This module adds the rest: concurrent builds, leftovers of killed builds, full
+disks, and sets that were damaged later.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ _OP_ERROR = "tensorflow.python.framework.errors_impl.OpError"
 
 
 def check_folder(folder: str | os.PathLike) -> None:
-  """Refuses a data folder that cannot be written.
+  """Refuse a data folder that cannot be written.
 
   Raises:
     UserError: it is a file, lies below one, or may not be written.
@@ -46,10 +46,10 @@ def check_folder(folder: str | os.PathLike) -> None:
 
 @contextlib.contextmanager
 def locked(data_path: str | os.PathLike) -> Iterator[None]:
-  """Holds a set's lock; waits while another process of this machine builds it.
+  """Hold a set's lock, waiting while another process of this machine builds it.
 
-  The system frees the lock when its process ends, however it ends. Buckets have
-  none: there the set that is complete first stays.
+  The system frees the lock when its process ends in any way. Buckets have no
+  lock: there the set that is complete first stays.
   """
   if not paths.is_local(data_path):
     yield
@@ -63,9 +63,9 @@ def locked(data_path: str | os.PathLike) -> Iterator[None]:
 
 @contextlib.contextmanager
 def nothing_of_missing(root: str | os.PathLike, name: str) -> Iterator[None]:
-  """Removes a data folder that a build made in vain: a source was not there.
+  """Remove the data folder of a build that failed because a source is missing.
 
-  Only one that was not there before, and that nobody else builds in.
+  It is only removed if it did not exist before and no other build uses it.
   """
   new = paths.is_local(root) and not os.path.lexists(root)
   try:
@@ -78,7 +78,7 @@ def nothing_of_missing(root: str | os.PathLike, name: str) -> Iterator[None]:
 
 
 def discard_leftovers(data_path: str | os.PathLike) -> None:
-  """Removes what killed builds of a set left; with the lock held alone."""
+  """Remove leftovers of killed builds of a set; the lock must be held."""
   if paths.is_local(data_path):
     path = pathlib.Path(data_path)
     for folder in path.parent.glob(f"{_LEFTOVERS}{path.name}"):
@@ -87,7 +87,7 @@ def discard_leftovers(data_path: str | os.PathLike) -> None:
 
 @contextlib.contextmanager
 def refusals(data_path: str | os.PathLike) -> Iterator[None]:
-  """Turns what ends a build into a refusal: a full disk, no manual dir.
+  """Turn errors that end a build into a UserError: a full disk, no manual dir.
 
   Raises:
     UserError: no room, or a file of the set cannot be written.
@@ -108,14 +108,14 @@ def refusals(data_path: str | os.PathLike) -> Iterator[None]:
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-  """An error and what it came from; TFDS wraps what its writers raise."""
+  """Yield an error and its causes; TFDS wraps its writers' errors."""
   while error is not None:
     yield error
     error = error.__cause__
 
 
 def _is_write(error: BaseException) -> bool:
-  """Whether a file could not be written for want of room."""
+  """Return whether a file could not be written because the disk is full."""
   if isinstance(error, OSError):
     return error.errno in _FULL
   # TensorFlow's writer, and ArrayRecord's, which has no class for it.
@@ -132,11 +132,11 @@ def _full(data_path: str | os.PathLike, error: Exception) -> errors.UserError:
 
 
 def check_whole(builder: Any) -> None:
-  """Refuses a set on disk whose files are not all there, or cut.
+  """Refuse a set on disk with missing or truncated files.
 
   Raises:
-    UserError: no description of the set, a file that is missing or has another
-      size than its records.
+    UserError: no description of the set, or a file that is missing or differs
+      in size from its records.
   """
   folder = os.fspath(builder.data_path)
   if not builder.is_prepared():
@@ -160,7 +160,7 @@ def check_whole(builder: Any) -> None:
 
 
 def _check_count(folder: str, split: Any) -> None:
-  """Refuses ArrayRecord files that are cut, or of fewer examples."""
+  """Refuse ArrayRecord files that are truncated, or have fewer examples."""
   try:
     records = file_formats.count(split.filepaths)
   except RuntimeError as e:

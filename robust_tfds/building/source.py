@@ -1,8 +1,9 @@
-"""What the sources of examples are made of: files, pictures, facts.
+"""The parts of which sources of examples are made: files, pictures, facts.
 
-A source is a dataclass that says where an example comes from: values, and parts
-that are read when the example is made. All are picklable. `facts` and `files` say
-what an example depends on, for the note beside a set (`source_notes.py`).
+A source is a dataclass that describes where an example comes from: values, and
+parts that are read when the example is made. All are picklable. `facts` and
+`files` return what an example depends on, for the note of a set
+(`source_notes.py`).
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ class Part:
   """A dataclass whose fields are values, parts, or lists and mappings of them."""
 
   def facts(self) -> Iterator[Any]:
-    """What it says, in order: values, arrays, and files for their sizes."""
+    """Yield its content in order: values, arrays, and files for their sizes."""
     for value in _fields(self):
       yield from _facts(value)
 
   def files(self) -> Iterator[File]:
-    """The files that it reads."""
+    """Yield the files that it reads."""
     for value in _fields(self):
       if isinstance(value, Part):
         yield from value.files()
@@ -56,11 +57,11 @@ class File(Part):
   """One file, on its own or inside an archive.
 
   Attributes:
-    name: its path below the official folder, with slashes; what it is called
-      where names are ids; empty where a list names it.
+    name: its path below the official folder, with slashes, which is the
+      example's id; empty if a list names it.
     path: the file, or the archive that holds it.
-    member: of the archive; None for a file of its own.
-    label: class id of what it shows, where the layout says it.
+    member: the member of the archive; None for a file of its own.
+    label: its class id, if the layout defines it.
   """
 
   name: str
@@ -70,32 +71,32 @@ class File(Part):
 
   @property
   def where(self) -> str:
-    """What a message about the file begins with."""
+    """The beginning of messages about the file."""
     return self.member.where if self.member else self.path
 
   def data(self) -> bytes:
-    """The file's bytes.
+    """Return the file's bytes.
 
     Raises:
-      UserError: the archive is broken or cut off.
+      UserError: the archive is broken or truncated.
     """
     if self.member is not None:
       return archives.data(self.member)
     return paths.read_bytes(self.path)
 
   def facts(self) -> Iterator[Any]:
-    """Its name, label and size, wherever it lies."""
+    """Yield its name, label and size, independent of its place."""
     yield from _facts([self.name or None, self.label])
     yield self
 
   def files(self) -> Iterator[File]:
-    """Itself."""
+    """Yield this file."""
     yield self
 
   def ends(self, size: int) -> bytes:
-    """Its first and last bytes, so many of each; empty of a zip's member.
+    """Return its first and last `size` bytes; nothing for a zip's member.
 
-    A file that is gone has none either.
+    A missing file has none either.
     """
     if self.member is not None:
       if self.member.offset is None:
@@ -117,11 +118,12 @@ class Picture(Part):
   """A picture in a file.
 
   Attributes:
-    file: of the picture.
-    rule: how it is resized and cropped, see `geometry.py`; empty for not at all.
-    convert_last: crop before the conversion to RGB.
-    border_px: cut off its sides first.
-    upright: turned as its EXIF data ask.
+    file: the picture's file.
+    rule: how it is resized and cropped, see `geometry.py`; empty for not at
+      all.
+    convert_last: whether it is cropped before the conversion to RGB.
+    border_px: width that is first cut off its sides.
+    upright: whether it is turned according to its EXIF data.
   """
 
   file: File
@@ -131,10 +133,11 @@ class Picture(Part):
   upright: bool = False
 
   def read(self) -> np.ndarray:
-    """uint8 `[H, W, 3]`.
+    """Read the picture: uint8 `[H, W, 3]`.
 
     Raises:
-      UserError: broken, or too small for the rule; begins with the file.
+      UserError: broken, or too small for the rule; the message begins with the
+        file.
     """
     return geometry.decode(
       self.file.data(),
@@ -146,7 +149,7 @@ class Picture(Part):
     )
 
   def facts(self) -> Iterator[Any]:
-    """Those of the file, and what else was asked for."""
+    """Yield the facts of the file, and the non-default options."""
     yield from self.file.facts()
     yield from _facts(self.rule or None)
     for name in ("convert_last", "border_px", "upright"):
@@ -156,10 +159,10 @@ class Picture(Part):
 
 @dataclasses.dataclass(frozen=True)
 class Pixels(Part):
-  """A picture that is at hand: uint8 `[H, W, 3]`."""
+  """A picture in memory: uint8 `[H, W, 3]`."""
 
   array: np.ndarray
 
   def read(self) -> np.ndarray:
-    """The array."""
+    """Return the array."""
     return self.array

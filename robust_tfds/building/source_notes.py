@@ -1,12 +1,12 @@
-"""A note beside a set of what it was made from, compared when it is met again.
+"""The note of a set about its sources, which is compared when the set is found
+again.
 
-A second build of a set that is there makes nothing. Were its sources changed
-since, the set would pass for one of theirs: so a note keeps, for each example, a
-checksum of what its source says (id, label, annotations, the size of its file),
-and for a few examples one of the file's first and last bytes. Names of folders
-and times are no part of it: copies, and archives that were unpacked, are the same.
-Sources that are gone are no fault; nor are sets without a note, or with one of
-another version of this package.
+A second build of an existing set makes nothing, even if its sources have
+changed. So a note stores, for each example, a checksum of its source (id,
+label, annotations, the size of its file), and for a few examples one of the
+file's first and last bytes. Folder names and times are not part of it: copies
+and unpacked archives are equal. Missing sources are no error; neither are sets
+without a note, or with a note of another version of this package.
 """
 
 from __future__ import annotations
@@ -35,11 +35,13 @@ _CRC = np.dtype("<u4")
 
 @dataclasses.dataclass(frozen=True)
 class Note:
-  """What a set was made from.
+  """A description of what a set was made from.
 
   Attributes:
-    version: of this package, which may number or name examples otherwise.
-    examples: one checksum each, in order: base64 of uint32, little end first.
+    version: this package's version; others may number or name examples
+      differently.
+    examples: one checksum per example, in order: base64 of little-endian
+      uint32.
     blocks: number of an example -> checksum of its files' ends.
   """
 
@@ -48,7 +50,7 @@ class Note:
   blocks: Mapping[str, int]
 
   def first_other(self, other: Note) -> int | None:
-    """The first example that is not the same; None where all are."""
+    """Return the first example that differs; None if all are equal."""
     ours, theirs = self._checksums(), other._checksums()
     count = min(len(ours), len(theirs))
     differing = set(np.flatnonzero(ours[:count] != theirs[:count]).tolist())
@@ -62,7 +64,7 @@ class Note:
     return min(differing, default=None)
 
   def count(self) -> int:
-    """How many examples there were."""
+    """Return how many examples there were."""
     return len(self._checksums())
 
   def _checksums(self) -> np.ndarray:
@@ -78,7 +80,7 @@ class _Stored(TypedDict):
 
 
 def of(sources: Sequence[Part]) -> Note:
-  """The note of clean examples before decoding, see the kinds of datasets."""
+  """Create the note of clean examples before decoding."""
   remote = {
     file.path
     for source in sources
@@ -98,7 +100,7 @@ def of(sources: Sequence[Part]) -> Note:
 
 
 def write(folder: str | os.PathLike, note: Note) -> None:
-  """Lays a note into a set's folder, whole under its name or not at all."""
+  """Write a note into a set's folder atomically."""
   path = epath.Path(folder) / NAME
   unfinished = path.with_name(f".{NAME}.{os.getpid()}")
   unfinished.write_text(json.dumps(dataclasses.asdict(note)))
@@ -106,7 +108,7 @@ def write(folder: str | os.PathLike, note: Note) -> None:
 
 
 def read(folder: str | os.PathLike) -> Note | None:
-  """A set's note; None where it has none, or one of another version.
+  """Return a set's note; None if it has none, or one of another version.
 
   Raises:
     UserError: it is damaged.
@@ -125,10 +127,11 @@ def compare(
   sources: Sequence[Any],
   manual_dir: str | os.PathLike,
 ) -> None:
-  """Refuses a set whose sources have changed since.
+  """Refuse a set whose sources have changed since.
 
   Raises:
-    UserError: names the first example that is another, or how many there were.
+    UserError: the message names the first example that differs, or their
+      number.
   """
   now = of(sources)
   number = then.first_other(now)
@@ -147,7 +150,7 @@ def compare(
 
 
 def _checksum(source: Part, sizes: Mapping[str, int]) -> int:
-  """Of what a source says, but for the places of its files."""
+  """Return a checksum of a source, independent of the places of its files."""
   return zlib.crc32("\n".join(_text(f, sizes) for f in source.facts()).encode())
 
 
@@ -160,7 +163,7 @@ def _text(fact: Any, sizes: Mapping[str, int]) -> str:
 
 
 def _size(file: File, sizes: Mapping[str, int]) -> str:
-  """Of a file; its path where it is gone."""
+  """Return the size of a file; its path if the file is missing."""
   if file.member is not None:
     return str(file.member.size)
   if file.path in sizes:

@@ -1,8 +1,9 @@
-"""What sets of subtypes share: a subtype a group, splits by which were seen.
+"""The base of sets of subtypes: a subtype is a group, splits are seen and
+unseen ones.
 
 Subtype robustness (Hendrycks & Dietterich 2019, Appendix G): classes are broad
-types, each of several subtypes. Some were seen in training (splits `train` and
-`seen`, other pictures of the same), the others are the split `unseen`. An
+types, each with several subtypes. Some were seen in training (splits `train`
+and `seen`, with different pictures), the others are the split `unseen`. An
 example's id is `<subtype>/<file>`, its group the subtype.
 """
 
@@ -22,7 +23,7 @@ class Builder(
   pictures.Builder,
   skip_registration=True,  # type: ignore[call-arg]
 ):
-  """Base of the sets of subtypes.
+  """The base of the sets of subtypes.
 
   Attributes:
     SUBTYPES: subtype -> (number of its type, `seen` or `unseen`).
@@ -36,28 +37,30 @@ class Builder(
 
   @classmethod
   def known_label(cls, example_id: str) -> int | None:
-    """The type of the subtype that its id begins with."""
+    """Return the type of the subtype that an id begins with."""
     known = cls.SUBTYPES.get(example_id.partition("/")[0])
     return known[0] if known else None
 
   @classmethod
   def known_group(cls, example_id: str, frame: int = 0) -> str:
-    """The subtype that its id begins with."""
+    """Return the subtype that an id begins with."""
     return subtype(example_id)
 
   @classmethod
   def subtypes_of(cls, split: str) -> list[str]:
-    """Those that a split should have, in the order of the list."""
+    """Return the expected subtypes of a split, in the order of the list."""
     part = UNSEEN if split == UNSEEN else SEEN
     return [name for name, (_, of) in cls.SUBTYPES.items() if of == part]
 
   def absent(self) -> dict[str, list[str]]:
-    """Split -> subtypes that the prepared set has no picture of."""
+    """Return the subtypes that the prepared set has no picture of, by split."""
     listed = (self.info.metadata or {}).get(_ABSENT) or {}
     return {split: listed.get(split, []) for split in (TRAIN, SEEN, UNSEEN)}
 
   def _split_generators(self, dl_manager: Any) -> dict[str, Any]:
-    """The splits; notes in the set's metadata which subtypes have no picture."""
+    """Return the splits, noting subtypes without a picture in the set's
+    metadata.
+    """
     made: dict[str, Any] = super()._split_generators(dl_manager)
     there: Mapping[str, set[str]] = collections.defaultdict(set)
     for split, sources in self._shared_sources(dl_manager).items():
@@ -78,7 +81,7 @@ class Builder(
 
 
 def subtype(example_id: str) -> str:
-  """What an example is of.
+  """Return the subtype of an example.
 
   >>> subtype("n01641577/n01641577_42.JPEG")
   'n01641577'
@@ -87,7 +90,7 @@ def subtype(example_id: str) -> str:
 
 
 def example(row: pictures.Row) -> tuple[str, dict[str, Any]]:
-  """(key, example) as TFDS takes it."""
+  """Return (key, example) as TFDS takes it."""
   key, made = pictures.example(row)
   return key, {**made, **base.example_keys(key, subtype(key))}
 
@@ -95,7 +98,7 @@ def example(row: pictures.Row) -> tuple[str, dict[str, Any]]:
 def absent_in_words(
   absent: Mapping[str, list[str]], of: Any, *, named: int | None = None
 ) -> list[str]:
-  """A clause for each split that lacks subtypes.
+  """Return a clause for each split with missing subtypes.
 
   Args:
     absent: split -> its subtypes without a picture.

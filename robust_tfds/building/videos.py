@@ -1,10 +1,10 @@
-"""What every set of action videos shares: codecs, streaming of long videos.
+"""The base of action video sets: codecs, streaming of long videos.
 
-An example is one video: `video` uint8 `[T, H, W, 3]`, `label`, `fps` and the keys.
-Configs: `clean` and `<perturbation>_<severity>` are stored lossless (FFV1 in AVI),
-with the suffix `_h264` as H.264, which is smaller and no longer exact; `source`
-holds the source files as they are, from which the evaluator makes the lossless
-frames on the fly. Temporal perturbations change the length
+An example is one video: `video` uint8 `[T, H, W, 3]`, `label`, `fps` and the
+keys. Configs: `clean` and `<perturbation>_<severity>` are stored lossless (FFV1
+in AVI), with the suffix `_h264` as H.264, which is smaller and not exact;
+`source` holds the unchanged source files, from which the evaluator makes the
+lossless frames on the fly. Temporal perturbations change the length
 (`corruptions.perturb_video`).
 """
 
@@ -35,10 +35,10 @@ _MOST_BYTES = (1 << 31) - (1 << 20)
 
 
 class VideoFile(Protocol):
-  """What gives a video's file when it is asked for; picklable."""
+  """A picklable reference to a video's file, which is read on demand."""
 
   def data(self) -> bytes:
-    """The file's bytes."""
+    """Return the file's bytes."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,12 +48,12 @@ class Source(source_lib.Part):
   Attributes:
     example_id: unique and stable: the file's name.
     label: class id.
-    file: of the video.
-    fps: frames per second; None: what the file says.
+    file: the video's file.
+    fps: frames per second; None: that in the file.
     extra: further features of the example.
-    frames: where they are kept, if they were decoded before.
-    group_id: what it was cut from, which other clips may be of too; the example
-      itself if empty.
+    frames: stored frames, if they were decoded before.
+    group_id: what it was cut from, perhaps with other clips; the example itself
+      if empty.
   """
 
   example_id: str
@@ -65,10 +65,10 @@ class Source(source_lib.Part):
   group_id: str = ""
 
   def decoded(self, folder: str) -> Source:
-    """The same, whose frames lie in a scratch folder.
+    """Return the source with frames in a scratch folder.
 
     Raises:
-      UserError: a broken video; names it.
+      UserError: a broken video; the message names it.
     """
     data = self.file.data()
     try:
@@ -87,7 +87,7 @@ class Builder(
   base.Builder,
   skip_registration=True,  # type: ignore[call-arg]
 ):
-  """Base of the video datasets."""
+  """The base of the video datasets."""
 
   KIND = "videos"
   FAMILY: ClassVar[conditions.Family | None] = conditions.VIDEOS
@@ -97,7 +97,7 @@ class Builder(
   HAS_SOURCE = True
 
   def example_features(self) -> dict[str, Any]:
-    """A video, its label and rate."""
+    """Return the features of a video, its label and rate."""
     return {
       "video": movie_feature.Movie((None, None, None, 3)),
       "label": self.label_feature(),
@@ -106,11 +106,13 @@ class Builder(
     }
 
   def extra_features(self) -> dict[str, Any]:
-    """What the dataset's videos have beside these; `Source.extra` fills it."""
+    """Return further features of the dataset's videos; `Source.extra` fills
+    them.
+    """
     return {}
 
   def _sources(self, dl_manager: Any) -> Sequence[Source]:
-    """The clean videos; implemented by each dataset."""
+    """Return the clean videos; implemented by each dataset."""
     raise NotImplementedError
 
   def _encoder(self) -> Callable[[Sequence[Source]], list[Row]]:
@@ -120,7 +122,7 @@ class Builder(
     return example
 
   def _decoder(self) -> Callable[[], str] | None:
-    """PyAV."""
+    """Return what names PyAV's version, if videos are decoded."""
     return decoders.of_videos if self._decodes() else None
 
   def _decodes(self) -> bool:
@@ -128,7 +130,7 @@ class Builder(
 
 
 def example(row: Row) -> tuple[str, dict[str, Any]]:
-  """(key, example) as TFDS takes it."""
+  """Return (key, example) as TFDS takes it."""
   source, data, fps = row
   return source.example_id, {
     "video": data,
@@ -142,10 +144,11 @@ def example(row: Row) -> tuple[str, dict[str, Any]]:
 def encode_chunk(
   sources: Sequence[Source], *, recipe: base.Recipe
 ) -> list[Row]:
-  """Rows of some sources under one condition; runs in worker processes too.
+  """Return the rows of some sources under one condition; this runs in workers
+  too.
 
   Raises:
-    UserError: a broken video; names it.
+    UserError: a broken video; the message names it.
   """
   rows = []
   for source in sources:
@@ -166,7 +169,9 @@ def encode_chunk(
 def _encoded(
   video: Video, source: Source, recipe: base.Recipe
 ) -> tuple[bytes, float]:
-  """A video's file under a recipe's condition, and its frames per second."""
+  """Return a video's file under a recipe's condition, and its frames per
+  second.
+  """
   fps = source.fps
   if not fps:
     assert isinstance(video, bytes)  # `decoded` fills the rate in
@@ -187,7 +192,7 @@ def _frames(video: Video) -> Iterator[np.ndarray]:
 def encode(
   frames: Iterator[np.ndarray], fps: float, codec: str = LOSSLESS
 ) -> bytes:
-  """Frames as a video: FFV1, whose RGB is kept bit for bit, or H.264."""
+  """Encode frames as a video: FFV1, which keeps RGB bit for bit, or H.264."""
   if codec == H264:
     return movies.encode(frames, options=_X264, fps=fps)
   return movies.encode(
@@ -203,11 +208,11 @@ def encode(
 def perturbed(
   data: Video, example_id: str, recipe: base.Recipe, fps: float
 ) -> Iterator[np.ndarray]:
-  """The frames of a video under a recipe's condition, one by one.
+  """Yield the frames of a video under a recipe's condition, one by one.
 
-  No more than half a GiB of frames is held, whatever the length: frame-by-frame
-  perturbations take parts, MPEG streams, temporal ones decode as often as needed
-  to gather the frames of their index map.
+  At most half a GiB of frames is in memory for any length: frame-by-frame
+  perturbations work on parts, MPEG streams, temporal ones decode as often as
+  needed to gather the frames of their index map.
   """
   import jax.numpy as jnp
 
@@ -234,7 +239,7 @@ def perturbed(
 
 
 def frame_count(video: Video) -> int:
-  """How many frames a video has; of a file all are decoded."""
+  """Return how many frames a video has; a file is decoded for this."""
   if isinstance(video, bytes):
     return sum(1 for _ in video_files.iterate(video))
   return video.shape[0]
@@ -271,14 +276,16 @@ def clip_numbers(
   at: np.ndarray,
   of: int = 1,
 ) -> np.ndarray:
-  """Which frames some clips of a video show, placed as PySlowFast places them.
+  """Return the frame numbers of some clips of a video, placed like
+  PySlowFast's.
 
   A clip spans frames * rate / 30 seconds (docs/evidence/specs/video.md section 2).
 
   Args:
     rate: stride between a clip's frames at 30 fps.
-    at: `[clips]` in 0..of, where each starts in what is left of the video.
-    of: how many parts that has.
+    at: `[clips]` in 0..of, where each clip starts in the remaining length of
+      the video.
+    of: number of parts of that length.
 
   Returns:
     int64 `[clips, frames]`, in 0..num_frames-1; short videos repeat their last
@@ -293,13 +300,13 @@ def clip_numbers(
 def frames_at(
   data: Video, index: np.ndarray, held_bytes: int = 512 << 20
 ) -> Iterator[np.ndarray]:
-  """A video's frames in any order, holding few of them at a time.
+  """Yield a video's frames in any order, holding few of them at a time.
 
   Args:
-    data: the video's file, or its frames where they are kept.
+    data: the video's file, or its stored frames.
     index: int `[N]`, the numbers of the frames in the order to yield them.
-    held_bytes: most that is held; the file is decoded once for every so much of
-      the result, up to the last frame needed.
+    held_bytes: largest size of held frames; the file is decoded once per so
+      many bytes of the result, up to the last frame needed.
   """
   if not isinstance(data, bytes):
     yield from map(data.frame, index.tolist())

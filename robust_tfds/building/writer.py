@@ -14,16 +14,16 @@ from tensorflow_datasets.proto import tf_example_pb2
 
 
 class OrderedWriter(writer.ExampleWriter):
-  """Writes every record with its features in a fixed order.
+  """A writer that writes every record with its features in a fixed order.
 
-  TFDS's documented hook for storage (`_example_writer`) takes it; TFDS sends it to
-  the workers of a Beam pipeline too.
+  It is used by TFDS's documented hook for storage (`_example_writer`); TFDS
+  also sends it to the workers of a Beam pipeline.
   """
 
   def write(
     self, path: str | os.PathLike, examples: Iterable[tuple[Any, bytes]]
   ) -> Any:
-    """Writes (key, serialised example) pairs, see the parent class."""
+    """Write (key, serialised example) pairs, see the parent class."""
     return super().write(path, _ordered(examples))
 
 

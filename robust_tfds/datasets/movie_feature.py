@@ -84,7 +84,7 @@ class Movie(tfds.features.FeatureConnector):
 def check(
   got: Sequence[int], expected: Sequence[int | None], what: str
 ) -> None:
-  """Raises BrokenVideoError unless a video has the shape it should have."""
+  """Raise BrokenVideoError unless a video has the shape it should have."""
   fits = len(got) == len(expected) and all(
     e is None or g == e for g, e in zip(got, expected)
   )

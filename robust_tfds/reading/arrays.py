@@ -92,7 +92,7 @@ def _array(arrays: np.lib.npyio.NpzFile, name: str, path: str) -> np.ndarray:
 
 
 def _check_no_pickle(error: Exception, source: str) -> None:
-  """Says in words that NumPy met a pickle, if it did."""
+  """Say in words that NumPy met a pickle, if it did."""
   if "allow_pickle" in str(error):
     raise errors.UserError(f"{source}: {_PICKLE}") from error
 

@@ -190,7 +190,7 @@ def _check_names(
   required: Sequence[str],
   said: Mapping[str, str],
 ) -> None:
-  """Refuses a header without what was said of it, or without a column."""
+  """Refuse a header without what was said of it, or without a column."""
   for name in said.values():
     if name not in header:
       raise errors.UserError(
@@ -272,7 +272,7 @@ def _csv_columns(
 def _check_widths(
   path: epath.Path, data: bytes, above: int, separator: str
 ) -> None:
-  """Refuses the first line that has not as many values as the header."""
+  """Refuse the first line that has not as many values as the header."""
   text = data[above:].decode("utf-8")
   first = 1 if above else 0  # lines above the header
   rows = text_files.csv_text(text, str(path), separator)
@@ -411,7 +411,7 @@ def _wrong(value: str) -> str:
 
 
 def check_text(source: str, value: str) -> None:
-  """Refuses text that no column may hold.
+  """Refuse text that no column may hold.
 
   Raises:
     UserError: it begins with the source.

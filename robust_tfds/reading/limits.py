@@ -49,7 +49,7 @@ def allowed(limit: int) -> int:
 
 
 def check(size: int, limit: int, source: str, noun: str) -> None:
-  """Refuses what is larger than its limit.
+  """Refuse what is larger than its limit.
 
   Args:
     size: what the file asks for.
@@ -68,7 +68,7 @@ def check(size: int, limit: int, source: str, noun: str) -> None:
 
 
 def check_arrays(size: int, source: str) -> None:
-  """Refuses arrays that are too large, or that this machine cannot hold.
+  """Refuse arrays that are too large, or that this machine cannot hold.
 
   Args:
     size: of the arrays once they are unpacked, in bytes.

@@ -88,7 +88,7 @@ def refusal(archive: str, name: str, fault: str) -> errors.UserError:
 
 
 def check_growth(unpacked: int, packed: int, source: str) -> None:
-  """Refuses what grows beyond measure when it is unpacked.
+  """Refuse what grows beyond measure when it is unpacked.
 
   Args:
     unpacked: bytes that it becomes.

@@ -234,7 +234,7 @@ def _entry(info: tarfile.TarInfo) -> tar_index.Entry:
 def _check_size(
   path: str, entry: tarfile.TarInfo, end: int, size: int | None, packed: int
 ) -> None:
-  """Refuses an entry that reaches beyond the archive's own end."""
+  """Refuse an entry that reaches beyond the archive's own end."""
   if entry.size < 0 or end <= entry.offset:
     raise _cut(
       f"{path}: {entry.name}", f"its header claims {entry.size:,} bytes"
@@ -258,7 +258,7 @@ def _kind_fault(entry: tarfile.TarInfo) -> str:
 
 
 def _check_end(path: str, last: str, end: int, headers: _Headers) -> None:
-  """Refuses all but two blocks of zeros or more, and nothing after them."""
+  """Refuse all but two blocks of zeros or more, and nothing after them."""
   block = headers.block
   if not block or (len(block) < _BLOCK and not block.strip(b"\0")):
     raise _not_whole(path, last, "it has no end mark, so it may be cut off")

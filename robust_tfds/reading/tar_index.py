@@ -118,7 +118,7 @@ class Recorder:
     self._places.extend((entry.size, entry.offset))
 
   def save(self) -> None:
-    """Keeps the index; the walk has come to the archive's proper end."""
+    """Keep the index; the walk has come to the archive's proper end."""
     if not self._faultless or paths.state(self._archive) != self._state:
       return
     index = Index(

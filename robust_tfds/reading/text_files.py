@@ -199,7 +199,7 @@ def check_header(
   header: list[str],
   columns: Iterable[str] | None = None,
 ) -> None:
-  """Refuses a header that is not one.
+  """Refuse a header that is not one.
 
   Args:
     header: its names, in order.

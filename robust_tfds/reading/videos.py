@@ -283,7 +283,7 @@ def _decoded(video: Video) -> Iterator[Any]:
 def _check_whole(
   video: Video, container: Any, stream: Any, count: int, start: float, last: Any
 ) -> None:
-  """Compares what was decoded with what the container promises, see the header.
+  """Compare what was decoded with what the container promises, see the header.
 
   Args:
     container: PyAV's, after the last frame.

@@ -63,14 +63,14 @@ def writing(path: epath.PathLike) -> Iterator[None]:
 
 
 def write_text(path: epath.PathLike, text: str, *, sync: bool = True) -> None:
-  """Writes a text file whole, in UTF-8; see `write_bytes`."""
+  """Write a text file whole, in UTF-8; see `write_bytes`."""
   write_bytes(path, text.encode("utf-8"), sync=sync)
 
 
 def write_bytes(
   path: epath.PathLike, data: bytes, *, sync: bool = True
 ) -> None:
-  """Writes a file whole; what was there before is replaced.
+  """Write a file whole; what was there before is replaced.
 
   Args:
     sync: wait until it is on the disk, so that it outlives a power cut.
@@ -126,7 +126,7 @@ def whole_file(path: epath.Path) -> Iterator[IO[bytes]]:
 
 
 def remove_temporary(folder: epath.PathLike) -> None:
-  """Removes what killed processes left of `write_bytes`, directly in a folder.
+  """Remove what killed processes left of `write_bytes`, directly in a folder.
 
   What a process of this machine writes that is alive stays, and for a day what
   one of another machine left: nobody here knows whether it is alive.
@@ -179,7 +179,7 @@ def _children(folder: epath.Path) -> list[epath.Path]:
 
 
 def move(source: epath.Path, target: epath.Path, first: str = "") -> None:
-  """Moves a file or a folder to where nothing is.
+  """Move a file or a folder to where nothing is.
 
   A bucket's objects move one after the other.
 
@@ -205,7 +205,7 @@ def move(source: epath.Path, target: epath.Path, first: str = "") -> None:
 
 
 def remove(path: epath.PathLike) -> None:
-  """Removes a file, a link, or a folder and all below it; or nothing is there.
+  """Remove a file, a link, or a folder and all below it; or nothing is there.
 
   Raises:
     DiskError: it could not be removed.
@@ -222,7 +222,7 @@ def remove(path: epath.PathLike) -> None:
 
 
 def make_folder(folder: epath.PathLike) -> None:
-  """Makes a folder and those above it, which others may remove meanwhile.
+  """Make a folder and those above it, which others may remove meanwhile.
 
   Who ends removes the folder above its own if nothing is in it (see
   `remove_empty`), at times just before another makes its own there.
@@ -239,7 +239,7 @@ def make_folder(folder: epath.PathLike) -> None:
 
 
 def remove_empty(folder: epath.PathLike) -> None:
-  """Removes a folder in which nothing is; buckets have none.
+  """Remove a folder in which nothing is; buckets have none.
 
   Whoever makes one below it at the same time does so by `make_folder`.
   """

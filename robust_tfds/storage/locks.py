@@ -69,7 +69,7 @@ def own_folder(above: pathlib.Path, prefix: str) -> Iterator[pathlib.Path]:
 
 
 def remove_leftovers(above: pathlib.Path, prefix: str) -> None:
-  """Removes the folders of processes that were killed; others are left alone.
+  """Remove the folders of processes that were killed; others are left alone.
 
   Args:
     above: the folder that they lie in; it need not be there.

@@ -17,7 +17,7 @@ def archived(arrays: Mapping[str, np.ndarray]) -> bytes:
 
 
 def write(archive: zipfile.ZipFile, name: str, array: np.ndarray) -> None:
-  """Writes an array into an open `.npz` file: equal ones are equal bytes.
+  """Write an array into an open `.npz` file: equal ones are equal bytes.
 
   Not as `np.savez`, which notes the time of day.
   """

@@ -117,7 +117,7 @@ def optional(text: str | None, name: str) -> epath.Path | None:
 
 
 def check_records(path: str | os.PathLike, name: str = "") -> None:
-  """Refuses a place for prepared sets where TensorFlow opens no file.
+  """Refuse a place for prepared sets where TensorFlow opens no file.
 
   Their TFRecord files are read and written by TensorFlow itself.
 
@@ -257,7 +257,7 @@ def states(many: Iterable[str | os.PathLike]) -> dict[str, State]:
 
 
 def write_bytes(path: str | os.PathLike, data: bytes) -> None:
-  """Writes a file whole or not at all; the folders above it are made.
+  """Write a file whole or not at all; the folders above it are made.
 
   Raises:
     OSError: it cannot be written.
@@ -480,7 +480,7 @@ def is_refusal(error: Exception) -> bool:
 
 
 def _check_address(scheme: str, rest: str, start: str) -> None:
-  """Refuses an address without a bucket, or whose package is not installed."""
+  """Refuse an address without a bucket, or whose package is not installed."""
   if scheme not in _PACKAGES:
     return  # epath knows those that a program registered
   if not rest.strip("/"):
@@ -529,7 +529,7 @@ class _BucketFile(io.RawIOBase):
     return True
 
   def readinto(self, buffer: Any) -> int:
-    """Reads up to the buffer's size."""
+    """Read up to the buffer's size."""
     view = memoryview(buffer).cast("B")
     with os_errors(self._path):
       data = self._file.read(len(view))

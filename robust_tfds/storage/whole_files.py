@@ -35,7 +35,7 @@ class Writer:
     self._numbers = itertools.count()
 
   def write(self, place: epath.Path, data: bytes) -> None:
-    """Writes a file unless there is one; makes the folders above it.
+    """Write a file unless there is one; makes the folders above it.
 
     Raises:
       UserError: the file system refuses; names the file.

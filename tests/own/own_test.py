@@ -367,7 +367,7 @@ class VideosTest(parameterized.TestCase):
     self.assertIn("videos_p/sampling_1/1.0.0: 5 test examples", ran.stdout)
 
   def _plan(self, models, **options):
-    given = {**keywords.defaults(), "conditions": "jpeg", **options}
+    given = {**keywords.DEFAULTS, "conditions": "jpeg", **options}
     made_of = keywords.spec_of(models, f"videos:{self.root}", given)
     return plan_lib.make(*made_of)
 

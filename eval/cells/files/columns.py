@@ -1,10 +1,10 @@
-"""The columns that cells have, task by task: the schema of what lies on disk.
+"""The schema of cells' columns on disk, by task.
 
-Whoever writes a cell puts the facts of its examples into a file of their own
-(`OF_EXAMPLES`, see `eval/cells/files/examples.py`); whoever reads one that somebody else
-made holds it against the schema (`check`). Between which numbers values lie that
-means are made of is checked whenever a cell is read (`check_ranges`); what else they
-may be is in `eval/submissions/values.py`.
+When a cell is written, the facts of its examples go into a separate file
+(`OF_EXAMPLES`, see `eval/cells/files/examples.py`). A cell of another program
+is checked against the schema (`check`). The ranges of values that means are
+computed from are checked whenever a cell is read (`check_ranges`); other checks
+of values are in `eval/submissions/values.py`.
 """
 
 import dataclasses
@@ -32,9 +32,9 @@ class Column:
 
   Attributes:
     kind: `TEXT`, `WHOLE`, `REAL` or `TRUTH`.
-    dimensions: of its array, rows included.
+    dimensions: number of dimensions of its array, with rows.
     of_examples: whether it is a fact of examples, the same for every model.
-    needed: whether nothing can be measured without it.
+    needed: whether it is required.
   """
 
   kind: str
@@ -122,7 +122,7 @@ OF_EXAMPLES = frozenset(
 def of_cell(
   task: str, condition: Condition, there: Columns
 ) -> dict[str, Column]:
-  """The columns that a cell may have.
+  """Return the columns that a cell may have.
 
   Args:
     there: its columns: detections are stored in one of three forms.
@@ -142,13 +142,14 @@ def of_cell(
 def check(
   source: str, columns: Columns, task: str, condition: Condition
 ) -> None:
-  """Refuses columns of other names, dtypes or shapes than a task's cells have.
+  """Refuse columns whose names, dtypes or shapes do not match the task.
 
   Args:
-    source: what a refusal begins with: the cell's file.
+    source: the beginning of an error message: the cell's file.
 
   Raises:
-    UserError: names the column.
+    UserError: the message names the column.
+
   """
   known = of_cell(task, condition, columns)
   for name in columns:
@@ -167,13 +168,13 @@ def check(
 
 
 def check_ranges(source: str, columns: Columns) -> None:
-  """Refuses values that no mean of them could be made of; NaN is none of these.
+  """Refuse values outside the range of their means; NaN is such a value.
 
   Args:
-    source: what a refusal begins with: the cell's file.
+    source: the beginning of an error message: the cell's file.
 
   Raises:
-    UserError: names the column, the first value and where it may lie.
+    UserError: the message names the column, the first value and the range.
   """
   for name, (least, most) in _RANGES.items():
     values = columns.get(name, np.zeros(0))

@@ -1,4 +1,6 @@
-"""A run's config.json: its schema, its versions, what may differ on resuming."""
+"""A run's config.json: its schema, its versions, and what may change on
+resuming.
+"""
 
 import contextlib
 import json
@@ -35,7 +37,7 @@ _RESUMABLE = (
 
 
 class _OtherVersionError(errors.UserError):
-  """A whole workdir, but not for this code."""
+  """An error for a valid workdir of another version."""
 
 
 _Names = str | list[str]
@@ -43,7 +45,7 @@ _Levels = int | list[int]
 
 
 class _Settings(pydantic.BaseModel):
-  """Settings as far as anything reads them; other keys are passed over.
+  """The used settings; other keys are ignored.
 
   A run's own schema (`eval/run/spec.py`) knows the keys of today; a workdir may
   be of earlier code, or a stranger's.
@@ -58,7 +60,7 @@ class _Versions(_Settings):
 
 
 class _Data(_Settings):
-  """What was read, and what was made of it."""
+  """The `data` settings: the source and what was made of it."""
 
   name: Annotated[str, pydantic.Field(min_length=1)]
   corruptions: _Names = ""
@@ -80,14 +82,14 @@ class _Data(_Settings):
 
 
 class _Model(_Settings):
-  """One model of a run; None where `models` has them."""
+  """One model of a run; None if `models` contains them."""
 
   name: str | None
   label: str | None = ""
 
 
 class _Config(_Settings):
-  """What every config has; a run's models are objects, else labels alone."""
+  """The part of every config; models are objects, or only labels."""
 
   task: str
   seed: int
@@ -100,15 +102,15 @@ class _Config(_Settings):
 
 
 def read(path: epath.Path, *, any_pixels: bool = False) -> dict[str, Any]:
-  """The settings, and `versions` and `checksum` of this file.
+  """Return the settings, and `versions` and `checksum` of this file.
 
   Args:
-    any_pixels: whether its cells may be of another version of the pixels: they
-      are read then, and none is added.
+    any_pixels: whether its cells may have another version of the pixels; they
+      are then only read.
 
   Raises:
     UserError: no workdir, or one of another version.
-    DamagedError: the file is not what was written; names the field.
+    DamagedError: the file was changed; the message names the field.
   """
   if not disk.exists(path):
     raise errors.UserError(
@@ -131,7 +133,7 @@ def read(path: epath.Path, *, any_pixels: bool = False) -> dict[str, Any]:
 
 
 def check_readable(path: epath.Path) -> None:
-  """Refuses a damaged file alone: none, or one of another version, is whole.
+  """Refuse only a damaged file; a missing one or one of another version passes.
 
   Raises:
     DamagedError: see `read`.
@@ -144,10 +146,10 @@ def check_readable(path: epath.Path) -> None:
 def write(
   path: epath.Path, config: ml_collections.ConfigDict, pixels: int | None = None
 ) -> None:
-  """Writes the settings of a run.
+  """Write the settings of a run.
 
   Args:
-    pixels: version of the pixels of cells that are there; today's if None.
+    pixels: version of the pixels of existing cells; the current one if None.
   """
   pixels = provenance.PIXELS_VERSION if pixels is None else pixels
   versions = {"workdir": VERSION, "pixels": pixels}
@@ -157,20 +159,22 @@ def write(
 
 
 def plain(config: ml_collections.ConfigDict) -> dict[str, Any]:
-  """The settings as JSON knows them."""
+  """Return the settings as JSON values."""
   return reading.json_text(config.to_json_best_effort(), "config")
 
 
 def mark(config: Mapping[str, Any]) -> str:
-  """12 digits over a run's settings, by which others name it."""
+  """Return 12 digits of a hash of a run's settings, by which others refer to
+  it.
+  """
   return provenance.fingerprint(config)
 
 
 def check_same(path: epath.Path, config: ml_collections.ConfigDict) -> None:
-  """Refuses a config.json that is of another run.
+  """Refuse a config.json of another run.
 
   Raises:
-    UserError: names what differs; or see `read`.
+    UserError: the message names what differs; or see `read`.
   """
   differ = differences(read(path), plain(config))
   if differ:
@@ -186,10 +190,10 @@ def check_same(path: epath.Path, config: ml_collections.ConfigDict) -> None:
 def differences(
   one: Mapping[str, Any], other: Mapping[str, Any]
 ) -> dict[str, tuple[Any, Any]]:
-  """What two configs say differently and can change a number.
+  """Return the differences of two configs that can change a number.
 
   Returns:
-    `data.name` and so on -> both values, None where there is none.
+    `data.name` and so on -> both values; None for a missing one.
   """
   first, second = _flat(_called(one)), _flat(_called(other))
   return {
@@ -224,7 +228,7 @@ def _check_versions(
 
 
 def _called(config: Mapping[str, Any]) -> dict[str, Any]:
-  """With its one model's label, which is the name where none is said."""
+  """Return the config with its only model's label, which defaults to the name."""
   out, model = dict(config), config.get("model")
   if isinstance(model, Mapping):
     out["model"] = {**model, "label": model.get("label") or model.get("name")}

@@ -1,8 +1,8 @@
-"""Cells that are not what was written: told, named, moved aside.
+"""Damaged cells: detected, named, moved aside.
 
-A finished cell is checked each time it is read: its note is whole and of the cell
-whose place it is in, its files are those of the note, no part of it is a link, and
-cells of one dataset and split hold the same examples.
+A finished cell is checked each time it is read: its note is complete and
+belongs to its place, its files match the note, no part of it is a link, and
+cells of one dataset and split have the same examples.
 """
 
 import collections
@@ -25,32 +25,32 @@ _ADVICE = (
 
 
 class DamagedError(errors.UserError):
-  """Something in a workdir is not what was written there.
+  """An error for a changed or damaged part of a workdir.
 
   Attributes:
-    folder: of what is damaged as a whole.
-    reason: what is wrong, without what to do about it.
+    folder: folder of the damaged part.
+    reason: what is wrong, without the advice.
   """
 
   def __init__(self, reason: str, folder: epath.Path):
-    """See the class.
+    """Create the error.
 
     Args:
       reason: a sentence that begins with the path.
-      folder: of what is damaged as a whole.
+      folder: folder of the damaged part.
     """
     super().__init__(f"{reason.rstrip('.')}. {_ADVICE}.")
     self.folder, self.reason = folder, reason
 
 
 def check_no_links(root: epath.Path, folder: epath.Path) -> None:
-  """Refuses a cell that is a link, lies behind one or holds one.
+  """Refuse a cell that is a link, lies behind one or contains one.
 
   Args:
     root: the workdir, which may be a link itself.
 
   Raises:
-    DamagedError: names the link.
+    DamagedError: the message names the link.
   """
   if not paths.is_local(folder):  # buckets have none
     return
@@ -69,7 +69,7 @@ def check_no_links(root: epath.Path, folder: epath.Path) -> None:
 
 
 def is_folder(path: epath.Path) -> bool:
-  """Whether a folder lies there itself, and no link to one."""
+  """Return whether a path is a folder, and not a link to one."""
   place = pathlib.Path(path)
   return place.is_dir() and not place.is_symlink()
 
@@ -77,7 +77,9 @@ def is_folder(path: epath.Path) -> bool:
 def of_other_examples(
   notes: Mapping[epath.Path, note_lib.Note],
 ) -> Iterator[tuple[epath.Path, str]]:
-  """Cells that most cells of their dataset and split differ from, and why."""
+  """Yield cells whose examples differ from most cells of their split, with the
+  reason.
+  """
   splits: dict[tuple[str, str], list[epath.Path]] = {}
   for folder, note in notes.items():
     if note.split.name:
@@ -103,12 +105,13 @@ def of_missing_examples(
   notes: Mapping[epath.Path, note_lib.Note],
   check: Callable[[epath.Path, note_lib.File], object],
 ) -> Iterator[tuple[epath.Path, str]]:
-  """Files of examples that are damaged, then the cells that need them, and why.
+  """Yield damaged files of examples, then the cells that need them, with the
+  reason.
 
   Args:
     folder: the run's `examples`.
-    notes: of cells, by folder.
-    check: refuses a file that is not the one of the note.
+    notes: notes of cells, by folder.
+    check: refuses a file that does not match the note.
   """
   cells_of: dict[note_lib.File, list[epath.Path]] = {}
   for cell, note in notes.items():
@@ -125,7 +128,8 @@ def of_missing_examples(
 
 
 def move_aside(root: epath.Path, path: epath.Path) -> epath.Path:
-  """Moves something of a workdir into its folder `damaged`; gives the new place.
+  """Move a part of a workdir into its folder `damaged` and return the new
+  place.
 
   Raises:
     DiskError: it could not be moved.

@@ -1,11 +1,12 @@
-"""Facts of examples, stored once a run: `examples/<sha256>.npz` beside `cells/`.
+"""Facts of examples, stored once per run: `examples/<sha256>.npz` beside
+`cells/`.
 
-Ids, groups, frames, labels and whatever else does not depend on a model's outputs
-are the same in all cells of one set. A file of them is named by the first 16 digits
-of its sha256, so cells of equal examples share one; published sets whose conditions
-hold other pictures have several. The note of a cell says which it needs, with its
-whole checksum. A file is written before the first cell that needs it, and again by
-any cell where it is gone or damaged.
+Ids, groups, frames, labels and everything else that does not depend on a
+model's outputs are the same in all cells of one set. A file of them is named by
+the first 16 digits of its sha256, so cells with equal examples share one;
+published sets whose conditions have different pictures have several. The note
+of a cell names its file with the full checksum. A file is written before the
+first cell that needs it, and again by any cell if it is missing or damaged.
 """
 
 import collections
@@ -25,24 +26,24 @@ _SETS = 2  # of which the columns stay in memory
 
 
 def path(folder: epath.Path, file: note_lib.File) -> epath.Path:
-  """Where a file of examples lies in the run's `examples`."""
+  """Return the path of a file of examples in the run's `examples`."""
   return folder / f"{file.sha256[:16]}.npz"
 
 
 def labels(columns: Columns) -> np.ndarray | None:
-  """The true classes of rows; None where the ground truth lies elsewhere."""
+  """Return the true classes of rows; None if only the ground truth has them."""
   return columns.get("labels", columns.get("label"))
 
 
 def write(folder: epath.Path, columns: Columns) -> note_lib.File:
-  """Writes facts of examples, unless they are there whole.
+  """Write facts of examples, unless they are already there.
 
   Args:
-    folder: the run's `examples`; made if it is not there.
-    columns: of all rows of a cell, in order.
+    folder: the run's `examples`; made if missing.
+    columns: columns of all rows of a cell, in order.
 
   Returns:
-    What the cell's note says of the file.
+    The file's entry in the cell's note.
 
   Raises:
     DiskError: it could not be written.
@@ -63,10 +64,10 @@ def write(folder: epath.Path, columns: Columns) -> note_lib.File:
 
 
 class Reader:
-  """Reads examples; those of the last sets stay in memory for the next cell."""
+  """A reader of examples, which caches the last sets for the next cell."""
 
   def __init__(self) -> None:
-    """Has read nothing yet."""
+    """Create the reader."""
     self._lock = threading.Lock()
     self._sets: collections.OrderedDict[tuple, dict[str, np.ndarray]]
     self._sets = collections.OrderedDict()
@@ -74,17 +75,17 @@ class Reader:
   def columns(
     self, folder: epath.Path, file: note_lib.File
   ) -> dict[str, np.ndarray]:
-    """The facts of a file's examples, which nobody may change.
+    """Return the facts of a file's examples, which must not be changed.
 
-    A file is read and its checksum compared once, and again when its size or its
-    time changed since.
+    A file is read and its checksum compared once, and again if its size or time
+    changes.
 
     Args:
       folder: the run's `examples`.
-      file: what a cell's note says of it.
+      file: its entry in a cell's note.
 
     Raises:
-      UserError: it is not the file of the note; names it.
+      UserError: it does not match the note; the message names it.
     """
     place = path(folder, file)
     try:

@@ -1,4 +1,5 @@
-"""Features of a run's models beside it: `robust-tfds features` writes, figures read.
+"""Features of a run's models: `robust-tfds features` writes them, figures read
+them.
 
 <folder>/<run>/<label>/<condition>.npz   example_id, label, and `layer.<name>`, float32
                                          `[examples, channels]`, a layer each
@@ -25,10 +26,10 @@ _CLASSES = "classes.json"
 
 @dataclasses.dataclass(frozen=True)
 class Features:
-  """What layers of one model gave under one condition.
+  """The outputs of one model's layers under one condition.
 
   Attributes:
-    run: whose model it is.
+    run: the model's run.
     model: its label.
     condition: config name.
     example_id: texts `[N]`.
@@ -47,11 +48,11 @@ class Features:
 
   @property
   def title(self) -> str:
-    """What it is of."""
+    """The model, run and condition in words."""
     return f"{self.model} ({self.run}), {self.condition}"
 
   def of(self, example_id: np.ndarray) -> Features:
-    """The rows of these examples, in this order; all are there."""
+    """Return the rows of these examples, in this order; all must be present."""
     order = np.argsort(self.example_id)
     rows = order[np.searchsorted(self.example_id, example_id, sorter=order)]
     return dataclasses.replace(
@@ -62,7 +63,7 @@ class Features:
     )
 
   def write(self, folder: epath.Path) -> epath.Path:
-    """The file, in a folder of the run and model."""
+    """Write the file into a folder of the run and model and return its path."""
     of_run = folder / names.folder_name(self.run)
     place = of_run / names.folder_name(self.model)
     file, out = place / f"{self.condition}.npz", io.BytesIO()
@@ -77,10 +78,10 @@ class Features:
 
 
 def read(folder: epath.Path) -> list[Features]:
-  """All features of a folder, clean first.
+  """Return all features of a folder, clean first.
 
   Raises:
-    UserError: none are there, or a damaged file.
+    UserError: there are none, or a damaged file.
   """
   files = sorted(folder.glob("*/*/*.npz"), key=_order)
   if not files:

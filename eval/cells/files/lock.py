@@ -1,8 +1,8 @@
 """The lock of a workdir: one run at a time.
 
-On a disk it is a file lock, which the system frees when a process ends, however it
-ends. In a bucket it is an object, which a run that was killed leaves behind:
-`--break_lock` takes its place. A run whose object was replaced sees it before it
+On a disk it is a file lock, which the system frees when a process ends in any
+way. In a bucket it is an object, which a killed run leaves behind:
+`--break_lock` replaces it. A run whose object was replaced notices before it
 finishes its next cell, and stops.
 """
 
@@ -25,7 +25,7 @@ FILE = "running.json"
 
 
 class _Record(Record):
-  """What the file says of the run that holds the lock."""
+  """The content of the file: the run that holds the lock."""
 
   host: str
   pid: int
@@ -34,19 +34,19 @@ class _Record(Record):
 
 
 class Lock:
-  """This process's hold on a workdir."""
+  """The hold of this process on a workdir."""
 
   def __init__(self, root: epath.PathLike):
-    """Takes nothing yet; see `take`."""
+    """Create the lock; `take` takes it."""
     self._path = epath.Path(root) / FILE
     self._file_lock = locks.file_lock(_lock_path(self._path))
     self.nonce = secrets.token_hex(8)
 
   def take(self, *, breaking: bool = False) -> None:
-    """Takes the lock.
+    """Take the lock.
 
     Args:
-      breaking: take the place of another run's object in a bucket.
+      breaking: whether to replace another run's object in a bucket.
 
     Raises:
       UserError: another run holds it; says which.
@@ -75,7 +75,7 @@ class Lock:
     disk.write_text(self._path, record.model_dump_json(indent=1), sync=False)
 
   def release(self) -> None:
-    """Frees the lock, if this process still holds it."""
+    """Free the lock, if this process still holds it."""
     if paths.is_local(self._path):
       if self._file_lock.is_locked:
         with contextlib.suppress(disk.DiskError):
@@ -94,10 +94,10 @@ class Lock:
 
 @contextlib.contextmanager
 def held(root: epath.PathLike, *, breaking: bool = False) -> Iterator[Lock]:
-  """Holds a workdir, and removes what killed runs were writing in it.
+  """Hold a workdir, and remove temporary files of killed runs.
 
   Args:
-    root: the workdir; made if it is not there.
+    root: the workdir; made if missing.
     breaking: see `Lock.take`.
 
   Raises:
@@ -116,10 +116,10 @@ def held(root: epath.PathLike, *, breaking: bool = False) -> Iterator[Lock]:
 
 
 def check(root: epath.PathLike, nonce: str) -> None:
-  """Refuses to go on where another run took this one's place in a bucket.
+  """Refuse to continue after another run replaced this one's lock in a bucket.
 
   Raises:
-    UserError: nothing may be finished any more.
+    UserError: no more cells may be finished.
   """
   path = epath.Path(root) / FILE
   if not paths.is_local(path) and _nonce(path) != nonce:
@@ -131,12 +131,12 @@ def check(root: epath.PathLike, nonce: str) -> None:
 
 
 def _lock_path(path: epath.Path) -> pathlib.Path:
-  """Return the path of the file lock: beside the record, which is replaced."""
+  """Return the path of the file lock, next to the record."""
   return pathlib.Path(os.fspath(path)).with_name("running.lock")
 
 
 def _read(path: epath.Path) -> _Record | None:
-  """Return what a lock says; None where it is gone or damaged."""
+  """Return the content of a lock; None if it is missing or damaged."""
   try:
     return reading.records(reading.json_file(path), _Record, str(path))
   except (errors.UserError, OSError):

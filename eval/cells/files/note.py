@@ -1,8 +1,8 @@
 """The note of a finished cell, `provenance.json`: written last, read first.
 
-It says whose numbers the cell holds, of which examples, and the checksums of the
-files beside it and of its examples' (`eval/cells/files/examples.py`): a cell without
-its note is not finished, and one whose files are not those of the note is damaged.
+It names the cell's model and examples, and the checksums of its files and of
+the examples' file (`eval/cells/files/examples.py`): a cell without a note is
+not finished, and one whose files do not match the note is damaged.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ _Count = Annotated[int, pydantic.Field(ge=0)]
 
 
 class Split(Record):
-  """The examples that a cell is of.
+  """The examples of a cell.
 
   Attributes:
-    name: of what was read; cells of one dataset and split hold the same
-      examples. Empty where nothing is known of it.
-    rows: of the columns.
-    examples: different ids among them.
+    name: name of what was read; cells of one dataset and split have the same
+      examples. Empty if unknown.
+    rows: number of rows of the columns.
+    examples: number of different ids among them.
     ids: sha256 of the ids, in their order.
-    labels: sha256 of the true classes, in that order; empty where the examples
-      have none of their own; None where nobody noted it.
+    labels: sha256 of the true classes, in that order; empty if the examples
+      have none of their own; None if not recorded.
   """
 
   name: str
@@ -50,37 +50,37 @@ class Split(Record):
 
 
 class File(Record):
-  """What was written into a file."""
+  """The size and checksum of a written file."""
 
   size: _Count
   sha256: _Sha256
 
   @classmethod
   def of(cls, data: bytes) -> File:
-    """Of its bytes."""
+    """Create it from the file's bytes."""
     return cls(size=len(data), sha256=hashlib.sha256(data).hexdigest())
 
 
 class Note(Signed):
-  """What `provenance.json` holds.
+  """The content of `provenance.json`.
 
   Attributes:
-    version: of this schema.
+    version: version of this schema.
     model: the cell's model, and so on as in `cell.Cell`.
     dataset: its data set.
     config: its condition.
     corruption: the condition's name; empty for clean.
     severity: the condition's level.
     kind: the condition's family.
-    seed: the run's.
+    seed: the run's seed.
     fingerprint: see `eval/cells/provenance.py`.
-    of_model: the part of the fingerprint that is of the model alone, the same in
-      all its cells; empty where nothing is known of it.
-    data: facts of the data, in words; None where nobody noted them.
-    model_facts: facts of the model, under the key `by`; None where nobody noted
-      them.
-    random: whether the model answers otherwise when it is asked again.
-    without_output: how many classes of the data set the model has no output for.
+    of_model: the part of the fingerprint that depends only on the model, the
+      same in all its cells; empty if unknown.
+    data: facts of the data, in words; None if not recorded.
+    model_facts: facts of the model, under the key `by`; None if not recorded.
+    random: whether repeated calls of the model differ.
+    without_output: number of classes of the data set that the model has no
+      output for.
     split: the examples.
     files: name -> the files beside the note.
     examples: the file of the examples' facts.
@@ -108,7 +108,7 @@ class Note(Signed):
 
   @property
   def place(self) -> tuple[str, str, str, str]:
-    """Names of the folders that the cell lies in, as `Cell.place`."""
+    """The names of the cell's nested folders, equal to `Cell.place`."""
     return self.model, self.dataset, self.config, f"seed{self.seed}"
 
 
@@ -118,10 +118,10 @@ def make(
   files: Mapping[str, File],
   examples: File,
 ) -> Note:
-  """The note of a cell.
+  """Return the note of a cell.
 
   Args:
-    cell: what `Cell.note` says.
+    cell: the result of `Cell.note`.
     files: name -> the files beside the note.
     examples: the file of the examples' facts.
   """
@@ -139,11 +139,11 @@ def make(
 def split_of(
   name: str, example_id: np.ndarray, labels: np.ndarray | None = None
 ) -> Split:
-  """The examples of columns.
+  """Return the examples of columns.
 
   Args:
     example_id: str `[N]`, sorted.
-    labels: int `[N]` or `[N, L]`, the true classes; None where there are none.
+    labels: int `[N]` or `[N, L]`, the true classes; None if there are none.
   """
   first = np.ones(len(example_id), bool)
   first[1:] = example_id[1:] != example_id[:-1]
@@ -160,16 +160,18 @@ def split_of(
 
 
 def _labels_sha256(labels: np.ndarray) -> str:
-  """Of the numbers as little-endian int64, whatever dtype they are stored in."""
+  """Return the sha256 of the numbers as little-endian int64, whatever their
+  dtype.
+  """
   return hashlib.sha256(labels.astype("<i8").tobytes()).hexdigest()
 
 
 def read(folder: epath.Path) -> Note:
-  """The note of a cell.
+  """Return the note of a cell.
 
   Raises:
-    UserError: there is none, or it is not one, or was changed; names the file
-      and the field.
+    UserError: it is missing, invalid or changed; the message names the file and
+      the field.
   """
   path = folder / FILE
   value = reading.json_file(path)
@@ -181,10 +183,10 @@ def read(folder: epath.Path) -> Note:
 
 
 def check_size(path: epath.Path, file: File) -> None:
-  """Refuses a file that is gone or of another size; reads none of it.
+  """Refuse a file that is missing or of another size, without reading it.
 
   Raises:
-    UserError: names the file.
+    UserError: the message names the file.
   """
   size = reading.file_size(path)
   if size != file.size:
@@ -194,10 +196,10 @@ def check_size(path: epath.Path, file: File) -> None:
 
 
 def read_file(path: epath.Path, file: File) -> bytes:
-  """All bytes of a file, which have to be those that were written.
+  """Return all bytes of a file, which must be those that were written.
 
   Raises:
-    UserError: they are others, or it is gone; names the file.
+    UserError: it was changed, or is missing; the message names the file.
   """
   check_size(path, file)
   data = reading.file_bytes(path, limit=limits.ARRAY_BYTES)
@@ -210,7 +212,7 @@ def read_file(path: epath.Path, file: File) -> bytes:
 
 
 def file_sha256(path: epath.Path) -> str:
-  """Of a file's bytes.
+  """Return the sha256 of a file's bytes.
 
   Raises:
     UserError: it cannot be read.

@@ -1,4 +1,4 @@
-"""Columns as the arrays of a file: few bytes, and the same for equal rows.
+"""Columns packed as the arrays of a file: small, and equal for equal rows.
 
 A column is stored under its name and how it is packed, read from the right:
 
@@ -13,7 +13,7 @@ A column is stored under its name and how it is packed, read from the right:
   detections.lengths    how many each of the N rows has, and D; the rest of each
                         row is that of no detection: class -1, score 0, box 0
 
-What is read is equal to what was written.
+Reading returns exactly what was written.
 """
 
 import math
@@ -36,7 +36,7 @@ _SURROGATES = "surrogatepass"  # ids are whatever their files were called
 
 
 def dumps(columns: Columns) -> bytes:
-  """Columns as the bytes of a `.npz` file without pickles.
+  """Return columns as the bytes of a `.npz` file without pickles.
 
   Args:
     columns: names without dots -> arrays `[N, ...]`; texts are `[N]`.
@@ -45,14 +45,14 @@ def dumps(columns: Columns) -> bytes:
 
 
 def loads(data: bytes, source: str) -> dict[str, np.ndarray]:
-  """The columns of `dumps`, in the order of their names.
+  """Return the columns of `dumps`, in the order of their names.
 
   Args:
     data: bytes of a file.
-    source: what a refusal begins with, the file's path.
+    source: the beginning of an error message, the file's path.
 
   Raises:
-    UserError: it is not a whole `.npz` file, or one of something else.
+    UserError: it is not a complete `.npz` file, or holds other arrays.
   """
   arrays = reading.npz_bytes(data, source)
   try:
@@ -64,7 +64,7 @@ def loads(data: bytes, source: str) -> dict[str, np.ndarray]:
 
 
 def pack(columns: Columns) -> dict[str, np.ndarray]:
-  """Columns as arrays to be stored, named as the header says."""
+  """Pack columns as arrays, named as the module describes."""
   out: dict[str, np.ndarray] = {}
   for name, values in _without_no_detections(columns).items():
     kind = values.dtype.kind
@@ -80,10 +80,10 @@ def pack(columns: Columns) -> dict[str, np.ndarray]:
 
 
 def unpack(arrays: Columns) -> dict[str, np.ndarray]:
-  """Columns of stored arrays; the opposite of `pack`.
+  """Unpack columns from stored arrays, the inverse of `pack`.
 
   Raises:
-    KeyError: an array that belongs to another is not there.
+    KeyError: an array that belongs to another is missing.
     ValueError: arrays that do not belong together.
   """
   wide = dict(_widened(name, values) for name, values in arrays.items())
@@ -101,7 +101,7 @@ def unpack(arrays: Columns) -> dict[str, np.ndarray]:
 
 
 def nbytes(columns: Columns) -> int:
-  """The memory of columns, that of texts of any length included."""
+  """Return the memory of columns, with that of variable-length texts."""
   total = 0
   for values in columns.values():
     total += values.nbytes
@@ -111,7 +111,7 @@ def nbytes(columns: Columns) -> int:
 
 
 def _narrow(name: str, values: np.ndarray) -> dict[str, np.ndarray]:
-  """Whole numbers in the fewest bytes, named after their own type."""
+  """Return whole numbers in the fewest bytes, named after their original type."""
   low, high = (values.min(), values.max()) if values.size else (0, 0)
   for dtype in _WHOLE:
     limits = np.iinfo(dtype)
@@ -128,7 +128,7 @@ def _widened(name: str, values: np.ndarray) -> tuple[str, np.ndarray]:
 
 
 def _joined(texts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-  """The bytes of texts one after the other, and the length of each."""
+  """Return the bytes of concatenated texts, and the length of each."""
   listed = [
     t if isinstance(t, bytes) else t.encode("utf-8", _SURROGATES)
     for t in texts.tolist()
@@ -138,7 +138,7 @@ def _joined(texts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _split(data: np.ndarray, lengths: np.ndarray, kind: str) -> np.ndarray:
-  """The texts of which `_joined` gave the bytes and lengths."""
+  """Return the texts from the bytes and lengths of `_joined`."""
   ends = np.cumsum(lengths).tolist()
   if (lengths < 0).any() or (ends[-1] if ends else 0) != len(data):
     raise ValueError("the lengths of texts are not those of their bytes")
@@ -161,7 +161,7 @@ def _split(data: np.ndarray, lengths: np.ndarray, kind: str) -> np.ndarray:
 
 
 def _without_no_detections(columns: Columns) -> dict[str, np.ndarray]:
-  """Detections without those that are not there, at the end of each row."""
+  """Return detections without the padding at the end of each row."""
   out = dict(columns)
   if not _NO_DETECTION.keys() <= columns.keys():
     return out

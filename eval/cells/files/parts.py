@@ -1,10 +1,10 @@
-"""Parts: what a run has of its cells before it has the cells.
+"""Parts: the results of a run before its cells are complete.
 
-A run goes by blocks of examples, within a block by conditions, within a condition
-by batches. Every few seconds what came back since is written as a part: the rows
-of some cells, of some batches of one block. A run that was stopped makes again
-only what no part holds. Cells are assembled from the parts, which are removed when
-all of them are.
+A run iterates over blocks of examples, within a block over conditions, within a
+condition over batches. Every few seconds new results are written as a part: the
+rows of some cells, of some batches of one block. A resumed run only computes
+what no part holds. Cells are assembled from the parts, which are removed when
+all cells are done.
 
   parts/<cells>/rows-<first>-<last>-<number>-host-<i>-of-<n>.npz
 
@@ -46,7 +46,7 @@ Batches = Mapping[int, predictions.Columns]
 
 @dataclasses.dataclass(frozen=True, order=True)
 class _Name:
-  """What the name of a part says."""
+  """The content of a part's file name."""
 
   first: int
   last: int
@@ -66,15 +66,15 @@ class _Name:
 
 
 class _About(Record):
-  """What a part says of itself.
+  """The description of a part inside it.
 
   Attributes:
     version: `_VERSION`.
     cut: what batches of a block depend on: (rows of a batch, bytes of a block).
-    count: batches of the block; 0: they were not counted yet.
-    numbers: of the batches in this part, ascending.
-    rows: of each of them.
-    cells: key of a cell -> numbers of the batches of which it is here.
+    count: number of batches of the block; 0: not counted yet.
+    numbers: numbers of the batches in this part, ascending.
+    rows: number of rows of each of them.
+    cells: key of a cell -> numbers of the batches that the part has for it.
   """
 
   version: int
@@ -87,7 +87,8 @@ class _About(Record):
   def places(
     self, key: str, skipped: set[int]
   ) -> tuple[np.ndarray, np.ndarray]:
-    """Where a cell's rows are in this part, but for those of some batches.
+    """Return the places of a cell's rows in this part, without those of some
+    batches.
 
     Returns:
       Places among the examples, and among the cell's own rows.
@@ -118,15 +119,16 @@ class Parts:
     hosts: int = 1,
     cut: Sequence[int] = (0, 0),
   ):
-    """Touches nothing yet.
+    """Create it without touching the disk.
 
     Args:
-      workdir: where they lie.
-      cells: all cells that the run makes of the source, finished ones too: the
-        same for a run that was stopped and the one that continues it.
+      workdir: the workdir of the parts.
+      cells: all cells that the run makes of the source, with finished ones: the
+        same for a stopped run and the one that continues it.
       host: number of this host.
-      hosts: how many there are.
-      cut: see `_About`. Of blocks that were cut otherwise whole ones are used.
+      hosts: number of hosts.
+      cut: see `_About`. Only complete blocks that were cut differently are
+        used.
     """
     listed = [_facts(cell) for cell in cells]
     text = json.dumps(sorted(listed), separators=(",", ":"))
@@ -138,7 +140,7 @@ class Parts:
     self._held: dict[_Name, _About] = {}
 
   def prepare(self, cells: Sequence[Cell]) -> None:
-    """Removes what cannot be used; one host does it before all look.
+    """Remove unusable parts; one host does it before all hosts look.
 
     Args:
       cells: that are not finished.
@@ -163,9 +165,10 @@ class Parts:
         disk.remove(folder)
 
   def _is_left(self, folder: epath.Path) -> bool:
-    """Whether other parts are of these cells too, and so of a run that was stopped.
+    """Return whether other parts have these cells too, and so are from a
+    stopped run.
 
-    Such as those of a shard, where the whole run goes on.
+    An example are the parts of a shard if the whole run continues.
     """
     return any(
       not self._places.isdisjoint(key.rpartition("/")[0] for key in keys or ())
@@ -173,7 +176,7 @@ class Parts:
     )
 
   def look(self) -> None:
-    """Reads what the parts of all hosts hold; of others nothing is known later."""
+    """Read the descriptions of all hosts' parts; later ones are not noticed."""
     self._held = {}
     for path in disk.below(self._folder, 1):
       name = _parse(path.name)
@@ -181,9 +184,10 @@ class Parts:
         self._held[name] = _about(path)
 
   def remaining(self, rows: int, cells: Sequence[Cell]) -> list[Lacking]:
-    """Ranges of this host's rows, and the cells that some host has not of them.
+    """Return ranges of this host's rows, and the cells that some host has not
+    made.
 
-    Blocks that are there in part count as lacking: see `made`.
+    Incomplete blocks count as missing: see `made`.
 
     Args:
       rows: of the largest share, from 0.
@@ -205,7 +209,7 @@ class Parts:
     return out
 
   def is_whole(self, cell: Cell, rows: int) -> bool:
-    """Whether all rows of a cell are in parts.
+    """Return whether all rows of a cell are in parts.
 
     Args:
       rows: see `remaining`.
@@ -221,7 +225,9 @@ class Parts:
     return out
 
   def made(self, block: Range, cell: Cell) -> set[int]:
-    """Numbers of the batches of a block that all hosts have of a cell."""
+    """Return the numbers of the batches of a block that all hosts have of a
+    cell.
+    """
     key = _key(cell)
     of_hosts = [
       {
@@ -235,7 +241,7 @@ class Parts:
     return set.intersection(*of_hosts)
 
   def rows_of(self, cell: Cell) -> int:
-    """This host's rows of a cell that need not be made again."""
+    """Return how many of this host's rows of a cell need not be made again."""
     key, seen, total = _key(cell), set(), 0
     whole = self._whole(key)
     for name, about in sorted(self._held.items(), key=lambda item: item[0]):
@@ -255,13 +261,13 @@ class Parts:
     examples: Batches,
     outputs: Mapping[Cell, Batches],
   ) -> None:
-    """Writes a part; it is there whole, or not at all.
+    """Write a part atomically.
 
     Args:
-      block: whose rows.
-      count: batches of the block; 0: not known yet.
+      block: the block of the rows.
+      count: number of batches of the block; 0: not known yet.
       examples: columns that all cells have in common.
-      outputs: of cells, of some of these batches.
+      outputs: outputs of cells, for some of these batches.
 
     Raises:
       DiskError: it could not be written.
@@ -291,7 +297,8 @@ class Parts:
   def cells(
     self, cells: Sequence[Cell]
   ) -> Iterator[tuple[Cell, dict[str, np.ndarray]]]:
-    """Whole cells and all their rows, of all hosts; some cells at a time.
+    """Yield complete cells with all their rows, of all hosts; some cells at a
+    time.
 
     Raises:
       UserError: a damaged part, which is removed.
@@ -304,24 +311,26 @@ class Parts:
       yield from self._join(cells[start : start + step])
 
   def remove(self) -> None:
-    """Removes all parts, when the cells are finished.
+    """Remove all parts after the cells are finished.
 
-    Those of other runs over these cells too, such as a shard's that was killed.
+    Parts of other runs over these cells are removed too, e.g. of a killed
+    shard.
     """
     disk.remove(self._folder)
     self._remove_left()
     disk.remove_empty(self._folder.parent)
 
   def remove_empty(self) -> None:
-    """Removes the folder of a run that stops, if no part is in it."""
+    """Remove the folder of a stopped run if no part is in it."""
     disk.remove_empty(self._folder)
     disk.remove_empty(self._folder.parent)
 
   def _whole(self, key: str) -> dict[Range, list[_Name]]:
-    """Blocks that all hosts have of a cell; no row is in two of them.
+    """Return the blocks that all hosts have of a cell; no row is in two of
+    them.
 
-    A run whose blocks had other sizes, or one that lost its lock while it wrote,
-    may leave parts that overlap.
+    A run with other block sizes, or one that lost its lock while writing, may
+    leave overlapping parts.
     """
     groups: dict[tuple[Range, tuple[int, ...]], list[_Name]] = {}
     for name, about in tuple(self._held.items()):
@@ -335,7 +344,7 @@ class Parts:
     return out
 
   def _have_all(self, key: str, names: Sequence[_Name]) -> bool:
-    """Whether every host has a cell's batches of a block in these parts."""
+    """Return whether every host has a cell's batches of a block in these parts."""
     for host in range(self._hosts):
       of_host = [self._held[n] for n in names if n.host == host]
       count = max((about.count for about in of_host), default=0)
@@ -345,7 +354,7 @@ class Parts:
     return True
 
   def _names_of(self, key: str) -> list[_Name]:
-    """Parts that a cell is assembled from."""
+    """Return the parts that a cell is assembled from."""
     return [name for names in self._whole(key).values() for name in names]
 
   def _join(
@@ -372,7 +381,7 @@ class Parts:
   def _read(
     self, name: _Name, cells: Sequence[Cell]
   ) -> tuple[predictions.Columns, dict[Cell, predictions.Columns]]:
-    """Columns of a part's examples, and of cells."""
+    """Return the columns of a part's examples, and of cells."""
     path, about = self._folder / str(name), self._held[name]
     numbers = {key: i for i, key in enumerate(about.cells)}
     of_cell = {cell: str(numbers[_key(cell)]) for cell in cells}
@@ -390,7 +399,7 @@ class Parts:
       ) from e
 
   def _cells_of(self, path: epath.Path) -> set[str] | None:
-    """Keys of the cells that a part holds; None of a damaged one."""
+    """Return the keys of the cells in a part; None if it is damaged."""
     try:
       return set(_about(path).cells)
     except errors.UserError:
@@ -400,7 +409,7 @@ class Parts:
 def _write_columns(
   archive: zipfile.ZipFile, subject: str, batches: Batches
 ) -> None:
-  """Columns of batches, one after the other."""
+  """Write the columns of batches, one after the other."""
   if not batches:
     return
   columns = predictions.concatenate([batches[n] for n in sorted(batches)])
@@ -409,7 +418,7 @@ def _write_columns(
 
 
 def _about(path: epath.Path) -> _About:
-  """What a part says of itself.
+  """Return the description of a part.
 
   Raises:
     UserError: it is not a part.
@@ -441,7 +450,7 @@ def _key(cell: Cell) -> str:
 def _columns(
   arrays: Mapping[str, np.ndarray], subject: str
 ) -> dict[str, np.ndarray]:
-  """The columns of examples, or of a cell."""
+  """Return the columns of examples, or of a cell."""
   prefix = f"{subject}/"
   return packed.unpack(
     {

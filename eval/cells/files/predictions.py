@@ -1,11 +1,13 @@
-"""Predictions on disk: a model's outputs in the cell's folder, ids elsewhere.
+"""Predictions on disk: a model's outputs in the cell's folder, ids in a shared
+file.
 
-A cell's folder holds `predictions.npz` (no pickles, see `eval/cells/files/packed.py`)
-and its note (`eval/cells/files/note.py`). What does not depend on the model lies in a
-file that all cells of the same examples share (`eval/cells/files/examples.py`). Rows are
-sorted by (example_id, frame): neither the batch size nor the number of hosts changes
-a byte. Each object is written whole, the examples first and the note last: a cell is
-finished when its note is there.
+A cell's folder holds `predictions.npz` (no pickles, see
+`eval/cells/files/packed.py`) and its note (`eval/cells/files/note.py`). What
+does not depend on the model lies in a file that all cells of the same examples
+share (`eval/cells/files/examples.py`). Rows are sorted by (example_id, frame):
+neither the batch size nor the number of hosts changes a byte. Each object is
+written atomically, the examples first and the note last: a cell is finished
+when its note exists.
 
 Classification columns, one row per example:
 
@@ -20,9 +22,9 @@ Classification columns, one row per example:
                           model has no output for it
   brier       float32     sum over the classes of (probability - [true])^2
 
-The last two are in no cell of an earlier version, nor in predictions of others
-(`eval/tasks/parts/proper_scores.py`). The first four are of the examples. Other
-tasks have others (`eval/cells/files/columns.py`).
+Cells of earlier versions and predictions of other programs do not have the last
+two (`eval/tasks/parts/proper_scores.py`). The first four are facts of the
+examples. For other tasks see `eval/cells/files/columns.py`.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -43,14 +45,14 @@ FILE = "predictions.npz"
 
 
 def folder(root: epath.Path, *parts: str) -> epath.Path:
-  """A cell's folder; see `eval/cells/names.py`."""
+  """Return a cell's folder; see `eval/cells/names.py`."""
   return epath.Path(root).joinpath(*map(names.folder_name, parts))
 
 
 def split(
   columns: Columns,
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-  """The facts of examples, and a model's outputs."""
+  """Split columns into facts of examples, and a model's outputs."""
   of = columns_lib.OF_EXAMPLES
   return (
     {name: values for name, values in columns.items() if name in of},
@@ -65,14 +67,14 @@ def finish(
   facts: Mapping[str, object],
   split_of: str = "",
 ) -> dict[str, np.ndarray]:
-  """Writes a whole cell; it is done then.
+  """Write a complete cell, which is then finished.
 
-  What an earlier process left of it is replaced.
+  Leftovers of an earlier process are replaced.
 
   Args:
     examples: folder of the facts of the run's examples.
-    columns: of all its rows, in any order.
-    facts: what `Cell.note` says.
+    columns: columns of all its rows, in any order.
+    facts: the result of `Cell.note`.
     split_of: name of what was read, see `note.Split`.
 
   Returns:
@@ -102,7 +104,7 @@ def finish(
 
 
 def sort(columns: Columns) -> dict[str, np.ndarray]:
-  """Rows in the order of (example_id, frame); duplicates are an error."""
+  """Sort rows by (example_id, frame); duplicates are an error."""
   ids, frames = columns["example_id"], columns["frame"]
   order = np.lexsort((frames, ids))
   same = (ids[order][1:] == ids[order][:-1]) & (
@@ -122,7 +124,7 @@ def check(
   note: note_lib.Note,
   check_file: Callable[[epath.Path, note_lib.File], object],
 ) -> None:
-  """Refuses a finished cell whose own files are not those of its note.
+  """Refuse a finished cell whose files do not match its note.
 
   Args:
     check_file: `note.check_size` or `note.read_file`.
@@ -137,10 +139,10 @@ def check(
 
 
 def outputs(cell: epath.Path, note: note_lib.Note) -> dict[str, np.ndarray]:
-  """The outputs in a finished cell of which the note is known.
+  """Return the outputs in a finished cell with a known note.
 
   Raises:
-    UserError: the file is not that of the note; names it.
+    UserError: the file does not match the note; the message names it.
   """
   check(cell, note, note_lib.check_size)
   data = note_lib.read_file(cell / FILE, note.files[FILE])
@@ -150,13 +152,14 @@ def outputs(cell: epath.Path, note: note_lib.Note) -> dict[str, np.ndarray]:
 def read(
   cell: epath.Path, examples: epath.Path
 ) -> tuple[dict[str, np.ndarray], note_lib.Note]:
-  """Columns and note of a finished cell, the one held against the other.
+  """Return columns and note of a finished cell, checked against each other.
 
   Args:
     examples: folder of the facts of the run's examples.
 
   Raises:
-    UserError: a damaged cell; names the file, and the field of the note.
+    UserError: a damaged cell; the message names the file, and the field of the
+      note.
   """
   note = note_lib.read(cell)
   of_examples = examples_lib.Reader().columns(examples, note.examples)
@@ -166,10 +169,10 @@ def read(
 def together(
   cell: epath.Path, of_examples: Columns, of_model: Columns
 ) -> dict[str, np.ndarray]:
-  """All columns of a cell; the opposite of `split`.
+  """Return all columns of a cell, the inverse of `split`.
 
   Raises:
-    UserError: they are not of equally many rows.
+    UserError: their numbers of rows differ.
   """
   columns = {**of_examples, **of_model}
   rows = {len(values) for values in columns.values()}
@@ -182,10 +185,10 @@ def together(
 
 
 def concatenate(parts: Iterable[Columns]) -> dict[str, np.ndarray]:
-  """Rows of several batches, one after the other.
+  """Concatenate the rows of several batches.
 
-  A column that some of them lack is left out: those of a run that an earlier
-  version began, which kept fewer.
+  A column that some batches do not have is left out: a run that an earlier
+  version began stored fewer.
   """
   listed: Sequence[Columns] = list(parts)
   shared = [k for k in listed[0] if all(k in p for p in listed)]

@@ -1,7 +1,7 @@
-"""The folder that `eval.score` writes: made within it, then put in its place.
+"""The output folder of `eval.score`: written in a temporary place, then moved.
 
-`scored.json` says that a folder is one, and what it was made from. A later score
-replaces what an earlier one wrote; nobody else's files are touched.
+`scored.json` marks such a folder, and names what it was made from. A later
+score replaces the files of an earlier one; no other files are touched.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ _CONFIG = "config.json"  # of a workdir: what it holds is there before it
 
 
 class _Record(Record):
-  """What the note says."""
+  """The content of the note."""
 
   predictions: list[str]
   written: list[str]
@@ -33,7 +33,7 @@ class _Record(Record):
 def replacing(
   folder: epath.Path, sources: Sequence[epath.Path]
 ) -> Iterator[epath.Path]:
-  """Gives an empty folder whose content becomes `folder`'s when all went well.
+  """Yield an empty folder whose content becomes that of `folder` on success.
 
   Raises:
     UserError: `folder` is a run's workdir, a file, or one of the sources; or
@@ -62,7 +62,7 @@ def replacing(
 def _replace(
   folder: epath.Path, temporary: epath.Path, sources: Sequence[str]
 ) -> None:
-  """Removes what an earlier score wrote and moves the new in its place."""
+  """Remove what an earlier score wrote and move the new files in its place."""
   names = [p.name for p in disk.below(temporary, 1)]
   names.sort(key=lambda name: (name == _CONFIG, name))
   note = {"predictions": list(sources), "written": names}
@@ -78,13 +78,13 @@ def _replace(
 
 
 def is_table_alone(folder: epath.Path) -> bool:
-  """Whether a folder is the score of workdirs, whose cells stayed there."""
+  """Return whether a folder is the score of workdirs, whose cells stayed there."""
   note = disk.exists(folder / _NOTE)
   return note and not disk.exists(Workdir(folder).config_path)
 
 
 def sources(folder: epath.Path) -> list[str]:
-  """What an earlier score was made from.
+  """Return what an earlier score was made from.
 
   Raises:
     UserError: its note is damaged.
@@ -114,7 +114,7 @@ def _check(folder: epath.Path, sources: Sequence[epath.Path]) -> None:
 
 
 def _check_foreign(folder: epath.Path, names: Sequence[str]) -> None:
-  """Refuses to replace what no score wrote."""
+  """Refuse to replace files that no score wrote."""
   for name in names:
     if disk.exists(folder / name):
       raise errors.UserError(
@@ -124,7 +124,7 @@ def _check_foreign(folder: epath.Path, names: Sequence[str]) -> None:
 
 
 def _written(folder: epath.Path) -> list[str]:
-  """Names of what an earlier score wrote."""
+  """Return the names of what an earlier score wrote."""
   note = folder / _NOTE
   if not disk.exists(note):
     return []

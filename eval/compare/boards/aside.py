@@ -1,4 +1,4 @@
-"""What is set aside: boards are of all other entries, and say why not of these."""
+"""Entries that are on no board, with the reasons."""
 
 import contextlib
 import dataclasses
@@ -12,14 +12,14 @@ from robust_tfds import errors
 
 @dataclasses.dataclass(frozen=True)
 class Aside:
-  """A run, or a model of it, that stands on no board.
+  """A run, or a model of a run, that is on no board.
 
   Attributes:
     run: name of its folder.
     reason: why, in a sentence.
-    dataset: empty where it is the whole run.
-    model: its label; empty where it is all models.
-    folders: of the run.
+    dataset: its data set; empty for the whole run.
+    model: its label; empty for all models.
+    folders: the run's folders.
   """
 
   run: str
@@ -29,18 +29,18 @@ class Aside:
   folders: tuple[epath.Path, ...] = ()
 
   def __str__(self) -> str:
-    """Whose it is, and the reason."""
+    """Return the run or model, and the reason."""
     whose = " on ".join(filter(None, (self.model, self.dataset)))
     return f"{whose}{', run ' * bool(whose)}{self.run}: {self.reason}"
 
 
 @contextlib.contextmanager
 def catching(aside: list[Aside] | None, run: str, **of: Any) -> Iterator[None]:
-  """Sets aside what is refused within; without a list it is refused.
+  """Append errors raised inside to a list; without a list, raise them.
 
   Args:
-    aside: takes it.
-    run: name of its folder.
+    aside: the list; None: errors are raised.
+    run: name of the run's folder.
     **of: further attributes of `Aside`.
   """
   try:
@@ -52,6 +52,6 @@ def catching(aside: list[Aside] | None, run: str, **of: Any) -> Iterator[None]:
 
 
 def check(others: Sequence[object], aside: Sequence[Aside]) -> None:
-  """UserError unless something is left of what was named."""
+  """Raise UserError if none of the named runs is left."""
   if not others:
     raise errors.UserError("\n".join(map(str, aside)))

@@ -1,7 +1,7 @@
 """`Board`: models that can be compared, as plain data.
 
-CSVs, the site and figures read these and nothing else: no arrays of draws, no
-files, no task. All numbers are as in the table: fractions where they are rates.
+CSVs, the site and figures read only these: no arrays of draws, no files, no
+task. All numbers are as in the table: rates are fractions.
 """
 
 import dataclasses
@@ -35,7 +35,7 @@ def of_key(
   corruption: str = "",
   level: int | None = None,
 ) -> T | None:
-  """What a metric has over cells; None where it has nothing.
+  """Return the value of a metric over cells; None if there is none.
 
   Args:
     numbers: by metric, corruption and level.
@@ -49,7 +49,7 @@ def of_key(
 
 
 def numbers(rows: Iterable[Row], kind: Kind) -> dict[Key, Number]:
-  """A model's numbers over cells, from its rows."""
+  """Return a model's numbers over cells, from its rows."""
   over = table.by_cell(rows, kind).get(None, [])
   return {(r.metric, r.corruption, r.severity): r.number for r in over}
 
@@ -57,7 +57,9 @@ def numbers(rows: Iterable[Row], kind: Kind) -> dict[Key, Number]:
 def cells(
   rows: Iterable[Row], kind: Kind
 ) -> dict[Condition, dict[str, Number]]:
-  """A model's numbers of every condition at its own level; see `numbers`."""
+  """Return a model's numbers of every condition at its own level; see
+  `numbers`.
+  """
   return {
     condition: {r.metric: r.number for r in of_cell}
     for condition, of_cell in table.by_cell(rows, kind).items()
@@ -66,7 +68,7 @@ def cells(
 
 
 def words_of(value: Any) -> str:
-  """A fact's value for people: hashes by their beginnings.
+  """Return a fact's value for people; hashes are shortened.
 
   >>> words_of(None), words_of(""), words_of([224, 224]), words_of("0" * 64)
   ('unknown', 'none', '224 x 224', '000000000000...')
@@ -90,21 +92,21 @@ class Entry:
       without regard to case.
     label: what a board shows; no two entries of a board share one.
     model: its label in the run, or the printed name.
-    run: name of the run's folder; empty of printed rows.
-    seed: the run's; None of printed rows.
+    run: name of the run's folder; empty for printed rows.
+    seed: the run's seed; None for printed rows.
     data: facts of the data in words, and `ids`, `labels`, `groups`: None is
       unknown.
-    model_facts: of the model, in words; None is unknown.
-    numbers: over cells.
+    model_facts: facts of the model, in words; None is unknown.
+    numbers: numbers over cells.
     cells: condition -> metric -> number.
     state: `WHOLE`, `PARTIAL`, `SEEN` or `PRINTED`.
     remark: the state in words: which numbers are missing, which test conditions
       it was trained on, or how a printed row's protocol differs.
-    rank: from 1; None where it is not ranked. Equal values share one.
-    rank_range: best and worst rank that the data leave open at 95 %; None where
-      it is not ranked or has no draws.
-    reliability: condition -> diagram, where scores are known.
-    source: of a printed row.
+    rank: from 1; None if it is not ranked. Equal values share one.
+    rank_range: best and worst rank that the data leave open at 95 %; None if it
+      is not ranked or has no draws.
+    reliability: condition -> diagram, if scores are known.
+    source: the source of a printed row.
   """
 
   key: str
@@ -129,20 +131,20 @@ class Entry:
 
   @property
   def weights(self) -> str:
-    """sha256 of the model's weights; empty where nobody knows it."""
+    """The sha256 of the model's weights; empty if unknown."""
     noted = self.model_facts.get("weights") or ""
     return "" if noted == _NO_WEIGHTS else str(noted)
 
   @property
   def printed(self) -> bool:
-    """Whether a paper prints it, and no run of ours made it."""
+    """Whether it is a row that a paper prints, which no run of ours made."""
     return self.state == PRINTED
 
   @property
   def comparable(self) -> dict[str, Any]:
     """The facts of the data that entries of a board share.
 
-    Which examples they are the ids say; a subset is but their name. Decoders and
+    The ids define the examples; a subset is only a name for them. Decoders and
     the files of own corruptions may differ, and the board says so.
     """
     free = {
@@ -154,14 +156,14 @@ class Entry:
 
   @property
   def missing(self) -> list[str]:
-    """Names of the facts that nobody noted."""
+    """The names of facts that were not recorded."""
     facts = {**self.data, **self.model_facts}
     return [name for name, value in facts.items() if value is None]
 
   def number(
     self, metric: str, corruption: str = "", level: int | None = None
   ) -> Number | None:
-    """A number over cells; None where the entry has none of the name.
+    """Return a number over cells; None if the entry has none of the name.
 
     Args:
       corruption: empty for the whole benchmark.
@@ -172,22 +174,23 @@ class Entry:
 
 @dataclasses.dataclass(frozen=True)
 class Board:
-  """Entries over the same data.
+  """A board: entries over the same data.
 
   Attributes:
     key: letters, digits, `-`; no two boards share one.
-    title: data set, and what tells the board from the others of that set.
-    facts: of the task: names, order and sense of its numbers.
-    family: of its conditions: names, groups, levels.
+    title: data set, and what distinguishes the board from the others of that
+      set.
+    facts: those of the task: names, order and direction of its numbers.
+    family: that of its conditions: names, groups, levels.
     dataset: name of the data set.
     data: facts of the data that all runs' entries share: name -> value.
     differs: name -> value of the facts in which the boards of one data set
-      differ; empty where there is one board.
-    baseline: what normalised numbers are divided by, in words; empty where
-      nothing is normalised.
-    ranked_by: name of the metric; empty where nothing is ranked.
-    conditions: of any entry, clean first, then in paper order.
-    entries: ranked ones first, best first; then the others.
+      differ; empty if there is one board.
+    baseline: what normalised numbers are divided by, in words; empty if nothing
+      is normalised.
+    ranked_by: name of the metric; empty if nothing is ranked.
+    conditions: those of all entries, clean first, then in paper order.
+    entries: ranked entries first, best first; then the others.
     notes: sentences that belong below the table.
   """
 

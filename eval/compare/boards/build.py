@@ -1,12 +1,12 @@
-"""From scored models to boards: who can be compared with whom.
+"""Building boards from scored models: which models can be compared.
 
-Models stand on one board, and are ranked, only where all facts of their data agree,
-of a normalised task also what normalises. Seeds may differ: pairs are then by
-example, and the board says so. Otherwise there are several boards of a data set,
-headed by what differs. A model that lacks a condition of the ranked number or was
-trained on a test condition is shown with the reason and not ranked. Printed rows
-are ranked only where their protocol is the board's, and nothing is ranked by a
-number of which nobody said whether more or less is better.
+Models are on one board, and ranked, only if all facts of their data agree, and
+for a normalised task also the baseline. Seeds may differ: models are then
+paired by example, and the board says so. Otherwise a data set has several
+boards, whose titles say what differs. A model that is missing a condition of
+the ranked number or was trained on a test condition is shown with the reason
+and not ranked. Printed rows are ranked only if their protocol is the board's.
+Nothing is ranked by a number without a known direction.
 """
 
 import collections
@@ -35,15 +35,15 @@ _NAMES = ("name", "trained_on", "corruptions_seen", "severities_seen")
 
 
 def boards(scored: Sequence[Scored], reference: str = "") -> list[Board]:
-  """The boards of some runs' models.
+  """Return the boards of some runs' models.
 
   Args:
-    scored: as `scores.of_run` gives them, in the order of the runs.
-    reference: of effective robustness, see `effective.REFERENCES`; empty: the
-      first of them that has a line.
+    scored: the results of `scores.of_run`, in the order of the runs.
+    reference: that of effective robustness, see `effective.REFERENCES`; empty:
+      the first of them with a line.
 
   Returns:
-    By task, then by data set, in the order in which they were first named.
+    The boards by task, then by data set, in the order of first occurrence.
   """
   groups: dict[str, list[Scored]] = {}
   for one in scored:
@@ -58,7 +58,7 @@ def boards(scored: Sequence[Scored], reference: str = "") -> list[Board]:
 
 
 def _comparable(one: Scored) -> str:
-  """Equal texts for what can stand on one board."""
+  """Return a text that is equal for models that can be on one board."""
   facts = [one.facts.task, one.entry.comparable, one.baseline]
   return json.dumps(facts, sort_keys=True)
 
@@ -70,7 +70,7 @@ def _position(scored: Sequence[Scored], one: Scored) -> tuple[int, ...]:
 
 
 def _differs(one: Scored, others: Sequence[Scored]) -> dict[str, Any]:
-  """The facts in which other boards of the data set differ: this one's."""
+  """Return the facts that other boards of the data set do not share."""
   same = [
     _facts(s)
     for s in others
@@ -135,7 +135,7 @@ def _board(
 
 
 def _short(differs: Mapping[str, Any]) -> list[str]:
-  """What tells a board from its neighbours, for its address."""
+  """Return what distinguishes a board from the others, for its address."""
   return [str(v)[:16] for k, v in differs.items() if k not in _HASHES]
 
 
@@ -148,7 +148,9 @@ def _title(dataset: str, differs: Mapping[str, Any]) -> str:
 
 
 def _ranked_by(group: Sequence[Scored]) -> str:
-  """The first of the task's ranked metrics that some model has whole."""
+  """Return the first of the task's ranked metrics that some model has
+  completely.
+  """
   for name in group[0].facts.ranked:
     if any(_value(one.entry, name) is not None for one in group):
       return name
@@ -161,7 +163,9 @@ def _value(entry: Entry, metric: str) -> float | None:
 
 
 def _labels(group: Sequence[Scored]) -> list[str]:
-  """What a board shows: the run's name beside labels that two runs share."""
+  """Return the labels on a board, with the run's name if two runs share a
+  label.
+  """
   entries = [one.entry for one in group]
   count = collections.Counter(entry.model for entry in entries)
   return [
@@ -195,11 +199,11 @@ def _ranked(
   draws: Mapping[str, Mapping[Key, Replicates]],
   metric: Metric,
 ) -> list[Entry]:
-  """Those that can be ranked, best first, then the others in their order.
+  """Return the ranked entries, best first, then the others in their order.
 
   Args:
     draws: key of an entry -> its numbers' draws.
-    metric: that ranks; its sense is unknown where none does.
+    metric: the ranking metric; its direction is unknown if there is none.
   """
   fit = [e for e in entries if metric.sign and _is_fit(e, metric.name)]
   values = [_value(e, metric.name) or 0.0 for e in fit]
@@ -215,7 +219,9 @@ def _ranked(
 
 
 def _is_fit(entry: Entry, metric: str) -> bool:
-  """A whole run, or a printed number of the same protocol."""
+  """Return whether an entry can be ranked: a whole run, or a comparable printed
+  row.
+  """
   if entry.printed:
     return not entry.remark and _value(entry, metric) is not None
   return entry.state == board_lib.WHOLE
@@ -227,7 +233,8 @@ def _ranges(
   draws: Mapping[str, Mapping[Key, Replicates]],
   metric: Metric,
 ) -> Sequence[tuple[int, int] | None]:
-  """Of all, or of none where some run's numbers have no draws.
+  """Return the rank ranges of all entries; none if some run's numbers have no
+  draws.
 
   A printed number is a constant.
   """
@@ -257,7 +264,7 @@ def _conditions(group: Sequence[Scored]) -> list[Condition]:
 def _notes(
   group: Sequence[Scored], entries: Sequence[Entry], metric: Metric
 ) -> list[str]:
-  """What has to be known of the table, in sentences."""
+  """Return the notes about the table, in sentences."""
   first, notes = group[0], []
   if metric.sign:
     notes.append(
@@ -308,7 +315,9 @@ def _notes(
 
 
 def _twice(entries: Sequence[Entry]) -> list[str]:
-  """Names entries of equal weights, spec and seed: one model under two names."""
+  """Return notes on entries with equal weights, spec and seed under different
+  names.
+  """
   same: dict[str, list[str]] = {}
   for entry in entries:
     facts = {k: v for k, v in entry.model_facts.items() if k not in _NAMES}
@@ -324,7 +333,7 @@ def _twice(entries: Sequence[Entry]) -> list[str]:
 
 
 def _without_interval(entries: Sequence[Entry], facts: TaskFacts) -> list[str]:
-  """Headlines that have a value and no interval, with the reason."""
+  """Return headlines that have a value and no interval, with the reason."""
   labels: dict[tuple[str, str], list[str]] = {}
   for entry in entries:
     for metric in facts.headlines:

@@ -1,15 +1,16 @@
 """Effective robustness of a board's models, on logit axes, for every task.
 
 x is a model's performance on clean data, y under corruption, both as accuracies
-(`AXES`); a model's number is what its y has above a line
-(`eval/metrics/trend.py`). The line is fitted to a reference. Taori et al. 2020 fit
-theirs to the standard models of their testbed: that is `standard`. `testbed` is all
-of it, `printed` the printed networks of the data set, `runs` the models of the runs.
+(`AXES`); a model's number is the distance of its y above a line
+(`eval/metrics/trend.py`). The line is fitted to a reference. Taori et al. 2020
+fit theirs to the standard models of their testbed: `standard`. `testbed` is the
+whole testbed, `printed` the printed networks of the data set, `runs` the models
+of the runs.
 
-An interval is over examples. The models of runs are drawn with the model, and their
-line is fitted in every draw, whose percentiles the interval holds too; every other
-line is held fixed, and the note says how far it is known itself, over models that are
-taken as independent.
+An interval is over examples. If the line is fitted to models of runs, they are
+drawn with the model and the line is fitted in every draw; the interval then
+also contains the draws' percentiles. Every other line is held fixed, and the
+note states its own uncertainty, treating its models as independent.
 """
 
 import collections
@@ -47,16 +48,16 @@ Draws = Mapping[str, Mapping[Key, replicates.Replicates]]
 
 @dataclasses.dataclass(frozen=True)
 class Axes:
-  """A task's two performances, and how they follow from its numbers.
+  """The two performances of a task, and how they follow from its numbers.
 
   Attributes:
-    metrics: over the benchmark, that both follow from.
+    metrics: numbers over the benchmark that both follow from.
     of: arrays of these -> (x, y), accuracies.
-    x: in words.
-    y: in words.
-    normalised: the metric that papers print instead, and AlexNet's numbers that it
-      is times; none where they print `metrics`.
-    follows: how (x, y) of printed networks follow, where they are not printed.
+    x: description of x.
+    y: description of y.
+    normalised: the metric that papers print instead, and the numbers of AlexNet
+      to multiply it by; none if they print `metrics`.
+    follows: how (x, y) of printed networks follow, if they are not printed.
   """
 
   metrics: tuple[str, str]
@@ -128,14 +129,14 @@ _GROUPS = "gamma_r/"  # metrics of a group's mean
 
 @dataclasses.dataclass(frozen=True)
 class Reference:
-  """Models that a line is fitted to.
+  """The models that a line is fitted to.
 
   Attributes:
     name: one of `REFERENCES`.
-    words: which models they are, with their source.
+    words: a description of the models, with their source.
     points: label -> (x, y).
-    line: over them.
-    keys: of the entries of runs that it is fitted to, else none.
+    line: the fitted line.
+    keys: keys of the entries of runs that it is fitted to, else none.
   """
 
   name: str
@@ -146,7 +147,7 @@ class Reference:
 
   @property
   def banded(self) -> bool:
-    """Whether it is of enough models for a band to say something."""
+    """Whether there are enough models for a meaningful band."""
     return self.line.n >= FEWEST_OF_BAND
 
   @property
@@ -160,7 +161,7 @@ class Reference:
     return f"{self.words}: slope of logits {slope}, R2 {line.r_squared:.2f}"
 
   def beyond(self, x: float) -> str:
-    """That x lies outside what the line is fitted to, in words; or nothing."""
+    """Return a note if x lies outside the range of the line's models; else ''."""
     places = [first for first, _ in self.points.values()]
     if min(places) <= x <= max(places):
       return ""
@@ -168,7 +169,7 @@ class Reference:
     return f"; extrapolated: the models of the line lie between {ends}"
 
   def fixed(self, x: float) -> str:
-    """What an interval leaves out that holds the line fixed, in words."""
+    """Return a note on what an interval with a fixed line leaves out."""
     if not self.banded:
       return (
         f"; interval: the line is held fixed, of {self.line.n} models alone"
@@ -182,13 +183,14 @@ class Reference:
 
 
 def add(board: Board, draws: Draws | None = None, name: str = "") -> Board:
-  """The board with a column of it; where no reference has a line, without.
+  """Return the board with a column of effective robustness, if a reference has
+  a line.
 
-  Of a reference that was asked for by name a note says why it has none.
+  If a reference that was requested by name has none, a note says why.
 
   Args:
     draws: key of an entry -> its numbers' draws, for intervals.
-    name: of the reference; empty: the first of `REFERENCES` with a line.
+    name: name of the reference; empty: the first of `REFERENCES` with a line.
   """
   try:
     listed = numbers(board, reference(board, name), draws)
@@ -212,10 +214,10 @@ def add(board: Board, draws: Draws | None = None, name: str = "") -> Board:
 def numbers(
   board: Board, line: Reference, draws: Draws | None = None
 ) -> dict[str, Number]:
-  """Key of an entry -> its effective robustness.
+  """Return the effective robustness by key of an entry.
 
   Args:
-    line: of `reference`.
+    line: the result of `reference`.
     draws: key of an entry -> its numbers' draws; entries without have no
       interval.
   """
@@ -228,16 +230,16 @@ def numbers(
 
 
 def reference(board: Board, name: str = "") -> Reference:
-  """The models that a board's line is fitted to.
+  """Return the models that a board's line is fitted to.
 
-  Of runs every set of weights once, and none that was trained on test conditions.
-  Printed models only where the board's runs are of their data.
+  Each set of weights of the runs counts once, unless trained on test
+  conditions. Printed models count only if the board's runs have their data.
 
   Args:
-    name: of the reference; empty: the first of `REFERENCES` with a line.
+    name: name of the reference; empty: the first of `REFERENCES` with a line.
 
   Raises:
-    UserError: an unknown name; fewer than three models, all alike, or with an
+    UserError: an unknown name; fewer than three models, all equal, or with an
       accuracy of 0 or 1; printed models of other data.
   """
   points: dict[str, tuple[float, float]] = {}
@@ -255,7 +257,7 @@ def reference(board: Board, name: str = "") -> Reference:
 
 
 def _other_data(board: Board) -> str:
-  """Why no run of a board has its place on a line of printed models, in words."""
+  """Return why no run of a board can be compared with printed models, in words."""
   if papers.protocol(board.dataset) is None:
     return ""
   differ: dict[str, tuple] = {}
@@ -275,15 +277,16 @@ def fitted(
   of_runs: Points | None = None,
   other_data: str = "",
 ) -> Reference:
-  """As `reference`, without a board.
+  """Return the models of a line without a board, see `reference`.
 
   Args:
-    name: of the reference; empty: the first of `REFERENCES` with a line.
+    name: name of the reference; empty: the first of `REFERENCES` with a line.
     of_runs: label -> (x, y) of the models of runs.
-    other_data: why runs are not held against printed models; empty: they are.
+    other_data: why runs cannot be compared with printed models; empty: they
+      can.
 
   Raises:
-    UserError: as `reference`.
+    UserError: see `reference`.
   """
   if name and name not in REFERENCES:
     raise errors.unknown("reference", name, REFERENCES)
@@ -303,7 +306,7 @@ def fitted(
 
 
 def of_entry(board: Board, entry: Entry) -> tuple[float, float] | None:
-  """(x, y) of a model; None where it lacks one of the numbers."""
+  """Return (x, y) of a model; None if one of the numbers is missing."""
   values = [
     number.value if (number := entry.number(metric)) else None
     for metric in AXES[board.task].metrics
@@ -315,10 +318,10 @@ def of_entry(board: Board, entry: Entry) -> tuple[float, float] | None:
 
 
 def printed_points(task: str, dataset: str) -> dict[str, tuple[float, float]]:
-  """Label -> (x, y) of the printed networks of a data set.
+  """Return (x, y) of the printed networks of a data set by label.
 
-  Of ImageNet-C and -P the plain means follow from the printed CE and FR times
-  AlexNet's errors; of videos the clean accuracy is the one that their lines
+  For ImageNet-C and -P the plain means are the printed CE and FR times
+  AlexNet's errors; for videos the clean accuracy is the one that their lines
   imply (`papers/derived.py`), and gamma_r the mean of the printed groups.
   """
   if task == "video":
@@ -343,7 +346,7 @@ def _fitted(task: str, dataset: str, name: str, of_runs: Points) -> Reference:
 def _reference(
   task: str, dataset: str, name: str, of_runs: Points
 ) -> tuple[Points, str]:
-  """The models of a reference, and which they are, in words."""
+  """Return the models of a reference, and a description of them."""
   if name in (STANDARD, TESTBED):
     kind = testbed_kinds.STANDARD if name == STANDARD else ""
     points: Points = papers.testbed(dataset, kind) if task == "frames" else {}
@@ -406,9 +409,9 @@ def _number(
 def _drawn(
   axes: Axes, line: Reference, key: str, draws: Draws
 ) -> tuple[list[replicates.Replicates], list[replicates.Replicates]]:
-  """An entry's two numbers, and those of all that the line is fitted to.
+  """Return the replicates of an entry's two numbers, and of the line's models.
 
-  Each is empty where a number has no draws.
+  Each list is empty if a number has no draws.
   """
   of_keys = []
   for keys in ((key,), line.keys):
@@ -424,7 +427,9 @@ def _above(
   own: Sequence[replicates.Replicates],
   others: Sequence[replicates.Replicates],
 ) -> replicates.Replicates:
-  """Above the line, which is fitted in every draw that others have."""
+  """Return the distance above the line, which is fitted in every draw of the
+  models.
+  """
 
   def of_fixed(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return line.line.above(*axes.of(first, second))
@@ -440,10 +445,11 @@ def _above(
 def _draws(
   draws: Mapping[Key, replicates.Replicates], metric: str
 ) -> replicates.Replicates | None:
-  """Of the whole benchmark; of sequences it is that of the first difficulty.
+  """Return the draws of the whole benchmark; for sequences at the first
+  difficulty.
 
-  A video's clean accuracy A is drawn in its gammas alone: gamma_a = 1 - A + M and
-  gamma_r = M / A with one mean M, so A = (1 - gamma_a) / (1 - gamma_r).
+  A video's clean accuracy A is only drawn in its gammas: gamma_a = 1 - A + M
+  and gamma_r = M / A with one mean M, so A = (1 - gamma_a) / (1 - gamma_r).
   """
   of = board_lib.of_key(draws, metric)
   gammas = [board_lib.of_key(draws, m) for m in ("gamma_a", "gamma_r")]
@@ -457,7 +463,7 @@ def _draws(
 def _plain(
   network: papers.PrintedNetwork, metric: str, of_alexnet: str
 ) -> tuple[float, float] | None:
-  """1 - clean error, and 1 - the mean error that normalised ones stand for."""
+  """Return 1 - clean error, and 1 - the mean error, from normalised errors."""
   clean = network.numbers.get(("clean_error", ""))
   alexnet = corruption_error.load_baseline("alexnet")[of_alexnet]
   ratios = {n: r.value for (m, n), r in network.numbers.items() if m == metric}
@@ -469,7 +475,7 @@ def _plain(
 
 
 def doubtful(task: str, dataset: str) -> frozenset[str]:
-  """Labels of the printed networks whose (x, y) have a doubtful number."""
+  """Return the labels of printed networks whose (x, y) have a doubtful number."""
   axes = AXES[task]
   metrics = [*axes.metrics, *axes.normalised[:1]]
   if task == "video":

@@ -14,13 +14,13 @@ from eval.papers import doubt as doubt_lib
 def entries(
   data: Mapping[str, Any], baseline: str, names: Slugs
 ) -> list[Entry]:
-  """The networks that papers list under one protocol, in print order.
+  """Return the networks that papers list under one protocol, in print order.
 
   Args:
-    data: facts of the board's data; what the protocol differs in is the entries'
-      remark.
-    baseline: what the board's numbers are normalised by; empty where none are.
-    names: gives their keys.
+    data: facts of the board's data; the entries' remark says how the protocol
+      differs.
+    baseline: what the board's numbers are normalised by; empty if none are.
+    names: makes their keys.
   """
   dataset = str(data["dataset"])
   remark = _remark(dataset, {**data, "baseline": baseline})
@@ -43,7 +43,7 @@ def entries(
 
 
 def doubts(entries: Iterable[Entry]) -> list[str]:
-  """Which printed entries have doubtful numbers, in a sentence; or none."""
+  """Return which printed entries have doubtful numbers, in a sentence; or none."""
   labels = [
     entry.model
     for entry in entries
@@ -59,7 +59,7 @@ def doubts(entries: Iterable[Entry]) -> list[str]:
 
 
 def _numbers(rows: list[papers.PrintedRow]) -> dict[Key, Number]:
-  """The first of each: a number that two tables repeat is one."""
+  """Return the first number of each key: two tables may repeat a number."""
   out: dict[Key, Number] = {}
   for row in rows:
     used, doubt = row.used, doubt_lib.sentences([row])
@@ -70,7 +70,9 @@ def _numbers(rows: list[papers.PrintedRow]) -> dict[Key, Number]:
 
 
 def _remark(dataset: str, data: Mapping[str, Any]) -> str:
-  """What the printed numbers are of, where that is not the board's data."""
+  """Return how the printed numbers' protocol differs from the board's data; or
+  ''.
+  """
   protocol = papers.protocol(dataset)
   if protocol is None:
     return ""

@@ -12,11 +12,11 @@ LEVEL = 0.05
 
 
 def ranks(values: Sequence[float], sign: int) -> list[int]:
-  """Competition ranks from 1; equal values share the better one.
+  """Return competition ranks from 1; equal values share the better one.
 
   Args:
-    values: one each.
-    sign: 1 where more is better, -1 where less is; see `Metric.sign`.
+    values: one value per model.
+    sign: 1 if more is better, -1 if less is; see `Metric.sign`.
 
   >>> ranks([0.3, 0.1, 0.1, 0.2], sign=-1)
   [4, 1, 1, 3]
@@ -25,15 +25,16 @@ def ranks(values: Sequence[float], sign: int) -> list[int]:
 
 
 def ranges(numbers: Sequence[Replicates], sign: int) -> list[tuple[int, int]]:
-  """Best and worst rank of each that its pairwise differences leave open.
+  """Return each model's best and worst rank that its paired differences leave
+  open.
 
-  One model is better than another where their paired difference leaves chance at
-  5 % over all pairs (Holm). p is of the blocks' interval: the draws of a bootstrap, a few
-  thousand, cannot show the small p that many pairs need.
+  One model is better than another if their paired difference is significant at
+  5 % over all pairs (Holm). p comes from the blocks' interval: the few thousand
+  draws of a bootstrap cannot show the small p that many pairs need.
 
   Args:
-    numbers: of models over the same examples, each of shape `[]`.
-    sign: 1 where more is better, -1 where less is.
+    numbers: the numbers of models over the same examples, each of shape `[]`.
+    sign: 1 if more is better, -1 if less is.
   """
   replicates.check_same(numbers)
   count = len(numbers)

@@ -1,7 +1,8 @@
-"""Boards as CSVs with a header: `boards.csv`, `aside.csv`, two of each board.
+"""Boards as CSVs with a header: `boards.csv`, `aside.csv`, and two for each
+board.
 
-Numbers are as in a run's table: fractions where they are
-rates, the shortest text that reads back as the same float.
+Numbers are as in a run's table: rates are fractions, written as the shortest
+text that reads back as the same float.
 """
 
 from collections.abc import Sequence
@@ -36,11 +37,11 @@ NUMBERS_HEADER = (
 def write(
   boards: Sequence[Board], folder: epath.Path, aside: Sequence[Aside] = ()
 ) -> list[epath.Path]:
-  """Writes the CSVs.
+  """Write the CSVs.
 
   Returns:
-    `boards.csv`, `aside.csv`, then of every board `<key>.csv`, a line an entry, and
-    `<key>_numbers.csv`, a line a number.
+    `boards.csv`, `aside.csv`, then for every board `<key>.csv`, a line per
+    entry, and `<key>_numbers.csv`, a line per number.
   """
   with disk.writing(folder):
     folder.mkdir(parents=True, exist_ok=True)
@@ -61,7 +62,7 @@ def write(
 
 
 def of_board(board: Board) -> tuple[list[str], list[list[Any]]]:
-  """A line an entry: rank, headline numbers, state, facts."""
+  """Return a line per entry: rank, headline numbers, state, facts."""
   metrics = [m.name for m in board.headlines]
   data = list(dict.fromkeys(n for e in board.runs for n in e.data))
   model_facts = list(
@@ -90,7 +91,9 @@ def of_board(board: Board) -> tuple[list[str], list[list[Any]]]:
 
 
 def numbers(board: Board) -> list[list[Any]]:
-  """A line a number: of every entry those over cells, then its cells'."""
+  """Return a line per number: for every entry those over cells, then its
+  cells'.
+  """
   return [row for entry in board.entries for row in _of_entry(board, entry)]
 
 
@@ -148,7 +151,7 @@ def _boards(boards: Sequence[Board]) -> tuple[Sequence[str], list[list[Any]]]:
 
 
 def summary(board: Board) -> str:
-  """A board for the screen: rank, range, label, seed, headline numbers."""
+  """Return a board for the screen: rank, range, label, seed, headline numbers."""
   whole = [*dict.fromkeys(m.part_of or m.name for m in board.headlines)][
     :_SHOWN
   ]

@@ -1,4 +1,4 @@
-"""Two models beside each other: what `eval.compare` reads, tests and writes.
+"""Comparisons of two models: what `eval.compare` reads, tests and writes.
 
 pairing.py    which models, which conditions; what cannot be compared, and why
 baseline.py   what normalises both

@@ -1,4 +1,4 @@
-"""What normalises the numbers of both sides: one baseline, or none."""
+"""The common baseline that normalises the numbers of both sides, or none."""
 
 import dataclasses
 
@@ -9,14 +9,14 @@ from eval.tasks.headlines import baselines
 
 @dataclasses.dataclass(frozen=True)
 class Baseline:
-  """What both sides are normalised by.
+  """The baseline that normalises both sides.
 
   Attributes:
-    name: of a file in `eval/papers/baselines/`, `model:<label>`, or empty.
-    first: the model that normalises the first side; None of a published
+    name: name of a file in `eval/papers/baselines/`, `model:<label>`, or empty.
+    first: the model that normalises the first side; None for a published
       baseline, which is a constant.
-    second: of the second side.
-    note: what is to be known of it, a sentence; may be empty.
+    second: the model that normalises the second side.
+    note: a sentence about it; may be empty.
   """
 
   name: str = ""
@@ -25,15 +25,15 @@ class Baseline:
   note: str = ""
 
   def task(self, side: Side) -> base.Task:
-    """The side's task, normalised by this."""
+    """Return the side's task, normalised by this baseline."""
     return side.run.task(side.dataset, self.name)
 
 
 def choose(first: Side, second: Side) -> Baseline:
-  """The baseline of both sides.
+  """Return the baseline of both sides.
 
-  That of both runs; of one run where the other names none. A model of each run is
-  a baseline only where both are the same model.
+  It is that of both runs, or of one run if the other names none. A model of
+  each run is a baseline only if both are the same model.
   """
   names = [side.task.setting.baseline for side in (first, second)]
   if names[0] and names[1] and names[0] != names[1]:
@@ -83,5 +83,5 @@ def _of_models(name: str, label: str, first: Side, second: Side) -> Baseline:
 
 
 def _model(side: Side) -> list[str]:
-  """What tells models apart; an empty text where nobody noted it."""
+  """Return the identities of a side's model; '' for one that was not recorded."""
   return sorted({cell.of_model for cell in side.cells.values()})

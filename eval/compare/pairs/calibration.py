@@ -1,9 +1,9 @@
 """Differences of calibration: ECE, NLL and Brier score of clean cells, and means.
 
-Means over cells are those of a run's table: of a corruption over its levels, of the
-benchmark over the common corruptions. Intervals of NLL and Brier score are of the
-jackknife over blocks of groups; ECE has none: it is
-biased upwards by how many examples a bin has, of two models unequally.
+Means over cells are those of a run's table: of a corruption over its levels, of
+the benchmark over the common corruptions. Intervals of NLL and Brier score come
+from the jackknife over blocks of groups. ECE has none: it is biased upwards,
+depending on the number of examples per bin, which differs between two models.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,7 +23,7 @@ METRICS = ("ece", "nll", "brier")
 def lines(
   first: Cells, second: Cells, family: conditions.Family
 ) -> Iterator[Line]:
-  """Of clean cells, of every corruption and of the benchmark."""
+  """Return the lines of clean cells, of every corruption and of the benchmark."""
   one, other = (
     headlines.numbers(reliability.headlines(side, family), side, {})
     for side in (first, second)

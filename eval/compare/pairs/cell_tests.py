@@ -1,10 +1,10 @@
 """A test of every cell, and Holm's adjustment over all cells of a metric.
 
-Right and wrong of examples that are drawn alone: the exact test of McNemar. Whatever
-is drawn in groups, or is no right and wrong: exchanges of the two models' results on
-whole groups, whose p is no less than that of the difference's interval. Average
-precision: the p of that interval. A family is what Holm adjusts together: all cells
-of a metric that are not clean; where there is the clean cell alone, all of its
+For right and wrong of independent examples it is the exact test of McNemar. For
+grouped examples or other values, the two models' results are exchanged on whole
+groups, and p is at least that of the difference's interval. For average
+precision it is the p of that interval. A family is what Holm adjusts together:
+all corrupted cells of a metric or, if there is only the clean cell, all of its
 metrics.
 """
 
@@ -36,16 +36,16 @@ _MOST_SIGNS = 10**9  # exchanges x groups
 
 @dataclasses.dataclass(frozen=True)
 class _Cell:
-  """One number of a cell, of both sides.
+  """One number of a cell for both sides.
 
   Attributes:
-    condition: of the cell.
+    condition: the cell's condition.
     metric: its name.
-    level: of the number, which may be one of several of its cell.
-    first: one number.
-    second: one number.
-    totals: their sums over groups, `[G]` each; None where there are none.
-    n: examples of the cell.
+    level: the number's level, which may be one of several of its cell.
+    first: the first side's number.
+    second: the second side's number.
+    totals: their sums over groups, `[G]` each; None if there are none.
+    n: number of examples of the cell.
   """
 
   condition: Condition
@@ -58,7 +58,7 @@ class _Cell:
 
   @property
   def exact(self) -> bool:
-    """Whether it is of right and wrong, one example a group."""
+    """Whether it is right and wrong of examples, one per group."""
     if self.totals is None:
       return False
     one, other = self.totals
@@ -74,7 +74,7 @@ class _Cell:
 
   @property
   def difference(self) -> Replicates:
-    """First less second, in every draw."""
+    """The difference first - second, in every draw."""
     return replicates.combine(np.subtract, self.first, self.second)
 
   @property
@@ -86,10 +86,10 @@ class _Cell:
 
 
 def of_cells(numbers: Numbers, facts: TaskFacts) -> list[Line]:
-  """The lines of all cells, tested where there is something to test by.
+  """Return the lines of all cells, tested if a test is possible.
 
   Args:
-    numbers: of the first side and the second.
+    numbers: those of the first side and the second.
   """
   cells = _cells(numbers)
   families = _families(cells)
@@ -118,7 +118,7 @@ def _cells(numbers: Numbers) -> list[_Cell]:
 def _of_metric(
   numbers: Numbers, condition: Condition, metric: str
 ) -> Iterator[_Cell]:
-  """One, or one of each level that the cell holds."""
+  """Yield the number, or one for each level that the cell holds."""
   one, other = (side[condition][metric] for side in numbers.cells[:2])
   sums = [side.get(condition, {}).get(metric) for side in numbers.totals[:2]]
   known = [s for s in sums if s is not None]
@@ -137,7 +137,7 @@ def _of_metric(
 
 
 def _at(several: Replicates, i: int) -> Replicates:
-  """One of several numbers; the only one where there are no several."""
+  """Return one of several numbers; the only one if there are not several."""
   if not several.value.ndim:
     return several
   return several.like(several.joined[i])
@@ -150,7 +150,7 @@ def _column(totals: Totals, i: int) -> Totals:
 
 
 def _families(cells: Sequence[_Cell]) -> dict[str, list[int]]:
-  """Name of a family -> places of its cells, in the order of the cells."""
+  """Return the places of each family's cells, in the order of the cells."""
   clean_alone = all(c.condition.clean for c in cells)
   out: dict[str, list[int]] = {}
   for i, cell in enumerate(cells):
@@ -160,7 +160,7 @@ def _families(cells: Sequence[_Cell]) -> dict[str, list[int]]:
 
 
 def _tested(cells: Sequence[_Cell]) -> dict[int, tuple[str, float, Number]]:
-  """Place of a cell -> its test's kind, p, and the interval."""
+  """Return the test's kind, p, and the interval by place of a cell."""
   out = {}
   for i, cell in enumerate(cells):
     if cell.exact:
@@ -185,10 +185,10 @@ def _mcnemar(cell: _Cell) -> float:
 
 
 def _exchanged(cells: Sequence[_Cell]) -> list[float]:
-  """p of differences whose groups are exchanged, the same ones in all cells.
+  """Return p of differences by exchanging groups, the same ones in all cells.
 
   Args:
-    cells: with totals; some may lack groups of others.
+    cells: cells with totals; some may have other groups than others.
   """
   if not cells:
     return []
@@ -204,7 +204,9 @@ def _exchanged(cells: Sequence[_Cell]) -> list[float]:
 
 
 def _verdict(sign: int, difference: float) -> str:
-  """Of a decided difference of a metric, whose sign is 0 if its sense is unknown."""
+  """Return the verdict of a significant difference; sign 0 is an unknown
+  direction.
+  """
   if not sign:
     return lines.UNKNOWN_SENSE
   return lines.BETTER if sign * difference > 0 else lines.WORSE

@@ -1,4 +1,4 @@
-"""Two models of two runs, compared."""
+"""The comparison of models of two runs."""
 
 from collections.abc import Sequence
 
@@ -30,10 +30,10 @@ _OF_CALIBRATION = (
 
 
 def runs(first: Run, second: Run, models: str = "") -> list[Comparison]:
-  """All comparisons of two runs: by data set, then by pair of models.
+  """Return all comparisons of two runs: by data set, then by pair of models.
 
   Args:
-    second: the other; perhaps the same.
+    second: the second run; perhaps the same.
     models: `A,B`; empty: equal labels, or the only model of each run.
 
   Raises:
@@ -111,7 +111,9 @@ def _names(first: Side, second: Side) -> tuple[str, str]:
 
 
 def _sentences(cells: Sequence[Line], names: tuple[str, str]) -> list[str]:
-  """How many cells each family decides; the clean cell beside others is none."""
+  """Return how many cells each family decides, without the clean cell among
+  others.
+  """
   families: dict[str, list[str]] = {}
   for line in cells:
     alone = line.test.family == cell_tests.ONLY

@@ -34,7 +34,7 @@ _LINE = 0.24  # inches of a bar or a row
 
 
 def write(comparison: Comparison, folder: epath.Path, stem: str) -> None:
-  """Writes the figure as PNG and SVG."""
+  """Write the figure as PNG and SVG."""
   bars = _bars(comparison)
   maps = _maps(comparison)
   count = len(bars) + len(maps)
@@ -56,7 +56,9 @@ def write(comparison: Comparison, folder: epath.Path, stem: str) -> None:
 
 
 def _bars(comparison: Comparison) -> list[list[Line]]:
-  """Lines of one panel each: numbers in %, other numbers, clean cells alone."""
+  """Return the lines of each panel: numbers in %, other numbers, only clean
+  cells.
+  """
   finite = [
     line
     for line in comparison.benchmark
@@ -77,7 +79,7 @@ def _bars(comparison: Comparison) -> list[list[Line]]:
 
 
 def _maps(comparison: Comparison) -> dict[str, list[Line]]:
-  """Metric -> its cells that are not clean; of the first metrics."""
+  """Return the corrupted cells of the first metrics, by metric."""
   out: dict[str, list[Line]] = {}
   for line in comparison.cells:
     if line.corruption:
@@ -86,7 +88,7 @@ def _maps(comparison: Comparison) -> dict[str, list[Line]]:
 
 
 def _draw_bars(ax: Axes, lines: Sequence[Line], comparison: Comparison) -> None:
-  """Differences with their intervals; filled where 0 lies outside."""
+  """Draw differences with their intervals, filled if 0 lies outside."""
   percent = comparison.facts.metric(lines[0].metric).percent
   scale = 100 if percent else 1
   for y, line in enumerate(lines):
@@ -121,7 +123,7 @@ def _names(lines: Sequence[Line]) -> list[str]:
 
 
 def _draw_map(ax: Axes, lines: Sequence[Line], metric: Metric) -> None:
-  """Differences by corruption and level, with triangles where decided."""
+  """Draw differences by corruption and level, with triangles if decided."""
   names = _names(lines)
   levels = sorted({line.level or 0 for line in lines})
   scale = 100 if metric.percent else 1

@@ -1,4 +1,4 @@
-"""A comparison as plain data: lines, and what has to be known of them."""
+"""A comparison as plain data: lines, and notes on them."""
 
 import dataclasses
 import math
@@ -17,13 +17,13 @@ UNKNOWN_SENSE = "unknown sense"  # of what nobody said which direction is better
 
 @dataclasses.dataclass(frozen=True)
 class Test:
-  """Whether a difference is more than chance.
+  """A test of whether a difference is significant.
 
   Attributes:
-    kind: of the test, in words.
-    p: two-sided; nan where nothing could be tested.
+    kind: kind of test, in words.
+    p: two-sided; nan if no test was possible.
     adjusted: p after Holm over the family.
-    family: of the test, in words.
+    family: the test's family, in words.
     verdict: `BETTER`, `WORSE`, `UNDECIDED` or `UNKNOWN_SENSE` of the first model;
       empty without a test.
   """
@@ -37,20 +37,22 @@ class Test:
 
 @dataclasses.dataclass(frozen=True)
 class Line:
-  """One number of both models. Rates are fractions.
+  """One number of both models.
+
+  Rates are fractions.
 
   Attributes:
     metric: its name.
     corruption: empty for clean cells and for the whole benchmark.
-    level: severity or difficulty; None where the number has none.
-    condition: of a cell; None of numbers over cells.
+    level: severity or difficulty; None if the number has none.
+    condition: that of a cell; None for numbers over cells.
     first: the first model's value.
-    second: the second's.
+    second: the second model's value.
     difference: first - second.
     decrease: 1 - first / second, the relative decrease.
-    n: examples behind it; None over cells.
-    test: of cells.
-    note: what else is to be known of it.
+    n: number of examples; None over cells.
+    test: the test of a cell.
+    note: a note on the number.
   """
 
   metric: str
@@ -67,24 +69,24 @@ class Line:
 
   @property
   def of_benchmark(self) -> bool:
-    """Whether it is of the whole benchmark."""
+    """Whether it is a number of the whole benchmark."""
     return self.condition is None and not self.corruption
 
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
-  """Two models over one data set.
+  """A comparison of two models over one data set.
 
   Attributes:
     dataset: its name.
-    facts: of the task.
-    first: what the first model is called.
-    second: what the second is called.
+    facts: facts of the task.
+    first: name of the first model.
+    second: name of the second model.
     benchmark: lines of the whole benchmark, in the task's order.
     corruptions: lines of one corruption over its levels.
     cells: lines of cells, with tests.
     sentences: how many cells each family decides.
-    notes: what has to be known, in sentences.
+    notes: notes, in sentences.
   """
 
   dataset: str
@@ -99,16 +101,16 @@ class Comparison:
 
   @property
   def clean_alone(self) -> bool:
-    """Whether there is but one condition: nothing of ours is corrupted."""
+    """Whether there is only the clean condition."""
     return not any(line.corruption for line in self.cells)
 
   @property
   def lines(self) -> list[Line]:
-    """All of them: of the benchmark first."""
+    """All lines: those of the benchmark first."""
     return [*self.benchmark, *self.corruptions, *self.cells]
 
   def words(self, line: Line) -> str:
-    """What a line's number is of."""
+    """Return the description of a line's number."""
     words = self.facts.metric(line.metric).heading
     if "/" in line.metric:  # headings of parts say the part alone
       words = line.metric

@@ -1,8 +1,9 @@
-"""Cells of several sides as numbers with their draws: the same draws for all.
+"""Cells of several sides as numbers with draws, which all sides share.
 
-Most tasks give sums over groups, of which draws follow in one pass; detection gives
-replicates cell by cell; of numbers that somebody else measured there is the value.
-NLL and Brier score have blocks of whole groups alone, the same of both models.
+Most tasks have sums over groups, from which draws follow in one pass. Detection
+has replicates cell by cell. Numbers that another program measured are only
+values. NLL and Brier score only have blocks of whole groups, the same for both
+models.
 """
 
 import dataclasses
@@ -25,15 +26,15 @@ Cells = Mapping[Condition, Mapping[str, Replicates]]
 
 @dataclasses.dataclass(frozen=True)
 class Numbers:
-  """What cells say of several sides.
+  """The numbers of the cells of several sides.
 
   Attributes:
-    cells: of every side, in their order.
-    totals: of every side: condition -> metric -> sums over groups; empty where
+    cells: for every side, in order: condition -> metric -> replicates.
+    totals: for every side: condition -> metric -> sums over groups; empty if
       numbers are no means.
-    n: condition -> its examples.
-    drawn: whether there are draws or blocks; otherwise values alone.
-    calibration: of every side: condition -> metric -> replicates, where scores
+    n: condition -> number of its examples.
+    drawn: whether there are draws or blocks, not only values.
+    calibration: for every side: condition -> metric -> replicates, if scores
       are known.
   """
 
@@ -45,14 +46,14 @@ class Numbers:
 
 
 def read(sides: Sequence[Side], common: Sequence[Condition]) -> Numbers:
-  """Reads the cells of several sides, and draws once for all.
+  """Read the cells of several sides, and draw once for all.
 
   Args:
-    sides: over the same data; the others are held against the first.
+    sides: sides over the same data; the others are compared with the first.
     common: conditions that all of them have.
 
   Raises:
-    UserError: cells of other examples or other truth.
+    UserError: cells that differ in examples or ground truth.
   """
   _check_truth(sides)
   totals: list[dict[Condition, dict[str, Totals]]] = [{} for _ in sides]
@@ -90,7 +91,7 @@ def read(sides: Sequence[Side], common: Sequence[Condition]) -> Numbers:
 
 
 def _answers(side: Side, columns: base.Columns) -> Answers | None:
-  """What calibration needs, in the groups that the task draws."""
+  """Return the answers for calibration, in the groups that the task draws."""
   answers = Answers.of(columns)
   if answers is None:
     return None
@@ -103,7 +104,7 @@ def _answers(side: Side, columns: base.Columns) -> Answers | None:
 
 
 def _calibration(answers: Answers, draws: Draws) -> dict[str, Replicates]:
-  """ECE's value; NLL and Brier score, where they are known and finite."""
+  """Return ECE's value; NLL and Brier score, if known and finite."""
   ece = calibration.ece(answers.score, answers.correct)
   out = {"ece": headlines.value_alone(ece)}
   for name, values in answers.scores.items():
@@ -115,7 +116,7 @@ def _calibration(answers: Answers, draws: Draws) -> dict[str, Replicates]:
 def _groups(
   side: Side, columns: base.Columns, totals: Mapping[str, Totals]
 ) -> list[np.ndarray]:
-  """Ids of the groups of a cell."""
+  """Return the ids of the groups of a cell."""
   if totals:
     return list({id(t.groups): t.groups.ids for t in totals.values()}.values())
   return [np.unique(side.task.group_ids(columns, side.run.truth))]
@@ -144,7 +145,7 @@ def _replicates(
 def _values(
   side: Side, common: Sequence[Condition]
 ) -> dict[Condition, dict[str, Replicates]]:
-  """Values alone."""
+  """Return only the values of the cells."""
   out = {}
   for condition in common:
     rows = side.task.cell_rows(
@@ -160,7 +161,9 @@ def _values(
 
 
 def _main(of_cell: Mapping[str, Replicates]) -> dict[str, Replicates]:
-  """The first metric, and others with its last part: AP of boxes and of masks."""
+  """Return the first metric, and those with the same last part: AP of boxes and
+  masks.
+  """
   ends = {metric: metric.rpartition("/")[2] for metric in of_cell}
   first = next(iter(ends.values()), "")
   return {m: number for m, number in of_cell.items() if ends[m] == first}

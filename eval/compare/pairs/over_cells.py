@@ -1,8 +1,8 @@
 """Differences of numbers over cells: mCE, mFR, mPC, gamma and so on.
 
-Differences and relative decreases have intervals of paired draws: each draw of
-groups gives both sides' numbers, by the task's own formulas. They are of 95 % each
-and not adjusted for how many there are.
+Differences and relative decreases have intervals from paired draws: each draw
+of groups gives both sides' numbers by the task's formulas. The intervals are 95
+% each, without adjustment for their number.
 """
 
 import math
@@ -32,11 +32,12 @@ _AT_MOST_1 = (-math.inf, 1.0)  # of 1 less a ratio
 def lines(
   first: Side, second: Side, baseline: Baseline, numbers: Numbers
 ) -> list[Line]:
-  """The lines of all numbers over cells that both sides have.
+  """Return the lines of all numbers over cells that both sides have.
 
   Args:
     baseline: what normalises both.
-    numbers: of the first, the second, and the baseline's models where it has any.
+    numbers: those of the first, the second, and the baseline's models if it has
+      any.
   """
   one, other, *references = numbers.cells
   # The first's own reference, then the second's; one may serve both.
@@ -57,11 +58,11 @@ def lines(
 
 
 def line(key: Key, first: Replicates, second: Replicates) -> Line:
-  """One number over cells.
+  """Return one number over cells.
 
   Args:
     key: metric, corruption, level.
-    second: of the other, of the same draws.
+    second: the second side's number, of the same draws.
   """
   metric, corruption, level = key
   difference = replicates.combine(np.subtract, first, second)
@@ -87,7 +88,7 @@ def line(key: Key, first: Replicates, second: Replicates) -> Line:
 
 
 def _note(difference: Number, decrease: Number) -> str:
-  """Why there is no number or no interval, where there is none."""
+  """Return why there is no number or no interval; else ''."""
   if not math.isfinite(difference.or_nan):
     return "undefined: what a side is divided by is not above 0"
   if difference.note or not decrease.note:
@@ -96,10 +97,11 @@ def _note(difference: Number, decrease: Number) -> str:
 
 
 def _of_training(first: Mapping, second: Mapping) -> list[Line]:
-  """Figure 12's gamma_r of videos with natural shifts.
+  """Return Figure 12's gamma_r of videos with natural shifts.
 
-  The mean over categories of 1 - (A - B) / B: the first model as trained on clean,
-  the second on perturbed data (Schiappa et al. 2023).
+  It is the mean over categories of 1 - (A - B) / B, where the first model
+  counts as trained on clean, the second on perturbed data (Schiappa et al.
+  2023).
   """
   ratios: list[Replicates] = []
   for condition, of in first.items():
@@ -135,11 +137,12 @@ def _robustness(clean: np.ndarray, perturbed: np.ndarray) -> np.ndarray:
 def split(
   every: Sequence[Line], facts: TaskFacts
 ) -> tuple[list[Line], list[Line]]:
-  """Those of the whole benchmark, and of one corruption: a metric after the other.
+  """Split lines into those of the whole benchmark and of corruptions, metric by
+  metric.
 
   Args:
-    every: in any order of the metrics.
-    facts: of the task, whose order the benchmark's have.
+    every: lines in any order of the metrics.
+    facts: facts of the task, which define the order of the benchmark's lines.
   """
   order = [metric.name for metric in facts.headlines]
 

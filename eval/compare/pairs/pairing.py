@@ -1,4 +1,4 @@
-"""Which models and conditions are compared; what cannot be, and why.
+"""The models and conditions that are compared; why others cannot be.
 
 Two models are compared by example: both saw the same ids with the same labels, and
 all facts of their data agree. Seeds may differ; then the pictures are the same and
@@ -25,7 +25,7 @@ _OF_EXAMPLES = ("ids", "labels", "groups", "examples")
 def models(
   first: Sequence[str], second: Sequence[str], named: str = ""
 ) -> list[tuple[str, str]]:
-  """The labels that are compared.
+  """Return the pairs of labels to compare.
 
   Args:
     first: labels of the first run.
@@ -34,7 +34,7 @@ def models(
       the only model of each run.
 
   Raises:
-    UserError: no such labels, or no equal ones.
+    UserError: unknown labels, or no equal ones.
 
   >>> models(["a", "b"], ["b", "c"]), models(["a"], ["c"])
   ([('b', 'b')], [('a', 'c')])
@@ -76,7 +76,7 @@ def _named(
 
 
 def conditions(first: Side, second: Side) -> tuple[list[Condition], list[str]]:
-  """The common conditions, and sentences that name those of one side alone.
+  """Return the common conditions, and sentences on those of only one side.
 
   Raises:
     UserError: no condition in common.
@@ -101,7 +101,7 @@ def conditions(first: Side, second: Side) -> tuple[list[Condition], list[str]]:
 def check_facts(
   first: Side, second: Side, common: Sequence[Condition]
 ) -> list[str]:
-  """Refuses sides of other data; gives sentences on what nobody knows.
+  """Refuse sides with different data; return sentences on unknown facts.
 
   Raises:
     UserError: facts of the data that differ, each with both values.
@@ -150,11 +150,11 @@ def _differences(differ: Mapping[str, tuple[Any, Any]]) -> str:
 def check_columns(
   condition: Condition, first: base.Columns, second: base.Columns
 ) -> None:
-  """Refuses cells of other examples.
+  """Refuse cells with different examples.
 
   Raises:
-    UserError: ids of one side alone (how many, and one of them), or an id with
-      two labels or groups.
+    UserError: ids of only one side (their number, and one of them), or an id
+      with two labels or groups.
   """
   where = condition.config
   one, other = (_ids(columns) for columns in (first, second))
@@ -175,7 +175,7 @@ def check_columns(
 
 
 def _ids(columns: base.Columns) -> np.ndarray:
-  """One id a row: of several frames of one example with the frame."""
+  """Return one id per row; for several frames of one example with the frame."""
   ids = columns["example_id"]
   if len(ids) > 1 and (ids[1:] == ids[:-1]).any():
     frames = np.asarray(columns["frame"]).astype(np.str_)

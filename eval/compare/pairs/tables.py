@@ -1,4 +1,4 @@
-"""Comparisons as files: CSV, Markdown that is also shown on the screen, figures."""
+"""Comparisons as files: CSV, Markdown (also shown on the screen), and figures."""
 
 import math
 from collections.abc import Sequence
@@ -40,16 +40,16 @@ HEADER = (
 
 
 def write(comparisons: Sequence[Comparison], folder: epath.Path) -> str:
-  """Writes comparison.csv, comparison.md and the figures; gives the Markdown.
+  """Write comparison.csv, comparison.md and the figures; return the Markdown.
 
   One comparison has the figure `comparison`, several `comparison_1` and so on.
 
   Args:
-    comparisons: at least one.
-    folder: made where it is not there.
+    comparisons: at least one comparison.
+    folder: the folder, made if missing.
 
   Raises:
-    DiskError: something could not be written.
+    DiskError: a file could not be written.
   """
   markdown_text = text(comparisons)
   with disk.writing(folder):
@@ -63,7 +63,9 @@ def write(comparisons: Sequence[Comparison], folder: epath.Path) -> str:
 
 
 def csv(comparisons: Sequence[Comparison]) -> str:
-  """All lines of all comparisons; numbers as in a run's table."""
+  """Return all lines of all comparisons as CSV, with numbers as in a run's
+  table.
+  """
   return csv_text.text(
     HEADER, [_row(c, line) for c in comparisons for line in c.lines]
   )
@@ -97,7 +99,7 @@ def _ends(number: Number) -> tuple[float | None, ...]:
 
 
 def text(comparisons: Sequence[Comparison]) -> str:
-  """Markdown: of each its sentences, tables and notes."""
+  """Return Markdown with the sentences, tables and notes of each comparison."""
   return "\n".join(part for c in comparisons for part in _of_one(c))
 
 
@@ -194,7 +196,7 @@ def _interval(number: Number, scale: float, digits: int) -> str:
 
 
 def _p(value: float) -> str:
-  """Of chances below a millionth no more than that."""
+  """Return a p value as text; below a millionth only this bound."""
   if math.isnan(value):
     return "-"
   return "< 1e-6" if value < 1e-6 else f"{value:.3g}"

@@ -1,4 +1,4 @@
-"""What both tasks on anchor sets refuse: examples of sets that are not whole."""
+"""Checks of both tasks on anchor sets: no setting may cut a set apart."""
 
 import ml_collections
 
@@ -9,10 +9,10 @@ WHOLE = ("", "2015")
 
 
 def check(data: ml_collections.ConfigDict, fly: bool) -> None:
-  """Refuses settings that anchor sets do not have.
+  """Refuse settings that anchor sets do not have.
 
   Args:
-    data: the config's.
+    data: the config's `data`.
     fly: whether frames are shown as they are prepared.
 
   Raises:

@@ -1,9 +1,11 @@
-"""A cell's AP, without each block of pictures and of halves, matched once.
+"""Average precision of a cell and its jackknife replicates, from one matching
+pass.
 
-Blocks are the same in all conditions and of all models of the same pictures
-(`resampling.Draws`). AP is no mean over pictures, so there are no draws of it: its
-interval is the jackknife's, of the AP of very many pictures, below which that of few
-lies by what halves tell (`Replicates.bias`).
+Blocks are the same in all conditions and for all models on the same pictures
+(`resampling.Draws`). AP is not a mean over pictures, so it has no draws: its
+interval is the jackknife's. It is an interval of the AP on very many pictures;
+the AP on few pictures is biased, and half-samples estimate by how much
+(`Replicates.bias`).
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ class Pictures:
   Attributes:
     ids: int64 `[I]`, image ids, sorted.
     blocks: int64 `[I]`, the block of each.
-    groups: how many groups they are drawn in.
+    groups: number of groups that they are drawn in.
   """
 
   ids: np.ndarray
@@ -40,10 +42,10 @@ class Pictures:
   def of(
     cls, ids: np.ndarray, group_ids: np.ndarray, draws: resampling.Draws
   ) -> Pictures:
-    """The pictures of some draws.
+    """Create the pictures of some draws.
 
     Args:
-      ids: int64 `[I]`, each once.
+      ids: int64 `[I]`, unique.
       group_ids: texts `[I]`.
     """
     order = np.argsort(ids)
@@ -51,13 +53,13 @@ class Pictures:
     return cls(ids[order], blocks, len(draws.ids))
 
   def replicates(self, numbers: np.ndarray) -> Replicates:
-    """Of what `left_out` gives: `[1 + J + H]`."""
+    """Return the replicates of an array from `left_out`: `[1 + J + H]`."""
     blocks = int(self.blocks.max(initial=-1)) + 1
     value, without, halves = np.split(numbers, [1, 1 + blocks])
     return Replicates(value[0], None, without, self.groups, halves)
 
   def places(self, image_ids: Any) -> np.ndarray:
-    """Where some of their ids are: int64 `[N]`."""
+    """Return the places of some image ids: int64 `[N]`."""
     return np.searchsorted(self.ids, np.asarray(image_ids, np.int64))
 
 
@@ -67,12 +69,13 @@ def coco(
   truth: checks.Truth,
   pictures: Pictures,
 ) -> dict[str, Replicates]:
-  """COCO's 12 numbers, `<iou_type>/AP` and others; without undefined ones.
+  """Return COCO's 12 numbers, `<iou_type>/AP` and others, without undefined
+  ones.
 
   Args:
     iou_type: `bbox` or `segm`.
-    truth: of the pictures, and perhaps of others.
-    pictures: that the detector was shown.
+    truth: ground truth of the pictures, and perhaps of others.
+    pictures: the pictures that the detector was shown.
   """
   if detections.masks and backend.fastest() == "pycocotools":
     detections.check_masks()  # before C code sees them
@@ -90,11 +93,11 @@ def coco(
 def voc_ap50(
   detected: Corners, truth: Mapping[str, Any], pictures: Pictures
 ) -> dict[str, Replicates]:
-  """`bbox/AP50` by VOC's rules; nothing where no object is.
+  """Return `bbox/AP50` by VOC's rules; nothing if there is no object.
 
   Args:
-    truth: of the pictures, and perhaps of others.
-    pictures: that the detector was shown.
+    truth: ground truth of the pictures, and perhaps of others.
+    pictures: the pictures that the detector was shown.
   """
   shown = set(pictures.ids.tolist())
   rows = [a for a in truth["annotations"] if a["image_id"] in shown]

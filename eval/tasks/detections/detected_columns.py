@@ -1,4 +1,4 @@
-"""A cell's columns of detections as COCO's rules and VOC's take them."""
+"""A cell's detection columns in the form that COCO's rules and VOC's need."""
 
 from __future__ import annotations
 
@@ -16,21 +16,23 @@ Truth = Mapping[str, Any]
 
 
 def kinds(columns: Columns, truth: Truth) -> list[str]:
-  """What a cell's detections have, and its objects: `bbox`, `segm`."""
+  """Return the IoU types that a cell's detections and its objects have."""
   objects = truth["annotations"]
   masks = "masks" in columns and any("segmentation" in o for o in objects)
   return ["bbox", "segm"] if masks else ["bbox"]
 
 
 def image_ids(columns: Columns, truth: Truth) -> np.ndarray:
-  """Of the pictures that the detector was shown: int64 `[I]`."""
+  """Return the image ids of the pictures that the detector was shown: int64
+  `[I]`.
+  """
   return columns["image_id"]
 
 
 def detections(
   iou_type: str, columns: Columns, truth: Truth
 ) -> checks.Detections:
-  """A cell's detections as COCO's: those that are there.
+  """Return a cell's detections in COCO's form, without padding.
 
   Args:
     iou_type: `bbox` or `segm`.
@@ -38,8 +40,8 @@ def detections(
     truth: COCO instances dict.
 
   Raises:
-    UserError: a detection of a class or picture that the truth does not have, or
-      of a box or score that is none.
+    UserError: a detection of a class or picture that the truth does not have,
+      or an invalid box or score.
   """
   category_ids = [c["id"] for c in truth["categories"]]  # by label
   row, place = _valid(columns, len(category_ids))
@@ -59,7 +61,7 @@ def detections(
 
 
 def _valid(columns: Columns, classes: int) -> tuple[np.ndarray, np.ndarray]:
-  """Rows and places of the detections that are there."""
+  """Return the rows and places of the detections, without padding."""
   row, place = np.nonzero(columns["classes"] >= 0)
   if len(row) and columns["classes"].max() >= classes:
     worst = int(np.argmax(columns["classes"].max(axis=1)))
@@ -72,7 +74,7 @@ def _valid(columns: Columns, classes: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _counts(columns: Columns, row: np.ndarray, place: np.ndarray) -> list[str]:
-  """The run lengths of some detections."""
+  """Return the run lengths of some detections."""
   texts = [text.split(" ") if text else [] for text in columns["masks"]]
   lengths = np.array([len(text) for text in texts])
   if np.any(place >= lengths[row]):
@@ -86,11 +88,11 @@ def _counts(columns: Columns, row: np.ndarray, place: np.ndarray) -> list[str]:
 
 @dataclasses.dataclass(frozen=True)
 class Corners:
-  """Detected boxes as VOC's rules take them, in their file's order.
+  """Detected boxes in the form of VOC's rules, in their file's order.
 
   Attributes:
     image: int64 `[D]`, image ids.
-    label: int64 `[D]`, places among the truth's categories.
+    label: int64 `[D]`, indices into the truth's categories.
     box: float64 `[D, 4]`, x1, y1, x2, y2 of inclusive pixels.
     score: float64 `[D]`.
   """
@@ -104,17 +106,17 @@ class Corners:
   def of(
     cls, image: np.ndarray, label: np.ndarray, box: np.ndarray, score: Any
   ) -> Corners:
-    """Of boxes of pixels' borders; the last pixel is inside."""
+    """Create them from boxes of pixel borders; the last pixel is inside."""
     inclusive = box - np.array([0.0, 0.0, 1.0, 1.0])
     scores = np.asarray(score, np.float64)
     return cls(image, label.astype(np.int64), inclusive, scores)
 
 
 def corners(columns: Columns, truth: Truth) -> Corners:
-  """A cell's boxes.
+  """Return a cell's boxes.
 
   Raises:
-    UserError: as `detections`.
+    UserError: see `detections`.
   """
   detections("bbox", columns, truth)
   row, place = _valid(columns, len(truth["categories"]))

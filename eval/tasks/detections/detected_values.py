@@ -1,4 +1,4 @@
-"""What a detector's numbers must be: shapes and dtypes are looked at before."""
+"""Checks of a detector's values; shapes and dtypes are checked before."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,17 +14,18 @@ NO_CLASS = -2  # class of a detection whose class is negative
 def check(
   example_ids: Sequence[str] | np.ndarray, outputs: Mapping[str, np.ndarray]
 ) -> None:
-  """Refuses detections that no score can be made of.
+  """Refuse detections that cannot be scored.
 
   Args:
-    example_ids: of the rows.
+    example_ids: the id of each row.
     outputs: `boxes` `[N, D, 4]` (x1, y1, x2, y2), `scores` `[N, D]`, `classes`
-      `[N, D]` with `NONE` where there is no detection, and `masks` `[N, D, M, M]`
-      where there are any (texts are not looked at).
+      `[N, D]` with `NONE` for no detection, and `masks` `[N, D, M, M]` if there
+      are any (texts are not checked).
 
   Raises:
     UserError: boxes, scores or masks that are not finite, boxes whose ends are
-      swapped, classes that are negative or too large; names the first example.
+      swapped, classes that are negative or too large; the message names the
+      first example.
   """
   boxes, scores = outputs["boxes"], outputs["scores"]
   classes = outputs["classes"]

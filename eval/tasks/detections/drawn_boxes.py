@@ -1,4 +1,4 @@
-"""What the gallery draws of a picture: hits, misses and false alarms."""
+"""Boxes that the gallery draws in a picture: hits, misses and false alarms."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -20,10 +20,10 @@ _Columns = Mapping[str, np.ndarray]
 
 
 def best_score(columns: _Columns, truth: checks.Truth) -> tuple[float, float]:
-  """The score threshold of the highest F1 over all classes, and that F1.
+  """Return the score threshold of the highest F1 over all classes, and that F1.
 
   Args:
-    columns: of a cell, see `eval/tasks/detection.py`.
+    columns: those of a cell, see `eval/tasks/detection.py`.
   """
   detections = detected_columns.detections("bbox", columns, truth)
   ids = np.sort(columns["image_id"])
@@ -42,9 +42,11 @@ def of_picture(
   truth: Mapping[str, Any],
   least_score: float,
 ) -> list[Overlay]:
-  """Every detection from a score up, and every object that none of them hits.
+  """Return all detections from a score up, and all objects that none of them
+  hits.
 
-  A detection hits the free object of its class of the largest IoU, from 0.5 up.
+  A detection hits the unmatched object of its class with the largest IoU, from
+  0.5 up.
   """
   (row,) = np.flatnonzero(columns["example_id"] == example_id)[:1]
   image_id = int(columns["image_id"][row])
@@ -71,7 +73,7 @@ def of_picture(
 def _shown(
   columns: _Columns, row: int, least_score: float
 ) -> Iterator[tuple[int, float]]:
-  """Places and scores of a picture's detections."""
+  """Yield the places and scores of a picture's detections."""
   for place, score in enumerate(columns["scores"][row].tolist()):
     if columns["classes"][row, place] >= 0 and score >= least_score:
       yield place, score
@@ -80,7 +82,9 @@ def _shown(
 def _mask(
   columns: _Columns, row: int, place: int, size: tuple[int, int]
 ) -> tuple[np.ndarray | None, tuple[int, int]]:
-  """A detection's pixels and the corner of their box; None without masks."""
+  """Return a detection's pixels and the corner of their box; None without
+  masks.
+  """
   if "masks" not in columns:
     return None, (0, 0)
   texts = str(columns["masks"][row]).split(" ")
@@ -97,7 +101,7 @@ def _size(truth: Mapping[str, Any], image_id: int) -> tuple[int, int]:
 def _objects(
   truth: Mapping[str, Any], image_id: int
 ) -> list[tuple[int, tuple[float, float, float, float]]]:
-  """(label, corners) of a picture's objects, groups left out."""
+  """Return (label, corners) of a picture's objects, without crowds."""
   label = {c["id"]: i for i, c in enumerate(truth["categories"])}
   return [
     (label[a["category_id"]], _corners(a["bbox"]))

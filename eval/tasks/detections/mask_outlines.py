@@ -1,4 +1,5 @@
-"""Soft masks laid into a picture: where each begins and ends in its columns.
+"""Outlines of soft masks in a picture: the rows where each column enters and
+leaves.
 
 A mask is a grid of `[M, M]` values, whose centres are spread over its box. Between
 them a pixel's value is bilinear, beyond the outermost it falls to 0 within one
@@ -27,7 +28,7 @@ _COLUMNS_AT_ONCE = 1024  # their values at the grid rows stay in the cache
 def changes(
   masks: np.ndarray, boxes: np.ndarray, size: tuple[int, int]
 ) -> tuple[np.ndarray, np.ndarray]:
-  """Where masks change, reading the picture column by column.
+  """Return where masks change, reading the picture column by column.
 
   Args:
     masks: float `[D, M, M]`, finite.
@@ -35,9 +36,10 @@ def changes(
     size: (height, width) of the picture.
 
   Returns:
-    Which mask, and x * height + y of the first pixel of another side than the one
-    before it; both int64 `[N]`, in no order. A place that is named twice is no
-    change. height * width, behind the last pixel, may be among them.
+    The mask of each change, and x * height + y of the first pixel that is on
+    another side than the pixel before it; both int64 `[N]`, unordered. A place
+    that occurs twice is no change. height * width, behind the last pixel, may
+    be among them.
   """
   laid = _laid(masks, boxes, size)
   crossings, unsure = _crossed_cells(laid)
@@ -55,14 +57,14 @@ class _Axis:
 
   Attributes:
     low: int64 `[D]`, first pixel of each box that is in the picture.
-    count: int64 `[D]`, how many are.
-    cell_px: float64 `[D]`, pixels a cell.
+    count: int64 `[D]`, number of these pixels.
+    cell_px: float64 `[D]`, pixels per cell.
     start_px: float64 `[D]`, where the box begins, counted from `low`.
     owner: int64 `[P]`, the mask of each pixel.
     pixel: int64 `[P]`, its place in the picture.
     cell: int64 `[P]`, the last grid line at or before it, 0 to M; the grid has a
       line of zeros before the first one and one behind the last.
-    share: float64 `[P]`, of the next grid line, 0 to 1.
+    share: float64 `[P]`, weight of the next grid line, 0 to 1.
   """
 
   low: np.ndarray
@@ -76,7 +78,7 @@ class _Axis:
 
   @property
   def firsts(self) -> np.ndarray:
-    """int64 `[D]`: where the pixels of each box begin."""
+    """The index of each box's first pixel: int64 `[D]`."""
     return np.cumsum(self.count) - self.count
 
 
@@ -96,7 +98,7 @@ def _axis(
 
 @dataclasses.dataclass(frozen=True)
 class _Laid:
-  """Masks over a picture; what a pixel's column and row are, and its values.
+  """Masks over a picture: columns and rows of their pixels, and their values.
 
   Attributes:
     grids: float32 `[D, M + 2, M + 2]` by x, then y, with zeros around.
@@ -112,15 +114,19 @@ class _Laid:
 
   @property
   def lines(self) -> int:
-    """M + 2: grid lines of an axis, with that of zeros on either side."""
+    """The number of grid lines of an axis, M + 2, with a line of zeros on
+    either side.
+    """
     return self.grids.shape[1]
 
   def _grid_column(self) -> np.ndarray:
-    """int64 `[columns]`: the grid column left of each, of all grids."""
+    """Return the grid column left of each column, among all grids: int64
+    `[columns]`.
+    """
     return self.across.owner * self.lines + self.across.cell
 
   def near_values(self, columns: slice) -> np.ndarray:
-    """float32 `[columns, M + 2]`: roughly the value at every grid row."""
+    """Return approximate values at every grid row: float32 `[columns, M + 2]`."""
     grids = self.grids.reshape(-1, self.lines)
     left = self._grid_column()[columns]
     low, out = grids.take(left, axis=0), grids.take(left + 1, axis=0)
@@ -132,7 +138,9 @@ class _Laid:
   def ends(
     self, column: np.ndarray, cell: np.ndarray
   ) -> tuple[np.ndarray, np.ndarray]:
-    """float64 `[N]` each: values at the grid rows above and below cells."""
+    """Return the values at the grid rows above and below cells: float64 `[N]`
+    each.
+    """
     grids = self.grids.reshape(-1)
     share = self.across.share[column]
     rest = 1 - share
@@ -144,7 +152,7 @@ class _Laid:
     return value(place), value(place + 1)
 
   def row_cells(self) -> np.ndarray:
-    """int64 `[D, M + 2]`: the first row at or behind each grid row."""
+    """Return the first row at or behind each grid row: int64 `[D, M + 2]`."""
     d, cells = len(self.grids), self.lines - 1
     number = self.down.owner * cells + self.down.cell
     rows = np.bincount(number, minlength=d * cells).reshape(d, cells)
@@ -170,7 +178,9 @@ def _laid(masks: np.ndarray, boxes: np.ndarray, size: tuple[int, int]) -> _Laid:
 def _cut(
   start: np.ndarray, end: np.ndarray, length: int
 ) -> tuple[np.ndarray, np.ndarray]:
-  """First pixel and number of pixels of what of boxes is in the picture."""
+  """Return the first pixel and the length of the part of each box in the
+  picture.
+  """
   low = np.clip(np.floor(start), 0, length).astype(np.int64)
   high = np.clip(np.ceil(end), 0, length).astype(np.int64)
   return low, np.maximum(high - low, 0)
@@ -179,11 +189,11 @@ def _cut(
 def _crossed_cells(
   laid: _Laid,
 ) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
-  """Where columns change sides between two grid rows.
+  """Return where columns change sides between two grid rows.
 
   Returns:
     Column and upper grid row of each change, int64 `[N]`; and bool `[columns]`,
-    those of which this is not known for sure.
+    true for columns where rounding could decide.
   """
   unsure = laid.wild[laid.across.owner]
   columns, cells = [], []
@@ -208,10 +218,10 @@ def _crossed_cells(
 def _computed(
   laid: _Laid, column: np.ndarray, cell: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-  """Column, and row of its window, of every change of sides.
+  """Return the column, and the row in its window, of every change of sides.
 
   Args:
-    column: of each change, int64 `[N]`; no unsure ones.
+    column: the column of each change, int64 `[N]`; no unsure ones.
     cell: the grid row above it.
   """
   owner = laid.across.owner[column]
@@ -233,7 +243,7 @@ def _computed(
 
 
 def _scanned(laid: _Laid, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-  """As `_computed`, of some columns, from every one of their pixels."""
+  """Return the same as `_computed` for some columns, from all of their pixels."""
   count = laid.down.count[laid.across.owner[columns]]
   which, row = _ragged(count)
   column = columns[which]
@@ -256,7 +266,7 @@ def _inside(
 
 
 def _ragged(count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-  """Of lists of some lengths, end to end: which list, and the place in it."""
+  """Return, for concatenated lists, the list of each item and its place in it."""
   owner = np.repeat(np.arange(len(count)), count)
   firsts = np.cumsum(count) - count
   return owner, np.arange(len(owner)) - firsts[owner]

@@ -1,4 +1,4 @@
-"""Detected masks: laid into their pictures and written as run lengths."""
+"""Detected masks: placed in their pictures and written as run lengths."""
 
 import concurrent.futures
 from collections.abc import Mapping, Sequence
@@ -12,13 +12,13 @@ from robust_tfds.coco import rle
 def texts(
   outputs: Mapping[str, np.ndarray], rows: Sequence[int], sizes: np.ndarray
 ) -> list[str]:
-  """`run_lengths` of some pictures, on all cores.
+  """Return the `run_lengths` of some pictures, computed on all cores.
 
-  In threads: most of the time passes in NumPy's loops, which do not hold the
-  interpreter.
+  It uses threads: most of the time is spent in NumPy's loops, which release the
+  interpreter lock.
 
   Args:
-    outputs: see `run_lengths`; or `masks` `[B, N]` that are texts already, of
+    outputs: see `run_lengths`; or `masks` `[B, N]` that are texts already, from
       detectors on the host (`models.detection.by_picture`).
     sizes: int `[B, 2]`, (height, width) of every picture of the batch.
   """
@@ -32,11 +32,11 @@ def texts(
 def run_lengths(
   outputs: Mapping[str, np.ndarray], row: int, size: np.ndarray
 ) -> str:
-  """A picture's masks as COCO's run lengths, separated by spaces.
+  """Return a picture's masks as COCO's run lengths, separated by spaces.
 
   Args:
     outputs: `boxes` `[B, N, 4]`, `classes` `[B, N]`, `masks` `[B, N, M, M]`.
-    row: of the picture; its masks come in the order of its detections.
+    row: the picture's row; its masks come in the order of its detections.
     size: (height, width) of the picture.
   """
   height, width = (int(n) for n in size)
@@ -56,14 +56,15 @@ def run_lengths(
 def _runs(
   owner: np.ndarray, place: np.ndarray, number: int, pixels: int
 ) -> tuple[np.ndarray, np.ndarray]:
-  """The runs of masks of their changes.
+  """Return the runs of masks from their changes.
 
   Args:
-    owner: int64 `[N]`, of which mask.
+    owner: int64 `[N]`, the mask of each change.
     place: int64 `[N]`, see `mask_outlines.changes`.
 
   Returns:
-    int64 `[R]` of all masks, and int64 `[number]`, where each begins.
+    The runs of all masks, int64 `[R]`, and where each mask begins, int64
+    `[number]`.
   """
   step = pixels + 1
   within = place < pixels

@@ -5,12 +5,12 @@ One row per detection, `D` in all:
   example_id   str          the image's id
   group_id     str          the same
   frame        int32        the detection's place in its image
-  position     int64        its place in the list: AP depends on it among equals
+  position     int64        its place in the list: it breaks ties in AP
   image_id     int64
   category_id  int64        as in the ground truth
   score        float64
-  bbox         float64 [4]  x, y, width, height; absent where the list has none
-  segmentation strings      COCO's mask as JSON; absent where the list has none
+  bbox         float64 [4]  x, y, width, height; absent if the list has none
+  segmentation strings      COCO's mask as JSON; absent if the list has none
 """
 
 import collections
@@ -30,7 +30,7 @@ _KEYS = {"bbox": "bbox", "segm": "segmentation"}
 
 
 def columns(results: Any, truth: Mapping[str, Any]) -> dict[str, np.ndarray]:
-  """A results list as columns, checked.
+  """Return a results list as columns, checked.
 
   Args:
     results: COCO results: image_id, category_id, score, bbox or segmentation
@@ -38,8 +38,9 @@ def columns(results: Any, truth: Mapping[str, Any]) -> dict[str, np.ndarray]:
     truth: COCO instances dict.
 
   Raises:
-    UserError: no results list, a detection without box or mask where others
-      have one, or one that does not fit the ground truth; names the first.
+    UserError: not a results list, a detection without a box or mask while
+      others have one, or one that does not fit the ground truth; the message
+      names the first.
   """
   if not isinstance(results, list):
     raise errors.UserError(
@@ -76,17 +77,17 @@ def columns(results: Any, truth: Mapping[str, Any]) -> dict[str, np.ndarray]:
 
 
 def is_one(columns_of_cell: Columns) -> bool:
-  """Whether a cell's columns are those of a results list."""
+  """Return whether a cell's columns are those of a results list."""
   return "category_id" in columns_of_cell
 
 
 def kinds(columns_of_cell: Columns, truth: checks.Truth) -> list[str]:
-  """What a cell's detections have: `bbox`, `segm`."""
+  """Return the IoU types of a cell's detections: `bbox`, `segm`."""
   return [kind for kind, key in _KEYS.items() if key in columns_of_cell]
 
 
 def _rows_kinds(results: Sequence[Any]) -> list[str]:
-  """What all detections have: `bbox`, `segm`; an empty list has boxes."""
+  """Return the IoU types that all detections have; `bbox` for an empty list."""
   rows = coco_rows.Rows.from_list(results, "Detection").rows
   out = []
   for kind, key in _KEYS.items():
@@ -104,26 +105,26 @@ def _rows_kinds(results: Sequence[Any]) -> list[str]:
 
 
 def _text(mask: Mapping[str, Any]) -> str:
-  """A mask as JSON."""
+  """Return a mask as JSON."""
   height, width = mask["size"]
   counts = mask["counts"].replace("\\", "\\\\")  # the only one JSON escapes
   return f'{{"size": [{height}, {width}], "counts": "{counts}"}}'
 
 
 def image_ids(columns_of_cell: Columns, truth: Mapping[str, Any]) -> np.ndarray:
-  """Of the pictures that the list is of, all of the truth's: int64 `[I]`."""
+  """Return the image ids of all pictures of the truth: int64 `[I]`."""
   return np.array([i["id"] for i in truth["images"]], np.int64)
 
 
 def detections(
   kind: str, columns_of_cell: Columns, truth: Mapping[str, Any]
 ) -> checks.Detections:
-  """The list again, in its order: its boxes or its masks.
+  """Return the boxes or masks of the list, in its order.
 
   Args:
     kind: `bbox` or `segm`.
-    columns_of_cell: as `columns` makes them.
-    truth: not looked at: the list was checked when it was read.
+    columns_of_cell: the result of `columns`.
+    truth: unused: the list was checked when it was read.
   """
   order = np.argsort(columns_of_cell["position"], kind="stable")
   image, category = (
@@ -140,10 +141,10 @@ def detections(
 
 
 def corners(columns_of_cell: Columns, truth: Mapping[str, Any]) -> Corners:
-  """The list's boxes for VOC's rules, in its order.
+  """Return the list's boxes for VOC's rules, in its order.
 
   Raises:
-    UserError: the list has masks alone.
+    UserError: the list has only masks.
   """
   if "bbox" not in columns_of_cell:
     raise errors.UserError("VOC's AP50 needs boxes; the results have masks.")

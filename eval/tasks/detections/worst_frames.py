@@ -1,4 +1,6 @@
-"""A cell's mAP on anchors and on worst frames, and without each block of videos."""
+"""A cell's mAP on anchors and on worst frames, and without each block of
+videos.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +28,11 @@ Counted = tuple[replicates.Replicates, int]  # and of how many anchors
 
 
 def numbered(columns: Columns, truth: Mapping[str, Any]) -> Columns:
-  """A cell's columns with the ids that the ground truth gave its frames.
+  """Return a cell's columns with the image ids of its frames in the ground
+  truth.
 
   Raises:
-    UserError: other frames than the ground truth's.
+    UserError: the frames differ from the ground truth's.
   """
   ids = {i["file_name"]: i["id"] for i in truth["images"]}
   names = columns["example_id"].tolist()
@@ -44,12 +47,12 @@ def numbered(columns: Columns, truth: Mapping[str, Any]) -> Columns:
 
 @dataclasses.dataclass(frozen=True)
 class Scored:
-  """Detection's or localization's numbers of one cell.
+  """The numbers of detection, or of localization, of one cell.
 
   Attributes:
-    kind: of `KINDS`.
-    frames: matched once.
-    sets: of them.
+    kind: a key of `KINDS`.
+    frames: the matched frames.
+    sets: the sets of the frames.
     pictures: the same frames and the blocks that they are drawn in.
     selected: anchor -> its worst frame.
     classes: label -> anchors that show the class.
@@ -63,7 +66,7 @@ class Scored:
   classes: Mapping[int, int]
 
   def means(self) -> dict[str, Counted]:
-    """`map_orig`, `map_pmk`, `drop`; nothing where no object is."""
+    """Return `map_orig`, `map_pmk` and `drop`; nothing if there is no object."""
     first, worst = (of.mean_precision(0) for of in self._precision())
     if np.isnan(first[0]) or np.isnan(worst[0]):
       return {}
@@ -73,7 +76,7 @@ class Scored:
     return {f"{self.kind}{m}": (x, len(self.selected)) for m, x in listed}
 
   def numbers(self) -> dict[str, Counted]:
-    """Besides `means`, of detection: AP of each class that anchors show."""
+    """Return `means` and, for detection, AP of each class that anchors show."""
     out = self.means()
     if KINDS[self.kind]:
       return out
@@ -86,18 +89,18 @@ class Scored:
     return out
 
   def _precision(self) -> tuple[left_out.Numbers, left_out.Numbers]:
-    """Of the anchors, and of the worst frames."""
+    """Return the numbers of the anchors, and of the worst frames."""
     of = self.frames.precision
     blocks = self.pictures.blocks
     chosen = self.selected
     return of(chosen.keys(), blocks), of(chosen.values(), blocks)
 
   def offsets(self) -> np.ndarray:
-    """Of every set's worst frame: int64 `[A]`."""
+    """Return the offset of each set's worst frame: int64 `[A]`."""
     return np.array([self.sets.frame[i] for i in self.selected.values()])
 
   def largest_drops(self, most: int) -> list[tuple[int, int]]:
-    """Anchor and worst frame of the sets whose AP falls most."""
+    """Return anchor and worst frame of the sets with the largest drop in AP."""
     aps = self.frames.aps()
     falls = [
       (aps[worst] - aps[anchor], anchor, worst)
@@ -113,12 +116,12 @@ def scored(
   sets: frame_boxes.Sets,
   pictures: average_precision.Pictures,
 ) -> list[Scored]:
-  """Detection, then localization.
+  """Return the numbers of detection, then of localization.
 
   Args:
-    columns: a cell's, with `image_id`, or a results list.
-    truth: of frames.
-    sets: of it.
+    columns: a cell's columns with `image_id`, or a results list.
+    truth: ground truth of frames.
+    sets: the sets of the truth.
     pictures: the frames of the sets.
 
   Raises:

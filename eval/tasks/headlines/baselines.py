@@ -10,15 +10,15 @@ PUBLISHED = "alexnet"  # of the papers
 
 
 def model_label(baseline: str) -> str:
-  """The label in `model:<label>`; empty for any other baseline."""
+  """Return the label in `model:<label>`; '' for any other baseline."""
   return baseline.removeprefix(_MODEL) if baseline.startswith(_MODEL) else ""
 
 
 def holds(baseline: str, dataset: str, edition: str = "") -> bool:
-  """Whether a published baseline's numbers are of a data set.
+  """Return whether a published baseline has numbers for a data set.
 
-  They are of the sets that its file lists; whose data another name stands for is
-  not known here, so names that are no data set of ours pass.
+  It has them for the sets that its file lists. What data an unknown name stands
+  for cannot be known here, so names of other data sets pass.
   """
   from robust_tfds import datasets
 
@@ -29,9 +29,10 @@ def holds(baseline: str, dataset: str, edition: str = "") -> bool:
 
 
 def default(dataset: str) -> str:
-  """The papers' baseline where its numbers are of a data set; else none.
+  """Return the papers' baseline if it has numbers for a data set; else ''.
 
-  Of a set that is not ours too: whoever knows that it is ImageNet-C names it.
+  The result is also '' for a set that is not ours: whoever knows that it is
+  ImageNet-C names the baseline.
   """
   published = corruption_error.load_baseline(PUBLISHED)
   return PUBLISHED if dataset in published["datasets"] else ""
@@ -40,10 +41,10 @@ def default(dataset: str) -> str:
 def describe(
   baseline: str, dataset: str, edition: str = "", codec: str = ""
 ) -> str:
-  """A baseline in words; without one why none is published, where that is so.
+  """Return a baseline in words; without one, why none is published, if so.
 
-  Where its numbers are of other codecs than the run's it says so: the numbers
-  stand, and their notes name the codec too.
+  If its numbers were measured with another codec than the run's, the text says
+  so: the numbers stand, and their notes name the codec too.
   """
   words = corruption_error.describe(baseline)
   if baseline and not model_label(baseline):
@@ -54,7 +55,7 @@ def describe(
 
 
 def note(baseline: str, dataset: str) -> str:
-  """What numbers say of a set that is not ours, where others normalise them.
+  """Return the note of numbers that a baseline of other sets normalises.
 
   >>> note("alexnet", "mine_c")
   'AlexNet is of imagenet_c and imagenet_p, mine_c is a set that nobody knows'
@@ -76,15 +77,15 @@ def note(baseline: str, dataset: str) -> str:
 def check(
   baseline: str, labels: Sequence[str], dataset: str, edition: str = ""
 ) -> None:
-  """Checks a run's baseline.
+  """Check a run's baseline.
 
   Args:
     baseline: a name in `eval/papers/baselines/`, `model:<label>`, or empty.
-    dataset: that is evaluated.
-    edition: of its corruptions; empty where that is not known.
+    dataset: the evaluated data set.
+    edition: that of its corruptions; empty if unknown.
 
   Raises:
-    UserError: an unknown name or label, or numbers of another data set.
+    UserError: an unknown name or label, or numbers for another data set.
   """
   label = model_label(baseline)
   if label:

@@ -9,11 +9,12 @@ _LOSSLESS = ("raw", "png")
 
 
 def note(dataset: str, codec: str, geometry: str = "") -> str:
-  """What the rows of a run have to say; empty where nothing departs.
+  """Return the note about a run's pixels for its rows; '' if they are as
+  published.
 
   Args:
-    dataset: its name; of predictions from elsewhere maybe none of ours.
-    codec: of the pixels that models saw; empty where that is not known.
+    dataset: its name; predictions of other programs may be on other data sets.
+    codec: the codec of the pixels that models saw; empty if unknown.
     geometry: their crop; empty for the data set's own.
 
   >>> note("imagenet_c", "raw")

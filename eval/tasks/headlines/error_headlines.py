@@ -31,13 +31,14 @@ _Rate = Callable[[Arrays, Arrays, Sequence[Condition]], np.ndarray]
 def headlines(
   cells: Cells, reference: Cells, *, benchmark: bool = True
 ) -> list[Headline]:
-  """Means of errors, CE, mCE and their relatives: Hendrycks & Dietterich 4.1.
+  """Return means of errors, CE, mCE and their relatives (Hendrycks & Dietterich
+  4.1).
 
   Args:
-    cells: of one model, with the metric `error`.
+    cells: those of one model, with the metric `error`.
     reference: the same of the baseline; empty without one.
-    benchmark: the set is one whose papers print mCE. Of others, which have no
-      published baseline, the accuracy that is retained is there too.
+    benchmark: whether papers print mCE for the set. Other sets have no
+      published baseline; for them retained accuracy is added.
   """
   out = []
   for name in dict.fromkeys(c.name for c in cells if c.name):
@@ -63,7 +64,9 @@ def headlines(
 def published_cells(
   published: Mapping[str, Any],
 ) -> dict[Condition, dict[str, float]]:
-  """The cells of a published baseline, see `corruption_error.load_baseline`."""
+  """Return the cells of a published baseline, see
+  `corruption_error.load_baseline`.
+  """
   errors = {
     Condition(name, severity): error
     for name, of_name in published["errors"].items()
@@ -76,7 +79,7 @@ def published_cells(
 def _over(
   names: Sequence[str], metric: str, rate: _Rate, name: str = ""
 ) -> Headline:
-  """The mean over corruptions."""
+  """Return the headline of a mean over corruptions."""
   cells = missing_cells.needed(conditions.PICTURES, names)
   clean = [_CLEAN] if rate in (_relative_ce, _retained) else []
   undefined = _NONE_RIGHT if rate is _retained else _UNDEFINED
@@ -107,7 +110,9 @@ def _plain(
 def _retained(
   ours: Arrays, theirs: Arrays, cells: Sequence[Condition]
 ) -> np.ndarray:
-  """Of the clean accuracy, what cells have: as gamma_r of videos."""
+  """Return the mean share of the clean accuracy that cells retain, as gamma_r
+  does.
+  """
   clean = 1 - ours[_CLEAN]["error"]
   return np.mean(
     [action.gamma_r(1 - error, clean) for error in _errors(ours, cells)], axis=0
@@ -130,5 +135,5 @@ def _relative_ce(
 
 
 def _errors(of: Arrays, cells: Sequence[Condition]) -> np.ndarray:
-  """`[cells, ..., K]`."""
+  """Stack the errors of cells: `[cells, ..., K]`."""
   return np.stack([of[c]["error"] for c in cells])

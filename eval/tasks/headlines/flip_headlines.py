@@ -25,12 +25,15 @@ _Rate = Callable[[Arrays, Arrays, str], np.ndarray]
 def headlines(
   cells: Cells, reference: Cells, *, published: bool = False
 ) -> list[Headline]:
-  """FR, T5D and their means, and the plain ones: Hendrycks & Dietterich 4.2.
+  """Return FR, T5D, their means, and the plain ones (Hendrycks & Dietterich
+  4.2).
 
   Args:
-    cells: of one model; metrics are arrays `[D, ..., K]`, D difficulties in a cell.
+    cells: those of one model; metrics are arrays `[D, ..., K]`, D difficulties
+      in a cell.
     reference: the same of the baseline; empty without one.
-    published: whether the baseline is: those are known at difficulty 1 alone.
+    published: whether the baseline is published: it is then only known at
+      difficulty 1.
   """
   clean = Headline.restating(
     "clean_error", "error", Condition(), own_fingerprint=True
@@ -45,7 +48,7 @@ def headlines(
 def published_cells(
   numbers: Mapping[str, Mapping[str, float]],
 ) -> dict[Condition, dict[str, np.ndarray]]:
-  """The cells of a published baseline, at difficulty 1.
+  """Return the cells of a published baseline, at difficulty 1.
 
   Args:
     numbers: metric -> perturbation -> number.
@@ -59,7 +62,7 @@ def published_cells(
 
 
 def _at(difficulty: int, cells: Cells, reference: Cells) -> Iterator[Headline]:
-  """Those of a difficulty."""
+  """Yield the headlines of a difficulty."""
   here = _Difficulty(difficulty)
   for plain in NORMALISERS.values():
     yield here.over(_COMMON, f"mean_{plain}", plain)
@@ -75,13 +78,15 @@ def _at(difficulty: int, cells: Cells, reference: Cells) -> Iterator[Headline]:
 
 
 class _Difficulty:
-  """The cells of a difficulty: noise has one each, the others one row each."""
+  """The cells of a difficulty: noise has one cell per difficulty, others one
+  row.
+  """
 
   def __init__(self, level: int):
     self._level = level
 
   def names(self, cells: Cells, metric: str) -> list[str]:
-    """The perturbations that have a metric."""
+    """Return the perturbations that have a metric."""
     return [
       c.name
       for c, metrics in cells.items()
@@ -97,7 +102,7 @@ class _Difficulty:
     *,
     normalised: bool = False,
   ) -> Headline:
-    """The mean over perturbations."""
+    """Return the headline of a mean over perturbations."""
 
     def rate(ours: Arrays, theirs: Arrays, name: str) -> np.ndarray:
       value = self._at(ours, plain, name)

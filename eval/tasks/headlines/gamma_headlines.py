@@ -1,4 +1,6 @@
-"""Headlines over videos: gamma_a and gamma_r, their means over groups and all."""
+"""Headlines over videos: gamma_a and gamma_r, and their means over groups and
+over all.
+"""
 
 from collections.abc import Callable, Sequence
 
@@ -24,10 +26,10 @@ _Gamma = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 def headlines(cells: Cells) -> list[Headline]:
-  """gamma_a and gamma_r of perturbations, groups and the benchmark.
+  """Return gamma_a and gamma_r of perturbations, groups and the benchmark.
 
   Args:
-    cells: of one model, with the metric `accuracy`.
+    cells: those of one model, with the metric `accuracy`.
   """
   names = dict.fromkeys(c.name for c in cells if c.name)
   out = _accuracies(cells, list(names))
@@ -44,9 +46,9 @@ def headlines(cells: Cells) -> list[Headline]:
 
 
 def _accuracies(cells: Cells, names: Sequence[str]) -> list[Headline]:
-  """The mean accuracies, where only a part of the cells is there.
+  """Return the mean accuracies if only a part of the cells is present.
 
-  Of whole perturbations and benchmarks the papers print gamma alone.
+  For complete perturbations and benchmarks the papers only print gamma.
   """
   every = [_accuracy([name], name) for name in names]
   parts = [h.part(cells) for h in [*every, _accuracy(_FAMILY.names("common"))]]
@@ -64,7 +66,7 @@ def _accuracy(names: Sequence[str], name: str = "") -> Headline:
 def _over(
   names: Sequence[str], metric: str, gamma: _Gamma, kind: str, key: str = ""
 ) -> Headline:
-  """One of `action.averages`, over some perturbations.
+  """Return the headline of one of `action.averages`, over some perturbations.
 
   Args:
     kind: `names`, `groups` or `mean`.

@@ -1,10 +1,10 @@
-"""Headlines: numbers over one model's cells, each stated once.
+"""Headlines: numbers over one model's cells, each defined once.
 
-A headline is a formula on arrays of its cells' numbers, a place of the last axis for
-the whole, for every draw and for every block left out. Its value is the replicates'
-value; its interval, what comparisons and boards draw, which cells it lacks and its
-row of the table follow from it. What a metric is in words, its name says
-(`eval/metrics/definitions`).
+A headline is a formula on arrays of its cells' numbers. Their last axis holds
+the value, every draw and every block left out. From the formula follow the
+headline's value, its interval, what comparisons and boards draw, its missing
+cells and its row of the table. `eval/metrics/definitions` describes a metric by
+its name.
 """
 
 from __future__ import annotations
@@ -41,29 +41,32 @@ Over = Callable[[Sequence[Condition]], Formula]
 
 @dataclasses.dataclass(frozen=True)
 class Headline:
-  """One number over a model's cells.
+  """A number over one model's cells.
 
   Attributes:
     metric: its name.
-    metrics: of the cells, those that it is made of; the first has the examples.
-    cells: that it is over.
-    formula: of it; a division that has no result gives nan.
+    metrics: the cells' metrics that it is computed from; the first has the
+      examples.
+    cells: the conditions of the cells that it is computed from.
+    formula: its formula; an undefined division gives nan.
     name: the corruption's; empty for the whole benchmark.
-    level: difficulty, where the metric has one.
-    asked: cells of which one makes that the number was asked for; where empty all
-      of its corrupted cells, or all.
+    level: difficulty, if the metric has one.
+    asked: the headline is computed if any of these cells was run. Empty: any of
+      its corrupted cells, or, if it has none, any cell.
     normalised: whether the same cells of the baseline enter the formula.
-    positive: the cell whose first metric must be above 0, None where none must.
-    undefined: why there is no number though all cells are there.
+    positive: the cell whose first metric must be above 0; None if there is
+      none.
+    undefined: why there is no number although all cells are present.
     restated: the number is a cell's own, and so is its interval.
-    own_fingerprint: the row's is of its cells alone, not of all of the model's.
-    of_parts: its metrics are of parts of the data, of which draws may lack one: where
-      too many do, it has the interval of blocks alone.
-    difference: it is the first metric less the second, and its interval is held
-      against theirs: `spread.of_difference`.
-    over: the rule that `formula` is made by, for any of its corrupted cells: of all
-      of them it is `formula`. None where a part of them is no number of its own.
-    note: what its row says besides.
+    own_fingerprint: whether the row's fingerprint covers only the headline's
+      cells, not all of the model's.
+    of_parts: its metrics are those of parts of the data, and a draw may miss a
+      part. If too many draws do, only blocks give its interval.
+    difference: it is the first metric minus the second, and its interval is
+      bounded by theirs: `spread.of_difference`.
+    over: makes the formula for any of its corrupted cells; for all of them it
+      is `formula`. None if no number over a part of them is reported.
+    note: an additional note of its row.
   """
 
   metric: str
@@ -93,7 +96,7 @@ class Headline:
     *,
     own_fingerprint: bool = False,
   ) -> Headline:
-    """A cell's own number under another name."""
+    """Create the headline that repeats a cell's own number under another name."""
     return cls(
       metric,
       (cell_metric,),
@@ -105,18 +108,18 @@ class Headline:
 
   @property
   def key(self) -> Key:
-    """Its metric, corruption and level."""
+    """The metric, corruption and level."""
     return self.metric, self.name, self.level
 
   def is_asked(self, cells: Cells) -> bool:
-    """Whether one of the cells that ask for it is there."""
+    """Return whether a cell that triggers the headline is present."""
     corrupted = [c for c in self.cells if not c.clean]
     return any(
       self._is_in(cells, c) for c in self.asked or corrupted or self.cells
     )
 
   def lacks(self, cells: Cells, reference: Cells) -> str:
-    """Which cells are missing, in words; empty where none is."""
+    """Return which cells are missing, in words; '' if none is."""
     ours = [c for c in self.cells if self._is_in(cells, c)]
     note = missing_cells.note(self.cells, ours)
     if note or not self.normalised:
@@ -126,10 +129,10 @@ class Headline:
     return f"of the baseline {note}" if note else ""
 
   def part(self, cells: Cells) -> Headline | None:
-    """The same over those of its corrupted cells that are there.
+    """Return the headline over its corrupted cells that are present.
 
-    Its name begins with `part_`. None where all are there, or none, or where a
-    clean one lacks.
+    Its name begins with `part_`. The result is None if all or none of them are
+    present, or if a clean one is missing.
     """
     there = [c for c in self.cells if self._is_in(cells, c)]
     corrupted = [c for c in self.cells if not c.clean]
@@ -142,13 +145,13 @@ class Headline:
   def held_out(
     self, cells: Cells, seen: Collection[Condition]
   ) -> Headline | None:
-    """The same over those of its cells that the model was not trained on.
+    """Return the headline over its cells that the model was not trained on.
 
-    Its name begins with `held_out_`. None of a number of one corruption, and where
-    the model was trained on none of them, or nothing else is there.
+    Its name begins with `held_out_`. The result is None for a number over one
+    corruption, and if the model was trained on none of them, or on all present.
 
     Args:
-      cells: that are there.
+      cells: the cells that are present.
       seen: the conditions that it was trained on.
     """
     there = [c for c in self.cells if self._is_in(cells, c)]
@@ -161,7 +164,9 @@ class Headline:
   def _of_part(
     self, prefix: str, over: Over, part: Sequence[Condition]
   ) -> Headline:
-    """Over some of its corrupted cells, and its clean one if it has one."""
+    """Return the headline over some of its corrupted cells, and its clean one
+    if any.
+    """
     *overlap, name = self.metric.split("/")
     corrupted = [c for c in self.cells if not c.clean]
     return dataclasses.replace(
@@ -178,14 +183,15 @@ class Headline:
     return all(m in cells.get(condition, ()) for m in self.metrics)
 
   def number(self, cells: Numbers, reference: Reference) -> Replicates:
-    """The number of cells that are all there.
+    """Return the number; all cells must be present.
 
-    Of cells that were not drawn together it is the value alone. Where there are
-    only blocks, the fewest groups of a cell count.
+    If cells were not drawn together, it is only the value. If there are only
+    blocks, the smallest number of groups of a cell counts.
 
     Args:
-      reference: what normalises them: of a model of the run replicates that were
-        drawn together, of a published baseline constants; empty without one.
+      reference: the baseline's cells: for a model of the run replicates that
+        were drawn together, for a published baseline constants; empty without
+        one.
     """
     ours = self._chosen(cells)
     theirs = self._chosen(reference) if self.normalised else {}
@@ -214,7 +220,7 @@ class Headline:
     return like.like(np.asarray(joined, np.float64))
 
   def _of_parts(self, ours: Numbers) -> Replicates:
-    """The number of parts of the data, each of groups of its own."""
+    """Return the number from parts of the data that have different groups."""
     keys = [(c, m) for c, of in ours.items() for m in of]
 
     def formula(*arrays: np.ndarray) -> np.ndarray:
@@ -234,7 +240,7 @@ def mean_of(each: Callable[[Arrays, Arrays, Condition], np.ndarray]) -> Over:
   """Return the mean over corruptions of the mean over their levels.
 
   Args:
-    each: gives a cell's number; see `Headline.over`.
+    each: returns a cell's number; see `Headline.over`.
   """
 
   def formula(
@@ -248,10 +254,10 @@ def mean_of(each: Callable[[Arrays, Arrays, Condition], np.ndarray]) -> Over:
 def mean_over_names(
   of_name: Callable[[Arrays, Arrays, Sequence[Condition]], np.ndarray],
 ) -> Over:
-  """Return the mean over corruptions of what the cells of each one give.
+  """Return the mean over corruptions of a number of each corruption's cells.
 
   Args:
-    of_name: gives the number of cells of one corruption; see `Headline.over`.
+    of_name: returns the number of one corruption's cells; see `Headline.over`.
   """
 
   def over(cells: Sequence[Condition]) -> Formula:
@@ -265,7 +271,7 @@ def mean_over_names(
 
 
 def with_parts(headlines: Iterable[Headline], cells: Cells) -> list[Headline]:
-  """Headlines, each with its part behind it where cells lack; see `part`."""
+  """Return headlines, each followed by its `part` if cells are missing."""
   pairs = ((h, h.part(cells)) for h in headlines)
   return [one for pair in pairs for one in pair if one is not None]
 
@@ -273,7 +279,7 @@ def with_parts(headlines: Iterable[Headline], cells: Cells) -> list[Headline]:
 def with_held_out(
   headlines: Iterable[Headline], cells: Cells, seen: Collection[Condition]
 ) -> list[Headline]:
-  """Headlines, each with the one of `held_out` behind it, where there is one."""
+  """Return headlines, each followed by its `held_out` if there is one."""
   pairs = ((h, h.held_out(cells, seen)) for h in headlines)
   return [one for pair in pairs for one in pair if one is not None]
 
@@ -281,7 +287,7 @@ def with_held_out(
 def numbers(
   headlines: Iterable[Headline], cells: Numbers, reference: Reference
 ) -> dict[Key, Replicates]:
-  """Of headlines all of whose cells are there; see `Headline.number`."""
+  """Return the numbers of headlines whose cells are all present."""
   return {
     h.key: h.number(cells, reference)
     for h in headlines
@@ -290,23 +296,23 @@ def numbers(
 
 
 def values_alone(cells: Reference) -> Reference:
-  """Cells without draws and blocks."""
+  """Return cells without draws and blocks."""
   return _each(cells, lambda r: value_alone(r.value))
 
 
 def without_draws(cells: Reference) -> Reference:
-  """Cells without draws."""
+  """Return cells without draws."""
   return _each(cells, lambda r: dataclasses.replace(r, draws=None))
 
 
 def levels(cells: Arrays, family: Family, metric: str, name: str) -> np.ndarray:
-  """A metric at the levels of a corruption: `[levels, ..., K]`."""
+  """Return a metric at the levels of a corruption: `[levels, ..., K]`."""
   needed = missing_cells.needed(family, [name])
   return np.stack([cells[c][metric] for c in needed])
 
 
 def value_alone(value: np.typing.ArrayLike) -> Replicates:
-  """A number of which nothing but the value is known, `[...]`."""
+  """Return a number of which only the value is known, `[...]`."""
   known = np.asarray(value, np.float64)
   return Replicates(known, None, np.zeros((*known.shape, 0)))
 
@@ -316,7 +322,7 @@ def _joined(cells: Reference) -> Arrays:
 
 
 def _each(cells: Reference, f: Callable[[Replicates], Any]) -> dict:
-  """Cells with what a function gives of each replicates; constants stay."""
+  """Apply a function to the replicates of cells; constants stay."""
   return {
     c: {m: f(r) if isinstance(r, Replicates) else r for m, r in of.items()}
     for c, of in cells.items()
@@ -325,17 +331,17 @@ def _each(cells: Reference, f: Callable[[Replicates], Any]) -> dict:
 
 @dataclasses.dataclass(frozen=True)
 class ModelCells:
-  """The cells of one model, as rows over them are made from.
+  """The cells of one model, from which rows over cells are made.
 
   Attributes:
     rows: condition -> the rows of its cell.
     numbers: condition -> metric -> replicates.
-    groups: condition -> the groups whose blocks its replicates leave out, of
+    groups: condition -> the groups whose blocks its replicates leave out, for
       cells whose numbers have no draws.
-    inputs: condition -> what else the task wants to know of the cell.
-    baseline: the setting's, see `base.Setting`.
-    reference: the numbers that normalise these; empty without a baseline.
-    is_baseline: whether the model is what normalises: it is 1 in every draw.
+    inputs: condition -> other data of the cell that the task needs.
+    baseline: the setting's baseline, see `base.Setting`.
+    reference: the baseline's numbers; empty without one.
+    is_baseline: whether the model is the baseline: it is 1 in every draw.
     seen: the benchmark's conditions that the model was trained on.
   """
 
@@ -350,15 +356,15 @@ class ModelCells:
 
   @property
   def every_row(self) -> list[table.Row]:
-    """Of all cells, in their order."""
+    """The rows of all cells, in their order."""
     return [row for rows in self.rows.values() for row in rows]
 
   def row_of(self, condition: Condition, metric: str) -> table.Row:
-    """A cell's row; of several difficulties the first."""
+    """Return a cell's row; the first if there are several difficulties."""
     return next(r for r in self.rows[condition] if r.metric == metric)
 
   def over(self, headlines: Iterable[Headline]) -> list[table.Row]:
-    """The rows of the headlines that its cells ask for."""
+    """Return the rows of the headlines that its cells trigger."""
     summary = cells_lib.Summary.of(self.every_row, self.baseline)
     return [
       self.row(headline, summary)
@@ -367,7 +373,7 @@ class ModelCells:
     ]
 
   def row(self, headline: Headline, summary: cells_lib.Summary) -> table.Row:
-    """The row of a headline: its number, or why there is none."""
+    """Return the row of a headline: its number, or why there is none."""
     name, metric, level = headline.name, headline.metric, headline.level
     lacks = headline.lacks(self.numbers, self.reference)
     if lacks:
@@ -396,7 +402,9 @@ class ModelCells:
     return summary.row(name, metric, value, ends, n, level=level, note=note)
 
   def number(self, headline: Headline) -> Replicates:
-    """A headline's; of cells whose blocks are of other groups its value alone."""
+    """Return a headline's number; only its value if cells have blocks of other
+    groups.
+    """
     number = headline.number(self.numbers, self.reference)
     if number.draws is not None or not number.blocks or headline.of_parts:
       return number
@@ -413,6 +421,6 @@ class ModelCells:
     return float(self.numbers[condition][headline.metrics[0]].value) > 0
 
   def _n(self, headline: Headline) -> int | None:
-    """Examples of the cell that has the fewest."""
+    """Return the smallest number of examples of a cell."""
     rows = [self.row_of(c, headline.metrics[0]) for c in headline.cells]
     return min((r.n for r in rows if r.n is not None), default=None)

@@ -1,4 +1,4 @@
-"""Tasks whose numbers are divided by a baseline's."""
+"""The base class of tasks whose numbers are divided by a baseline's."""
 
 import abc
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,9 @@ class NormalisedTask(base.Task):
   """A task that accepts a published baseline, or a model of the run."""
 
   def check_baseline(self, labels: Sequence[str]) -> None:
-    """UserError unless it is published for the set, in this run, or empty."""
+    """Raise UserError unless the baseline is empty, published for the set, or
+    in the run.
+    """
     setting = self.setting
     baselines.check(setting.baseline, labels, setting.dataset, setting.edition)
 
@@ -28,7 +30,9 @@ class NormalisedTask(base.Task):
 
   @property
   def note(self) -> str:
-    """Codec, crop and data set, where the published numbers are of others."""
+    """The codec, crop and data set in words, if the published numbers have
+    others.
+    """
     setting = self.setting
     crop = setting.data.get("geometry", "")
     departs = departures.note(setting.dataset, setting.codec, crop)
@@ -36,7 +40,7 @@ class NormalisedTask(base.Task):
     return "; ".join(filter(None, (departs, other_set)))
 
   def published_reference(self) -> headlines.Reference:
-    """The printed numbers of a published baseline."""
+    """Return the printed numbers of a published baseline."""
     baseline = self.setting.baseline
     if not baseline or baselines.model_label(baseline):
       return {}
@@ -46,9 +50,9 @@ class NormalisedTask(base.Task):
   def published_cells(
     self, published: Mapping[str, Any]
   ) -> headlines.Reference:
-    """The cells of a published baseline, of its file."""
+    """Return the cells of a published baseline, from the content of its file."""
 
   def published_networks(self) -> Mapping[str, Sequence[float]]:
-    """Printed name -> (clean error, the normalised mean)."""
+    """Return (clean error, normalised mean) by printed name."""
     mean = self.facts.ranked[0]
     return papers.marked_networks(self.setting.dataset, "clean_error", mean)

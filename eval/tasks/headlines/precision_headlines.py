@@ -24,10 +24,11 @@ _UNDEFINED = "undefined: P is 0"
 
 
 def headlines(cells: Cells) -> list[Headline]:
-  """Of boxes and of masks: Michaelis et al. 2019, section 2.3.
+  """Return the headlines of boxes and of masks (Michaelis et al. 2019, section
+  2.3).
 
   Args:
-    cells: of one model, with AP or, of VOC, AP50 as metrics.
+    cells: those of one model, with the metric AP or, for VOC, AP50.
   """
   return [h for kind in ("bbox", "segm") for h in _of_kind(cells, kind)]
 
@@ -63,7 +64,7 @@ def _over(
   asked: Sequence[str] = (),
   relative: bool = False,
 ) -> Headline:
-  """The mean over corruptions; relative: divided by P."""
+  """Return the headline of a mean over corruptions, divided by P if `relative`."""
   cells = missing_cells.needed(_FAMILY, names)
 
   over = mean_of(lambda ours, _, condition: ours[condition][metric])

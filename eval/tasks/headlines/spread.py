@@ -1,7 +1,7 @@
 """Intervals of numbers: one draw of whole groups serves all cells.
 
-`number` is the one rule of whether a number has an interval, why not, and where it
-is cut: of rows, boards and comparisons alike.
+`number` is the only rule of whether a number has an interval, why not, and
+where it is cut: rows, boards and comparisons all use it.
 """
 
 import dataclasses
@@ -31,10 +31,10 @@ Replicates = dict[Condition, dict[str, resampling.Replicates]]
 def draws_of(
   totals: Iterable[Mapping[str, resampling.Totals]],
 ) -> resampling.Draws | None:
-  """Draws of the groups of all cells; None where there are no totals.
+  """Return draws of the groups of all cells; None if there are no totals.
 
   Args:
-    totals: what `Task.totals` gave of each cell of every model.
+    totals: the result of `Task.totals` for each cell of every model.
   """
   groups = {id(t.groups): t.groups.ids for of in totals for t in of.values()}
   if not groups:
@@ -43,11 +43,11 @@ def draws_of(
 
 
 def of_cells(totals: Totals, draws: resampling.Draws) -> Replicates:
-  """Replicates of many cells in one pass over the draws.
+  """Return the replicates of many cells from one pass over the draws.
 
   Args:
-    totals: what `Task.totals` gave of each cell of one model.
-    draws: of the groups of all cells.
+    totals: the result of `Task.totals` for each cell of one model.
+    draws: draws of the groups of all cells.
   """
   keys = [(c, metric) for c, of in totals.items() for metric in of]
   every = draws.total_means([totals[c][metric] for c, metric in keys])
@@ -64,17 +64,19 @@ def number(
   keeps_points: bool = False,
   percentiles: bool = False,
 ) -> Number:
-  """A number with its intervals, or with the note why it has none.
+  """Return a number with its intervals, or with a note why it has none.
 
   Args:
-    of: of shape `[]`.
-    bounds: that no such number exceeds (`Metric.bounds`): intervals end there.
-    keeps_points: whether an interval of no width is one: of what is 1 by its
-      definition alone, since models that answer alike here may differ elsewhere.
+    of: replicates of shape `[]`.
+    bounds: least and largest possible value (`Metric.bounds`): intervals end
+      there.
+    keeps_points: whether an interval of no width is kept. Only numbers that are
+      1 by definition do: models that agree on these examples may differ on
+      others.
     percentiles: see `Replicates.interval`.
 
   Raises:
-    ValueError: a value beyond the bounds.
+    ValueError: a value out of bounds.
   """
   value = float(of.value)
   least, most = bounds
@@ -90,16 +92,17 @@ def number(
 
 
 def of_difference(of: Number, first: table.Row, second: table.Row) -> Number:
-  """Return a difference of two rates of different groups, as its terms allow.
+  """Return the difference of two rates of different groups, bounded by its
+  terms.
 
-  Its interval reaches at least as far as that of either term, which may know what
-  draws do not show (a rate of 1), and at most as far as both together. Where draws
-  give it none, it is that of Zou and Donner (2008) of the two.
+  Its interval reaches at least as far as that of either term, which is valid
+  where draws are not (a rate of 1), and at most as far as both together. If
+  draws give none, it is the interval of Zou and Donner (2008).
 
   Args:
-    of: the difference, by `number`.
+    of: the difference, from `number`.
     first: the term's row with its interval.
-    second: that of the term which is subtracted.
+    second: the row of the subtracted term.
   """
   if of.value is None:
     return of
@@ -120,13 +123,13 @@ def of_difference(of: Number, first: table.Row, second: table.Row) -> Number:
 
 
 def difference_bounds(bounds: Bounds) -> Bounds:
-  """Of the difference of two numbers that have these bounds."""
+  """Return the bounds of the difference of two numbers with these bounds."""
   least, most = bounds
   return least - most, most - least
 
 
 def _why_none(of: resampling.Replicates, keeps_points: bool) -> str:
-  """Why a number has no interval; empty where it has one."""
+  """Return why a number has no interval; '' if it has one."""
   if not of.blocks:
     return ALONE
   if of.blocks < 2:
@@ -140,11 +143,12 @@ def _why_none(of: resampling.Replicates, keeps_points: bool) -> str:
 def rate_row(
   cell: cells_lib.Cell, metric: str, rate: intervals.Rate, n: int
 ) -> table.Row:
-  """A cell's rate with the interval of `rates.shares`, or why it has none.
+  """Return the row of a cell's rate with its interval, or why it has none.
 
   Args:
-    rate: (value, lo, hi); the ends are nan where there is no interval.
-    n: examples behind it.
+    rate: (value, lo, hi) of `rates.shares`; the ends are nan without an
+      interval.
+    n: number of examples.
   """
   value, lo, hi = rate
   note = _NO_INTERVAL if math.isnan(lo) else ""
@@ -152,12 +156,14 @@ def rate_row(
 
 
 def without_point(row: table.Row) -> table.Row:
-  """A row without an interval of no width, which says nothing of other examples."""
+  """Return a row without an interval of no width: it says nothing of other
+  examples.
+  """
   if row.lo is None or row.hi is None or not _equal(row.lo, row.hi):
     return row
   return dataclasses.replace(row, lo=None, hi=None).add_note(_NO_SPREAD)
 
 
 def _equal(lo: float, hi: float) -> bool:
-  """But for the last digits: sums in another order end in others."""
+  """Return whether two numbers are equal up to the rounding of sums."""
   return math.isclose(lo, hi, rel_tol=1e-12)

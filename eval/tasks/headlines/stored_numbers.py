@@ -1,9 +1,9 @@
-"""Cells of numbers that somebody else measured, one row a metric.
+"""Cells of numbers that another program measured, one row per metric.
 
 example_id  str      the metric, e.g. `bbox/AP`
 group_id    str      the same
 frame       int32    0
-value       float64  a fraction in [0, 1]; -1 where it is not defined
+value       float64  a fraction in [0, 1]; -1 if undefined
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ Columns = Mapping[str, np.ndarray]
 
 
 def columns(numbers: Mapping[str, float]) -> dict[str, np.ndarray]:
-  """Metric -> value as columns."""
+  """Return numbers by metric as columns."""
   names = np.array(list(numbers), np.str_)
   return {
     "example_id": names,
@@ -25,11 +25,11 @@ def columns(numbers: Mapping[str, float]) -> dict[str, np.ndarray]:
 
 
 def is_one(columns_of_cell: Columns) -> bool:
-  """Whether a cell's columns are numbers."""
+  """Return whether a cell's columns are numbers."""
   return "value" in columns_of_cell
 
 
 def numbers(columns_of_cell: Columns) -> dict[str, float]:
-  """Metric -> value, the opposite of `columns`; sorted by the metric's name."""
+  """Return numbers by metric, the inverse of `columns`; sorted by metric."""
   names, values = columns_of_cell["example_id"], columns_of_cell["value"]
   return dict(zip(names.tolist(), values.tolist()))

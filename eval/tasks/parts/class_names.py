@@ -1,8 +1,9 @@
-"""Classes by their names, where a table of predictions holds names for numbers.
+"""Class names: numbers of classes that a table of predictions names.
 
-A class's number is the line of its name in a file (`--classes`), from 0. Without
-one, where no label is a number, the names are those of the data set; of data that
-nobody knows the labels themselves in sorted order, as folders are numbered.
+A class's number is the line of its name in a file (`--classes`), from 0.
+Without such a file, and if no label is a number, the names are those of the
+data set; for unknown data they are the labels themselves in sorted order, as
+folders are numbered.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ _LARGEST = 2**31  # cells hold int32
 
 @dataclasses.dataclass(frozen=True)
 class Classes:
-  """What the values of a table's columns of classes may be.
+  """The values that a table's class columns may have.
 
   Attributes:
     dataset: whose classes they are.
-    names: in label order; empty where values are numbers alone.
+    names: class names in label order; empty if values are only numbers.
     told: whether a number stands for the class of that number.
-    count: how many classes there are; 0 where nobody knows.
+    count: number of classes; 0 if unknown.
   """
 
   dataset: str
@@ -45,15 +46,15 @@ class Classes:
     labels: Sequence[str] = (),
     folders: bool = False,
   ) -> Classes:
-    """The classes of a file's rows.
+    """Create the classes of a file's rows.
 
     Args:
-      path: of the file that names them, one a line; None: none.
-      labels: what is written for the true classes, where the file has them.
-      folders: whether those are names of folders, also where they are numbers.
+      path: the file that names them, one per line, or None.
+      labels: the texts of the true classes, if the file has them.
+      folders: whether labels are folder names, even if they are numbers.
 
     Raises:
-      UserError: of `read`, or other names than the set has classes.
+      UserError: see `read`, or a number of names other than the set's classes.
     """
     names, told = read(path) if path else (), True
     count = datasets.classes(dataset)
@@ -72,10 +73,10 @@ class Classes:
   def column(
     self, file: ColumnFile, name: str, may_be_empty: bool = False
   ) -> np.ndarray:
-    """A column of classes as int64 `[N]`, `EMPTY` where a value is.
+    """Return a column of classes as int64 `[N]`; `EMPTY` for an empty value.
 
     Raises:
-      UserError: a value that is no class, or empty; names the row.
+      UserError: a value that is no class, or empty; the message names the row.
     """
     column = file.texts(name)
     by_name = {name: number for number, name in enumerate(self.names)}
@@ -91,7 +92,7 @@ class Classes:
     return np.array([*by_text.values()], np.int64)[column.codes]
 
   def _number(self, text: str, by_name: Mapping[str, int]) -> int | None:
-    """The class of a value; None where it is none."""
+    """Return the class of a value; None if it is none."""
     number = column_files.whole(text)
     if not text.strip():
       return EMPTY
@@ -100,7 +101,7 @@ class Classes:
     return number if 0 <= number < (self.count or _LARGEST) else None
 
   def _words(self, value: str) -> str:
-    """What is wrong with a value."""
+    """Return what is wrong with a value, in words."""
     if not value:
       return " is empty; every example needs its class."
     if self.told and column_files.whole(value) is not None:
@@ -129,10 +130,10 @@ def _is_number(value: str) -> bool:
 
 
 def read(path: epath.Path) -> tuple[str, ...]:
-  """The names of a file, one a line, in label order.
+  """Return the names in a file, one per line, in label order.
 
   Raises:
-    UserError: fewer than two, an empty line between them, or a name twice.
+    UserError: fewer than two names, an empty line between them, or a duplicate.
   """
   names = [line.strip() for line in reading.line_list(path)]
   while names and not names[-1]:

@@ -1,8 +1,8 @@
-"""What is known of a data set before anybody shows a prediction.
+"""Checks of predictions against the examples that a data set is known to have.
 
-How many examples it has, which examples those are, and what class an id alone
-tells: of the builders (`robust_tfds.datasets.known`), with no file of the data.
-Of a set that is not ours nothing is known but what its facts say.
+The builders (`robust_tfds.datasets.known`) know how many examples a set has,
+their ids, and the classes that ids imply, without any file of the data. A set
+that is not ours is only known by its facts.
 """
 
 import functools
@@ -33,9 +33,9 @@ _OURS = ("fly", "prepared")
 
 
 def part(dataset: str, examples: int, split: str | None = None) -> str:
-  """How many of a benchmark's examples a run has; empty where it has all.
+  """Return how many of a benchmark's examples a run has; '' if it has all.
 
-  Empty too where nobody published how many there are, or says how many these are.
+  The result is also '' if either number is unknown.
 
   >>> part("imagenet_c", 60)
   '60 of 50,000 published examples'
@@ -49,10 +49,10 @@ def part(dataset: str, examples: int, split: str | None = None) -> str:
 
 
 def check_name(dataset: str) -> None:
-  """Refuses a name that is one of ours but for its spelling.
+  """Refuse a name that is one of ours except for its spelling.
 
   Raises:
-    UserError: names ours.
+    UserError: the message gives our spelling.
   """
   name = datasets.spelled(dataset)
   if name not in ("", dataset):
@@ -63,13 +63,13 @@ def check_name(dataset: str) -> None:
 
 
 def check_kind(dataset: str, kind: str) -> None:
-  """Refuses a data set of ours whose examples are of another kind.
+  """Refuse a data set of ours whose examples are of another kind.
 
   Args:
-    kind: what the predictions are of, `Task.set_kind`.
+    kind: the kind of the predicted examples, `Task.set_kind`.
 
   Raises:
-    UserError: says what the set holds.
+    UserError: the message says what the set holds.
   """
   holds = datasets.known(dataset).KIND
   if holds not in ("", kind):
@@ -80,11 +80,11 @@ def check_kind(dataset: str, kind: str) -> None:
 
 
 class Examples(NamedTuple):
-  """What was held against a set, in words; empty where nothing was, or is left.
+  """The results of checking examples against a set, in words.
 
   Attributes:
-    verified: what is right.
-    unverified: what nothing here tells.
+    verified: what was checked; may be ''.
+    unverified: what could not be checked; may be ''.
   """
 
   verified: str = ""
@@ -94,17 +94,17 @@ class Examples(NamedTuple):
 def check_examples(
   source: str, facts: DataFacts, limit: int, ids: Sequence[str]
 ) -> Examples:
-  """Holds examples against those that the data set has.
+  """Check examples against those that the data set has.
 
   Args:
-    source: what a refusal begins with.
+    source: the beginning of an error message.
     limit: the config's `data.limit`; 0 for all.
-    ids: different ids, as many as there are examples.
+    ids: the unique ids of the examples.
 
   Raises:
-    UserError: examples that the set does not have, fewer than it has though
-      neither a subset nor a limit says so, others than the first ones that a
-      limit takes, or others than those of a named subset.
+    UserError: examples that the set does not have, fewer than it has without a
+      subset or a limit, others than the first ones that a limit takes, or
+      others than those of a named subset.
   """
   name, builder = facts.dataset, datasets.known(facts.dataset)
   check_name(name)
@@ -138,7 +138,7 @@ def check_examples(
 def _check_split(
   source: str, facts: DataFacts, builder: type[base.Builder]
 ) -> None:
-  """Refuses a split that a set of conditions does not have."""
+  """Refuse a split that a corrupted set does not have."""
   if builder.FAMILY and facts.split not in (None, "", *builder.splits()):
     raise errors.UserError(
       f"{source}: data.split: got {facts.split!r}, and {facts.dataset} has"
@@ -149,7 +149,7 @@ def _check_split(
 def _check_count(
   source: str, facts: DataFacts, limit: int, ids: Sequence[str]
 ) -> None:
-  """Refuses a limit that was not kept, or one of a subset."""
+  """Refuse a limit that was not kept, or a limit of a subset."""
   if limit and (facts.subset or len(ids) != limit):
     raise errors.UserError(
       f"{source}: {len(ids):,} examples"
@@ -161,9 +161,10 @@ def _check_count(
 def _known_ids(
   builder: type[base.Builder], facts: DataFacts, ids: Sequence[str]
 ) -> set[str]:
-  """Ids of all examples; none where they are not known, or named otherwise.
+  """Return the ids of all examples; none if unknown, or if they are named
+  otherwise.
 
-  Other programs name the examples of a published set as they like.
+  Other programs may use any names for the examples of a published set.
   """
   usual = _is_usual(builder, facts)
   known = set(builder.known_ids() if usual else _frames(facts.dataset))
@@ -175,13 +176,15 @@ def _known_ids(
 def _are_numbers(
   builder: type[base.Builder], facts: DataFacts, ids: Sequence[str]
 ) -> bool:
-  """Whether these are another program's boxes, whose pictures have numbers."""
+  """Return whether these are another program's boxes, whose pictures have
+  numbers.
+  """
   results = builder.KIND == "objects" and facts.source not in _OURS
   return results and all(i.isdigit() for i in ids)
 
 
 def _is_usual(builder: type[base.Builder], facts: DataFacts) -> bool:
-  """Whether data are of the variant that is published."""
+  """Return whether data are of the published variant."""
   config = builder.config_of(facts.config) if facts.config else None
   return config is None or config.variant in ("", base.SOURCE)
 
@@ -189,7 +192,7 @@ def _is_usual(builder: type[base.Builder], facts: DataFacts) -> bool:
 def _of_subset(
   name: str, source: str, subset: str, ids: Sequence[str]
 ) -> Examples:
-  """Holds ids against those of a subset's name (`eval/run/subsets.py`)."""
+  """Check ids against those of a named subset (`eval/run/subsets.py`)."""
   examples = (
     f"{name}: the {len(ids):,} examples of the subset {subset}, by their ids"
   )
@@ -217,11 +220,12 @@ def _of_subset(
 
 
 def subset_lines(subset: str, ids: Sequence[str]) -> list[str]:
-  """Lines of the file that a subset's name is of; none where they were others.
+  """Return the lines of the file that a subset is named after; none if they
+  differ.
 
   Args:
     subset: a file's stem and 8 digits.
-    ids: of the examples: the lines were these, or their stems.
+    ids: the examples' ids: the lines are these, or their stems.
   """
   match = _OF_FILE.fullmatch(subset)
   for lines in (list(ids), [subset_lib.stem(i) for i in ids]):
@@ -237,7 +241,7 @@ def _of_limit(
   known: Collection[str],
   total: int,
 ) -> Examples:
-  """Holds ids against the first of the set, in the order that TFDS gives it."""
+  """Check ids against the first ones of the set, in TFDS's order."""
   name = facts.dataset
   place = functools.partial(base.place, datasets.known(name).SPLIT)
   wrong = sorted(set(ids) - set(sorted(known, key=place)[: len(ids)]))
@@ -256,10 +260,10 @@ def _of_limit(
 
 
 def check_groups(source: str, dataset: str, columns: Columns) -> None:
-  """Holds groups, which are drawn together, against what the ids tell.
+  """Check groups, which are drawn together, against what the ids imply.
 
   Raises:
-    UserError: an example of another group than its data set has it in.
+    UserError: an example whose group differs from its data set's.
   """
   if stored_numbers.is_one(columns):
     return
@@ -277,7 +281,9 @@ def check_groups(source: str, dataset: str, columns: Columns) -> None:
 
 @functools.cache
 def _frames(dataset: str) -> Mapping[str, frames.Row]:
-  """Id -> frame, also unreviewed ones; none where they are not embedded."""
+  """Return the frames by id, with unreviewed ones; none if they are not
+  embedded.
+  """
   builder = datasets.known(dataset)
   listed = builder.known_frames() if issubclass(builder, frames.Builder) else ()
   return {row.frame.example_id: row for row in listed}
@@ -286,19 +292,19 @@ def _frames(dataset: str) -> Mapping[str, frames.Row]:
 def check_labels(
   source: str, dataset: str, ids: Sequence[str], labels: np.ndarray
 ) -> int:
-  """Holds true classes against what the ids tell.
+  """Check true classes against what the ids imply.
 
   Args:
-    source: what a refusal begins with.
+    source: the beginning of an error message.
     dataset: name of the set.
-    ids: of the rows.
+    ids: the id of each row.
     labels: int `[N]`.
 
   Returns:
-    How many ids tell their class.
+    The number of ids that imply their class.
 
   Raises:
-    UserError: another class than the id tells.
+    UserError: a class other than the id implies.
   """
   builder, by_id = datasets.known(dataset), 0
   for example_id, label in zip(ids, labels.tolist()):

@@ -4,7 +4,7 @@ A model of 1,000 classes is scored on a data set of fewer by the best logit of
 each class's members, inside the jitted step and before the top-5. Any data set
 may have a space: a `label_map.json` in its folder (the folder is the registry),
 a JSON file of your own, or a list of indices (ImageNet-A and -R keep 200 of the
-1,000 classes as they are).
+1,000 classes unchanged).
 
 The JSON holds `source`, `source_classes` (number of the model's classes) and
 `classes`, each with `name` and `members` (indices into the model's classes).
@@ -29,14 +29,14 @@ MERGES = ("max", "mean", "median", "sum")
 
 
 class _Class(pydantic.BaseModel):
-  """A class of a file."""
+  """A class in a file."""
 
   name: str
   members: list[int]
 
 
 class _Record(pydantic.BaseModel):
-  """A file; its other fields are of no matter."""
+  """The content of a file; other fields are ignored."""
 
   source_classes: int = pydantic.Field(gt=0)
   classes: list[_Class]
@@ -45,11 +45,11 @@ class _Record(pydantic.BaseModel):
 
 @dataclasses.dataclass(frozen=True)
 class LabelSpace:
-  """C classes as groups of S source classes.
+  """A label space: C classes as groups of S source classes.
 
   Attributes:
     name: e.g. `imagenet_vid_robust`.
-    classes: C names.
+    classes: the C names.
     members: C tuples of indices in 0 ... S - 1; empty for a class that the
       source lacks, which is never predicted.
     source_classes: S.
@@ -63,7 +63,7 @@ class LabelSpace:
   source: str = ""
 
   def __post_init__(self) -> None:
-    """Refuses members outside the source, in two classes, or none."""
+    """Refuse members outside the source, in two classes, or none."""
     if len(self.classes) != len(self.members) or not self.classes:
       raise errors.UserError(
         f"{self.name}: {len(self.classes)} classes with {len(self.members)}"
@@ -98,15 +98,15 @@ class LabelSpace:
 
   @property
   def mark(self) -> str:
-    """Its name, and 12 digits over which classes are whose members."""
+    """The name, and 12 hexadecimal digits of a hash of the members."""
     text = json.dumps([self.classes, self.members, self.source_classes])
     return f"{self.name} {hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
   def project(self, logits: jax.Array, merge: str = "max") -> jax.Array:
-    """Logits of the classes; can be jitted.
+    """Return the logits of the classes; can be jitted.
 
     Args:
-      logits: float `[..., S]`, or `[..., len(columns)]` of the members alone;
+      logits: float `[..., S]`, or `[..., len(columns)]` of only the members;
         `[..., C]` passes unchanged: a model of this very space.
       merge: `max` (the authors'), or `mean`, `median`, `sum`.
 
@@ -151,12 +151,12 @@ def _merged(grouped: jax.Array, inside: np.ndarray, merge: str) -> jax.Array:
 
 
 def names() -> tuple[str, ...]:
-  """Data sets with a label space of their own."""
+  """Return the data sets with a label space of their own."""
   return tuple(sorted(p.parent.name for p in _folder().glob(f"*/{_FILE}")))
 
 
 def get(name: str) -> LabelSpace:
-  """A space by its data set's name, or from a JSON file.
+  """Return a space by its data set's name, or from a JSON file.
 
   Args:
     name: one of `names()`, or the path of a `.json` file.
@@ -179,7 +179,7 @@ def get(name: str) -> LabelSpace:
 def make(
   name: str, groups: Mapping[str, Sequence[int]], source_classes: int = 1000
 ) -> LabelSpace:
-  """A space of your own: class name -> indices of the source's classes.
+  """Create a space of your own: class name -> indices of the source's classes.
 
   Raises:
     UserError: an index outside the source, one in two classes, or no members.
@@ -203,7 +203,7 @@ def make(
 def subset(
   name: str, indices: Sequence[int], source_classes: int = 1000
 ) -> LabelSpace:
-  """Some of the source's classes as they are, as in ImageNet-A and -R.
+  """Create a space of some of the source's classes, as in ImageNet-A and -R.
 
   >>> subset("first_two", [0, 1], 4).project(jnp.arange(4.0)).tolist()
   [0.0, 1.0]

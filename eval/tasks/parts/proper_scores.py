@@ -1,14 +1,14 @@
 """NLL and Brier score of the whole softmax, on the device: `nll` and `brier`.
 
-Both are of the probability of the true class, which the five best scores of a cell
-do not have. With p the softmax over K classes and y the true one:
+Both need the probability of the true class, which the five best scores of a
+cell may not contain. With p the softmax over K classes and y the true one:
 
   nll     -log p_y, from 0; infinite for a class without an output
   brier   sum over k of (p_k - [k = y])^2, in [0, 2] (Brier 1950: the sum over all
           classes, twice the score of two classes that is often meant)
 
-A true class below 0, of padding and of examples without one, gives numbers that
-mean nothing.
+A true class below 0, of padding and of examples without one, gives meaningless
+numbers.
 """
 
 import jax
@@ -19,7 +19,7 @@ NAMES = ("nll", "brier")
 
 
 def of_logits(logits: jax.Array, labels: jax.Array) -> dict[str, jax.Array]:
-  """Of one softmax an example.
+  """Compute both scores of one softmax per example.
 
   Args:
     logits: float32 `[B, classes]`, -inf for classes without an output.
@@ -33,7 +33,7 @@ def of_logits(logits: jax.Array, labels: jax.Array) -> dict[str, jax.Array]:
 
 
 def of_views(logits: jax.Array, labels: jax.Array) -> dict[str, jax.Array]:
-  """Of the mean of several softmaxes an example.
+  """Compute both scores of the mean of several softmaxes per example.
 
   Args:
     logits: float32 `[B, views, classes]`.
@@ -53,9 +53,9 @@ def of_views(logits: jax.Array, labels: jax.Array) -> dict[str, jax.Array]:
 
 
 def _nll(logits: jax.Array, labels: jax.Array) -> jax.Array:
-  """log sum exp(z) - z_y, without the rounding of two large numbers.
+  """Compute log sum exp(z) - z_y without the rounding of two large numbers.
 
-  With m the largest logit it is (m - z_y) + log(1 + the sum of the others'
+  With the largest logit m it is (m - z_y) + log(1 + the sum of the others'
   exp(z_k - m)): exact to float32 also where the model is nearly certain.
   """
   largest = logits.max(axis=-1, keepdims=True)
@@ -70,7 +70,10 @@ def _nll(logits: jax.Array, labels: jax.Array) -> jax.Array:
 
 
 def _brier(chance: jax.Array, labels: jax.Array) -> jax.Array:
-  """Of probabilities `[B, classes]`; 1 - p_y is the sum of the others."""
+  """Compute the Brier score of probabilities `[B, classes]`.
+
+  1 - p_y is computed as the sum of the others.
+  """
   own = np.arange(chance.shape[-1]) == labels[:, None]
   others = jnp.where(own, 0, chance)
   score = jnp.square(others.sum(axis=-1)) + jnp.square(others).sum(axis=-1)

@@ -1,12 +1,13 @@
 """Calibration of cells that hold scores: rows of the table, reliability diagrams.
 
-`ece`, `ece_adaptive` and `rms_calibration_error` follow from the top score alone
-(`eval/metrics/calibration.py`). `nll` and `brier` are means of columns that cells of
-earlier versions and predictions of other programs lack: those have no such rows.
-Over cells there are the means of each, `mean_ece` and so on: of a corruption over
-its levels, of the benchmark over the common corruptions and their levels. They are
-means of the cells' numbers, not numbers of all examples together. Those of NLL and
-Brier score have intervals: the same groups are in all cells.
+`ece`, `ece_adaptive` and `rms_calibration_error` follow from the top score
+alone (`eval/metrics/calibration.py`). `nll` and `brier` are means of columns
+that cells of earlier versions and predictions of other programs lack; those
+have no such rows. Over cells there are the means of each, `mean_ece` and so on:
+of a corruption over its levels, of the benchmark over the common corruptions
+and their levels. They are means of the cells' numbers, not numbers of all
+examples together. Those of NLL and Brier score have intervals: the same groups
+are in all cells.
 """
 
 from __future__ import annotations
@@ -46,14 +47,14 @@ _NO_CHANCE = (
 
 @dataclasses.dataclass(frozen=True)
 class Answers:
-  """The examples of a cell whose scores are known.
+  """The examples of a cell with known scores.
 
   Attributes:
-    score: float32 `[N]`, of the first answer.
+    score: float32 `[N]`, that of the first answer.
     correct: bool `[N]`: whether it is right.
-    scores: NLL and Brier score by name, float32 `[N]`; empty where they are not
-      known.
-    groups: `[N]` texts: what belongs together.
+    scores: NLL and Brier score by name, float32 `[N]`; empty if they are
+      unknown.
+    groups: `[N]` texts: the group of each example.
     frame: int32 `[N]`, offset of a frame from its anchor.
   """
 
@@ -65,9 +66,10 @@ class Answers:
 
   @classmethod
   def of(cls, columns: Columns) -> Answers | None:
-    """Of a cell's columns; None where they hold no scores of single answers.
+    """Create them from a cell's columns; None without scores of single answers.
 
-    Frames count where the review accepted them; any of a frame's labels is right.
+    Only frames that the review accepted count; any of a frame's labels is
+    right.
     """
     columns = _one_answer(columns)
     if not columns:
@@ -88,7 +90,7 @@ class Answers:
     )
 
   def only(self, rows: np.ndarray) -> Answers:
-    """Some of the examples: bool `[N]`."""
+    """Return some of the examples: bool `[N]`."""
     return Answers(
       self.score[rows],
       self.correct[rows],
@@ -99,9 +101,9 @@ class Answers:
 
 
 def bins(columns: Columns) -> calibration.Bins | None:
-  """The reliability diagram of a cell; None where scores are not known.
+  """Return the reliability diagram of a cell; None if scores are unknown.
 
-  Its intervals are of examples that stand alone: of groups it has none.
+  Its intervals need independent examples: with groups it has none.
   """
   answers = Answers.of(columns)
   if answers is None:
@@ -115,14 +117,16 @@ def bins(columns: Columns) -> calibration.Bins | None:
 def rows(
   cell: cells_lib.Cell, columns: Columns, suffix: str = ""
 ) -> list[table.Row]:
-  """Calibration of one cell; none where scores are not known."""
+  """Return the calibration of one cell; nothing if scores are unknown."""
   return rows_of(cell, Answers.of(columns), suffix)
 
 
 def rows_of(
   cell: cells_lib.Cell, answers: Answers | None, suffix: str = ""
 ) -> list[table.Row]:
-  """As `rows`, of answers; without values if the outputs are no probabilities."""
+  """Return the rows of answers; without values if the outputs are no
+  probabilities.
+  """
   if answers is None:
     is_known = cells_lib.UNCALIBRATED in cell.remarks
     names = [m.name + suffix for m in METRICS] if is_known else []
@@ -140,7 +144,7 @@ def rows_of(
 def mean_row(
   cell: cells_lib.Cell, metric: str, values: np.ndarray, groups: np.ndarray
 ) -> table.Row:
-  """The mean of a column, with its interval over whole groups."""
+  """Return the mean of a column, with its interval over whole groups."""
   count = int(np.isinf(values).sum())
   if count:
     why = _NO_CHANCE.format(count=f"{count:,}")
@@ -154,13 +158,14 @@ def mean_row(
 def numbers(
   columns: Columns, rows_of_cell: Iterable[table.Row]
 ) -> tuple[dict[str, Replicates], np.ndarray]:
-  """What `headlines` need of a cell, and the groups that are left out.
+  """Return the numbers of a cell that `headlines` need, and the groups left
+  out.
 
-  Of NLL and Brier score, where they are known and finite, the mean without each
-  block of groups; of the others the value alone.
+  For NLL and Brier score, if known and finite, there are the means without each
+  block of groups; for the others only the value.
 
   Args:
-    rows_of_cell: what `rows` gave of it, and perhaps others.
+    rows_of_cell: its rows from `rows`, and perhaps others.
   """
   of_scores = {m.name for m in METRICS}
   out = {
@@ -181,7 +186,9 @@ def numbers(
 def headlines(
   cells: headlines_lib.Cells, family: conditions.Family
 ) -> list[headlines_lib.Headline]:
-  """The means over one model's cells: of every corruption, of the benchmark."""
+  """Return the means over one model's cells: of every corruption, of the
+  benchmark.
+  """
   names = {
     metric.name: dict.fromkeys(
       c.name
@@ -212,9 +219,10 @@ def _mean(
 
 
 def _one_answer(columns: Columns) -> Columns:
-  """Columns of one answer an example: clean sequences have one frame each.
+  """Return the columns of one answer per example: clean sequences have one
+  frame.
 
-  Empty where there are no scores, or more answers than examples.
+  The result is empty without scores, or with more answers than examples.
   """
   score = columns.get("score")
   if score is None or "label" not in columns:

@@ -1,4 +1,4 @@
-"""Which video an anchor set is from: sets of one video are drawn together."""
+"""The source video of each anchor set: sets of one video are drawn together."""
 
 import re
 
@@ -14,7 +14,7 @@ _FORMS = {
 
 
 def of(dataset: str, sets: np.ndarray) -> np.ndarray:
-  """The video of each set; the set itself where its name says nothing of it.
+  """Return the video of each set; the set itself if its name does not tell.
 
   Args:
     sets: `[N]` texts, anchors' paths.

@@ -1,6 +1,6 @@
-"""The five best classes of every example: what classifiers' cells hold.
+"""The five best classes of every example: the columns of classifiers' cells.
 
-And what the five best do not tell of the softmax: `parts/proper_scores`.
+`parts/proper_scores` adds what the five best do not tell about the softmax.
 """
 
 from collections.abc import Mapping
@@ -24,27 +24,28 @@ OF_CLASSES = "mean_class_accuracy"
 
 
 def reduce(logits: jax.Array, labels: jax.Array) -> dict[str, jax.Array]:
-  """All columns of a classifier's cell.
+  """Return all columns of a classifier's cell.
 
   Args:
     logits: float32 `[B, classes]`.
     labels: int32 `[B]`, the true classes.
 
   Returns:
-    What `best` gives, and `nll` and `brier`, float32 `[B]`.
+    The result of `best`, and `nll` and `brier`, float32 `[B]`.
   """
   return {**best(logits), **proper_scores.of_logits(logits, labels)}
 
 
 def best(logits: jax.Array) -> dict[str, jax.Array]:
-  """Top-5 ids (int32) and softmax scores (float32), ties by lower class id.
+  """Return top-5 ids (int32) and softmax scores (float32), ties by lower class
+  id.
 
   Args:
     logits: float32 `[..., classes]`.
 
   Returns:
-    `top5` and `score`, `[..., 5]`, -1 and 0 where there are fewer classes, or
-    logits of -inf: those are never an answer.
+    `top5` and `score`, `[..., 5]`, -1 and 0 if there are fewer classes, or for
+    logits of -inf, which are never an answer.
   """
   ranks = min(SIZE, logits.shape[-1])
   # top_k of the logits, not of the softmax: float32 softmax makes new ties.
@@ -61,7 +62,7 @@ def best(logits: jax.Array) -> dict[str, jax.Array]:
 def columns(
   batch: inputs.Batch, outputs: Mapping[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
-  """What `reduce` or `best` gave of the batch's valid rows."""
+  """Return the columns of `reduce` or `best` for the batch's valid rows."""
   listed = ("top5", "score", *proper_scores.NAMES)
   return {n: outputs[n][batch.mask] for n in listed if n in outputs}
 
@@ -69,13 +70,14 @@ def columns(
 def error_rows(
   cell: cells_lib.Cell, label: np.ndarray, top5: np.ndarray, groups: np.ndarray
 ) -> list[table.Row]:
-  """`error` and, where five classes are ranked, `top5_error`, with intervals.
+  """Return `error` and, if five classes are ranked, `top5_error`, with
+  intervals.
 
   Args:
-    cell: whose rows.
+    cell: the cell of the rows.
     label: int `[N]`, or `[N, L]`: any of several, -1 pads.
     top5: int `[N, 5]`, class ids best first, -1 pads.
-    groups: `[N]`, what is drawn together.
+    groups: `[N]`, the group of each example; groups are drawn whole.
   """
   right = right_of(label, top5)
   wrong = {f"{name}error": ~hits for name, hits in right.items()}
@@ -83,14 +85,15 @@ def error_rows(
 
 
 def right_of(label: np.ndarray, top5: np.ndarray) -> dict[str, np.ndarray]:
-  """Whether the first class is right and, where all five are ranked, one of them.
+  """Return whether the first class is right and, if five are ranked, any of
+  them.
 
   Args:
     label: int `[N]`, or `[N, L]`: any of several, -1 pads.
     top5: int `[N, 5]`, class ids best first, -1 pads.
 
   Returns:
-    bool `[N]` under `` and `top5_`, as metrics' names begin.
+    bool `[N]` under '' and `top5_`, the prefixes of the metrics' names.
   """
   known = label.reshape(len(label), -1)
   known = np.where(known < 0, top5.min() - 1, known)  # pads are no answers
@@ -110,7 +113,7 @@ def of_classes(columns: Mapping[str, np.ndarray]) -> np.ndarray:
 def class_headlines(
   cells: headlines_lib.Cells,
 ) -> list[headlines_lib.Headline]:
-  """Return the clean mean class accuracy, where cells have such a number."""
+  """Return the clean mean class accuracy, if cells have one."""
   clean = Condition()
   if OF_CLASSES not in cells.get(clean, ()):
     return []
@@ -121,12 +124,12 @@ def class_headlines(
 def rate_rows(
   cell: cells_lib.Cell, rates: Mapping[str, np.ndarray], groups: np.ndarray
 ) -> list[table.Row]:
-  """Shares of a cell's examples, each with its interval.
+  """Return shares of a cell's examples, each with its interval.
 
   Args:
-    cell: whose rows.
-    rates: metric -> of which examples, bool `[N]`.
-    groups: `[N]`, what is drawn together.
+    cell: the cell of the rows.
+    rates: metric -> which examples count, bool `[N]`.
+    groups: `[N]`, the group of each example; groups are drawn whole.
   """
   listed = rates_lib.shares(
     [resampling.Totals.from_values(of, groups) for of in rates.values()]

@@ -196,7 +196,7 @@ def _is_weight(array: np.ndarray) -> bool:
 def _run(
   nodes: Iterable[Node], values: dict[str, Any], dtype: str = "float32"
 ) -> None:
-  """Adds the outputs of nodes to the values."""
+  """Add the outputs of nodes to the values."""
   for node in nodes:
     if node.operator == _IF:
       outputs = _branch(node, values, dtype)

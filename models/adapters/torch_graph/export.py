@@ -235,7 +235,7 @@ def _check_unchanged(exported: torch.export.ExportedProgram) -> None:
 
 
 def _check_bits(program: graph.Program, weights: dict[str, np.ndarray]) -> None:
-  """Refuses what JAX, which computes in 32 bits, would cut off."""
+  """Refuse what JAX, which computes in 32 bits, would cut off."""
   bounds = np.iinfo(np.int32)
   for name in weights.keys() & program.constants.keys():
     array = weights[name]

@@ -18,7 +18,7 @@ _EXPECTED = (
 
 
 def check(net: Any) -> None:
-  """Refuses what is no module, or one that is not as it is evaluated.
+  """Refuse what is no module, or one that is not as it is evaluated.
 
   Raises:
     UserError: a path (pickles are never loaded), a state dict, a class, a

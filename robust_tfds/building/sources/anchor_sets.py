@@ -1,8 +1,9 @@
-"""Frames around anchors in folders: the two natural-video sets read alike.
+"""Frames around anchors in folders, for both natural-video sets.
 
-A set's metadata says which frames lie near an anchor and what humans found of
-them (`imagenet_vid_robust/metadata.py`, `ytbb_robust/metadata.py`); which frames
-exist, where they lie and what a set holds follows from that in one way.
+A set's metadata defines which frames lie near an anchor and how humans judged
+them (`imagenet_vid_robust/metadata.py`, `ytbb_robust/metadata.py`). From that
+follow, for both sets, which frames exist, where they are, and what a set
+contains.
 """
 
 import dataclasses
@@ -29,7 +30,7 @@ class Anchor:
   """An anchor and the frames that humans kept near it.
 
   Attributes:
-    path: the anchor's, which names its set.
+    path: the anchor's path, which names its set.
     path_at: offset -> path of the frame there, empty for none.
     reviewed: offsets of the frames that humans kept, 0 for the anchor itself.
   """
@@ -43,12 +44,13 @@ class Anchor:
     labels_of: Callable[[str], tuple[int, ...]],
     pictures: epath.Path | None = None,
   ) -> list[frames.Frame]:
-    """The anchor and its frames in the order of their offsets, without pixels.
+    """Return the anchor and its frames in the order of their offsets, without
+    pixels.
 
     Args:
       labels_of: a frame's path -> its class ids.
-      pictures: add the frames within ten that lie in this folder, though the
-        review refused them.
+      pictures: a folder; its frames within ten are added although the review
+        rejected them.
     """
     near = [] if pictures is None else candidates(self.path_at, pictures)
     return [
@@ -66,7 +68,7 @@ class Anchor:
 def with_pixels(
   frame: frames.Frame, pictures: epath.Path, **facts: Any
 ) -> frames.Frame:
-  """A frame that is read from a folder, with further fields."""
+  """Return a frame that is read from a folder, with further fields."""
   picture, anchor = (
     source.File("", str(pictures / path))
     for path in (frame.example_id, frame.group_id)
@@ -77,16 +79,16 @@ def with_pixels(
 def files(
   dl_manager: Any, archives: Sequence[str], instructions: str
 ) -> folders.SourceFolders:
-  """Where a set's files are looked for: the manual dir, else an archive there."""
+  """Return the places of a set's files: the manual dir, or an archive in it."""
   roots = folders.extracted(dl_manager, archives, ARCHIVE)
   return folders.SourceFolders(roots, instructions)
 
 
 def check_files(files: Sequence[str | os.PathLike], advice: str) -> None:
-  """Refuses a source with missing frames before anything is written.
+  """Refuse a source with missing frames before anything is written.
 
   Raises:
-    FileNotFoundError: names the first ones and says how many.
+    FileNotFoundError: the message names the first ones and their number.
   """
   there = paths.exist(files)
   absent = [os.fspath(p) for p, is_there in zip(files, there) if not is_there]
@@ -99,7 +101,7 @@ def check_files(files: Sequence[str | os.PathLike], advice: str) -> None:
 
 
 def candidates(path_at: Callable[[int], str], folder: os.PathLike) -> list[int]:
-  """Offsets within ten at which a frame exists, 0 left out.
+  """Return the offsets within ten at which a frame exists, without 0.
 
   Args:
     path_at: offset -> the frame's path below `folder`, empty for none.
@@ -121,7 +123,7 @@ def candidates(path_at: Callable[[int], str], folder: os.PathLike) -> list[int]:
 
 
 def named(source: str, read: Callable[..., _T], *args: Any, **kw: Any) -> _T:
-  """What a reader of metadata returns; its refusals begin with the source."""
+  """Call a reader of metadata; its errors begin with the source."""
   try:
     return read(*args, **kw)
   except errors.UserError as e:
@@ -129,14 +131,14 @@ def named(source: str, read: Callable[..., _T], *args: Any, **kw: Any) -> _T:
 
 
 def finite(text: str, expected: str) -> float:
-  """A finite number.
+  """Parse a finite number.
 
   Args:
-    text: as a file has it.
-    expected: the place and what stands there: `a.csv, line 3: a coordinate`.
+    text: the text in a file.
+    expected: the place and the expected content: `a.csv, line 3: a coordinate`.
 
   Raises:
-    UserError: it is none.
+    UserError: the text is not a finite number.
   """
   try:
     value = float(text)
@@ -148,5 +150,7 @@ def finite(text: str, expected: str) -> float:
 
 
 def classes(label_map: epath.Path) -> list[dict[str, Any]]:
-  """A set's classes in the order of their ids: `name`, `members` and so on."""
+  """Return a set's classes in the order of their ids: `name`, `members` and so
+  on.
+  """
   return reading.json_file(label_map)["classes"]

@@ -1,8 +1,9 @@
-"""Where the test images of CIFAR-10 and CIFAR-100 lie.
+"""The test images of CIFAR-10 and CIFAR-100.
 
-In this order: the official archive in the manual dir, packed or extracted; TFDS's
-own `cifar10` or `cifar100` where it is prepared; the archive downloaded, with the
-checksum that TFDS itself has. All three hold the same images in the same order.
+They are searched in this order: the official archive in the manual dir, packed
+or extracted; TFDS's `cifar10` or `cifar100` if prepared; the archive
+downloaded, with TFDS's checksum. All three contain the same images in the same
+order.
 """
 
 import dataclasses
@@ -29,13 +30,13 @@ class Cifar:
   """One of the two sets.
 
   Attributes:
-    name: the set's own; the published arrays lie in `<name>-C` and `<name>-P`.
+    name: the set's name; the published arrays are in `<name>-C` and `<name>-P`.
     tfds: its name in TFDS.
-    archive: of the binary version. The Python version is pickles, which are
-      never loaded here.
-    batch: the test images in it.
-    label_bytes: before the pixels of a record; the last one is the class.
-    classes: in label order.
+    archive: archive of the binary version. The Python version contains pickles,
+      which are never loaded here.
+    batch: the file of test images in it.
+    label_bytes: bytes before the pixels of a record; the last one is the class.
+    classes: class names in label order.
   """
 
   name: str
@@ -47,12 +48,14 @@ class Cifar:
 
   @property
   def url(self) -> str:
-    """Of the archive; its sha256 is in the datasets' `checksums.tsv`."""
+    """The address of the archive; its sha256 is in the datasets'
+    `checksums.tsv`.
+    """
     return f"https://www.cs.toronto.edu/~kriz/{self.archive}"
 
   @property
   def instructions(self) -> str:
-    """What to put into the manual dir, for errors."""
+    """The description of what to put into the manual dir, for errors."""
     return f"""\
 {self.name}'s binary version in the manual dir: {self.archive}
 ({self.url}) as it is, or extracted to {self.batch}.
@@ -103,14 +106,14 @@ CIFAR100 = Cifar(
 
 
 def example_id(row: int) -> str:
-  """Stable id of a test image, TFDS's own too: `test_00042`."""
+  """Return the stable id of a test image, equal to TFDS's: `test_00042`."""
   return f"test_{row:05d}"
 
 
 def sources(
   cifar: Cifar, dl_manager: Any, data_dir: os.PathLike | str
 ) -> list[pictures.Source]:
-  """The test images, in their order; see `test_images`."""
+  """Return the test images in their order; see `test_images`."""
   labels, images = test_images(cifar, dl_manager, data_dir)
   return [
     pictures.Source(example_id(i), int(label), source.Pixels(image))
@@ -121,15 +124,15 @@ def sources(
 def test_images(
   cifar: Cifar, dl_manager: Any, data_dir: os.PathLike | str
 ) -> tuple[np.ndarray, np.ndarray]:
-  """Labels uint8 `[N]` and images uint8 `[N, 32, 32, 3]`, in test order.
+  """Return labels uint8 `[N]` and images uint8 `[N, 32, 32, 3]`, in test order.
 
   Args:
-    dl_manager: TFDS's; knows the manual dir.
-    data_dir: where TFDS's own set may be prepared, besides TFDS's default.
+    dl_manager: TFDS's download manager, which has the manual dir.
+    data_dir: a folder where TFDS's set may be prepared, besides TFDS's default.
 
   Raises:
-    FileNotFoundError: in none of the places; says where was looked.
-    UserError: a file that is cut off or not of this format.
+    FileNotFoundError: in none of the places; the message lists them.
+    UserError: a file that is truncated or not of this format.
   """
   manual = folders.manual_dir(dl_manager)
   place = _in_manual_dir(cifar, manual) if manual else None
@@ -146,7 +149,7 @@ def test_images(
 def _records(
   cifar: Cifar, data: bytes, where: str
 ) -> tuple[np.ndarray, np.ndarray]:
-  """Labels and images of a file of records."""
+  """Return the labels and images of a file of records."""
   size = cifar.label_bytes + _PIXELS
   if not data or len(data) % size:
     raise errors.UserError(
@@ -166,7 +169,9 @@ def _records(
 
 
 def _in_manual_dir(cifar: Cifar, root: epath.Path) -> epath.Path | None:
-  """The test batch, or the archive that holds it; None where neither is."""
+  """Return the test batch, or the archive that holds it; None if neither
+  exists.
+  """
   places = (root / cifar.batch, root / cifar.archive)
   return next((place for place in places if place.exists()), None)
 
@@ -185,7 +190,7 @@ def _in_archive(cifar: Cifar, archive: epath.Path) -> bytes:
 def _prepared(
   cifar: Cifar, data_dir: os.PathLike | str
 ) -> tuple[np.ndarray, np.ndarray] | None:
-  """Labels and images of TFDS's own set; None where it is not prepared."""
+  """Return the labels and images of TFDS's set; None if it is not prepared."""
   import tensorflow_datasets as tfds
 
   for root in (os.fspath(data_dir), None):  # None: TFDS's default

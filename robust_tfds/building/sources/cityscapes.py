@@ -37,10 +37,10 @@ class Annotation(source.Part):
   """A file of a picture's objects.
 
   Attributes:
-    file: its place.
+    file: the file.
     image_id: number of the picture.
-    drawn: it holds polygons, not a map.
-    drop_groups: leave out objects that could not be told apart.
+    drawn: whether it contains polygons, not a map.
+    drop_groups: whether groups of indistinguishable objects are left out.
   """
 
   file: source.File
@@ -49,7 +49,7 @@ class Annotation(source.Part):
   drop_groups: bool
 
   def objects_in(self, size: tuple[int, int]) -> list[objects.Object]:
-    """The objects of a picture of (height, width).
+    """Return the objects of a picture of (height, width).
 
     Raises:
       UserError: a broken file, or one of another size.
@@ -70,17 +70,17 @@ class Annotation(source.Part):
 def sources(
   manual_dir: os.PathLike | str, *, drop_groups: bool, part: str = "val"
 ) -> list[objects.Source]:
-  """All pictures with their objects, in the order of the names.
+  """Return all pictures with their objects, in the order of the names.
 
   Args:
     manual_dir: where the user put folders or archives.
-    drop_groups: leave out objects that could not be told apart; else they are
-      crowds.
+    drop_groups: whether groups of indistinguishable objects are left out; else
+      they are crowds.
     part: `val` or `train`.
 
   Raises:
-    FileNotFoundError: a picture or its annotation is not there.
-    UserError: a picture of another name.
+    FileNotFoundError: a picture or its annotation is missing.
+    UserError: a picture with an unexpected name.
   """
   instructions = TRAIN_INSTRUCTIONS if part == "train" else INSTRUCTIONS
 
@@ -104,7 +104,7 @@ def sources(
 
 
 def sequence(example_id: str) -> str | None:
-  """The sequence that a picture is of; None where it is not named as one.
+  """Return the sequence of a picture; None if its name has another form.
 
   >>> sequence("ulm_000001_000294_leftImg8bit.png")
   'ulm_000001'

@@ -1,9 +1,10 @@
-"""The classes of a benchmark in label order: one whole list, however few are here.
+"""The classes of a benchmark in label order, from a complete list.
 
-Labels are never numbered by the classes that happen to be present: a folder with
-2 of 200 classes would shift every label. The list is the one that the benchmark's
-archive ships, with as many names as the benchmark has classes, else one that lies
-here: `kinetics400_classes.txt` and `hmdb51_classes.txt`, one name a line.
+Labels are never numbered by the classes that happen to be present: a folder
+with 2 of 200 classes would shift every label. The list is the one in the
+benchmark's archive, with as many names as the benchmark has classes, or one in
+this folder: `kinetics400_classes.txt` and `hmdb51_classes.txt`, one name per
+line.
 """
 
 import dataclasses
@@ -22,7 +23,7 @@ class Entry:
 
   Attributes:
     where: its place, for messages.
-    name: of the class.
+    name: the class's name.
     index: its number in the list.
   """
 
@@ -33,7 +34,7 @@ class Entry:
 
 @functools.cache
 def packaged(name: str) -> Mapping[str, int]:
-  """Class -> label, by the list that lies here: `KINETICS400` or `HMDB51`."""
+  """Return class -> label from a packaged list: `KINETICS400` or `HMDB51`."""
   path = pathlib.Path(__file__).with_name(f"{name}_classes.txt")
   lines = path.read_text("utf-8").splitlines()
   return {line: label for label, line in enumerate(lines)}
@@ -42,19 +43,19 @@ def packaged(name: str) -> Mapping[str, int]:
 def labels(
   entries: Iterable[Entry], source: str, count: int, *, first: int = 0
 ) -> dict[str, int]:
-  """Class -> label, by a list of the benchmark's archive.
+  """Return class -> label from a list in the benchmark's archive.
 
   Args:
     source: the list, for messages.
-    count: of the benchmark's classes.
+    count: number of the benchmark's classes.
     first: the number of the first class.
 
   Returns:
     Labels from 0.
 
   Raises:
-    UserError: a class or number twice, a number outside, another count; begins
-      with the list and the line.
+    UserError: a duplicate class or number, a number out of range, a wrong
+      count; the message begins with the list and the line.
   """
   label_of: dict[str, int] = {}
   place_of: dict[int, Entry] = {}

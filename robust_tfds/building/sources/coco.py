@@ -31,10 +31,10 @@ class Image(source.Part):
 
   Attributes:
     id: COCO's image id.
-    file_name: of the picture.
+    file_name: the picture's file name.
     size: (height, width).
     annotations: entries of `annotations`, as parsed.
-    json: the file that they are of.
+    json: the file that contains them.
   """
 
   json: ClassVar[str] = f"instances_{VALIDATION}.json"
@@ -44,7 +44,7 @@ class Image(source.Part):
   annotations: tuple[Mapping[str, Any], ...]
 
   def objects_in(self, size: tuple[int, int]) -> list[objects.Object]:
-    """The objects, by id.
+    """Return the objects, by id.
 
     Args:
       size: (height, width) of the decoded picture.
@@ -69,14 +69,14 @@ class Image(source.Part):
 
 
 class _TrainImage(Image):
-  """Of the training pictures."""
+  """An entry of the training pictures."""
 
   json = f"instances_{TRAIN}.json"
 
 
 @functools.cache
 def categories() -> dict[int, str]:
-  """COCO's 80 categories: id -> name; the rank of the id is the label."""
+  """Return COCO's 80 categories, id -> name; the rank of the id is the label."""
   path = pathlib.Path(__file__).with_name("coco_categories.txt")
   lines = path.read_text("utf-8").splitlines()
   pairs = (line.split(" ", 1) for line in lines)
@@ -85,21 +85,21 @@ def categories() -> dict[int, str]:
 
 @functools.cache
 def labels() -> dict[int, int]:
-  """Category id -> label 0..79."""
+  """Return category id -> label 0..79."""
   return {number: i for i, number in enumerate(sorted(categories()))}
 
 
 def sources(
   manual_dir: os.PathLike | str, part: str = VALIDATION
 ) -> list[objects.Source]:
-  """All pictures of a part with their objects, by id.
+  """Return all pictures of a part with their objects, by id.
 
   Args:
     part: `VALIDATION` or `TRAIN`.
 
   Raises:
-    FileNotFoundError: the pictures or annotations are not there.
-    UserError: as `parse`.
+    FileNotFoundError: the pictures or annotations are missing.
+    UserError: see `parse`.
   """
   instructions = TRAIN_INSTRUCTIONS if part == TRAIN else INSTRUCTIONS
   find = functools.partial(folders.find, manual_dir, instructions=instructions)
@@ -112,15 +112,15 @@ def sources(
 
 
 def parse(data: bytes, where: str) -> list[Image]:
-  """Reads the JSON and checks that it is whole.
+  """Read and check the JSON.
 
   Returns:
     The images by id.
 
   Raises:
-    UserError: broken JSON, missing fields, ids that are no whole numbers, an id
-      or file name used twice, annotations of images that are not there,
-      categories that are not COCO's, images without a size.
+    UserError: broken JSON, missing fields, ids that are no whole numbers, a
+      duplicate id or file name, annotations of missing images, categories that
+      are not COCO's, images without a size.
   """
   content = reading.json_text(data, where)
   try:
@@ -131,10 +131,10 @@ def parse(data: bytes, where: str) -> list[Image]:
 
 
 def category_rows(content: Any) -> coco_rows.Rows:
-  """The categories of a parsed JSON.
+  """Return the categories of a parsed JSON.
 
   Raises:
-    UserError: it is no COCO instances file.
+    UserError: it is not a COCO instances file.
   """
   parts = ("images", "annotations", "categories")
   if not isinstance(content, Mapping) or not all(p in content for p in parts):
@@ -148,10 +148,10 @@ def category_rows(content: Any) -> coco_rows.Rows:
 
 
 def images_of(content: Mapping[str, Any]) -> list[Image]:
-  """The images of a parsed JSON with their annotations, by id.
+  """Return the images of a parsed JSON with their annotations, by id.
 
   Raises:
-    UserError: as `parse`, but for the categories.
+    UserError: see `parse`, without its checks of categories.
   """
   images = coco_rows.Rows.from_list(content["images"], "Image", "id", "images")
   if not images.rows:
@@ -200,15 +200,15 @@ def objects_of(
   *,
   areas_may_lack: bool = False,
 ) -> list[objects.Object]:
-  """An image's objects, without their masks.
+  """Return an image's objects, without their masks.
 
   Args:
     annotations: entries of `annotations`, as parsed.
     labels: category id -> label.
-    areas_may_lack: the area of a box stands for one that is not there.
+    areas_may_lack: whether a missing area is replaced by that of the box.
 
   Raises:
-    UserError: an unknown category, or a field that is none.
+    UserError: an unknown category, or an invalid field.
   """
   rows = coco_rows.Rows.from_list(annotations, "annotation", "id")
   ids = rows.ids("id")
@@ -243,7 +243,7 @@ def with_masks(
   annotations: Sequence[Mapping[str, Any]],
   size: tuple[int, int],
 ) -> list[objects.Object]:
-  """The objects of an image of some (height, width) with their masks.
+  """Return the objects of an image of some (height, width) with their masks.
 
   Raises:
     UserError: see `Rows.masks`.

@@ -1,9 +1,10 @@
-"""Finds a data set's files: in folders, or in the archives as downloaded.
+"""A search for a data set's files, in folders or in the archives as downloaded.
 
-Archives are read in place, member by member (`find`); only compressed ones, in
-which no member can be read alone, are unpacked beside the downloads (`extracted`).
-So no path in an archive can leave its folder. Annotations name files too; such a
-name is only looked up among the files found here, never opened as a path.
+Archives are read in place, member by member (`find`); only compressed ones,
+whose members cannot be read individually, are unpacked next to the downloads
+(`extracted`). So no path in an archive can leave its folder. Annotations name
+files too; such a name is only looked up among the files found here, never
+opened as a path.
 """
 
 import dataclasses
@@ -31,20 +32,21 @@ def find(
   instructions: str,
   marker: str = "",
 ) -> dict[str, source.File]:
-  """The files below an official folder but hidden ones, by their path below it.
+  """Return the files below an official folder, except hidden ones, by their
+  path.
 
-  The first place that has any is used: the folder itself, then each archive.
+  The first place with any files is used: the folder itself, then each archive.
 
   Args:
     manual_dir: where the user put folders or archives.
     folder: official path, e.g. `VOCdevkit/VOC2007`.
     packed: official names of archives, e.g. `VOCtest_06-Nov-2007.tar`.
     instructions: what to put there, for the error.
-    marker: a file that the place must have; empty for any.
+    marker: a file that must be in the place; empty for none.
 
   Raises:
-    FileNotFoundError: in none of the places; says what was looked for, where.
-    UserError: an archive that is not whole, see `reading.archives`.
+    FileNotFoundError: in none of the places; the message lists them.
+    UserError: an incomplete archive, see `reading.archives`.
   """
   root = paths.of(manual_dir)
   files = _in_folder(root / folder)
@@ -95,10 +97,10 @@ def _members(
 
 @dataclasses.dataclass(frozen=True)
 class SourceFolders:
-  """Folders to look in, and what to tell when nothing is there.
+  """Folders to search, and the instructions for errors.
 
   Attributes:
-    roots: searched in turn.
+    roots: the folders to search, in order.
     instructions: the end of every error.
   """
 
@@ -106,10 +108,11 @@ class SourceFolders:
   instructions: str
 
   def file(self, name: str, folders: Sequence[str]) -> epath.Path:
-    """A file, plain or gzipped (`.gz`): the first that exists.
+    """Return the first existing file, plain or gzipped (`.gz`).
 
     Raises:
-      FileNotFoundError: not there; says where it was looked for.
+      FileNotFoundError: it is missing; the message lists the places.
+
     """
     path = self.optional_file(name, folders)
     if path is None:
@@ -119,7 +122,7 @@ class SourceFolders:
   def optional_file(
     self, name: str, folders: Sequence[str]
   ) -> epath.Path | None:
-    """As `file`; None if there is none."""
+    """Return the first existing file as `file` does; None if there is none."""
     candidates = (
       path
       for place in self._places(name, folders)
@@ -128,10 +131,10 @@ class SourceFolders:
     return next((path for path in candidates if path.exists()), None)
 
   def folder(self, candidates: Sequence[str]) -> epath.Path:
-    """The first folder that exists.
+    """Return the first folder that exists.
 
     Raises:
-      FileNotFoundError: none does; says where it was looked for.
+      FileNotFoundError: none does; the message lists the places.
     """
     folder = self.optional_folder(candidates)
     if folder is None:
@@ -140,7 +143,7 @@ class SourceFolders:
     return folder
 
   def optional_folder(self, candidates: Sequence[str]) -> epath.Path | None:
-    """The first folder that exists, None if none does."""
+    """Return the first folder that exists; None if none does."""
     looked = (r / c for r in self.roots for c in candidates)
     return next((path for path in looked if path.is_dir()), None)
 
@@ -156,40 +159,40 @@ class SourceFolders:
 
 @dataclasses.dataclass(frozen=True)
 class Present:
-  """A download manager of what is here already: it downloads nothing.
+  """A download manager that only knows present files and downloads nothing.
 
   Attributes:
     manual_dir: where the user put files.
-    download_dir: where downloads are kept.
+    download_dir: the folder of downloads.
   """
 
   manual_dir: str | os.PathLike
   download_dir: str | os.PathLike
 
   def download(self, url: Any) -> Any:
-    """Refuses, as without a network."""
+    """Raise FileNotFoundError, as without a network."""
     raise FileNotFoundError(f"{url} is not downloaded again.")
 
 
 class NotFetchedError(FileNotFoundError):
-  """What a look would have to download or unpack: a build does."""
+  """An error for something that only a build downloads or unpacks."""
 
 
 class Look(Present):
-  """Of a look at what is here: it neither downloads nor unpacks."""
+  """A download manager for checks: it neither downloads nor unpacks."""
 
   def download(self, url: Any) -> Any:
-    """Would be downloaded."""
+    """Raise NotFetchedError, which names the address."""
     raise NotFetchedError(f"{url} is downloaded by the build.")
 
 
 def is_hidden(path: pathlib.PurePath) -> bool:
-  """Whether a file is what systems leave in folders: `.DS_Store`, `._a.jpg`."""
+  """Return whether a file is one that systems leave: `.DS_Store`, `._a.jpg`."""
   return path.name.startswith(".") or path.name.lower() in _LEFT_BEHIND
 
 
 def manual_dir(dl_manager: Any) -> epath.Path | None:
-  """The manual dir of a download manager; None where it has none, or no files."""
+  """Return a download manager's manual dir; None if it has none, or no files."""
   try:
     return paths.of(dl_manager.manual_dir)
   except AssertionError:  # TFDS's way to say so
@@ -199,12 +202,12 @@ def manual_dir(dl_manager: Any) -> epath.Path | None:
 def extracted(
   dl_manager: Any, archives: Sequence[str], folder: str
 ) -> tuple[epath.Path, ...]:
-  """The manual dir, and an archive's contents if its folder is not there.
+  """Return the manual dir, and an archive's contents if its folder is missing.
 
   Args:
-    dl_manager: of TFDS; beside its downloads the archive is extracted, once.
+    dl_manager: TFDS's; the archive is extracted once, next to its downloads.
     archives: names of archives in the manual dir, the first that exists counts.
-    folder: what the archive holds; if it is there, nothing is extracted.
+    folder: the folder in the archive; if it exists, nothing is extracted.
   """
   root = paths.of(dl_manager.manual_dir)
   present = [root / a for a in archives if (root / a).exists()]
@@ -220,10 +223,11 @@ def extracted(
 
 
 def text(path: epath.Path) -> str:
-  """The text of a file, plain or gzipped (`.gz`).
+  """Return the text of a file, plain or gzipped (`.gz`).
 
   Raises:
-    UserError: not UTF-8, or a broken gzip file; begins with the path.
+    UserError: not UTF-8, or a broken gzip file; the message begins with the
+      path.
   """
   if path.suffix != ".gz":
     return reading.text_file(path)

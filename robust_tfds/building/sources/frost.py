@@ -1,4 +1,4 @@
-"""Where a builder finds the frost pictures, which are third-party."""
+"""A search for the frost pictures, which are third-party."""
 
 import atexit
 import os
@@ -23,9 +23,10 @@ folder `frost`, where no imagecorruptions is installed."""
 
 
 def find(dl_manager: Any) -> str:
-  """The folder of the frost pictures.
+  """Return the folder of the frost pictures.
 
-  Where `frost_pictures` looks, else by the download manager with checksums.
+  It is where `frost_pictures` finds them, or downloaded and checked by the
+  download manager.
 
   Raises:
     FileNotFoundError: in none of the places.
@@ -40,11 +41,11 @@ def find(dl_manager: Any) -> str:
 
 
 def copied(folder: str | os.PathLike, place: epath.Path) -> str:
-  """The frost pictures of a folder, copied to where other machines read them.
+  """Copy the frost pictures of a folder to where other machines can read them.
 
   Args:
-    folder: as `find` gives it.
-    place: made if need be.
+    folder: the result of `find`.
+    place: the target folder, made if needed.
 
   Returns:
     The folder of the copies.
@@ -60,9 +61,9 @@ def copied(folder: str | os.PathLike, place: epath.Path) -> str:
 
 
 def _downloaded(dl_manager: Any, names: Iterable[str]) -> str:
-  """Fetches the pictures and lays them into one folder under their names.
+  """Download the pictures into one folder under their names.
 
-  The folder is gone when the process ends.
+  The folder is removed when the process ends.
   """
   try:
     files = dl_manager.download({n: f"{_URL}/{n}" for n in names})

@@ -1,8 +1,8 @@
-"""Where ImageNet's validation images lie.
+"""The validation images of ImageNet.
 
-Files are found in the manual dir, in archives as they are or extracted; an
-archive's members are read at their offsets, nothing is unpacked, so no path from
-an archive can leave its folder.
+Files are found in the manual dir, in archives or extracted; an archive's
+members are read at their offsets and nothing is unpacked, so no path from an
+archive can leave its folder.
 """
 
 import functools
@@ -44,14 +44,14 @@ tensorflow_datasets."""
 
 @functools.cache
 def wnids() -> list[str]:
-  """The 1,000 wnids in label order."""
+  """Return the 1,000 wnids in label order."""
   path = pathlib.Path(__file__).with_name("imagenet_wnids.txt")
   return path.read_text("utf-8").split()
 
 
 @functools.cache
 def names() -> dict[str, tuple[str, ...]]:
-  """Wnid -> English names; two of them are names of two classes."""
+  """Return the English names by wnid; two names belong to two classes each."""
   path = pathlib.Path(__file__).with_name("imagenet_names.txt")
   lines = path.read_text("utf-8").splitlines()
   return {
@@ -67,14 +67,17 @@ def _label_of() -> dict[str, int]:
 
 @functools.cache
 def official_names() -> list[str]:
-  """Of all validation images: `ILSVRC2012_val_00000001.JPEG` is the first."""
+  """Return the names of all validation images, from
+  `ILSVRC2012_val_00000001.JPEG`.
+  """
   return [f"ILSVRC2012_val_{n:08d}.JPEG" for n in range(1, EXAMPLES + 1)]
 
 
 def known_label(name: str) -> int | None:
-  """The class that a file's name tells: by its wnid, or its official number.
+  """Return the class implied by a file name: by its wnid, or its official
+  number.
 
-  The labels of official names are those that tensorflow_datasets installs.
+  The labels of official names come with tensorflow_datasets.
 
   >>> known_label("n01440764_00000293.JPEG")
   0
@@ -97,11 +100,11 @@ def _installed_labels() -> list[int]:
 
 
 def clean(manual_dir: os.PathLike) -> list[source.File]:
-  """The validation images found in the manual dir, sorted by name.
+  """Return the validation images found in the manual dir, sorted by name.
 
   Raises:
-    FileNotFoundError: none; says what was looked for, where.
-    UserError: images without a label, or two of one name.
+    FileNotFoundError: none; the message lists the places.
+    UserError: images without a label, or two with the same name.
   """
   root = paths.of(manual_dir)
   archive = root / VALIDATION_TAR
@@ -141,7 +144,7 @@ def _images(folder: epath.Path) -> list[epath.Path]:
 
 
 def is_picture(name: str) -> bool:
-  """Whether a file of this name is one of the pictures."""
+  """Return whether a file of this name is one of the pictures."""
   path = pathlib.PurePath(name)
   return path.suffix.lower() in _EXTENSIONS and not folders.is_hidden(path)
 
@@ -150,7 +153,9 @@ def _labelled(
   root: epath.Path,
   images: Iterable[tuple[str, epath.Path, archives.Member | None]],
 ) -> list[source.File]:
-  """Files of (path below the root, file or archive, member), sorted by name."""
+  """Return files of (path below the root, file or archive, member), sorted by
+  name.
+  """
   truth = functools.cache(lambda: _ground_truth(root))
   files: dict[str, source.File] = {}
   for below, path, member in images:
@@ -166,7 +171,9 @@ def _labelled(
 
 
 def _label(below: pathlib.PurePosixPath, truth: Callable[[], list[int]]) -> int:
-  """By the wnid in the folder's or file's name, else by the official number."""
+  """Return the label by the wnid of the folder or file, else by the official
+  number.
+  """
   if _WNID.fullmatch(below.parent.name):
     return _wnid_label(below.parent.name, below)
   if _WNID.match(below.name):
@@ -192,7 +199,7 @@ def _wnid_label(wnid: str, where: object) -> int:
 
 
 def _ground_truth(root: epath.Path) -> list[int]:
-  """Label of each validation image by its number, devkit first."""
+  """Return the label of each validation image by its number, devkit first."""
   for path in (
     root / _GROUND_TRUTH,
     root / "ILSVRC2012_devkit_t12" / "data" / _GROUND_TRUTH,
@@ -210,7 +217,7 @@ def _ground_truth(root: epath.Path) -> list[int]:
 
 
 def _numbers(text: str, where: str) -> list[int]:
-  """The synsets' numbers, one a line."""
+  """Return the synsets' numbers, one per line."""
   lines = text.split()
   for number, line in enumerate(lines, 1):
     if not (line.isascii() and line.isdigit()):
@@ -221,7 +228,7 @@ def _numbers(text: str, where: str) -> list[int]:
 
 
 def _from_devkit(ids: list[int], meta: Any, where: str) -> list[int]:
-  """The devkit numbers synsets in an order of its own: meta.mat has it."""
+  """Convert the devkit's own synset numbers, which meta.mat defines, to labels."""
   from scipy import io as scipy_io
 
   try:
@@ -260,7 +267,7 @@ def _is_truth(name: str) -> bool:
 
 
 def _from_tfds() -> list[int]:
-  """The list that tensorflow_datasets installs for its own imagenet2012."""
+  """Return the list that tensorflow_datasets installs for its imagenet2012."""
   import tensorflow_datasets as tfds
 
   folder = pathlib.Path(tfds.__file__).parent / "datasets" / "imagenet2012"

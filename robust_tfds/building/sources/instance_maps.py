@@ -1,11 +1,11 @@
 """Cityscapes' instance maps as objects with masks.
 
 A pixel of an instance map is a label's id, or 1000 times the id plus a number
-where the object stands alone. A label that has instances, without such a number,
-marks a group: a crowd. Masks are the visible parts, boxes are tight, as
-mmdetection's converter makes them (docs/evidence/specs/detection.md section 3.3). Maps
-are read from `*_instanceIds.png`; where a set has polygons only they are drawn
-in their order as cityscapesscripts draws them, by Pillow.
+if the object is a single instance. A label that has instances, without such a
+number, marks a group: a crowd. Masks are the visible parts, boxes are tight, as
+mmdetection's converter makes them (docs/evidence/specs/detection.md section
+3.3). Maps are read from `*_instanceIds.png`; where a set has polygons only they
+are drawn in their order as cityscapesscripts draws them, by Pillow.
 """
 
 from collections.abc import Sequence
@@ -95,7 +95,7 @@ class _Object(pydantic.BaseModel):
 
 
 class _Polygons(pydantic.BaseModel):
-  """A polygons file; its other fields are of no matter."""
+  """A polygons file; its other fields are ignored."""
 
   imgWidth: _Side  # noqa: N815, the file's own name
   imgHeight: _Side  # noqa: N815
@@ -105,16 +105,16 @@ class _Polygons(pydantic.BaseModel):
 def objects_of(
   instance_map: np.ndarray, image_id: int, *, drop_groups: bool, where: str
 ) -> list[objects.Object]:
-  """The objects of an instance map, by its values.
+  """Return the objects of an instance map, by its values.
 
   Args:
     instance_map: integer `[H, W]`, from `read` or `draw`.
-    image_id: number of the image; ids are made of it.
-    drop_groups: leave groups out; else they are crowds.
+    image_id: number of the image, part of the ids.
+    drop_groups: whether groups are left out; else they are crowds.
     where: the map's name, for errors.
 
   Raises:
-    UserError: a value that is no label's.
+    UserError: a value that belongs to no label.
   """
   labels = {number: i for i, number in enumerate(CLASSES)}
   out = []
@@ -144,7 +144,7 @@ def objects_of(
 
 
 def read(data: bytes, where: str) -> np.ndarray:
-  """An `*_instanceIds.png`: int64 `[H, W]`.
+  """Read an `*_instanceIds.png`: int64 `[H, W]`.
 
   Raises:
     UserError: broken, or not a 16-bit grey PNG.
@@ -162,10 +162,10 @@ def read(data: bytes, where: str) -> np.ndarray:
 
 
 def draw(data: bytes, where: str) -> np.ndarray:
-  """The map of a `*_polygons.json`: int64 `[H, W]`; later covers earlier.
+  """Draw the map of a `*_polygons.json`: int64 `[H, W]`; later covers earlier.
 
   Raises:
-    UserError: broken JSON, fields that are missing or of another type, an
+    UserError: broken JSON, missing fields or fields of another type, an
       unknown label, a point that is not finite or far outside the picture.
   """
   from PIL import Image, ImageDraw
@@ -186,7 +186,7 @@ def draw(data: bytes, where: str) -> np.ndarray:
 
 
 def _value(entry: _Object, counts: dict[int, int], source: str) -> int | None:
-  """What to fill a polygon with; None where it is not drawn."""
+  """Return the value that fills a polygon; None if it is not drawn."""
   name = entry.label
   if entry.deleted or name == _NOT_DRAWN:
     return None
@@ -210,7 +210,7 @@ def _value(entry: _Object, counts: dict[int, int], source: str) -> int | None:
 
 
 def _check_near(polygon: Sequence[Sequence[float]], source: str) -> None:
-  """Annotators leave a picture by some pixels, not by miles."""
+  """Refuse points far outside the picture; annotators leave it by a few pixels."""
   for x, y in polygon:
     if max(abs(x), abs(y)) > _FARTHEST_PX:
       raise errors.UserError(

@@ -1,8 +1,8 @@
-"""Which files a data set is made from: name, size, sha256, page; who lacks them.
+"""The files that a data set is made from: name, size, sha256, page.
 
-`files.tsv` lists what has a name of its own. Sizes and sums are those that
-tensorflow_datasets 4.9 compares its downloads with (its checksums of cifar10,
-cifar100, coco, imagenet2012, ucf101 and voc); elsewhere none is published.
+`files.tsv` lists files with a name of their own. Sizes and checksums are those
+that tensorflow_datasets 4.9 checks its downloads with (for cifar10, cifar100,
+coco, imagenet2012, ucf101 and voc); for other files none is published.
 """
 
 import contextlib
@@ -26,9 +26,9 @@ class Row:
   Attributes:
     sets: names of the data sets that are made from it.
     file: its name.
-    size: bytes; empty where it is not known, as the sum.
-    sha256: its sum.
-    page: where it is to be had: its own address, or a page that leads to it.
+    size: bytes; empty if unknown, like the checksum.
+    sha256: its checksum.
+    page: the file's address, or that of a page that links to it.
   """
 
   sets: str
@@ -38,20 +38,20 @@ class Row:
   page: str
 
   def words(self) -> str:
-    """As far as it is known."""
+    """Return the line in words, with what is known."""
     size = int(self.size or 0)
     return missing.file_line(self.file, size, self.sha256, self.page)
 
 
 @functools.cache
 def rows() -> tuple[Row, ...]:
-  """The whole table."""
+  """Return the whole table."""
   lines = _TABLE.read_text("utf-8").splitlines()[1:]
   return tuple(Row(*line.split("\t")) for line in lines)
 
 
 def lines(name: str) -> tuple[str, ...]:
-  """A line of each file that a set is made from, as far as it is known."""
+  """Return a line for each file that a set is made from."""
   return tuple(row.words() for row in _of(name))
 
 
@@ -62,12 +62,12 @@ def _of(name: str) -> list[Row]:
 def lack(
   name: str, folder: str | os.PathLike | None, fault: str, layout: str
 ) -> missing.Lack:
-  """That a set's files are not in a folder.
+  """Return the description of a set's files that are not in a folder.
 
   Args:
-    folder: the manual dir; None where none is named.
-    fault: what was looked for, and where.
-    layout: how the files may lie there, in words.
+    folder: the manual dir; None if none is named.
+    fault: what was searched, and where.
+    layout: the possible layouts of the files, in words.
   """
   files = _of(name)
   of_set, published, _ = name.partition(".published")
@@ -84,7 +84,7 @@ def lack(
 
 
 def group_tar(corruption: str) -> str:
-  """Name of ImageNet-C's archive that holds a corruption.
+  """Return the name of ImageNet-C's archive that holds a corruption.
 
   Raises:
     UserError: an unknown corruption.
@@ -106,14 +106,14 @@ def published(name: str, condition: conditions.Condition) -> str:
 def lacking(
   name: str, folder: str | os.PathLike | None, layout: str
 ) -> Iterator[None]:
-  """Says in the one form that a source is not there.
+  """Raise the standard MissingError if a source is missing.
 
   Args:
-    folder: the manual dir; None where none is named.
+    folder: the manual dir; None if none is named.
     layout: how the files may lie there, in words.
 
   Raises:
-    MissingError: for any FileNotFoundError of a source, by its first line.
+    MissingError: for any FileNotFoundError of a source, with its first line.
   """
   try:
     yield
@@ -125,7 +125,9 @@ def lacking(
 
 
 def _get(files: Sequence[Row], folder: str) -> str:
-  """A command that brings the files into a folder; moves what has no address."""
+  """Return a command that downloads the files, or moves those without an
+  address.
+  """
   place = shlex.quote(folder)
   direct = [row for row in files if row.page.endswith(row.file)]
   commands = [

@@ -26,12 +26,13 @@ def corrupted(
   cifar: cifar_lib.Cifar,
   condition: conditions.Condition,
 ) -> Iterator[pictures.Row]:
-  """Rows of one severity of the authors' array, as PNG, in test order.
+  """Yield the rows of one severity of the authors' array, as PNG, in test
+  order.
 
   Raises:
-    FileNotFoundError: an array is not there.
-    UserError: another shape or dtype than it should have, labels that are no
-      classes, or that differ between the severities.
+    FileNotFoundError: an array is missing.
+    UserError: an unexpected shape or dtype, labels that are no classes, or that
+      differ between the severities.
   """
   folder = paths.of(manual_dir) / f"{cifar.name}-C"
   length = IMAGES * len(conditions.SEVERITIES)
@@ -50,17 +51,17 @@ def sequences(
   labels: np.ndarray,
   frames: Sequence[int],
 ) -> Iterator[tuple[str, int, np.ndarray]]:
-  """(id, label, frames) of the authors' array of one perturbation.
+  """Yield (id, label, frames) of the authors' array of one perturbation.
 
   Args:
-    manual_dir: where the folder lies.
+    manual_dir: the parent of the folder.
     config: `<perturbation>`, or with `_2` or `_3`.
-    labels: of the test images; the published arrays have none.
+    labels: labels of the test images; the published arrays have none.
     frames: shape of a sequence.
 
   Raises:
-    FileNotFoundError: the array is not there.
-    UserError: another shape or dtype than it should have.
+    FileNotFoundError: the array is missing.
+    UserError: an unexpected shape or dtype.
   """
   root = paths.of(manual_dir)
   path = root / f"{cifar.name}-P" / f"{config}.npy"
@@ -72,7 +73,7 @@ def sequences(
 def _labels(
   path: epath.Path, length: int, cifar: cifar_lib.Cifar
 ) -> np.ndarray:
-  """The labels of the test images, which every severity has: int `[N]`."""
+  """Return the labels of the test images, which every severity has: int `[N]`."""
   labels = np.asarray(_mapped(path, (length,), cifar, kinds="iu"))
   classes = len(cifar.classes)
   if labels.min() < 0 or labels.max() >= classes:
@@ -100,7 +101,7 @@ def _mapped(
   *,
   kinds: str = "",
 ) -> np.ndarray:
-  """An array of the file, not read yet: uint8, or any integers with `kinds`."""
+  """Return a memory-mapped array: uint8, or any integers with `kinds`."""
   if not path.exists():
     raise FileNotFoundError(
       f"No published data at {path}.\n{cifar.instructions}"

@@ -1,4 +1,4 @@
-"""The published ImageNet-C, ImageNet-P and their like: one file an example.
+"""The published ImageNet-C, ImageNet-P and similar sets: one file per example.
 
 Layout: `<condition>/<wnid>/<name>`, extracted, or inside tar archives as they are.
 Archives are read in place, member by member: nothing is unpacked, so no path in an
@@ -40,20 +40,20 @@ def find_pictures(
   wnids: Sequence[str],
   side_px: int | None,
 ) -> Iterator[pictures.Row]:
-  """Rows of one condition: (the file's name, label, its bytes).
+  """Yield the rows of one condition: (the file's name, label, its bytes).
 
   Args:
     manual_dir: where the user put the files.
-    set_folders: names of the set's folders there, the first that has the condition
+    set_folders: names of the set's folders there; the first with the condition
       is used; empty for the manual dir itself.
-    condition: which corruption at which severity.
+    condition: the corruption and severity.
     wnids: the classes in label order.
-    side_px: of the square pictures.
+    side_px: side of the square pictures.
 
   Raises:
-    FileNotFoundError: there are none; says where was looked.
+    FileNotFoundError: there are none; the message lists the places.
     UserError: a broken archive, a folder that is no class, a broken picture or
-      one of another size; names it.
+      one of another size; the message names it.
   """
   files = _pictures(paths.of(manual_dir), set_folders, condition)
   layout = "<corruption>/<severity>/<wnid>/<name>.JPEG"
@@ -74,7 +74,8 @@ def find_videos(
   wnids: Sequence[str],
   shape: Sequence[int | None],
 ) -> Iterator[tuple[str, int, bytes]]:
-  """(id, label, bytes) of one condition's videos, sorted by wnid and name.
+  """Yield (id, label, bytes) of one condition's videos, sorted by wnid and
+  name.
 
   Args:
     manual_dir: where the user put the files.
@@ -84,7 +85,7 @@ def find_videos(
     shape: (frames, height, width, 3) that every video must have.
 
   Raises:
-    FileNotFoundError: there are none; says where was looked.
+    FileNotFoundError: there are none; the message lists the places.
     UserError: a folder that is no class.
     video_files.BrokenVideoError: a video that cannot be read or has other frames.
   """
@@ -97,7 +98,7 @@ def find_videos(
 
 
 def _name_of_source(video: str) -> str:
-  """The picture that a video was made from."""
+  """Return the picture that a video was made from."""
   return f"{video[: -len(_VIDEO)]}.JPEG"
 
 
@@ -108,7 +109,7 @@ def _labelled(
   kind: str,
   id_of: Callable[[str], str] = str,
 ) -> Iterator[tuple[str, int, str, bytes]]:
-  """(what messages begin with, label, id, bytes) of files.
+  """Yield (beginning of messages, label, id, bytes) of files.
 
   Raises:
     UserError: a folder that is no class, or two files of one id.
@@ -134,7 +135,7 @@ def _labelled(
 def _extracted(
   places: Sequence[epath.Path], is_ours: Callable[[pathlib.PurePath], bool]
 ) -> list[epath.Path]:
-  """The files `<wnid>/<name>` of the first place that has any, sorted."""
+  """Return the files `<wnid>/<name>` of the first place that has any, sorted."""
   for place in places:
     files = [
       place / wnid / name
@@ -179,7 +180,7 @@ def _pictures(
 
 
 def _pictures_in(archive: epath.Path, below: str) -> Iterator[_File]:
-  """The members `[<folder>/]<corruption>/<severity>/<wnid>/<name>`."""
+  """Yield the members `[<folder>/]<corruption>/<severity>/<wnid>/<name>`."""
 
   def belongs(name: str) -> bool:
     *_, corruption, severity, _, last = "", "", "", *name.split("/")
@@ -197,7 +198,7 @@ def _videos(roots: Sequence[epath.Path], config: str) -> Iterator[_File]:
 
 
 def _in_any_tar(roots: Sequence[epath.Path], config: str) -> Iterator[_File]:
-  """The videos of the first archive that holds any."""
+  """Yield the videos of the first archive that holds any."""
   fault: errors.UserError | None = None
   for archive in _tars(roots):
     try:
@@ -225,7 +226,7 @@ def _tars(roots: Sequence[epath.Path]) -> Iterator[epath.Path]:
 
 
 class _Empty(Exception):
-  """An archive without videos of a condition, and what else is wrong with it."""
+  """An error for an archive without videos of a condition."""
 
   def __init__(self, fault: errors.UserError | None = None):
     super().__init__()
@@ -233,10 +234,10 @@ class _Empty(Exception):
 
 
 def _videos_in(archive: epath.Path, config: str) -> list[archives.Member]:
-  """An archive's videos of a condition, by wnid and name.
+  """Return an archive's videos of a condition, by wnid and name.
 
   Raises:
-    UserError: it has some and is not whole.
+    UserError: it has some and is incomplete.
     _Empty: it has none.
   """
 

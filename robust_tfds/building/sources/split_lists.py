@@ -1,4 +1,4 @@
-"""HMDB51 and UCF101: text files that name a split's videos, one a line."""
+"""HMDB51 and UCF101: text files that name a split's videos, one per line."""
 
 import os
 import re
@@ -50,20 +50,21 @@ HMDB51_TRAIN_INSTRUCTIONS = HMDB51_INSTRUCTIONS.replace("`test", "`train")
 
 
 class NoListError(FileNotFoundError):
-  """A list is not there."""
+  """An error for a missing list."""
 
 
 def by_split(
   listed: Callable[[int], list[videos.Source]], splits: Sequence[str]
 ) -> dict[str, list[videos.Source]]:
-  """Split -> its videos, of the splits whose lists are there.
+  """Return each split's videos, for the splits whose lists are present.
 
   Args:
-    listed: number of a split, from 1 -> its videos, as `ucf101`, `hmdb51`.
+    listed: number of a split, from 1 -> its videos, like `ucf101`, `hmdb51`.
     splits: their names, in the order of their numbers.
 
   Raises:
-    NoListError: no list is there; names what the first split lacks.
+    NoListError: there is no list; the message names what the first split is
+      missing.
   """
   there, absent = {}, []
   for number, split in enumerate(splits, 1):
@@ -79,11 +80,11 @@ def by_split(
 def ucf101(
   manual_dir: os.PathLike | str, split: int = 1, kind: str = TEST
 ) -> list[videos.Source]:
-  """The videos of a split that are tested or trained on, in its order.
+  """Return the test or training videos of a split, in its order.
 
   Raises:
-    NoListError: a list is not there.
-    FileNotFoundError: a listed video is not there.
+    NoListError: a list is missing.
+    FileNotFoundError: a listed video is missing.
     UserError: a broken line, or a class that classInd.txt does not have.
   """
   root = paths.of(manual_dir)
@@ -92,11 +93,11 @@ def ucf101(
 
 
 def ucf101_classes(root: epath.Path) -> dict[str, int]:
-  """Class -> label, by classInd.txt, which counts from 1.
+  """Return class -> label from classInd.txt, which counts from 1.
 
   Raises:
-    FileNotFoundError: the file is not there.
-    UserError: it has not the 101 classes, each once, numbered from 1 to 101.
+    FileNotFoundError: the file is missing.
+    UserError: it does not list the 101 classes once, numbered from 1 to 101.
   """
   path = root / _UCF101_LISTS / "classInd.txt"
   entries = []
@@ -113,17 +114,17 @@ def ucf101_classes(root: epath.Path) -> dict[str, int]:
 def hmdb51(
   manual_dir: os.PathLike | str, split: int = 1, kind: str = TEST
 ) -> list[videos.Source]:
-  """The videos of a split that are tested or trained on, class after class.
+  """Return the test or training videos of a split, class after class.
 
   Classes are in alphabetical order.
 
-  Labels are numbered by all 51 classes, whichever have a list here.
+  Labels are numbered by all 51 classes, whichever lists are present.
 
   Raises:
-    NoListError: the lists are not there.
-    FileNotFoundError: a listed video is not there.
+    NoListError: the lists are missing.
+    FileNotFoundError: a listed video is missing.
     UserError: a broken line, a list of a class that HMDB51 does not have or that
-      this split alone lacks, or two videos of one name.
+      only this split is missing, or two videos of one name.
   """
   root = paths.of(manual_dir)
   entries = _hmdb51(root, f"_test_split{split}.txt", _KIND_OF[kind])
@@ -188,7 +189,7 @@ def _hmdb51(
 
 
 def ucf101_group(example_id: str) -> str:
-  """The video that a clip of UCF101 is of; empty where its name is of another form.
+  """Return the source video of a UCF101 clip; '' if its name has another form.
 
   >>> ucf101_group("v_Archery_g01_c06.avi")
   'v_Archery_g01'
@@ -198,8 +199,9 @@ def ucf101_group(example_id: str) -> str:
 
 
 def hmdb51_film(example_id: str) -> str:
-  """The film that a clip of HMDB51 is of, which clips of other classes may be of
-  too; empty where the name is of another form.
+  """Return the film of an HMDB51 clip; '' if its name has another form.
+
+  Clips of other classes may be from the same film.
 
   >>> hmdb51_film("brush_hair/April_09_brush_hair_u_nm_np1_ba_goo_0.avi")
   'April_09'
@@ -210,7 +212,7 @@ def hmdb51_film(example_id: str) -> str:
 
 
 def _lines(path: epath.Path, instructions: str) -> Iterator[tuple[str, str]]:
-  """(place for errors, line) of the lines that are not empty."""
+  """Yield (place for errors, line) of the lines that are not empty."""
   if not path.exists():
     raise NoListError(f"No {path}.\n{instructions}")
   for number, line in enumerate(reading.line_list(path), 1):

@@ -1,4 +1,4 @@
-"""How a video's codec stored its frames: types and rate, through PyAV.
+"""How a video's codec stored its frames: types and rate, read by PyAV.
 
 Shankar et al. 2019, Appendices H and I: accuracy by the type of the anchor (I:
 stored whole, P: predicted, B: predicted from both sides) and by frame rate.
@@ -10,7 +10,7 @@ from robust_tfds.reading import videos as video_files
 
 
 def facts(video: bytes | str | os.PathLike) -> tuple[str, float]:
-  """(types, fps): one letter for each frame in the order of display.
+  """Return (types, fps): one letter for each frame in the order of display.
 
   Returns:
     A string of `I`, `P`, `B` (`?` for rarer types), and frames per second (0 if
@@ -18,7 +18,7 @@ def facts(video: bytes | str | os.PathLike) -> tuple[str, float]:
 
   Raises:
     UserError: PyAV is not installed.
-    video_files.BrokenVideoError: not a video, or cut off.
+    video_files.BrokenVideoError: not a video, or truncated.
     FileNotFoundError: no such file.
   """
   av = video_files.pyav()

@@ -1,4 +1,4 @@
-"""Where Tiny ImageNet's validation images lie."""
+"""The validation images of Tiny ImageNet."""
 
 import functools
 import os
@@ -27,10 +27,10 @@ the authors used, its pictures are taken instead."""
 
 
 def wnids(manual_dir: os.PathLike | str) -> list[str]:
-  """The 200 classes in label order, that of the sorted wnids.
+  """Return the 200 classes in label order, that of the sorted wnids.
 
   Raises:
-    FileNotFoundError: no list of them.
+    FileNotFoundError: there is no list of them.
     UserError: not a list of 200 different names.
   """
   where, text = _text(_root(manual_dir), _WNIDS)
@@ -46,12 +46,12 @@ def wnids(manual_dir: os.PathLike | str) -> list[str]:
 
 
 def clean(manual_dir: os.PathLike | str) -> list[source.File]:
-  """The validation pictures, sorted by name.
+  """Return the validation pictures, sorted by name.
 
   Raises:
-    FileNotFoundError: not there; says what was looked for, where.
+    FileNotFoundError: they are missing; the message lists the places.
     UserError: a broken line of annotations, an unknown class, a picture that is
-      listed twice or not there.
+      listed twice or missing.
   """
   root = _root(manual_dir)
   label_of = {wnid: i for i, wnid in enumerate(wnids(manual_dir))}
@@ -96,7 +96,7 @@ def _file(
 
 
 def _root(manual_dir: os.PathLike | str) -> epath.Path:
-  """The extracted folder, else the archive."""
+  """Return the extracted folder, else the archive."""
   base = paths.of(manual_dir)
   for root in (base / NAME, base / f"{NAME}.zip"):
     if root.exists():
@@ -108,7 +108,7 @@ def _root(manual_dir: os.PathLike | str) -> epath.Path:
 
 
 def _text(root: epath.Path, name: str) -> tuple[str, str]:
-  """(what messages begin with, text) of a list."""
+  """Return (beginning of messages, text) of a list."""
   if root.suffix != ".zip":
     if not (root / name).exists():
       raise FileNotFoundError(f"{root} holds no {name}; unpack it whole.")
@@ -120,7 +120,7 @@ def _text(root: epath.Path, name: str) -> tuple[str, str]:
 
 
 def _members(root: epath.Path) -> dict[str, archives.Member]:
-  """The archive's files by their path below its folder."""
+  """Return the archive's files by their path below its folder."""
   return _listed(str(root), paths.state(root))
 
 

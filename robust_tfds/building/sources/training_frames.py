@@ -1,13 +1,13 @@
-"""Pictures that networks are fine-tuned on (Shankar et al. 2019, 3.1).
+"""The pictures that networks are fine-tuned on (Shankar et al. 2019, 3.1).
 
 ILSVRC VID: all frames of the training videos of its 30 classes, which the lists
-ImageSets/VID/train_<1..30>.txt name; a frame of a video that several lists name is of
-the class of its largest box, and is left out where it has none. YouTube-BB: the
-training anchors of Gu et al., a picture and a row each. ILSVRC-30: ImageNet's training
-pictures of the classes that the testbed counts as VID's 30. Detectors have the boxes
-of all frames of VID, of those without objects none [U]. The paper says neither how
-frames of several classes were labelled nor in which form anchors lay: both are
-ours.
+ImageSets/VID/train_<1..30>.txt name. If several lists name a video, each of its
+frames has the class of its largest box, and is left out without a box.
+YouTube-BB: the training anchors of Gu et al., with a picture and a row each.
+ILSVRC-30: ImageNet's training pictures of the classes that the testbed maps to
+VID's 30. Detectors get the boxes of all frames of VID, none for frames without
+objects [U]. The paper states neither how frames of several classes were
+labelled nor how anchors were stored: both are our choice.
 """
 
 import dataclasses
@@ -47,13 +47,13 @@ The training anchors of YouTube-BB (Gu et al. 2019) in the manual dir:
 def imagenet_vid(
   manual_dir: os.PathLike | str, wnids: Sequence[str]
 ) -> list[pictures.Source]:
-  """All frames of the training videos, by video.
+  """Return all frames of the training videos, by video.
 
   Args:
-    wnids: of the 30 classes in label order, which is that of the lists.
+    wnids: the 30 classes in label order, which is that of the lists.
 
   Raises:
-    FileNotFoundError: a list, or a listed video, is not there.
+    FileNotFoundError: a list, or a listed video, is missing.
     UserError: a broken line or annotation.
   """
   root = _root(manual_dir)
@@ -69,7 +69,7 @@ def imagenet_vid(
 def imagenet_vid_boxes(
   manual_dir: os.PathLike | str, wnids: Sequence[str]
 ) -> list[objects.Source]:
-  """The same frames with their boxes, by video; arguments, errors the same."""
+  """Return the frames of `imagenet_vid` with their boxes, by video."""
   root = _root(manual_dir)
   out: list[objects.Source] = []
   for video in sorted(_labels_of_videos(root, len(wnids))):
@@ -92,8 +92,8 @@ class Boxes:
   """An XML file of VID, whose boxes are of the 30 classes.
 
   Attributes:
-    path: of the file.
-    wnids: of the classes in label order.
+    path: the file.
+    wnids: the classes in label order.
     image_id: number of the frame.
   """
 
@@ -102,7 +102,7 @@ class Boxes:
   image_id: int
 
   def objects_in(self, size: tuple[int, int]) -> list[objects.Object]:
-    """As annotated."""
+    """Return the annotated objects."""
     del size
     label_of = {wnid: label for label, wnid in enumerate(self.wnids)}
     out = []
@@ -115,7 +115,7 @@ class Boxes:
 
 
 def _root(manual_dir: os.PathLike | str) -> epath.Path:
-  """Where the lists and frames of VID lie."""
+  """Return the folder of VID's lists and frames."""
   places = [paths.of(manual_dir) / root for root in _ROOTS]
   root = next((p for p in places if (p / _LISTS).is_dir()), None)
   if root is None:
@@ -124,7 +124,7 @@ def _root(manual_dir: os.PathLike | str) -> epath.Path:
 
 
 def _labels_of_videos(root: epath.Path, classes: int) -> dict[str, list[int]]:
-  """Video -> the classes whose lists name it."""
+  """Return the classes whose lists name each video."""
   out: dict[str, list[int]] = {}
   for label in range(classes):
     path = root / _LISTS / f"train_{label + 1}.txt"
@@ -158,7 +158,7 @@ def _frames(
 
 
 def _pictures(root: epath.Path, video: str) -> Iterator[tuple[str, epath.Path]]:
-  """Names and paths of a video's frames, in order."""
+  """Yield names and paths of a video's frames, in order."""
   folder = root / _FRAMES / video
   names = [n for n in paths.names(folder) if n.endswith(".JPEG")]
   if not names:
@@ -168,7 +168,7 @@ def _pictures(root: epath.Path, video: str) -> Iterator[tuple[str, epath.Path]]:
 
 
 def _largest(path: epath.Path, label_of: Mapping[str, int]) -> int | None:
-  """The class of a frame's largest box; None where it has none."""
+  """Return the class of a frame's largest box; None if it has none."""
   areas = [
     ((x1 - x0) * (y1 - y0), -label)
     for label, (x0, x1, y0, y1) in _annotated(path, label_of)
@@ -179,7 +179,7 @@ def _largest(path: epath.Path, label_of: Mapping[str, int]) -> int | None:
 def _annotated(
   path: os.PathLike | str, label_of: Mapping[str, int]
 ) -> Iterator[tuple[int, list[int]]]:
-  """Label and xmin, xmax, ymin, ymax of every box of a frame."""
+  """Yield label and (xmin, xmax, ymin, ymax) of every box of a frame."""
   tree = reading.xml_text(paths.read_bytes(path), str(path))
   for entry in tree.findall("object"):
     wnid = (entry.findtext("name") or "").strip()
@@ -197,13 +197,14 @@ def _annotated(
 def ilsvrc30(
   manual_dir: os.PathLike | str, members: Sequence[Sequence[int]]
 ) -> list[pictures.Source]:
-  """ImageNet's training pictures of some classes, each of the group it is in.
+  """Return ImageNet's training pictures of some classes, labelled by their
+  group.
 
   Args:
-    members: of each group, the labels among ImageNet's 1,000.
+    members: for each group, the labels among ImageNet's 1,000.
 
   Raises:
-    FileNotFoundError: no such folder, or one of a class without pictures.
+    FileNotFoundError: no such folder, or a class folder without pictures.
   """
   places = [paths.of(manual_dir) / folder for folder in _TRAIN_FOLDERS]
   root = next((p for p in places if p.is_dir()), None)
@@ -235,13 +236,13 @@ def _of_class(
 def ytbb(
   manual_dir: os.PathLike | str, classes: int, swapped: Mapping[int, int]
 ) -> list[pictures.Source]:
-  """The training anchors, in the table's order.
+  """Return the training anchors, in the table's order.
 
   Args:
-    swapped: numbers of the table -> labels, where they differ.
+    swapped: numbers in the table -> labels, where they differ.
 
   Raises:
-    FileNotFoundError: the table or a picture is not there.
+    FileNotFoundError: the table or a picture is missing.
     UserError: a broken row.
   """
   root = paths.of(manual_dir)

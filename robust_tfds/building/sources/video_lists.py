@@ -1,7 +1,7 @@
-"""Videos that an official list names: found, checked, as sources.
+"""Videos that an official list names: found, checked, and made sources.
 
-Lists differ (lines, tables, JSON: `split_lists.py`, `video_tables.py`); what is
-done with their entries is the same.
+Lists differ (lines, tables, JSON: `split_lists.py`, `video_tables.py`); their
+entries are handled in the same way.
 """
 
 import dataclasses
@@ -24,9 +24,9 @@ class Entry:
     where: the entry's place in its list, for errors.
     example_id: unique and stable: the file's name.
     label: class id.
-    places: where the file may lie; the first that exists counts.
+    places: the file's possible places; the first that exists counts.
     extra: further features of the example.
-    group_id: what the video was cut from; empty where nothing is known.
+    group_id: what the video was cut from; empty if unknown.
   """
 
   where: str
@@ -40,15 +40,15 @@ class Entry:
 def sources(
   entries: Iterable[Entry], instructions: str, *, partial: bool = False
 ) -> list[videos.Source]:
-  """The listed videos, in the list's order.
+  """Return the listed videos, in the list's order.
 
   Args:
     instructions: what to put where, for errors.
-    partial: some may be missing, as of sets that are no longer to be had whole.
+    partial: whether some may be missing, for sets that are no longer complete.
 
   Raises:
     UserError: a video that is listed twice.
-    FileNotFoundError: a video is not there; with `partial`, none is.
+    FileNotFoundError: a video is missing; with `partial`, all are.
   """
   listed: dict[str, Entry] = {}
   for entry in entries:
@@ -79,14 +79,16 @@ def sources(
 
 
 def plain(name: str) -> bool:
-  """Whether a listed file name leads to no other folder."""
+  """Return whether a listed file name leads to no other folder."""
   return name not in ("", "..") and pathlib.PurePath(name).name == name
 
 
 def first_file(
   root: epath.Path, names: Sequence[str], instructions: str
 ) -> epath.Path:
-  """The first list that exists; FileNotFoundError that names all of them."""
+  """Return the first list that exists; raise FileNotFoundError naming all of
+  them.
+  """
   path = next((root / n for n in names if (root / n).exists()), None)
   if path is None:
     raise FileNotFoundError(
@@ -96,7 +98,7 @@ def first_file(
 
 
 def _files(entries: Sequence[Entry]) -> Iterator[epath.Path | None]:
-  """Where each entry's video lies."""
+  """Yield the place of each entry's video, or None."""
   there = iter(paths.exist([place for e in entries for place in e.places]))
   for entry in entries:
     places = [place for place in entry.places if next(there)]

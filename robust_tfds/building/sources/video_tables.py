@@ -73,7 +73,7 @@ ucfTrainTestlist/classInd.txt, whose labels the classes follow."""
 def kinetics400(
   manual_dir: os.PathLike | str, part: str = VALIDATION
 ) -> list[videos.Source]:
-  """The listed videos of a part that are there, in the list's order.
+  """Return the listed videos of a part that are present, in the list's order.
 
   Labels follow the alphabetical order of all 400 classes, whichever are listed.
 
@@ -91,12 +91,12 @@ def kinetics400(
 def ssv2(
   manual_dir: os.PathLike | str, part: str = VALIDATION
 ) -> list[videos.Source]:
-  """The videos of a part, in the list's order.
+  """Return the videos of a part, in the list's order.
 
   A video's class is its template without the square brackets.
 
   Raises:
-    FileNotFoundError: a file or a listed video is not there.
+    FileNotFoundError: a file or a listed video is missing.
     UserError: a broken list, labels that are not the 174 classes, or a template
       that is no class.
   """
@@ -106,12 +106,12 @@ def ssv2(
 
 
 def ucf101_ds(manual_dir: os.PathLike | str) -> list[videos.Source]:
-  """The annotated clips, in the annotation's order.
+  """Return the annotated clips, in the annotation's order.
 
   Raises:
-    FileNotFoundError: the annotation, classInd.txt or a listed clip is absent.
+    FileNotFoundError: the annotation, classInd.txt or a listed clip is missing.
     UserError: a missing column, an unknown class or kind of file, a clip listed
-      twice, or a shift of another category than the paper's.
+      twice, or a shift whose category differs from the paper's.
   """
   root = paths.of(manual_dir)
   return video_lists.sources(_ucf101_ds(root), UCF101_DS_INSTRUCTIONS)
@@ -119,7 +119,7 @@ def ucf101_ds(manual_dir: os.PathLike | str) -> list[videos.Source]:
 
 @functools.cache
 def category_of() -> dict[str, str]:
-  """Shift of UCF101-DS -> category: Table 8 of the paper."""
+  """Return the category of each shift of UCF101-DS (Table 8 of the paper)."""
   path = pathlib.Path(__file__).with_name("ucf101_ds_categories.json")
   table = reading.json_file(path)["categories"]
   return {shift: name for name, shifts in table.items() for shift in shifts}
@@ -173,7 +173,7 @@ def _check_kinetics400(where: str, row: dict[str, str]) -> None:
 
 
 class _Row(TypedDict):
-  """What is read of an entry of Something-Something's list."""
+  """The used fields of an entry of Something-Something's list."""
 
   id: str
   template: str
@@ -203,7 +203,7 @@ def _ssv2(root: epath.Path, part: str) -> Iterator[video_lists.Entry]:
 
 
 def _ssv2_labels(root: epath.Path) -> dict[str, int]:
-  """Template without brackets -> label."""
+  """Return template without brackets -> label."""
   path = video_lists.first_file(root, _SSV2_LABELS, SSV2_INSTRUCTIONS)
   table = reading.records(reading.json_file(path), dict[str, Any], str(path))
   entries = []
@@ -257,6 +257,8 @@ def _category(where: str, row: dict[str, str]) -> str:
 def _rows(
   path: epath.Path, columns: Sequence[str]
 ) -> Iterator[tuple[str, dict[str, str]]]:
-  """(place for errors, row) of a csv that has at least these columns."""
+  """Yield (place for errors, row) of a CSV file that has at least these
+  columns.
+  """
   for number, row in reading.csv_file(path, columns):
     yield f"{path}, line {number}", row

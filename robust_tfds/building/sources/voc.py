@@ -50,14 +50,14 @@ _NUMBER = re.compile(r"[+-]?[0-9]{1,9}([.][0-9]*)?")
 
 
 class Part(NamedTuple):
-  """A list of pictures, and where they lie.
+  """A list of pictures, and their places.
 
   Attributes:
-    folder: of a year.
-    archive: that holds it.
+    folder: folder of a year.
+    archive: the archive that holds it.
     ids: the list, below the folder.
-    form: of an id.
-    form_words: the same in words.
+    form: the pattern of an id.
+    form_words: the pattern in words.
   """
 
   folder: str
@@ -107,7 +107,7 @@ class Annotation(source.Part):
   """An XML file of objects.
 
   Attributes:
-    file: its place.
+    file: the file.
     image_id: number of the image.
   """
 
@@ -115,20 +115,20 @@ class Annotation(source.Part):
   image_id: int
 
   def objects_in(self, size: tuple[int, int]) -> list[objects.Object]:
-    """See `objects_of`."""
+    """Return the objects of the file, see `objects_of`."""
     return objects_of(self.file.data(), self.image_id, self.file.name, size)
 
 
 def sources(
   manual_dir: os.PathLike | str, parts: Sequence[Part] = (TEST,)
 ) -> list[objects.Source]:
-  """All pictures of some lists with their objects, by id.
+  """Return all pictures of some lists with their objects, by id.
 
   Args:
     parts: `(TEST,)` or `TRAIN_0712`.
 
   Raises:
-    FileNotFoundError: the set, a picture or an annotation is not there.
+    FileNotFoundError: the set, a picture or an annotation is missing.
     UserError: a list of other ids, or one that names an image twice.
   """
   instructions = INSTRUCTIONS if parts == (TEST,) else TRAIN_INSTRUCTIONS
@@ -149,18 +149,18 @@ def sources(
 def objects_of(
   data: bytes, image_id: int, where: str, size: tuple[int, int] | None = None
 ) -> list[objects.Object]:
-  """The objects of one XML file, in its order.
+  """Return the objects of one XML file, in its order.
 
   Args:
     data: the file's bytes.
-    image_id: number of the image; ids are made of it.
+    image_id: number of the image, part of the ids.
     where: the file's name, for errors.
-    size: (height, width) of the decoded picture; None where it is not known.
+    size: (height, width) of the decoded picture; None if unknown.
 
   Raises:
     UserError: broken XML or another kind of XML, a missing field, an unknown
-      class, a box whose ends are swapped, objects inside each other, a picture
-      of another size.
+      class, a box whose ends are swapped, nested objects, a picture of another
+      size.
   """
   root = reading.xml_text(data, where)
   if root.tag != "annotation":
@@ -189,7 +189,7 @@ def objects_of(
 def _check_size(
   root: Element, size: tuple[int, int] | None, where: str
 ) -> None:
-  """Refuses another size than the picture's; some tools write none, or 0 x 0."""
+  """Refuse a size other than the picture's; some tools write none, or 0 x 0."""
   texts = [root.findtext(f"size/{side}") for side in ("height", "width")]
   if size is None or None in texts:
     return

@@ -15,18 +15,18 @@ from robust_tfds.storage import paths
 def find(
   root: epath.Path, folders: Sequence[str], wnids: Collection[str]
 ) -> dict[str, list[source.File]]:
-  """Wnid -> its pictures, by name; of those that have any.
+  """Return the pictures of each wnid, by name, for wnids that have any.
 
-  The first folder that has a wnid counts: as `<wnid>.tar`, which is read as it
-  is, or as a folder `<wnid>`.
+  The first folder that has a wnid counts: as `<wnid>.tar`, which is read in
+  place, or as a folder `<wnid>`.
 
   Args:
     root: the manual dir.
-    folders: below it.
-    wnids: that are looked for; others are left aside.
+    folders: folders below it.
+    wnids: the wnids to find; others are ignored.
 
   Raises:
-    UserError: an archive that is not whole.
+    UserError: an incomplete archive.
   """
   out: dict[str, list[source.File]] = {}
   for folder in folders:

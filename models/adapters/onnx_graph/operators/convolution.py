@@ -54,7 +54,7 @@ def _conv_transpose(
 
 
 def _turned(kernel: Array, group: int) -> jax.Array:
-  """`[I, O / group, ...]` -> `[O, I / group, ...]`, mirrored in space."""
+  """Map `[I, O / group, ...]` to `[O, I / group, ...]`, mirrored in space."""
   inputs, outputs, *sides = kernel.shape
   parts = jnp.reshape(kernel, (group, inputs // group, outputs, *sides))
   whole = parts.swapaxes(1, 2).reshape(group * outputs, inputs // group, *sides)
