@@ -1,5 +1,6 @@
 """Every figure of every paper: drawn from printed numbers, and with runs."""
 
+import contextlib
 import csv
 import dataclasses
 import pathlib
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from absl.testing import parameterized
 from etils import epath
+from matplotlib.figure import Figure
 from PIL import Image
 
 from eval.metrics import pm_k
@@ -16,7 +18,7 @@ from eval.report import figures
 from eval.report.figures import base
 from eval.report.figures.parts import printed, sheet
 from robust_tfds import conditions, errors
-from robust_tfds.charts import style
+from robust_tfds.charts import svg
 from tests import quick, shared_data
 from tests.eval.report.figures import boards, lines
 from tests.eval.report.reports import contexts
@@ -143,9 +145,12 @@ class FiguresTest(parameterized.TestCase):
 
   def draw(self, one, asked, folder) -> list[pathlib.Path]:
     """Draws a figure and what stands apart; of most the pictures are none."""
-    picture = lambda fig, path, **_: path.write_bytes(b"a picture")
-    draw = style._draw if _is_whole(one, asked) else picture
-    with mock.patch.object(style, "_draw", draw):
+    with contextlib.ExitStack() as stack:
+      if not _is_whole(one, asked):
+        save = lambda fig, file, **_: file.write(b"a picture")
+        stack.enter_context(mock.patch.object(Figure, "savefig", save))
+        text = mock.patch.object(svg, "text", return_value="a picture")
+        stack.enter_context(text)
       return [f for p, of in one.parts(asked) for f in p.draw(of, folder)]
 
   def check_drawn(self, one: base.PaperFigure) -> None:
