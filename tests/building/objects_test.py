@@ -65,7 +65,7 @@ class CheckedTest(parameterized.TestCase):
     (dict(box=(float("inf"), 3.0, 4.0, 5.0)), "not finite"),
     (dict(box=(55.0, 3.0, 10.0, 5.0)), "outside the image of 60 x 48 px"),
     (dict(box=(2.0, 40.0, 10.0, 20.0)), "outside the image"),
-    (dict(box=(-2.0, 3.0, 10.0, 5.0)), "outside the image"),
+    (dict(box=(-3.0, 3.0, 10.0, 5.0)), "outside the image"),
     (dict(mask=rle.encode(np.ones((60, 48)))), "mask is 48 x 60 px, the image"),
     (dict(id=0), "unique and not 0"),
   )

@@ -11,6 +11,7 @@ from absl.testing import parameterized
 from etils import epath
 from PIL import Image
 
+from eval import leaderboard, main
 from eval.metrics import detection
 from eval.submissions import writer
 from models.convert import report
@@ -19,8 +20,6 @@ from robust_tfds import (
   datasets,
   errors,
   evaluate,
-  leaderboard,
-  main,
   models,
   own,
 )

@@ -178,7 +178,7 @@ def detect(picture: np.ndarray) -> dict[str, np.ndarray]:
   return {
     "boxes": np.array(boxes).reshape(-1, 4),
     "scores": np.array([masks[i].mean() for i in classes]),
-    "classes": np.array(classes),
+    "classes": np.array(classes, int),
     "masks": np.array([masks[i] for i in classes]).reshape(
       -1, *levels.shape[:2]
     ),
