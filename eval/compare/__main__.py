@@ -1,5 +1,4 @@
-"""A command that compares two runs over the same examples: any task, two models
-or many.
+"""Compare two runs over the same examples: any task, two models or many.
 
   robust-tfds compare /runs/augmix /runs/plain --out=/tmp/compared
   robust-tfds compare RUN RUN --out=DIR --models=A,B   # A of the first run

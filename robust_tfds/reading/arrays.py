@@ -93,7 +93,7 @@ def _array(arrays: np.lib.npyio.NpzFile, name: str, path: str) -> np.ndarray:
 
 def _check_no_pickle(error: Exception, source: str) -> None:
   """Say in words that NumPy met a pickle, if it did."""
-  if "allow_pickle" in str(error):
+  if "allow_pickle" in str(error) or "Python objects" in str(error):
     raise errors.UserError(f"{source}: {_PICKLE}") from error
 
 
@@ -111,7 +111,7 @@ def npy_file(path: str | os.PathLike, *, mmap: bool = False) -> np.ndarray:
   size = text_files.file_size(path)
   try:
     if mmap and paths.is_local(path):
-      return np.load(path, mmap_mode="r", allow_pickle=False)
+      return np.lib.format.open_memmap(os.fspath(path), "r")
     limits.check_arrays(size, str(path))
     with paths.opened(path) as file:
       return np.lib.format.read_array(file, allow_pickle=False)
