@@ -30,7 +30,9 @@ class SeverityCurves(base.Chart):
   columns: int
   top: float | None = None
   caption = "Severity curves"
-  reading = "A panel for each corruption, clean at its left. The areas are 95 % intervals."
+  reading = (
+    "A panel a corruption, clean at its left. The areas are 95 % intervals."
+  )
   shows = "A line chart for each corruption, severity across"
 
   def draw(self, context: Context) -> style.Figure | None:
