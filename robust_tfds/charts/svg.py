@@ -78,6 +78,8 @@ def text(figure: Figure, salt: str) -> str:
 def _tag(tag: str) -> str:
   """Return a tag with short attributes in place of its style."""
   if tag.startswith("<g id="):
+    if tag.endswith("/>"):  # an empty group
+      return ""
     title = re.match(rf"<g id=([\"']){_TITLE}(.*)\1", tag, re.DOTALL)
     tag = f"<g><title>{title[2]}</title>" if title else "<g>"
     return tag
@@ -102,10 +104,10 @@ def _joined(paths: re.Match) -> str:
 
 
 def _attributes(style: str) -> str:
-  pairs = [pair.split(":", 1) for pair in style.split(";") if ":" in pair]
+  pairs = dict(pair.split(":", 1) for pair in style.split(";") if ":" in pair)
   return "".join(
     f' {name.strip()}="{value.strip()}"'
-    for name, value in pairs
+    for name, value in pairs.items()
     if name.strip() != "font-family"
   )
 

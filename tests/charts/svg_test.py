@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 from absl.testing import absltest
 
 from robust_tfds import reading
@@ -39,6 +40,15 @@ class SvgTest(absltest.TestCase):
     root = reading.xml_text(_svg(label="fog").encode(), "chart")
     (title,) = [e.text for e in root.iter() if e.tag.endswith("}title")]
     self.assertEqual(title, "fog\n0: 1 (0.5–2)\n1: 2.5")
+
+  def test_empty_groups_and_pictures(self):
+    figure = style.figure(2, 2)
+    axes = style.axes(figure, 1, 1)[0, 0]
+    axes.imshow(np.zeros([2, 2, 3]), interpolation="none")
+    axes.scatter([], [])
+    root = reading.xml_text(style.svg_text(figure, "a").encode(), "chart")
+    tags = [element.tag.rpartition("}")[2] for element in root.iter()]
+    self.assertEqual(tags.count("image"), 1)
 
   def test_equal_bytes_and_ids_of_the_name_alone(self):
     self.assertEqual(_svg(), _svg())

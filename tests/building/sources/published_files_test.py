@@ -252,7 +252,9 @@ class SlicesTest(parameterized.TestCase):
     folder = self._write()
     np.savez(self.manual / "other.npz", a=self.pixels)
     (self.manual / "other.npz").rename(folder / "fog.npy")
-    with self.assertRaisesRegex(errors.UserError, "fog.npy: not a whole NumPy array"):
+    with self.assertRaisesRegex(
+      errors.UserError, "fog.npy: not a whole NumPy array"
+    ):
       self._build()
 
   @parameterized.parameters(
