@@ -24,6 +24,7 @@ from configs import video_p
 from eval import tasks
 from eval.cells.cell import Cell
 from eval.cells.workdir import Workdir
+from eval.run import spec as spec_lib
 from tests.eval.readers import csv_test
 from tests.faults import filesystem, kills
 
@@ -62,11 +63,12 @@ def _videos(shared: pathlib.Path) -> None:
   rng = np.random.default_rng(0)
   config = video_p.get_config("ucf101_p,r3d_18").unlock()
   config.data.perturbations, config.data.severities = "jpeg", (1,)
+  spec = spec_lib.from_config(config)
   ids = np.array([f"v{i}" for i in range(20)])
   for name in ("first", "second"):
     workdir = Workdir(shared / name)
-    workdir.claim(config)
-    for condition in tasks.bind(config).conditions():
+    workdir.claim(spec.written)
+    for condition in tasks.bind(spec.written).conditions():
       top5 = np.tile(np.arange(5), (20, 1))
       top5[:, 0] = rng.integers(0, 2, 20)
       columns = {

@@ -19,9 +19,9 @@ from tests.eval import tiny_config
 class RepairTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
-    self.config = tiny_config.get_config()
+    self.spec = spec_lib.from_config(tiny_config.get_config())
     self.workdir = Workdir(pathlib.Path(self.create_tempdir().full_path))
-    self.workdir.claim(self.config)
+    self.workdir.claim(self.spec.written)
     self.workdir.write_truth({"images": []})
     for level in (1, 3):
       columns = {"example_id": np.array(["a"]), "frame": np.zeros(1, np.int32)}
@@ -39,7 +39,7 @@ class RepairTest(absltest.TestCase):
     """What a repair moves; what it says of it begins with the path."""
     said = io.StringIO()
     with contextlib.redirect_stderr(said):
-      repair.repair(self.workdir, spec_lib.from_config(self.config).entries)
+      repair.repair(self.workdir, self.spec.entries)
     lines = said.getvalue().splitlines()
     for line in lines:
       self.assertRegex(line, f"^{self.workdir.path}/.*: .* Moved to .*damaged/")
