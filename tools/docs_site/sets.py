@@ -87,7 +87,7 @@ def run_line(cls: type[base.Builder]) -> str:
     flags.append(f"--config.data.name={cls.name}")
     if config.data.split != cls.SPLIT:
       flags.append(f"--config.data.split={cls.SPLIT}")
-    if config.baseline:  # of the other set's pictures
+    if config.get("baseline"):  # of the other set's pictures
       flags.append("--config.baseline=")
   by = cls.RUN_BY.replace("model", "MODEL")
   manual = ["--config.data.manual_dir=FOLDER"] * bool(_rows(cls))
