@@ -299,7 +299,9 @@ def _entry(
   entry["name"] = predict if isinstance(predict, str) else name
   entry["label"] = "" if entry["name"] == name else name
   checkpoint, outputs = keywords["checkpoint"], keywords["outputs"]
-  entry["checkpoint"] = "" if checkpoint is None else os.fspath(checkpoint)
+  entry.pop("checkpoint", None)
+  if checkpoint is not None:
+    entry["checkpoint"] = os.fspath(checkpoint)
   if keywords["classes"] is not None:
     entry["classes"] = _plain_classes(keywords["classes"])
   if keywords["allow_random"]:

@@ -1,5 +1,7 @@
 """Traced values out of range, and known ones, at the public functions."""
 
+import functools
+
 import jax
 import numpy as np
 from absl.testing import parameterized
@@ -101,10 +103,13 @@ class KnownTest(parameterized.TestCase):
   )
   def test_names(self, name):
     key = _KEYS[0]
+    corrupt = functools.partial(corruptions.corrupt, _IMAGES[0], "fog", 1)
+    if name is not None:  # that of the picture's size
+      with self.assertRaisesRegex(errors.UserError, "Unknown"):
+        corrupt(edition=name, key=key)
     for function in (
       lambda: _batch(name=name),
       lambda: _sequences(None, name=name),
-      lambda: corruptions.corrupt(_IMAGES[0], "fog", 1, edition=name, key=key),
       lambda: corruptions.sequence(_IMAGES[0], "tilt", edition=name, key=key),
       lambda: corruptions.perturb_video(_IMAGES, name, 1, key=key),
       lambda: corruptions.perturb_video(

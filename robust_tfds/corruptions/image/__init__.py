@@ -75,7 +75,8 @@ def corrupt(
       given; or a seed with a traced severity.
   """
   given, image = image, batching.three_channels(image)
-  edition = edition or spec.edition_of(*image.shape[:2])
+  if edition is None:
+    edition = spec.edition_of(*image.shape[:2])
   keys = seeding.picture_key(key, seed, name, severity)[None]
   if edition == "any" and not isinstance(image, jax.core.Tracer):
     # Any size without recompiling: the size travels as data.
