@@ -7,7 +7,6 @@ from typing import Annotated, Any, TypeVar
 
 import numpy as np
 import pydantic
-from ml_collections import config_dict
 
 from robust_tfds import conditions, errors
 from robust_tfds.records import Record
@@ -136,6 +135,8 @@ def placeholders(kinds: Mapping[str, Any]) -> dict[str, Any]:
 
 def placeholder(kind: Any) -> Any:
   """Return no value yet, of a type that says how a flag is read."""
+  from ml_collections import config_dict
+
   return config_dict.placeholder(_plain_type(kind))
 
 
