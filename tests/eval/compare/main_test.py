@@ -22,10 +22,10 @@ from eval.report import reports
 from eval.run.results import rescore
 from robust_tfds import errors
 from robust_tfds.building.sources import imagenet
-from robust_tfds.charts import style
 from robust_tfds.storage import paths
 from tests import fake_bucket, in_folder, in_process, shared_data, tiny_files
 from tests.eval.compare import small_runs, task_runs
+from tests.eval.report.reports import without_pictures
 from tests.own import made, natural_test
 
 
@@ -38,14 +38,14 @@ class CompareTest(in_folder.TestCase):
 
   def _compare(self, first, second, models="", drawn=False):
     """Runs the command; gives its screen and its rows."""
-    draw = style._draw if drawn else _undrawn
+    undrawn = contextlib.nullcontext if drawn else without_pictures.drawn
     settings = types.SimpleNamespace(
       out=str(self.out), models=models, reference="", splits=False
     )
     screen = io.StringIO()
     with (
       mock.patch.object(flags, "FLAGS", settings),
-      mock.patch.object(style, "_draw", draw),
+      undrawn(),
       contextlib.redirect_stdout(screen),
     ):
       compare.main(["compare", str(first), str(second)])
@@ -289,11 +289,6 @@ class CompareTest(in_folder.TestCase):
     )
     refused = in_process.run(compare, str(first), f"--out={self.out}")
     in_process.check_refused(self, refused, "Two runs are compared")
-
-
-def _undrawn(fig, path, **options):
-  """In place of a picture, whose lines are made all the same."""
-  path.write_bytes(b"a picture")
 
 
 def _summary(context, folder):

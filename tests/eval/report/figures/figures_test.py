@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from absl.testing import parameterized
 from etils import epath
-from matplotlib.figure import Figure
 from PIL import Image
 
 from eval.metrics import pm_k
@@ -18,10 +17,9 @@ from eval.report import figures
 from eval.report.figures import base
 from eval.report.figures.parts import printed, sheet
 from robust_tfds import conditions, errors
-from robust_tfds.charts import svg
 from tests import quick, shared_data
 from tests.eval.report.figures import boards, lines
-from tests.eval.report.reports import contexts
+from tests.eval.report.reports import contexts, without_pictures
 
 _NAMES = tuple(f.name for f in figures.figures())
 # (file of the kind, figure); the first one of each kind is drawn whole.
@@ -147,10 +145,7 @@ class FiguresTest(parameterized.TestCase):
     """Draws a figure and what stands apart; of most the pictures are none."""
     with contextlib.ExitStack() as stack:
       if not _is_whole(one, asked):
-        save = lambda fig, file, **_: file.write(b"a picture")
-        stack.enter_context(mock.patch.object(Figure, "savefig", save))
-        text = mock.patch.object(svg, "text", return_value="a picture")
-        stack.enter_context(text)
+        stack.enter_context(without_pictures.drawn())
       return [f for p, of in one.parts(asked) for f in p.draw(of, folder)]
 
   def check_drawn(self, one: base.PaperFigure) -> None:

@@ -1,9 +1,14 @@
 """Reports of text alone, for tests of what is not drawn."""
 
+import contextlib
+from collections.abc import Iterator
 from unittest import mock
+
+from matplotlib.figure import Figure
 
 from eval.report import reports
 from eval.report.reports import base
+from robust_tfds.charts import svg
 
 _OF_TASK = reports.of_task
 
@@ -15,3 +20,14 @@ def written():
     "of_task",
     lambda task: [r for r in _OF_TASK(task) if not isinstance(r, base.Chart)],
   )
+
+
+@contextlib.contextmanager
+def drawn() -> Iterator[None]:
+  """While it lasts, figures are made and their files hold a few words."""
+  save = lambda fig, file, **_: file.write(b"a picture")
+  with (
+    mock.patch.object(Figure, "savefig", save),
+    mock.patch.object(svg, "text", return_value="a picture"),
+  ):
+    yield
