@@ -136,7 +136,7 @@ class RefusalTest(_Case):
   # Each fault of its own: voc_test and objects_test of tests/building.
   @parameterized.parameters(
     (("dog", (5, 5, 4, 9)), "000002.xml, object 1: xmin, ymin"),
-    (("dog", (5, 5, 62, 9)), "outside the image of 60 x 48 px"),
+    (("dog", (5, 5, 64, 9)), "outside the image of 60 x 48 px"),
   )
   def test_bad_objects(self, what, message):
     self._refused({_XML: _xml(_object(*what))}, message)
