@@ -441,7 +441,7 @@ def __getattr__(name: str) -> Any:
   rooms = {"DetectorSpec": "detection", "VideoSpec": "video"}
   if name not in rooms:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-  room = importlib.import_module(f"models.{rooms[name]}.spec")
+  room = importlib.import_module(f"{__package__}.{rooms[name]}.spec")
   return getattr(room, name)
 
 

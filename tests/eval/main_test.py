@@ -94,6 +94,7 @@ class MainTest(absltest.TestCase):
       recipe={"name": "corruption_mix", "names": ("fog",)},
     )
     workdir_lib.begin(folder, training._facts(prepared))
+    (folder / "weights.npz").write_bytes(b"weights")
     config = tiny_config.get_config().unlock()
     del config.models["digits_cnn"].train
     for place in (folder, folder / "weights.npz"):
