@@ -104,13 +104,13 @@ _METRICS = (
     "mCE, relative mCE",
     "formulas of the authors' code",
     "1e-12",
-    "eval/metrics/corruption_error_test.py",
+    "eval/metrics/metrics_test.py",
   ),
   (
     "flip probability, top-5 and Zipf distances",
     "the authors' ImageNet-P/test.py",
     "1e-12",
-    "eval/metrics/stability_test.py",
+    "eval/metrics/metrics_test.py",
   ),
   (
     "pm-k accuracy, its curve and breakdowns",

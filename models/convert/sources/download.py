@@ -45,7 +45,7 @@ def redacted(address: str) -> str:
 
   Nothing is shown of an address that cannot be parsed: it may hold a password.
 
-  >>> shown("https://me:secret@host.org/a/b.npz?token=1#sha256=2")
+  >>> redacted("https://me:secret@host.org/a/b.npz?token=1#sha256=2")
   'https://host.org/a/b.npz'
   """
   try:
