@@ -192,8 +192,8 @@ class Replicates:
   def standard_error(self) -> Any:
     """The standard error of `value - bias`, of the shape of `value`.
 
-     It combines that of the jackknife (Efron and Tibshirani 1993, 11.5) and
-     half of the
+    It combines that of the jackknife (Efron and Tibshirani 1993, 11.5) and
+    half of the
     bias.
     """
     blocks = self.blocks

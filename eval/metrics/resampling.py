@@ -209,11 +209,11 @@ class Draws:
     self, values: np.typing.ArrayLike, groups: np.typing.ArrayLike
   ) -> Replicates:
     """Compute the mean of a condition's values, in every draw and without every
-     block.
+    block.
 
-     Args:
-       values: `[N]` or `[N, K]`, bool or finite numbers.
-       groups: `[N]`, texts: groups of these draws, perhaps not all of them.
+    Args:
+      values: `[N]` or `[N, K]`, bool or finite numbers.
+      groups: `[N]`, texts: groups of these draws, perhaps not all of them.
 
     Returns:
       Replicates of shape `[]` or `[K]`.
@@ -238,8 +238,8 @@ class Draws:
   ) -> list[Replicates]:
     """Compute the means of many conditions in one pass over the draws.
 
-     Args:
-       drawn: whether to make draws, or only blocks.
+    Args:
+      drawn: whether to make draws, or only blocks.
 
     Returns:
       Replicates of shape `[]` or `[K]` each, in the order of `totals`.
@@ -284,8 +284,8 @@ class Draws:
   def blocks_of(self, groups: np.typing.ArrayLike) -> np.ndarray:
     """Return the block of each example: int64 `[N]`.
 
-     Args:
-       groups: `[N]`, texts: groups of these draws.
+    Args:
+      groups: `[N]`, texts: groups of these draws.
 
     Raises:
       UserError: a group is not among those drawn from.

@@ -107,7 +107,7 @@ class Config(settings.Group):
 
     Raises:
       UserError: a value is refused, or a rule of crops is unknown; the message
-       begins with the key.
+      begins with the key.
     """
     for part in self.split.split("+"):
       name = part.partition("[")[0].strip()

@@ -141,8 +141,8 @@ class Loop:
   def run(self, each: Callable[[int], None] = lambda step: None) -> State:
     """Run the remaining steps and return the last state.
 
-     Args:
-       each: called with every step that was sent to the devices.
+    Args:
+      each: called with every step that was sent to the devices.
 
     Raises:
       UserError: a loss is not finite; the message names the step and its

@@ -56,9 +56,9 @@ class Recipe:
   def check(self, kind: str, side: int) -> None:
     """Refuse values that do not fit networks of a kind, or examples of a size.
 
-     Args:
-       kind: one of `KINDS`.
-       side: side of the examples in px; 0 if unknown before they are read.
+    Args:
+      kind: one of `KINDS`.
+      side: side of the examples in px; 0 if unknown before they are read.
 
     Raises:
       UserError: a value does not fit; the message begins with the key.
@@ -136,10 +136,10 @@ class Recipe:
   def views(self, batch: Batch) -> Any:
     """Return the network's input for a batch.
 
-     Every device works on its own rows.
+    Every device works on its own rows.
 
-     Args:
-       batch: batch of a step, with the rows of all devices.
+    Args:
+      batch: batch of a step, with the rows of all devices.
 
     Returns:
       The result of `transform`; for detectors a batch.
