@@ -143,11 +143,6 @@ def apply(pixels: np.ndarray, rule: str) -> np.ndarray:
   return pixels[top:bottom, left:right][rows, columns]
 
 
-def as_stored(side: int) -> str:
-  """Return the rule that changes no pixel of square pictures of a side."""
-  return f"short{side}_crop{side}"
-
-
 def in_words(
   rule: str, sizes: Collection[tuple[int, int]], before: str = ""
 ) -> str:
