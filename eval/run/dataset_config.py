@@ -134,7 +134,7 @@ def resolved(
   if not isinstance(data, Mapping):
     return {**values}, None  # the schema refuses it
   name = data.get("name")
-  if _needs_config(name, values):
+  if isinstance(name, str) and _needs_config(name, values):
     data, name = {**data, "name": datasets.builder_class(name)}, ""
   before = isinstance(name, str) and data.get("own")  # by the set's name then
   if before or not own.is_source(name) and not isinstance(data["name"], type):
@@ -169,7 +169,7 @@ def resolved(
   return out, builder
 
 
-def _needs_config(name: Any, values: Mapping[str, Any]) -> bool:
+def _needs_config(name: str, values: Mapping[str, Any]) -> bool:
   """Return whether what runs a registered set has to be derived from its builder:
   no config names the set, and no run of it has written its own.
   """
