@@ -10,7 +10,7 @@ import jax
 import numpy as np
 from absl.testing import parameterized
 
-from models.training import plan, run
+from models.training import main, plan, run
 from robust_tfds import config_flag, models
 from robust_tfds.storage import paths
 from tests import in_folder, in_process, quick
