@@ -23,7 +23,6 @@ class CorruptionBars(base.Chart):
   height: float
 
   def draw(self, context: Context) -> style.Figure | None:
-    """None without corruptions."""
     names, metrics = pivot.names(context), pivot.main_details(context)
     if not names or not metrics:
       return None

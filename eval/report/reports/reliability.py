@@ -25,7 +25,6 @@ class Reliability(base.Chart):
   shows = "Reliability diagrams, top score across, accuracy up"
 
   def draw(self, context: Context) -> style.Figure | None:
-    """None where no scores are known."""
     of = [
       reliability.Line(model, i, panels(context, model))
       for i, model in enumerate(context.models)

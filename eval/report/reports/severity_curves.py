@@ -37,7 +37,6 @@ class SeverityCurves(base.Chart):
   shows = "A line chart for each corruption, severity across"
 
   def draw(self, context: Context) -> style.Figure | None:
-    """None without corruptions."""
     names = pivot.names(context)
     if not names:
       return None

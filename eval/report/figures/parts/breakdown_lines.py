@@ -27,7 +27,6 @@ class BreakdownLines(base.PaperFigure):
   axis: str
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    """The figure and its CSV."""
     models = own.of(self.boards(request))
     context = redrawn.context(request, models)
     curves = k_curve.of_breakdown(context, self.metric, self.breakdown)

@@ -106,11 +106,9 @@ class Redrawn(base.PaperFigure):
     return charts[self.report]
 
   def others(self, request: base.Request) -> Mapping[str, Any]:
-    """Further attributes of the report's context."""
     return {}
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    """What the report draws and says, and a CSV."""
     models = own.of(self.boards(request))
     report_context = context(request, models, **self.others(request))
     chart = self._chart()

@@ -15,7 +15,6 @@ class Cells(base.TextReport):
   file = "cells.md"
 
   def text(self, context: Context) -> str:
-    """A section a model."""
     dataset = markdown.escape(context.dataset)
     parts = [f"# Top-1 error of every cell, {dataset}, in %\n"]
     for model in context.models:

@@ -24,13 +24,11 @@ class Gallery(base.Pictures):
   side = 1.1
 
   def lines(self, context: Context) -> Sequence[pictures.Line]:
-    """None without samples of a corruption."""
     return _lines(context, (0, *conditions.SEVERITIES))
 
   def folded(
     self, context: Context
   ) -> tuple[Sequence[pictures.Line], Sequence[pictures.Line]]:
-    """Severities 1, 3 and 5; the others folded."""
     others = {0, *conditions.SEVERITIES} - {*_AT_ONCE}
     return _lines(context, _AT_ONCE), _lines(context, sorted(others))
 

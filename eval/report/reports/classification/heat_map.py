@@ -18,7 +18,6 @@ class HeatMap(base.Chart):
   stem = "heat_map"
 
   def draw(self, context: Context) -> style.Figure | None:
-    """None without a mean error."""
     names, models = pivot.names(context), context.models
     errors = np.array(
       [

@@ -21,7 +21,6 @@ class Photographs(base.Pictures):
   name_width = 0.6
 
   def lines(self, context: Context) -> Sequence[pictures.Line]:
-    """None where the network's weights are not installed."""
     return [
       pictures.Line(
         [pictures.Picture(p, caption=words) for p, words in shown], head=title
@@ -30,7 +29,6 @@ class Photographs(base.Pictures):
     ]
 
   def text(self, context: Context) -> str:
-    """A line a line of pictures."""
     lines = (
       f"{title}: {' · '.join(words for _, words in shown)}"
       for title, shown in context.gallery.items()

@@ -20,7 +20,6 @@ class Bars(corruption_bars.CorruptionBars):
   height = 2.8
 
   def panel(self, context: Context, metric: Metric) -> bars.Panel:
-    """A number's, see the class."""
     series = []
     for model in context.models:
       values = [

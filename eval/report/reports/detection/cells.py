@@ -14,7 +14,6 @@ class Cells(base.TextReport):
   file = "cells.md"
 
   def text(self, context: Context) -> str:
-    """A section a model and kind of AP."""
     metrics = dict.fromkeys(r.metric for r in context.rows if r.config)
     parts = [f"# Every cell of {markdown.escape(context.dataset)}, in %\n"]
     for model in context.models:

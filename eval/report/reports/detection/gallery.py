@@ -44,7 +44,6 @@ class Gallery(base.Pictures):
   )
 
   def lines(self, context: Context) -> Sequence[pictures.Line]:
-    """None without overlays."""
     shown = {title: of for title, of in context.overlays.items() if of}
     clean = shown.get(_CLEAN, ())
     corrupted = {t: of for t, of in shown.items() if t != _CLEAN}
@@ -53,7 +52,6 @@ class Gallery(base.Pictures):
     return [line(title, of, clean) for title, of in corrupted.items()]
 
   def draw(self, context: Context) -> style.Figure | None:
-    """None without overlays."""
     lines = self.lines(context)
     if not lines:
       return None

@@ -10,5 +10,4 @@ class Citations(base.TextReport):
   file = "citations.bib"
 
   def text(self, context: Context) -> str:
-    """Empty where the context has none."""
     return context.citations

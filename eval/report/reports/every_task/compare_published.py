@@ -15,7 +15,6 @@ class ComparePublished(base.TextReport):
   file = "published.md"
 
   def text(self, context: Context) -> str:
-    """The table; empty where no number is published."""
     lines = [
       line for model in context.models for line in _lines(context, model)
     ]

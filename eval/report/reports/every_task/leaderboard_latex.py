@@ -13,7 +13,6 @@ class LeaderboardLatex(base.TextReport):
   file = "leaderboard.tex"
 
   def text(self, context: Context) -> str:
-    """A `table` with its caption."""
     escape = writers.escape_latex
     table = pivot.Table("", "Model", context.models, _columns(context), True)
     lines = [

@@ -13,7 +13,6 @@ class LeaderboardMarkdown(base.TextReport):
   file = "leaderboard.md"
 
   def text(self, context: Context) -> str:
-    """Tables, then what they mean and where they come from."""
     parts = [
       f"# {markdown.escape(context.dataset)}\n",
       _table(context, pivot.headline_columns(context)),

@@ -11,7 +11,6 @@ class Summary(base.TextReport):
   file = "summary.txt"
 
   def text(self, context: Context) -> str:
-    """Models, then corruptions; percent."""
     models = context.models
     lines = [f"{context.dataset}: {len(models)} model(s), rates in %", ""]
     columns = pivot.headline_columns(context)

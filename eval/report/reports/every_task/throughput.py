@@ -13,7 +13,6 @@ class Throughput(base.TextReport):
   file = "throughput.md"
 
   def text(self, context: Context) -> str:
-    """Rates and verdict; empty where this launch ran no cell."""
     timing = context.timing
     if "rate" not in timing:
       return ""

@@ -21,7 +21,6 @@ class Gallery(gallery.Gallery):
   )
 
   def lines(self, context: Context) -> Sequence[pictures.Line]:
-    """None where no set loses anything."""
     shown = dict(context.overlays)
     anchors = shown.pop(_ANCHOR, ())
     return [

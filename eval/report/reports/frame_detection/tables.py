@@ -15,7 +15,6 @@ class Tables(base.TextReport):
   file = "worst_frames.md"
 
   def text(self, context: Context) -> str:
-    """In that order."""
     parts = [
       f"# {markdown.escape(context.dataset)}\n",
       pivot.note(context),

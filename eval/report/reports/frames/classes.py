@@ -32,7 +32,6 @@ class Classes(base.Chart):
   shows = "Accuracy of every class on anchors and on worst frames, joined"
 
   def draw(self, context: Context) -> style.Figure | None:
-    """None without classes."""
     models = [
       m for m in context.models if _by_class(context, m, self.metrics[0])
     ]

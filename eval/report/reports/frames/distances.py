@@ -27,7 +27,6 @@ class Distances(base.Chart):
   shows = "Cumulative distributions, distance across, share of frames up"
 
   def draw(self, context: Context) -> style.Figure | None:
-    """None where no distances are known."""
     of = {m: _series(context, m, "pairs") for m in context.models}
     # Of all frames: the same for every model, so of the first that has it.
     every = next(filter(None, of.values()), None)

@@ -20,7 +20,6 @@ class Gallery(base.Pictures):
   name_width = 0.6
 
   def lines(self, context: Context) -> Sequence[pictures.Line]:
-    """None where no set fails."""
     lines = []
     for line in self.folded(context)[0]:
       shown = line.pictures
@@ -31,7 +30,6 @@ class Gallery(base.Pictures):
   def folded(
     self, context: Context
   ) -> tuple[Sequence[pictures.Line], Sequence[pictures.Line]]:
-    """A line a title, each anchor beside its frame; nothing is folded."""
     lines = [
       pictures.Line(
         [pictures.Picture(p, caption=words) for p, words in shown], head=title

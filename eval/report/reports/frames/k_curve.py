@@ -32,7 +32,6 @@ class KCurve(base.Chart):
   shows = "Two line charts, frames across, accuracy up"
 
   def draw(self, context: Context) -> style.Figure | None:
-    """Empty panels where there are no numbers."""
     panels = [
       lines.Panel(
         of_breakdown(context, metric, breakdown), title=title, x=words

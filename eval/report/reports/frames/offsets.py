@@ -23,7 +23,6 @@ class Offsets(base.Chart):
   shows = "A line chart, offset from the anchor across, wrong frames up"
 
   def draw(self, context: Context) -> style.Figure | None:
-    """An empty panel where there are no numbers."""
     curves = k_curve.of_breakdown(context, "error", "offset", _SIDEWAYS)
     frame = Frame(
       *(7, 4),

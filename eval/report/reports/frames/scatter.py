@@ -37,7 +37,6 @@ class Scatter(base.Chart):
   shows = "A scatter plot, accuracy on anchors across, on worst frames up"
 
   def draw(self, context: Context) -> style.Figure | None:
-    """Never None: the lines may be alone."""
     points = [*_testbed(_of_testbed(context)), *_models(context)]
     x_ends, y_ends = (
       _limits([place for p in points for place in _reach(value(p))])

@@ -34,7 +34,6 @@ class Tables(base.TextReport):
   file = "natural_perturbations.md"
 
   def text(self, context: Context) -> str:
-    """Ours beside the published models, then what is known of ours alone."""
     parts = [
       f"# {markdown.escape(context.dataset)}\n",
       pivot.note(context),

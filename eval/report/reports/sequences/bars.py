@@ -17,7 +17,6 @@ class Bars(corruption_bars.CorruptionBars):
   height = 2.6
 
   def panel(self, context: Context, metric: Metric) -> bars.Panel:
-    """A number's, see the class."""
     scale = 100 if metric.percent else 1
     series = []
     for model in context.models:

@@ -13,7 +13,6 @@ class Cells(base.TextReport):
   file = "cells.md"
 
   def text(self, context: Context) -> str:
-    """A section a model."""
     dataset = markdown.escape(context.dataset)
     parts = [f"# Stability of every model, {dataset}\n"]
     for model in context.models:

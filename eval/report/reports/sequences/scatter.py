@@ -26,7 +26,6 @@ class Scatter(base.Chart):
   shows = "A scatter plot, clean error across, flips up"
 
   def draw(self, context: Context) -> style.Figure | None:
-    """None without a mean."""
     present = {r.metric for r in context.rows}
     metric = _MFR if _MFR in present else _PLAIN
     if metric not in present:

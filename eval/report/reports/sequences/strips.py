@@ -35,7 +35,6 @@ class Strips(base.Pictures):
   )
 
   def lines(self, context: Context) -> Sequence[pictures.Line]:
-    """None without sequences."""
     return [
       pictures.Line(
         [
@@ -54,7 +53,6 @@ class Strips(base.Pictures):
   def folded(
     self, context: Context
   ) -> tuple[Sequence[pictures.Line], Sequence[pictures.Line]]:
-    """Shows at once where predictions flip most."""
     flips = [
       -sum(len(_flips(context, n, x)) for x in _predicted(context, n).values())
       for n in _samples(context)
@@ -65,7 +63,6 @@ class Strips(base.Pictures):
     return listed[: self.unfolded], listed[self.unfolded :]
 
   def draw(self, context: Context) -> style.Figure | None:
-    """None without sequences."""
     samples = _samples(context)
     if not samples:
       return None

@@ -35,7 +35,6 @@ class Confusion(base.Chart):
   )
 
   def draw(self, context: Context) -> style.Figure | None:
-    """None without predictions."""
     panels = _shown(context)
     if not panels:
       return None
@@ -53,7 +52,6 @@ class Confusion(base.Chart):
     )
 
   def text(self, context: Context) -> str:
-    """The most confused pairs of every panel."""
     return _tables(context, _shown(context))
 
 

@@ -22,7 +22,6 @@ class Drops(base.Chart):
   stem = "action_drops"
 
   def draw(self, context: Context) -> style.Figure | None:
-    """None without perturbations."""
     rows = {
       (m, n): pivot.row(context, m, corruption=n, config="", metric="gamma_a")
       for m in context.models

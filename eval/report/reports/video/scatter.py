@@ -23,7 +23,6 @@ class Scatter(base.Chart):
   shows = "A scatter plot, clean accuracy across, relative robustness up"
 
   def draw(self, context: Context) -> style.Figure | None:
-    """None without a mean gamma_r."""
     points: list[scatter.Point] = []
     for model in context.models:
       clean, robust = (

@@ -29,7 +29,6 @@ class Shifts(base.Chart):
   shows = "Bars of accuracy, a group a category of natural shifts"
 
   def draw(self, context: Context) -> style.Figure | None:
-    """None without shifts."""
     rows = _rows(context)
     names = _names(rows, _CATEGORY)
     if not names:
@@ -52,7 +51,6 @@ class Shifts(base.Chart):
     )
 
   def text(self, context: Context) -> str:
-    """Accuracy by category, and by shift."""
     return _tables(context, _rows(context))
 
 

@@ -23,7 +23,6 @@ class Strips(base.Pictures):
   name_width = 1.4
 
   def lines(self, context: Context) -> Sequence[pictures.Line]:
-    """None without samples."""
     keys = [("", 0), *((n, _SEVERITY) for n in context.corruptions)]
     lines = []
     for key in keys:
