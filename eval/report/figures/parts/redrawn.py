@@ -101,7 +101,7 @@ class Redrawn(base.PaperFigure):
   needs: str = ""
 
   def _chart(self) -> Chart:
-    listed = reports.of_task(self.tasks[0])
+    listed = reports.task_reports(self.tasks[0])
     charts = {r.stem: r for r in listed if isinstance(r, Chart)}
     return charts[self.report]
 

@@ -1,4 +1,4 @@
-"""What a real network says of photographs, a line a photograph and corruption."""
+"""Answers of a real network to photographs, by photograph and corruption."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from eval.tables.context import Context
 
 
 class Photographs(base.Pictures):
-  """Severity 0 to 5 from left to right; below a picture what was said of it."""
+  """Severity 0 to 5 from left to right, each picture with the network's answer."""
 
   stem = "photographs"
   caption = "What a real ImageNet network says"

@@ -9,7 +9,7 @@ _ENDINGS = ("/AP", "/AP50", "/AP75")
 
 
 class Cells(base.TextReport):
-  """A table a model and kind of AP; severities are columns."""
+  """A table per model and kind of AP; severities are columns."""
 
   file = "cells.md"
 
@@ -25,7 +25,6 @@ class Cells(base.TextReport):
 
 
 def _lines(context: Context, model: str, metric: str) -> list[str]:
-  """The section of one model and metric."""
 
   def percent(name: str, severity: int) -> str:
     number = pivot.value(

@@ -5,7 +5,7 @@ from eval.tables.context import Context
 
 
 class Citations(base.TextReport):
-  """BibTeX of the package, the benchmark, the models."""
+  """BibTeX of the package, the benchmark and the models."""
 
   file = "citations.bib"
 

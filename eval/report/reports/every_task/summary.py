@@ -14,10 +14,10 @@ class Summary(base.TextReport):
     models = context.models
     lines = [f"{context.dataset}: {len(models)} model(s), rates in %", ""]
     columns = pivot.headline_columns(context)
-    lines += writers.aligned(pivot.Table("", "model", models, columns))
+    lines += writers.aligned(pivot.Table("model", models, columns))
     for heading, names in pivot.sections(context):
       columns = pivot.detail_columns(context, names)
-      lines += ["", *writers.aligned(pivot.Table("", heading, names, columns))]
+      lines += ["", *writers.aligned(pivot.Table(heading, names, columns))]
     lines += [
       "",
       pivot.note(context),

@@ -1,4 +1,4 @@
-"""Anchors that each model gets right, over frames that it does not (Figure 1)."""
+"""Anchors that a model gets right above similar frames it gets wrong (Figure 1)."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,10 @@ from eval.tables.context import Context
 
 
 class Gallery(base.Pictures):
-  """Two lines a title: anchors, and below each the frame that fails."""
+  """Two lines per title: anchors, and below each the frame that fails.
+
+  On the page, each frame is beside its anchor.
+  """
 
   stem = "natural_gallery"
   caption = "Sets with failing frames"

@@ -18,7 +18,7 @@ Rows = Mapping[tuple[str, str], table.Row]
 
 
 class Shifts(base.Chart):
-  """A bar a category and model; a table of both."""
+  """A bar per category and model, and a table by category and by shift."""
 
   stem = "action_shifts"
   caption = "Accuracy by category of shifts"
@@ -69,9 +69,9 @@ def _tables(context: Context, rows: Rows) -> str:
     heads = map(markdown.escape, (heading, "clips", *context.models))
     lines = []
     for name in _names(rows, prefix):
-      of_models = [rows[m, prefix + name] for m in context.models]
-      cells = [markdown.escape(name), str(of_models[0].n)]
-      texts = (numbers.of_row(row, numbers.WORDS) for row in of_models)
+      shown = [rows[m, prefix + name] for m in context.models]
+      cells = [markdown.escape(name), str(shown[0].n)]
+      texts = (numbers.row_text(row, numbers.WORDS) for row in shown)
       lines.append([*cells, *texts])
     parts.append("\n" + markdown.table(list(heads), lines))
   parts.append(markdown.foot(context.provenance))

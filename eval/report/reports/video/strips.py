@@ -12,7 +12,7 @@ _SEVERITY = 3
 
 
 class Strips(base.Pictures):
-  """A line a condition: clean, then every perturbation at severity 3."""
+  """A line per condition: clean, then every perturbation at severity 3."""
 
   stem = "action_strips"
   caption = "One video under every perturbation"
