@@ -15,7 +15,7 @@ from robust_tfds import errors, new
 from tests import in_process
 
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
-_LONG = "a_name_of_thirty_letters_in_all"
+_LONG = "a_name_of_24_characters"
 _COPIED = ("robust_tfds", "eval", "models", "configs", "tools", "tests")
 # Tests that look at all rows of the tables of conditions, or at all data sets.
 _OF_ALL = (
@@ -48,8 +48,8 @@ class WriteTest(parameterized.TestCase):
   def test_style(self):
     folder = _folder("CONTRIBUTING.md", "pyproject.toml", "tests")
     for kind in new.KINDS:
-      for name in ("ab", _LONG):
-        paths = new.write(kind, f"{name}_{kind}", folder)
+      for name in ("a", _LONG):
+        paths = new.write(kind, name, folder)
         self.assertTrue(paths[-1].name.endswith("_test.py"), paths)
     for command in (["check"], ["format", "--check"]):
       done = subprocess.run(
