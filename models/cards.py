@@ -83,7 +83,7 @@ def make(name: str) -> Card:
   return Card(
     base,
     catalogue.network(base).spec,
-    paper_of(base),
+    family.paper or paper_of(base),
     tuple(family.checkpoints),
     known.for_model(base),
     reference,
